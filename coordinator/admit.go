@@ -1,0 +1,168 @@
+package coordinator
+
+import (
+	"errors"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// commandsStream is the name that commands' causes carry.
+const commandsStream = "ROOKERY_COMMANDS"
+
+// Command gives a command its outcome: accepted, rejected or repeated. What an accepted one asks for is desired from
+// here on; Look finds the way there.
+func (t *Turn) Command(r events.Request) {
+	t.cause = events.Cause{
+		Correlation: r.Sequence,
+		Causation:   events.CauseOf(commandsStream, r.Sequence),
+		TraceParent: r.TraceParent,
+	}
+	if r.ID != "" {
+		if known := t.Cluster.KnownID(r.Source, r.ID); known != nil {
+			t.again(r, known)
+			return
+		}
+	}
+	if r.Rejection != nil {
+		t.reject(r, r.Rejection)
+		return
+	}
+	if err := t.admit(r); err != nil {
+		t.reject(r, err)
+	}
+}
+
+// again answers a command whose id was seen before: the same body repeats the first, another one is an error.
+func (t *Turn) again(r events.Request, known *projections.Command) {
+	if known.Digest == r.Digest {
+		t.emit(r.Scope, events.CommandRepeated{Sequence: r.Sequence, Of: known.Sequence})
+		return
+	}
+	t.reject(r, events.Reject(events.CodeIDReused, "id",
+		"id %q from %q is that of command %d, which had another subject or body: give each command an id of its own",
+		r.ID, r.Source, known.Sequence))
+}
+
+// Refuse rejects a command that cannot be decided because of a defect of ours.
+func (t *Turn) Refuse(r events.Request, why string) {
+	t.cause = events.Cause{Correlation: r.Sequence, Causation: events.CauseOf(commandsStream, r.Sequence)}
+	t.reject(r, events.Reject(events.CodeInternal, "", "deciding this command failed inside the coordinator: %s", why))
+}
+
+func (t *Turn) reject(r events.Request, err error) {
+	rejected := events.CommandRejected{CommandIdentity: r.Identity()}
+	var busy *busyError
+	var rejection *events.Rejection
+	switch {
+	case errors.As(err, &busy):
+		rejected.Rejection, rejected.Holder = *busy.rejection(r), busy.holder
+	case errors.As(err, &rejection):
+		rejected.Rejection = *rejection
+	default:
+		rejected.Rejection = events.Rejection{Code: events.CodeInternal, Reason: err.Error()}
+	}
+	t.emit(r.Scope, rejected)
+}
+
+func (t *Turn) admit(r events.Request) error {
+	id, _ := r.Scope.Service()
+	s := t.Cluster.Services[id]
+	switch c := r.Command.(type) {
+	case events.ServiceEnsure:
+		return t.ensure(r, s, c)
+	case events.ServiceScale:
+		return t.scale(r, s, c)
+	case events.ServiceDrop:
+		return t.drop(r, s)
+	}
+	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command for a service", r.Verb)
+}
+
+func (t *Turn) ensure(r events.Request, s *projections.Service, c events.ServiceEnsure) error {
+	if err := t.accept(r, s, c.Busy); err != nil {
+		return err
+	}
+	revision, hash, scale := uint64(0), "", uint32(1)
+	if s != nil {
+		revision, hash, scale = s.Revision, s.Current().Hash, s.Scale
+	}
+	if c.Scale != nil {
+		scale = uint32(*c.Scale)
+	}
+	if next := c.Hash(); hash != next || s.Dropped {
+		t.emit(r.Scope, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
+	}
+	if s == nil || s.Scale != scale {
+		t.emit(r.Scope, events.ServiceScaled{Scale: scale})
+	}
+	return nil
+}
+
+func (t *Turn) scale(r events.Request, s *projections.Service, c events.ServiceScale) error {
+	if s == nil || s.Dropped {
+		return notFound(r)
+	}
+	if err := t.accept(r, s, c.Busy); err != nil {
+		return err
+	}
+	if scale := uint32(*c.Scale); s.Scale != scale {
+		t.emit(r.Scope, events.ServiceScaled{Scale: scale})
+	}
+	return nil
+}
+
+func (t *Turn) drop(r events.Request, s *projections.Service) error {
+	if s == nil {
+		return notFound(r)
+	}
+	if err := t.accept(r, s, events.BusySupersede); err != nil {
+		return err
+	}
+	if !s.Dropped {
+		t.emit(r.Scope, events.ServiceDropped{})
+	}
+	return nil
+}
+
+func notFound(r events.Request) error {
+	id, _ := r.Scope.Service()
+	return events.Reject(events.CodeNotFound, "subject", "there is no service %s: create it with ensure", id)
+}
+
+// accept makes the command the service's holder, ending an earlier one where the policy says so.
+func (t *Turn) accept(r events.Request, s *projections.Service, policy events.BusyPolicy) error {
+	holder := uint64(0)
+	if s != nil {
+		holder = s.Holder
+	}
+	if holder != 0 && policy != events.BusySupersede {
+		return &busyError{holder: holder, verb: t.Cluster.Commands[holder].Verb}
+	}
+	if holder != 0 {
+		cause := t.cause
+		earlier := t.Cluster.Commands[holder]
+		t.cause.Correlation, t.cause.TraceParent = earlier.Sequence, earlier.Cause.TraceParent
+		t.emit(r.Scope, events.CommandSuperseded{Sequence: holder, By: r.Sequence})
+		t.cause = cause
+	}
+	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity()})
+	return nil
+}
+
+// busyError says which command holds the service.
+type busyError struct {
+	holder uint64
+	verb   string
+}
+
+func (e *busyError) Error() string { return "the service is busy" }
+
+func (e *busyError) rejection(r events.Request) *events.Rejection {
+	id, _ := r.Scope.Service()
+	return &events.Rejection{
+		Code: events.CodeBusy, Field: "busy",
+		Reason: "service " + id.String() + " is busy with " + e.verb + " (command " + utoa(e.holder) +
+			`), which has not ended: wait for its end, or send "busy":"supersede"`,
+	}
+}

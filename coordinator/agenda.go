@@ -1,0 +1,48 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Agenda holds the services that may not be as they shall be. What does not fit into a round waits here for the next.
+// It is no part of the state: a leader that takes over begins with everything.
+type Agenda struct {
+	services map[events.ServiceID]struct{}
+}
+
+// NewAgenda returns an agenda with every service of the cluster.
+func NewAgenda(c *projections.Cluster) *Agenda {
+	a := &Agenda{services: make(map[events.ServiceID]struct{}, len(c.Services))}
+	for id := range c.Services {
+		a.services[id] = struct{}{}
+	}
+	return a
+}
+
+// Empty reports whether nothing waits.
+func (a *Agenda) Empty() bool { return len(a.services) == 0 }
+
+func (a *Agenda) add(id events.ServiceID) { a.services[id] = struct{}{} }
+
+func (a *Agenda) done(id events.ServiceID) { delete(a.services, id) }
+
+func (a *Agenda) inOrder() []events.ServiceID {
+	return slices.SortedFunc(maps.Keys(a.services), events.ServiceID.Compare)
+}
+
+// note puts on the agenda whatever the event may have unsettled.
+func (a *Agenda) note(c *projections.Cluster, r events.Record) {
+	if id, ok := r.Scope.Service(); ok {
+		a.add(id)
+	}
+	switch r.Data.(type) {
+	case events.NodeJoined, events.NodeReturned, events.InstanceRemoved:
+		for id := range c.Short() {
+			a.add(id)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package coordinator
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Look takes the services on the agenda in order, and for each the next step from what it is to what it shall be. A
+// service whose step does not fit into the round stays on the agenda.
+func (t *Turn) Look() {
+	for _, id := range t.agenda.inOrder() {
+		s := t.Cluster.Services[id]
+		if s == nil {
+			t.agenda.done(id)
+			continue
+		}
+		t.cause = t.causeOf(s)
+		if !t.look(s) {
+			return
+		}
+		t.agenda.done(id)
+	}
+}
+
+// causeOf returns the cause of whatever the service still needs: its open command.
+func (t *Turn) causeOf(s *projections.Service) events.Cause {
+	if s.Holder == 0 {
+		return events.Cause{}
+	}
+	return t.Cluster.Commands[s.Holder].Cause
+}
+
+// look reports false where the round is full before the service is done.
+func (t *Turn) look(s *projections.Service) bool {
+	if s.Dropped {
+		return t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
+	}
+	return t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireConflicts(s) &&
+		t.fill(s) && t.roll(s) && t.finish(s)
+}
+
+// retireFrom retires the instances of every slot from the ordinal on.
+func (t *Turn) retireFrom(s *projections.Service, ordinal uint32, reason events.RetireReason) bool {
+	for o := int(ordinal); o < len(s.Slots); o++ {
+		if i := s.Slots[o].Current; i != nil && !t.retire(i, reason) {
+			return false
+		}
+	}
+	return true
+}
+
+// retireConflicts retires the instances whose ports the node cannot publish: the next generation has others.
+func (t *Turn) retireConflicts(s *projections.Service) bool {
+	for _, slot := range s.Slots {
+		i := slot.Current
+		if i == nil || i.Seen.Phase != events.PhaseOffline || i.Reason != events.OfflinePortConflict {
+			continue
+		}
+		if !t.retire(i, events.RetirePortConflict) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) bool {
+	if t.Room() == 0 {
+		return false
+	}
+	t.emit(events.ServiceScope(i.ID.Service), events.InstanceRetired{
+		Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Reason: reason,
+	})
+	return true
+}
+
+// fill places an instance in every slot that has none. Slots that no node can have stay empty until a node can.
+func (t *Turn) fill(s *projections.Service) bool {
+	for o := uint32(0); o < s.Scale && s.Lacks(); o++ {
+		if int(o) < len(s.Slots) && s.Slots[o].Current != nil {
+			continue
+		}
+		if t.Room() == 0 {
+			return false
+		}
+		if !t.place(s, o) {
+			return true
+		}
+	}
+	return true
+}
+
+// roll replaces the instances of earlier revisions one at a time: the next only once all of the new one serve.
+func (t *Turn) roll(s *projections.Service) bool {
+	var next *projections.Instance
+	for _, slot := range s.Slots {
+		i := slot.Current
+		switch {
+		case i == nil:
+		case i.Revision == s.Revision && i.Seen.Phase != events.PhaseOnline:
+			return true
+		case i.Revision != s.Revision && next == nil:
+			next = i
+		}
+	}
+	if next == nil || choose(t.Cluster, s) == nil {
+		return true
+	}
+	const needed = 2 // one event to retire, one to place
+	if t.Room() < needed {
+		return false
+	}
+	return t.retire(next, events.RetireRevised) && t.place(s, next.ID.Ordinal)
+}
+
+// finish ends the service's open command once all is as it shall be, and a dropped service with its last instance.
+func (t *Turn) finish(s *projections.Service) bool {
+	if !s.Settled() {
+		return true
+	}
+	const needed = 2 // the command's end and the service's
+	if t.Room() < needed {
+		return false
+	}
+	if s.Holder != 0 {
+		t.emit(events.ServiceScope(s.ID), events.CommandSucceeded{Sequence: s.Holder})
+	}
+	if s.Dropped {
+		t.emit(events.ServiceScope(s.ID), events.ServiceRemoved{})
+	}
+	return true
+}
+
+// missing says for people what the service still lacks.
+func missing(c *projections.Cluster, s *projections.Service) string {
+	if s.Dropped {
+		return fmt.Sprintf("%d instances are not removed yet", s.Total())
+	}
+	text := fmt.Sprintf("%d of %d instances serve in revision %d", s.Serving(), s.Scale, s.Revision)
+	if s.Lacks() {
+		text += fmt.Sprintf("; %d have no node (%s)", int(s.Scale)-s.Filled(), WhyPending(c, s))
+	}
+	for _, slot := range s.Slots {
+		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOffline {
+			return text + fmt.Sprintf("; %s is offline: %s %s", i.ID, i.Reason, i.Message)
+		}
+	}
+	return text
+}
+
+func utoa(n uint64) string { return strconv.FormatUint(n, 10) }

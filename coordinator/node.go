@@ -1,0 +1,60 @@
+package coordinator
+
+import (
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// hello makes the process that introduces itself the node of that name, under a new node epoch. A process that is the
+// node already, or was it once, changes nothing.
+func (t *Turn) hello(node string, h events.Hello) {
+	epoch := uint64(0)
+	if n := t.Cluster.Nodes[node]; n != nil {
+		if n.Incarnation == h.Incarnation || slices.Contains(n.Past, h.Incarnation) {
+			return
+		}
+		epoch = n.Epoch
+	}
+	t.emit(events.NodeScope(node), events.NodeJoined{Epoch: epoch + 1, Incarnation: h.Incarnation, NodeFacts: h.NodeFacts})
+}
+
+// Silent says that a node was not heard for longer than it may.
+func (t *Turn) Silent(node string) {
+	t.cause = events.Cause{}
+	if n := t.Cluster.Nodes[node]; n != nil && !n.Silent {
+		t.emit(events.NodeScope(node), events.NodeSilent{})
+	}
+}
+
+// Returned says that a silent node was heard again.
+func (t *Turn) Returned(node string) {
+	t.cause = events.Cause{}
+	if n := t.Cluster.Nodes[node]; n != nil && n.Silent {
+		t.emit(events.NodeScope(node), events.NodeReturned{})
+	}
+}
+
+// stray answers a listed instance that the state does not have on this node.
+func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
+	id := s.ID()
+	_, known := n.Strays[id]
+	found := events.StrayFound{Namespace: s.Namespace, Name: s.Name, Ordinal: s.Ordinal, Generation: s.Generation}
+	switch {
+	case known && s.Phase == events.PhaseRemoved:
+		t.emit(events.NodeScope(n.Name), events.StrayRemoved{StrayFound: found})
+	case !known && s.Phase != events.PhaseRemoved:
+		t.emit(events.NodeScope(n.Name), found)
+	}
+}
+
+// adopts reports whether the listed instance fills a slot that the log knows no instance of: the log is then older
+// than the instance, as after a restore, and stopping what should run would be wrong.
+func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState) bool {
+	service := c.Services[s.ID().Service]
+	return service != nil && !service.Dropped && s.Ordinal < service.Scale &&
+		s.Revision == service.Revision && s.Generation >= service.NextGeneration(s.Ordinal) &&
+		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
+		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Ready()
+}

@@ -1,0 +1,69 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// choose returns the node for one more instance of the service: the ready one with the fewest instances that has the
+// ports free, ties by name. It returns nil where there is none.
+func choose(c *projections.Cluster, s *projections.Service) *projections.Node {
+	var best *projections.Node
+	for _, n := range c.Nodes {
+		if !n.Ready() || n.FreePorts(len(s.Current().Spec.Ports)) == nil {
+			continue
+		}
+		if best == nil || n.Instances() < best.Instances() ||
+			(n.Instances() == best.Instances() && n.Name < best.Name) {
+			best = n
+		}
+	}
+	return best
+}
+
+// WhyPending says for people why the service's empty slots have no instance.
+func WhyPending(c *projections.Cluster, s *projections.Service) string {
+	if len(c.Nodes) == 0 {
+		return "no node has joined"
+	}
+	var why []string
+	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
+		switch n := c.Nodes[name]; {
+		case n.Silent:
+			why = append(why, name+": silent")
+		case n.FreePorts(len(s.Current().Spec.Ports)) == nil:
+			why = append(why, name+": no free port in its range")
+		default:
+			return "not decided yet"
+		}
+	}
+	const most = 5
+	if len(why) > most {
+		why = append(why[:most], "and more")
+	}
+	return strings.Join(why, ", ")
+}
+
+// place gives the slot its next instance. It reports false where no node can have it.
+func (t *Turn) place(s *projections.Service, ordinal uint32) bool {
+	n := choose(t.Cluster, s)
+	if n == nil {
+		return false
+	}
+	ports := s.Current().Spec.Ports
+	var bindings []events.PortBinding
+	for i, host := range n.FreePorts(len(ports)) {
+		bindings = append(bindings, events.PortBinding{
+			Name: ports[i].Name, Port: ports[i].Port, HostPort: host, Protocol: ports[i].Protocol,
+		})
+	}
+	t.emit(events.ServiceScope(s.ID), events.InstancePlaced{
+		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: s.Revision,
+		Node: n.Name, Address: n.Facts.Address, Ports: bindings,
+	})
+	return true
+}

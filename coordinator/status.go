@@ -1,0 +1,99 @@
+package coordinator
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// statusStream is the name that statuses' causes carry.
+const statusStream = "ROOKERY_STATUS"
+
+// Status takes what a node saw. What comes from an earlier process of the node, or is not above what is known, is
+// ignored: so repeats, delays and other orders are harmless.
+func (t *Turn) Status(sequence uint64, s events.Status) {
+	t.cause = events.Cause{Causation: events.CauseOf(statusStream, sequence)}
+	if s.Hello != nil {
+		t.hello(s.Node, *s.Hello)
+		return
+	}
+	n := t.Cluster.Nodes[s.Node]
+	if n == nil {
+		return
+	}
+	if s.Instance != nil && s.Instance.Epoch == n.Epoch {
+		t.instance(n, s.Instance.InstanceState)
+	}
+	if s.List != nil && s.List.Epoch == n.Epoch {
+		for _, listed := range s.List.Instances {
+			t.listed(n, listed)
+		}
+	}
+}
+
+// listed takes one entry of a node's full list.
+func (t *Turn) listed(n *projections.Node, s events.InstanceState) {
+	known := t.Cluster.Instance(s.ID())
+	switch {
+	case known != nil && known.Node == n.Name:
+		t.instance(n, s)
+	case known == nil && adopts(t.Cluster, n, s):
+		t.emit(events.ServiceScope(s.ID().Service), events.InstanceAdopted{InstancePlaced: events.InstancePlaced{
+			Ordinal: s.Ordinal, Generation: s.Generation, Revision: s.Revision,
+			Node: n.Name, Address: n.Facts.Address, Ports: s.Ports,
+		}})
+		t.instance(n, s)
+	default:
+		t.stray(n, s)
+	}
+}
+
+// instance takes what a node saw of an instance, if it is above what is known and says something new.
+func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
+	i := t.Cluster.Instance(s.ID())
+	if i == nil || i.Node != n.Name {
+		if _, known := n.Strays[s.ID()]; known {
+			t.stray(n, s)
+		}
+		return
+	}
+	if !s.Above(i.Seen) || (s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason) {
+		return
+	}
+	if (s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired == "" {
+		return // a node removes what it was told to stop, and this instance shall run
+	}
+	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
+	if seen := seenEvent(s); seen != nil {
+		t.emit(events.ServiceScope(i.ID.Service), seen)
+	}
+}
+
+// correlate returns the open command that the instance's service works for, if any.
+func (t *Turn) correlate(i *projections.Instance) (uint64, string) {
+	c := t.causeOf(t.Cluster.Services[i.ID.Service])
+	return c.Correlation, c.TraceParent
+}
+
+func seenEvent(s events.InstanceState) events.Data {
+	seen := events.InstanceSeen{
+		Ordinal: s.Ordinal, Generation: s.Generation, Position: s.Position,
+		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message,
+	}
+	switch s.Phase {
+	case events.PhasePlaced:
+		return nil
+	case events.PhasePrepared:
+		return events.InstancePrepared{InstanceSeen: seen}
+	case events.PhaseStarted:
+		return events.InstanceStarted{InstanceSeen: seen}
+	case events.PhaseOnline:
+		return events.InstanceOnline{InstanceSeen: seen}
+	case events.PhaseOffline:
+		return events.InstanceOffline{InstanceSeen: seen}
+	case events.PhaseStopped:
+		return events.InstanceStopped{InstanceSeen: seen}
+	case events.PhaseRemoved:
+		return events.InstanceRemoved{InstanceSeen: seen}
+	}
+	return nil
+}

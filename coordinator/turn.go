@@ -1,0 +1,56 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// MaxEvents is how many events a round may hold beside its closing message: what the server takes as one atomic batch.
+const MaxEvents = 999
+
+// MaxPerInput is the most events that one input leads to. A turn with less room takes no more inputs.
+const MaxPerInput = 2*events.MaxListed + 8
+
+// Turn decides one round. It changes the state as it goes, so that each decision sees those before it.
+type Turn struct {
+	Cluster *projections.Cluster
+	Now     time.Time
+	// Records are the events decided so far, in the order in which they go into the log.
+	Records []events.Record
+
+	agenda *Agenda
+	cause  events.Cause
+}
+
+// NewTurn begins a round on a cluster whose last round is closed. Now must not be before the cluster's.
+func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
+	return &Turn{Cluster: c, Now: now, agenda: agenda}
+}
+
+// Room returns how many events still fit into the round.
+func (t *Turn) Room() int { return MaxEvents - len(t.Records) }
+
+// Takes reports whether the round has room for any one more input.
+func (t *Turn) Takes() bool { return t.Room() >= MaxPerInput }
+
+// emit adds an event to the round and applies it.
+func (t *Turn) emit(scope events.Scope, data events.Data) {
+	r := events.Record{
+		Event:    events.Event{Scope: scope, Data: data, Cause: t.cause},
+		Sequence: t.Cluster.Sequence + uint64(len(t.Records)) + 1,
+		Time:     t.Now,
+	}
+	if err := t.Cluster.Apply(r); err != nil {
+		panic(err)
+	}
+	t.Records = append(t.Records, r)
+	t.agenda.note(t.Cluster, r)
+}
+
+// Found records which streams are the cluster's, and where its inboxes are read on from.
+func (t *Turn) Found(adopted events.ClusterAdopted) {
+	t.cause = events.Cause{}
+	t.emit(events.ClusterScope, adopted)
+}

@@ -1,0 +1,35 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// Chain is a running hash over the messages of the log: SHA-256 of the chain before, the subject, the type and the
+// body of each message in turn. A message that was lost, changed or put in another place breaks it.
+type Chain [sha256.Size]byte
+
+// Extend returns the chain after m.
+func (c Chain) Extend(m Message) Chain {
+	buffer := make([]byte, 0, len(c)+len(m.Subject)+len(m.Body)+96)
+	buffer = append(buffer, c[:]...)
+	for _, part := range []string{m.Subject, m.Header.Get(headerType), m.Header.Get(headerTime)} {
+		buffer = append(buffer, part...)
+		buffer = append(buffer, 0)
+	}
+	return sha256.Sum256(append(buffer, m.Body...))
+}
+
+// String returns the chain in hexadecimal.
+func (c Chain) String() string { return hex.EncodeToString(c[:]) }
+
+// MarshalText writes the chain in hexadecimal.
+func (c Chain) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads a chain in hexadecimal. Its errors are *Rejection.
+func (c *Chain) UnmarshalText(text []byte) error {
+	if n, err := hex.Decode(c[:], text[:min(len(text), 2*len(c))]); err != nil || n != len(c) || len(text) != 2*len(c) {
+		return Reject(CodeInvalidValue, "", "%s is not a SHA-256 sum", quote(string(text)))
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+package events
+
+// ClusterAdopted says which streams are the cluster's from here on, by their identities. The first one founds it.
+type ClusterAdopted struct {
+	// Streams holds the identity of each stream by its name.
+	Streams map[string]string `json:"streams"`
+	// Commands and Statuses are where the inboxes are read on from: the sequence of the last message that is done.
+	Commands uint64 `json:"commands"`
+	Statuses uint64 `json:"statuses"`
+	// Reason says for people why, where it is not the founding.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Kind implements Data.
+func (ClusterAdopted) Kind() Kind { return v1("cluster", "adopted") }

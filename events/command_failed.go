@@ -1,0 +1,21 @@
+package events
+
+// FailureReason is why an accepted command failed.
+type FailureReason string
+
+// The reasons of a failure.
+const (
+	// ReasonDeadline: the progress deadline passed. What was asked for stays desired.
+	ReasonDeadline FailureReason = "progress-deadline"
+)
+
+// CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired.
+type CommandFailed struct {
+	Sequence uint64        `json:"sequence"`
+	Reason   FailureReason `json:"reason"`
+	// Message says for people what was still missing.
+	Message string `json:"message"`
+}
+
+// Kind implements Data.
+func (CommandFailed) Kind() Kind { return v1("command", "failed") }

@@ -1,0 +1,9 @@
+package events
+
+// CommandSucceeded ends an accepted command: what it asked for is so.
+type CommandSucceeded struct {
+	Sequence uint64 `json:"sequence"`
+}
+
+// Kind implements Data.
+func (CommandSucceeded) Kind() Kind { return v1("command", "succeeded") }

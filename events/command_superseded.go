@@ -1,0 +1,11 @@
+package events
+
+// CommandSuperseded ends an accepted command whose place a later one has taken.
+type CommandSuperseded struct {
+	Sequence uint64 `json:"sequence"`
+	// By is the sequence of the later command.
+	By uint64 `json:"by"`
+}
+
+// Kind implements Data.
+func (CommandSuperseded) Kind() Kind { return v1("command", "superseded") }

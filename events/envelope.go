@@ -1,0 +1,121 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// The headers of CloudEvents' binary mode.
+const (
+	headerSpecVersion = "ce-specversion"
+	headerID          = "ce-id"
+	headerSource      = "ce-source"
+	headerType        = "ce-type"
+	headerTime        = "ce-time"
+	headerCorrelation = "ce-correlationid"
+	headerCausation   = "ce-causationid"
+	headerTrace       = "ce-traceparent"
+	headerContentType = "Content-Type"
+
+	specVersion     = "1.0"
+	contentJSON     = "application/json"
+	contentEnvelope = "application/cloudevents+json"
+)
+
+// Errors of Decode.
+var (
+	// ErrUnknownType occurs when a message's type is not in the registry: it was written by a newer Rookery.
+	ErrUnknownType = errors.New("unknown message type")
+	// ErrMalformed occurs when a message that Rookery wrote itself does not read back.
+	ErrMalformed = errors.New("malformed message")
+)
+
+// Cause says what led to a message.
+type Cause struct {
+	// Correlation is the command's sequence in ROOKERY_COMMANDS; 0 where no command led to it.
+	Correlation uint64
+	// Causation is the direct cause, as "<stream>/<sequence>", or "".
+	Causation string
+	// TraceParent is the W3C trace context of the command's sender, or "".
+	TraceParent string
+}
+
+// Attributes are the CloudEvents attributes of a message that Rookery writes.
+type Attributes struct {
+	// ID is unique below Source.
+	ID     string
+	Source string
+	Time   time.Time
+	Cause  Cause
+}
+
+// Encode writes data as a CloudEvent in binary mode: the attributes in headers, the plain JSON in the body.
+func Encode(subject string, data Data, a Attributes) (Message, error) {
+	body, err := json.Marshal(data, json.Deterministic(true))
+	if err != nil {
+		return Message{}, fmt.Errorf("encode %s: %w", data.Kind(), err)
+	}
+	h := make(Header, 9)
+	h[headerSpecVersion] = []string{specVersion}
+	h[headerID] = []string{a.ID}
+	h[headerSource] = []string{a.Source}
+	h[headerType] = []string{data.Kind().String()}
+	h[headerTime] = []string{a.Time.UTC().Format(time.RFC3339Nano)}
+	h[headerContentType] = []string{contentJSON}
+	if a.Cause.Correlation != 0 {
+		h[headerCorrelation] = []string{strconv.FormatUint(a.Cause.Correlation, 10)}
+	}
+	if a.Cause.Causation != "" {
+		h[headerCausation] = []string{a.Cause.Causation}
+	}
+	if a.Cause.TraceParent != "" {
+		h[headerTrace] = []string{url.PathEscape(a.Cause.TraceParent)}
+	}
+	return Message{Subject: subject, Header: h, Body: body}, nil
+}
+
+// Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.
+func Decode(m Message) (Data, Attributes, error) {
+	kind, ok := ParseKind(m.Header.Get(headerType))
+	if !ok {
+		return nil, Attributes{}, fmt.Errorf("%s: %w %q", m.Subject, ErrUnknownType, m.Header.Get(headerType))
+	}
+	data, err := standard.decode(kind, m.Body)
+	if err != nil {
+		return nil, Attributes{}, fmt.Errorf("%s: %w", m.Subject, err)
+	}
+	at, err := time.Parse(time.RFC3339Nano, m.Header.Get(headerTime))
+	if err != nil {
+		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTime, err)
+	}
+	a := Attributes{ID: m.Header.Get(headerID), Source: m.Header.Get(headerSource), Time: at}
+	if c := m.Header.Get(headerCorrelation); c != "" {
+		if a.Cause.Correlation, err = strconv.ParseUint(c, 10, 64); err != nil {
+			return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerCorrelation, err)
+		}
+	}
+	a.Cause.Causation = m.Header.Get(headerCausation)
+	if a.Cause.TraceParent, err = url.PathUnescape(m.Header.Get(headerTrace)); err != nil {
+		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTrace, err)
+	}
+	return data, a, nil
+}
+
+// DecodeAs is Decode for a caller that takes one kind alone.
+func DecodeAs[T Data](m Message) (T, Attributes, error) {
+	data, a, err := Decode(m)
+	if err != nil {
+		var none T
+		return none, a, err
+	}
+	typed, ok := data.(T)
+	if !ok {
+		return typed, a, fmt.Errorf("%s: %w: it is a %s, not a %s", m.Subject, ErrMalformed, data.Kind(), typed.Kind())
+	}
+	return typed, a, nil
+}

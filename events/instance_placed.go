@@ -1,0 +1,24 @@
+package events
+
+// PortBinding is a port of an instance and where it is published.
+type PortBinding struct {
+	Name string `json:"name"`
+	// Port is the port inside the container, HostPort the one on the node's address.
+	Port     uint16   `json:"port"`
+	HostPort uint16   `json:"host_port"`
+	Protocol Protocol `json:"protocol"`
+}
+
+// InstancePlaced says that a slot has a new instance, where it runs and at which addresses.
+type InstancePlaced struct {
+	Ordinal    uint32 `json:"ordinal"`
+	Generation uint32 `json:"generation"`
+	Revision   uint64 `json:"revision"`
+	Node       string `json:"node"`
+	// Address is the node's, where its ports are reached.
+	Address string        `json:"address"`
+	Ports   []PortBinding `json:"ports,omitempty"`
+}
+
+// Kind implements Data.
+func (InstancePlaced) Kind() Kind { return v1("instance", "placed") }

@@ -1,0 +1,22 @@
+package events
+
+// RetireReason is why an instance shall stop.
+type RetireReason string
+
+// The reasons of a retirement.
+const (
+	RetireScaledDown   RetireReason = "scaled-down"   // its ordinal is at or above the scale
+	RetireDropped      RetireReason = "dropped"       // its service is dropped
+	RetireRevised      RetireReason = "revised"       // its revision is not the service's
+	RetirePortConflict RetireReason = "port-conflict" // the node cannot publish one of its ports
+)
+
+// InstanceRetired says that an instance shall stop and be removed.
+type InstanceRetired struct {
+	Ordinal    uint32       `json:"ordinal"`
+	Generation uint32       `json:"generation"`
+	Reason     RetireReason `json:"reason"`
+}
+
+// Kind implements Data.
+func (InstanceRetired) Kind() Kind { return v1("instance", "retired") }

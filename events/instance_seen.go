@@ -1,0 +1,35 @@
+package events
+
+// InstanceSeen is what the log says of an instance after its node reported it.
+type InstanceSeen struct {
+	Ordinal    uint32 `json:"ordinal"`
+	Generation uint32 `json:"generation"`
+	Position
+	// Reason, ExitCode and Message explain PhaseOffline.
+	Reason   OfflineReason `json:"reason,omitempty"`
+	ExitCode *int32        `json:"exit_code,omitempty"`
+	Message  string        `json:"message,omitempty"`
+}
+
+// Position is how far an instance has come on its node. It only climbs within a node epoch.
+type Position struct {
+	// Epoch is the node epoch of the process that saw it.
+	Epoch uint64 `json:"epoch"`
+	// Attempt counts the restarts of the instance on its node, from 0.
+	Attempt uint32 `json:"attempt"`
+	Phase   Phase  `json:"phase"`
+}
+
+// Above reports whether p is further than o: a later node epoch, and within it a later attempt, and within that a
+// later phase. Stopped and removed end all attempts.
+func (p Position) Above(o Position) bool {
+	switch {
+	case p.Epoch != o.Epoch:
+		return p.Epoch > o.Epoch
+	case p.Phase.final() || o.Phase.final():
+		return p.Phase > o.Phase
+	case p.Attempt != o.Attempt:
+		return p.Attempt > o.Attempt
+	}
+	return p.Phase > o.Phase
+}

@@ -1,0 +1,7 @@
+package events
+
+// InstanceStopped says that the instance runs no more because it was to stop.
+type InstanceStopped struct{ InstanceSeen }
+
+// Kind implements Data.
+func (InstanceStopped) Kind() Kind { return v1("instance", "stopped") }

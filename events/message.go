@@ -1,0 +1,32 @@
+package events
+
+import (
+	"strings"
+	"time"
+)
+
+// Message is one message of the bus: what is to be published, or what was stored.
+type Message struct {
+	Subject string
+	Header  Header
+	Body    []byte
+	// Sequence and Time are the stream's; zero before the message is stored.
+	Sequence uint64
+	Time     time.Time
+}
+
+// Header holds the headers of a message. Names are compared in any case.
+type Header map[string][]string
+
+// Get returns the first value of the header, or "".
+func (h Header) Get(name string) string {
+	if v, ok := h[name]; ok && len(v) > 0 {
+		return v[0]
+	}
+	for k, v := range h {
+		if len(v) > 0 && strings.EqualFold(k, name) {
+			return v[0]
+		}
+	}
+	return ""
+}

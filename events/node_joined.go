@@ -1,0 +1,40 @@
+package events
+
+// PortRange is the range of ports that a node offers for instances, both ends included.
+type PortRange struct {
+	First uint16 `json:"first"`
+	Last  uint16 `json:"last"`
+}
+
+// Capacity is what a node has to give.
+type Capacity struct {
+	// CPU is in cores.
+	CPU float64 `json:"cpu"`
+	// Memory and Disk are in bytes.
+	Memory uint64 `json:"memory"`
+	Disk   uint64 `json:"disk"`
+}
+
+// NodeFacts is what a node says of itself.
+type NodeFacts struct {
+	// Address is where the ports of its instances are reached.
+	Address  string            `json:"address"`
+	Zone     string            `json:"zone,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Capacity Capacity          `json:"capacity"`
+	Ports    PortRange         `json:"ports"`
+	// Engine names what runs its containers, with its version.
+	Engine string `json:"engine"`
+}
+
+// NodeJoined says that a node's process is now the one of that name, under a new node epoch.
+type NodeJoined struct {
+	// Epoch counts the processes that were the node, from 1.
+	Epoch uint64 `json:"epoch"`
+	// Incarnation is the name that the process drew for itself.
+	Incarnation string `json:"incarnation"`
+	NodeFacts
+}
+
+// Kind implements Data.
+func (NodeJoined) Kind() Kind { return v1("node", "joined") }

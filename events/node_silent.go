@@ -1,0 +1,7 @@
+package events
+
+// NodeSilent says that a node has not been heard for longer than it may. Nothing new is placed on it.
+type NodeSilent struct{}
+
+// Kind implements Data.
+func (NodeSilent) Kind() Kind { return v1("node", "silent") }

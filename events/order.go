@@ -1,0 +1,55 @@
+package events
+
+import "fmt"
+
+// Action is what a node shall do with an instance.
+type Action string
+
+// The actions of an order.
+const (
+	ActionRun    Action = "run"    // have it running
+	ActionStop   Action = "stop"   // have it stopped and removed
+	ActionForget Action = "forget" // nothing: the instance is known to be gone; the order ends by itself
+)
+
+// Order is what a node must have of one instance now. The latest wins.
+type Order struct {
+	Action Action `json:"action"`
+	// Log is the identity of the log that decided it and Decided the sequence there.
+	Log     string `json:"log"`
+	Decided uint64 `json:"decided"`
+	// Counter climbs with every order of one node: a node that sees a gap has missed one.
+	Counter uint64 `json:"counter"`
+	// Revision, Hash, Spec and Ports are what ActionRun needs.
+	Revision uint64        `json:"revision,omitempty"`
+	Hash     string        `json:"hash,omitempty"`
+	Spec     *Spec         `json:"spec,omitempty"`
+	Ports    []PortBinding `json:"ports,omitempty"`
+}
+
+// Kind implements Data.
+func (Order) Kind() Kind { return v1("order", "instance") }
+
+// OrdersEpoch is the leader's mark in ROOKERY_ORDERS: it fences the orders of leaders before it, and tells a log that
+// is older than the orders that came from it.
+type OrdersEpoch struct {
+	Log    string `json:"log"`
+	Epoch  uint64 `json:"epoch"`
+	Leader string `json:"leader"`
+	// Closed is the sequence of the last closed round that the orders follow, and Chain its hash.
+	Closed uint64 `json:"closed"`
+	Chain  Chain  `json:"chain"`
+}
+
+// Kind implements Data.
+func (OrdersEpoch) Kind() Kind { return v1("order", "epoch") }
+
+// ParseOrder reads an order and the node and instance that it is for. Its errors are ErrMalformed and ErrUnknownType.
+func ParseOrder(m Message) (string, InstanceID, Order, error) {
+	node, id, ok := ParseOrderSubject(m.Subject)
+	if !ok {
+		return "", InstanceID{}, Order{}, fmt.Errorf("%w: subject %q is no order's", ErrMalformed, m.Subject)
+	}
+	order, _, err := DecodeAs[Order](m)
+	return node, id, order, err
+}

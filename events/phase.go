@@ -1,0 +1,56 @@
+package events
+
+import "strings"
+
+// Phase is a step of an instance's life on its node. Later steps are greater.
+type Phase uint8
+
+// The phases of an instance, in order.
+const (
+	PhasePlaced   Phase = iota // ordered; nothing seen of it yet
+	PhasePrepared              // image present, container created
+	PhaseStarted               // the process runs
+	PhaseOnline                // it serves
+	PhaseOffline               // it does not serve; the reason says why
+	PhaseStopped               // it was to stop, and did
+	PhaseRemoved               // nothing of it is left
+)
+
+var phaseNames = [...]string{"placed", "prepared", "started", "online", "offline", "stopped", "removed"}
+
+// String returns the phase's name.
+func (p Phase) String() string {
+	if int(p) < len(phaseNames) {
+		return phaseNames[p]
+	}
+	return "invalid"
+}
+
+// MarshalText writes the phase's name.
+func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a phase's name. Its errors are *Rejection.
+func (p *Phase) UnmarshalText(text []byte) error {
+	for i, name := range phaseNames {
+		if name == string(text) {
+			*p = Phase(i)
+			return nil
+		}
+	}
+	return Reject(CodeInvalidValue, "", "%s is no phase: known are %s", quote(string(text)), strings.Join(phaseNames[:], ", "))
+}
+
+func (p Phase) final() bool { return p >= PhaseStopped }
+
+// OfflineReason is why an instance does not serve.
+type OfflineReason string
+
+// The reasons of an instance that is offline.
+const (
+	OfflineInitializing OfflineReason = "initializing"  // it has not come so far yet
+	OfflineExited       OfflineReason = "exited"        // its process ended; the exit code says how
+	OfflineImagePull    OfflineReason = "image-pull"    // the image cannot be had
+	OfflinePortConflict OfflineReason = "port-conflict" // something else on the node holds one of its ports
+	OfflineCreateFailed OfflineReason = "create-failed" // the container cannot be created or started
+	OfflineUnknown      OfflineReason = "unknown"       // its container is gone
+)

@@ -1,0 +1,98 @@
+package events
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// entry knows one kind: how its body is read.
+type entry struct {
+	sample Data
+	read   func(body []byte) (Data, error)
+}
+
+// upcast lifts the body of an older version of a kind to that of the next version.
+type upcast struct {
+	to   Kind
+	lift func(body []byte) ([]byte, error)
+}
+
+// registry is the closed list of kinds, and of the ways from older versions to them.
+type registry struct {
+	kinds   map[Kind]entry
+	upcasts map[Kind]upcast
+}
+
+// of makes the entry of T, which is a struct and not a pointer.
+func of[T Data]() entry {
+	var sample T
+	return entry{sample: sample, read: func(body []byte) (Data, error) {
+		var data T
+		if err := json.Unmarshal(body, &data, json.RejectUnknownMembers(true)); err != nil {
+			return nil, err
+		}
+		return data, nil
+	}}
+}
+
+func newRegistry(upcasts map[Kind]upcast, entries ...entry) registry {
+	r := registry{kinds: make(map[Kind]entry, len(entries)), upcasts: upcasts}
+	for _, e := range entries {
+		r.kinds[e.sample.Kind()] = e
+	}
+	return r
+}
+
+// decode reads a body of this kind, lifting it first where the kind is an older version.
+func (r registry) decode(kind Kind, body []byte) (Data, error) {
+	for up, ok := r.upcasts[kind]; ok; up, ok = r.upcasts[kind] {
+		lifted, err := up.lift(body)
+		if err != nil {
+			return nil, fmt.Errorf("%w: lift %s to %s: %w", ErrMalformed, kind, up.to, err)
+		}
+		kind, body = up.to, lifted
+	}
+	e, ok := r.kinds[kind]
+	if !ok {
+		return nil, fmt.Errorf("%w %q", ErrUnknownType, kind)
+	}
+	data, err := e.read(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, kind, err)
+	}
+	return data, nil
+}
+
+// standard holds every kind. No kind has an older version yet.
+var standard = newRegistry(
+	map[Kind]upcast{},
+	of[ServiceEnsure](), of[ServiceScale](), of[ServiceDrop](),
+	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](),
+	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
+	of[ServiceRevised](), of[ServiceScaled](), of[ServiceDropped](), of[ServiceRemoved](),
+	of[InstancePlaced](), of[InstanceRetired](), of[InstanceAdopted](),
+	of[InstancePrepared](), of[InstanceStarted](), of[InstanceOnline](), of[InstanceOffline](),
+	of[InstanceStopped](), of[InstanceRemoved](),
+	of[StrayFound](), of[StrayRemoved](),
+	of[NodeJoined](), of[NodeSilent](), of[NodeReturned](),
+	of[ClusterAdopted](), of[RoundClosed](), of[RoundVoid](),
+	of[Hello](), of[InstanceList](), of[InstanceStatus](),
+	of[Order](), of[OrdersEpoch](),
+	of[Heartbeat](), of[HeartbeatAnswer](),
+)
+
+// Samples returns a zero value of every kind, ordered by type: what schemas are made from.
+func Samples() []Data {
+	kinds := slices.SortedFunc(maps.Keys(standard.kinds), func(a, b Kind) int {
+		return strings.Compare(a.String(), b.String())
+	})
+	samples := make([]Data, len(kinds))
+	for i, k := range kinds {
+		samples[i] = standard.kinds[k].sample
+	}
+	return samples
+}

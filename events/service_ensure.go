@@ -1,0 +1,31 @@
+package events
+
+// ServiceEnsure is the command that a service exists with this spec: it creates the service, or gives it a new
+// revision, or does nothing where all is so already.
+type ServiceEnsure struct {
+	Spec
+	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own.
+	Scale *int64 `json:"scale,omitempty"`
+	// Busy says what happens to this command while an earlier one to the service has not ended.
+	Busy BusyPolicy `json:"busy,omitempty"`
+}
+
+// Kind implements Data.
+func (ServiceEnsure) Kind() Kind { return v1("service", "ensure") }
+
+func (c ServiceEnsure) check() error {
+	if c.Scale != nil {
+		if err := checkScale(*c.Scale); err != nil {
+			return err
+		}
+	}
+	if err := c.Busy.check(); err != nil {
+		return err
+	}
+	return c.Spec.check()
+}
+
+func (c ServiceEnsure) normal() Command {
+	c.Spec = c.withDefaults()
+	return c
+}

@@ -1,0 +1,24 @@
+package events
+
+// ServiceScale is the command that a service has this many instances.
+type ServiceScale struct {
+	// Scale is the number of instances, 0 to MaxScale.
+	Scale *int64 `json:"scale"`
+	// Busy says what happens to this command while an earlier one to the service has not ended.
+	Busy BusyPolicy `json:"busy,omitempty"`
+}
+
+// Kind implements Data.
+func (ServiceScale) Kind() Kind { return v1("service", "scale") }
+
+func (c ServiceScale) check() error {
+	if c.Scale == nil {
+		return Reject(CodeMissingField, "scale", `scale is missing: say how many instances, as in {"scale":3}`)
+	}
+	if err := checkScale(*c.Scale); err != nil {
+		return err
+	}
+	return c.Busy.check()
+}
+
+func (c ServiceScale) normal() Command { return c }

@@ -1,0 +1,236 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Limits on a service's spec.
+const (
+	MaxScale     = 10_000
+	MaxPorts     = 64
+	MaxArguments = 256
+	MaxVariables = 256
+	MaxLabels    = 64
+	MaxText      = 4096 // bytes of one image name, argument, value or label
+	MaxStopGrace = Duration(time.Hour)
+)
+
+// ReservedLabel begins the container labels that Rookery writes itself.
+const ReservedLabel = "io.rookery."
+
+// Spec says what every instance of a service is. Equal specs have equal hashes; the scale stands beside it.
+type Spec struct {
+	// Image is the container image, as Podman takes it: localhost/web:1 or registry.example.org/team/web@sha256:….
+	Image string `json:"image"`
+	// Command replaces the image's entry point.
+	Command []string `json:"command,omitempty"`
+	// Args replace the image's command.
+	Args []string `json:"args,omitempty"`
+	// Env adds environment variables.
+	Env map[string]string `json:"env,omitempty"`
+	// Ports are published on the node under ports that the coordinator picks from the node's range.
+	Ports []Port `json:"ports,omitempty"`
+	// Labels go onto the containers.
+	Labels map[string]string `json:"labels,omitempty"`
+	// StopGrace is the time between the request to stop and the kill. 10s where it is not given.
+	StopGrace Duration `json:"stop_grace,omitempty"`
+}
+
+// Port is one named port of a service.
+type Port struct {
+	Name string `json:"name"`
+	// Port is the port inside the container.
+	Port uint16 `json:"port"`
+	// Protocol is tcp or udp; tcp where it is not given.
+	Protocol Protocol `json:"protocol,omitempty"`
+}
+
+// Protocol is the transport of a port.
+type Protocol string
+
+// The protocols of a port.
+const (
+	TCP Protocol = "tcp"
+	UDP Protocol = "udp"
+)
+
+// DefaultStopGrace is Podman's own.
+const DefaultStopGrace = Duration(10 * time.Second)
+
+// Duration is a span of time, written as Go writes it: "10s", "1m30s".
+type Duration time.Duration
+
+// MarshalText writes the duration as "10s".
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads "10s". Its errors are *Rejection.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	if err != nil {
+		return Reject(CodeInvalidValue, "", "%s is not a duration: write it as 10s, 500ms or 1m30s", quote(string(text)))
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+// withDefaults returns the spec with every default written out, so that equal meanings have equal hashes.
+func (s Spec) withDefaults() Spec {
+	if s.StopGrace == 0 {
+		s.StopGrace = DefaultStopGrace
+	}
+	s.Ports = slices.Clone(s.Ports)
+	for i := range s.Ports {
+		if s.Ports[i].Protocol == "" {
+			s.Ports[i].Protocol = TCP
+		}
+	}
+	return s
+}
+
+// Hash is a short digest of the spec with its defaults: equal for specs that mean the same.
+func (s Spec) Hash() string {
+	body, err := json.Marshal(s.withDefaults(), json.Deterministic(true))
+	if err != nil {
+		panic(fmt.Sprintf("a spec of plain fields does not encode: %v", err))
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:8])
+}
+
+// check returns a *Rejection that names the first field that breaks a rule.
+func (s Spec) check() error {
+	if s.Image == "" {
+		return Reject(CodeMissingField, "image", "image is missing: name a container image, as in localhost/web:1")
+	}
+	if err := checkText("image", s.Image); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(s.Image, unicode.IsSpace) {
+		return Reject(CodeInvalidValue, "image", "image %s has white space in it", quote(s.Image))
+	}
+	if err := checkList("command", s.Command); err != nil {
+		return err
+	}
+	if err := checkList("args", s.Args); err != nil {
+		return err
+	}
+	if err := checkEnv(s.Env); err != nil {
+		return err
+	}
+	if err := checkPorts(s.Ports); err != nil {
+		return err
+	}
+	if err := checkLabels(s.Labels); err != nil {
+		return err
+	}
+	if s.StopGrace < 0 || s.StopGrace > MaxStopGrace {
+		return Reject(CodeOutOfRange, "stop_grace", "stop_grace %s is not between 0s and %s",
+			time.Duration(s.StopGrace), time.Duration(MaxStopGrace))
+	}
+	return nil
+}
+
+func checkList(field string, list []string) error {
+	if len(list) > MaxArguments {
+		return Reject(CodeOutOfRange, field, "%s has %d entries, more than %d", field, len(list), MaxArguments)
+	}
+	for i, text := range list {
+		if err := checkText(fmt.Sprintf("%s[%d]", field, i), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkText(field, text string) error {
+	if len(text) > MaxText {
+		return Reject(CodeOutOfRange, field, "%s has %d bytes, more than %d", field, len(text), MaxText)
+	}
+	if i := strings.IndexByte(text, 0); i >= 0 {
+		return Reject(CodeInvalidValue, field, "%s has a NUL byte at %d", field, i)
+	}
+	return nil
+}
+
+func checkEnv(env map[string]string) error {
+	if len(env) > MaxVariables {
+		return Reject(CodeOutOfRange, "env", "env has %d variables, more than %d", len(env), MaxVariables)
+	}
+	for _, name := range sortedKeys(env) {
+		field := "env." + printable(name)
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return Reject(CodeInvalidName, field, "env has a variable named %s: a name is not empty and has no \"=\"", quote(name))
+		}
+		if err := checkText(field, env[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPorts(ports []Port) error {
+	if len(ports) > MaxPorts {
+		return Reject(CodeOutOfRange, "ports", "ports has %d entries, more than %d", len(ports), MaxPorts)
+	}
+	for i, p := range ports {
+		field := fmt.Sprintf("ports[%d]", i)
+		if err := checkName(field+".name", p.Name); err != nil {
+			return err
+		}
+		if p.Port == 0 {
+			return Reject(CodeOutOfRange, field+".port", "%s.port must be 1 to 65535", field)
+		}
+		if p.Protocol != "" && p.Protocol != TCP && p.Protocol != UDP {
+			return Reject(CodeInvalidValue, field+".protocol", "%s.protocol %s is neither tcp nor udp", field, quote(string(p.Protocol)))
+		}
+		if j := slices.IndexFunc(ports[:i], func(o Port) bool { return o.Name == p.Name }); j >= 0 {
+			return Reject(CodeInvalidValue, field+".name", "%s and ports[%d] have one name, %q", field, j, p.Name)
+		}
+	}
+	return nil
+}
+
+func checkLabels(labels map[string]string) error {
+	if len(labels) > MaxLabels {
+		return Reject(CodeOutOfRange, "labels", "labels has %d entries, more than %d", len(labels), MaxLabels)
+	}
+	for _, name := range sortedKeys(labels) {
+		field := "labels." + printable(name)
+		if name == "" || strings.HasPrefix(name, ReservedLabel) {
+			return Reject(CodeInvalidName, field, "label %s is not allowed: %s… is Rookery's own", quote(name), ReservedLabel)
+		}
+		if err := checkText(field, labels[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkScale(scale int64) error {
+	if scale < 0 || scale > MaxScale {
+		return Reject(CodeOutOfRange, "scale", "scale %d is not between 0 and %d", scale, MaxScale)
+	}
+	return nil
+}
+
+func printable(s string) string {
+	shown := quote(s)
+	return shown[1:strings.LastIndexByte(shown, '"')]
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

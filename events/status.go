@@ -1,0 +1,74 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Status is one message in ROOKERY_STATUS, understood. Exactly one of Hello, List and Instance is set.
+type Status struct {
+	Node     string
+	Hello    *Hello
+	List     *InstanceList
+	Instance *InstanceStatus
+}
+
+// ParseStatus reads a message of ROOKERY_STATUS. Its errors are ErrMalformed, ErrUnknownType and *Rejection.
+func ParseStatus(m Message) (Status, error) {
+	t := strings.Split(m.Subject, ".")
+	if len(t) < 4 || t[0]+"."+t[1] != StatusRoot || !ValidName(t[2]) {
+		return Status{}, fmt.Errorf("%w: subject %s is no status", ErrMalformed, quote(m.Subject))
+	}
+	s := Status{Node: t[2]}
+	data, _, err := Decode(m)
+	if err != nil {
+		return Status{}, err
+	}
+	switch d := data.(type) {
+	case Hello:
+		s.Hello = &d
+		return s, d.check()
+	case InstanceList:
+		s.List = &d
+		return s, d.check()
+	case InstanceStatus:
+		s.Instance = &d
+		if m.Subject != InstanceStatusSubject(s.Node, d.ID()) {
+			return s, fmt.Errorf("%w: subject %s and body name different instances", ErrMalformed, quote(m.Subject))
+		}
+		return s, d.check()
+	}
+	return Status{}, fmt.Errorf("%w: a %s is no status", ErrMalformed, data.Kind())
+}
+
+func (h Hello) check() error {
+	if h.Incarnation == "" || len(h.Incarnation) > MaxName {
+		return Reject(CodeOutOfRange, "incarnation", "incarnation must have 1 to %d bytes", MaxName)
+	}
+	if h.Ports.First == 0 || h.Ports.First > h.Ports.Last {
+		return Reject(CodeOutOfRange, "ports", "ports %d to %d are no range", h.Ports.First, h.Ports.Last)
+	}
+	return checkLabels(h.Labels)
+}
+
+func (l InstanceList) check() error {
+	if len(l.Instances) > MaxListed {
+		return Reject(CodeOutOfRange, "instances", "instances has %d entries, more than %d", len(l.Instances), MaxListed)
+	}
+	for _, s := range l.Instances {
+		if err := s.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s InstanceState) check() error {
+	if err := s.ID().Service.check(); err != nil {
+		return err
+	}
+	if len(s.Message) > MaxMessage {
+		return Reject(CodeOutOfRange, "message", "message has %d bytes, more than %d", len(s.Message), MaxMessage)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package events
+
+// InstanceStatus is what a node saw of one instance, published when it changed.
+type InstanceStatus struct {
+	// Counter climbs with each status of one node epoch.
+	Counter uint64 `json:"counter"`
+	InstanceState
+}
+
+// Kind implements Data.
+func (InstanceStatus) Kind() Kind { return v1("status", "instance") }
+
+// InstanceState is one instance as its node has it.
+type InstanceState struct {
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Ordinal    uint32 `json:"ordinal"`
+	Generation uint32 `json:"generation"`
+	Revision   uint64 `json:"revision,omitempty"`
+	Position
+	Reason   OfflineReason `json:"reason,omitempty"`
+	ExitCode *int32        `json:"exit_code,omitempty"`
+	// Message explains the reason for people.
+	Message string `json:"message,omitempty"`
+	// Ports are those that the container was made with; given in lists alone.
+	Ports []PortBinding `json:"ports,omitempty"`
+}
+
+// ID returns the instance.
+func (s InstanceState) ID() InstanceID {
+	return InstanceID{Service: ServiceID{Namespace: s.Namespace, Name: s.Name}, Ordinal: s.Ordinal, Generation: s.Generation}
+}
+
+// MaxMessage is the greatest length of a message for people in a status, in bytes.
+const MaxMessage = 512

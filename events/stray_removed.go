@@ -1,0 +1,7 @@
+package events
+
+// StrayRemoved says that a stray is gone from its node.
+type StrayRemoved struct{ StrayFound }
+
+// Kind implements Data.
+func (StrayRemoved) Kind() Kind { return v1("stray", "removed") }

@@ -1,0 +1,160 @@
+package events
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The roots of all subjects. A stream captures each of the first five whole; Event and OrderLive are what people and
+// nodes subscribe to, published by the server once a message is stored.
+const (
+	CommandRoot   = "rookery.cmd"
+	StatusRoot    = "rookery.status"
+	LogRoot       = "rookery.log"
+	OrdersRoot    = "rookery.orders"
+	MetricRoot    = "rookery.metric"
+	EventRoot     = "rookery.event"
+	OrderRoot     = "rookery.order"
+	HeartbeatRoot = "rookery.heartbeat"
+	APIRoot       = "rookery.api"
+)
+
+// OrdersEpochSubject holds the leader's mark in ROOKERY_ORDERS.
+const OrdersEpochSubject = OrdersRoot + ".epoch"
+
+// Scope says what part of the cluster an event is about. It gives the event its subject.
+type Scope struct {
+	noun  string
+	first string
+	name  string
+}
+
+// The scopes without a name.
+var (
+	ClusterScope = Scope{noun: "cluster"}
+	RoundScope   = Scope{noun: "round"}
+)
+
+// ServiceScope is the scope of events about one service.
+func ServiceScope(id ServiceID) Scope {
+	return Scope{noun: "service", first: id.Namespace, name: id.Name}
+}
+
+// NodeScope is the scope of events about one node.
+func NodeScope(node string) Scope { return Scope{noun: "node", name: node} }
+
+// Service returns the service that the scope names, and whether it names one.
+func (s Scope) Service() (ServiceID, bool) {
+	return ServiceID{Namespace: s.first, Name: s.name}, s.noun == "service"
+}
+
+// Node returns the node that the scope names, and whether it names one.
+func (s Scope) Node() (string, bool) { return s.name, s.noun == "node" }
+
+// LogSubject is where an event of this kind and scope stands in the log: rookery.log.service.<ns>.<name>.<event>,
+// rookery.log.node.<node>.<event>, rookery.log.cluster.<event> or rookery.log.round. The event is <thing>.<name>,
+// and just <name> where the thing is the scope itself.
+func (s Scope) LogSubject(kind Kind) string {
+	if s.noun == "round" {
+		return LogRoot + ".round"
+	}
+	parts := make([]string, 0, 6)
+	parts = append(parts, LogRoot, s.noun)
+	if s.first != "" {
+		parts = append(parts, s.first)
+	}
+	if s.name != "" {
+		parts = append(parts, s.name)
+	}
+	if kind.Thing != s.noun {
+		parts = append(parts, kind.Thing)
+	}
+	return strings.Join(append(parts, kind.Name), ".")
+}
+
+// parseLogScope reads the scope back from a subject in the log.
+func parseLogScope(subject string) (Scope, bool) {
+	t := strings.Split(subject, ".")
+	if len(t) < 3 || t[0]+"."+t[1] != LogRoot {
+		return Scope{}, false
+	}
+	switch {
+	case t[2] == "round" && len(t) == 3:
+		return RoundScope, true
+	case t[2] == "cluster" && len(t) > 3:
+		return ClusterScope, true
+	case t[2] == "node" && len(t) > 4:
+		return NodeScope(t[3]), true
+	case t[2] == "service" && len(t) > 5:
+		return ServiceScope(ServiceID{Namespace: t[3], Name: t[4]}), true
+	}
+	return Scope{}, false
+}
+
+// EventSubject is where the event of a log subject is published after it is stored.
+func EventSubject(logSubject string) string { return EventRoot + strings.TrimPrefix(logSubject, LogRoot) }
+
+// CommandFateSubject is where the fate of the command with this sequence in ROOKERY_COMMANDS is published.
+func CommandFateSubject(sequence uint64, name string) string {
+	return EventRoot + ".command." + strconv.FormatUint(sequence, 10) + "." + name
+}
+
+// CommandSubject is where people publish a command for a service: rookery.cmd.service.<ns>.<name>.<verb>.
+func CommandSubject(id ServiceID, verb string) string {
+	return strings.Join([]string{CommandRoot, "service", id.Namespace, id.Name, verb}, ".")
+}
+
+// HeartbeatSubject is where a node asks the leader whether it is still the node of that name.
+func HeartbeatSubject(node string) string { return HeartbeatRoot + "." + node }
+
+// HelloSubject is where a node's process that starts introduces itself.
+func HelloSubject(node string) string { return StatusRoot + "." + node + ".hello" }
+
+// ListSubject is where a node publishes all that it has.
+func ListSubject(node string) string { return StatusRoot + "." + node + ".list" }
+
+// InstanceStatusSubject is where a node publishes what it saw of one instance.
+func InstanceStatusSubject(node string, id InstanceID) string {
+	return StatusRoot + "." + node + ".instance." + instanceTokens(id)
+}
+
+// OrderSubject is where the order for one instance stands in ROOKERY_ORDERS.
+func OrderSubject(node string, id InstanceID) string {
+	return OrdersRoot + "." + node + "." + instanceTokens(id)
+}
+
+// NodeOrders matches all orders of a node below root, which is OrdersRoot (stored) or OrderRoot (live).
+func NodeOrders(root, node string) string { return root + "." + node + ".>" }
+
+func instanceTokens(id InstanceID) string {
+	return id.Service.Namespace + "." + id.Service.Name + "." +
+		strconv.FormatUint(uint64(id.Ordinal), 10) + "." + strconv.FormatUint(uint64(id.Generation), 10)
+}
+
+// ParseOrderSubject reads the node and the instance from a subject below OrdersRoot or OrderRoot.
+func ParseOrderSubject(subject string) (node string, id InstanceID, ok bool) {
+	t := strings.Split(subject, ".")
+	if len(t) != 7 || (t[0]+"."+t[1] != OrdersRoot && t[0]+"."+t[1] != OrderRoot) {
+		return "", InstanceID{}, false
+	}
+	id, ok = parseInstanceTokens(t[3:])
+	return t[2], id, ok && ValidName(t[2])
+}
+
+func parseInstanceTokens(t []string) (InstanceID, bool) {
+	if len(t) != 4 || !ValidName(t[0]) || !ValidName(t[1]) {
+		return InstanceID{}, false
+	}
+	ordinal, err := strconv.ParseUint(t[2], 10, 32)
+	if err != nil {
+		return InstanceID{}, false
+	}
+	generation, err := strconv.ParseUint(t[3], 10, 32)
+	if err != nil {
+		return InstanceID{}, false
+	}
+	return InstanceID{
+		Service: ServiceID{Namespace: t[0], Name: t[1]},
+		Ordinal: uint32(ordinal), Generation: uint32(generation),
+	}, true
+}

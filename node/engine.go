@@ -1,0 +1,93 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Engine runs containers. Every call ends when its context does. A call that failed may have had its effect all the
+// same: the next look tells.
+type Engine interface {
+	// Facts says what the engine is and what its host has to give.
+	Facts(ctx context.Context) (Facts, error)
+	// List returns every container of this owner, running or not, in no order.
+	List(ctx context.Context, owner Owner) ([]Container, error)
+	// Inspect returns the container of the instance, or nil where there is none.
+	Inspect(ctx context.Context, owner Owner, id events.InstanceID) (*Container, error)
+	// Prepare has the image present and creates the container. Where one stands for the same attempt already, it is
+	// returned. Errors are *Failure where the reason is known.
+	Prepare(ctx context.Context, plan Plan) (Container, error)
+	// Start starts the container; one that runs already is no error. Errors are *Failure where the reason is known.
+	Start(ctx context.Context, c Container) error
+	// Stop asks the container to end, and kills it after grace; one that is not running is no error.
+	Stop(ctx context.Context, c Container, grace time.Duration) error
+	// Remove removes the container, running or not; one that is gone already is no error.
+	Remove(ctx context.Context, c Container) error
+	// Watch calls hint with each instance whose container may have ended, until ctx ends, and then returns nil. It
+	// calls ready once it misses nothing more. Hints may be lost or come twice: List is the truth.
+	Watch(ctx context.Context, owner Owner, ready func(), hint func(events.InstanceID)) error
+}
+
+// Facts is what an engine says of itself and its host.
+type Facts struct {
+	// Engine is the name and version, as in "podman 4.3.1 (runc)".
+	Engine   string
+	Capacity events.Capacity
+}
+
+// Owner is whose containers an engine is asked about: those of one node of one cluster. All others are foreign.
+type Owner struct {
+	Cluster string
+	Node    string
+}
+
+// Plan is a container to be made.
+type Plan struct {
+	Owner    Owner
+	Instance events.InstanceID
+	Attempt  uint32
+	// Order is the one to run the instance.
+	Order events.Order
+	// Address is the host's address that ports are published on.
+	Address string
+}
+
+// Name is the container's name: one for all attempts of an instance, so that no two can stand at once.
+func (p Plan) Name() string {
+	return "rookery-" + p.Owner.Cluster[:min(len(p.Owner.Cluster), 8)] + "-" + p.Instance.Service.Namespace + "-" +
+		p.Instance.Service.Name + "-" + utoa(p.Instance.Ordinal) + "-" + utoa(p.Instance.Generation)
+}
+
+// State is what an engine says of a container.
+type State uint8
+
+// The states of a container.
+const (
+	Created State = iota // made, never started
+	Running              // its process runs
+	Exited               // its process has ended
+)
+
+// Container is one of ours, as the engine has it.
+type Container struct {
+	// Handle is the engine's own name for it.
+	Handle   string
+	Instance events.InstanceID
+	Attempt  uint32
+	Revision uint64
+	State    State
+	// ExitCode is that of an exited one.
+	ExitCode int32
+	Ports    []events.PortBinding
+}
+
+// Failure is an engine's error whose reason is known.
+type Failure struct {
+	Reason  events.OfflineReason
+	Message string
+}
+
+// Error returns the reason and the message.
+func (f *Failure) Error() string { return string(f.Reason) + ": " + f.Message }

@@ -1,0 +1,203 @@
+package projections
+
+import (
+	"fmt"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Apply takes one event into the state. Events of a type that does not stand in the log are a defect of the caller;
+// Apply returns ErrUnknown for them.
+func (c *Cluster) Apply(r events.Record) error {
+	switch d := r.Data.(type) {
+	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated,
+		events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
+		c.applyCommand(r)
+	case events.ServiceRevised, events.ServiceScaled, events.ServiceDropped, events.ServiceRemoved:
+		c.applyService(r)
+	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired,
+		events.InstancePrepared, events.InstanceStarted, events.InstanceOnline, events.InstanceOffline,
+		events.InstanceStopped, events.InstanceRemoved:
+		c.applyInstance(r)
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.StrayFound, events.StrayRemoved:
+		c.applyNode(r)
+	case events.ClusterAdopted:
+		c.Streams = d.Streams
+		c.CommandCursor, c.StatusCursor = d.Commands, d.Statuses
+	default:
+		return fmt.Errorf("log sequence %d: %w: %s", r.Sequence, ErrUnknown, r.Data.Kind())
+	}
+	if id, ok := r.Scope.Service(); ok {
+		c.noteShort(id)
+	}
+	return nil
+}
+
+// Close takes the end of a round into the state. The chain is that after the closing message itself.
+func (c *Cluster) Close(sequence uint64, closed events.RoundClosed, chain events.Chain) {
+	c.Round, c.Epoch, c.Leader, c.Now = closed.Round, closed.Epoch, closed.Leader, closed.Now
+	c.CommandCursor, c.StatusCursor = closed.Commands, closed.Statuses
+	c.Sequence, c.Chain = sequence, chain
+	c.forget(closed.CommandsKept)
+}
+
+func (c *Cluster) noteShort(id events.ServiceID) {
+	if s := c.Services[id]; s != nil && s.Lacks() {
+		c.short[id] = struct{}{}
+		return
+	}
+	delete(c.short, id)
+}
+
+func (c *Cluster) applyCommand(r events.Record) {
+	switch d := r.Data.(type) {
+	case events.CommandAccepted:
+		c.remember(r, d.CommandIdentity, Accepted)
+		c.open[d.Sequence] = struct{}{}
+		if id, ok := r.Scope.Service(); ok {
+			c.service(id).Holder = d.Sequence
+		}
+	case events.CommandRejected:
+		cmd := c.remember(r, d.CommandIdentity, Rejected)
+		rejection := d.Rejection
+		cmd.Rejection, cmd.Other = &rejection, d.Holder
+	case events.CommandRepeated:
+		cmd := c.remember(r, events.CommandIdentity{Sequence: d.Sequence}, Repeated)
+		cmd.Other = d.Of
+	case events.CommandSucceeded:
+		c.endCommand(d.Sequence, Succeeded)
+	case events.CommandFailed:
+		cmd := c.endCommand(d.Sequence, Failed)
+		cmd.Reason, cmd.Message = d.Reason, d.Message
+	case events.CommandSuperseded:
+		c.endCommand(d.Sequence, Superseded).Other = d.By
+	}
+}
+
+// service returns the service, making it where it is missing.
+func (c *Cluster) service(id events.ServiceID) *Service {
+	s := c.Services[id]
+	if s == nil {
+		s = &Service{ID: id, Revisions: map[uint64]*Revision{}, Floor: c.GenerationFloor}
+		c.Services[id] = s
+	}
+	return s
+}
+
+func (c *Cluster) applyService(r events.Record) {
+	id, _ := r.Scope.Service()
+	s := c.service(id)
+	switch d := r.Data.(type) {
+	case events.ServiceRevised:
+		s.revise(d)
+	case events.ServiceScaled:
+		s.Scale = d.Scale
+		s.trim()
+	case events.ServiceDropped:
+		s.Dropped = true
+	case events.ServiceRemoved:
+		for _, slot := range s.Slots {
+			s.Floor = max(s.Floor, slot.Last)
+		}
+		c.GenerationFloor = max(c.GenerationFloor, s.Floor)
+		delete(c.Services, id)
+	}
+}
+
+func (c *Cluster) applyInstance(r events.Record) {
+	id, _ := r.Scope.Service()
+	switch d := r.Data.(type) {
+	case events.InstancePlaced:
+		c.placed(r.Sequence, id, d)
+	case events.InstanceAdopted:
+		c.placed(r.Sequence, id, d.InstancePlaced)
+	case events.InstanceRetired:
+		c.retired(r.Sequence, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
+	case events.InstancePrepared:
+		c.seen(id, d.InstanceSeen)
+	case events.InstanceStarted:
+		c.seen(id, d.InstanceSeen)
+	case events.InstanceOnline:
+		c.seen(id, d.InstanceSeen)
+	case events.InstanceOffline:
+		c.seen(id, d.InstanceSeen)
+	case events.InstanceStopped:
+		c.seen(id, d.InstanceSeen)
+	case events.InstanceRemoved:
+		c.removed(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
+	}
+}
+
+func (c *Cluster) placed(sequence uint64, service events.ServiceID, d events.InstancePlaced) {
+	n := c.node(d.Node)
+	n.Orders++
+	i := &Instance{
+		ID:       events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation},
+		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports,
+		Decided: sequence, Counter: n.Orders,
+	}
+	n.hold(i)
+	c.service(service).add(i)
+}
+
+func (c *Cluster) retired(sequence uint64, id events.InstanceID, reason events.RetireReason) {
+	i := c.Instance(id)
+	if i == nil || i.Retired != "" {
+		return
+	}
+	n := c.node(i.Node)
+	n.Orders++
+	i.Decided, i.Counter = sequence, n.Orders
+	c.Services[id.Service].retire(i, reason)
+}
+
+func (c *Cluster) seen(service events.ServiceID, d events.InstanceSeen) {
+	i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation})
+	if i == nil {
+		return
+	}
+	s := c.Services[service]
+	s.countServing(i, -1)
+	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
+	s.countServing(i, 1)
+}
+
+func (c *Cluster) removed(id events.InstanceID) {
+	i := c.Instance(id)
+	if i == nil {
+		return
+	}
+	n := c.node(i.Node)
+	n.release(i)
+	n.Orders++
+	c.Services[id.Service].remove(i)
+}
+
+// node returns the node, making it where it is missing.
+func (c *Cluster) node(name string) *Node {
+	n := c.Nodes[name]
+	if n == nil {
+		n = &Node{Name: name, Strays: map[events.InstanceID]*Stray{}, ports: map[uint16]events.InstanceID{}}
+		c.Nodes[name] = n
+	}
+	return n
+}
+
+func (c *Cluster) applyNode(r events.Record) {
+	name, _ := r.Scope.Node()
+	n := c.node(name)
+	switch d := r.Data.(type) {
+	case events.NodeJoined:
+		n.rejoin(d)
+	case events.NodeSilent:
+		n.Silent = true
+	case events.NodeReturned:
+		n.Silent = false
+	case events.StrayFound:
+		n.Orders++
+		n.Strays[d.ID()] = &Stray{Decided: r.Sequence, Counter: n.Orders}
+	case events.StrayRemoved:
+		n.Orders++
+		delete(n.Strays, d.ID())
+	}
+}

@@ -1,0 +1,80 @@
+package projections
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Cluster is the whole state. Its exported fields, and nothing else, are what the log says; the rest is index.
+// It is read by anyone and changed by Apply and Close alone.
+type Cluster struct {
+	// Streams holds the identity of each stream by its name; empty before the cluster is founded.
+	Streams map[string]string
+	// Round, Epoch and Leader are those of the last closed round, Sequence its place in the log and Chain the hash there.
+	Round    uint64
+	Epoch    uint64
+	Leader   string
+	Sequence uint64
+	Chain    events.Chain
+	// Now is the time of the last closed round.
+	Now time.Time
+	// CommandCursor and StatusCursor are the sequences of the last messages whose effects are in the log.
+	CommandCursor uint64
+	StatusCursor  uint64
+	// CommandsKept is the lowest sequence that the fold still remembers commands from.
+	CommandsKept uint64
+	// GenerationFloor is the greatest generation of all services that were removed: new ones begin above it.
+	GenerationFloor uint32
+
+	Services map[events.ServiceID]*Service
+	Nodes    map[string]*Node
+	// Commands holds every command from CommandsKept on, by sequence.
+	Commands map[uint64]*Command
+
+	byID  map[commandKey]uint64
+	open  map[uint64]struct{}
+	short map[events.ServiceID]struct{}
+}
+
+// NewCluster returns the state before the first event.
+func NewCluster() *Cluster {
+	return &Cluster{
+		Streams:  map[string]string{},
+		Services: map[events.ServiceID]*Service{},
+		Nodes:    map[string]*Node{},
+		Commands: map[uint64]*Command{},
+		byID:     map[commandKey]uint64{},
+		open:     map[uint64]struct{}{},
+		short:    map[events.ServiceID]struct{}{},
+	}
+}
+
+// Founded reports whether the log has recorded which streams are the cluster's.
+func (c *Cluster) Founded() bool { return len(c.Streams) > 0 }
+
+// Hash is the canonical hash of the state: equal states have equal hashes, and different ones do not.
+func (c *Cluster) Hash() string {
+	h := sha256.New()
+	if err := json.MarshalWrite(h, c, json.Deterministic(true)); err != nil {
+		panic(fmt.Sprintf("a state of plain fields does not encode: %v", err))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Instance returns the instance, or nil where the state has none of that id.
+func (c *Cluster) Instance(id events.InstanceID) *Instance {
+	s := c.Services[id.Service]
+	if s == nil || int(id.Ordinal) >= len(s.Slots) {
+		return nil
+	}
+	return s.Slots[id.Ordinal].find(id.Generation)
+}
+
+// Short returns, in no order, the services that lack an instance in one of their slots.
+func (c *Cluster) Short() map[events.ServiceID]struct{} { return c.short }

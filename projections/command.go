@@ -1,0 +1,96 @@
+package projections
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Outcome is what became of a command.
+type Outcome string
+
+// The outcomes of a command. Accepted is the only one that another follows.
+const (
+	Accepted   Outcome = "accepted"
+	Rejected   Outcome = "rejected"
+	Repeated   Outcome = "repeated"
+	Succeeded  Outcome = "succeeded"
+	Failed     Outcome = "failed"
+	Superseded Outcome = "superseded"
+)
+
+// Command is what the log remembers of a command.
+type Command struct {
+	events.CommandIdentity
+	// Service is the one that the command was for; its namespace is empty where the subject named none.
+	Service events.ServiceID
+	Outcome Outcome
+	// Received is the time of the round that took the command.
+	Received time.Time
+	Cause    events.Cause
+	// Rejection explains Rejected; Reason and Message explain Failed; Other is the holder of a busy service, the
+	// command that superseded this one, or the one that it repeats.
+	Rejection *events.Rejection
+	Reason    events.FailureReason
+	Message   string
+	Other     uint64
+}
+
+type commandKey struct{ source, id string }
+
+// KnownID returns the earlier command of this source and id, or nil.
+func (c *Cluster) KnownID(source, id string) *Command {
+	sequence, ok := c.byID[commandKey{source, id}]
+	if !ok {
+		return nil
+	}
+	return c.Commands[sequence]
+}
+
+// Open returns, in no order, the sequences of the commands that have not ended.
+func (c *Cluster) Open() map[uint64]struct{} { return c.open }
+
+func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, outcome Outcome) *Command {
+	service, _ := r.Scope.Service()
+	cmd := &Command{
+		CommandIdentity: identity, Service: service, Outcome: outcome, Received: r.Time, Cause: r.Cause,
+	}
+	c.Commands[identity.Sequence] = cmd
+	if identity.ID != "" {
+		key := commandKey{identity.Source, identity.ID}
+		if _, known := c.byID[key]; !known {
+			c.byID[key] = identity.Sequence
+		}
+	}
+	return cmd
+}
+
+func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {
+	cmd := c.Commands[sequence]
+	if cmd == nil {
+		return &Command{}
+	}
+	cmd.Outcome = outcome
+	delete(c.open, sequence)
+	if s := c.Services[cmd.Service]; s != nil && s.Holder == sequence {
+		s.Holder = 0
+	}
+	return cmd
+}
+
+// forget drops the commands below kept that have ended.
+func (c *Cluster) forget(kept uint64) {
+	if kept <= c.CommandsKept {
+		return
+	}
+	c.CommandsKept = kept
+	for sequence, cmd := range c.Commands {
+		if sequence >= kept || cmd.Outcome == Accepted {
+			continue
+		}
+		delete(c.Commands, sequence)
+		if key := (commandKey{cmd.Source, cmd.ID}); c.byID[key] == sequence {
+			delete(c.byID, key)
+		}
+	}
+}

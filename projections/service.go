@@ -1,0 +1,196 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Service is a named, scaled set of identical instances.
+type Service struct {
+	ID       events.ServiceID
+	Revision uint64
+	// Revisions holds the current revision and those that instances still have.
+	Revisions map[uint64]*Revision
+	Scale     uint32
+	// Dropped says that the service shall exist no more; it goes when its last instance is gone.
+	Dropped bool
+	// Holder is the sequence of the command that has not ended, or 0.
+	Holder uint64
+	// Floor is a generation that no slot of the service has yet gone above when it is made.
+	Floor uint32
+	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
+	Slots []*Slot
+
+	filled  int
+	serving int
+	total   int
+}
+
+// Revision is one accepted spec of a service.
+type Revision struct {
+	Spec events.Spec
+	Hash string
+
+	used int
+}
+
+// Slot is an instance's place in a service.
+type Slot struct {
+	// Last is the last generation that was placed.
+	Last uint32
+	// Current is the newest instance, where it shall run; nil where the slot waits for one.
+	Current *Instance
+	// Leaving are the instances that shall stop, oldest first.
+	Leaving []*Instance
+}
+
+// Instance is one incarnation of a slot.
+type Instance struct {
+	ID       events.InstanceID
+	Revision uint64
+	Node     string
+	Address  string
+	Ports    []events.PortBinding
+	// Retired says why the instance shall stop; "" where it shall run.
+	Retired events.RetireReason
+	// Decided is the sequence of the event that decided its order, and Counter the node's count of orders there.
+	Decided uint64
+	Counter uint64
+	// Seen is how far it came on its node. Reason, ExitCode and Message explain events.PhaseOffline.
+	Seen     events.Position
+	Reason   events.OfflineReason
+	ExitCode *int32
+	Message  string
+}
+
+// Current returns the current revision.
+func (s *Service) Current() *Revision { return s.Revisions[s.Revision] }
+
+// Serving counts the instances that shall run, are of the current revision and serve.
+func (s *Service) Serving() int { return s.serving }
+
+// Filled counts the slots that have an instance which shall run.
+func (s *Service) Filled() int { return s.filled }
+
+// Total counts all instances, those that shall stop included.
+func (s *Service) Total() int { return s.total }
+
+// Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
+// instance is left.
+func (s *Service) Settled() bool {
+	if s.Dropped {
+		return s.total == 0
+	}
+	return s.serving == int(s.Scale) && s.total == int(s.Scale)
+}
+
+// Lacks reports whether a slot below the scale has no instance.
+func (s *Service) Lacks() bool { return !s.Dropped && s.filled < int(s.Scale) }
+
+func (s *Slot) find(generation uint32) *Instance {
+	if s.Current != nil && s.Current.ID.Generation == generation {
+		return s.Current
+	}
+	for _, i := range s.Leaving {
+		if i.ID.Generation == generation {
+			return i
+		}
+	}
+	return nil
+}
+
+func (s *Slot) empty() bool { return s.Current == nil && len(s.Leaving) == 0 }
+
+// slot returns the slot of this ordinal, making it and those below it where they are missing.
+func (s *Service) slot(ordinal uint32) *Slot {
+	for int(ordinal) >= len(s.Slots) {
+		s.Slots = append(s.Slots, &Slot{Last: s.Floor})
+	}
+	return s.Slots[ordinal]
+}
+
+// NextGeneration returns the generation that the slot's next instance has.
+func (s *Service) NextGeneration(ordinal uint32) uint32 {
+	if int(ordinal) < len(s.Slots) {
+		return s.Slots[ordinal].Last + 1
+	}
+	return s.Floor + 1
+}
+
+func (s *Service) add(i *Instance) {
+	slot := s.slot(i.ID.Ordinal)
+	slot.Last = i.ID.Generation
+	slot.Current = i
+	s.filled++
+	s.total++
+	s.Revisions[i.Revision].used++
+	s.countServing(i, 1)
+}
+
+func (s *Service) retire(i *Instance, reason events.RetireReason) {
+	s.countServing(i, -1)
+	slot := s.Slots[i.ID.Ordinal]
+	i.Retired = reason
+	slot.Current = nil
+	slot.Leaving = append(slot.Leaving, i)
+	s.filled--
+}
+
+// remove forgets an instance, and the slots at the end that nobody needs any more.
+func (s *Service) remove(i *Instance) {
+	slot := s.Slots[i.ID.Ordinal]
+	if slot.Current == i {
+		s.countServing(i, -1)
+		slot.Current = nil
+		s.filled--
+	}
+	slot.Leaving = slices.DeleteFunc(slot.Leaving, func(o *Instance) bool { return o == i })
+	if len(slot.Leaving) == 0 {
+		slot.Leaving = nil
+	}
+	s.total--
+	s.Revisions[i.Revision].used--
+	s.trimRevision(i.Revision)
+	s.trim()
+}
+
+func (s *Service) revise(d events.ServiceRevised) {
+	before := s.Revision
+	s.Revision, s.Dropped = d.Revision, false
+	s.Revisions[d.Revision] = &Revision{Spec: d.Spec, Hash: d.Hash}
+	s.trimRevision(before)
+	s.recount()
+}
+
+func (s *Service) trimRevision(number uint64) {
+	if r := s.Revisions[number]; r != nil && r.used == 0 && number != s.Revision {
+		delete(s.Revisions, number)
+	}
+}
+
+func (s *Service) trim() {
+	n := len(s.Slots)
+	for n > int(s.Scale) && s.Slots[n-1].empty() {
+		s.Floor = max(s.Floor, s.Slots[n-1].Last)
+		n--
+	}
+	s.Slots = slices.Delete(s.Slots, n, len(s.Slots))
+}
+
+// countServing adds by for an instance that serves: 1 when it begins to count, -1 when it ends.
+func (s *Service) countServing(i *Instance, by int) {
+	if i.Retired == "" && i.Revision == s.Revision && i.Seen.Phase == events.PhaseOnline {
+		s.serving += by
+	}
+}
+
+// recount follows a change of the revision, which changes what counts as serving.
+func (s *Service) recount() {
+	s.serving = 0
+	for _, slot := range s.Slots {
+		if slot.Current != nil {
+			s.countServing(slot.Current, 1)
+		}
+	}
+}
