@@ -12,21 +12,35 @@ import (
 // It is no part of the state: a leader that takes over begins with everything.
 type Agenda struct {
 	services map[events.ServiceID]struct{}
+	shunned  map[events.ServiceID]struct{}
 }
 
 // NewAgenda returns an agenda with every service of the cluster.
 func NewAgenda(c *projections.Cluster) *Agenda {
-	a := &Agenda{services: make(map[events.ServiceID]struct{}, len(c.Services))}
+	a := &Agenda{
+		services: make(map[events.ServiceID]struct{}, len(c.Services)),
+		shunned:  map[events.ServiceID]struct{}{},
+	}
 	for id := range c.Services {
 		a.services[id] = struct{}{}
 	}
 	return a
 }
 
-// Empty reports whether nothing waits.
-func (a *Agenda) Empty() bool { return len(a.services) == 0 }
+// Waits reports whether a service waits that may be looked at now.
+func (a *Agenda) Waits(c *projections.Cluster) bool { return len(a.services) > 0 && !c.Recovering }
 
-func (a *Agenda) add(id events.ServiceID) { a.services[id] = struct{}{} }
+// Shun leaves a service alone, because looking at it fails.
+func (a *Agenda) Shun(id events.ServiceID) {
+	a.shunned[id] = struct{}{}
+	delete(a.services, id)
+}
+
+func (a *Agenda) add(id events.ServiceID) {
+	if _, shunned := a.shunned[id]; !shunned {
+		a.services[id] = struct{}{}
+	}
+}
 
 func (a *Agenda) done(id events.ServiceID) { delete(a.services, id) }
 

@@ -21,6 +21,9 @@ func NextDue(c *projections.Cluster) (time.Time, bool) {
 			next = due
 		}
 	}
+	if recovered := c.AdoptedAt.Add(projections.RecoverFor); c.Recovering && (next.IsZero() || recovered.Before(next)) {
+		next = recovered
+	}
 	return next, !next.IsZero()
 }
 

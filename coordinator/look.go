@@ -9,20 +9,24 @@ import (
 )
 
 // Look takes the services on the agenda in order, and for each the next step from what it is to what it shall be. A
-// service whose step does not fit into the round stays on the agenda.
+// service whose step does not fit into the round stays on the agenda; so do all while the cluster recovers.
 func (t *Turn) Look() {
+	if t.Cluster.Recovering {
+		return
+	}
 	for _, id := range t.agenda.inOrder() {
 		s := t.Cluster.Services[id]
 		if s == nil {
 			t.agenda.done(id)
 			continue
 		}
-		t.cause = t.causeOf(s)
+		t.cause, t.Looking = t.causeOf(s), id
 		if !t.look(s) {
-			return
+			break
 		}
 		t.agenda.done(id)
 	}
+	t.Looking = events.ServiceID{}
 }
 
 // causeOf returns the cause of whatever the service still needs: its open command.
@@ -140,7 +144,7 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 	}
 	text := fmt.Sprintf("%d of %d instances serve in revision %d", s.Serving(), s.Scale, s.Revision)
 	if s.Lacks() {
-		text += fmt.Sprintf("; %d have no node (%s)", int(s.Scale)-s.Filled(), WhyPending(c, s))
+		text += fmt.Sprintf("; %d have no node (%s)", int(s.Scale)-s.Filled(), c.WhyPending(s))
 	}
 	for _, slot := range s.Slots {
 		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOffline {

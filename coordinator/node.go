@@ -1,8 +1,6 @@
 package coordinator
 
 import (
-	"slices"
-
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -12,7 +10,7 @@ import (
 func (t *Turn) hello(node string, h events.Hello) {
 	epoch := uint64(0)
 	if n := t.Cluster.Nodes[node]; n != nil {
-		if n.Incarnation == h.Incarnation || slices.Contains(n.Past, h.Incarnation) {
+		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) {
 			return
 		}
 		epoch = n.Epoch

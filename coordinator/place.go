@@ -1,10 +1,6 @@
 package coordinator
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -23,29 +19,6 @@ func choose(c *projections.Cluster, s *projections.Service) *projections.Node {
 		}
 	}
 	return best
-}
-
-// WhyPending says for people why the service's empty slots have no instance.
-func WhyPending(c *projections.Cluster, s *projections.Service) string {
-	if len(c.Nodes) == 0 {
-		return "no node has joined"
-	}
-	var why []string
-	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
-		switch n := c.Nodes[name]; {
-		case n.Silent:
-			why = append(why, name+": silent")
-		case n.FreePorts(len(s.Current().Spec.Ports)) == nil:
-			why = append(why, name+": no free port in its range")
-		default:
-			return "not decided yet"
-		}
-	}
-	const most = 5
-	if len(why) > most {
-		why = append(why[:most], "and more")
-	}
-	return strings.Join(why, ", ")
 }
 
 // place gives the slot its next instance. It reports false where no node can have it.

@@ -27,6 +27,10 @@ func (t *Turn) Status(sequence uint64, s events.Status) {
 		for _, listed := range s.List.Instances {
 			t.listed(n, listed)
 		}
+		if s.List.Last && n.Unlisted {
+			t.cause = events.Cause{Causation: events.CauseOf(statusStream, sequence)}
+			t.emit(events.NodeScope(n.Name), events.NodeListed{Epoch: n.Epoch})
+		}
 	}
 }
 
@@ -63,7 +67,7 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 		return // a node removes what it was told to stop, and this instance shall run
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
-	if seen := seenEvent(s); seen != nil {
+	if seen := seenEvent(n.Name, s); seen != nil {
 		t.emit(events.ServiceScope(i.ID.Service), seen)
 	}
 }
@@ -74,9 +78,9 @@ func (t *Turn) correlate(i *projections.Instance) (uint64, string) {
 	return c.Correlation, c.TraceParent
 }
 
-func seenEvent(s events.InstanceState) events.Data {
+func seenEvent(node string, s events.InstanceState) events.Data {
 	seen := events.InstanceSeen{
-		Ordinal: s.Ordinal, Generation: s.Generation, Position: s.Position,
+		Ordinal: s.Ordinal, Generation: s.Generation, Node: node, Position: s.Position,
 		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message,
 	}
 	switch s.Phase {

@@ -19,6 +19,8 @@ type Turn struct {
 	Now     time.Time
 	// Records are the events decided so far, in the order in which they go into the log.
 	Records []events.Record
+	// Looking is the service that Look is at; empty before and after.
+	Looking events.ServiceID
 
 	agenda *Agenda
 	cause  events.Cause

@@ -4,6 +4,7 @@ package events
 type InstanceSeen struct {
 	Ordinal    uint32 `json:"ordinal"`
 	Generation uint32 `json:"generation"`
+	Node       string `json:"node"`
 	Position
 	// Reason, ExitCode and Message explain PhaseOffline.
 	Reason   OfflineReason `json:"reason,omitempty"`

@@ -18,7 +18,8 @@ type Order struct {
 	// Log is the identity of the log that decided it and Decided the sequence there.
 	Log     string `json:"log"`
 	Decided uint64 `json:"decided"`
-	// Counter climbs with every order of one node: a node that sees a gap has missed one.
+	// Counter climbs by one with every order to run or stop of one node: a node that sees a gap has missed one. It is
+	// 0 for ActionForget, which may be missed.
 	Counter uint64 `json:"counter"`
 	// Revision, Hash, Spec and Ports are what ActionRun needs.
 	Revision uint64        `json:"revision,omitempty"`

@@ -78,7 +78,7 @@ var standard = newRegistry(
 	of[InstancePrepared](), of[InstanceStarted](), of[InstanceOnline](), of[InstanceOffline](),
 	of[InstanceStopped](), of[InstanceRemoved](),
 	of[StrayFound](), of[StrayRemoved](),
-	of[NodeJoined](), of[NodeSilent](), of[NodeReturned](),
+	of[NodeJoined](), of[NodeSilent](), of[NodeReturned](), of[NodeListed](),
 	of[ClusterAdopted](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](),
 	of[Order](), of[OrdersEpoch](),

@@ -92,7 +92,9 @@ func parseLogScope(subject string) (Scope, bool) {
 }
 
 // EventSubject is where the event of a log subject is published after it is stored.
-func EventSubject(logSubject string) string { return EventRoot + strings.TrimPrefix(logSubject, LogRoot) }
+func EventSubject(logSubject string) string {
+	return EventRoot + strings.TrimPrefix(logSubject, LogRoot)
+}
 
 // CommandFateSubject is where the fate of the command with this sequence in ROOKERY_COMMANDS is published.
 func CommandFateSubject(sequence uint64, name string) string {

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -19,11 +20,11 @@ func (c *Cluster) Apply(r events.Record) error {
 		events.InstancePrepared, events.InstanceStarted, events.InstanceOnline, events.InstanceOffline,
 		events.InstanceStopped, events.InstanceRemoved:
 		c.applyInstance(r)
-	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.StrayFound, events.StrayRemoved:
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeListed,
+		events.StrayFound, events.StrayRemoved:
 		c.applyNode(r)
 	case events.ClusterAdopted:
-		c.Streams = d.Streams
-		c.CommandCursor, c.StatusCursor = d.Commands, d.Statuses
+		c.adopt(r, d)
 	default:
 		return fmt.Errorf("log sequence %d: %w: %s", r.Sequence, ErrUnknown, r.Data.Kind())
 	}
@@ -38,7 +39,35 @@ func (c *Cluster) Close(sequence uint64, closed events.RoundClosed, chain events
 	c.Round, c.Epoch, c.Leader, c.Now = closed.Round, closed.Epoch, closed.Leader, closed.Now
 	c.CommandCursor, c.StatusCursor = closed.Commands, closed.Statuses
 	c.Sequence, c.Chain = sequence, chain
+	c.Recovering = c.Recovering && !c.recovered()
 	c.forget(closed.CommandsKept)
+}
+
+// adopt takes over the streams' identities. Unless it founds the cluster, what the log says may be older than what the
+// nodes have: every one of them is to list all that it has.
+func (c *Cluster) adopt(r events.Record, d events.ClusterAdopted) {
+	if c.Founded() {
+		c.Recovering, c.AdoptedAt = true, r.Time
+		for _, n := range c.Nodes {
+			n.Unlisted = true
+		}
+	}
+	c.Streams = d.Streams
+	c.CommandCursor, c.StatusCursor = d.Commands, d.Statuses
+}
+
+// RecoverFor is how long after an adoption nothing is placed or stopped, so that nodes which the log does not know can
+// say what they have.
+const RecoverFor = 15 * time.Second
+
+// recovered reports whether every node that is heard has listed what it has, and those unknown had their time.
+func (c *Cluster) recovered() bool {
+	for _, n := range c.Nodes {
+		if n.Unlisted && !n.Silent {
+			return false
+		}
+	}
+	return !c.Now.Before(c.AdoptedAt.Add(RecoverFor))
 }
 
 func (c *Cluster) noteShort(id events.ServiceID) {
@@ -167,9 +196,7 @@ func (c *Cluster) removed(id events.InstanceID) {
 	if i == nil {
 		return
 	}
-	n := c.node(i.Node)
-	n.release(i)
-	n.Orders++
+	c.node(i.Node).release(i)
 	c.Services[id.Service].remove(i)
 }
 
@@ -193,11 +220,12 @@ func (c *Cluster) applyNode(r events.Record) {
 		n.Silent = true
 	case events.NodeReturned:
 		n.Silent = false
+	case events.NodeListed:
+		n.Unlisted = false
 	case events.StrayFound:
 		n.Orders++
 		n.Strays[d.ID()] = &Stray{Decided: r.Sequence, Counter: n.Orders}
 	case events.StrayRemoved:
-		n.Orders++
 		delete(n.Strays, d.ID())
 	}
 }

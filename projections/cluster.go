@@ -29,6 +29,9 @@ type Cluster struct {
 	StatusCursor  uint64
 	// CommandsKept is the lowest sequence that the fold still remembers commands from.
 	CommandsKept uint64
+	// Recovering says that the log may be older than what the nodes have, since AdoptedAt: nothing is placed or stopped.
+	Recovering bool
+	AdoptedAt  time.Time
 	// GenerationFloor is the greatest generation of all services that were removed: new ones begin above it.
 	GenerationFloor uint32
 

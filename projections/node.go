@@ -1,6 +1,10 @@
 package projections
 
-import "github.com/rookery-project/rookery/events"
+import (
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+)
 
 // maxPast is how many earlier incarnations of a node are remembered, so that a late hello of one is known as such.
 const maxPast = 8
@@ -15,6 +19,8 @@ type Node struct {
 	Facts events.NodeFacts
 	// Silent says that the node was not heard for longer than it may.
 	Silent bool
+	// Unlisted says that the node shall list all that it has.
+	Unlisted bool
 	// Orders counts the orders that the log has decided for the node.
 	Orders uint64
 	// LastPort is the port that was picked last: the next search begins behind it.
@@ -37,6 +43,9 @@ func (n *Node) Instances() int { return n.instances }
 
 // Ready reports whether instances may be placed on the node.
 func (n *Node) Ready() bool { return n.Epoch > 0 && !n.Silent }
+
+// Was reports whether an earlier process of this name was the node, as far as is remembered.
+func (n *Node) Was(incarnation string) bool { return slices.Contains(n.Past, incarnation) }
 
 // FreePorts returns count ports of the node's range that no instance holds, beginning behind the last one picked, or
 // nil where there are not as many.

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rookery-project/rookery/events"
@@ -87,6 +88,22 @@ func (s *Service) Settled() bool {
 
 // Lacks reports whether a slot below the scale has no instance.
 func (s *Service) Lacks() bool { return !s.Dropped && s.filled < int(s.Scale) }
+
+// Instances yields every instance of the service, slot by slot, the oldest of a slot first.
+func (s *Service) Instances() iter.Seq[*Instance] {
+	return func(yield func(*Instance) bool) {
+		for _, slot := range s.Slots {
+			for _, i := range slot.Leaving {
+				if !yield(i) {
+					return
+				}
+			}
+			if slot.Current != nil && !yield(slot.Current) {
+				return
+			}
+		}
+	}
+}
 
 func (s *Slot) find(generation uint32) *Instance {
 	if s.Current != nil && s.Current.ID.Generation == generation {

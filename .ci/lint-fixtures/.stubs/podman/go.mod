@@ -1,0 +1,3 @@
+module github.com/containers/podman/v5
+
+go 1.26.0

@@ -1,0 +1,12 @@
+package runner_test
+
+import (
+	"net/http"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+func TestImpure(t *testing.T) {
+	t.Log(http.MethodGet, exec.ErrNotFound, time.Now())
+}

@@ -1,0 +1,5 @@
+// Package schedule keeps all laws.
+package schedule
+
+// Name gives importers something to use.
+const Name = "schedule"

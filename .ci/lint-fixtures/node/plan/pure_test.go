@@ -1,0 +1,14 @@
+package plan_test
+
+import (
+	"os"
+	"os/exec" // want: depguard "nothing below it"
+	"testing"
+
+	"github.com/rookery-project/rookery/coordinator/schedule" // want: depguard "meet only in events"
+)
+
+func TestPure(t *testing.T) {
+	t.Log(os.Args, exec.ErrNotFound)
+	t.Log(schedule.Name)
+}

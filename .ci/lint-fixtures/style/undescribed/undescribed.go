@@ -1,0 +1,4 @@
+package undescribed // want: revive "package comment"
+
+// Name gives importers something to use.
+const Name = "undescribed"

@@ -1,0 +1,229 @@
+// Package rookerytest runs a whole Rookery inside a test: a real NATS server, a coordinator and nodes whose containers
+// are simulated.
+//
+//	cluster := rookerytest.Start(t)
+//	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
+//	cluster.Command("demo/web", "scale", `{"scale":5}`)
+//
+// Everything ends with the test. What the test wants to know it asks the bus, as any client does: see URL and Conn.
+package rookerytest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/embedded"
+	noderunner "github.com/rookery-project/rookery/node/runner"
+	"github.com/rookery-project/rookery/node/simulated"
+)
+
+// patience bounds every wait of a test.
+const patience = 60 * time.Second
+
+// heartbeat of the nodes: short, so that tests see a lost order or node soon.
+const heartbeat = 500 * time.Millisecond
+
+// Cluster is a Rookery that lives as long as its test.
+type Cluster struct {
+	// URL is where the NATS server listens, and Conn a connection to it.
+	URL  string
+	Conn *nats.Conn
+	// Nodes are the engines of the nodes, by name: their containers can be looked at and killed.
+	Nodes map[string]*simulated.Engine
+
+	t   testing.TB
+	bus *bus.JetStream
+}
+
+// Option changes what Start runs.
+type Option func(*settings)
+
+type settings struct {
+	nodes       int
+	coordinator bool
+	log         io.Writer
+}
+
+// WithNodes has the cluster begin with this many nodes, node-0 and on. It is 3 otherwise.
+func WithNodes(n int) Option { return func(s *settings) { s.nodes = n } }
+
+// WithoutCoordinator leaves the coordinators to the test.
+func WithoutCoordinator() Option { return func(s *settings) { s.coordinator = false } }
+
+// WithLog writes what coordinator and nodes log.
+func WithLog(w io.Writer) Option { return func(s *settings) { s.log = w } }
+
+// Start runs a cluster that ends with the test. It fails the test where that is not possible.
+func Start(t testing.TB, options ...Option) *Cluster {
+	t.Helper()
+	s := settings{nodes: 3, coordinator: true, log: io.Discard}
+	for _, o := range options {
+		o(&s)
+	}
+	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	c := &Cluster{URL: server.URL(), Nodes: map[string]*simulated.Engine{}, t: t}
+	c.Conn = c.connect()
+	if c.bus, err = bus.New(c.Conn); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := c.bus.Init(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if s.coordinator {
+		c.run(func(ctx context.Context, b bus.Bus) error {
+			return coordinator.New(coordinator.Config{
+				Bus: b, Name: "coordinator", Log: log.With("part", "coordinator"), Heartbeat: heartbeat,
+			}).Run(ctx)
+		})
+	}
+	for i := range s.nodes {
+		c.addNode(fmt.Sprintf("node-%d", i), i, log)
+	}
+	return c
+}
+
+func (c *Cluster) addNode(name string, index int, log *slog.Logger) {
+	const ports = 1000
+	engine := simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30})
+	c.Nodes[name] = engine
+	first := uint16(20_000 + index%40*ports)
+	c.run(func(ctx context.Context, b bus.Bus) error {
+		return noderunner.New(noderunner.Config{
+			Bus: b, Engine: engine, Name: name, Log: log.With("part", name), Heartbeat: heartbeat,
+			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: events.PortRange{First: first, Last: first + ports - 1}},
+		}).Run(ctx)
+	})
+}
+
+// run runs a part of the cluster on a connection of its own until the test ends.
+func (c *Cluster) run(part func(context.Context, bus.Bus) error) {
+	c.t.Helper()
+	b, err := bus.New(c.connect())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if err := part(ctx, b); err != nil {
+			c.t.Errorf("a part of the cluster failed: %v", err)
+		}
+	})
+	c.t.Cleanup(func() {
+		cancel()
+		ended.Wait()
+	})
+}
+
+func (c *Cluster) connect() *nats.Conn {
+	c.t.Helper()
+	conn, err := nats.Connect(c.URL, nats.Name("rookerytest"), nats.MaxReconnects(-1))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(conn.Close)
+	return conn
+}
+
+// Bus returns the cluster's bus.
+func (c *Cluster) Bus() *bus.JetStream { return c.bus }
+
+// Ensure publishes an ensure of the service with this spec and waits until every instance serves. It fails the test
+// where the command does not succeed.
+func (c *Cluster) Ensure(service, spec string) {
+	c.t.Helper()
+	c.Command(service, "ensure", spec)
+}
+
+// Command publishes a command and waits until it has succeeded. It fails the test where it does not.
+func (c *Cluster) Command(service, verb, body string) {
+	c.t.Helper()
+	sequence := c.Publish(service, verb, body)
+	if fate := c.Fate(sequence); fate.Outcome != "succeeded" {
+		c.t.Fatalf("%s of %s ended as %s: %+v", verb, service, fate.Outcome, fate)
+	}
+}
+
+// Publish publishes a command and returns its sequence in ROOKERY_COMMANDS.
+func (c *Cluster) Publish(service, verb, body string) uint64 {
+	c.t.Helper()
+	id, err := events.ParseServiceID(service)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	sequence, err := c.bus.Publish(ctx, events.Message{Subject: events.CommandSubject(id, verb), Body: []byte(body)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return sequence
+}
+
+// Fate waits until the command has ended, and returns how.
+func (c *Cluster) Fate(sequence uint64) coordinator.Fate {
+	c.t.Helper()
+	question := fmt.Sprintf(`{"sequence":%d}`, sequence)
+	var fate coordinator.Fate
+	c.Until("the command has ended", func() bool {
+		fate = coordinator.Fate{}
+		return c.Ask("command", question, &fate) && fate.Outcome != "" && fate.Outcome != "accepted"
+	})
+	return fate
+}
+
+// State returns what the answering coordinator says of the cluster.
+func (c *Cluster) State() coordinator.ClusterState {
+	c.t.Helper()
+	var state coordinator.ClusterState
+	c.Until("a coordinator answers", func() bool { return c.Ask("state", "", &state) })
+	return state
+}
+
+// Ask asks the question and reads the answer. It reports false where nobody answers yet, or with an error.
+func (c *Cluster) Ask(question, body string, answer any) bool {
+	c.t.Helper()
+	const once = 5 * time.Second
+	m, err := c.Conn.Request(events.APIRoot+"."+question, []byte(body), once)
+	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "" {
+		return false
+	}
+	if err := json.Unmarshal(m.Data, answer); err != nil {
+		c.t.Fatalf("the answer to %s does not read: %v: %s", question, err, m.Data)
+	}
+	return true
+}
+
+// Until waits until the condition holds, looking often. It fails the test where that takes too long.
+func (c *Cluster) Until(what string, condition func() bool) {
+	c.t.Helper()
+	const often = 10 * time.Millisecond
+	ticker := time.NewTicker(often)
+	defer ticker.Stop()
+	deadline := time.After(patience)
+	for !condition() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			c.t.Fatalf("gave up after %s waiting until %s", patience, what)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// errDecide occurs when a decision panicked: a defect of ours. The state is then of no use any more.
+var errDecide = errors.New("a decision failed")
+
+// inputs are messages of the inboxes, in the order of their sequences.
+type inputs struct {
+	commands, statuses []events.Message
+}
+
+func (in inputs) count() int { return len(in.commands) + len(in.statuses) }
+
+// take returns at most limit inputs of those that wait, commands first.
+func (l *leader) take() inputs {
+	c := min(len(l.waiting.commands), l.limit)
+	s := min(len(l.waiting.statuses), l.limit-c)
+	in := inputs{commands: l.waiting.commands[:c:c], statuses: l.waiting.statuses[:s:s]}
+	l.waiting.commands, l.waiting.statuses = l.waiting.commands[c:], l.waiting.statuses[s:]
+	return in
+}
+
+// putBack has inputs wait again, before those that wait already.
+func (l *leader) putBack(in inputs) {
+	l.waiting.commands = append(in.commands, l.waiting.commands...)
+	l.waiting.statuses = append(in.statuses, l.waiting.statuses...)
+}
+
+// round decides what waits, appends it and publishes what changed. What did not fit waits for the next round.
+func (l *leader) round(due bool) error {
+	in := l.take()
+	cursors := l.cursors
+	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
+	rest, err := l.decide(turn, in, due)
+	if err == nil && len(turn.Records) == 0 && !l.cluster.Recovering {
+		return nil // the cursors go into the log with the next round that says something
+	}
+	if err == nil {
+		err = l.commit(turn)
+	}
+	if errors.Is(err, errDecide) || errors.Is(err, bus.ErrTooLarge) {
+		l.cursors = cursors
+		return l.isolate(in, turn.Looking, err)
+	}
+	if err != nil {
+		return err
+	}
+	l.putBack(rest)
+	l.limit = min(2*l.limit, maxInputs)
+	l.founding, l.returned, l.silent = nil, nil, nil
+	return nil
+}
+
+// now is the time of the next round: it never runs backwards. The log keeps milliseconds.
+func (l *leader) now() time.Time {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	if now.Before(l.cluster.Now) {
+		return l.cluster.Now
+	}
+	return now
+}
+
+// decide takes the inputs in turn while there is room, then looks at the agenda. It returns the inputs that it did not
+// come to. A panic is returned as errDecide.
+func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest inputs, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v\n%s", errDecide, r, debug.Stack())
+		}
+	}()
+	if l.founding != nil {
+		turn.Found(*l.founding)
+	}
+	for _, node := range l.returned {
+		turn.Returned(node)
+	}
+	for _, node := range l.silent {
+		turn.Silent(node)
+	}
+	for len(in.commands) > 0 && turn.Takes() {
+		turn.Command(events.ParseRequest(in.commands[0]))
+		l.cursors.commands = in.commands[0].Sequence
+		in.commands = in.commands[1:]
+	}
+	for len(in.statuses) > 0 && turn.Takes() {
+		l.status(turn, in.statuses[0])
+		in.statuses = in.statuses[1:]
+	}
+	if due && turn.Takes() {
+		turn.Due()
+	}
+	turn.Look()
+	return in, nil
+}
+
+func (l *leader) status(turn *coordinator.Turn, m events.Message) {
+	l.cursors.statuses = m.Sequence
+	status, err := events.ParseStatus(m)
+	if err != nil {
+		l.Log.Warn("ignored a status", "subject", m.Subject, "sequence", m.Sequence, "error", err)
+		return
+	}
+	turn.Status(m.Sequence, status)
+}
+
+// isolate finds, after a round that cannot be decided or stored, the one input or service that is to blame: the state
+// is made anew, half of the inputs are tried, and the last one left is refused.
+func (l *leader) isolate(in inputs, looking events.ServiceID, cause error) error {
+	l.Log.Error("a round failed", "inputs", in.count(), "service", looking.String(), "error", cause)
+	if err := l.refold(); err != nil {
+		return err
+	}
+	switch {
+	case looking != (events.ServiceID{}):
+		l.shunned = append(l.shunned, looking)
+		l.putBack(in)
+	case in.count() > 1:
+		l.putBack(in)
+		l.limit = in.count() / 2
+	case len(in.commands) == 1:
+		return l.refuse(in.commands[0], cause)
+	case len(in.statuses) == 1:
+		l.cursors.statuses = in.statuses[0].Sequence
+	default:
+		return cause
+	}
+	for _, id := range l.shunned {
+		l.agenda.Shun(id)
+	}
+	return nil
+}
+
+func (l *leader) refuse(m events.Message, cause error) error {
+	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
+	why := "the defect is in the coordinator's log"
+	if errors.Is(cause, bus.ErrTooLarge) {
+		why = "its effects are larger than the log takes"
+	}
+	turn.Refuse(events.ParseRequest(m), why)
+	l.cursors.commands = m.Sequence
+	return l.commit(turn)
+}
+
+// refold makes the state anew from the log, which must end where this leader closed its last round.
+func (l *leader) refold() error {
+	f, err := l.follow(l.ctx)
+	if err != nil {
+		return err
+	}
+	defer f.stop()
+	if err := f.catchUp(l.ctx); err != nil {
+		return err
+	}
+	if f.fold.Last() != l.closed {
+		return fmt.Errorf("%w: the log ends at %d, not at %d", errLost, f.fold.Last(), l.closed)
+	}
+	l.cluster, l.leading = f.fold.Cluster, true
+	l.agenda = coordinator.NewAgenda(l.cluster)
+	return nil
+}

@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// publish sends out what the round changed: orders first, for nodes wait for them; then fates and views, which nothing
+// waits for.
+func (l *leader) publish(records []events.Record) error {
+	orders, err := l.ordersOf(records)
+	if err != nil {
+		return err
+	}
+	if len(orders) > 0 {
+		if err := l.putOrders(orders); err != nil {
+			return err
+		}
+	}
+	if err := l.sendFates(records); err != nil {
+		return err
+	}
+	l.views.Show(views.Of(l.cluster, records))
+	return nil
+}
+
+// sendFates tells whoever waits for a command what became of it. It goes to those who listen now; the state answers
+// those who ask later.
+func (l *leader) sendFates(records []events.Record) error {
+	for _, r := range records {
+		sequence := uint64(0)
+		switch d := r.Data.(type) {
+		case events.CommandAccepted:
+			sequence = d.Sequence
+		case events.CommandRejected:
+			sequence = d.Sequence
+		case events.CommandRepeated:
+			sequence = d.Sequence
+		case events.CommandSucceeded:
+			sequence = d.Sequence
+		case events.CommandFailed:
+			sequence = d.Sequence
+		case events.CommandSuperseded:
+			sequence = d.Sequence
+		default:
+			continue
+		}
+		m, err := r.Message(l.cluster.LogID())
+		if err != nil {
+			return err
+		}
+		m.Subject = events.CommandFateSubject(sequence, r.Data.Kind().Name)
+		if err := l.Bus.Send(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep lets go of commands that ended and have been kept for their time, and learns the lowest that is kept.
+func (l *leader) keep(now time.Time) error {
+	if now.Sub(l.keptAt) < keepEvery {
+		return nil
+	}
+	l.keptAt = now
+	below := l.cursors.commands + 1
+	for sequence, cmd := range l.cluster.Commands {
+		if now.Sub(cmd.Received) < keepCommands || cmd.Outcome == "accepted" {
+			below = min(below, sequence)
+		}
+	}
+	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	if below > l.kept {
+		if err := l.Bus.Purge(call, bus.Commands, below); err != nil {
+			return err
+		}
+	}
+	state, err := l.Bus.State(call, bus.Commands)
+	if err != nil {
+		return err
+	}
+	l.kept = state.First
+	return nil
+}

@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// claimEvery is how often a standby tries for the lease.
+const claimEvery = 500 * time.Millisecond
+
+// follower folds the log as it grows.
+type follower struct {
+	c      *Coordinator
+	fold   *projections.Fold
+	reader bus.Reader
+}
+
+func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
+	c.leading = false
+	reader, err := c.Bus.Read(ctx, bus.Log, 1)
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{c: c, fold: projections.NewFold(), reader: reader}
+	c.cluster = f.fold.Cluster
+	return f, nil
+}
+
+func (f *follower) stop() { f.reader.Stop() }
+
+// standBy folds and tries for the lease until it is won.
+func (f *follower) standBy(ctx context.Context) (*lease, error) {
+	claim := time.NewTicker(claimEvery)
+	defer claim.Stop()
+	if l, err := f.claim(ctx); l != nil || err != nil {
+		return l, err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case m, ok := <-f.reader.Messages():
+			if !ok {
+				return nil, errReader
+			}
+			if _, err := f.fold.Take(m); err != nil {
+				return nil, err
+			}
+		case a := <-f.c.asks:
+			a.answer(f.c)
+		case <-claim.C:
+			if l, err := f.claim(ctx); l != nil || err != nil {
+				return l, err
+			}
+		}
+	}
+}
+
+// claim catches up with the log before it tries for the lease, so that a leader begins with nothing to fold.
+func (f *follower) claim(ctx context.Context) (*lease, error) {
+	if err := f.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	return f.c.claim(ctx)
+}
+
+// catchUp folds everything that the log holds now.
+func (f *follower) catchUp(ctx context.Context) error {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	state, err := f.c.Bus.State(call, bus.Log)
+	if err != nil {
+		return err
+	}
+	for f.fold.Last() < state.Last {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case a := <-f.c.asks:
+			a.answer(f.c)
+		case m, ok := <-f.reader.Messages():
+			if !ok {
+				return errReader
+			}
+			if _, err := f.fold.Take(m); err != nil {
+				return err
+			}
+		case <-time.After(callTimeout):
+			return fmt.Errorf("%w: the log ends at %d, and nothing comes after %d", errReader, state.Last, f.fold.Last())
+		}
+	}
+	return nil
+}

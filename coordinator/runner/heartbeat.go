@@ -1,0 +1,42 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// beatHandler answers heartbeats from the state of the last closed round.
+func (c *Coordinator) beatHandler(ctx context.Context) func(events.Message) (events.Message, error) {
+	return func(m events.Message) (events.Message, error) {
+		node := strings.TrimPrefix(m.Subject, events.HeartbeatRoot+".")
+		beat, _, err := events.DecodeAs[events.Heartbeat](m)
+		if err != nil || !events.ValidName(node) {
+			return events.Message{}, err
+		}
+		var answer events.HeartbeatAnswer
+		if err := c.put(ctx, node, beat, func(c *Coordinator) { answer = c.answerBeat(node, beat) }); err != nil {
+			return events.Message{}, err
+		}
+		return events.Encode("", answer, events.Attributes{
+			ID: node + "/" + beat.Incarnation, Source: "/rookery/" + answer.Log, Time: time.Now(),
+		})
+	}
+}
+
+func (c *Coordinator) answerBeat(node string, beat events.Heartbeat) events.HeartbeatAnswer {
+	answer := events.HeartbeatAnswer{Log: c.cluster.LogID(), List: c.list}
+	n := c.cluster.Nodes[node]
+	if n == nil {
+		return answer
+	}
+	switch {
+	case n.Incarnation == beat.Incarnation:
+		answer.Epoch, answer.Orders = n.Epoch, n.Orders
+	case n.Was(beat.Incarnation):
+		answer.Superseded = true
+	}
+	return answer
+}

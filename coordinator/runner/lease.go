@@ -1,0 +1,85 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+const leaseKey = "leader"
+
+// lease is the right to try to lead. It saves wasted work and guards nothing.
+type lease struct {
+	bucket   bus.Bucket
+	name     string
+	revision uint64
+}
+
+// claim returns the lease, or nil where another coordinator holds it.
+func (c *Coordinator) claim(ctx context.Context) (*lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	bucket, err := c.Bus.Bucket(ctx, bus.BucketLease)
+	if err != nil {
+		return nil, err
+	}
+	before, err := bucket.Get(ctx, leaseKey)
+	if err != nil && !errors.Is(err, bus.ErrNoKey) {
+		return nil, err
+	}
+	if err == nil && string(before.Value) != c.Name {
+		return nil, nil
+	}
+	revision, err := bucket.Put(ctx, leaseKey, []byte(c.Name), before.Revision)
+	if errors.Is(err, bus.ErrPosition) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &lease{bucket: bucket, name: c.Name, revision: revision}
+	if err := c.checkClock(ctx); err != nil {
+		l.release(ctx)
+		return nil, err
+	}
+	return l, nil
+}
+
+// checkClock refuses to lead with a clock that is far from the server's: every decision carries its time.
+func (c *Coordinator) checkClock(ctx context.Context) error {
+	asked := time.Now()
+	server, err := c.Bus.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if skew := asked.Sub(server).Abs(); skew > maxSkew {
+		return fmt.Errorf("the clock here is %s off the NATS server's: set both by NTP", skew.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// renew keeps the lease. It returns errLost where another coordinator has it; a bus that does not answer is no loss.
+func (l *lease) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, bus.LeaseAge/3)
+	defer cancel()
+	revision, err := l.bucket.Put(ctx, leaseKey, []byte(l.name), l.revision)
+	switch {
+	case err == nil:
+		l.revision = revision
+	case errors.Is(err, bus.ErrPosition):
+		return fmt.Errorf("%w: it has the lease", errLost)
+	}
+	return nil
+}
+
+// release gives the lease up, so that another can lead at once. It works after ctx has ended.
+func (l *lease) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	if err := l.bucket.Delete(ctx, leaseKey, l.revision); err != nil {
+		return // it runs out by itself
+	}
+}

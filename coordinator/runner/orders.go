@@ -1,0 +1,217 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// forgetAfter is how long the order of a removed instance stays as a mark that it is gone.
+const forgetAfter = "1h"
+
+// headerTTL is the header with which a message says how long it is kept.
+const headerTTL = "Nats-TTL"
+
+// takeOrders writes the leader's mark, which fences the leaders before, and then puts right every order that is not as
+// the state says.
+func (l *leader) takeOrders() error {
+	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	state, err := l.Bus.State(call, bus.Orders)
+	if err != nil {
+		return err
+	}
+	standing, err := l.Bus.Latest(call, bus.Orders, events.OrdersRoot+".>")
+	if err != nil {
+		return err
+	}
+	l.orders = state.Last
+	if !l.cluster.Founded() {
+		return nil
+	}
+	have := map[string]events.Message{}
+	for _, m := range standing {
+		have[m.Subject] = m
+	}
+	if err := l.checkOrdersEpoch(have[events.OrdersEpochSubject]); err != nil {
+		return err
+	}
+	delete(have, events.OrdersEpochSubject)
+	repairs, err := l.repairs(have)
+	if err != nil {
+		return err
+	}
+	if len(repairs) > 0 && len(standing) > 0 {
+		l.Log.Info("mending orders", "count", len(repairs))
+	}
+	return l.putOrders(repairs)
+}
+
+// checkOrdersEpoch returns ErrIdentity where the orders came from rounds that the log does not have: it is older than they.
+func (l *leader) checkOrdersEpoch(m events.Message) error {
+	if m.Subject == "" {
+		return nil
+	}
+	mark, _, err := events.DecodeAs[events.OrdersEpoch](m)
+	if err != nil {
+		return err
+	}
+	if mark.Log == l.cluster.LogID() && mark.Closed <= l.cluster.Sequence {
+		return nil
+	}
+	return fmt.Errorf("%w: the orders follow the log up to sequence %d of %q, and %s of %q ends at %d: it was restored from"+
+		" an older backup; if that is as it shall be, run `rookery bus adopt`",
+		ErrIdentity, mark.Closed, mark.Log, bus.Log, l.cluster.LogID(), l.cluster.Sequence)
+}
+
+// repairs returns the orders that are missing or not as the state says, and marks those that no instance has any more.
+func (l *leader) repairs(have map[string]events.Message) ([]events.Message, error) {
+	var repairs []events.Message
+	want := map[string]events.Order{}
+	for _, s := range l.cluster.Services {
+		for i := range s.Instances() {
+			want[events.OrderSubject(i.Node, i.ID)] = l.cluster.Order(i)
+		}
+	}
+	for _, n := range l.cluster.Nodes {
+		for id, stray := range n.Strays {
+			want[events.OrderSubject(n.Name, id)] = l.cluster.StrayOrder(stray)
+		}
+	}
+	for _, subject := range slices.Sorted(maps.Keys(want)) {
+		m, err := l.orderMessage(subject, want[subject])
+		if err != nil {
+			return nil, err
+		}
+		if string(have[subject].Body) != string(m.Body) {
+			repairs = append(repairs, m)
+		}
+	}
+	for _, subject := range slices.Sorted(maps.Keys(have)) {
+		if _, wanted := want[subject]; wanted || have[subject].Header.Get(headerTTL) != "" {
+			continue
+		}
+		m, err := l.orderMessage(subject, events.Order{Action: events.ActionForget, Log: l.cluster.LogID()})
+		if err != nil {
+			return nil, err
+		}
+		repairs = append(repairs, m)
+	}
+	return repairs, nil
+}
+
+func (l *leader) orderMessage(subject string, o events.Order) (events.Message, error) {
+	m, err := events.Encode(subject, o, events.Attributes{
+		ID:     subject + "/" + strconv.FormatUint(o.Decided, 10) + "/" + string(o.Action),
+		Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now,
+	})
+	if err == nil && o.Action == events.ActionForget {
+		m.Header[headerTTL] = []string{forgetAfter}
+	}
+	return m, err
+}
+
+// ordersOf returns the orders that these records changed, in the order in which they were decided.
+func (l *leader) ordersOf(records []events.Record) ([]events.Message, error) {
+	changed := newChangedOrders()
+	for _, r := range records {
+		l.noteOrder(changed, r)
+	}
+	messages := make([]events.Message, 0, len(changed.subjects))
+	for _, subject := range changed.subjects {
+		m, err := l.orderMessage(subject, changed.orders[subject])
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+// changedOrders keeps the last order of each subject, in the order of the first change.
+type changedOrders struct {
+	subjects []string
+	orders   map[string]events.Order
+}
+
+func newChangedOrders() *changedOrders { return &changedOrders{orders: map[string]events.Order{}} }
+
+func (c *changedOrders) put(subject string, o events.Order) {
+	if _, known := c.orders[subject]; !known {
+		c.subjects = append(c.subjects, subject)
+	}
+	c.orders[subject] = o
+}
+
+func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
+	service, _ := r.Scope.Service()
+	node, _ := r.Scope.Node()
+	forget := events.Order{Action: events.ActionForget, Log: l.cluster.LogID(), Decided: r.Sequence}
+	instance := func(ordinal, generation uint32) {
+		id := events.InstanceID{Service: service, Ordinal: ordinal, Generation: generation}
+		if i := l.cluster.Instance(id); i != nil {
+			changed.put(events.OrderSubject(i.Node, id), l.cluster.Order(i))
+		}
+	}
+	switch d := r.Data.(type) {
+	case events.InstancePlaced:
+		instance(d.Ordinal, d.Generation)
+	case events.InstanceAdopted:
+		instance(d.Ordinal, d.Generation)
+	case events.InstanceRetired:
+		instance(d.Ordinal, d.Generation)
+	case events.InstanceRemoved:
+		id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
+		changed.put(events.OrderSubject(d.Node, id), forget)
+	case events.StrayFound:
+		if stray := l.cluster.Nodes[node].Strays[d.ID()]; stray != nil {
+			changed.put(events.OrderSubject(node, d.ID()), l.cluster.StrayOrder(stray))
+		}
+	case events.StrayRemoved:
+		changed.put(events.OrderSubject(node, d.ID()), forget)
+	}
+}
+
+// putOrders stores the orders behind the leader's mark, as few batches as the server takes. A leader that is refused
+// has been followed by another.
+func (l *leader) putOrders(orders []events.Message) error {
+	mark, err := events.Encode(events.OrdersEpochSubject, events.OrdersEpoch{
+		Log: l.cluster.LogID(), Epoch: l.epoch, Leader: l.Name, Closed: l.cluster.Sequence, Chain: l.cluster.Chain,
+	}, events.Attributes{
+		ID: strconv.FormatUint(l.cluster.Sequence, 10), Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now,
+	})
+	if err != nil {
+		return err
+	}
+	batch := []events.Message{mark}
+	for _, m := range orders {
+		if len(batch) == bus.MaxBatch {
+			if err := l.putBatch(batch); err != nil {
+				return err
+			}
+			batch = nil
+		}
+		batch = append(batch, m)
+	}
+	return l.putBatch(batch)
+}
+
+func (l *leader) putBatch(batch []events.Message) error {
+	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	last, err := l.Bus.Append(call, bus.Orders, l.orders, batch)
+	if errors.Is(err, bus.ErrPosition) {
+		return fmt.Errorf("%w: it has written orders", errLost)
+	}
+	if err != nil {
+		return err
+	}
+	l.orders = last
+	return nil
+}

@@ -1,0 +1,133 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// askTimeout bounds how long a question or a heartbeat waits for the loop.
+const askTimeout = 4 * time.Second
+
+var errBusy = errors.New("the coordinator did not come to it in time")
+
+// ask is something that only the goroutine of the loop can answer: it alone may read the state.
+type ask struct {
+	node   string // of a heartbeat
+	beat   events.Heartbeat
+	answer func(*Coordinator)
+}
+
+// put hands the ask to the loop and waits until it is answered.
+func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbeat, answer func(*Coordinator)) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	done := make(chan struct{})
+	a := ask{node: node, beat: beat, answer: func(c *Coordinator) {
+		defer close(done)
+		answer(c)
+	}}
+	select {
+	case c.asks <- a:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return errBusy
+	}
+}
+
+// Fate is the answer to the question `command`.
+type Fate struct {
+	Sequence  uint64              `json:"sequence"`
+	Service   string              `json:"service,omitempty"`
+	Verb      string              `json:"verb,omitempty"`
+	Outcome   projections.Outcome `json:"outcome"`
+	Rejection *events.Rejection   `json:"rejection,omitempty"`
+	// Reason and Message explain a failure; Other is the command that superseded this one, holds its service or is repeated by it.
+	Reason  events.FailureReason `json:"reason,omitempty"`
+	Message string               `json:"message,omitempty"`
+	Other   uint64               `json:"other,omitempty"`
+	// LogSequence is the place in the log that the answer is true at.
+	LogSequence uint64 `json:"log_sequence"`
+}
+
+// ClusterState is the answer to the question `state`.
+type ClusterState struct {
+	Log      string `json:"log"`
+	Sequence uint64 `json:"sequence"`
+	Round    uint64 `json:"round"`
+	Epoch    uint64 `json:"epoch"`
+	Leader   string `json:"leader"`
+	// Hash is the canonical hash of the whole state at Sequence.
+	Hash     string    `json:"hash"`
+	Now      time.Time `json:"now"`
+	Services int       `json:"services"`
+	Nodes    int       `json:"nodes"`
+	// Open counts the commands that have not ended.
+	Open int `json:"open"`
+	// Answered is the name of the coordinator that answers; it may stand by.
+	Answered string `json:"answered_by"`
+	Leading  bool   `json:"leading"`
+}
+
+func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
+	return map[string]bus.Question{
+		"command": func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
+		"state":   func([]byte) ([]byte, error) { return c.askState(ctx) },
+	}
+}
+
+func (c *Coordinator) askState(ctx context.Context) (body []byte, err error) {
+	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		s := c.cluster
+		body, err = json.Marshal(ClusterState{
+			Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Hash: s.Hash(), Now: s.Now,
+			Services: len(s.Services), Nodes: len(s.Nodes), Open: len(s.Open()), Answered: c.Name, Leading: c.leading,
+		})
+	})
+	return body, errors.Join(asked, err)
+}
+
+func (c *Coordinator) askCommand(ctx context.Context, body []byte) (answer []byte, err error) {
+	var q struct {
+		Sequence uint64 `json:"sequence"`
+		ID       string `json:"id"`
+		Source   string `json:"source"`
+	}
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || (q.Sequence == 0) == (q.ID == "") {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"sequence":17}, which the acknowledgement gave, or with {"id":"…","source":"…"}`}
+	}
+	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		cmd := c.cluster.Commands[q.Sequence]
+		if q.ID != "" {
+			cmd = c.cluster.KnownID(q.Source, q.ID)
+		}
+		answer, err = c.fate(q.Sequence, cmd)
+	})
+	return answer, errors.Join(asked, err)
+}
+
+func (c *Coordinator) fate(sequence uint64, cmd *projections.Command) ([]byte, error) {
+	if cmd == nil {
+		reason := "no such command is known: it is not stored, or not decided yet"
+		if sequence > 0 && sequence < c.cluster.CommandsKept {
+			reason = fmt.Sprintf("command %d is no longer kept: the oldest kept is %d", sequence, c.cluster.CommandsKept)
+		}
+		return nil, &bus.QuestionError{Code: 404, Reason: reason}
+	}
+	f := Fate{
+		Sequence: cmd.Sequence, Verb: cmd.Verb, Outcome: cmd.Outcome, Rejection: cmd.Rejection,
+		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.cluster.Sequence,
+	}
+	if cmd.Service.Name != "" {
+		f.Service = cmd.Service.String()
+	}
+	return json.Marshal(f)
+}

@@ -1,0 +1,154 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Defaults and limits of the loop.
+const (
+	// DefaultHeartbeat is how often nodes are expected to ask.
+	DefaultHeartbeat = 5 * time.Second
+	// silentAfter is how many heartbeats a node may miss.
+	silentAfter = 3
+	// maxSkew is how far the clock may be off the server's.
+	maxSkew = 5 * time.Second
+	// callTimeout bounds every call to the bus.
+	callTimeout = 5 * time.Second
+	// retryAfter is how long the loop rests after an error that it cannot mend.
+	retryAfter = time.Second
+	// keepCommands is how long commands stay in their stream after their end.
+	keepCommands = 24 * time.Hour
+	// keepEvery is how often the leader looks for commands to let go of.
+	keepEvery = 10 * time.Second
+)
+
+// Errors that end a term. None is a defect; each is followed by folding the log again.
+var (
+	// errLost occurs when another coordinator leads.
+	errLost = errors.New("another coordinator leads")
+	// errReader occurs when a reader of a stream ended by itself.
+	errReader = errors.New("the stream cannot be read any more")
+	// ErrIdentity occurs when a stream is not the one that the log recorded: it was deleted, made again or restored.
+	ErrIdentity = errors.New("a stream is not the one that the log knows")
+)
+
+// Config is what a Coordinator needs.
+type Config struct {
+	Bus bus.Bus
+	// Name tells this coordinator from the others; no two may have one name at once.
+	Name string
+	Log  *slog.Logger
+	// Heartbeat is how often nodes ask.
+	Heartbeat time.Duration
+}
+
+// Coordinator leads or stands by.
+type Coordinator struct {
+	Config
+
+	asks chan ask
+	// cluster is the state as of the last whole round that this coordinator has folded or closed.
+	cluster *projections.Cluster
+	leading bool
+	// list climbs whenever every node shall list all that it has.
+	list uint64
+}
+
+// New returns a coordinator that does nothing before Run.
+func New(config Config) *Coordinator {
+	if config.Heartbeat == 0 {
+		config.Heartbeat = DefaultHeartbeat
+	}
+	return &Coordinator{Config: config, asks: make(chan ask), cluster: projections.NewCluster()}
+}
+
+// Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:
+// the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown, ErrTorn) or a stream is another (ErrIdentity).
+func (c *Coordinator) Run(ctx context.Context) error {
+	stop, err := c.Bus.Serve(c.questions(ctx))
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for ctx.Err() == nil {
+		err := c.term(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case fatal(err):
+			return err
+		case errors.Is(err, errLost):
+			c.Log.Info("standing by", "reason", err)
+			continue
+		}
+		c.Log.Warn("folding the log again", "error", err, "advice", advice(err))
+		if err := c.rest(ctx); err != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// fatal reports whether an error says that the log or a stream is not what it must be.
+func fatal(err error) bool {
+	for _, target := range []error{
+		projections.ErrGap, projections.ErrChain, projections.ErrUnknown, projections.ErrTorn,
+		events.ErrMalformed, ErrIdentity,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// advice says for people what to do about an error that the loop meets again and again.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, bus.ErrFull):
+		return "free disk or memory on the NATS server; nothing acknowledged is lost, and the coordinator goes on by itself"
+	case errors.Is(err, bus.ErrNoStream):
+		return "run `rookery bus check`, then `rookery bus adopt`"
+	case errors.Is(err, bus.ErrNoAnswer):
+		return "see whether the NATS server runs and has JetStream enabled"
+	}
+	return "none needed: the coordinator tries again"
+}
+
+// rest answers questions from the state it has, for as long as it is of no use to go on.
+func (c *Coordinator) rest(ctx context.Context) error {
+	timer := time.NewTimer(retryAfter)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			return nil
+		case a := <-c.asks:
+			a.answer(c)
+		}
+	}
+}
+
+// term follows the log until the lease is won, and then leads until the lead is lost.
+func (c *Coordinator) term(ctx context.Context) error {
+	f, err := c.follow(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.stop()
+	l, err := f.standBy(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.release(ctx)
+	return c.lead(ctx, f, l)
+}

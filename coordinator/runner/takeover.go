@@ -1,0 +1,171 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// leader is one term of leading. All of it is touched by one goroutine alone.
+type leader struct {
+	*Coordinator
+	ctx     context.Context
+	lease   *lease
+	epoch   uint64
+	agenda  *coordinator.Agenda
+	shunned []events.ServiceID
+	views   *views.Writer
+
+	commands, statuses bus.Reader
+	// waiting are inputs that were read and not yet decided; a round takes at most limit of them.
+	waiting inputs
+	limit   int
+	// cursors are the sequences of the last inputs that were decided.
+	cursors struct{ commands, statuses uint64 }
+	// kept is the lowest sequence in ROOKERY_COMMANDS, as of keptAt.
+	kept   uint64
+	keptAt time.Time
+	// recoverTo is the last command that waited when a cluster that recovers was taken over.
+	recoverTo uint64
+	// orders is the last sequence in ROOKERY_ORDERS, closed that of the last closed round in ROOKERY_LOG.
+	orders, closed uint64
+
+	// heard is when each node last gave a sign of life. It is no part of the state.
+	heard            map[string]time.Time
+	returned, silent []string
+	lastTick         time.Time
+	founding         *events.ClusterAdopted
+}
+
+// takeOver makes the log whole, checks that every stream is the one that the log knows, fences the orders of leaders
+// before and mends what they left undone.
+func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*leader, error) {
+	if err := f.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	epoch := f.fold.Cluster.Epoch + 1
+	if err := c.closeTorn(ctx, f, epoch); err != nil {
+		return nil, err
+	}
+	c.cluster, c.leading = f.fold.Cluster, true
+	lead := &leader{
+		Coordinator: c, ctx: ctx, lease: l, epoch: epoch,
+		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{},
+		closed: f.fold.Last(), lastTick: time.Now(), limit: maxInputs,
+	}
+	for name := range c.cluster.Nodes {
+		lead.heard[name] = lead.lastTick
+	}
+	if err := lead.checkStreams(); err != nil {
+		return nil, err
+	}
+	c.list = c.cluster.Round + 1
+	if err := lead.takeOrders(); err != nil {
+		return nil, err
+	}
+	return lead, lead.openInboxes()
+}
+
+// closeTorn voids the beginning of a round whose end was never stored.
+func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) error {
+	from, to, torn := f.fold.Torn()
+	if !torn {
+		return nil
+	}
+	record := events.Record{
+		Event:    events.Event{Scope: events.RoundScope, Data: events.RoundVoid{From: from, To: to, Epoch: epoch, Leader: c.Name}},
+		Sequence: to + 1, Time: time.Now().UTC(),
+	}
+	m, err := record.Message(f.fold.Cluster.LogID())
+	if err != nil {
+		return err
+	}
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := c.Bus.Append(call, bus.Log, to, []events.Message{m}); err != nil {
+		return err
+	}
+	c.Log.Warn("closed a torn round", "from", from, "to", to)
+	return f.catchUp(ctx)
+}
+
+// checkStreams compares every stream with what the log recorded, and founds a cluster that has no record.
+func (l *leader) checkStreams() error {
+	states, err := States(l.ctx, l.Bus)
+	if err != nil {
+		return err
+	}
+	l.cursors.commands, l.cursors.statuses = l.cluster.CommandCursor, l.cluster.StatusCursor
+	l.kept, l.recoverTo = states[bus.Commands].First, states[bus.Commands].Last
+	if !l.cluster.Founded() {
+		l.founding = Adoption(states)
+		return nil
+	}
+	if err := Identify(l.cluster, states); err != nil {
+		return err
+	}
+	if states[bus.Statuses].Last < l.cursors.statuses {
+		l.cursors.statuses = 0 // the server has started anew and its memory with it: nodes are asked for their lists
+	}
+	return nil
+}
+
+// States returns the state of every stream that has an identity in the log.
+func States(ctx context.Context, b bus.Bus) (map[bus.Stream]bus.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	states := map[bus.Stream]bus.State{}
+	for _, stream := range []bus.Stream{bus.Commands, bus.Statuses, bus.Log, bus.Orders} {
+		state, err := b.State(ctx, stream)
+		if err != nil {
+			return nil, err
+		}
+		states[stream] = state
+	}
+	return states, nil
+}
+
+// Adoption is the event that makes these streams the cluster's. The inboxes are read on from their beginning.
+func Adoption(states map[bus.Stream]bus.State) *events.ClusterAdopted {
+	adopted := &events.ClusterAdopted{Streams: map[string]string{}}
+	for stream, state := range states {
+		adopted.Streams[string(stream)] = state.Identity
+	}
+	return adopted
+}
+
+// Identify returns ErrIdentity, with what was found and what to do, unless every stream is the one that the log knows.
+func Identify(c *projections.Cluster, states map[bus.Stream]bus.State) error {
+	for _, stream := range []bus.Stream{bus.Log, bus.Commands, bus.Statuses, bus.Orders} {
+		state, known := states[stream], c.Streams[string(stream)]
+		if state.Identity != known {
+			return fmt.Errorf("%w: %s has identity %q and the log recorded %q: it was deleted and made again; if that is"+
+				" as it shall be, run `rookery bus adopt`", ErrIdentity, stream, state.Identity, known)
+		}
+	}
+	if last := states[bus.Commands].Last; last < c.CommandCursor {
+		return fmt.Errorf("%w: %s ends at %d and the log has decided commands up to %d: it was restored from an older"+
+			" backup; if that is as it shall be, run `rookery bus adopt`", ErrIdentity, bus.Commands, last, c.CommandCursor)
+	}
+	return nil
+}
+
+// openInboxes reads on behind what is decided, and begins to show the views.
+func (l *leader) openInboxes() error {
+	var err error
+	if l.commands, err = l.Bus.Read(l.ctx, bus.Commands, l.cursors.commands+1); err != nil {
+		return err
+	}
+	if l.statuses, err = l.Bus.Read(l.ctx, bus.Statuses, l.cursors.statuses+1); err != nil {
+		l.commands.Stop()
+		return err
+	}
+	l.views = views.Start(l.ctx, l.Bus, l.Log, views.All(l.cluster))
+	return nil
+}

@@ -1,0 +1,102 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// LeaseAge is how long a lease lasts that nobody renews.
+	LeaseAge = 6 * time.Second
+	// markerAge is how long a bucket remembers that a key was deleted, for those who watch.
+	markerAge = time.Hour
+)
+
+type bucket struct{ kv jetstream.KeyValue }
+
+// Bucket implements Bus. Buckets are kept in memory: views are made again from the log, and a lease is short.
+func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
+	kv, err := b.js.KeyValue(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		config := jetstream.KeyValueConfig{
+			Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: b.replicas(ctx),
+		}
+		if name == BucketLease {
+			config.TTL, config.LimitMarkerTTL = LeaseAge, 0
+		}
+		kv, err = b.js.CreateKeyValue(ctx, config)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", name, translate(err))
+	}
+	return bucket{kv: kv}, nil
+}
+
+// replicas returns how many servers keep the log: buckets are kept by as many.
+func (b *JetStream) replicas(ctx context.Context) int {
+	handle, err := b.js.Stream(ctx, string(Log))
+	if err != nil {
+		return 1
+	}
+	return handle.CachedInfo().Config.Replicas
+}
+
+// Get implements Bucket.
+func (k bucket) Get(ctx context.Context, key string) (Entry, error) {
+	e, err := k.kv.Get(ctx, key)
+	if err != nil {
+		return Entry{}, fmt.Errorf("get %s of %s: %w", key, k.kv.Bucket(), translate(err))
+	}
+	return entry(e), nil
+}
+
+func entry(e jetstream.KeyValueEntry) Entry {
+	return Entry{Key: e.Key(), Value: e.Value(), Revision: e.Revision(), Stored: e.Created()}
+}
+
+// Put implements Bucket.
+func (k bucket) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	var next uint64
+	var err error
+	if revision == 0 {
+		next, err = k.kv.Create(ctx, key, value)
+	} else {
+		next, err = k.kv.Update(ctx, key, value, revision)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("put %s into %s: %w", key, k.kv.Bucket(), translate(err))
+	}
+	return next, nil
+}
+
+// Delete implements Bucket.
+func (k bucket) Delete(ctx context.Context, key string, revision uint64) error {
+	if err := k.kv.Delete(ctx, key, jetstream.LastRevision(revision)); err != nil {
+		return fmt.Errorf("delete %s of %s: %w", key, k.kv.Bucket(), translate(err))
+	}
+	return nil
+}
+
+// All implements Bucket.
+func (k bucket) All(ctx context.Context) ([]Entry, error) {
+	watcher, err := k.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", k.kv.Bucket(), translate(err))
+	}
+	var all []Entry
+	for {
+		select {
+		case e := <-watcher.Updates():
+			if e == nil {
+				return all, watcher.Stop()
+			}
+			all = append(all, entry(e))
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("list %s: %w", k.kv.Bucket(), ctx.Err()), watcher.Stop())
+		}
+	}
+}

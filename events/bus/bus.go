@@ -1,0 +1,147 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Stream is the name of a stream of the design.
+type Stream string
+
+// The streams.
+const (
+	Commands Stream = "ROOKERY_COMMANDS"
+	Statuses Stream = "ROOKERY_STATUS"
+	Log      Stream = "ROOKERY_LOG"
+	Orders   Stream = "ROOKERY_ORDERS"
+	Metrics  Stream = "ROOKERY_METRICS"
+)
+
+// Streams lists all streams, in the order in which people are told of them.
+var Streams = []Stream{Commands, Statuses, Log, Orders, Metrics}
+
+// The buckets.
+const (
+	BucketServices  = "rookery_services"
+	BucketInstances = "rookery_instances"
+	BucketNodes     = "rookery_nodes"
+	BucketLease     = "rookery_lease"
+)
+
+// MaxBatch is the greatest number of messages in one atomic append.
+const MaxBatch = 1000
+
+// Errors of a Bus, wrapped with what was being done.
+var (
+	// ErrPosition occurs when an append expects another last sequence than the stream has, or a bucket's key another
+	// revision: somebody else has written.
+	ErrPosition = errors.New("somebody else has written")
+	// ErrUnknown occurs when an append was sent and its outcome is not known: it may be stored or not, or be stored later.
+	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrTooLarge occurs when the server refuses a message or a batch for its size, now and always.
+	ErrTooLarge = errors.New("too large")
+	// ErrFull occurs when the server has no room: its disk or a limit is full.
+	ErrFull = errors.New("the server has no room")
+	// ErrNoStream occurs when a stream does not exist.
+	ErrNoStream = errors.New("the stream does not exist")
+	// ErrNoKey occurs when a bucket has no such key.
+	ErrNoKey = errors.New("no such key")
+	// ErrNoAnswer occurs when nobody answers a request in time.
+	ErrNoAnswer = errors.New("nobody answers")
+)
+
+// Bus is what Rookery asks of a message bus.
+type Bus interface {
+	// Publish stores one message in the stream that captures its subject and returns its sequence.
+	Publish(ctx context.Context, m events.Message) (uint64, error)
+	// Append stores the batch in the stream as one, right behind the message with sequence after, and returns the last
+	// sequence; or it stores nothing. Errors are ErrPosition, ErrTooLarge, ErrFull, and ErrUnknown for all that may have
+	// had its effect.
+	Append(ctx context.Context, stream Stream, after uint64, batch []events.Message) (uint64, error)
+	// Read delivers the messages from the sequence on, in order, as they are stored.
+	Read(ctx context.Context, stream Stream, from uint64) (Reader, error)
+	// Last returns the last message of the stream, or false where it is empty.
+	Last(ctx context.Context, stream Stream) (events.Message, bool, error)
+	// Latest returns the last message of each subject that matches the filter, in order of sequence.
+	Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error)
+	// State returns what the stream says of itself, or ErrNoStream.
+	State(ctx context.Context, stream Stream) (State, error)
+	// Purge lets go of all messages below the sequence.
+	Purge(ctx context.Context, stream Stream, below uint64) error
+
+	// Send publishes to whoever listens now. Nothing is stored.
+	Send(m events.Message) error
+	// Subscribe listens. A listener that is too slow misses messages.
+	Subscribe(subject string) (Subscription, error)
+	// Request sends and waits for one answer, or ErrNoAnswer.
+	Request(ctx context.Context, m events.Message) (events.Message, error)
+	// Answer answers requests on the subject until stop is called; stop returns when no answer is under way.
+	Answer(subject string, answer func(events.Message) (events.Message, error)) (stop func(), err error)
+
+	// Serve answers questions on rookery.api.<name> until stop is called; stop returns when no answer is under way.
+	Serve(questions map[string]Question) (stop func(), err error)
+
+	// Bucket opens a bucket, making it where it is missing.
+	Bucket(ctx context.Context, name string) (Bucket, error)
+	// Now returns the server's time, as far as the bus can tell it.
+	Now(ctx context.Context) (time.Time, error)
+}
+
+// Question answers one question. Errors reach who asked; a *QuestionError with its code.
+type Question func(body []byte) ([]byte, error)
+
+// QuestionError is the answer to a question that cannot be answered.
+type QuestionError struct {
+	// Code is for machines, as the status codes of HTTP; Reason is for people.
+	Code   int
+	Reason string
+}
+
+// Error returns the reason.
+func (e *QuestionError) Error() string { return e.Reason }
+
+// State is what a stream says of itself.
+type State struct {
+	// Identity tells this stream from any other of the same name.
+	Identity string
+	// First and Last are the sequences of its first and last message; First is Last+1 where it is empty.
+	First, Last uint64
+}
+
+// Reader delivers messages of a stream in order.
+type Reader interface {
+	// Messages is closed when the reader ends.
+	Messages() <-chan events.Message
+	// Stop ends the reader and returns when it has ended.
+	Stop()
+}
+
+// Subscription delivers messages that are published while it stands.
+type Subscription interface {
+	Messages() <-chan events.Message
+	// Stop ends the subscription. Nothing is delivered after it returned.
+	Stop()
+}
+
+// Bucket holds the latest value of each key.
+type Bucket interface {
+	// Get returns the entry, or ErrNoKey.
+	Get(ctx context.Context, key string) (Entry, error)
+	// Put writes the value if the key has this revision, 0 for none, and returns the new one; else ErrPosition.
+	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	// Delete removes the key if it has this revision, else ErrPosition.
+	Delete(ctx context.Context, key string, revision uint64) error
+	// All returns every entry, in no order.
+	All(ctx context.Context) ([]Entry, error)
+}
+
+// Entry is a key's value in a bucket.
+type Entry struct {
+	Key      string
+	Value    []byte
+	Revision uint64
+	Stored   time.Time
+}

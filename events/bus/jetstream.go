@@ -1,0 +1,134 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// JetStream is the Bus on a connection to NATS. The connection is the caller's to close.
+type JetStream struct {
+	conn *nats.Conn
+	js   jetstream.JetStream
+}
+
+var _ Bus = (*JetStream)(nil)
+
+// New returns the Bus on the connection.
+func New(conn *nats.Conn) (*JetStream, error) {
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, fmt.Errorf("open JetStream: %w", err)
+	}
+	return &JetStream{conn: conn, js: js}, nil
+}
+
+// Conn returns the connection.
+func (b *JetStream) Conn() *nats.Conn { return b.conn }
+
+func toNATS(m events.Message) *nats.Msg {
+	return &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Body}
+}
+
+// Publish implements Bus.
+func (b *JetStream) Publish(ctx context.Context, m events.Message) (uint64, error) {
+	ack, err := b.js.PublishMsg(ctx, toNATS(m), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		return 0, fmt.Errorf("publish to %s: %w", m.Subject, translate(err))
+	}
+	return ack.Sequence, nil
+}
+
+// Last implements Bus.
+func (b *JetStream) Last(ctx context.Context, stream Stream) (events.Message, bool, error) {
+	s, err := b.State(ctx, stream)
+	if err != nil || s.Last < s.First {
+		return events.Message{}, false, err
+	}
+	handle, err := b.js.Stream(ctx, string(stream))
+	if err != nil {
+		return events.Message{}, false, fmt.Errorf("look up stream %s: %w", stream, translate(err))
+	}
+	raw, err := handle.GetMsg(ctx, s.Last)
+	if err != nil {
+		return events.Message{}, false, fmt.Errorf("read message %d of %s: %w", s.Last, stream, translate(err))
+	}
+	return fromRaw(raw), true, nil
+}
+
+func fromRaw(raw *jetstream.RawStreamMsg) events.Message {
+	return events.Message{
+		Subject: raw.Subject, Header: events.Header(raw.Header), Body: raw.Data, Sequence: raw.Sequence, Time: raw.Time,
+	}
+}
+
+// Latest implements Bus, by direct gets: no consumer is made. It is for streams that keep one message per subject.
+func (b *JetStream) Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error) {
+	const page = 500
+	var all []events.Message
+	from := uint64(1)
+	for {
+		batch, err := jetstreamext.GetBatch(ctx, b.js, string(stream), page,
+			jetstreamext.GetBatchSubject(filter), jetstreamext.GetBatchSeq(from))
+		if err != nil {
+			return nil, fmt.Errorf("read %s of %s: %w", filter, stream, translate(err))
+		}
+		count := 0
+		for raw, err := range batch {
+			if errors.Is(err, jetstreamext.ErrNoMessages) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read %s of %s: %w", filter, stream, translate(err))
+			}
+			all = append(all, fromRaw(raw))
+			from = raw.Sequence + 1
+			count++
+		}
+		if count < page {
+			return all, nil
+		}
+	}
+}
+
+// State implements Bus.
+func (b *JetStream) State(ctx context.Context, stream Stream) (State, error) {
+	handle, err := b.js.Stream(ctx, string(stream))
+	if err != nil {
+		return State{}, fmt.Errorf("look up stream %s: %w", stream, translate(err))
+	}
+	info := handle.CachedInfo()
+	s := State{Identity: info.Config.Metadata[metadataIdentity], First: info.State.FirstSeq, Last: info.State.LastSeq}
+	if info.State.Msgs == 0 {
+		s.First = s.Last + 1
+	}
+	return s, nil
+}
+
+// Purge implements Bus.
+func (b *JetStream) Purge(ctx context.Context, stream Stream, below uint64) error {
+	handle, err := b.js.Stream(ctx, string(stream))
+	if err != nil {
+		return fmt.Errorf("look up stream %s: %w", stream, translate(err))
+	}
+	if err := handle.Purge(ctx, jetstream.WithPurgeSequence(below)); err != nil {
+		return fmt.Errorf("purge %s below %d: %w", stream, below, translate(err))
+	}
+	return nil
+}
+
+// Now implements Bus, with the time that the server answers to a question about its account.
+func (b *JetStream) Now(ctx context.Context) (time.Time, error) {
+	handle, err := b.js.Stream(ctx, string(Log))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask the server for its time: %w", translate(err))
+	}
+	return handle.CachedInfo().TimeStamp, nil
+}

@@ -1,0 +1,104 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// headerSequence is where the server says which sequence a republished message was stored under.
+const headerSequence = "Nats-Sequence"
+
+func storedSequence(h nats.Header) uint64 {
+	sequence, err := strconv.ParseUint(h.Get(headerSequence), 10, 64)
+	if err != nil {
+		return 0 // not a republished message
+	}
+	return sequence
+}
+
+// Send implements Bus.
+func (b *JetStream) Send(m events.Message) error {
+	if err := b.conn.PublishMsg(toNATS(m)); err != nil {
+		return fmt.Errorf("send to %s: %w", m.Subject, translate(err))
+	}
+	return nil
+}
+
+// Request implements Bus.
+func (b *JetStream) Request(ctx context.Context, m events.Message) (events.Message, error) {
+	answer, err := b.conn.RequestMsgWithContext(ctx, toNATS(m))
+	if err != nil {
+		return events.Message{}, fmt.Errorf("ask %s: %w: %w", m.Subject, ErrNoAnswer, err)
+	}
+	return fromNATS(answer), nil
+}
+
+// Answer implements Bus.
+func (b *JetStream) Answer(subject string, answer func(events.Message) (events.Message, error)) (func(), error) {
+	ended := make(chan struct{})
+	sub, err := b.conn.Subscribe(subject, func(msg *nats.Msg) {
+		reply, err := answer(fromNATS(msg))
+		if err != nil {
+			return // who asked hears nothing, and asks again
+		}
+		reply.Subject = msg.Reply
+		if err := b.conn.PublishMsg(toNATS(reply)); err != nil {
+			return // the connection is gone, and who asked with it
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("answer on %s: %w", subject, err)
+	}
+	sub.SetClosedHandler(func(string) { close(ended) })
+	return func() {
+		if err := sub.Unsubscribe(); err != nil {
+			return // the connection is closed, and the subscription with it
+		}
+		<-ended
+	}, nil
+}
+
+// Serve implements Bus with a NATS micro service, so that `nats micro ls` finds it.
+func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
+	service, err := micro.AddService(b.conn, micro.Config{
+		Name: "rookery", Version: "0.1.0", Description: "Questions about a Rookery cluster.",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("serve questions: %w", err)
+	}
+	for name, question := range questions {
+		handler := micro.HandlerFunc(func(r micro.Request) { respond(r, question) })
+		if err := service.AddEndpoint(name, handler, micro.WithEndpointSubject(events.APIRoot+"."+name)); err != nil {
+			return nil, errors.Join(fmt.Errorf("serve question %s: %w", name, err), service.Stop())
+		}
+	}
+	return func() {
+		if err := service.Stop(); err != nil {
+			return // the connection is closed, and the service with it
+		}
+	}, nil
+}
+
+func respond(r micro.Request, question Question) {
+	answer, err := question(r.Data())
+	if err == nil {
+		err = r.Respond(answer)
+	} else {
+		code := 500
+		var known *QuestionError
+		if errors.As(err, &known) {
+			code = known.Code
+		}
+		err = r.Error(strconv.Itoa(code), err.Error(), nil)
+	}
+	if err != nil {
+		return // the connection is gone, and who asked with it
+	}
+}

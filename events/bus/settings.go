@@ -1,0 +1,110 @@
+package bus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// The metadata of a stream of ours.
+const (
+	metadataIdentity = "rookery.id"
+	metadataSchema   = "rookery.schema"
+	metadataAccounts = "rookery.accounts"
+	// schemaVersion is the version of the streams' settings and subjects.
+	schemaVersion = "1"
+)
+
+const (
+	// MaxCommand is the greatest size of a command in bytes; the server refuses larger ones.
+	MaxCommand = 64 << 10
+
+	maxCommandsBytes = 64 << 20
+	maxStatusBytes   = 256 << 20
+	maxMetricsBytes  = 64 << 20
+	statusAge        = time.Hour
+	metricsAge       = 10 * time.Minute
+	shortestWindow   = 100 * time.Millisecond
+)
+
+// settings returns how the stream is kept.
+func settings(stream Stream, replicas int) jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name:       string(stream),
+		Replicas:   replicas,
+		Duplicates: shortestWindow,
+		Metadata:   map[string]string{metadataSchema: schemaVersion, metadataAccounts: "off"},
+	}
+	switch stream {
+	case Commands:
+		c.Description = "What people ask. Publish to rookery.cmd.service.<namespace>.<name>.<verb>."
+		c.Subjects = []string{events.CommandRoot + ".>"}
+		c.Discard, c.MaxBytes, c.MaxMsgSize = jetstream.DiscardNew, maxCommandsBytes, MaxCommand
+	case Statuses:
+		c.Description = "What nodes see. What it says is in ROOKERY_LOG once folded."
+		c.Subjects = []string{events.StatusRoot + ".>"}
+		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, statusAge, maxStatusBytes
+	case Log:
+		c.Description = "Every decision. Written by the leading coordinator alone; subscribe to rookery.event.>."
+		c.Subjects = []string{events.LogRoot + ".>"}
+		c.DenyDelete, c.AllowAtomicPublish, c.AllowDirect = true, true, true
+		c.RePublish = &jetstream.RePublish{Source: events.LogRoot + ".>", Destination: events.EventRoot + ".>"}
+	case Orders:
+		c.Description = "What nodes must have now. Written by the leading coordinator alone."
+		c.Subjects = []string{events.OrdersRoot + ".>"}
+		c.MaxMsgsPerSubject = 1
+		c.AllowAtomicPublish, c.AllowMsgTTL, c.AllowDirect = true, true, true
+		c.RePublish = &jetstream.RePublish{Source: events.OrdersRoot + ".>", Destination: events.OrderRoot + ".>"}
+	case Metrics:
+		c.Description = "What instances use."
+		c.Subjects = []string{events.MetricRoot + ".>"}
+		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, metricsAge, maxMetricsBytes
+	}
+	return c
+}
+
+// differences says in words where a standing stream is kept otherwise than it must be. Replicas are the operator's.
+func differences(got, want jetstream.StreamConfig) []string {
+	var d []string
+	add := func(name string, got, want any) {
+		if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
+			d = append(d, fmt.Sprintf("%s is %s and must be %s", name, g, w))
+		}
+	}
+	add("subjects", strings.Join(got.Subjects, " "), strings.Join(want.Subjects, " "))
+	add("storage", got.Storage, want.Storage)
+	add("retention", got.Retention, want.Retention)
+	add("discard policy", got.Discard, want.Discard)
+	add("max age", got.MaxAge, want.MaxAge)
+	add("max bytes", unlimited(got.MaxBytes), unlimited(want.MaxBytes))
+	add("max messages", unlimited(got.MaxMsgs), unlimited(want.MaxMsgs))
+	add("max messages per subject", unlimited(got.MaxMsgsPerSubject), unlimited(want.MaxMsgsPerSubject))
+	add("max message size", unlimited(int64(got.MaxMsgSize)), unlimited(int64(want.MaxMsgSize)))
+	add("de-duplication window", got.Duplicates, want.Duplicates)
+	add("deny delete", got.DenyDelete, want.DenyDelete)
+	add("atomic publish", got.AllowAtomicPublish, want.AllowAtomicPublish)
+	add("direct get", got.AllowDirect || !want.AllowDirect, true)
+	add("message TTL", got.AllowMsgTTL, want.AllowMsgTTL)
+	add("republish", republish(got.RePublish), republish(want.RePublish))
+	add("schema version", got.Metadata[metadataSchema], want.Metadata[metadataSchema])
+	return slices.Clip(d)
+}
+
+func unlimited(n int64) string {
+	if n <= 0 {
+		return "unlimited"
+	}
+	return fmt.Sprint(n)
+}
+
+func republish(r *jetstream.RePublish) string {
+	if r == nil {
+		return "off"
+	}
+	return r.Source + " to " + r.Destination
+}

@@ -1,0 +1,80 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nuid"
+)
+
+// ErrSettings occurs when a stream stands with other settings than it must have.
+var ErrSettings = errors.New("the stream is kept otherwise than it must be")
+
+// Finding is what a check says of one stream.
+type Finding struct {
+	Stream   Stream `json:"stream"`
+	Identity string `json:"identity,omitempty"`
+	Missing  bool   `json:"missing,omitempty"`
+	// Differences say in words which settings are others than they must be.
+	Differences []string `json:"differences,omitempty"`
+}
+
+// Err returns nil for a stream that is as it must be, else ErrNoStream or ErrSettings with what to do.
+func (f Finding) Err() error {
+	switch {
+	case f.Missing:
+		return fmt.Errorf("stream %s: %w: make it with `rookery bus init`", f.Stream, ErrNoStream)
+	case len(f.Differences) > 0:
+		return fmt.Errorf("stream %s: %w: %s: change it with `nats stream edit %s`, or delete it and run `rookery bus init`",
+			f.Stream, ErrSettings, strings.Join(f.Differences, "; "), f.Stream)
+	case f.Identity == "":
+		return fmt.Errorf("stream %s: %w: it has no %s in its metadata, so Rookery did not make it",
+			f.Stream, ErrSettings, metadataIdentity)
+	}
+	return nil
+}
+
+// Check looks at every stream and says what it finds, in the order of Streams.
+func (b *JetStream) Check(ctx context.Context) ([]Finding, error) {
+	findings := make([]Finding, 0, len(Streams))
+	for _, stream := range Streams {
+		f := Finding{Stream: stream}
+		handle, err := b.js.Stream(ctx, string(stream))
+		switch {
+		case err == nil:
+			config := handle.CachedInfo().Config
+			f.Identity = config.Metadata[metadataIdentity]
+			f.Differences = differences(config, settings(stream, config.Replicas))
+		case errors.Is(translate(err), ErrNoStream):
+			f.Missing = true
+		default:
+			return nil, fmt.Errorf("look up stream %s: %w", stream, translate(err))
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+// Init makes the streams that are missing, each with an identity of its own, and then returns the first error of Check.
+func (b *JetStream) Init(ctx context.Context, replicas int) error {
+	findings, err := b.Check(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if !f.Missing {
+			if err := f.Err(); err != nil {
+				return err
+			}
+			continue
+		}
+		config := settings(f.Stream, replicas)
+		config.Metadata[metadataIdentity] = strings.ToLower(nuid.Next())
+		if _, err := b.js.CreateStream(ctx, config); err != nil {
+			return fmt.Errorf("make stream %s: %w", f.Stream, translate(err))
+		}
+	}
+	return nil
+}

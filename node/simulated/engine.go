@@ -1,0 +1,215 @@
+// Package simulated is the Engine in memory: containers that start at once, run until they are told otherwise and cost
+// nothing. It keeps Podman's rules that the node relies on: one container a name, exits that are seen, hints that may
+// be lost.
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+// Engine is a node.Engine in memory. Its containers outlive the node's process, as real ones do.
+type Engine struct {
+	capacity events.Capacity
+
+	mu         sync.Mutex
+	made       int
+	containers map[key]*node.Container
+	refused    map[string]*node.Failure
+	watchers   map[*watcher]struct{}
+	calls      map[events.InstanceID]int
+}
+
+type key struct {
+	owner    node.Owner
+	instance events.InstanceID
+}
+
+type watcher struct {
+	owner node.Owner
+	hints chan events.InstanceID
+}
+
+var _ node.Engine = (*Engine)(nil)
+
+// New returns an engine without containers.
+func New(capacity events.Capacity) *Engine {
+	return &Engine{
+		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{},
+		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
+	}
+}
+
+// Facts implements node.Engine.
+func (e *Engine) Facts(context.Context) (node.Facts, error) {
+	return node.Facts{Engine: "simulated", Capacity: e.capacity}, nil
+}
+
+// List implements node.Engine.
+func (e *Engine) List(_ context.Context, owner node.Owner) ([]node.Container, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []node.Container
+	for k, c := range e.containers {
+		if k.owner == owner {
+			all = append(all, *c)
+		}
+	}
+	return all, nil
+}
+
+// Inspect implements node.Engine.
+func (e *Engine) Inspect(_ context.Context, owner node.Owner, id events.InstanceID) (*node.Container, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.containers[key{owner, id}]
+	if c == nil {
+		return nil, nil
+	}
+	found := *c
+	return &found, nil
+}
+
+// Prepare implements node.Engine.
+func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if failure := e.refused[p.Order.Spec.Image]; failure != nil {
+		return node.Container{}, failure
+	}
+	k := key{p.Owner, p.Instance}
+	if c := e.containers[k]; c != nil {
+		if c.Attempt == p.Attempt {
+			return *c, nil
+		}
+		return node.Container{}, &node.Failure{Reason: events.OfflineCreateFailed, Message: "the name " + p.Name() + " is in use"}
+	}
+	e.made++
+	e.calls[p.Instance]++
+	c := &node.Container{
+		Handle: strconv.Itoa(e.made), Instance: p.Instance, Attempt: p.Attempt, Revision: p.Order.Revision, Ports: p.Order.Ports,
+	}
+	e.containers[k] = c
+	return *c, nil
+}
+
+func (e *Engine) byHandle(handle string) (key, *node.Container) {
+	for k, c := range e.containers {
+		if c.Handle == handle {
+			return k, c
+		}
+	}
+	return key{}, nil
+}
+
+// Start implements node.Engine.
+func (e *Engine) Start(_ context.Context, started node.Container) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, c := e.byHandle(started.Handle)
+	if c == nil {
+		return fmt.Errorf("start %s: no such container", started.Handle)
+	}
+	c.State = node.Running
+	return nil
+}
+
+// Stop implements node.Engine.
+func (e *Engine) Stop(_ context.Context, stopped node.Container, _ time.Duration) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if k, c := e.byHandle(stopped.Handle); c != nil && c.State == node.Running {
+		e.exit(k, c, 0)
+	}
+	return nil
+}
+
+// Remove implements node.Engine.
+func (e *Engine) Remove(_ context.Context, removed node.Container) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if k, c := e.byHandle(removed.Handle); c != nil {
+		delete(e.containers, k)
+	}
+	return nil
+}
+
+// Watch implements node.Engine.
+func (e *Engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
+	const waiting = 1024
+	w := &watcher{owner: owner, hints: make(chan events.InstanceID, waiting)}
+	e.mu.Lock()
+	e.watchers[w] = struct{}{}
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.watchers, w)
+	}()
+	ready()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case id := <-w.hints:
+			hint(id)
+		}
+	}
+}
+
+func (e *Engine) exit(k key, c *node.Container, code int32) {
+	c.State, c.ExitCode = node.Exited, code
+	for w := range e.watchers {
+		if w.owner != k.owner {
+			continue
+		}
+		select {
+		case w.hints <- k.instance:
+		default:
+		}
+	}
+}
+
+// Refuse has every Prepare of the image fail with the failure; nil has it work again.
+func (e *Engine) Refuse(image string, failure *node.Failure) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refused[image] = failure
+}
+
+// Kill ends the process of the instance with the exit code, as a crash does. It reports false where none runs.
+func (e *Engine) Kill(id events.InstanceID, code int32) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k, c := range e.containers {
+		if k.instance == id && c.State == node.Running {
+			e.exit(k, c, code)
+			return true
+		}
+	}
+	return false
+}
+
+// Containers returns every container, of all owners.
+func (e *Engine) Containers() []node.Container {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := make([]node.Container, 0, len(e.containers))
+	for _, c := range e.containers {
+		all = append(all, *c)
+	}
+	return all
+}
+
+// Made counts how often a container was made for the instance.
+func (e *Engine) Made(id events.InstanceID) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.calls[id]
+}

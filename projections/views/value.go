@@ -1,0 +1,231 @@
+package views
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Service is the value of a key <namespace>.<name> in the bucket rookery_services.
+type Service struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// State is starting, running, stopping or dropping.
+	State    string `json:"state"`
+	Revision uint64 `json:"revision"`
+	Scale    uint32 `json:"scale"`
+	// Online counts the instances of the current revision that serve.
+	Online int `json:"online"`
+	// Busy is the sequence of the command that has not ended, or 0.
+	Busy uint64      `json:"busy,omitempty"`
+	Spec events.Spec `json:"spec"`
+	// Sequence is the place in the log that the value is true at.
+	Sequence uint64 `json:"sequence"`
+}
+
+// Instance is the value of a key <namespace>.<name>.<ordinal> in the bucket rookery_instances: a slot's newest instance.
+type Instance struct {
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Ordinal    uint32 `json:"ordinal"`
+	Generation uint32 `json:"generation,omitempty"`
+	Revision   uint64 `json:"revision,omitempty"`
+	Node       string `json:"node,omitempty"`
+	Address    string `json:"address,omitempty"`
+	// Status is pending, online, offline or leaving.
+	Status   string               `json:"status"`
+	Phase    string               `json:"phase,omitempty"`
+	Reason   events.OfflineReason `json:"reason,omitempty"`
+	ExitCode *int32               `json:"exit_code,omitempty"`
+	Message  string               `json:"message,omitempty"`
+	// Restarts counts the attempts on the node before this one.
+	Restarts uint32               `json:"restarts"`
+	Ports    []events.PortBinding `json:"ports,omitempty"`
+	Sequence uint64               `json:"sequence"`
+}
+
+// Node is the value of a key <node> in the bucket rookery_nodes.
+type Node struct {
+	Name string `json:"name"`
+	// State is ready or silent.
+	State string `json:"state"`
+	Epoch uint64 `json:"epoch"`
+	events.NodeFacts
+	Instances int    `json:"instances"`
+	Strays    int    `json:"strays"`
+	Sequence  uint64 `json:"sequence"`
+}
+
+// Key names a value.
+type Key struct{ Bucket, Key string }
+
+// Changes holds the new value of each key; nil for one that shall not be there.
+type Changes map[Key][]byte
+
+// All returns every value of the state.
+func All(c *projections.Cluster) Changes {
+	changes := Changes{}
+	for _, s := range c.Services {
+		changes.service(c, s.ID)
+		for ordinal := range max(len(s.Slots), int(s.Scale)) {
+			changes.slot(c, s.ID, uint32(ordinal))
+		}
+	}
+	for name := range c.Nodes {
+		changes.node(c, name)
+	}
+	return changes
+}
+
+// Of returns the values that these records may have changed, as the state has them now.
+func Of(c *projections.Cluster, records []events.Record) Changes {
+	changes := Changes{}
+	for _, r := range records {
+		if name, ok := r.Scope.Node(); ok {
+			changes.node(c, name)
+		}
+		id, ok := r.Scope.Service()
+		if !ok {
+			continue
+		}
+		changes.service(c, id)
+		switch d := r.Data.(type) {
+		case events.ServiceScaled:
+			changes.slots(c, id)
+		case events.ServiceRevised:
+			changes.slots(c, id)
+		case events.InstancePlaced:
+			changes.instance(c, id, d.Ordinal, d.Node)
+		case events.InstanceAdopted:
+			changes.instance(c, id, d.Ordinal, d.Node)
+		case events.InstanceRetired:
+			changes.slot(c, id, d.Ordinal)
+		case events.InstancePrepared:
+			changes.slot(c, id, d.Ordinal)
+		case events.InstanceStarted:
+			changes.slot(c, id, d.Ordinal)
+		case events.InstanceOnline:
+			changes.slot(c, id, d.Ordinal)
+		case events.InstanceOffline:
+			changes.slot(c, id, d.Ordinal)
+		case events.InstanceStopped:
+			changes.slot(c, id, d.Ordinal)
+		case events.InstanceRemoved:
+			changes.instance(c, id, d.Ordinal, d.Node)
+		}
+	}
+	return changes
+}
+
+func (ch Changes) put(bucket, key string, value any) {
+	body, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		panic(fmt.Sprintf("a view of plain fields does not encode: %v", err))
+	}
+	ch[Key{bucket, key}] = body
+}
+
+func (ch Changes) instance(c *projections.Cluster, id events.ServiceID, ordinal uint32, node string) {
+	ch.slot(c, id, ordinal)
+	ch.node(c, node)
+}
+
+func (ch Changes) slots(c *projections.Cluster, id events.ServiceID) {
+	s := c.Services[id]
+	if s == nil {
+		return
+	}
+	for ordinal := range max(len(s.Slots), int(s.Scale)) {
+		ch.slot(c, id, uint32(ordinal))
+	}
+}
+
+func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
+	key := id.Namespace + "." + id.Name
+	s := c.Services[id]
+	if s == nil || s.Revision == 0 {
+		ch[Key{bus.BucketServices, key}] = nil
+		return
+	}
+	ch.put(bus.BucketServices, key, Service{
+		Namespace: id.Namespace, Name: id.Name, State: serviceState(s), Revision: s.Revision, Scale: s.Scale,
+		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Sequence: c.Sequence,
+	})
+}
+
+func serviceState(s *projections.Service) string {
+	switch {
+	case s.Dropped:
+		return "dropping"
+	case s.Settled():
+		return "running"
+	case s.Total() > int(s.Scale):
+		return "stopping"
+	}
+	return "starting"
+}
+
+func (ch Changes) slot(c *projections.Cluster, id events.ServiceID, ordinal uint32) {
+	key := id.Namespace + "." + id.Name + "." + strconv.FormatUint(uint64(ordinal), 10)
+	value := Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal, Status: "pending", Sequence: c.Sequence}
+	s := c.Services[id]
+	if s == nil {
+		ch[Key{bus.BucketInstances, key}] = nil
+		return
+	}
+	var newest *projections.Instance
+	if int(ordinal) < len(s.Slots) {
+		slot := s.Slots[ordinal]
+		newest = slot.Current
+		if newest == nil && len(slot.Leaving) > 0 {
+			newest = slot.Leaving[len(slot.Leaving)-1]
+		}
+	}
+	switch {
+	case newest != nil:
+		value.fill(newest)
+	case ordinal >= s.Scale || s.Dropped:
+		ch[Key{bus.BucketInstances, key}] = nil
+		return
+	default:
+		value.Message = c.WhyPending(s)
+	}
+	ch.put(bus.BucketInstances, key, value)
+}
+
+func (v *Instance) fill(i *projections.Instance) {
+	v.Generation, v.Revision, v.Node, v.Address, v.Ports = i.ID.Generation, i.Revision, i.Node, i.Address, i.Ports
+	v.Phase, v.Restarts = i.Seen.Phase.String(), i.Seen.Attempt
+	v.Reason, v.ExitCode, v.Message = i.Reason, i.ExitCode, i.Message
+	switch {
+	case i.Retired != "":
+		v.Status = "leaving"
+	case i.Seen.Phase == events.PhaseOnline:
+		v.Status = "online"
+	case i.Seen.Phase == events.PhaseOffline:
+		v.Status = "offline"
+	default:
+		v.Status, v.Reason = "offline", events.OfflineInitializing
+	}
+}
+
+func (ch Changes) node(c *projections.Cluster, name string) {
+	n := c.Nodes[name]
+	if n == nil {
+		ch[Key{bus.BucketNodes, name}] = nil
+		return
+	}
+	state := "ready"
+	if n.Silent {
+		state = "silent"
+	}
+	ch.put(bus.BucketNodes, name, Node{
+		Name: name, State: state, Epoch: n.Epoch, NodeFacts: n.Facts,
+		Instances: n.Instances(), Strays: len(n.Strays), Sequence: c.Sequence,
+	})
+}

@@ -1,0 +1,200 @@
+package views
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+const (
+	putTimeout = 5 * time.Second
+	// lookEvery is how often the writer looks whether its buckets are still there.
+	lookEvery = 5 * time.Second
+)
+
+var buckets = []string{bus.BucketServices, bus.BucketInstances, bus.BucketNodes}
+
+// Writer writes views behind the leader's back, so that no decision waits for them. Of several values for one key only
+// the last is written.
+type Writer struct {
+	bus bus.Bus
+	log *slog.Logger
+
+	mu      sync.Mutex
+	pending Changes
+	whole   bool // pending holds every value there shall be
+
+	wake  chan struct{}
+	ended chan struct{}
+
+	// desired is every value there shall be; written holds those that a bucket has, with their revisions.
+	desired Changes
+	written map[Key]bus.Entry
+	open    map[string]bus.Bucket
+}
+
+// Start begins a writer with every value that there shall be. It ends when ctx does; Wait returns then.
+func Start(ctx context.Context, b bus.Bus, log *slog.Logger, all Changes) *Writer {
+	w := &Writer{
+		bus: b, log: log, pending: all, whole: true,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		desired: Changes{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{},
+	}
+	w.wake <- struct{}{}
+	go w.run(ctx)
+	return w
+}
+
+// Show hands over what changed and returns at once.
+func (w *Writer) Show(changes Changes) {
+	w.mu.Lock()
+	maps.Copy(w.pending, changes)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Wait returns when the writer has ended.
+func (w *Writer) Wait() { <-w.ended }
+
+func (w *Writer) run(ctx context.Context) {
+	defer close(w.ended)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+			err = w.flush(ctx)
+		case <-look.C:
+			err = w.look(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			w.log.Warn("views are behind", "error", err)
+			w.again()
+		}
+	}
+}
+
+// again has the next look write everything.
+func (w *Writer) again() {
+	clear(w.open)
+	clear(w.written)
+}
+
+// look notices buckets that are gone or were changed by others, and writes them again.
+func (w *Writer) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	if err := w.load(ctx); err != nil {
+		return err
+	}
+	wanted := maps.Clone(w.desired)
+	for key := range w.written {
+		wanted[key] = nil
+	}
+	return w.settle(ctx, wanted)
+}
+
+func (w *Writer) take() (Changes, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	changes, whole := w.pending, w.whole
+	w.pending, w.whole = Changes{}, false
+	return changes, whole
+}
+
+func (w *Writer) flush(ctx context.Context) error {
+	changes, whole := w.take()
+	for key, value := range changes {
+		if value == nil {
+			delete(w.desired, key)
+			continue
+		}
+		w.desired[key] = value
+	}
+	if whole || len(w.open) == 0 {
+		return w.look(ctx)
+	}
+	return w.settle(ctx, changes)
+}
+
+// load opens the buckets and reads what they have.
+func (w *Writer) load(ctx context.Context) error {
+	clear(w.open)
+	clear(w.written)
+	for _, name := range buckets {
+		b, err := w.bus.Bucket(ctx, name)
+		if err != nil {
+			return err
+		}
+		all, err := b.All(ctx)
+		if err != nil {
+			return err
+		}
+		w.open[name] = b
+		for _, e := range all {
+			key := Key{name, e.Key}
+			w.written[key] = e
+		}
+	}
+	return nil
+}
+
+// settle makes the buckets have, for each wanted key, the value that is desired, or none.
+func (w *Writer) settle(ctx context.Context, wanted Changes) error {
+	for _, key := range slices.SortedFunc(maps.Keys(wanted), compare) {
+		value, desired := w.desired[key]
+		before, written := w.written[key]
+		var err error
+		switch {
+		case desired && !bytes.Equal(before.Value, value):
+			err = w.put(ctx, key, value)
+		case !desired && written:
+			err = w.delete(ctx, key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compare(a, b Key) int {
+	return strings.Compare(a.Bucket+"/"+a.Key, b.Bucket+"/"+b.Key)
+}
+
+func (w *Writer) put(ctx context.Context, key Key, value []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	revision, err := w.open[key.Bucket].Put(ctx, key.Key, value, w.written[key].Revision)
+	if err != nil {
+		return fmt.Errorf("write view: %w", err)
+	}
+	w.written[key] = bus.Entry{Key: key.Key, Value: value, Revision: revision}
+	return nil
+}
+
+func (w *Writer) delete(ctx context.Context, key Key) error {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	err := w.open[key.Bucket].Delete(ctx, key.Key, w.written[key].Revision)
+	if err != nil && !errors.Is(err, bus.ErrNoKey) {
+		return fmt.Errorf("delete view: %w", err)
+	}
+	delete(w.written, key)
+	return nil
+}
