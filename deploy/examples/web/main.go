@@ -1,0 +1,70 @@
+// Command web is the example service: it answers on :8080 with a line that says which instance answered.
+//
+// Its flags make it misbehave, for tests and for trying things out.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	exitAfter := flag.Duration("exit-after", 0, "end by itself after this time")
+	exitCode := flag.Int("exit-code", 0, "with this exit code")
+	ignoreTerm := flag.Bool("ignore-term", false, "do not end when asked to")
+	flag.Parse()
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if *ignoreTerm {
+		signal.Ignore(signals...)
+		signals = nil
+	}
+	if *exitAfter > 0 || *exitCode != 0 {
+		time.AfterFunc(*exitAfter, func() { os.Exit(*exitCode) })
+	}
+	if err := serve(signals); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// serve serves until one of the signals comes, and for ever where there are none.
+func serve(signals []os.Signal) error {
+	ctx := context.Background()
+	if len(signals) > 0 {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, signals...)
+		defer stop()
+	}
+	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second}
+	closed := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		// Answers under way get a moment: whoever asked to stop has stopped sending.
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		closed <- server.Shutdown(grace)
+	}()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-closed
+}
+
+func answer(w http.ResponseWriter, _ *http.Request) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?"
+	}
+	_, err = fmt.Fprintf(w, "%s/%s ordinal %s generation %s on %s\n", os.Getenv("ROOKERY_NAMESPACE"),
+		os.Getenv("ROOKERY_SERVICE"), os.Getenv("ROOKERY_ORDINAL"), os.Getenv("ROOKERY_GENERATION"), host)
+	if err != nil {
+		log.Print("answering: ", err)
+	}
+}
