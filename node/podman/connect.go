@@ -1,0 +1,117 @@
+package podman
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/containers/podman/v5/pkg/bindings"
+	"golang.org/x/sys/unix"
+
+	"github.com/rookery-project/rookery/node"
+)
+
+// Engine is a Podman service behind a unix socket. Its methods may be called from many goroutines at once.
+type Engine struct {
+	client *http.Client
+	// visible says that the service's processes are ours to see under the same ids.
+	visible bool
+	limits  []rlimit
+	// exitFolder is where monitors write exit codes; nil until one was asked.
+	exitFolder atomic.Pointer[string]
+
+	mu sync.Mutex
+	// watchers hear of every container that was started through this engine.
+	watchers map[chan string]struct{}
+}
+
+var _ node.Engine = (*Engine)(nil)
+
+const (
+	// idleConnections is how many connections stay open between calls: as many as calls of a busy node overlap.
+	idleConnections = 16
+	idleTime        = 30 * time.Second
+)
+
+// Connect opens the Podman service at uri, as in unix:///run/podman/podman.sock, and no other: no variable of the
+// environment is read. The error says what was tried and what to do. Close the engine when done.
+//
+// A service that accepts and never answers is given up up to 0.6 s after ctx has ended: Podman's bindings sleep between
+// their attempts.
+func Connect(ctx context.Context, uri string) (*Engine, error) {
+	address, err := url.Parse(uri)
+	if err != nil || address.Scheme != "unix" || address.Host != "" || !filepath.IsAbs(address.Path) {
+		return nil, fmt.Errorf("%q is not the address of a Podman service: write unix:// and the path of its socket, "+
+			"as in unix:///run/podman/podman.sock", uri)
+	}
+	visible, err := sharesProcesses(ctx, address.Path)
+	if err != nil {
+		return nil, unreachable(uri, err)
+	}
+	connected, err := bindings.NewConnection(ctx, uri)
+	if err != nil {
+		return nil, unreachable(uri, err)
+	}
+	connection, err := bindings.GetClient(connected)
+	if err != nil {
+		return nil, unreachable(uri, err)
+	}
+	connection.Client.CloseIdleConnections()
+	return &Engine{
+		client: &http.Client{Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return connection.GetDialer(ctx)
+			},
+			DisableCompression:  true,
+			MaxIdleConnsPerHost: idleConnections,
+			IdleConnTimeout:     idleTime,
+		}},
+		visible:  visible,
+		limits:   ulimits(),
+		watchers: map[chan string]struct{}{},
+	}, nil
+}
+
+// Close closes the connections that no call uses. Containers go on.
+func (e *Engine) Close() { e.client.CloseIdleConnections() }
+
+func unreachable(uri string, err error) error {
+	return fmt.Errorf("connecting to Podman at %s: %w; is its service running? Start it with "+
+		"\"systemctl start podman.socket\", or by hand with \"podman system service --time 0 %s\"", uri, err, uri)
+}
+
+// sharesProcesses reports whether who listens on the socket is in our process namespace. A node in a container that
+// has the socket mounted is not: process ids that Podman tells would be those of other processes there, or of none.
+func sharesProcesses(ctx context.Context, path string) (bool, error) {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = connection.Close() }() // nothing was written
+	socket, err := connection.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return false, err
+	}
+	var peer *unix.Ucred
+	var peerErr error
+	err = socket.Control(func(fd uintptr) {
+		peer, peerErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err != nil || peerErr != nil || peer.Pid <= 0 {
+		return false, nil // the peer is not to be seen: believe Podman alone
+	}
+	theirs, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(int(peer.Pid)), "ns/pid"))
+	if err != nil {
+		return false, nil
+	}
+	ours, err := os.Readlink("/proc/self/ns/pid")
+	return err == nil && ours == theirs, nil
+}

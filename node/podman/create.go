@@ -1,0 +1,256 @@
+package podman
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+const (
+	// memoryLimit keeps one instance from taking the host down; a service that needs more cannot say so yet.
+	memoryLimit = 512 << 20
+	// pidsLimit ends a fork bomb and is above what a server with a thread per request takes.
+	pidsLimit = 512
+	// logSize bounds what one container writes to the host's disk. Podman starts the file anew when it is full.
+	logSize = 1 << 20
+	// openFiles and processes are per container; both are far below the limits of a stock host.
+	openFiles    = 4096
+	processes    = 4096
+	lockedMemory = 64 << 10
+	// labelPorts holds the published ports with their names, which Podman has no place for.
+	labelPorts = events.ReservedLabel + "ports"
+)
+
+type createRequest struct {
+	Name         string            `json:"name"`
+	Image        string            `json:"image"`
+	Entrypoint   []string          `json:"entrypoint,omitempty"`
+	Command      []string          `json:"command,omitempty"`
+	Env          map[string]string `json:"env"`
+	Labels       map[string]string `json:"labels"`
+	PortMappings []portMapping     `json:"portmappings,omitempty"`
+	Rlimits      []rlimit          `json:"r_limits"`
+	Log          logging           `json:"log_configuration"`
+	Restart      string            `json:"restart_policy"`
+	CapDrop      []string          `json:"cap_drop"`
+	NoNewPrivs   bool              `json:"no_new_privileges"`
+	StopTimeout  uint              `json:"stop_timeout"`
+	NetNS        namespace         `json:"netns"`
+	Resources    resources         `json:"resource_limits"`
+	Systemd      string            `json:"systemd"`
+}
+
+type portMapping struct {
+	HostIP        string `json:"host_ip,omitempty"`
+	ContainerPort uint16 `json:"container_port"`
+	HostPort      uint16 `json:"host_port"`
+	Protocol      string `json:"protocol"`
+}
+
+type rlimit struct {
+	Type string `json:"type"`
+	Hard uint64 `json:"hard"`
+	Soft uint64 `json:"soft"`
+}
+
+type logging struct {
+	Driver string `json:"driver"`
+	Size   int64  `json:"size"`
+}
+
+type namespace struct {
+	Mode string `json:"nsmode"`
+}
+
+type resources struct {
+	Memory memory `json:"memory"`
+	Pids   pids   `json:"pids"`
+}
+
+type memory struct {
+	Limit int64 `json:"limit"`
+	Swap  int64 `json:"swap"`
+}
+
+type pids struct {
+	Limit int64 `json:"limit"`
+}
+
+// Prepare has the image present and creates the container.
+func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, error) {
+	if plan.Order.Spec == nil {
+		return node.Container{}, createFailed("the order has no spec")
+	}
+	request, err := e.newContainer(plan)
+	if err != nil {
+		return node.Container{}, err
+	}
+	id, err := e.create(ctx, request)
+	if refused := new(refusal); errors.As(err, &refused) && refused.says("image not known") {
+		if err := e.pull(ctx, request.Image); err != nil {
+			return node.Container{}, err
+		}
+		id, err = e.create(ctx, request)
+	}
+	switch refused := new(refusal); {
+	case err == nil:
+	case !errors.As(err, &refused):
+		return node.Container{}, fmt.Errorf("creating container %s: %w", request.Name, err)
+	case refused.says("name is already in use"):
+		return e.standing(ctx, plan)
+	default:
+		return node.Container{}, createFailed(refused.Message)
+	}
+	return node.Container{
+		Handle: id, Instance: plan.Instance, Attempt: plan.Attempt, Revision: plan.Order.Revision,
+		State: node.Created, Ports: plan.Order.Ports,
+	}, nil
+}
+
+func (e *Engine) create(ctx context.Context, r createRequest) (string, error) {
+	var made struct {
+		ID string `json:"Id"`
+	}
+	err := e.do(ctx, request{method: http.MethodPost, path: "/containers/create", body: r}, &made)
+	return made.ID, err
+}
+
+// standing returns the container that holds the planned name, if it is the planned one. One of an earlier attempt
+// that does not run is removed, so that the next try has the name; all others are left alone.
+func (e *Engine) standing(ctx context.Context, plan node.Plan) (node.Container, error) {
+	name := plan.Name()
+	found, err := e.settle(ctx, name)
+	if err != nil {
+		return node.Container{}, fmt.Errorf("looking at container %s, which stands already: %w", name, err)
+	}
+	if found == nil {
+		// A create that was cut short leaves a name in Podman's storage and no container: removing the name frees it.
+		if err := e.Remove(ctx, node.Container{Handle: name}); err != nil {
+			return node.Container{}, err
+		}
+		return node.Container{}, createFailed("the rest of a container " + name + " was in the way; it is removed now")
+	}
+	c, err := found.container(plan.Owner)
+	if err != nil || c.Instance != plan.Instance {
+		return node.Container{}, createFailed("container " + name + " is not ours but has the name that ours needs: " +
+			"look at it with \"podman inspect " + name + "\", then rename or remove it")
+	}
+	if c.Attempt == plan.Attempt {
+		return c, nil
+	}
+	if c.State == node.Running {
+		return node.Container{}, createFailed(fmt.Sprintf("container %s of attempt %d runs", name, c.Attempt))
+	}
+	if err := e.Remove(ctx, c); err != nil {
+		return node.Container{}, err
+	}
+	return node.Container{}, createFailed(fmt.Sprintf("container %s of attempt %d was in the way; it is removed now",
+		name, c.Attempt))
+}
+
+func createFailed(message string) error {
+	return &node.Failure{Reason: events.OfflineCreateFailed, Message: message}
+}
+
+// newContainer says what is to be created: safe by default, restarted by the node and never by Podman.
+func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
+	spec := plan.Order.Spec
+	ports, err := json.Marshal(plan.Order.Ports)
+	if err != nil {
+		return createRequest{}, fmt.Errorf("encoding the ports of %s: %w", plan.Instance, err)
+	}
+	labels := plan.Labels()
+	labels[labelPorts] = string(ports)
+	return createRequest{
+		Name:         plan.Name(),
+		Image:        spec.Image,
+		Entrypoint:   spec.Command,
+		Command:      spec.Args,
+		Env:          environment(plan),
+		Labels:       labels,
+		PortMappings: mappings(plan),
+		Rlimits:      e.limits,
+		Log:          logging{Driver: "k8s-file", Size: logSize},
+		Restart:      "no",
+		CapDrop:      []string{"all"},
+		NoNewPrivs:   true,
+		StopTimeout:  seconds(time.Duration(spec.StopGrace)),
+		NetNS:        namespace{Mode: "bridge"},
+		Resources: resources{
+			// No swap on top: an instance that swaps is slow for reasons that nobody sees.
+			Memory: memory{Limit: memoryLimit, Swap: memoryLimit},
+			Pids:   pids{Limit: pidsLimit},
+		},
+		// Podman guesses from the command that a container has systemd inside, and then mounts half of /sys.
+		Systemd: "false",
+	}, nil
+}
+
+// environment returns the spec's variables and those that say who the instance is.
+func environment(plan node.Plan) map[string]string {
+	env := make(map[string]string, len(plan.Order.Spec.Env)+4)
+	for name, value := range plan.Order.Spec.Env {
+		env[name] = value
+	}
+	env["ROOKERY_NAMESPACE"] = plan.Instance.Service.Namespace
+	env["ROOKERY_SERVICE"] = plan.Instance.Service.Name
+	env["ROOKERY_ORDINAL"] = strconv.FormatUint(uint64(plan.Instance.Ordinal), 10)
+	env["ROOKERY_GENERATION"] = strconv.FormatUint(uint64(plan.Instance.Generation), 10)
+	return env
+}
+
+// mappings publishes the ports on the node's address. Podman takes no host names: such a node publishes on all.
+func mappings(plan node.Plan) []portMapping {
+	host := ""
+	if address, err := netip.ParseAddr(plan.Address); err == nil {
+		host = address.String()
+	}
+	mapped := make([]portMapping, 0, len(plan.Order.Ports))
+	for _, p := range plan.Order.Ports {
+		mapped = append(mapped, portMapping{
+			HostIP: host, ContainerPort: p.Port, HostPort: p.HostPort, Protocol: string(p.Protocol),
+		})
+	}
+	return mapped
+}
+
+// ulimits returns the limits of every container. They are written out, and stay below our own hard ones, because
+// Podman's defaults fail where the service may not raise its limits. Soft equals hard: nothing inside may change it.
+func ulimits() []rlimit {
+	wanted := []struct {
+		name     string
+		resource int
+		value    uint64
+	}{
+		{"nofile", syscall.RLIMIT_NOFILE, openFiles},
+		{"nproc", unix.RLIMIT_NPROC, processes},
+		{"core", syscall.RLIMIT_CORE, 0},
+		{"memlock", unix.RLIMIT_MEMLOCK, lockedMemory},
+	}
+	limits := make([]rlimit, 0, len(wanted))
+	for _, w := range wanted {
+		var own syscall.Rlimit
+		value := w.value
+		if err := syscall.Getrlimit(w.resource, &own); err == nil {
+			value = min(value, own.Max)
+		}
+		limits = append(limits, rlimit{Type: w.name, Hard: value, Soft: value})
+	}
+	return limits
+}
+
+// seconds rounds up: Podman counts whole seconds, and an instance never gets less than it was promised.
+func seconds(d time.Duration) uint {
+	return uint((max(d, 0) + time.Second - 1) / time.Second)
+}

@@ -1,0 +1,16 @@
+// Package podman owns the door to a Podman service: it is node.Engine on Podman's REST interface.
+//
+// It never decides anything: what to run, stop or try again is the node's. It keeps nothing between two calls but the
+// connection and who watches. Podman's bindings open the connection and check the service's version; requests are our
+// own, because the bindings' repeat a failed one after a sleep that no context ends, and a create whose body is spent.
+//
+//	engine, err := podman.Connect(ctx, "unix:///run/podman/podman.sock")
+//	defer engine.Close()
+//	go engine.Watch(ctx, owner, ready, hint)   // pidfds tell of an exit within a millisecond, Podman's events of the rest
+//	containers, err := engine.List(ctx, owner) // the truth
+//	c, err := engine.Prepare(ctx, plan)
+//	err = engine.Start(ctx, c)
+//
+// Where the service's processes are visible to us (one host, one process namespace), a container whose process has
+// ended is told as exited before Podman knows, and also where Podman never learns it. Elsewhere Podman is believed.
+package podman

@@ -1,0 +1,202 @@
+package podman
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+const (
+	// noticeWithin is how long Podman may take to notice that a process has ended before we say so without it.
+	noticeWithin = 2 * time.Second
+	// noticeEvery is how often it is asked meanwhile.
+	noticeEvery = 5 * time.Millisecond
+	// unknownExit is the exit code of a process whose monitor was killed with it: nobody has the true one.
+	unknownExit = -1
+)
+
+// errForeign is why a container is none of the owner's.
+var errForeign = errors.New("the container is another owner's")
+
+type listed struct {
+	ID       string            `json:"Id"`
+	State    string            `json:"State"`
+	Pid      int               `json:"Pid"`
+	ExitCode int32             `json:"ExitCode"`
+	Labels   map[string]string `json:"Labels"`
+}
+
+type inspected struct {
+	ID    string `json:"Id"`
+	State struct {
+		Status    string `json:"Status"`
+		Pid       int    `json:"Pid"`
+		ConmonPid int    `json:"ConmonPid"`
+		ExitCode  int32  `json:"ExitCode"`
+	} `json:"State"`
+	Config struct {
+		Labels map[string]string `json:"Labels"`
+	} `json:"Config"`
+}
+
+// List returns the owner's containers. One whose labels are not to be read is nobody's: it is left out, and alone.
+func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, error) {
+	rows, err := e.rows(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	containers := make([]node.Container, 0, len(rows))
+	for _, row := range rows {
+		found := row.inspected()
+		if e.outlived(found) {
+			if found, err = e.orphan(ctx, row.ID); err != nil {
+				return nil, fmt.Errorf("listing containers: %w", err)
+			}
+		}
+		if found == nil {
+			continue // removed since
+		}
+		if c, err := found.container(owner); err == nil {
+			containers = append(containers, c)
+		}
+	}
+	return containers, nil
+}
+
+func (e *Engine) rows(ctx context.Context, owner node.Owner) ([]listed, error) {
+	query := filters(map[string][]string{"label": owner.Matchers()})
+	query.Set("all", "true")
+	var rows []listed
+	err := e.do(ctx, request{method: http.MethodGet, path: "/containers/json", query: query}, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("listing containers: %w", err)
+	}
+	return rows, nil
+}
+
+// Inspect returns the container of the instance. One whose process has just ended is told with its exit code: Podman
+// is waited for, for it has the code a moment later.
+func (e *Engine) Inspect(ctx context.Context, owner node.Owner, id events.InstanceID) (*node.Container, error) {
+	name := node.Plan{Owner: owner, Instance: id}.Name()
+	found, err := e.settle(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("inspecting container %s: %w", name, err)
+	}
+	if found == nil {
+		return nil, nil
+	}
+	c, err := found.container(owner)
+	if err != nil || c.Instance != id {
+		return nil, nil // somebody else's container is none of ours
+	}
+	return &c, nil
+}
+
+// look asks Podman for the container by handle or name, and returns nil where there is none.
+func (e *Engine) look(ctx context.Context, container string) (*inspected, error) {
+	var found inspected
+	err := e.do(ctx, request{
+		method: http.MethodGet, path: containerPath(container, "/json"), query: url.Values{"size": {"false"}},
+	}, &found)
+	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if found.state() == node.Running {
+		e.learn(found.State.ConmonPid)
+	}
+	return &found, nil
+}
+
+// settle looks until Podman agrees with what the host's processes show, or its monitor has written the exit down, or
+// nobody ever will: the monitor is dead too, or its time is up.
+func (e *Engine) settle(ctx context.Context, container string) (*inspected, error) {
+	began := time.Now()
+	for orphaned := false; ; {
+		found, err := e.look(ctx, container)
+		if err != nil || !e.outlived(found) {
+			return found, err
+		}
+		if orphaned || time.Since(began) > noticeWithin {
+			return found.ended(unknownExit), nil
+		}
+		orphaned = !alive(found.State.ConmonPid)
+		code, ok, err := e.awaitExit(ctx, found.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return found.ended(code), nil
+		}
+	}
+}
+
+// orphan is settle for a list, which waits for nobody: a container that Podman is about to find exited is still told
+// as running, and the hint of its exit brings the rest.
+func (e *Engine) orphan(ctx context.Context, container string) (*inspected, error) {
+	found, err := e.look(ctx, container)
+	if err != nil || !e.outlived(found) || alive(found.State.ConmonPid) {
+		return found, err
+	}
+	return e.settle(ctx, container)
+}
+
+// outlived reports whether Podman says of a container that it runs although its process has ended.
+func (e *Engine) outlived(c *inspected) bool {
+	return c != nil && e.visible && c.state() == node.Running && c.State.Pid > 0 && !alive(c.State.Pid)
+}
+
+func (i *inspected) ended(code int32) *inspected {
+	i.State.Status, i.State.ExitCode = "exited", code
+	return i
+}
+
+// state returns what Podman's many states mean to a node. Whatever has a process runs, also one that is stopping or
+// paused: to call it anything else would make room for a second one beside it.
+func (i *inspected) state() node.State {
+	switch i.State.Status {
+	case "created", "configured", "initialized":
+		return node.Created
+	case "exited", "stopped", "removing", "dead":
+		return node.Exited
+	}
+	return node.Running
+}
+
+// container returns what a node knows of the container, or an error where it is not the owner's.
+func (i *inspected) container(owner node.Owner) (node.Container, error) {
+	labels := i.Config.Labels
+	if labels[node.LabelCluster] != owner.Cluster || labels[node.LabelNode] != owner.Node {
+		return node.Container{}, errForeign
+	}
+	c, err := node.ParseLabels(labels)
+	if err != nil {
+		return node.Container{}, err
+	}
+	c.Handle, c.State = i.ID, i.state()
+	if c.State == node.Exited {
+		c.ExitCode = i.State.ExitCode
+	}
+	if text, ok := labels[labelPorts]; ok {
+		if err := json.Unmarshal([]byte(text), &c.Ports); err != nil {
+			return node.Container{}, fmt.Errorf("label %s: %w", labelPorts, err)
+		}
+	}
+	return c, nil
+}
+
+func (l listed) inspected() *inspected {
+	i := &inspected{ID: l.ID}
+	i.State.Status, i.State.Pid, i.State.ExitCode = l.State, l.Pid, l.ExitCode
+	i.Config.Labels = l.Labels
+	return i
+}

@@ -1,0 +1,123 @@
+package podman
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const (
+	// base names the oldest version of the interface that we speak: later services answer it in the same shape.
+	base = "http://podman/v4.0.0/libpod"
+	// maxAnswer bounds an answer: 10,000 listed containers are about 20 MiB.
+	maxAnswer = 64 << 20
+)
+
+// refusal is an answer that is an error. Podman answers most with status 500: only its words tell them apart.
+type refusal struct {
+	status  int
+	Cause   string `json:"cause"`
+	Message string `json:"message"`
+}
+
+// Error returns Podman's message.
+func (r *refusal) Error() string { return r.Message }
+
+// says reports whether the refusal has the words.
+func (r *refusal) says(words string) bool {
+	return strings.Contains(r.Cause, words) || strings.Contains(r.Message, words)
+}
+
+// request is one call of the service. A body that is an io.Reader is sent as it is, any other as JSON.
+type request struct {
+	method string
+	path   string
+	query  url.Values
+	body   any
+}
+
+// containerPath returns the path of what is asked of one container, named by handle or name.
+func containerPath(container, what string) string {
+	return "/containers/" + url.PathEscape(container) + what
+}
+
+// open sends the request and returns the answer, whose body the caller closes. Errors are *refusal where Podman
+// answered one.
+func (e *Engine) open(ctx context.Context, r request) (*http.Response, error) {
+	var body io.Reader
+	kind := ""
+	switch b := r.body.(type) {
+	case nil:
+	case io.Reader:
+		body, kind = b, "application/x-tar"
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			return nil, fmt.Errorf("encoding a request: %w", err)
+		}
+		body, kind = bytes.NewReader(encoded), "application/json"
+	}
+	sent, err := http.NewRequestWithContext(ctx, r.method, base+r.path, body)
+	if err != nil {
+		return nil, err
+	}
+	sent.URL.RawQuery = r.query.Encode()
+	if kind != "" {
+		sent.Header.Set("Content-Type", kind)
+	}
+	answer, err := e.client.Do(sent)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		defer func() { _ = answer.Body.Close() }() // read below, as far as it goes
+		return nil, readRefusal(answer)
+	}
+	return answer, nil
+}
+
+func readRefusal(answer *http.Response) error {
+	refused := &refusal{status: answer.StatusCode}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(text, refused) != nil || refused.Message == "" {
+		refused.Message = fmt.Sprintf("status %d: %s", answer.StatusCode, bytes.TrimSpace(text))
+	}
+	return refused
+}
+
+// do sends the request and reads the answer's JSON into into, unless it is nil.
+func (e *Engine) do(ctx context.Context, r request, into any) error {
+	answer, err := e.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }() // read to its end below
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("the answer is not to be understood: %w", err)
+	}
+	return nil
+}
+
+// filters encodes what lists and events are filtered by.
+func filters(by map[string][]string) url.Values {
+	encoded, err := json.Marshal(by)
+	if err != nil {
+		panic(fmt.Sprintf("a map of strings does not encode: %v", err))
+	}
+	return url.Values{"filters": {string(encoded)}}
+}

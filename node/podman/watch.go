@@ -1,0 +1,183 @@
+package podman
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+const (
+	// startsWaiting is how many started containers may wait for their pidfd. Of those above it, events tell.
+	startsWaiting = 1024
+	// lookWithin bounds the look at a started container, so that one that hangs does not keep the others waiting.
+	lookWithin = 2 * time.Second
+)
+
+// event is one line of Podman's event stream, which has Docker's shape.
+type event struct {
+	Action string `json:"Action"`
+	Actor  struct {
+		ID         string            `json:"ID"`
+		Attributes map[string]string `json:"Attributes"`
+	} `json:"Actor"`
+}
+
+// watch is one call of Watch.
+type watch struct {
+	engine *Engine
+	owner  node.Owner
+	// starts are the handles of containers that were started.
+	starts chan string
+	exits  *exits
+	hint   func(events.InstanceID)
+}
+
+// Watch hints at exits within about a millisecond where the containers' processes are visible to us. Elsewhere, and
+// for removals, it goes by Podman's event stream, which is up to 250 ms late. It fails when the stream ends before ctx.
+// Hints come one at a time; one that blocks holds up those after it.
+func (e *Engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
+	var one sync.Mutex
+	w := &watch{engine: e, owner: owner, starts: make(chan string, startsWaiting), hint: func(id events.InstanceID) {
+		one.Lock()
+		defer one.Unlock()
+		hint(id)
+	}}
+	var err error
+	if w.exits, err = newExits(w.hint); err != nil {
+		return fmt.Errorf("watching containers: %w", err)
+	}
+	watching, end := context.WithCancelCause(ctx)
+	var following, polling sync.WaitGroup
+	polling.Go(func() {
+		// Without it every hint would be late and nobody would know why: it ends the watch.
+		if err := w.exits.run(); err != nil {
+			end(err)
+		}
+	})
+	e.subscribe(w.starts)
+	following.Go(func() { w.follow(watching) })
+	end(w.read(watching, ready))
+	e.unsubscribe(w.starts)
+	following.Wait()
+	closeErr := w.exits.close()
+	polling.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("watching containers: %w", errors.Join(context.Cause(watching), closeErr))
+}
+
+// read calls ready once the stream is open and the process of every container that ran before is watched, and reads
+// the stream until its end.
+func (w *watch) read(ctx context.Context, ready func()) error {
+	query := filters(map[string][]string{
+		"type":  {"container"},
+		"event": {"start", "died", "remove"},
+		// Podman takes several labels for alternatives here: the node's own label is looked at below.
+		"label": {w.owner.Matchers()[0]},
+	})
+	query.Set("stream", "true")
+	answer, err := w.engine.open(ctx, request{method: http.MethodGet, path: "/events", query: query})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }() // it ends with ctx, in the middle
+	rows, err := w.engine.rows(ctx, w.owner)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		w.attend(row.inspected())
+	}
+	ready()
+	for lines := json.NewDecoder(answer.Body); ; {
+		var line event
+		if err := lines.Decode(&line); err != nil {
+			return fmt.Errorf("the event stream ended: %w", err)
+		}
+		w.took(line)
+	}
+}
+
+func (w *watch) took(line event) {
+	found := &inspected{ID: line.Actor.ID}
+	found.Config.Labels = line.Actor.Attributes
+	c, err := found.container(w.owner)
+	if err != nil {
+		return
+	}
+	if line.Action != "start" {
+		w.hint(c.Instance)
+		return
+	}
+	select {
+	case w.starts <- c.Handle:
+	default: // so many at once: the event of its end tells
+	}
+}
+
+// follow has the process of every container that is started watched. It looks at them beside the event stream, because
+// a Podman that hangs must not hold up the hints.
+func (w *watch) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case handle := <-w.starts:
+			if w.engine.visible && !w.exits.has(handle) {
+				w.lookAt(ctx, handle)
+			}
+		}
+	}
+}
+
+func (w *watch) lookAt(ctx context.Context, handle string) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	if found, err := w.engine.look(ctx, handle); err == nil && found != nil {
+		w.attend(found)
+	}
+}
+
+// attend watches the container's process where it runs.
+func (w *watch) attend(found *inspected) {
+	c, err := found.container(w.owner)
+	if err == nil && w.engine.visible && c.State == node.Running && found.State.Pid > 0 {
+		w.exits.add(found.State.Pid, watched{handle: c.Handle, instance: c.Instance})
+	}
+	if err == nil && c.State == node.Exited {
+		w.hint(c.Instance)
+	}
+}
+
+func (e *Engine) subscribe(starts chan string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watchers[starts] = struct{}{}
+}
+
+func (e *Engine) unsubscribe(starts chan string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.watchers, starts)
+}
+
+// announce tells all watches of a started container at once: the event of it comes up to 250 ms later, and a process
+// that ends before would be told as late.
+func (e *Engine) announce(handle string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for starts := range e.watchers {
+		select {
+		case starts <- handle:
+		default: // so many at once: the event tells
+		}
+	}
+}
