@@ -1,0 +1,132 @@
+// Package podmantest gives tests a Podman of their own, and an image to run on it.
+//
+// It owns the private Podman from start to end, also when the test fails. A machine without Podman fails the test.
+//
+//	uri := podmantest.Start(t)
+//	reference := podmantest.LoadWeb(t, uri)
+package podmantest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/deploy/image"
+	"github.com/rookery-project/rookery/node/podman"
+)
+
+// WebReference is the image that LoadWeb loads: deploy/examples/web.
+const WebReference = "localhost/rookery-web:test"
+
+const (
+	// startWithin and stopWithin bound the set-up script on a machine that is busy with other tests.
+	startWithin = 90 * time.Second
+	stopWithin  = 3 * time.Minute
+	buildWithin = 5 * time.Minute
+)
+
+// Start starts a private Podman, ends it with the test, and returns the address of its service.
+func Start(t testing.TB) string {
+	t.Helper()
+	// Not t.TempDir: its path holds the test's name, and is too long for a socket.
+	dir, err := os.MkdirTemp("", "rk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(root(t), "deploy", "podman")
+	t.Cleanup(func() {
+		if out, err := run(stopWithin, root(t), script, "stop", dir); err != nil {
+			t.Errorf("ending the private Podman in %s: %v\n%s", dir, err, out)
+		}
+	})
+	out, err := run(startWithin, root(t), script, "start", dir)
+	if err != nil {
+		t.Fatalf("starting a private Podman: %v\n%s\nTo install what it needs: deploy/podman install", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return lines[len(lines)-1]
+}
+
+// LoadWeb builds the example web server, loads it as an image and returns the image's reference.
+func LoadWeb(t testing.TB, uri string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "web")
+	out, err := run(buildWithin, root(t), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
+		"-o", binary, "./deploy/examples/web")
+	if err != nil {
+		t.Fatalf("building the example web server: %v\n%s", err, out)
+	}
+	program, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := image.Archive(WebReference, program, "/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
+	defer cancel()
+	engine, err := podman.Connect(ctx, uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if err := engine.Load(ctx, bytes.NewReader(archive)); err != nil {
+		t.Fatal(err)
+	}
+	return WebReference
+}
+
+// ServicePID returns the process of the service that Start started at uri, for tests that stop or kill it.
+func ServicePID(t testing.TB, uri string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(strings.TrimPrefix(uri, "unix://")), "podman.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(text), &pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// run runs the command apart from the test's context: the end of the test is when a clean-up needs it.
+func run(within time.Duration, dir, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir = dir
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	err := command.Run()
+	return out.String(), err
+}
+
+// root returns the folder of the repository: tests run in that of their package.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		_, err := os.Stat(filepath.Join(dir, "deploy", "podman"))
+		if err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
+			t.Fatalf("deploy/podman is in no folder above this package: %v", err)
+		}
+		dir = parent
+	}
+}
