@@ -18,6 +18,9 @@ func (t *Turn) Command(r events.Request) {
 		Causation:   events.CauseOf(commandsStream, r.Sequence),
 		TraceParent: r.TraceParent,
 	}
+	if known := t.Cluster.Commands[r.Sequence]; known != nil && known.Digest == r.Digest {
+		return // it is decided: the inbox was restored and is read again
+	}
 	if r.ID != "" {
 		if known := t.Cluster.KnownID(r.Source, r.ID); known != nil {
 			t.again(r, known)

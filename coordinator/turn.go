@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -51,8 +53,19 @@ func (t *Turn) emit(scope events.Scope, data events.Data) {
 	t.agenda.note(t.Cluster, r)
 }
 
-// Found records which streams are the cluster's, and where its inboxes are read on from.
+// Found records which streams are the cluster's, and where its inboxes are read on from. Commands of an inbox that is
+// no more end here: nobody could learn their end by their sequence later.
 func (t *Turn) Found(adopted events.ClusterAdopted) {
+	if adopted.Streams[commandsStream] != t.Cluster.Streams[commandsStream] {
+		for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
+			cmd := t.Cluster.Commands[sequence]
+			t.cause = cmd.Cause
+			t.emit(events.ServiceScope(cmd.Service), events.CommandFailed{
+				Sequence: sequence, Reason: events.ReasonInboxLost,
+				Message: "ROOKERY_COMMANDS was made again; what was asked stays desired",
+			})
+		}
+	}
 	t.cause = events.Cause{}
 	t.emit(events.ClusterScope, adopted)
 }

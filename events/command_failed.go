@@ -7,6 +7,8 @@ type FailureReason string
 const (
 	// ReasonDeadline: the progress deadline passed. What was asked for stays desired.
 	ReasonDeadline FailureReason = "progress-deadline"
+	// ReasonInboxLost: the stream that held the command was deleted, and another was adopted in its place.
+	ReasonInboxLost FailureReason = "inbox-lost"
 )
 
 // CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired.

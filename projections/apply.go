@@ -52,6 +52,9 @@ func (c *Cluster) adopt(r events.Record, d events.ClusterAdopted) {
 			n.Unlisted = true
 		}
 	}
+	if d.Streams[commandsStream] != c.Streams[commandsStream] {
+		c.forgetCommands()
+	}
 	c.Streams = d.Streams
 	c.CommandCursor, c.StatusCursor = d.Commands, d.Statuses
 }

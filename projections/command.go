@@ -78,6 +78,17 @@ func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {
 	return cmd
 }
 
+// forgetCommands begins anew with an inbox whose sequences have nothing to do with those of the one before.
+func (c *Cluster) forgetCommands() {
+	clear(c.Commands)
+	clear(c.byID)
+	clear(c.open)
+	c.CommandsKept = 0
+	for _, s := range c.Services {
+		s.Holder = 0
+	}
+}
+
 // forget drops the commands below kept that have ended.
 func (c *Cluster) forget(kept uint64) {
 	if kept <= c.CommandsKept {

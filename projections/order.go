@@ -18,8 +18,11 @@ func (c *Cluster) StrayOrder(s *Stray) events.Order {
 	return events.Order{Action: events.ActionStop, Log: c.LogID(), Decided: s.Decided, Counter: s.Counter}
 }
 
-// LogStream is the name of the log's own stream.
-const LogStream = "ROOKERY_LOG"
+// The names under which the streams stand in Cluster.Streams.
+const (
+	logStream      = "ROOKERY_LOG"
+	commandsStream = "ROOKERY_COMMANDS"
+)
 
 // LogID returns the identity of the log, which is the cluster's, or "" before the founding.
-func (c *Cluster) LogID() string { return c.Streams[LogStream] }
+func (c *Cluster) LogID() string { return c.Streams[logStream] }

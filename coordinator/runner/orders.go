@@ -39,7 +39,7 @@ func (l *leader) takeOrders() error {
 	for _, m := range standing {
 		have[m.Subject] = m
 	}
-	if err := l.checkOrdersEpoch(have[events.OrdersEpochSubject]); err != nil {
+	if err := checkOrdersMark(call, l.Bus, l.cluster); err != nil {
 		return err
 	}
 	delete(have, events.OrdersEpochSubject)
@@ -51,23 +51,6 @@ func (l *leader) takeOrders() error {
 		l.Log.Info("mending orders", "count", len(repairs))
 	}
 	return l.putOrders(repairs)
-}
-
-// checkOrdersEpoch returns ErrIdentity where the orders came from rounds that the log does not have: it is older than they.
-func (l *leader) checkOrdersEpoch(m events.Message) error {
-	if m.Subject == "" {
-		return nil
-	}
-	mark, _, err := events.DecodeAs[events.OrdersEpoch](m)
-	if err != nil {
-		return err
-	}
-	if mark.Log == l.cluster.LogID() && mark.Closed <= l.cluster.Sequence {
-		return nil
-	}
-	return fmt.Errorf("%w: the orders follow the log up to sequence %d of %q, and %s of %q ends at %d: it was restored from"+
-		" an older backup; if that is as it shall be, run `rookery bus adopt`",
-		ErrIdentity, mark.Closed, mark.Log, bus.Log, l.cluster.LogID(), l.cluster.Sequence)
 }
 
 // repairs returns the orders that are missing or not as the state says, and marks those that no instance has any more.

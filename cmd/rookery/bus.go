@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+const busTimeout = 30 * time.Second
+
+func busCommand(l *link) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bus",
+		Short: "Make and check the streams that Rookery keeps on NATS",
+		Args:  arguments(),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(busInit(l), busCheck(l), busAdopt(l))
+	return cmd
+}
+
+func busInit(l *link) *cobra.Command {
+	var replicas int
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make the streams that are missing",
+		Long: `Make the streams that are missing, each with an identity of its own. Streams that stand are left as they are; one
+that is kept otherwise than it must be is an error that names the difference.`,
+		Example: "  rookery bus init --replicas 3",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
+				if err := b.Init(ctx, replicas); err != nil {
+					return err
+				}
+				return report(ctx, cmd.OutOrStdout(), b)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&replicas, "replicas", 1, "how many servers keep each stream")
+	return cmd
+}
+
+func withBus(cmd *cobra.Command, l *link, do func(context.Context, *bus.JetStream) error) error {
+	b, done, err := l.open("rookery bus")
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
+	defer cancel()
+	return do(ctx, b)
+}
+
+func busCheck(l *link) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Check that every stream stands as it must, and is the one that the log knows",
+		Args:  arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
+				if err := report(ctx, cmd.OutOrStdout(), b); err != nil {
+					return err
+				}
+				return runner.CheckIdentity(ctx, b)
+			})
+		},
+	}
+}
+
+// report prints a line a stream and returns what is wrong with them.
+func report(ctx context.Context, out io.Writer, b *bus.JetStream) error {
+	findings, err := b.Check(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "STREAM\tIDENTITY\tSETTINGS")
+	for _, f := range findings {
+		settings := "as they must be"
+		switch {
+		case f.Missing:
+			settings = "missing"
+		case len(f.Differences) > 0:
+			settings = strings.Join(f.Differences, "; ")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.Stream, f.Identity, settings)
+		problems = append(problems, f.Err())
+	}
+	return errors.Join(append(problems, table.Flush())...)
+}
+
+func busAdopt(l *link) *cobra.Command {
+	var replicas int
+	cmd := &cobra.Command{
+		Use:   "adopt",
+		Short: "Accept streams that were deleted, made again or restored",
+		Long: `Accept the streams as they are now. A coordinator stops when a stream is not the one that the log knows, because going
+on could repeat or lose what people asked. Once you know why that is so, adopt makes streams that are missing, records
+the identities in the log, reads the inboxes on from where that is safe, and has every node list all that it has before
+anything is placed or stopped. Nothing that runs is stopped by it.`,
+		Example: "  rookery bus check; rookery bus adopt",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
+				if err := b.Init(ctx, replicas); err != nil {
+					return err
+				}
+				said, err := runner.Adopt(ctx, b, processName())
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), said)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().IntVar(&replicas, "replicas", 1, "how many servers keep each stream that is made")
+	return cmd
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// asking is what the commands that ask for a change have in common.
+type asking struct {
+	link    *link
+	out     output
+	timeout time.Duration
+	busy    string
+}
+
+func (a *asking) flags(cmd *cobra.Command) {
+	a.out.flag(cmd)
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 11*time.Minute, "how long to wait for the end; the command goes on all the same")
+}
+
+func (a *asking) busyFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.busy, "busy", "", "`policy` while an earlier command has not ended: reject (the default) or supersede")
+}
+
+// ask publishes the command, shows what happens and returns an error with the exit code of its end.
+func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) error {
+	id, err := events.ParseServiceID(service)
+	if err != nil {
+		return usage(cmd, err)
+	}
+	body, err := json.Marshal(command, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	if len(body) > bus.MaxCommand {
+		return fmt.Errorf("the command has %d bytes, and the bus takes %d: make it smaller", len(body), bus.MaxCommand)
+	}
+	b, done, err := a.link.open("rookery")
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
+	defer cancel()
+	progress := io.Writer(os.Stderr)
+	if a.out.json() && !isTerminal(os.Stderr) {
+		progress = io.Discard
+	}
+	w := &waiter{bus: b, progress: progress, service: id}
+	fate, err := w.run(ctx, events.Message{Subject: events.CommandSubject(id, command.Kind().Name), Body: body})
+	if err != nil {
+		return err
+	}
+	if a.out.json() {
+		if err := printJSON(cmd.OutOrStdout(), fate); err != nil {
+			return err
+		}
+	}
+	return outcome(fate)
+}
+
+var errTimeout = errors.New("--timeout passed, and the command has not ended; it goes on: see `rookery ps`")
+
+func ensureCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	var file string
+	var spec events.ServiceEnsure
+	var ports, env []string
+	scale := int64(-1)
+	cmd := &cobra.Command{
+		Use:   "ensure NAMESPACE/NAME",
+		Short: "Have a service: create it, or give it a new revision",
+		Long: `Have a service with this spec: create it, or give it a new revision, or do nothing where all is so already. It waits
+until every instance serves.
+
+` + exitCodes,
+		Example: `  rookery ensure demo/web --image localhost/web:1 --scale 3 --port http:8080
+  rookery ensure demo/web --file web.json
+  echo '{"image":"localhost/web:1"}' | rookery ensure demo/web --file -
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.web.ensure '{"image":"localhost/web:1","scale":3}'`,
+		Args: arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := readSpec(cmd, file, &spec); err != nil {
+				return err
+			}
+			if err := addPorts(&spec, ports, env); err != nil {
+				return usage(cmd, err)
+			}
+			if scale >= 0 {
+				spec.Scale = &scale
+			}
+			if a.busy != "" {
+				spec.Busy = events.BusyPolicy(a.busy)
+			}
+			return a.ask(cmd, args[0], spec)
+		},
+	}
+	a.flags(cmd)
+	a.busyFlag(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&file, "file", "f", "", "`file` with the spec as JSON; - for standard input")
+	f.StringVar(&spec.Image, "image", "", "container image")
+	f.Int64Var(&scale, "scale", -1, "number of instances")
+	f.StringSliceVar(&ports, "port", nil, "named port, as `name:port[/udp]`; may be given several times")
+	f.StringArrayVar(&env, "env", nil, "environment variable, as `NAME=value`; may be given several times")
+	f.StringArrayVar(&spec.Args, "arg", nil, "argument of the container; may be given several times")
+	return cmd
+}
+
+// readSpec reads the file under the flags: a flag that was given wins.
+func readSpec(cmd *cobra.Command, file string, spec *events.ServiceEnsure) error {
+	if file == "" {
+		return nil
+	}
+	flags := *spec
+	body, err := readFile(cmd.InOrStdin(), file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, spec, json.RejectUnknownMembers(true)); err != nil {
+		return fmt.Errorf("read the spec in %s: %w", file, err)
+	}
+	if flags.Image != "" {
+		spec.Image = flags.Image
+	}
+	if len(flags.Args) > 0 {
+		spec.Args = flags.Args
+	}
+	return nil
+}
+
+func readFile(in io.Reader, file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(io.LimitReader(in, bus.MaxCommand+1))
+	}
+	return os.ReadFile(file)
+}
+
+func addPorts(spec *events.ServiceEnsure, ports, env []string) error {
+	for _, text := range ports {
+		name, rest, ok := strings.Cut(text, ":")
+		number, protocol, _ := strings.Cut(rest, "/")
+		port, err := strconv.ParseUint(number, 10, 16)
+		if !ok || err != nil {
+			return fmt.Errorf("--port %q is no named port: write it as http:8080 or dns:53/udp", text)
+		}
+		spec.Ports = append(spec.Ports, events.Port{Name: name, Port: uint16(port), Protocol: events.Protocol(protocol)})
+	}
+	for _, text := range env {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return fmt.Errorf("--env %q has no value: write it as NAME=value", text)
+		}
+		if spec.Env == nil {
+			spec.Env = map[string]string{}
+		}
+		spec.Env[name] = value
+	}
+	return nil
+}
+
+func scaleCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	cmd := &cobra.Command{
+		Use:   "scale NAMESPACE/NAME INSTANCES",
+		Short: "Have this many instances of a service",
+		Long:  "Have this many instances of a service, and wait until it is so.\n\n" + exitCodes,
+		Example: `  rookery scale demo/web 5
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.web.scale '{"scale":5}'`,
+		Args: arguments("NAMESPACE/NAME", "INSTANCES"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil {
+				return usage(cmd, fmt.Errorf("%q is no number of instances", args[1]))
+			}
+			return a.ask(cmd, args[0], events.ServiceScale{Scale: &n, Busy: events.BusyPolicy(a.busy)})
+		},
+	}
+	a.flags(cmd)
+	a.busyFlag(cmd)
+	return cmd
+}
+
+func dropCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	cmd := &cobra.Command{
+		Use:   "drop NAMESPACE/NAME",
+		Short: "Have a service no more: stop and remove its instances",
+		Long:  "Have a service no more: stop and remove all its instances, and wait until they are gone.\n\n" + exitCodes,
+		Example: `  rookery drop demo/web
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.web.drop '{}'`,
+		Args: arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.ask(cmd, args[0], events.ServiceDrop{}) },
+	}
+	a.flags(cmd)
+	return cmd
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+	"github.com/synadia-io/orbit.go/natscontext"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// link is how the bus is reached: as every NATS tool is told, by flags, by NATS_* variables or by a NATS context.
+type link struct {
+	server  string
+	creds   string
+	context string
+}
+
+func (l *link) flags(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.StringVarP(&l.server, "server", "s", os.Getenv("NATS_URL"), "NATS server `URL` (NATS_URL)")
+	f.StringVar(&l.creds, "creds", os.Getenv("NATS_CREDS"), "NATS credentials `file` (NATS_CREDS)")
+	f.StringVar(&l.context, "context", os.Getenv("NATS_CONTEXT"), "NATS context `name` (NATS_CONTEXT; else the selected one)")
+}
+
+// connect returns a connection. Long-lived parts wait for a server that is not there yet; others say so.
+func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) {
+	options = append([]nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond)}, options...)
+	if l.server != "" {
+		if l.creds != "" {
+			options = append(options, nats.UserCredentials(l.creds))
+		}
+		return explain(l.server)(nats.Connect(l.server, options...))
+	}
+	conn, settings, err := natscontext.Connect(l.context, options...)
+	if err != nil && l.context == "" && settings.URL == "" {
+		return explain(nats.DefaultURL)(nats.Connect(nats.DefaultURL, options...))
+	}
+	return explain(settings.URL)(conn, err)
+}
+
+func explain(where string) func(*nats.Conn, error) (*nats.Conn, error) {
+	return func(conn *nats.Conn, err error) (*nats.Conn, error) {
+		if err != nil {
+			return nil, fmt.Errorf("cannot connect to NATS at %s: %w: start one with `rookery dev`, or name yours with --server,"+
+				" NATS_URL or a NATS context", strings.TrimSpace(where), err)
+		}
+		return conn, nil
+	}
+}
+
+// open returns the bus and what ends its connection.
+func (l *link) open(name string, options ...nats.Option) (*bus.JetStream, func(), error) {
+	conn, err := l.connect(name, options...)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := bus.New(conn)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return b, conn.Close, nil
+}
+
+// patient has a part that runs for long wait for its server.
+func patient() nats.Option { return nats.RetryOnFailedConnect(true) }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/nats-io/nuid"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+func coordinatorCommand(l *link) *cobra.Command {
+	var name string
+	var heartbeat time.Duration
+	cmd := &cobra.Command{
+		Use:   "coordinator",
+		Short: "Run a coordinator: it leads, or stands by until it can",
+		Long: `Run a coordinator. Any number may run against one bus: one leads, the others fold the log and stand by. The log
+itself refuses all but one writer, so two that both believe they lead do no harm.`,
+		Example: `  rookery coordinator --server nats://10.0.0.1:4222
+  NATS_CONTEXT=production rookery coordinator`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, done, err := l.open("rookery coordinator", patient())
+			if err != nil {
+				return err
+			}
+			defer done()
+			return supervise(cmd.Context(), runner.Config{Bus: b, Name: name, Log: logger().With("part", "coordinator"), Heartbeat: heartbeat})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", processName(), "`name` of this coordinator; no two may share one")
+	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often nodes send heartbeats; the same on all parts")
+	return cmd
+}
+
+// logger writes one line per event that matters.
+func logger() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
+
+func processName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), nuid.Next()[:6])
+}
+
+// lookAgain is how long a coordinator that must not go on waits before it looks whether it may.
+const lookAgain = 2 * time.Second
+
+// supervise runs a coordinator until ctx ends. Where the bus is not the one that the log knows, it says so once and
+// waits until an operator has put it right.
+func supervise(ctx context.Context, config runner.Config) error {
+	said := ""
+	for {
+		err := runner.New(config).Run(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if !errors.Is(err, runner.ErrIdentity) && !errors.Is(err, bus.ErrNoStream) {
+			return err
+		}
+		if err.Error() != said {
+			said = err.Error()
+			config.Log.Error("the coordinator has stopped; containers run on", "reason", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookAgain):
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/embedded"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/node/podman"
+	noderunner "github.com/rookery-project/rookery/node/runner"
+)
+
+// dev is a whole Rookery in one process.
+type dev struct {
+	listen, data, podman, ports string
+	nodes                       int
+	clean                       bool
+}
+
+func devCommand() *cobra.Command {
+	d := &dev{}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a whole Rookery on this machine: NATS, a coordinator and nodes, in one process",
+		Long: `Run a whole Rookery on this machine, in one process: a NATS server that keeps every acknowledged message on disk, a
+coordinator, and one or more nodes that share the Podman of this machine. Data and containers stay when it ends, and it
+goes on with them when it starts again, unless --clean is given.`,
+		Example: `  rookery dev
+  rookery dev --nodes 3 --listen 127.0.0.1:0 --data /tmp/try --clean`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context(), cmd.OutOrStdout()) },
+	}
+	podmanFlag(cmd, &d.podman)
+	cmd.Flags().StringVar(&d.listen, "listen", "127.0.0.1:4222", "`address` of the NATS server; port 0 for any that is free")
+	cmd.Flags().StringVar(&d.data, "data", stateFolder(), "`folder` for the streams")
+	cmd.Flags().IntVar(&d.nodes, "nodes", 1, "how many nodes")
+	cmd.Flags().StringVar(&d.ports, "ports", defaultPorts, "`range` of ports that the nodes share")
+	cmd.Flags().BoolVar(&d.clean, "clean", false, "remove containers and data at the end")
+	return cmd
+}
+
+func stateFolder() string {
+	if state := os.Getenv("XDG_STATE_HOME"); state != "" {
+		return filepath.Join(state, "rookery")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "rookery-data"
+	}
+	return filepath.Join(home, ".local", "state", "rookery")
+}
+
+func (d *dev) run(ctx context.Context, out io.Writer) (err error) {
+	ports, err := parsePorts(d.ports)
+	if err != nil {
+		return err
+	}
+	if d.nodes < 1 || d.nodes > int(ports.Last)-int(ports.First)+1 {
+		return fmt.Errorf("--nodes %d: there must be at least one, and a port for each", d.nodes)
+	}
+	host, port, err := d.address()
+	if err != nil {
+		return err
+	}
+	engine, err := d.engine(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(d.data, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w: name another with --data", err)
+	}
+	server, err := embedded.Start(d.data, host, port)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		server.Stop()
+		if d.clean {
+			err = errors.Join(err, os.RemoveAll(d.data))
+		}
+	}()
+	return d.parts(ctx, out, server, engine, ports)
+}
+
+// address returns where the server is to listen, and an error that says what to do where something listens there.
+func (d *dev) address() (string, int, error) {
+	host, text, err := net.SplitHostPort(d.listen)
+	if err != nil {
+		return "", 0, fmt.Errorf("--listen %q is no address: write it as 127.0.0.1:4222", d.listen)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("--listen %q: %q is no port", d.listen, text)
+	}
+	if port == 0 {
+		return host, embedded.AnyPort, nil
+	}
+	probe, err := net.Listen("tcp", d.listen) //nolint:noctx // it opens or fails at once
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot listen on %s: %w: choose another with --listen, as in --listen 127.0.0.1:0", d.listen, err)
+	}
+	return host, int(port), probe.Close()
+}
+
+func (d *dev) engine(ctx context.Context) (*podman.Engine, error) {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return podman.Connect(ctx, d.podman)
+}
+
+// parts runs coordinator and nodes until ctx ends, and then ends them: nodes first, so that nothing starts any more.
+func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server, engine *podman.Engine, ports events.PortRange) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	b, done, err := openEmbedded(server, "coordinator")
+	if err != nil {
+		return err
+	}
+	defer done()
+	call, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	if err := prepareBus(call, b); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var running sync.WaitGroup
+	defer running.Wait()
+	start := func(name string, part func(context.Context) error) {
+		running.Go(func() {
+			if err := part(ctx); err != nil {
+				stop(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	start("coordinator", func(ctx context.Context) error {
+		return supervise(ctx, coordinator.Config{Bus: b, Name: processName(), Log: log.With("part", "coordinator")})
+	})
+	for i := range d.nodes {
+		nb, done, err := openEmbedded(server, "node")
+		if err != nil {
+			return err
+		}
+		defer done()
+		name := "node-" + strconv.Itoa(i)
+		start(name, noderunner.New(noderunner.Config{
+			Bus: nb, Engine: engine, Name: name, Log: log.With("part", name),
+			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: split(ports, i, d.nodes)},
+		}).Run)
+	}
+	fmt.Fprintf(out, "Rookery listens at %s\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C ends it%s.\n",
+		server.URL(), server.URL(), map[bool]string{true: " and removes containers and data", false: "; containers and data stay"}[d.clean])
+	<-ctx.Done()
+	running.Wait()
+	if d.clean {
+		return errors.Join(cause(ctx), removeAll(b, engine, d.nodes))
+	}
+	return cause(ctx)
+}
+
+// cause returns why the parts ended, and nil where it was asked for.
+func cause(ctx context.Context) error {
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func openEmbedded(server *embedded.Server, part string) (*bus.JetStream, func(), error) {
+	conn, err := server.Connect("rookery dev " + part)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := bus.New(conn)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return b, conn.Close, nil
+}
+
+// prepareBus makes the streams of a new cluster. Of an old one it makes none: a stream that is missing was deleted, and
+// what that means is for `rookery bus adopt` to say.
+func prepareBus(ctx context.Context, b *bus.JetStream) error {
+	_, err := b.State(ctx, bus.Log)
+	if errors.Is(err, bus.ErrNoStream) {
+		return b.Init(ctx, 1)
+	}
+	return err
+}
+
+// removeAll removes every container of the cluster from this machine.
+func removeAll(b bus.Bus, engine node.Engine, nodes int) error {
+	const patience = time.Minute
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	state, err := b.State(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
+	for i := range nodes {
+		containers, err := engine.List(ctx, node.Owner{Cluster: state.Identity, Node: "node-" + strconv.Itoa(i)})
+		if err != nil {
+			return err
+		}
+		for _, c := range containers {
+			if err := engine.Remove(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node/podman"
+)
+
+// check is one line of the doctor's report.
+type check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Found  string `json:"found"`
+	Advice string `json:"advice,omitempty"`
+}
+
+func doctorCommand(l *link) *cobra.Command {
+	var out output
+	var podmanURL string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the bus, the clock, Podman, its runtime, cgroups and disk, and say what to do",
+		Example: `  rookery doctor
+  rookery doctor --output json`,
+		Args: arguments(),
+	}
+	out.flag(cmd)
+	podmanFlag(cmd, &podmanURL)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		checks := append(checkBus(cmd.Context(), l), checkHost(cmd.Context(), podmanURL)...)
+		return printChecks(cmd.OutOrStdout(), checks, out.json())
+	}
+	return cmd
+}
+
+func printChecks(out io.Writer, checks []check, asJSON bool) error {
+	var failed []string
+	for _, c := range checks {
+		if !c.OK {
+			failed = append(failed, c.Name)
+		}
+	}
+	if asJSON {
+		if err := printJSON(out, checks); err != nil {
+			return err
+		}
+	} else {
+		rows := make([]string, len(checks))
+		for i, c := range checks {
+			rows[i] = fmt.Sprintf("%s\t%s\t%s", map[bool]string{true: "ok", false: "PROBLEM"}[c.OK], c.Name, c.Found)
+			if c.Advice != "" {
+				rows[i] += "\n\t\t→ " + c.Advice
+			}
+		}
+		if err := table(out, "\tCHECK\tFOUND", rows); err != nil {
+			return err
+		}
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d checks found a problem: %s", len(failed), len(checks), strings.Join(failed, ", "))
+	}
+	return nil
+}
+
+// result makes a check of an error: what was found where there is none, else the error and what to do.
+func result(name, found string, err error, advice string) check {
+	if err != nil {
+		return check{Name: name, Found: err.Error(), Advice: advice}
+	}
+	return check{Name: name, OK: true, Found: found}
+}
+
+func checkBus(ctx context.Context, l *link) []check {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	b, done, err := l.open("rookery doctor")
+	if err != nil {
+		return []check{result("bus", "", err, "")}
+	}
+	defer done()
+	checks := []check{{Name: "bus", OK: true, Found: b.Conn().ConnectedUrlRedacted() + ", nats-server " + b.Conn().ConnectedServerVersion()}}
+	findings, err := b.Check(ctx)
+	if err != nil {
+		return append(checks, result("streams", "", err, "enable JetStream on the server"))
+	}
+	problems := make([]error, len(findings))
+	for i, f := range findings {
+		problems[i] = f.Err()
+	}
+	checks = append(checks, result("streams", fmt.Sprintf("%d as they must be", len(findings)), errors.Join(problems...), "run `rookery bus init`"))
+	if !checks[len(checks)-1].OK {
+		return checks
+	}
+	checks = append(checks, result("identity", "the log knows every stream", runner.CheckIdentity(ctx, b), "run `rookery bus adopt` once you know why"))
+	checks = append(checks, checkClock(ctx, b))
+	_, err = b.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}})
+	return append(checks, result("coordinator", "answers", err, "start one with `rookery coordinator`"))
+}
+
+func checkClock(ctx context.Context, b bus.Bus) check {
+	const most = 5 * time.Second
+	here := time.Now()
+	server, err := b.Now(ctx)
+	skew := here.Sub(server).Abs()
+	if err == nil && skew > most {
+		err = fmt.Errorf("%s off the server's", skew.Round(time.Millisecond))
+	}
+	return result("clock", fmt.Sprintf("%s off the server's", skew.Round(time.Millisecond)), err, "set both by NTP: a coordinator does not lead like that")
+}
+
+func checkHost(ctx context.Context, url string) []check {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	engine, err := podman.Connect(ctx, url)
+	if err != nil {
+		return []check{result("podman", "", err, "install it, start its service with `podman system service --time 0 "+url+"`, or name another with --podman")}
+	}
+	info, err := engine.Info(ctx)
+	if err != nil {
+		return []check{result("podman", "", err, "see whether its service answers: podman --url "+url+" info")}
+	}
+	checks := []check{
+		{Name: "podman", OK: true, Found: info.Version},
+		{Name: "runtime", OK: true, Found: info.Runtime},
+		{Name: "cgroups", OK: true, Found: info.Cgroups},
+	}
+	if info.Runtime == "crun" && info.Cgroups == "v1" {
+		checks[1] = check{Name: "runtime", Found: "crun with cgroups v1", Advice: "crun refuses hybrid cgroups: install runc and set runtime = \"runc\" in containers.conf"}
+	}
+	return append(checks, checkDisk(info.Store))
+}
+
+func checkDisk(folder string) check {
+	const least = 1 << 30
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(folder, &fs); err != nil {
+		if os.IsNotExist(err) {
+			return check{Name: "disk", OK: true, Found: "Podman's store is on another host"}
+		}
+		return result("disk", "", err, "")
+	}
+	free := fs.Bavail * uint64(fs.Bsize)
+	found := fmt.Sprintf("%.1f GiB free for Podman's store in %s", float64(free)/(1<<30), folder)
+	if free < least {
+		return check{Name: "disk", Found: found, Advice: "free some: images and containers need at least 1 GiB"}
+	}
+	return check{Name: "disk", OK: true, Found: found}
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+func eventsCommand(l *link) *cobra.Command {
+	var out output
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "events [NAMESPACE/NAME]",
+		Short: "Print what happened, of one service or of all",
+		Example: `  rookery events
+  rookery events demo/web --follow
+  rookery events --output json
+The same with the nats CLI:
+  nats sub 'rookery.event.service.demo.web.>'`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	out.flag(cmd)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens from now on, until Ctrl-C")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		scope := events.LogRoot + "."
+		if len(args) == 1 {
+			id, err := events.ParseServiceID(args[0])
+			if err != nil {
+				return usage(cmd, err)
+			}
+			scope += "service." + id.Namespace + "." + id.Name + "."
+		}
+		b, done, err := l.open("rookery events")
+		if err != nil {
+			return err
+		}
+		defer done()
+		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scope, out.json()}, follow)
+	}
+	return cmd
+}
+
+// printer prints the events of one scope.
+type printer struct {
+	scope string
+	json  bool
+}
+
+// printLog prints the log from its beginning to its end, and on from there where follow is set.
+func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, follow bool) error {
+	call, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	state, err := b.State(call, bus.Log)
+	if err != nil {
+		return err
+	}
+	if state.Last == 0 && !follow {
+		return nil
+	}
+	reader, err := b.Read(ctx, bus.Log, state.First)
+	if err != nil {
+		return err
+	}
+	defer reader.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m, ok := <-reader.Messages():
+			if !ok {
+				return fmt.Errorf("the log cannot be read any more")
+			}
+			if err := p.print(out, m); err != nil {
+				return err
+			}
+			if !follow && m.Sequence >= state.Last {
+				return nil
+			}
+		}
+	}
+}
+
+func (p printer) print(out io.Writer, m events.Message) error {
+	if !strings.HasPrefix(m.Subject, p.scope) || m.Subject == events.LogRoot+".round" {
+		return nil
+	}
+	if !p.json {
+		_, err := fmt.Fprintln(out, describe(m))
+		return err
+	}
+	return printJSON(out, struct {
+		Sequence uint64         `json:"sequence"`
+		Subject  string         `json:"subject"`
+		Type     string         `json:"type"`
+		Time     string         `json:"time"`
+		Data     jsontext.Value `json:"data"`
+	}{m.Sequence, events.EventSubject(m.Subject), m.Header.Get("ce-type"), m.Header.Get("ce-time"), m.Body})
+}
+
+// describe puts an event into one line: when, about what, what.
+func describe(m events.Message) string {
+	data, a, err := events.Decode(m)
+	if err != nil {
+		return err.Error()
+	}
+	at := a.Time.Local().Format(time.TimeOnly + ".000")
+	return at + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(data)
+}
+
+func subjectWords(subject string) string {
+	t := strings.Split(subject, ".")
+	switch {
+	case len(t) > 4 && t[2] == "service":
+		return t[3] + "/" + t[4]
+	case len(t) > 3 && t[2] == "node":
+		return t[3]
+	}
+	return "cluster"
+}
+
+func details(data events.Data) string {
+	switch d := data.(type) {
+	case events.CommandAccepted:
+		return fmt.Sprintf(" %s (command %d)", d.Verb, d.Sequence)
+	case events.CommandRejected:
+		return fmt.Sprintf(" (command %d, %s) %s", d.Sequence, d.Code, d.Reason)
+	case events.CommandSucceeded:
+		return fmt.Sprintf(" (command %d)", d.Sequence)
+	case events.CommandFailed:
+		return fmt.Sprintf(" (command %d, %s) %s", d.Sequence, d.Reason, d.Message)
+	case events.CommandSuperseded:
+		return fmt.Sprintf(" (command %d by %d)", d.Sequence, d.By)
+	case events.CommandRepeated:
+		return fmt.Sprintf(" (command %d repeats %d)", d.Sequence, d.Of)
+	case events.ServiceRevised:
+		return fmt.Sprintf(" to revision %d: %s", d.Revision, d.Spec.Image)
+	case events.ServiceScaled:
+		return fmt.Sprintf(" to %d", d.Scale)
+	case events.InstancePlaced:
+		return placedDetails(d)
+	case events.InstanceAdopted:
+		return placedDetails(d.InstancePlaced)
+	case events.InstanceRetired:
+		return fmt.Sprintf(" %d.%d (%s)", d.Ordinal, d.Generation, d.Reason)
+	case events.NodeJoined:
+		return fmt.Sprintf(" as epoch %d at %s with %s", d.Epoch, d.Address, d.Engine)
+	}
+	return seenDetails(data)
+}
+
+func placedDetails(d events.InstancePlaced) string {
+	text := fmt.Sprintf(" %d.%d on %s", d.Ordinal, d.Generation, d.Node)
+	for _, p := range d.Ports {
+		text += fmt.Sprintf(" %s=%s:%d", p.Name, d.Address, p.HostPort)
+	}
+	return text
+}
+
+func seenDetails(data events.Data) string {
+	var seen events.InstanceSeen
+	switch d := data.(type) {
+	case events.InstancePrepared:
+		seen = d.InstanceSeen
+	case events.InstanceStarted:
+		seen = d.InstanceSeen
+	case events.InstanceOnline:
+		seen = d.InstanceSeen
+	case events.InstanceOffline:
+		seen = d.InstanceSeen
+	case events.InstanceStopped:
+		seen = d.InstanceSeen
+	case events.InstanceRemoved:
+		seen = d.InstanceSeen
+	default:
+		return ""
+	}
+	text := fmt.Sprintf(" %d.%d on %s", seen.Ordinal, seen.Generation, seen.Node)
+	if seen.Reason != "" {
+		text += " (" + string(seen.Reason)
+		if seen.ExitCode != nil {
+			text += fmt.Sprintf(" with %d", *seen.ExitCode)
+		}
+		text += ") " + seen.Message
+	}
+	return strings.TrimRight(text, " ")
+}

@@ -1,0 +1,100 @@
+// Command rookery runs Podman hosts over NATS JetStream: the coordinator, the nodes, and what people type.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes. Scripts may count on them.
+const (
+	exitError      = 1   // something did not work; the message says what to do
+	exitUsage      = 2   // the command line is wrong
+	exitRejected   = 3   // the command was rejected
+	exitFailed     = 4   // the command was accepted and failed
+	exitSuperseded = 5   // the command was accepted and another took its place
+	exitTimeout    = 6   // the wait ended before the command did
+	exitSignal     = 130 // Ctrl-C
+)
+
+// exitCodes is the part of the help that tells them.
+const exitCodes = `Exit codes: 0 succeeded, 1 error, 2 wrong usage, 3 rejected, 4 failed, 5 superseded, 6 still going on when
+--timeout ended, 130 Ctrl-C.`
+
+// exitError carries the exit code that an error calls for.
+type codedError struct {
+	code int
+	err  error
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := root().ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var coded *codedError
+	switch {
+	case errors.As(err, &coded):
+		fmt.Fprintln(os.Stderr, "rookery: "+err.Error())
+		return coded.code
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "rookery: interrupted")
+		return exitSignal
+	}
+	fmt.Fprintln(os.Stderr, "rookery: "+err.Error())
+	return exitError
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rookery",
+		Short: "Run services on a fleet of Podman hosts, with a message bus as the only API",
+		Long: `Rookery runs services on a fleet of Podman hosts. Its only API is NATS JetStream: whatever these commands do,
+the nats CLI can do too.
+
+Begin with:
+  rookery dev                                        a whole Rookery on this machine
+  rookery ensure demo/web --image localhost/web:1    a service
+  rookery ps                                         its instances`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(c, err)
+	})
+	link := &link{}
+	link.flags(cmd)
+	cmd.AddCommand(
+		devCommand(), coordinatorCommand(link), nodeCommand(link), busCommand(link),
+		ensureCommand(link), scaleCommand(link), dropCommand(link),
+		psCommand(link), nodesCommand(link), eventsCommand(link), doctorCommand(link),
+	)
+	return cmd
+}
+
+func usage(c *cobra.Command, err error) error {
+	return &codedError{exitUsage, fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
+}
+
+// arguments takes exactly the named arguments.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usage(c, fmt.Errorf("%d arguments given, and %s takes %d: %v", len(args), c.Name(), len(names), names))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node/podman"
+	"github.com/rookery-project/rookery/node/runner"
+)
+
+// defaultPorts is the range that a node offers: above the well-known ports, below those that the kernel picks itself.
+const defaultPorts = "20000-29999"
+
+// defaultPodman is where a rootful Podman listens.
+const defaultPodman = "unix:///run/podman/podman.sock"
+
+// nodeFlags are what a node is told of itself.
+type nodeFlags struct {
+	name, podman, address, zone, ports string
+	labels                             map[string]string
+	heartbeat                          time.Duration
+}
+
+func nodeCommand(l *link) *cobra.Command {
+	f := &nodeFlags{}
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Run a node: it carries out orders through Podman on this host",
+		Long: `Run a node. It joins the cluster, carries out the orders for it through Podman, and says what it sees. Stopping it,
+or upgrading it, leaves its containers running; started again, it adopts them.`,
+		Example: `  rookery node --server nats://10.0.0.1:4222 --address 10.0.0.7
+  rookery node --name edge-3 --zone attic --label disk=ssd --ports 20000-20999`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, done, err := l.open("rookery node "+f.name, patient())
+			if err != nil {
+				return err
+			}
+			defer done()
+			config, err := f.config(cmd.Context())
+			if err != nil {
+				return err
+			}
+			config.Bus, config.Log = b, logger().With("part", "node", "node", f.name)
+			return runner.New(config).Run(cmd.Context())
+		},
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	podmanFlag(cmd, &f.podman)
+	cmd.Flags().StringVar(&f.name, "name", strings.ToLower(strings.Split(host, ".")[0]), "`name` of the node; no two may share one")
+	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1", "`address` where the ports of its instances are reached")
+	cmd.Flags().StringVar(&f.zone, "zone", "", "availability `zone`")
+	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "label `name=value`; may be given several times")
+	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
+	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
+	return cmd
+}
+
+func podmanFlag(cmd *cobra.Command, value *string) {
+	host := os.Getenv("CONTAINER_HOST")
+	if host == "" {
+		host = defaultPodman
+	}
+	cmd.Flags().StringVar(value, "podman", host, "`URL` of Podman's service (CONTAINER_HOST)")
+}
+
+func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
+	if !events.ValidName(f.name) {
+		return runner.Config{}, fmt.Errorf("--name %q is not a name: use 1 to %d of a-z, 0-9 and \"-\"", f.name, events.MaxName)
+	}
+	ports, err := parsePorts(f.ports)
+	if err != nil {
+		return runner.Config{}, err
+	}
+	const patience = 10 * time.Second
+	call, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	engine, err := podman.Connect(call, f.podman)
+	if err != nil {
+		return runner.Config{}, err
+	}
+	return runner.Config{
+		Engine: engine, Name: f.name, Heartbeat: f.heartbeat,
+		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports},
+	}, nil
+}
+
+func parsePorts(text string) (events.PortRange, error) {
+	first, last, ok := strings.Cut(text, "-")
+	from, err1 := strconv.ParseUint(first, 10, 16)
+	to, err2 := strconv.ParseUint(last, 10, 16)
+	if !ok || err1 != nil || err2 != nil || from == 0 || from > to {
+		return events.PortRange{}, fmt.Errorf("--ports %q is no range: write it as 20000-29999", text)
+	}
+	return events.PortRange{First: uint16(from), Last: uint16(to)}, nil
+}
+
+// split gives node i of n its share of the range.
+func split(r events.PortRange, i, n int) events.PortRange {
+	size := (int(r.Last) - int(r.First) + 1) / n
+	first := int(r.First) + i*size
+	return events.PortRange{First: uint16(first), Last: uint16(first + size - 1)}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+)
+
+// output is how a command prints: for people, or as JSON for pipes.
+type output struct{ format string }
+
+func (o *output) flag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&o.format, "output", "o", "text", "`format`: text or json")
+	cmd.PreRunE = func(c *cobra.Command, _ []string) error {
+		if o.format != "text" && o.format != "json" {
+			return usage(c, fmt.Errorf("--output %q is neither text nor json", o.format))
+		}
+		return nil
+	}
+}
+
+func (o *output) json() bool { return o.format == "json" }
+
+// printJSON prints one value, indented where a person looks at it.
+func printJSON(out io.Writer, value any) error {
+	options := []json.Options{json.Deterministic(true)}
+	if isTerminal(out) {
+		options = append(options, jsontext.WithIndent("  "))
+	}
+	body, err := json.Marshal(value, options...)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, string(body))
+	return err
+}
+
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// table prints rows under a head, in columns.
+func table(out io.Writer, head string, rows []string) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, head)
+	for _, row := range rows {
+		fmt.Fprintln(t, row)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+func psCommand(l *link) *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "ps [NAMESPACE/NAME]",
+		Short: "List instances: where they run, at which addresses, how they are",
+		Example: `  rookery ps
+  rookery ps demo/web --output json
+The same with the nats CLI:
+  nats kv ls rookery_instances; nats kv get rookery_instances demo.web.0`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	out.flag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		all, err := readView[views.Instance](cmd, l, bus.BucketInstances)
+		if err != nil {
+			return err
+		}
+		all = slices.DeleteFunc(all, func(i views.Instance) bool {
+			return len(args) == 1 && args[0] != i.Namespace+"/"+i.Name
+		})
+		slices.SortFunc(all, func(a, b views.Instance) int {
+			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.Ordinal, b.Ordinal))
+		})
+		if out.json() {
+			return printJSON(cmd.OutOrStdout(), all)
+		}
+		rows := make([]string, len(all))
+		for i, v := range all {
+			rows[i] = fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s\t%d", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node,
+				statusWords(v), addresses(v), v.Restarts)
+		}
+		return table(cmd.OutOrStdout(), "SERVICE\tORDINAL\tGENERATION\tNODE\tSTATUS\tADDRESSES\tRESTARTS", rows)
+	}
+	return cmd
+}
+
+func statusWords(v views.Instance) string {
+	text := v.Status
+	if v.Reason != "" && v.Status != "online" {
+		text += " (" + string(v.Reason)
+		if v.ExitCode != nil {
+			text += fmt.Sprintf(" with %d", *v.ExitCode)
+		}
+		text += ")"
+	}
+	if v.Status == "pending" && v.Message != "" {
+		text += " (" + v.Message + ")"
+	}
+	return text
+}
+
+func addresses(v views.Instance) string {
+	texts := make([]string, len(v.Ports))
+	for i, p := range v.Ports {
+		texts[i] = fmt.Sprintf("%s=%s:%d", p.Name, v.Address, p.HostPort)
+	}
+	return strings.Join(texts, " ")
+}
+
+func nodesCommand(l *link) *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "nodes",
+		Short: "List nodes: whether they are heard, what they have to give",
+		Example: `  rookery nodes
+The same with the nats CLI:
+  nats kv ls rookery_nodes; nats kv get rookery_nodes node-0`,
+		Args: arguments(),
+	}
+	out.flag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		all, err := readView[views.Node](cmd, l, bus.BucketNodes)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(all, func(a, b views.Node) int { return strings.Compare(a.Name, b.Name) })
+		if out.json() {
+			return printJSON(cmd.OutOrStdout(), all)
+		}
+		rows := make([]string, len(all))
+		for i, v := range all {
+			const gib = 1 << 30
+			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%g\t%.1f GiB\t%d-%d\t%s", v.Name, v.State, v.Zone, v.Address, v.Instances,
+				v.Capacity.CPU, float64(v.Capacity.Memory)/gib, v.Ports.First, v.Ports.Last, v.Engine)
+		}
+		return table(cmd.OutOrStdout(), "NODE\tSTATE\tZONE\tADDRESS\tINSTANCES\tCPU\tMEMORY\tPORTS\tENGINE", rows)
+	}
+	return cmd
+}
+
+// readView reads every value of a bucket.
+func readView[T any](cmd *cobra.Command, l *link, name string) ([]T, error) {
+	b, done, err := l.open("rookery")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
+	defer cancel()
+	if _, err := b.State(ctx, bus.Log); err != nil {
+		return nil, fmt.Errorf("%w: this NATS has no Rookery: run `rookery bus init`, or `rookery dev` for a whole one", err)
+	}
+	bucket, err := b.Bucket(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := bucket.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]T, len(entries))
+	for i, e := range entries {
+		if err := json.Unmarshal(e.Value, &values[i]); err != nil {
+			return nil, fmt.Errorf("the value of %s in %s does not read: %w", e.Key, name, err)
+		}
+	}
+	return values, nil
+}

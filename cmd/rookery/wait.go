@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+const (
+	// askEvery is how often the fate of a command is asked for, beside listening: the connection may have been lost.
+	askEvery = 2 * time.Second
+	// answerTimeout bounds one question.
+	answerTimeout = 5 * time.Second
+	// noCoordinatorAfter is how long nothing may be heard of a command before people are told why that may be.
+	noCoordinatorAfter = 10 * time.Second
+)
+
+// waiter publishes a command, shows what happens to its service and waits for the end.
+type waiter struct {
+	bus      *bus.JetStream
+	progress io.Writer
+	service  events.ServiceID
+	sequence uint64
+	warned   bool
+}
+
+func (w *waiter) run(ctx context.Context, m events.Message) (runner.Fate, error) {
+	scope := events.EventRoot + ".service." + w.service.Namespace + "." + w.service.Name + ".>"
+	seen, err := w.bus.Subscribe(scope)
+	if err != nil {
+		return runner.Fate{}, err
+	}
+	defer seen.Stop()
+	call, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	if w.sequence, err = w.bus.Publish(call, m); err != nil {
+		return runner.Fate{}, explainPublish(err)
+	}
+	fmt.Fprintf(w.progress, "command %d is stored\n", w.sequence)
+	return w.follow(ctx, seen)
+}
+
+func explainPublish(err error) error {
+	switch {
+	case errors.Is(err, bus.ErrNoAnswer):
+		return fmt.Errorf("%w: no stream takes commands: run `rookery bus init`, or `rookery dev` for a whole Rookery", err)
+	case errors.Is(err, bus.ErrTooLarge):
+		return fmt.Errorf("%w: a command may have %d bytes", err, bus.MaxCommand)
+	}
+	return err
+}
+
+func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate, error) {
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	began := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errTimeout) {
+				return runner.Fate{}, &codedError{exitTimeout, fmt.Errorf("command %d: %w", w.sequence, errTimeout)}
+			}
+			return runner.Fate{}, ctx.Err()
+		case m := <-seen.Messages():
+			if !w.show(m) {
+				continue
+			}
+		case <-ticker.C:
+		}
+		fate, known, err := w.fate(ctx)
+		if err != nil {
+			return fate, err
+		}
+		if known && fate.Outcome != projections.Accepted {
+			return fate, nil
+		}
+		if !known && !w.warned && time.Since(began) > noCoordinatorAfter {
+			w.warned = true
+			fmt.Fprintln(w.progress, "no coordinator has taken the command yet: see `rookery doctor`")
+		}
+	}
+}
+
+// show prints a line for an event. It reports whether the event may be the end of the command.
+func (w *waiter) show(m events.Message) (end bool) {
+	line := describe(m)
+	data, a, err := events.Decode(m)
+	if err != nil {
+		fmt.Fprintln(w.progress, line)
+		return false
+	}
+	if strings.HasPrefix(data.Kind().Thing, "command") {
+		return a.Cause.Correlation == w.sequence && data.Kind().Name != "accepted"
+	}
+	fmt.Fprintln(w.progress, line)
+	return false
+}
+
+// fate asks what became of the command. It reports false where nobody can tell yet.
+func (w *waiter) fate(ctx context.Context) (runner.Fate, bool, error) {
+	call, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var fate runner.Fate
+	m, err := w.bus.Request(call, events.Message{
+		Subject: events.APIRoot + ".command", Header: events.Header{}, Body: fmt.Appendf(nil, `{"sequence":%d}`, w.sequence),
+	})
+	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "" {
+		return fate, false, nil // not decided yet, or nobody leads: the next answer tells
+	}
+	if err := json.Unmarshal(m.Body, &fate); err != nil {
+		return fate, false, fmt.Errorf("the answer about command %d does not read: %w", w.sequence, err)
+	}
+	return fate, true, nil
+}
+
+// outcome turns an end into the exit code that it has.
+func outcome(f runner.Fate) error {
+	switch f.Outcome {
+	case projections.Rejected:
+		return &codedError{exitRejected, fmt.Errorf("command %d was rejected (%s): %s", f.Sequence, f.Rejection.Code, f.Rejection.Reason)}
+	case projections.Failed:
+		return &codedError{exitFailed, fmt.Errorf("command %d failed (%s): %s", f.Sequence, f.Reason, f.Message)}
+	case projections.Superseded:
+		return &codedError{exitSuperseded, fmt.Errorf("command %d was superseded by command %d", f.Sequence, f.Other)}
+	case projections.Repeated:
+		return &codedError{exitRejected, fmt.Errorf("command %d repeats command %d", f.Sequence, f.Other)}
+	case projections.Accepted, projections.Succeeded:
+	}
+	return nil
+}

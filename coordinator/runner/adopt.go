@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// fold returns the state that the log holds now.
+func fold(ctx context.Context, b bus.Bus, name string) (*projections.Fold, error) {
+	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler)})
+	f, err := c.follow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer f.stop()
+	return f.fold, f.catchUp(ctx)
+}
+
+// CheckIdentity returns ErrIdentity, with what was found and what to do, unless every stream is the one that the log
+// knows and the orders come from it.
+func CheckIdentity(ctx context.Context, b bus.Bus) error {
+	f, err := fold(ctx, b, "check")
+	if err != nil || !f.Cluster.Founded() {
+		return err
+	}
+	states, err := States(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := Identify(f.Cluster, states); err != nil {
+		return err
+	}
+	return checkOrdersMark(ctx, b, f.Cluster)
+}
+
+// checkOrdersMark returns ErrIdentity where the orders came from rounds that the log does not have.
+func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster) error {
+	standing, err := b.Latest(ctx, bus.Orders, events.OrdersEpochSubject)
+	if err != nil || len(standing) == 0 {
+		return err
+	}
+	mark, _, err := events.DecodeAs[events.OrdersEpoch](standing[0])
+	if err != nil {
+		return err
+	}
+	if mark.Log == c.LogID() && mark.Closed <= c.Sequence {
+		return nil
+	}
+	return fmt.Errorf("%w: the orders follow the log up to sequence %d of %q, and %s of %q ends at %d: it was restored from"+
+		" an older backup; if that is as it shall be, run `rookery bus adopt`",
+		ErrIdentity, mark.Closed, mark.Log, bus.Log, c.LogID(), c.Sequence)
+}
+
+// Adopt records in the log that the streams as they are now are the cluster's, as one fenced round, and returns in
+// words what it did. The inbox of a stream that was made again is read from its beginning.
+func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
+	f, err := fold(ctx, b, name)
+	if err != nil {
+		return "", err
+	}
+	c := f.Cluster
+	if _, _, torn := f.Torn(); torn || !c.Founded() {
+		return "", errors.New("the log has no cluster, or a torn end: start a coordinator once, and adopt then")
+	}
+	states, err := States(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	adopted := Adoption(states)
+	adopted.Reason = "an operator ran bus adopt"
+	if keeps(c, states, bus.Commands, c.CommandCursor) {
+		adopted.Commands = c.CommandCursor
+	}
+	if keeps(c, states, bus.Statuses, c.StatusCursor) {
+		adopted.Statuses = c.StatusCursor
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	if now.Before(c.Now) {
+		now = c.Now
+	}
+	turn := coordinator.NewTurn(c, coordinator.NewAgenda(c), now)
+	turn.Found(*adopted)
+	round, err := Seal(turn.Records, events.RoundClosed{
+		Round: c.Round + 1, Epoch: c.Epoch + 1, Leader: name, Now: now,
+		Commands: adopted.Commands, Statuses: adopted.Statuses, CommandsKept: c.CommandsKept, Policy: policyVersion,
+	}, c.LogID(), f.Last(), c.Chain)
+	if err != nil {
+		return "", err
+	}
+	last, err := b.Append(ctx, bus.Log, f.Last(), round.Messages)
+	if err != nil {
+		return "", err
+	}
+	if err := markOrders(ctx, b, c.LogID(), name, round, last); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("adopted at sequence %d of %s: commands are read on from %d, statuses from %d, and every node lists what it has",
+		last, bus.Log, adopted.Commands+1, adopted.Statuses+1), nil
+}
+
+// keeps reports whether the stream is the one that the log knows and holds what was decided of it.
+func keeps(c *projections.Cluster, states map[bus.Stream]bus.State, stream bus.Stream, cursor uint64) bool {
+	return states[stream].Identity == c.Streams[string(stream)] && states[stream].Last >= cursor
+}
+
+// markOrders has the orders follow the adopted log from here on.
+func markOrders(ctx context.Context, b bus.Bus, logID, name string, round Round, closed uint64) error {
+	state, err := b.State(ctx, bus.Orders)
+	if err != nil {
+		return err
+	}
+	mark, err := events.Encode(events.OrdersEpochSubject, events.OrdersEpoch{
+		Log: logID, Epoch: round.Closed.Epoch, Leader: name, Closed: closed, Chain: round.Chain,
+	}, events.Attributes{ID: strconv.FormatUint(closed, 10), Source: "/rookery/" + logID, Time: round.Closed.Now})
+	if err != nil {
+		return err
+	}
+	_, err = b.Append(ctx, bus.Orders, state.Last, []events.Message{mark})
+	return err
+}
