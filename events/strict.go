@@ -231,7 +231,7 @@ func typeName(t reflect.Type) string {
 }
 
 func kindName(k jsontext.Kind) string {
-	switch k {
+	switch k { //nolint:exhaustive // a value begins with none of the others
 	case jsontext.KindNull:
 		return "null"
 	case jsontext.KindTrue, jsontext.KindFalse:

@@ -79,9 +79,9 @@ func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClose
 	}
 	f.chain = f.chain.Extend(m)
 	f.Cluster.Close(m.Sequence, closed, f.chain)
-	records := append(f.held, r)
+	records := f.held
 	f.held = nil
-	return records, nil
+	return append(records, r), nil
 }
 
 // void forgets the open messages. The chain goes on from the last closed round, over the void itself.

@@ -72,9 +72,7 @@ Begin with:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage(c, err)
-	})
+	cmd.SetFlagErrorFunc(usage)
 	link := &link{}
 	link.flags(cmd)
 	cmd.AddCommand(

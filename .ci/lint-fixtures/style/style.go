@@ -39,13 +39,6 @@ func Missing(c Colour) string {
 	}
 }
 
-// MissingKey leaves a member of an enumeration out of a table.
-func MissingKey() map[Colour]string {
-	return map[Colour]string{ // want: exhaustive "Green"
-		Red: "red",
-	}
-}
-
 // Compares an error without unwrapping it.
 func Compares(err error) bool {
 	return err == io.EOF // want: errorlint "errors.Is"

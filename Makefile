@@ -1,0 +1,65 @@
+# Every target needs only Go and make; what else is missing is installed by name.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+BIN := $(CURDIR)/.bin
+# Without cgo the binaries are static, and no package needs a C compiler. The race detector does, and only the tests
+# use it. No package needs build tags.
+GO := CGO_ENABLED=0 go
+GOLANGCI_LINT := $(BIN)/golangci-lint
+
+.PHONY: help
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the programs into .bin
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/rookery ./deploy/examples/web
+
+.PHONY: run
+run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev, an example service
+	@deploy/run
+
+.PHONY: check
+check: build lint fast ## Build, lint and run the fast tests: what every commit passes
+
+.PHONY: fast
+fast: ## Run the fast tests, with the race detector
+	go test -race -short ./...
+
+.PHONY: test
+test: build setup ## Run all tests, on the real Podman and the real NATS, with the race detector
+	go test -race -timeout 20m ./...
+	deploy/run --once
+
+.PHONY: setup
+setup: ## Install what is missing for the tests
+	deploy/podman install
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
+	$(GOLANGCI_LINT) run ./...
+	$(GOLANGCI_LINT) fmt --diff
+	GOLANGCI_LINT=$(GOLANGCI_LINT) .ci/prove-lint.sh
+
+$(GOLANGCI_LINT): .ci/tools/golangci-lint.version
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$$(cat $<)
+	@touch $@
+
+.PHONY: nats
+nats: $(BIN)/nats ## Build the nats CLI, the people's client
+
+$(BIN)/nats: .ci/tools/nats/go.mod
+	cd .ci/tools/nats && $(GO) build -o $@ github.com/nats-io/natscli/nats
+
+.PHONY: bench
+bench: ## Measure: ours, the bare thing beside it, and the ratio
+	go test -run '^$$' -bench . -benchtime 2s ./...
+
+.PHONY: schemas
+schemas: ## Write the JSON Schemas of all messages anew
+	go generate ./schemas
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf $(BIN)
