@@ -10,7 +10,7 @@ import (
 )
 
 // claimEvery is how often a standby tries for the lease.
-const claimEvery = 500 * time.Millisecond
+const claimEvery = 250 * time.Millisecond
 
 // follower folds the log as it grows.
 type follower struct {

@@ -14,6 +14,8 @@ import (
 const (
 	// tickEvery is how often the loop looks at what time has made due.
 	tickEvery = time.Second
+	// checkEvery is how often the leader looks whether every stream is still the one that the log knows.
+	checkEvery = 2 * time.Second
 	// maxInputBytes bounds the bodies of the inputs of one round.
 	maxInputBytes = 4 << 20
 	// maxInputs bounds the inputs of one round.
@@ -49,7 +51,7 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 func (l *leader) loop() error {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
-	renew := time.NewTicker(bus.LeaseAge / 3)
+	renew := time.NewTicker(bus.LeaseAge / 4)
 	defer renew.Stop()
 	for {
 		due, err := l.wait(tick.C, renew.C)
@@ -87,8 +89,7 @@ func (l *leader) wait(tick, renew <-chan time.Time) (due bool, err error) {
 				return false, err
 			}
 		case <-tick:
-			l.listen()
-			return true, l.keep(l.cluster.Now)
+			return true, l.tick()
 		case m, ok := <-l.commands.Messages():
 			if !ok {
 				return false, fmt.Errorf("%s: %w", bus.Commands, errReader)
@@ -105,6 +106,25 @@ func (l *leader) wait(tick, renew <-chan time.Time) (due bool, err error) {
 			return false, nil
 		}
 	}
+}
+
+// tick does what is to be done from time to time: it finds silent nodes, lets go of old commands and looks whether
+// every stream is still the one that it was.
+func (l *leader) tick() error {
+	l.listen()
+	if err := l.keep(l.cluster.Now); err != nil {
+		return err
+	}
+	now := time.Now()
+	if !l.cluster.Founded() || now.Sub(l.checkedAt) < checkEvery {
+		return nil
+	}
+	l.checkedAt = now
+	states, err := States(l.ctx, l.Bus)
+	if err != nil {
+		return err
+	}
+	return Identify(l.cluster, states)
 }
 
 // ready is a channel that always has something.

@@ -40,6 +40,7 @@ type leader struct {
 	heard            map[string]time.Time
 	returned, silent []string
 	lastTick         time.Time
+	checkedAt        time.Time
 	founding         *events.ClusterAdopted
 }
 

@@ -11,7 +11,7 @@ import (
 
 const (
 	// LeaseAge is how long a lease lasts that nobody renews.
-	LeaseAge = 6 * time.Second
+	LeaseAge = 2 * time.Second
 	// markerAge is how long a bucket remembers that a key was deleted, for those who watch.
 	markerAge = time.Hour
 )

@@ -1,0 +1,78 @@
+package rookerytest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+)
+
+// seed gives the test's choices, and says how to make them again.
+func seed(t testing.TB) *rand.Rand {
+	n := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", n)
+	return rand.New(rand.NewPCG(n, n))
+}
+
+// TestCoordinatorKilledAtAnyPoint kills the coordinator's process with SIGKILL while it scales from 3 to 50, after any
+// number of events, and starts another, a hundred times.
+func TestCoordinatorKilledAtAnyPoint(t *testing.T) {
+	rounds := 100
+	if testing.Short() {
+		rounds = 3
+	}
+	random := seed(t)
+	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	leader := startCoordinator(t, cluster)
+	commands := []uint64{cluster.Publish("demo/web", "ensure", `{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":8080}]}`)}
+	cluster.Fate(commands[0])
+	for range rounds {
+		up := killAfter(t, cluster, leader, random.IntN(200))
+		leader = startCoordinator(t, cluster)
+		down := cluster.Publish("demo/web", "scale", `{"scale":3,"busy":"supersede"}`)
+		for _, s := range []uint64{up, down} {
+			cluster.Fate(s)
+			commands = append(commands, s)
+		}
+	}
+	cluster.Command("demo/web", "scale", `{"scale":50}`)
+	h := readHistory(t, cluster)
+	h.checkCommands(t, commands)
+	checkActual(t, cluster, h.cluster)
+	checkReplay(t, cluster)
+}
+
+// killAfter has the leader scale to 50, and kills it once that many events have been seen, or the command has ended.
+func killAfter(t testing.TB, cluster *rookerytest.Cluster, leader *process, count int) uint64 {
+	t.Helper()
+	seen, err := cluster.Bus().Subscribe(events.EventRoot + ".service.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Stop()
+	sequence := cluster.Publish("demo/web", "scale", `{"scale":50,"busy":"supersede"}`)
+	for range count {
+		select {
+		case m := <-seen.Messages():
+			data, a, err := events.Decode(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ended := data.(events.CommandSucceeded); ended && a.Cause.Correlation == sequence {
+				count = 0
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("no event within 30 seconds; the coordinator says:\n%s", leader.output)
+		}
+		if count == 0 {
+			break
+		}
+	}
+	leader.kill()
+	return sequence
+}
+
+func scaleBody(n int) string { return fmt.Sprintf(`{"scale":%d,"busy":"supersede"}`, n) }

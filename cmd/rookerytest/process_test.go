@@ -1,0 +1,131 @@
+package rookerytest_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+)
+
+// program builds the real rookery once for all tests of the package.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "rookery-test")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "rookery")
+	build := exec.Command("go", "build", "-o", path, "github.com/rookery-project/rookery/cmd/rookery") //nolint:noctx // bounded by the test
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", &buildError{string(out)}
+	}
+	return path, nil
+})
+
+type buildError struct{ output string }
+
+func (e *buildError) Error() string { return "go build: " + e.output }
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(serverFolder); dir != "" {
+		serve(dir)
+		return
+	}
+	code := m.Run()
+	if path, err := program(); err == nil {
+		code = max(code, removeProgram(path))
+	}
+	os.Exit(code)
+}
+
+func removeProgram(path string) int {
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// process is a real process that the test started; it ends with the test at the latest.
+type process struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	output *safeBuffer
+	ended  chan struct{}
+}
+
+// safeBuffer collects what a process prints.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func startProcess(t testing.TB, args ...string) *process {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, cmd: exec.Command(path, args...), output: &safeBuffer{}, ended: make(chan struct{})} //nolint:noctx // ended by the test
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
+	// A test that is killed takes its processes with it.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() //nolint:errcheck // how it ends is what the test brings about
+	}()
+	t.Cleanup(func() {
+		p.signal(syscall.SIGCONT)
+		p.kill()
+		if t.Failed() {
+			t.Logf("output of %v:\n%s", args, p.output)
+		}
+	})
+	return p
+}
+
+// kill ends the process with SIGKILL and returns when it has ended.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+func (p *process) signal(s syscall.Signal) {
+	select {
+	case <-p.ended:
+	default:
+		_ = p.cmd.Process.Signal(s) //nolint:errcheck // it may have ended in between
+	}
+}
+
+func startCoordinator(t testing.TB, cluster *rookerytest.Cluster) *process {
+	t.Helper()
+	return startProcess(t, "coordinator", "--server", cluster.URL, "--heartbeat", "500ms")
+}
+
+// rookery runs the program to its end and returns its output and exit code.
+func rookery(t testing.TB, args ...string) (string, int) {
+	t.Helper()
+	p := startProcess(t, args...)
+	<-p.ended
+	return p.output.String(), p.cmd.ProcessState.ExitCode()
+}
