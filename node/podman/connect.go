@@ -31,6 +31,8 @@ type Engine struct {
 	mu sync.Mutex
 	// watchers hear of every container that was started through this engine.
 	watchers map[chan string]struct{}
+	// recent are containers, by handle, whose processes ended and that nobody asked about since.
+	recent map[string]*inspected
 }
 
 var _ node.Engine = (*Engine)(nil)
@@ -77,6 +79,7 @@ func Connect(ctx context.Context, uri string) (*Engine, error) {
 		visible:  visible,
 		limits:   ulimits(),
 		watchers: map[chan string]struct{}{},
+		recent:   map[string]*inspected{},
 	}, nil
 }
 

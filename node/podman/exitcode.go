@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
 )
 
 // readEvery is how often the exit code is looked for: the monitor writes it about a millisecond after the exit, and to
@@ -62,4 +65,44 @@ func (e *Engine) readExit(id string) (int32, bool) {
 	}
 	code, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 32)
 	return int32(code), err == nil // the monitor puts the file there whole
+}
+
+// remember keeps a container whose process has just ended, for the one Inspect that follows the hint.
+func (e *Engine) remember(found *inspected) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.recent[found.ID] = found
+}
+
+func (e *Engine) forget(handle string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.recent, handle)
+}
+
+// justEnded returns the instance's container where a watch saw its end and the monitor has written the exit code, and
+// nil otherwise. Podman is not asked: it cleans up after an exit, and for 200 ms answers nothing about the container.
+// It takes the written code away in that clean-up, so that a container which was replaced since is never mistaken.
+func (e *Engine) justEnded(ctx context.Context, owner node.Owner, id events.InstanceID) (*inspected, error) {
+	found := e.take(owner, id)
+	if found == nil || e.exitFolder.Load() == nil {
+		return nil, nil
+	}
+	code, ok, err := e.awaitExit(ctx, found.ID)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return found.ended(code), nil
+}
+
+func (e *Engine) take(owner node.Owner, id events.InstanceID) *inspected {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for handle, found := range e.recent {
+		if c, err := found.container(owner); err == nil && c.Instance == id {
+			delete(e.recent, handle)
+			return found
+		}
+	}
+	return nil
 }

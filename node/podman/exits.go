@@ -16,7 +16,8 @@ import (
 // in Go's own poller. So a thousand containers cost a thousand descriptors, one goroutine and no thread.
 type exits struct {
 	poll *os.File
-	hint func(events.InstanceID)
+	// ended is called with each whose process has ended.
+	ended func(watched)
 	// closed tells an end that was asked for: the error of a closed file in Go's poller has no name outside it.
 	closed atomic.Bool
 
@@ -29,9 +30,11 @@ type exits struct {
 type watched struct {
 	handle   string
 	instance events.InstanceID
+	// found is the container as it was while it ran.
+	found *inspected
 }
 
-func newExits(hint func(events.InstanceID)) (*exits, error) {
+func newExits(ended func(watched)) (*exits, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("making an epoll: %w", err)
@@ -41,7 +44,7 @@ func newExits(hint func(events.InstanceID)) (*exits, error) {
 		return nil, errors.Join(fmt.Errorf("making an epoll: %w", err), unix.Close(fd))
 	}
 	return &exits{
-		poll: os.NewFile(uintptr(fd), "exits"), hint: hint,
+		poll: os.NewFile(uintptr(fd), "exits"), ended: ended,
 		watched: map[int32]watched{}, fds: map[string]int32{},
 	}, nil
 }
@@ -59,7 +62,7 @@ func (x *exits) has(handle string) bool {
 func (x *exits) add(pid int, w watched) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
-		x.hint(w.instance)
+		x.ended(w)
 		return
 	}
 	if err != nil {
@@ -107,7 +110,7 @@ func (x *exits) run() error {
 		}
 		for _, event := range ready[:n] {
 			if w, ok := x.drop(event.Fd); ok {
-				x.hint(w.instance)
+				x.ended(w)
 			}
 		}
 	}

@@ -55,6 +55,7 @@ func (e *Engine) Stop(ctx context.Context, c node.Container, grace time.Duration
 // Where the process and its monitor were killed, Podman fails to stop what is not there, writes down that it has
 // stopped, and refuses: the second attempt succeeds.
 func (e *Engine) Remove(ctx context.Context, c node.Container) error {
+	defer e.forget(c.Handle) // at the end: the removal itself may be what ended the process
 	refused := new(refusal)
 	err := e.remove(ctx, c)
 	if errors.As(err, &refused) && refused.says("could not be stopped") {

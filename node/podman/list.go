@@ -85,7 +85,10 @@ func (e *Engine) rows(ctx context.Context, owner node.Owner) ([]listed, error) {
 // is waited for, for it has the code a moment later.
 func (e *Engine) Inspect(ctx context.Context, owner node.Owner, id events.InstanceID) (*node.Container, error) {
 	name := node.Plan{Owner: owner, Instance: id}.Name()
-	found, err := e.settle(ctx, name)
+	found, err := e.justEnded(ctx, owner, id)
+	if found == nil && err == nil {
+		found, err = e.settle(ctx, name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("inspecting container %s: %w", name, err)
 	}

@@ -50,7 +50,7 @@ func (e *Engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint
 		hint(id)
 	}}
 	var err error
-	if w.exits, err = newExits(w.hint); err != nil {
+	if w.exits, err = newExits(w.ended); err != nil {
 		return fmt.Errorf("watching containers: %w", err)
 	}
 	watching, end := context.WithCancelCause(ctx)
@@ -150,11 +150,16 @@ func (w *watch) lookAt(ctx context.Context, handle string) {
 func (w *watch) attend(found *inspected) {
 	c, err := found.container(w.owner)
 	if err == nil && w.engine.visible && c.State == node.Running && found.State.Pid > 0 {
-		w.exits.add(found.State.Pid, watched{handle: c.Handle, instance: c.Instance})
+		w.exits.add(found.State.Pid, watched{handle: c.Handle, instance: c.Instance, found: found})
 	}
 	if err == nil && c.State == node.Exited {
 		w.hint(c.Instance)
 	}
+}
+
+func (w *watch) ended(gone watched) {
+	w.engine.remember(gone.found)
+	w.hint(gone.instance)
 }
 
 func (e *Engine) subscribe(starts chan string) {
