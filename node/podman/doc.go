@@ -1,8 +1,9 @@
 // Package podman owns the door to a Podman service: it is node.Engine on Podman's REST interface.
 //
-// It never decides anything: what to run, stop or try again is the node's. It keeps between two calls
-// the connection, who watches, and what has just ended. Podman's bindings open the connection and check the service's version; requests are our
-// own, because the bindings' repeat a failed one after a sleep that no context ends, and a create whose body is spent.
+// It never decides anything: what to run, stop or try again is the node's. It keeps between two calls the connection,
+// who watches, and what has just ended. Podman's bindings open the connection and check the service's version; requests
+// are our own, because the bindings' repeat a failed one after a sleep that no context ends, and a create whose body is
+// spent.
 //
 //	engine, err := podman.Connect(ctx, "unix:///run/podman/podman.sock")
 //	defer engine.Close()
