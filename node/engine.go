@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -54,11 +55,17 @@ type Plan struct {
 	Address string
 }
 
-// Name is the container's name: one for all attempts of an instance, so that no two can stand at once.
+// Name is the container's name: one for all attempts of an instance, so that no two can stand at once. Its parts are
+// parted by dots, which none of them has.
 func (p Plan) Name() string {
-	return "rookery-" + p.Owner.Cluster[:min(len(p.Owner.Cluster), 8)] + "-" + p.Instance.Service.Namespace + "-" +
-		p.Instance.Service.Name + "-" + utoa(p.Instance.Ordinal) + "-" + utoa(p.Instance.Generation)
+	return strings.Join([]string{
+		"rookery", p.Owner.Cluster[:min(len(p.Owner.Cluster), clusterDigits)], p.Instance.Service.Namespace,
+		p.Instance.Service.Name, utoa(p.Instance.Ordinal), utoa(p.Instance.Generation),
+	}, ".")
 }
+
+// clusterDigits is how much of a cluster's identity is enough to tell it from others on one host.
+const clusterDigits = 12
 
 // State is what an engine says of a container.
 type State uint8

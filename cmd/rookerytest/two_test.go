@@ -1,0 +1,106 @@
+package rookerytest_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+)
+
+// TestTwoCoordinators has two coordinator processes stopped and resumed in turn, longer than a lease lasts, under
+// steady commands: one log, every command with one end, no order overwritten by an older one.
+func TestTwoCoordinators(t *testing.T) {
+	length := time.Minute
+	if testing.Short() {
+		length = 10 * time.Second
+	}
+	random := seed(t)
+	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	pair := []*process{startCoordinator(t, cluster), startCoordinator(t, cluster)}
+	orders := watchOrders(t, cluster)
+	const services = 5
+	var commands []uint64
+	for i := range services {
+		s := cluster.Publish(fmt.Sprintf("demo/s%d", i), "ensure", `{"image":"localhost/web:1","scale":2}`)
+		cluster.Fate(s)
+		commands = append(commands, s)
+	}
+	end := time.After(length)
+	publish := time.NewTicker(100 * time.Millisecond)
+	defer publish.Stop()
+	freeze := time.NewTicker(3 * time.Second)
+	defer freeze.Stop()
+	for turn := 0; ; {
+		select {
+		case <-publish.C:
+			service := fmt.Sprintf("demo/s%d", random.IntN(services))
+			commands = append(commands, cluster.Publish(service, "scale", scaleBody(random.IntN(8))))
+			continue
+		case <-freeze.C:
+			pair[turn%2].signal(syscall.SIGCONT)
+			pair[(turn+1)%2].signal(syscall.SIGSTOP)
+			turn++
+			continue
+		case <-end:
+		}
+		break
+	}
+	for _, p := range pair {
+		p.signal(syscall.SIGCONT)
+	}
+	for _, s := range commands {
+		cluster.Fate(s)
+	}
+	h := readHistory(t, cluster)
+	h.checkCommands(t, commands)
+	checkActual(t, cluster, h.cluster)
+	checkReplay(t, cluster)
+	if h.cluster.Epoch < 2 {
+		t.Error("the lead never changed hands")
+	}
+	orders()
+	t.Logf("%d commands, %d rounds, %d terms", len(commands), h.cluster.Round, h.cluster.Epoch)
+}
+
+// watchOrders listens to every order, and returns what fails the test where one was overwritten by an older one.
+func watchOrders(t testing.TB, cluster *rookerytest.Cluster) (check func()) {
+	t.Helper()
+	seen, err := cluster.Bus().Subscribe(events.OrderRoot + ".>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := map[string]uint64{}
+	count := 0
+	ended := make(chan struct{})
+	stop := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			case m := <-seen.Messages():
+				_, _, order, err := events.ParseOrder(m)
+				if err != nil || order.Action == events.ActionForget {
+					continue
+				}
+				count++
+				if order.Decided < decided[m.Subject] {
+					t.Errorf("%s: an order decided at %d was followed by one decided at %d", m.Subject, decided[m.Subject], order.Decided)
+				}
+				decided[m.Subject] = order.Decided
+			}
+		}
+	}()
+	return func() {
+		seen.Stop()
+		close(stop)
+		<-ended
+		if count == 0 {
+			t.Error("no order was seen")
+		}
+	}
+}
