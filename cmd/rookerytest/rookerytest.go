@@ -53,6 +53,7 @@ type settings struct {
 	nodes       int
 	coordinator bool
 	log         io.Writer
+	server      string
 }
 
 // WithNodes has the cluster begin with this many nodes, node-0 and on. It is 3 otherwise.
@@ -60,6 +61,9 @@ func WithNodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
 // WithoutCoordinator leaves the coordinators to the test.
 func WithoutCoordinator() Option { return func(s *settings) { s.coordinator = false } }
+
+// WithServer has the cluster use the NATS server at this URL, which the test runs itself.
+func WithServer(url string) Option { return func(s *settings) { s.server = url } }
 
 // WithLog writes what coordinator and nodes log.
 func WithLog(w io.Writer) Option { return func(s *settings) { s.log = w } }
@@ -71,13 +75,12 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	for _, o := range options {
 		o(&s)
 	}
-	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
-	if err != nil {
-		t.Fatal(err)
+	if s.server == "" {
+		s.server = startServer(t)
 	}
-	t.Cleanup(server.Stop)
-	c := &Cluster{URL: server.URL(), Nodes: map[string]*simulated.Engine{}, t: t}
+	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t}
 	c.Conn = c.connect()
+	var err error
 	if c.bus, err = bus.New(c.Conn); err != nil {
 		t.Fatal(err)
 	}
@@ -98,6 +101,17 @@ func Start(t testing.TB, options ...Option) *Cluster {
 		c.addNode(fmt.Sprintf("node-%d", i), i, log)
 	}
 	return c
+}
+
+// startServer runs a NATS server that ends with the test, and returns its URL.
+func startServer(t testing.TB) string {
+	t.Helper()
+	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return server.URL()
 }
 
 func (c *Cluster) addNode(name string, index int, log *slog.Logger) {
@@ -135,7 +149,7 @@ func (c *Cluster) run(part func(context.Context, bus.Bus) error) {
 
 func (c *Cluster) connect() *nats.Conn {
 	c.t.Helper()
-	conn, err := nats.Connect(c.URL, nats.Name("rookerytest"), nats.MaxReconnects(-1))
+	conn, err := nats.Connect(c.URL, nats.Name("rookerytest"), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -124,6 +124,9 @@ func (l *leader) tick() error {
 	if err != nil {
 		return err
 	}
+	if last := states[bus.Log].Last; last < l.closed {
+		return fmt.Errorf("%w: %s ends at %d, and it was closed at %d", errReader, bus.Log, last, l.closed)
+	}
 	return Identify(l.cluster, states)
 }
 

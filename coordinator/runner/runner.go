@@ -70,7 +70,8 @@ func New(config Config) *Coordinator {
 }
 
 // Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:
-// the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown, ErrTorn) or a stream is another (ErrIdentity).
+// the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown, ErrTorn), or a stream is another (ErrIdentity) or
+// is not there (bus.ErrNoStream).
 func (c *Coordinator) Run(ctx context.Context) error {
 	stop, err := c.Bus.Serve(c.questions(ctx))
 	if err != nil {
@@ -100,7 +101,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 func fatal(err error) bool {
 	for _, target := range []error{
 		projections.ErrGap, projections.ErrChain, projections.ErrUnknown, projections.ErrTorn,
-		events.ErrMalformed, ErrIdentity,
+		events.ErrMalformed, ErrIdentity, bus.ErrNoStream,
 	} {
 		if errors.Is(err, target) {
 			return true
@@ -114,8 +115,6 @@ func advice(err error) string {
 	switch {
 	case errors.Is(err, bus.ErrFull):
 		return "free disk or memory on the NATS server; nothing acknowledged is lost, and the coordinator goes on by itself"
-	case errors.Is(err, bus.ErrNoStream):
-		return "run `rookery bus check`, then `rookery bus adopt`"
 	case errors.Is(err, bus.ErrNoAnswer):
 		return "see whether the NATS server runs and has JetStream enabled"
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,7 +67,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
 	}
-	c.list = c.cluster.Round + 1
+	c.list = uint64(time.Now().UnixNano())
 	if err := lead.takeOrders(); err != nil {
 		return nil, err
 	}
@@ -124,6 +125,10 @@ func States(ctx context.Context, b bus.Bus) (map[bus.Stream]bus.State, error) {
 	states := map[bus.Stream]bus.State{}
 	for _, stream := range []bus.Stream{bus.Commands, bus.Statuses, bus.Log, bus.Orders} {
 		state, err := b.State(ctx, stream)
+		if errors.Is(err, bus.ErrNoStream) {
+			return nil, fmt.Errorf("%w: %s is missing: it was deleted; see what stands with `rookery bus check`, and once"+
+				" you know why, run `rookery bus adopt`", bus.ErrNoStream, stream)
+		}
 		if err != nil {
 			return nil, err
 		}

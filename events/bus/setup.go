@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nuid"
@@ -57,12 +58,33 @@ func (b *JetStream) Check(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
+func logFirst(f Finding) Stream {
+	if f.Stream == Log {
+		return ""
+	}
+	return f.Stream
+}
+
+// errLogMissing says what to do where the log alone is gone: another one would forget every service and decision.
+func errLogMissing() error {
+	return fmt.Errorf("stream %s: %w, while others stand: restore it from a backup with `nats stream restore`; to begin anew"+
+		" without all that it said, delete the others first", Log, ErrNoStream)
+}
+
 // Init makes the streams that are missing, each with an identity of its own, and then returns the first error of Check.
+// It makes no new log beside streams of an old one.
 func (b *JetStream) Init(ctx context.Context, replicas int) error {
 	findings, err := b.Check(ctx)
 	if err != nil {
 		return err
 	}
+	if stands := func(f Finding) bool { return !f.Missing }; slices.ContainsFunc(findings, stands) {
+		if i := slices.IndexFunc(findings, func(f Finding) bool { return f.Stream == Log }); findings[i].Missing {
+			return errLogMissing()
+		}
+	}
+	// The log comes first: what was begun and not finished can then be told from a log that was lost.
+	slices.SortStableFunc(findings, func(a, b Finding) int { return strings.Compare(string(logFirst(a)), string(logFirst(b))) })
 	for _, f := range findings {
 		if !f.Missing {
 			if err := f.Err(); err != nil {
@@ -71,7 +93,7 @@ func (b *JetStream) Init(ctx context.Context, replicas int) error {
 			continue
 		}
 		config := settings(f.Stream, replicas)
-		config.Metadata[metadataIdentity] = strings.ToLower(nuid.Next())
+		config.Metadata[metadataIdentity] = strings.ToLower(nuid.New().Next()) // a fresh prefix: names of containers carry it
 		if _, err := b.js.CreateStream(ctx, config); err != nil {
 			return fmt.Errorf("make stream %s: %w", f.Stream, translate(err))
 		}

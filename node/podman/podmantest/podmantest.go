@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,5 +129,22 @@ func root(t testing.TB) string {
 			t.Fatalf("deploy/podman is in no folder above this package: %v", err)
 		}
 		dir = parent
+	}
+}
+
+// Kill ends the container's own process with SIGKILL, as a crash does, behind the back of everybody.
+func Kill(t testing.TB, uri, handle string) {
+	t.Helper()
+	dir := filepath.Dir(strings.TrimPrefix(uri, "unix://"))
+	out, err := run(startWithin, root(t), filepath.Join(dir, "podman"), "inspect", "--format", "{{.State.Pid}}", handle)
+	if err != nil {
+		t.Fatalf("asking Podman for the process of %s: %v\n%s", handle, err, out)
+	}
+	var pid int
+	if _, err := fmt.Sscan(out, &pid); err != nil || pid <= 1 {
+		t.Fatalf("container %s has no process: %q, %v", handle, out, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,251 @@
+package rookerytest_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/node/podman"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+// natsCLI builds the people's client.
+var natsCLI = sync.OnceValues(func() (string, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("make", "-C", root, "nats").CombinedOutput() //nolint:noctx // bounded by the test
+	if err != nil {
+		return "", &buildError{string(out)}
+	}
+	return filepath.Join(root, ".bin", "nats"), nil
+})
+
+// nats runs the nats CLI against the cluster and returns what it prints.
+func nats(t testing.TB, cluster *rookerytest.Cluster, args ...string) string {
+	t.Helper()
+	path, err := natsCLI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, append([]string{"--server", cluster.URL}, args...)...)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=/usr/bin:/bin"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("nats %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// real is a cluster whose one node is a process of its own on a real Podman.
+type real struct {
+	*rookerytest.Cluster
+	t      testing.TB
+	uri    string
+	engine *podman.Engine
+	owner  node.Owner
+	node   *process
+	ports  string
+}
+
+func startReal(t testing.TB) *real {
+	t.Helper()
+	r := &real{t: t, uri: podmantest.Start(t)}
+	podmantest.LoadWeb(t, r.uri)
+	r.Cluster = rookerytest.Start(t, rookerytest.WithNodes(0), rookerytest.WithLog(t.Output()))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var err error
+	if r.engine, err = podman.Connect(ctx, r.uri); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.engine.Close)
+	first := 31_000 + seed(t).IntN(200)*100
+	r.ports = fmt.Sprintf("%d-%d", first, first+99)
+	r.startNode()
+	r.owner = node.Owner{Cluster: r.State().Log, Node: "edge"}
+	return r
+}
+
+func (r *real) startNode() {
+	r.node = startProcess(r.t, "node", "--server", r.URL, "--podman", r.uri, "--name", "edge", "--ports", r.ports, "--heartbeat", "500ms")
+}
+
+// running returns the node's running containers by instance.
+func (r *real) running() map[events.InstanceID]node.Container {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	all, err := r.engine.List(ctx, r.owner)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	running := map[events.InstanceID]node.Container{}
+	for _, c := range all {
+		if _, twice := running[c.Instance]; twice {
+			r.t.Errorf("%s has two containers", c.Instance)
+		}
+		if c.State == node.Running {
+			running[c.Instance] = c
+		}
+	}
+	return running
+}
+
+// visit asks an instance over HTTP, trying again until it answers.
+func (r *real) visit(port uint16) string {
+	r.t.Helper()
+	var body []byte
+	r.Until(fmt.Sprintf("port %d answers", port), func() bool {
+		request, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/", port), nil)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		body, err = io.ReadAll(response.Body)
+		return err == nil && response.StatusCode == http.StatusOK
+	})
+	return string(body)
+}
+
+// TestNatsCLIDrivesPodman is the main job as a person does it: with the nats CLI alone, in the three forms of a command.
+func TestNatsCLIDrivesPodman(t *testing.T) {
+	r := startReal(t)
+	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":3,"stop_grace":"2s","ports":[{"name":"http","port":8080}]}`)
+	seen, err := r.Bus().Subscribe(events.EventRoot + ".service.demo.web.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Stop()
+	const subject = "rookery.cmd.service.demo.web.scale"
+	const kind = "io.rookery.service.v1.scale"
+	forms := []struct {
+		name  string
+		scale int
+		args  []string
+	}{
+		{"bare", 5, []string{"req", subject, `{"scale":5}`}},
+		{"structured", 2, []string{
+			"pub", "-J", subject, "-H", "Content-Type:application/cloudevents+json",
+			`{"specversion":"1.0","id":"01JX","source":"/cli/me","type":"` + kind + `","datacontenttype":"application/json","data":{"scale":2}}`,
+		}},
+		{"binary", 4, []string{
+			"pub", "-J", subject, "-H", "ce-specversion:1.0", "-H", "ce-id:01JZ", "-H", "ce-source:/cli/me", "-H", "ce-type:" + kind,
+			"-H", "ce-datacontenttype:application/json", `{"scale":4}`,
+		}},
+	}
+	for _, form := range forms {
+		t.Run(form.name, func(t *testing.T) {
+			out := nats(t, r.Cluster, form.args...)
+			if !strings.Contains(out, "ROOKERY_COMMANDS") {
+				t.Errorf("the nats CLI shows no acknowledgement:\n%s", out)
+			}
+			r.untilSucceeded(t, seen.Messages())
+			running := r.running()
+			if len(running) != form.scale {
+				t.Errorf("%d containers run, want %d", len(running), form.scale)
+			}
+			for id, c := range running {
+				if got, want := r.visit(c.Ports[0].HostPort), fmt.Sprintf("demo/web ordinal %d generation %d", id.Ordinal, id.Generation); !strings.HasPrefix(got, want) {
+					t.Errorf("port %d answers %q, want %q", c.Ports[0].HostPort, got, want)
+				}
+			}
+		})
+	}
+	if out := nats(t, r.Cluster, "kv", "ls", "rookery_services"); !strings.Contains(out, "demo.web") {
+		t.Errorf("nats kv ls rookery_services shows no demo.web:\n%s", out)
+	}
+	if out := nats(t, r.Cluster, "micro", "ls"); !strings.Contains(out, "rookery") {
+		t.Errorf("nats micro ls shows no rookery:\n%s", out)
+	}
+	r.Command("demo/web", "drop", `{}`)
+	if left := r.running(); len(left) > 0 {
+		t.Errorf("still running after drop: %v", slices.Collect(maps.Keys(left)))
+	}
+	checkReplay(t, r.Cluster)
+}
+
+// untilSucceeded takes the events of one command to its success: accepted first, and each instance that was placed
+// online before the end.
+func (r *real) untilSucceeded(t *testing.T, seen <-chan events.Message) {
+	t.Helper()
+	var words []string
+	for {
+		select {
+		case m := <-seen:
+			data, _, err := events.Decode(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words = append(words, data.Kind().Word())
+			switch data.Kind().Word() {
+			case "command.succeeded":
+				if words[0] != "command.accepted" {
+					t.Errorf("the events are %v, want command.accepted first", words)
+				}
+				return
+			case "command.failed", "command.rejected", "command.superseded":
+				t.Fatalf("the command ended as %s: %s", data.Kind().Word(), m.Body)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("no end within a minute; the events are %v", words)
+		}
+	}
+}
+
+// TestKilledContainersAndNodes kills a container's process and the node's own with SIGKILL, on the real Podman.
+func TestKilledContainersAndNodes(t *testing.T) {
+	r := startReal(t)
+	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":3,"stop_grace":"2s","ports":[{"name":"http","port":8080}]}`)
+	before := r.running()
+	victim := slices.SortedFunc(maps.Keys(before), events.InstanceID.Compare)[0]
+	podmantest.Kill(t, r.uri, before[victim].Handle)
+	r.Until("the killed container is replaced", func() bool {
+		now, ok := r.running()[victim]
+		return ok && now.Handle != before[victim].Handle && now.Attempt == before[victim].Attempt+1
+	})
+	r.visit(before[victim].Ports[0].HostPort)
+
+	before = r.running()
+	r.node.kill()
+	if during := r.running(); len(during) != 3 {
+		t.Fatalf("%d containers live on without the node's process, want 3", len(during))
+	}
+	r.startNode()
+	r.Command("demo/web", "scale", `{"scale":4}`)
+	after := r.running()
+	for id, c := range before {
+		if after[id].Handle != c.Handle {
+			t.Errorf("%s was container %.12s and is %.12s: not adopted", id, c.Handle, after[id].Handle)
+		}
+	}
+	if len(after) != 4 {
+		t.Errorf("%d containers run, want 4", len(after))
+	}
+	r.node.signal(syscall.SIGTERM)
+	<-r.node.ended
+	if len(r.running()) != 4 {
+		t.Errorf("%d containers live on after the node was ended, want 4", len(r.running()))
+	}
+	r.startNode()
+	r.Command("demo/web", "drop", `{}`)
+	checkReplay(t, r.Cluster)
+}
