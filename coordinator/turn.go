@@ -53,6 +53,12 @@ func (t *Turn) emit(scope events.Scope, data events.Data) {
 	t.agenda.note(t.Cluster, r)
 }
 
+// Renewed records that statuses come from another stream now.
+func (t *Turn) Renewed(renewed events.ClusterRenewed) {
+	t.cause = events.Cause{}
+	t.emit(events.ClusterScope, renewed)
+}
+
 // Found records which streams are the cluster's, and where its inboxes are read on from. Commands of an inbox that is
 // no more end here: nobody could learn their end by their sequence later.
 func (t *Turn) Found(adopted events.ClusterAdopted) {

@@ -79,7 +79,7 @@ var standard = newRegistry(
 	of[InstanceStopped](), of[InstanceRemoved](),
 	of[StrayFound](), of[StrayRemoved](),
 	of[NodeJoined](), of[NodeSilent](), of[NodeReturned](), of[NodeListed](),
-	of[ClusterAdopted](), of[RoundClosed](), of[RoundVoid](),
+	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](),
 	of[Order](), of[OrdersEpoch](),
 	of[Heartbeat](), of[HeartbeatAnswer](),

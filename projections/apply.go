@@ -25,6 +25,8 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.applyNode(r)
 	case events.ClusterAdopted:
 		c.adopt(r, d)
+	case events.ClusterRenewed:
+		c.Streams[statusStream], c.StatusCursor = d.Identity, 0
 	default:
 		return fmt.Errorf("log sequence %d: %w: %s", r.Sequence, ErrUnknown, r.Data.Kind())
 	}

@@ -22,6 +22,7 @@ func (c *Cluster) StrayOrder(s *Stray) events.Order {
 const (
 	logStream      = "ROOKERY_LOG"
 	commandsStream = "ROOKERY_COMMANDS"
+	statusStream   = "ROOKERY_STATUS"
 )
 
 // LogID returns the identity of the log, which is the cluster's, or "" before the founding.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -76,31 +77,51 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
+// newProcess prepares a process that prints into its output.
+func newProcess(t testing.TB, cmd *exec.Cmd) *process {
+	p := &process{t: t, cmd: cmd, output: &safeBuffer{}, ended: make(chan struct{})}
+	p.cmd.Stderr = p.output
+	// A test that is killed takes its processes with it.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return p
+}
+
+// startProcess runs the program with these arguments.
 func startProcess(t testing.TB, args ...string) *process {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(path, args...), output: &safeBuffer{}, ended: make(chan struct{})} //nolint:noctx // ended by the test
-	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
-	// A test that is killed takes its processes with it.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	p := newProcess(t, exec.Command(path, args...)) //nolint:noctx // ended by the test
+	p.cmd.Stdout = p.output
+	p.start()
+	return p
+}
+
+func (p *process) start() {
+	p.t.Helper()
+	// The thread that starts a process with a death signal must outlive it.
+	started := make(chan error)
 	go func() {
+		runtime.LockOSThread()
 		defer close(p.ended)
-		_ = p.cmd.Wait() //nolint:errcheck // how it ends is what the test brings about
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() //nolint:errcheck // how it ends is what the test brings about
+		}
 	}()
-	t.Cleanup(func() {
+	if err := <-started; err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
 		p.signal(syscall.SIGCONT)
 		p.kill()
-		if t.Failed() {
-			t.Logf("output of %v:\n%s", args, p.output)
+		if p.t.Failed() {
+			p.t.Logf("output of %v:\n%s", p.cmd.Args, p.output)
 		}
 	})
-	return p
 }
 
 // kill ends the process with SIGKILL and returns when it has ended.

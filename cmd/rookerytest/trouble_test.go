@@ -34,7 +34,7 @@ func (p *process) says(cluster *rookerytest.Cluster, words string) {
 // TestDeletedStreams deletes each stream that the log knows, live: the coordinator stops and says what to do, what runs
 // runs on, and `rookery bus adopt` is the way out.
 func TestDeletedStreams(t *testing.T) {
-	for _, stream := range []string{"ROOKERY_COMMANDS", "ROOKERY_STATUS", "ROOKERY_ORDERS"} {
+	for _, stream := range []string{"ROOKERY_COMMANDS", "ROOKERY_ORDERS"} {
 		t.Run(stream, func(t *testing.T) {
 			t.Parallel()
 			cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
@@ -69,6 +69,26 @@ func TestDeletedStreams(t *testing.T) {
 			checkReplay(t, cluster)
 		})
 	}
+}
+
+// TestDeletedStatuses deletes the stream that the server keeps in memory alone: the leader makes it again and says so.
+func TestDeletedStatuses(t *testing.T) {
+	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
+	leader := startCoordinator(t, cluster)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":6}`)
+	before := handles(cluster)
+	nats(t, cluster, "stream", "rm", "-f", "ROOKERY_STATUS")
+	leader.says(cluster, "ROOKERY_STATUS was deleted")
+	leader.says(cluster, "nodes are asked for all they have")
+	cluster.Command("demo/web", "scale", `{"scale":7}`)
+	after := handles(cluster)
+	for id, handle := range before {
+		if after[id] != handle {
+			t.Errorf("%s was %s and is %q", id, handle, after[id])
+		}
+	}
+	checkActual(t, cluster, readHistory(t, cluster).cluster)
+	checkReplay(t, cluster)
 }
 
 // TestDeletedViews deletes each view, live: the leader writes it again.

@@ -57,7 +57,7 @@ func (l *leader) round(due bool) error {
 	}
 	l.putBack(rest)
 	l.limit = min(2*l.limit, maxInputs)
-	l.founding, l.returned, l.silent = nil, nil, nil
+	l.founding, l.renewal, l.returned, l.silent = nil, nil, nil, nil
 	return nil
 }
 
@@ -80,6 +80,9 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	}()
 	if l.founding != nil {
 		turn.Found(*l.founding)
+	}
+	if l.renewal != nil {
+		turn.Renewed(*l.renewal)
 	}
 	for _, node := range l.returned {
 		turn.Returned(node)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ func (l *leader) loop() error {
 func (l *leader) wait(tick, renew <-chan time.Time) (due bool, err error) {
 	for {
 		var now <-chan struct{}
-		if l.founding != nil || l.agenda.Waits(l.cluster) || l.waiting.count() > 0 {
+		if l.founding != nil || l.renewal != nil || l.agenda.Waits(l.cluster) || l.waiting.count() > 0 {
 			now = ready
 		}
 		select {
@@ -120,6 +121,9 @@ func (l *leader) tick() error {
 		return nil
 	}
 	l.checkedAt = now
+	if err := l.sameStatuses(); err != nil {
+		return err
+	}
 	states, err := States(l.ctx, l.Bus)
 	if err != nil {
 		return err
@@ -128,6 +132,17 @@ func (l *leader) tick() error {
 		return fmt.Errorf("%w: %s ends at %d, and it was closed at %d", errReader, bus.Log, last, l.closed)
 	}
 	return Identify(l.cluster, states)
+}
+
+// sameStatuses ends the term where the stream of statuses is gone: the next one makes it again.
+func (l *leader) sameStatuses() error {
+	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	state, err := l.Bus.State(call, bus.Statuses)
+	if errors.Is(err, bus.ErrNoStream) || (err == nil && state.Identity != l.cluster.Streams[string(bus.Statuses)]) {
+		return fmt.Errorf("%w: %s was deleted", errReader, bus.Statuses)
+	}
+	return err
 }
 
 // ready is a channel that always has something.

@@ -114,7 +114,9 @@ func fatal(err error) bool {
 func advice(err error) string {
 	switch {
 	case errors.Is(err, bus.ErrFull):
-		return "free disk or memory on the NATS server; nothing acknowledged is lost, and the coordinator goes on by itself"
+		return "free disk or memory on the NATS server: it is full; nothing acknowledged is lost, and the coordinator goes on by itself"
+	case errors.Is(err, bus.ErrUnknown):
+		return "see whether the NATS server runs and whether its disk is full; nothing acknowledged is lost, and the coordinator goes on by itself"
 	case errors.Is(err, bus.ErrNoAnswer):
 		return "see whether the NATS server runs and has JetStream enabled"
 	}

@@ -43,6 +43,7 @@ type leader struct {
 	lastTick         time.Time
 	checkedAt        time.Time
 	founding         *events.ClusterAdopted
+	renewal          *events.ClusterRenewed
 }
 
 // takeOver makes the log whole, checks that every stream is the one that the log knows, fences the orders of leaders
@@ -99,6 +100,11 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 
 // checkStreams compares every stream with what the log recorded, and founds a cluster that has no record.
 func (l *leader) checkStreams() error {
+	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
+	if err := l.Bus.Renew(call); err != nil {
+		return err
+	}
 	states, err := States(l.ctx, l.Bus)
 	if err != nil {
 		return err
@@ -112,8 +118,10 @@ func (l *leader) checkStreams() error {
 	if err := Identify(l.cluster, states); err != nil {
 		return err
 	}
-	if states[bus.Statuses].Last < l.cursors.statuses {
-		l.cursors.statuses = 0 // the server has started anew and its memory with it: nodes are asked for their lists
+	if identity := states[bus.Statuses].Identity; identity != l.cluster.Streams[string(bus.Statuses)] {
+		l.Log.Warn("statuses come from a new stream; nodes are asked for all they have",
+			"reason", string(bus.Statuses)+" was lost or deleted: it is in the server's memory alone")
+		l.renewal, l.cursors.statuses = &events.ClusterRenewed{Identity: identity}, 0
 	}
 	return nil
 }
@@ -146,9 +154,10 @@ func Adoption(states map[bus.Stream]bus.State) *events.ClusterAdopted {
 	return adopted
 }
 
-// Identify returns ErrIdentity, with what was found and what to do, unless every stream is the one that the log knows.
+// Identify returns ErrIdentity, with what was found and what to do, unless every stream that is kept on disk is the one
+// that the log knows.
 func Identify(c *projections.Cluster, states map[bus.Stream]bus.State) error {
-	for _, stream := range []bus.Stream{bus.Log, bus.Commands, bus.Statuses, bus.Orders} {
+	for _, stream := range []bus.Stream{bus.Log, bus.Commands, bus.Orders} {
 		state, known := states[stream], c.Streams[string(stream)]
 		if state.Identity != known {
 			return fmt.Errorf("%w: %s has identity %q and the log recorded %q: it was deleted and made again; if that is"+

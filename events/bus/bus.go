@@ -69,6 +69,8 @@ type Bus interface {
 	Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error)
 	// State returns what the stream says of itself, or ErrNoStream.
 	State(ctx context.Context, stream Stream) (State, error)
+	// Renew makes anew, where they are missing, the streams that the server keeps in memory alone: they go with its restart.
+	Renew(ctx context.Context) error
 	// Purge lets go of all messages below the sequence.
 	Purge(ctx context.Context, stream Stream, below uint64) error
 

@@ -92,10 +92,34 @@ func (b *JetStream) Init(ctx context.Context, replicas int) error {
 			}
 			continue
 		}
-		config := settings(f.Stream, replicas)
-		config.Metadata[metadataIdentity] = strings.ToLower(nuid.New().Next()) // a fresh prefix: names of containers carry it
-		if _, err := b.js.CreateStream(ctx, config); err != nil {
-			return fmt.Errorf("make stream %s: %w", f.Stream, translate(err))
+		if err := b.create(ctx, f.Stream, replicas); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *JetStream) create(ctx context.Context, stream Stream, replicas int) error {
+	config := settings(stream, replicas)
+	// Of a generator of its own: names of containers carry the first digits, which one generator gives to all.
+	config.Metadata[metadataIdentity] = strings.ToLower(nuid.New().Next())
+	if _, err := b.js.CreateStream(ctx, config); err != nil {
+		return fmt.Errorf("make stream %s: %w", stream, translate(err))
+	}
+	return nil
+}
+
+// Renew implements Bus.
+func (b *JetStream) Renew(ctx context.Context) error {
+	for _, stream := range []Stream{Statuses, Metrics} {
+		if _, err := b.State(ctx, stream); !errors.Is(err, ErrNoStream) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := b.create(ctx, stream, b.replicas(ctx)); err != nil {
+			return err
 		}
 	}
 	return nil
