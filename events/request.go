@@ -1,13 +1,17 @@
 package events
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -100,40 +104,74 @@ func openEnvelope(f form, m Message) (*event.Event, error) {
 	return openStructured(m)
 }
 
+// openStructured reads the members itself: the SDK's own reader stops silently at an empty name, takes numbers for
+// the version and does not say which attribute is wrong.
 func openStructured(m Message) (*event.Event, error) {
 	if ct := strings.ToLower(m.Header.Get(headerContentType)); !strings.HasPrefix(ct, contentEnvelope) {
 		return nil, Reject(CodeInvalidAttribute, "Content-Type", "%s is not taken: write structured events as %s", quote(ct), contentEnvelope)
 	}
-	if len(m.Body) == 0 {
+	if len(bytes.TrimSpace(m.Body)) == 0 {
 		return nil, Reject(CodeEmpty, "", "the body is empty: send a CloudEvent in JSON")
 	}
 	if err := checkShape(m.Body); err != nil {
 		return nil, err
 	}
-	if err := checkSpecVersion(structuredVersion(m.Body)); err != nil {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(m.Body, &members); err != nil {
+		return nil, explainSyntax(err)
+	}
+	data, err := structuredData(members)
+	if err != nil {
 		return nil, err
 	}
-	e := &event.Event{}
-	if err := e.UnmarshalJSON(m.Body); err != nil {
-		return nil, Reject(CodeInvalidAttribute, "", "the CloudEvent does not read: %s", printable(err.Error()))
+	delete(members, "data")
+	delete(members, "data_base64")
+	attributes := make(map[string]string, len(members))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if members[name].Kind() == jsontext.KindNull {
+			continue // CloudEvents: an attribute that is null is not set
+		}
+		if attributes[name], err = attributeText(name, members[name]); err != nil {
+			return nil, err
+		}
 	}
-	return e, checkAttributes(e)
+	return newEvent(attributes, data)
 }
 
-// structuredVersion looks the version up before the SDK reads the rest, whose own error would not name the field.
-func structuredVersion(body []byte) string {
-	var v struct {
-		SpecVersion jsontext.Value `json:"specversion"`
+// structuredData returns the data of a structured event, which stands there as JSON or as the base64 of its bytes.
+func structuredData(members map[string]jsontext.Value) ([]byte, error) {
+	encoded, ok := members["data_base64"]
+	if !ok {
+		return members["data"], nil
 	}
-	if err := json.Unmarshal(body, &v); err != nil || len(v.SpecVersion) == 0 {
-		return ""
+	if _, both := members["data"]; both {
+		return nil, Reject(CodeInvalidAttribute, "data_base64", "data and data_base64 stand in one event: send one of them")
 	}
-	text, err := jsontext.AppendUnquote(nil, v.SpecVersion)
-	if err != nil {
-		return string(v.SpecVersion)
+	var data []byte
+	if err := json.Unmarshal(encoded, &data); err != nil {
+		return nil, Reject(CodeInvalidAttribute, "data_base64", "data_base64 is not a string in base64")
 	}
-	return string(text)
+	return data, nil
 }
+
+// attributeText returns the value as binary mode writes it. CloudEvents' own attributes are strings, extensions may
+// be numbers and booleans too.
+func attributeText(name string, value jsontext.Value) (string, error) {
+	switch kind := value.Kind(); {
+	case kind == jsontext.KindString:
+		text, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return "", Reject(CodeInvalidAttribute, printable(name), "attribute %s does not read: %v", quote(name), err)
+		}
+		return string(text), nil
+	case kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray || slices.Contains(coreAttributes, name):
+		return "", Reject(CodeWrongType, printable(name), "attribute %s must be a string, not %s", quote(name), kindName(kind))
+	}
+	return string(value), nil
+}
+
+// coreAttributes are those that CloudEvents itself defines.
+var coreAttributes = []string{"specversion", "id", "source", "type", "subject", "dataschema", "datacontenttype", "time"}
 
 func checkSpecVersion(version string) error {
 	switch version {
@@ -145,36 +183,62 @@ func checkSpecVersion(version string) error {
 	return Reject(CodeUnknownVersion, "specversion", "CloudEvents version %s is not taken: write %q", quote(version), specVersion)
 }
 
+// openBinary reads the headers. Their names come in any case, so that one attribute can stand under several: which of
+// them counts must not hang on the order of a map.
 func openBinary(m Message) (*event.Event, error) {
-	if err := checkSpecVersion(m.Header.Get(headerSpecVersion)); err != nil {
-		return nil, err
-	}
-	e := event.New(event.CloudEventsVersionV1)
-	for name, values := range m.Header {
+	attributes := make(map[string]string, len(m.Header))
+	for _, name := range slices.Sorted(maps.Keys(m.Header)) {
+		values := m.Header[name]
 		attribute, ok := strings.CutPrefix(strings.ToLower(name), "ce-")
-		if !ok || len(values) == 0 || attribute == "specversion" {
+		if !ok || len(values) == 0 {
 			continue
+		}
+		if _, twice := attributes[attribute]; twice || len(values) > 1 {
+			return nil, Reject(CodeInvalidAttribute, printable(attribute), "attribute %s is given more than once", quote(attribute))
 		}
 		value, err := url.PathUnescape(values[0])
 		if err != nil {
-			return nil, Reject(CodeInvalidAttribute, attribute, "attribute %s is not percent-encoded: %s", quote(attribute), quote(values[0]))
+			return nil, Reject(CodeInvalidAttribute, printable(attribute),
+				"attribute %s is not percent-encoded: %s", quote(attribute), quote(values[0]))
 		}
-		if err := setAttribute(&e, attribute, value); err != nil {
+		attributes[attribute] = value
+	}
+	if ct := m.Header.Get(headerContentType); ct != "" {
+		attributes["datacontenttype"] = ct
+	}
+	return newEvent(attributes, m.Body)
+}
+
+// newEvent makes the event of these attributes and holds it against the rules.
+func newEvent(attributes map[string]string, data []byte) (*event.Event, error) {
+	if err := checkSpecVersion(attributes["specversion"]); err != nil {
+		return nil, err
+	}
+	e := event.New(event.CloudEventsVersionV1)
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		if name == "specversion" {
+			continue
+		}
+		if err := setAttribute(&e, name, attributes[name]); err != nil {
 			return nil, err
 		}
 	}
-	if ct := m.Header.Get(headerContentType); ct != "" {
-		e.SetDataContentType(ct)
-	}
-	e.DataEncoded = m.Body
+	e.DataEncoded = data
 	return &e, checkAttributes(&e)
 }
 
 func setAttribute(e *event.Event, name, value string) error {
+	// What is no text could not be written into the log as JSON, and the round that tries would never end.
+	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+		return Reject(CodeInvalidAttribute, printable(name), "attribute %s is not text, or has control characters: %s", quote(name), quote(value))
+	}
 	switch name {
 	case "id":
 		e.SetID(value)
 	case "source":
+		if value != "" && types.ParseURIRef(value) == nil {
+			return Reject(CodeInvalidAttribute, "source", "source %s is not a URI reference", quote(value))
+		}
 		e.SetSource(value)
 	case "type":
 		e.SetType(value)
@@ -208,8 +272,10 @@ func checkAttributes(e *event.Event) error {
 			return Reject(CodeOutOfRange, a.name, "%s has %d bytes, more than %d", a.name, len(a.value), MaxAttribute)
 		}
 	}
-	if err := e.Validate(); err != nil {
-		return Reject(CodeInvalidAttribute, "", "the CloudEvent breaks a rule: %s", printable(err.Error()))
+	var broken event.ValidationError
+	if err := e.Validate(); errors.As(err, &broken) {
+		name := slices.Min(slices.Collect(maps.Keys(broken)))
+		return Reject(CodeInvalidAttribute, printable(name), "attribute %s breaks a rule: %s", quote(name), printable(broken[name].Error()))
 	}
 	if media, err := e.Context.GetDataMediaType(); err != nil || (media != "" && media != contentJSON) {
 		return Reject(CodeInvalidAttribute, "datacontenttype", "datacontenttype %s is not taken: send %s", quote(e.DataContentType()), contentJSON)
@@ -236,14 +302,17 @@ func (r *Request) identify(e *event.Event) error {
 
 // traceParent returns s if it is a W3C trace context, else "": a broken one is dropped, as the standard says.
 func traceParent(s string) string {
-	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+	parts := strings.Split(s, "-")
+	if len(s) != 55 || len(parts) != 4 || parts[0] == "ff" {
 		return ""
 	}
-	for i := range len(s) {
-		c := s[i]
-		if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+	for i, length := range []int{2, 32, 16, 2} {
+		if len(parts[i]) != length || strings.Trim(parts[i], "0123456789abcdef") != "" {
 			return ""
 		}
+	}
+	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return "" // all zeros say that there is none
 	}
 	return s
 }
