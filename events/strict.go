@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"io"
 	"reflect"
@@ -31,6 +32,9 @@ func decodeStrict(body []byte, into any) error {
 	if err := checkShape(body); err != nil {
 		return err
 	}
+	if err := checkNoNull(body); err != nil {
+		return err
+	}
 	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true))
 	if err == nil {
 		return nil
@@ -46,16 +50,44 @@ func checkShape(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	for range MaxTokens {
 		if _, err := d.ReadToken(); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
 			return explainSyntax(err)
 		}
 		if d.StackDepth() > MaxDepth {
 			return Reject(CodeTooDeep, fieldPath(d.StackPointer()), "the body is nested deeper than %d levels", MaxDepth)
 		}
+		if d.StackDepth() == 0 {
+			return checkEnd(body, d.InputOffset())
+		}
 	}
 	return Reject(CodeOutOfRange, "", "the body holds more than %d names and values", MaxTokens)
+}
+
+// checkEnd refuses what stands behind the object.
+func checkEnd(body []byte, end int64) error {
+	rest := bytes.TrimLeft(body[end:], " \t\r\n")
+	if len(rest) == 0 {
+		return nil
+	}
+	return Reject(CodeMalformed, "", "the body goes on after its JSON object: at byte %d stands %s", len(body)-len(rest), quote(string(rest)))
+}
+
+// checkNoNull refuses null wherever it stands. Decoding would take it for a field that is not given, and in a list for
+// an entry that is empty: an argument that nobody asked for.
+func checkNoNull(body []byte) error {
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	for {
+		token, err := d.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return explainSyntax(err)
+		}
+		if token.Kind() == jsontext.KindNull {
+			field := fieldPath(d.StackPointer())
+			return Reject(CodeWrongType, field, "%s must not be null: leave it out where it is not to be given", field)
+		}
+	}
 }
 
 func explainSyntax(err error) error {
@@ -84,7 +116,7 @@ func explainDecode(err error, target reflect.Type) error {
 		return explainUnknown(semantic.JSONPointer, target)
 	case errors.Is(err, strconv.ErrRange):
 		return Reject(CodeOutOfRange, field, "%s is beyond what %s takes", field, typeName(semantic.GoType))
-	case semantic.JSONKind == jsontext.KindNumber && isInteger(semantic.GoType):
+	case semantic.JSONKind == jsontext.KindNumber && isInteger(semantic.GoType) && !isText(semantic.GoType):
 		return Reject(CodeOutOfRange, field, "%s must be a whole number that is not negative", field)
 	}
 	return Reject(CodeWrongType, field, "%s must be %s, not %s", field, typeName(semantic.GoType), kindName(semantic.JSONKind))
@@ -204,6 +236,11 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
+// isText reports whether the type is written as a string in JSON, whatever it is in Go: a Duration is.
+func isText(t reflect.Type) bool {
+	return t != nil && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
 func isInteger(t reflect.Type) bool {
 	return t != nil && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64
 }
@@ -211,6 +248,9 @@ func isInteger(t reflect.Type) bool {
 func typeName(t reflect.Type) string {
 	if t == nil {
 		return "another type"
+	}
+	if isText(t) {
+		return "a string"
 	}
 	switch t.Kind() { //nolint:exhaustive // the rest is said in one word
 	case reflect.Bool:
