@@ -40,7 +40,8 @@ func ParseKind(s string) (Kind, bool) {
 	if err != nil || version < 1 {
 		return Kind{}, false
 	}
-	return Kind{Thing: parts[0], Version: version, Name: parts[2]}, true
+	k := Kind{Thing: parts[0], Version: version, Name: parts[2]}
+	return k, k.String() == s // "v01" and "v+1" are no second way to write "v1"
 }
 
 // Data is the body of one kind of message. Only types of this package implement it.

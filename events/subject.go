@@ -147,16 +147,16 @@ func parseInstanceTokens(t []string) (InstanceID, bool) {
 	if len(t) != 4 || !ValidName(t[0]) || !ValidName(t[1]) {
 		return InstanceID{}, false
 	}
-	ordinal, err := strconv.ParseUint(t[2], 10, 32)
-	if err != nil {
-		return InstanceID{}, false
-	}
-	generation, err := strconv.ParseUint(t[3], 10, 32)
-	if err != nil {
-		return InstanceID{}, false
-	}
+	ordinal, okOrdinal := parseNumber(t[2])
+	generation, okGeneration := parseNumber(t[3])
 	return InstanceID{
 		Service: ServiceID{Namespace: t[0], Name: t[1]},
-		Ordinal: uint32(ordinal), Generation: uint32(generation),
-	}, true
+		Ordinal: ordinal, Generation: generation,
+	}, okOrdinal && okGeneration
+}
+
+// parseNumber reads a number as subjects have it. With leading zeros one instance would have many subjects.
+func parseNumber(s string) (uint32, bool) {
+	n, err := strconv.ParseUint(s, 10, 32)
+	return uint32(n), err == nil && (s == "0" || s[0] != '0')
 }
