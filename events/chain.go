@@ -5,17 +5,20 @@ import (
 	"encoding/hex"
 )
 
-// Chain is a running hash over the messages of the log: SHA-256 of the chain before, the subject, the type and the
-// body of each message in turn. A message that was lost, changed or put in another place breaks it.
+// Chain is a running hash over the messages of the log: SHA-256 of the chain before, the subject, the headers that a
+// fold reads and the body of each message in turn. A message that was lost, changed or put in another place breaks it.
 type Chain [sha256.Size]byte
+
+// chained are the headers that the state of the cluster comes from.
+var chained = [...]string{headerType, headerTime, headerCorrelation, headerCausation, headerTrace}
 
 // Extend returns the chain after m.
 func (c Chain) Extend(m Message) Chain {
-	buffer := make([]byte, 0, len(c)+len(m.Subject)+len(m.Body)+96)
+	buffer := make([]byte, 0, len(c)+len(m.Subject)+len(m.Body)+192)
 	buffer = append(buffer, c[:]...)
-	for _, part := range []string{m.Subject, m.Header.Get(headerType), m.Header.Get(headerTime)} {
-		buffer = append(buffer, part...)
-		buffer = append(buffer, 0)
+	buffer = append(append(buffer, m.Subject...), 0)
+	for _, name := range chained {
+		buffer = append(append(buffer, m.Header.Get(name)...), 0)
 	}
 	return sha256.Sum256(append(buffer, m.Body...))
 }

@@ -18,15 +18,17 @@ type Message struct {
 // Header holds the headers of a message. Names are compared in any case.
 type Header map[string][]string
 
-// Get returns the first value of the header, or "".
+// Get returns the first value of the header, or "". Where several names differ in case alone, the exact one counts,
+// else the first in order.
 func (h Header) Get(name string) string {
 	if v, ok := h[name]; ok && len(v) > 0 {
 		return v[0]
 	}
+	found, value := "", ""
 	for k, v := range h {
-		if len(v) > 0 && strings.EqualFold(k, name) {
-			return v[0]
+		if len(v) > 0 && len(k) == len(name) && strings.EqualFold(k, name) && (found == "" || k < found) {
+			found, value = k, v[0]
 		}
 	}
-	return ""
+	return value
 }
