@@ -40,8 +40,8 @@ type Spec struct {
 	Ports []Port `json:"ports,omitempty"`
 	// Labels go onto the containers.
 	Labels map[string]string `json:"labels,omitempty"`
-	// StopGrace is the time between the request to stop and the kill. 10s where it is not given.
-	StopGrace Duration `json:"stop_grace,omitempty"`
+	// StopGrace is the time between the request to stop and the kill. 10s where it is not given, or 0s.
+	StopGrace Duration `json:"stop_grace,omitzero"`
 }
 
 // Port is one named port of a service.
@@ -113,8 +113,8 @@ func (s Spec) check() error {
 	if err := checkText("image", s.Image); err != nil {
 		return err
 	}
-	if strings.ContainsFunc(s.Image, unicode.IsSpace) {
-		return Reject(CodeInvalidValue, "image", "image %s has white space in it", quote(s.Image))
+	if strings.ContainsFunc(s.Image, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return Reject(CodeInvalidValue, "image", "image %s has white space or control characters in it", quote(s.Image))
 	}
 	if err := checkList("command", s.Command); err != nil {
 		return err
@@ -206,6 +206,9 @@ func checkLabels(labels map[string]string) error {
 		field := "labels." + printable(name)
 		if name == "" || strings.HasPrefix(name, ReservedLabel) {
 			return Reject(CodeInvalidName, field, "label %s is not allowed: %s… is Rookery's own", quote(name), ReservedLabel)
+		}
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			return Reject(CodeInvalidName, field, "label %s has control characters in its name", quote(name))
 		}
 		if err := checkText(field, labels[name]); err != nil {
 			return err
