@@ -5,7 +5,7 @@ type CommandRejected struct {
 	CommandIdentity
 	Rejection
 	// Holder is the sequence of the command that the service is busy with, where Code is CodeBusy.
-	Holder uint64 `json:"holder,omitempty"`
+	Holder uint64 `json:"holder,omitzero"`
 }
 
 // Kind implements Data.

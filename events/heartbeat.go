@@ -15,7 +15,7 @@ type HeartbeatAnswer struct {
 	// Epoch is the node epoch of the incarnation that asked; 0 where the log does not know it yet.
 	Epoch uint64 `json:"epoch"`
 	// Superseded says that a later process is the node now: this one must stop acting.
-	Superseded bool `json:"superseded,omitempty"`
+	Superseded bool `json:"superseded,omitzero"`
 	// Orders is the counter of the latest order for the node.
 	Orders uint64 `json:"orders"`
 	// List asks for the node's full list. It is a number that climbs: a node lists once for each.

@@ -8,7 +8,7 @@ type InstanceSeen struct {
 	Position
 	// Reason, ExitCode and Message explain PhaseOffline.
 	Reason   OfflineReason `json:"reason,omitempty"`
-	ExitCode *int32        `json:"exit_code,omitempty"`
+	ExitCode *int32        `json:"exit_code,omitzero"`
 	Message  string        `json:"message,omitempty"`
 }
 

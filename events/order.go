@@ -22,7 +22,7 @@ type Order struct {
 	// 0 for ActionForget, which may be missed.
 	Counter uint64 `json:"counter"`
 	// Revision, Hash, Spec and Ports are what ActionRun needs.
-	Revision uint64        `json:"revision,omitempty"`
+	Revision uint64        `json:"revision,omitzero"`
 	Hash     string        `json:"hash,omitempty"`
 	Spec     *Spec         `json:"spec,omitempty"`
 	Ports    []PortBinding `json:"ports,omitempty"`

@@ -5,7 +5,7 @@ package events
 type ServiceEnsure struct {
 	Spec
 	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own.
-	Scale *int64 `json:"scale,omitempty"`
+	Scale *int64 `json:"scale,omitzero"`
 	// Busy says what happens to this command while an earlier one to the service has not ended.
 	Busy BusyPolicy `json:"busy,omitempty"`
 }

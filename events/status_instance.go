@@ -16,10 +16,10 @@ type InstanceState struct {
 	Name       string `json:"name"`
 	Ordinal    uint32 `json:"ordinal"`
 	Generation uint32 `json:"generation"`
-	Revision   uint64 `json:"revision,omitempty"`
+	Revision   uint64 `json:"revision,omitzero"`
 	Position
 	Reason   OfflineReason `json:"reason,omitempty"`
-	ExitCode *int32        `json:"exit_code,omitempty"`
+	ExitCode *int32        `json:"exit_code,omitzero"`
 	// Message explains the reason for people.
 	Message string `json:"message,omitempty"`
 	// Ports are those that the container was made with; given in lists alone.

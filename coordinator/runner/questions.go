@@ -53,7 +53,7 @@ type Fate struct {
 	// Reason and Message explain a failure; Other is the command that superseded this one, holds its service or is repeated by it.
 	Reason  events.FailureReason `json:"reason,omitempty"`
 	Message string               `json:"message,omitempty"`
-	Other   uint64               `json:"other,omitempty"`
+	Other   uint64               `json:"other,omitzero"`
 	// LogSequence is the place in the log that the answer is true at.
 	LogSequence uint64 `json:"log_sequence"`
 }

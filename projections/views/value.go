@@ -22,7 +22,7 @@ type Service struct {
 	// Online counts the instances of the current revision that serve.
 	Online int `json:"online"`
 	// Busy is the sequence of the command that has not ended, or 0.
-	Busy uint64      `json:"busy,omitempty"`
+	Busy uint64      `json:"busy,omitzero"`
 	Spec events.Spec `json:"spec"`
 	// Sequence is the place in the log that the value is true at.
 	Sequence uint64 `json:"sequence"`
@@ -33,15 +33,15 @@ type Instance struct {
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
 	Ordinal    uint32 `json:"ordinal"`
-	Generation uint32 `json:"generation,omitempty"`
-	Revision   uint64 `json:"revision,omitempty"`
+	Generation uint32 `json:"generation,omitzero"`
+	Revision   uint64 `json:"revision,omitzero"`
 	Node       string `json:"node,omitempty"`
 	Address    string `json:"address,omitempty"`
 	// Status is pending, online, offline or leaving.
 	Status   string               `json:"status"`
 	Phase    string               `json:"phase,omitempty"`
 	Reason   events.OfflineReason `json:"reason,omitempty"`
-	ExitCode *int32               `json:"exit_code,omitempty"`
+	ExitCode *int32               `json:"exit_code,omitzero"`
 	Message  string               `json:"message,omitempty"`
 	// Restarts counts the attempts on the node before this one.
 	Restarts uint32               `json:"restarts"`
