@@ -1,0 +1,96 @@
+package events
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func status(t *testing.T, subject string, data Data) Message {
+	t.Helper()
+	m, err := Encode(subject, data, attributes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func hello() Hello {
+	h := filled(Hello{}).(Hello)
+	h.Labels = map[string]string{"zone": "a"}
+	return h
+}
+
+func seen() InstanceStatus {
+	s := filled(InstanceStatus{}).(InstanceStatus)
+	s.Namespace, s.Name, s.Ordinal, s.Generation = "demo", "web", 4, 1
+	return s
+}
+
+func TestStatusesReadBack(t *testing.T) {
+	h, s := hello(), seen()
+	l := InstanceList{Counter: 1, Epoch: 2, Instances: []InstanceState{s.InstanceState}, Last: true}
+	for _, tt := range []struct {
+		m    Message
+		want Status
+	}{
+		{status(t, HelloSubject("n1"), h), Status{Node: "n1", Hello: &h}},
+		{status(t, ListSubject("n1"), l), Status{Node: "n1", List: &l}},
+		{status(t, InstanceStatusSubject("n1", web41), s), Status{Node: "n1", Instance: &s}},
+	} {
+		if got, err := ParseStatus(tt.m); err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: got %+v, %v", tt.m.Subject, got, err)
+		}
+	}
+}
+
+func TestStatusesThatAreNotTaken(t *testing.T) {
+	for _, subject := range []string{"", "rookery.status.n1", "rookery.status.N1.hello", "rookery.cmd.n1.hello", "rookery.status..hello"} {
+		if _, err := ParseStatus(status(t, subject, hello())); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: %v", subject, err)
+		}
+	}
+	for _, m := range []Message{
+		status(t, InstanceStatusSubject("n1", InstanceID{Service: web}), seen()),
+		status(t, HelloSubject("n1"), NodeSilent{}),
+		{Subject: HelloSubject("n1"), Header: status(t, "x", hello()).Header, Body: []byte("{")},
+	} {
+		if _, err := ParseStatus(m); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %v", m.Subject, err)
+		}
+	}
+	if _, err := ParseStatus(Message{Subject: HelloSubject("n1")}); !errors.Is(err, ErrUnknownType) {
+		t.Errorf("no envelope: %v", err)
+	}
+}
+
+func TestStatusesThatBreakARule(t *testing.T) {
+	helloWith := func(change func(*Hello)) Hello {
+		h := hello()
+		change(&h)
+		return h
+	}
+	for _, tt := range []struct {
+		h     Hello
+		code  Code
+		field string
+	}{
+		{helloWith(func(h *Hello) { h.Incarnation = "" }), CodeOutOfRange, "incarnation"},
+		{helloWith(func(h *Hello) { h.Incarnation = strings.Repeat("x", 64) }), CodeOutOfRange, "incarnation"},
+		{helloWith(func(h *Hello) { h.Ports = PortRange{Last: 5} }), CodeOutOfRange, "ports"},
+		{helloWith(func(h *Hello) { h.Ports = PortRange{First: 6, Last: 5} }), CodeOutOfRange, "ports"},
+		{helloWith(func(h *Hello) { h.Labels = map[string]string{ReservedLabel + "x": ""} }), CodeInvalidName, "labels.io.rookery.x"},
+	} {
+		_, err := ParseStatus(status(t, HelloSubject("n1"), tt.h))
+		wantRejection(t, err, tt.code, tt.field)
+	}
+	s := seen()
+	s.Message = strings.Repeat("x", MaxMessage+1)
+	_, err := ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
+	wantRejection(t, err, CodeOutOfRange, "message")
+	_, err = ParseStatus(status(t, ListSubject("n1"), InstanceList{Instances: make([]InstanceState, MaxListed+1)}))
+	wantRejection(t, err, CodeOutOfRange, "instances", "200")
+	_, err = ParseStatus(status(t, ListSubject("n1"), InstanceList{Instances: []InstanceState{{Namespace: "Demo"}}}))
+	wantRejection(t, err, CodeInvalidName, "namespace")
+}
