@@ -81,12 +81,25 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// withDefaults returns the spec with every default written out, so that equal meanings have equal hashes.
+// withDefaults returns the spec with every default written out and no list or map that is there but empty, so that
+// equal meanings are equal values: what the log gives back is what was decided on.
 func (s Spec) withDefaults() Spec {
+	if len(s.Command) == 0 {
+		s.Command = nil
+	}
+	if len(s.Args) == 0 {
+		s.Args = nil
+	}
+	if len(s.Env) == 0 {
+		s.Env = nil
+	}
+	if len(s.Labels) == 0 {
+		s.Labels = nil
+	}
 	if s.StopGrace == 0 {
 		s.StopGrace = DefaultStopGrace
 	}
-	s.Ports = slices.Clone(s.Ports)
+	s.Ports = append([]Port(nil), s.Ports...) // nil where there are none
 	for i := range s.Ports {
 		if s.Ports[i].Protocol == "" {
 			s.Ports[i].Protocol = TCP
