@@ -2,6 +2,7 @@ package rookerytest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,15 +29,15 @@ var natsCLI = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("make", "-C", root, "nats").CombinedOutput() //nolint:noctx // bounded by the test
+	out, err := exec.Command("make", "-C", root, "nats").CombinedOutput()
 	if err != nil {
 		return "", &buildError{string(out)}
 	}
 	return filepath.Join(root, ".bin", "nats"), nil
 })
 
-// nats runs the nats CLI against the cluster and returns what it prints.
-func nats(t testing.TB, cluster *rookerytest.Cluster, args ...string) string {
+// runNATS runs the nats CLI against the cluster and returns what it prints.
+func runNATS(t testing.TB, cluster *rookerytest.Cluster, args ...string) string {
 	t.Helper()
 	path, err := natsCLI()
 	if err != nil {
@@ -51,8 +52,8 @@ func nats(t testing.TB, cluster *rookerytest.Cluster, args ...string) string {
 	return string(out)
 }
 
-// real is a cluster whose one node is a process of its own on a real Podman.
-type real struct {
+// realNode is a cluster whose one node is a process of its own on a real Podman.
+type realNode struct {
 	*rookerytest.Cluster
 	t      testing.TB
 	uri    string
@@ -62,9 +63,9 @@ type real struct {
 	ports  string
 }
 
-func startReal(t testing.TB) *real {
+func startReal(t testing.TB) *realNode {
 	t.Helper()
-	r := &real{t: t, uri: podmantest.Start(t)}
+	r := &realNode{t: t, uri: podmantest.Start(t)}
 	podmantest.LoadWeb(t, r.uri)
 	r.Cluster = rookerytest.Start(t, rookerytest.WithNodes(0), rookerytest.WithLog(t.Output()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -81,12 +82,12 @@ func startReal(t testing.TB) *real {
 	return r
 }
 
-func (r *real) startNode() {
+func (r *realNode) startNode() {
 	r.node = startProcess(r.t, "node", "--server", r.URL, "--podman", r.uri, "--name", "edge", "--ports", r.ports, "--heartbeat", "500ms")
 }
 
 // running returns the node's running containers by instance.
-func (r *real) running() map[events.InstanceID]node.Container {
+func (r *realNode) running() map[events.InstanceID]node.Container {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -107,7 +108,7 @@ func (r *real) running() map[events.InstanceID]node.Container {
 }
 
 // visit asks an instance over HTTP, trying again until it answers.
-func (r *real) visit(port uint16) string {
+func (r *realNode) visit(port uint16) string {
 	r.t.Helper()
 	var body []byte
 	r.Until(fmt.Sprintf("port %d answers", port), func() bool {
@@ -119,8 +120,8 @@ func (r *real) visit(port uint16) string {
 		if err != nil {
 			return false
 		}
-		defer response.Body.Close()
 		body, err = io.ReadAll(response.Body)
+		err = errors.Join(err, response.Body.Close())
 		return err == nil && response.StatusCode == http.StatusOK
 	})
 	return string(body)
@@ -154,7 +155,7 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 	}
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
-			out := nats(t, r.Cluster, form.args...)
+			out := runNATS(t, r.Cluster, form.args...)
 			if !strings.Contains(out, "ROOKERY_COMMANDS") {
 				t.Errorf("the nats CLI shows no acknowledgement:\n%s", out)
 			}
@@ -170,10 +171,10 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 			}
 		})
 	}
-	if out := nats(t, r.Cluster, "kv", "ls", "rookery_services"); !strings.Contains(out, "demo.web") {
+	if out := runNATS(t, r.Cluster, "kv", "ls", "rookery_services"); !strings.Contains(out, "demo.web") {
 		t.Errorf("nats kv ls rookery_services shows no demo.web:\n%s", out)
 	}
-	if out := nats(t, r.Cluster, "micro", "ls"); !strings.Contains(out, "rookery") {
+	if out := runNATS(t, r.Cluster, "micro", "ls"); !strings.Contains(out, "rookery") {
 		t.Errorf("nats micro ls shows no rookery:\n%s", out)
 	}
 	r.Command("demo/web", "drop", `{}`)
@@ -185,7 +186,7 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 
 // untilSucceeded takes the events of one command to its success: accepted first, and each instance that was placed
 // online before the end.
-func (r *real) untilSucceeded(t *testing.T, seen <-chan events.Message) {
+func (r *realNode) untilSucceeded(t *testing.T, seen <-chan events.Message) {
 	t.Helper()
 	var words []string
 	for {

@@ -20,7 +20,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "rookery")
-	build := exec.Command("go", "build", "-o", path, "github.com/rookery-project/rookery/cmd/rookery") //nolint:noctx // bounded by the test
+	build := exec.Command("go", "build", "-o", path, "github.com/rookery-project/rookery/cmd/rookery")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", &buildError{string(out)}
@@ -109,7 +109,7 @@ func (p *process) start() {
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() //nolint:errcheck // how it ends is what the test brings about
+			_ = p.cmd.Wait()
 		}
 	}()
 	if err := <-started; err != nil {
@@ -134,7 +134,7 @@ func (p *process) signal(s syscall.Signal) {
 	select {
 	case <-p.ended:
 	default:
-		_ = p.cmd.Process.Signal(s) //nolint:errcheck // it may have ended in between
+		_ = p.cmd.Process.Signal(s)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestDeletedStreams(t *testing.T) {
 			cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":6}`)
 			before := handles(cluster)
 
-			nats(t, cluster, "stream", "rm", "-f", stream)
+			runNATS(t, cluster, "stream", "rm", "-f", stream)
 			leader.says(cluster, stream+" is missing")
 			leader.says(cluster, "rookery bus adopt")
 			if out, code := rookery(t, "bus", "check", "--server", cluster.URL); code == 0 || !strings.Contains(out, stream) {
@@ -77,7 +77,7 @@ func TestDeletedStatuses(t *testing.T) {
 	leader := startCoordinator(t, cluster)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":6}`)
 	before := handles(cluster)
-	nats(t, cluster, "stream", "rm", "-f", "ROOKERY_STATUS")
+	runNATS(t, cluster, "stream", "rm", "-f", "ROOKERY_STATUS")
 	leader.says(cluster, "ROOKERY_STATUS was deleted")
 	leader.says(cluster, "nodes are asked for all they have")
 	cluster.Command("demo/web", "scale", `{"scale":7}`)
@@ -98,10 +98,10 @@ func TestDeletedViews(t *testing.T) {
 	for bucket, key := range map[string]string{
 		"rookery_services": "demo.web", "rookery_instances": "demo.web.1", "rookery_nodes": "node-0",
 	} {
-		cluster.Until(bucket+" is written", func() bool { return strings.Contains(nats(t, cluster, "kv", "ls", bucket), key) })
-		nats(t, cluster, "kv", "del", bucket, "-f")
+		cluster.Until(bucket+" is written", func() bool { return strings.Contains(runNATS(t, cluster, "kv", "ls", bucket), key) })
+		runNATS(t, cluster, "kv", "del", bucket, "-f")
 		cluster.Until(bucket+" is written again", func() bool {
-			return strings.Contains(nats(t, cluster, "kv", "ls"), bucket) && strings.Contains(nats(t, cluster, "kv", "ls", bucket), key)
+			return strings.Contains(runNATS(t, cluster, "kv", "ls"), bucket) && strings.Contains(runNATS(t, cluster, "kv", "ls", bucket), key)
 		})
 	}
 	cluster.Command("demo/web", "scale", `{"scale":3}`)
@@ -115,13 +115,13 @@ func TestLogRestoredFromOlderBackup(t *testing.T) {
 	leader := startCoordinator(t, cluster)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
 	backup := filepath.Join(t.TempDir(), "backup")
-	nats(t, cluster, "stream", "backup", "--no-progress", "ROOKERY_LOG", backup)
+	runNATS(t, cluster, "stream", "backup", "--no-progress", "ROOKERY_LOG", backup)
 	cluster.Command("demo/web", "scale", `{"scale":6}`)
 	cluster.Ensure("demo/db", `{"image":"localhost/db:1","scale":2}`)
 	before := handles(cluster)
 
-	nats(t, cluster, "stream", "rm", "-f", "ROOKERY_LOG")
-	nats(t, cluster, "stream", "restore", "--no-progress", backup)
+	runNATS(t, cluster, "stream", "rm", "-f", "ROOKERY_LOG")
+	runNATS(t, cluster, "stream", "restore", "--no-progress", backup)
 	leader.says(cluster, "restored from an older backup")
 	leader.says(cluster, "rookery bus adopt")
 	late := cluster.Publish("demo/web", "scale", `{"scale":7,"busy":"supersede"}`)

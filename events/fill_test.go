@@ -26,7 +26,7 @@ func fill(v reflect.Value) {
 		v.Set(reflect.ValueOf(PhaseOnline))
 		return
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // messages have no values of other kinds
 	case reflect.String:
 		v.SetString("text")
 	case reflect.Bool:

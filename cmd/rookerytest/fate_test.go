@@ -1,0 +1,52 @@
+package rookerytest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// TestPublisherLearnsFateAfterReconnecting has a publisher lose its connection right after the acknowledgement, and
+// learn on another one, by the sequence that it was given, what became of its command.
+func TestPublisherLearnsFateAfterReconnecting(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	publish := func(verb, body string) uint64 {
+		conn, err := nats.Connect(cluster.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		b, err := bus.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sequence, err := b.Publish(ctx, events.Message{
+			Subject: events.CommandSubject(events.ServiceID{Namespace: "demo", Name: "web"}, verb), Body: []byte(body),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sequence
+	}
+	good := publish("ensure", `{"image":"localhost/web:1","scale":2}`)
+	if fate := cluster.Fate(good); fate.Outcome != "succeeded" || fate.Service != "demo/web" || fate.Verb != "ensure" {
+		t.Errorf("the fate of the command is %+v, want succeeded", fate)
+	}
+	bad := publish("scale", `{"scale":-1}`)
+	fate := cluster.Fate(bad)
+	if fate.Outcome != "rejected" || fate.Rejection == nil || fate.Rejection.Field != "scale" {
+		t.Errorf("the fate of the bad command is %+v, want rejected for its scale", fate)
+	}
+	var none any
+	if cluster.Ask("command", `{"sequence":99}`, &none) {
+		t.Errorf("a command that was never published has the fate %v", none)
+	}
+}
