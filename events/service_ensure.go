@@ -13,6 +13,12 @@ type ServiceEnsure struct {
 // Kind implements Data.
 func (ServiceEnsure) Kind() Kind { return v1("service", "ensure") }
 
+// ParseServiceEnsure reads the body of the command as the coordinator does. Its errors are *Rejection.
+func ParseServiceEnsure(body []byte) (ServiceEnsure, error) {
+	var c ServiceEnsure
+	return c, decodeStrict(body, &c)
+}
+
 func (c ServiceEnsure) check() error {
 	if c.Scale != nil {
 		if err := checkScale(*c.Scale); err != nil {

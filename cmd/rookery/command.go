@@ -130,7 +130,7 @@ func readSpec(cmd *cobra.Command, file string, spec *events.ServiceEnsure) error
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(body, spec, json.RejectUnknownMembers(true)); err != nil {
+	if *spec, err = events.ParseServiceEnsure(body); err != nil {
 		return fmt.Errorf("read the spec in %s: %w", file, err)
 	}
 	if flags.Image != "" {

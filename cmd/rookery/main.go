@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,9 @@ func run() int {
 		return 0
 	}
 	var coded *codedError
+	if strings.HasPrefix(err.Error(), "unknown command") {
+		err = &codedError{exitUsage, fmt.Errorf("%w\nSee 'rookery --help'", err)}
+	}
 	switch {
 	case errors.As(err, &coded):
 		fmt.Fprintln(os.Stderr, "rookery: "+err.Error())
