@@ -5,7 +5,7 @@ package events
 type ServiceEnsure struct {
 	Spec
 	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own.
-	Scale *int64 `json:"scale,omitzero"`
+	Scale *int64 `json:"scale,omitzero" jsonschema:"minimum=0,maximum=10000"`
 	// Busy says what happens to this command while an earlier one to the service has not ended.
 	Busy BusyPolicy `json:"busy,omitempty"`
 }

@@ -29,7 +29,7 @@ const ReservedLabel = "io.rookery."
 // Spec says what every instance of a service is. Equal specs have equal hashes; the scale stands beside it.
 type Spec struct {
 	// Image is the container image, as Podman takes it: localhost/web:1 or registry.example.org/team/web@sha256:….
-	Image string `json:"image"`
+	Image string `json:"image" jsonschema:"minLength=1,maxLength=4096"`
 	// Command replaces the image's entry point.
 	Command []string `json:"command,omitempty"`
 	// Args replace the image's command.
@@ -48,7 +48,7 @@ type Spec struct {
 type Port struct {
 	Name string `json:"name"`
 	// Port is the port inside the container.
-	Port uint16 `json:"port"`
+	Port uint16 `json:"port" jsonschema:"minimum=1"`
 	// Protocol is tcp or udp; tcp where it is not given.
 	Protocol Protocol `json:"protocol,omitempty"`
 }

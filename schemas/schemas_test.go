@@ -1,0 +1,178 @@
+package schemas_test
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/schemas"
+)
+
+func compile(t *testing.T, kind events.Kind) *jsonschema.Schema {
+	t.Helper()
+	body, err := schemas.Files.ReadFile(kind.SchemaPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	id := "urn:rookery:" + kind.String()
+	if err := c.AddResource(id, document); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, body []byte) error {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return s.Validate(value)
+}
+
+// words are values of the types that are no free text.
+var words = map[reflect.Type]any{
+	reflect.TypeFor[events.Code]():          events.CodeBusy,
+	reflect.TypeFor[events.Action]():        events.ActionStop,
+	reflect.TypeFor[events.Protocol]():      events.UDP,
+	reflect.TypeFor[events.BusyPolicy]():    events.BusySupersede,
+	reflect.TypeFor[events.OfflineReason](): events.OfflineExited,
+	reflect.TypeFor[events.RetireReason]():  events.RetireDropped,
+	reflect.TypeFor[events.FailureReason](): events.ReasonDeadline,
+	reflect.TypeFor[events.Phase]():         events.PhaseOffline,
+	reflect.TypeFor[events.Duration]():      events.Duration(90*time.Second + time.Microsecond),
+	reflect.TypeFor[time.Time]():            time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC),
+}
+
+func fill(v reflect.Value) {
+	if word, ok := words[v.Type()]; ok {
+		v.Set(reflect.ValueOf(word))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1<<v.Type().Bits() - 1)
+	case reflect.Float64:
+		v.SetFloat(1.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"key": "value"}))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	default:
+		panic("a message has a field of kind " + v.Kind().String())
+	}
+}
+
+func TestWhatRookeryWritesKeepsItsSchema(t *testing.T) {
+	for _, sample := range events.Samples() {
+		s := compile(t, sample.Kind())
+		v := reflect.New(reflect.TypeOf(sample)).Elem()
+		fill(v)
+		m, err := events.Encode("s", v.Interface().(events.Data), events.Attributes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(t, s, m.Body); err != nil {
+			t.Errorf("%s: %s: %v", sample.Kind(), m.Body, err)
+		}
+		more := append([]byte(`{"more":1,`), m.Body[1:]...)
+		if string(m.Body) == "{}" {
+			more = []byte(`{"more":1}`)
+		}
+		if validate(t, s, more) == nil {
+			t.Errorf("%s takes a field that it does not have", sample.Kind())
+		}
+	}
+}
+
+// TestSchemasAndParserAgree holds the schemas of commands to what is accepted. Where the parser knows more than a
+// schema can say, or a schema is stricter, no case stands here.
+func TestSchemasAndParserAgree(t *testing.T) {
+	for _, tt := range []struct {
+		verb, body string
+		valid      bool
+	}{
+		{"scale", `{"scale":5}`, true},
+		{"scale", `{"scale":0,"busy":"supersede"}`, true},
+		{"scale", `{"scale":10000}`, true},
+		{"scale", `{"scale":10001}`, false},
+		{"scale", `{"scale":-1}`, false},
+		{"scale", `{"scale":3.5}`, false},
+		{"scale", `{"scale":1e99}`, false},
+		{"scale", `{"scale":"5"}`, false},
+		{"scale", `{"scale":null}`, false},
+		{"scale", `{"scale":5,"busy":"wait"}`, false},
+		{"scale", `{"scael":5}`, false},
+		{"scale", `{}`, false},
+		{"scale", `[]`, false},
+		{"drop", `{}`, true},
+		{"drop", `{"scale":5}`, false},
+		{"ensure", `{"image":"localhost/web:1"}`, true},
+		{"ensure", `{"image":"i","scale":3,"command":["a"],"args":["b"],"env":{"A":"1"},"labels":{"a":"b"},"stop_grace":"1m30s"}`, true},
+		{"ensure", `{"image":"i","ports":[{"name":"http","port":8080},{"name":"dns","port":53,"protocol":"udp"}]}`, true},
+		{"ensure", `{"image":"i","stop_grace":"soon"}`, false},
+		{"ensure", `{"image":"i","stop_grace":"-10s"}`, false},
+		{"ensure", `{"image":"i","stop_grace":10}`, false},
+		{"ensure", `{"image":"i","ports":[{"name":"http","port":0}]}`, false},
+		{"ensure", `{"image":"i","ports":[{"name":"http","port":65536}]}`, false},
+		{"ensure", `{"image":"i","ports":[{"name":"http","port":80,"protocol":"sctp"}]}`, false},
+		{"ensure", `{"image":"i","ports":[{"name":"http","port":80,"public":true}]}`, false},
+		{"ensure", `{"image":"i","args":"a b"}`, false},
+		{"ensure", `{"image":"i","args":["a",null]}`, false},
+		{"ensure", `{"image":"i","env":{"A":1}}`, false},
+		{"ensure", `{"image":""}`, false},
+		{"ensure", `{"scale":3}`, false},
+	} {
+		s := compile(t, events.Kind{Thing: "service", Version: 1, Name: tt.verb})
+		if err := validate(t, s, []byte(tt.body)); (err == nil) != tt.valid {
+			t.Errorf("the schema of %s: %s: %v", tt.verb, tt.body, err)
+		}
+		id := events.ServiceID{Namespace: "demo", Name: "web"}
+		r := events.ParseRequest(events.Message{Subject: events.CommandSubject(id, tt.verb), Body: []byte(tt.body)})
+		if (r.Rejection == nil) != tt.valid {
+			t.Errorf("the parser of %s: %s: %+v", tt.verb, tt.body, r.Rejection)
+		}
+	}
+}
+
+func TestSchemasSayWhatTheyAreFor(t *testing.T) {
+	for _, sample := range events.Samples() {
+		s := compile(t, sample.Kind())
+		if s.Title != sample.Kind().Word() || !strings.HasSuffix(strings.TrimSpace(s.Description), ".") {
+			t.Errorf("%s: title %q, description %q", sample.Kind(), s.Title, s.Description)
+		}
+	}
+}
