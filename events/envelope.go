@@ -3,7 +3,6 @@ package events
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -74,7 +73,7 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 		h[headerCausation] = []string{a.Cause.Causation}
 	}
 	if a.Cause.TraceParent != "" {
-		h[headerTrace] = []string{url.PathEscape(a.Cause.TraceParent)}
+		h[headerTrace] = []string{percentEncode(a.Cause.TraceParent)}
 	}
 	return Message{Subject: subject, Header: h, Body: body}, nil
 }
@@ -100,7 +99,7 @@ func Decode(m Message) (Data, Attributes, error) {
 		}
 	}
 	a.Cause.Causation = m.Header.Get(headerCausation)
-	if a.Cause.TraceParent, err = url.PathUnescape(m.Header.Get(headerTrace)); err != nil {
+	if a.Cause.TraceParent, err = percentDecode(m.Header.Get(headerTrace)); err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTrace, err)
 	}
 	return data, a, nil

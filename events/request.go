@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,7 +195,7 @@ func openBinary(m Message) (*event.Event, error) {
 		if _, twice := attributes[attribute]; twice || len(values) > 1 {
 			return nil, Reject(CodeInvalidAttribute, printable(attribute), "attribute %s is given more than once", quote(attribute))
 		}
-		value, err := url.PathUnescape(values[0])
+		value, err := percentDecode(values[0])
 		if err != nil {
 			return nil, Reject(CodeInvalidAttribute, printable(attribute),
 				"attribute %s is not percent-encoded: %s", quote(attribute), quote(values[0]))
