@@ -26,7 +26,7 @@ func fill(v reflect.Value) {
 		v.Set(reflect.ValueOf(PhaseOnline))
 		return
 	}
-	switch v.Kind() { //nolint:exhaustive // messages have no values of other kinds
+	switch v.Kind() { //nolint:exhaustive // the default says that a kind is missing
 	case reflect.String:
 		v.SetString("text")
 	case reflect.Bool:

@@ -284,6 +284,7 @@ func kindName(k jsontext.Kind) string {
 		return "an object"
 	case jsontext.KindBeginArray:
 		return "a list"
+	case jsontext.KindInvalid, jsontext.KindEndObject, jsontext.KindEndArray:
 	}
 	return "something else"
 }

@@ -64,7 +64,7 @@ func fill(v reflect.Value) {
 		v.Set(reflect.ValueOf(word))
 		return
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the default says that a kind is missing
 	case reflect.String:
 		v.SetString("text")
 	case reflect.Bool:
