@@ -64,8 +64,8 @@ func bodies() []row {
 		{name: "trailing bytes", body: `{"scale":5}{"scale":6}`, code: events.CodeMalformed, says: "byte 11"},
 		{name: "unknown field", body: `{"scael":5}`, code: events.CodeUnknownField, field: "scael", says: `did you mean "scale"`},
 		{
-			name: "unknown field within", subject: ensureWeb, body: `{"image":"i","ports":[{"nam":"a","port":1}]}`,
-			code: events.CodeUnknownField, field: "ports[0].nam", says: `did you mean "name"`,
+			name: "unknown field within", subject: ensureWeb, body: `{"image":"i","ports":[{"name":"a","prot":1}]}`,
+			code: events.CodeUnknownField, field: "ports[0].prot", says: `did you mean "port"`,
 		},
 		{name: "wrong type", body: `{"scale":"5"}`, code: events.CodeWrongType, field: "scale", says: "not a string"},
 		{name: "null in a field", body: `{"scale":null}`, code: events.CodeWrongType, field: "scale", says: "null"},
