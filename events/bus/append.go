@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -47,6 +48,9 @@ func (b *JetStream) Append(ctx context.Context, stream Stream, after uint64, bat
 func (b *JetStream) commit(ctx context.Context, stream Stream, last *nats.Msg) (uint64, error) {
 	last.Header[headerBatchCommit] = []string{"1"}
 	answer, err := b.conn.RequestMsgWithContext(ctx, last)
+	if errors.Is(err, nats.ErrMaxPayload) { // it was not sent, and without it the server lets the others go
+		return 0, fmt.Errorf("append to %s: %w", stream, translate(err))
+	}
 	if err != nil {
 		return 0, fmt.Errorf("append to %s: %w: %w", stream, ErrUnknown, err)
 	}

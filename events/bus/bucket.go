@@ -75,10 +75,25 @@ func (k bucket) Put(ctx context.Context, key string, value []byte, revision uint
 
 // Delete implements Bucket.
 func (k bucket) Delete(ctx context.Context, key string, revision uint64) error {
+	if revision == 0 {
+		return k.missing(ctx, key)
+	}
 	if err := k.kv.Delete(ctx, key, jetstream.LastRevision(revision)); err != nil {
 		return fmt.Errorf("delete %s of %s: %w", key, k.kv.Bucket(), translate(err))
 	}
 	return nil
+}
+
+// missing returns nil where there is no such key, else ErrPosition. JetStream itself takes revision 0 for any.
+func (k bucket) missing(ctx context.Context, key string) error {
+	_, err := k.Get(ctx, key)
+	switch {
+	case err == nil:
+		return fmt.Errorf("delete %s of %s: %w", key, k.kv.Bucket(), ErrPosition)
+	case errors.Is(err, ErrNoKey):
+		return nil
+	}
+	return err
 }
 
 // All implements Bucket.

@@ -31,8 +31,18 @@ const (
 	BucketLease     = "rookery_lease"
 )
 
-// MaxBatch is the greatest number of messages in one atomic append.
-const MaxBatch = 1000
+const (
+	// MaxBatch is the greatest number of messages in one atomic append.
+	MaxBatch = 1000
+	// MaxMessage is the greatest size of one message in bytes that every server takes: NATS's own default.
+	MaxMessage = 1 << 20
+)
+
+// The headers of an answer to a question that could not be answered, as NATS's services name them.
+const (
+	HeaderError     = "Nats-Service-Error"
+	HeaderErrorCode = "Nats-Service-Error-Code"
+)
 
 // Errors of a Bus, wrapped with what was being done.
 var (
@@ -95,6 +105,16 @@ type Bus interface {
 // Question answers one question. Errors reach who asked; a *QuestionError with its code.
 type Question func(body []byte) ([]byte, error)
 
+// CodeOf returns the code with which an error of a question reaches who asked.
+func CodeOf(err error) int {
+	const internal = 500
+	var known *QuestionError
+	if errors.As(err, &known) {
+		return known.Code
+	}
+	return internal
+}
+
 // QuestionError is the answer to a question that cannot be answered.
 type QuestionError struct {
 	// Code is for machines, as the status codes of HTTP; Reason is for people.
@@ -134,7 +154,7 @@ type Bucket interface {
 	Get(ctx context.Context, key string) (Entry, error)
 	// Put writes the value if the key has this revision, 0 for none, and returns the new one; else ErrPosition.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
-	// Delete removes the key if it has this revision, else ErrPosition.
+	// Delete removes the key if it has this revision, else ErrPosition. Revision 0 is that of a key that is missing.
 	Delete(ctx context.Context, key string, revision uint64) error
 	// All returns every entry, in no order.
 	All(ctx context.Context) ([]Entry, error)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -73,14 +74,27 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve questions: %w", err)
 	}
+	// The service itself does not wait for answers under way: it drains its subscriptions in the background.
+	var gate sync.RWMutex
+	stopped := false
 	for name, question := range questions {
-		handler := micro.HandlerFunc(func(r micro.Request) { respond(r, question) })
+		handler := micro.HandlerFunc(func(r micro.Request) {
+			gate.RLock()
+			defer gate.RUnlock()
+			if !stopped {
+				respond(r, question)
+			}
+		})
 		if err := service.AddEndpoint(name, handler, micro.WithEndpointSubject(events.APIRoot+"."+name)); err != nil {
 			return nil, errors.Join(fmt.Errorf("serve question %s: %w", name, err), service.Stop())
 		}
 	}
 	return func() {
-		if err := service.Stop(); err != nil {
+		err := service.Stop()
+		gate.Lock()
+		defer gate.Unlock()
+		stopped = true
+		if err != nil {
 			return // the connection is closed, and the service with it
 		}
 	}, nil
@@ -91,12 +105,7 @@ func respond(r micro.Request, question Question) {
 	if err == nil {
 		err = r.Respond(answer)
 	} else {
-		code := 500
-		var known *QuestionError
-		if errors.As(err, &known) {
-			code = known.Code
-		}
-		err = r.Error(strconv.Itoa(code), err.Error(), nil)
+		err = r.Error(strconv.Itoa(CodeOf(err)), err.Error(), nil)
 	}
 	if err != nil {
 		return // the connection is gone, and who asked with it
