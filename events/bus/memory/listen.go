@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/rookery-project/rookery/events"
@@ -59,7 +60,9 @@ func (l *listener) Stop() {
 type answerer struct {
 	filter string
 	answer func(events.Message) (events.Message, error)
-	busy   sync.Mutex
+
+	busy    sync.Mutex
+	stopped bool
 }
 
 // Request implements bus.Bus.
@@ -83,6 +86,10 @@ func (b *Bus) Request(ctx context.Context, m events.Message) (events.Message, er
 	go func() {
 		found.busy.Lock()
 		defer found.busy.Unlock()
+		if found.stopped {
+			answered <- result{err: bus.ErrNoAnswer}
+			return
+		}
 		reply, err := found.answer(m)
 		answered <- result{reply, err}
 	}()
@@ -109,6 +116,7 @@ func (b *Bus) Answer(subject string, answer func(events.Message) (events.Message
 		b.mu.Unlock()
 		a.busy.Lock()
 		defer a.busy.Unlock()
+		a.stopped = true // a request that found it before it was deleted comes too late
 	}, nil
 }
 
@@ -118,7 +126,12 @@ func (b *Bus) Serve(questions map[string]bus.Question) (func(), error) {
 	for name, question := range questions {
 		stop, err := b.Answer(events.APIRoot+"."+name, func(m events.Message) (events.Message, error) {
 			body, err := question(m.Body)
-			return events.Message{Body: body}, err
+			if err != nil {
+				return events.Message{Header: events.Header{
+					bus.HeaderErrorCode: {strconv.Itoa(bus.CodeOf(err))}, bus.HeaderError: {err.Error()},
+				}}, nil
+			}
+			return events.Message{Body: body}, nil
 		})
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ var _ bus.Bus = (*Bus)(nil)
 // New returns a bus with all streams, empty. Messages and entries are stored at the time that now tells.
 func New(now func() time.Time) *Bus {
 	b := &Bus{
-		now: now, streams: map[bus.Stream]*stream{}, buckets: map[string]*bucket{},
+		now: now, streams: make(map[bus.Stream]*stream, len(bus.Streams)), buckets: map[string]*bucket{},
 		listeners: map[*listener]struct{}{}, answers: map[*answerer]struct{}{},
 	}
 	for _, name := range bus.Streams {
@@ -40,7 +40,7 @@ func New(now func() time.Time) *Bus {
 
 func (b *Bus) makeStream(name bus.Stream) {
 	b.made++
-	s := &stream{identity: strings.ToLower(string(name)) + "-" + strconv.Itoa(b.made), first: 1, changed: make(chan struct{})}
+	s := &stream{identity: strings.ToLower(string(name)) + "-" + strconv.Itoa(b.made), changed: make(chan struct{})}
 	switch name {
 	case bus.Commands:
 		s.root = events.CommandRoot
@@ -49,30 +49,20 @@ func (b *Bus) makeStream(name bus.Stream) {
 	case bus.Log:
 		s.root, s.live = events.LogRoot, events.EventRoot
 	case bus.Orders:
-		s.root, s.live, s.onePerSubject = events.OrdersRoot, events.OrderRoot, true
+		s.root, s.live, s.latest = events.OrdersRoot, events.OrderRoot, map[string]uint64{}
 	case bus.Metrics:
 		s.root = events.MetricRoot
 	}
 	b.streams[name] = s
 }
 
-// Remake deletes a stream and makes it again, empty and with another identity, as an operator may.
+// Remake deletes a stream and makes it again, empty and with another identity, as an operator may. Its readers end.
 func (b *Bus) Remake(name bus.Stream) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.streams[name].removed = true
 	close(b.streams[name].changed)
 	b.makeStream(name)
-}
-
-// stream keeps messages in order of sequence. Those at index i have any sequence from first on, climbing.
-type stream struct {
-	identity      string
-	root          string
-	live          string // where stored messages are published again, or ""
-	onePerSubject bool
-	messages      []events.Message
-	first, last   uint64
-	changed       chan struct{} // closed at the next change
 }
 
 func (b *Bus) capturing(subject string) (*stream, error) {
@@ -95,7 +85,7 @@ func (b *Bus) Publish(ctx context.Context, m events.Message) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if s.root == events.CommandRoot && len(m.Body) > bus.MaxCommand {
+	if len(m.Body) > bus.MaxMessage || (s.root == events.CommandRoot && len(m.Body) > bus.MaxCommand) {
 		return 0, fmt.Errorf("publish to %s: %w: %d bytes", m.Subject, bus.ErrTooLarge, len(m.Body))
 	}
 	b.store(s, m)
@@ -110,6 +100,11 @@ func (b *Bus) Append(ctx context.Context, name bus.Stream, after uint64, batch [
 	if len(batch) == 0 || len(batch) > bus.MaxBatch {
 		return 0, fmt.Errorf("append %d messages to %s: %w", len(batch), name, bus.ErrTooLarge)
 	}
+	for _, m := range batch {
+		if len(m.Body) > bus.MaxMessage {
+			return 0, fmt.Errorf("append to %s: %w: %d bytes", name, bus.ErrTooLarge, len(m.Body))
+		}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.streams[name]
@@ -123,19 +118,8 @@ func (b *Bus) Append(ctx context.Context, name bus.Stream, after uint64, batch [
 }
 
 func (b *Bus) store(s *stream, m events.Message) {
-	s.last++
-	m.Sequence, m.Time = s.last, b.now()
-	if s.onePerSubject {
-		for i := range s.messages {
-			if s.messages[i].Subject == m.Subject {
-				s.messages = append(s.messages[:i:i], s.messages[i+1:]...)
-				break
-			}
-		}
-	}
-	s.messages = append(s.messages, m)
-	close(s.changed)
-	s.changed = make(chan struct{})
+	m.Sequence, m.Time = s.last+1, b.now()
+	s.add(m)
 	if s.live != "" {
 		m.Subject = s.live + strings.TrimPrefix(m.Subject, s.root)
 		b.deliver(m)
@@ -146,11 +130,8 @@ func (b *Bus) store(s *stream, m events.Message) {
 func (b *Bus) Last(_ context.Context, name bus.Stream) (events.Message, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.streams[name]
-	if len(s.messages) == 0 {
-		return events.Message{}, false, nil
-	}
-	return s.messages[len(s.messages)-1], true, nil
+	m, ok := b.streams[name].newest()
+	return m, ok, nil
 }
 
 // Latest implements bus.Bus.
@@ -158,7 +139,7 @@ func (b *Bus) Latest(_ context.Context, name bus.Stream, filter string) ([]event
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []events.Message
-	for _, m := range b.streams[name].messages {
+	for m := range b.streams[name].from(0) {
 		if matches(filter, m.Subject) {
 			all = append(all, m)
 		}
@@ -172,8 +153,9 @@ func (b *Bus) State(_ context.Context, name bus.Stream) (bus.State, error) {
 	defer b.mu.Unlock()
 	s := b.streams[name]
 	state := bus.State{Identity: s.identity, First: s.last + 1, Last: s.last}
-	if len(s.messages) > 0 {
-		state.First = s.messages[0].Sequence
+	for m := range s.from(0) {
+		state.First = m.Sequence
+		break
 	}
 	return state, nil
 }
@@ -182,10 +164,7 @@ func (b *Bus) State(_ context.Context, name bus.Stream) (bus.State, error) {
 func (b *Bus) Purge(_ context.Context, name bus.Stream, below uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.streams[name]
-	for len(s.messages) > 0 && s.messages[0].Sequence < below {
-		s.messages = s.messages[1:]
-	}
+	b.streams[name].purge(below)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"slices"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -30,7 +29,7 @@ func (b *Bus) pump(r *reader, s *stream, next uint64) {
 	defer close(r.ended)
 	defer close(r.messages)
 	for {
-		page, changed := b.page(s, next)
+		page, changed, removed := b.page(s, next)
 		for _, m := range page {
 			select {
 			case r.messages <- m:
@@ -42,6 +41,9 @@ func (b *Bus) pump(r *reader, s *stream, next uint64) {
 		if len(page) > 0 {
 			continue
 		}
+		if removed {
+			return
+		}
 		select {
 		case <-changed:
 		case <-r.stop:
@@ -50,19 +52,18 @@ func (b *Bus) pump(r *reader, s *stream, next uint64) {
 	}
 }
 
-func (b *Bus) page(s *stream, from uint64) ([]events.Message, <-chan struct{}) {
+// page returns the next messages from the sequence on, what is closed when there are more, and whether the stream is
+// no more.
+func (b *Bus) page(s *stream, from uint64) (page []events.Message, changed <-chan struct{}, removed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(s.messages, from, func(m events.Message, sequence uint64) int {
-		switch {
-		case m.Sequence < sequence:
-			return -1
-		case m.Sequence > sequence:
-			return 1
+	for m := range s.from(from) {
+		if len(page) == waiting {
+			break
 		}
-		return 0
-	})
-	return slices.Clone(s.messages[i:min(len(s.messages), i+waiting)]), s.changed
+		page = append(page, m)
+	}
+	return page, s.changed, s.removed
 }
 
 // Messages implements bus.Reader.
