@@ -1,0 +1,111 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+var keeping = []promise{
+	{"a key is written at its revision alone", bucketPut},
+	{"a key that is missing says so", bucketMissing},
+	{"a key is deleted at its revision alone, and can be made again", bucketDelete},
+	{"all entries of a bucket are listed, without those deleted", bucketAll},
+	{"a bucket opened twice is one, and two names are two", bucketNames},
+}
+
+func (s *suite) bucket(name string) bus.Bucket {
+	s.Helper()
+	k, err := s.bus.Bucket(s.ctx, name)
+	s.need(err)
+	return k
+}
+
+func (s *suite) put(k bus.Bucket, key, value string, revision uint64) uint64 {
+	s.Helper()
+	next, err := k.Put(s.ctx, key, []byte(value), revision)
+	s.need(err)
+	return next
+}
+
+func (s *suite) wantEntry(k bus.Bucket, key, value string, revision uint64) {
+	s.Helper()
+	e, err := k.Get(s.ctx, key)
+	s.need(err)
+	if e.Key != key || string(e.Value) != value || e.Revision != revision || e.Stored.IsZero() {
+		s.Fatalf("the entry is %+v, want %s %q at %d", e, key, value, revision)
+	}
+}
+
+func bucketPut(s *suite) {
+	k := s.bucket(bus.BucketServices)
+	first := s.put(k, "demo.web", "a", 0)
+	s.wantEntry(k, "demo.web", "a", first)
+	_, err := k.Put(s.ctx, "demo.web", []byte("x"), 0)
+	s.wantError("put as new what is there", err, bus.ErrPosition)
+	second := s.put(k, "demo.web", "b", first)
+	if second <= first {
+		s.Fatalf("the revision went from %d to %d", first, second)
+	}
+	for _, stale := range []uint64{first, second + 1} {
+		_, err := k.Put(s.ctx, "demo.web", []byte("x"), stale)
+		s.wantError("put at another revision", err, bus.ErrPosition)
+	}
+	_, err = k.Put(s.ctx, "demo.missing", []byte("x"), 7)
+	s.wantError("put at a revision of a key that is missing", err, bus.ErrPosition)
+	s.wantEntry(k, "demo.web", "b", second)
+}
+
+func bucketMissing(s *suite) {
+	_, err := s.bucket(bus.BucketServices).Get(s.ctx, "demo.missing")
+	s.wantError("get what is missing", err, bus.ErrNoKey)
+}
+
+func bucketDelete(s *suite) {
+	k := s.bucket(bus.BucketServices)
+	first := s.put(k, "demo.web", "a", 0)
+	second := s.put(k, "demo.web", "b", first)
+	for _, stale := range []uint64{0, first, second + 1} {
+		s.wantError("delete at another revision", k.Delete(s.ctx, "demo.web", stale), bus.ErrPosition)
+	}
+	s.wantEntry(k, "demo.web", "b", second)
+	s.need(k.Delete(s.ctx, "demo.web", second))
+	_, err := k.Get(s.ctx, "demo.web")
+	s.wantError("get what was deleted", err, bus.ErrNoKey)
+	_, err = k.Put(s.ctx, "demo.web", []byte("x"), second)
+	s.wantError("put at the revision before the delete", err, bus.ErrPosition)
+	s.wantError("delete what was deleted", k.Delete(s.ctx, "demo.web", second), bus.ErrPosition)
+	third := s.put(k, "demo.web", "c", 0)
+	if third <= second {
+		s.Fatalf("the revision went from %d to %d over a delete", second, third)
+	}
+	s.wantEntry(k, "demo.web", "c", third)
+}
+
+func bucketAll(s *suite) {
+	k := s.bucket(bus.BucketNodes)
+	all, err := k.All(s.ctx)
+	s.need(err)
+	if len(all) != 0 {
+		s.Fatalf("an empty bucket has %d entries", len(all))
+	}
+	a := s.put(k, "a", "1", 0)
+	b := s.put(k, "b", "2", 0)
+	c := s.put(k, "c", "3", s.put(k, "c", "old", 0))
+	s.need(k.Delete(s.ctx, "a", a))
+	all, err = k.All(s.ctx)
+	s.need(err)
+	slices.SortFunc(all, func(x, y bus.Entry) int { return strings.Compare(x.Key, y.Key) })
+	if len(all) != 2 || all[0].Key != "b" || all[1].Key != "c" || all[0].Revision != b || all[1].Revision != c ||
+		string(all[1].Value) != "3" {
+		s.Fatalf("the entries are %+v, want b and c", all)
+	}
+}
+
+func bucketNames(s *suite) {
+	revision := s.put(s.bucket(bus.BucketServices), "demo.web", "a", 0)
+	s.wantEntry(s.bucket(bus.BucketServices), "demo.web", "a", revision)
+	_, err := s.bucket(bus.BucketNodes).Get(s.ctx, "demo.web")
+	s.wantError("get from another bucket", err, bus.ErrNoKey)
+}

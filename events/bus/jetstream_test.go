@@ -1,0 +1,213 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/conformance"
+	"github.com/rookery-project/rookery/events/bus/embedded"
+)
+
+// patience bounds every wait of a test.
+const patience = 20 * time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	conformance.Test(t, func(t *testing.T) bus.Bus { return open(t) })
+}
+
+// open returns the bus on a server of its own, with all streams.
+func open(t *testing.T) *bus.JetStream {
+	t.Helper()
+	b := connect(t)
+	if err := b.Init(within(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// connect returns the bus on a server of its own, without streams.
+func connect(t *testing.T) *bus.JetStream {
+	t.Helper()
+	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	conn, err := server.Connect("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	b, err := bus.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// api is JetStream itself, for what an operator may do behind the bus's back.
+func api(t *testing.T, b *bus.JetStream) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(b.Conn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+func check(t *testing.T, b *bus.JetStream) map[bus.Stream]bus.Finding {
+	t.Helper()
+	findings, err := b.Check(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byStream := make(map[bus.Stream]bus.Finding, len(findings))
+	for i, f := range findings {
+		if f.Stream != bus.Streams[i] {
+			t.Errorf("finding %d is of %s, want %s", i, f.Stream, bus.Streams[i])
+		}
+		byStream[f.Stream] = f
+	}
+	return byStream
+}
+
+func TestCheckNamesMissingStreams(t *testing.T) {
+	b := connect(t)
+	for stream, f := range check(t, b) {
+		if !f.Missing || !errors.Is(f.Err(), bus.ErrNoStream) {
+			t.Errorf("%s is missing, and the finding is %+v: %v", stream, f, f.Err())
+		}
+	}
+}
+
+func TestInitMakesWhatIsMissingAndLeavesTheRest(t *testing.T) {
+	b := open(t)
+	before := check(t, b)
+	if err := api(t, b).DeleteStream(within(t), string(bus.Orders)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Init(within(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	for stream, f := range check(t, b) {
+		if f.Err() != nil || f.Identity == "" {
+			t.Errorf("%s after Init: %+v: %v", stream, f, f.Err())
+		}
+		if same := f.Identity == before[stream].Identity; same != (stream != bus.Orders) {
+			t.Errorf("%s had identity %s and has %s", stream, before[stream].Identity, f.Identity)
+		}
+	}
+}
+
+func TestCheckNamesChangedSettings(t *testing.T) {
+	for name, change := range map[string]struct {
+		stream bus.Stream
+		edit   func(*jetstream.StreamConfig)
+		want   string
+	}{
+		"max message size": {
+			bus.Commands, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 20 },
+			"max message size is 1048576 and must be 65536",
+		},
+		"max bytes": {
+			bus.Commands, func(c *jetstream.StreamConfig) { c.MaxBytes = -1 }, "max bytes is unlimited and must be 67108864",
+		},
+		"republish": {bus.Log, func(c *jetstream.StreamConfig) { c.RePublish = nil }, "republish is off and must be rookery.log.> to rookery.event.>"},
+		"max age":   {bus.Log, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, "max age is 1h0m0s and must be 0s"},
+		"de-duplication": {
+			bus.Commands, func(c *jetstream.StreamConfig) { c.Duplicates = time.Minute },
+			"de-duplication window is 1m0s and must be 100ms",
+		},
+		"subjects": {
+			bus.Statuses, func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "other.>") },
+			"subjects is rookery.status.> other.> and must be rookery.status.>",
+		},
+		"schema": {
+			bus.Orders, func(c *jetstream.StreamConfig) { c.Metadata["rookery.schema"] = "2" }, "schema version is 2 and must be 1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			edit(t, b, change.stream, change.edit)
+			for stream, f := range check(t, b) {
+				switch {
+				case stream != change.stream && f.Err() != nil:
+					t.Errorf("%s was left alone, and is found to differ: %v", stream, f.Err())
+				case stream == change.stream && (len(f.Differences) != 1 || f.Differences[0] != change.want):
+					t.Errorf("the differences are %q, want %q", f.Differences, change.want)
+				}
+			}
+			err := b.Init(within(t), 1)
+			if !errors.Is(err, bus.ErrSettings) || !strings.Contains(err.Error(), change.want) {
+				t.Errorf("Init: %v", err)
+			}
+		})
+	}
+}
+
+func edit(t *testing.T, b *bus.JetStream, stream bus.Stream, change func(*jetstream.StreamConfig)) {
+	t.Helper()
+	js := api(t, b)
+	handle, err := js.Stream(within(t), string(stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := handle.CachedInfo().Config
+	change(&config)
+	if _, err := js.UpdateStream(within(t), config); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheckKnowsAStreamThatIsNotOurs(t *testing.T) {
+	b := open(t)
+	edit(t, b, bus.Log, func(c *jetstream.StreamConfig) { delete(c.Metadata, "rookery.id") })
+	err := check(t, b)[bus.Log].Err()
+	if !errors.Is(err, bus.ErrSettings) || !strings.Contains(err.Error(), "so Rookery did not make it") {
+		t.Errorf("the finding is %v", err)
+	}
+}
+
+func TestADeletedStreamIsNamed(t *testing.T) {
+	b := open(t)
+	if err := api(t, b).DeleteStream(within(t), string(bus.Log)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t)
+	calls := map[string]func() error{
+		"State": func() error { _, err := b.State(ctx, bus.Log); return err },
+		"Last":  func() error { _, _, err := b.Last(ctx, bus.Log); return err },
+		"Read":  func() error { _, err := b.Read(ctx, bus.Log, 1); return err },
+		"Purge": func() error { return b.Purge(ctx, bus.Log, 1) },
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, bus.ErrNoStream) {
+			t.Errorf("%s: %v, want ErrNoStream", name, err)
+		}
+	}
+	_, err := b.Latest(ctx, bus.Log, events.LogRoot+".>")
+	if !errors.Is(err, bus.ErrNoStream) && !errors.Is(err, bus.ErrNoAnswer) {
+		t.Errorf("Latest: %v, want ErrNoStream or ErrNoAnswer", err)
+	}
+	_, err = b.Append(ctx, bus.Log, 0, []events.Message{{Subject: events.LogRoot + ".round", Header: events.Header{}}})
+	if !errors.Is(err, bus.ErrUnknown) && !errors.Is(err, bus.ErrNoAnswer) {
+		t.Errorf("Append: %v, want ErrUnknown or ErrNoAnswer", err)
+	}
+}
