@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -148,7 +149,7 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 	}
 	for _, slot := range s.Slots {
 		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOffline {
-			return text + fmt.Sprintf("; %s is offline: %s %s", i.ID, i.Reason, i.Message)
+			return strings.TrimSpace(text + fmt.Sprintf("; %s is offline: %s %s", i.ID, i.Reason, i.Message))
 		}
 	}
 	return text
