@@ -1,0 +1,243 @@
+package coordinator_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// TestTranscripts replays testdata/*.txt: what comes in, and the events that each round answers with. Rewrite them with
+// go test ./coordinator -rewrite, and read the difference as the change of the rules that it is.
+func TestTranscripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		h := newHouse(t)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			h.t = t
+			return h.do(d)
+		})
+	})
+}
+
+// house is a cluster that hears what the transcript says, one input a round.
+type house struct {
+	t       *testing.T
+	cluster *projections.Cluster
+	agenda  *coordinator.Agenda
+	now     time.Time
+	input   uint64 // the sequence of the last input
+}
+
+func newHouse(t *testing.T) *house {
+	h := &house{t: t, cluster: projections.NewCluster(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	h.agenda = coordinator.NewAgenda(h.cluster)
+	h.round(func(turn *coordinator.Turn) { turn.Found(adoption("1")) })
+	return h
+}
+
+func adoption(generation string) events.ClusterAdopted {
+	return events.ClusterAdopted{Streams: map[string]string{
+		"ROOKERY_LOG": "log-1", "ROOKERY_COMMANDS": "commands-" + generation, "ROOKERY_STATUS": "status-1", "ROOKERY_ORDERS": "orders-1",
+	}}
+}
+
+// do takes one step of the transcript.
+func (h *house) do(d *datadriven.TestData) string {
+	switch d.Cmd {
+	case "hello":
+		return h.hello(d)
+	case "command":
+		return h.command(d)
+	case "status":
+		return h.status(d)
+	case "list":
+		return h.list(d)
+	case "settle":
+		return h.settle()
+	case "silent":
+		return h.round(func(turn *coordinator.Turn) { turn.Silent(d.CmdArgs[0].Key) })
+	case "returned":
+		return h.round(func(turn *coordinator.Turn) { turn.Returned(d.CmdArgs[0].Key) })
+	case "adopt":
+		return h.round(func(turn *coordinator.Turn) { turn.Found(adoption(d.CmdArgs[0].Key)) })
+	case "pass":
+		passed, err := time.ParseDuration(d.CmdArgs[0].Key)
+		if err != nil {
+			d.Fatalf(h.t, "%v", err)
+		}
+		h.now = h.now.Add(passed)
+		return h.round((*coordinator.Turn).Due)
+	case "look":
+		return h.round(func(*coordinator.Turn) {})
+	case "why":
+		id, err := events.ParseServiceID(d.CmdArgs[0].Key)
+		if err != nil {
+			d.Fatalf(h.t, "%v", err)
+		}
+		return h.cluster.WhyPending(h.cluster.Services[id]) + "\n"
+	}
+	d.Fatalf(h.t, "no such step: %s", d.Cmd)
+	return ""
+}
+
+// round decides one round and tells its events. Looking once more must yield nothing.
+func (h *house) round(input func(*coordinator.Turn)) string {
+	h.t.Helper()
+	turn := coordinator.NewTurn(h.cluster, h.agenda, h.now)
+	input(turn)
+	turn.Look()
+	recovering := h.cluster.Recovering
+	told := tell(turn.Records)
+	h.cluster.Close(h.cluster.Sequence+uint64(len(turn.Records))+1, events.RoundClosed{
+		Round: h.cluster.Round + 1, Epoch: 1, Leader: "test", Now: h.now,
+	}, events.Chain{})
+	if recovering {
+		return told // the end of a recovery is a change: the next round looks
+	}
+	again := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
+	again.Look()
+	if len(again.Records) > 0 {
+		h.t.Fatalf("looking again when nothing changed yields\n%s", tell(again.Records))
+	}
+	return told
+}
+
+// tell writes the events, one a line.
+func tell(records []events.Record) string {
+	if len(records) == 0 {
+		return "nothing\n"
+	}
+	var b strings.Builder
+	for _, r := range records {
+		body, err := json.Marshal(r.Data, json.Deterministic(true))
+		if err != nil {
+			panic(err)
+		}
+		subject := strings.TrimPrefix(r.Scope.LogSubject(r.Data.Kind()), events.LogRoot+".")
+		b.WriteString(strings.TrimSuffix(subject+" "+string(body), " {}"))
+		if r.Cause.Correlation != 0 {
+			fmt.Fprintf(&b, " (for command %d)", r.Cause.Correlation)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// argument returns the value of a named argument, or otherwise.
+func argument(d *datadriven.TestData, name, otherwise string) string {
+	for _, a := range d.CmdArgs {
+		if a.Key == name && len(a.Vals) > 0 {
+			return a.Vals[0]
+		}
+	}
+	return otherwise
+}
+
+func (h *house) number(d *datadriven.TestData, name string, otherwise uint64) uint64 {
+	n, err := strconv.ParseUint(argument(d, name, strconv.FormatUint(otherwise, 10)), 10, 64)
+	if err != nil {
+		d.Fatalf(h.t, "%v", err)
+	}
+	return n
+}
+
+// hello <node> incarnation=a [first=20000 last=20999].
+func (h *house) hello(d *datadriven.TestData) string {
+	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Hello: &events.Hello{
+		Incarnation: argument(d, "incarnation", "a"),
+		NodeFacts: events.NodeFacts{Address: "10.0.0.1", Engine: "test", Ports: events.PortRange{
+			First: uint16(h.number(d, "first", 20_000)), Last: uint16(h.number(d, "last", 20_999)),
+		}},
+	}})
+}
+
+// command <namespace/name> <verb> [sequence=n] [id=x], with the body below.
+func (h *house) command(d *datadriven.TestData) string {
+	h.input = h.number(d, "sequence", h.input+1)
+	subject := events.CommandRoot + ".service." + strings.ReplaceAll(d.CmdArgs[0].Key, "/", ".") + "." + d.CmdArgs[1].Key
+	m := events.Message{Subject: subject, Sequence: h.input, Body: []byte(d.Input), Header: events.Header{}}
+	if id := argument(d, "id", ""); id != "" {
+		m.Header = events.Header{
+			"ce-specversion": {"1.0"}, "ce-id": {id}, "ce-source": {"/test"}, "ce-type": {"io.rookery.service.v1." + d.CmdArgs[1].Key},
+		}
+	}
+	return h.round(func(turn *coordinator.Turn) { turn.Command(events.ParseRequest(m)) })
+}
+
+func (h *house) statusOf(s events.Status) string {
+	return h.round(func(turn *coordinator.Turn) { turn.Status(1, s) })
+}
+
+// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited].
+func (h *house) status(d *datadriven.TestData) string {
+	s := h.state(d, d.CmdArgs[1].Key, d.CmdArgs[2].Key)
+	s.Reason = events.OfflineReason(argument(d, "reason", ""))
+	s.Attempt = uint32(h.number(d, "attempt", 0))
+	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Instance: &events.InstanceStatus{InstanceState: s}})
+}
+
+func (h *house) state(d *datadriven.TestData, instance, phase string) events.InstanceState {
+	parts := strings.Split(instance, ".")
+	id, err := events.ParseServiceID(parts[0])
+	ordinal, ordinalErr := strconv.Atoi(parts[1])
+	generation, generationErr := strconv.Atoi(parts[2])
+	s := events.InstanceState{
+		Namespace: id.Namespace, Name: id.Name, Ordinal: uint32(ordinal), Generation: uint32(generation), Revision: 1,
+	}
+	if err := errors.Join(err, ordinalErr, generationErr, s.Phase.UnmarshalText([]byte(phase))); err != nil {
+		d.Fatalf(h.t, "%v", err)
+	}
+	s.Epoch = h.number(d, "epoch", 1)
+	return s
+}
+
+// list <node> [epoch=1] [more], with one instance and its phase a line below. More says that it is not the last list.
+func (h *house) list(d *datadriven.TestData) string {
+	list := events.InstanceList{Epoch: h.number(d, "epoch", 1), Last: !d.HasArg("more")}
+	for line := range strings.Lines(d.Input) {
+		fields := strings.Fields(line)
+		list.Instances = append(list.Instances, h.state(d, fields[0], fields[1]))
+	}
+	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, List: &list})
+}
+
+// settle has every node do what it is told, instance by instance, until nothing more follows.
+func (h *house) settle() string {
+	var told strings.Builder
+	for {
+		next := h.undone()
+		if next == nil {
+			return told.String()
+		}
+		phase := events.PhaseOnline
+		if next.Retired != "" {
+			phase = events.PhaseRemoved
+		}
+		told.WriteString(h.statusOf(events.Status{Node: next.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
+			Namespace: next.ID.Service.Namespace, Name: next.ID.Service.Name, Ordinal: next.ID.Ordinal, Generation: next.ID.Generation,
+			Position: events.Position{Epoch: h.cluster.Nodes[next.Node].Epoch, Attempt: next.Seen.Attempt, Phase: phase},
+		}}}))
+	}
+}
+
+func (h *house) undone() *projections.Instance {
+	for _, id := range slices.SortedFunc(maps.Keys(h.cluster.Services), events.ServiceID.Compare) {
+		for i := range h.cluster.Services[id].Instances() {
+			if !h.cluster.Nodes[i.Node].Silent && (i.Retired != "" || i.Seen.Phase != events.PhaseOnline) {
+				return i
+			}
+		}
+	}
+	return nil
+}
