@@ -43,6 +43,7 @@ func (l *leader) round(due bool) error {
 	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
 	rest, err := l.decide(turn, in, due)
 	if err == nil && len(turn.Records) == 0 && !l.cluster.Recovering {
+		l.returned, l.silent = nil, nil
 		return nil // the cursors go into the log with the next round that says something
 	}
 	if err == nil {

@@ -119,7 +119,7 @@ func (l *leader) checkStreams() error {
 		return err
 	}
 	if identity := states[bus.Statuses].Identity; identity != l.cluster.Streams[string(bus.Statuses)] {
-		l.Log.Warn("statuses come from a new stream; nodes are asked for all they have",
+		l.Log.Info("statuses come from a new stream; nodes are asked for all they have",
 			"reason", string(bus.Statuses)+" was lost or deleted: it is in the server's memory alone")
 		l.renewal, l.cursors.statuses = &events.ClusterRenewed{Identity: identity}, 0
 	}
