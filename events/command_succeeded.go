@@ -7,3 +7,6 @@ type CommandSucceeded struct {
 
 // Kind implements Data.
 func (CommandSucceeded) Kind() Kind { return v1("command", "succeeded") }
+
+// Fated returns the command's sequence.
+func (c CommandSucceeded) Fated() uint64 { return c.Sequence }

@@ -9,3 +9,6 @@ type CommandSuperseded struct {
 
 // Kind implements Data.
 func (CommandSuperseded) Kind() Kind { return v1("command", "superseded") }
+
+// Fated returns the command's sequence.
+func (c CommandSuperseded) Fated() uint64 { return c.Sequence }

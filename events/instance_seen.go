@@ -12,6 +12,15 @@ type InstanceSeen struct {
 	Message  string        `json:"message,omitempty"`
 }
 
+// Seen returns itself, for the events that carry it.
+func (s InstanceSeen) Seen() InstanceSeen { return s }
+
+// Sighting is an event that says what a node saw of an instance: prepared, started, online, offline, stopped or removed.
+type Sighting interface {
+	Data
+	Seen() InstanceSeen
+}
+
 // Position is how far an instance has come on its node. It only climbs within a node epoch.
 type Position struct {
 	// Epoch is the node epoch of the process that saw it.

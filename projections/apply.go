@@ -16,9 +16,7 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.applyCommand(r)
 	case events.ServiceRevised, events.ServiceScaled, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
-	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired,
-		events.InstancePrepared, events.InstanceStarted, events.InstanceOnline, events.InstanceOffline,
-		events.InstanceStopped, events.InstanceRemoved:
+	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.Sighting:
 		c.applyInstance(r)
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeListed,
 		events.StrayFound, events.StrayRemoved:
@@ -147,18 +145,10 @@ func (c *Cluster) applyInstance(r events.Record) {
 		c.placed(r.Sequence, id, d.InstancePlaced)
 	case events.InstanceRetired:
 		c.retired(r.Sequence, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
-	case events.InstancePrepared:
-		c.seen(id, d.InstanceSeen)
-	case events.InstanceStarted:
-		c.seen(id, d.InstanceSeen)
-	case events.InstanceOnline:
-		c.seen(id, d.InstanceSeen)
-	case events.InstanceOffline:
-		c.seen(id, d.InstanceSeen)
-	case events.InstanceStopped:
-		c.seen(id, d.InstanceSeen)
 	case events.InstanceRemoved:
 		c.removed(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
+	case events.Sighting:
+		c.seen(id, d.Seen())
 	}
 }
 

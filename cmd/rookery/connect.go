@@ -59,6 +59,11 @@ func (l *link) open(name string, options ...nats.Option) (*bus.JetStream, func()
 	if err != nil {
 		return nil, nil, err
 	}
+	return busOn(conn)
+}
+
+// busOn returns the bus on the connection, and what ends both.
+func busOn(conn *nats.Conn) (*bus.JetStream, func(), error) {
 	b, err := bus.New(conn)
 	if err != nil {
 		conn.Close()

@@ -185,12 +185,7 @@ func openEmbedded(server *embedded.Server, part string) (*bus.JetStream, func(),
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := bus.New(conn)
-	if err != nil {
-		conn.Close()
-		return nil, nil, err
-	}
-	return b, conn.Close, nil
+	return busOn(conn)
 }
 
 // prepareBus makes the streams of a new cluster. Of an old one it makes none: a stream that is missing was deleted, and

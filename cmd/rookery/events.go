@@ -165,23 +165,11 @@ func placedDetails(d events.InstancePlaced) string {
 }
 
 func seenDetails(data events.Data) string {
-	var seen events.InstanceSeen
-	switch d := data.(type) {
-	case events.InstancePrepared:
-		seen = d.InstanceSeen
-	case events.InstanceStarted:
-		seen = d.InstanceSeen
-	case events.InstanceOnline:
-		seen = d.InstanceSeen
-	case events.InstanceOffline:
-		seen = d.InstanceSeen
-	case events.InstanceStopped:
-		seen = d.InstanceSeen
-	case events.InstanceRemoved:
-		seen = d.InstanceSeen
-	default:
+	sighting, ok := data.(events.Sighting)
+	if !ok {
 		return ""
 	}
+	seen := sighting.Seen()
 	text := fmt.Sprintf(" %d.%d on %s", seen.Ordinal, seen.Generation, seen.Node)
 	if seen.Reason != "" {
 		text += " (" + string(seen.Reason)

@@ -53,8 +53,9 @@ func ensureServices(t testing.TB, cluster *rookerytest.Cluster, services int) {
 func TestDiskFullAndFreed(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, "-t", "tmpfs", "-o", "size=192m", "tmpfs", dir)
-	ballast := filepath.Join(dir, "ballast")
-	_, url := startServer(t, filepath.Join(dir, "store"), freePort(t))
+	store, ballast := filepath.Join(dir, "store"), filepath.Join(dir, "ballast")
+	port := freePort(t)
+	server, url := startServer(t, store, port)
 	cluster := rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator())
 	leader := startCoordinator(t, cluster)
 	const services = 4
@@ -67,6 +68,16 @@ func TestDiskFullAndFreed(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
+	// What the coordinator advises: a store whose write failed may stay closed until the server starts again.
+	server.signal(syscall.SIGTERM)
+	<-server.ended
+	startServer(t, store, port)
+	checkEnds(t, cluster, acknowledged)
+}
+
+// checkEnds fails the test unless every acknowledged command has its end, and another one works.
+func checkEnds(t testing.TB, cluster *rookerytest.Cluster, acknowledged []uint64) {
+	t.Helper()
 	for _, s := range acknowledged {
 		cluster.Fate(s)
 	}
@@ -131,13 +142,5 @@ func TestPowerCut(t *testing.T) {
 	unmount()
 	mount(t, "-o", "loop", after, second)
 	startServer(t, filepath.Join(second, "store"), port)
-	for _, s := range acknowledged {
-		cluster.Fate(s)
-	}
-	cluster.Command("demo/s0", "scale", scaleBody(5))
-	h := readHistory(t, cluster)
-	h.checkCommands(t, acknowledged)
-	checkActual(t, cluster, h.cluster)
-	checkReplay(t, cluster)
-	t.Logf("%d commands were acknowledged", len(acknowledged))
+	checkEnds(t, cluster, acknowledged)
 }

@@ -150,9 +150,19 @@ func (l *leader) refuse(m events.Message, cause error) error {
 	if errors.Is(cause, bus.ErrTooLarge) {
 		why = "its effects are larger than the log takes"
 	}
-	turn.Refuse(events.ParseRequest(m), why)
+	turn.Refuse(parseAnyway(m), why)
 	l.cursors.commands = m.Sequence
 	return l.commit(turn)
+}
+
+// parseAnyway reads what can be read of a command that may be the one that parsing itself fails on.
+func parseAnyway(m events.Message) (r events.Request) {
+	defer func() {
+		if recover() != nil {
+			r = events.Request{Sequence: m.Sequence, Scope: events.ClusterScope}
+		}
+	}()
+	return events.ParseRequest(m)
 }
 
 // refold makes the state anew from the log, which must end where this leader closed its last round.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -9,19 +10,17 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// publish sends out what the round changed: orders first, for nodes wait for them; then fates and views, which nothing
-// waits for.
+// publish sends out what the round changed: orders first, for nodes wait for them; then fates and views. Fates are sent
+// whatever became of the orders, which the next leader mends.
 func (l *leader) publish(records []events.Record) error {
 	orders, err := l.ordersOf(records)
 	if err != nil {
 		return err
 	}
 	if len(orders) > 0 {
-		if err := l.putOrders(orders); err != nil {
-			return err
-		}
+		err = l.putOrders(orders)
 	}
-	if err := l.sendFates(records); err != nil {
+	if err := errors.Join(err, l.sendFates(records)); err != nil {
 		return err
 	}
 	l.views.Show(views.Of(l.cluster, records))
@@ -32,28 +31,15 @@ func (l *leader) publish(records []events.Record) error {
 // those who ask later.
 func (l *leader) sendFates(records []events.Record) error {
 	for _, r := range records {
-		sequence := uint64(0)
-		switch d := r.Data.(type) {
-		case events.CommandAccepted:
-			sequence = d.Sequence
-		case events.CommandRejected:
-			sequence = d.Sequence
-		case events.CommandRepeated:
-			sequence = d.Sequence
-		case events.CommandSucceeded:
-			sequence = d.Sequence
-		case events.CommandFailed:
-			sequence = d.Sequence
-		case events.CommandSuperseded:
-			sequence = d.Sequence
-		default:
+		fate, ok := r.Data.(events.Fate)
+		if !ok {
 			continue
 		}
 		m, err := r.Message(l.cluster.LogID())
 		if err != nil {
 			return err
 		}
-		m.Subject = events.CommandFateSubject(sequence, r.Data.Kind().Name)
+		m.Subject = events.CommandFateSubject(fate.Fated(), r.Data.Kind().Name)
 		if err := l.Bus.Send(m); err != nil {
 			return err
 		}

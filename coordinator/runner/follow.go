@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -17,6 +18,17 @@ type follower struct {
 	c      *Coordinator
 	fold   *projections.Fold
 	reader bus.Reader
+	// round are the records of the last closed round.
+	round []events.Record
+}
+
+// take folds the next message of the log.
+func (f *follower) take(m events.Message) error {
+	records, err := f.fold.Take(m)
+	if records != nil {
+		f.round = records
+	}
+	return err
 }
 
 func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
@@ -47,7 +59,7 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 			if !ok {
 				return nil, errReader
 			}
-			if _, err := f.fold.Take(m); err != nil {
+			if err := f.take(m); err != nil {
 				return nil, err
 			}
 		case a := <-f.c.asks:
@@ -86,7 +98,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 			if !ok {
 				return errReader
 			}
-			if _, err := f.fold.Take(m); err != nil {
+			if err := f.take(m); err != nil {
 				return err
 			}
 		case <-time.After(callTimeout):

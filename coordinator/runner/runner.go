@@ -116,7 +116,8 @@ func advice(err error) string {
 	case errors.Is(err, bus.ErrFull):
 		return "free disk or memory on the NATS server: it is full; nothing acknowledged is lost, and the coordinator goes on by itself"
 	case errors.Is(err, bus.ErrUnknown):
-		return "see whether the NATS server runs and whether its disk is full; nothing acknowledged is lost, and the coordinator goes on by itself"
+		return "see whether the NATS server runs and whether its disk is full; after a failed write its store stays closed" +
+			" until it is started again. Nothing acknowledged is lost, and the coordinator goes on by itself"
 	case errors.Is(err, bus.ErrNoAnswer):
 		return "see whether the NATS server runs and has JetStream enabled"
 	}

@@ -72,6 +72,10 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	if err := lead.takeOrders(); err != nil {
 		return nil, err
 	}
+	// The leader before may have ended between its last append and what follows from it.
+	if err := lead.sendFates(f.round); err != nil {
+		return nil, err
+	}
 	return lead, lead.openInboxes()
 }
 

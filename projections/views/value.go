@@ -105,18 +105,10 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			changes.instance(c, id, d.Ordinal, d.Node)
 		case events.InstanceRetired:
 			changes.slot(c, id, d.Ordinal)
-		case events.InstancePrepared:
-			changes.slot(c, id, d.Ordinal)
-		case events.InstanceStarted:
-			changes.slot(c, id, d.Ordinal)
-		case events.InstanceOnline:
-			changes.slot(c, id, d.Ordinal)
-		case events.InstanceOffline:
-			changes.slot(c, id, d.Ordinal)
-		case events.InstanceStopped:
-			changes.slot(c, id, d.Ordinal)
 		case events.InstanceRemoved:
 			changes.instance(c, id, d.Ordinal, d.Node)
+		case events.Sighting:
+			changes.slot(c, id, d.Seen().Ordinal)
 		}
 	}
 	return changes
