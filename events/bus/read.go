@@ -96,7 +96,8 @@ func (b *JetStream) Subscribe(subject string) (Subscription, error) {
 	}
 	s.nats = sub
 	sub.SetClosedHandler(func(string) { close(s.ended) })
-	if err := b.conn.Flush(); err != nil {
+	// A connection that breaks just now brings the subscription along when it stands again.
+	if err := b.conn.Flush(); err != nil && b.conn.IsClosed() {
 		s.Stop()
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
