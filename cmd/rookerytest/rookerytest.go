@@ -10,10 +10,10 @@ package rookerytest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,8 +42,25 @@ type Cluster struct {
 	// Nodes are the engines of the nodes, by name: their containers can be looked at and killed.
 	Nodes map[string]*simulated.Engine
 
-	t   testing.TB
-	bus *bus.JetStream
+	t     testing.TB
+	bus   *bus.JetStream
+	log   *slog.Logger
+	parts map[string]*part
+}
+
+// part is a process of the cluster: a coordinator or a node's agent.
+type part struct {
+	conn   *nats.Conn
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error // of the part, once it has ended
+}
+
+// stop ends the part and returns how it ended.
+func (p *part) stop() error {
+	p.cancel()
+	<-p.ended
+	return p.err
 }
 
 // Option changes what Start runs.
@@ -78,7 +95,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	if s.server == "" {
 		s.server = startServer(t)
 	}
-	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t}
+	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t, parts: map[string]*part{}}
 	c.Conn = c.connect()
 	var err error
 	if c.bus, err = bus.New(c.Conn); err != nil {
@@ -89,17 +106,20 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	if err := c.bus.Init(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c.log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if s.coordinator {
-		c.run(func(ctx context.Context, b bus.Bus) error {
+		c.parts["coordinator"] = c.run(func(ctx context.Context, b bus.Bus) error {
 			return coordinator.New(coordinator.Config{
-				Bus: b, Name: "coordinator", Log: log.With("part", "coordinator"), Heartbeat: heartbeat,
+				Bus: b, Name: "coordinator", Log: c.log.With("part", "coordinator"), Heartbeat: heartbeat,
 			}).Run(ctx)
 		})
 	}
 	for i := range s.nodes {
-		c.addNode(fmt.Sprintf("node-%d", i), i, log)
+		name := fmt.Sprintf("node-%d", i)
+		c.Nodes[name] = simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30})
+		c.StartNode(name)
 	}
+	t.Cleanup(func() { c.end(s.coordinator) })
 	return c
 }
 
@@ -114,37 +134,69 @@ func startServer(t testing.TB) string {
 	return server.URL()
 }
 
-func (c *Cluster) addNode(name string, index int, log *slog.Logger) {
-	const ports = 1000
-	engine := simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30})
-	c.Nodes[name] = engine
-	first := uint16(20_000 + index%40*ports)
-	c.run(func(ctx context.Context, b bus.Bus) error {
+// StartNode runs an agent under the node's name on the node's engine, beside those that run already.
+func (c *Cluster) StartNode(name string) {
+	c.t.Helper()
+	const ports, ranges = 1000, 40
+	index := 0
+	if _, err := fmt.Sscanf(name, "node-%d", &index); err != nil {
+		c.t.Fatalf("node %s is not one that Start made: %v", name, err)
+	}
+	first, engine := uint16(20_000+index%ranges*ports), c.Nodes[name]
+	c.parts[name] = c.run(func(ctx context.Context, b bus.Bus) error {
 		return noderunner.New(noderunner.Config{
-			Bus: b, Engine: engine, Name: name, Log: log.With("part", name), Heartbeat: heartbeat,
+			Bus: b, Engine: engine, Name: name, Log: c.log.With("part", name), Heartbeat: heartbeat,
 			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: events.PortRange{First: first, Last: first + ports - 1}},
 		}).Run(ctx)
 	})
 }
 
-// run runs a part of the cluster on a connection of its own until the test ends.
-func (c *Cluster) run(part func(context.Context, bus.Bus) error) {
+// StopNode ends the agent that was started last under the node's name. Its containers stay as they are.
+func (c *Cluster) StopNode(name string) {
 	c.t.Helper()
-	b, err := bus.New(c.connect())
+	if err := c.parts[name].stop(); err != nil {
+		c.t.Errorf("node %s ended with an error: %v", name, err)
+	}
+}
+
+// CutNode breaks the connection to the NATS server of the agent that was started last under the node's name, as a
+// network does. The agent connects again by itself.
+func (c *Cluster) CutNode(name string) {
+	c.t.Helper()
+	if err := c.parts[name].conn.ForceReconnect(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// run runs a part of the cluster on a connection of its own until the test ends.
+func (c *Cluster) run(work func(context.Context, bus.Bus) error) *part {
+	c.t.Helper()
+	conn := c.connect()
+	b, err := bus.New(conn)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		if err := part(ctx, b); err != nil {
-			c.t.Errorf("a part of the cluster failed: %v", err)
+	p := &part{conn: conn, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		p.err = work(ctx, b)
+		if p.err != nil && !errors.Is(p.err, noderunner.ErrSuperseded) {
+			c.t.Errorf("a part of the cluster failed: %v", p.err)
 		}
-	})
+	}()
 	c.t.Cleanup(func() {
 		cancel()
-		ended.Wait()
+		<-p.ended
 	})
+	return p
+}
+
+// end checks what must hold at the end of every test, while the coordinator still answers.
+func (c *Cluster) end(coordinator bool) {
+	if coordinator && !c.t.Failed() {
+		c.CheckReplay()
+	}
 }
 
 func (c *Cluster) connect() *nats.Conn {
