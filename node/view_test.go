@@ -1,0 +1,156 @@
+package node_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func after(d time.Duration) time.Time { return start.Add(d) }
+
+func ordered(action events.Action) node.View {
+	return node.View{}.Ordered(events.Order{Action: action, Spec: &events.Spec{StopGrace: events.DefaultStopGrace}})
+}
+
+func container(state node.State, attempt uint32) *node.Container {
+	return &node.Container{Handle: "c", State: state, Attempt: attempt}
+}
+
+// serving is an instance that serves since start.
+func serving() node.View {
+	v := ordered(events.ActionRun).Prepared(*container(node.Created, 0), start)
+	return v.Done(node.StepStart, start).Done(node.StepServe, start)
+}
+
+func stopping() node.View { return serving().Ordered(events.Order{Action: events.ActionStop}) }
+
+func TestAViewSaysWhatIsSeenAndWhatComesNext(t *testing.T) {
+	pull := &node.Failure{Reason: events.OfflineImagePull, Message: "no such image"}
+	exited := &node.Container{Handle: "c", State: node.Exited, ExitCode: 3}
+	created := ordered(events.ActionRun).Prepared(*container(node.Created, 0), start)
+	crashed := serving().Found(exited, after(1), after(1))
+	for name, c := range map[string]struct {
+		view    node.View
+		now     time.Time
+		step    node.Step
+		phase   events.Phase
+		attempt uint32
+		reason  events.OfflineReason
+	}{
+		"no order":              {node.View{}, start, node.StepNone, events.PhasePlaced, 0, ""},
+		"an order to run":       {ordered(events.ActionRun), start, node.StepPrepare, events.PhasePlaced, 0, ""},
+		"prepared":              {created, start, node.StepStart, events.PhasePrepared, 0, ""},
+		"started":               {created.Done(node.StepStart, start), start, node.StepServe, events.PhaseStarted, 0, ""},
+		"serving":               {serving(), start, node.StepNone, events.PhaseOnline, 0, ""},
+		"exited":                {crashed, after(1), node.StepWait, events.PhaseOffline, 0, events.OfflineExited},
+		"exited, after a while": {crashed, after(2 * time.Second), node.StepRemove, events.PhaseOffline, 0, events.OfflineExited},
+		"exited and removed": {
+			crashed.Done(node.StepRemove, after(2*time.Second)), after(2 * time.Second), node.StepPrepare, events.PhaseOffline, 0, events.OfflineExited,
+		},
+		"vanished":       {serving().Found(nil, after(1), after(1)), after(1), node.StepWait, events.PhaseOffline, 0, events.OfflineUnknown},
+		"failed prepare": {ordered(events.ActionRun).Failed(node.StepPrepare, pull, start), start, node.StepWait, events.PhaseOffline, 0, events.OfflineImagePull},
+		"failed start":   {created.Failed(node.StepStart, errors.New("no"), start), start, node.StepWait, events.PhaseOffline, 0, events.OfflineCreateFailed},
+		"failed start, after a while": {
+			created.Failed(node.StepStart, errors.New("no"), start), after(time.Second), node.StepRemove, events.PhaseOffline, 0, events.OfflineCreateFailed,
+		},
+		"a stale look":              {serving().Found(nil, after(-1), after(1)), after(1), node.StepNone, events.PhaseOnline, 0, ""},
+		"adopted":                   {ordered(events.ActionRun).Found(container(node.Running, 2), start, start), start, node.StepServe, events.PhaseStarted, 2, ""},
+		"an order to stop":          {stopping(), start, node.StepStop, events.PhaseOnline, 0, ""},
+		"a failed stop":             {stopping().Failed(node.StepStop, errors.New("no"), start), start, node.StepWait, events.PhaseOnline, 0, ""},
+		"stopped":                   {stopping().Done(node.StepStop, start), start, node.StepRemove, events.PhaseStopped, 0, ""},
+		"removed":                   {stopping().Done(node.StepStop, start).Done(node.StepRemove, start), start, node.StepNone, events.PhaseRemoved, 0, ""},
+		"an order to stop a nobody": {ordered(events.ActionStop), start, node.StepRemove, events.PhasePlaced, 0, ""},
+		"an order to forget":        {stopping().Ordered(events.Order{Action: events.ActionForget}), start, node.StepNone, events.PhaseOnline, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			step, _ := c.view.Next(c.now)
+			s := c.view.State(1)
+			if step != c.step || s.Phase != c.phase || s.Attempt != c.attempt || s.Reason != c.reason {
+				t.Errorf("step %d, %s in attempt %d %q; want step %d, %s in attempt %d %q",
+					step, s.Phase, s.Attempt, s.Reason, c.step, c.phase, c.attempt, c.reason)
+			}
+		})
+	}
+}
+
+func TestTheNextAttemptFollowsAFailure(t *testing.T) {
+	crashed := serving().Found(container(node.Exited, 0), after(1), after(1))
+	if next := crashed.Done(node.StepRemove, after(2)).NextAttempt(); next != 1 {
+		t.Errorf("the attempt after an exit is %d, want 1", next)
+	}
+	failed := ordered(events.ActionRun).Failed(node.StepPrepare, errors.New("no"), start)
+	again := failed.Failed(node.StepPrepare, errors.New("no"), after(time.Second))
+	if again.Attempt != 1 || again.NextAttempt() != 2 {
+		t.Errorf("after two failures the attempt is %d and the next %d, want 1 and 2", again.Attempt, again.NextAttempt())
+	}
+}
+
+func TestFailuresAreForgottenAfterServingLong(t *testing.T) {
+	for _, c := range []struct{ served, want time.Duration }{{time.Minute, 4 * time.Second}, {6 * time.Minute, time.Second}} {
+		v := serving()
+		v.Failures = 2
+		v = v.Found(container(node.Exited, 0), after(c.served), after(c.served))
+		if delay := v.RetryAt.Sub(after(c.served)); delay != c.want {
+			t.Errorf("after serving %s the delay is %s, want %s", c.served, delay, c.want)
+		}
+	}
+}
+
+// TestPositionsNeverSink walks every history of steps, failures and discoveries up to a depth: what a node says within
+// one epoch must only climb, else the leader ignores it.
+func TestPositionsNeverSink(t *testing.T) {
+	const depth = 7
+	walked := 0
+	var walk func(v node.View, now time.Time, path string, left int)
+	walk = func(v node.View, now time.Time, path string, left int) {
+		walked++
+		if left == 0 {
+			return
+		}
+		for name, next := range branches(v, now.Add(2*time.Minute)) {
+			before, s := v.State(1).Position, next.State(1).Position
+			if s != before && !s.Above(before) {
+				t.Fatalf("%s > %s: the position sinks from %+v to %+v", path, name, before, s)
+			}
+			walk(next, now.Add(2*time.Minute), path+" > "+name, left-1)
+		}
+	}
+	walk(ordered(events.ActionRun), start, "run", depth)
+	if walked < 1000 {
+		t.Errorf("only %d views were walked", walked)
+	}
+}
+
+// branches returns all that may happen to the view now, by name.
+func branches(v node.View, now time.Time) map[string]node.View {
+	next := map[string]node.View{}
+	if v.Order.Action == events.ActionRun {
+		next["ordered to stop"] = v.Ordered(events.Order{Action: events.ActionStop})
+	}
+	if v.Container != nil {
+		next["vanished"] = v.Found(nil, now, now)
+		if v.Container.State == node.Running {
+			exited := *v.Container
+			exited.State = node.Exited
+			next["exited"] = v.Found(&exited, now, now)
+		}
+	}
+	step, _ := v.Next(now)
+	switch step {
+	case node.StepPrepare:
+		next["prepared"] = v.Prepared(*container(node.Created, v.NextAttempt()), now)
+		next["prepare failed"] = v.Failed(step, errors.New("no"), now)
+	case node.StepStart, node.StepStop, node.StepRemove:
+		next["done"] = v.Done(step, now)
+		next["failed"] = v.Failed(step, errors.New("no"), now)
+	case node.StepServe:
+		next["served"] = v.Done(step, now)
+	case node.StepNone, node.StepWait:
+	}
+	return next
+}
