@@ -134,8 +134,9 @@ func (l *leader) checkStreams() error {
 func States(ctx context.Context, b bus.Bus) (map[bus.Stream]bus.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	states := map[bus.Stream]bus.State{}
-	for _, stream := range []bus.Stream{bus.Commands, bus.Statuses, bus.Log, bus.Orders} {
+	identified := []bus.Stream{bus.Commands, bus.Statuses, bus.Log, bus.Orders}
+	states := make(map[bus.Stream]bus.State, len(identified))
+	for _, stream := range identified {
 		state, err := b.State(ctx, stream)
 		if errors.Is(err, bus.ErrNoStream) {
 			return nil, fmt.Errorf("%w: %s is missing: it was deleted; see what stands with `rookery bus check`, and once"+
