@@ -55,8 +55,9 @@ $(BIN)/nats: .ci/tools/nats/go.mod
 	cd .ci/tools/nats && $(GO) build -o $@ github.com/nats-io/natscli/nats
 
 .PHONY: bench
-bench: ## Measure: ours, the bare thing beside it, and the ratio
-	go test -run '^$$' -bench . -benchtime 2s ./...
+bench: setup ## Measure: ours, the bare thing beside it, and the ratio
+	@set -o pipefail; { $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 10m ./cmd/rookerytest && \
+		$(GO) test -run '^$$' -bench . -benchtime 15x -timeout 10m ./node/podman; } 2>&1 | awk -f .ci/bench-table.awk
 
 .PHONY: schemas
 schemas: ## Write the JSON Schemas of all messages anew

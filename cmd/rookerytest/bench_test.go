@@ -2,6 +2,7 @@ package rookerytest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -207,4 +208,13 @@ func nodeName(i int) string { return fmt.Sprintf("node-%04d", i) }
 func middle(took []time.Duration) time.Duration {
 	slices.Sort(took)
 	return took[len(took)/2]
+}
+
+// ask returns what the coordinator says of the cluster.
+func (h *house) ask(on *bus.JetStream) (state coordinatorrunner.ClusterState, err error) {
+	answer, err := on.Request(h.b.Context(), events.Message{Subject: events.APIRoot + ".state"})
+	if err == nil {
+		err = json.Unmarshal(answer.Body, &state)
+	}
+	return state, err
 }
