@@ -9,8 +9,9 @@ import (
 // ports free, ties by name. It returns nil where there is none.
 func choose(c *projections.Cluster, s *projections.Service) *projections.Node {
 	var best *projections.Node
+	ports := len(s.Current().Spec.Ports)
 	for _, n := range c.Nodes {
-		if !n.Ready() || n.FreePorts(len(s.Current().Spec.Ports)) == nil {
+		if !n.Ready() || !n.HasPorts(ports) {
 			continue
 		}
 		if best == nil || n.Instances() < best.Instances() ||

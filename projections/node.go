@@ -47,14 +47,19 @@ func (n *Node) Ready() bool { return n.Epoch > 0 && !n.Silent }
 // Was reports whether an earlier process of this name was the node, as far as is remembered.
 func (n *Node) Was(incarnation string) bool { return slices.Contains(n.Past, incarnation) }
 
+// HasPorts reports whether FreePorts finds count ports, and costs nothing.
+func (n *Node) HasPorts(count int) bool {
+	return int(n.Facts.Ports.Last)-int(n.Facts.Ports.First)+1-len(n.ports) >= count
+}
+
 // FreePorts returns count ports of the node's range that no instance holds, beginning behind the last one picked, or
 // nil where there are not as many.
 func (n *Node) FreePorts(count int) []uint16 {
 	first, last := n.Facts.Ports.First, n.Facts.Ports.Last
-	size := int(last) - int(first) + 1
-	if size-len(n.ports) < count {
+	if !n.HasPorts(count) {
 		return nil
 	}
+	size := int(last) - int(first) + 1
 	free := make([]uint16, 0, count)
 	next := n.LastPort
 	for range size {

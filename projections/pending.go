@@ -16,7 +16,7 @@ func (c *Cluster) WhyPending(s *Service) string {
 		switch n := c.Nodes[name]; {
 		case n.Silent:
 			why = append(why, name+": silent")
-		case n.FreePorts(len(s.Current().Spec.Ports)) == nil:
+		case !n.HasPorts(len(s.Current().Spec.Ports)):
 			why = append(why, name+": no free port in its range")
 		default:
 			return "not decided yet"
