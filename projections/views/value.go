@@ -3,6 +3,7 @@ package views
 import (
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -72,9 +73,7 @@ func All(c *projections.Cluster) Changes {
 	changes := Changes{}
 	for _, s := range c.Services {
 		changes.service(c, s.ID)
-		for ordinal := range max(len(s.Slots), int(s.Scale)) {
-			changes.slot(c, s.ID, uint32(ordinal))
-		}
+		changes.slots(c, s.ID)
 	}
 	for name := range c.Nodes {
 		changes.node(c, name)
@@ -114,6 +113,12 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 	return changes
 }
 
+// has reports whether the key has its value already: the state does not change between records.
+func (ch Changes) has(bucket, key string) bool {
+	_, known := ch[Key{bucket, key}]
+	return known
+}
+
 func (ch Changes) put(bucket, key string, value any) {
 	body, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
@@ -132,13 +137,17 @@ func (ch Changes) slots(c *projections.Cluster, id events.ServiceID) {
 	if s == nil {
 		return
 	}
+	why := sync.OnceValue(func() string { return c.WhyPending(s) })
 	for ordinal := range max(len(s.Slots), int(s.Scale)) {
-		ch.slot(c, id, uint32(ordinal))
+		ch.slotBecause(c, id, uint32(ordinal), why)
 	}
 }
 
 func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	key := id.Namespace + "." + id.Name
+	if ch.has(bus.BucketServices, key) {
+		return
+	}
 	s := c.Services[id]
 	if s == nil || s.Revision == 0 {
 		ch[Key{bus.BucketServices, key}] = nil
@@ -163,7 +172,15 @@ func serviceState(s *projections.Service) string {
 }
 
 func (ch Changes) slot(c *projections.Cluster, id events.ServiceID, ordinal uint32) {
+	ch.slotBecause(c, id, ordinal, func() string { return c.WhyPending(c.Services[id]) })
+}
+
+// slotBecause is slot for a caller that knows why slots of the service are pending.
+func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordinal uint32, why func() string) {
 	key := id.Namespace + "." + id.Name + "." + strconv.FormatUint(uint64(ordinal), 10)
+	if ch.has(bus.BucketInstances, key) {
+		return
+	}
 	value := Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal, Status: "pending", Sequence: c.Sequence}
 	s := c.Services[id]
 	if s == nil {
@@ -185,7 +202,7 @@ func (ch Changes) slot(c *projections.Cluster, id events.ServiceID, ordinal uint
 		ch[Key{bus.BucketInstances, key}] = nil
 		return
 	default:
-		value.Message = c.WhyPending(s)
+		value.Message = why()
 	}
 	ch.put(bus.BucketInstances, key, value)
 }
@@ -207,6 +224,9 @@ func (v *Instance) fill(i *projections.Instance) {
 }
 
 func (ch Changes) node(c *projections.Cluster, name string) {
+	if ch.has(bus.BucketNodes, name) {
+		return
+	}
 	n := c.Nodes[name]
 	if n == nil {
 		ch[Key{bus.BucketNodes, name}] = nil
