@@ -80,26 +80,26 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 
 // Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.
 func Decode(m Message) (Data, Attributes, error) {
-	kind, ok := ParseKind(m.Header.Get(headerType))
+	kind, ok := ParseKind(m.Header.own(headerType))
 	if !ok {
-		return nil, Attributes{}, fmt.Errorf("%s: %w %q", m.Subject, ErrUnknownType, m.Header.Get(headerType))
+		return nil, Attributes{}, fmt.Errorf("%s: %w %q", m.Subject, ErrUnknownType, m.Header.own(headerType))
 	}
 	data, err := standard.decode(kind, m.Body)
 	if err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w", m.Subject, err)
 	}
-	at, err := time.Parse(time.RFC3339Nano, m.Header.Get(headerTime))
+	at, err := time.Parse(time.RFC3339Nano, m.Header.own(headerTime))
 	if err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTime, err)
 	}
-	a := Attributes{ID: m.Header.Get(headerID), Source: m.Header.Get(headerSource), Time: at}
-	if c := m.Header.Get(headerCorrelation); c != "" {
+	a := Attributes{ID: m.Header.own(headerID), Source: m.Header.own(headerSource), Time: at}
+	if c := m.Header.own(headerCorrelation); c != "" {
 		if a.Cause.Correlation, err = strconv.ParseUint(c, 10, 64); err != nil {
 			return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerCorrelation, err)
 		}
 	}
-	a.Cause.Causation = m.Header.Get(headerCausation)
-	if a.Cause.TraceParent, err = percentDecode(m.Header.Get(headerTrace)); err != nil {
+	a.Cause.Causation = m.Header.own(headerCausation)
+	if a.Cause.TraceParent, err = percentDecode(m.Header.own(headerTrace)); err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTrace, err)
 	}
 	return data, a, nil

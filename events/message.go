@@ -32,3 +32,11 @@ func (h Header) Get(name string) string {
 	}
 	return value
 }
+
+// own returns the first value of a header that Rookery wrote, and so in this case, or "".
+func (h Header) own(name string) string {
+	if v := h[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
