@@ -161,7 +161,11 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 	}
 }
 
-// putOrders stores the orders behind the leader's mark, as few batches as the server takes. A leader that is refused
+// fewOrders is how many messages are stored sooner one by one than as a batch, which has a price of its own.
+const fewOrders = 4
+
+// putOrders stores the orders behind the leader's mark, as few batches as the server takes, or one by one where they
+// are few. Each is fenced; where the lead is lost in between, the next leader stores the rest. A leader that is refused
 // has been followed by another.
 func (l *leader) putOrders(orders []events.Message) error {
 	mark, err := events.Encode(events.OrdersEpochSubject, events.OrdersEpoch{
@@ -172,9 +176,13 @@ func (l *leader) putOrders(orders []events.Message) error {
 	if err != nil {
 		return err
 	}
+	size := bus.MaxBatch
+	if len(orders) < fewOrders {
+		size = 1
+	}
 	batch := []events.Message{mark}
 	for _, m := range orders {
-		if len(batch) == bus.MaxBatch {
+		if len(batch) == size {
 			if err := l.putBatch(batch); err != nil {
 				return err
 			}

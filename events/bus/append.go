@@ -22,10 +22,16 @@ const (
 )
 
 // Append implements Bus with an atomic batch. Only the last message waits for an answer: the server takes the batch or
-// leaves it as one, and says so there.
+// leaves it as one, and says so there. A single message is no batch: the server keeps the messages of a batch in a
+// folder of its own until the last one has come, and makes and removes that folder for each.
 func (b *JetStream) Append(ctx context.Context, stream Stream, after uint64, batch []events.Message) (uint64, error) {
 	if len(batch) == 0 || len(batch) > MaxBatch {
 		return 0, fmt.Errorf("append %d messages to %s: %w: a batch has 1 to %d", len(batch), stream, ErrTooLarge, MaxBatch)
+	}
+	if len(batch) == 1 {
+		msg := toNATS(batch[0])
+		msg.Header[headerExpectedLast] = []string{strconv.FormatUint(after, 10)}
+		return b.request(ctx, stream, msg)
 	}
 	id := nuid.Next()
 	for i, m := range batch {
@@ -47,6 +53,11 @@ func (b *JetStream) Append(ctx context.Context, stream Stream, after uint64, bat
 
 func (b *JetStream) commit(ctx context.Context, stream Stream, last *nats.Msg) (uint64, error) {
 	last.Header[headerBatchCommit] = []string{"1"}
+	return b.request(ctx, stream, last)
+}
+
+// request publishes the message that says whether all was stored.
+func (b *JetStream) request(ctx context.Context, stream Stream, last *nats.Msg) (uint64, error) {
 	answer, err := b.conn.RequestMsgWithContext(ctx, last)
 	if errors.Is(err, nats.ErrMaxPayload) { // it was not sent, and without it the server lets the others go
 		return 0, fmt.Errorf("append to %s: %w", stream, translate(err))
