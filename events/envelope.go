@@ -80,26 +80,31 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 
 // Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.
 func Decode(m Message) (Data, Attributes, error) {
-	kind, ok := ParseKind(m.Header.own(headerType))
+	// Headers as Rookery writes them are found at once; only a message that came another way is searched in any case.
+	read := m.Header.own
+	if read(headerType) == "" {
+		read = m.Header.Get
+	}
+	kind, ok := ParseKind(read(headerType))
 	if !ok {
-		return nil, Attributes{}, fmt.Errorf("%s: %w %q", m.Subject, ErrUnknownType, m.Header.own(headerType))
+		return nil, Attributes{}, fmt.Errorf("%s: %w %q", m.Subject, ErrUnknownType, read(headerType))
 	}
 	data, err := standard.decode(kind, m.Body)
 	if err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w", m.Subject, err)
 	}
-	at, err := time.Parse(time.RFC3339Nano, m.Header.own(headerTime))
+	at, err := time.Parse(time.RFC3339Nano, read(headerTime))
 	if err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTime, err)
 	}
-	a := Attributes{ID: m.Header.own(headerID), Source: m.Header.own(headerSource), Time: at}
-	if c := m.Header.own(headerCorrelation); c != "" {
+	a := Attributes{ID: read(headerID), Source: read(headerSource), Time: at}
+	if c := read(headerCorrelation); c != "" {
 		if a.Cause.Correlation, err = strconv.ParseUint(c, 10, 64); err != nil {
 			return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerCorrelation, err)
 		}
 	}
-	a.Cause.Causation = m.Header.own(headerCausation)
-	if a.Cause.TraceParent, err = percentDecode(m.Header.own(headerTrace)); err != nil {
+	a.Cause.Causation = read(headerCausation)
+	if a.Cause.TraceParent, err = percentDecode(read(headerTrace)); err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTrace, err)
 	}
 	return data, a, nil

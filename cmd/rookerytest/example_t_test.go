@@ -14,6 +14,7 @@ type exampleT struct {
 
 func (t *exampleT) Helper()                           {}
 func (t *exampleT) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
+func (t *exampleT) Failed() bool                      { return false }
 func (t *exampleT) Fatal(args ...any)                 { panic(fmt.Sprint(args...)) }
 func (t *exampleT) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (t *exampleT) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
