@@ -7,7 +7,7 @@ function figure(v) {
   if (v >= 10) return sprintf("%.1f", v)
   return sprintf("%.2f", v)
 }
-function ratio(ours, bare) { return ours == "" || bare == "" || bare == 0 ? "-" : sprintf("%.2f", ours / bare) }
+function ratio(ours, bare) { return ours == "" || bare == "" || bare == 0 ? "-" : sprintf(ours < bare / 100 ? "%.1g" : "%.2f", ours / bare) }
 function row(what, ours, bare, r) { printf "%-58s | %15s | %15s | %s\n", what, ours, bare, r }
 function pair(a, b) { return a == "-" ? "-" : a " / " b }
 function words(s) { gsub(/[-_]/, " ", s); return s }

@@ -73,21 +73,27 @@ func BenchmarkEvent(b *testing.B) {
 		b.Fatal(err)
 	}
 	message.Sequence = record.Sequence
-	for name, way := range map[string]struct{ ours, bare func() error }{
-		"encode": {
+	for _, way := range []struct {
+		name       string
+		ours, bare func() error
+	}{
+		{
+			"encode",
 			func() error { _, err := record.Message("0123456789abcdefghijkl"); return err },
 			func() error { _, err := json.Marshal(placed); return err },
 		},
-		"decode": {
+		{
+			"decode",
 			func() error { _, err := events.ParseRecord(message); return err },
 			func() error { var d events.InstancePlaced; return json.Unmarshal(message.Body, &d) },
 		},
-		"hash": {
+		{
+			"hash",
 			func() error { var c events.Chain; c.Extend(message); return nil },
 			nil,
 		},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run(way.name, func(b *testing.B) {
 			for b.Loop() {
 				rates(b, "events", count, repeat(b, count, way.ours), repeat(b, count, way.bare))
 			}
