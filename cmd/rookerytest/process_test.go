@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -19,6 +20,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built.Store(dir)
 	path := filepath.Join(dir, "rookery")
 	build := exec.Command("go", "build", "-o", path, "github.com/rookery-project/rookery/cmd/rookery")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -38,18 +40,14 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if path, err := program(); err == nil {
-		code = max(code, removeProgram(path))
+	if dir, ok := built.Load().(string); ok && os.RemoveAll(dir) != nil {
+		code = max(code, 1)
 	}
 	os.Exit(code)
 }
 
-func removeProgram(path string) int {
-	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
-		return 1
-	}
-	return 0
-}
+// built is the folder of the program, once it is built.
+var built atomic.Value
 
 // process is a real process that the test started; it ends with the test at the latest.
 type process struct {
