@@ -191,34 +191,32 @@ func (a *Agent) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list containers: %w", err)
 	}
-	have := make(map[events.InstanceID]node.Container, len(containers))
-	for _, c := range containers {
-		have[c.Instance] = c
-		a.worker(ctx, c.Instance)
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	have := make(map[events.InstanceID]struct{}, len(containers))
+	for _, c := range containers {
+		have[c.Instance] = struct{}{}
+		a.tell(ctx, c.Instance, func(m *mail) { m.found, m.looked = &c, began })
+	}
 	for id, w := range a.workers {
-		var found *node.Container
-		if c, ok := have[id]; ok {
-			found = &c
+		if _, found := have[id]; !found {
+			w.tell(func(m *mail) { m.found, m.looked = nil, began })
 		}
-		w.tell(func(m *mail) { m.found, m.looked = found, began })
 	}
 	return nil
 }
 
-// worker returns the instance's worker, beginning one where there is none.
-func (a *Agent) worker(ctx context.Context, id events.InstanceID) *worker {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	w := a.workers[id]
-	if w == nil {
-		w = newWorker(a, id)
-		a.workers[id] = w
-		a.spawn(func() { w.run(ctx) })
+// tell leaves mail for the instance's worker, beginning one where there is none. The caller holds a.mu: a worker with
+// nothing to do is dismissed under it, and never between being found and being told.
+func (a *Agent) tell(ctx context.Context, id events.InstanceID, change func(*mail)) {
+	if w := a.workers[id]; w != nil {
+		w.tell(change)
+		return
 	}
-	return w
+	w := newWorker(a, id)
+	w.tell(change)
+	a.workers[id] = w
+	a.spawn(func() { w.run(ctx) })
 }
 
 // dismiss forgets a worker that has nothing left to do. It reports false where mail has come in the meantime.
@@ -256,9 +254,8 @@ func (a *Agent) watch(ctx context.Context) {
 
 func (a *Agent) hint(id events.InstanceID) {
 	a.mu.Lock()
-	w := a.workers[id]
-	a.mu.Unlock()
-	if w != nil {
+	defer a.mu.Unlock()
+	if w := a.workers[id]; w != nil {
 		w.tell(func(m *mail) { m.hinted = true })
 	}
 }

@@ -33,13 +33,12 @@ func (a *Agent) apply(ctx context.Context, id events.InstanceID, order events.Or
 		return
 	}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.counter = max(a.counter, order.Counter)
-	known := a.workers[id] != nil
-	a.mu.Unlock()
-	if !known && order.Action == events.ActionForget {
+	if a.workers[id] == nil && order.Action == events.ActionForget {
 		return
 	}
-	a.worker(ctx, id).tell(func(m *mail) {
+	a.tell(ctx, id, func(m *mail) {
 		if sequence >= m.sequence {
 			m.order, m.sequence = &order, sequence
 		}
