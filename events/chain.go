@@ -17,8 +17,9 @@ func (c Chain) Extend(m Message) Chain {
 	buffer := make([]byte, 0, len(c)+len(m.Subject)+len(m.Body)+192)
 	buffer = append(buffer, c[:]...)
 	buffer = append(append(buffer, m.Subject...), 0)
+	read := m.Header.reader()
 	for _, name := range chained {
-		buffer = append(append(buffer, m.Header.Get(name)...), 0)
+		buffer = append(append(buffer, read(name)...), 0)
 	}
 	return sha256.Sum256(append(buffer, m.Body...))
 }

@@ -80,11 +80,7 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 
 // Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.
 func Decode(m Message) (Data, Attributes, error) {
-	// Headers as Rookery writes them are found at once; only a message that came another way is searched in any case.
-	read := m.Header.own
-	if read(headerType) == "" {
-		read = m.Header.Get
-	}
+	read := m.Header.reader()
 	kind, ok := ParseKind(read(headerType))
 	if !ok {
 		return nil, Attributes{}, fmt.Errorf("%s: %w %q", m.Subject, ErrUnknownType, read(headerType))

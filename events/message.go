@@ -33,6 +33,14 @@ func (h Header) Get(name string) string {
 	return value
 }
 
+// reader returns how the headers are read: at once where they are as Rookery writes them, else in any case.
+func (h Header) reader() func(name string) string {
+	if h.own(headerType) != "" {
+		return h.own
+	}
+	return h.Get
+}
+
 // own returns the first value of a header that Rookery wrote, and so in this case, or "".
 func (h Header) own(name string) string {
 	if v := h[name]; len(v) > 0 {

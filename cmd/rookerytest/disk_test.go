@@ -85,7 +85,7 @@ func checkEnds(t testing.TB, cluster *rookerytest.Cluster, acknowledged []uint64
 	h := readHistory(t, cluster)
 	h.checkCommands(t, acknowledged)
 	checkActual(t, cluster, h.cluster)
-	checkReplay(t, cluster)
+	cluster.CheckReplay()
 	t.Logf("%d commands were acknowledged", len(acknowledged))
 }
 

@@ -42,7 +42,7 @@ func TestCoordinatorKilledAtAnyPoint(t *testing.T) {
 	h := readHistory(t, cluster)
 	h.checkCommands(t, commands)
 	checkActual(t, cluster, h.cluster)
-	checkReplay(t, cluster)
+	cluster.CheckReplay()
 }
 
 // killAfter has the leader scale to 50, and kills it once that many events have been seen, or the command has ended.

@@ -136,6 +136,7 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer seen.Stop()
+	watching := r.watch()
 	const subject = "rookery.cmd.service.demo.web.scale"
 	const kind = "io.rookery.service.v1.scale"
 	forms := []struct {
@@ -171,6 +172,12 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 			}
 		})
 	}
+	for _, word := range []string{
+		"command.accepted", "service.scaled", "instance.placed", "instance.prepared", "instance.started", "instance.online",
+		"instance.retired", "instance.removed", "command.succeeded",
+	} {
+		watching.says(r.Cluster, "demo.web."+scoped(word))
+	}
 	if out := runNATS(t, r.Cluster, "kv", "ls", "rookery_services"); !strings.Contains(out, "demo.web") {
 		t.Errorf("nats kv ls rookery_services shows no demo.web:\n%s", out)
 	}
@@ -181,7 +188,25 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 	if left := r.running(); len(left) > 0 {
 		t.Errorf("still running after drop: %v", slices.Collect(maps.Keys(left)))
 	}
-	checkReplay(t, r.Cluster)
+	r.Cluster.CheckReplay()
+}
+
+// scoped is how the word of an event stands in a subject below its service.
+func scoped(word string) string { return strings.TrimPrefix(word, "service.") }
+
+// watch has the nats CLI print the service's events.
+func (r *realNode) watch() *process {
+	r.t.Helper()
+	path, err := natsCLI()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p := newProcess(r.t, exec.Command(path, "--server", r.URL, "sub", "rookery.event.service.demo.web.>"))
+	p.cmd.Env = []string{"HOME=" + r.t.TempDir(), "PATH=/usr/bin:/bin"}
+	p.cmd.Stdout = p.output
+	p.start()
+	p.says(r.Cluster, "Subscribing on")
+	return p
 }
 
 // untilSucceeded takes the events of one command to its success: accepted first, and each instance that was placed
@@ -248,5 +273,5 @@ func TestKilledContainersAndNodes(t *testing.T) {
 	}
 	r.startNode()
 	r.Command("demo/web", "drop", `{}`)
-	checkReplay(t, r.Cluster)
+	r.Cluster.CheckReplay()
 }

@@ -2,6 +2,8 @@ package rookerytest_test
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 )
@@ -40,6 +44,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
 	if dir, ok := built.Load().(string); ok && os.RemoveAll(dir) != nil {
 		code = max(code, 1)
 	}

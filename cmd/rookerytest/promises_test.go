@@ -1,14 +1,11 @@
 package rookerytest_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -23,34 +20,12 @@ type history struct {
 // readHistory folds the whole log: a gap, a fork or a broken hash fails the test.
 func readHistory(t testing.TB, cluster *rookerytest.Cluster) history {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	state, err := cluster.Bus().State(ctx, bus.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader, err := cluster.Bus().Read(ctx, bus.Log, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Stop()
 	h := history{outcomes: map[uint64][]string{}, ends: map[uint64][]string{}}
-	fold := projections.NewFold()
-	for fold.Last() < state.Last {
-		select {
-		case m := <-reader.Messages():
-			records, err := fold.Take(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range records {
-				h.note(r)
-			}
-		case <-ctx.Done():
-			t.Fatalf("the log ends at %d, and nothing comes after %d", state.Last, fold.Last())
+	h.cluster = cluster.Replay(func(records []events.Record) {
+		for _, r := range records {
+			h.note(r)
 		}
-	}
-	h.cluster = fold.Cluster
+	})
 	return h
 }
 
@@ -125,19 +100,4 @@ func actual(cluster *rookerytest.Cluster, want *projections.Cluster) string {
 		return fmt.Sprintf("orphans: %v", running)
 	}
 	return ""
-}
-
-// checkReplay fails the test unless the state that the coordinator has is the one that the log gives.
-func checkReplay(t testing.TB, cluster *rookerytest.Cluster) {
-	t.Helper()
-	cluster.Until("live and replayed state are at one place", func() bool {
-		live, replayed := cluster.State(), readHistory(t, cluster).cluster
-		if live.Sequence != replayed.Sequence {
-			return false
-		}
-		if live.Hash != replayed.Hash() {
-			t.Fatalf("at sequence %d the live state has hash %s, the replayed one %s", live.Sequence, live.Hash, replayed.Hash())
-		}
-		return true
-	})
 }

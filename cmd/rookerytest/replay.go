@@ -3,6 +3,7 @@ package rookerytest
 import (
 	"context"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -16,7 +17,7 @@ func (c *Cluster) CheckReplay() {
 	c.Until("a coordinator says its state while the log stands still", func() bool {
 		state := c.State()
 		live, at = state.Hash, state.Sequence
-		fold := c.replay(at)
+		fold := c.replay(at, func([]events.Record) {})
 		replayed = fold.Cluster.Hash()
 		return fold.Cluster.Sequence == at // else a round that is not closed yet ends here, or a standby lags
 	})
@@ -25,8 +26,21 @@ func (c *Cluster) CheckReplay() {
 	}
 }
 
+// Replay folds the log from its first message to its end, hands over the records of each round, and returns the state.
+// A gap, a fork or a broken hash fails the test.
+func (c *Cluster) Replay(each func([]events.Record)) *projections.Cluster {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	state, err := c.bus.State(ctx, bus.Log)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.replay(state.Last, each).Cluster
+}
+
 // replay folds the log from its first message to the sequence.
-func (c *Cluster) replay(to uint64) *projections.Fold {
+func (c *Cluster) replay(to uint64, each func([]events.Record)) *projections.Fold {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -42,9 +56,11 @@ func (c *Cluster) replay(to uint64) *projections.Fold {
 			if !ok {
 				c.t.Fatalf("the log ended behind sequence %d, and the state is that of %d", fold.Last(), to)
 			}
-			if _, err := fold.Take(m); err != nil {
+			records, err := fold.Take(m)
+			if err != nil {
 				c.t.Fatalf("the log does not replay: %v", err)
 			}
+			each(records)
 		case <-ctx.Done():
 			c.t.Fatalf("the log ends behind sequence %d, and the state is that of %d", fold.Last(), to)
 		}

@@ -66,7 +66,7 @@ func TestDeletedStreams(t *testing.T) {
 				t.Errorf("bus check ends with %d and says:\n%s", code, out)
 			}
 			checkActual(t, cluster, readHistory(t, cluster).cluster)
-			checkReplay(t, cluster)
+			cluster.CheckReplay()
 		})
 	}
 }
@@ -88,7 +88,7 @@ func TestDeletedStatuses(t *testing.T) {
 		}
 	}
 	checkActual(t, cluster, readHistory(t, cluster).cluster)
-	checkReplay(t, cluster)
+	cluster.CheckReplay()
 }
 
 // TestDeletedViews deletes each view, live: the leader writes it again.
@@ -105,7 +105,7 @@ func TestDeletedViews(t *testing.T) {
 		})
 	}
 	cluster.Command("demo/web", "scale", `{"scale":3}`)
-	checkReplay(t, cluster)
+	cluster.CheckReplay()
 }
 
 // TestLogRestoredFromOlderBackup backs the log up, lets more happen, and restores it: the coordinator stops, and after
@@ -143,5 +143,5 @@ func TestLogRestoredFromOlderBackup(t *testing.T) {
 		t.Errorf("%d containers run, want 9: %v", len(after), maps.Keys(after))
 	}
 	checkActual(t, cluster, readHistory(t, cluster).cluster)
-	checkReplay(t, cluster)
+	cluster.CheckReplay()
 }
