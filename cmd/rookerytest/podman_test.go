@@ -188,7 +188,7 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 	if left := r.running(); len(left) > 0 {
 		t.Errorf("still running after drop: %v", slices.Collect(maps.Keys(left)))
 	}
-	r.Cluster.CheckReplay()
+	r.CheckReplay()
 }
 
 // scoped is how the word of an event stands in a subject below its service.
@@ -201,7 +201,7 @@ func (r *realNode) watch() *process {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	p := newProcess(r.t, exec.Command(path, "--server", r.URL, "sub", "rookery.event.service.demo.web.>"))
+	p := newProcess(r.t, exec.Command(path, "--server", r.URL, "sub", "rookery.event.service.demo.web.>")) //nolint:noctx // ended by the test
 	p.cmd.Env = []string{"HOME=" + r.t.TempDir(), "PATH=/usr/bin:/bin"}
 	p.cmd.Stdout = p.output
 	p.start()
@@ -273,5 +273,5 @@ func TestKilledContainersAndNodes(t *testing.T) {
 	}
 	r.startNode()
 	r.Command("demo/web", "drop", `{}`)
-	r.Cluster.CheckReplay()
+	r.CheckReplay()
 }
