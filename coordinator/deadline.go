@@ -6,26 +6,10 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/projections"
 )
 
 // ProgressDeadline is how long an accepted command may take.
 const ProgressDeadline = 10 * time.Minute
-
-// NextDue returns the earliest time at which Due has something to decide, or false where nothing waits for a time.
-func NextDue(c *projections.Cluster) (time.Time, bool) {
-	var next time.Time
-	for sequence := range c.Open() {
-		due := c.Commands[sequence].Received.Add(ProgressDeadline)
-		if next.IsZero() || due.Before(next) {
-			next = due
-		}
-	}
-	if recovered := c.AdoptedAt.Add(projections.RecoverFor); c.Recovering && (next.IsZero() || recovered.Before(next)) {
-		next = recovered
-	}
-	return next, !next.IsZero()
-}
 
 // Due fails the commands whose deadline has passed. What they asked for stays desired.
 func (t *Turn) Due() {

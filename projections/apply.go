@@ -74,7 +74,7 @@ func (c *Cluster) recovered() bool {
 }
 
 func (c *Cluster) noteShort(id events.ServiceID) {
-	if s := c.Services[id]; s != nil && s.Lacks() {
+	if s := c.Services[id]; s != nil && (s.Lacks() || s.Rolling()) {
 		c.short[id] = struct{}{}
 		return
 	}

@@ -79,5 +79,5 @@ func (c *Cluster) Instance(id events.InstanceID) *Instance {
 	return s.Slots[id.Ordinal].find(id.Generation)
 }
 
-// Short returns, in no order, the services that lack an instance in one of their slots.
+// Short returns, in no order, the services that lack an instance of the current revision in one of their slots.
 func (c *Cluster) Short() map[events.ServiceID]struct{} { return c.short }

@@ -105,6 +105,11 @@ func (s *Service) Instances() iter.Seq[*Instance] {
 	}
 }
 
+// Rolling reports whether instances of earlier revisions still run.
+func (s *Service) Rolling() bool {
+	return !s.Dropped && s.Revisions[s.Revision] != nil && len(s.Revisions) > 1
+}
+
 func (s *Slot) find(generation uint32) *Instance {
 	if s.Current != nil && s.Current.ID.Generation == generation {
 		return s.Current

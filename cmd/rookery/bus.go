@@ -101,19 +101,19 @@ func report(ctx context.Context, out io.Writer, b *bus.JetStream) error {
 }
 
 func busAdopt(l *link) *cobra.Command {
-	var replicas int
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "adopt",
 		Short: "Accept streams that were deleted, made again or restored",
 		Long: `Accept the streams as they are now. A coordinator stops when a stream is not the one that the log knows, because going
 on could repeat or lose what people asked. Once you know why that is so, adopt makes streams that are missing, records
 the identities in the log, reads the inboxes on from where that is safe, and has every node list all that it has before
-anything is placed or stopped. Nothing that runs is stopped by it.`,
+anything is placed or stopped. Nothing that runs is stopped by it. A stream that it makes has as many replicas as the
+log.`,
 		Example: "  rookery bus check; rookery bus adopt",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
-				if err := b.Init(ctx, replicas); err != nil {
+				if err := b.Init(ctx, b.Replicas(ctx)); err != nil {
 					return err
 				}
 				said, err := runner.Adopt(ctx, b, processName())
@@ -125,6 +125,4 @@ anything is placed or stopped. Nothing that runs is stopped by it.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&replicas, "replicas", 1, "how many servers keep each stream that is made")
-	return cmd
 }

@@ -64,7 +64,7 @@ func stateFolder() string {
 	return filepath.Join(home, ".local", "state", "rookery")
 }
 
-func (d *dev) run(ctx context.Context, out io.Writer) (err error) {
+func (d *dev) run(ctx context.Context, out io.Writer) error {
 	ports, err := parsePorts(d.ports)
 	if err != nil {
 		return err
@@ -87,13 +87,23 @@ func (d *dev) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		server.Stop()
-		if d.clean {
-			err = errors.Join(err, os.RemoveAll(d.data))
-		}
-	}()
-	return d.parts(ctx, out, server, engine, ports)
+	err = d.parts(ctx, out, server, engine, ports)
+	server.Stop()
+	if d.clean && err == nil {
+		return d.removeData()
+	}
+	return err
+}
+
+// removeData removes what the server wrote into the folder, and the folder itself where nothing else is in it.
+func (d *dev) removeData() error {
+	if err := os.RemoveAll(filepath.Join(d.data, "jetstream")); err != nil {
+		return fmt.Errorf("remove the data: %w", err)
+	}
+	if left, err := os.ReadDir(d.data); err != nil || len(left) > 0 {
+		return err
+	}
+	return os.Remove(d.data)
 }
 
 // address returns where the server is to listen, and an error that says what to do where something listens there.
@@ -123,7 +133,7 @@ func (d *dev) engine(ctx context.Context) (*podman.Engine, error) {
 	return podman.Connect(ctx, d.podman)
 }
 
-// parts runs coordinator and nodes until ctx ends, and then ends them: nodes first, so that nothing starts any more.
+// parts runs coordinator and nodes until ctx ends, and then waits for their end.
 func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server, engine *podman.Engine, ports events.PortRange) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	b, done, err := openEmbedded(server, "coordinator")
@@ -137,9 +147,9 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	var running sync.WaitGroup
 	defer running.Wait()
+	defer stop(nil)
 	start := func(name string, part func(context.Context) error) {
 		running.Go(func() {
 			if err := part(ctx); err != nil {
@@ -167,7 +177,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 	<-ctx.Done()
 	running.Wait()
 	if d.clean {
-		return errors.Join(cause(ctx), removeAll(b, engine, d.nodes))
+		return errors.Join(cause(ctx), removeAll(b, engine))
 	}
 	return cause(ctx)
 }
@@ -198,8 +208,8 @@ func prepareBus(ctx context.Context, b *bus.JetStream) error {
 	return err
 }
 
-// removeAll removes every container of the cluster from this machine.
-func removeAll(b bus.Bus, engine node.Engine, nodes int) error {
+// removeAll removes every container of the cluster from this machine: of all nodes that have ever joined.
+func removeAll(b bus.Bus, engine node.Engine) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -207,8 +217,16 @@ func removeAll(b bus.Bus, engine node.Engine, nodes int) error {
 	if err != nil {
 		return err
 	}
-	for i := range nodes {
-		containers, err := engine.List(ctx, node.Owner{Cluster: state.Identity, Node: "node-" + strconv.Itoa(i)})
+	joined, err := b.Bucket(ctx, bus.BucketNodes)
+	if err != nil {
+		return err
+	}
+	nodes, err := joined.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		containers, err := engine.List(ctx, node.Owner{Cluster: state.Identity, Node: n.Key})
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ const (
 const exitCodes = `Exit codes: 0 succeeded, 1 error, 2 wrong usage, 3 rejected, 4 failed, 5 superseded, 6 still going on when
 --timeout ended, 130 Ctrl-C.`
 
-// exitError carries the exit code that an error calls for.
+// codedError carries the exit code that an error calls for.
 type codedError struct {
 	code int
 	err  error

@@ -32,6 +32,9 @@ func TestCoordinatorKilledAtAnyPoint(t *testing.T) {
 	for range rounds {
 		up := killAfter(t, cluster, leader, random.IntN(200))
 		leader = startCoordinator(t, cluster)
+		if random.IntN(2) == 0 {
+			cluster.Fate(up) // half of the scales are carried to their end by the next coordinator
+		}
 		down := cluster.Publish("demo/web", "scale", `{"scale":3,"busy":"supersede"}`)
 		for _, s := range []uint64{up, down} {
 			cluster.Fate(s)

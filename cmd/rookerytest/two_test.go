@@ -31,17 +31,24 @@ func TestTwoCoordinators(t *testing.T) {
 	end := time.After(length)
 	publish := time.NewTicker(100 * time.Millisecond)
 	defer publish.Stop()
-	freeze := time.NewTicker(3 * time.Second)
-	defer freeze.Stop()
+	const frozen = 3 * time.Second // longer than a lease lasts
+	change := time.NewTimer(frozen)
+	defer change.Stop()
 	for turn := 0; ; {
 		select {
 		case <-publish.C:
 			service := fmt.Sprintf("demo/s%d", random.IntN(services))
 			commands = append(commands, cluster.Publish(service, "scale", scaleBody(random.IntN(8))))
 			continue
-		case <-freeze.C:
-			pair[turn%2].signal(syscall.SIGCONT)
-			pair[(turn+1)%2].signal(syscall.SIGSTOP)
+		case <-change.C:
+			// One is stopped, then resumed while its successor leads, and both run for a while before the other's turn.
+			if turn%2 == 0 {
+				pair[turn/2%2].signal(syscall.SIGSTOP)
+				change.Reset(frozen)
+			} else {
+				pair[turn/2%2].signal(syscall.SIGCONT)
+				change.Reset(time.Duration(random.IntN(2000)) * time.Millisecond)
+			}
 			turn++
 			continue
 		case <-end:

@@ -44,8 +44,8 @@ func Seal(records []events.Record, closed events.RoundClosed, logID string, afte
 	return Round{Closed: closed, Messages: append(messages, last), Chain: chain.Extend(last)}, nil
 }
 
-// commit appends the round as one atomic batch behind the last one, takes its end into the state and publishes what it
-// changed. After any error the state is of no use.
+// commit appends the round as one atomic batch behind the last one and takes its end into the state. After any error
+// the state is of no use.
 func (l *leader) commit(turn *coordinator.Turn) error {
 	closed := events.RoundClosed{
 		Round: l.cluster.Round + 1, Epoch: l.epoch, Leader: l.Name, Now: turn.Now,
@@ -61,8 +61,8 @@ func (l *leader) commit(turn *coordinator.Turn) error {
 		return err
 	}
 	l.cluster.Close(last, round.Closed, round.Chain)
-	l.closed = last
-	return l.publish(turn.Records)
+	l.closed, l.settled = last, true
+	return nil
 }
 
 // store appends the messages. An outcome that is not known is looked up in the log.

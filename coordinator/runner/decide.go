@@ -41,9 +41,10 @@ func (l *leader) round(due bool) error {
 	in := l.take()
 	cursors := l.cursors
 	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
+	l.settled = false // until the log has what is decided now, or nothing was
 	rest, err := l.decide(turn, in, due)
 	if err == nil && len(turn.Records) == 0 && !l.cluster.Recovering {
-		l.returned, l.silent = nil, nil
+		l.settled, l.returned, l.silent = true, nil, nil
 		return nil // the cursors go into the log with the next round that says something
 	}
 	if err == nil {
@@ -54,6 +55,9 @@ func (l *leader) round(due bool) error {
 		return l.isolate(in, turn.Looking, err)
 	}
 	if err != nil {
+		return err
+	}
+	if err := l.publish(turn.Records); err != nil {
 		return err
 	}
 	l.putBack(rest)
@@ -108,6 +112,9 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 }
 
 func (l *leader) status(turn *coordinator.Turn, m events.Message) {
+	if m.Sequence > l.cursors.statuses+1 && l.cursors.statuses > 0 {
+		l.list = uint64(time.Now().UnixNano()) // some were let go unread: nodes say again what they have
+	}
 	l.cursors.statuses = m.Sequence
 	status, err := events.ParseStatus(m)
 	if err != nil {
@@ -152,7 +159,10 @@ func (l *leader) refuse(m events.Message, cause error) error {
 	}
 	turn.Refuse(parseAnyway(m), why)
 	l.cursors.commands = m.Sequence
-	return l.commit(turn)
+	if err := l.commit(turn); err != nil {
+		return err
+	}
+	return l.publish(turn.Records)
 }
 
 // parseAnyway reads what can be read of a command that may be the one that parsing itself fails on.
@@ -178,7 +188,7 @@ func (l *leader) refold() error {
 	if f.fold.Last() != l.closed {
 		return fmt.Errorf("%w: the log ends at %d, not at %d", errLost, f.fold.Last(), l.closed)
 	}
-	l.cluster, l.leading = f.fold.Cluster, true
+	l.cluster, l.leading, l.settled = f.fold.Cluster, true, true
 	l.agenda = coordinator.NewAgenda(l.cluster)
 	return nil
 }

@@ -7,7 +7,7 @@
 //		for {                                          // lead.go
 //			take what waits in COMMANDS and STATUS, and what time has made due
 //			decide it as one round                     // decide.go
-//			append the round to LOG, fenced            // append.go
+//			append the round to LOG, fenced            // commit.go
 //			publish orders, fates and views            // effects.go
 //		}
 //	}

@@ -32,7 +32,7 @@ func (f *follower) take(m events.Message) error {
 }
 
 func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
-	c.leading = false
+	c.leading, c.settled = false, false
 	reader, err := c.Bus.Read(ctx, bus.Log, 1)
 	if err != nil {
 		return nil, err
@@ -105,5 +105,6 @@ func (f *follower) catchUp(ctx context.Context) error {
 			return fmt.Errorf("%w: the log ends at %d, and nothing comes after %d", errReader, state.Last, f.fold.Last())
 		}
 	}
+	f.c.settled = true
 	return nil
 }

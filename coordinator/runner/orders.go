@@ -161,6 +161,9 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 	}
 }
 
+// maxBatchBytes bounds the bodies of one batch of orders.
+const maxBatchBytes = 4 << 20
+
 // fewOrders is how many messages are stored sooner one by one than as a batch, which has a price of its own.
 const fewOrders = 4
 
@@ -180,15 +183,15 @@ func (l *leader) putOrders(orders []events.Message) error {
 	if len(orders) < fewOrders {
 		size = 1
 	}
-	batch := []events.Message{mark}
+	batch, bytes := []events.Message{mark}, len(mark.Body)
 	for _, m := range orders {
-		if len(batch) == size {
+		if len(batch) == size || bytes+len(m.Body) > maxBatchBytes {
 			if err := l.putBatch(batch); err != nil {
 				return err
 			}
-			batch = nil
+			batch, bytes = nil, 0
 		}
-		batch = append(batch, m)
+		batch, bytes = append(batch, m), bytes+len(m.Body)
 	}
 	return l.putBatch(batch)
 }

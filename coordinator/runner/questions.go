@@ -25,18 +25,24 @@ type ask struct {
 	answer func(*Coordinator)
 }
 
-// put hands the ask to the loop and waits until it is answered.
+// put hands the ask to the loop and waits until it is answered, or refused because the state is not that of the log.
 func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbeat, answer func(*Coordinator)) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	done := make(chan struct{})
+	settled := false
 	a := ask{node: node, beat: beat, answer: func(c *Coordinator) {
 		defer close(done)
-		answer(c)
+		if settled = c.settled; settled {
+			answer(c)
+		}
 	}}
 	select {
 	case c.asks <- a:
 		<-done
+		if !settled {
+			return &bus.QuestionError{Code: 503, Reason: "the coordinator is folding the log: ask again"}
+		}
 		return nil
 	case <-ctx.Done():
 		return errBusy

@@ -54,8 +54,10 @@ type Coordinator struct {
 	Config
 
 	asks chan ask
-	// cluster is the state as of the last whole round that this coordinator has folded or closed.
+	// cluster is the state as of the last whole round that this coordinator has folded or closed. Where it is not, as
+	// before the first fold and after a round that was not stored, settled is false and nothing is answered from it.
 	cluster *projections.Cluster
+	settled bool
 	leading bool
 	// list climbs whenever every node shall list all that it has.
 	list uint64
@@ -87,9 +89,9 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			return err
 		case errors.Is(err, errLost):
 			c.Log.Info("standing by", "reason", err)
-			continue
+		default:
+			c.Log.Warn("folding the log again", "error", err, "advice", advice(err))
 		}
-		c.Log.Warn("folding the log again", "error", err, "advice", advice(err))
 		if err := c.rest(ctx); err != nil {
 			return nil
 		}

@@ -76,6 +76,9 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	if err := lead.sendFates(f.round); err != nil {
 		return nil, err
 	}
+	if err := l.renew(ctx); err != nil {
+		return nil, err
+	}
 	return lead, lead.openInboxes()
 }
 
@@ -114,7 +117,10 @@ func (l *leader) checkStreams() error {
 		return err
 	}
 	l.cursors.commands, l.cursors.statuses = l.cluster.CommandCursor, l.cluster.StatusCursor
-	l.kept, l.recoverTo = states[bus.Commands].First, states[bus.Commands].Last
+	l.kept = states[bus.Commands].First
+	if waiting := states[bus.Commands]; waiting.First <= waiting.Last {
+		l.recoverTo = waiting.Last
+	}
 	if !l.cluster.Founded() {
 		l.founding = Adoption(states)
 		return nil

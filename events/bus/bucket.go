@@ -23,7 +23,7 @@ func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
 	kv, err := b.js.KeyValue(ctx, name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		config := jetstream.KeyValueConfig{
-			Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: b.replicas(ctx),
+			Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: b.Replicas(ctx),
 		}
 		if name == BucketLease {
 			config.TTL, config.LimitMarkerTTL = LeaseAge, 0
@@ -36,8 +36,8 @@ func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
 	return bucket{kv: kv}, nil
 }
 
-// replicas returns how many servers keep the log: buckets are kept by as many.
-func (b *JetStream) replicas(ctx context.Context) int {
+// Replicas returns how many servers keep the log: buckets are kept by as many.
+func (b *JetStream) Replicas(ctx context.Context) int {
 	handle, err := b.js.Stream(ctx, string(Log))
 	if err != nil {
 		return 1

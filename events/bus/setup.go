@@ -118,7 +118,7 @@ func (b *JetStream) Renew(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := b.create(ctx, stream, b.replicas(ctx)); err != nil {
+		if err := b.create(ctx, stream, b.Replicas(ctx)); err != nil {
 			return err
 		}
 	}

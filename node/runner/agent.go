@@ -56,7 +56,11 @@ type Agent struct {
 	incarnation string
 	owner       node.Owner
 	publisher   *publisher
-	slots       chan struct{} // one for each container that may be made at once
+	making      chan struct{} // one for each container that may be made at once; an image may take long
+	moving      chan struct{} // one for each that may be started or removed at once
+
+	// reading is held while orders are taken, so that what is read of all of them never overwrites a later one.
+	reading sync.Mutex
 
 	mu      sync.Mutex
 	workers map[events.InstanceID]*worker
@@ -72,7 +76,7 @@ func New(config Config) *Agent {
 		config.Heartbeat = DefaultHeartbeat
 	}
 	return &Agent{
-		Config: config, incarnation: nuid.Next(), slots: make(chan struct{}, parallel),
+		Config: config, incarnation: nuid.Next(), making: make(chan struct{}, parallel), moving: make(chan struct{}, parallel),
 		workers: map[events.InstanceID]*worker{},
 	}
 }
@@ -103,6 +107,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.spawn(func() { a.beat(ctx, cancel) })
 	a.spawn(func() { a.watch(ctx) })
+	a.spawn(func() { a.lookOften(ctx) })
 	a.follow(ctx, orders)
 	return ended(ctx, context.Cause(ctx))
 }
@@ -164,16 +169,26 @@ func (a *Agent) begin(ctx context.Context) error {
 	}
 }
 
-// follow takes orders as they come, and looks at the engine from time to time.
+// follow takes orders as they come.
 func (a *Agent) follow(ctx context.Context, orders bus.Subscription) {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case m := <-orders.Messages():
 			a.order(ctx, m)
+		}
+	}
+}
+
+// lookOften looks at the engine from time to time. An engine that hangs holds up no order.
+func (a *Agent) lookOften(ctx context.Context) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
 		case <-look.C:
 			if err := a.look(ctx); err != nil && ctx.Err() == nil {
 				a.Log.Warn("cannot list containers", "error", err)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,6 +40,9 @@ func (a *Agent) join(ctx context.Context) error {
 // introduce asks whether the log knows this process, and says hello where it does not.
 func (a *Agent) introduce(ctx context.Context) (events.HeartbeatAnswer, error) {
 	answer, err := a.ask(ctx)
+	if err == nil && answer.Log == "" {
+		err = errors.New("the coordinator has no cluster yet")
+	}
 	if err != nil || answer.Epoch > 0 || answer.Superseded {
 		return answer, err
 	}

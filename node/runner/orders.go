@@ -14,11 +14,13 @@ func (a *Agent) order(ctx context.Context, m events.Message) {
 		a.Log.Error("ignored an order", "error", err)
 		return
 	}
+	a.reading.Lock()
+	defer a.reading.Unlock()
 	a.mu.Lock()
 	missed := order.Counter > a.counter+1
 	a.mu.Unlock()
 	if missed {
-		if err := a.catchUp(ctx); err != nil && ctx.Err() == nil {
+		if err := a.readOrders(ctx); err != nil && ctx.Err() == nil {
 			a.Log.Warn("cannot catch up with orders", "error", err)
 		}
 		return
@@ -47,6 +49,12 @@ func (a *Agent) apply(ctx context.Context, id events.InstanceID, order events.Or
 
 // catchUp reads all orders of the node. What has no order there keeps running: absence never stops a container.
 func (a *Agent) catchUp(ctx context.Context) error {
+	a.reading.Lock()
+	defer a.reading.Unlock()
+	return a.readOrders(ctx)
+}
+
+func (a *Agent) readOrders(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	messages, err := a.Bus.Latest(call, bus.Orders, events.NodeOrders(events.OrdersRoot, a.Name))

@@ -29,11 +29,12 @@ type publisher struct {
 	epoch func() uint64
 	list  func() []events.InstanceState
 
-	mu      sync.Mutex
-	queue   []queued
-	listing bool
-	wake    chan struct{}
-	counter uint64
+	mu    sync.Mutex
+	queue []queued
+	// wanted counts the requests for the full list; listed is what it was when the last list was made.
+	wanted, listed uint64
+	wake           chan struct{}
+	counter        uint64
 }
 
 type queued struct {
@@ -48,7 +49,8 @@ func newPublisher(a *Agent) *publisher {
 func (p *publisher) put(id events.InstanceID, v node.View) {
 	p.mu.Lock()
 	if len(p.queue) >= maxQueued {
-		p.queue, p.listing = nil, true
+		p.queue = nil
+		p.wanted++
 	}
 	p.queue = append(p.queue, queued{id, v})
 	p.mu.Unlock()
@@ -58,7 +60,7 @@ func (p *publisher) put(id events.InstanceID, v node.View) {
 // relist has the full list published.
 func (p *publisher) relist() {
 	p.mu.Lock()
-	p.listing = true
+	p.wanted++
 	p.mu.Unlock()
 	p.rouse()
 }
@@ -89,7 +91,8 @@ func (p *publisher) one(ctx context.Context) bool {
 	if len(p.queue) > 0 {
 		next = &p.queue[0]
 	}
-	listing := p.listing
+	wanted := p.wanted
+	listing := wanted != p.listed
 	p.mu.Unlock()
 	var err error
 	switch {
@@ -101,7 +104,7 @@ func (p *publisher) one(ctx context.Context) bool {
 		return false
 	}
 	if err == nil {
-		p.published(next != nil)
+		p.published(next != nil, wanted)
 		return true
 	}
 	if ctx.Err() != nil {
@@ -116,11 +119,11 @@ func (p *publisher) one(ctx context.Context) bool {
 	}
 }
 
-func (p *publisher) published(status bool) {
+func (p *publisher) published(status bool, wanted uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !status {
-		p.listing = false
+		p.listed = wanted
 		return
 	}
 	if len(p.queue) > 0 {

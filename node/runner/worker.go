@@ -165,17 +165,19 @@ func (w *worker) inspect(ctx context.Context) {
 	w.change(func(v node.View) node.View { return v.Found(found, began, time.Now()) })
 }
 
-// do takes one step with the engine. It holds one of the node's places while it makes, starts or removes.
+// do takes one step with the engine. It holds one of the node's places while it makes, starts or removes. What the
+// mail says after the wait for a place comes first: the step may not be wanted any more.
 func (w *worker) do(ctx context.Context, step node.Step) {
-	if step != node.StepStop {
-		select {
-		case w.agent.slots <- struct{}{}:
-			defer func() { <-w.agent.slots }()
-		case <-ctx.Done():
-			return
-		}
+	leave, ok := w.enter(ctx, step)
+	if !ok {
+		return
 	}
+	defer leave()
 	w.mu.Lock()
+	if w.mail.any() {
+		w.mu.Unlock()
+		return
+	}
 	view := w.view
 	call, cancel := context.WithTimeout(ctx, deadline(step, view))
 	w.interrupt = cancel
@@ -200,6 +202,24 @@ func (w *worker) do(ctx context.Context, step node.Step) {
 		}
 		return v.Done(step, time.Now())
 	})
+}
+
+// enter waits for a place for the step. It reports false where ctx ended before there was one.
+func (w *worker) enter(ctx context.Context, step node.Step) (leave func(), ok bool) {
+	places := w.agent.moving
+	switch step {
+	case node.StepPrepare:
+		places = w.agent.making
+	case node.StepStop, node.StepNone, node.StepWait, node.StepServe:
+		return func() {}, true
+	case node.StepStart, node.StepRemove:
+	}
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, true
+	case <-ctx.Done():
+		return nil, false
+	}
 }
 
 func deadline(step node.Step, v node.View) time.Duration {

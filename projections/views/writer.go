@@ -126,7 +126,7 @@ func (w *Writer) flush(ctx context.Context) error {
 		}
 		w.desired[key] = value
 	}
-	if whole || len(w.open) == 0 {
+	if whole || len(w.open) < len(buckets) {
 		return w.look(ctx)
 	}
 	return w.settle(ctx, changes)
