@@ -115,3 +115,16 @@ func (k bucket) All(ctx context.Context) ([]Entry, error) {
 		}
 	}
 }
+
+// Last implements Bucket, with the last sequence of the stream below the bucket.
+func (k bucket) Last(ctx context.Context) (uint64, error) {
+	status, err := k.kv.Status(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", k.kv.Bucket(), translate(err))
+	}
+	below, ok := status.(*jetstream.KeyValueBucketStatus)
+	if !ok {
+		return 0, fmt.Errorf("look at %s: no stream is below it", k.kv.Bucket())
+	}
+	return below.StreamInfo().State.LastSeq, nil
+}

@@ -158,6 +158,8 @@ type Bucket interface {
 	Delete(ctx context.Context, key string, revision uint64) error
 	// All returns every entry, in no order.
 	All(ctx context.Context) ([]Entry, error)
+	// Last returns the revision of the last change, whoever made it: it is the same where nothing has changed since.
+	Last(ctx context.Context) (uint64, error)
 }
 
 // Entry is a key's value in a bucket.

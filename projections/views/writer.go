@@ -40,6 +40,8 @@ type Writer struct {
 	desired Changes
 	written map[Key]bus.Entry
 	open    map[string]bus.Bucket
+	// last is the revision of the last change of each bucket, as far as this writer knows.
+	last map[string]uint64
 }
 
 // Start begins a writer with every value that there shall be. It ends when ctx does; Wait returns then.
@@ -47,7 +49,7 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, all Changes) *Write
 	w := &Writer{
 		bus: b, log: log, pending: all, whole: true,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		desired: Changes{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{},
+		desired: Changes{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{}, last: map[string]uint64{},
 	}
 	w.wake <- struct{}{}
 	go w.run(ctx)
@@ -97,8 +99,31 @@ func (w *Writer) again() {
 
 // look notices buckets that are gone or were changed by others, and writes them again.
 func (w *Writer) look(ctx context.Context) error {
+	same, err := w.unchanged(ctx)
+	if err != nil || same {
+		return err
+	}
+	return w.rewrite(ctx)
+}
+
+// unchanged reports whether the last change of every bucket is this writer's own.
+func (w *Writer) unchanged(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
+	if len(w.open) < len(buckets) {
+		return false, nil
+	}
+	for name, b := range w.open {
+		last, err := b.Last(ctx)
+		if err != nil || last != w.last[name] {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// rewrite reads what the buckets have, and makes them have what is desired and nothing else.
+func (w *Writer) rewrite(ctx context.Context) error {
 	if err := w.load(ctx); err != nil {
 		return err
 	}
@@ -127,13 +152,15 @@ func (w *Writer) flush(ctx context.Context) error {
 		w.desired[key] = value
 	}
 	if whole || len(w.open) < len(buckets) {
-		return w.look(ctx)
+		return w.rewrite(ctx)
 	}
 	return w.settle(ctx, changes)
 }
 
 // load opens the buckets and reads what they have.
 func (w *Writer) load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
 	clear(w.open)
 	clear(w.written)
 	for _, name := range buckets {
@@ -141,11 +168,15 @@ func (w *Writer) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		last, err := b.Last(ctx)
+		if err != nil {
+			return err
+		}
 		all, err := b.All(ctx)
 		if err != nil {
 			return err
 		}
-		w.open[name] = b
+		w.open[name], w.last[name] = b, last
 		for _, e := range all {
 			key := Key{name, e.Key}
 			w.written[key] = e
@@ -185,6 +216,7 @@ func (w *Writer) put(ctx context.Context, key Key, value []byte) error {
 		return fmt.Errorf("write view: %w", err)
 	}
 	w.written[key] = bus.Entry{Key: key.Key, Value: value, Revision: revision}
+	w.last[key.Bucket] = revision
 	return nil
 }
 
@@ -196,5 +228,6 @@ func (w *Writer) delete(ctx context.Context, key Key) error {
 		return fmt.Errorf("delete view: %w", err)
 	}
 	delete(w.written, key)
+	w.last[key.Bucket] = 0 // a deletion tells no revision: the next look reads the bucket
 	return nil
 }

@@ -12,6 +12,7 @@ var keeping = []promise{
 	{"a key that is missing says so", bucketMissing},
 	{"a key is deleted at its revision alone, and can be made again", bucketDelete},
 	{"all entries of a bucket are listed, without those deleted", bucketAll},
+	{"a bucket tells its last change", bucketLast},
 	{"a bucket opened twice is one, and two names are two", bucketNames},
 }
 
@@ -108,4 +109,23 @@ func bucketNames(s *suite) {
 	s.wantEntry(s.bucket(bus.BucketServices), "demo.web", "a", revision)
 	_, err := s.bucket(bus.BucketNodes).Get(s.ctx, "demo.web")
 	s.wantError("get from another bucket", err, bus.ErrNoKey)
+}
+
+func bucketLast(s *suite) {
+	k := s.bucket(bus.BucketServices)
+	last := func() uint64 {
+		n, err := k.Last(s.ctx)
+		if err != nil {
+			s.Fatal(err)
+		}
+		return n
+	}
+	revision := s.put(k, "demo.web", "a", 0)
+	if last() != revision {
+		s.Errorf("the last change is %d, want %d", last(), revision)
+	}
+	s.put(k, "demo.db", "b", 0)
+	if last() == revision {
+		s.Error("another key's change is not told")
+	}
 }

@@ -78,6 +78,13 @@ func (k *bucket) Delete(_ context.Context, key string, revision uint64) error {
 	return nil
 }
 
+// Last implements bus.Bucket.
+func (k *bucket) Last(context.Context) (uint64, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.revision, nil
+}
+
 // All implements bus.Bucket.
 func (k *bucket) All(context.Context) ([]bus.Entry, error) {
 	k.mu.Lock()
