@@ -65,8 +65,8 @@ func TestTwoCoordinators(t *testing.T) {
 	h.checkCommands(t, commands)
 	checkActual(t, cluster, h.cluster)
 	cluster.CheckReplay()
-	if h.cluster.Epoch < 2 {
-		t.Error("the lead never changed hands")
+	if least := uint64(length / (10 * time.Second)); h.cluster.Epoch < least+1 {
+		t.Errorf("the lead changed hands %d times, want %d at least", h.cluster.Epoch-1, least)
 	}
 	orders()
 	t.Logf("%d commands, %d rounds, %d terms", len(commands), h.cluster.Round, h.cluster.Epoch)

@@ -152,7 +152,7 @@ var ready = func() chan struct{} {
 	return c
 }()
 
-// statusMessages is closed for now while commands of before an adoption wait: what a node lists is to be held against
+// statusMessages gives nothing while commands of before an adoption wait: what a node lists is to be held against
 // what was asked.
 func (l *leader) statusMessages() <-chan events.Message {
 	if l.cluster.Recovering && l.cursors.commands < l.recoverTo {
