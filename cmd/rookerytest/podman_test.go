@@ -78,6 +78,8 @@ func startReal(t testing.TB) *realNode {
 	first := 31_000 + seed(t).IntN(200)*100
 	r.ports = fmt.Sprintf("%d-%d", first, first+99)
 	r.startNode()
+	// Before its first round a cluster has no identity, and containers of none would be looked for.
+	r.Until("the cluster is founded", func() bool { return r.State().Log != "" })
 	r.owner = node.Owner{Cluster: r.State().Log, Node: "edge"}
 	return r
 }
