@@ -83,7 +83,7 @@ func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
 	if keeps(c, states, bus.Statuses, c.StatusCursor) {
 		adopted.Statuses = c.StatusCursor
 	}
-	now := time.Now().UTC().Truncate(time.Millisecond)
+	now := newClock(time.Now()).now()
 	if now.Before(c.Now) {
 		now = c.Now
 	}

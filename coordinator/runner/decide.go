@@ -21,12 +21,24 @@ type inputs struct {
 
 func (in inputs) count() int { return len(in.commands) + len(in.statuses) }
 
+// size is that of all bodies in bytes.
+func (in inputs) size() (size int) {
+	for _, m := range in.commands {
+		size += len(m.Body)
+	}
+	for _, m := range in.statuses {
+		size += len(m.Body)
+	}
+	return size
+}
+
 // take returns at most limit inputs of those that wait, commands first.
 func (l *leader) take() inputs {
 	c := min(len(l.waiting.commands), l.limit)
 	s := min(len(l.waiting.statuses), l.limit-c)
 	in := inputs{commands: l.waiting.commands[:c:c], statuses: l.waiting.statuses[:s:s]}
 	l.waiting.commands, l.waiting.statuses = l.waiting.commands[c:], l.waiting.statuses[s:]
+	l.waitingSize -= in.size()
 	return in
 }
 
@@ -34,6 +46,7 @@ func (l *leader) take() inputs {
 func (l *leader) putBack(in inputs) {
 	l.waiting.commands = append(in.commands, l.waiting.commands...)
 	l.waiting.statuses = append(in.statuses, l.waiting.statuses...)
+	l.waitingSize += in.size()
 }
 
 // round decides what waits, appends it and publishes what changed. What did not fit waits for the next round.
@@ -66,9 +79,9 @@ func (l *leader) round(due bool) error {
 	return nil
 }
 
-// now is the time of the next round: it never runs backwards. The log keeps milliseconds.
+// now is the time of the next round: it never runs backwards.
 func (l *leader) now() time.Time {
-	now := time.Now().UTC().Truncate(time.Millisecond)
+	now := l.clock.now()
 	if now.Before(l.cluster.Now) {
 		return l.cluster.Now
 	}
@@ -113,7 +126,7 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 
 func (l *leader) status(turn *coordinator.Turn, m events.Message) {
 	if m.Sequence > l.cursors.statuses+1 && l.cursors.statuses > 0 {
-		l.list = uint64(time.Now().UnixNano()) // some were let go unread: nodes say again what they have
+		l.list = uint64(l.clock.now().UnixNano()) // some were let go unread: nodes say again what they have
 	}
 	l.cursors.statuses = m.Sequence
 	status, err := events.ParseStatus(m)

@@ -52,14 +52,14 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 		return l, err
 	}
 	for {
+		if err := f.takeAll(); err != nil {
+			return nil, err
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case m, ok := <-f.reader.Messages():
-			if !ok {
-				return nil, errReader
-			}
-			if err := f.take(m); err != nil {
+			if err := f.takeNext(m, ok); err != nil {
 				return nil, err
 			}
 		case a := <-f.c.asks:
@@ -70,6 +70,28 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 			}
 		}
 	}
+}
+
+// takeAll folds what has come, so that questions and claims meet all that is known.
+func (f *follower) takeAll() error {
+	for {
+		select {
+		case m, ok := <-f.reader.Messages():
+			if err := f.takeNext(m, ok); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// takeNext folds what the reader gave.
+func (f *follower) takeNext(m events.Message, ok bool) error {
+	if !ok {
+		return errReader
+	}
+	return f.take(m)
 }
 
 // claim catches up with the log before it tries for the lease, so that a leader begins with nothing to fold.
@@ -89,16 +111,19 @@ func (f *follower) catchUp(ctx context.Context) error {
 		return err
 	}
 	for f.fold.Last() < state.Last {
+		if err := f.takeAll(); err != nil {
+			return err
+		}
+		if f.fold.Last() >= state.Last {
+			break
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case a := <-f.c.asks:
 			a.answer(f.c)
 		case m, ok := <-f.reader.Messages():
-			if !ok {
-				return errReader
-			}
-			if err := f.take(m); err != nil {
+			if err := f.takeNext(m, ok); err != nil {
 				return err
 			}
 		case <-time.After(callTimeout):

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -21,7 +20,7 @@ func (c *Coordinator) beatHandler(ctx context.Context) func(events.Message) (eve
 			return events.Message{}, err
 		}
 		return events.Encode("", answer, events.Attributes{
-			ID: node + "/" + beat.Incarnation, Source: "/rookery/" + answer.Log, Time: time.Now(),
+			ID: node + "/" + beat.Incarnation, Source: "/rookery/" + answer.Log, Time: c.Now(),
 		})
 	}
 }

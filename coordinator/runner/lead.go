@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// tickEvery is how often the loop looks at what time has made due.
-	tickEvery = time.Second
+	// pulseEvery is how often the lease is kept.
+	pulseEvery = bus.LeaseAge / 4
+	// tickEvery is how often the loop looks at what time has made due: with every few pulses.
+	tickEvery     = pulsesPerTick * pulseEvery
+	pulsesPerTick = 2
 	// checkEvery is how often the leader looks whether every stream is still the one that the log knows.
 	checkEvery = 2 * time.Second
 	// maxInputBytes bounds the bodies of the inputs of one round.
@@ -50,16 +53,11 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 }
 
 func (l *leader) loop() error {
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
-	renew := time.NewTicker(bus.LeaseAge / 4)
-	defer renew.Stop()
+	pulse := time.NewTicker(pulseEvery)
+	defer pulse.Stop()
 	for {
-		due, err := l.wait(tick.C, renew.C)
+		due, err := l.wait(pulse.C)
 		if err != nil {
-			return err
-		}
-		if err := l.drain(); err != nil {
 			return err
 		}
 		if err := l.round(due); err != nil {
@@ -68,45 +66,79 @@ func (l *leader) loop() error {
 	}
 }
 
-// wait returns when there is something to decide: at once where something waits already, else with the first input.
-// It reports whether time may have made something due.
-func (l *leader) wait(tick, renew <-chan time.Time) (due bool, err error) {
+// wait returns when there is something to decide. It reports whether time may have made something due. What is there
+// already is taken in one order, so that the same arrivals give the same rounds: questions, the time, commands, statuses.
+func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 	for {
-		var now <-chan struct{}
-		if l.founding != nil || l.renewal != nil || l.agenda.Waits(l.cluster) || l.waiting.count() > 0 {
-			now = ready
+		if err := l.ctx.Err(); err != nil {
+			return false, err
 		}
+		l.attend()
 		select {
-		case <-l.ctx.Done():
-			return false, l.ctx.Err()
+		case <-pulse:
+			if due, err = l.beat(); err != nil {
+				return false, err
+			}
+		default:
+		}
+		if err := l.drain(); err != nil {
+			return false, err
+		}
+		if due || l.waits() {
+			return due, nil
+		}
+		if due, err = l.sleep(pulse); due || err != nil {
+			return due, err
+		}
+	}
+}
+
+// waits reports whether there is something to decide now.
+func (l *leader) waits() bool {
+	return l.founding != nil || l.renewal != nil || len(l.returned) > 0 || l.waiting.count() > 0 || l.agenda.Waits(l.cluster)
+}
+
+// attend answers the questions that wait.
+func (l *leader) attend() {
+	for {
+		select {
 		case a := <-l.asks:
 			a.answer(l.Coordinator)
 			l.hear(a)
-			if len(l.returned) > 0 {
-				return false, nil
-			}
-		case <-renew:
-			if err := l.lease.renew(l.ctx); err != nil {
-				return false, err
-			}
-		case <-tick:
-			return true, l.tick()
-		case m, ok := <-l.commands.Messages():
-			if !ok {
-				return false, fmt.Errorf("%s: %w", bus.Commands, errReader)
-			}
-			l.waiting.commands = append(l.waiting.commands, m)
-			return false, nil
-		case m, ok := <-l.statusMessages():
-			if !ok {
-				return false, fmt.Errorf("%s: %w", bus.Statuses, errReader)
-			}
-			l.waiting.statuses = append(l.waiting.statuses, m)
-			return false, nil
-		case <-now:
-			return false, nil
+		default:
+			return
 		}
 	}
+}
+
+// sleep waits for whatever comes first.
+func (l *leader) sleep(pulse <-chan time.Time) (due bool, err error) {
+	select {
+	case <-l.ctx.Done():
+		return false, l.ctx.Err()
+	case a := <-l.asks:
+		a.answer(l.Coordinator)
+		l.hear(a)
+		return false, nil
+	case <-pulse:
+		return l.beat()
+	case m, ok := <-l.commands.Messages():
+		return false, l.takeCommand(m, ok)
+	case m, ok := <-l.statusMessages():
+		return false, l.takeStatus(m, ok)
+	}
+}
+
+// beat keeps the lease with each pulse, and ticks with every few.
+func (l *leader) beat() (due bool, err error) {
+	l.pulses++
+	if err := l.lease.renew(l.ctx); err != nil {
+		return false, err
+	}
+	if l.pulses%pulsesPerTick != 0 {
+		return false, nil
+	}
+	return true, l.tick()
 }
 
 // tick does what is to be done from time to time: it finds silent nodes, lets go of old commands and looks whether
@@ -121,6 +153,9 @@ func (l *leader) tick() error {
 		return nil
 	}
 	l.checkedAt = now
+	if err := l.checkClock(l.ctx, l.clock); err != nil {
+		return err
+	}
 	if err := l.sameStatuses(); err != nil {
 		return err
 	}
@@ -145,13 +180,6 @@ func (l *leader) sameStatuses() error {
 	return err
 }
 
-// ready is a channel that always has something.
-var ready = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
 // statusMessages gives nothing while commands of before an adoption wait: what a node lists is to be held against
 // what was asked.
 func (l *leader) statusMessages() <-chan events.Message {
@@ -161,27 +189,47 @@ func (l *leader) statusMessages() <-chan events.Message {
 	return l.statuses.Messages()
 }
 
-// drain takes what else waits, up to a round's worth.
+// drain takes what waits, up to a round's worth: commands first.
 func (l *leader) drain() error {
-	size := 0
-	for l.waiting.count() < maxInputs && size < maxInputBytes {
+	for l.room() {
 		select {
 		case m, ok := <-l.commands.Messages():
-			if !ok {
-				return fmt.Errorf("%s: %w", bus.Commands, errReader)
+			if err := l.takeCommand(m, ok); err != nil {
+				return err
 			}
-			size += len(m.Body)
-			l.waiting.commands = append(l.waiting.commands, m)
+			continue
+		default:
+		}
+		select {
 		case m, ok := <-l.statusMessages():
-			if !ok {
-				return fmt.Errorf("%s: %w", bus.Statuses, errReader)
+			if err := l.takeStatus(m, ok); err != nil {
+				return err
 			}
-			size += len(m.Body)
-			l.waiting.statuses = append(l.waiting.statuses, m)
 		default:
 			return nil
 		}
 	}
+	return nil
+}
+
+// room reports whether one more input may wait.
+func (l *leader) room() bool { return l.waiting.count() < maxInputs && l.waitingSize < maxInputBytes }
+
+func (l *leader) takeCommand(m events.Message, ok bool) error {
+	if !ok {
+		return fmt.Errorf("%s: %w", bus.Commands, errReader)
+	}
+	l.waiting.commands = append(l.waiting.commands, m)
+	l.waitingSize += len(m.Body)
+	return nil
+}
+
+func (l *leader) takeStatus(m events.Message, ok bool) error {
+	if !ok {
+		return fmt.Errorf("%s: %w", bus.Statuses, errReader)
+	}
+	l.waiting.statuses = append(l.waiting.statuses, m)
+	l.waitingSize += len(m.Body)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -41,24 +40,11 @@ func (c *Coordinator) claim(ctx context.Context) (*lease, error) {
 		return nil, err
 	}
 	l := &lease{bucket: bucket, name: c.Name, revision: revision}
-	if err := c.checkClock(ctx); err != nil {
+	if err := c.checkClock(ctx, newClock(c.Now())); err != nil {
 		l.release(ctx)
 		return nil, err
 	}
 	return l, nil
-}
-
-// checkClock refuses to lead with a clock that is far from the server's: every decision carries its time.
-func (c *Coordinator) checkClock(ctx context.Context) error {
-	asked := time.Now()
-	server, err := c.Bus.Now(ctx)
-	if err != nil {
-		return err
-	}
-	if skew := asked.Sub(server).Abs(); skew > maxSkew {
-		return fmt.Errorf("the clock here is %s off the NATS server's: set both by NTP", skew.Round(time.Millisecond))
-	}
-	return nil
 }
 
 // renew keeps the lease. It returns errLost where another coordinator has it; a bus that does not answer is no loss.

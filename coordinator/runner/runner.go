@@ -17,8 +17,6 @@ const (
 	DefaultHeartbeat = 5 * time.Second
 	// silentAfter is how many heartbeats a node may miss.
 	silentAfter = 3
-	// maxSkew is how far the clock may be off the server's.
-	maxSkew = 5 * time.Second
 	// callTimeout bounds every call to the bus.
 	callTimeout = 5 * time.Second
 	// retryAfter is how long the loop rests after an error that it cannot mend.
@@ -33,6 +31,8 @@ const (
 var (
 	// errLost occurs when another coordinator leads.
 	errLost = errors.New("another coordinator leads")
+	// errClock occurs when the clock here is not that of the server: what is decided by it would come too early or too late.
+	errClock = errors.New("the clock here is not that of the NATS server")
 	// errReader occurs when a reader of a stream ended by itself.
 	errReader = errors.New("the stream cannot be read any more")
 	// ErrIdentity occurs when a stream is not the one that the log recorded: it was deleted, made again or restored.
@@ -47,6 +47,8 @@ type Config struct {
 	Log  *slog.Logger
 	// Heartbeat is how often nodes ask.
 	Heartbeat time.Duration
+	// Now tells the time of the wall; nil for time.Now. How much time has passed is not asked of it.
+	Now func() time.Time
 }
 
 // Coordinator leads or stands by.
@@ -67,6 +69,9 @@ type Coordinator struct {
 func New(config Config) *Coordinator {
 	if config.Heartbeat == 0 {
 		config.Heartbeat = DefaultHeartbeat
+	}
+	if config.Now == nil {
+		config.Now = time.Now
 	}
 	return &Coordinator{Config: config, asks: make(chan ask), cluster: projections.NewCluster()}
 }
@@ -115,6 +120,8 @@ func fatal(err error) bool {
 // advice says for people what to do about an error that the loop meets again and again.
 func advice(err error) string {
 	switch {
+	case errors.Is(err, errClock):
+		return "set both clocks by NTP; until then another coordinator leads, or none"
 	case errors.Is(err, bus.ErrFull):
 		return "free disk or memory on the NATS server: it is full; nothing acknowledged is lost, and the coordinator goes on by itself"
 	case errors.Is(err, bus.ErrUnknown):

@@ -18,6 +18,7 @@ type leader struct {
 	*Coordinator
 	ctx     context.Context
 	lease   *lease
+	clock   clock
 	epoch   uint64
 	agenda  *coordinator.Agenda
 	shunned []events.ServiceID
@@ -25,8 +26,11 @@ type leader struct {
 
 	commands, statuses bus.Reader
 	// waiting are inputs that were read and not yet decided; a round takes at most limit of them.
-	waiting inputs
-	limit   int
+	waiting     inputs
+	waitingSize int // of their bodies in bytes
+	limit       int
+	// pulses counts those of the loop.
+	pulses uint64
 	// cursors are the sequences of the last inputs that were decided.
 	cursors struct{ commands, statuses uint64 }
 	// kept is the lowest sequence in ROOKERY_COMMANDS, as of keptAt.
@@ -58,7 +62,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	}
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
-		Coordinator: c, ctx: ctx, lease: l, epoch: epoch,
+		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
 		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{},
 		closed: f.fold.Last(), lastTick: time.Now(), limit: maxInputs,
 	}
@@ -68,7 +72,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
 	}
-	c.list = uint64(time.Now().UnixNano())
+	c.list = uint64(lead.clock.now().UnixNano())
 	if err := lead.takeOrders(); err != nil {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 	}
 	record := events.Record{
 		Event:    events.Event{Scope: events.RoundScope, Data: events.RoundVoid{From: from, To: to, Epoch: epoch, Leader: c.Name}},
-		Sequence: to + 1, Time: time.Now().UTC(),
+		Sequence: to + 1, Time: newClock(c.Now()).now(),
 	}
 	m, err := record.Message(f.fold.Cluster.LogID())
 	if err != nil {

@@ -74,20 +74,28 @@ func (w *Writer) run(ctx context.Context) {
 	defer close(w.ended)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for {
-		var err error
+	for ctx.Err() == nil {
+		select {
+		case <-w.wake: // before a look that is due as well
+			w.heed(ctx, w.flush(ctx))
+			continue
+		default:
+		}
 		select {
 		case <-ctx.Done():
-			return
 		case <-w.wake:
-			err = w.flush(ctx)
+			w.heed(ctx, w.flush(ctx))
 		case <-look.C:
-			err = w.look(ctx)
+			w.heed(ctx, w.look(ctx))
 		}
-		if err != nil && ctx.Err() == nil {
-			w.log.Warn("views are behind", "error", err)
-			w.again()
-		}
+	}
+}
+
+// heed follows an error with writing everything again.
+func (w *Writer) heed(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		w.log.Warn("views are behind", "error", err)
+		w.again()
 	}
 }
 
