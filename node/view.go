@@ -104,17 +104,31 @@ func (v View) StopGrace() time.Duration {
 	return time.Duration(v.Order.Spec.StopGrace)
 }
 
-// Ordered returns the view under a new order. The spec of an earlier order stays known, for the grace of a stop.
+// Ordered returns the view under a new order, which may come while a step for the one before is under way. The spec of
+// an earlier order stays known, for the grace of a stop. What was stopped or has ended before it shall run is offline:
+// the next attempt is due.
 func (v View) Ordered(o events.Order) View {
 	if o.Spec == nil {
 		o.Spec = v.Order.Spec
 	}
-	if o.Action != v.Order.Action {
+	before := v.Order.Action
+	if o.Action != before {
 		v.Failures, v.RetryAt = 0, time.Time{}
 	}
 	v.Order = o
+	switch {
+	case o.Action != events.ActionRun || v.Phase < events.PhaseStopped:
+	case before == "" && v.Container != nil:
+		code := v.Container.ExitCode
+		return v.offline(events.OfflineExited, &code, "")
+	default:
+		return v.offline(events.OfflineUnknown, nil, stoppedBefore)
+	}
 	return v
 }
+
+// stoppedBefore explains why an instance that shall run does not, where an order that holds no more had it stopped.
+const stoppedBefore = "an earlier order had it stopped"
 
 // Prepared returns the view after StepPrepare made the container.
 func (v View) Prepared(c Container, now time.Time) View {
@@ -135,7 +149,7 @@ func (v View) Done(step Step, now time.Time) View {
 		stopped := *v.Container
 		stopped.State = Exited
 		v.Container = &stopped
-		return v.at(events.PhaseStopped)
+		return v.stopped()
 	case StepRemove:
 		return v.gone()
 	case StepNone, StepWait, StepPrepare:
@@ -150,6 +164,17 @@ func (v View) running() View {
 	return v
 }
 
+// stopped follows a stop: an instance that shall run again by now is offline, one that was removed before stays so.
+func (v View) stopped() View {
+	switch {
+	case v.Order.Action == events.ActionRun:
+		return v.offline(events.OfflineUnknown, nil, stoppedBefore)
+	case v.Phase == events.PhaseRemoved:
+		return v
+	}
+	return v.at(events.PhaseStopped)
+}
+
 // gone follows a removal: of an instance that shall stop nothing is left, one that shall run tries again.
 func (v View) gone() View {
 	v.Container = nil
@@ -160,9 +185,13 @@ func (v View) gone() View {
 }
 
 // Failed returns the view after a step that failed. An attempt to stop or remove is repeated after the back-off
-// without a word: the instance is what it was.
+// without a word: the instance is what it was. An attempt to bring up what shall run no more fails without a word, too,
+// and nothing waits for it: the order that came meanwhile is due, and may have been what ended the step.
 func (v View) Failed(step Step, err error, now time.Time) View {
 	v.Changed = now
+	if (step == StepPrepare || step == StepStart) && v.Order.Action != events.ActionRun {
+		return v
+	}
 	v.Failures++
 	v.RetryAt = now.Add(backoff(v.Failures))
 	if step == StepStop || step == StepRemove {
@@ -187,22 +216,46 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 		return v.vanished(now)
 	}
 	before := v.Container
-	v.Container, v.Attempt = c, c.Attempt
+	v.Container = c
 	switch c.State {
 	case Created:
 		if before == nil {
-			return v.at(events.PhasePrepared)
+			return v.turnedUp(events.PhasePrepared)
 		}
 	case Running:
 		if before == nil || before.State != Running {
-			return v.at(events.PhaseStarted)
+			return v.turnedUp(events.PhaseStarted)
 		}
 	case Exited:
 		if before == nil || before.State != Exited {
-			return v.exited(c.ExitCode, now)
+			return v.exited(now)
 		}
 	}
+	return v.reached()
+}
+
+// reached has the view's attempt follow the container's, which may be from before the view. It never sinks: that of a
+// container which a failed call left behind is over.
+func (v View) reached() View {
+	v.Attempt = max(v.Attempt, v.Container.Attempt)
 	return v
+}
+
+// turnedUp follows the discovery of a container, mostly on adoption. Where the instance was told to be offline, the
+// leader knows the attempt as over: a container that runs after all is a further one, as after a start that failed and
+// had its effect; one that was only made is removed by the next step. What was stopped or removed stays so.
+func (v View) turnedUp(phase events.Phase) View {
+	before := v.Attempt
+	v = v.reached()
+	switch {
+	case v.Phase >= events.PhaseStopped:
+		return v
+	case v.Phase == events.PhaseOffline && phase == events.PhasePrepared:
+		return v
+	case v.Phase == events.PhaseOffline && v.Attempt == before:
+		v.Attempt++
+	}
+	return v.at(phase)
 }
 
 // vanished follows the discovery that the container is gone although nobody here removed it.
@@ -211,17 +264,24 @@ func (v View) vanished(now time.Time) View {
 		return v
 	}
 	v.Container = nil
-	if v.Order.Action != events.ActionRun {
+	if v.Order.Action != events.ActionRun || v.Phase == events.PhaseOffline {
 		return v
 	}
 	v = v.offline(events.OfflineUnknown, nil, "the container is gone, and not by Rookery's hand")
 	return v.fail(now)
 }
 
-func (v View) exited(code int32, now time.Time) View {
-	if v.Order.Action != events.ActionRun {
-		return v.at(events.PhaseStopped)
+// exited follows the discovery that the process has ended. An attempt that was told to be over ends but once.
+func (v View) exited(now time.Time) View {
+	before := v.Attempt
+	v = v.reached()
+	switch {
+	case v.Order.Action != events.ActionRun:
+		return v.stopped()
+	case v.Phase == events.PhaseOffline && v.Attempt == before:
+		return v
 	}
+	code := v.Container.ExitCode
 	v = v.offline(events.OfflineExited, &code, "")
 	return v.fail(now)
 }

@@ -78,6 +78,76 @@ func TestAViewSaysWhatIsSeenAndWhatComesNext(t *testing.T) {
 	}
 }
 
+func TestAnOrderThatComesDuringAStep(t *testing.T) {
+	no := errors.New("no")
+	created := ordered(events.ActionRun).Prepared(*container(node.Created, 0), start)
+	run, stop := events.Order{Action: events.ActionRun}, events.Order{Action: events.ActionStop}
+	failing := created.Failed(node.StepStart, no, start)
+	adopted := node.View{}.Found(&node.Container{Handle: "c", State: node.Exited, ExitCode: 3, Attempt: 2}, start, start)
+	removed := stopping().Done(node.StepStop, start).Done(node.StepRemove, start)
+	for name, c := range map[string]struct {
+		view    node.View
+		step    node.Step
+		phase   events.Phase
+		attempt uint32
+		reason  events.OfflineReason
+	}{
+		"to stop while prepared":             {ordered(events.ActionRun).Ordered(stop).Prepared(*container(node.Created, 0), start), node.StepRemove, events.PhasePrepared, 0, ""},
+		"to stop while a prepare fails":      {ordered(events.ActionRun).Ordered(stop).Failed(node.StepPrepare, no, start), node.StepRemove, events.PhasePlaced, 0, ""},
+		"to stop while started":              {created.Ordered(stop).Done(node.StepStart, start), node.StepStop, events.PhaseStarted, 0, ""},
+		"to stop while a start fails":        {created.Ordered(stop).Failed(node.StepStart, no, start), node.StepRemove, events.PhasePrepared, 0, ""},
+		"to stop while a failure is removed": {failing.Ordered(stop).Done(node.StepRemove, start), node.StepNone, events.PhaseRemoved, 0, ""},
+		"to stop while a removal fails":      {failing.Ordered(stop).Failed(node.StepRemove, no, start), node.StepWait, events.PhaseOffline, 0, events.OfflineCreateFailed},
+		"to run while stopped":               {stopping().Ordered(run).Done(node.StepStop, start), node.StepRemove, events.PhaseOffline, 0, events.OfflineUnknown},
+		"to run while removed":               {stopping().Done(node.StepStop, start).Ordered(run).Done(node.StepRemove, start), node.StepPrepare, events.PhaseOffline, 0, events.OfflineUnknown},
+		"to run after the removal":           {removed.Ordered(run), node.StepPrepare, events.PhaseOffline, 0, events.OfflineUnknown},
+		"to run what was adopted after it":   {adopted.Ordered(run), node.StepRemove, events.PhaseOffline, 2, events.OfflineExited},
+		"to forget while removed":            {stopping().Done(node.StepStop, start).Ordered(events.Order{Action: events.ActionForget}).Done(node.StepRemove, start), node.StepNone, events.PhaseStopped, 0, ""},
+		"to stop and to run while a prepare fails": {
+			ordered(events.ActionRun).Ordered(stop).Ordered(run).Failed(node.StepPrepare, no, start), node.StepWait, events.PhaseOffline, 0, events.OfflineCreateFailed,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			step, _ := c.view.Next(start)
+			s := c.view.State(1)
+			if step != c.step || s.Phase != c.phase || s.Attempt != c.attempt || s.Reason != c.reason {
+				t.Errorf("step %d, %s in attempt %d %q; want step %d, %s in attempt %d %q",
+					step, s.Phase, s.Attempt, s.Reason, c.step, c.phase, c.attempt, c.reason)
+			}
+		})
+	}
+}
+
+func TestAStepThatFailedAndHadItsEffect(t *testing.T) {
+	no := errors.New("no")
+	created := ordered(events.ActionRun).Prepared(*container(node.Created, 0), start)
+	stop := events.Order{Action: events.ActionStop}
+	later := after(time.Minute)
+	for name, c := range map[string]struct {
+		view    node.View
+		step    node.Step
+		phase   events.Phase
+		attempt uint32
+	}{
+		"prepare":             {ordered(events.ActionRun).Failed(node.StepPrepare, no, start).Found(container(node.Created, 0), later, later), node.StepRemove, events.PhaseOffline, 0},
+		"start, and it runs":  {created.Failed(node.StepStart, no, start).Found(container(node.Running, 0), later, later), node.StepServe, events.PhaseStarted, 1},
+		"start, and it ended": {created.Failed(node.StepStart, no, start).Found(container(node.Exited, 0), later, later), node.StepRemove, events.PhaseOffline, 0},
+		"remove":              {created.Failed(node.StepStart, no, start).Failed(node.StepRemove, no, start).Found(nil, later, later), node.StepPrepare, events.PhaseOffline, 0},
+		"stop":                {stopping().Failed(node.StepStop, no, start).Found(container(node.Exited, 0), later, later), node.StepRemove, events.PhaseStopped, 0},
+		"prepare, found after the removal": {
+			ordered(events.ActionRun).Ordered(stop).Failed(node.StepPrepare, no, start).Done(node.StepRemove, start).Found(container(node.Created, 0), later, later),
+			node.StepRemove, events.PhaseRemoved, 0,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			step, _ := c.view.Next(later)
+			if s := c.view.State(1); step != c.step || s.Phase != c.phase || s.Attempt != c.attempt {
+				t.Errorf("step %d, %s in attempt %d; want step %d, %s in attempt %d", step, s.Phase, s.Attempt, c.step, c.phase, c.attempt)
+			}
+		})
+	}
+}
+
 func TestTheNextAttemptFollowsAFailure(t *testing.T) {
 	crashed := serving().Found(container(node.Exited, 0), after(1), after(1))
 	if next := crashed.Done(node.StepRemove, after(2)).NextAttempt(); next != 1 {
@@ -140,12 +210,29 @@ func branches(v node.View, now time.Time) map[string]node.View {
 			next["exited"] = v.Found(&exited, now, now)
 		}
 	}
+	stop := events.Order{Action: events.ActionStop}
 	step, _ := v.Next(now)
 	switch step {
 	case node.StepPrepare:
-		next["prepared"] = v.Prepared(*container(node.Created, v.NextAttempt()), now)
+		made := container(node.Created, v.NextAttempt())
+		next["prepared"] = v.Prepared(*made, now)
+		next["prepared, ordered to stop meanwhile"] = v.Ordered(stop).Prepared(*made, now)
 		next["prepare failed"] = v.Failed(step, errors.New("no"), now)
-	case node.StepStart, node.StepStop, node.StepRemove:
+		next["prepare failed, and made it"] = v.Failed(step, errors.New("no"), now).Found(made, now, now)
+		next["prepare failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
+	case node.StepStart:
+		next["done"] = v.Done(step, now)
+		next["failed"] = v.Failed(step, errors.New("no"), now)
+		next["failed, and runs"] = next["failed"].Found(container(node.Running, v.Container.Attempt), now, now)
+		next["failed, and ended"] = next["failed"].Found(container(node.Exited, v.Container.Attempt), now, now)
+		next["done, ordered to stop meanwhile"] = v.Ordered(stop).Done(step, now)
+		next["failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
+	case node.StepRemove:
+		next["done"] = v.Done(step, now)
+		next["failed"] = v.Failed(step, errors.New("no"), now)
+		next["done, ordered to stop meanwhile"] = v.Ordered(stop).Done(step, now)
+		next["failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
+	case node.StepStop:
 		next["done"] = v.Done(step, now)
 		next["failed"] = v.Failed(step, errors.New("no"), now)
 	case node.StepServe:
