@@ -23,6 +23,9 @@ const (
 	parallel = 4
 	// lookEvery is how often the engine is asked for all it has, whatever hints came.
 	lookEvery = 5 * time.Second
+	// beginAgain is how long the node rests where it cannot begin, watchAgain where the engine's hints ended.
+	beginAgain = time.Second
+	watchAgain = time.Second
 	// joinEvery is how often a process that has no node epoch yet asks for one.
 	joinEvery   = 250 * time.Millisecond
 	callTimeout = 5 * time.Second
@@ -43,31 +46,41 @@ type Config struct {
 	Engine node.Engine
 	// Name tells the node from all others.
 	Name string
+	// Incarnation tells this process from all others of its name; drawn by New where it is empty.
+	Incarnation string
 	// Facts are what it says of itself; Engine and, where they are zero, the parts of Capacity are asked of the Engine.
 	Facts events.NodeFacts
 	Log   *slog.Logger
 	// Heartbeat is how often it asks the leader.
 	Heartbeat time.Duration
+	// Now is the wall clock that messages carry; time.Now where it is nil. What is due when goes by the process's own.
+	Now func() time.Time
 }
 
-// Agent is one process that is a node.
+// Agent is one process that is a node. All below Config belongs to the goroutine of Run: calls run beside it, know only
+// what they were given, and hand back through done what is to be done with their results.
 type Agent struct {
 	Config
-	incarnation string
-	owner       node.Owner
-	publisher   *publisher
-	making      chan struct{} // one for each container that may be made at once; an image may take long
-	moving      chan struct{} // one for each that may be started or removed at once
+	done    chan func()
+	running sync.WaitGroup // the calls under way
 
-	// reading is held while orders are taken, so that what is read of all of them never overwrites a later one.
-	reading sync.Mutex
+	owner     node.Owner
+	instances map[events.InstanceID]*instance
+	waiting   map[events.InstanceID]time.Time // those whose next step is due later, and when
+	making    places                          // for containers that are made; an image may take long
+	moving    places                          // for those that are started or removed
+	looks     looks
+	reading   reading
+	publisher publisher
+	alarms    [alarms]time.Time
+	turn      uint64 // counts what the loop has handled
 
-	mu      sync.Mutex
-	workers map[events.InstanceID]*worker
 	epoch   uint64
 	counter uint64 // of the last order that was seen
 	listed  uint64 // the last request for a full list that was met
-	running sync.WaitGroup
+	relist  bool   // that one is to be met once the node has caught up with its orders
+	began   bool   // what the engine has is adopted, and the orders are known
+	failure error  // why this process must not go on
 }
 
 // New returns a node that does nothing before Run.
@@ -75,17 +88,24 @@ func New(config Config) *Agent {
 	if config.Heartbeat == 0 {
 		config.Heartbeat = DefaultHeartbeat
 	}
+	if config.Incarnation == "" {
+		config.Incarnation = nuid.Next()
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
 	return &Agent{
-		Config: config, incarnation: nuid.Next(), making: make(chan struct{}, parallel), moving: make(chan struct{}, parallel),
-		workers: map[events.InstanceID]*worker{},
+		Config: config, done: make(chan func()),
+		instances: map[events.InstanceID]*instance{}, waiting: map[events.InstanceID]time.Time{},
+		making: places{free: parallel}, moving: places{free: parallel},
 	}
 }
 
 // Run joins and acts until ctx ends; then it returns nil and leaves every container as it is. It returns ErrSuperseded
-// or ErrOtherCluster where going on would be wrong.
+// or ErrOtherCluster where going on would be wrong. No call is under way any more when it returns.
 func (a *Agent) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if err := a.complete(ctx); err != nil {
 		return err
 	}
@@ -93,23 +113,14 @@ func (a *Agent) Run(ctx context.Context) error {
 		return ended(ctx, err)
 	}
 	a.Log.Info("joined", "node", a.Name, "cluster", a.owner.Cluster, "epoch", a.epoch)
-	a.publisher = newPublisher(a)
 	orders, err := a.Bus.Subscribe(events.NodeOrders(events.OrderRoot, a.Name))
 	if err != nil {
 		return err
 	}
 	defer orders.Stop()
-	a.spawn(func() { a.publisher.run(ctx) })
 	defer a.running.Wait()
-	defer cancel(nil)
-	if err := a.begin(ctx); err != nil {
-		return ended(ctx, err)
-	}
-	a.spawn(func() { a.beat(ctx, cancel) })
-	a.spawn(func() { a.watch(ctx) })
-	a.spawn(func() { a.lookOften(ctx) })
-	a.follow(ctx, orders)
-	return ended(ctx, context.Cause(ctx))
+	defer cancel()
+	return ended(ctx, a.loop(ctx, orders.Messages()))
 }
 
 // ended returns nil for an end that was asked for.
@@ -118,14 +129,6 @@ func ended(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-func (a *Agent) spawn(f func()) {
-	a.running.Add(1)
-	go func() {
-		defer a.running.Done()
-		f()
-	}()
 }
 
 // complete asks the engine for the facts that were not given.
@@ -149,128 +152,55 @@ func (a *Agent) complete(ctx context.Context) error {
 	return nil
 }
 
-// begin adopts what the engine has, and only then takes the orders and says what it has.
-func (a *Agent) begin(ctx context.Context) error {
-	for {
-		err := a.look(ctx)
-		if err == nil {
-			err = a.catchUp(ctx)
-		}
-		if err == nil {
-			a.publisher.relist()
-			return nil
-		}
-		a.Log.Warn("cannot begin yet", "error", err)
+// loop handles one thing after the other, each to its end: an order, the result of a call or a hint, or what is due. It
+// never waits for a call, so that whatever hangs holds up nothing else; and what it does depends on nothing but the
+// order in which these come.
+func (a *Agent) loop(ctx context.Context, orders <-chan events.Message) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	a.look(ctx)
+	for a.failure == nil {
+		a.publishNext(ctx)
+		a.arm(timer)
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-// follow takes orders as they come.
-func (a *Agent) follow(ctx context.Context, orders bus.Subscription) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case m := <-orders.Messages():
+			return context.Cause(ctx)
+		case m := <-orders:
 			a.order(ctx, m)
+		case then := <-a.done:
+			then()
+		case <-timer.C:
+			a.ring(ctx)
 		}
+		a.turn++
+	}
+	return a.failure
+}
+
+// beside makes a call beside the loop, and has the loop do what it returns.
+func (a *Agent) beside(ctx context.Context, call func() (then func())) {
+	a.running.Go(func() { a.tell(ctx, call()) })
+}
+
+// tell has the loop do something. After the loop's end nothing is done.
+func (a *Agent) tell(ctx context.Context, then func()) {
+	select {
+	case a.done <- then:
+	case <-ctx.Done():
 	}
 }
 
-// lookOften looks at the engine from time to time. An engine that hangs holds up no order.
-func (a *Agent) lookOften(ctx context.Context) {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-look.C:
-			if err := a.look(ctx); err != nil && ctx.Err() == nil {
-				a.Log.Warn("cannot list containers", "error", err)
-			}
-		}
-	}
+// begun follows the first look and the orders read after it: only now the node says what it has, and goes on from there.
+func (a *Agent) begun(ctx context.Context) {
+	a.began = true
+	a.publisher.relist()
+	now := time.Now()
+	a.alarms[alarmBeat], a.alarms[alarmLook] = now.Add(a.Heartbeat), now.Add(lookEvery)
+	a.watch(ctx)
 }
 
-// look asks the engine for all that it has, and tells each worker.
-func (a *Agent) look(ctx context.Context) error {
-	call, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	began := time.Now()
-	containers, err := a.Engine.List(call, a.owner)
-	if err != nil {
-		return fmt.Errorf("list containers: %w", err)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	have := make(map[events.InstanceID]struct{}, len(containers))
-	for _, c := range containers {
-		have[c.Instance] = struct{}{}
-		a.tell(ctx, c.Instance, func(m *mail) { m.found, m.looked = &c, began })
-	}
-	for id, w := range a.workers {
-		if _, found := have[id]; !found {
-			w.tell(func(m *mail) { m.found, m.looked = nil, began })
-		}
-	}
-	return nil
-}
-
-// tell leaves mail for the instance's worker, beginning one where there is none. The caller holds a.mu: a worker with
-// nothing to do is dismissed under it, and never between being found and being told.
-func (a *Agent) tell(ctx context.Context, id events.InstanceID, change func(*mail)) {
-	if w := a.workers[id]; w != nil {
-		w.tell(change)
-		return
-	}
-	w := newWorker(a, id)
-	w.tell(change)
-	a.workers[id] = w
-	a.spawn(func() { w.run(ctx) })
-}
-
-// dismiss forgets a worker that has nothing left to do. It reports false where mail has come in the meantime.
-func (a *Agent) dismiss(w *worker) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.mail.any() {
-		return false
-	}
-	delete(a.workers, w.id)
-	return true
-}
-
-// watch turns the engine's hints into looks, beginning again where they end.
-func (a *Agent) watch(ctx context.Context) {
-	for ctx.Err() == nil {
-		ready := func() {
-			if err := a.look(ctx); err != nil && ctx.Err() == nil {
-				a.Log.Warn("cannot list containers", "error", err)
-			}
-		}
-		err := a.Engine.Watch(ctx, a.owner, ready, a.hint)
-		if ctx.Err() != nil {
-			return
-		}
-		a.Log.Warn("hints of the engine ended", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-func (a *Agent) hint(id events.InstanceID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if w := a.workers[id]; w != nil {
-		w.tell(func(m *mail) { m.hinted = true })
-	}
+// cannotBegin has the node look anew after a rest: what it found may be old by then.
+func (a *Agent) cannotBegin(err error) {
+	a.Log.Warn("cannot begin yet", "error", err)
+	a.alarms[alarmLook] = time.Now().Add(beginAgain)
 }

@@ -1,9 +1,17 @@
-// Package runner is the shell of a node: it joins, follows its orders, has a worker for each instance take the steps
-// that package node finds, and publishes what they lead to.
+// Package runner is the shell of a node: it joins, follows its orders, has the engine take the steps that package node
+// finds, and publishes what they lead to.
 //
-//	agent.go      join, list and adopt, then follow: orders, heartbeats, looks at the engine
-//	worker.go     one instance: next step → engine → view
+//	agent.go      join, then one loop that owns all state: what comes is handled one at a time, calls run beside it
+//	alarms.go     what is due when, and in which order
+//	heartbeat.go  is this still the node of its name?
+//	orders.go     orders, live and read anew where some were missed
+//	look.go       what the engine has: adopted first, then looked at again on hints and from time to time
+//	instance.go   what is kept of one instance
+//	steps.go      next step → a place → engine → view
 //	publisher.go  statuses, in order, however long the bus is away
 //
 // It never decides what should run. A bus that is away stops nothing: instances are kept as the last orders say.
+//
+// The loop never waits for a call, and knows of nothing but orders, results of calls and its one timer. Given these in
+// the same order at the same times it does the same, so that a simulation can be run again.
 package runner

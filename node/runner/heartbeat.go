@@ -19,10 +19,8 @@ func (a *Agent) join(ctx context.Context) error {
 		case err == nil && answer.Superseded:
 			return ErrSuperseded
 		case err == nil && answer.Epoch > 0:
-			a.mu.Lock()
 			a.owner = node.Owner{Cluster: answer.Log, Node: a.Name}
 			a.epoch, a.listed = answer.Epoch, answer.List
-			a.mu.Unlock()
 			return nil
 		}
 		if err != nil && ctx.Err() == nil && time.Since(waited) > callTimeout {
@@ -46,24 +44,21 @@ func (a *Agent) introduce(ctx context.Context) (events.HeartbeatAnswer, error) {
 	if err != nil || answer.Epoch > 0 || answer.Superseded {
 		return answer, err
 	}
-	hello, err := events.Encode(events.HelloSubject(a.Name), events.Hello{Incarnation: a.incarnation, NodeFacts: a.Facts},
+	hello, err := events.Encode(events.HelloSubject(a.Name), events.Hello{Incarnation: a.Incarnation, NodeFacts: a.Facts},
 		a.attributes("hello"))
 	if err != nil {
 		return answer, err
 	}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	_, err = a.Bus.Publish(call, hello)
-	return answer, err
+	return answer, a.store(ctx, hello)
 }
 
 func (a *Agent) attributes(id string) events.Attributes {
-	return events.Attributes{ID: a.incarnation + "/" + id, Source: "/rookery/node/" + a.Name, Time: time.Now()}
+	return events.Attributes{ID: a.Incarnation + "/" + id, Source: "/rookery/node/" + a.Name, Time: a.Now()}
 }
 
 // ask sends one heartbeat.
 func (a *Agent) ask(ctx context.Context) (events.HeartbeatAnswer, error) {
-	beat, err := events.Encode(events.HeartbeatSubject(a.Name), events.Heartbeat{Incarnation: a.incarnation}, a.attributes("beat"))
+	beat, err := events.Encode(events.HeartbeatSubject(a.Name), events.Heartbeat{Incarnation: a.Incarnation}, a.attributes("beat"))
 	if err != nil {
 		return events.HeartbeatAnswer{}, err
 	}
@@ -77,28 +72,21 @@ func (a *Agent) ask(ctx context.Context) (events.HeartbeatAnswer, error) {
 	return answer, err
 }
 
-// beat asks the leader from time to time, and does what its answers call for.
-func (a *Agent) beat(ctx context.Context, cancel context.CancelCauseFunc) {
-	ticker := time.NewTicker(a.Heartbeat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+// beat asks the leader whether this is still the node of its name. The next time is due a heartbeat after this one, and
+// not before its end.
+func (a *Agent) beat(ctx context.Context) {
+	next := time.Now().Add(a.Heartbeat)
+	a.beside(ctx, func() func() {
 		answer, err := a.introduce(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
+		return func() {
+			a.alarms[alarmBeat] = next
+			if err != nil {
 				a.Log.Debug("no answer to a heartbeat", "error", err)
+				return
 			}
-			continue
+			a.failure = a.heed(ctx, answer)
 		}
-		if err := a.heed(ctx, answer); err != nil {
-			cancel(err)
-			return
-		}
-	}
+	})
 }
 
 // heed follows a heartbeat's answer. It returns an error where this process must stop acting.
@@ -111,29 +99,12 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer) error {
 	case answer.Epoch == 0:
 		return nil // the hello is on its way
 	}
-	a.mu.Lock()
-	relist := answer.Epoch != a.epoch || answer.List != a.listed
-	behind := answer.Orders != a.counter
+	a.relist = a.relist || answer.Epoch != a.epoch || answer.List != a.listed
 	a.epoch, a.listed = answer.Epoch, answer.List
-	a.mu.Unlock()
-	if behind {
-		if err := a.catchUp(ctx); err != nil {
-			return a.warn(ctx, "cannot catch up with orders", err)
-		}
-		a.mu.Lock()
-		a.counter = max(a.counter, answer.Orders) // those of instances that are gone stand in the stream no more
-		a.mu.Unlock()
+	if answer.Orders != a.counter {
+		a.reading.told = answer.Orders
+		a.reading.again = true
 	}
-	if relist {
-		a.publisher.relist()
-	}
-	return nil
-}
-
-// warn logs an error that the next heartbeat makes good.
-func (a *Agent) warn(ctx context.Context, what string, err error) error {
-	if ctx.Err() == nil {
-		a.Log.Warn(what, "error", err)
-	}
+	a.readAgain(ctx)
 	return nil
 }

@@ -2,14 +2,11 @@ package runner
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -20,172 +17,130 @@ const (
 	publishAgain = 200 * time.Millisecond
 )
 
-// publisher publishes statuses in order. A bus that is away delays them and loses none that still matters.
+// publisher is what is to be published, in order, one at a time. A bus that is away delays it and loses nothing that
+// still matters.
 type publisher struct {
-	bus  bus.Bus
-	node string
-	log  *slog.Logger
-	// epoch and list tell the node epoch, and every instance that the node has something to say of.
-	epoch func() uint64
-	list  func() []events.InstanceState
-
-	mu    sync.Mutex
-	queue []queued
+	queue []node.View
 	// wanted counts the requests for the full list; listed is what it was when the last list was made.
 	wanted, listed uint64
-	wake           chan struct{}
+	underWay       bool
 	counter        uint64
 }
 
-type queued struct {
-	id   events.InstanceID
-	view node.View
+// status is one message to the leader.
+type status struct {
+	subject string
+	counter uint64
+	data    events.Data
 }
 
-func newPublisher(a *Agent) *publisher {
-	return &publisher{bus: a.Bus, node: a.Name, log: a.Log, epoch: a.nodeEpoch, list: a.list, wake: make(chan struct{}, 1)}
-}
-
-func (p *publisher) put(id events.InstanceID, v node.View) {
-	p.mu.Lock()
+// put has published what the view says.
+func (p *publisher) put(v node.View) {
 	if len(p.queue) >= maxQueued {
 		p.queue = nil
 		p.wanted++
 	}
-	p.queue = append(p.queue, queued{id, v})
-	p.mu.Unlock()
-	p.rouse()
+	p.queue = append(p.queue, v)
 }
 
 // relist has the full list published.
-func (p *publisher) relist() {
-	p.mu.Lock()
-	p.wanted++
-	p.mu.Unlock()
-	p.rouse()
-}
+func (p *publisher) relist() { p.wanted++ }
 
-func (p *publisher) rouse() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (p *publisher) run(ctx context.Context) {
-	for {
-		for p.one(ctx) {
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.wake:
-		}
-	}
-}
-
-// one publishes the next thing. It reports false where nothing waits.
-func (p *publisher) one(ctx context.Context) bool {
-	p.mu.Lock()
-	var next *queued
-	if len(p.queue) > 0 {
-		next = &p.queue[0]
-	}
-	wanted := p.wanted
-	listing := wanted != p.listed
-	p.mu.Unlock()
-	var err error
+// publishNext publishes what waits, unless a call is under way or the last one has failed just now.
+func (a *Agent) publishNext(ctx context.Context) {
+	p := &a.publisher
 	switch {
-	case next != nil:
-		err = p.publishStatus(ctx, *next)
-	case listing:
-		err = p.publishList(ctx)
-	default:
-		return false
-	}
-	if err == nil {
-		p.published(next != nil, wanted)
-		return true
-	}
-	if ctx.Err() != nil {
-		return false
-	}
-	p.log.Debug("cannot publish a status yet", "error", err)
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(publishAgain):
-		return true
+	case p.underWay || !a.alarms[alarmPublish].IsZero():
+	case len(p.queue) > 0:
+		a.publishStatus(ctx)
+	case p.wanted != p.listed:
+		a.publishList(ctx)
 	}
 }
 
-func (p *publisher) published(status bool, wanted uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !status {
-		p.listed = wanted
-		return
-	}
-	if len(p.queue) > 0 {
-		p.queue = p.queue[1:]
-	}
-}
-
-func (p *publisher) publishStatus(ctx context.Context, q queued) error {
+func (a *Agent) publishStatus(ctx context.Context) {
+	p := &a.publisher
+	next := p.queue[0]
+	p.queue = p.queue[1:]
 	p.counter++
-	state := q.view.State(p.epoch())
+	state := next.State(a.epoch)
 	state.Ports = nil
-	return p.publish(ctx, events.InstanceStatusSubject(p.node, q.id), events.InstanceStatus{Counter: p.counter, InstanceState: state})
+	s := status{
+		events.InstanceStatusSubject(a.Name, next.Instance), p.counter,
+		events.InstanceStatus{Counter: p.counter, InstanceState: state},
+	}
+	a.publish(ctx, []status{s}, func(err error) {
+		if err != nil {
+			p.queue = slices.Insert(p.queue, 0, next)
+		}
+	})
 }
 
-func (p *publisher) publishList(ctx context.Context) error {
-	epoch, instances := p.epoch(), p.list()
-	for {
+func (a *Agent) publishList(ctx context.Context) {
+	p := &a.publisher
+	var parts []status
+	for instances := a.list(); ; {
 		n := min(len(instances), events.MaxListed)
 		p.counter++
-		list := events.InstanceList{Counter: p.counter, Epoch: epoch, Instances: instances[:n], Last: n == len(instances)}
-		if err := p.publish(ctx, events.ListSubject(p.node), list); err != nil {
-			return err
-		}
+		list := events.InstanceList{Counter: p.counter, Epoch: a.epoch, Instances: instances[:n], Last: n == len(instances)}
+		parts = append(parts, status{events.ListSubject(a.Name), p.counter, list})
 		if list.Last {
-			return nil
+			break
 		}
 		instances = instances[n:]
 	}
+	wanted := p.wanted
+	a.publish(ctx, parts, func(err error) {
+		if err == nil {
+			p.listed = wanted
+		}
+	})
 }
 
-func (p *publisher) publish(ctx context.Context, subject string, data events.Data) error {
-	m, err := events.Encode(subject, data, events.Attributes{
-		ID: strconv.FormatUint(p.counter, 10), Source: "/rookery/node/" + p.node, Time: time.Now(),
+// publish publishes the statuses one after the other, as far as that goes well.
+func (a *Agent) publish(ctx context.Context, all []status, then func(error)) {
+	a.publisher.underWay = true
+	a.beside(ctx, func() func() {
+		err := a.send(ctx, all)
+		return func() {
+			a.publisher.underWay = false
+			if err != nil {
+				a.Log.Debug("cannot publish a status yet", "error", err)
+				a.alarms[alarmPublish] = time.Now().Add(publishAgain)
+			}
+			then(err)
+		}
 	})
-	if err != nil {
-		return err
+}
+
+func (a *Agent) send(ctx context.Context, all []status) error {
+	for _, s := range all {
+		m, err := events.Encode(s.subject, s.data, events.Attributes{
+			ID: strconv.FormatUint(s.counter, 10), Source: "/rookery/node/" + a.Name, Time: a.Now(),
+		})
+		if err != nil {
+			return err
+		}
+		if err := a.store(ctx, m); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (a *Agent) store(ctx context.Context, m events.Message) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err = p.bus.Publish(call, m)
+	_, err := a.Bus.Publish(call, m)
 	return err
-}
-
-func (a *Agent) nodeEpoch() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.epoch
 }
 
 // list returns every instance that the node has, or has something to say of, in order.
 func (a *Agent) list() []events.InstanceState {
-	a.mu.Lock()
-	workers := make([]*worker, 0, len(a.workers))
-	for _, w := range a.workers {
-		workers = append(workers, w)
-	}
-	epoch := a.epoch
-	a.mu.Unlock()
-	states := make([]events.InstanceState, 0, len(workers))
-	for _, w := range workers {
-		if s := w.state(epoch); s.Phase != events.PhasePlaced {
-			states = append(states, s)
+	states := make([]events.InstanceState, 0, len(a.instances))
+	for _, in := range a.instances {
+		if in.view.Phase != events.PhasePlaced && !in.over() {
+			states = append(states, in.view.State(a.epoch))
 		}
 	}
 	slices.SortFunc(states, func(a, b events.InstanceState) int { return a.ID().Compare(b.ID()) })

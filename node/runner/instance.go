@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+// instance is what the node keeps of one instance.
+type instance struct {
+	view     node.View
+	sequence uint64  // of the latest order, in ROOKERY_ORDERS
+	line     *places // where it waits for a place, nil for nowhere
+	// busy says that a step is under way in the engine, which one is step, and interrupt ends it; ended is the turn in
+	// which the last one ended.
+	busy      bool
+	step      node.Step
+	interrupt context.CancelFunc
+	ended     uint64
+	// inspecting says that the engine is being asked about it, hinted that it is to be asked again.
+	inspecting bool
+	hinted     bool
+}
+
+// instance returns what the node keeps of the instance, which may be new.
+func (a *Agent) instance(id events.InstanceID) *instance {
+	in := a.instances[id]
+	if in == nil {
+		in = &instance{view: node.View{Instance: id}}
+		a.instances[id] = in
+	}
+	return in
+}
+
+// over reports whether nothing of the instance is left and nobody expects anything of it.
+func (in *instance) over() bool {
+	return in.view.Container == nil && (in.view.Order.Action == events.ActionForget || in.view.Order.Action == "")
+}
+
+// change replaces the view and has published what it says, if that is new.
+func (a *Agent) change(in *instance, after node.View) {
+	before := in.view
+	in.view = after
+	if after.Phase != before.Phase || after.Attempt != before.Attempt || after.Reason != before.Reason ||
+		(after.Order.Action != before.Order.Action && after.Phase == events.PhaseRemoved) {
+		a.publisher.put(after)
+	}
+}
+
+// ordered puts the instance under the order. One to stop ends a step that brings the instance up.
+func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
+	a.change(in, in.view.Ordered(o))
+	if in.busy && o.Action == events.ActionStop && (in.step == node.StepPrepare || in.step == node.StepStart) {
+		in.interrupt()
+	}
+	a.settle(ctx, in)
+}
+
+// forget drops an instance that is over. While the engine is being asked it stays: what the answer says of it may be
+// from before its end, and would be taken for a container that nobody knows.
+func (a *Agent) forget(in *instance) {
+	if in.over() && !in.inspecting && !a.looks.underWay {
+		delete(a.instances, in.view.Instance)
+	}
+}

@@ -1,0 +1,361 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/node/runner"
+)
+
+const (
+	cluster = "log-1"
+	// good and hanging are images: a container of the one is made at once, that of the other never.
+	good    = "good"
+	hanging = "hanging"
+)
+
+// engine has a container for each instance, and hangs where it is told to.
+type engine struct {
+	mu         sync.Mutex
+	containers map[events.InstanceID]*node.Container
+	hint       func(events.InstanceID)
+	crashes    int // how many starts are still to crash; for tests of one container
+	most, now  int // containers that were and are being made at once
+}
+
+func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
+
+func (e *engine) List(context.Context, node.Owner) ([]node.Container, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []node.Container
+	for _, c := range e.containers {
+		all = append(all, *c)
+	}
+	return all, nil
+}
+
+func (e *engine) Inspect(_ context.Context, _ node.Owner, id events.InstanceID) (*node.Container, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c := e.containers[id]; c != nil {
+		found := *c
+		return &found, nil
+	}
+	return nil, nil
+}
+
+// Prepare of what hangs has had its effect by the time that it is interrupted.
+func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, error) {
+	c := node.Container{Handle: p.Name(), Instance: p.Instance, Attempt: p.Attempt}
+	e.mu.Lock()
+	e.now++
+	e.most = max(e.most, e.now)
+	e.containers[p.Instance] = &c
+	e.mu.Unlock()
+	if p.Order.Spec.Image == hanging {
+		<-ctx.Done()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.now--
+	return c, ctx.Err()
+}
+
+func (e *engine) set(c node.Container, state node.State) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	changed := c
+	changed.State = state
+	e.containers[c.Instance] = &changed
+	return nil
+}
+
+// Start of what crashes returns only after its end was hinted at.
+func (e *engine) Start(_ context.Context, c node.Container) error {
+	if e.crashes == 0 {
+		return e.set(c, node.Running)
+	}
+	e.crashes--
+	c.ExitCode = 3
+	err := e.set(c, node.Exited)
+	e.hint(c.Instance)
+	return err
+}
+
+func (e *engine) Stop(_ context.Context, c node.Container, _ time.Duration) error {
+	return e.set(c, node.Exited)
+}
+
+func (e *engine) Remove(_ context.Context, c node.Container) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.containers, c.Instance)
+	return nil
+}
+
+func (e *engine) Watch(ctx context.Context, _ node.Owner, ready func(), hint func(events.InstanceID)) error {
+	e.hint = hint
+	ready()
+	<-ctx.Done()
+	return nil
+}
+
+// running returns the ordinals of the containers that run, and of those that only stand.
+func (e *engine) running() (running, standing []uint32) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id, c := range e.containers {
+		if c.State == node.Running {
+			running = append(running, id.Ordinal)
+		} else {
+			standing = append(standing, id.Ordinal)
+		}
+	}
+	slices.Sort(running)
+	slices.Sort(standing)
+	return running, standing
+}
+
+// world is a node with its engine and a bus on which the test is the leader. The node hears live what the test tells.
+type world struct {
+	*memory.Bus
+	t       *testing.T
+	engine  *engine
+	live    chan events.Message
+	counter uint64
+	// slow has the reading of all orders take a second; what is stored meanwhile is not in it.
+	slow bool
+	// away has nothing published.
+	away atomic.Bool
+}
+
+func (w *world) Publish(ctx context.Context, m events.Message) (uint64, error) {
+	if w.away.Load() {
+		return 0, bus.ErrNoAnswer
+	}
+	return w.Bus.Publish(ctx, m)
+}
+
+func (w *world) Messages() <-chan events.Message { return w.live }
+func (w *world) Stop()                           {}
+
+func (w *world) Subscribe(string) (bus.Subscription, error) { return w, nil }
+
+func (w *world) Latest(ctx context.Context, s bus.Stream, filter string) ([]events.Message, error) {
+	all, err := w.Bus.Latest(ctx, s, filter)
+	if w.slow {
+		<-time.After(time.Second)
+	}
+	return all, err
+}
+
+func start(t *testing.T) *world {
+	w := &world{
+		Bus: memory.New(time.Now), t: t, engine: &engine{containers: map[events.InstanceID]*node.Container{}},
+		live: make(chan events.Message),
+	}
+	stop, err := w.Answer(events.HeartbeatSubject("node-0"), func(events.Message) (events.Message, error) {
+		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: 1, Orders: w.counter}, events.Attributes{
+			ID: "1", Source: "/test", Time: time.Now(),
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() {
+		ended <- runner.New(runner.Config{
+			Bus: w, Engine: w.engine, Name: "node-0", Log: slog.New(slog.DiscardHandler), Incarnation: "one",
+			Heartbeat: time.Hour, // the orders alone show what was missed
+		}).Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the node ended with %v", err)
+		}
+		stop()
+	})
+	synctest.Wait()
+	return w
+}
+
+// store has an order stand, and returns it as it is told live.
+func (w *world) store(ordinal uint32, action events.Action, image string) events.Message {
+	w.t.Helper()
+	w.counter++
+	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: 1}
+	m, err := events.Encode(events.OrderSubject("node-0", id), events.Order{
+		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: &events.Spec{Image: image},
+	}, events.Attributes{ID: fmt.Sprint(w.counter), Source: "/test", Time: time.Now()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if m.Sequence, err = w.Bus.Publish(context.Background(), m); err != nil {
+		w.t.Fatal(err)
+	}
+	return m
+}
+
+func (w *world) tell(ordinal uint32, action events.Action, image string) {
+	w.t.Helper()
+	w.live <- w.store(ordinal, action, image)
+	synctest.Wait()
+}
+
+func (w *world) want(running, standing []uint32) {
+	w.t.Helper()
+	synctest.Wait()
+	if r, s := w.engine.running(); !slices.Equal(r, running) || !slices.Equal(s, standing) {
+		w.t.Errorf("%v run and %v stand, want %v and %v", r, s, running, standing)
+	}
+}
+
+// said returns every status that the node has published, in order.
+func (w *world) said() []events.Message {
+	w.t.Helper()
+	state, err := w.State(context.Background(), bus.Statuses)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	reader, err := w.Read(context.Background(), bus.Statuses, state.First)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer reader.Stop()
+	var all []events.Message
+	for range state.Last - state.First + 1 {
+		all = append(all, <-reader.Messages())
+	}
+	return all
+}
+
+// positions returns the attempt and phase of every status of an instance, in order.
+func (w *world) positions() []string {
+	w.t.Helper()
+	var all []string
+	for _, m := range w.said() {
+		if s, err := events.ParseStatus(m); err == nil && s.Instance != nil {
+			all = append(all, fmt.Sprint(s.Instance.Attempt, " ", s.Instance.Phase))
+		}
+	}
+	return all
+}
+
+func TestAnEngineThatHangsHoldsUpItsPlacesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.tell(0, events.ActionRun, good)
+		for ordinal := range uint32(4) {
+			w.tell(1+ordinal, events.ActionRun, hanging)
+		}
+		w.tell(5, events.ActionRun, good)
+		w.tell(6, events.ActionRun, good)
+		w.want([]uint32{0}, []uint32{1, 2, 3, 4})
+		w.tell(0, events.ActionStop, "")
+		w.want(nil, []uint32{1, 2, 3, 4})
+		w.tell(5, events.ActionStop, "") // stands in line, and never has its turn
+		w.tell(2, events.ActionStop, "") // is interrupted: what it had made goes
+		w.want([]uint32{6}, []uint32{1, 3, 4})
+		if w.engine.most != 4 {
+			t.Errorf("%d containers were made at once, want 4", w.engine.most)
+		}
+	})
+}
+
+func TestOrdersThatWereMissedAreRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.tell(0, events.ActionRun, good)
+		w.store(1, events.ActionRun, good)
+		w.slow = true
+		w.tell(2, events.ActionRun, good) // shows that one was missed
+		w.tell(1, events.ActionStop, "")  // while all are read: the reading does not know it
+		w.tell(3, events.ActionRun, good)
+		w.want([]uint32{0}, nil)
+		<-time.After(2 * time.Second)
+		w.want([]uint32{0, 2, 3}, nil)
+		w.store(4, events.ActionRun, good)
+		w.tell(5, events.ActionRun, good)
+		w.store(6, events.ActionRun, good) // missed while all are read
+		w.tell(7, events.ActionRun, good)
+		<-time.After(5 * time.Second)
+		w.want([]uint32{0, 2, 3, 4, 5, 6, 7}, nil)
+	})
+}
+
+func TestAHintDuringAStepIsLookedAtAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.engine.crashes = 1
+		w.tell(0, events.ActionRun, good)
+		<-time.After(2 * time.Second)
+		w.want([]uint32{0}, nil)
+		want := []string{"0 prepared", "0 started", "0 offline", "1 prepared", "1 started", "1 online"}
+		if said := w.positions(); !slices.Equal(said, want) {
+			t.Errorf("the node said %q, want %q", said, want)
+		}
+	})
+}
+
+func TestABusThatIsAwayDelaysStatusesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.away.Store(true)
+		w.tell(0, events.ActionRun, good)
+		<-time.After(time.Second)
+		w.tell(0, events.ActionStop, "")
+		<-time.After(time.Second)
+		if said := w.positions(); len(said) != 0 {
+			t.Errorf("the node said %q", said)
+		}
+		w.away.Store(false)
+		<-time.After(time.Second)
+		want := []string{"0 prepared", "0 started", "0 online", "0 stopped", "0 removed"}
+		if said := w.positions(); !slices.Equal(said, want) {
+			t.Errorf("the node said %q, want %q", said, want)
+		}
+	})
+}
+
+func TestTheSameHappensEveryTime(t *testing.T) {
+	var first []string
+	for range 5 {
+		var said []string
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t)
+			for ordinal := range uint32(12) {
+				w.tell(ordinal, events.ActionRun, []string{good, good, hanging}[ordinal%3])
+			}
+			for ordinal := range uint32(12) {
+				if ordinal%2 == 0 {
+					w.tell(ordinal, events.ActionStop, "")
+				}
+			}
+			<-time.After(time.Minute)
+			synctest.Wait()
+			for _, m := range w.said() {
+				said = append(said, fmt.Sprint(m.Subject, m.Header, string(m.Body)))
+			}
+		})
+		if first == nil {
+			first = said
+		}
+		if !slices.Equal(said, first) {
+			t.Fatalf("the node said\n%q, and before\n%q", said, first)
+		}
+	}
+}

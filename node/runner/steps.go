@@ -1,0 +1,180 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/node"
+)
+
+// Deadlines of the engine's calls.
+const (
+	prepareTimeout = 10 * time.Minute // an image may have to be pulled
+	startTimeout   = 30 * time.Second
+	stopTimeout    = 15 * time.Second // beyond the grace
+	removeTimeout  = 30 * time.Second
+	inspectTimeout = 10 * time.Second
+)
+
+// places are how many steps of a kind may be under way at once. Instances that find none free stand in line.
+type places struct {
+	free int
+	line []*instance
+}
+
+// enter takes a place for the instance. It reports false where none is free: then the instance stands in line.
+func (p *places) enter(in *instance) bool {
+	if p.free > 0 {
+		p.free--
+		return true
+	}
+	p.line, in.line = append(p.line, in), p
+	return false
+}
+
+// leaveLine takes the instance out of the line where it stands, if any.
+func (in *instance) leaveLine() {
+	if p := in.line; p != nil {
+		p.line = slices.DeleteFunc(p.line, func(other *instance) bool { return other == in })
+		in.line = nil
+	}
+}
+
+// placesOf returns the places that the step needs one of, nil for none: a stop mostly waits for the instance itself.
+func (a *Agent) placesOf(step node.Step) *places {
+	switch step {
+	case node.StepPrepare:
+		return &a.making
+	case node.StepStart, node.StepRemove:
+		return &a.moving
+	case node.StepStop, node.StepNone, node.StepWait, node.StepServe:
+	}
+	return nil
+}
+
+// settle takes the instance's next step, or has it wait for what that needs. It does nothing where it is as it shall
+// be, and nothing while a step is under way.
+func (a *Agent) settle(ctx context.Context, in *instance) {
+	delete(a.waiting, in.view.Instance)
+	for !in.busy {
+		step, until := in.view.Next(time.Now())
+		p := a.placesOf(step)
+		if in.line != nil && in.line == p {
+			return
+		}
+		in.leaveLine()
+		switch step {
+		case node.StepNone:
+			a.forget(in)
+			return
+		case node.StepWait:
+			a.await(in, until)
+			return
+		case node.StepServe:
+			if in.inspecting {
+				return // it may have ended already, and then never served
+			}
+			a.change(in, in.view.Done(step, time.Now()))
+		case node.StepPrepare, node.StepStart, node.StepStop, node.StepRemove:
+			if p == nil || p.enter(in) {
+				a.take(ctx, in, step)
+			}
+			return
+		}
+	}
+}
+
+// take has the engine take the step.
+func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
+	view := in.view
+	call, cancel := context.WithTimeout(ctx, deadline(step, view))
+	in.busy, in.step, in.interrupt = true, step, cancel
+	a.beside(ctx, func() func() {
+		defer cancel()
+		made, err := a.call(call, step, view)
+		failed := err != nil && !errors.Is(call.Err(), context.Canceled)
+		return func() {
+			if failed {
+				a.Log.Warn("a step failed", "instance", view.Instance.String(), "error", err)
+			}
+			a.taken(ctx, in, made, err)
+		}
+	})
+}
+
+// taken follows the end of a step. The place goes to those that waited for it before the instance itself goes on.
+func (a *Agent) taken(ctx context.Context, in *instance, made node.Container, err error) {
+	in.busy, in.interrupt, in.ended = false, nil, a.turn
+	now := time.Now()
+	switch {
+	case err != nil:
+		a.change(in, in.view.Failed(in.step, err, now))
+	case in.step == node.StepPrepare:
+		a.change(in, in.view.Prepared(made, now))
+	default:
+		a.change(in, in.view.Done(in.step, now))
+	}
+	if p := a.placesOf(in.step); p != nil {
+		p.free++
+		a.admit(ctx, p)
+	}
+	if in.hinted {
+		a.inspect(ctx, in)
+	}
+	a.settle(ctx, in)
+}
+
+// admit gives the free places to those that stand in line, first come first served. What each is to do may be another
+// thing than when it came.
+func (a *Agent) admit(ctx context.Context, p *places) {
+	for p.free > 0 && len(p.line) > 0 {
+		in := p.line[0]
+		p.line, in.line = p.line[1:], nil
+		a.settle(ctx, in)
+	}
+}
+
+func deadline(step node.Step, v node.View) time.Duration {
+	switch step {
+	case node.StepPrepare:
+		return prepareTimeout
+	case node.StepStart:
+		return startTimeout
+	case node.StepStop:
+		return v.StopGrace() + stopTimeout
+	case node.StepRemove, node.StepNone, node.StepWait, node.StepServe:
+	}
+	return removeTimeout
+}
+
+func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Container, error) {
+	switch step {
+	case node.StepPrepare:
+		return a.Engine.Prepare(ctx, node.Plan{
+			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Address: a.Facts.Address,
+		})
+	case node.StepStart:
+		return node.Container{}, a.Engine.Start(ctx, *v.Container)
+	case node.StepStop:
+		return node.Container{}, a.Engine.Stop(ctx, *v.Container, v.StopGrace())
+	case node.StepRemove:
+		return node.Container{}, a.remove(ctx, v)
+	case node.StepNone, node.StepWait, node.StepServe:
+	}
+	return node.Container{}, nil
+}
+
+// remove removes the instance's container. Where none is known the engine is asked: one may have been made by a call
+// that failed or was interrupted, and would be left behind.
+func (a *Agent) remove(ctx context.Context, v node.View) error {
+	c := v.Container
+	if c == nil {
+		var err error
+		if c, err = a.Engine.Inspect(ctx, a.owner, v.Instance); c == nil || err != nil {
+			return err
+		}
+	}
+	return a.Engine.Remove(ctx, *c)
+}
