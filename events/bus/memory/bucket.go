@@ -78,6 +78,14 @@ func (k *bucket) Delete(_ context.Context, key string, revision uint64) error {
 	return nil
 }
 
+// clear loses every entry. Revisions go on: what was read before is never taken for what is written after.
+func (k *bucket) clear() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.entries)
+	k.revision++
+}
+
 // Last implements bus.Bucket.
 func (k *bucket) Last(context.Context) (uint64, error) {
 	k.mu.Lock()

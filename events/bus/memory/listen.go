@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/rookery-project/rookery/events"
@@ -122,25 +121,5 @@ func (b *Bus) Answer(subject string, answer func(events.Message) (events.Message
 
 // Serve implements bus.Bus.
 func (b *Bus) Serve(questions map[string]bus.Question) (func(), error) {
-	stops := make([]func(), 0, len(questions))
-	for name, question := range questions {
-		stop, err := b.Answer(events.APIRoot+"."+name, func(m events.Message) (events.Message, error) {
-			body, err := question(m.Body)
-			if err != nil {
-				return events.Message{Header: events.Header{
-					bus.HeaderErrorCode: {strconv.Itoa(bus.CodeOf(err))}, bus.HeaderError: {err.Error()},
-				}}, nil
-			}
-			return events.Message{Body: body}, nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		stops = append(stops, stop)
-	}
-	return func() {
-		for _, stop := range stops {
-			stop()
-		}
-	}, nil
+	return bus.ServeBy(b.Answer, questions)
 }

@@ -60,6 +60,10 @@ func (b *Bus) makeStream(name bus.Stream) {
 func (b *Bus) Remake(name bus.Stream) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.remove(name)
+}
+
+func (b *Bus) remove(name bus.Stream) {
 	b.streams[name].removed = true
 	close(b.streams[name].changed)
 	b.makeStream(name)

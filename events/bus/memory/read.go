@@ -29,7 +29,7 @@ func (b *Bus) pump(r *reader, s *stream, next uint64) {
 	defer close(r.ended)
 	defer close(r.messages)
 	for {
-		page, changed, removed := b.page(s, next)
+		page, changed, removed := b.page(s, next, waiting)
 		for _, m := range page {
 			select {
 			case r.messages <- m:
@@ -52,13 +52,13 @@ func (b *Bus) pump(r *reader, s *stream, next uint64) {
 	}
 }
 
-// page returns the next messages from the sequence on, what is closed when there are more, and whether the stream is
+// page returns at most limit messages from the sequence on, what is closed when there are more, and whether the stream is
 // no more.
-func (b *Bus) page(s *stream, from uint64) (page []events.Message, changed <-chan struct{}, removed bool) {
+func (b *Bus) page(s *stream, from uint64, limit int) (page []events.Message, changed <-chan struct{}, removed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for m := range s.from(from) {
-		if len(page) == waiting {
+		if len(page) == limit {
 			break
 		}
 		page = append(page, m)

@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// Backup is a stream as it was at one time.
+type Backup struct {
+	identity string
+	messages []events.Message
+	last     uint64
+}
+
+// Backup copies the stream, as an operator may.
+func (b *Bus) Backup(name bus.Stream) Backup {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.streams[name]
+	return Backup{identity: s.identity, messages: slices.Collect(s.from(0)), last: s.last}
+}
+
+// Restore has the stream be what it was when the backup was made. Its readers end.
+func (b *Bus) Restore(name bus.Stream, backup Backup) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remove(name)
+	s := b.streams[name]
+	s.identity = backup.identity
+	for _, m := range backup.messages {
+		s.add(m)
+	}
+	s.last = backup.last
+}
+
+// Restart loses what the server keeps in memory alone: the statuses, the metrics and every bucket. Readers of what is
+// lost end.
+func (b *Bus) Restart() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remove(bus.Statuses)
+	b.remove(bus.Metrics)
+	for _, name := range slices.Sorted(maps.Keys(b.buckets)) {
+		b.buckets[name].clear()
+	}
+}
+
+// Tear stores the first messages of a batch whose end is never stored, as a server that crashes can.
+func (b *Bus) Tear(name bus.Stream, batch []events.Message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range batch {
+		b.store(b.streams[name], m)
+	}
+}
+
+// Damage replaces the stored message of this sequence by what change makes of it, or lets go of it where that reports
+// false, as a disk that goes bad can. Readers that have it keep it.
+func (b *Bus) Damage(name bus.Stream, sequence uint64, change func(events.Message) (events.Message, bool)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.streams[name]
+	i := s.index(sequence)
+	m, keep := change(s.messages[i])
+	if !keep {
+		s.messages = slices.Delete(s.messages, i, i+1)
+		return
+	}
+	s.messages[i] = m
+}
+
+// Cursor reads a stream for a caller that waits by itself.
+type Cursor struct {
+	bus    *Bus
+	stream *stream
+	next   uint64
+}
+
+// Cursor returns a cursor before the message with this sequence.
+func (b *Bus) Cursor(name bus.Stream, from uint64) *Cursor {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return &Cursor{bus: b, stream: b.streams[name], next: max(from, 1)}
+}
+
+// Next returns at most limit messages that come next, and whether the stream is no more.
+func (c *Cursor) Next(limit int) (page []events.Message, removed bool) {
+	page, _, removed = c.bus.page(c.stream, c.next, limit)
+	if n := len(page); n > 0 {
+		c.next = page[n-1].Sequence + 1
+	}
+	return page, removed
+}
