@@ -55,7 +55,7 @@ func (t *Turn) listed(n *projections.Node, s events.InstanceState) {
 func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 	i := t.Cluster.Instance(s.ID())
 	if i == nil || i.Node != n.Name {
-		if _, known := n.Strays[s.ID()]; known {
+		if !adopts(t.Cluster, n, s) { // that waits for the list, which says its ports
 			t.stray(n, s)
 		}
 		return

@@ -55,6 +55,13 @@ func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster) err
 	if mark.Log == c.LogID() && mark.Closed <= c.Sequence {
 		return nil
 	}
+	state, err := b.State(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
+	if mark.Log == c.LogID() && mark.Closed <= state.Last {
+		return fmt.Errorf("%w: it has closed a round while this one took over", errLost)
+	}
 	return fmt.Errorf("%w: the orders follow the log up to sequence %d of %q, and %s of %q ends at %d: it was restored from"+
 		" an older backup; if that is as it shall be, run `rookery bus adopt`",
 		ErrIdentity, mark.Closed, mark.Log, bus.Log, c.LogID(), c.Sequence)

@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// claimEvery is how often a standby tries for the lease.
+// claimEvery is how often a standby tries for a lease that is not kept.
 const claimEvery = 250 * time.Millisecond
 
 // follower folds the log as it grows.
@@ -42,15 +42,19 @@ func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
 	return f, nil
 }
 
-func (f *follower) stop() { f.reader.Stop() }
-
-// standBy folds and tries for the lease until it is won.
-func (f *follower) standBy(ctx context.Context) (*lease, error) {
-	claim := time.NewTicker(claimEvery)
-	defer claim.Stop()
-	if l, err := f.claim(ctx); l != nil || err != nil {
-		return l, err
+// stop ends the reading of the log, if that has not ended.
+func (f *follower) stop() {
+	if f.reader != nil {
+		f.reader.Stop()
+		f.reader = nil
 	}
+}
+
+// standBy folds and tries for the lease until it is won. While the lease is kept it looks less often.
+func (f *follower) standBy(ctx context.Context) (*lease, error) {
+	claim := time.NewTimer(0)
+	defer claim.Stop()
+	var seen uint64
 	for {
 		if err := f.takeAll(); err != nil {
 			return nil, err
@@ -65,11 +69,38 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 		case a := <-f.c.asks:
 			a.answer(f.c)
 		case <-claim.C:
-			if l, err := f.claim(ctx); l != nil || err != nil {
+			if err := f.settle(ctx); err != nil {
+				return nil, err
+			}
+			l, held, err := f.c.claim(ctx)
+			if l != nil || fatal(err) {
 				return l, err
 			}
+			if err != nil && ctx.Err() == nil {
+				f.c.Log.Warn("cannot try for the lease", "error", err, "advice", advice(err))
+				claim.Reset(retryAfter)
+				continue
+			}
+			claim.Reset(claimAgain(held, seen))
+			seen = held
 		}
 	}
+}
+
+// claimAgain is when a lease that had the revision seen, and has now the one held, is tried for again.
+func claimAgain(held, seen uint64) time.Duration {
+	if held != seen {
+		return bus.LeaseAge / 2 // it is kept, and cannot run out before
+	}
+	return claimEvery
+}
+
+// settle has the state be that of the log: a standby answers questions too, and does not claim what it cannot fold.
+func (f *follower) settle(ctx context.Context) error {
+	if f.c.settled {
+		return nil
+	}
+	return f.catchUp(ctx)
 }
 
 // takeAll folds what has come, so that questions and claims meet all that is known.
@@ -92,14 +123,6 @@ func (f *follower) takeNext(m events.Message, ok bool) error {
 		return errReader
 	}
 	return f.take(m)
-}
-
-// claim catches up with the log before it tries for the lease, so that a leader begins with nothing to fold.
-func (f *follower) claim(ctx context.Context) (*lease, error) {
-	if err := f.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	return f.c.claim(ctx)
 }
 
 // catchUp folds everything that the log holds now.

@@ -74,8 +74,10 @@ func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 			return false, err
 		}
 		l.attend()
+		beaten := false
 		select {
 		case <-pulse:
+			beaten = true
 			if due, err = l.beat(); err != nil {
 				return false, err
 			}
@@ -84,8 +86,11 @@ func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 		if err := l.drain(); err != nil {
 			return false, err
 		}
-		if due || l.waits() {
+		switch {
+		case due || l.waits():
 			return due, nil
+		case beaten: // that may have taken long
+			continue
 		}
 		if due, err = l.sleep(pulse); due || err != nil {
 			return due, err
@@ -156,12 +161,12 @@ func (l *leader) tick() error {
 	if err := l.checkClock(l.ctx, l.clock); err != nil {
 		return err
 	}
-	if err := l.sameStatuses(); err != nil {
-		return err
-	}
 	states, err := States(l.ctx, l.Bus)
 	if err != nil {
-		return err
+		return l.lostStatuses(err)
+	}
+	if states[bus.Statuses].Identity != l.cluster.Streams[string(bus.Statuses)] {
+		return fmt.Errorf("%w: %s was deleted", errReader, bus.Statuses)
 	}
 	if last := states[bus.Log].Last; last < l.closed {
 		return fmt.Errorf("%w: %s ends at %d, and it was closed at %d", errReader, bus.Log, last, l.closed)
@@ -169,12 +174,12 @@ func (l *leader) tick() error {
 	return Identify(l.cluster, states)
 }
 
-// sameStatuses ends the term where the stream of statuses is gone: the next one makes it again.
-func (l *leader) sameStatuses() error {
+// lostStatuses tells a stream of statuses that is gone, which the next term makes again, from all else that is wrong
+// with the streams.
+func (l *leader) lostStatuses(err error) error {
 	call, cancel := context.WithTimeout(l.ctx, callTimeout)
 	defer cancel()
-	state, err := l.Bus.State(call, bus.Statuses)
-	if errors.Is(err, bus.ErrNoStream) || (err == nil && state.Identity != l.cluster.Streams[string(bus.Statuses)]) {
+	if _, missing := l.Bus.State(call, bus.Statuses); errors.Is(err, bus.ErrNoStream) && errors.Is(missing, bus.ErrNoStream) {
 		return fmt.Errorf("%w: %s was deleted", errReader, bus.Statuses)
 	}
 	return err

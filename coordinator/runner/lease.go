@@ -17,29 +17,40 @@ type lease struct {
 	revision uint64
 }
 
-// claim returns the lease, or nil where another coordinator holds it.
-func (c *Coordinator) claim(ctx context.Context) (*lease, error) {
+// claim returns the lease, or nil and its revision where another coordinator holds it.
+func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	bucket, err := c.Bus.Bucket(ctx, bus.BucketLease)
-	if err != nil {
-		return nil, err
+	if c.leases == nil {
+		leases, err := c.Bus.Bucket(ctx, bus.BucketLease)
+		if err != nil {
+			return nil, 0, err
+		}
+		c.leases = leases
 	}
-	before, err := bucket.Get(ctx, leaseKey)
-	if err != nil && !errors.Is(err, bus.ErrNoKey) {
-		return nil, err
-	}
+	before, err := c.leases.Get(ctx, leaseKey)
 	if err == nil && string(before.Value) != c.Name {
-		return nil, nil
+		return nil, before.Revision, nil
 	}
-	revision, err := bucket.Put(ctx, leaseKey, []byte(c.Name), before.Revision)
+	if err == nil || errors.Is(err, bus.ErrNoKey) {
+		l, err = c.take(ctx, before.Revision)
+	}
+	if err != nil {
+		c.leases = nil // the bucket may be lost: it is opened anew
+	}
+	return l, 0, err
+}
+
+// take takes a lease that nobody else holds, or returns nil where another coordinator was faster.
+func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
+	revision, err := c.leases.Put(ctx, leaseKey, []byte(c.Name), before)
 	if errors.Is(err, bus.ErrPosition) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	l := &lease{bucket: bucket, name: c.Name, revision: revision}
+	l := &lease{bucket: c.leases, name: c.Name, revision: revision}
 	if err := c.checkClock(ctx, newClock(c.Now())); err != nil {
 		l.release(ctx)
 		return nil, err

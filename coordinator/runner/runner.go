@@ -61,6 +61,8 @@ type Coordinator struct {
 	cluster *projections.Cluster
 	settled bool
 	leading bool
+	// leases is the bucket of the lease, once it is open.
+	leases bus.Bucket
 	// list climbs whenever every node shall list all that it has.
 	list uint64
 }

@@ -60,6 +60,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	if err := c.closeTorn(ctx, f, epoch); err != nil {
 		return nil, err
 	}
+	f.stop() // what comes from here on, this leader writes itself
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,

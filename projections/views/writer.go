@@ -121,8 +121,8 @@ func (w *Writer) unchanged(ctx context.Context) (bool, error) {
 	if len(w.open) < len(buckets) {
 		return false, nil
 	}
-	for name, b := range w.open {
-		last, err := b.Last(ctx)
+	for _, name := range buckets {
+		last, err := w.open[name].Last(ctx)
 		if err != nil || last != w.last[name] {
 			return false, err
 		}
