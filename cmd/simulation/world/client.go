@@ -1,0 +1,335 @@
+package world
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// link is a host's way to the server.
+type link struct {
+	cut   bool
+	slow  time.Duration // the longest that a message takes; 0 for the usual time
+	leaky int           // of a hundred messages that are stored nowhere, how many are lost
+	// flush are the messages that the client library keeps while the link is cut.
+	flush []func()
+}
+
+// client is a part's connection to the bus: a bus.Bus whose every call goes over the part's link, and which freezes and
+// ends with its process.
+type client struct {
+	world  *World
+	number int
+	name   string
+	link   *link
+	draw   *rand.Rand
+	ended  atomic.Bool
+	frozen atomic.Bool
+	trap   *trap
+	tear   bool // the next append to the log is stored in part
+
+	held    []func() // what happens once the process runs again
+	open    []*call
+	out, in time.Time // when the last message arrives, there and here: none overtakes another on one connection
+
+	mu        sync.Mutex
+	listeners []*listener
+	answerers []*answerer
+}
+
+var _ bus.Bus = (*client)(nil)
+
+// trap loses a call at a point, on its way or on its way back.
+type trap struct {
+	point  Point
+	before bool
+	spring func()
+}
+
+func (c *client) call(point Point, key string) *call {
+	return &call{client: c, point: point, key: key, route: c.send, lost: bus.ErrUnknown}
+}
+
+// look makes a call that only reads: what it reads may be read at any time until it is back, so it happens there.
+func (c *client) look(point Point, key string) *call {
+	k := c.call(point, key)
+	k.route = c.sendLook
+	return k
+}
+
+func (c *client) sendLook(k *call) {
+	if k.springs(true) {
+		return
+	}
+	if c.link.cut {
+		k.expire()
+		return
+	}
+	at := latest(latest(c.out, c.in), time.Now().Add(c.latency()+c.latency()))
+	c.out, c.in = at, at
+	if !at.Before(k.deadline) {
+		k.expire()
+		return
+	}
+	c.world.at(at, func() bool {
+		switch {
+		case c.ended.Load() || k.over:
+		case c.link.cut:
+			k.expire()
+		case !c.hold(func() { k.answer(k.perform()) }):
+			return k.answer(k.perform())
+		}
+		return false
+	})
+}
+
+// latency is how long a message takes one way.
+func (c *client) latency() time.Duration {
+	const least, spread = 50 * time.Microsecond, 600 * time.Microsecond
+	d := least + time.Duration(c.draw.Int64N(int64(spread)))
+	if c.link.slow > 0 && c.draw.IntN(4) == 0 {
+		d += time.Duration(c.draw.Int64N(int64(c.link.slow)))
+	}
+	return d
+}
+
+// hold keeps what happens to a frozen process until it runs again. It reports false for one that runs.
+func (c *client) hold(do func()) bool {
+	if c.frozen.Load() {
+		c.held = append(c.held, do)
+		return true
+	}
+	return false
+}
+
+// begin takes the call on its way.
+func (k *call) begin() {
+	c := k.client
+	if c.hold(k.begin) {
+		return
+	}
+	if k.back != nil {
+		if c.open = append(c.open, k); len(c.open) > manyOpen {
+			c.open = slices.DeleteFunc(c.open, func(k *call) bool { return k.over })
+		}
+	}
+	if !c.ended.Load() {
+		k.route(k)
+	}
+}
+
+const manyOpen = 64
+
+// springs reports whether a trap is set here: then the call goes no further, and the process ends if the trap says so.
+func (k *call) springs(before bool) bool {
+	t := k.client.trap
+	if t == nil || t.point != k.point || t.before != before || k.client.ended.Load() {
+		return false
+	}
+	k.client.trap = nil
+	if k.back != nil {
+		k.expire()
+	}
+	t.spring()
+	return true
+}
+
+// send is the way of a call to the server and back.
+func (c *client) send(k *call) {
+	if k.springs(true) {
+		return
+	}
+	if at := c.forward(k.arrive); k.back != nil && (at.IsZero() || !at.Before(k.deadline)) {
+		k.expire()
+	}
+}
+
+// forward has something happen at the server once the message is there. It returns when that is; zero for unknown.
+func (c *client) forward(do func() bool) time.Time {
+	if c.link.cut {
+		if c.draw.IntN(2) == 0 {
+			c.link.flush = append(c.link.flush, func() { c.forward(do) })
+		}
+		return time.Time{}
+	}
+	c.out = latest(c.out, time.Now().Add(c.latency()))
+	c.world.at(c.out, do)
+	return c.out
+}
+
+// backward has something happen to the process once the message is there. It returns when that is; zero for never.
+func (c *client) backward(do func() bool) time.Time {
+	if c.link.cut {
+		return time.Time{}
+	}
+	c.in = latest(c.in, time.Now().Add(c.latency()))
+	c.world.at(c.in, func() bool {
+		if c.ended.Load() || c.hold(func() { do() }) {
+			return false
+		}
+		return do()
+	})
+	return c.in
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// arrive is the call at the server: what it asks for is done, and the outcome sent back.
+func (k *call) arrive() bool {
+	c := k.client
+	if c.ended.Load() && c.draw.IntN(2) == 0 {
+		return false // it was not sent any more
+	}
+	o := k.perform()
+	if k.springs(false) || k.back == nil {
+		return true
+	}
+	if at := c.backward(func() bool { return k.answer(o) }); at.IsZero() || !at.Before(k.deadline) {
+		k.expire()
+	}
+	return false
+}
+
+func (k *call) perform() outcome {
+	k.client.world.did(k)
+	return k.effect()
+}
+
+// expire gives the call up a moment before its deadline, so that of several at one time each ends by itself.
+func (k *call) expire() {
+	w := k.client.world
+	w.at(latest(time.Now(), k.deadline.Add(-1)), func() bool {
+		if k.over || k.client.hold(func() { k.answer(outcome{err: k.lost}) }) {
+			return false
+		}
+		return k.answer(outcome{err: k.lost})
+	})
+}
+
+// freeze stops the process at its next call, as SIGSTOP does; thaw has it go on.
+func (c *client) freeze() { c.frozen.Store(true) }
+
+func (c *client) thaw() {
+	c.frozen.Store(false)
+	held := c.held
+	c.held = nil
+	now := time.Now()
+	for _, do := range held {
+		c.world.at(now, func() bool {
+			if !c.hold(do) {
+				do()
+			}
+			return true
+		})
+	}
+	for _, k := range c.open {
+		if !k.over && !now.Before(k.deadline) {
+			k.expire()
+		}
+	}
+	c.kickReaders()
+}
+
+// Publish implements bus.Bus.
+func (c *client) Publish(ctx context.Context, m events.Message) (uint64, error) {
+	return do(ctx, c.call(PublishStatus, m.Subject), func() (uint64, error) {
+		sequence, err := c.world.server.Publish(context.Background(), m)
+		c.world.note("%s published %s as %d: %s", c.name, m.Subject, sequence, m.Body)
+		c.world.spread()
+		return sequence, err
+	})
+}
+
+// Append implements bus.Bus.
+func (c *client) Append(ctx context.Context, stream bus.Stream, after uint64, batch []events.Message) (uint64, error) {
+	point := AppendOrders
+	if stream == bus.Log {
+		point = AppendLog
+	}
+	return do(ctx, c.call(point, "append to "+string(stream)), func() (uint64, error) {
+		return c.world.appends(c, stream, after, batch)
+	})
+}
+
+// last is what bus.Bus.Last returns.
+type last struct {
+	m  events.Message
+	ok bool
+}
+
+// Last implements bus.Bus.
+func (c *client) Last(ctx context.Context, stream bus.Stream) (events.Message, bool, error) {
+	l, err := do(ctx, c.look(LookAtStream, string(stream)), func() (last, error) {
+		m, ok, err := c.world.server.Last(context.Background(), stream)
+		return last{m, ok}, err
+	})
+	return l.m, l.ok, err
+}
+
+// Latest implements bus.Bus.
+func (c *client) Latest(ctx context.Context, stream bus.Stream, filter string) ([]events.Message, error) {
+	return do(ctx, c.look(ReadOrders, filter), func() ([]events.Message, error) {
+		return c.world.server.Latest(context.Background(), stream, filter)
+	})
+}
+
+// State implements bus.Bus.
+func (c *client) State(ctx context.Context, stream bus.Stream) (bus.State, error) {
+	return do(ctx, c.look(LookAtStream, string(stream)), func() (bus.State, error) {
+		return c.world.server.State(context.Background(), stream)
+	})
+}
+
+// Renew implements bus.Bus.
+func (c *client) Renew(ctx context.Context) error {
+	_, err := do(ctx, c.call(LookAtStream, "renew"), func() (struct{}, error) {
+		return struct{}{}, c.world.server.Renew(context.Background())
+	})
+	return err
+}
+
+// Purge implements bus.Bus.
+func (c *client) Purge(ctx context.Context, stream bus.Stream, below uint64) error {
+	_, err := do(ctx, c.call(LookAtStream, "purge "+string(stream)), func() (struct{}, error) {
+		defer c.world.spread()
+		return struct{}{}, c.world.server.Purge(context.Background(), stream, below)
+	})
+	return err
+}
+
+// Now implements bus.Bus.
+func (c *client) Now(ctx context.Context) (time.Time, error) {
+	return do(ctx, c.look(LookAtStream, "time"), func() (time.Time, error) { return time.Now(), nil })
+}
+
+// Send implements bus.Bus.
+func (c *client) Send(m events.Message) error {
+	tell(c.call(Tell, m.Subject), func() outcome {
+		defer c.world.spread()
+		return outcome{err: c.world.server.Send(m)}
+	})
+	return nil
+}
+
+// matches reports whether a subject matches a pattern. Wildcards stand at the end alone, where the house has them.
+func matches(pattern, subject string) bool {
+	if rest, ok := strings.CutSuffix(pattern, ">"); ok {
+		return strings.HasPrefix(subject, rest)
+	}
+	if rest, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(subject, rest) && !strings.Contains(subject[len(rest):], ".")
+	}
+	return pattern == subject
+}

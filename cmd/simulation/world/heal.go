@@ -1,0 +1,276 @@
+package world
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// heal ends every fault, and starts what is down.
+func (w *World) heal() {
+	w.note("== everything heals")
+	w.healing = true
+	for len(w.ongoing) > 0 {
+		over := w.ongoing[0]
+		w.ongoing = w.ongoing[1:]
+		over()
+	}
+	for _, p := range w.parts {
+		if p.client != nil {
+			p.client.trap, p.client.tear = nil, false
+		}
+		if p.name != operatorName && !p.alive() {
+			p.down = false
+			w.revive(p)
+		}
+	}
+}
+
+// Bounds of what follows the healing.
+const (
+	// convergeWithin is how long the house may take to be as it shall be: commands have 10 minutes, an image that is
+	// pulled slowly as many.
+	convergeWithin = 30 * time.Minute
+	// lookAgain is how often the judge looks whether it is.
+	lookAgain = 5 * time.Second
+	// silentFor is how long nothing may be decided then.
+	silentFor = 90 * time.Second
+)
+
+// converge waits until the house is as it shall be, and then holds it to be silent.
+func (w *World) converge() {
+	end := time.Now().Add(convergeWithin)
+	var why []string
+	for !w.broken() && time.Now().Before(end) {
+		w.until(time.Now().Add(lookAgain), w.broken)
+		if why = w.judge.unlike(); len(why) == 0 {
+			break
+		}
+	}
+	if w.broken() {
+		return
+	}
+	if len(why) > 0 {
+		w.breach("P9", "%s after everything healed: %s", convergeWithin, strings.Join(why, "; "))
+		return
+	}
+	last := w.judge.last
+	w.until(time.Now().Add(silentFor), w.broken)
+	w.result.Quiet = silentFor
+	if w.judge.last != last && !w.broken() {
+		w.breach("silence", "%d events follow sequence %d, and nothing was asked and nothing happened", w.judge.last-last, last)
+	}
+	w.judge.atEnd()
+}
+
+// unlike says in what the house is not as it shall be.
+func (j *judge) unlike() []string {
+	var why []string
+	for _, sequence := range slices.Sorted(maps.Keys(j.sent)) {
+		switch f := j.cluster.commands[sequence]; {
+		case f == nil:
+			why = append(why, fmt.Sprintf("command %d has no outcome", sequence))
+		case f.accepted && !f.ended:
+			why = append(why, fmt.Sprintf("command %d has no end", sequence))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.cluster.nodes)) {
+		if n := j.cluster.nodes[name]; n.silent && j.w.hosts[name] != nil {
+			why = append(why, name+" is silent")
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(j.cluster.services), events.ServiceID.Compare) {
+		why = append(why, j.serviceUnlike(id)...)
+	}
+	return append(why, j.enginesUnlike()...)
+}
+
+// serviceUnlike says in what a service is not as it shall be. A slot may be empty where no node has the ports for it.
+func (j *judge) serviceUnlike(id events.ServiceID) []string {
+	s := j.cluster.services[id]
+	var why []string
+	if s.dropped {
+		why = append(why, id.String()+" is dropped and not removed")
+	}
+	serving := 0
+	for _, i := range j.cluster.sorted(id) {
+		if i.retired || i.revision != s.revision || i.seen.Phase != events.PhaseOnline {
+			why = append(why, fmt.Sprintf("%s is %s in revision %d", i.id, i, i.revision))
+			continue
+		}
+		serving++
+	}
+	if serving < int(s.scale) && j.cluster.room(len(s.specs[s.revision].Ports)) {
+		why = append(why, fmt.Sprintf("%s has %d instances of %d, and there is room", id, serving, s.scale))
+	}
+	if serving > int(s.scale) {
+		why = append(why, fmt.Sprintf("%s has %d instances of %d", id, serving, s.scale))
+	}
+	return why
+}
+
+// sorted returns the instances of a service that are not removed, in order.
+func (k *knowledge) sorted(id events.ServiceID) []*instance {
+	all := k.of(id)
+	slices.SortFunc(all, func(a, b *instance) int { return a.id.Compare(b.id) })
+	return all
+}
+
+// room reports whether a node that is ready has this many ports free.
+func (k *knowledge) room(ports int) bool {
+	for _, n := range k.nodes {
+		if n.epoch > 0 && !n.silent && int(n.offers.Last)-int(n.offers.First)+1-len(n.held) >= ports {
+			return true
+		}
+	}
+	return false
+}
+
+// enginesUnlike says which containers there are that should not be, and which are missing.
+func (j *judge) enginesUnlike() []string {
+	var why []string
+	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
+		h := j.w.hosts[name]
+		all := h.engine.Containers()
+		slices.SortFunc(all, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
+		for _, c := range all {
+			if i := j.cluster.instances[c.Instance]; i == nil || i.removed || i.node != name || i.revision != c.Revision {
+				why = append(why, fmt.Sprintf("%s has a container of %s, and the log has it %s", name, c.Instance, i))
+			}
+		}
+	}
+	for _, i := range j.cluster.instances {
+		if i.removed || i.retired || j.w.hosts[i.node] == nil {
+			continue
+		}
+		if _, running := j.w.hosts[i.node].holds(i.id); !running {
+			why = append(why, fmt.Sprintf("no container of %s runs on %s", i.id, i.node))
+		}
+	}
+	slices.Sort(why)
+	return why
+}
+
+// answered holds a coordinator's answer of its state to be the fold of the log at that place.
+func (j *judge) answered(m events.Message) {
+	var s coordinator.ClusterState
+	if len(m.Body) == 0 || json.Unmarshal(m.Body, &s) != nil {
+		return // it is folding the log
+	}
+	j.follow(s.Sequence)
+	if j.follower.Cluster.Sequence != s.Sequence {
+		return // it is further by now
+	}
+	if hash := j.follower.Cluster.Hash(); hash != s.Hash {
+		j.breach("P7", "%s has hash %s at sequence %d, and the log folds to %s", s.Answered, s.Hash, s.Sequence, hash)
+	}
+}
+
+// follow folds the log up to a sequence.
+func (j *judge) follow(to uint64) {
+	for j.follower.Last() < to {
+		page, _ := j.cursor.Next(int(to - j.follower.Last()))
+		if len(page) == 0 {
+			return
+		}
+		for _, m := range page {
+			if _, err := j.follower.Take(m); err != nil {
+				j.breach("P8", "the log does not fold: %v", err)
+				return
+			}
+		}
+	}
+}
+
+// atEnd judges what stands at the end: the views, the reasons for what waits, and the answers of every coordinator.
+func (j *judge) atEnd() {
+	if j.w.broken() {
+		return
+	}
+	j.follow(j.last)
+	c := j.follower.Cluster
+	for _, id := range slices.SortedFunc(maps.Keys(c.Services), events.ServiceID.Compare) {
+		if s := c.Services[id]; s.Lacks() {
+			if why := c.WhyPending(s); why == "" || strings.Contains(why, "not decided") {
+				j.breach("reasons", "%s lacks an instance and says %q", id, why)
+			}
+		}
+	}
+	j.checkViews(c)
+	j.w.ask()
+	j.w.until(time.Now().Add(callTimeout), j.w.broken)
+}
+
+func (j *judge) checkViews(c *projections.Cluster) {
+	want := views.All(c)
+	for _, name := range []string{bus.BucketServices, bus.BucketInstances, bus.BucketNodes} {
+		b, err := j.w.server.Bucket(context.Background(), name)
+		if err != nil {
+			j.breach("views", "%v", err)
+			return
+		}
+		entries, err := b.All(context.Background())
+		if err != nil {
+			j.breach("views", "%v", err)
+			return
+		}
+		for _, e := range entries {
+			key := views.Key{Bucket: name, Key: e.Key}
+			if !bytes.Equal(timeless(want[key]), timeless(e.Value)) {
+				j.breach("views", "%s/%s is %s, and the log says %s", name, e.Key, e.Value, want[key])
+				return
+			}
+			delete(want, key)
+		}
+	}
+	for key := range want {
+		j.breach("views", "%s/%s is missing", key.Bucket, key.Key)
+		return
+	}
+}
+
+// timeless is a view without the place in the log at which it was written: one that says the same is not written again.
+func timeless(view []byte) []byte {
+	i := bytes.LastIndex(view, []byte(`,"sequence":`))
+	return view[:max(i, 0)]
+}
+
+// lost follows the loss of a stream: what it held counts no more.
+func (j *judge) lost(stream bus.Stream) {
+	switch stream {
+	case bus.Commands:
+		clear(j.sent)
+		clear(j.cluster.commands)
+		clear(j.cluster.accepted)
+	case bus.Orders:
+		clear(j.decided)
+		j.mark = 0
+	case bus.Log, bus.Statuses, bus.Metrics:
+	}
+}
+
+// reread begins anew with the log as it is now.
+func (j *judge) reread() {
+	j.forget()
+	c := j.w.server.Cursor(bus.Log, 1)
+	for {
+		page, _ := c.Next(waiting)
+		if len(page) == 0 {
+			return
+		}
+		j.logged(page)
+	}
+}

@@ -1,0 +1,285 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/node/simulated"
+)
+
+// host is a machine with an engine. Its containers outlive the node's process.
+type host struct {
+	world    *World
+	name     string
+	link     *link
+	facts    events.NodeFacts
+	engine   *simulated.Engine
+	draw     *rand.Rand
+	troubles []*trouble
+	pulled   map[string]bool
+	deaf     bool // hints of exits are lost
+}
+
+// trouble is what is wrong with an engine for a time.
+type trouble struct {
+	points []Point
+	kind   Kind
+}
+
+// wrong returns what is wrong with calls at this point, or "".
+func (h *host) wrong(point Point) Kind {
+	for _, t := range h.troubles {
+		if slices.Contains(t.points, point) {
+			return t.kind
+		}
+	}
+	return ""
+}
+
+// errNoEngine is what a call ends with that the engine never answers.
+var errNoEngine = errors.New("the engine does not answer")
+
+// errEngine is what an engine says that does not know what went wrong.
+var errEngine = errors.New("the engine answered 500: internal error")
+
+// take is the way of a call to the engine and back: half of its time before the effect and half behind it.
+func (h *host) take(k *call, pull time.Duration) {
+	if k.springs(true) {
+		return
+	}
+	kind := h.wrong(k.point)
+	if kind == EngineRefuses || (kind == EngineFails && h.draw.IntN(2) == 0) {
+		h.comeBack(k, outcome{err: errEngine}, h.pace(k.point)/2)
+		return
+	}
+	if kind == PullFails && k.point == Prepare {
+		h.comeBack(k, outcome{err: &node.Failure{Reason: events.OfflineImagePull, Message: "the registry is away"}}, h.pace(k.point))
+		return
+	}
+	if kind == PortTaken && k.point == Start {
+		h.comeBack(k, outcome{err: &node.Failure{Reason: events.OfflinePortConflict, Message: "address already in use"}}, h.pace(k.point))
+		return
+	}
+	if kind == EngineHangs && h.draw.IntN(2) == 0 {
+		k.expire() // nothing happens, and no answer comes
+		return
+	}
+	half := h.pace(k.point) / 2
+	at := time.Now().Add(half + pull)
+	if !at.Before(k.deadline) {
+		k.expire() // the engine goes on all the same
+	}
+	h.world.at(at, func() bool {
+		if k.client.ended.Load() && h.draw.IntN(2) == 0 {
+			return false // the engine gave up with its client
+		}
+		h.world.did(k)
+		o := k.effect()
+		switch {
+		case k.springs(false):
+		case kind == EngineHangs:
+			k.expire()
+		case kind == EngineFails:
+			h.comeBack(k, outcome{err: errEngine}, half)
+		default:
+			h.comeBack(k, o, half)
+		}
+		return true
+	})
+}
+
+func (h *host) comeBack(k *call, o outcome, after time.Duration) {
+	at := time.Now().Add(after)
+	if !at.Before(k.deadline) {
+		k.expire()
+		return
+	}
+	h.world.at(at, func() bool {
+		if k.client.hold(func() { k.answer(o) }) {
+			return false
+		}
+		return k.answer(o)
+	})
+}
+
+// pace is how long the engine takes, as measured on Podman.
+func (h *host) pace(point Point) time.Duration {
+	usual := map[Point]time.Duration{
+		Prepare: 15 * time.Millisecond, Start: 70 * time.Millisecond, Stop: 100 * time.Millisecond,
+		Remove: 90 * time.Millisecond, List: 30 * time.Millisecond, Inspect: time.Millisecond,
+	}[point]
+	return usual/2 + time.Duration(h.draw.Int64N(int64(usual)))
+}
+
+// pulling is how long it takes until the image is there.
+func (h *host) pulling(image string) time.Duration {
+	if h.pulled[image] {
+		return 0
+	}
+	h.pulled[image] = true
+	if h.wrong(Prepare) == PullSlow {
+		return time.Minute + time.Duration(h.draw.Int64N(int64(8*time.Minute)))
+	}
+	return time.Second + time.Duration(h.draw.Int64N(int64(4*time.Second)))
+}
+
+// engine is a node.Engine: the host's, as one process reaches it.
+type engine struct {
+	host   *host
+	client *client
+}
+
+var _ node.Engine = (*engine)(nil)
+
+func (e *engine) call(point Point, key string, pull time.Duration) *call {
+	return &call{
+		client: e.client, point: point, key: key, lost: errNoEngine,
+		route: func(k *call) { e.host.take(k, pull) },
+	}
+}
+
+// Facts implements node.Engine.
+func (e *engine) Facts(ctx context.Context) (node.Facts, error) {
+	return do(ctx, e.call(Inspect, "facts", 0), func() (node.Facts, error) { return e.host.engine.Facts(context.Background()) })
+}
+
+// List implements node.Engine.
+func (e *engine) List(ctx context.Context, owner node.Owner) ([]node.Container, error) {
+	return do(ctx, e.call(List, "list", 0), func() ([]node.Container, error) {
+		all, err := e.host.engine.List(context.Background(), owner)
+		slices.SortFunc(all, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
+		return all, err
+	})
+}
+
+// Inspect implements node.Engine.
+func (e *engine) Inspect(ctx context.Context, owner node.Owner, id events.InstanceID) (*node.Container, error) {
+	return do(ctx, e.call(Inspect, id.String(), 0), func() (*node.Container, error) {
+		return e.host.engine.Inspect(context.Background(), owner, id)
+	})
+}
+
+// Prepare implements node.Engine.
+func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, error) {
+	k := e.call(Prepare, p.Instance.String(), 0)
+	image := p.Order.Spec.Image
+	k.route = func(k *call) { e.host.take(k, e.host.pulling(image)) }
+	return do(ctx, k, func() (node.Container, error) {
+		if e.host.world.imageOf(image) == absent {
+			return node.Container{}, &node.Failure{Reason: events.OfflineImagePull, Message: "no such image"}
+		}
+		made, err := e.host.engine.Prepare(context.Background(), p)
+		if err == nil {
+			e.host.world.judge.prepared(e.host, p, k)
+		}
+		return made, err
+	})
+}
+
+// Start implements node.Engine.
+func (e *engine) Start(ctx context.Context, c node.Container) error {
+	_, err := do(ctx, e.call(Start, c.Instance.String(), 0), func() (struct{}, error) {
+		err := e.host.engine.Start(context.Background(), c)
+		if err == nil {
+			e.host.runs(c)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// Stop implements node.Engine.
+func (e *engine) Stop(ctx context.Context, c node.Container, grace time.Duration) error {
+	_, err := do(ctx, e.call(Stop, c.Instance.String(), 0), func() (struct{}, error) {
+		e.host.world.judge.ends(e.host, c)
+		return struct{}{}, e.host.engine.Stop(context.Background(), c, grace)
+	})
+	return err
+}
+
+// Remove implements node.Engine.
+func (e *engine) Remove(ctx context.Context, c node.Container) error {
+	_, err := do(ctx, e.call(Remove, c.Instance.String(), 0), func() (struct{}, error) {
+		if c.State == node.Running {
+			e.host.world.judge.ends(e.host, c)
+		}
+		return struct{}{}, e.host.engine.Remove(context.Background(), c)
+	})
+	return err
+}
+
+// Watch implements node.Engine. A host that is deaf loses hints; any other gives them a moment later.
+func (e *engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
+	hints := make(chan events.InstanceID, waiting)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case id := <-hints:
+				hint(id)
+			}
+		}
+	}()
+	defer func() { <-ended }()
+	return e.host.engine.Watch(ctx, owner, ready, func(id events.InstanceID) {
+		k := e.call(Inspect, "hint "+id.String(), 0)
+		k.route = func(*call) { e.host.hint(hints, id) }
+		tell(k, nil)
+	})
+}
+
+func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
+	if h.deaf {
+		return
+	}
+	const spread = 2 * time.Millisecond
+	h.world.at(time.Now().Add(time.Duration(h.draw.Int64N(int64(spread)))), func() bool {
+		select {
+		case hints <- id:
+		default:
+		}
+		return true
+	})
+}
+
+// runs follows a start: some images end by themselves.
+func (h *host) runs(c node.Container) {
+	b := h.world.imageOf(h.imageOf(c))
+	if b != crashes && b != finishes {
+		return
+	}
+	const longest = 20 * time.Second
+	after := 100*time.Millisecond + time.Duration(h.draw.Int64N(int64(longest)))
+	h.world.at(time.Now().Add(after), func() bool {
+		for _, have := range h.engine.Containers() {
+			if have.Handle == c.Handle && have.State == node.Running {
+				code := int32(0)
+				if b == crashes {
+					code = 1
+				}
+				return h.engine.Kill(c.Instance, code)
+			}
+		}
+		return false
+	})
+}
+
+// imageOf returns the image of a container, as its revision in the log has it.
+func (h *host) imageOf(c node.Container) string {
+	return h.world.judge.image(c.Instance.Service, c.Revision)
+}
+
+// running returns the running containers in order.
+func (h *host) running() []node.Container {
+	all := slices.DeleteFunc(h.engine.Containers(), func(c node.Container) bool { return c.State != node.Running })
+	slices.SortFunc(all, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
+	return all
+}

@@ -1,0 +1,259 @@
+package world
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	noderunner "github.com/rookery-project/rookery/node/runner"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// judge reads what is stored in the log and in the orders and what engines do, and holds it to the promises. What it
+// knows of the cluster it works out from the events by rules of its own, never by those that it judges.
+type judge struct {
+	w      *World
+	states map[bus.Stream]bus.State
+	ending bool
+
+	// held are the records since the last closed round, and chain is the hash over all messages.
+	held   []events.Record
+	chain  chain
+	open   chain
+	last   uint64
+	closed uint64
+	round  uint64
+	epoch  uint64
+	now    time.Time
+	// leaders is who led each epoch.
+	leaders  map[uint64]string
+	commands uint64 // the cursor
+	cluster  *knowledge
+
+	// decided is the latest decision that each order's subject has, and mark the epoch of the last leader's mark.
+	decided map[string]uint64
+	mark    uint64
+
+	// sent are the commands that people have an acknowledgement for.
+	sent map[uint64]Action
+	// tampered says that an operator or a disk has changed a stream: what was known before tells nothing.
+	tampered bool
+	// damaged says that the log must not be folded now.
+	damaged bool
+
+	follower *projections.Fold
+	cursor   interface{ Next(limit int) ([]events.Message, bool) }
+}
+
+type chain events.Chain
+
+func (c chain) hash() string { return hex.EncodeToString(c[:]) }
+
+func newJudge(w *World) *judge {
+	j := &judge{w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}}
+	j.forget()
+	return j
+}
+
+// forget begins anew with a log of which nothing is known.
+func (j *judge) forget() {
+	j.held, j.chain, j.open = nil, chain{}, chain{}
+	j.last, j.closed, j.round, j.epoch, j.commands, j.mark = 0, 0, 0, 0, 0, 0
+	j.now = time.Time{}
+	j.leaders, j.decided = map[uint64]string{}, map[string]uint64{}
+	j.cluster = newKnowledge()
+	j.follower, j.cursor = projections.NewFold(), j.w.server.Cursor(bus.Log, 1)
+}
+
+func (j *judge) breach(promise, format string, args ...any) { j.w.breach(promise, format, args...) }
+
+// logged takes messages that were stored at the end of the log.
+func (j *judge) logged(messages []events.Message) {
+	if j.damaged {
+		j.breach("P8", "the log goes on although it is damaged")
+		return
+	}
+	for _, m := range messages {
+		j.last++
+		m.Sequence = j.last
+		r, err := events.ParseRecord(m)
+		if err != nil {
+			j.breach("P8", "the log holds what nobody can read: %v", err)
+			return
+		}
+		switch d := r.Data.(type) {
+		case events.RoundClosed:
+			j.close(m, d)
+		case events.RoundVoid:
+			j.held = nil
+			j.chain = chain(events.Chain(j.chain).Extend(m))
+			j.open, j.closed = j.chain, j.last
+			j.leads(d.Epoch, d.Leader)
+		default:
+			j.open = chain(events.Chain(j.open).Extend(m))
+			j.held = append(j.held, r)
+		}
+	}
+}
+
+// leads holds the log to one leader for each epoch, and epochs to climb.
+func (j *judge) leads(epoch uint64, leader string) {
+	if known := j.leaders[epoch]; known != "" && known != leader {
+		j.breach("P4", "%s and %s both wrote to the log in epoch %d", known, leader, epoch)
+	}
+	if epoch < j.epoch {
+		j.breach("P4", "%s wrote in epoch %d after epoch %d had begun", leader, epoch, j.epoch)
+	}
+	j.epoch, j.leaders[epoch] = epoch, leader
+}
+
+// close judges a round, event by event, and its end.
+func (j *judge) close(m events.Message, d events.RoundClosed) {
+	if d.Round != j.round+1 {
+		j.breach("P4", "round %d follows round %d: the log has two writers", d.Round, j.round)
+	}
+	if chain(d.Chain) != j.open {
+		j.breach("P4", "the hash of round %d does not fit its events", d.Round)
+	}
+	j.leads(d.Epoch, d.Leader)
+	j.checkTime(d)
+	adopted := false
+	for _, r := range j.held {
+		switch d := r.Data.(type) {
+		case events.ClusterAdopted:
+			adopted = true
+			j.commands = d.Commands
+		case events.ClusterRenewed:
+		default:
+			j.cluster.take(j, r, d)
+		}
+	}
+	if !adopted {
+		j.checkCursor(d)
+	}
+	j.commands = d.Commands
+	j.held, j.round, j.now, j.closed = nil, d.Round, d.Now, j.last
+	j.chain = chain(events.Chain(j.open).Extend(m))
+	j.open = j.chain
+}
+
+// checkTime holds rounds to a time that never runs back and is never far ahead of the server's.
+func (j *judge) checkTime(d events.RoundClosed) {
+	const allowed = 8 * time.Second // 5 of skew, and the way there
+	if d.Now.Before(j.now) {
+		j.breach("time", "round %d runs back from %s to %s", d.Round, j.now, d.Now)
+	}
+	if ahead := time.Until(d.Now); ahead > allowed && d.Now.After(j.now) {
+		j.breach("time", "round %d is decided %s ahead of the server's time", d.Round, ahead)
+	}
+}
+
+// checkCursor holds the cursor to be that of the commands which have their outcome in this round or before.
+func (j *judge) checkCursor(d events.RoundClosed) {
+	if d.Commands < j.commands {
+		j.breach("P2", "the cursor runs back from %d to %d", j.commands, d.Commands)
+	}
+	for sequence := j.commands + 1; sequence <= d.Commands; sequence++ {
+		if j.cluster.commands[sequence] == nil {
+			j.breach("P2", "round %d has passed command %d without an outcome", d.Round, sequence)
+		}
+	}
+	for _, r := range j.held {
+		if sequence, ok := outcomeOf(r.Data); ok && sequence > d.Commands {
+			j.breach("P10", "round %d has the outcome of command %d, and its cursor stands at %d", d.Round, sequence, d.Commands)
+		}
+	}
+}
+
+// outcomeOf returns the command that the event is the outcome of.
+func outcomeOf(d events.Data) (sequence uint64, ok bool) {
+	switch d := d.(type) {
+	case events.CommandAccepted:
+		return d.Sequence, true
+	case events.CommandRejected:
+		return d.Sequence, true
+	case events.CommandRepeated:
+		return d.Sequence, true
+	}
+	return 0, false
+}
+
+// ordered takes orders that were stored.
+func (j *judge) ordered(messages []events.Message) {
+	for _, m := range messages {
+		if m.Subject == events.OrdersEpochSubject {
+			j.marked(m)
+			continue
+		}
+		_, id, o, err := events.ParseOrder(m)
+		if err != nil {
+			j.breach("orders", "nobody can read an order: %v", err)
+			continue
+		}
+		if o.Decided > j.closed {
+			j.breach("orders", "the order for %s was decided at %d, and the log is closed up to %d", id, o.Decided, j.closed)
+		}
+		if o.Action == events.ActionForget {
+			continue
+		}
+		if o.Decided < j.decided[m.Subject] {
+			j.breach("orders", "an order for %s of %d replaces one of %d", id, o.Decided, j.decided[m.Subject])
+		}
+		j.decided[m.Subject] = o.Decided
+		if i := j.cluster.instances[id]; o.Action == events.ActionRun && (i == nil || i.retired || i.removed) {
+			j.breach("orders", "%s is ordered to run, and the log has it %s", id, i)
+		}
+	}
+}
+
+func (j *judge) marked(m events.Message) {
+	mark, _, err := events.DecodeAs[events.OrdersEpoch](m)
+	switch {
+	case err != nil:
+		j.breach("orders", "nobody can read a leader's mark: %v", err)
+	case mark.Closed > j.closed:
+		j.breach("orders", "orders follow the log up to %d, and it is closed up to %d", mark.Closed, j.closed)
+	case mark.Epoch < j.mark:
+		j.breach("orders", "%s writes orders in epoch %d after those of epoch %d", mark.Leader, mark.Epoch, j.mark)
+	}
+	j.mark = mark.Epoch
+}
+
+// acknowledged notes a command that is stored.
+func (j *judge) acknowledged(sequence uint64, a Action) { j.sent[sequence] = a }
+
+// mayEnd reports whether a process may end by itself with this error.
+func (j *judge) mayEnd(p *part, err error) bool {
+	if p.name == operatorName {
+		return err == nil
+	}
+	if err == nil || !j.tampered {
+		return false
+	}
+	for _, target := range []error{
+		coordinator.ErrIdentity, bus.ErrNoStream, projections.ErrChain, projections.ErrGap, projections.ErrTorn,
+		projections.ErrUnknown, events.ErrMalformed, noderunner.ErrOtherCluster,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// String says for people what the log has of the instance.
+func (i *instance) String() string {
+	switch {
+	case i == nil:
+		return "not at all"
+	case i.removed:
+		return "as removed"
+	case i.retired:
+		return "as retired"
+	}
+	return fmt.Sprintf("on %s, %s", i.node, i.seen.Phase)
+}

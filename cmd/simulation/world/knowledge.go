@@ -1,0 +1,311 @@
+package world
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// knowledge is what follows from the log, as far as the promises speak of it.
+type knowledge struct {
+	commands  map[uint64]*fate
+	accepted  map[string]uint64 // by source and id
+	services  map[events.ServiceID]*service
+	instances map[events.InstanceID]*instance
+	nodes     map[string]*machine
+}
+
+type fate struct {
+	service  events.ServiceID
+	since    time.Time
+	accepted bool
+	ended    bool
+}
+
+type service struct {
+	scale    uint32
+	revision uint64
+	specs    map[uint64]events.Spec
+	dropped  bool
+}
+
+type instance struct {
+	id       events.InstanceID
+	node     string
+	revision uint64
+	ports    []events.PortBinding
+	retired  bool
+	removed  bool
+	gone     time.Time
+	seen     events.Position
+}
+
+type machine struct {
+	epoch  uint64
+	silent bool
+	offers events.PortRange
+	held   map[uint16]events.InstanceID
+	strays map[events.InstanceID]bool
+}
+
+func newKnowledge() *knowledge {
+	return &knowledge{
+		commands: map[uint64]*fate{}, accepted: map[string]uint64{}, services: map[events.ServiceID]*service{},
+		instances: map[events.InstanceID]*instance{}, nodes: map[string]*machine{},
+	}
+}
+
+// take judges one event of a round against what was before it, and learns it.
+func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
+	id, _ := r.Scope.Service()
+	name, _ := r.Scope.Node()
+	switch d := d.(type) {
+	case events.CommandAccepted:
+		k.outcome(j, d.Sequence, &fate{service: id, since: r.Time, accepted: true})
+		k.once(j, d.CommandIdentity)
+	case events.CommandRejected:
+		k.outcome(j, d.Sequence, &fate{})
+	case events.CommandRepeated:
+		k.outcome(j, d.Sequence, &fate{})
+	case events.CommandSucceeded:
+		k.end(j, d.Sequence)
+		k.succeeded(j, d.Sequence, id)
+	case events.CommandSuperseded:
+		k.end(j, d.Sequence)
+	case events.CommandFailed:
+		k.failed(j, r.Time, d)
+	case events.ServiceRevised:
+		k.revised(j, id, d)
+	case events.ServiceScaled:
+		k.service(id).scale = d.Scale
+	case events.ServiceDropped:
+		k.service(id).dropped = true
+	case events.ServiceRemoved:
+		delete(k.services, id)
+	case events.InstancePlaced:
+		k.placed(j, id, d)
+	case events.InstanceAdopted:
+		k.hold(id, d.InstancePlaced)
+	case events.InstanceRetired:
+		k.retired(j, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d)
+	case events.Sighting:
+		k.sighted(j, id, d)
+	default:
+		k.node(j, name, d)
+	}
+}
+
+func (k *knowledge) service(id events.ServiceID) *service {
+	s := k.services[id]
+	if s == nil {
+		s = &service{specs: map[uint64]events.Spec{}}
+		k.services[id] = s
+	}
+	return s
+}
+
+func (k *knowledge) outcome(j *judge, sequence uint64, f *fate) {
+	if k.commands[sequence] != nil {
+		j.breach("P1", "command %d has a second outcome", sequence)
+	}
+	k.commands[sequence] = f
+}
+
+// once holds an id to be accepted once.
+func (k *knowledge) once(j *judge, c events.CommandIdentity) {
+	if c.ID == "" {
+		return
+	}
+	key := c.Source + "\x00" + c.ID
+	if earlier, known := k.accepted[key]; known {
+		j.breach("P3", "commands %d and %d have one id, and both are accepted", earlier, c.Sequence)
+	}
+	k.accepted[key] = c.Sequence
+}
+
+func (k *knowledge) end(j *judge, sequence uint64) *fate {
+	f := k.commands[sequence]
+	switch {
+	case f == nil || !f.accepted:
+		j.breach("P1", "command %d ends, and was never accepted", sequence)
+		return &fate{}
+	case f.ended:
+		j.breach("P1", "command %d ends a second time", sequence)
+	}
+	f.ended = true
+	return f
+}
+
+func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
+	const deadline = 10 * time.Minute
+	f := k.end(j, d.Sequence)
+	if lasted := now.Sub(f.since); d.Reason == events.ReasonDeadline && lasted < deadline {
+		j.breach("time", "command %d failed at its deadline after %s", d.Sequence, lasted)
+	}
+}
+
+// succeeded holds a success to be one: the service is as was asked.
+func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
+	s, serving, others := k.services[id], 0, 0
+	for _, i := range k.of(id) {
+		if s != nil && !s.dropped && !i.retired && i.revision == s.revision && i.seen.Phase == events.PhaseOnline {
+			serving++
+		} else {
+			others++
+		}
+	}
+	if s == nil || others > 0 || (!s.dropped && serving != int(s.scale)) {
+		j.breach("P1", "command %d succeeded with %d instances of %s that serve, and %d others", sequence, serving, id, others)
+	}
+}
+
+// of returns the instances of a service that are not removed, in no order.
+func (k *knowledge) of(id events.ServiceID) []*instance {
+	var all []*instance
+	for _, i := range k.instances {
+		if i.id.Service == id && !i.removed {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevised) {
+	s := k.service(id)
+	if d.Revision != s.revision+1 {
+		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
+	}
+	s.revision, s.dropped, s.specs[d.Revision] = d.Revision, false, d.Spec
+}
+
+// placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
+func (k *knowledge) placed(j *judge, service events.ServiceID, d events.InstancePlaced) {
+	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
+	n, s := k.nodes[d.Node], k.service(service)
+	if k.instances[id] != nil {
+		j.breach("P5", "%s is placed a second time: its generation is used again", id)
+	}
+	for _, i := range k.of(service) {
+		if i.id.Ordinal == d.Ordinal && !i.retired {
+			j.breach("P5", "%s is placed while %s is to run", id, i.id)
+		}
+	}
+	if n == nil || n.epoch == 0 || n.silent {
+		j.breach("placement", "%s is placed on %s, which is not ready", id, d.Node)
+		return
+	}
+	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
+		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",
+			id, d.Revision, service, s.scale, s.revision)
+	}
+	for _, p := range d.Ports {
+		if other, taken := n.held[p.HostPort]; taken || p.HostPort < n.offers.First || p.HostPort > n.offers.Last {
+			j.breach("capacity", "%s gets port %d of %s, which is out of its range or held by %s", id, p.HostPort, d.Node, other)
+		}
+	}
+	if len(d.Ports) != len(s.specs[d.Revision].Ports) {
+		j.breach("capacity", "%s gets %d ports of %d", id, len(d.Ports), len(s.specs[d.Revision].Ports))
+	}
+	k.hold(service, d)
+}
+
+func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
+	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
+	k.instances[id] = &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports}
+	for _, p := range d.Ports {
+		k.machine(d.Node).held[p.HostPort] = id
+	}
+}
+
+// retired holds a revision to replace one instance at a time: the next when all of the new revision serve.
+func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRetired) {
+	i := k.instances[id]
+	if i == nil || i.removed || i.retired {
+		j.breach("retire", "%s is retired, and the log has it %s", id, i)
+		return
+	}
+	s := k.service(id.Service)
+	for _, o := range k.of(id.Service) {
+		if d.Reason == events.RetireRevised && !o.retired && o.revision == s.revision && o.seen.Phase != events.PhaseOnline {
+			j.breach("P6", "%s is replaced while %s of the new revision does not serve yet", id, o.id)
+		}
+	}
+	i.retired = true
+}
+
+// sighted holds what is seen of an instance to climb, and only what was retired to be removed.
+func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sighting) {
+	s := d.Seen()
+	id := events.InstanceID{Service: service, Ordinal: s.Ordinal, Generation: s.Generation}
+	i := k.instances[id]
+	if i == nil || i.removed || i.node != s.Node {
+		j.breach("status", "%s says that %s is %s, and the log has it %s", s.Node, id, s.Phase, i)
+		return
+	}
+	if n := k.machine(i.node); s.Epoch != n.epoch {
+		j.breach("status", "%s is seen %s in epoch %d of %s, which is in epoch %d", id, s.Phase, s.Epoch, i.node, n.epoch)
+	}
+	if !climbs(i.seen, s.Position) {
+		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
+	}
+	i.seen = s.Position
+	if s.Phase != events.PhaseRemoved {
+		return
+	}
+	if !i.retired {
+		j.breach("P9", "%s is removed, and was to run", id)
+	}
+	i.removed, i.gone = true, time.Now()
+	for _, p := range i.ports {
+		if held := k.machine(i.node).held; held[p.HostPort] == id {
+			delete(held, p.HostPort)
+		}
+	}
+}
+
+// climbs reports whether to is further than from.
+func climbs(from, to events.Position) bool {
+	ends := from.Phase >= events.PhaseStopped || to.Phase >= events.PhaseStopped
+	if from.Epoch != to.Epoch {
+		return to.Epoch > from.Epoch
+	}
+	if !ends && from.Attempt != to.Attempt {
+		return to.Attempt > from.Attempt
+	}
+	// An instance that is offline may become so for another reason, and online again after it.
+	return to.Phase > from.Phase
+}
+
+func (k *knowledge) machine(name string) *machine {
+	m := k.nodes[name]
+	if m == nil {
+		m = &machine{held: map[uint16]events.InstanceID{}, strays: map[events.InstanceID]bool{}}
+		k.nodes[name] = m
+	}
+	return m
+}
+
+func (k *knowledge) node(j *judge, name string, d events.Data) {
+	n := k.machine(name)
+	switch d := d.(type) {
+	case events.NodeJoined:
+		if d.Epoch != n.epoch+1 {
+			j.breach("nodes", "%s joins in epoch %d after epoch %d", name, d.Epoch, n.epoch)
+		}
+		n.epoch, n.silent, n.offers = d.Epoch, false, d.Ports
+	case events.NodeSilent:
+		if n.silent {
+			j.breach("nodes", "%s is silent a second time", name)
+		}
+		n.silent = true
+	case events.NodeReturned:
+		if !n.silent {
+			j.breach("nodes", "%s returned, and was not silent", name)
+		}
+		n.silent = false
+	case events.StrayFound:
+		n.strays[d.ID()] = true
+	case events.StrayRemoved:
+		delete(n.strays, d.ID())
+	}
+}

@@ -1,0 +1,178 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	noderunner "github.com/rookery-project/rookery/node/runner"
+	"github.com/rookery-project/rookery/node/simulated"
+)
+
+// part is a coordinator or a node: one process after the other under one name.
+type part struct {
+	world *World
+	name  string
+	run   func(ctx context.Context, c *client, name string) error
+	// times counts its processes.
+	times  int
+	client *client
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error
+	// clock is how far its wall clock is off.
+	clock atomic.Int64
+	// down says that nobody starts it now.
+	down bool
+}
+
+func isCoordinator(name string) bool { return strings.HasPrefix(name, "coordinator") }
+
+func (w *World) partNamed(name string) *part {
+	for _, p := range w.parts {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// seeded returns draws of its own for each name, so that what one part draws changes nothing for another.
+func (w *World) seeded(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(w.plan.Seed, h.Sum64()))
+}
+
+func (w *World) linkOf(name string) *link {
+	if w.links[name] == nil {
+		w.links[name] = &link{}
+	}
+	return w.links[name]
+}
+
+func (w *World) addCoordinator(name string) {
+	p := &part{world: w, name: name}
+	p.run = func(ctx context.Context, c *client, _ string) error {
+		return coordinator.New(coordinator.Config{
+			Bus: c, Name: name, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
+		}).Run(ctx)
+	}
+	w.parts = append(w.parts, p)
+}
+
+func (w *World) addNode(name string, ports int) {
+	const first = 20_000
+	h := &host{
+		world: w, name: name, link: w.linkOf(name), draw: w.seeded("host " + name), pulled: map[string]bool{},
+		facts: events.NodeFacts{
+			Address: "10.0.0." + name[len("node-"):],
+			Ports:   events.PortRange{First: first, Last: uint16(first + ports - 1)},
+		},
+	}
+	h.engine = newEngine()
+	w.hosts[name] = h
+	p := &part{world: w, name: name}
+	p.run = func(ctx context.Context, c *client, incarnation string) error {
+		return noderunner.New(noderunner.Config{
+			Bus: c, Engine: &engine{host: h, client: c}, Name: name, Facts: h.facts, Log: p.log(),
+			Heartbeat: w.plan.Heartbeat, Incarnation: incarnation, Now: p.now,
+		}).Run(ctx)
+	}
+	w.parts = append(w.parts, p)
+}
+
+func newEngine() *simulated.Engine {
+	const cpu, memory = 4000, 8 << 30
+	return simulated.New(events.Capacity{CPU: cpu, Memory: memory})
+}
+
+func (p *part) log() *slog.Logger {
+	if p.world.script == nil {
+		return p.world.log
+	}
+	return slog.New(&scribe{w: p.world, name: p.name})
+}
+
+// now is the part's wall clock.
+func (p *part) now() time.Time { return time.Now().Add(time.Duration(p.clock.Load())) }
+
+func (p *part) alive() bool { return p.client != nil && !p.client.ended.Load() }
+
+// start begins the part's next process.
+func (p *part) start() {
+	w := p.world
+	p.times++
+	name := fmt.Sprintf("%s#%d", p.name, p.times)
+	c := &client{world: w, number: len(w.clients), name: name, link: w.linkOf(p.name), draw: w.seeded(name)}
+	w.clients = append(w.clients, c)
+	ctx, cancel := context.WithCancel(context.Background())
+	p.client, p.cancel, p.ended = c, cancel, make(chan struct{})
+	ended := p.ended
+	w.note("%s starts", name)
+	go func() {
+		defer close(ended)
+		err := p.run(ctx, c, name)
+		k := &call{client: c, point: end, key: "end", route: func(*call) { p.hasEnded(c, err) }}
+		tell(k, nil)
+	}()
+}
+
+// hasEnded follows the end of a process that nobody killed.
+func (p *part) hasEnded(c *client, err error) {
+	w := p.world
+	c.ended.Store(true)
+	w.note("%s ended: %v", c.name, err)
+	if err == nil && p.down {
+		return
+	}
+	if !w.judge.mayEnd(p, err) {
+		w.breach("nothing wedges", "%s ended by itself: %v", c.name, err)
+		return
+	}
+	const patience = 10 * time.Second // somebody sees it, and starts it again
+	w.at(time.Now().Add(patience), func() bool { return p.again() })
+}
+
+// kill ends the process as SIGKILL does: nothing of it has an effect any more.
+func (p *part) kill() {
+	if p.client == nil {
+		return
+	}
+	if !p.client.ended.Swap(true) {
+		p.world.note("%s is killed", p.client.name)
+	}
+	p.client.frozen.Store(false)
+	for _, k := range p.client.open {
+		k.answer(outcome{err: errEnded})
+	}
+	p.client.open, p.client.held = nil, nil
+	p.cancel()
+}
+
+// stop ends the process as it was asked to.
+func (p *part) stop() {
+	p.world.note("%s is asked to end", p.client.name)
+	p.cancel()
+}
+
+func (p *part) wait() { <-p.ended }
+
+// again starts the part if no process of it lives.
+func (p *part) again() bool {
+	if p.down || p.alive() || p.world.judge.ending {
+		return false
+	}
+	p.start()
+	return true
+}
+
+var errMustStop = errors.New("it had to stop")

@@ -1,0 +1,127 @@
+package world
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// services are those that people speak of.
+var services = []events.ServiceID{
+	{Namespace: "demo", Name: "web"}, {Namespace: "demo", Name: "api"}, {Namespace: "demo", Name: "db"},
+	{Namespace: "team", Name: "web"}, {Namespace: "team", Name: "worker"},
+}
+
+// images are those that people run.
+var images = []string{"localhost/a:1", "localhost/a:2", "localhost/b:1", "localhost/c:1"}
+
+// people draws what somebody publishes: mostly sensible, sometimes contradicting what was just said, saying it again, or
+// nonsense.
+func (d *drawer) people(at time.Duration) []Action {
+	switch d.IntN(12) {
+	case 0:
+		return []Action{d.nonsense(at)}
+	case 1:
+		return d.again(at)
+	case 2:
+		id := d.service()
+		return []Action{
+			d.say(at, id, "scale", fmt.Sprintf(`{"scale":%d,"busy":"supersede"}`, d.IntN(5))),
+			d.say(at+d.soon(5*time.Millisecond), id, "drop", `{}`),
+			d.say(at+d.soon(100*time.Millisecond), id, "ensure", d.spec(`,"busy":"supersede"`)),
+		}
+	case 3:
+		return []Action{{At: at, Kind: Ask, N: d.IntN(1 << 30)}}
+	}
+	return []Action{d.sensible(at)}
+}
+
+func (d *drawer) service() events.ServiceID { return services[d.IntN(len(services))] }
+
+func (d *drawer) sensible(at time.Duration) Action {
+	id := d.service()
+	busy := []string{"", `,"busy":"supersede"`, `,"busy":"reject"`}[d.IntN(3)]
+	switch d.IntN(6) {
+	case 0:
+		return d.say(at, id, "drop", `{}`)
+	case 1, 2:
+		return d.say(at, id, "scale", fmt.Sprintf(`{"scale":%d%s}`, d.IntN(7), busy))
+	}
+	return d.say(at, id, "ensure", d.spec(busy))
+}
+
+func (d *drawer) spec(busy string) string {
+	spec := fmt.Sprintf(`{"image":%q`, images[d.IntN(len(images))])
+	if d.IntN(3) > 0 {
+		spec += fmt.Sprintf(`,"scale":%d`, d.IntN(7))
+	}
+	if ports := d.IntN(3); ports > 0 {
+		spec += `,"ports":[{"name":"http","port":80}`
+		if ports > 1 {
+			spec += `,{"name":"admin","port":81}`
+		}
+		spec += `]`
+	}
+	return spec + busy + `}`
+}
+
+// say draws in which of its forms the command is sent: bare, binary or structured.
+func (d *drawer) say(at time.Duration, id events.ServiceID, verb, body string) Action {
+	a := Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}
+	d.ids++
+	name, typ := fmt.Sprintf("c%d", d.ids), "io.rookery.service.v1."+verb
+	switch d.IntN(3) {
+	case 0:
+		a.Header = map[string]string{
+			"ce-specversion": "1.0", "ce-id": name, "ce-source": "/people/one", "ce-type": typ,
+		}
+	case 1:
+		a.Header = map[string]string{"Content-Type": "application/cloudevents+json"}
+		a.Body = fmt.Sprintf(`{"specversion":"1.0","id":%q,"source":"/people/two","type":%q,"datacontenttype":"application/json","data":%s}`,
+			name, typ, body)
+	}
+	d.said = append(d.said, a)
+	return a
+}
+
+// again says something that was said before: as it was, or with another body under the same id.
+func (d *drawer) again(at time.Duration) []Action {
+	if len(d.said) == 0 {
+		return nil
+	}
+	recent := min(len(d.said), 20)
+	a := d.said[len(d.said)-1-d.IntN(recent)]
+	a.At = at
+	if d.IntN(3) == 0 {
+		a.Body = strings.ReplaceAll(a.Body, `"scale":`, `"scale":1`)
+	}
+	return []Action{a}
+}
+
+// nonsense draws what nobody should send.
+func (d *drawer) nonsense(at time.Duration) Action {
+	a := d.sensible(at)
+	switch d.IntN(9) {
+	case 0:
+		a.Body = a.Body[:d.IntN(len(a.Body))]
+	case 1:
+		a.Body = `{"scale":-1}`
+	case 2:
+		a.Body = `{"image":"x","scal":3}`
+	case 3:
+		a.Subject = "rookery.cmd.service.demo.web.explode"
+	case 4:
+		a.Subject = "rookery.cmd.anything"
+	case 5:
+		a.Body = strings.Repeat("[", 5000)
+	case 6:
+		a.Body = string([]byte{0xff, 0xfe, 0})
+	case 7:
+		a.Body = `{"image":"a","image":"b"}`
+	case 8:
+		a.Subject = "rookery.cmd.service.DEMO.web.ensure"
+	}
+	return a
+}

@@ -1,0 +1,189 @@
+package world
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind is what an action does.
+type Kind string
+
+// The kinds of actions: people's commands, and faults.
+const (
+	Command Kind = "command"
+	Ask     Kind = "ask"
+
+	Crash         Kind = "crash"          // a process is killed, at a point or at once, and begins again
+	Restart       Kind = "restart"        // a process ends as it was asked to, and begins again
+	Freeze        Kind = "freeze"         // a process stands still, and goes on
+	Partition     Kind = "partition"      // hosts cannot reach the server
+	SlowNetwork   Kind = "slow-network"   // messages take long
+	LeakyNetwork  Kind = "leaky-network"  // messages that are stored nowhere are lost
+	ServerRestart Kind = "server-restart" // the server is away, and has lost what is in its memory alone
+	ServerFull    Kind = "server-full"    // the server refuses to store the log
+	LostAppend    Kind = "lost-append"    // an append does not arrive
+	LostAnswer    Kind = "lost-answer"    // an append is stored, and its answer lost
+	TornRound     Kind = "torn-round"     // an append is stored in part
+	ClockJump     Kind = "clock-jump"     // the wall clock of a process is off
+	EngineRefuses Kind = "engine-refuses" // calls fail without an effect
+	EngineFails   Kind = "engine-fails"   // calls fail, with an effect or without
+	EngineHangs   Kind = "engine-hangs"   // calls do not come back
+	PullFails     Kind = "pull-fails"     // no image can be had
+	PullSlow      Kind = "pull-slow"      // images take minutes
+	PortTaken     Kind = "port-taken"     // a port is held by something else
+	DeafHints     Kind = "deaf-hints"     // exits are not told
+	Exit          Kind = "exit"           // a container's process ends
+	Vanish        Kind = "vanish"         // a container is removed by a foreign hand
+	HostDown      Kind = "host-down"      // a host loses its power, and comes back with its containers
+	HostWiped     Kind = "host-wiped"     // a host comes back without its containers
+	BadImage      Kind = "bad-image"      // an image crashes, ends or cannot be had
+	StreamLost    Kind = "stream-lost"    // a stream is deleted and made again, and adopted
+	LogRestored   Kind = "log-restored"   // the log is restored from a backup, and adopted
+	LogDamaged    Kind = "log-damaged"    // the log loses or changes a message, and is repaired
+)
+
+// Action is one thing that people or a fault do.
+type Action struct {
+	At   time.Duration
+	Kind Kind
+	// Targets are the hosts or processes that it hits.
+	Targets []string
+	// For is how long it lasts.
+	For time.Duration
+	// Point and Before say where a process is hit.
+	Point  Point
+	Before bool
+	// Subject, Header and Body are those of a command.
+	Subject string
+	Header  map[string]string
+	Body    string
+	// N draws what else is to be drawn.
+	N int
+}
+
+// String says the action to people.
+func (a Action) String() string {
+	text := fmt.Sprintf("%-11s %s", a.At.Round(time.Millisecond), a.Kind)
+	if a.Kind == Command {
+		return text + " " + a.Subject + headers(a.Header) + " " + short(a.Body)
+	}
+	if len(a.Targets) > 0 {
+		text += " " + strings.Join(a.Targets, ",")
+	}
+	if a.Point != "" {
+		when := "after"
+		if a.Before {
+			when = "before"
+		}
+		text += " " + when + " " + string(a.Point)
+	}
+	if a.For > 0 {
+		text += " for " + a.For.Round(time.Millisecond).String()
+	}
+	return text
+}
+
+func headers(h map[string]string) string {
+	if h["ce-id"] == "" {
+		return ""
+	}
+	return " (id " + h["ce-id"] + ")"
+}
+
+func short(body string) string {
+	const most = 120
+	if len(body) > most {
+		return fmt.Sprintf("%q… (%d bytes)", body[:most], len(body))
+	}
+	if strings.ContainsFunc(body, func(r rune) bool { return r < ' ' }) {
+		return fmt.Sprintf("%q", body)
+	}
+	return body
+}
+
+// Plan is one run: the same plan gives the same run, byte for byte.
+type Plan struct {
+	Seed         uint64
+	Coordinators int
+	Nodes        int
+	// Ports is how many ports each node has to give.
+	Ports int
+	// Heartbeat is how often nodes ask.
+	Heartbeat time.Duration
+	// Golden has the cluster begin with the log that an earlier version wrote.
+	Golden bool
+	// Lasts is how long people and faults go on; then everything heals.
+	Lasts   time.Duration
+	Actions []Action
+}
+
+// Draw returns the plan of a seed.
+func Draw(seed uint64) Plan {
+	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
+	p := Plan{
+		Seed:         seed,
+		Coordinators: 1 + d.IntN(3),
+		Nodes:        1 + d.IntN(6),
+		Ports:        4 + d.IntN(30),
+		Heartbeat:    []time.Duration{5 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second}[d.IntN(4)],
+		Golden:       d.IntN(20) == 0,
+		Lasts:        20*time.Minute + time.Duration(d.Int64N(int64(3*time.Hour))),
+	}
+	if d.IntN(12) == 0 {
+		const many = 24
+		p.Nodes += d.IntN(many)
+	}
+	d.plan = &p
+	for at := d.soon(40 * time.Second); at < p.Lasts; at += d.soon(40 * time.Second) {
+		p.Actions = append(p.Actions, d.people(at)...)
+	}
+	for at := time.Minute + d.soon(4*time.Minute); at < p.Lasts; at += d.soon(4 * time.Minute) {
+		p.Actions = append(p.Actions, d.fault(at))
+	}
+	d.operator()
+	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
+	return p
+}
+
+// drawer draws a plan.
+type drawer struct {
+	*rand.Rand
+	plan *Plan
+	ids  int
+	said []Action
+}
+
+// soon draws a time, mean on average.
+func (d *drawer) soon(mean time.Duration) time.Duration {
+	return time.Millisecond + time.Duration(d.ExpFloat64()*float64(mean)).Round(time.Millisecond)
+}
+
+func (d *drawer) node() string        { return nodeName(d.IntN(d.plan.Nodes)) }
+func (d *drawer) coordinator() string { return coordinatorName(d.IntN(d.plan.Coordinators)) }
+
+func nodeName(i int) string        { return fmt.Sprintf("node-%d", i) }
+func coordinatorName(i int) string { return fmt.Sprintf("coordinator-%d", i) }
+
+// process draws any process; coordinators more often than one of many.
+func (d *drawer) process() string {
+	if d.IntN(2) == 0 {
+		return d.coordinator()
+	}
+	return d.node()
+}
+
+// hosts draws a set of hosts.
+func (d *drawer) hosts() []string {
+	var all []string
+	for i := range d.plan.Coordinators {
+		all = append(all, coordinatorName(i))
+	}
+	for i := range d.plan.Nodes {
+		all = append(all, nodeName(i))
+	}
+	d.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:1+d.IntN(len(all))]
+}

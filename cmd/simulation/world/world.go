@@ -1,0 +1,335 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
+)
+
+// World is one run under way. All of it is touched by one goroutine, that of Run; parts reach it by calls alone.
+type World struct {
+	plan     Plan
+	began    time.Time
+	server   *memory.Bus
+	schedule schedule
+	calls    calls
+	draw     *rand.Rand
+	judge    *judge
+	log      *slog.Logger
+	told     bus.Subscription
+
+	clients []*client
+	readers []*reader
+	hosts   map[string]*host
+	links   map[string]*link
+	parts   []*part
+	images  map[string]behaviour
+	full    bool
+	backups []memory.Backup
+	person  *client
+	// ongoing end the faults that were begun.
+	ongoing []func()
+	healing bool
+
+	result Result
+	digest uint64
+	script *strings.Builder
+}
+
+// Result is what a run came to.
+type Result struct {
+	Seed uint64
+	// Simulated is how long it lasted in its own time, Quiet how much of that nothing was asked or broken in.
+	Simulated, Quiet time.Duration
+	// Steps counts what happened: calls of the bus and of engines, and messages told.
+	Steps    int
+	Commands int
+	Faults   map[Kind]int
+	// Log is the hash of the whole log, and Digest one of all that happened in its order.
+	Log    string
+	Digest uint64
+	Events uint64
+	Rounds uint64
+	// Broken are the promises that were broken: the run ends at the first.
+	Broken []Breach
+	// Script is the transcript, where it was asked for.
+	Script string
+}
+
+// Breach is a broken promise.
+type Breach struct {
+	// Promise is the one that was broken, as in "P1"; What says how.
+	Promise string
+	What    string
+	At      time.Duration
+}
+
+// String says the breach to people.
+func (b Breach) String() string {
+	return fmt.Sprintf("%s, at %s: %s", b.Promise, b.At.Round(time.Millisecond), b.What)
+}
+
+// Run runs the plan in a bubble of its own.
+func Run(t *testing.T, p Plan) Result { return run(t, p, nil) }
+
+// Script runs the plan and writes the transcript of all that happens.
+func Script(t *testing.T, p Plan) Result { return run(t, p, &strings.Builder{}) }
+
+func run(t *testing.T, p Plan, script *strings.Builder) (result Result) {
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(p, script)
+		w.live()
+		result = w.result
+		if script != nil {
+			result.Script = script.String()
+		}
+	})
+	return result
+}
+
+func newWorld(p Plan, script *strings.Builder) *World {
+	w := &World{
+		plan: p, began: time.Now(), server: memory.New(time.Now), draw: rand.New(rand.NewPCG(p.Seed, 2)),
+		hosts: map[string]*host{}, links: map[string]*link{}, images: map[string]behaviour{},
+		result: Result{Seed: p.Seed, Faults: map[Kind]int{}}, script: script,
+	}
+	w.calls.arrived = make(chan struct{}, 1)
+	w.log = slog.New(slog.DiscardHandler)
+	if script != nil {
+		w.log = slog.New(&scribe{w: w})
+	}
+	w.judge = newJudge(w)
+	var err error
+	if w.told, err = w.server.Subscribe(">"); err != nil {
+		panic(err)
+	}
+	w.person = &client{world: w, name: "person", link: w.linkOf("person"), draw: w.seeded("person")}
+	w.clients = append(w.clients, w.person)
+	for i := range p.Coordinators {
+		w.addCoordinator(coordinatorName(i))
+	}
+	for i := range p.Nodes {
+		w.addNode(nodeName(i), p.Ports)
+	}
+	return w
+}
+
+// live has the run begin, has everything heal when its time is up, and judges what it has come to.
+func (w *World) live() {
+	for _, p := range w.parts {
+		p.start()
+	}
+	w.backUp()
+	for _, a := range w.plan.Actions {
+		w.at(w.began.Add(a.At), func() bool { return w.act(a) })
+	}
+	w.until(w.began.Add(w.plan.Lasts), w.broken)
+	w.heal()
+	w.converge()
+	w.finish()
+}
+
+// backUp has the log be backed up from time to time, where the plan restores one.
+func (w *World) backUp() {
+	if !slices.ContainsFunc(w.plan.Actions, func(a Action) bool { return a.Kind == LogRestored }) {
+		return
+	}
+	const backups = 20
+	for i := range backups {
+		w.at(w.began.Add(time.Duration(i)*w.plan.Lasts/backups), func() bool {
+			w.backups = append(w.backups, w.server.Backup(bus.Log))
+			return false
+		})
+	}
+}
+
+func (w *World) broken() bool { return len(w.result.Broken) > 0 }
+
+func (w *World) at(t time.Time, do func() bool) { w.schedule.at(t, do) }
+
+func (w *World) since() time.Duration { return time.Since(w.began) }
+
+// until lets the world go on to a time, or until over reports true.
+func (w *World) until(end time.Time, over func() bool) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for !over() {
+		synctest.Wait()
+		for _, k := range w.calls.take() {
+			k.begin()
+		}
+		now := time.Now()
+		woke := false
+		for !woke && !over() {
+			h, ok := w.schedule.due(now)
+			if !ok {
+				break
+			}
+			woke = h.do()
+		}
+		if woke {
+			continue
+		}
+		if !now.Before(end) {
+			return
+		}
+		next := end
+		if len(w.schedule.waiting) > 0 && w.schedule.waiting[0].at.Before(end) {
+			next = w.schedule.waiting[0].at
+		}
+		timer.Reset(next.Sub(now))
+		select {
+		case <-w.calls.arrived:
+		case <-timer.C:
+		}
+	}
+}
+
+// finish ends every part and adds up.
+func (w *World) finish() {
+	w.judge.ending = true
+	for _, p := range w.parts {
+		p.kill()
+	}
+	for _, p := range w.parts {
+		p.wait()
+	}
+	w.result.Simulated = w.since()
+	w.result.Log, w.result.Digest = w.judge.chain.hash(), w.digest
+	w.result.Events, w.result.Rounds = w.judge.last, w.judge.round
+}
+
+// breach records a broken promise.
+func (w *World) breach(promise, format string, args ...any) {
+	if w.judge.ending {
+		return
+	}
+	b := Breach{Promise: promise, What: fmt.Sprintf(format, args...), At: w.since()}
+	w.note("BROKEN: %s: %s", b.Promise, b.What)
+	w.result.Broken = append(w.result.Broken, b)
+}
+
+// did counts a call and adds it to the digest of the run.
+func (w *World) did(k *call) {
+	w.result.Steps++
+	w.note("  call %s %s %s", k.client.name, k.point, k.key)
+	d := (w.digest ^ uint64(w.since())) * digestPrime
+	for _, text := range [...]string{k.client.name, string(k.point), k.key} {
+		for i := range len(text) {
+			d = (d ^ uint64(text[i])) * digestPrime
+		}
+	}
+	w.digest = d
+}
+
+// digestPrime is that of the hash FNV-1a.
+const digestPrime = 1099511628211
+
+// appends stores a batch, as far as the server's faults let it.
+func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []events.Message) (uint64, error) {
+	if w.full && stream == bus.Log {
+		return 0, fmt.Errorf("append to %s: %w", stream, bus.ErrFull)
+	}
+	if c.tear && stream == bus.Log && len(batch) > 1 && w.judge.last == after {
+		c.tear = false
+		part := batch[:1+w.draw.IntN(len(batch)-1)]
+		w.server.Tear(stream, part)
+		w.stored(c, stream, part, after)
+		return 0, fmt.Errorf("append to %s: %w", stream, bus.ErrUnknown)
+	}
+	last, err := w.server.Append(context.Background(), stream, after, batch)
+	if err != nil {
+		w.note("%s appends %d to %s after %d: refused: %v", c.name, len(batch), stream, after, err)
+		return 0, err
+	}
+	w.stored(c, stream, batch, after)
+	return last, nil
+}
+
+// stored has the judge see what was stored.
+func (w *World) stored(c *client, stream bus.Stream, batch []events.Message, after uint64) {
+	w.spread()
+	for i, m := range batch {
+		w.note("%s stored %d in %s: %s %s", c.name, after+uint64(i)+1, stream, m.Subject, m.Body)
+	}
+	switch stream {
+	case bus.Log:
+		w.judge.logged(batch)
+	case bus.Orders:
+		w.judge.ordered(batch)
+	case bus.Commands, bus.Statuses, bus.Metrics:
+	}
+}
+
+// spread brings what the server told and stored to those who hear and read it.
+func (w *World) spread() {
+	for {
+		select {
+		case m := <-w.told.Messages():
+			for _, c := range w.clients {
+				if !c.ended.Load() {
+					c.hear(m)
+				}
+			}
+			continue
+		default:
+		}
+		break
+	}
+	for _, s := range bus.Streams {
+		if state, _ := w.server.State(context.Background(), s); state != w.judge.states[s] {
+			w.judge.states[s] = state
+			w.stir(s)
+		}
+	}
+}
+
+// note writes a line of the transcript.
+func (w *World) note(format string, args ...any) {
+	if w.script != nil {
+		fmt.Fprintf(w.script, "%-14s ", w.since().Round(time.Microsecond))
+		fmt.Fprintf(w.script, format, args...)
+		w.script.WriteByte('\n')
+	}
+}
+
+// scribe writes what the parts log into the transcript.
+type scribe struct {
+	w    *World
+	name string
+}
+
+// Enabled implements slog.Handler.
+func (*scribe) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (s *scribe) Handle(_ context.Context, r slog.Record) error {
+	var text strings.Builder
+	r.Attrs(func(a slog.Attr) bool {
+		fmt.Fprintf(&text, " %s=%q", a.Key, a.Value.String())
+		return true
+	})
+	c := s.w.partNamed(s.name)
+	if c != nil {
+		line := r.Message + text.String()
+		k := &call{client: c.client, point: Tell, key: "log " + line, route: func(*call) { s.w.note("%s: %s", s.name, line) }}
+		tell(k, nil)
+	}
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (s *scribe) WithAttrs([]slog.Attr) slog.Handler { return s }
+
+// WithGroup implements slog.Handler.
+func (s *scribe) WithGroup(string) slog.Handler { return s }
