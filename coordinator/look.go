@@ -97,12 +97,15 @@ func (t *Turn) fill(s *projections.Service) bool {
 	return true
 }
 
-// roll replaces the instances of earlier revisions one at a time: the next only once all of the new one serve.
+// roll replaces the instances of earlier revisions one at a time: the next only once all of the new one serve. Where no
+// node has room for one more, the next one goes first, if that makes room.
 func (t *Turn) roll(s *projections.Service) bool {
 	var next *projections.Instance
-	for _, slot := range s.Slots {
+	for o, slot := range s.Slots {
 		i := slot.Current
 		switch {
+		case i == nil && len(slot.Leaving) > 0 && int(o) < int(s.Scale):
+			return true // its next instance comes when the one before is gone
 		case i == nil:
 		case i.Revision == s.Revision && i.Seen.Phase != events.PhaseOnline:
 			return true
@@ -110,8 +113,11 @@ func (t *Turn) roll(s *projections.Service) bool {
 			next = i
 		}
 	}
-	if next == nil || choose(t.Cluster, s) == nil {
+	if next == nil {
 		return true
+	}
+	if choose(t.Cluster, s) == nil {
+		return !makesRoom(t.Cluster, s, next) || t.retire(next, events.RetireRevised)
 	}
 	const needed = 2 // one event to retire, one to place
 	if t.Room() < needed {

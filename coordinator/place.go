@@ -22,6 +22,13 @@ func choose(c *projections.Cluster, s *projections.Service) *projections.Node {
 	return best
 }
 
+// makesRoom reports whether an instance of the current revision finds its ports on the node of this one once this one
+// is gone.
+func makesRoom(c *projections.Cluster, s *projections.Service, i *projections.Instance) bool {
+	n := c.Nodes[i.Node]
+	return n.Ready() && n.HasPorts(len(s.Current().Spec.Ports)-len(i.Ports))
+}
+
 // place gives the slot its next instance. It reports false where no node can have it.
 func (t *Turn) place(s *projections.Service, ordinal uint32) bool {
 	n := choose(t.Cluster, s)

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 
@@ -65,12 +66,27 @@ type Node struct {
 // Key names a value.
 type Key struct{ Bucket, Key string }
 
-// Changes holds the new value of each key; nil for one that shall not be there.
-type Changes map[Key][]byte
+// Changes are values to be shown.
+type Changes struct {
+	// Values holds the new value of each key; nil for one that shall not be there.
+	Values map[Key][]byte
+	// Slots says of services how many of their slots have a value, where that may be fewer than before.
+	Slots map[events.ServiceID]int
+}
+
+func newChanges() Changes {
+	return Changes{Values: map[Key][]byte{}, Slots: map[events.ServiceID]int{}}
+}
+
+// merge takes later changes over these.
+func (ch Changes) merge(later Changes) {
+	maps.Copy(ch.Values, later.Values)
+	maps.Copy(ch.Slots, later.Slots)
+}
 
 // All returns every value of the state.
 func All(c *projections.Cluster) Changes {
-	changes := Changes{}
+	changes := newChanges()
 	for _, s := range c.Services {
 		changes.service(c, s.ID)
 		changes.slots(c, s.ID)
@@ -83,10 +99,11 @@ func All(c *projections.Cluster) Changes {
 
 // Of returns the values that these records may have changed, as the state has them now.
 func Of(c *projections.Cluster, records []events.Record) Changes {
-	changes := Changes{}
+	changes := newChanges()
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok {
 			changes.node(c, name)
+			changes.pending(c, r.Data)
 		}
 		id, ok := r.Scope.Service()
 		if !ok {
@@ -94,9 +111,7 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		}
 		changes.service(c, id)
 		switch d := r.Data.(type) {
-		case events.ServiceScaled:
-			changes.slots(c, id)
-		case events.ServiceRevised:
+		case events.ServiceScaled, events.ServiceRevised, events.ServiceDropped, events.ServiceRemoved:
 			changes.slots(c, id)
 		case events.InstancePlaced:
 			changes.instance(c, id, d.Ordinal, d.Node)
@@ -115,7 +130,7 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 
 // has reports whether the key has its value already: the state does not change between records.
 func (ch Changes) has(bucket, key string) bool {
-	_, known := ch[Key{bucket, key}]
+	_, known := ch.Values[Key{bucket, key}]
 	return known
 }
 
@@ -124,7 +139,7 @@ func (ch Changes) put(bucket, key string, value any) {
 	if err != nil {
 		panic(fmt.Sprintf("a view of plain fields does not encode: %v", err))
 	}
-	ch[Key{bucket, key}] = body
+	ch.Values[Key{bucket, key}] = body
 }
 
 func (ch Changes) instance(c *projections.Cluster, id events.ServiceID, ordinal uint32, node string) {
@@ -132,13 +147,29 @@ func (ch Changes) instance(c *projections.Cluster, id events.ServiceID, ordinal 
 	ch.node(c, node)
 }
 
+// pending shows again why slots wait for a node, where a node has become another.
+func (ch Changes) pending(c *projections.Cluster, d events.Data) {
+	switch d.(type) {
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned:
+		for id := range c.Short() {
+			ch.slots(c, id)
+		}
+	}
+}
+
+// slots shows every slot of the service, and no others.
 func (ch Changes) slots(c *projections.Cluster, id events.ServiceID) {
 	s := c.Services[id]
-	if s == nil {
-		return
+	shown := 0
+	if s != nil {
+		shown = len(s.Slots)
+		if !s.Dropped {
+			shown = max(shown, int(s.Scale))
+		}
 	}
+	ch.Slots[id] = shown
 	why := sync.OnceValue(func() string { return c.WhyPending(s) })
-	for ordinal := range max(len(s.Slots), int(s.Scale)) {
+	for ordinal := range shown {
 		ch.slotBecause(c, id, uint32(ordinal), why)
 	}
 }
@@ -150,7 +181,7 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	}
 	s := c.Services[id]
 	if s == nil || s.Revision == 0 {
-		ch[Key{bus.BucketServices, key}] = nil
+		ch.Values[Key{bus.BucketServices, key}] = nil
 		return
 	}
 	ch.put(bus.BucketServices, key, Service{
@@ -175,16 +206,20 @@ func (ch Changes) slot(c *projections.Cluster, id events.ServiceID, ordinal uint
 	ch.slotBecause(c, id, ordinal, func() string { return c.WhyPending(c.Services[id]) })
 }
 
+func slotKey(id events.ServiceID, ordinal int) string {
+	return id.Namespace + "." + id.Name + "." + strconv.Itoa(ordinal)
+}
+
 // slotBecause is slot for a caller that knows why slots of the service are pending.
 func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordinal uint32, why func() string) {
-	key := id.Namespace + "." + id.Name + "." + strconv.FormatUint(uint64(ordinal), 10)
+	key := slotKey(id, int(ordinal))
 	if ch.has(bus.BucketInstances, key) {
 		return
 	}
 	value := Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal, Status: "pending", Sequence: c.Sequence}
 	s := c.Services[id]
 	if s == nil {
-		ch[Key{bus.BucketInstances, key}] = nil
+		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
 	}
 	var newest *projections.Instance
@@ -199,7 +234,7 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	case newest != nil:
 		value.fill(newest)
 	case ordinal >= s.Scale || s.Dropped:
-		ch[Key{bus.BucketInstances, key}] = nil
+		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
 	default:
 		value.Message = why()
@@ -229,7 +264,7 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 	}
 	n := c.Nodes[name]
 	if n == nil {
-		ch[Key{bus.BucketNodes, name}] = nil
+		ch.Values[Key{bus.BucketNodes, name}] = nil
 		return
 	}
 	state := "ready"

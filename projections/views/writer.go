@@ -37,7 +37,7 @@ type Writer struct {
 	ended chan struct{}
 
 	// desired is every value there shall be; written holds those that a bucket has, with their revisions.
-	desired Changes
+	desired map[Key][]byte
 	written map[Key]bus.Entry
 	open    map[string]bus.Bucket
 	// last is the revision of the last change of each bucket, as far as this writer knows.
@@ -49,7 +49,7 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, all Changes) *Write
 	w := &Writer{
 		bus: b, log: log, pending: all, whole: true,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		desired: Changes{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{}, last: map[string]uint64{},
+		desired: map[Key][]byte{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{}, last: map[string]uint64{},
 	}
 	w.wake <- struct{}{}
 	go w.run(ctx)
@@ -59,7 +59,7 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, all Changes) *Write
 // Show hands over what changed and returns at once.
 func (w *Writer) Show(changes Changes) {
 	w.mu.Lock()
-	maps.Copy(w.pending, changes)
+	w.pending.merge(changes)
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -146,13 +146,14 @@ func (w *Writer) take() (Changes, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	changes, whole := w.pending, w.whole
-	w.pending, w.whole = Changes{}, false
+	w.pending, w.whole = newChanges(), false
 	return changes, whole
 }
 
 func (w *Writer) flush(ctx context.Context) error {
 	changes, whole := w.take()
-	for key, value := range changes {
+	w.trim(changes)
+	for key, value := range changes.Values {
 		if value == nil {
 			delete(w.desired, key)
 			continue
@@ -162,7 +163,20 @@ func (w *Writer) flush(ctx context.Context) error {
 	if whole || len(w.open) < len(buckets) {
 		return w.rewrite(ctx)
 	}
-	return w.settle(ctx, changes)
+	return w.settle(ctx, changes.Values)
+}
+
+// trim has what a service showed beyond its slots be shown no more. Slots are numbered without gaps.
+func (w *Writer) trim(changes Changes) {
+	for id, slots := range changes.Slots {
+		for ordinal := slots; ; ordinal++ {
+			key := Key{bus.BucketInstances, slotKey(id, ordinal)}
+			if _, shown := w.desired[key]; !shown && changes.Values[key] == nil {
+				break
+			}
+			changes.Values[key] = nil
+		}
+	}
 }
 
 // load opens the buckets and reads what they have.
@@ -194,7 +208,7 @@ func (w *Writer) load(ctx context.Context) error {
 }
 
 // settle makes the buckets have, for each wanted key, the value that is desired, or none.
-func (w *Writer) settle(ctx context.Context, wanted Changes) error {
+func (w *Writer) settle(ctx context.Context, wanted map[Key][]byte) error {
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compare) {
 		value, desired := w.desired[key]
 		before, written := w.written[key]

@@ -98,22 +98,24 @@ func (j *judge) unlike() []string {
 	return append(why, j.enginesUnlike()...)
 }
 
-// serviceUnlike says in what a service is not as it shall be. A slot may be empty where no node has the ports for it.
+// serviceUnlike says in what a service is not as it shall be. Where no node has the ports for it, a slot may be empty or
+// have an instance of an earlier revision.
 func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	s := j.cluster.services[id]
 	var why []string
 	if s.dropped {
 		why = append(why, id.String()+" is dropped and not removed")
 	}
-	serving := 0
+	serving, ports := 0, len(s.specs[s.revision].Ports)
 	for _, i := range j.cluster.sorted(id) {
-		if i.retired || i.revision != s.revision || i.seen.Phase != events.PhaseOnline {
+		stuck := i.revision != s.revision && !j.cluster.room(ports) && j.cluster.nodes[i.node].free() < ports-len(i.ports)
+		if i.retired || (i.revision != s.revision && !stuck) || i.seen.Phase != events.PhaseOnline {
 			why = append(why, fmt.Sprintf("%s is %s in revision %d", i.id, i, i.revision))
 			continue
 		}
 		serving++
 	}
-	if serving < int(s.scale) && j.cluster.room(len(s.specs[s.revision].Ports)) {
+	if serving < int(s.scale) && j.cluster.room(ports) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d, and there is room", id, serving, s.scale))
 	}
 	if serving > int(s.scale) {
@@ -129,10 +131,13 @@ func (k *knowledge) sorted(id events.ServiceID) []*instance {
 	return all
 }
 
+// free counts the ports that no instance holds.
+func (m *machine) free() int { return int(m.offers.Last) - int(m.offers.First) + 1 - len(m.held) }
+
 // room reports whether a node that is ready has this many ports free.
 func (k *knowledge) room(ports int) bool {
 	for _, n := range k.nodes {
-		if n.epoch > 0 && !n.silent && int(n.offers.Last)-int(n.offers.First)+1-len(n.held) >= ports {
+		if n.epoch > 0 && !n.silent && n.free() >= ports {
 			return true
 		}
 	}
@@ -215,7 +220,7 @@ func (j *judge) atEnd() {
 }
 
 func (j *judge) checkViews(c *projections.Cluster) {
-	want := views.All(c)
+	want := views.All(c).Values
 	for _, name := range []string{bus.BucketServices, bus.BucketInstances, bus.BucketNodes} {
 		b, err := j.w.server.Bucket(context.Background(), name)
 		if err != nil {

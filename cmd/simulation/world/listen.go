@@ -231,7 +231,8 @@ func (r *reader) deliver() bool {
 	if r.stopped.Load() || r.closed {
 		return false
 	}
-	page, removed := r.cursor.Next(cap(r.messages) - len(r.messages))
+	limit := cap(r.messages) - len(r.messages)
+	page, removed := r.cursor.Next(limit)
 	for _, m := range page {
 		r.messages <- m
 	}
@@ -243,7 +244,7 @@ func (r *reader) deliver() bool {
 	if removed {
 		r.kick()
 	}
-	if len(r.messages) == cap(r.messages) {
+	if len(page) == limit {
 		const pause = 5 * time.Millisecond // the part takes what it has before
 		r.resting = true
 		r.client.world.at(time.Now().Add(pause), func() bool {
