@@ -1,38 +1,127 @@
+// Command simulation runs the whole house in one process, in simulated time, under faults that are drawn from a seed,
+// and holds it to what it promises.
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"testing"
+	"os/signal"
+	"runtime"
+	"syscall"
 	"time"
-
-	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
+// The exit codes. Scripts may count on them.
+const (
+	exitKept   = 0
+	exitBroken = 1 // a promise was broken, or the simulation itself failed
+	exitUsage  = 2
+	exitSignal = 130
+)
+
+const usage = `simulation runs coordinators, nodes, the bus and the engines in one process, in simulated time, under faults that are
+drawn from a seed, and holds them to what Rookery promises.
+
+  simulation -seed 17              run one seed and print all that happens
+  simulation -seeds 200            run the seeds 1 to 200
+  simulation -for 2m               run fresh seeds for two minutes
+  simulation -seeds 20000 -for 30m run seeds from 1 on, until either ends
+
+One seed gives the same run each time, byte for byte. One of a hundred seeds is run twice to show that. At the first
+broken promise it stops, prints the seed, the promise, and the shortest transcript that it finds which breaks it.
+
+Exit codes: 0 every promise kept, 1 one was broken, 2 wrong usage, 130 Ctrl-C.
+
+`
+
+// options are those of the command line.
+type options struct {
+	seed   uint64
+	seeds  uint64
+	lasts  time.Duration
+	twice  bool
+	output string
+}
+
 func main() {
-	testing.Init()
-	seed := flag.Uint64("seed", 0, "")
-	seeds := flag.Int("seeds", 1, "")
-	script := flag.Bool("v", false, "")
-	flag.Parse()
-	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "x", F: func(t *testing.T) {
-		began := time.Now()
-		var sim time.Duration
-		for i := range *seeds {
-			p := world.Draw(*seed + uint64(i))
-			if *script {
-				r := world.Script(t, p)
-				fmt.Println(r.Script)
-				r.Script = ""
-				fmt.Printf("%+v\n", r)
-				os.Exit(0)
-			}
-			r := world.Run(t, p)
-			sim += r.Simulated
-			fmt.Println(r.Seed, r.Simulated, r.Steps, r.Commands, r.Faults, r.Log[:8], r.Digest, r.Events, r.Broken, p.Nodes, p.Coordinators)
+	if os.Getenv(workerVariable) != "" {
+		work()
+		return
+	}
+	os.Exit(run())
+}
+
+func run() int {
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "simulation: "+err.Error()+"\nSee 'simulation -help'")
+		return exitUsage
+	}
+	if o == nil {
+		return exitKept
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code, err := o.run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "simulation: interrupted")
+		return exitSignal
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "simulation: "+err.Error())
+		return exitBroken
+	}
+	return code
+}
+
+// parse reads the command line. It returns nil where help was asked for, and given.
+func parse(args []string) (*options, error) {
+	var o options
+	flags := flag.NewFlagSet("simulation", flag.ContinueOnError)
+	flags.SetOutput(os.Stdout)
+	flags.Usage = func() {
+		fmt.Print(usage)
+		flags.PrintDefaults()
+	}
+	flags.Uint64Var(&o.seed, "seed", 0, "replay this one `seed` and print the transcript")
+	flags.Uint64Var(&o.seeds, "seeds", 0, "run the seeds from 1 to `N`")
+	flags.DurationVar(&o.lasts, "for", 0, "run for this long, as in 2m; fresh seeds unless -seeds is given")
+	flags.BoolVar(&o.twice, "twice", false, "run every seed twice, and hold both runs to one log")
+	flags.StringVar(&o.output, "output", "text", "how the report is printed: text, or json for scripts")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, nil
 		}
-		fmt.Println(sim.Hours()/time.Since(began).Seconds(), "h/s")
-		os.Exit(0)
-	}}}, nil, nil)
+		return nil, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.output != "text" && o.output != "json":
+		return nil, fmt.Errorf("-output is text or json, not %q", o.output)
+	case o.seed == 0 && o.seeds == 0 && o.lasts <= 0:
+		return nil, errors.New("say what to run: -seed 17, -seeds 200 or -for 2m")
+	case o.seed != 0 && (o.seeds != 0 || o.lasts != 0):
+		return nil, errors.New("-seed replays one run: it goes with neither -seeds nor -for")
+	}
+	return &o, nil
+}
+
+func (o *options) run(ctx context.Context) (int, error) {
+	if o.seed != 0 {
+		return replay(ctx, o.seed)
+	}
+	p := &pool{options: o, workers: runtime.NumCPU()}
+	r, err := p.run(ctx)
+	if err != nil {
+		return exitBroken, err
+	}
+	if o.output == "json" {
+		return r.code(), r.printJSON(os.Stdout)
+	}
+	r.print(os.Stdout)
+	return r.code(), nil
 }

@@ -59,7 +59,7 @@ func (w *World) lasts(a Action, over func()) {
 
 // publish has a person publish a command. Who is told its sequence has an acknowledgement.
 func (w *World) publish(a Action) {
-	m := events.Message{Subject: a.Subject, Header: events.Header{}, Body: []byte(a.Body)}
+	m := events.Message{Subject: a.Subject, Header: events.Header{}, Body: slices.Concat([]byte(a.Body), a.Raw)}
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		m.Header[name] = []string{a.Header[name]}
 	}

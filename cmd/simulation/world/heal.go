@@ -69,7 +69,6 @@ func (w *World) converge() {
 	}
 	last := w.judge.last
 	w.until(time.Now().Add(silentFor), w.broken)
-	w.result.Quiet = silentFor
 	if w.judge.last != last && !w.broken() {
 		w.breach("silence", "%d events follow sequence %d, and nothing was asked and nothing happened", w.judge.last-last, last)
 	}

@@ -46,7 +46,9 @@ type judge struct {
 	damaged bool
 
 	follower *projections.Fold
-	cursor   interface{ Next(limit int) ([]events.Message, bool) }
+	cursor   interface {
+		Next(limit int) ([]events.Message, bool)
+	}
 }
 
 type chain events.Chain

@@ -182,9 +182,11 @@ func (w *World) answerers(subject string) []*answerer {
 
 // reader delivers a stream's messages to one client.
 type reader struct {
-	client   *client
-	stream   bus.Stream
-	cursor   interface{ Next(limit int) ([]events.Message, bool) }
+	client *client
+	stream bus.Stream
+	cursor interface {
+		Next(limit int) ([]events.Message, bool)
+	}
 	messages chan events.Message
 	due      bool
 	resting  bool // its channel is full

@@ -117,7 +117,7 @@ func (d *drawer) nonsense(at time.Duration) Action {
 	case 5:
 		a.Body = strings.Repeat("[", 5000)
 	case 6:
-		a.Body = string([]byte{0xff, 0xfe, 0})
+		a.Body, a.Raw = "", []byte{0xff, 0xfe, 0}
 	case 7:
 		a.Body = `{"image":"a","image":"b"}`
 	case 8:

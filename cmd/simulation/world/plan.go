@@ -47,21 +47,22 @@ const (
 
 // Action is one thing that people or a fault do.
 type Action struct {
-	At   time.Duration
-	Kind Kind
+	At   time.Duration `json:"at"`
+	Kind Kind          `json:"kind"`
 	// Targets are the hosts or processes that it hits.
-	Targets []string
+	Targets []string `json:"targets,omitempty"`
 	// For is how long it lasts.
-	For time.Duration
+	For time.Duration `json:"for,omitzero"`
 	// Point and Before say where a process is hit.
-	Point  Point
-	Before bool
-	// Subject, Header and Body are those of a command.
-	Subject string
-	Header  map[string]string
-	Body    string
+	Point  Point `json:"point,omitempty"`
+	Before bool  `json:"before,omitzero"`
+	// Subject, Header and Body are those of a command; Raw is a body that is no text.
+	Subject string            `json:"subject,omitempty"`
+	Header  map[string]string `json:"header,omitempty"`
+	Body    string            `json:"body,omitempty"`
+	Raw     []byte            `json:"raw,omitempty"`
 	// N draws what else is to be drawn.
-	N int
+	N int `json:"n,omitzero"`
 }
 
 // String says the action to people.
@@ -106,18 +107,18 @@ func short(body string) string {
 
 // Plan is one run: the same plan gives the same run, byte for byte.
 type Plan struct {
-	Seed         uint64
-	Coordinators int
-	Nodes        int
+	Seed         uint64 `json:"seed"`
+	Coordinators int    `json:"coordinators"`
+	Nodes        int    `json:"nodes"`
 	// Ports is how many ports each node has to give.
-	Ports int
+	Ports int `json:"ports"`
 	// Heartbeat is how often nodes ask.
-	Heartbeat time.Duration
+	Heartbeat time.Duration `json:"heartbeat"`
 	// Golden has the cluster begin with the log that an earlier version wrote.
-	Golden bool
+	Golden bool `json:"golden,omitzero"`
 	// Lasts is how long people and faults go on; then everything heals.
-	Lasts   time.Duration
-	Actions []Action
+	Lasts   time.Duration `json:"lasts"`
+	Actions []Action      `json:"actions"`
 }
 
 // Draw returns the plan of a seed.
@@ -137,7 +138,8 @@ func Draw(seed uint64) Plan {
 		p.Nodes += d.IntN(many)
 	}
 	d.plan = &p
-	for at := d.soon(40 * time.Second); at < p.Lasts; at += d.soon(40 * time.Second) {
+	const between = 35 * time.Second
+	for at := d.soon(between); at < p.Lasts; at += d.soon(between) {
 		p.Actions = append(p.Actions, d.people(at)...)
 	}
 	for at := time.Minute + d.soon(4*time.Minute); at < p.Lasts; at += d.soon(4 * time.Minute) {
@@ -164,8 +166,11 @@ func (d *drawer) soon(mean time.Duration) time.Duration {
 func (d *drawer) node() string        { return nodeName(d.IntN(d.plan.Nodes)) }
 func (d *drawer) coordinator() string { return coordinatorName(d.IntN(d.plan.Coordinators)) }
 
-func nodeName(i int) string        { return fmt.Sprintf("node-%d", i) }
-func coordinatorName(i int) string { return fmt.Sprintf("coordinator-%d", i) }
+// Name is that of a part: a node or a coordinator.
+func Name(kind string, i int) string { return fmt.Sprintf("%s-%d", kind, i) }
+
+func nodeName(i int) string        { return Name("node", i) }
+func coordinatorName(i int) string { return Name("coordinator", i) }
 
 // process draws any process; coordinators more often than one of many.
 func (d *drawer) process() string {

@@ -49,8 +49,9 @@ type World struct {
 // Result is what a run came to.
 type Result struct {
 	Seed uint64
-	// Simulated is how long it lasted in its own time, Quiet how much of that nothing was asked or broken in.
-	Simulated, Quiet time.Duration
+	// Simulated is how long people and faults went on, in the run's own time. What follows until all is silent is not
+	// counted.
+	Simulated time.Duration
 	// Steps counts what happened: calls of the bus and of engines, and messages told.
 	Steps    int
 	Commands int
@@ -134,6 +135,7 @@ func (w *World) live() {
 		w.at(w.began.Add(a.At), func() bool { return w.act(a) })
 	}
 	w.until(w.began.Add(w.plan.Lasts), w.broken)
+	w.result.Simulated = w.since()
 	w.heal()
 	w.converge()
 	w.finish()
@@ -204,7 +206,6 @@ func (w *World) finish() {
 	for _, p := range w.parts {
 		p.wait()
 	}
-	w.result.Simulated = w.since()
 	w.result.Log, w.result.Digest = w.judge.chain.hash(), w.digest
 	w.result.Events, w.result.Rounds = w.judge.last, w.judge.round
 }

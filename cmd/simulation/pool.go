@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/rookery-project/rookery/cmd/simulation/world"
+)
+
+// twiceEvery is how many seeds there are to one that is run twice.
+const twiceEvery = 100
+
+// pool runs many seeds on many workers, until there are no more, the time is up or a promise is broken.
+type pool struct {
+	*options
+	workers int
+
+	mu     sync.Mutex
+	report report
+	first  uint64
+	next   uint64
+	began  time.Time
+}
+
+// run returns the report. It returns an error where no worker can be had.
+func (p *pool) run(ctx context.Context) (*report, error) {
+	p.began, p.first = time.Now(), 1
+	if p.seeds == 0 {
+		p.first = rand.Uint64N(1 << 40) // fresh ones
+	}
+	p.next = p.first
+	p.report.Faults = map[world.Kind]int{}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		p.show(ctx)
+	}()
+	var running sync.WaitGroup
+	errs := make([]error, p.workers)
+	for i := range p.workers {
+		running.Go(func() { errs[i] = p.work(ctx) })
+	}
+	running.Wait()
+	cancel()
+	<-shown
+	p.report.Workers, p.report.Wall = p.workers, time.Since(p.began)
+	return &p.report, errors.Join(errs...)
+}
+
+// take returns the next seed, or false where there is none.
+func (p *pool) take() (uint64, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seed := p.next
+	over := len(p.report.Failures) > 0 || (p.seeds > 0 && seed > p.seeds) || (p.lasts > 0 && time.Since(p.began) >= p.lasts)
+	if over {
+		return 0, false
+	}
+	p.next++
+	return seed, true
+}
+
+// work has one worker run seeds, and shrinks what breaks a promise.
+func (p *pool) work(ctx context.Context) error {
+	w, err := startWorker(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { w.stop() }()
+	for {
+		seed, ok := p.take()
+		if !ok || ctx.Err() != nil {
+			return nil
+		}
+		plan := world.Draw(seed)
+		r, err := w.run(task{Plan: plan})
+		if err == nil && len(r.Broken) == 0 && (p.twice || (seed-p.first)%twiceEvery == 0) {
+			err = p.again(w, plan, &r)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errCrashed):
+			p.fail(failure{Seed: seed, Promise: "panic", What: err.Error()})
+			return nil
+		case err != nil:
+			return err
+		}
+		p.add(r)
+		if len(r.Broken) > 0 {
+			p.fail(p.explain(ctx, w, plan, r))
+			return nil
+		}
+	}
+}
+
+// again runs the plan a second time, and has it break a promise where that is another run.
+func (p *pool) again(w *worker, plan world.Plan, r *world.Result) error {
+	second, err := w.run(task{Plan: plan})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.report.Twice++
+	p.mu.Unlock()
+	if second.Log != r.Log || second.Digest != r.Digest {
+		r.Broken = append(r.Broken, world.Breach{
+			Promise: "determinism", What: fmt.Sprintf("one seed gave two runs: the log's hash is %s, and %s", r.Log, second.Log),
+		})
+	}
+	return nil
+}
+
+func (p *pool) add(r world.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.report.add(r)
+}
+
+// fail notes a broken promise. Of two that are found at one time the one of the lower seed is told first.
+func (p *pool) fail(f failure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.report.Failures = append(p.report.Failures, f)
+}
+
+// show tells people how far it is, where they look.
+func (p *pool) show(ctx context.Context) {
+	if p.output == "json" || !term.IsTerminal(int(os.Stderr.Fd())) {
+		<-ctx.Done()
+		return
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			fmt.Fprint(os.Stderr, "\r\x1b[K")
+			return
+		case <-tick.C:
+			p.mu.Lock()
+			fmt.Fprintf(os.Stderr, "\r\x1b[K%s: %s", time.Since(p.began).Round(time.Second), p.report.line())
+			p.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/cmd/simulation/world"
+)
+
+// failure is a seed that broke a promise.
+type failure struct {
+	Seed    uint64 `json:"seed"`
+	Promise string `json:"promise"`
+	What    string `json:"what"`
+	At      string `json:"at,omitempty"`
+	// Shortest is the plan that is left after shrinking, and Script what happens in it.
+	Shortest *world.Plan `json:"shortest,omitempty"`
+	Script   string      `json:"-"`
+}
+
+// report is what many runs came to.
+type report struct {
+	Seeds     int
+	Twice     int
+	Steps     int
+	Commands  int
+	Events    uint64
+	Rounds    uint64
+	Simulated time.Duration
+	Faults    map[world.Kind]int
+	Failures  []failure
+	Workers   int
+	Wall      time.Duration
+}
+
+func (r *report) add(one world.Result) {
+	r.Seeds++
+	r.Steps += one.Steps
+	r.Commands += one.Commands
+	r.Events += one.Events
+	r.Rounds += one.Rounds
+	r.Simulated += one.Simulated
+	for kind, n := range one.Faults {
+		r.Faults[kind] += n
+	}
+}
+
+func (r *report) faults() int {
+	sum := 0
+	for _, n := range r.Faults {
+		sum += n
+	}
+	return sum
+}
+
+func (r *report) code() int {
+	if len(r.Failures) > 0 {
+		return exitBroken
+	}
+	return exitKept
+}
+
+// line is the sum of it all.
+func (r *report) line() string {
+	return fmt.Sprintf("seeds %d, simulated %.1f h, faults %d, promises broken %d",
+		r.Seeds, r.Simulated.Hours(), r.faults(), len(r.Failures))
+}
+
+// print tells people.
+func (r *report) print(w io.Writer) {
+	for _, f := range r.Failures {
+		f.print(w)
+	}
+	if hours := r.Simulated.Hours(); hours > 0 {
+		fmt.Fprintf(w, "%-16s %d, of %d rounds and %d events in the log; %d seeds were run twice\n", "steps", r.Steps, r.Rounds, r.Events, r.Twice)
+		fmt.Fprintf(w, "%-16s %d, %.0f in a simulated hour\n", "commands", r.Commands, float64(r.Commands)/hours)
+		fmt.Fprintf(w, "%-16s %d, %.0f in a simulated hour\n", "faults", r.faults(), float64(r.faults())/hours)
+		kinds := slices.SortedFunc(maps.Keys(r.Faults), func(a, b world.Kind) int {
+			return cmp.Or(cmp.Compare(r.Faults[b], r.Faults[a]), cmp.Compare(a, b))
+		})
+		for _, kind := range kinds {
+			fmt.Fprintf(w, "  %-14s %d\n", kind, r.Faults[kind])
+		}
+		core := r.Wall.Seconds() * float64(r.Workers)
+		fmt.Fprintf(w, "%-16s %.1f simulated hours in a second of %d cores; a step takes a core %.1f µs\n", "rate",
+			hours/r.Wall.Seconds(), r.Workers, core/float64(max(r.Steps, 1))*1e6)
+	}
+	fmt.Fprintln(w, r.line())
+}
+
+func (f failure) print(w io.Writer) {
+	fmt.Fprintf(w, "seed %d broke %s", f.Seed, f.Promise)
+	if f.At != "" {
+		fmt.Fprintf(w, " at %s", f.At)
+	}
+	fmt.Fprintf(w, ": %s\n", f.What)
+	if f.Shortest == nil {
+		return
+	}
+	fmt.Fprintf(w, "\nthe shortest plan that was found to break it: %d coordinators, %d nodes with %d ports, %s\n",
+		f.Shortest.Coordinators, f.Shortest.Nodes, f.Shortest.Ports, f.Shortest.Lasts.Round(time.Second))
+	for _, a := range f.Shortest.Actions {
+		fmt.Fprintf(w, "  %s\n", a)
+	}
+	fmt.Fprintf(w, "\nwhat happens in it:\n%s\nreplay the whole of it with: simulation -seed %d\n\n", f.Script, f.Seed)
+}
+
+// printJSON tells scripts.
+func (r *report) printJSON(w io.Writer) error {
+	broken := r.Failures
+	if broken == nil {
+		broken = []failure{}
+	}
+	body, err := json.Marshal(map[string]any{
+		"seeds": r.Seeds, "twice": r.Twice, "steps": r.Steps, "commands": r.Commands, "events": r.Events, "rounds": r.Rounds,
+		"simulated_hours": r.Simulated.Hours(), "faults": r.faults(), "faults_by_kind": r.Faults,
+		"wall_seconds": r.Wall.Seconds(), "workers": r.Workers, "broken": broken,
+	}, world.Codec)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, string(body))
+	return err
+}

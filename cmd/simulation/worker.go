@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/cmd/simulation/world"
+)
+
+// workerVariable says to a process that it is a worker.
+const workerVariable = "ROOKERY_SIMULATION_WORKER"
+
+// hungAfter is how long one run may take in real time.
+const hungAfter = 5 * time.Minute
+
+// errCrashed occurs when a run ended its process: a panic, a deadlock, a goroutine that never ended.
+var errCrashed = errors.New("the run ended its process")
+
+// task is what a worker is told to run: a plan, and whether all that happens is written down.
+type task struct {
+	Plan   world.Plan
+	Script bool
+}
+
+// work runs what it is told on its input, one plan a line, until that ends. Bubbles of simulated time are to be had
+// within a test alone, so it is one.
+func work() {
+	testing.Init()
+	if err := flag.CommandLine.Parse(nil); err != nil {
+		panic(err)
+	}
+	const roomy = 400
+	debug.SetGCPercent(roomy)
+	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{
+		Name: "simulation", F: func(t *testing.T) {
+			in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
+			for {
+				line, err := in.ReadBytes('\n')
+				if err != nil {
+					os.Exit(0)
+				}
+				if err := answer(t, line, out); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+			}
+		},
+	}}, nil, nil)
+}
+
+func answer(t *testing.T, line []byte, out *bufio.Writer) error {
+	var k task
+	if err := json.Unmarshal(line, &k, world.Codec); err != nil {
+		return err
+	}
+	run := world.Run
+	if k.Script {
+		run = world.Script
+	}
+	body, err := json.Marshal(run(t, k.Plan), world.Codec)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(append(body, '\n')); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// worker is a process that runs plans. One process for each core, each with one core, so that a run which ends its
+// process takes no other with it, and goroutines of one run never wait for those of another.
+type worker struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *tail
+}
+
+func startWorker(ctx context.Context) (*worker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{cmd: exec.CommandContext(ctx, self), stderr: &tail{}}
+	w.cmd.Env = append(os.Environ(), workerVariable+"=1", "GOMAXPROCS=1")
+	w.cmd.Stderr = w.stderr
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.out = bufio.NewReader(out)
+	return w, w.cmd.Start()
+}
+
+// run has the worker run a plan. After errCrashed the worker is of no use any more.
+func (w *worker) run(k task) (world.Result, error) {
+	body, err := json.Marshal(k, world.Codec)
+	if err != nil {
+		return world.Result{}, err
+	}
+	hung := time.AfterFunc(hungAfter, func() { w.cmd.Process.Kill() })
+	defer hung.Stop()
+	if _, err := w.in.Write(append(body, '\n')); err != nil {
+		return world.Result{}, w.crashed(err)
+	}
+	line, err := w.out.ReadBytes('\n')
+	if err != nil {
+		return world.Result{}, w.crashed(err)
+	}
+	var r world.Result
+	return r, json.Unmarshal(line, &r, world.Codec)
+}
+
+// crashed says how the process ended.
+func (w *worker) crashed(err error) error {
+	w.in.Close()
+	if ended := w.cmd.Wait(); ended != nil {
+		err = ended
+	}
+	return fmt.Errorf("%w: %w\n%s", errCrashed, err, w.stderr)
+}
+
+// stop ends the worker.
+func (w *worker) stop() {
+	w.in.Close()
+	_ = w.cmd.Wait() // it is told by the run that it was in
+}
+
+// tail keeps the beginning of what a process says as it ends.
+type tail struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	const most = 8000
+	if t.text.Len() < most {
+		t.text.Write(p)
+	}
+	return len(p), nil
+}
+
+// String returns what was said.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
