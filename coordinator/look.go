@@ -104,7 +104,7 @@ func (t *Turn) roll(s *projections.Service) bool {
 	for o, slot := range s.Slots {
 		i := slot.Current
 		switch {
-		case i == nil && len(slot.Leaving) > 0 && int(o) < int(s.Scale):
+		case i == nil && len(slot.Leaving) > 0 && o < int(s.Scale):
 			return true // its next instance comes when the one before is gone
 		case i == nil:
 		case i.Revision == s.Revision && i.Seen.Phase != events.PhaseOnline:

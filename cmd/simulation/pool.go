@@ -70,12 +70,17 @@ func (p *pool) take() (uint64, bool) {
 }
 
 // work has one worker run seeds, and shrinks what breaks a promise.
-func (p *pool) work(ctx context.Context) error {
+func (p *pool) work(ctx context.Context) (err error) {
+	crashed := false
 	w, err := startWorker(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { w.stop() }()
+	defer func() {
+		if ended := w.stop(); ended != nil && ctx.Err() == nil && !crashed {
+			err = errors.Join(err, ended)
+		}
+	}()
 	for {
 		seed, ok := p.take()
 		if !ok || ctx.Err() != nil {
@@ -90,6 +95,7 @@ func (p *pool) work(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, errCrashed):
+			crashed = true
 			p.fail(failure{Seed: seed, Promise: "panic", What: err.Error()})
 			return nil
 		case err != nil:

@@ -20,9 +20,11 @@ func replay(ctx context.Context, seed uint64) (int, error) {
 	if err != nil {
 		return exitBroken, err
 	}
-	defer w.stop()
 	r, err := w.run(task{Plan: world.Draw(seed), Script: true})
 	if err != nil {
+		return exitBroken, err
+	}
+	if err := w.stop(); err != nil {
 		return exitBroken, err
 	}
 	var sum report

@@ -108,7 +108,11 @@ func (f failure) print(w io.Writer) {
 	for _, a := range f.Shortest.Actions {
 		fmt.Fprintf(w, "  %s\n", a)
 	}
-	fmt.Fprintf(w, "\nwhat happens in it:\n%s\nreplay the whole of it with: simulation -seed %d\n\n", f.Script, f.Seed)
+	fmt.Fprintf(w, "\nwhat happens in it:\n%s\n", f.Script)
+	if body, err := json.Marshal(f.Shortest, world.Codec); err == nil {
+		fmt.Fprintf(w, "the plan, to be kept in cmd/simulation/testdata:\n%s\n\n", body)
+	}
+	fmt.Fprintf(w, "replay all of the seed with: simulation -seed %d\n\n", f.Seed)
 }
 
 // printJSON tells scripts.

@@ -69,6 +69,7 @@ func (s *shrinker) shrink(p world.Plan, broke time.Duration) world.Plan {
 			from += size
 		}
 	}
+	p = s.sooner(p)
 	for p.Coordinators > 1 && !s.names(p, "coordinator", p.Coordinators-1) {
 		less := p
 		less.Coordinators--
@@ -86,6 +87,22 @@ func (s *shrinker) shrink(p world.Plan, broke time.Duration) world.Plan {
 		p = less
 	}
 	return p
+}
+
+// sooner has the first action come soon.
+func (s *shrinker) sooner(p world.Plan) world.Plan {
+	const soon = time.Minute
+	if len(p.Actions) == 0 || p.Actions[0].At <= soon {
+		return p
+	}
+	by := p.Actions[0].At - soon
+	moved := p
+	moved.Lasts -= by
+	moved.Actions = slices.Clone(p.Actions)
+	for i := range moved.Actions {
+		moved.Actions[i].At -= by
+	}
+	return s.either(moved, p)
 }
 
 // either returns the first plan if it breaks the promise, else the second.

@@ -23,6 +23,9 @@ import (
 // workerVariable says to a process that it is a worker.
 const workerVariable = "ROOKERY_SIMULATION_WORKER"
 
+// resultsFile is where a worker writes results: what it says on its other outputs tells why it ended.
+const resultsFile = 3
+
 // hungAfter is how long one run may take in real time.
 const hungAfter = 5 * time.Minute
 
@@ -46,7 +49,7 @@ func work() {
 	debug.SetGCPercent(roomy)
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{
 		Name: "simulation", F: func(t *testing.T) {
-			in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
+			in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.NewFile(resultsFile, "results"))
 			for {
 				line, err := in.ReadBytes('\n')
 				if err != nil {
@@ -83,10 +86,11 @@ func answer(t *testing.T, line []byte, out *bufio.Writer) error {
 // worker is a process that runs plans. One process for each core, each with one core, so that a run which ends its
 // process takes no other with it, and goroutines of one run never wait for those of another.
 type worker struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	stderr *tail
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	pipe *os.File
+	said *tail
 }
 
 func startWorker(ctx context.Context) (*worker, error) {
@@ -94,18 +98,21 @@ func startWorker(ctx context.Context) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{cmd: exec.CommandContext(ctx, self), stderr: &tail{}}
-	w.cmd.Env = append(os.Environ(), workerVariable+"=1", "GOMAXPROCS=1")
-	w.cmd.Stderr = w.stderr
-	if w.in, err = w.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := w.cmd.StdoutPipe()
+	results, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	w.out = bufio.NewReader(out)
-	return w, w.cmd.Start()
+	defer theirs.Close() //nolint:errcheck // the worker has its own
+	w := &worker{cmd: exec.CommandContext(ctx, self), out: bufio.NewReader(results), pipe: results, said: &tail{}}
+	w.cmd.Env = append(os.Environ(), workerVariable+"=1", "GOMAXPROCS=1")
+	w.cmd.Stdout, w.cmd.Stderr, w.cmd.ExtraFiles = w.said, w.said, []*os.File{theirs}
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, errors.Join(err, results.Close())
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, errors.Join(err, results.Close())
+	}
+	return w, nil
 }
 
 // run has the worker run a plan. After errCrashed the worker is of no use any more.
@@ -114,7 +121,7 @@ func (w *worker) run(k task) (world.Result, error) {
 	if err != nil {
 		return world.Result{}, err
 	}
-	hung := time.AfterFunc(hungAfter, func() { w.cmd.Process.Kill() })
+	hung := time.AfterFunc(hungAfter, w.end)
 	defer hung.Stop()
 	if _, err := w.in.Write(append(body, '\n')); err != nil {
 		return world.Result{}, w.crashed(err)
@@ -129,17 +136,19 @@ func (w *worker) run(k task) (world.Result, error) {
 
 // crashed says how the process ended.
 func (w *worker) crashed(err error) error {
-	w.in.Close()
-	if ended := w.cmd.Wait(); ended != nil {
-		err = ended
-	}
-	return fmt.Errorf("%w: %w\n%s", errCrashed, err, w.stderr)
+	return fmt.Errorf("%w: %w\n%s", errCrashed, errors.Join(err, w.stop()), w.said)
 }
 
-// stop ends the worker.
-func (w *worker) stop() {
-	w.in.Close()
-	_ = w.cmd.Wait() // it is told by the run that it was in
+// end ends a worker that hangs.
+func (w *worker) end() {
+	if err := w.cmd.Process.Kill(); err != nil {
+		fmt.Fprintln(os.Stderr, "simulation: end a run that hangs:", err)
+	}
+}
+
+// stop ends the worker, and returns how it ended.
+func (w *worker) stop() error {
+	return errors.Join(w.in.Close(), w.pipe.Close(), w.cmd.Wait())
 }
 
 // tail keeps the beginning of what a process says as it ends.

@@ -100,8 +100,10 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer) error {
 		return nil // the hello is on its way
 	}
 	a.relist = a.relist || answer.Epoch != a.epoch || answer.List != a.listed
+	// Another leader may follow another stream of orders, whose sequences and counter tell nothing of those before.
+	a.reading.stale = a.reading.stale || answer.List != a.listed
 	a.epoch, a.listed = answer.Epoch, answer.List
-	if answer.Orders != a.counter {
+	if answer.Orders != a.counter || a.reading.stale {
 		a.reading.told = answer.Orders
 		a.reading.again = true
 	}

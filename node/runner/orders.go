@@ -19,6 +19,7 @@ type heard struct {
 type reading struct {
 	underWay bool
 	again    bool
+	stale    bool    // what was read is that of a leader before
 	before   []heard // came before it began: what stands in the stream covers them
 	since    []heard
 	// reaches is the counter that the leader had told when it began, told what it has told since.
@@ -82,7 +83,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 		r.again = true
 		return
 	}
-	*r = reading{underWay: true, before: append(r.before, r.since...), reaches: r.told}
+	*r = reading{underWay: true, stale: r.stale, before: append(r.before, r.since...), reaches: r.told}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	a.beside(ctx, func() func() {
 		defer cancel()
@@ -134,7 +135,7 @@ func (a *Agent) notRead(ctx context.Context, err error) {
 	}
 	a.Log.Warn("cannot catch up with orders", "error", err)
 	r := a.reading
-	a.reading = reading{again: r.again, told: r.told}
+	a.reading = reading{again: r.again, stale: r.stale, told: r.told}
 	for _, o := range append(r.before, r.since...) {
 		if !a.missed(o) {
 			a.apply(ctx, o)

@@ -112,15 +112,20 @@ func (c *client) hold(do func()) bool {
 // begin takes the call on its way.
 func (k *call) begin() {
 	c := k.client
-	if c.hold(k.begin) {
-		return
-	}
 	if k.back != nil {
 		if c.open = append(c.open, k); len(c.open) > manyOpen {
 			c.open = slices.DeleteFunc(c.open, func(k *call) bool { return k.over })
 		}
 	}
-	if !c.ended.Load() {
+	k.depart()
+}
+
+// depart takes the call on its way once the process runs.
+func (k *call) depart() {
+	switch c := k.client; {
+	case c.ended.Load():
+		k.answer(outcome{err: errEnded})
+	case !c.hold(k.depart):
 		k.route(k)
 	}
 }

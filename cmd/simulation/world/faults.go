@@ -2,72 +2,82 @@ package world
 
 import "time"
 
-// points are those at which a process of each kind can be hit.
-var (
-	coordinatorPoints = []Point{AppendLog, AppendOrders, WriteBucket, LookAtStream, ReadBucket, ReadOrders, Tell}
-	nodePoints        = []Point{PublishStatus, Beat, ReadOrders, Prepare, Start, Stop, Remove, List, Inspect}
-	enginePoints      = []Point{Prepare, Start, Stop, Remove, List, Inspect}
-)
+// fault is one kind of fault: how often it is drawn, what is drawn for it, and what it does.
+type fault struct {
+	kind   Kind
+	weight int
+	draw   func(*drawer, *Action)
+	hit    func(*World, Action)
+}
 
-// common are the faults that are drawn at any time, the frequent ones more than once.
-var common = []Kind{
-	Crash, Crash, Crash, Crash, Crash, Crash, Restart, Freeze, Freeze, Partition, Partition, SlowNetwork, LeakyNetwork,
-	ServerRestart, ServerFull, LostAppend, LostAnswer, LostAnswer, TornRound, ClockJump,
-	EngineRefuses, EngineFails, EngineFails, EngineHangs, PullFails, PullSlow, PortTaken, DeafHints,
-	Exit, Exit, Exit, Vanish, HostDown, HostWiped, BadImage,
+// faults are all kinds of faults. Those of no weight are drawn apart, by operator.
+var faults = []fault{
+	{Crash, 6, drawCrash, hitCrash},
+	{Restart, 1, func(d *drawer, a *Action) { a.Targets = []string{d.process()} }, hitRestart},
+	{Freeze, 2, func(d *drawer, a *Action) { a.Targets = []string{d.process()} }, hitFreeze},
+	{ClockJump, 1, func(d *drawer, a *Action) { a.Targets = []string{d.process()} }, hitClock},
+	{Partition, 2, drawHosts, hitPartition},
+	{SlowNetwork, 1, drawHosts, hitSlowNetwork},
+	{LeakyNetwork, 1, drawHosts, hitLeakyNetwork},
+	{ServerRestart, 1, drawNothing, hitServerRestart},
+	{ServerFull, 1, drawNothing, hitServerFull},
+	{LostAppend, 1, drawAppend, hitLostAppend},
+	{LostAnswer, 2, drawAppend, hitLostAnswer},
+	{TornRound, 1, drawCoordinator, hitTornRound},
+	{EngineRefuses, 1, drawEngine, hitEngine},
+	{EngineFails, 2, drawEngine, hitEngine},
+	{EngineHangs, 1, drawEngine, hitEngine},
+	{PullFails, 1, drawPrepare, hitPoint},
+	{PullSlow, 1, drawPrepare, hitPoint},
+	{PortTaken, 1, drawStart, hitPoint},
+	{DeafHints, 1, drawNode, hitDeafHints},
+	{Exit, 3, drawContainer, hitExit},
+	{Vanish, 1, drawContainer, hitVanish},
+	{HostDown, 1, drawNode, hitHostDown},
+	{HostWiped, 1, drawNode, hitHostWiped},
+	{BadImage, 1, drawImage, hitBadImage},
+	{StreamLost, 0, drawNothing, hitStreamLost},
+	{LogRestored, 0, drawNothing, hitLogRestored},
+	{LogDamaged, 0, drawNothing, hitLogDamaged},
+}
+
+func drawNothing(*drawer, *Action) {}
+
+func faultOf(kind Kind) fault {
+	for _, f := range faults {
+		if f.kind == kind {
+			return f
+		}
+	}
+	return fault{hit: func(w *World, a Action) { w.breach("plan", "there is no fault %q", a.Kind) }}
 }
 
 // fault draws a fault.
 func (d *drawer) fault(at time.Duration) Action {
-	a := Action{At: at, Kind: common[d.IntN(len(common))], For: d.soon(30 * time.Second), N: d.IntN(1 << 30)}
-	switch a.Kind {
-	case Crash:
-		a.Targets, a.Before = []string{d.process()}, d.IntN(2) == 0
-		points := nodePoints
-		if isCoordinator(a.Targets[0]) {
-			points = coordinatorPoints
-		}
-		if d.IntN(5) > 0 {
-			a.Point = points[d.IntN(len(points))]
-		}
-		a.For = d.soon(5 * time.Second)
-	case Restart, Freeze:
-		a.Targets = []string{d.process()}
-	case Partition, SlowNetwork, LeakyNetwork:
-		a.Targets = d.hosts()
-	case LostAppend, LostAnswer, TornRound:
-		a.Targets, a.For = []string{d.coordinator()}, 0
-		a.Point = AppendLog
-		if a.Kind != TornRound && d.IntN(3) == 0 {
-			a.Point = AppendOrders
-		}
-	case ClockJump:
-		a.Targets = []string{d.process()}
-	case EngineRefuses, EngineFails, EngineHangs:
-		a.Targets, a.Point = []string{d.node()}, enginePoints[d.IntN(len(enginePoints))]
-	case PullFails, PullSlow:
-		a.Targets, a.Point = []string{d.node()}, Prepare
-	case PortTaken:
-		a.Targets, a.Point = []string{d.node()}, Start
-	case DeafHints, HostDown, HostWiped:
-		a.Targets = []string{d.node()}
-	case Exit, Vanish:
-		a.Targets, a.For = []string{d.node()}, 0
-	case BadImage:
-		a.For = d.soon(4 * time.Minute)
+	sum := 0
+	for _, f := range faults {
+		sum += f.weight
 	}
-	return a
+	n := d.IntN(sum)
+	for _, f := range faults {
+		if n -= f.weight; n < 0 {
+			const mean = 30 * time.Second
+			a := Action{At: at, Kind: f.kind, For: d.soon(mean), N: d.IntN(1 << 30)}
+			f.draw(d, &a)
+			return a
+		}
+	}
+	return Action{}
 }
 
-// operator draws, for a few plans, the one time that a stream is lost.
+// operator draws, for some plans, the one time that a stream is lost.
 func (d *drawer) operator() {
-	const share = 12
-	if d.plan.Lasts < 10*time.Minute || d.IntN(share) > 0 {
+	const share, mean = 12, 20 * time.Second
+	if d.IntN(share) > 0 {
 		return
 	}
-	a := Action{
+	d.plan.Actions = append(d.plan.Actions, Action{
 		At:   d.plan.Lasts/4 + time.Duration(d.Int64N(int64(d.plan.Lasts/2))),
-		Kind: []Kind{StreamLost, LogRestored, LogDamaged}[d.IntN(3)], For: d.soon(20 * time.Second), N: d.IntN(1 << 30),
-	}
-	d.plan.Actions = append(d.plan.Actions, a)
+		Kind: []Kind{StreamLost, LogRestored, LogDamaged}[d.IntN(3)], For: d.soon(mean), N: d.IntN(1 << 30),
+	})
 }

@@ -131,7 +131,6 @@ func (a *answerer) next() bool {
 		return false
 	}
 	a.making = true
-	a.client.world.note("  begin answer %s", a.client.name)
 	begin := a.asked[0]
 	a.asked = a.asked[1:]
 	begin()
@@ -150,7 +149,6 @@ func (a *answerer) make(m events.Message, k *call) {
 	send := made.route
 	made.route = func(made *call) {
 		a.making = false
-		a.client.world.note("  end answer %s %s %v", a.client.name, made.key, err)
 		if err == nil {
 			send(made)
 		}

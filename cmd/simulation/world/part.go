@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -27,7 +26,6 @@ type part struct {
 	client *client
 	cancel context.CancelFunc
 	ended  chan struct{}
-	err    error
 	// clock is how far its wall clock is off.
 	clock atomic.Int64
 	// down says that nobody starts it now.
@@ -174,5 +172,3 @@ func (p *part) again() bool {
 	p.start()
 	return true
 }
-
-var errMustStop = errors.New("it had to stop")

@@ -10,8 +10,11 @@ import (
 
 // services are those that people speak of.
 var services = []events.ServiceID{
-	{Namespace: "demo", Name: "web"}, {Namespace: "demo", Name: "api"}, {Namespace: "demo", Name: "db"},
-	{Namespace: "team", Name: "web"}, {Namespace: "team", Name: "worker"},
+	{Namespace: "demo", Name: "web"},
+	{Namespace: "demo", Name: "api"},
+	{Namespace: "demo", Name: "db"},
+	{Namespace: "team", Name: "web"},
+	{Namespace: "team", Name: "worker"},
 }
 
 // images are those that people run.

@@ -223,7 +223,9 @@ func (w *World) breach(promise, format string, args ...any) {
 // did counts a call and adds it to the digest of the run.
 func (w *World) did(k *call) {
 	w.result.Steps++
-	w.note("  call %s %s %s", k.client.name, k.point, k.key)
+	if k.point == Prepare || k.point == Start || k.point == Stop || k.point == Remove {
+		w.note("%s has its engine %s %s", k.client.name, k.point, k.key)
+	}
 	d := (w.digest ^ uint64(w.since())) * digestPrime
 	for _, text := range [...]string{k.client.name, string(k.point), k.key} {
 		for i := range len(text) {

@@ -1,0 +1,93 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// operatorName is the name of the part that adopts streams.
+const operatorName = "operator"
+
+// hitStreamLost deletes a stream that is kept on disk; it is made again, and after a while adopted.
+func hitStreamLost(w *World, a Action) {
+	stream := []bus.Stream{bus.Commands, bus.Orders}[a.N%2]
+	w.judge.tampered = true
+	w.server.Remake(stream)
+	w.judge.lost(stream)
+	w.spread()
+	w.lasts(a, w.adopt)
+}
+
+// hitLogRestored puts an older log in the place of the one there is, which after a while is adopted.
+func hitLogRestored(w *World, a Action) {
+	w.judge.tampered = true
+	w.server.Restore(bus.Log, w.backups[a.N%len(w.backups)])
+	w.judge.reread()
+	w.spread()
+	w.lasts(a, w.adopt)
+}
+
+// adopt has an operator adopt the streams as they are.
+func (w *World) adopt() {
+	p := &part{world: w, name: operatorName}
+	p.run = func(ctx context.Context, c *client, _ string) error {
+		for ctx.Err() == nil {
+			did, err := coordinator.Adopt(ctx, c, operatorName)
+			if err == nil {
+				p.log().Info(did)
+				return nil
+			}
+			p.log().Warn("cannot adopt", "error", err.Error())
+			const pause = 5 * time.Second
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+		}
+		return nil
+	}
+	p.down = true // it ends when it is done
+	w.parts = append(w.parts, p)
+	p.start()
+}
+
+// hitLogDamaged changes or loses a message of the log while no coordinator runs, has them see it, and repairs it.
+func hitLogDamaged(w *World, a Action) {
+	w.judge.tampered = true
+	var hit []*part
+	for _, p := range w.parts {
+		if isCoordinator(p.name) {
+			p.kill()
+			p.down = true
+			hit = append(hit, p)
+		}
+	}
+	const inFlight = 20 * time.Second // what was sent has arrived by then
+	w.at(time.Now().Add(inFlight), func() bool {
+		backup := w.server.Backup(bus.Log)
+		if last := w.judge.closed; last > 1 && !w.healing {
+			w.judge.damaged = true
+			w.server.Damage(bus.Log, 1+uint64(a.N)%(last-1), func(m events.Message) (events.Message, bool) {
+				m.Body = slices.Clone(m.Body)
+				m.Body[len(m.Body)/2] ^= 1
+				return m, a.N%2 == 0
+			})
+		}
+		w.lasts(a, func() {
+			w.judge.damaged = false
+			w.server.Restore(bus.Log, backup)
+			w.judge.cursor = w.server.Cursor(bus.Log, w.judge.follower.Last()+1)
+			w.spread()
+		})
+		for _, p := range hit {
+			p.down = false
+			w.revive(p)
+		}
+		return true
+	})
+}
