@@ -14,7 +14,7 @@ help: ## Show this help
 
 .PHONY: build
 build: ## Build the programs into .bin
-	$(GO) build -trimpath -o $(BIN)/ ./cmd/rookery ./deploy/examples/web
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/rookery ./cmd/simulation ./deploy/examples/web
 
 .PHONY: run
 run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev, an example service
@@ -32,7 +32,26 @@ fast: ## Run the fast tests, with the race detector
 .PHONY: test
 test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
 	go test -race -timeout 30m ./...
+	$(BIN)/simulation -seeds $(FIXED_SEEDS)
+	$(BIN)/simulation -for 1m
 	deploy/run --once
+
+# Seeds that every run of the tests has, beside a minute of fresh ones.
+FIXED_SEEDS := 100
+
+.PHONY: sim
+sim: build ## Simulate the whole house under faults, with fresh seeds, for two minutes
+	$(BIN)/simulation -for 2m
+
+# SOAK is how long `make soak` lasts.
+SOAK := 4h
+.PHONY: soak
+soak: build ## Simulate for hours: make soak SOAK=8h
+	$(BIN)/simulation -for $(SOAK)
+
+.PHONY: sim-mutants
+sim-mutants: ## Prove the simulation: plant one bug after the other, and see that it is caught
+	$(GO) run ./cmd/simulation/mutants
 
 .PHONY: setup
 setup: ## Install what is missing for the tests

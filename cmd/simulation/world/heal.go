@@ -257,8 +257,6 @@ func (j *judge) lost(stream bus.Stream) {
 	switch stream {
 	case bus.Commands:
 		clear(j.sent)
-		clear(j.cluster.commands)
-		clear(j.cluster.accepted)
 	case bus.Orders:
 		clear(j.decided)
 		j.mark = 0

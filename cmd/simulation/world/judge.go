@@ -40,6 +40,8 @@ type judge struct {
 
 	// sent are the commands that people have an acknowledgement for.
 	sent map[uint64]Action
+	// streams are the identities that the log knows.
+	streams map[string]string
 	// tampered says that an operator or a disk has changed a stream: what was known before tells nothing.
 	tampered bool
 	// damaged says that the log must not be folded now.
@@ -65,7 +67,7 @@ func newJudge(w *World) *judge {
 func (j *judge) forget() {
 	j.held, j.chain, j.open = nil, chain{}, chain{}
 	j.last, j.closed, j.round, j.epoch, j.commands, j.mark = 0, 0, 0, 0, 0, 0
-	j.now = time.Time{}
+	j.now, j.streams = time.Time{}, nil
 	j.leaders, j.decided = map[uint64]string{}, map[string]uint64{}
 	j.cluster = newKnowledge()
 	j.follower, j.cursor = projections.NewFold(), j.w.server.Cursor(bus.Log, 1)
@@ -128,7 +130,7 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 		switch d := r.Data.(type) {
 		case events.ClusterAdopted:
 			adopted = true
-			j.commands = d.Commands
+			j.adopted(d)
 		case events.ClusterRenewed:
 		default:
 			j.cluster.take(j, r, d)
@@ -141,6 +143,15 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	j.held, j.round, j.now, j.closed = nil, d.Round, d.Now, j.last
 	j.chain = chain(events.Chain(j.open).Extend(m))
 	j.open = j.chain
+}
+
+// adopted follows an adoption: the commands of an inbox that is no more count no more.
+func (j *judge) adopted(d events.ClusterAdopted) {
+	if d.Streams[string(bus.Commands)] != j.streams[string(bus.Commands)] {
+		clear(j.cluster.commands)
+		clear(j.cluster.accepted)
+	}
+	j.streams, j.commands = d.Streams, d.Commands
 }
 
 // checkTime holds rounds to a time that never runs back and is never far ahead of the server's.

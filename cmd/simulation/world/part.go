@@ -110,6 +110,9 @@ func (p *part) start() {
 	w := p.world
 	p.times++
 	name := fmt.Sprintf("%s#%d", p.name, p.times)
+	if w.plan.Golden {
+		name += "'" // no process that the log knows
+	}
 	c := &client{world: w, number: len(w.clients), name: name, link: w.linkOf(p.name), draw: w.seeded(name)}
 	w.clients = append(w.clients, c)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -116,10 +116,13 @@ func newWorld(p Plan, script *strings.Builder) *World {
 	}
 	w.person = &client{world: w, name: "person", link: w.linkOf("person"), draw: w.seeded("person")}
 	w.clients = append(w.clients, w.person)
+	if p.Golden {
+		w.inherit()
+	}
 	for i := range p.Coordinators {
 		w.addCoordinator(coordinatorName(i))
 	}
-	for i := range p.Nodes {
+	for i := range w.plan.Nodes {
 		w.addNode(nodeName(i), p.Ports)
 	}
 	return w
@@ -132,7 +135,9 @@ func (w *World) live() {
 	}
 	w.backUp()
 	for _, a := range w.plan.Actions {
-		w.at(w.began.Add(a.At), func() bool { return w.act(a) })
+		if a.At < w.plan.Lasts {
+			w.at(w.began.Add(a.At), func() bool { return w.act(a) })
+		}
 	}
 	w.until(w.began.Add(w.plan.Lasts), w.broken)
 	w.result.Simulated = w.since()

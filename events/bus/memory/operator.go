@@ -15,6 +15,18 @@ type Backup struct {
 	last     uint64
 }
 
+// NewBackup makes a backup of a stream's identity and messages, numbered from 1.
+func NewBackup(identity string, messages []events.Message) Backup {
+	b := Backup{identity: identity, messages: slices.Clone(messages), last: uint64(len(messages))}
+	for i := range b.messages {
+		b.messages[i].Sequence = uint64(i) + 1
+	}
+	return b
+}
+
+// Messages returns what the backup holds, in order.
+func (b Backup) Messages() []events.Message { return slices.Clone(b.messages) }
+
 // Backup copies the stream, as an operator may.
 func (b *Bus) Backup(name bus.Stream) Backup {
 	b.mu.Lock()

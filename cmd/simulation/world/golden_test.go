@@ -1,0 +1,122 @@
+package world
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+var write = flag.String("write-golden", "", "write a new golden log of this name, as in v2.json")
+
+// inLog returns every kind of event that may stand in the log.
+func inLog() map[events.Kind]bool {
+	kinds := map[events.Kind]bool{}
+	for _, d := range events.Samples() {
+		switch k := d.Kind(); k.Thing {
+		case "command", "instance", "stray", "node", "cluster", "round":
+			kinds[k] = true
+		case "service":
+			if _, command := d.(events.Command); !command {
+				kinds[k] = true
+			}
+		}
+	}
+	return kinds
+}
+
+// TestGoldenLogsHoldEveryKind holds the golden logs to have every kind of event, so that none can be changed without a
+// log of before that shows it.
+func TestGoldenLogsHoldEveryKind(t *testing.T) {
+	missing := inLog()
+	for _, name := range goldenNames() {
+		messages, err := readGolden(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range messages {
+			r, err := events.ParseRecord(m)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			delete(missing, r.Data.Kind())
+		}
+	}
+	for kind := range missing {
+		t.Errorf("no golden log has a %s: write one with -write-golden", kind)
+	}
+}
+
+// TestAClusterGoesOnFromEachGoldenLog begins a run with each golden log.
+func TestAClusterGoesOnFromEachGoldenLog(t *testing.T) {
+	for i, name := range goldenNames() {
+		t.Run(name, func(t *testing.T) {
+			p := Draw(uint64(len(goldenNames()) + i))
+			p.Golden, p.Lasts = true, min(p.Lasts, 30*time.Minute)
+			if r := Run(t, p); len(r.Broken) > 0 {
+				t.Error(r.Broken)
+			}
+		})
+	}
+}
+
+// TestWriteGolden writes a golden log where it is told to: that of the first run which has every kind of event.
+func TestWriteGolden(t *testing.T) {
+	if *write == "" {
+		return
+	}
+	for seed := uint64(1); ; seed++ {
+		messages := logOf(t, seed)
+		missing := inLog()
+		for _, m := range messages {
+			r, err := events.ParseRecord(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(missing, r.Data.Kind())
+		}
+		if len(missing) > 0 {
+			t.Logf("seed %d has no %v", seed, missing)
+			continue
+		}
+		kept := make([]goldenMessage, len(messages))
+		for i, m := range messages {
+			kept[i] = goldenMessage{Subject: m.Subject, Header: m.Header, Body: string(m.Body)}
+		}
+		body, err := json.Marshal(kept, jsontext.WithIndent(" "), json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(goldenFolder, *write), append(body, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+}
+
+// logOf returns the log of a short run in which much goes wrong.
+func logOf(t *testing.T, seed uint64) (messages []events.Message) {
+	d := Draw(seed)
+	d.Golden, d.Lasts = false, 25*time.Minute
+	d.Actions = append(d.Actions,
+		Action{At: 5 * time.Minute, Kind: TornRound, Targets: []string{coordinatorName(0)}},
+		Action{At: 8 * time.Minute, Kind: ServerRestart, For: 5 * time.Second},
+		Action{At: 10 * time.Minute, Kind: Freeze, Targets: []string{nodeName(0)}, For: 4 * time.Minute},
+		Action{At: 15 * time.Minute, Kind: LogRestored, For: 20 * time.Second, N: 11},
+		Action{At: 24 * time.Minute, Kind: ServerRestart, For: 5 * time.Second},
+	)
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(d, nil)
+		w.live()
+		messages = w.server.Backup(bus.Log).Messages()
+	})
+	return messages
+}
