@@ -1,0 +1,47 @@
+package main
+
+// deciding has the bugs of what becomes of commands, and of decisions that do not follow from the log alone.
+var deciding = []mutant{
+	{
+		"duplicate-runs-twice", "a command whose id was seen before is decided once more", []edit{{
+			"coordinator/admit.go",
+			"KnownID(r.Source, r.ID); known != nil {", "KnownID(r.Source, r.ID); known != nil && known.Sequence == r.Sequence {",
+		}},
+	},
+	{
+		"superseded-never-ends", "a command that another takes the place of gets no end", []edit{{
+			"coordinator/admit.go", "		t.emit(r.Scope, events.CommandSuperseded{Sequence: holder, By: r.Sequence})\n", "",
+		}},
+	},
+	{
+		"success-too-early", "a command succeeds while instances of before are not gone", []edit{{
+			"projections/service.go", "s.serving == int(s.Scale) && s.total == int(s.Scale)", "s.serving == int(s.Scale)",
+		}},
+	},
+	{
+		"no-deadline", "no command fails at its deadline", []edit{{
+			"coordinator/runner/decide.go", "		turn.Due()\n", "",
+		}},
+	},
+	{
+		"clock-in-a-decision", "an event is of the time at which it is decided, and not of its round's", []edit{{
+			"coordinator/turn.go", "Time:     t.Now,", "Time:     time.Now(),",
+		}},
+	},
+	{
+		"map-order-of-services", "services are looked at in the order of a map", []edit{{
+			"coordinator/agenda.go",
+			"slices.SortedFunc(maps.Keys(a.services), events.ServiceID.Compare)", "slices.Collect(maps.Keys(a.services))",
+		}},
+	},
+	{
+		"map-order-of-deadlines", "commands that are due fail in the order of a map", []edit{{
+			"coordinator/deadline.go", "slices.Sorted(maps.Keys(t.Cluster.Open()))", "slices.Collect(maps.Keys(t.Cluster.Open()))",
+		}},
+	},
+	{
+		"map-order-of-nodes", "of nodes with as many instances the first of a map is chosen", []edit{{
+			"coordinator/place.go", "best.Instances() && n.Name < best.Name)", "best.Instances() && n.Name == best.Name)",
+		}},
+	},
+}

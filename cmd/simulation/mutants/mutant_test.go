@@ -1,0 +1,62 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+const root = "../../.."
+
+func TestMutantsFitTheHouse(t *testing.T) {
+	known := map[string]bool{}
+	for _, m := range all() {
+		if known[m.name] || m.name == "" || m.what == "" || len(m.edits) == 0 {
+			t.Errorf("%q has a name that another has, or says not what is planted", m.name)
+		}
+		known[m.name] = true
+		if _, err := m.plant(root, t.TempDir()); err != nil {
+			t.Error(err)
+		}
+	}
+	const least = 18
+	if len(known) < least {
+		t.Errorf("there are %d mutants, and should be %d", len(known), least)
+	}
+}
+
+func TestPlantReplacesWhatItSays(t *testing.T) {
+	dir := t.TempDir()
+	m := mutant{"a", "b", []edit{
+		{"cmd/simulation/mutants/mutant_test.go", "const " + "root = ", "const planted = "},
+		{"cmd/simulation/mutants/mutant_test.go", "package " + "main\n", "package other\n"},
+	}}
+	name, err := m.plant(root, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var overlay struct{ Replace map[string]string }
+	if err := json.Unmarshal(text, &overlay); err != nil || len(overlay.Replace) != 1 {
+		t.Fatalf("%s: %v", text, err)
+	}
+	file := slices.Collect(maps.Values(overlay.Replace))[0]
+	changed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(changed), "const planted = \"") || !strings.HasPrefix(string(changed), "package other\n") {
+		t.Errorf("not replaced:\n%s", changed)
+	}
+	m.edits[0].old = "t.Fatal"
+	if _, err := m.plant(root, dir); err == nil {
+		t.Error("a text that stands there more than once was replaced")
+	}
+}

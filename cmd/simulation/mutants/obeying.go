@@ -1,0 +1,70 @@
+package main
+
+// obeying has the bugs of nodes.
+var obeying = []mutant{
+	{
+		"stale-order-obeyed", "a node obeys an order that stands before the one it has", []edit{{
+			"node/runner/orders.go", "if in := a.instance(o.id); o.sequence >= in.sequence {", "if in := a.instance(o.id); in != nil {",
+		}},
+	},
+	{
+		"missed-order-not-noticed", "an order that does not follow the last has nothing read again", []edit{{
+			"node/runner/orders.go", "return o.order.Counter > a.counter+1", "return o.order.Counter > a.counter+1 && !a.began",
+		}},
+	},
+	{
+		"heartbeat-shows-no-order", "a heartbeat that tells of further orders has nothing read again", []edit{{
+			"node/runner/heartbeat.go", "if answer.Orders != a.counter {", "if answer.Orders != a.counter && !a.began {",
+		}},
+	},
+	{
+		"stopped-without-order", "a container of which the node has no order yet is stopped", []edit{{
+			"node/view.go", "	case events.ActionForget:\n	}\n	return StepNone, time.Time{}\n",
+			`	case events.ActionForget:
+	case "":
+		if v.Container != nil {
+			return v.nextStop(now)
+		}
+	}
+	return StepNone, time.Time{}
+`,
+		}},
+	},
+	{
+		"absence-stops", "a container whose order does not stand in the stream is stopped", []edit{{
+			"node/runner/orders.go", "	a.counter = max(a.counter, r.reaches) //",
+			`	for _, in := range a.instances {
+		if in.sequence == 0 {
+			a.ordered(ctx, in, events.Order{Action: events.ActionStop, Log: a.owner.Cluster})
+		}
+	}
+	a.counter = max(a.counter, r.reaches) //`,
+		}},
+	},
+	{
+		"containers-not-adopted", "a node that begins passes the containers that it finds", []edit{{
+			"node/runner/look.go", "	for i, c := range containers {\n",
+			"	for i, c := range containers {\n		if !a.began {\n			break\n		}\n",
+		}},
+	},
+	{
+		"engine-looked-at-once", "a node never looks again at what its engine has", []edit{{
+			"node/runner/look.go", "		a.alarms[alarmLook] = s.began.Add(lookEvery)\n", "		a.alarms[alarmLook] = time.Time{}\n",
+		}},
+	},
+	{
+		"half-made-container-left", "what a failed call has made is not removed with its instance", []edit{{
+			"node/runner/steps.go", "c == nil || err != nil {\n			return err\n", "c == nil || err != nil || c.State == node.Created {\n			return err\n",
+		}},
+	},
+	{
+		"failure-not-repeated", "a step that failed is never taken again", []edit{{
+			"node/runner/alarms.go", "		a.alarms[alarmStep] = until\n", "		a.alarms[alarmStep] = due\n",
+		}},
+	},
+	{
+		"status-lost", "a status that could not be published is not published again", []edit{{
+			"node/runner/publisher.go", "			p.queue = slices.Insert(p.queue, 0, next)\n", "			p.queue = slices.Clip(p.queue)\n",
+		}},
+	},
+}

@@ -1,0 +1,56 @@
+package main
+
+// ordering has the bugs of the orders that leaders write.
+var ordering = []mutant{
+	{
+		"orders-before-append", "orders and fates are told before their round is in the log", []edit{
+			{
+				"coordinator/runner/decide.go", "	if err == nil {\n		err = l.commit(turn)\n	}\n",
+				`	if err == nil {
+		err = l.publish(turn.Records)
+	}
+	if err == nil {
+		err = l.commit(turn)
+	}
+`,
+			},
+			{
+				"coordinator/runner/decide.go",
+				"	if err := l.publish(turn.Records); err != nil {\n		return err\n	}\n	l.putBack(rest)\n", "	l.putBack(rest)\n",
+			},
+		},
+	},
+	{
+		"ex-leader-orders", "orders are stored wherever their stream ends, whoever leads by now", []edit{{
+			"coordinator/runner/orders.go",
+			"	last, err := l.Bus.Append(call, bus.Orders, l.orders, batch)\n",
+			`	end, err := l.Bus.State(call, bus.Orders)
+	if err != nil {
+		return err
+	}
+	last, err := l.Bus.Append(call, bus.Orders, end.Last, batch)
+`,
+		}},
+	},
+	{
+		"orders-not-mended", "a leader that takes over writes no order that the one before left undone", []edit{{
+			"coordinator/runner/orders.go", "	return l.putOrders(repairs)\n", "	return l.putOrders(nil)\n",
+		}},
+	},
+	{
+		"stop-forgotten-early", "the order to stop is forgotten before the instance is removed", []edit{{
+			"coordinator/runner/orders.go", "	case events.StrayFound:\n",
+			`	case events.InstanceStopped:
+		id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
+		changed.put(events.OrderSubject(d.Node, id), forget)
+	case events.StrayFound:
+`,
+		}},
+	},
+	{
+		"stray-left", "a container that nobody knows is not ordered to stop", []edit{{
+			"coordinator/runner/orders.go", "stray := l.cluster.Nodes[node].Strays[d.ID()]; stray != nil {",
+			"stray := l.cluster.Nodes[node].Strays[d.ID()]; stray == nil {",
+		}},
+	},
+}

@@ -1,0 +1,56 @@
+package main
+
+// placing has the bugs of where instances run, and of when one takes another's place.
+var placing = []mutant{
+	{
+		"skipped-barrier", "the next instance is replaced before the new one serves", []edit{{
+			"coordinator/look.go",
+			"		case i.Revision == s.Revision && i.Seen.Phase != events.PhaseOnline:\n			return true\n", "",
+		}},
+	},
+	{
+		"silent-node-chosen", "an instance is placed on a node that is not heard", []edit{{
+			"coordinator/place.go", "!n.Ready() || !n.HasPorts(ports)", "n.Epoch == 0 || !n.HasPorts(ports)",
+		}},
+	},
+	{
+		"port-given-twice", "a port that an instance holds is given to another", []edit{{
+			"projections/node.go", "if _, taken := n.ports[next]; !taken {", "if _, taken := n.ports[next]; !taken || next > first {",
+		}},
+	},
+	{
+		"ports-uncounted", "a node that has no port left is taken for one that has", []edit{{
+			"projections/node.go", "-len(n.ports) >= count", " >= count",
+		}},
+	},
+	{
+		"port-never-given-back", "an instance that is removed keeps its ports", []edit{{
+			"projections/node.go", "			delete(n.ports, p.HostPort)\n", "			n.LastPort = p.HostPort\n",
+		}},
+	},
+	{
+		"generation-used-again", "the next instance of a slot has the generation of the one before", []edit{{
+			"projections/service.go", "return s.Slots[ordinal].Last + 1", "return max(s.Slots[ordinal].Last, 1)",
+		}},
+	},
+	{
+		"generations-of-slots-forgotten", "a slot that is made again begins with the first generation", []edit{{
+			"projections/service.go", "		s.Floor = max(s.Floor, s.Slots[n-1].Last)\n", "",
+		}},
+	},
+	{
+		"generations-of-services-forgotten", "a service that is made again begins with the first generation", []edit{{
+			"projections/apply.go", "		c.GenerationFloor = max(c.GenerationFloor, s.Floor)\n", "",
+		}},
+	},
+	{
+		"never-returns", "a silent node that is heard again stays silent", []edit{{
+			"coordinator/runner/lead.go", "			l.returned = append(l.returned, a.node)\n", "",
+		}},
+	},
+	{
+		"recovers-at-once", "after an adoption instances are placed before the nodes have said what they have", []edit{{
+			"coordinator/look.go", "	if t.Cluster.Recovering {\n		return\n	}\n", "",
+		}},
+	},
+}
