@@ -9,7 +9,7 @@ import (
 func (j *judge) prepared(h *host, p node.Plan, k *call) {
 	i := j.cluster.instances[p.Instance]
 	switch {
-	case j.tampered:
+	case j.rewound:
 	case i == nil:
 		j.breach("orders", "%s makes a container for %s, which the log does not have", h.name, p.Instance)
 	case i.node != h.name:
@@ -26,7 +26,7 @@ func (j *judge) ends(h *host, c node.Container) {
 		running = running || (have.Handle == c.Handle && have.State == node.Running)
 	}
 	i := j.cluster.instances[c.Instance]
-	if !running || j.tampered || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed)) {
+	if !running || j.rewound || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed)) {
 		return
 	}
 	j.breach("P9", "%s ends the running container of %s, and the log has it %s: nobody said so", h.name, c.Instance, i)

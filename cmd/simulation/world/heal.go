@@ -267,6 +267,7 @@ func (j *judge) lost(stream bus.Stream) {
 // reread begins anew with the log as it is now.
 func (j *judge) reread() {
 	j.forget()
+	j.rewound = true
 	c := j.w.server.Cursor(bus.Log, 1)
 	for {
 		page, _ := c.Next(waiting)

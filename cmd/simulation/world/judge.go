@@ -29,6 +29,9 @@ type judge struct {
 	round  uint64
 	epoch  uint64
 	now    time.Time
+	// recovers is until when nodes may say what they have after streams were adopted.
+	recovers time.Time
+	at       time.Time // of the event that is being judged
 	// leaders is who led each epoch.
 	leaders  map[uint64]string
 	commands uint64 // the cursor
@@ -42,8 +45,10 @@ type judge struct {
 	sent map[uint64]Action
 	// streams are the identities that the log knows.
 	streams map[string]string
-	// tampered says that an operator or a disk has changed a stream: what was known before tells nothing.
+	// tampered says that an operator or a disk has changed a stream: processes may end because of it. rewound says that
+	// it was the log, which is older now than what nodes were told: what was known before tells nothing.
 	tampered bool
+	rewound  bool
 	// damaged says that the log must not be folded now.
 	damaged bool
 
@@ -67,7 +72,7 @@ func newJudge(w *World) *judge {
 func (j *judge) forget() {
 	j.held, j.chain, j.open = nil, chain{}, chain{}
 	j.last, j.closed, j.round, j.epoch, j.commands, j.mark = 0, 0, 0, 0, 0, 0
-	j.now, j.streams = time.Time{}, nil
+	j.now, j.recovers, j.streams = time.Time{}, time.Time{}, nil
 	j.leaders, j.decided = map[uint64]string{}, map[string]uint64{}
 	j.cluster = newKnowledge()
 	j.follower, j.cursor = projections.NewFold(), j.w.server.Cursor(bus.Log, 1)
@@ -127,10 +132,14 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	j.checkTime(d)
 	adopted := false
 	for _, r := range j.held {
+		j.at = r.Time
 		switch d := r.Data.(type) {
 		case events.ClusterAdopted:
 			adopted = true
 			j.adopted(d)
+			if j.round > 0 {
+				j.recovers = r.Time.Add(recoverFor)
+			}
 		case events.ClusterRenewed:
 		default:
 			j.cluster.take(j, r, d)
@@ -139,6 +148,7 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	if !adopted {
 		j.checkCursor(d)
 	}
+	j.cluster.overdue(j, d.Epoch, d.Now)
 	j.commands = d.Commands
 	j.held, j.round, j.now, j.closed = nil, d.Round, d.Now, j.last
 	j.chain = chain(events.Chain(j.open).Extend(m))
@@ -149,9 +159,20 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 func (j *judge) adopted(d events.ClusterAdopted) {
 	if d.Streams[string(bus.Commands)] != j.streams[string(bus.Commands)] {
 		clear(j.cluster.commands)
+		clear(j.cluster.open)
 		clear(j.cluster.accepted)
 	}
 	j.streams, j.commands = d.Streams, d.Commands
+}
+
+// recoverFor is how long after an adoption nothing is placed or stopped.
+const recoverFor = 15 * time.Second
+
+// settled holds decisions on instances to wait until the nodes had their time to say what they have.
+func (j *judge) settled(id events.InstanceID) {
+	if j.at.Before(j.recovers) {
+		j.breach("P9", "%s is decided %s before the nodes had to say what they have", id, j.recovers.Sub(j.at))
+	}
 }
 
 // checkTime holds rounds to a time that never runs back and is never far ahead of the server's.

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -9,6 +11,7 @@ import (
 // knowledge is what follows from the log, as far as the promises speak of it.
 type knowledge struct {
 	commands  map[uint64]*fate
+	open      map[uint64]*fate  // those that were accepted and have not ended
 	accepted  map[string]uint64 // by source and id
 	services  map[events.ServiceID]*service
 	instances map[events.InstanceID]*instance
@@ -20,6 +23,15 @@ type fate struct {
 	since    time.Time
 	accepted bool
 	ended    bool
+	// late is what was closed since its deadline passed, by one leader.
+	late late
+}
+
+// late counts the rounds of a leader's epoch, from the first.
+type late struct {
+	epoch  uint64
+	first  time.Time
+	rounds int
 }
 
 type service struct {
@@ -50,7 +62,7 @@ type machine struct {
 
 func newKnowledge() *knowledge {
 	return &knowledge{
-		commands: map[uint64]*fate{}, accepted: map[string]uint64{}, services: map[events.ServiceID]*service{},
+		commands: map[uint64]*fate{}, open: map[uint64]*fate{}, accepted: map[string]uint64{}, services: map[events.ServiceID]*service{},
 		instances: map[events.InstanceID]*instance{}, nodes: map[string]*machine{},
 	}
 }
@@ -61,6 +73,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	name, _ := r.Scope.Node()
 	switch d := d.(type) {
 	case events.CommandAccepted:
+		k.alone(j, d.Sequence, id)
 		k.outcome(j, d.Sequence, &fate{service: id, since: r.Time, accepted: true})
 		k.once(j, d.CommandIdentity)
 	case events.CommandRejected:
@@ -109,6 +122,41 @@ func (k *knowledge) outcome(j *judge, sequence uint64, f *fate) {
 		j.breach("P1", "command %d has a second outcome", sequence)
 	}
 	k.commands[sequence] = f
+	if f.accepted {
+		k.open[sequence] = f
+	}
+}
+
+// alone holds a service to have one command at a time: what another takes the place of ends before.
+func (k *knowledge) alone(j *judge, sequence uint64, id events.ServiceID) {
+	for _, other := range slices.Sorted(maps.Keys(k.open)) {
+		if k.open[other].service == id {
+			j.breach("P1", "command %d is accepted for %s while command %d has not ended", sequence, id, other)
+			return
+		}
+	}
+}
+
+// deadline is how long an accepted command may take.
+const deadline = 10 * time.Minute
+
+// overdue holds a leader to fail what is past its deadline. It looks from time to time, so it has a few rounds for it.
+func (k *knowledge) overdue(j *judge, epoch uint64, now time.Time) {
+	const patience, rounds = time.Minute, 20
+	for _, sequence := range slices.Sorted(maps.Keys(k.open)) {
+		f := k.open[sequence]
+		if now.Sub(f.since) < deadline {
+			continue
+		}
+		if f.late.epoch != epoch {
+			f.late = late{epoch: epoch, first: now}
+		}
+		f.late.rounds++
+		if f.late.rounds > rounds && now.Sub(f.late.first) > patience {
+			j.breach("P1", "command %d has no end %s after it was accepted", sequence, now.Sub(f.since))
+			return
+		}
+	}
 }
 
 // once holds an id to be accepted once.
@@ -133,11 +181,11 @@ func (k *knowledge) end(j *judge, sequence uint64) *fate {
 		j.breach("P1", "command %d ends a second time", sequence)
 	}
 	f.ended = true
+	delete(k.open, sequence)
 	return f
 }
 
 func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
-	const deadline = 10 * time.Minute
 	f := k.end(j, d.Sequence)
 	if lasted := now.Sub(f.since); d.Reason == events.ReasonDeadline && lasted < deadline {
 		j.breach("time", "command %d failed at its deadline after %s", d.Sequence, lasted)
@@ -182,6 +230,7 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 func (k *knowledge) placed(j *judge, service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 	n, s := k.nodes[d.Node], k.service(service)
+	j.settled(id)
 	if k.instances[id] != nil {
 		j.breach("P5", "%s is placed a second time: its generation is used again", id)
 	}
@@ -224,6 +273,7 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 		j.breach("retire", "%s is retired, and the log has it %s", id, i)
 		return
 	}
+	j.settled(id)
 	s := k.service(id.Service)
 	for _, o := range k.of(id.Service) {
 		if d.Reason == events.RetireRevised && !o.retired && o.revision == s.revision && o.seen.Phase != events.PhaseOnline {
