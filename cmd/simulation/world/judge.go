@@ -133,6 +133,9 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	adopted := false
 	for _, r := range j.held {
 		j.at = r.Time
+		if !r.Time.Equal(d.Now) {
+			j.breach("time", "%s in round %d is of %s, and the round of %s", r.Data.Kind().Name, d.Round, r.Time, d.Now)
+		}
 		switch d := r.Data.(type) {
 		case events.ClusterAdopted:
 			adopted = true
