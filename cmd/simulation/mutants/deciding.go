@@ -35,11 +35,6 @@ var deciding = []mutant{
 		}},
 	},
 	{
-		"map-order-of-deadlines", "commands that are due fail in the order of a map", []edit{{
-			"coordinator/deadline.go", "slices.Sorted(maps.Keys(t.Cluster.Open()))", "slices.Collect(maps.Keys(t.Cluster.Open()))",
-		}},
-	},
-	{
 		"map-order-of-nodes", "of nodes with as many instances the first of a map is chosen", []edit{{
 			"coordinator/place.go", "best.Instances() && n.Name < best.Name)", "best.Instances() && n.Name == best.Name)",
 		}},

@@ -42,24 +42,14 @@ var obeying = []mutant{
 		}},
 	},
 	{
-		"containers-not-adopted", "a node that begins passes the containers that it finds", []edit{{
+		"containers-not-adopted", "a node passes the containers that it finds and has no order for", []edit{{
 			"node/runner/look.go", "	for i, c := range containers {\n",
-			"	for i, c := range containers {\n		if !a.began {\n			break\n		}\n",
+			"	for i, c := range containers {\n		if a.instances[c.Instance] == nil {\n			continue\n		}\n",
 		}},
 	},
 	{
 		"engine-looked-at-once", "a node never looks again at what its engine has", []edit{{
 			"node/runner/look.go", "		a.alarms[alarmLook] = s.began.Add(lookEvery)\n", "		a.alarms[alarmLook] = time.Time{}\n",
-		}},
-	},
-	{
-		"half-made-container-left", "what a failed call has made is not removed with its instance", []edit{{
-			"node/runner/steps.go", "c == nil || err != nil {\n			return err\n", "c == nil || err != nil || c.State == node.Created {\n			return err\n",
-		}},
-	},
-	{
-		"failure-not-repeated", "a step that failed is never taken again", []edit{{
-			"node/runner/alarms.go", "		a.alarms[alarmStep] = until\n", "		a.alarms[alarmStep] = due\n",
 		}},
 	},
 	{

@@ -49,8 +49,11 @@ var ordering = []mutant{
 	},
 	{
 		"stray-left", "a container that nobody knows is not ordered to stop", []edit{{
-			"coordinator/runner/orders.go", "stray := l.cluster.Nodes[node].Strays[d.ID()]; stray != nil {",
-			"stray := l.cluster.Nodes[node].Strays[d.ID()]; stray == nil {",
+			"coordinator/runner/orders.go",
+			`		if stray := l.cluster.Nodes[node].Strays[d.ID()]; stray != nil {
+			changed.put(events.OrderSubject(node, d.ID()), l.cluster.StrayOrder(stray))
+		}
+`, "",
 		}},
 	},
 }
