@@ -52,6 +52,8 @@ type judge struct {
 	// damaged says that the log must not be folded now.
 	damaged bool
 
+	quiet calm
+
 	follower *projections.Fold
 	cursor   interface {
 		Next(limit int) ([]events.Message, bool)
@@ -71,6 +73,7 @@ func newJudge(w *World) *judge {
 // forget begins anew with a log of which nothing is known.
 func (j *judge) forget() {
 	j.held, j.chain, j.open = nil, chain{}, chain{}
+	j.quiet = calm{}
 	j.last, j.closed, j.round, j.epoch, j.commands, j.mark = 0, 0, 0, 0, 0, 0
 	j.now, j.recovers, j.streams = time.Time{}, time.Time{}, nil
 	j.leaders, j.decided = map[uint64]string{}, map[string]uint64{}
@@ -156,6 +159,7 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	j.held, j.round, j.now, j.closed = nil, d.Round, d.Now, j.last
 	j.chain = chain(events.Chain(j.open).Extend(m))
 	j.open = j.chain
+	j.checkCalm()
 }
 
 // adopted follows an adoption: the commands of an inbox that is no more count no more.

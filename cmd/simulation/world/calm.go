@@ -1,0 +1,84 @@
+package world
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// calm is since when nothing is broken, and since when what the log says of an instance is not what its engine has.
+type calm struct {
+	since  time.Time
+	faults int
+	unlike map[events.InstanceID]time.Time
+}
+
+// mendsWithin is how long a house in which nothing is broken may take for what a fault has left behind: the longest
+// back-off, and the steps after it.
+const mendsWithin = 3 * time.Minute
+
+// checkCalm holds the log to be what the engines have once nothing has been broken for long.
+func (j *judge) checkCalm() {
+	c := &j.quiet
+	faults, now := 0, time.Now()
+	for _, n := range j.w.result.Faults {
+		faults += n
+	}
+	if faults != c.faults || j.w.troubled() || c.unlike == nil {
+		*c = calm{since: now, faults: faults, unlike: map[events.InstanceID]time.Time{}}
+		return
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(j.cluster.instances), events.InstanceID.Compare) {
+		i := j.cluster.instances[id]
+		if !j.outdated(i) {
+			delete(c.unlike, id)
+			continue
+		}
+		if c.unlike[id].IsZero() {
+			c.unlike[id] = now
+		}
+		if lasts := now.Sub(c.unlike[id]); lasts > mendsWithin {
+			j.breach("P9", "%s is %s for %s in which nothing was broken, and its engine has another thing", id, i, lasts)
+			return
+		}
+	}
+}
+
+// outdated reports whether the log says of the instance what its engine does not have: it runs and does not serve, or
+// is gone and not removed.
+func (j *judge) outdated(i *instance) bool {
+	h := j.w.hosts[i.node]
+	if i.removed || h == nil {
+		return false
+	}
+	there, running := h.holds(i.id)
+	if i.retired {
+		return !there || running
+	}
+	return running && i.seen.Phase != events.PhaseOnline
+}
+
+// troubled reports whether anything is broken now.
+func (w *World) troubled() bool {
+	if w.full {
+		return true
+	}
+	for _, l := range w.links {
+		if l.cut || l.slow > 0 || l.leaky > 0 {
+			return true
+		}
+	}
+	for _, p := range w.parts {
+		if p.name != operatorName && (!p.alive() || p.client.frozen.Load() || p.clock.Load() != 0) {
+			return true
+		}
+	}
+	for _, h := range w.hosts {
+		if len(h.troubles) > 0 || h.deaf {
+			return true
+		}
+	}
+	return false
+}
