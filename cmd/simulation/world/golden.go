@@ -75,7 +75,7 @@ func (w *World) inherit() {
 		}
 	}
 	w.plan.Nodes = max(w.plan.Nodes, len(fold.Cluster.Nodes)) // every node that the log knows is there
-	time.Sleep(time.Until(fold.Cluster.Now) + time.Second) // its time is over
+	time.Sleep(time.Until(fold.Cluster.Now) + time.Second)    // its time is over
 	w.began = time.Now()
 	w.server.Remake(bus.Commands)
 	w.server.Restore(bus.Log, memory.NewBackup(fold.Cluster.LogID(), messages))
