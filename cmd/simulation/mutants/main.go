@@ -92,18 +92,16 @@ func houseRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(file), err
 }
 
-// tryAll tries the house as it is, in few seeds, and then each mutant.
+// tryAll tries each mutant, and then the house as it is in as many seeds as the mutants took: a seed that breaks it
+// proves nothing of them.
 func tryAll(ctx context.Context, t trial, mutants []mutant) ([]verdict, error) {
 	const few = 20
-	sane := t
-	sane.seeds = min(t.seeds, few)
-	v, err := sane.run(ctx, clean)
-	if err != nil {
-		return nil, err
-	}
-	progress(v)
-	verdicts := []verdict{v}
-	for _, m := range mutants {
+	reach := min(t.seeds, few)
+	var verdicts []verdict
+	for _, m := range append(mutants, clean) {
+		if m.name == clean.name {
+			t.seeds = reach
+		}
 		v, err := t.run(ctx, m)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -113,6 +111,9 @@ func tryAll(ctx context.Context, t trial, mutants []mutant) ([]verdict, error) {
 		}
 		progress(v)
 		verdicts = append(verdicts, v)
+		if v.caught() {
+			reach = max(reach, v.Seeds)
+		}
 	}
 	return verdicts, nil
 }
