@@ -164,12 +164,13 @@ func (v View) running() View {
 	return v
 }
 
-// stopped follows a stop: an instance that shall run again by now is offline, one that was removed before stays so.
+// stopped follows a stop: an instance that shall run again by now is offline, one that was removed before stays so
+// until the leader has forgotten it.
 func (v View) stopped() View {
 	switch {
 	case v.Order.Action == events.ActionRun:
 		return v.offline(events.OfflineUnknown, nil, stoppedBefore)
-	case v.Phase == events.PhaseRemoved:
+	case v.Phase == events.PhaseRemoved && v.Order.Action == events.ActionStop:
 		return v
 	}
 	return v.at(events.PhaseStopped)
@@ -243,12 +244,13 @@ func (v View) reached() View {
 
 // turnedUp follows the discovery of a container, mostly on adoption. Where the instance was told to be offline, the
 // leader knows the attempt as over: a container that runs after all is a further one, as after a start that failed and
-// had its effect; one that was only made is removed by the next step. What was stopped or removed stays so.
+// had its effect; one that was only made is removed by the next step. What was stopped or removed stays so, unless it is
+// forgotten: then the leader must hear of it to have it stopped, as of a container that a call made after its time.
 func (v View) turnedUp(phase events.Phase) View {
 	before := v.Attempt
 	v = v.reached()
 	switch {
-	case v.Phase >= events.PhaseStopped:
+	case v.Phase >= events.PhaseStopped && v.Order.Action != events.ActionForget:
 		return v
 	case v.Phase == events.PhaseOffline && phase == events.PhasePrepared:
 		return v

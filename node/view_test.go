@@ -241,3 +241,26 @@ func branches(v node.View, now time.Time) map[string]node.View {
 	}
 	return next
 }
+
+// TestAContainerThatTurnsUpAfterItsEndIsTold has a call that was given up make its container after the instance was
+// removed and forgotten: the leader must hear of it, or nobody ever stops it.
+func TestAContainerThatTurnsUpAfterItsEndIsTold(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		order events.Action
+		state node.State
+		want  events.Phase
+	}{
+		{events.ActionForget, node.Created, events.PhasePrepared},
+		{events.ActionForget, node.Running, events.PhaseStarted},
+		{events.ActionForget, node.Exited, events.PhaseStopped},
+		{events.ActionStop, node.Created, events.PhaseRemoved},
+		{events.ActionStop, node.Exited, events.PhaseRemoved},
+	} {
+		v := node.View{Order: events.Order{Action: c.order}, Phase: events.PhaseRemoved}
+		v = v.Found(&node.Container{State: c.state}, now, now)
+		if v.Phase != c.want {
+			t.Errorf("under an order to %s, a container in state %d is told as %s, want %s", c.order, c.state, v.Phase, c.want)
+		}
+	}
+}

@@ -14,7 +14,7 @@ var obeying = []mutant{
 	},
 	{
 		"heartbeat-shows-no-order", "a heartbeat that tells of further orders has nothing read again", []edit{{
-			"node/runner/heartbeat.go", "if answer.Orders != a.counter {", "if answer.Orders != a.counter && !a.began {",
+			"node/runner/heartbeat.go", "if answer.Orders != a.counter || a.reading.stale {", "if a.reading.stale {",
 		}},
 	},
 	{

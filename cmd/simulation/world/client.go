@@ -100,6 +100,14 @@ func (c *client) latency() time.Duration {
 	return d
 }
 
+// lag is how much longer a message takes that was not asked for, where the network is slow.
+func (c *client) lag() time.Duration {
+	if c.link.slow == 0 {
+		return 0
+	}
+	return time.Duration(c.draw.Int64N(int64(c.link.slow)))
+}
+
 // hold keeps what happens to a frozen process until it runs again. It reports false for one that runs.
 func (c *client) hold(do func()) bool {
 	if c.frozen.Load() {
@@ -170,18 +178,21 @@ func (c *client) forward(do func() bool) time.Time {
 }
 
 // backward has something happen to the process once the message is there. It returns when that is; zero for never.
-func (c *client) backward(do func() bool) time.Time {
+func (c *client) backward(do func() bool) time.Time { return c.receive(&c.in, do) }
+
+// receive is backward for messages that come after the one that came at in.
+func (c *client) receive(in *time.Time, do func() bool) time.Time {
 	if c.link.cut {
 		return time.Time{}
 	}
-	c.in = latest(c.in, time.Now().Add(c.latency()))
-	c.world.at(c.in, func() bool {
+	*in = latest(*in, time.Now().Add(c.latency()))
+	c.world.at(*in, func() bool {
 		if c.ended.Load() || c.hold(func() { do() }) {
 			return false
 		}
 		return do()
 	})
-	return c.in
+	return *in
 }
 
 func latest(a, b time.Time) time.Time {

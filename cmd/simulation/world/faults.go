@@ -52,8 +52,8 @@ func faultOf(kind Kind) fault {
 	return fault{hit: func(w *World, a Action) { w.breach("plan", "there is no fault %q", a.Kind) }}
 }
 
-// fault draws a fault.
-func (d *drawer) fault(at time.Duration) Action {
+// fault draws a fault, and often what people ask for while it lasts.
+func (d *drawer) fault(at time.Duration) []Action {
 	sum := 0
 	for _, f := range faults {
 		sum += f.weight
@@ -64,20 +64,24 @@ func (d *drawer) fault(at time.Duration) Action {
 			const mean = 30 * time.Second
 			a := Action{At: at, Kind: f.kind, For: d.soon(mean), N: d.IntN(1 << 30)}
 			f.draw(d, &a)
-			return a
+			if d.IntN(2) == 0 {
+				const meanwhile = 2 * time.Second
+				return append(d.contradiction(at+d.soon(meanwhile)), a)
+			}
+			return []Action{a}
 		}
 	}
-	return Action{}
+	return nil
 }
 
 // operator draws, for some plans, the one time that a stream is lost.
 func (d *drawer) operator() {
-	const share, mean = 12, 20 * time.Second
+	const share, mean = 5, 20 * time.Second
 	if d.IntN(share) > 0 {
 		return
 	}
 	d.plan.Actions = append(d.plan.Actions, Action{
 		At:   d.plan.Lasts/4 + time.Duration(d.Int64N(int64(d.plan.Lasts/2))),
-		Kind: []Kind{StreamLost, LogRestored, LogDamaged}[d.IntN(3)], For: d.soon(mean), N: d.IntN(1 << 30),
+		Kind: []Kind{StreamLost, LogRestored, LogDamaged, LogDamaged}[d.IntN(4)], For: d.soon(mean), N: d.IntN(1 << 30),
 	})
 }

@@ -18,6 +18,8 @@ type listener struct {
 	client   *client
 	pattern  string
 	messages chan events.Message
+	// in is when the last message arrives: none overtakes another, but an answer may.
+	in time.Time
 }
 
 // Subscribe implements bus.Bus.
@@ -47,7 +49,8 @@ func (c *client) hear(m events.Message) {
 		if !matches(l.pattern, m.Subject) || (c.link.leaky > 0 && c.draw.IntN(100) < c.link.leaky) {
 			continue
 		}
-		c.backward(func() bool {
+		l.in = latest(l.in, time.Now().Add(c.lag()))
+		c.receive(&l.in, func() bool {
 			select {
 			case l.messages <- m:
 				return true

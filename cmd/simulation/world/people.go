@@ -29,16 +29,21 @@ func (d *drawer) people(at time.Duration) []Action {
 	case 1:
 		return d.again(at)
 	case 2:
-		id := d.service()
-		return []Action{
-			d.say(at, id, "scale", fmt.Sprintf(`{"scale":%d,"busy":"supersede"}`, d.IntN(5))),
-			d.say(at+d.soon(5*time.Millisecond), id, "drop", `{}`),
-			d.say(at+d.soon(100*time.Millisecond), id, "ensure", d.spec(`,"busy":"supersede"`)),
-		}
+		return d.contradiction(at)
 	case 3:
 		return []Action{{At: at, Kind: Ask, N: d.IntN(1 << 30)}}
 	}
 	return []Action{d.sensible(at)}
+}
+
+// contradiction draws commands that each undo the one before.
+func (d *drawer) contradiction(at time.Duration) []Action {
+	id := d.service()
+	return []Action{
+		d.say(at, id, "scale", fmt.Sprintf(`{"scale":%d,"busy":"supersede"}`, 1+d.IntN(6))),
+		d.say(at+d.soon(5*time.Millisecond), id, "drop", `{}`),
+		d.say(at+d.soon(100*time.Millisecond), id, "ensure", d.spec(`,"busy":"supersede"`)),
+	}
 }
 
 func (d *drawer) service() events.ServiceID { return services[d.IntN(len(services))] }

@@ -143,7 +143,7 @@ func Draw(seed uint64) Plan {
 		p.Actions = append(p.Actions, d.people(at)...)
 	}
 	for at := time.Minute + d.soon(4*time.Minute); at < p.Lasts; at += d.soon(4 * time.Minute) {
-		p.Actions = append(p.Actions, d.fault(at))
+		p.Actions = append(p.Actions, d.fault(at)...)
 	}
 	d.operator()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
