@@ -33,10 +33,9 @@ fast: ## Run the fast tests, with the race detector
 test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
 	go test -race -timeout 30m ./...
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
-	$(BIN)/simulation -for 1m
 	deploy/run --once
 
-# Seeds that every run of the tests has, beside a minute of fresh ones.
+# Seeds that every run of the tests has.
 FIXED_SEEDS := 100
 
 .PHONY: sim

@@ -32,6 +32,7 @@ type client struct {
 	draw   *rand.Rand
 	ended  atomic.Bool
 	frozen atomic.Bool
+	asked  bool // its process was asked to end
 	trap   *trap
 	tear   bool // the next append to the log is stored in part
 

@@ -132,7 +132,7 @@ func (p *part) hasEnded(c *client, err error) {
 	w := p.world
 	c.ended.Store(true)
 	w.note("%s ended: %v", c.name, err)
-	if err == nil && p.down {
+	if err == nil && (c.asked || p.down) {
 		return
 	}
 	if !w.judge.mayEnd(p, err) {
@@ -162,6 +162,7 @@ func (p *part) kill() {
 // stop ends the process as it was asked to.
 func (p *part) stop() {
 	p.world.note("%s is asked to end", p.client.name)
+	p.client.asked = true
 	p.cancel()
 }
 
