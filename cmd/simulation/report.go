@@ -110,7 +110,7 @@ func (f failure) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nwhat happens in it:\n%s\n", f.Script)
 	if body, err := json.Marshal(f.Shortest, world.Codec); err == nil {
-		fmt.Fprintf(w, "the plan, to be kept in cmd/simulation/testdata:\n%s\n\n", body)
+		fmt.Fprintf(w, "the plan, to be kept in cmd/simulation/world/testdata/kept:\n%s\n\n", body)
 	}
 	fmt.Fprintf(w, "replay all of the seed with: simulation -seed %d\n\n", f.Seed)
 }

@@ -19,7 +19,7 @@ const (
 	tickEvery     = pulsesPerTick * pulseEvery
 	pulsesPerTick = 2
 	// checkEvery is how often the leader looks whether every stream is still the one that the log knows.
-	checkEvery = 2 * time.Second
+	checkEvery = 5 * time.Second
 	// maxInputBytes bounds the bodies of the inputs of one round.
 	maxInputBytes = 4 << 20
 	// maxInputs bounds the inputs of one round.

@@ -21,6 +21,8 @@ const (
 	callTimeout = 5 * time.Second
 	// retryAfter is how long the loop rests after an error that it cannot mend.
 	retryAfter = time.Second
+	// retryFullAfter is that where the server has no room. Somebody has to make some, and every try folds the whole log.
+	retryFullAfter = 10 * time.Second
 	// keepCommands is how long commands stay in their stream after their end.
 	keepCommands = 24 * time.Hour
 	// keepEvery is how often the leader looks for commands to let go of.
@@ -99,11 +101,19 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		default:
 			c.Log.Warn("folding the log again", "error", err, "advice", advice(err))
 		}
-		if err := c.rest(ctx); err != nil {
+		if err := c.rest(ctx, restAfter(err)); err != nil {
 			return nil
 		}
 	}
 	return nil
+}
+
+// restAfter is how long it is of no use to go on after an error that ended a term.
+func restAfter(err error) time.Duration {
+	if errors.Is(err, bus.ErrFull) {
+		return retryFullAfter
+	}
+	return retryAfter
 }
 
 // fatal reports whether an error says that the log or a stream is not what it must be.
@@ -135,9 +145,9 @@ func advice(err error) string {
 	return "none needed: the coordinator tries again"
 }
 
-// rest answers questions from the state it has, for as long as it is of no use to go on.
-func (c *Coordinator) rest(ctx context.Context) error {
-	timer := time.NewTimer(retryAfter)
+// rest answers questions from the state it has.
+func (c *Coordinator) rest(ctx context.Context, lasts time.Duration) error {
+	timer := time.NewTimer(lasts)
 	defer timer.Stop()
 	for {
 		select {

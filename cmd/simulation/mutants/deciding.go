@@ -1,6 +1,6 @@
 package main
 
-// deciding has the bugs of what becomes of commands, and of decisions that do not follow from the log alone.
+// deciding has the bugs of what becomes of commands, and of when.
 var deciding = []mutant{
 	{
 		"duplicate-runs-twice", "a command whose id was seen before is decided once more", []edit{{
@@ -26,17 +26,6 @@ var deciding = []mutant{
 	{
 		"clock-in-a-decision", "an event is of the time at which it is decided, and not of its round's", []edit{{
 			"coordinator/turn.go", "Time:     t.Now,", "Time:     time.Now(),",
-		}},
-	},
-	{
-		"map-order-of-services", "services are looked at in the order of a map", []edit{{
-			"coordinator/agenda.go",
-			"slices.SortedFunc(maps.Keys(a.services), events.ServiceID.Compare)", "slices.Collect(maps.Keys(a.services))",
-		}},
-	},
-	{
-		"map-order-of-nodes", "of nodes with as many instances the first of a map is chosen", []edit{{
-			"coordinator/place.go", "best.Instances() && n.Name < best.Name)", "best.Instances() && n.Name == best.Name)",
 		}},
 	},
 }

@@ -23,7 +23,16 @@ type edit struct{ file, old, now string }
 
 // all returns every mutant.
 func all() []mutant {
-	return slices.Concat(writing, reading, deciding, placing, ordering, seeing, obeying)
+	return slices.Concat(writing, reading, deciding, differing, placing, ordering, seeing, obeying)
+}
+
+// flags are what the simulation of the mutant is told beside how many seeds it has: only runs that differ from each
+// other have to be run twice.
+func (m mutant) flags() []string {
+	if slices.ContainsFunc(differing, func(d mutant) bool { return d.name == m.name }) {
+		return []string{"-twice"}
+	}
+	return nil
 }
 
 // plant writes the files that the mutant changes into dir, as they are with the bug, and the overlay that has the

@@ -52,7 +52,7 @@ func (t trial) run(ctx context.Context, m mutant) (verdict, error) {
 		return v, err
 	}
 	began := time.Now()
-	err = t.simulate(ctx, program, dir, &v)
+	err = t.simulate(ctx, program, m.flags(), dir, &v)
 	v.Seconds = time.Since(began).Seconds()
 	return v, err
 }
@@ -82,11 +82,11 @@ type report struct {
 }
 
 // simulate runs the program to its end and reads what it found.
-func (t trial) simulate(ctx context.Context, program, dir string, v *verdict) error {
+func (t trial) simulate(ctx context.Context, program string, flags []string, dir string, v *verdict) error {
 	limited, cancel := context.WithTimeout(ctx, t.lasts+grace)
 	defer cancel()
-	cmd := exec.CommandContext(limited, program,
-		"-seeds", strconv.Itoa(t.seeds), "-for", t.lasts.String(), "-twice", "-output", "json")
+	args := []string{"-seeds", strconv.Itoa(t.seeds), "-for", t.lasts.String(), "-output", "json"}
+	cmd := exec.CommandContext(limited, program, append(args, flags...)...)
 	cmd.Dir = dir // whatever it leaves behind goes with it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,8 +1,6 @@
 package world
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -30,17 +28,16 @@ func (j *judge) checkCalm() {
 		*c = calm{since: now, faults: faults, unlike: map[events.InstanceID]time.Time{}}
 		return
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(j.cluster.instances), events.InstanceID.Compare) {
-		i := j.cluster.instances[id]
+	for _, i := range j.cluster.present {
 		if !j.outdated(i) {
-			delete(c.unlike, id)
+			delete(c.unlike, i.id)
 			continue
 		}
-		if c.unlike[id].IsZero() {
-			c.unlike[id] = now
+		if c.unlike[i.id].IsZero() {
+			c.unlike[i.id] = now
 		}
-		if lasts := now.Sub(c.unlike[id]); lasts > mendsWithin {
-			j.breach("P9", "%s is %s for %s in which nothing was broken, and its engine has another thing", id, i, lasts)
+		if lasts := now.Sub(c.unlike[i.id]); lasts > mendsWithin {
+			j.breach("P9", "%s is %s for %s in which nothing was broken, and its engine has another thing", i.id, i, lasts)
 			return
 		}
 	}
@@ -50,7 +47,7 @@ func (j *judge) checkCalm() {
 // is gone and not removed.
 func (j *judge) outdated(i *instance) bool {
 	h := j.w.hosts[i.node]
-	if i.removed || h == nil {
+	if h == nil {
 		return false
 	}
 	there, running := h.holds(i.id)

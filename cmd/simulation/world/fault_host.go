@@ -98,15 +98,14 @@ func hitHostWiped(w *World, a Action) {
 func (h *host) powerOff(a Action, back func()) {
 	p := h.world.partNamed(h.name)
 	p.kill()
-	p.down = true
+	p.keepDown()
 	for _, c := range h.running() {
 		h.engine.Kill(c.Instance, killed)
 	}
 	h.link.flush = nil
 	h.world.lasts(a, func() {
 		back()
-		p.down = false
-		h.world.revive(p)
+		p.letUp()
 	})
 }
 

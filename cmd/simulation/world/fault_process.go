@@ -38,8 +38,8 @@ func (w *World) crash(p *part, c *client, a Action) {
 		return
 	}
 	p.kill()
-	p.down = true
-	w.lasts(a, func() { p.down = false; w.revive(p) })
+	p.keepDown()
+	w.lasts(a, p.letUp)
 }
 
 // revive starts the part once its last process is gone.
@@ -58,9 +58,9 @@ func hitRestart(w *World, a Action) {
 	if !p.alive() {
 		return
 	}
-	p.down = true
+	p.keepDown()
 	p.stop()
-	w.lasts(a, func() { p.down = false; w.revive(p) })
+	w.lasts(a, p.letUp)
 }
 
 func hitFreeze(w *World, a Action) {
@@ -73,9 +73,15 @@ func hitFreeze(w *World, a Action) {
 	})
 }
 
+// hitClock sets a clock wrong. Half of the processes begin with it so, as on a host that boots.
 func hitClock(w *World, a Action) {
 	const widest = 2 * int64(time.Hour)
 	p := w.partNamed(a.Targets[0])
 	p.clock.Store(int64(a.N)*int64(time.Second)%widest - widest/2)
 	w.lasts(a, func() { p.clock.Store(0) })
+	if a.N%2 == 0 {
+		boot := a
+		boot.For = time.Second
+		w.crash(p, p.client, boot)
+	}
 }

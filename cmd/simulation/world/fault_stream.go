@@ -13,7 +13,8 @@ import (
 // operatorName is the name of the part that adopts streams.
 const operatorName = "operator"
 
-// hitStreamLost deletes a stream that is kept on disk; it is made again, and after a while adopted.
+// hitStreamLost deletes a stream that is kept on disk; it is made again, and after a while adopted. Half of the times the
+// nodes begin anew meanwhile, as after a power cut.
 func hitStreamLost(w *World, a Action) {
 	stream := []bus.Stream{bus.Commands, bus.Orders}[a.N%2]
 	w.judge.tampered = true
@@ -21,6 +22,16 @@ func hitStreamLost(w *World, a Action) {
 	w.judge.lost(stream)
 	w.spread()
 	w.lasts(a, w.adopt)
+	if a.N/2%2 == 0 {
+		return
+	}
+	for _, p := range slices.Clone(w.parts) {
+		if w.hosts[p.name] != nil {
+			boot := a
+			boot.For = a.For / 2
+			w.crash(p, p.client, boot)
+		}
+	}
 }
 
 // hitLogRestored puts an older log in the place of the one there is, which after a while is adopted.
@@ -51,7 +62,7 @@ func (w *World) adopt() {
 		}
 		return nil
 	}
-	p.down = true // it ends when it is done
+	p.keepDown() // it ends when it is done
 	w.parts = append(w.parts, p)
 	p.start()
 }
@@ -63,7 +74,7 @@ func hitLogDamaged(w *World, a Action) {
 	for _, p := range w.parts {
 		if isCoordinator(p.name) {
 			p.kill()
-			p.down = true
+			p.keepDown()
 			hit = append(hit, p)
 		}
 	}
@@ -85,8 +96,7 @@ func hitLogDamaged(w *World, a Action) {
 			w.spread()
 		})
 		for _, p := range hit {
-			p.down = false
-			w.revive(p)
+			p.letUp()
 		}
 		return true
 	})

@@ -17,7 +17,7 @@ var faults = []fault{
 	{Freeze, 2, func(d *drawer, a *Action) { a.Targets = []string{d.process()} }, hitFreeze},
 	{ClockJump, 1, func(d *drawer, a *Action) { a.Targets = []string{d.process()} }, hitClock},
 	{Partition, 2, drawHosts, hitPartition},
-	{SlowNetwork, 1, drawHosts, hitSlowNetwork},
+	{SlowNetwork, 2, drawHosts, hitSlowNetwork},
 	{LeakyNetwork, 1, drawHosts, hitLeakyNetwork},
 	{ServerRestart, 1, drawNothing, hitServerRestart},
 	{ServerFull, 1, drawNothing, hitServerFull},
@@ -52,26 +52,41 @@ func faultOf(kind Kind) fault {
 	return fault{hit: func(w *World, a Action) { w.breach("plan", "there is no fault %q", a.Kind) }}
 }
 
-// fault draws a fault, and often what people ask for while it lasts.
-func (d *drawer) fault(at time.Duration) []Action {
+// misfortune draws a fault, often another one beside it, and often what people ask for while they last.
+func (d *drawer) misfortune(at time.Duration) []Action {
+	const beside, apart = 3, 3 * time.Second
+	first := d.fault(at)
+	actions := []Action{first}
+	if d.IntN(beside) == 0 {
+		if len(first.Targets) > 0 {
+			d.near = first.Targets[0]
+		}
+		actions = append(actions, d.fault(at+d.soon(apart)))
+		d.near = ""
+	}
+	for n := d.IntN(4); n > 0; n-- {
+		actions = append(actions, d.contradiction(at+d.soon(max(first.For/2, time.Second)))...)
+	}
+	return actions
+}
+
+// fault draws a fault.
+func (d *drawer) fault(at time.Duration) Action {
 	sum := 0
 	for _, f := range faults {
 		sum += f.weight
 	}
+	const mean = 30 * time.Second
+	a := Action{At: at, For: d.soon(mean), N: d.IntN(1 << 30)}
 	n := d.IntN(sum)
 	for _, f := range faults {
 		if n -= f.weight; n < 0 {
-			const mean = 30 * time.Second
-			a := Action{At: at, Kind: f.kind, For: d.soon(mean), N: d.IntN(1 << 30)}
+			a.Kind = f.kind
 			f.draw(d, &a)
-			if d.IntN(2) == 0 {
-				const meanwhile = 2 * time.Second
-				return append(d.contradiction(at+d.soon(meanwhile)), a)
-			}
-			return []Action{a}
+			break
 		}
 	}
-	return nil
+	return a
 }
 
 // operator draws, for some plans, the one time that a stream is lost.

@@ -33,7 +33,7 @@ func (w *World) heal() {
 			p.client.trap, p.client.tear = nil, false
 		}
 		if p.name != operatorName && !p.alive() {
-			p.down = false
+			p.down = 0
 			w.revive(p)
 		}
 	}
@@ -106,7 +106,7 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 		why = append(why, id.String()+" is dropped and not removed")
 	}
 	serving, ports := 0, len(s.specs[s.revision].Ports)
-	for _, i := range j.cluster.sorted(id) {
+	for _, i := range j.cluster.of(id) {
 		stuck := i.revision != s.revision && !j.cluster.room(ports) && j.cluster.nodes[i.node].free() < ports-len(i.ports)
 		if i.retired || (i.revision != s.revision && !stuck) || i.seen.Phase != events.PhaseOnline {
 			why = append(why, fmt.Sprintf("%s is %s in revision %d", i.id, i, i.revision))
@@ -121,13 +121,6 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d", id, serving, s.scale))
 	}
 	return why
-}
-
-// sorted returns the instances of a service that are not removed, in order.
-func (k *knowledge) sorted(id events.ServiceID) []*instance {
-	all := k.of(id)
-	slices.SortFunc(all, func(a, b *instance) int { return a.id.Compare(b.id) })
-	return all
 }
 
 // free counts the ports that no instance holds.
@@ -156,15 +149,14 @@ func (j *judge) enginesUnlike() []string {
 			}
 		}
 	}
-	for _, i := range j.cluster.instances {
-		if i.removed || i.retired || j.w.hosts[i.node] == nil {
+	for _, i := range j.cluster.present {
+		if i.retired || j.w.hosts[i.node] == nil {
 			continue
 		}
 		if _, running := j.w.hosts[i.node].holds(i.id); !running {
 			why = append(why, fmt.Sprintf("no container of %s runs on %s", i.id, i.node))
 		}
 	}
-	slices.Sort(why)
 	return why
 }
 

@@ -252,13 +252,17 @@ func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
 
 // runs follows a start: some images end by themselves.
 func (h *host) runs(c node.Container) {
-	b := h.world.imageOf(h.imageOf(c))
+	image := h.imageOf(c)
+	b := h.world.imageOf(image)
 	if b != crashes && b != finishes {
 		return
 	}
 	const longest = 20 * time.Second
 	after := 100*time.Millisecond + time.Duration(h.draw.Int64N(int64(longest)))
 	h.world.at(time.Now().Add(after), func() bool {
+		if h.world.imageOf(image) != b {
+			return false // it is mended by now
+		}
 		for _, have := range h.engine.Containers() {
 			if have.Handle == c.Handle && have.State == node.Running {
 				code := int32(0)

@@ -15,7 +15,9 @@ type knowledge struct {
 	accepted  map[string]uint64 // by source and id
 	services  map[events.ServiceID]*service
 	instances map[events.InstanceID]*instance
-	nodes     map[string]*machine
+	// present are those that are not removed, in order.
+	present []*instance
+	nodes   map[string]*machine
 }
 
 type fate struct {
@@ -207,15 +209,19 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 	}
 }
 
-// of returns the instances of a service that are not removed, in no order.
+// of returns the instances of a service that are not removed, in order.
 func (k *knowledge) of(id events.ServiceID) []*instance {
-	var all []*instance
-	for _, i := range k.instances {
-		if i.id.Service == id && !i.removed {
-			all = append(all, i)
-		}
+	first, _ := k.find(events.InstanceID{Service: id})
+	last := first
+	for last < len(k.present) && k.present[last].id.Service == id {
+		last++
 	}
-	return all
+	return k.present[first:last]
+}
+
+// find returns where an instance is among those that are not removed, or would be.
+func (k *knowledge) find(id events.InstanceID) (at int, there bool) {
+	return slices.BinarySearchFunc(k.present, id, func(i *instance, id events.InstanceID) int { return i.id.Compare(id) })
 }
 
 func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevised) {
@@ -260,7 +266,13 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 
 func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
-	k.instances[id] = &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports}
+	i := &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports}
+	k.instances[id] = i
+	if at, there := k.find(id); there {
+		k.present[at] = i
+	} else {
+		k.present = slices.Insert(k.present, at, i)
+	}
 	for _, p := range d.Ports {
 		k.machine(d.Node).held[p.HostPort] = id
 	}
@@ -306,6 +318,9 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 		j.breach("P9", "%s is removed, and was to run", id)
 	}
 	i.removed, i.gone = true, time.Now()
+	if at, there := k.find(id); there {
+		k.present = slices.Delete(k.present, at, at+1)
+	}
 	for _, p := range i.ports {
 		if held := k.machine(i.node).held; held[p.HostPort] == id {
 			delete(held, p.HostPort)

@@ -28,8 +28,8 @@ type part struct {
 	ended  chan struct{}
 	// clock is how far its wall clock is off.
 	clock atomic.Int64
-	// down says that nobody starts it now.
-	down bool
+	// down counts the reasons why nobody starts it now.
+	down int
 }
 
 func isCoordinator(name string) bool { return strings.HasPrefix(name, "coordinator") }
@@ -132,7 +132,7 @@ func (p *part) hasEnded(c *client, err error) {
 	w := p.world
 	c.ended.Store(true)
 	w.note("%s ended: %v", c.name, err)
-	if err == nil && (c.asked || p.down) {
+	if err == nil && (c.asked || p.down > 0) {
 		return
 	}
 	if !w.judge.mayEnd(p, err) {
@@ -168,9 +168,18 @@ func (p *part) stop() {
 
 func (p *part) wait() { <-p.ended }
 
+// keepDown has nobody start the part, until it is let up as many times.
+func (p *part) keepDown() { p.down++ }
+
+// letUp takes back one keepDown.
+func (p *part) letUp() {
+	p.down = max(p.down-1, 0)
+	p.world.revive(p)
+}
+
 // again starts the part if no process of it lives.
 func (p *part) again() bool {
-	if p.down || p.alive() || p.world.judge.ending {
+	if p.down > 0 || p.alive() || p.world.judge.ending {
 		return false
 	}
 	p.start()

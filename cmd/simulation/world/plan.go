@@ -143,7 +143,7 @@ func Draw(seed uint64) Plan {
 		p.Actions = append(p.Actions, d.people(at)...)
 	}
 	for at := time.Minute + d.soon(4*time.Minute); at < p.Lasts; at += d.soon(4 * time.Minute) {
-		p.Actions = append(p.Actions, d.fault(at)...)
+		p.Actions = append(p.Actions, d.misfortune(at)...)
 	}
 	d.operator()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
@@ -156,6 +156,8 @@ type drawer struct {
 	plan *Plan
 	ids  int
 	said []Action
+	// near is the host that a misfortune has hit, which the next one hits too; "" where there was none.
+	near string
 }
 
 // soon draws a time, mean on average.
@@ -163,8 +165,19 @@ func (d *drawer) soon(mean time.Duration) time.Duration {
 	return time.Millisecond + time.Duration(d.ExpFloat64()*float64(mean)).Round(time.Millisecond)
 }
 
-func (d *drawer) node() string        { return nodeName(d.IntN(d.plan.Nodes)) }
-func (d *drawer) coordinator() string { return coordinatorName(d.IntN(d.plan.Coordinators)) }
+func (d *drawer) node() string {
+	if d.near != "" && !isCoordinator(d.near) {
+		return d.near
+	}
+	return nodeName(d.IntN(d.plan.Nodes))
+}
+
+func (d *drawer) coordinator() string {
+	if isCoordinator(d.near) {
+		return d.near
+	}
+	return coordinatorName(d.IntN(d.plan.Coordinators))
+}
 
 // Name is that of a part: a node or a coordinator.
 func Name(kind string, i int) string { return fmt.Sprintf("%s-%d", kind, i) }
@@ -174,6 +187,9 @@ func coordinatorName(i int) string { return Name("coordinator", i) }
 
 // process draws any process; coordinators more often than one of many.
 func (d *drawer) process() string {
+	if d.near != "" {
+		return d.near
+	}
 	if d.IntN(2) == 0 {
 		return d.coordinator()
 	}

@@ -1,0 +1,16 @@
+package main
+
+// differing has the bugs of decisions that do not follow from the log alone: one seed then gives two runs.
+var differing = []mutant{
+	{
+		"map-order-of-services", "services are looked at in the order of a map", []edit{{
+			"coordinator/agenda.go",
+			"slices.SortedFunc(maps.Keys(a.services), events.ServiceID.Compare)", "slices.Collect(maps.Keys(a.services))",
+		}},
+	},
+	{
+		"map-order-of-nodes", "of nodes with as many instances the first of a map is chosen", []edit{{
+			"coordinator/place.go", "best.Instances() && n.Name < best.Name)", "best.Instances() && n.Name == best.Name)",
+		}},
+	},
+}
