@@ -39,11 +39,12 @@ func CheckIdentity(ctx context.Context, b bus.Bus) error {
 	if err := Identify(f.Cluster, states); err != nil {
 		return err
 	}
-	return checkOrdersMark(ctx, b, f.Cluster)
+	return checkOrdersMark(ctx, b, f.Cluster, f.Cluster.Epoch+1)
 }
 
-// checkOrdersMark returns ErrIdentity where the orders came from rounds that the log does not have.
-func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster) error {
+// checkOrdersMark returns ErrIdentity where the orders came from rounds that the log does not have, and errLost where a
+// leader of a later epoch than this one has written them.
+func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster, epoch uint64) error {
 	standing, err := b.Latest(ctx, bus.Orders, events.OrdersEpochSubject)
 	if err != nil || len(standing) == 0 {
 		return err
@@ -52,7 +53,11 @@ func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster) err
 	if err != nil {
 		return err
 	}
-	if mark.Log == c.LogID() && mark.Closed <= c.Sequence {
+	switch {
+	case mark.Log != c.LogID() || mark.Closed > c.Sequence:
+	case mark.Epoch > epoch:
+		return fmt.Errorf("%w: it has written orders in epoch %d", errLost, mark.Epoch)
+	default:
 		return nil
 	}
 	state, err := b.State(ctx, bus.Log)

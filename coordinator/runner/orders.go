@@ -39,7 +39,7 @@ func (l *leader) takeOrders() error {
 	for _, m := range standing {
 		have[m.Subject] = m
 	}
-	if err := checkOrdersMark(call, l.Bus, l.cluster); err != nil {
+	if err := checkOrdersMark(call, l.Bus, l.cluster, l.epoch); err != nil {
 		return err
 	}
 	delete(have, events.OrdersEpochSubject)

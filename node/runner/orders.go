@@ -64,10 +64,11 @@ func (a *Agent) hear(ctx context.Context, o heard) {
 // missed reports whether there were others before this order.
 func (a *Agent) missed(o heard) bool { return o.order.Counter > a.counter+1 }
 
-// apply puts the instance under the order, unless it is under a later one.
+// apply puts the instance under the order, unless it is under a later one. Of an instance that is not known, an order
+// from before the last reading is over: what was read has replaced it, or has forgotten the instance.
 func (a *Agent) apply(ctx context.Context, o heard) {
 	a.counter = max(a.counter, o.order.Counter)
-	if a.instances[o.id] == nil && o.order.Action == events.ActionForget {
+	if a.instances[o.id] == nil && (o.order.Action == events.ActionForget || o.sequence <= a.readTo) {
 		return
 	}
 	if in := a.instance(o.id); o.sequence >= in.sequence {
@@ -104,15 +105,18 @@ func (a *Agent) catchUp(ctx context.Context) {
 func (a *Agent) read(ctx context.Context, messages []events.Message) {
 	r := a.reading
 	a.reading = reading{again: r.again, told: r.told}
-	a.counter = 0
+	a.counter, a.readTo = 0, 0
 	for _, in := range a.instances {
 		in.sequence = 0
 	}
+	readTo := uint64(0)
 	for _, m := range messages {
 		if o, ok := a.parse(m); ok {
 			a.apply(ctx, o)
+			readTo = max(readTo, o.sequence)
 		}
 	}
+	a.readTo = readTo
 	for _, o := range r.before {
 		a.apply(ctx, o)
 	}

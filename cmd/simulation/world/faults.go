@@ -64,10 +64,25 @@ func (d *drawer) misfortune(at time.Duration) []Action {
 		actions = append(actions, d.fault(at+d.soon(apart)))
 		d.near = ""
 	}
+	if first.Kind == Partition {
+		actions = append(actions, d.unseen(first)...)
+	}
 	for n := d.IntN(4); n > 0; n-- {
 		actions = append(actions, d.contradiction(at+d.soon(max(first.For/2, time.Second)))...)
 	}
 	return actions
+}
+
+// unseen draws containers that end on hosts which nobody reaches: what is told of them later is all there is.
+func (d *drawer) unseen(cut Action) []Action {
+	var exits []Action
+	for _, host := range cut.Targets {
+		if !isCoordinator(host) && d.IntN(2) == 0 {
+			at := cut.At + time.Duration(d.Int64N(int64(cut.For)))
+			exits = append(exits, Action{At: at, Kind: Exit, Targets: []string{host}, N: d.IntN(1 << 30)})
+		}
+	}
+	return exits
 }
 
 // fault draws a fault.
@@ -91,12 +106,12 @@ func (d *drawer) fault(at time.Duration) Action {
 
 // operator draws, for some plans, the one time that a stream is lost.
 func (d *drawer) operator() {
-	const share, mean = 5, 20 * time.Second
+	const share, mean = 4, 20 * time.Second
 	if d.IntN(share) > 0 {
 		return
 	}
 	d.plan.Actions = append(d.plan.Actions, Action{
 		At:   d.plan.Lasts/4 + time.Duration(d.Int64N(int64(d.plan.Lasts/2))),
-		Kind: []Kind{StreamLost, LogRestored, LogDamaged, LogDamaged}[d.IntN(4)], For: d.soon(mean), N: d.IntN(1 << 30),
+		Kind: []Kind{StreamLost, StreamLost, LogRestored, LogDamaged, LogDamaged}[d.IntN(5)], For: d.soon(mean), N: d.IntN(1 << 30),
 	})
 }
