@@ -34,7 +34,12 @@ type room struct {
 var law = []room{
 	{"events", true, nil, "the words depend on nothing in the house: everyone speaks them"},
 	{"projections", true, []string{"events"}, "the fold knows the words and nothing else: state is the fold of the log"},
-	{"coordinator", true, []string{"events", "projections"}, "decisions are functions of the state: they meet nodes and the bus in events alone"},
+	{"coordinator", true, []string{"events", "projections", "coordinator/placement"}, "decisions are functions of the state: they meet nodes and the bus in events alone"},
+	{
+		"coordinator/placement", true,
+		[]string{"events", "projections"},
+		"placement is a function of the state: it knows no command and no order",
+	},
 	{"node", true, []string{"events"}, "a node's steps follow from orders and what the engine has: it never decides what should run"},
 	{"events/bus", false, []string{"events", "events/bus"}, "the door to the bus translates messages and knows nothing of what they mean"},
 	{"projections/views", false, []string{"projections", "events", "events/bus"}, "the views write the fold to the bus"},

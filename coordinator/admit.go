@@ -78,8 +78,14 @@ func (t *Turn) admit(r events.Request) error {
 		return t.scale(r, s, c)
 	case events.ServiceDrop:
 		return t.drop(r, s)
+	case events.NodePause:
+		return t.pause(r)
+	case events.NodeResume:
+		return t.resume(r)
+	case events.ClusterPolicy:
+		return t.policy(r, c)
 	}
-	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command for a service", r.Verb)
+	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command", r.Verb)
 }
 
 func (t *Turn) ensure(r events.Request, s *projections.Service, c events.ServiceEnsure) error {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rookery-project/rookery/coordinator/placement"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -11,13 +12,17 @@ import (
 // Agenda holds the services that may not be as they shall be. What does not fit into a round waits here for the next.
 // It is no part of the state: a leader that takes over begins with everything.
 type Agenda struct {
+	board    *placement.Board
 	services map[events.ServiceID]struct{}
 	shunned  map[events.ServiceID]struct{}
+	// shifted says that nodes have more or less to give than before: what waits for one is looked at again.
+	shifted bool
 }
 
 // NewAgenda returns an agenda with every service of the cluster.
 func NewAgenda(c *projections.Cluster) *Agenda {
 	a := &Agenda{
+		board:    placement.NewBoard(c),
 		services: make(map[events.ServiceID]struct{}, len(c.Services)),
 		shunned:  map[events.ServiceID]struct{}{},
 	}
@@ -28,7 +33,9 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 }
 
 // Waits reports whether a service waits that may be looked at now.
-func (a *Agenda) Waits(c *projections.Cluster) bool { return len(a.services) > 0 && !c.Recovering }
+func (a *Agenda) Waits(c *projections.Cluster) bool {
+	return (len(a.services) > 0 || a.shifted) && !c.Recovering
+}
 
 // Shun leaves a service alone, because looking at it fails.
 func (a *Agenda) Shun(id events.ServiceID) {
@@ -44,19 +51,28 @@ func (a *Agenda) add(id events.ServiceID) {
 
 func (a *Agenda) done(id events.ServiceID) { delete(a.services, id) }
 
-func (a *Agenda) inOrder() []events.ServiceID {
+// inOrder returns the services to be looked at.
+func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
+	if a.shifted {
+		a.shifted = false
+		for id := range c.Short() {
+			if s := c.Services[id]; s.Pending != nil || s.Rolling() {
+				a.add(id)
+			}
+		}
+	}
 	return slices.SortedFunc(maps.Keys(a.services), events.ServiceID.Compare)
 }
 
 // note puts on the agenda whatever the event may have unsettled.
-func (a *Agenda) note(c *projections.Cluster, r events.Record) {
+func (a *Agenda) note(r events.Record) {
 	if id, ok := r.Scope.Service(); ok {
 		a.add(id)
 	}
+	a.board.Note(r)
 	switch r.Data.(type) {
-	case events.NodeJoined, events.NodeReturned, events.InstanceRemoved:
-		for id := range c.Short() {
-			a.add(id)
-		}
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed, events.PolicyChanged,
+		events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved:
+		a.shifted = true
 	}
 }

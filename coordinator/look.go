@@ -9,25 +9,30 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Look takes the services on the agenda in order, and for each the next step from what it is to what it shall be. A
-// service whose step does not fit into the round stays on the agenda; so do all while the cluster recovers.
+// Look takes the services on the agenda in order, and for each the next step from what it is to what it shall be, until
+// none is left. A service whose step does not fit into the round stays on the agenda; so do all while the cluster recovers.
 func (t *Turn) Look() {
 	if t.Cluster.Recovering {
 		return
 	}
-	for _, id := range t.agenda.inOrder() {
-		s := t.Cluster.Services[id]
-		if s == nil {
-			t.agenda.done(id)
-			continue
-		}
-		t.cause, t.Looking = t.causeOf(s), id
-		if !t.look(s) {
-			break
+	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0 && t.lookAt(ids); {
+		ids = t.agenda.inOrder(t.Cluster)
+	}
+	t.Looking = events.ServiceID{}
+}
+
+// lookAt reports false where the round is full before all services are done.
+func (t *Turn) lookAt(ids []events.ServiceID) bool {
+	for _, id := range ids {
+		if s := t.Cluster.Services[id]; s != nil {
+			t.cause, t.Looking = t.causeOf(s), id
+			if !t.look(s) {
+				return false
+			}
 		}
 		t.agenda.done(id)
 	}
-	t.Looking = events.ServiceID{}
+	return true
 }
 
 // causeOf returns the cause of whatever the service still needs: its open command.
@@ -98,9 +103,9 @@ func (t *Turn) fill(s *projections.Service) bool {
 }
 
 // roll replaces the instances of earlier revisions one at a time: the next only once all of the new one serve. Where no
-// node has room for one more, the next one goes first, if that makes room.
+// node has room for one more, one goes first that makes room by that.
 func (t *Turn) roll(s *projections.Service) bool {
-	var next *projections.Instance
+	var earlier []*projections.Instance
 	for o, slot := range s.Slots {
 		i := slot.Current
 		switch {
@@ -109,21 +114,32 @@ func (t *Turn) roll(s *projections.Service) bool {
 		case i == nil:
 		case i.Revision == s.Revision && i.Seen.Phase != events.PhaseOnline:
 			return true
-		case i.Revision != s.Revision && next == nil:
-			next = i
+		case i.Revision != s.Revision:
+			earlier = append(earlier, i)
 		}
 	}
-	if next == nil {
+	if len(earlier) == 0 {
 		return true
 	}
-	if choose(t.Cluster, s) == nil {
-		return !makesRoom(t.Cluster, s, next) || t.retire(next, events.RetireRevised)
+	if !t.agenda.board.Could(s) {
+		return t.makeRoom(s, earlier)
 	}
 	const needed = 2 // one event to retire, one to place
 	if t.Room() < needed {
 		return false
 	}
+	next := earlier[0]
 	return t.retire(next, events.RetireRevised) && t.place(s, next.ID.Ordinal)
+}
+
+// makeRoom retires the first instance whose node could have its successor.
+func (t *Turn) makeRoom(s *projections.Service, earlier []*projections.Instance) bool {
+	for _, i := range earlier {
+		if t.agenda.board.CouldInstead(s, i) {
+			return t.retire(i, events.RetireRevised)
+		}
+	}
+	return true
 }
 
 // finish ends the service's open command once all is as it shall be, and a dropped service with its last instance.

@@ -56,3 +56,34 @@ func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState)
 		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
 		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Ready()
 }
+
+// pause has nothing be placed on the node any more.
+func (t *Turn) pause(r events.Request) error {
+	return t.ofNode(r, func(n *projections.Node) {
+		if !n.Paused {
+			t.emit(r.Scope, events.NodePaused{})
+		}
+	})
+}
+
+// resume has the node take instances again.
+func (t *Turn) resume(r events.Request) error {
+	return t.ofNode(r, func(n *projections.Node) {
+		if n.Paused {
+			t.emit(r.Scope, events.NodeResumed{})
+		}
+	})
+}
+
+// ofNode accepts a command for a node that is known, does it, and has it succeed.
+func (t *Turn) ofNode(r events.Request, do func(*projections.Node)) error {
+	name, _ := r.Scope.Node()
+	n := t.Cluster.Nodes[name]
+	if n == nil {
+		return events.Reject(events.CodeNotFound, "subject", "there is no node %s: no node of this name has joined", name)
+	}
+	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity()})
+	do(n)
+	t.emit(r.Scope, events.CommandSucceeded{Sequence: r.Sequence})
+	return nil
+}

@@ -5,46 +5,51 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// choose returns the node for one more instance of the service: the ready one with the fewest instances that has the
-// ports free, ties by name. It returns nil where there is none.
-func choose(c *projections.Cluster, s *projections.Service) *projections.Node {
-	var best *projections.Node
-	ports := len(s.Current().Spec.Ports)
-	for _, n := range c.Nodes {
-		if !n.Ready() || !n.HasPorts(ports) {
-			continue
-		}
-		if best == nil || n.Instances() < best.Instances() ||
-			(n.Instances() == best.Instances() && n.Name < best.Name) {
-			best = n
-		}
-	}
-	return best
-}
-
-// makesRoom reports whether an instance of the current revision finds its ports on the node of this one once this one
-// is gone.
-func makesRoom(c *projections.Cluster, s *projections.Service, i *projections.Instance) bool {
-	n := c.Nodes[i.Node]
-	return n.Ready() && n.HasPorts(len(s.Current().Spec.Ports)-len(i.Ports))
-}
-
-// place gives the slot its next instance. It reports false where no node can have it.
+// place gives the slot its next instance. It reports false where no node can have it, and says why, once for each why.
 func (t *Turn) place(s *projections.Service, ordinal uint32) bool {
-	n := choose(t.Cluster, s)
-	if n == nil {
+	d := t.agenda.board.Choose(s)
+	if d.Node == nil {
+		t.pend(s, ordinal, *d.Pending)
 		return false
-	}
-	ports := s.Current().Spec.Ports
-	var bindings []events.PortBinding
-	for i, host := range n.FreePorts(len(ports)) {
-		bindings = append(bindings, events.PortBinding{
-			Name: ports[i].Name, Port: ports[i].Port, HostPort: host, Protocol: ports[i].Protocol,
-		})
 	}
 	t.emit(events.ServiceScope(s.ID), events.InstancePlaced{
 		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: s.Revision,
-		Node: n.Name, Address: n.Facts.Address, Ports: bindings,
+		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, s.Current().Spec.Ports),
+		Reserved: d.Reserved, Choice: d.Choice,
 	})
 	return true
+}
+
+// pend says why the slot has no instance, unless that is what was said last.
+func (t *Turn) pend(s *projections.Service, ordinal uint32, why events.InstancePending) {
+	why.Ordinal = ordinal
+	if said := s.Pending; s.Lacks() && (said == nil || !same(*said, why)) {
+		t.emit(events.ServiceScope(s.ID), why)
+	}
+}
+
+// same reports whether both have the same filters remove nodes. How many each removes changes with every instance that
+// comes and goes, and is no news.
+func same(a, b events.InstancePending) bool {
+	return (a.Nodes == 0) == (b.Nodes == 0) && (a.Closest == nil) == (b.Closest == nil) && a.Removed.Same(b.Removed)
+}
+
+// bind gives every port its place on the node: the one that the spec names, or a free one of the node's range.
+func bind(n *projections.Node, ports []events.Port) []events.PortBinding {
+	picked := 0
+	for _, p := range ports {
+		if p.HostPort == 0 {
+			picked++
+		}
+	}
+	free := n.FreePorts(picked)
+	var bindings []events.PortBinding
+	for _, p := range ports {
+		host := p.HostPort
+		if host == 0 {
+			host, free = free[0], free[1:]
+		}
+		bindings = append(bindings, events.PortBinding{Name: p.Name, Port: p.Port, HostPort: host, Protocol: p.Protocol})
+	}
+	return bindings
 }

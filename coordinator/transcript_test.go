@@ -152,20 +152,42 @@ func (h *house) number(d *datadriven.TestData, name string, otherwise uint64) ui
 	return n
 }
 
-// hello <node> incarnation=a [first=20000 last=20999].
+// hello <node> incarnation=a [first=20000 last=20999 zone=z cpu=4 gib=8 label=disk:ssd].
 func (h *house) hello(d *datadriven.TestData) string {
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Hello: &events.Hello{
 		Incarnation: argument(d, "incarnation", "a"),
-		NodeFacts: events.NodeFacts{Address: "10.0.0.1", Engine: "test", Ports: events.PortRange{
-			First: uint16(h.number(d, "first", 20_000)), Last: uint16(h.number(d, "last", 20_999)),
-		}},
+		NodeFacts: events.NodeFacts{
+			Address: "10.0.0.1", Engine: "test", Zone: argument(d, "zone", ""), Labels: labels(argument(d, "label", "")),
+			Capacity: events.Capacity{CPU: float64(h.number(d, "cpu", 0)), Memory: h.number(d, "gib", 0) << 30},
+			Ports:    events.PortRange{First: uint16(h.number(d, "first", 20_000)), Last: uint16(h.number(d, "last", 20_999))},
+		},
 	}})
 }
 
-// command <namespace/name> <verb> [sequence=n] [id=x], with the body below.
+// labels reads one label as name:value.
+func labels(text string) map[string]string {
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return nil
+	}
+	return map[string]string{name: value}
+}
+
+// subject is where a command is published: to a service as namespace/name, to a node by its name, or to the cluster.
+func subject(whom, verb string) string {
+	switch {
+	case strings.Contains(whom, "/"):
+		return events.CommandRoot + ".service." + strings.ReplaceAll(whom, "/", ".") + "." + verb
+	case whom == "cluster":
+		return events.CommandRoot + ".cluster." + verb
+	}
+	return events.CommandRoot + ".node." + whom + "." + verb
+}
+
+// command <namespace/name|node|cluster> <verb> [sequence=n] [id=x], with the body below.
 func (h *house) command(d *datadriven.TestData) string {
 	h.input = h.number(d, "sequence", h.input+1)
-	subject := events.CommandRoot + ".service." + strings.ReplaceAll(d.CmdArgs[0].Key, "/", ".") + "." + d.CmdArgs[1].Key
+	subject := subject(d.CmdArgs[0].Key, d.CmdArgs[1].Key)
 	m := events.Message{Subject: subject, Sequence: h.input, Body: []byte(d.Input), Header: events.Header{}}
 	if id := argument(d, "id", ""); id != "" {
 		m.Header = events.Header{

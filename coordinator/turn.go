@@ -50,7 +50,7 @@ func (t *Turn) emit(scope events.Scope, data events.Data) {
 		panic(err)
 	}
 	t.Records = append(t.Records, r)
-	t.agenda.note(t.Cluster, r)
+	t.agenda.note(r)
 }
 
 // Renewed records that statuses come from another stream now.

@@ -28,13 +28,18 @@ func (p BusyPolicy) check() error {
 	return Reject(CodeInvalidValue, "busy", "busy %s is neither reject nor supersede", quote(string(p)))
 }
 
-// Verbs are the commands that a service takes, in the order in which help texts list them.
-var Verbs = []string{"ensure", "scale", "drop"}
+// Verbs are the commands that a service takes, NodeVerbs those that a node takes and ClusterVerbs those of the cluster,
+// in the order in which help texts list them.
+var (
+	Verbs        = []string{"ensure", "scale", "drop"}
+	NodeVerbs    = []string{"pause", "resume"}
+	ClusterVerbs = []string{"policy"}
+)
 
 // Request is one message in ROOKERY_COMMANDS, understood as far as it can be. Where Command is nil, Rejection says why.
 type Request struct {
 	Sequence uint64
-	Scope    Scope // the service, or ClusterScope where the subject names none
+	Scope    Scope // the service or the node, or ClusterScope where the subject names none
 	Verb     string
 	// ID and Source identify the command among those of its actor. A bare command has no ID: its sequence is its id.
 	ID     string
@@ -46,32 +51,51 @@ type Request struct {
 	Rejection   *Rejection
 }
 
-// target reads the service and the verb from the subject of a command.
-func target(subject string) (ServiceID, string, error) {
+// target reads whom a command is for, and the verb, from its subject.
+func target(subject string) (Scope, string, error) {
 	t := strings.Split(subject, ".")
-	if len(t) > 2 && t[2] == "by" {
-		return ServiceID{}, "", Reject(CodeUnknownSubject, "subject",
+	switch {
+	case len(t) > 2 && t[2] == "by":
+		return ClusterScope, "", Reject(CodeUnknownSubject, "subject",
 			"subjects below %s.by are for the bus alone, and accounts are off here: publish to %s.service.<namespace>.<name>.<verb>", CommandRoot, CommandRoot)
+	case len(t) == 6 && t[2] == "service":
+		id := ServiceID{Namespace: t[3], Name: t[4]}
+		if err := id.check(); err != nil {
+			return ClusterScope, "", err
+		}
+		return ServiceScope(id), t[5], nil
+	case len(t) == 5 && t[2] == "node":
+		if err := checkName("node", t[3]); err != nil {
+			return ClusterScope, "", err
+		}
+		return NodeScope(t[3]), t[4], nil
+	case len(t) == 4 && t[2] == "cluster":
+		return ClusterScope, t[3], nil
 	}
-	if len(t) != 6 || t[2] != "service" {
-		return ServiceID{}, "", Reject(CodeUnknownSubject, "subject",
-			"subject %s takes no command: publish to %s.service.<namespace>.<name>.<verb>", quote(subject), CommandRoot)
-	}
-	id := ServiceID{Namespace: t[3], Name: t[4]}
-	return id, t[5], id.check()
+	return ClusterScope, "", Reject(CodeUnknownSubject, "subject",
+		"subject %s takes no command: publish to %s.service.<namespace>.<name>.<verb>, %s.node.<node>.<verb> or %s.cluster.<verb>",
+		quote(subject), CommandRoot, CommandRoot, CommandRoot)
 }
 
-func newCommand(verb string) (Command, error) {
-	switch verb {
-	case "ensure":
+func newCommand(scope Scope, verb string) (Command, error) {
+	switch scope.noun + " " + verb {
+	case "service ensure":
 		return &ServiceEnsure{}, nil
-	case "scale":
+	case "service scale":
 		return &ServiceScale{}, nil
-	case "drop":
+	case "service drop":
 		return &ServiceDrop{}, nil
+	case "node pause":
+		return &NodePause{}, nil
+	case "node resume":
+		return &NodeResume{}, nil
+	case "cluster policy":
+		return &ClusterPolicy{}, nil
 	}
-	if near := nearest(verb, Verbs); near != "" {
-		return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for a service: did you mean %q?", quote(verb), near)
+	known := map[string][]string{"service": Verbs, "node": NodeVerbs, "cluster": ClusterVerbs}[scope.noun]
+	whom := map[string]string{"service": "a service", "node": "a node", "cluster": "the cluster"}[scope.noun]
+	if near := nearest(verb, known); near != "" {
+		return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: did you mean %q?", quote(verb), whom, near)
 	}
-	return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for a service: known are %s", quote(verb), strings.Join(Verbs, ", "))
+	return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: known are %s", quote(verb), whom, strings.Join(known, ", "))
 }

@@ -18,6 +18,10 @@ type InstancePlaced struct {
 	// Address is the node's, where its ports are reached.
 	Address string        `json:"address"`
 	Ports   []PortBinding `json:"ports,omitempty"`
+	// Reserved is what is set aside for it on the node.
+	Reserved Resources `json:"reserved,omitzero"`
+	// Choice says why this node; it is not there where nobody chose, as on an adoption.
+	Choice *Choice `json:"choice,omitzero"`
 }
 
 // Kind implements Data.

@@ -6,6 +6,9 @@ type PortRange struct {
 	Last  uint16 `json:"last"`
 }
 
+// Holds reports whether the port is in the range.
+func (r PortRange) Holds(port uint16) bool { return port >= r.First && port <= r.Last }
+
 // Capacity is what a node has to give.
 type Capacity struct {
 	// CPU is in cores.
@@ -22,9 +25,21 @@ type NodeFacts struct {
 	Zone     string            `json:"zone,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Capacity Capacity          `json:"capacity"`
-	Ports    PortRange         `json:"ports"`
+	// Reserve is what of its capacity is for others than instances.
+	Reserve Resources `json:"reserve,omitzero"`
+	Ports   PortRange `json:"ports"`
 	// Engine names what runs its containers, with its version.
 	Engine string `json:"engine"`
+}
+
+// Allocatable is what instances may have of the node. A capacity of 0 is one that the node could not tell: it bounds
+// nothing.
+func (f NodeFacts) Allocatable() Resources {
+	return Resources{
+		CPU:    CPU(max(f.Capacity.CPU*float64(Core)-float64(f.Reserve.CPU), 0)),
+		Memory: Size(f.Capacity.Memory) - min(Size(f.Capacity.Memory), f.Reserve.Memory),
+		Disk:   Size(f.Capacity.Disk) - min(Size(f.Capacity.Disk), f.Reserve.Disk),
+	}
 }
 
 // NodeJoined says that a node's process is now the one of that name, under a new node epoch.

@@ -26,10 +26,10 @@ const MaxAttribute = 256
 // binary mode, or a bare JSON body. It never fails: what is wrong stands in the request's Rejection.
 func ParseRequest(m Message) Request {
 	r := Request{Sequence: m.Sequence, Scope: ClusterScope}
-	service, verb, err := target(m.Subject)
+	scope, verb, err := target(m.Subject)
 	if err == nil {
-		r.Scope = ServiceScope(service)
-		r.Command, err = newCommand(verb)
+		r.Scope = scope
+		r.Command, err = newCommand(scope, verb)
 	}
 	if err == nil {
 		r.Verb = verb

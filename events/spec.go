@@ -38,7 +38,12 @@ type Spec struct {
 	Env map[string]string `json:"env,omitempty"`
 	// Ports are published on the node under ports that the coordinator picks from the node's range.
 	Ports []Port `json:"ports,omitempty"`
-	// Labels go onto the containers.
+	// Resources are limits: an instance never gets more. Requests are what placement sets aside for it; the limits where
+	// they say nothing.
+	Resources Resources `json:"resources,omitzero"`
+	Requests  Resources `json:"requests,omitzero"`
+	Placement
+	// Labels go onto the containers, and selectors choose by them.
 	Labels map[string]string `json:"labels,omitempty"`
 	// StopGrace is the time between the request to stop and the kill. 10s where it is not given, or 0s.
 	StopGrace Duration `json:"stop_grace,omitzero"`
@@ -51,6 +56,8 @@ type Port struct {
 	Port uint16 `json:"port" jsonschema:"minimum=1"`
 	// Protocol is tcp or udp; tcp where it is not given.
 	Protocol Protocol `json:"protocol,omitempty"`
+	// HostPort is the one on the node, where it must be a certain one; 0 for one that the coordinator picks.
+	HostPort uint16 `json:"host_port,omitzero"`
 }
 
 // Protocol is the transport of a port.
@@ -96,6 +103,7 @@ func (s Spec) withDefaults() Spec {
 	if len(s.Labels) == 0 {
 		s.Labels = nil
 	}
+	s.Placement = s.Placement.withDefaults()
 	if s.StopGrace == 0 {
 		s.StopGrace = DefaultStopGrace
 	}
@@ -142,6 +150,12 @@ func (s Spec) check() error {
 		return err
 	}
 	if err := checkLabels(s.Labels); err != nil {
+		return err
+	}
+	if err := checkResources(s.Resources, s.Requests); err != nil {
+		return err
+	}
+	if err := s.Placement.check(); err != nil {
 		return err
 	}
 	if s.StopGrace < 0 || s.StopGrace > MaxStopGrace {
@@ -203,6 +217,9 @@ func checkPorts(ports []Port) error {
 		}
 		if p.Protocol != "" && p.Protocol != TCP && p.Protocol != UDP {
 			return Reject(CodeInvalidValue, field+".protocol", "%s.protocol %s is neither tcp nor udp", field, quote(string(p.Protocol)))
+		}
+		if j := slices.IndexFunc(ports[:i], func(o Port) bool { return p.HostPort > 0 && o.HostPort == p.HostPort }); j >= 0 {
+			return Reject(CodeInvalidValue, field+".host_port", "%s and ports[%d] have one host_port, %d", field, j, p.HostPort)
 		}
 		if j := slices.IndexFunc(ports[:i], func(o Port) bool { return o.Name == p.Name }); j >= 0 {
 			return Reject(CodeInvalidValue, field+".name", "%s and ports[%d] have one name, %q", field, j, p.Name)

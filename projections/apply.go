@@ -16,13 +16,15 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.applyCommand(r)
 	case events.ServiceRevised, events.ServiceScaled, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
-	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.Sighting:
+	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting:
 		c.applyInstance(r)
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeListed,
-		events.StrayFound, events.StrayRemoved:
+		events.NodePaused, events.NodeResumed, events.StrayFound, events.StrayRemoved:
 		c.applyNode(r)
 	case events.ClusterAdopted:
 		c.adopt(r, d)
+	case events.PolicyChanged:
+		c.Policy = d.Policy
 	case events.ClusterRenewed:
 		c.Streams[statusStream], c.StatusCursor = d.Identity, 0
 	default:
@@ -74,7 +76,11 @@ func (c *Cluster) recovered() bool {
 }
 
 func (c *Cluster) noteShort(id events.ServiceID) {
-	if s := c.Services[id]; s != nil && (s.Lacks() || s.Rolling()) {
+	s := c.Services[id]
+	if s != nil && !s.Lacks() {
+		s.Pending = nil
+	}
+	if s != nil && (s.Lacks() || s.Rolling()) {
 		c.short[id] = struct{}{}
 		return
 	}
@@ -141,6 +147,8 @@ func (c *Cluster) applyInstance(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.InstancePlaced:
 		c.placed(r.Sequence, id, d)
+	case events.InstancePending:
+		c.service(id).Pending = &d
 	case events.InstanceAdopted:
 		c.placed(r.Sequence, id, d.InstancePlaced)
 	case events.InstanceRetired:
@@ -157,11 +165,13 @@ func (c *Cluster) placed(sequence uint64, service events.ServiceID, d events.Ins
 	n.Orders++
 	i := &Instance{
 		ID:       events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation},
-		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports,
+		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved,
 		Decided: sequence, Counter: n.Orders,
 	}
 	n.hold(i)
-	c.service(service).add(i)
+	s := c.service(service)
+	s.Pending = nil
+	s.add(i)
 }
 
 func (c *Cluster) retired(sequence uint64, id events.InstanceID, reason events.RetireReason) {
@@ -211,6 +221,10 @@ func (c *Cluster) applyNode(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.NodeJoined:
 		n.rejoin(d)
+	case events.NodePaused:
+		n.Paused = true
+	case events.NodeResumed:
+		n.Paused = false
 	case events.NodeSilent:
 		n.Silent = true
 	case events.NodeReturned:

@@ -34,6 +34,8 @@ type Cluster struct {
 	AdoptedAt  time.Time
 	// GenerationFloor is the greatest generation of all services that were removed: new ones begin above it.
 	GenerationFloor uint32
+	// Policy is how placement weighs nodes.
+	Policy events.Policy
 
 	Services map[events.ServiceID]*Service
 	Nodes    map[string]*Node
@@ -49,6 +51,7 @@ type Cluster struct {
 func NewCluster() *Cluster {
 	return &Cluster{
 		Streams:  map[string]string{},
+		Policy:   events.DefaultPolicy(),
 		Services: map[events.ServiceID]*Service{},
 		Nodes:    map[string]*Node{},
 		Commands: map[uint64]*Command{},

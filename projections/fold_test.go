@@ -223,30 +223,29 @@ func TestPortsAreFreedWithTheirInstance(t *testing.T) {
 	}
 }
 
-func TestWhyPendingNamesEachNodesReason(t *testing.T) {
+func TestWhyPendingSaysWhatWasDecided(t *testing.T) {
 	w := &writer{t: t}
 	w.closed(revised(1), events.ServiceScaled{Scale: 3})
-	why := func() string {
+	for _, step := range []struct {
+		event events.Data
+		want  string
+	}{
+		{events.InstancePending{}, "no node has joined"},
+		{
+			events.InstancePending{Ordinal: 1, Nodes: 3, Removed: events.Removed{Silent: 1, Memory: 2}, Closest: &events.Shortage{
+				Node: "n", Lacks: events.Resources{Memory: 256 << 20, CPU: 500},
+			}},
+			"of 3 nodes 1 silent, 2 with too little memory left; n lacks least: 500m CPU, 256MiB memory",
+		},
+		{placed(0, 1, 1), "not decided yet"},
+	} {
+		w.closed(step.event)
 		f, err := fold(w.log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f.Cluster.WhyPending(f.Cluster.Services[web])
-	}
-	if got := why(); got != "no node has joined" {
-		t.Errorf("without nodes: %s", got)
-	}
-	for _, name := range []string{"n", "b"} {
-		join := events.NodeJoined{Epoch: 1, Incarnation: name, NodeFacts: events.NodeFacts{Ports: events.PortRange{First: 1, Last: 1}}}
-		w.chain = w.chain.Extend(w.add(events.NodeScope(name), join))
-	}
-	w.chain = w.chain.Extend(w.add(events.NodeScope("b"), events.NodeSilent{}))
-	w.closed()
-	if got := why(); got != "not decided yet" {
-		t.Errorf("with a free node: %s", got)
-	}
-	w.closed(placed(0, 1, 1))
-	if got := why(); got != "b: silent, n: no free port in its range" {
-		t.Errorf("with no free node: %s", got)
+		if got := f.Cluster.WhyPending(f.Cluster.Services[web]); got != step.want {
+			t.Errorf("after %v: %q, want %q", step.event, got, step.want)
+		}
 	}
 }

@@ -19,6 +19,8 @@ type Node struct {
 	Facts events.NodeFacts
 	// Silent says that the node was not heard for longer than it may.
 	Silent bool
+	// Paused says that nothing is placed on the node.
+	Paused bool
 	// Unlisted says that the node shall list all that it has.
 	Unlisted bool
 	// Orders counts the orders that the log has decided for the node.
@@ -29,7 +31,11 @@ type Node struct {
 	Strays map[events.InstanceID]*Stray
 
 	instances int
-	ports     map[uint16]events.InstanceID
+	reserved  events.Resources
+	// allocatable is that of the facts, and picked counts the ports of its range that instances hold.
+	allocatable events.Resources
+	picked      int
+	ports       map[uint16]events.InstanceID
 }
 
 // Stray is an instance that a node has and should not have.
@@ -41,15 +47,30 @@ type Stray struct {
 // Instances counts the instances that the node has or shall have.
 func (n *Node) Instances() int { return n.instances }
 
+// Reserved is what is set aside on the node for its instances.
+func (n *Node) Reserved() events.Resources { return n.reserved }
+
+// Allocatable is what instances may have of the node together.
+func (n *Node) Allocatable() events.Resources { return n.allocatable }
+
+// Heard reports whether the node has joined and is not silent.
+func (n *Node) Heard() bool { return n.Epoch > 0 && !n.Silent }
+
 // Ready reports whether instances may be placed on the node.
-func (n *Node) Ready() bool { return n.Epoch > 0 && !n.Silent }
+func (n *Node) Ready() bool { return n.Heard() && !n.Paused }
+
+// HoldsPort reports whether an instance holds this port of the node.
+func (n *Node) HoldsPort(port uint16) bool {
+	_, held := n.ports[port]
+	return held
+}
 
 // Was reports whether an earlier process of this name was the node, as far as is remembered.
 func (n *Node) Was(incarnation string) bool { return slices.Contains(n.Past, incarnation) }
 
 // HasPorts reports whether FreePorts finds count ports, and costs nothing.
 func (n *Node) HasPorts(count int) bool {
-	return int(n.Facts.Ports.Last)-int(n.Facts.Ports.First)+1-len(n.ports) >= count
+	return int(n.Facts.Ports.Last)-int(n.Facts.Ports.First)+1-n.picked >= count
 }
 
 // FreePorts returns count ports of the node's range that no instance holds, beginning behind the last one picked, or
@@ -83,17 +104,27 @@ func (n *Node) FreePorts(count int) []uint16 {
 
 func (n *Node) hold(i *Instance) {
 	n.instances++
+	n.reserved = n.reserved.Plus(i.Reserved)
 	for _, p := range i.Ports {
+		if _, held := n.ports[p.HostPort]; !held && n.Facts.Ports.Holds(p.HostPort) {
+			n.picked++
+		}
 		n.ports[p.HostPort] = i.ID
-		n.LastPort = p.HostPort
+		if n.Facts.Ports.Holds(p.HostPort) {
+			n.LastPort = p.HostPort
+		}
 	}
 }
 
 func (n *Node) release(i *Instance) {
 	n.instances--
+	n.reserved = n.reserved.Minus(i.Reserved)
 	for _, p := range i.Ports {
 		if n.ports[p.HostPort] == i.ID {
 			delete(n.ports, p.HostPort)
+			if n.Facts.Ports.Holds(p.HostPort) {
+				n.picked--
+			}
 		}
 	}
 }
@@ -104,4 +135,10 @@ func (n *Node) rejoin(j events.NodeJoined) {
 		n.Past = n.Past[max(0, len(n.Past)-maxPast):]
 	}
 	n.Epoch, n.Incarnation, n.Facts, n.Silent = j.Epoch, j.Incarnation, j.NodeFacts, false
+	n.allocatable, n.picked = n.Facts.Allocatable(), 0
+	for port := range n.ports {
+		if n.Facts.Ports.Holds(port) {
+			n.picked++
+		}
+	}
 }

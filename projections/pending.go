@@ -1,30 +1,61 @@
 package projections
 
 import (
-	"maps"
-	"slices"
+	"fmt"
 	"strings"
+
+	"github.com/rookery-project/rookery/events"
 )
 
-// WhyPending says for people why the service's empty slots have no instance, node by node.
+// WhyPending says for people why the service's empty slots have no instance.
 func (c *Cluster) WhyPending(s *Service) string {
-	if len(c.Nodes) == 0 {
+	p := s.Pending
+	switch {
+	case p == nil:
+		return "not decided yet"
+	case p.Nodes == 0:
 		return "no node has joined"
 	}
 	var why []string
-	for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
-		switch n := c.Nodes[name]; {
-		case n.Silent:
-			why = append(why, name+": silent")
-		case !n.HasPorts(len(s.Current().Spec.Ports)):
-			why = append(why, name+": no free port in its range")
-		default:
-			return "not decided yet"
+	for _, r := range []struct {
+		count uint32
+		what  string
+	}{
+		{p.Removed.Silent, "silent"},
+		{p.Removed.Paused, "paused"},
+		{p.Removed.NodeSelector, "without the labels of node_selector"},
+		{p.Removed.Zone, "in none of the zones"},
+		{p.Removed.AntiAffinity, "with an instance to be apart from"},
+		{p.Removed.MaxPerNode, "with max_per_node instances"},
+		{p.Removed.HostPort, "with the host port taken"},
+		{p.Removed.Ports, "without a free port in the range"},
+		{p.Removed.CPU, "with too little CPU left"},
+		{p.Removed.Memory, "with too little memory left"},
+		{p.Removed.Disk, "with too little disk left"},
+		{p.Removed.Spread, "in zones that are ahead of others"},
+	} {
+		if r.count > 0 {
+			why = append(why, fmt.Sprintf("%d %s", r.count, r.what))
 		}
 	}
-	const most = 5
-	if len(why) > most {
-		why = append(why[:most], "and more")
+	text := fmt.Sprintf("of %d nodes %s", p.Nodes, strings.Join(why, ", "))
+	if p.Closest != nil {
+		text += fmt.Sprintf("; %s lacks least: %s", p.Closest.Node, amounts(p.Closest.Lacks))
 	}
-	return strings.Join(why, ", ")
+	return text
+}
+
+// amounts says resources to people.
+func amounts(r events.Resources) string {
+	var all []string
+	if r.CPU > 0 {
+		all = append(all, r.CPU.String()+" CPU")
+	}
+	if r.Memory > 0 {
+		all = append(all, r.Memory.String()+" memory")
+	}
+	if r.Disk > 0 {
+		all = append(all, r.Disk.String()+" disk")
+	}
+	return strings.Join(all, ", ")
 }

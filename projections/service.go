@@ -20,6 +20,8 @@ type Service struct {
 	Holder uint64
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
+	// Pending says why no node can have the next instance; nil where that is not known.
+	Pending *events.InstancePending
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
@@ -53,6 +55,8 @@ type Instance struct {
 	Node     string
 	Address  string
 	Ports    []events.PortBinding
+	// Reserved is what is set aside for it on its node.
+	Reserved events.Resources
 	// Retired says why the instance shall stop; "" where it shall run.
 	Retired events.RetireReason
 	// Decided is the sequence of the event that decided its order, and Counter the node's count of orders there.

@@ -55,6 +55,9 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.RetireReason]():  events.RetireDropped,
 	reflect.TypeFor[events.FailureReason](): events.ReasonDeadline,
 	reflect.TypeFor[events.Phase]():         events.PhaseOffline,
+	reflect.TypeFor[events.Profile]():       events.OptimizeUtilization,
+	reflect.TypeFor[events.Operator]():      events.OpNotIn,
+	reflect.TypeFor[events.Weight]():        events.MaxWeight,
 	reflect.TypeFor[events.Duration]():      events.Duration(90*time.Second + time.Microsecond),
 	reflect.TypeFor[time.Time]():            time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC),
 }

@@ -103,7 +103,6 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok {
 			changes.node(c, name)
-			changes.pending(c, r.Data)
 		}
 		id, ok := r.Scope.Service()
 		if !ok {
@@ -111,7 +110,8 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		}
 		changes.service(c, id)
 		switch d := r.Data.(type) {
-		case events.ServiceScaled, events.ServiceRevised, events.ServiceDropped, events.ServiceRemoved:
+		case events.ServiceScaled, events.ServiceRevised, events.ServiceDropped, events.ServiceRemoved,
+			events.InstancePending:
 			changes.slots(c, id)
 		case events.InstancePlaced:
 			changes.instance(c, id, d.Ordinal, d.Node)
@@ -145,16 +145,6 @@ func (ch Changes) put(bucket, key string, value any) {
 func (ch Changes) instance(c *projections.Cluster, id events.ServiceID, ordinal uint32, node string) {
 	ch.slot(c, id, ordinal)
 	ch.node(c, node)
-}
-
-// pending shows again why slots wait for a node, where a node has become another.
-func (ch Changes) pending(c *projections.Cluster, d events.Data) {
-	switch d.(type) {
-	case events.NodeJoined, events.NodeSilent, events.NodeReturned:
-		for id := range c.Short() {
-			ch.slots(c, id)
-		}
-	}
 }
 
 // slots shows every slot of the service, and no others.

@@ -9,8 +9,9 @@ var differing = []mutant{
 		}},
 	},
 	{
-		"map-order-of-nodes", "of nodes with as many instances the first of a map is chosen", []edit{{
-			"coordinator/place.go", "best.Instances() && n.Name < best.Name)", "best.Instances() && n.Name == best.Name)",
+		"map-order-of-nodes", "of nodes that are alike the first of a map is chosen", []edit{{
+			"coordinator/placement/board.go",
+			"for _, name := range slices.Sorted(maps.Keys(b.cluster.Nodes)) {", "for name := range b.cluster.Nodes {",
 		}},
 	},
 }

@@ -10,7 +10,43 @@ var placing = []mutant{
 	},
 	{
 		"silent-node-chosen", "an instance is placed on a node that is not heard", []edit{{
-			"coordinator/place.go", "!n.Ready() || !n.HasPorts(ports)", "n.Epoch == 0 || !n.HasPorts(ports)",
+			"coordinator/placement/filter.go", "case !n.Heard():", "case n.Epoch == 0:",
+		}},
+	},
+	{
+		"paused-node-chosen", "an instance is placed on a node that is paused", []edit{{
+			"coordinator/placement/filter.go", "case n.Paused:", "case n.Paused && n.Silent:",
+		}},
+	},
+	{
+		"memory-ignored", "memory that is set aside counts for nothing", []edit{{
+			"coordinator/placement/filter.go", "taken.Memory+asks.Memory > has.Memory", "asks.Memory > has.Memory",
+		}},
+	},
+	{
+		"reserved-for-ever", "what is set aside for an instance is not given back", []edit{{
+			"projections/node.go", "	n.reserved = n.reserved.Minus(i.Reserved)\n", "",
+		}},
+	},
+	{
+		"skew-off-by-one", "a zone may be ahead of others by one more than the policy says", []edit{{
+			"coordinator/placement/spread.go",
+			"int64(z.spread)+1-int64(q.least) > int64(q.policy.Spread.MaxSkew)", "int64(z.spread)-int64(q.least) > int64(q.policy.Spread.MaxSkew)",
+		}},
+	},
+	{
+		"apart-from-nobody", "what a spec wants to be apart from does not count", []edit{{
+			"coordinator/placement/filter.go", "case !d.policy.AntiAffinity.Soft && l.apart > 0:", "case d.policy.AntiAffinity.Soft && l.apart > 0:",
+		}},
+	},
+	{
+		"board-forgets-the-retired", "what is remembered of a node does not change as an instance there shall run no more", []edit{{
+			"coordinator/placement/board.go", "		b.retired(r.Scope, d)\n", "		_ = d\n",
+		}},
+	},
+	{
+		"waits-for-ever", "a slot that waits is not looked at again when a node has something to give", []edit{{
+			"coordinator/agenda.go", "		a.shifted = true\n", "		a.shifted = a.shifted && false\n",
 		}},
 	},
 	{
@@ -20,7 +56,7 @@ var placing = []mutant{
 	},
 	{
 		"ports-uncounted", "a node that has no port left is taken for one that has", []edit{{
-			"projections/node.go", "-len(n.ports) >= count", " >= count",
+			"projections/node.go", "+1-n.picked >= count", "+1 >= count",
 		}},
 	},
 	{

@@ -21,13 +21,12 @@ var write = flag.String("write-golden", "", "write a new golden log of this name
 func inLog() map[events.Kind]bool {
 	kinds := map[events.Kind]bool{}
 	for _, d := range events.Samples() {
+		if _, command := d.(events.Command); command {
+			continue
+		}
 		switch k := d.Kind(); k.Thing {
-		case "command", "instance", "stray", "node", "cluster", "round":
+		case "command", "service", "instance", "stray", "node", "cluster", "round":
 			kinds[k] = true
-		case "service":
-			if _, command := d.(events.Command); !command {
-				kinds[k] = true
-			}
 		}
 	}
 	return kinds

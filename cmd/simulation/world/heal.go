@@ -97,24 +97,24 @@ func (j *judge) unlike() []string {
 	return append(why, j.enginesUnlike()...)
 }
 
-// serviceUnlike says in what a service is not as it shall be. Where no node has the ports for it, a slot may be empty or
-// have an instance of an earlier revision.
+// serviceUnlike says in what a service is not as it shall be. Where no node could have it, a slot may be empty or have an
+// instance of an earlier revision.
 func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	s := j.cluster.services[id]
 	var why []string
 	if s.dropped {
 		why = append(why, id.String()+" is dropped and not removed")
 	}
-	serving, ports := 0, len(s.specs[s.revision].Ports)
+	serving := 0
 	for _, i := range j.cluster.of(id) {
-		stuck := i.revision != s.revision && !j.cluster.room(ports) && j.cluster.nodes[i.node].free() < ports-len(i.ports)
+		stuck := i.revision != s.revision && !j.cluster.room(id) && j.cluster.against(id, i.node, i) != ""
 		if i.retired || (i.revision != s.revision && !stuck) || i.seen.Phase != events.PhaseOnline {
 			why = append(why, fmt.Sprintf("%s is %s in revision %d", i.id, i, i.revision))
 			continue
 		}
 		serving++
 	}
-	if serving < int(s.scale) && j.cluster.room(ports) {
+	if serving < int(s.scale) && j.cluster.room(id) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d, and there is room", id, serving, s.scale))
 	}
 	if serving > int(s.scale) {
@@ -123,13 +123,21 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	return why
 }
 
-// free counts the ports that no instance holds.
-func (m *machine) free() int { return int(m.offers.Last) - int(m.offers.First) + 1 - len(m.held) }
+// free counts the ports of the node's range that no instance holds.
+func (m *machine) free() int {
+	n := int(m.offers.Last) - int(m.offers.First) + 1
+	for port := range m.held {
+		if m.offers.Holds(port) {
+			n--
+		}
+	}
+	return n
+}
 
-// room reports whether a node that is ready has this many ports free.
-func (k *knowledge) room(ports int) bool {
-	for _, n := range k.nodes {
-		if n.epoch > 0 && !n.silent && n.free() >= ports {
+// room reports whether a node could have one more instance of the service.
+func (k *knowledge) room(id events.ServiceID) bool {
+	for name := range k.nodes {
+		if k.against(id, name, nil) == "" {
 			return true
 		}
 	}

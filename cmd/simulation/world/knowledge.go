@@ -18,6 +18,7 @@ type knowledge struct {
 	// present are those that are not removed, in order.
 	present []*instance
 	nodes   map[string]*machine
+	policy  events.Policy
 }
 
 type fate struct {
@@ -48,6 +49,7 @@ type instance struct {
 	node     string
 	revision uint64
 	ports    []events.PortBinding
+	reserved events.Resources
 	retired  bool
 	removed  bool
 	gone     time.Time
@@ -58,6 +60,8 @@ type machine struct {
 	epoch  uint64
 	silent bool
 	offers events.PortRange
+	paused bool
+	facts  events.NodeFacts
 	held   map[uint16]events.InstanceID
 	strays map[events.InstanceID]bool
 }
@@ -65,7 +69,7 @@ type machine struct {
 func newKnowledge() *knowledge {
 	return &knowledge{
 		commands: map[uint64]*fate{}, open: map[uint64]*fate{}, accepted: map[string]uint64{}, services: map[events.ServiceID]*service{},
-		instances: map[events.InstanceID]*instance{}, nodes: map[string]*machine{},
+		instances: map[events.InstanceID]*instance{}, nodes: map[string]*machine{}, policy: events.DefaultPolicy(),
 	}
 }
 
@@ -103,6 +107,10 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.hold(id, d.InstancePlaced)
 	case events.InstanceRetired:
 		k.retired(j, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d)
+	case events.InstancePending:
+		k.pending(j, id, d)
+	case events.PolicyChanged:
+		k.policy = d.Policy
 	case events.Sighting:
 		k.sighted(j, id, d)
 	default:
@@ -196,6 +204,9 @@ func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
 
 // succeeded holds a success to be one: the service is as was asked.
 func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
+	if id.Namespace == "" {
+		return // it was for the cluster or for a node, and done as it was accepted
+	}
 	s, serving, others := k.services[id], 0, 0
 	for _, i := range k.of(id) {
 		if s != nil && !s.dropped && !i.retired && i.revision == s.revision && i.seen.Phase == events.PhaseOnline {
@@ -245,10 +256,14 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 			j.breach("P5", "%s is placed while %s is to run", id, i.id)
 		}
 	}
-	if n == nil || n.epoch == 0 || n.silent {
+	if n == nil || n.epoch == 0 || n.silent || n.paused {
 		j.breach("placement", "%s is placed on %s, which is not ready", id, d.Node)
 		return
 	}
+	if why := k.against(service, d.Node, nil); why != "" {
+		j.breach("placement", "%s is placed on %s: %s", id, d.Node, why)
+	}
+	k.explained(j, id, d)
 	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
 		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",
 			id, d.Revision, service, s.scale, s.revision)
@@ -266,7 +281,7 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 
 func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
-	i := &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports}
+	i := &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports, reserved: d.Reserved}
 	k.instances[id] = i
 	if at, there := k.find(id); there {
 		k.present[at] = i
@@ -357,12 +372,16 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 		if d.Epoch != n.epoch+1 {
 			j.breach("nodes", "%s joins in epoch %d after epoch %d", name, d.Epoch, n.epoch)
 		}
-		n.epoch, n.silent, n.offers = d.Epoch, false, d.Ports
+		n.epoch, n.silent, n.offers, n.facts = d.Epoch, false, d.Ports, d.NodeFacts
 	case events.NodeSilent:
 		if n.silent {
 			j.breach("nodes", "%s is silent a second time", name)
 		}
 		n.silent = true
+	case events.NodePaused:
+		n.paused = true
+	case events.NodeResumed:
+		n.paused = false
 	case events.NodeReturned:
 		if !n.silent {
 			j.breach("nodes", "%s returned, and was not silent", name)

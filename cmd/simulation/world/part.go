@@ -67,14 +67,10 @@ func (w *World) addCoordinator(name string) {
 	w.parts = append(w.parts, p)
 }
 
-func (w *World) addNode(name string, ports int) {
-	const first = 20_000
+func (w *World) addNode(name string, number int) {
 	h := &host{
 		world: w, name: name, link: w.linkOf(name), draw: w.seeded("host " + name), pulled: map[string]bool{},
-		facts: events.NodeFacts{
-			Address: "10.0.0." + name[len("node-"):],
-			Ports:   events.PortRange{First: first, Last: uint16(first + ports - 1)},
-		},
+		facts: w.plan.facts(number),
 	}
 	h.engine = newEngine()
 	w.hosts[name] = h
@@ -87,6 +83,25 @@ func (w *World) addNode(name string, ports int) {
 	}
 	w.parts = append(w.parts, p)
 }
+
+// facts are what a node of the plan says of itself: every second one has a label that specs ask for.
+func (p Plan) facts(number int) events.NodeFacts {
+	const first = 20_000
+	f := events.NodeFacts{
+		Address: fmt.Sprintf("10.0.0.%d", number), Labels: map[string]string{},
+		Ports:    events.PortRange{First: first, Last: uint16(first + p.Ports - 1)},
+		Capacity: events.Capacity{CPU: float64(p.Cores), Memory: uint64(p.GiB) << 30},
+	}
+	if p.Zones > 0 {
+		f.Zone = zoneName(number % p.Zones)
+	}
+	if number%2 == 0 {
+		f.Labels["disk"] = "ssd"
+	}
+	return f
+}
+
+func zoneName(i int) string { return Name("zone", i) }
 
 func newEngine() *simulated.Engine {
 	const cpu, memory = 4000, 8 << 30

@@ -31,6 +31,9 @@ func (d *drawer) people(at time.Duration) []Action {
 	case 2:
 		return d.contradiction(at)
 	case 3:
+		if d.IntN(2) == 0 {
+			return d.operate(at)
+		}
 		return []Action{{At: at, Kind: Ask, N: d.IntN(1 << 30)}}
 	}
 	return []Action{d.sensible(at)}
@@ -72,7 +75,47 @@ func (d *drawer) spec(busy string) string {
 		}
 		spec += `]`
 	}
-	return spec + busy + `}`
+	return spec + d.wishes() + busy + `}`
+}
+
+// wishes draws on which nodes instances may run, and what they ask of one.
+func (d *drawer) wishes() string {
+	var wishes string
+	if d.IntN(3) == 0 {
+		wishes += fmt.Sprintf(`,"requests":{"cpu":"%dm","memory":"%dMiB"}`, d.IntN(2000), d.IntN(2000))
+	}
+	switch d.IntN(12) {
+	case 0:
+		wishes += `,"node_selector":{"disk":"ssd"}`
+	case 1:
+		wishes += fmt.Sprintf(`,"zones":[%q]`, zoneName(d.IntN(3)))
+	case 2:
+		wishes += fmt.Sprintf(`,"max_per_node":%d`, 1+d.IntN(2))
+	case 3:
+		wishes += `,"labels":{"app":"a"},"anti_affinity":[{"label":"app","operator":"equal","values":["a"]}]`
+	case 4:
+		wishes += `,"labels":{"app":"b"},"spread":[{"label":"app","operator":"exists"}]`
+	case 5:
+		wishes += `,"labels":{"app":"a"}`
+	}
+	return wishes
+}
+
+// operate draws what people ask of the cluster and of its nodes.
+func (d *drawer) operate(at time.Duration) []Action {
+	if d.IntN(2) == 0 {
+		policies := []string{
+			`{}`, `{"profile":"optimize-utilization"}`, `{"spread":{"ignore_scaled":false}}`, `{"spread":{"ignore_scaled":false,"soft":true}}`,
+			`{"anti_affinity":{"soft":true,"weight":50},"zone_affinity":{"soft":true}}`, `{"same_zone":0,"default":{"cpu":"100m"}}`,
+			`{"spread":{"max_skew":0}}`,
+		}
+		return []Action{{At: at, Kind: Command, Subject: events.CommandRoot + ".cluster.policy", Body: policies[d.IntN(len(policies))]}}
+	}
+	subject := events.CommandRoot + ".node." + d.node()
+	const long = 3 * time.Minute
+	return []Action{
+		{At: at, Kind: Command, Subject: subject + ".pause", Body: `{}`}, {At: at + d.soon(long), Kind: Command, Subject: subject + ".resume", Body: `{}`},
+	}
 }
 
 // say draws in which of its forms the command is sent: bare, binary or structured.

@@ -112,6 +112,10 @@ type Plan struct {
 	Nodes        int    `json:"nodes"`
 	// Ports is how many ports each node has to give.
 	Ports int `json:"ports"`
+	// Cores and GiB are what each node has; 0 where the engine says it. Zones is how many zones the nodes are in.
+	Cores int `json:"cores,omitzero"`
+	GiB   int `json:"gib,omitzero"`
+	Zones int `json:"zones,omitzero"`
 	// Heartbeat is how often nodes ask.
 	Heartbeat time.Duration `json:"heartbeat"`
 	// Golden has the cluster begin with the log that an earlier version wrote.
@@ -132,6 +136,9 @@ func Draw(seed uint64) Plan {
 		Heartbeat:    []time.Duration{5 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second}[d.IntN(4)],
 		Golden:       d.IntN(20) == 0,
 		Lasts:        20*time.Minute + time.Duration(d.Int64N(int64(3*time.Hour))),
+	}
+	if d.IntN(2) == 0 {
+		p.Cores, p.GiB, p.Zones = 1+d.IntN(8), 1+d.IntN(16), d.IntN(4)
 	}
 	if d.IntN(12) == 0 {
 		const many = 24

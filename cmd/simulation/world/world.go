@@ -123,7 +123,7 @@ func newWorld(p Plan, script *strings.Builder) *World {
 		w.addCoordinator(coordinatorName(i))
 	}
 	for i := range w.plan.Nodes {
-		w.addNode(nodeName(i), p.Ports)
+		w.addNode(nodeName(i), i)
 	}
 	return w
 }

@@ -1,0 +1,155 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// against says why the node must not get one more instance of the service, or "" where it may; as if one that is gone
+// were so already, unless that is nil.
+func (k *knowledge) against(id events.ServiceID, node string, gone *instance) string {
+	s, n := k.services[id], k.nodes[node]
+	if s == nil || n == nil || n.epoch == 0 || n.silent || n.paused {
+		return "it is not ready"
+	}
+	spec := s.specs[s.revision]
+	if free := n.free(); free < len(spec.Ports) && (gone == nil || free+len(gone.ports) < len(spec.Ports)) {
+		return "it has no ports left"
+	}
+	for _, why := range []string{k.excluded(spec, n), k.beside(id, node, gone), k.uneven(id, n.facts.Zone, gone)} {
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// excluded says what the node is that the spec does not want.
+func (k *knowledge) excluded(spec events.Spec, n *machine) string {
+	for label, value := range spec.NodeSelector {
+		if n.facts.Labels[label] != value {
+			return "it does not have the label"
+		}
+	}
+	if len(spec.Zones) > 0 && !k.policy.ZoneAffinity.Soft && !slices.Contains(spec.Zones, n.facts.Zone) {
+		return "it is in none of the zones"
+	}
+	return ""
+}
+
+// beside says what of the instances on the node is against one more of the service.
+func (k *knowledge) beside(id events.ServiceID, node string, gone *instance) string {
+	spec := k.services[id].specs[k.services[id].revision]
+	asks, own := spec.Reserves(k.policy.Default), uint32(0)
+	needs := asks
+	for _, i := range k.present {
+		if i.node != node || i == gone {
+			continue
+		}
+		needs = needs.Plus(i.reserved)
+		if i.retired {
+			continue
+		}
+		if i.id.Service == id {
+			own++
+		}
+		if !k.policy.AntiAffinity.Soft && i.id.Service.Namespace == id.Namespace && events.MatchAll(spec.AntiAffinity, k.labels(i)) {
+			return "it has " + i.id.String() + ", which it is to be apart from"
+		}
+	}
+	has := k.nodes[node].facts.Allocatable()
+	switch {
+	case spec.MaxPerNode > 0 && own >= spec.MaxPerNode:
+		return "it has as many as a node may have"
+	case asks.CPU > 0 && has.CPU > 0 && needs.CPU > has.CPU:
+		return "it has too little CPU"
+	case asks.Memory > 0 && has.Memory > 0 && needs.Memory > has.Memory:
+		return "it has too little memory"
+	}
+	return ""
+}
+
+func (k *knowledge) labels(i *instance) map[string]string {
+	if s := k.services[i.id.Service]; s != nil {
+		return s.specs[i.revision].Labels
+	}
+	return nil
+}
+
+// uneven says whether one more instance takes the zone further ahead of another than the policy allows. Zones count that
+// have a node which is ready and which the spec does not exclude.
+func (k *knowledge) uneven(id events.ServiceID, zone string, gone *instance) string {
+	p, s := k.policy.Spread, k.services[id]
+	if !p.Enabled || p.Soft || (p.IgnoreScaled && s.scale > 1) {
+		return ""
+	}
+	counts := map[string]uint32{}
+	for _, n := range k.nodes {
+		if n.epoch > 0 && !n.silent && !n.paused && k.excluded(s.specs[s.revision], n) == "" {
+			counts[n.facts.Zone] += 0
+		}
+	}
+	for _, i := range k.present {
+		at := k.nodes[i.node].facts.Zone
+		if _, counted := counts[at]; counted && !i.retired && i != gone && k.spreads(id, i) {
+			counts[at]++
+		}
+	}
+	least := counts[zone]
+	for _, n := range counts {
+		least = min(least, n)
+	}
+	if counts[zone]+1-least > p.MaxSkew {
+		return "its zone is too far ahead"
+	}
+	return ""
+}
+
+// spreads reports whether the instance is one of those that the service is spread with.
+func (k *knowledge) spreads(id events.ServiceID, i *instance) bool {
+	s := k.services[id]
+	if selectors := s.specs[s.revision].Spread; len(selectors) > 0 {
+		return i.id.Service.Namespace == id.Namespace && events.MatchAll(selectors, k.labels(i))
+	}
+	return i.id.Service == id
+}
+
+// explained holds the reasons of a placement to be those of all nodes.
+func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstancePlaced) {
+	if d.Choice == nil && j.w.plan.Golden {
+		return // an earlier version gave none
+	}
+	if d.Choice == nil {
+		j.breach("reasons", "%s is placed without a reason", id)
+		return
+	}
+	could, joined := 0, 0
+	for name, n := range k.nodes {
+		if n.epoch > 0 {
+			joined++
+		}
+		if k.against(id.Service, name, nil) == "" {
+			could++
+		}
+	}
+	if left := int(d.Choice.Nodes) - sum(d.Choice.Removed); int(d.Choice.Nodes) != joined || left != could {
+		j.breach("reasons", "%s is placed as if %d of %d nodes could have it, and %d of %d could", id, left, d.Choice.Nodes, could, joined)
+	}
+}
+
+// pending holds a slot that waits to have no node.
+func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePending) {
+	if k.room(id) {
+		j.breach("placement", "%s/%d waits for a node, and there is one for it", id, d.Ordinal)
+	}
+	if left := int(d.Nodes) - sum(d.Removed); left != 0 {
+		j.breach("reasons", "%s/%d waits, and for %d nodes there is no reason", id, d.Ordinal, left)
+	}
+}
+
+// sum counts the nodes that any filter removed.
+func sum(r events.Removed) int {
+	return int(r.Silent + r.Paused + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
+		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread)
+}

@@ -1,0 +1,176 @@
+package placement
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Board remembers how the nodes compare for the services that were asked about last. It is no part of the state, and
+// gives the same answers whatever it remembers.
+type Board struct {
+	cluster *projections.Cluster
+	// nodes are all nodes by name; the place of one is its rank.
+	nodes []*projections.Node
+	ranks map[string]int32
+	// zones are the names of all zones in order, and zoneOf the place there of each rank's.
+	zones  []string
+	zoneOf []int32
+	// journal is what happened to nodes since from, for queues that were not asked since.
+	journal []change
+	from    int
+	queues  map[events.ServiceID]*queue
+	// recent are the services of the queues, the one that was asked last behind.
+	recent []events.ServiceID
+	// stale says that nodes came, or became others.
+	stale bool
+}
+
+// change is what happened to a node: an instance of the service came, shall run no more, or something else.
+type change struct {
+	rank     int32
+	by       int32
+	revision uint64
+	service  events.ServiceID
+}
+
+const (
+	// maxQueues is how many services are remembered.
+	maxQueues = 64
+	// maxJournal is how far behind a queue may be before it is made anew.
+	maxJournal = 1 << 14
+)
+
+// NewBoard returns the board of a cluster. Every record that is applied to the cluster after it must be noted.
+func NewBoard(c *projections.Cluster) *Board {
+	return &Board{cluster: c, stale: true}
+}
+
+// refresh begins anew with the nodes that there are.
+func (b *Board) refresh() {
+	b.stale = false
+	b.nodes = b.nodes[:0]
+	b.ranks = make(map[string]int32, len(b.cluster.Nodes))
+	for _, name := range slices.Sorted(maps.Keys(b.cluster.Nodes)) {
+		b.ranks[name] = int32(len(b.nodes))
+		b.nodes = append(b.nodes, b.cluster.Nodes[name])
+	}
+	b.layZones()
+	b.journal, b.from, b.queues, b.recent = nil, 0, map[events.ServiceID]*queue{}, nil
+}
+
+// layZones finds the zones that there are.
+func (b *Board) layZones() {
+	places := map[string]int32{}
+	for _, n := range b.nodes {
+		places[n.Facts.Zone] = 0
+	}
+	b.zones = slices.Sorted(maps.Keys(places))
+	for i, name := range b.zones {
+		places[name] = int32(i)
+	}
+	b.zoneOf = make([]int32, len(b.nodes))
+	for rank, n := range b.nodes {
+		b.zoneOf[rank] = places[n.Facts.Zone]
+	}
+}
+
+// Note follows a record that was just applied to the cluster.
+func (b *Board) Note(r events.Record) {
+	switch d := r.Data.(type) {
+	case events.InstancePlaced:
+		b.came(r.Scope, d)
+	case events.InstanceAdopted:
+		b.came(r.Scope, d.InstancePlaced)
+	case events.InstanceRetired:
+		b.retired(r.Scope, d)
+	case events.InstanceRemoved:
+		b.changed(d.Node)
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed:
+		name, _ := r.Scope.Node()
+		b.nodeChanged(name, d)
+	case events.PolicyChanged:
+		b.stale = true
+	}
+}
+
+func (b *Board) came(scope events.Scope, d events.InstancePlaced) {
+	id, _ := scope.Service()
+	if rank, known := b.ranks[d.Node]; known {
+		b.note(change{rank: rank, by: 1, service: id, revision: d.Revision})
+		return
+	}
+	b.stale = true
+}
+
+func (b *Board) retired(scope events.Scope, d events.InstanceRetired) {
+	id, _ := scope.Service()
+	i := b.cluster.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
+	if i == nil {
+		return
+	}
+	if rank, known := b.ranks[i.Node]; known {
+		b.note(change{rank: rank, by: -1, service: id, revision: i.Revision})
+	}
+}
+
+func (b *Board) changed(node string) {
+	if rank, known := b.ranks[node]; known {
+		b.note(change{rank: rank})
+		return
+	}
+	b.stale = true
+}
+
+// nodeChanged follows an event of the node. One that joins may be new, or in another zone than before.
+func (b *Board) nodeChanged(name string, d events.Data) {
+	if _, joined := d.(events.NodeJoined); joined {
+		b.stale = true
+		return
+	}
+	b.changed(name)
+}
+
+func (b *Board) note(c change) {
+	if b.stale || len(b.queues) == 0 {
+		return
+	}
+	if len(b.journal) == maxJournal {
+		half := maxJournal / 2
+		b.journal = append(b.journal[:0], b.journal[half:]...)
+		b.from += half
+	}
+	b.journal = append(b.journal, c)
+}
+
+// queue returns what is known of the service, up to date.
+func (b *Board) queue(s *projections.Service) *queue {
+	if b.stale {
+		b.refresh()
+	}
+	q := b.queues[s.ID]
+	if q == nil || !q.fits(s) || q.seen < b.from || b.from+len(b.journal)-q.seen > len(b.nodes) {
+		q = newQueue(b, s)
+		b.queues[s.ID] = q
+	}
+	b.touch(s.ID)
+	for q.seen < b.from+len(b.journal) {
+		q.take(b.journal[q.seen-b.from])
+		q.seen++
+	}
+	return q
+}
+
+// touch has the service be remembered longest, and lets go of the one that was not asked about for longest.
+func (b *Board) touch(id events.ServiceID) {
+	if n := len(b.recent); n > 0 && b.recent[n-1] == id {
+		return
+	}
+	b.recent = append(slices.DeleteFunc(b.recent, func(o events.ServiceID) bool { return o == id }), id)
+	if len(b.recent) > maxQueues {
+		delete(b.queues, b.recent[0])
+		b.recent = slices.Delete(b.recent, 0, 1)
+	}
+}

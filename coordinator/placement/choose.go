@@ -1,0 +1,134 @@
+package placement
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Decision is the node for a service's next instance, and why; or nil, and why not.
+type Decision struct {
+	Node     *projections.Node
+	Reserved events.Resources
+	Choice   *events.Choice
+	// Pending says why there is none. Its ordinal is for the caller to fill in.
+	Pending *events.InstancePending
+}
+
+// Choose decides which node gets the service's next instance.
+func (b *Board) Choose(s *projections.Service) Decision {
+	q := b.queue(s)
+	first, second, excluded := q.best()
+	if first.zone == nil {
+		return Decision{Pending: &events.InstancePending{
+			Nodes: uint32(len(b.nodes)), Removed: q.tally.removed(excluded), Closest: q.closest(),
+		}}
+	}
+	node := b.nodes[first.rank]
+	terms := q.points(node, q.loads[first.rank])
+	terms.SameZone, terms.Spread = q.together(first.zone), q.even(first.zone)
+	choice := &events.Choice{
+		Nodes: uint32(len(b.nodes)), Removed: q.tally.removed(excluded), Score: first.score, Terms: terms,
+	}
+	if second.zone != nil {
+		choice.RunnerUp, choice.RunnerUpScore = b.nodes[second.rank].Name, second.score
+	}
+	return Decision{Node: node, Reserved: q.reserves, Choice: choice}
+}
+
+// Could reports whether any node could have the service's next instance.
+func (b *Board) Could(s *projections.Service) bool {
+	first, _, _ := b.queue(s).best()
+	return first.zone != nil
+}
+
+// CouldInstead reports whether the node of an instance of the service could have the next one once that one is gone.
+func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance) bool {
+	q := b.queue(s)
+	rank, known := b.ranks[gone.Node]
+	if !known {
+		return false
+	}
+	was := q.relation(change{service: s.ID, revision: gone.Revision})
+	l := q.loads[rank]
+	if was.own {
+		l.own--
+	}
+	if was.apart {
+		l.apart--
+	}
+	return q.meets(b.nodes[rank], l, creditOf(gone)) == none && !q.aheadWithout(&q.zones[b.zoneOf[rank]], was)
+}
+
+// contender is a candidate with its zone, whose points are in its score.
+type contender struct {
+	candidate
+	zone *zoned
+}
+
+// best returns the best two candidates of all zones, and how many candidates are in zones that are too far ahead.
+func (q *queue) best() (first, second contender, excluded uint32) {
+	for i := range q.zones {
+		z := &q.zones[i]
+		if len(z.heap.all) == 0 {
+			continue
+		}
+		if !q.policy.Spread.Soft && q.ahead(z) {
+			excluded += uint32(len(z.heap.all))
+			continue
+		}
+		top := z.heap.all[0]
+		top.score += q.together(z) + q.even(z)
+		switch {
+		case first.zone == nil || top.before(first.candidate):
+			first, second = contender{top, z}, first
+		case second.zone == nil || top.before(second.candidate):
+			second = contender{top, z}
+		}
+	}
+	if first.zone == nil {
+		return first, second, excluded
+	}
+	if next, ok := first.zone.heap.second(); ok { // the zone of the first may have the second, too
+		next.score += first.score - first.zone.heap.all[0].score
+		if second.zone == nil || next.before(second.candidate) {
+			second = contender{next, first.zone}
+		}
+	}
+	return first, second, excluded
+}
+
+// closest returns the node that lacks the smallest part of what is asked, of those that resources alone remove.
+func (q *queue) closest() *events.Shortage {
+	var nearest *events.Shortage
+	least := int64(0)
+	for rank, met := range q.met {
+		if met < cpu {
+			continue
+		}
+		node := q.board.nodes[rank]
+		lacks := q.lacks(node)
+		part := part(uint64(lacks.CPU), uint64(q.reserves.CPU)) +
+			part(uint64(lacks.Memory)>>sharedBits, uint64(q.reserves.Memory)>>sharedBits) +
+			part(uint64(lacks.Disk)>>sharedBits, uint64(q.reserves.Disk)>>sharedBits)
+		if nearest == nil || part < least {
+			nearest, least = &events.Shortage{Node: node.Name, Lacks: lacks}, part
+		}
+	}
+	return nearest
+}
+
+// lacks is what the node is short of.
+func (d *demand) lacks(n *projections.Node) events.Resources {
+	has, taken := n.Allocatable(), n.Reserved()
+	var lacks events.Resources
+	if wants := taken.CPU + d.reserves.CPU; n.Facts.Capacity.CPU > 0 && d.reserves.CPU > 0 && wants > has.CPU {
+		lacks.CPU = wants - has.CPU
+	}
+	if wants := taken.Memory + d.reserves.Memory; n.Facts.Capacity.Memory > 0 && d.reserves.Memory > 0 && wants > has.Memory {
+		lacks.Memory = wants - has.Memory
+	}
+	if wants := taken.Disk + d.reserves.Disk; n.Facts.Capacity.Disk > 0 && d.reserves.Disk > 0 && wants > has.Disk {
+		lacks.Disk = wants - has.Disk
+	}
+	return lacks
+}

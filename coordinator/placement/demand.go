@@ -1,0 +1,43 @@
+package placement
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// demand is what the next instance of a service asks of a node.
+type demand struct {
+	spec     *events.Spec
+	policy   *events.Policy
+	reserves events.Resources
+	// ports counts those that the node picks, and fixed are those that must be certain ones.
+	ports int
+	fixed []uint16
+	// spreads says that zones are held to the policy's skew, gathers that those with instances of the service are liked
+	// better.
+	spreads, gathers bool
+}
+
+func demandOf(s *projections.Service, p *events.Policy) demand {
+	spec := &s.Current().Spec
+	several := s.Scale > 1
+	d := demand{
+		spec: spec, policy: p, reserves: spec.Reserves(p.Default),
+		spreads: p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled),
+		gathers: several && p.SameZone > 0,
+	}
+	d.gathers = d.gathers && !d.spreads // apart or together, not both
+	for _, port := range spec.Ports {
+		if port.HostPort > 0 {
+			d.fixed = append(d.fixed, port.HostPort)
+		} else {
+			d.ports++
+		}
+	}
+	return d
+}
+
+// apart reports whether instances of a service with these labels must not run beside one of this.
+func (d *demand) apart(labels map[string]string) bool {
+	return events.MatchAll(d.spec.AntiAffinity, labels)
+}

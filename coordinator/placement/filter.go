@@ -1,0 +1,112 @@
+package placement
+
+import (
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// filter is a rule that removes nodes. Their order is that of events.Removed.
+type filter int8
+
+const (
+	none filter = iota
+	silent
+	paused
+	nodeSelector
+	zone
+	antiAffinity
+	maxPerNode
+	hostPort
+	ports
+	cpu
+	memory
+	disk
+	filters
+)
+
+// fixed reports whether the filter goes by what the node is, and not by what runs there.
+func (f filter) fixed() bool { return f >= silent && f <= zone }
+
+// tally counts nodes by the filter that removes them; those of none are candidates.
+type tally [filters]uint32
+
+// removed returns the counts, with those in zones that are too far ahead.
+func (t *tally) removed(spread uint32) events.Removed {
+	return events.Removed{
+		Silent: t[silent], Paused: t[paused], NodeSelector: t[nodeSelector], Zone: t[zone],
+		AntiAffinity: t[antiAffinity], MaxPerNode: t[maxPerNode], HostPort: t[hostPort], Ports: t[ports],
+		CPU: t[cpu], Memory: t[memory], Disk: t[disk], Spread: spread,
+	}
+}
+
+// load is what counts against a node for one service, beside what the node knows of itself.
+type load struct {
+	own   int32 // instances of the service that shall run there
+	apart int32 // instances that the spec wants to be apart from
+}
+
+// meets returns the first filter that removes the node, or none. What is credited is taken as given back already.
+func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
+	switch {
+	case !n.Heard():
+		return silent
+	case n.Paused:
+		return paused
+	case !hasLabels(n.Facts.Labels, d.spec.NodeSelector):
+		return nodeSelector
+	case !d.policy.ZoneAffinity.Soft && !d.wantsZone(n.Facts.Zone):
+		return zone
+	case !d.policy.AntiAffinity.Soft && l.apart > 0:
+		return antiAffinity
+	case d.spec.MaxPerNode > 0 && l.own >= int32(min(d.spec.MaxPerNode, events.MaxScale)):
+		return maxPerNode
+	case slices.ContainsFunc(d.fixed, func(p uint16) bool { return n.HoldsPort(p) && !slices.Contains(credit.ports, p) }):
+		return hostPort
+	case !n.HasPorts(d.ports - len(credit.ports)):
+		return ports
+	}
+	return d.fits(n, credit.reserved)
+}
+
+// fits returns the first resource that the node has too little of, or none.
+func (d *demand) fits(n *projections.Node, credit events.Resources) filter {
+	has, taken, asks := n.Allocatable(), n.Reserved().Minus(credit), d.reserves
+	switch {
+	case n.Facts.Capacity.CPU > 0 && asks.CPU > 0 && taken.CPU+asks.CPU > has.CPU:
+		return cpu
+	case n.Facts.Capacity.Memory > 0 && asks.Memory > 0 && taken.Memory+asks.Memory > has.Memory:
+		return memory
+	case n.Facts.Capacity.Disk > 0 && asks.Disk > 0 && taken.Disk+asks.Disk > has.Disk:
+		return disk
+	}
+	return none
+}
+
+func (d *demand) wantsZone(name string) bool {
+	return len(d.spec.Zones) == 0 || slices.Contains(d.spec.Zones, name)
+}
+
+func hasLabels(has, wants map[string]string) bool {
+	for name, value := range wants {
+		if got, there := has[name]; !there || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+// credit is what an instance that goes gives back to its node.
+type credit struct {
+	ports    []uint16
+	reserved events.Resources
+}
+
+func creditOf(i *projections.Instance) credit {
+	c := credit{reserved: i.Reserved}
+	for _, p := range i.Ports {
+		c.ports = append(c.ports, p.HostPort)
+	}
+	return c
+}

@@ -1,0 +1,122 @@
+package placement
+
+// candidate is a node that could have the next instance.
+type candidate struct {
+	score     int64
+	instances int32
+	rank      int32
+}
+
+// before reports whether a is chosen before b.
+func (a candidate) before(b candidate) bool {
+	if a.score != b.score {
+		return a.score > b.score
+	}
+	if a.instances != b.instances {
+		return a.instances < b.instances
+	}
+	return a.rank < b.rank
+}
+
+// heap holds the candidates of one zone, the best first. at says for every rank where in its zone's heap it stands.
+type heap struct {
+	all []candidate
+	at  []int32
+}
+
+// absent is the place of a rank that is in no heap.
+const absent = -1
+
+func (h *heap) put(c candidate) {
+	i := h.at[c.rank]
+	if i == absent {
+		i = int32(len(h.all))
+		h.all = append(h.all, c)
+		h.up(i)
+		return
+	}
+	h.all[i] = c
+	if h.up(i) == i {
+		h.down(i)
+	}
+}
+
+func (h *heap) remove(rank int32) {
+	i := h.at[rank]
+	if i == absent {
+		return
+	}
+	last := int32(len(h.all) - 1)
+	moved := h.all[last]
+	h.all = h.all[:last]
+	h.at[rank] = absent
+	if i == last {
+		return
+	}
+	h.all[i] = moved
+	if h.up(i) == i {
+		h.down(i)
+	}
+}
+
+// up moves what stands at i up to its place, and returns that.
+func (h *heap) up(i int32) int32 {
+	c := h.all[i]
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !c.before(h.all[parent]) {
+			break
+		}
+		h.all[i] = h.all[parent]
+		h.at[h.all[i].rank] = i
+		i = parent
+	}
+	h.all[i] = c
+	h.at[c.rank] = i
+	return i
+}
+
+func (h *heap) down(i int32) {
+	c, n := h.all[i], int32(len(h.all))
+	for {
+		child := 2*i + 1
+		if child >= n {
+			break
+		}
+		if right := child + 1; right < n && h.all[right].before(h.all[child]) {
+			child = right
+		}
+		if !h.all[child].before(c) {
+			break
+		}
+		h.all[i] = h.all[child]
+		h.at[h.all[i].rank] = i
+		i = child
+	}
+	h.all[i] = c
+	h.at[c.rank] = i
+}
+
+// order makes a heap of what was appended in no order.
+func (h *heap) order() {
+	for i := range h.all {
+		h.at[h.all[i].rank] = int32(i)
+	}
+	for i := int32(len(h.all)/2) - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
+// second returns the best candidate after the first.
+func (h *heap) second() (candidate, bool) {
+	switch len(h.all) {
+	case 0, 1:
+		return candidate{}, false
+	case 2:
+		return h.all[1], true
+	}
+	if h.all[2].before(h.all[1]) {
+		return h.all[2], true
+	}
+	return h.all[1], true
+}

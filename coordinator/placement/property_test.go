@@ -1,0 +1,293 @@
+package placement_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rookery-project/rookery/coordinator/placement"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// town is a cluster to which anything may happen, with a board that remembers all of it.
+type town struct {
+	t        *rapid.T
+	cluster  *projections.Cluster
+	board    *placement.Board
+	services []events.ServiceID
+	sequence uint64
+}
+
+// forEachTown has many towns live for a while, and calls check after every decision.
+func forEachTown(t *testing.T, check func(*town, *projections.Service, placement.Decision)) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		c := projections.NewCluster()
+		w := &town{t: t, cluster: c, board: placement.NewBoard(c)}
+		w.found()
+		const steps = 120
+		for range steps {
+			w.step(check)
+		}
+	})
+}
+
+// IntN draws one of 0 to n-1.
+func (w *town) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(w.t, "number") }
+
+func (w *town) apply(scope events.Scope, data events.Data) {
+	w.t.Helper()
+	w.sequence++
+	r := events.Record{Event: events.Event{Scope: scope, Data: data}, Sequence: w.sequence}
+	if err := w.cluster.Apply(r); err != nil {
+		w.t.Fatal(err)
+	}
+	w.board.Note(r)
+}
+
+func (w *town) found() {
+	w.policy()
+	for i := range 1 + w.IntN(12) {
+		w.join(i)
+	}
+	for i := range 6 {
+		id := events.ServiceID{Namespace: "demo", Name: fmt.Sprintf("s%d", i)}
+		w.services = append(w.services, id)
+		w.revise(id)
+	}
+}
+
+func (w *town) policy() {
+	p := events.DefaultPolicy()
+	p.Spread.IgnoreScaled, p.Spread.Soft, p.Spread.MaxSkew = w.IntN(3) == 0, w.IntN(3) == 0, 1+uint32(w.IntN(2))
+	p.AntiAffinity.Soft, p.ZoneAffinity.Soft = w.IntN(2) == 0, w.IntN(2) == 0
+	if w.IntN(2) == 0 {
+		p.Profile = events.OptimizeUtilization
+	}
+	w.apply(events.ClusterScope, events.PolicyChanged{Policy: p})
+}
+
+func nodeName(i int) string { return fmt.Sprintf("n%02d", i) }
+
+func (w *town) join(i int) {
+	name, epoch := nodeName(i), uint64(1)
+	if n := w.cluster.Nodes[name]; n != nil {
+		epoch = n.Epoch + 1
+	}
+	labels := map[string]string{}
+	if w.IntN(2) == 0 {
+		labels["disk"] = "ssd"
+	}
+	w.apply(events.NodeScope(name), events.NodeJoined{Epoch: epoch, Incarnation: fmt.Sprint(epoch), NodeFacts: events.NodeFacts{
+		Address: "10.0.0.1", Zone: []string{"", "a", "b", "c"}[w.IntN(4)], Labels: labels,
+		Capacity: events.Capacity{CPU: float64(1 + w.IntN(8)), Memory: uint64(1+w.IntN(8)) << 30},
+		Ports:    events.PortRange{First: 100, Last: uint16(102 + w.IntN(8))},
+	}})
+}
+
+func (w *town) revise(id events.ServiceID) {
+	spec := events.Spec{
+		Image: "a", Labels: map[string]string{"app": []string{"x", "y"}[w.IntN(2)]},
+		Requests: events.Resources{CPU: events.CPU(w.IntN(2000)), Memory: events.Size(w.IntN(2<<10)) << 20},
+	}
+	if w.IntN(3) == 0 {
+		spec.NodeSelector = map[string]string{"disk": "ssd"}
+	}
+	if w.IntN(3) == 0 {
+		spec.Zones = []string{"a", "b"}
+	}
+	if w.IntN(3) == 0 {
+		spec.AntiAffinity = []events.Selector{{Label: "app", Operator: events.OpEqual, Values: []string{"x"}}}
+	}
+	if w.IntN(4) == 0 {
+		spec.Spread = []events.Selector{{Label: "app", Operator: events.OpExists}}
+	}
+	if w.IntN(4) == 0 {
+		spec.MaxPerNode = 1 + uint32(w.IntN(2))
+	}
+	for i := range w.IntN(3) {
+		spec.Ports = append(spec.Ports, events.Port{Name: fmt.Sprintf("p%d", i), Port: 80})
+	}
+	revision := uint64(1)
+	if s := w.cluster.Services[id]; s != nil {
+		revision = s.Revision + 1
+	}
+	w.apply(events.ServiceScope(id), events.ServiceRevised{Revision: revision, Spec: spec, Hash: fmt.Sprint(revision)})
+	w.apply(events.ServiceScope(id), events.ServiceScaled{Scale: uint32(1 + w.IntN(12))})
+}
+
+// step lets one thing happen: mostly a decision, which is applied.
+func (w *town) step(check func(*town, *projections.Service, placement.Decision)) {
+	id := w.services[w.IntN(len(w.services))]
+	node := events.NodeScope(nodeName(w.IntN(len(w.cluster.Nodes))))
+	name, _ := node.Node()
+	n := w.cluster.Nodes[name]
+	switch w.IntN(20) {
+	case 0:
+		w.join(w.IntN(14))
+	case 1:
+		w.revise(id)
+	case 2:
+		w.policy()
+	case 3, 4:
+		w.apply(node, map[bool]events.Data{true: events.NodeResumed{}, false: events.NodePaused{}}[n != nil && n.Paused])
+	case 5, 6:
+		w.apply(node, map[bool]events.Data{true: events.NodeReturned{}, false: events.NodeSilent{}}[n != nil && n.Silent])
+	case 7, 8, 9:
+		w.stop(w.cluster.Services[id])
+	default:
+		w.place(w.cluster.Services[id], check)
+	}
+}
+
+// stop retires an instance that runs, or removes one that was.
+func (w *town) stop(s *projections.Service) {
+	all := slices.Collect(s.Instances())
+	if len(all) == 0 {
+		return
+	}
+	i := all[w.IntN(len(all))]
+	if i.Retired == "" {
+		w.apply(events.ServiceScope(s.ID), events.InstanceRetired{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Reason: events.RetireRevised})
+		return
+	}
+	w.apply(events.ServiceScope(s.ID), events.InstanceRemoved{InstanceSeen: events.InstanceSeen{
+		Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node,
+	}})
+}
+
+func (w *town) place(s *projections.Service, check func(*town, *projections.Service, placement.Decision)) {
+	ordinal := uint32(0)
+	for int(ordinal) < len(s.Slots) && s.Slots[ordinal].Current != nil {
+		ordinal++
+	}
+	d := w.board.Choose(s)
+	check(w, s, d)
+	if d.Node == nil {
+		return
+	}
+	var ports []events.PortBinding
+	for _, port := range d.Node.FreePorts(len(s.Current().Spec.Ports)) {
+		ports = append(ports, events.PortBinding{HostPort: port})
+	}
+	w.apply(events.ServiceScope(s.ID), events.InstancePlaced{
+		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: s.Revision, Node: d.Node.Name,
+		Ports: ports, Reserved: d.Reserved, Choice: d.Choice,
+	})
+}
+
+func TestCapacityIsNeverExceeded(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		if d.Node == nil {
+			return
+		}
+		has := d.Node.Facts.Allocatable()
+		takes := d.Node.Reserved().Plus(d.Reserved)
+		asks := s.Current().Spec.Reserves(w.cluster.Policy.Default)
+		if (asks.CPU > 0 && takes.CPU > has.CPU) || (asks.Memory > 0 && takes.Memory > has.Memory) {
+			w.t.Errorf("%s gets %v on %s, which then has given %v of %v", s.ID, d.Reserved, d.Node.Name, takes, has)
+		}
+		if ports := d.Node.FreePorts(len(s.Current().Spec.Ports)); len(ports) < len(s.Current().Spec.Ports) {
+			w.t.Errorf("%s is placed on %s, which has %d ports for it", s.ID, d.Node.Name, len(ports))
+		}
+	})
+}
+
+func TestAPausedNodeIsNeverChosen(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		if d.Node != nil && (d.Node.Paused || d.Node.Silent) {
+			w.t.Errorf("%s is placed on %s, which is paused or silent", s.ID, d.Node.Name)
+		}
+	})
+}
+
+func TestHardSpreadNeverExceedsTheSkew(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		p := w.cluster.Policy.Spread
+		if d.Node == nil || !p.Enabled || p.Soft || (p.IgnoreScaled && s.Scale > 1) {
+			return
+		}
+		counts := w.spread(s)
+		for zone, n := range counts {
+			if ahead := counts[d.Node.Facts.Zone] + 1 - n; ahead > int(p.MaxSkew) {
+				w.t.Errorf("%s is placed in zone %q, which is then %d ahead of %q", s.ID, d.Node.Facts.Zone, ahead, zone)
+			}
+		}
+	})
+}
+
+// spread counts the instances that the service is spread with, in each zone that it may be in.
+func (w *town) spread(s *projections.Service) map[string]int {
+	spec, counts := s.Current().Spec, map[string]int{}
+	for _, n := range w.cluster.Nodes {
+		wanted := w.cluster.Policy.ZoneAffinity.Soft || len(spec.Zones) == 0 || slices.Contains(spec.Zones, n.Facts.Zone)
+		if n.Ready() && wanted && (spec.NodeSelector == nil || n.Facts.Labels["disk"] == "ssd") {
+			counts[n.Facts.Zone] += 0
+		}
+	}
+	for _, o := range w.cluster.Services {
+		for i := range o.Instances() {
+			zone := w.cluster.Nodes[i.Node].Facts.Zone
+			with := o == s
+			if len(spec.Spread) > 0 {
+				with = events.MatchAll(spec.Spread, o.Revisions[i.Revision].Spec.Labels)
+			}
+			if _, counted := counts[zone]; counted && with && i.Retired == "" {
+				counts[zone]++
+			}
+		}
+	}
+	return counts
+}
+
+func TestTheSameStateGivesTheSameDecisionWhateverIsRemembered(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		if fresh := placement.NewBoard(w.cluster).Choose(s); !reflect.DeepEqual(fresh, d) {
+			w.t.Errorf("%s is decided as %+v %+v by what is remembered, and as %+v %+v anew", s.ID, d.Choice, d.Pending, fresh.Choice, fresh.Pending)
+		}
+	})
+}
+
+func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		nodes, removed := 0, events.Removed{}
+		if d.Node == nil {
+			nodes, removed = int(d.Pending.Nodes), d.Pending.Removed
+		} else {
+			nodes, removed = int(d.Choice.Nodes), d.Choice.Removed
+			if d.Choice.Score != d.Choice.Terms.Sum() {
+				w.t.Errorf("the score of %s is %d, and its terms are %+v", s.ID, d.Choice.Score, d.Choice.Terms)
+			}
+		}
+		sum := int(removed.Silent + removed.Paused + removed.NodeSelector + removed.Zone + removed.AntiAffinity + removed.MaxPerNode +
+			removed.HostPort + removed.Ports + removed.CPU + removed.Memory + removed.Disk + removed.Spread)
+		if nodes != len(w.cluster.Nodes) || (d.Node == nil) != (sum == nodes) || sum > nodes {
+			w.t.Errorf("%s: of %d nodes %d are removed, and the node is %v: %+v", s.ID, nodes, sum, d.Node != nil, removed)
+		}
+	})
+}
+
+func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		if d.Node != nil {
+			return
+		}
+		spec := s.Current().Spec
+		has := spec.Reserves(w.cluster.Policy.Default)
+		w.apply(events.NodeScope("zz"), events.NodeJoined{Epoch: 1, Incarnation: "zz", NodeFacts: events.NodeFacts{
+			Zone: "a", Labels: spec.NodeSelector, Ports: events.PortRange{First: 1, Last: 100},
+			Capacity: events.Capacity{CPU: float64(has.CPU)/float64(events.Core) + 1, Memory: uint64(has.Memory) + 1<<20},
+		}})
+		again := w.board.Choose(s)
+		p := w.cluster.Policy.Spread
+		if even := p.Enabled && !p.Soft && (!p.IgnoreScaled || s.Scale == 1); again.Node == nil && !even {
+			w.t.Errorf("%s still waits although a node has joined that fits: %+v", s.ID, again.Pending)
+		}
+		delete(w.cluster.Nodes, "zz") // it was for this question alone
+		w.board = placement.NewBoard(w.cluster)
+	})
+}

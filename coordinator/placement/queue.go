@@ -1,0 +1,193 @@
+package placement
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// queue is how all nodes compare for one service, zone by zone.
+type queue struct {
+	demand
+	board   *Board
+	service *projections.Service
+	// revision and several are those of the service as the queue was made.
+	revision uint64
+	several  bool
+	// seen is the place in the board's journal up to which the queue knows.
+	seen int
+
+	met   []filter // by rank: what removes the node
+	loads []load   // by rank
+	at    []int32  // by rank: the place in the zone's heap
+	tally tally
+	own   int32 // instances of the service that shall run
+	zones []zoned
+	// known remembers of other services' revisions whether they matter.
+	known map[revisionOf]relation
+	// least is the smallest count of a zone that instances may be spread over.
+	least int32
+}
+
+// zoned is one zone. Nodes without a zone are one together, whose name is "".
+type zoned struct {
+	heap heap
+	// open counts the nodes that are not removed for what they are: a zone without any is not spread over.
+	open int32
+	// spread counts the instances that are spread over the zones together, own those of the service.
+	spread, own int32
+}
+
+type revisionOf struct {
+	service  events.ServiceID
+	revision uint64
+}
+
+// relation says what the instances of a revision are to the service.
+type relation struct{ own, apart, spread bool }
+
+func newQueue(b *Board, s *projections.Service) *queue {
+	n := len(b.nodes)
+	q := &queue{
+		demand: demandOf(s, &b.cluster.Policy), board: b, service: s, revision: s.Revision, several: s.Scale > 1,
+		seen: b.from + len(b.journal), met: make([]filter, n), loads: make([]load, n), zones: make([]zoned, len(b.zones)),
+		at: make([]int32, n), known: map[revisionOf]relation{},
+	}
+	for i := range q.zones {
+		q.zones[i].heap.at = q.at
+	}
+	q.count()
+	for rank, node := range b.nodes {
+		q.at[rank] = absent
+		met := q.meets(node, q.loads[rank], credit{})
+		q.met[rank] = met
+		q.tally[met]++
+		z := &q.zones[q.board.zoneOf[rank]]
+		if !met.fixed() {
+			z.open++
+		}
+		if met == none {
+			z.heap.all = append(z.heap.all, q.candidate(int32(rank)))
+		}
+	}
+	for i := range q.zones {
+		q.zones[i].heap.order()
+	}
+	q.findLeast()
+	return q
+}
+
+// fits reports whether the queue is of the service as it is now.
+func (q *queue) fits(s *projections.Service) bool {
+	return q.service == s && q.revision == s.Revision && q.several == (s.Scale > 1)
+}
+
+// count counts the instances that shall run and matter to the service.
+func (q *queue) count() {
+	c := q.board.cluster
+	if len(q.spec.AntiAffinity) == 0 && len(q.spec.Spread) == 0 {
+		q.countService(q.service)
+		return
+	}
+	for _, s := range c.Services {
+		if s.ID.Namespace == q.service.ID.Namespace {
+			q.countService(s)
+		}
+	}
+}
+
+func (q *queue) countService(s *projections.Service) {
+	for _, slot := range s.Slots {
+		if i := slot.Current; i != nil {
+			if rank, known := q.board.ranks[i.Node]; known {
+				q.counted(change{rank: rank, by: 1, service: s.ID, revision: i.Revision})
+			}
+		}
+	}
+}
+
+// counted takes an instance into the counts, or out of them.
+func (q *queue) counted(c change) {
+	r := q.relation(c)
+	l, z := &q.loads[c.rank], &q.zones[q.board.zoneOf[c.rank]]
+	if r.own {
+		l.own += c.by
+		z.own += c.by
+		q.own += c.by
+	}
+	if r.apart {
+		l.apart += c.by
+	}
+	if r.spread {
+		z.spread += c.by
+	}
+}
+
+// relation says what the instance that came or went is to the service.
+func (q *queue) relation(c change) relation {
+	own := c.service == q.service.ID
+	if len(q.spec.AntiAffinity) == 0 && len(q.spec.Spread) == 0 {
+		return relation{own: own, spread: own}
+	}
+	if c.service.Namespace != q.service.ID.Namespace {
+		return relation{}
+	}
+	key := revisionOf{c.service, c.revision}
+	r, known := q.known[key]
+	if !known {
+		labels := q.labels(key)
+		r = relation{own: own, apart: q.apart(labels), spread: own}
+		if len(q.spec.Spread) > 0 {
+			r.spread = events.MatchAll(q.spec.Spread, labels)
+		}
+		q.known[key] = r
+	}
+	return r
+}
+
+func (q *queue) labels(of revisionOf) map[string]string {
+	s := q.board.cluster.Services[of.service]
+	if s == nil || s.Revisions[of.revision] == nil {
+		return nil
+	}
+	return s.Revisions[of.revision].Spec.Labels
+}
+
+// take follows what happened to a node.
+func (q *queue) take(c change) {
+	z := &q.zones[q.board.zoneOf[c.rank]]
+	before := z.spread
+	if c.by != 0 {
+		q.counted(c)
+	}
+	opened := z.open
+	q.look(c.rank)
+	if q.spreads && (z.spread != before || z.open != opened) {
+		q.shifted(z, before, opened)
+	}
+}
+
+// look looks at one node again.
+func (q *queue) look(rank int32) {
+	node, z := q.board.nodes[rank], &q.zones[q.board.zoneOf[rank]]
+	before, now := q.met[rank], q.meets(node, q.loads[rank], credit{})
+	q.tally[before]--
+	q.tally[now]++
+	q.met[rank] = now
+	if !before.fixed() {
+		z.open--
+	}
+	if !now.fixed() {
+		z.open++
+	}
+	if now == none {
+		z.heap.put(q.candidate(rank))
+	} else {
+		z.heap.remove(rank)
+	}
+}
+
+func (q *queue) candidate(rank int32) candidate {
+	node := q.board.nodes[rank]
+	p := q.points(node, q.loads[rank])
+	return candidate{score: p.Sum(), instances: int32(node.Instances()), rank: rank}
+}

@@ -1,0 +1,50 @@
+package placement
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// point is one point of a score, which is counted in thousandths.
+const point = 1000
+
+// full is what the profile gives a node that fits it best.
+const full = int64(events.MaxWeight) * point
+
+// points returns what a node gets for itself; what its zone adds comes when one is chosen.
+func (d *demand) points(n *projections.Node, l load) events.Points {
+	var p events.Points
+	p.Profile = d.share(n)
+	if d.policy.Profile == events.DistributeLoad {
+		p.Profile = full - p.Profile
+	}
+	if l.apart > 0 {
+		p.AntiAffinity = -int64(d.policy.AntiAffinity.Weight) * point
+	}
+	if !d.wantsZone(n.Facts.Zone) {
+		p.Zone = -int64(d.policy.ZoneAffinity.Weight) * point
+	}
+	return p
+}
+
+// share is how much of the node is taken with one more instance: of the resource that is taken most, 0 to full.
+func (d *demand) share(n *projections.Node) int64 {
+	has, taken := n.Allocatable(), n.Reserved().Plus(d.reserves)
+	most := part(uint64(taken.CPU), uint64(has.CPU))
+	most = max(most, part(uint64(taken.Memory)>>sharedBits, uint64(has.Memory)>>sharedBits))
+	if d.reserves.Disk > 0 {
+		most = max(most, part(uint64(taken.Disk)>>sharedBits, uint64(has.Disk)>>sharedBits))
+	}
+	return min(most, full)
+}
+
+// sharedBits has sizes be compared in KiB, so that no product overflows.
+const sharedBits = 10
+
+// part returns taken of has, scaled to full; 0 where the node could not tell what it has.
+func part(taken, has uint64) int64 {
+	if has == 0 {
+		return 0
+	}
+	return int64(taken * uint64(full) / has)
+}

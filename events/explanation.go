@@ -1,0 +1,71 @@
+package events
+
+// Removed counts the nodes that each filter of placement passes, in the order in which a node meets them: it counts for
+// the first that removes it.
+type Removed struct {
+	// Silent nodes are not heard, Paused ones are to get nothing.
+	Silent uint32 `json:"silent,omitzero"`
+	Paused uint32 `json:"paused,omitzero"`
+	// NodeSelector: a label is not as the spec wants it. Zone: the node is in none of the spec's zones.
+	NodeSelector uint32 `json:"node_selector,omitzero"`
+	Zone         uint32 `json:"zone,omitzero"`
+	// AntiAffinity: an instance runs there that the spec wants to be apart from. MaxPerNode: the node has as many
+	// instances of the service as the spec allows.
+	AntiAffinity uint32 `json:"anti_affinity,omitzero"`
+	MaxPerNode   uint32 `json:"max_per_node,omitzero"`
+	// HostPort: a port that the spec names is held by another instance. Ports: the node's range has too few left.
+	HostPort uint32 `json:"host_port,omitzero"`
+	Ports    uint32 `json:"ports,omitzero"`
+	// CPU, Memory and Disk: the node has too little of it left.
+	CPU    uint32 `json:"cpu,omitzero"`
+	Memory uint32 `json:"memory,omitzero"`
+	Disk   uint32 `json:"disk,omitzero"`
+	// Spread: the node's zone is ahead of others by as many as the policy allows.
+	Spread uint32 `json:"spread,omitzero"`
+}
+
+// Same reports whether both have nodes removed by the same filters.
+func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
+
+func (r Removed) which() (which [12]bool) {
+	for i, n := range [...]uint32{
+		r.Silent, r.Paused, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
+	} {
+		which[i] = n > 0
+	}
+	return which
+}
+
+// Points are the terms of a node's score in thousandths of a point. The score is their sum.
+type Points struct {
+	// Profile is how well the share that is taken of the node fits the policy's profile.
+	Profile int64 `json:"profile,omitzero"`
+	// AntiAffinity is lost where instances run there that the spec wants to be apart from, Zone where the node is in
+	// none of the spec's zones, SameZone where the service's other instances are in another one, and Spread where the
+	// node's zone is ahead of others.
+	AntiAffinity int64 `json:"anti_affinity,omitzero"`
+	Zone         int64 `json:"zone,omitzero"`
+	SameZone     int64 `json:"same_zone,omitzero"`
+	Spread       int64 `json:"spread,omitzero"`
+}
+
+// Sum returns the score.
+func (p Points) Sum() int64 { return p.Profile + p.AntiAffinity + p.Zone + p.SameZone + p.Spread }
+
+// Choice is why a node was chosen.
+type Choice struct {
+	// Nodes counts all nodes that there were, and Removed those that each filter removed; the rest could have had it.
+	Nodes   uint32  `json:"nodes"`
+	Removed Removed `json:"removed,omitzero"`
+	Score   int64   `json:"score"`
+	Terms   Points  `json:"terms,omitzero"`
+	// RunnerUp is the node that comes next, if any, with its score.
+	RunnerUp      string `json:"runner_up,omitempty"`
+	RunnerUpScore int64  `json:"runner_up_score,omitzero"`
+}
+
+// Shortage is what the node lacks that comes closest to having enough.
+type Shortage struct {
+	Node  string    `json:"node"`
+	Lacks Resources `json:"lacks"`
+}

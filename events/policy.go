@@ -1,0 +1,150 @@
+package events
+
+// Policy is how placement weighs nodes, for the whole cluster.
+type Policy struct {
+	// Profile is distribute-load or optimize-utilization.
+	Profile Profile `json:"profile"`
+	// Spread keeps instances apart over the zones.
+	Spread SpreadPolicy `json:"spread"`
+	// AntiAffinity says how strictly the anti-affinity of specs is taken, ZoneAffinity how strictly their zones are.
+	AntiAffinity Strictness `json:"anti_affinity"`
+	ZoneAffinity Strictness `json:"zone_affinity"`
+	// SameZone is what it counts that the instances of a service are in one zone; 0 where that does not count.
+	SameZone Weight `json:"same_zone"`
+	// Default is set aside for an instance whose spec says nothing of it.
+	Default Resources `json:"default"`
+}
+
+// Profile is the first thing that nodes are compared by.
+type Profile string
+
+// The profiles.
+const (
+	DistributeLoad      Profile = "distribute-load"      // the node with the smallest share of its resources taken
+	OptimizeUtilization Profile = "optimize-utilization" // the node with the greatest
+)
+
+// SpreadPolicy says how evenly instances are spread over the zones.
+type SpreadPolicy struct {
+	Enabled bool `json:"enabled"`
+	// MaxSkew is by how many instances a zone may be ahead of the one with the fewest.
+	MaxSkew uint32 `json:"max_skew"`
+	// Soft has a zone that is further ahead be the last to be chosen, and not excluded.
+	Soft bool `json:"soft"`
+	// IgnoreScaled leaves services of a scale above 1 alone.
+	IgnoreScaled bool `json:"ignore_scaled"`
+}
+
+// Strictness says whether a wish of the spec excludes nodes, or only counts against them.
+type Strictness struct {
+	Soft bool `json:"soft"`
+	// Weight is what a node that does not fit loses where the wish is soft, 1 to 100.
+	Weight Weight `json:"weight"`
+}
+
+// Weight is what a wish counts, in points.
+type Weight uint32
+
+// MaxWeight is the greatest weight, and what the profile's share counts for a node that is empty, or full.
+const MaxWeight Weight = 100
+
+// DefaultPolicy is that of a cluster which nobody gave another, and has the values of Materialize's orchestrator.
+func DefaultPolicy() Policy {
+	return Policy{
+		Profile:      DistributeLoad,
+		Spread:       SpreadPolicy{Enabled: true, MaxSkew: 1, IgnoreScaled: true},
+		AntiAffinity: Strictness{Weight: MaxWeight},
+		ZoneAffinity: Strictness{Weight: MaxWeight},
+		SameZone:     MaxWeight,
+	}
+}
+
+// ClusterPolicy is the command that the cluster has this policy. What is not given has its default.
+type ClusterPolicy struct {
+	Profile      *Profile   `json:"profile,omitzero"`
+	Spread       *AskSpread `json:"spread,omitzero"`
+	AntiAffinity *AskStrict `json:"anti_affinity,omitzero"`
+	ZoneAffinity *AskStrict `json:"zone_affinity,omitzero"`
+	SameZone     *Weight    `json:"same_zone,omitzero" jsonschema:"minimum=0,maximum=100"`
+	Default      *Resources `json:"default,omitzero"`
+}
+
+// AskSpread is SpreadPolicy as people write it.
+type AskSpread struct {
+	Enabled      *bool   `json:"enabled,omitzero"`
+	MaxSkew      *uint32 `json:"max_skew,omitzero" jsonschema:"minimum=1"`
+	Soft         *bool   `json:"soft,omitzero"`
+	IgnoreScaled *bool   `json:"ignore_scaled,omitzero"`
+}
+
+// AskStrict is Strictness as people write it.
+type AskStrict struct {
+	Soft   *bool   `json:"soft,omitzero"`
+	Weight *Weight `json:"weight,omitzero" jsonschema:"minimum=1,maximum=100"`
+}
+
+// Kind implements Data.
+func (ClusterPolicy) Kind() Kind { return v1("cluster", "policy") }
+
+// Policy returns what the command asks for, with every default written out.
+func (c ClusterPolicy) Policy() Policy {
+	p := DefaultPolicy()
+	set(&p.Profile, c.Profile)
+	if c.Spread != nil {
+		set(&p.Spread.Enabled, c.Spread.Enabled)
+		set(&p.Spread.MaxSkew, c.Spread.MaxSkew)
+		set(&p.Spread.Soft, c.Spread.Soft)
+		set(&p.Spread.IgnoreScaled, c.Spread.IgnoreScaled)
+	}
+	c.AntiAffinity.set(&p.AntiAffinity)
+	c.ZoneAffinity.set(&p.ZoneAffinity)
+	set(&p.SameZone, c.SameZone)
+	set(&p.Default, c.Default)
+	return p
+}
+
+func (a *AskStrict) set(s *Strictness) {
+	if a != nil {
+		set(&s.Soft, a.Soft)
+		set(&s.Weight, a.Weight)
+	}
+}
+
+func set[T any](to, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+func (c ClusterPolicy) check() error {
+	p := c.Policy()
+	switch {
+	case p.Profile != DistributeLoad && p.Profile != OptimizeUtilization:
+		return Reject(CodeInvalidValue, "profile", "profile %s is neither %s nor %s", quote(string(p.Profile)), DistributeLoad, OptimizeUtilization)
+	case p.Spread.MaxSkew == 0:
+		return Reject(CodeOutOfRange, "spread.max_skew", "spread.max_skew must be at least 1: switch spread off with enabled")
+	case p.SameZone > MaxWeight:
+		return Reject(CodeOutOfRange, "same_zone", "same_zone %d is not between 0 and %d", p.SameZone, MaxWeight)
+	}
+	if err := p.AntiAffinity.check("anti_affinity"); err != nil {
+		return err
+	}
+	return p.ZoneAffinity.check("zone_affinity")
+}
+
+func (s Strictness) check(field string) error {
+	if s.Weight == 0 || s.Weight > MaxWeight {
+		return Reject(CodeOutOfRange, field+".weight", "%s.weight %d is not between 1 and %d", field, s.Weight, MaxWeight)
+	}
+	return nil
+}
+
+func (c ClusterPolicy) normal() Command { return c }
+
+// PolicyChanged says that placement weighs nodes by this policy from here on.
+type PolicyChanged struct {
+	Policy
+}
+
+// Kind implements Data.
+func (PolicyChanged) Kind() Kind { return v1("cluster", "policy-changed") }

@@ -1,0 +1,41 @@
+package events
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// Size is an amount of memory or disk in bytes, written with a unit: "256MiB", "1.5GiB", "500MB". MiB is 2^20 bytes and
+// MB 10^6.
+type Size uint64
+
+// MaxSize is the greatest size that a message takes: 1 PiB.
+const MaxSize Size = 1 << 50
+
+// MarshalText writes the size in the greatest binary unit that it is a whole number of, and else in bytes.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// String returns the size as MarshalText writes it.
+func (s Size) String() string {
+	for i, unit := range [...]string{"TiB", "GiB", "MiB", "KiB"} {
+		if one := Size(1) << (10 * (4 - i)); s >= one && s%one == 0 {
+			return strconv.FormatUint(uint64(s/one), 10) + unit
+		}
+	}
+	return strconv.FormatUint(uint64(s), 10) + "B"
+}
+
+// UnmarshalText reads "256MiB". Its errors are *Rejection.
+func (s *Size) UnmarshalText(text []byte) error {
+	n, err := humanize.ParseBytes(string(text))
+	if err != nil || strings.ContainsAny(string(text), ", ") {
+		return Reject(CodeInvalidValue, "", "%s is not a size: write it as 256MiB, 1.5GiB or 500MB", quote(string(text)))
+	}
+	if Size(n) > MaxSize {
+		return Reject(CodeOutOfRange, "", "%s is more than %s", quote(string(text)), MaxSize)
+	}
+	*s = Size(n)
+	return nil
+}
