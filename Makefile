@@ -10,7 +10,7 @@ GOLANGCI_LINT := $(BIN)/golangci-lint
 
 .PHONY: help
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the programs into .bin
@@ -76,6 +76,12 @@ $(BIN)/nats: .ci/tools/nats/go.mod
 bench: setup ## Measure: ours, the bare thing beside it, and the ratio
 	@set -o pipefail; { $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 10m ./cmd/rookerytest && \
 		$(GO) test -run '^$$' -bench . -benchtime 15x -timeout 10m ./node/podman; } 2>&1 | awk -f .ci/bench-table.awk
+
+.PHONY: bench-placement
+bench-placement: ## Measure placement beside swarmkit's scheduler, in rounds that alternate
+	$(GO) build -o $(BIN)/placement ./cmd/benchmark/placement
+	cd cmd/benchmark/placement/swarmkit && $(GO) build -o $(BIN)/swarmkit .
+	$(BIN)/placement -peer $(BIN)/swarmkit
 
 .PHONY: schemas
 schemas: ## Write the JSON Schemas of all messages anew

@@ -25,6 +25,7 @@ const defaultPodman = "unix:///run/podman/podman.sock"
 type nodeFlags struct {
 	name, podman, address, zone, ports string
 	labels                             map[string]string
+	reserve                            events.Resources
 	heartbeat                          time.Duration
 }
 
@@ -36,7 +37,7 @@ func nodeCommand(l *link) *cobra.Command {
 		Long: `Run a node. It joins the cluster, carries out the orders for it through Podman, and says what it sees. Stopping it,
 or upgrading it, leaves its containers running; started again, it adopts them.`,
 		Example: `  rookery node --server nats://10.0.0.1:4222 --address 10.0.0.7
-  rookery node --name edge-3 --zone attic --label disk=ssd --ports 20000-20999`,
+  rookery node --name edge-3 --zone attic --label disk=ssd --ports 20000-20999 --reserve-cpu 500m --reserve-memory 1GiB`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, done, err := l.open("rookery node "+f.name, patient())
@@ -61,6 +62,9 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1", "`address` where the ports of its instances are reached")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "availability `zone`")
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "label `name=value`; may be given several times")
+	cmd.Flags().TextVar(&f.reserve.CPU, "reserve-cpu", events.CPU(0), "`CPU` that is for others than instances, as in 0.5 or 500m")
+	cmd.Flags().TextVar(&f.reserve.Memory, "reserve-memory", events.Size(0), "`memory` that is for others than instances, as in 1GiB")
+	cmd.Flags().TextVar(&f.reserve.Disk, "reserve-disk", events.Size(0), "`disk` that is for others than instances, as in 10GiB")
 	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
 	return cmd
@@ -91,7 +95,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 	}
 	return runner.Config{
 		Engine: engine, Name: f.name, Heartbeat: f.heartbeat,
-		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports},
+		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve},
 	}, nil
 }
 

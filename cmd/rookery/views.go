@@ -77,7 +77,7 @@ func nodesCommand(l *link) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "nodes",
-		Short: "List nodes: whether they are heard, what they have to give",
+		Short: "List nodes: whether they are heard, what is set aside of what they have",
 		Example: `  rookery nodes
 The same with the nats CLI:
   nats kv ls rookery_nodes; nats kv get rookery_nodes node-0`,
@@ -96,8 +96,9 @@ The same with the nats CLI:
 		rows := make([]string, len(all))
 		for i, v := range all {
 			const gib = 1 << 30
-			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%g\t%.1f GiB\t%d-%d\t%s", v.Name, v.State, v.Zone, v.Address, v.Instances,
-				v.Capacity.CPU, float64(v.Capacity.Memory)/gib, v.Ports.First, v.Ports.Last, v.Engine)
+			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s of %s\t%.1f of %.1f GiB\t%d-%d\t%s", v.Name, v.State, v.Zone, v.Address,
+				v.Instances, v.Reserved.CPU, v.Allocatable.CPU, float64(v.Reserved.Memory)/gib, float64(v.Allocatable.Memory)/gib,
+				v.Ports.First, v.Ports.Last, v.Engine)
 		}
 		return table(cmd.OutOrStdout(), "NODE\tSTATE\tZONE\tADDRESS\tINSTANCES\tCPU\tMEMORY\tPORTS\tENGINE", rows)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// memoryLimit keeps one instance from taking the host down; a service that needs more cannot say so yet.
+	// memoryLimit keeps one instance from taking the host down where its spec names no limit.
 	memoryLimit = 512 << 20
 	// pidsLimit ends a fork bomb and is above what a server with a thread per request takes.
 	pidsLimit = 512
@@ -74,8 +74,15 @@ type namespace struct {
 }
 
 type resources struct {
+	CPU    *quota `json:"cpu,omitempty"`
 	Memory memory `json:"memory"`
 	Pids   pids   `json:"pids"`
+}
+
+// quota is how many microseconds a container may run in each period of as many, on all cores together.
+type quota struct {
+	Quota  int64  `json:"quota"`
+	Period uint64 `json:"period"`
 }
 
 type memory struct {
@@ -187,14 +194,25 @@ func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
 		NoNewPrivs:   true,
 		StopTimeout:  seconds(time.Duration(spec.StopGrace)),
 		NetNS:        namespace{Mode: "bridge"},
-		Resources: resources{
-			// No swap on top: an instance that swaps is slow for reasons that nobody sees.
-			Memory: memory{Limit: memoryLimit, Swap: memoryLimit},
-			Pids:   pids{Limit: pidsLimit},
-		},
+		Resources:    limits(spec.Resources),
 		// Podman guesses from the command that a container has systemd inside, and then mounts half of /sys.
 		Systemd: "false",
 	}, nil
+}
+
+// limits are what an instance may have at most.
+func limits(r events.Resources) resources {
+	most := int64(memoryLimit)
+	if r.Memory > 0 {
+		most = int64(r.Memory)
+	}
+	// No swap on top: an instance that swaps is slow for reasons that nobody sees.
+	l := resources{Memory: memory{Limit: most, Swap: most}, Pids: pids{Limit: pidsLimit}}
+	if r.CPU > 0 {
+		const period = 100_000 // the kernel's own
+		l.CPU = &quota{Quota: int64(r.CPU) * period / int64(events.Core), Period: period}
+	}
+	return l
 }
 
 // environment returns the spec's variables and those that say who the instance is.

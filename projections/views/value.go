@@ -54,13 +54,16 @@ type Instance struct {
 // Node is the value of a key <node> in the bucket rookery_nodes.
 type Node struct {
 	Name string `json:"name"`
-	// State is ready or silent.
+	// State is ready, paused or silent.
 	State string `json:"state"`
 	Epoch uint64 `json:"epoch"`
 	events.NodeFacts
-	Instances int    `json:"instances"`
-	Strays    int    `json:"strays"`
-	Sequence  uint64 `json:"sequence"`
+	// Allocatable is what instances may have of it together, Reserved what is set aside for those that it has.
+	Allocatable events.Resources `json:"allocatable"`
+	Reserved    events.Resources `json:"reserved"`
+	Instances   int              `json:"instances"`
+	Strays      int              `json:"strays"`
+	Sequence    uint64           `json:"sequence"`
 }
 
 // Key names a value.
@@ -258,11 +261,14 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 		return
 	}
 	state := "ready"
-	if n.Silent {
+	switch {
+	case n.Silent:
 		state = "silent"
+	case n.Paused:
+		state = "paused"
 	}
 	ch.put(bus.BucketNodes, name, Node{
-		Name: name, State: state, Epoch: n.Epoch, NodeFacts: n.Facts,
+		Name: name, State: state, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
 		Instances: n.Instances(), Strays: len(n.Strays), Sequence: c.Sequence,
 	})
 }

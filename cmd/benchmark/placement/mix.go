@@ -35,8 +35,8 @@ var sizes = [...]events.Resources{
 // mixes are all of them, by the names that the peer knows them by.
 func mixes() []mix {
 	all := []mix{
-		large("w1", sized, events.DefaultPolicy()),
-		large("w2", onDisks, events.DefaultPolicy()),
+		large("w1", sized, anywhere()),
+		large("w2", onDisks, anywhere()),
 		large("w3", apart, spreading()),
 	}
 	for _, n := range []int{1_000, 10_000, 100_000} {
@@ -66,12 +66,10 @@ func large(name string, spec func(int) events.Spec, policy events.Policy) mix {
 // small is the shape of swarmkit's own benchmarks: 1,000 nodes that say nothing of themselves, and instances that ask for
 // nothing, or for a label that the last node alone has.
 func small(name string, instances int, selector map[string]string) mix {
-	policy := events.DefaultPolicy()
-	policy.SameZone = 0
 	const nodes = 1_000
 	return mix{
 		name: name, nodes: nodes, services: max(instances/events.MaxScale, 1), scale: min(instances, events.MaxScale), racks: 1,
-		policy: policy,
+		policy: anywhere(),
 		spec: func(int) events.Spec {
 			return events.Spec{Image: "localhost/a:1", Placement: events.Placement{NodeSelector: selector}}
 		},
@@ -105,6 +103,13 @@ func apart(service int) events.Spec {
 		s.AntiAffinity = []events.Selector{{Label: "service", Operator: events.OpEqual, Values: []string{fmt.Sprint(service)}}}
 	}
 	return s
+}
+
+// anywhere is the policy that keeps no service in one rack, as swarmkit does not.
+func anywhere() events.Policy {
+	p := events.DefaultPolicy()
+	p.SameZone = 0
+	return p
 }
 
 // spreading is the policy that spreads every service over the racks.
