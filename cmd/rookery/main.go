@@ -82,7 +82,7 @@ Begin with:
 	cmd.AddCommand(
 		devCommand(), coordinatorCommand(link), nodeCommand(link), busCommand(link),
 		ensureCommand(link), scaleCommand(link), dropCommand(link),
-		psCommand(link), nodesCommand(link), eventsCommand(link), doctorCommand(link),
+		psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link), doctorCommand(link),
 	)
 	return cmd
 }

@@ -1,0 +1,59 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Verdict is what becomes of one node when a service's next instance is decided.
+type Verdict struct {
+	Node string `json:"node"`
+	// Removed is the filter that removes the node, by its name in events.Removed; "" for one that could have it.
+	Removed string `json:"removed,omitempty"`
+	// Terms and their sum, Score, are those of a node that could have it, in thousandths of a point.
+	Terms events.Points `json:"terms,omitzero"`
+	Score int64         `json:"score"`
+}
+
+// names are those of the filters in events.Removed.
+var names = [filters]string{
+	none: "", silent: "silent", paused: "paused", nodeSelector: "node_selector", zone: "zone", antiAffinity: "anti_affinity",
+	maxPerNode: "max_per_node", hostPort: "host_port", ports: "ports", cpu: "cpu", memory: "memory", disk: "disk",
+}
+
+// spreadName is that of the filter that goes by zones.
+const spreadName = "spread"
+
+// Verdicts says of every node what becomes of it when the service's next instance is decided: those that could have it
+// first, in the order in which they would be chosen, then the others by name.
+func (b *Board) Verdicts(s *projections.Service) []Verdict {
+	q := b.queue(s)
+	var could []contender
+	var others []Verdict
+	for rank, node := range b.nodes {
+		z := &q.zones[b.zoneOf[rank]]
+		switch {
+		case q.met[rank] != none:
+			others = append(others, Verdict{Node: node.Name, Removed: names[q.met[rank]]})
+		case !q.policy.Spread.Soft && q.ahead(z):
+			others = append(others, Verdict{Node: node.Name, Removed: spreadName})
+		default:
+			c := q.candidate(int32(rank))
+			c.score += q.together(z) + q.even(z)
+			could = append(could, contender{c, z})
+		}
+	}
+	slices.SortFunc(could, func(a, b contender) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.instances, b.instances), cmp.Compare(a.rank, b.rank))
+	})
+	verdicts := make([]Verdict, 0, len(b.nodes))
+	for _, c := range could {
+		terms := q.points(b.nodes[c.rank], q.loads[c.rank])
+		terms.SameZone, terms.Spread = q.together(c.zone), q.even(c.zone)
+		verdicts = append(verdicts, Verdict{Node: b.nodes[c.rank].Name, Terms: terms, Score: c.score})
+	}
+	return append(verdicts, others...)
+}
