@@ -42,6 +42,10 @@ type Spec struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// StopGrace is the time between the request to stop and the kill. 10s where it is not given, or 0s.
 	StopGrace Duration `json:"stop_grace,omitzero"`
+	ProcessSpec
+	NetworkSpec
+	VolumeSpec
+	ImageSpec
 }
 
 // Port is one named port of a service.
@@ -82,7 +86,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // withDefaults returns the spec with every default written out and no list or map that is there but empty, so that
-// equal meanings are equal values: what the log gives back is what was decided on.
+// equal meanings are equal values: what the log gives back is what was decided on. The groups leave their defaults out
+// instead: they came later, and specs from before keep their hashes.
 func (s Spec) withDefaults() Spec {
 	if len(s.Command) == 0 {
 		s.Command = nil
@@ -105,6 +110,10 @@ func (s Spec) withDefaults() Spec {
 			s.Ports[i].Protocol = TCP
 		}
 	}
+	s.ProcessSpec = s.ProcessSpec.canonical()
+	s.NetworkSpec = s.NetworkSpec.canonical()
+	s.VolumeSpec = s.VolumeSpec.canonical()
+	s.ImageSpec = s.ImageSpec.canonical()
 	return s
 }
 
@@ -147,6 +156,17 @@ func (s Spec) check() error {
 	if s.StopGrace < 0 || s.StopGrace > MaxStopGrace {
 		return Reject(CodeOutOfRange, "stop_grace", "stop_grace %s is not between 0s and %s",
 			time.Duration(s.StopGrace), time.Duration(MaxStopGrace))
+	}
+	return s.checkGroups()
+}
+
+func (s Spec) checkGroups() error {
+	for _, err := range []error{
+		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(),
+	} {
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

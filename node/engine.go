@@ -17,7 +17,7 @@ type Engine interface {
 	List(ctx context.Context, owner Owner) ([]Container, error)
 	// Inspect returns the container of the instance, or nil where there is none.
 	Inspect(ctx context.Context, owner Owner, id events.InstanceID) (*Container, error)
-	// Prepare has the image present and creates the container. Where one stands for the same attempt already, it is
+	// Prepare refuses what the plan does not allow, has the image present and creates the container. Where one stands for the same attempt already, it is
 	// returned. Errors are *Failure where the reason is known.
 	Prepare(ctx context.Context, plan Plan) (Container, error)
 	// Start starts the container; one that runs already is no error. Errors are *Failure where the reason is known.
@@ -53,6 +53,8 @@ type Plan struct {
 	Order events.Order
 	// Address is the host's address that ports are published on.
 	Address string
+	// Allow is what the node lets services have of its host.
+	Allow Allowance
 }
 
 // Name is the container's name: one for all attempts of an instance, so that no two can stand at once. Its parts are
@@ -61,6 +63,14 @@ func (p Plan) Name() string {
 	return strings.Join([]string{
 		"rookery", p.Owner.Cluster[:min(len(p.Owner.Cluster), clusterDigits)], p.Instance.Service.Namespace,
 		p.Instance.Service.Name, utoa(p.Instance.Ordinal), utoa(p.Instance.Generation),
+	}, ".")
+}
+
+// VolumeName is the name of a volume of the instance's slot: one for all its generations on this host.
+func (p Plan) VolumeName(volume string) string {
+	return strings.Join([]string{
+		"rookery", p.Owner.Cluster[:min(len(p.Owner.Cluster), clusterDigits)], p.Instance.Service.Namespace,
+		p.Instance.Service.Name, utoa(p.Instance.Ordinal), volume,
 	}, ".")
 }
 

@@ -42,6 +42,14 @@ func (p Plan) Labels() map[string]string {
 	return labels
 }
 
+// VolumeLabels returns the labels of the slot's volumes.
+func (p Plan) VolumeLabels() map[string]string {
+	return map[string]string{
+		LabelCluster: p.Owner.Cluster, LabelNode: p.Owner.Node, LabelNamespace: p.Instance.Service.Namespace,
+		LabelService: p.Instance.Service.Name, LabelOrdinal: utoa(p.Instance.Ordinal),
+	}
+}
+
 // Matchers returns the labels that select the owner's containers, and no others.
 func (o Owner) Matchers() []string {
 	return []string{LabelCluster + "=" + o.Cluster, LabelNode + "=" + o.Node}

@@ -8,10 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -24,10 +21,6 @@ const (
 	pidsLimit = 512
 	// logSize bounds what one container writes to the host's disk. Podman starts the file anew when it is full.
 	logSize = 1 << 20
-	// openFiles and processes are per container; both are far below the limits of a stock host.
-	openFiles    = 4096
-	processes    = 4096
-	lockedMemory = 64 << 10
 	// labelPorts holds the published ports with their names, which Podman has no place for.
 	labelPorts = events.ReservedLabel + "ports"
 )
@@ -47,8 +40,17 @@ type createRequest struct {
 	NoNewPrivs   bool              `json:"no_new_privileges"`
 	StopTimeout  uint              `json:"stop_timeout"`
 	NetNS        namespace         `json:"netns"`
-	Resources    resources         `json:"resource_limits"`
-	Systemd      string            `json:"systemd"`
+	User         string            `json:"user,omitempty"`
+	WorkDir      string            `json:"work_dir,omitempty"`
+	CapAdd       []string          `json:"cap_add,omitempty"`
+	ReadOnly     bool              `json:"read_only_filesystem,omitempty"`
+	ShmSize      int64             `json:"shm_size,omitempty"`
+	Hostname     string            `json:"hostname,omitempty"`
+	HostAdd      []string          `json:"hostadd,omitempty"`
+	Sysctl       map[string]string `json:"sysctl,omitempty"`
+	mounts
+	Resources resources `json:"resource_limits"`
+	Systemd   string    `json:"systemd"`
 }
 
 type portMapping struct {
@@ -92,13 +94,27 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 	if plan.Order.Spec == nil {
 		return node.Container{}, createFailed("the order has no spec")
 	}
+	if err := plan.Allow.Check(*plan.Order.Spec); err != nil {
+		return node.Container{}, err
+	}
 	request, err := e.newContainer(plan)
 	if err != nil {
 		return node.Container{}, err
 	}
+	if err := e.makeVolumes(ctx, plan, request.Volumes); err != nil {
+		return node.Container{}, err
+	}
+	if plan.Order.Spec.Pull == events.PullAlways {
+		if err := e.pull(ctx, request.Image, events.PullAlways); err != nil {
+			return node.Container{}, err
+		}
+	}
 	id, err := e.create(ctx, request)
 	if refused := new(refusal); errors.As(err, &refused) && refused.says("image not known") {
-		if err := e.pull(ctx, request.Image); err != nil {
+		if plan.Order.Spec.Pull == events.PullNever {
+			return node.Container{}, pullFailed(request.Image, "it is not on this node, and pull is never")
+		}
+		if err := e.pull(ctx, request.Image, events.PullMissing); err != nil {
 			return node.Container{}, err
 		}
 		id, err = e.create(ctx, request)
@@ -170,6 +186,10 @@ func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
 	if err != nil {
 		return createRequest{}, fmt.Errorf("encoding the ports of %s: %w", plan.Instance, err)
 	}
+	mounted, err := mountsOf(plan)
+	if err != nil {
+		return createRequest{}, err
+	}
 	labels := plan.Labels()
 	labels[labelPorts] = string(ports)
 	return createRequest{
@@ -180,13 +200,22 @@ func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
 		Env:          environment(plan),
 		Labels:       labels,
 		PortMappings: mappings(plan),
-		Rlimits:      e.limits,
+		Rlimits:      limited(e.limits, spec.Ulimits),
 		Log:          logging{Driver: "k8s-file", Size: logSize},
 		Restart:      "no",
 		CapDrop:      []string{"all"},
 		NoNewPrivs:   true,
 		StopTimeout:  seconds(time.Duration(spec.StopGrace)),
-		NetNS:        namespace{Mode: "bridge"},
+		NetNS:        namespace{Mode: string(spec.Mode())},
+		User:         spec.User,
+		WorkDir:      spec.WorkingDir,
+		CapAdd:       spec.Capabilities,
+		ReadOnly:     spec.ReadOnlyRoot,
+		ShmSize:      int64(spec.ShmSize),
+		Hostname:     spec.Hostname,
+		HostAdd:      hostLines(spec.ExtraHosts),
+		Sysctl:       spec.Sysctls,
+		mounts:       mounted,
 		Resources: resources{
 			// No swap on top: an instance that swaps is slow for reasons that nobody sees.
 			Memory: memory{Limit: memoryLimit, Swap: memoryLimit},
@@ -225,29 +254,13 @@ func mappings(plan node.Plan) []portMapping {
 	return mapped
 }
 
-// ulimits returns the limits of every container. They are written out, and stay below our own hard ones, because
-// Podman's defaults fail where the service may not raise its limits. Soft equals hard: nothing inside may change it.
-func ulimits() []rlimit {
-	wanted := []struct {
-		name     string
-		resource int
-		value    uint64
-	}{
-		{"nofile", syscall.RLIMIT_NOFILE, openFiles},
-		{"nproc", unix.RLIMIT_NPROC, processes},
-		{"core", syscall.RLIMIT_CORE, 0},
-		{"memlock", unix.RLIMIT_MEMLOCK, lockedMemory},
+// hostLines returns the lines of /etc/hosts as Podman takes them.
+func hostLines(hosts []events.ExtraHost) []string {
+	lines := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		lines = append(lines, h.Name+":"+h.Address)
 	}
-	limits := make([]rlimit, 0, len(wanted))
-	for _, w := range wanted {
-		var own syscall.Rlimit
-		value := w.value
-		if err := syscall.Getrlimit(w.resource, &own); err == nil {
-			value = min(value, own.Max)
-		}
-		limits = append(limits, rlimit{Type: w.name, Hard: value, Soft: value})
-	}
-	return limits
+	return lines
 }
 
 // seconds rounds up: Podman counts whole seconds, and an instance never gets less than it was promised.

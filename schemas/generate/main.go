@@ -109,6 +109,8 @@ func known(t reflect.Type, enums map[string][]any) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[events.Duration]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`}
+	case reflect.TypeFor[events.Size]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+([KMGT]i)?B$`}
 	case reflect.TypeFor[events.Chain]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9a-f]{64}$`}
 	case reflect.TypeFor[events.Phase]():

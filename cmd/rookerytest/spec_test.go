@@ -1,0 +1,353 @@
+package rookerytest_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+// specRow is one field of the spec: what is asked, and what is then to be seen from outside the container.
+type specRow struct {
+	name string
+	// fields stand in the spec, beside the example image where they name none.
+	fields string
+	see    func(*seen)
+}
+
+// TestSpecFieldsOnPodman asks for every field of the spec on the bus, and looks at the container from the host.
+func TestSpecFieldsOnPodman(t *testing.T) {
+	var rows []specRow
+	rows = append(rows, processRows()...)
+	rows = append(rows, networkRows()...)
+	allowed := t.TempDir()
+	if err := os.Symlink("/etc", filepath.Join(allowed, "out")); err != nil {
+		t.Fatal(err)
+	}
+	rows = append(rows, volumeRows(allowed)...)
+	rows = append(rows, imageRows()...)
+	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed)
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			s := r.publish(t, row)
+			row.see(s)
+			r.Command(s.service, "drop", `{}`)
+		})
+	}
+}
+
+// seen is a service as it is seen from outside.
+type seen struct {
+	*testing.T
+	*realNode
+	service string
+	events  bus.Subscription
+	found   *node.Container
+}
+
+func (r *realNode) publish(t *testing.T, row specRow) *seen {
+	t.Helper()
+	name := strings.NewReplacer(" ", "-", "_", "-").Replace(row.name)
+	subscription, err := r.Bus().Subscribe(events.EventRoot + ".service.demo." + name + ".>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(subscription.Stop)
+	s := &seen{T: t, realNode: r, service: "demo/" + name, events: subscription}
+	image := `"image":"` + podmantest.WebReference + `",`
+	if strings.Contains(row.fields, `"image":`) {
+		image = ""
+	}
+	r.Publish(s.service, "ensure", `{`+image+`"stop_grace":"1s",`+row.fields+`}`)
+	return s
+}
+
+// event waits for the next event of this kind.
+func event[D events.Data](s *seen) D {
+	s.Helper()
+	var words []string
+	for deadline := time.After(20 * time.Second); ; {
+		select {
+		case m := <-s.events.Messages():
+			words = append(words, string(m.Body))
+			data, _, err := events.Decode(m)
+			if err != nil {
+				s.Fatal(err)
+			}
+			if found, ok := data.(D); ok {
+				return found
+			}
+		case <-deadline:
+			var none D
+			s.Fatalf("no %s came, but %q", none.Kind(), words)
+		}
+	}
+}
+
+// online waits until the service's one instance serves, and returns its container.
+func (s *seen) online() node.Container {
+	s.Helper()
+	if s.found == nil {
+		event[events.InstanceOnline](s)
+		found := s.container()
+		s.found = &found
+	}
+	return *s.found
+}
+
+func (s *seen) container() node.Container {
+	s.Helper()
+	for id, c := range s.running() {
+		if id.Service.String() == s.service {
+			return c
+		}
+	}
+	s.Fatalf("no container of %s runs", s.service)
+	return node.Container{}
+}
+
+// offline waits until the instance is offline for this reason, with these words.
+func (s *seen) offline(reason events.OfflineReason, words string) events.InstanceOffline {
+	s.Helper()
+	e := event[events.InstanceOffline](s)
+	if e.Reason != reason || !strings.Contains(e.Message, words) {
+		s.Errorf("the instance is offline as %s: %q; want %s: %q", e.Reason, e.Message, reason, words)
+	}
+	return e
+}
+
+// podman runs the private Podman's own command.
+func (s *seen) podman(args ...string) string {
+	s.Helper()
+	path := filepath.Join(filepath.Dir(strings.TrimPrefix(s.uri, "unix://")), "podman")
+	out, err := exec.CommandContext(s.Context(), path, args...).CombinedOutput()
+	if err != nil {
+		s.Errorf("podman %q: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// inspect returns what Podman says of the service's container.
+func (s *seen) inspect(format string) string {
+	s.Helper()
+	return s.podman("inspect", "--format", format, s.online().Handle)
+}
+
+// proc reads a file of the process in the service's container, below /proc on the host.
+func (s *seen) proc(name string) string {
+	s.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", s.inspect("{{.State.Pid}}"), name))
+	if err != nil {
+		s.Error(err)
+	}
+	return string(text)
+}
+
+// line returns the words of the line that begins with this, of a file of the process below /proc.
+func (s *seen) line(name, beginning string) string {
+	s.Helper()
+	for line := range strings.Lines(s.proc(name)) {
+		if strings.HasPrefix(line, beginning) {
+			return strings.Join(strings.Fields(line), " ")
+		}
+	}
+	s.Errorf("/proc/<pid>/%s has no %q", name, beginning)
+	return ""
+}
+
+func (s *seen) want(what, got, want string) {
+	s.Helper()
+	if got != want {
+		s.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+func (s *seen) wantIn(what, got, part string) {
+	s.Helper()
+	if !strings.Contains(got, part) {
+		s.Errorf("%s is %q, want %q in it", what, got, part)
+	}
+}
+
+func processRows() []specRow {
+	capabilities := func(names ...uint) string {
+		var set uint64
+		for _, bit := range names {
+			set |= 1 << bit
+		}
+		return fmt.Sprintf("CapBnd: %016x", set)
+	}
+	const chown, netBindService, ptrace = 0, 10, 19
+	return []specRow{
+		{"user", `"user":"1234:5678"`, func(s *seen) {
+			s.want("the user", s.line("status", "Uid:"), "Uid: 1234 1234 1234 1234")
+			s.want("the group", s.line("status", "Gid:"), "Gid: 5678 5678 5678 5678")
+		}},
+		{"working_dir", `"working_dir":"/dev/shm"`, func(s *seen) {
+			cwd, err := os.Readlink(filepath.Join("/proc", s.inspect("{{.State.Pid}}"), "cwd"))
+			if err != nil {
+				s.Error(err)
+			}
+			s.want("the working directory", cwd, "/dev/shm")
+		}},
+		{"no capabilities", `"env":{}`, func(s *seen) {
+			s.want("the bounding set", s.line("status", "CapBnd:"), capabilities())
+		}},
+		{"capabilities", `"capabilities":["CHOWN","NET_BIND_SERVICE","SYS_PTRACE"]`, func(s *seen) {
+			s.want("the bounding set", s.line("status", "CapBnd:"), capabilities(chown, netBindService, ptrace))
+		}},
+		{"capabilities refused", `"capabilities":["SYS_ADMIN"]`, func(s *seen) {
+			s.offline(events.OfflineNotAllowed, "--allow-capability CAP_SYS_ADMIN")
+		}},
+		{"read_only_root", `"read_only_root":true`, func(s *seen) {
+			root := ""
+			for line := range strings.Lines(s.proc("mountinfo")) {
+				if words := strings.Fields(line); words[4] == "/" {
+					root = words[5]
+				}
+			}
+			s.wantIn("the mount of the root", root, "ro")
+		}},
+		{"ulimits", `"ulimits":[{"name":"nofile","value":321},{"name":"fsize","value":1048576}]`, func(s *seen) {
+			s.want("the limit", s.line("limits", "Max open files"), "Max open files 321 321 files")
+			s.want("the limit", s.line("limits", "Max file size"), "Max file size 1048576 1048576 bytes")
+			s.want("the node's own", s.line("limits", "Max core file size"), "Max core file size 0 0 bytes")
+		}},
+		{"shm_size", `"shm_size":"3MiB"`, func(s *seen) {
+			for line := range strings.Lines(s.proc("mounts")) {
+				if strings.Contains(line, " /dev/shm ") {
+					s.wantIn("the mount", line, "size=3072k")
+					return
+				}
+			}
+			s.Error("there is no /dev/shm")
+		}},
+	}
+}
+
+func networkRows() []specRow {
+	return []specRow{
+		{"hostname", `"hostname":"heron","ports":[{"name":"http","port":8080}]`, func(s *seen) {
+			s.wantIn("the answer", s.visit(s.online().Ports[0].HostPort), " on heron\n")
+		}},
+		{"extra_hosts", `"extra_hosts":[{"name":"db.example","address":"10.9.8.7"}]`, func(s *seen) {
+			s.wantIn("/etc/hosts", s.proc("root/etc/hosts"), "10.9.8.7\tdb.example")
+		}},
+		{"sysctls", `"sysctls":{"net.core.somaxconn":"77"}`, func(s *seen) {
+			pid := s.inspect("{{.State.Pid}}")
+			out, err := exec.CommandContext(s.Context(), "nsenter", "--net=/proc/"+pid+"/ns/net", "cat", "/proc/sys/net/core/somaxconn").Output()
+			if err != nil {
+				s.Error(err)
+			}
+			s.want("net.core.somaxconn", string(out), "77\n")
+		}},
+		{"network none", `"network":"none"`, func(s *seen) {
+			links := 0
+			for line := range strings.Lines(s.proc("net/dev")) {
+				if strings.Contains(line, ":") {
+					links++
+					s.wantIn("the link", line, "lo:")
+				}
+			}
+			if links != 1 {
+				s.Errorf("there are %d links, want the loopback alone", links)
+			}
+		}},
+		{"network bridge", `"network":"bridge"`, func(s *seen) {
+			s.wantIn("the links", s.proc("net/dev"), "eth0:")
+		}},
+		{"network host refused", `"network":"host"`, func(s *seen) {
+			s.offline(events.OfflineNotAllowed, "--allow-host-network")
+		}},
+	}
+}
+
+// mountAt returns the device and the options of what is mounted at the path in the container.
+func (s *seen) mountAt(path string) (device, options string) {
+	s.Helper()
+	for line := range strings.Lines(s.proc("mounts")) {
+		if words := strings.Fields(line); words[1] == path {
+			return words[0], words[3]
+		}
+	}
+	s.Errorf("nothing is mounted at %s", path)
+	return "", ""
+}
+
+// write writes a file below the root of the container's process, from the host.
+func (s *seen) write(path, text string) error {
+	s.Helper()
+	return os.WriteFile(filepath.Join("/proc", s.inspect("{{.State.Pid}}"), "root", path), []byte(text), 0o644)
+}
+
+func volumeRows(allowed string) []specRow {
+	return []specRow{
+		{"volumes", `"volumes":[{"name":"data","path":"/data"}]`, func(s *seen) {
+			if err := s.write("data/kept", "of generation 1"); err != nil {
+				s.Error(err)
+			}
+			first := s.online()
+			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`","stop_grace":"1s","env":{"A":"1"},"volumes":[{"name":"data","path":"/data"}]}`)
+			second := s.container()
+			if second.Instance.Generation == first.Instance.Generation || second.Instance.Ordinal != first.Instance.Ordinal {
+				s.Fatalf("the service was %+v and is %+v, want another generation", first, second)
+			}
+			s.found = &second
+			s.want("the file of the generation before", s.proc("root/data/kept"), "of generation 1")
+			name := "rookery." + s.owner.Cluster[:12] + ".demo.volumes.0.data"
+			s.want("the volume's service", s.podman("volume", "inspect", "--format", "{{index .Labels \"io.rookery.service\"}}", name), "volumes")
+			s.podman("volume", "rm", "--force", name)
+		}},
+		{"volumes read only", `"volumes":[{"name":"data","path":"/data","read_only":true}]`, func(s *seen) {
+			_, options := s.mountAt("/data")
+			s.wantIn("the options", ","+options+",", ",ro,")
+		}},
+		{"volumes host", `"volumes":[{"name":"data","path":"/data","kind":"host","source":"` + allowed + `"}]`, func(s *seen) {
+			if err := s.write("data/file", "from the container"); err != nil {
+				s.Error(err)
+			}
+			text, err := os.ReadFile(filepath.Join(allowed, "file"))
+			if err != nil {
+				s.Error(err)
+			}
+			s.want("the host's file", string(text), "from the container")
+		}},
+		{"volumes host refused", `"volumes":[{"name":"data","path":"/data","kind":"host","source":"/etc"}]`, func(s *seen) {
+			s.offline(events.OfflineNotAllowed, "--allow-host-path")
+		}},
+		{"volumes host by a link", `"volumes":[{"name":"data","path":"/data","kind":"host","source":"` + allowed + `/out"}]`, func(s *seen) {
+			s.offline(events.OfflineNotAllowed, "--allow-host-path")
+		}},
+		{"volumes host missing", `"volumes":[{"name":"data","path":"/data","kind":"host","source":"` + allowed + `/none"}]`, func(s *seen) {
+			s.offline(events.OfflineCreateFailed, "create it on this host")
+		}},
+		{"volumes tmpfs", `"volumes":[{"name":"data","path":"/data","kind":"tmpfs","size":"2MiB"}]`, func(s *seen) {
+			device, options := s.mountAt("/data")
+			s.want("the device", device, "tmpfs")
+			s.wantIn("the options", options, "size=2048k")
+		}},
+	}
+}
+
+func imageRows() []specRow {
+	return []specRow{
+		{"pull missing", `"pull":"missing"`, func(s *seen) { s.online() }},
+		{"pull never", `"pull":"never"`, func(s *seen) { s.online() }},
+		{"pull missing of what is nowhere", `"image":"localhost:1/none:1"`, func(s *seen) {
+			s.offline(events.OfflineImagePull, "connection refused")
+		}},
+		{"pull never of what is not there", `"image":"localhost:1/none:1","pull":"never"`, func(s *seen) {
+			s.offline(events.OfflineImagePull, "pull is never")
+		}},
+		// The image is there, and the registry that it would be fetched from is not.
+		{"pull always", `"pull":"always"`, func(s *seen) { s.offline(events.OfflineImagePull, podmantest.WebReference) }},
+	}
+}
