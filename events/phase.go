@@ -52,6 +52,7 @@ const (
 	OfflineImagePull    OfflineReason = "image-pull"    // the image cannot be had
 	OfflinePortConflict OfflineReason = "port-conflict" // something else on the node holds one of its ports
 	OfflineCreateFailed OfflineReason = "create-failed" // the container cannot be created or started
+	OfflineInitFailed   OfflineReason = "init-failed"   // its init container ended with an error; the exit code says how
 	OfflineNotAllowed   OfflineReason = "not-allowed"   // the node does not allow what the spec wants of its host
 	OfflineUnknown      OfflineReason = "unknown"       // its container is gone
 )

@@ -46,6 +46,7 @@ type Spec struct {
 	NetworkSpec
 	VolumeSpec
 	ImageSpec
+	InitSpec
 }
 
 // Port is one named port of a service.
@@ -114,6 +115,7 @@ func (s Spec) withDefaults() Spec {
 	s.NetworkSpec = s.NetworkSpec.canonical()
 	s.VolumeSpec = s.VolumeSpec.canonical()
 	s.ImageSpec = s.ImageSpec.canonical()
+	s.InitSpec = s.InitSpec.canonical()
 	return s
 }
 
@@ -132,19 +134,7 @@ func (s Spec) check() error {
 	if s.Image == "" {
 		return Reject(CodeMissingField, "image", "image is missing: name a container image, as in localhost/web:1")
 	}
-	if err := checkText("image", s.Image); err != nil {
-		return err
-	}
-	if strings.ContainsFunc(s.Image, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return Reject(CodeInvalidValue, "image", "image %s has white space or control characters in it", quote(s.Image))
-	}
-	if err := checkList("command", s.Command); err != nil {
-		return err
-	}
-	if err := checkList("args", s.Args); err != nil {
-		return err
-	}
-	if err := checkEnv(s.Env); err != nil {
+	if err := checkProgram(s.Image, s.Command, s.Args, s.Env); err != nil {
 		return err
 	}
 	if err := checkPorts(s.Ports); err != nil {
@@ -162,7 +152,7 @@ func (s Spec) check() error {
 
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
-		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(),
+		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(), s.InitSpec.check(),
 	} {
 		if err != nil {
 			return err

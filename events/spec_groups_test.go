@@ -23,6 +23,7 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"extra_hosts":[{"name":"db","address":"fd00::7"}]`, `"sysctls":{"kernel.msgmax":"9","fs.mqueue.msg_max":"9"}`,
 		`"volumes":[{"name":"a","path":"/a"},{"name":"b","path":"/b","kind":"host","source":"/","read_only":true}]`,
 		`"volumes":[{"name":"a","path":"/a","kind":"tmpfs","size":"1MiB"}]`, `"pull":"always"`, `"pull":"never"`,
+		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
 		if _, err := ensure(fields); err != nil {
 			t.Errorf("%s: %v", fields, err)
@@ -68,6 +69,9 @@ func TestFieldsThatBreakARule(t *testing.T) {
 		{`"volumes":[{"name":"a","path":"/a"},{"name":"a","path":"/b"}]`, CodeInvalidValue, "volumes[1].name", "volumes[0]"},
 		{`"volumes":[{"name":"a","path":"/a"},{"name":"b","path":"/a/"}]`, CodeInvalidValue, "volumes[1].path", "volumes[0]"},
 		{`"pull":"sometimes"`, CodeInvalidValue, "pull", "missing, always, never"},
+		{`"init":{"image":"a b"}`, CodeInvalidValue, "init.image", "init.image"},
+		{`"init":{"env":{"A=B":"1"}}`, CodeInvalidName, "init.env.A=B", "A=B"},
+		{`"init":{"imgae":"a"}`, CodeUnknownField, "init.imgae", "image"},
 		{`"net_work":"none"`, CodeUnknownField, "net_work", `"network"`},
 	} {
 		t.Run(tt.fields, func(t *testing.T) {
@@ -79,6 +83,7 @@ func TestFieldsThatBreakARule(t *testing.T) {
 
 func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 	for fields, same := range map[string]string{
+		`"init":{"args":[],"env":{}}`:            `"init":{}`,
 		`"network":"bridge","pull":"missing"`:    `"args":[]`,
 		`"volumes":[{"name":"a","path":"/a/"}]`:  `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
 		`"capabilities":[],"ulimits":[]`:         `"sysctls":{},"extra_hosts":[]`,

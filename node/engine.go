@@ -51,6 +51,8 @@ type Plan struct {
 	Attempt  uint32
 	// Order is the one to run the instance.
 	Order events.Order
+	// Role is which of the instance's containers it is.
+	Role Role
 	// Address is the host's address that ports are published on.
 	Address string
 	// Allow is what the node lets services have of its host.
@@ -77,6 +79,15 @@ func (p Plan) VolumeName(volume string) string {
 // clusterDigits is how much of a cluster's identity is enough to tell it from others on one host.
 const clusterDigits = 12
 
+// Role is which of an instance's containers one is.
+type Role string
+
+// The roles of a container.
+const (
+	RoleMain Role = ""     // the service itself
+	RoleInit Role = "init" // runs to its end before the main one is made, under its name
+)
+
 // State is what an engine says of a container.
 type State uint8
 
@@ -92,6 +103,8 @@ type Container struct {
 	// Handle is the engine's own name for it.
 	Handle   string
 	Instance events.InstanceID
+	// Role is which of the instance's containers it is. There is one at a time.
+	Role     Role
 	Attempt  uint32
 	Revision uint64
 	State    State

@@ -15,6 +15,8 @@ type View struct {
 	Order events.Order
 	// Container is what the engine has, nil where it has none.
 	Container *Container
+	// Initialized says that the init container of the next main one has ended well.
+	Initialized bool
 	// Attempt is that of the container, or of the last one where there is none.
 	Attempt uint32
 	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
@@ -58,8 +60,8 @@ func (v View) Next(now time.Time) (Step, time.Time) {
 }
 
 func (v View) nextRun(now time.Time) (Step, time.Time) {
-	if v.Container != nil && v.Container.State == Running {
-		if v.Phase == events.PhaseOnline {
+	if v.Container != nil && v.Container.State == Running && v.Phase != events.PhaseOffline {
+		if v.Phase == events.PhaseOnline || v.Container.Role == RoleInit {
 			return StepNone, time.Time{}
 		}
 		return StepServe, time.Time{}
@@ -117,7 +119,10 @@ func (v View) Ordered(o events.Order) View {
 	}
 	v.Order = o
 	switch {
-	case o.Action != events.ActionRun || v.Phase < events.PhaseStopped:
+	case o.Action != events.ActionRun:
+	case v.Phase < events.PhaseOffline && v.initFailed():
+		return v.initEnded()
+	case v.Phase < events.PhaseStopped:
 	case before == "" && v.Container != nil:
 		code := v.Container.ExitCode
 		return v.offline(events.OfflineExited, &code, "")
@@ -141,7 +146,11 @@ func (v View) Done(step Step, now time.Time) View {
 	v.Changed = now
 	switch step {
 	case StepStart:
-		return v.running().at(events.PhaseStarted)
+		v = v.running()
+		if v.Container.Role == RoleInit {
+			return v
+		}
+		return v.at(events.PhaseStarted)
 	case StepServe:
 		v.Served = now
 		return v.at(events.PhaseOnline)
@@ -178,6 +187,7 @@ func (v View) stopped() View {
 
 // gone follows a removal: of an instance that shall stop nothing is left, one that shall run tries again.
 func (v View) gone() View {
+	v.Initialized = v.initDone() && v.Phase != events.PhaseOffline
 	v.Container = nil
 	if v.Order.Action == events.ActionStop {
 		return v.at(events.PhaseRemoved)
@@ -218,6 +228,9 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 	}
 	before := v.Container
 	v.Container = c
+	if c.Role == RoleInit {
+		return v.foundInit(before, now)
+	}
 	switch c.State {
 	case Created:
 		if before == nil {
@@ -306,6 +319,7 @@ func (v View) at(phase events.Phase) View {
 
 func (v View) offline(reason events.OfflineReason, code *int32, message string) View {
 	v.Phase, v.Reason, v.ExitCode = events.PhaseOffline, reason, code
+	v.Initialized = false
 	v.Message = strings.ToValidUTF8(message[:min(len(message), events.MaxMessage)], "")
 	return v
 }

@@ -34,6 +34,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	}
 	rows = append(rows, volumeRows(allowed)...)
 	rows = append(rows, imageRows()...)
+	rows = append(rows, initRows()...)
 	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed)
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -350,4 +351,71 @@ func imageRows() []specRow {
 		// The image is there, and the registry that it would be fetched from is not.
 		{"pull always", `"pull":"always"`, func(s *seen) { s.offline(events.OfflineImagePull, podmantest.WebReference) }},
 	}
+}
+
+// dropClean drops the service and wants nothing of it to be left.
+func (s *seen) dropClean() {
+	s.Helper()
+	s.Command(s.service, "drop", `{}`)
+	left := s.podman("ps", "--all", "--quiet", "--filter", "label="+node.LabelService+"="+strings.TrimPrefix(s.service, "demo/"))
+	s.want("what is left of the service", left, "")
+}
+
+func initRows() []specRow {
+	const data = `"volumes":[{"name":"data","path":"/data","kind":"volume"}]`
+	const forever = data + `,"ports":[{"name":"http","port":8080}],"init":{"env":{"A":"b"}}`
+	return []specRow{
+		{"init", data + `,"init":{"args":["-write","/data/made=by init","-exit-code","0","-exit-after","1ms"]}`, func(s *seen) {
+			s.want("the file", s.proc("root/data/made"), "by init")
+			event[events.CommandSucceeded](s)
+			s.want("the containers", s.inspect("{{.Name}}"), "rookery."+s.owner.Cluster[:12]+".demo.init.0.1")
+		}},
+		{"init that fails", `"init":{"args":["-exit-code","3"]}`, func(s *seen) {
+			e := s.offline(events.OfflineInitFailed, "")
+			if e.ExitCode == nil || *e.ExitCode != 3 {
+				s.Errorf("the exit code is %v, want 3", e.ExitCode)
+			}
+			s.offline(events.OfflineInitFailed, "") // and again
+			s.dropClean()
+			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`"}`)
+		}},
+		{"init under a killed node", forever, func(s *seen) {
+			event[events.InstancePrepared](s)
+			s.Until("the init container runs", func() bool { return s.role(node.RoleInit) != nil })
+			before := s.role(node.RoleInit)
+			s.node.kill()
+			s.startNode()
+			s.adopted(before)
+			s.node.kill()
+			podmantest.Kill(s, s.uri, before.Handle) // while no node looks
+			s.startNode()
+			e := s.offline(events.OfflineInitFailed, "")
+			if e.ExitCode == nil || *e.ExitCode != 137 {
+				s.Errorf("the exit code is %v, want 137", e.ExitCode)
+			}
+			s.Until("the next init container runs", func() bool { c := s.role(node.RoleInit); return c != nil && c.Handle != before.Handle })
+			s.dropClean()
+			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`"}`)
+		}},
+	}
+}
+
+// adopted waits until the node that was started has joined, and wants the container to run on.
+func (s *seen) adopted(before *node.Container) {
+	s.Helper()
+	s.Until("the node says that it has joined", func() bool { return strings.Contains(s.node.output.String(), "joined") })
+	if now := s.role(before.Role); now == nil || now.Handle != before.Handle {
+		s.Errorf("the container was %+v and is %+v: not adopted", before, now)
+	}
+}
+
+// role returns the service's running container of the role, or nil.
+func (s *seen) role(role node.Role) *node.Container {
+	s.Helper()
+	for id, c := range s.running() {
+		if id.Service.String() == s.service && c.Role == role {
+			return &c
+		}
+	}
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -129,7 +128,7 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 		return node.Container{}, createFailed(refused.Message)
 	}
 	return node.Container{
-		Handle: id, Instance: plan.Instance, Attempt: plan.Attempt, Revision: plan.Order.Revision,
+		Handle: id, Instance: plan.Instance, Role: plan.Role, Attempt: plan.Attempt, Revision: plan.Order.Revision,
 		State: node.Created, Ports: plan.Order.Ports,
 	}, nil
 }
@@ -162,7 +161,7 @@ func (e *Engine) standing(ctx context.Context, plan node.Plan) (node.Container, 
 		return node.Container{}, createFailed("container " + name + " is not ours but has the name that ours needs: " +
 			"look at it with \"podman inspect " + name + "\", then rename or remove it")
 	}
-	if c.Attempt == plan.Attempt {
+	if c.Attempt == plan.Attempt && c.Role == plan.Role {
 		return c, nil
 	}
 	if c.State == node.Running {
@@ -192,12 +191,13 @@ func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
 	}
 	labels := plan.Labels()
 	labels[labelPorts] = string(ports)
+	runs := programOf(plan)
 	return createRequest{
 		Name:         plan.Name(),
-		Image:        spec.Image,
-		Entrypoint:   spec.Command,
-		Command:      spec.Args,
-		Env:          environment(plan),
+		Image:        runs.image,
+		Entrypoint:   runs.command,
+		Command:      runs.args,
+		Env:          environment(plan, runs.env),
 		Labels:       labels,
 		PortMappings: mappings(plan),
 		Rlimits:      limited(e.limits, spec.Ulimits),
@@ -226,21 +226,12 @@ func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
 	}, nil
 }
 
-// environment returns the spec's variables and those that say who the instance is.
-func environment(plan node.Plan) map[string]string {
-	env := make(map[string]string, len(plan.Order.Spec.Env)+4)
-	for name, value := range plan.Order.Spec.Env {
-		env[name] = value
-	}
-	env["ROOKERY_NAMESPACE"] = plan.Instance.Service.Namespace
-	env["ROOKERY_SERVICE"] = plan.Instance.Service.Name
-	env["ROOKERY_ORDINAL"] = strconv.FormatUint(uint64(plan.Instance.Ordinal), 10)
-	env["ROOKERY_GENERATION"] = strconv.FormatUint(uint64(plan.Instance.Generation), 10)
-	return env
-}
-
-// mappings publishes the ports on the node's address. Podman takes no host names: such a node publishes on all.
+// mappings publishes the ports on the node's address. Podman takes no host names: such a node publishes on all. What
+// runs beside the main container has none: they are the service's.
 func mappings(plan node.Plan) []portMapping {
+	if plan.Role != node.RoleMain {
+		return nil
+	}
 	host := ""
 	if address, err := netip.ParseAddr(plan.Address); err == nil {
 		host = address.String()

@@ -153,7 +153,7 @@ func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Con
 	switch step {
 	case node.StepPrepare:
 		return a.Engine.Prepare(ctx, node.Plan{
-			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Address: a.Facts.Address,
+			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
 			Allow: a.Allow,
 		})
 	case node.StepStart:

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -19,8 +20,14 @@ import (
 func main() {
 	exitAfter := flag.Duration("exit-after", 0, "end by itself after this time")
 	exitCode := flag.Int("exit-code", 0, "with this exit code")
+	write := flag.String("write", "", "write `file=text` at the beginning")
 	ignoreTerm := flag.Bool("ignore-term", false, "do not end when asked to")
 	flag.Parse()
+	if path, text, ok := strings.Cut(*write, "="); ok {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if *ignoreTerm {
 		signal.Ignore(signals...)
