@@ -49,6 +49,8 @@ type OfflineReason string
 const (
 	OfflineInitializing OfflineReason = "initializing"  // it has not come so far yet
 	OfflineExited       OfflineReason = "exited"        // its process ended; the exit code says how
+	OfflineOOMKilled    OfflineReason = "oom-killed"    // the kernel killed its process for want of memory
+	OfflineUnhealthy    OfflineReason = "unhealthy"     // its process runs, and its health check fails
 	OfflineImagePull    OfflineReason = "image-pull"    // the image cannot be had
 	OfflinePortConflict OfflineReason = "port-conflict" // something else on the node holds one of its ports
 	OfflineCreateFailed OfflineReason = "create-failed" // the container cannot be created or started

@@ -47,6 +47,8 @@ type Spec struct {
 	VolumeSpec
 	ImageSpec
 	InitSpec
+	HealthSpec
+	RestartSpec
 }
 
 // Port is one named port of a service.
@@ -116,6 +118,8 @@ func (s Spec) withDefaults() Spec {
 	s.VolumeSpec = s.VolumeSpec.canonical()
 	s.ImageSpec = s.ImageSpec.canonical()
 	s.InitSpec = s.InitSpec.canonical()
+	s.HealthSpec = s.HealthSpec.canonical()
+	s.RestartSpec = s.RestartSpec.canonical()
 	return s
 }
 
@@ -153,6 +157,7 @@ func (s Spec) check() error {
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(), s.InitSpec.check(),
+		s.HealthSpec.check(s.Ports), s.RestartSpec.check(),
 	} {
 		if err != nil {
 			return err

@@ -23,6 +23,10 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"extra_hosts":[{"name":"db","address":"fd00::7"}]`, `"sysctls":{"kernel.msgmax":"9","fs.mqueue.msg_max":"9"}`,
 		`"volumes":[{"name":"a","path":"/a"},{"name":"b","path":"/b","kind":"host","source":"/","read_only":true}]`,
 		`"volumes":[{"name":"a","path":"/a","kind":"tmpfs","size":"1MiB"}]`, `"pull":"always"`, `"pull":"never"`,
+		`"health":{"exec":["/check"],"interval":"1s","timeout":"100ms","retries":1,"start_period":"1m"}`,
+		`"health":{"http":{"port":"http","path":"/a?b=%20"}},"ports":[{"name":"http","port":80}]`,
+		`"health":{"tcp":{"port":"http"}},"ports":[{"name":"http","port":80,"protocol":"tcp"}]`,
+		`"restart":{}`, `"restart":{"policy":"on-failure","delay":"2m","attempts":3,"window":"1h"}`,
 		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
 		if _, err := ensure(fields); err != nil {
@@ -72,6 +76,20 @@ func TestFieldsThatBreakARule(t *testing.T) {
 		{`"init":{"image":"a b"}`, CodeInvalidValue, "init.image", "init.image"},
 		{`"init":{"env":{"A=B":"1"}}`, CodeInvalidName, "init.env.A=B", "A=B"},
 		{`"init":{"imgae":"a"}`, CodeUnknownField, "init.imgae", "image"},
+		{`"health":{}`, CodeInvalidValue, "health", "0 of http, tcp and exec"},
+		{`"health":{"exec":["a"],"tcp":{"port":"p"}}`, CodeInvalidValue, "health", "2 of"},
+		{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"q","port":1}]`, CodeInvalidValue, "health.tcp.port", `"q"`},
+		{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"p","port":1,"protocol":"udp"}]`, CodeInvalidValue, "health.tcp.port", "tcp"},
+		{`"health":{"http":{"port":"p","path":"a"}},"ports":[{"name":"p","port":1}]`, CodeInvalidValue, "health.http.path", "begin"},
+		{`"health":{"exec":["a"],"interval":"1ms"}`, CodeOutOfRange, "health.interval", "100ms"},
+		{`"health":{"exec":["a"],"timeout":"-1s"}`, CodeOutOfRange, "health.timeout", "100ms"},
+		{`"health":{"exec":["a"],"start_period":"2h"}`, CodeOutOfRange, "health.start_period", "1h"},
+		{`"health":{"exec":["a"],"retries":101}`, CodeOutOfRange, "health.retries", "100"},
+		{`"restart":{"policy":"sometimes"}`, CodeInvalidValue, "restart.policy", "always, on-failure, never"},
+		{`"restart":{"delay":"1ms"}`, CodeOutOfRange, "restart.delay", "10ms"},
+		{`"restart":{"delay":"2s","max_delay":"1s"}`, CodeOutOfRange, "restart.max_delay", "2s"},
+		{`"restart":{"attempts":10001}`, CodeOutOfRange, "restart.attempts", "10000"},
+		{`"restart":{"window":"1m"}`, CodeMissingField, "restart.attempts", "window"},
 		{`"net_work":"none"`, CodeUnknownField, "net_work", `"network"`},
 	} {
 		t.Run(tt.fields, func(t *testing.T) {
@@ -84,6 +102,9 @@ func TestFieldsThatBreakARule(t *testing.T) {
 func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 	for fields, same := range map[string]string{
 		`"init":{"args":[],"env":{}}`:            `"init":{}`,
+		`"health":{"exec":["a"]}`:                `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
+		`"restart":{"policy":"always"}`:          `"restart":{"delay":"1s","max_delay":"1m"}`,
+		`"restart":{}`:                           `"args":[]`,
 		`"network":"bridge","pull":"missing"`:    `"args":[]`,
 		`"volumes":[{"name":"a","path":"/a/"}]`:  `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
 		`"capabilities":[],"ulimits":[]`:         `"sysctls":{},"extra_hosts":[]`,

@@ -26,6 +26,9 @@ type Engine interface {
 	Stop(ctx context.Context, c Container, grace time.Duration) error
 	// Remove removes the container, running or not; one that is gone already is no error.
 	Remove(ctx context.Context, c Container) error
+	// Check asks the running container whether it is healthy, over a port through the host's address. It returns nil
+	// where it is.
+	Check(ctx context.Context, c Container, health events.Health, address string) error
 	// Watch calls hint with each instance whose container may have ended, until ctx ends, and then returns nil. It
 	// calls ready once it misses nothing more. Hints may be lost or come twice: List is the truth.
 	Watch(ctx context.Context, owner Owner, ready func(), hint func(events.InstanceID)) error
@@ -108,9 +111,10 @@ type Container struct {
 	Attempt  uint32
 	Revision uint64
 	State    State
-	// ExitCode is that of an exited one.
-	ExitCode int32
-	Ports    []events.PortBinding
+	// ExitCode is that of an exited one. OOMKilled says that the kernel killed it for want of memory.
+	ExitCode  int32
+	OOMKilled bool
+	Ports     []events.PortBinding
 }
 
 // Failure is an engine's error whose reason is known.

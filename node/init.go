@@ -30,8 +30,11 @@ func (v View) initFailed() bool {
 }
 
 func (v View) initEnded() View {
-	code := v.Container.ExitCode
-	return v.offline(events.OfflineInitFailed, &code, "the init container has failed")
+	code, message := v.Container.ExitCode, "the init container has failed"
+	if v.Container.OOMKilled {
+		message = "the kernel killed the init container for want of memory"
+	}
+	return v.offline(events.OfflineInitFailed, &code, message)
 }
 
 // foundInit follows a look that found an init container. It is told as prepared where it turns up: the leader must

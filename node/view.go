@@ -17,6 +17,10 @@ type View struct {
 	Container *Container
 	// Initialized says that the init container of the next main one has ended well.
 	Initialized bool
+	// Health is what checks have told of the running container.
+	Health Health
+	// Ends are when attempts have ended, within the window of the restart policy.
+	Ends []time.Time
 	// Attempt is that of the container, or of the last one where there is none.
 	Attempt uint32
 	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
@@ -42,6 +46,7 @@ const (
 	StepWait                // nothing to do until a time
 	StepPrepare             // have the image, create the container
 	StepStart               // start the container
+	StepCheck               // ask the running instance whether it is healthy
 	StepServe               // the running instance is ready to serve
 	StepStop                // stop the container
 	StepRemove              // remove the container
@@ -61,10 +66,10 @@ func (v View) Next(now time.Time) (Step, time.Time) {
 
 func (v View) nextRun(now time.Time) (Step, time.Time) {
 	if v.Container != nil && v.Container.State == Running && v.Phase != events.PhaseOffline {
-		if v.Phase == events.PhaseOnline || v.Container.Role == RoleInit {
-			return StepNone, time.Time{}
-		}
-		return StepServe, time.Time{}
+		return v.nextRunning(now)
+	}
+	if v.GivenUp() != "" && (v.Container == nil || v.Container.State != Running) {
+		return StepNone, time.Time{}
 	}
 	if now.Before(v.RetryAt) {
 		return StepWait, v.RetryAt
@@ -72,6 +77,8 @@ func (v View) nextRun(now time.Time) (Step, time.Time) {
 	switch {
 	case v.Container == nil:
 		return StepPrepare, time.Time{}
+	case v.Container.State == Running && v.Container.Role == RoleMain:
+		return StepStop, time.Time{} // it is unhealthy
 	case v.Container.State == Created && v.Phase != events.PhaseOffline:
 		return StepStart, time.Time{}
 	}
@@ -115,7 +122,7 @@ func (v View) Ordered(o events.Order) View {
 	}
 	before := v.Order.Action
 	if o.Action != before {
-		v.Failures, v.RetryAt = 0, time.Time{}
+		v.Failures, v.RetryAt, v.Ends = 0, time.Time{}, nil
 	}
 	v.Order = o
 	switch {
@@ -124,8 +131,7 @@ func (v View) Ordered(o events.Order) View {
 		return v.initEnded()
 	case v.Phase < events.PhaseStopped:
 	case before == "" && v.Container != nil:
-		code := v.Container.ExitCode
-		return v.offline(events.OfflineExited, &code, "")
+		return v.ended()
 	default:
 		return v.offline(events.OfflineUnknown, nil, stoppedBefore)
 	}
@@ -150,6 +156,7 @@ func (v View) Done(step Step, now time.Time) View {
 		if v.Container.Role == RoleInit {
 			return v
 		}
+		v.Health = Health{Since: now}
 		return v.at(events.PhaseStarted)
 	case StepServe:
 		v.Served = now
@@ -161,7 +168,7 @@ func (v View) Done(step Step, now time.Time) View {
 		return v.stopped()
 	case StepRemove:
 		return v.gone()
-	case StepNone, StepWait, StepPrepare:
+	case StepNone, StepWait, StepPrepare, StepCheck:
 	}
 	return v
 }
@@ -177,6 +184,8 @@ func (v View) running() View {
 // until the leader has forgotten it.
 func (v View) stopped() View {
 	switch {
+	case v.Order.Action == events.ActionRun && v.Phase == events.PhaseOffline:
+		return v // it was unhealthy
 	case v.Order.Action == events.ActionRun:
 		return v.offline(events.OfflineUnknown, nil, stoppedBefore)
 	case v.Phase == events.PhaseRemoved && v.Order.Action == events.ActionStop:
@@ -204,7 +213,7 @@ func (v View) Failed(step Step, err error, now time.Time) View {
 		return v
 	}
 	v.Failures++
-	v.RetryAt = now.Add(backoff(v.Failures))
+	v.RetryAt = now.Add(v.delay())
 	if step == StepStop || step == StepRemove {
 		return v
 	}
@@ -238,6 +247,7 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 		}
 	case Running:
 		if before == nil || before.State != Running {
+			v.Health = Health{Since: now}
 			return v.turnedUp(events.PhaseStarted)
 		}
 	case Exited:
@@ -296,9 +306,16 @@ func (v View) exited(now time.Time) View {
 	case v.Phase == events.PhaseOffline && v.Attempt == before:
 		return v
 	}
+	return v.ended().fail(now)
+}
+
+// ended tells how the main container has ended.
+func (v View) ended() View {
 	code := v.Container.ExitCode
-	v = v.offline(events.OfflineExited, &code, "")
-	return v.fail(now)
+	if v.Container.OOMKilled {
+		return v.offline(events.OfflineOOMKilled, &code, "the kernel killed it for want of memory")
+	}
+	return v.offline(events.OfflineExited, &code, "")
 }
 
 // fail counts a failure of an instance that ran, and forgets those before it where it had served for long.
@@ -308,8 +325,8 @@ func (v View) fail(now time.Time) View {
 	}
 	v.Served = time.Time{}
 	v.Failures++
-	v.RetryAt = now.Add(backoff(v.Failures))
-	return v
+	v.RetryAt = now.Add(v.delay())
+	return v.counted(now)
 }
 
 func (v View) at(phase events.Phase) View {

@@ -174,6 +174,8 @@ func TestFailuresAreForgottenAfterServingLong(t *testing.T) {
 // specs have instances go through more than a plain one does.
 var specs = []events.Spec{
 	{InitSpec: events.InitSpec{Init: &events.InitContainer{}}},
+	{HealthSpec: events.HealthSpec{Health: &events.Health{Interval: events.DefaultCheckInterval, Retries: 1}}},
+	{RestartSpec: events.RestartSpec{Restart: &events.Restart{Policy: events.RestartOnFailure, Attempts: 2}}},
 }
 
 // TestPositionsNeverSink walks every history of steps, failures and discoveries up to a depth: what a node says within
@@ -253,6 +255,9 @@ func branches(v node.View, now time.Time) map[string]node.View {
 	case node.StepStop:
 		next["done"] = v.Done(step, now)
 		next["failed"] = v.Failed(step, errors.New("no"), now)
+	case node.StepCheck:
+		next["healthy"] = v.Checked(*v.Container, nil, now)
+		next["unhealthy"] = v.Checked(*v.Container, errors.New("no"), now)
 	case node.StepServe:
 		next["served"] = v.Done(step, now)
 	case node.StepNone, node.StepWait:

@@ -54,6 +54,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.NetworkMode]():   events.NetworkNone,
 	reflect.TypeFor[events.VolumeKind]():    events.VolumeTmpfs,
 	reflect.TypeFor[events.PullPolicy]():    events.PullNever,
+	reflect.TypeFor[events.RestartPolicy](): events.RestartNever,
 	reflect.TypeFor[events.UlimitName]():    events.UlimitNoFile,
 	reflect.TypeFor[events.BusyPolicy]():    events.BusySupersede,
 	reflect.TypeFor[events.OfflineReason](): events.OfflineExited,

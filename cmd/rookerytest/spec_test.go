@@ -35,6 +35,8 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, volumeRows(allowed)...)
 	rows = append(rows, imageRows()...)
 	rows = append(rows, initRows()...)
+	rows = append(rows, healthRows()...)
+	rows = append(rows, restartRows()...)
 	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed)
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -357,8 +359,13 @@ func imageRows() []specRow {
 func (s *seen) dropClean() {
 	s.Helper()
 	s.Command(s.service, "drop", `{}`)
-	left := s.podman("ps", "--all", "--quiet", "--filter", "label="+node.LabelService+"="+strings.TrimPrefix(s.service, "demo/"))
-	s.want("what is left of the service", left, "")
+	s.want("what is left of the service", s.listed("{{.Names}}"), "")
+}
+
+// listed returns what Podman lists of the service's containers, running or not.
+func (s *seen) listed(format string) string {
+	s.Helper()
+	return s.podman("ps", "--all", "--format", format, "--filter", "label="+node.LabelService+"="+strings.TrimPrefix(s.service, "demo/"))
 }
 
 func initRows() []specRow {
@@ -368,7 +375,7 @@ func initRows() []specRow {
 		{"init", data + `,"init":{"args":["-write","/data/made=by init","-exit-code","0","-exit-after","1ms"]}`, func(s *seen) {
 			s.want("the file", s.proc("root/data/made"), "by init")
 			event[events.CommandSucceeded](s)
-			s.want("the containers", s.inspect("{{.Name}}"), "rookery."+s.owner.Cluster[:12]+".demo.init.0.1")
+			s.want("the containers", s.listed("{{.ID}}"), s.online().Handle[:12])
 		}},
 		{"init that fails", `"init":{"args":["-exit-code","3"]}`, func(s *seen) {
 			e := s.offline(events.OfflineInitFailed, "")
@@ -418,4 +425,99 @@ func (s *seen) role(role node.Role) *node.Container {
 		}
 	}
 	return nil
+}
+
+func healthRows() []specRow {
+	const port = `"ports":[{"name":"http","port":8080},{"name":"none","port":9}],`
+	const often = `"interval":"100ms","retries":2`
+	// fallsSick has the instance be sick until it is restarted: the file goes with the container.
+	fallsSick := func(words string) func(*seen) {
+		return func(s *seen) {
+			first := s.online()
+			if err := s.write("sick", ""); err != nil {
+				s.Error(err)
+			}
+			s.offline(events.OfflineUnhealthy, words)
+			online := event[events.InstanceOnline](s)
+			if again := s.container(); online.Attempt != first.Attempt+1 || again.Handle == first.Handle {
+				s.Errorf("the container was %+v and is %+v in attempt %d, want the next one", first, again, online.Attempt)
+			}
+		}
+	}
+	return []specRow{
+		{"health http", port + `"health":{"http":{"port":"http","path":"/health"},` + often + `}`, fallsSick("GET /health answered 503")},
+		{"health exec", `"health":{"exec":["/web","-check"],` + often + `}`, fallsSick("/web ended with exit code 1")},
+		{"health tcp", port + `"health":{"tcp":{"port":"http"},` + often + `}`, func(s *seen) { s.online() }},
+		{"health tcp of a closed port", port + `"health":{"tcp":{"port":"none"},` + often + `}`, func(s *seen) {
+			s.offline(events.OfflineUnhealthy, "refused")
+			s.offline(events.OfflineUnhealthy, "refused")
+		}},
+		{"health that hangs", `"health":{"exec":["/web"],"timeout":"300ms","interval":"100ms","retries":1}`, func(s *seen) {
+			s.offline(events.OfflineUnhealthy, "")
+		}},
+		{"health after a start period", port + `"health":{"tcp":{"port":"none"},"start_period":"2s",` + often + `}`, func(s *seen) {
+			began := event[events.InstanceStarted](s)
+			at := time.Now()
+			s.offline(events.OfflineUnhealthy, "refused")
+			if took := time.Since(at); took < 1500*time.Millisecond || began.Attempt != 0 {
+				s.Errorf("attempt %d was unhealthy after %s, want a start period of 2s", began.Attempt, took)
+			}
+		}},
+	}
+}
+
+func restartRows() []specRow {
+	// ends has the instance go offline and stay so, with the container there for people to look at.
+	ends := func(reason events.OfflineReason, words string, times int) func(*seen) {
+		return func(s *seen) {
+			for range times {
+				s.offline(reason, "")
+			}
+			e := s.offline(reason, words)
+			if e.Attempt != uint32(times) {
+				s.Errorf("it is given up in attempt %d, want %d", e.Attempt, times)
+			}
+			left := s.listed("{{.ID}} {{.Exited}}")
+			s.wantIn("the container", left, " true")
+			s.node.kill()
+			s.startNode()
+			// Once it carries out an order it has taken up all that there was.
+			s.Ensure("demo/other", `{"image":"`+podmantest.WebReference+`","stop_grace":"1s"}`)
+			s.Command("demo/other", "drop", `{}`)
+			s.want("the container under the next process", s.listed("{{.ID}} {{.Exited}}"), left)
+		}
+	}
+	return []specRow{
+		{"restart always", `"args":["-exit-code","0","-exit-after","300ms"],"restart":{"delay":"10ms"}`, func(s *seen) {
+			for attempt := range uint32(3) {
+				if e := s.offline(events.OfflineExited, ""); e.Attempt != attempt || e.ExitCode == nil || *e.ExitCode != 0 {
+					s.Errorf("the end is %+v, want that of attempt %d with exit code 0", e, attempt)
+				}
+			}
+		}},
+		{"restart never", `"args":["-exit-code","3"],"restart":{"policy":"never"}`, ends(events.OfflineExited, "the policy is never", 0)},
+		{"restart on-failure after success", `"args":["-exit-after","1ms"],"restart":{"policy":"on-failure"}`, ends(events.OfflineExited, "the policy is on-failure", 0)},
+		{"restart on-failure and attempts", `"args":["-exit-code","3"],"restart":{"policy":"on-failure","delay":"10ms","attempts":2}`, ends(events.OfflineExited, "it was 2 times", 2)},
+		{"restart window", `"args":["-exit-code","3"],"restart":{"delay":"10ms","attempts":1,"window":"1m"}`, func(s *seen) {
+			s.offline(events.OfflineExited, "")
+			s.offline(events.OfflineExited, "1 times within 1m0s")
+		}},
+		{"restart delay", `"args":["-exit-code","3"],"restart":{"delay":"2s"}`, func(s *seen) {
+			s.offline(events.OfflineExited, "")
+			at := time.Now()
+			event[events.InstancePrepared](s)
+			if took := time.Since(at); took < 1900*time.Millisecond {
+				s.Errorf("it was prepared again after %s, want 2s", took)
+			}
+		}},
+		{"out of memory", `"args":["-eat","700"]`, func(s *seen) {
+			if e := s.offline(events.OfflineOOMKilled, "memory"); e.ExitCode == nil || *e.ExitCode != 137 {
+				s.Errorf("the exit code is %v, want 137", e.ExitCode)
+			}
+		}},
+		{"killed by hand", `"env":{}`, func(s *seen) {
+			podmantest.Kill(s, s.uri, s.online().Handle)
+			s.offline(events.OfflineExited, "")
+		}},
+	}
 }

@@ -40,6 +40,7 @@ type inspected struct {
 		Pid       int    `json:"Pid"`
 		ConmonPid int    `json:"ConmonPid"`
 		ExitCode  int32  `json:"ExitCode"`
+		OOMKilled bool   `json:"OOMKilled"`
 	} `json:"State"`
 	Config struct {
 		Labels map[string]string `json:"Labels"`
@@ -55,8 +56,13 @@ func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, 
 	containers := make([]node.Container, 0, len(rows))
 	for _, row := range rows {
 		found := row.inspected()
-		if e.outlived(found) {
+		switch {
+		case e.outlived(found):
 			if found, err = e.orphan(ctx, row.ID); err != nil {
+				return nil, fmt.Errorf("listing containers: %w", err)
+			}
+		case found.state() == node.Exited && found.State.ExitCode == killed:
+			if found, err = e.look(ctx, row.ID); err != nil { // a list does not tell who killed it
 				return nil, fmt.Errorf("listing containers: %w", err)
 			}
 		}
@@ -64,7 +70,7 @@ func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, 
 			continue // removed since
 		}
 		if c, err := found.container(owner); err == nil {
-			containers = append(containers, c)
+			containers = append(containers, e.blame(c))
 		}
 	}
 	return containers, nil
@@ -99,6 +105,7 @@ func (e *Engine) Inspect(ctx context.Context, owner node.Owner, id events.Instan
 	if err != nil || c.Instance != id {
 		return nil, nil // somebody else's container is none of ours
 	}
+	c = e.blame(c)
 	return &c, nil
 }
 
@@ -188,6 +195,7 @@ func (i *inspected) container(owner node.Owner) (node.Container, error) {
 	c.Handle, c.State = i.ID, i.state()
 	if c.State == node.Exited {
 		c.ExitCode = i.State.ExitCode
+		c.OOMKilled = i.State.OOMKilled && c.ExitCode == killed
 	}
 	if text, ok := labels[labelPorts]; ok {
 		if err := json.Unmarshal([]byte(text), &c.Ports); err != nil {

@@ -105,6 +105,8 @@ func (e *engine) Remove(_ context.Context, c node.Container) error {
 	return nil
 }
 
+func (e *engine) Check(context.Context, node.Container, events.Health, string) error { return nil }
+
 func (e *engine) Watch(ctx context.Context, _ node.Owner, ready func(), hint func(events.InstanceID)) error {
 	e.hint = hint
 	ready()

@@ -143,6 +143,16 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 	return nil
 }
 
+// Check implements node.Engine: what runs is healthy.
+func (e *Engine) Check(_ context.Context, checked node.Container, _ events.Health, _ string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, c := e.byHandle(checked.Handle); c == nil || c.State != node.Running {
+		return fmt.Errorf("check %s: it does not run", checked.Handle)
+	}
+	return nil
+}
+
 // Watch implements node.Engine.
 func (e *Engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
 	const waiting = 1024
