@@ -49,6 +49,7 @@ type Spec struct {
 	InitSpec
 	HealthSpec
 	RestartSpec
+	SidecarSpec
 }
 
 // Port is one named port of a service.
@@ -120,6 +121,7 @@ func (s Spec) withDefaults() Spec {
 	s.InitSpec = s.InitSpec.canonical()
 	s.HealthSpec = s.HealthSpec.canonical()
 	s.RestartSpec = s.RestartSpec.canonical()
+	s.SidecarSpec = s.SidecarSpec.canonical()
 	return s
 }
 
@@ -157,7 +159,7 @@ func (s Spec) check() error {
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(), s.InitSpec.check(),
-		s.HealthSpec.check(s.Ports), s.RestartSpec.check(),
+		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(),
 	} {
 		if err != nil {
 			return err

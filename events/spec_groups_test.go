@@ -27,6 +27,7 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"health":{"http":{"port":"http","path":"/a?b=%20"}},"ports":[{"name":"http","port":80}]`,
 		`"health":{"tcp":{"port":"http"}},"ports":[{"name":"http","port":80,"protocol":"tcp"}]`,
 		`"restart":{}`, `"restart":{"policy":"on-failure","delay":"2m","attempts":3,"window":"1h"}`,
+		`"sidecars":[{"name":"a","image":"j"},{"name":"b","image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}]`,
 		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
 		if _, err := ensure(fields); err != nil {
@@ -90,6 +91,10 @@ func TestFieldsThatBreakARule(t *testing.T) {
 		{`"restart":{"delay":"2s","max_delay":"1s"}`, CodeOutOfRange, "restart.max_delay", "2s"},
 		{`"restart":{"attempts":10001}`, CodeOutOfRange, "restart.attempts", "10000"},
 		{`"restart":{"window":"1m"}`, CodeMissingField, "restart.attempts", "window"},
+		{`"sidecars":[{"name":"a"}]`, CodeMissingField, "sidecars[0].image", "localhost/proxy:1"},
+		{`"sidecars":[{"name":"A","image":"j"}]`, CodeInvalidName, "sidecars[0].name", "A"},
+		{`"sidecars":[{"name":"a","image":"j"},{"name":"a","image":"j"}]`, CodeInvalidValue, "sidecars[1].name", "sidecars[0]"},
+		{`"sidecars":[{"name":"a","image":"j k"}]`, CodeInvalidValue, "sidecars[0].image", "white space"},
 		{`"net_work":"none"`, CodeUnknownField, "net_work", `"network"`},
 	} {
 		t.Run(tt.fields, func(t *testing.T) {

@@ -89,6 +89,8 @@ type Role string
 const (
 	RoleMain Role = ""     // the service itself
 	RoleInit Role = "init" // runs to its end before the main one is made, under its name
+	// RoleSidecar is beside the main one. An engine shows it as a part of that, and never by itself.
+	RoleSidecar Role = "sidecar"
 )
 
 // State is what an engine says of a container.
@@ -115,7 +117,15 @@ type Container struct {
 	ExitCode  int32
 	OOMKilled bool
 	Ports     []events.PortBinding
+	// Sidecars are the engine's names of those that are a part of it. Ended is the one whose end was the end of the
+	// whole, and Beside says that something of a whole that has ended runs still.
+	Sidecars []string
+	Ended    string
+	Beside   bool
 }
+
+// runs reports whether anything of the container runs.
+func (c *Container) runs() bool { return c != nil && (c.State == Running || c.Beside) }
 
 // Failure is an engine's error whose reason is known.
 type Failure struct {

@@ -68,7 +68,7 @@ func (v View) nextRun(now time.Time) (Step, time.Time) {
 	if v.Container != nil && v.Container.State == Running && v.Phase != events.PhaseOffline {
 		return v.nextRunning(now)
 	}
-	if v.GivenUp() != "" && (v.Container == nil || v.Container.State != Running) {
+	if v.GivenUp() != "" && !v.Container.runs() {
 		return StepNone, time.Time{}
 	}
 	if now.Before(v.RetryAt) {
@@ -77,8 +77,8 @@ func (v View) nextRun(now time.Time) (Step, time.Time) {
 	switch {
 	case v.Container == nil:
 		return StepPrepare, time.Time{}
-	case v.Container.State == Running && v.Container.Role == RoleMain:
-		return StepStop, time.Time{} // it is unhealthy
+	case v.Container.runs() && v.Container.Role == RoleMain:
+		return StepStop, time.Time{} // it is unhealthy, or a part of it has ended
 	case v.Container.State == Created && v.Phase != events.PhaseOffline:
 		return StepStart, time.Time{}
 	}
@@ -91,7 +91,7 @@ func (v View) nextStop(now time.Time) (Step, time.Time) {
 		return StepNone, time.Time{}
 	case now.Before(v.RetryAt):
 		return StepWait, v.RetryAt
-	case v.Container != nil && v.Container.State == Running:
+	case v.Container.runs():
 		return StepStop, time.Time{}
 	}
 	return StepRemove, time.Time{}
@@ -163,7 +163,7 @@ func (v View) Done(step Step, now time.Time) View {
 		return v.at(events.PhaseOnline)
 	case StepStop:
 		stopped := *v.Container
-		stopped.State = Exited
+		stopped.State, stopped.Beside = Exited, false
 		v.Container = &stopped
 		return v.stopped()
 	case StepRemove:
@@ -315,7 +315,11 @@ func (v View) ended() View {
 	if v.Container.OOMKilled {
 		return v.offline(events.OfflineOOMKilled, &code, "the kernel killed it for want of memory")
 	}
-	return v.offline(events.OfflineExited, &code, "")
+	message := ""
+	if v.Container.Ended != "" {
+		message = "its sidecar " + v.Container.Ended + " has ended"
+	}
+	return v.offline(events.OfflineExited, &code, message)
 }
 
 // fail counts a failure of an instance that ran, and forgets those before it where it had served for long.

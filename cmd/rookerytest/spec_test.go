@@ -18,7 +18,7 @@ import (
 // specRow is one field of the spec: what is asked, and what is then to be seen from outside the container.
 type specRow struct {
 	name string
-	// fields stand in the spec, beside the example image where they name none.
+	// fields stand in the spec, beside the example image where they do not begin with one.
 	fields string
 	see    func(*seen)
 }
@@ -37,6 +37,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, initRows()...)
 	rows = append(rows, healthRows()...)
 	rows = append(rows, restartRows()...)
+	rows = append(rows, sidecarRows()...)
 	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed)
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -66,7 +67,7 @@ func (r *realNode) publish(t *testing.T, row specRow) *seen {
 	t.Cleanup(subscription.Stop)
 	s := &seen{T: t, realNode: r, service: "demo/" + name, events: subscription}
 	image := `"image":"` + podmantest.WebReference + `",`
-	if strings.Contains(row.fields, `"image":`) {
+	if strings.HasPrefix(row.fields, `"image":`) {
 		image = ""
 	}
 	r.Publish(s.service, "ensure", `{`+image+`"stop_grace":"1s",`+row.fields+`}`)
@@ -518,6 +519,55 @@ func restartRows() []specRow {
 		{"killed by hand", `"env":{}`, func(s *seen) {
 			podmantest.Kill(s, s.uri, s.online().Handle)
 			s.offline(events.OfflineExited, "")
+		}},
+	}
+}
+
+func sidecarRows() []specRow {
+	const side = `"ports":[{"name":"side","port":9090}],"sidecars":[{"name":"proxy","image":"` + podmantest.WebReference + `",` +
+		`"args":["-listen",":9090"],"env":{"ROOKERY_X":"y"}}]`
+	return []specRow{
+		{"sidecars", side, func(s *seen) {
+			main := s.online()
+			s.wantIn("the sidecar's answer at the instance's port", s.visit(main.Ports[0].HostPort), "demo/sidecars ordinal 0")
+			beside := s.podman("inspect", "--format", "{{.State.Pid}}", main.Sidecars[0])
+			network := func(pid string) string {
+				link, err := os.Readlink(filepath.Join("/proc", pid, "ns/net"))
+				if err != nil {
+					s.Error(err)
+				}
+				return link
+			}
+			s.want("the sidecar's network", network(beside), network(s.inspect("{{.State.Pid}}")))
+			s.wantIn("the sidecar's variables", s.podman("inspect", "--format", "{{.Config.Env}}", main.Sidecars[0]), "ROOKERY_X=y")
+
+			s.node.kill()
+			s.startNode()
+			s.Ensure("demo/other", `{"image":"`+podmantest.WebReference+`","stop_grace":"1s"}`)
+			s.Command("demo/other", "drop", `{}`)
+			s.want("the container under the next process", s.container().Handle, main.Handle)
+
+			podmantest.Kill(s, s.uri, main.Sidecars[0])
+			s.offline(events.OfflineExited, "its sidecar proxy has ended")
+			event[events.InstanceOnline](s)
+			if again := s.container(); again.Handle == main.Handle {
+				s.Error("the container is the same, want the next one")
+			}
+			s.dropClean()
+			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`"}`)
+		}},
+		{"sidecars go with the main container", side + `,"restart":{"policy":"never"}`, func(s *seen) {
+			podmantest.Kill(s, s.uri, s.online().Handle)
+			s.offline(events.OfflineExited, "policy is never")
+			s.Until("the sidecar is stopped", func() bool { return s.listed("{{.Exited}}") == "true\ntrue" })
+			s.dropClean()
+			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`"}`)
+		}},
+		{"sidecars of which one cannot be had", `"sidecars":[{"name":"proxy","image":"localhost:1/none:1"}]`, func(s *seen) {
+			s.offline(events.OfflineImagePull, "sidecar proxy: image localhost:1/none:1")
+			s.offline(events.OfflineImagePull, "sidecar proxy")
+			s.dropClean()
+			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`"}`)
 		}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -71,7 +72,8 @@ type logging struct {
 }
 
 type namespace struct {
-	Mode string `json:"nsmode"`
+	Mode  string `json:"nsmode"`
+	Value string `json:"value,omitempty"`
 }
 
 type resources struct {
@@ -96,30 +98,31 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 	if err := plan.Allow.Check(*plan.Order.Spec); err != nil {
 		return node.Container{}, err
 	}
-	request, err := e.newContainer(plan)
+	main, err := e.prepareMain(ctx, plan)
+	if err != nil || main.State != node.Created {
+		return main, err
+	}
+	if err := e.prepareSidecars(ctx, plan, main); err != nil {
+		_ = e.Remove(ctx, main) // what stays is in the way of the next attempt, which removes it
+		return node.Container{}, err
+	}
+	return main, nil
+}
+
+func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Container, error) {
+	request, err := e.newContainer(plan, programOf(plan))
 	if err != nil {
 		return node.Container{}, err
 	}
 	if err := e.makeVolumes(ctx, plan, request.Volumes); err != nil {
 		return node.Container{}, err
 	}
-	if plan.Order.Spec.Pull == events.PullAlways {
-		if err := e.pull(ctx, request.Image, events.PullAlways); err != nil {
-			return node.Container{}, err
-		}
-	}
-	id, err := e.create(ctx, request)
-	if refused := new(refusal); errors.As(err, &refused) && refused.says("image not known") {
-		if plan.Order.Spec.Pull == events.PullNever {
-			return node.Container{}, pullFailed(request.Image, "it is not on this node, and pull is never")
-		}
-		if err := e.pull(ctx, request.Image, events.PullMissing); err != nil {
-			return node.Container{}, err
-		}
-		id, err = e.create(ctx, request)
-	}
-	switch refused := new(refusal); {
+	id, err := e.createWithImage(ctx, request, plan.Order.Spec.Pull)
+	known, refused := new(node.Failure), new(refusal)
+	switch {
 	case err == nil:
+	case errors.As(err, &known):
+		return node.Container{}, err
 	case !errors.As(err, &refused):
 		return node.Container{}, fmt.Errorf("creating container %s: %w", request.Name, err)
 	case refused.says("name is already in use"):
@@ -129,8 +132,28 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 	}
 	return node.Container{
 		Handle: id, Instance: plan.Instance, Role: plan.Role, Attempt: plan.Attempt, Revision: plan.Order.Revision,
-		State: node.Created, Ports: plan.Order.Ports,
+		State: node.Created, Ports: plan.Order.Ports, Sidecars: sidecarNames(plan),
 	}, nil
+}
+
+// createWithImage creates the container once its image is there. Errors are *node.Failure where that cannot be had.
+func (e *Engine) createWithImage(ctx context.Context, r createRequest, policy events.PullPolicy) (string, error) {
+	if policy == events.PullAlways {
+		if err := e.pull(ctx, r.Image, events.PullAlways); err != nil {
+			return "", err
+		}
+	}
+	id, err := e.create(ctx, r)
+	if refused := new(refusal); !errors.As(err, &refused) || !refused.says("image not known") {
+		return id, err
+	}
+	if policy == events.PullNever {
+		return "", pullFailed(r.Image, "it is not on this node, and pull is never")
+	}
+	if err := e.pull(ctx, r.Image, events.PullMissing); err != nil {
+		return "", err
+	}
+	return e.create(ctx, r)
 }
 
 func (e *Engine) create(ctx context.Context, r createRequest) (string, error) {
@@ -179,7 +202,7 @@ func createFailed(message string) error {
 }
 
 // newContainer says what is to be created: safe by default, restarted by the node and never by Podman.
-func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
+func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, error) {
 	spec := plan.Order.Spec
 	ports, err := json.Marshal(plan.Order.Ports)
 	if err != nil {
@@ -191,7 +214,9 @@ func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
 	}
 	labels := plan.Labels()
 	labels[labelPorts] = string(ports)
-	runs := programOf(plan)
+	if names := sidecarNames(plan); len(names) > 0 {
+		labels[labelSidecars] = strings.Join(names, ",")
+	}
 	return createRequest{
 		Name:         plan.Name(),
 		Image:        runs.image,

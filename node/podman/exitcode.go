@@ -107,7 +107,9 @@ func (e *Engine) take(owner node.Owner, id events.InstanceID) *inspected {
 	for handle, found := range e.recent {
 		if c, err := found.container(owner); err == nil && c.Instance == id {
 			delete(e.recent, handle)
-			return found
+			if c.Role != node.RoleSidecar { // else Podman tells of the whole
+				return found
+			}
 		}
 	}
 	return nil

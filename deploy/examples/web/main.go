@@ -21,6 +21,7 @@ func main() {
 	exitAfter := flag.Duration("exit-after", 0, "end by itself after this time")
 	exitCode := flag.Int("exit-code", 0, "with this exit code")
 	write := flag.String("write", "", "write `file=text` at the beginning")
+	listen := flag.String("listen", ":8080", "`address` to answer on")
 	eat := flag.Int("eat", 0, "take this many `MiB` of memory")
 	check := flag.Bool("check", false, "end at once, with exit code 1 where there is a file /sick: a health check")
 	ignoreTerm := flag.Bool("ignore-term", false, "do not end when asked to")
@@ -48,20 +49,20 @@ func main() {
 	if *exitAfter > 0 || *exitCode != 0 {
 		time.AfterFunc(*exitAfter, func() { os.Exit(*exitCode) })
 	}
-	if err := serve(signals); err != nil {
+	if err := serve(*listen, signals); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// serve serves until one of the signals comes, and for ever where there are none.
-func serve(signals []os.Signal) error {
+// serve serves at the address until one of the signals comes, and for ever where there are none.
+func serve(listen string, signals []os.Signal) error {
 	ctx := context.Background()
 	if len(signals) > 0 {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, signals...)
 		defer stop()
 	}
-	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Addr: listen, Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second}
 	closed := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
