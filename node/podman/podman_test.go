@@ -64,6 +64,7 @@ func TestEngine(t *testing.T) {
 		{"missing command", testMissingCommand},
 		{"missing image", testMissingImage},
 		{"foreign containers", testForeign},
+		{"what the node allows", testAllowed},
 		{"watch many", testWatchMany},
 		{"watch by events alone", testBlind},
 		{"a service that hangs", testHang}, // stops the service, and so is last
@@ -291,6 +292,23 @@ func testMissingImage(t *testing.T, b *bench) {
 		plan.Order.Spec.Image = image
 		_, err := b.engine.Prepare(t.Context(), plan)
 		wantFailure(t, err, events.OfflineImagePull, want)
+	}
+}
+
+func testAllowed(t *testing.T, b *bench) {
+	plan := b.plan(t, "-listen", "127.0.0.1:0")
+	plan.Order.Spec.Network = events.NetworkHost
+	_, err := b.engine.Prepare(t.Context(), plan)
+	wantFailure(t, err, events.OfflineNotAllowed, "--allow-host-network")
+	plan.Allow.HostNetwork = true
+	c := b.prepare(t, plan)
+	b.start(t, c)
+	ours, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", b.pid(t, c))); err != nil || theirs != ours {
+		t.Errorf("the container is in the network %s, not in the host's %s: %v", theirs, ours, err)
 	}
 }
 
