@@ -415,6 +415,7 @@ func testHang(t *testing.T, b *bench) {
 			t.Error(err)
 		}
 	}()
+	untilStopped(t, service)
 	fresh := b.plan(t)
 	for name, call := range map[string]func(context.Context) error{
 		"Facts":   func(ctx context.Context) error { _, err := b.engine.Facts(ctx); return err },
@@ -438,6 +439,30 @@ func testHang(t *testing.T, b *bench) {
 	}
 	kill(t, pid) // the hint needs no Podman
 	hints.wait(t, plan.Instance)
+}
+
+// untilStopped waits until every thread of the process has stopped: on a busy machine some go on for a moment.
+func untilStopped(t testing.TB, pid int) {
+	t.Helper()
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for deadline := time.After(30 * time.Second); ; {
+		states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(states, func(path string) bool {
+			text, err := os.ReadFile(path)
+			return err == nil && !strings.Contains(string(text), ") T ")
+		}) {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline:
+			t.Fatalf("process %d does not stop", pid)
+		}
+	}
 }
 
 func connect(t testing.TB, uri string) *podman.Engine {
