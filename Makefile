@@ -35,6 +35,10 @@ test: build setup nats ## Run all tests, on the real Podman and the real NATS, w
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
 	deploy/run --once
 
+.PHONY: test-spec
+test-spec: setup ## Run the table test of every spec field through the real Podman
+	go test -race -timeout 10m -run TestSpecFieldsOnPodman ./cmd/rookerytest
+
 # Seeds that every run of the tests has.
 FIXED_SEEDS := 100
 

@@ -49,8 +49,12 @@ type OfflineReason string
 const (
 	OfflineInitializing OfflineReason = "initializing"  // it has not come so far yet
 	OfflineExited       OfflineReason = "exited"        // its process ended; the exit code says how
+	OfflineOOMKilled    OfflineReason = "oom-killed"    // the kernel killed its process for want of memory
+	OfflineUnhealthy    OfflineReason = "unhealthy"     // its process runs, and its health check fails
 	OfflineImagePull    OfflineReason = "image-pull"    // the image cannot be had
 	OfflinePortConflict OfflineReason = "port-conflict" // something else on the node holds one of its ports
 	OfflineCreateFailed OfflineReason = "create-failed" // the container cannot be created or started
+	OfflineInitFailed   OfflineReason = "init-failed"   // its init container ended with an error; the exit code says how
+	OfflineNotAllowed   OfflineReason = "not-allowed"   // the node does not allow what the spec wants of its host
 	OfflineUnknown      OfflineReason = "unknown"       // its container is gone
 )

@@ -1,6 +1,9 @@
 package events
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Code is the machine's word for why a command was rejected. Scripts branch on it; people read the reason.
 type Code string
@@ -38,6 +41,15 @@ type Rejection struct {
 
 // Error returns the sentence for people.
 func (r *Rejection) Error() string { return r.Reason }
+
+// inField has a rejection name its field below another one. Other errors, and none, it returns as they are.
+func inField(field string, err error) error {
+	var r *Rejection
+	if !errors.As(err, &r) {
+		return err
+	}
+	return &Rejection{Code: r.Code, Field: field + "." + r.Field, Reason: field + "." + r.Reason}
+}
 
 // Reject returns a *Rejection whose reason is formatted as by fmt.Sprintf.
 func Reject(code Code, field, format string, args ...any) error {

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,9 @@ type Size uint64
 
 // MaxSize is the greatest size that a message takes: 1 PiB.
 const MaxSize Size = 1 << 50
+
+// sizeUnits are those that a size is written with. Without one it is not clear what is meant.
+var sizeUnits = []string{"B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 
 // MarshalText writes the size in the greatest binary unit that it is a whole number of, and else in bytes.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -29,9 +33,10 @@ func (s Size) String() string {
 
 // UnmarshalText reads "256MiB". Its errors are *Rejection.
 func (s *Size) UnmarshalText(text []byte) error {
+	unit := strings.TrimLeft(string(text), "0123456789.")
 	n, err := humanize.ParseBytes(string(text))
-	if err != nil || strings.ContainsAny(string(text), ", ") {
-		return Reject(CodeInvalidValue, "", "%s is not a size: write it as 256MiB, 1.5GiB or 500MB", quote(string(text)))
+	if err != nil || !slices.Contains(sizeUnits, unit) {
+		return Reject(CodeInvalidValue, "", "%s is not a size: write it with its unit, as in 64MiB, 1.5GiB or 500MB", quote(string(text)))
 	}
 	if Size(n) > MaxSize {
 		return Reject(CodeOutOfRange, "", "%s is more than %s", quote(string(text)), MaxSize)

@@ -47,6 +47,14 @@ type Spec struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// StopGrace is the time between the request to stop and the kill. 10s where it is not given, or 0s.
 	StopGrace Duration `json:"stop_grace,omitzero"`
+	ProcessSpec
+	NetworkSpec
+	VolumeSpec
+	ImageSpec
+	InitSpec
+	HealthSpec
+	RestartSpec
+	SidecarSpec
 }
 
 // Port is one named port of a service.
@@ -89,7 +97,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // withDefaults returns the spec with every default written out and no list or map that is there but empty, so that
-// equal meanings are equal values: what the log gives back is what was decided on.
+// equal meanings are equal values: what the log gives back is what was decided on. The groups leave their defaults out
+// instead: they came later, and specs from before keep their hashes.
 func (s Spec) withDefaults() Spec {
 	if len(s.Command) == 0 {
 		s.Command = nil
@@ -113,6 +122,14 @@ func (s Spec) withDefaults() Spec {
 			s.Ports[i].Protocol = TCP
 		}
 	}
+	s.ProcessSpec = s.ProcessSpec.canonical()
+	s.NetworkSpec = s.NetworkSpec.canonical()
+	s.VolumeSpec = s.VolumeSpec.canonical()
+	s.ImageSpec = s.ImageSpec.canonical()
+	s.InitSpec = s.InitSpec.canonical()
+	s.HealthSpec = s.HealthSpec.canonical()
+	s.RestartSpec = s.RestartSpec.canonical()
+	s.SidecarSpec = s.SidecarSpec.canonical()
 	return s
 }
 
@@ -131,19 +148,7 @@ func (s Spec) check() error {
 	if s.Image == "" {
 		return Reject(CodeMissingField, "image", "image is missing: name a container image, as in localhost/web:1")
 	}
-	if err := checkText("image", s.Image); err != nil {
-		return err
-	}
-	if strings.ContainsFunc(s.Image, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return Reject(CodeInvalidValue, "image", "image %s has white space or control characters in it", quote(s.Image))
-	}
-	if err := checkList("command", s.Command); err != nil {
-		return err
-	}
-	if err := checkList("args", s.Args); err != nil {
-		return err
-	}
-	if err := checkEnv(s.Env); err != nil {
+	if err := checkProgram(s.Image, s.Command, s.Args, s.Env); err != nil {
 		return err
 	}
 	if err := checkPorts(s.Ports); err != nil {
@@ -161,6 +166,18 @@ func (s Spec) check() error {
 	if s.StopGrace < 0 || s.StopGrace > MaxStopGrace {
 		return Reject(CodeOutOfRange, "stop_grace", "stop_grace %s is not between 0s and %s",
 			time.Duration(s.StopGrace), time.Duration(MaxStopGrace))
+	}
+	return s.checkGroups()
+}
+
+func (s Spec) checkGroups() error {
+	for _, err := range []error{
+		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(), s.InitSpec.check(),
+		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(),
+	} {
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -2,20 +2,18 @@ package node
 
 import "time"
 
-// Back-off of an instance that fails: firstDelay after the first failure in a row, twice as long after each further
-// one, at most longestDelay.
-const (
-	firstDelay   = time.Second
-	longestDelay = time.Minute
-	// steadyAfter is how long an instance must have served for its failures to be forgotten.
-	steadyAfter = 5 * time.Minute
-)
+// steadyAfter is how long an instance must have served for its failures to be forgotten.
+const steadyAfter = 5 * time.Minute
 
-// backoff returns the delay after this many failures in a row, which is at least 1.
-func backoff(failures uint32) time.Duration {
-	const doublings = 6 // beyond these the delay is past the longest
-	if failures > doublings {
-		return longestDelay
+// backoff returns the delay after this many failures in a row, which is at least 1: the first, and twice as long for
+// each further one, at most the longest.
+func backoff(failures uint32, first, longest time.Duration) time.Duration {
+	delay := first
+	for range failures - 1 {
+		if delay >= longest {
+			break
+		}
+		delay *= 2
 	}
-	return min(firstDelay<<(failures-1), longestDelay)
+	return min(delay, longest)
 }

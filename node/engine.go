@@ -17,7 +17,7 @@ type Engine interface {
 	List(ctx context.Context, owner Owner) ([]Container, error)
 	// Inspect returns the container of the instance, or nil where there is none.
 	Inspect(ctx context.Context, owner Owner, id events.InstanceID) (*Container, error)
-	// Prepare has the image present and creates the container. Where one stands for the same attempt already, it is
+	// Prepare refuses what the plan does not allow, has the image present and creates the container. Where one stands for the same attempt already, it is
 	// returned. Errors are *Failure where the reason is known.
 	Prepare(ctx context.Context, plan Plan) (Container, error)
 	// Start starts the container; one that runs already is no error. Errors are *Failure where the reason is known.
@@ -26,6 +26,9 @@ type Engine interface {
 	Stop(ctx context.Context, c Container, grace time.Duration) error
 	// Remove removes the container, running or not; one that is gone already is no error.
 	Remove(ctx context.Context, c Container) error
+	// Check asks the running container whether it is healthy, over a port through the host's address. It returns nil
+	// where it is.
+	Check(ctx context.Context, c Container, health events.Health, address string) error
 	// Watch calls hint with each instance whose container may have ended, until ctx ends, and then returns nil. It
 	// calls ready once it misses nothing more. Hints may be lost or come twice: List is the truth.
 	Watch(ctx context.Context, owner Owner, ready func(), hint func(events.InstanceID)) error
@@ -51,8 +54,12 @@ type Plan struct {
 	Attempt  uint32
 	// Order is the one to run the instance.
 	Order events.Order
+	// Role is which of the instance's containers it is.
+	Role Role
 	// Address is the host's address that ports are published on.
 	Address string
+	// Allow is what the node lets services have of its host.
+	Allow Allowance
 }
 
 // Name is the container's name: one for all attempts of an instance, so that no two can stand at once. Its parts are
@@ -64,8 +71,27 @@ func (p Plan) Name() string {
 	}, ".")
 }
 
+// VolumeName is the name of a volume of the instance's slot: one for all its generations on this host.
+func (p Plan) VolumeName(volume string) string {
+	return strings.Join([]string{
+		"rookery", p.Owner.Cluster[:min(len(p.Owner.Cluster), clusterDigits)], p.Instance.Service.Namespace,
+		p.Instance.Service.Name, utoa(p.Instance.Ordinal), volume,
+	}, ".")
+}
+
 // clusterDigits is how much of a cluster's identity is enough to tell it from others on one host.
 const clusterDigits = 12
+
+// Role is which of an instance's containers one is.
+type Role string
+
+// The roles of a container.
+const (
+	RoleMain Role = ""     // the service itself
+	RoleInit Role = "init" // runs to its end before the main one is made, under its name
+	// RoleSidecar is beside the main one. An engine shows it as a part of that, and never by itself.
+	RoleSidecar Role = "sidecar"
+)
 
 // State is what an engine says of a container.
 type State uint8
@@ -82,13 +108,24 @@ type Container struct {
 	// Handle is the engine's own name for it.
 	Handle   string
 	Instance events.InstanceID
+	// Role is which of the instance's containers it is. There is one at a time.
+	Role     Role
 	Attempt  uint32
 	Revision uint64
 	State    State
-	// ExitCode is that of an exited one.
-	ExitCode int32
-	Ports    []events.PortBinding
+	// ExitCode is that of an exited one. OOMKilled says that the kernel killed it for want of memory.
+	ExitCode  int32
+	OOMKilled bool
+	Ports     []events.PortBinding
+	// Sidecars are the engine's names of those that are a part of it. Ended is the one whose end was the end of the
+	// whole, and Beside says that something of a whole that has ended runs still.
+	Sidecars []string
+	Ended    string
+	Beside   bool
 }
+
+// runs reports whether anything of the container runs.
+func (c *Container) runs() bool { return c != nil && (c.State == Running || c.Beside) }
 
 // Failure is an engine's error whose reason is known.
 type Failure struct {

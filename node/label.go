@@ -19,6 +19,7 @@ const (
 	LabelAttempt    = events.ReservedLabel + "attempt"
 	LabelHash       = events.ReservedLabel + "hash"
 	LabelOrder      = events.ReservedLabel + "order"
+	LabelRole       = events.ReservedLabel + "role" // not there for the main container
 )
 
 // Labels returns the labels of the planned container: the spec's own and Rookery's.
@@ -39,7 +40,18 @@ func (p Plan) Labels() map[string]string {
 	labels[LabelAttempt] = utoa(p.Attempt)
 	labels[LabelHash] = p.Order.Hash
 	labels[LabelOrder] = strconv.FormatUint(p.Order.Decided, 10)
+	if p.Role != RoleMain {
+		labels[LabelRole] = string(p.Role)
+	}
 	return labels
+}
+
+// VolumeLabels returns the labels of the slot's volumes.
+func (p Plan) VolumeLabels() map[string]string {
+	return map[string]string{
+		LabelCluster: p.Owner.Cluster, LabelNode: p.Owner.Node, LabelNamespace: p.Instance.Service.Namespace,
+		LabelService: p.Instance.Service.Name, LabelOrdinal: utoa(p.Instance.Ordinal),
+	}
 }
 
 // Matchers returns the labels that select the owner's containers, and no others.
@@ -49,9 +61,10 @@ func (o Owner) Matchers() []string {
 
 // ParseLabels reads what a container is from its labels. Handle, State, ExitCode and Ports are the engine's to fill.
 func ParseLabels(labels map[string]string) (Container, error) {
-	c := Container{Instance: events.InstanceID{
-		Service: events.ServiceID{Namespace: labels[LabelNamespace], Name: labels[LabelService]},
-	}}
+	c := Container{
+		Instance: events.InstanceID{Service: events.ServiceID{Namespace: labels[LabelNamespace], Name: labels[LabelService]}},
+		Role:     Role(labels[LabelRole]),
+	}
 	if !events.ValidName(labels[LabelNamespace]) || !events.ValidName(labels[LabelService]) {
 		return c, fmt.Errorf("labels %s and %s name no service: %q, %q",
 			LabelNamespace, LabelService, labels[LabelNamespace], labels[LabelService])

@@ -15,6 +15,12 @@ type View struct {
 	Order events.Order
 	// Container is what the engine has, nil where it has none.
 	Container *Container
+	// Initialized says that the init container of the next main one has ended well.
+	Initialized bool
+	// Health is what checks have told of the running container.
+	Health Health
+	// Ends are when attempts have ended, within the window of the restart policy.
+	Ends []time.Time
 	// Attempt is that of the container, or of the last one where there is none.
 	Attempt uint32
 	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
@@ -40,6 +46,7 @@ const (
 	StepWait                // nothing to do until a time
 	StepPrepare             // have the image, create the container
 	StepStart               // start the container
+	StepCheck               // ask the running instance whether it is healthy
 	StepServe               // the running instance is ready to serve
 	StepStop                // stop the container
 	StepRemove              // remove the container
@@ -58,11 +65,11 @@ func (v View) Next(now time.Time) (Step, time.Time) {
 }
 
 func (v View) nextRun(now time.Time) (Step, time.Time) {
-	if v.Container != nil && v.Container.State == Running {
-		if v.Phase == events.PhaseOnline {
-			return StepNone, time.Time{}
-		}
-		return StepServe, time.Time{}
+	if v.Container != nil && v.Container.State == Running && v.Phase != events.PhaseOffline {
+		return v.nextRunning(now)
+	}
+	if v.GivenUp() != "" && !v.Container.runs() {
+		return StepNone, time.Time{}
 	}
 	if now.Before(v.RetryAt) {
 		return StepWait, v.RetryAt
@@ -70,6 +77,8 @@ func (v View) nextRun(now time.Time) (Step, time.Time) {
 	switch {
 	case v.Container == nil:
 		return StepPrepare, time.Time{}
+	case v.Container.runs() && v.Container.Role == RoleMain:
+		return StepStop, time.Time{} // it is unhealthy, or a part of it has ended
 	case v.Container.State == Created && v.Phase != events.PhaseOffline:
 		return StepStart, time.Time{}
 	}
@@ -82,7 +91,7 @@ func (v View) nextStop(now time.Time) (Step, time.Time) {
 		return StepNone, time.Time{}
 	case now.Before(v.RetryAt):
 		return StepWait, v.RetryAt
-	case v.Container != nil && v.Container.State == Running:
+	case v.Container.runs():
 		return StepStop, time.Time{}
 	}
 	return StepRemove, time.Time{}
@@ -113,14 +122,16 @@ func (v View) Ordered(o events.Order) View {
 	}
 	before := v.Order.Action
 	if o.Action != before {
-		v.Failures, v.RetryAt = 0, time.Time{}
+		v.Failures, v.RetryAt, v.Ends = 0, time.Time{}, nil
 	}
 	v.Order = o
 	switch {
-	case o.Action != events.ActionRun || v.Phase < events.PhaseStopped:
+	case o.Action != events.ActionRun:
+	case v.Phase < events.PhaseOffline && v.initFailed():
+		return v.initEnded()
+	case v.Phase < events.PhaseStopped:
 	case before == "" && v.Container != nil:
-		code := v.Container.ExitCode
-		return v.offline(events.OfflineExited, &code, "")
+		return v.ended()
 	default:
 		return v.offline(events.OfflineUnknown, nil, stoppedBefore)
 	}
@@ -141,18 +152,23 @@ func (v View) Done(step Step, now time.Time) View {
 	v.Changed = now
 	switch step {
 	case StepStart:
-		return v.running().at(events.PhaseStarted)
+		v = v.running()
+		if v.Container.Role == RoleInit {
+			return v
+		}
+		v.Health = Health{Since: now}
+		return v.at(events.PhaseStarted)
 	case StepServe:
 		v.Served = now
 		return v.at(events.PhaseOnline)
 	case StepStop:
 		stopped := *v.Container
-		stopped.State = Exited
+		stopped.State, stopped.Beside = Exited, false
 		v.Container = &stopped
 		return v.stopped()
 	case StepRemove:
 		return v.gone()
-	case StepNone, StepWait, StepPrepare:
+	case StepNone, StepWait, StepPrepare, StepCheck:
 	}
 	return v
 }
@@ -168,6 +184,8 @@ func (v View) running() View {
 // until the leader has forgotten it.
 func (v View) stopped() View {
 	switch {
+	case v.Order.Action == events.ActionRun && v.Phase == events.PhaseOffline:
+		return v // it was unhealthy
 	case v.Order.Action == events.ActionRun:
 		return v.offline(events.OfflineUnknown, nil, stoppedBefore)
 	case v.Phase == events.PhaseRemoved && v.Order.Action == events.ActionStop:
@@ -178,6 +196,7 @@ func (v View) stopped() View {
 
 // gone follows a removal: of an instance that shall stop nothing is left, one that shall run tries again.
 func (v View) gone() View {
+	v.Initialized = v.initDone() && v.Phase != events.PhaseOffline
 	v.Container = nil
 	if v.Order.Action == events.ActionStop {
 		return v.at(events.PhaseRemoved)
@@ -194,7 +213,7 @@ func (v View) Failed(step Step, err error, now time.Time) View {
 		return v
 	}
 	v.Failures++
-	v.RetryAt = now.Add(backoff(v.Failures))
+	v.RetryAt = now.Add(v.delay())
 	if step == StepStop || step == StepRemove {
 		return v
 	}
@@ -218,6 +237,9 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 	}
 	before := v.Container
 	v.Container = c
+	if c.Role == RoleInit {
+		return v.foundInit(before, now)
+	}
 	switch c.State {
 	case Created:
 		if before == nil {
@@ -225,6 +247,7 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 		}
 	case Running:
 		if before == nil || before.State != Running {
+			v.Health = Health{Since: now}
 			return v.turnedUp(events.PhaseStarted)
 		}
 	case Exited:
@@ -283,9 +306,20 @@ func (v View) exited(now time.Time) View {
 	case v.Phase == events.PhaseOffline && v.Attempt == before:
 		return v
 	}
+	return v.ended().fail(now)
+}
+
+// ended tells how the main container has ended.
+func (v View) ended() View {
 	code := v.Container.ExitCode
-	v = v.offline(events.OfflineExited, &code, "")
-	return v.fail(now)
+	if v.Container.OOMKilled {
+		return v.offline(events.OfflineOOMKilled, &code, "the kernel killed it for want of memory")
+	}
+	message := ""
+	if v.Container.Ended != "" {
+		message = "its sidecar " + v.Container.Ended + " has ended"
+	}
+	return v.offline(events.OfflineExited, &code, message)
 }
 
 // fail counts a failure of an instance that ran, and forgets those before it where it had served for long.
@@ -295,8 +329,8 @@ func (v View) fail(now time.Time) View {
 	}
 	v.Served = time.Time{}
 	v.Failures++
-	v.RetryAt = now.Add(backoff(v.Failures))
-	return v
+	v.RetryAt = now.Add(v.delay())
+	return v.counted(now)
 }
 
 func (v View) at(phase events.Phase) View {
@@ -306,6 +340,7 @@ func (v View) at(phase events.Phase) View {
 
 func (v View) offline(reason events.OfflineReason, code *int32, message string) View {
 	v.Phase, v.Reason, v.ExitCode = events.PhaseOffline, reason, code
+	v.Initialized = false
 	v.Message = strings.ToValidUTF8(message[:min(len(message), events.MaxMessage)], "")
 	return v
 }

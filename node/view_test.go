@@ -171,6 +171,13 @@ func TestFailuresAreForgottenAfterServingLong(t *testing.T) {
 	}
 }
 
+// specs have instances go through more than a plain one does.
+var specs = []events.Spec{
+	{InitSpec: events.InitSpec{Init: &events.InitContainer{}}},
+	{HealthSpec: events.HealthSpec{Health: &events.Health{Interval: events.DefaultCheckInterval, Retries: 1}}},
+	{RestartSpec: events.RestartSpec{Restart: &events.Restart{Policy: events.RestartOnFailure, Attempts: 2}}},
+}
+
 // TestPositionsNeverSink walks every history of steps, failures and discoveries up to a depth: what a node says within
 // one epoch must only climb, else the leader ignores it.
 func TestPositionsNeverSink(t *testing.T) {
@@ -191,9 +198,18 @@ func TestPositionsNeverSink(t *testing.T) {
 		}
 	}
 	walk(ordered(events.ActionRun), start, "run", depth)
+	for _, spec := range specs {
+		walk(node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &spec}), start, "run", depth)
+	}
 	if walked < 1000 {
 		t.Errorf("only %d views were walked", walked)
 	}
+}
+
+func became(c *node.Container, state node.State) *node.Container {
+	changed := *c
+	changed.State = state
+	return &changed
 }
 
 // branches returns all that may happen to the view now, by name.
@@ -208,6 +224,9 @@ func branches(v node.View, now time.Time) map[string]node.View {
 			exited := *v.Container
 			exited.State = node.Exited
 			next["exited"] = v.Found(&exited, now, now)
+			failed := exited
+			failed.ExitCode = 3
+			next["failed"] = v.Found(&failed, now, now)
 		}
 	}
 	stop := events.Order{Action: events.ActionStop}
@@ -215,6 +234,7 @@ func branches(v node.View, now time.Time) map[string]node.View {
 	switch step {
 	case node.StepPrepare:
 		made := container(node.Created, v.NextAttempt())
+		made.Role = v.NextRole()
 		next["prepared"] = v.Prepared(*made, now)
 		next["prepared, ordered to stop meanwhile"] = v.Ordered(stop).Prepared(*made, now)
 		next["prepare failed"] = v.Failed(step, errors.New("no"), now)
@@ -222,9 +242,9 @@ func branches(v node.View, now time.Time) map[string]node.View {
 		next["prepare failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
 	case node.StepStart:
 		next["done"] = v.Done(step, now)
-		next["failed"] = v.Failed(step, errors.New("no"), now)
-		next["failed, and runs"] = next["failed"].Found(container(node.Running, v.Container.Attempt), now, now)
-		next["failed, and ended"] = next["failed"].Found(container(node.Exited, v.Container.Attempt), now, now)
+		next["start failed"] = v.Failed(step, errors.New("no"), now)
+		next["failed, and runs"] = next["start failed"].Found(became(v.Container, node.Running), now, now)
+		next["failed, and ended"] = next["start failed"].Found(became(v.Container, node.Exited), now, now)
 		next["done, ordered to stop meanwhile"] = v.Ordered(stop).Done(step, now)
 		next["failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
 	case node.StepRemove:
@@ -235,6 +255,9 @@ func branches(v node.View, now time.Time) map[string]node.View {
 	case node.StepStop:
 		next["done"] = v.Done(step, now)
 		next["failed"] = v.Failed(step, errors.New("no"), now)
+	case node.StepCheck:
+		next["healthy"] = v.Checked(*v.Container, nil, now)
+		next["unhealthy"] = v.Checked(*v.Container, errors.New("no"), now)
 	case node.StepServe:
 		next["served"] = v.Done(step, now)
 	case node.StepNone, node.StepWait:

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/podman"
 	"github.com/rookery-project/rookery/node/runner"
 )
@@ -27,6 +28,7 @@ type nodeFlags struct {
 	labels                             map[string]string
 	reserve                            events.Resources
 	heartbeat                          time.Duration
+	allow                              node.Allowance
 }
 
 func nodeCommand(l *link) *cobra.Command {
@@ -67,6 +69,9 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().TextVar(&f.reserve.Disk, "reserve-disk", events.Size(0), "`disk` that is for others than instances, as in 10GiB")
 	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
+	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and what is below it; may be given several times")
+	cmd.Flags().BoolVar(&f.allow.HostNetwork, "allow-host-network", false, "let services use this host's own network")
+	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in CAP_SYS_PTRACE, beyond Podman's defaults; may be given several times")
 	return cmd
 }
 
@@ -94,7 +99,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 		return runner.Config{}, err
 	}
 	return runner.Config{
-		Engine: engine, Name: f.name, Heartbeat: f.heartbeat,
+		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, Allow: f.allow,
 		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve},
 	}, nil
 }

@@ -61,11 +61,12 @@ type realNode struct {
 	owner  node.Owner
 	node   *process
 	ports  string
+	flags  []string // more of the node's
 }
 
-func startReal(t testing.TB) *realNode {
+func startReal(t testing.TB, flags ...string) *realNode {
 	t.Helper()
-	r := &realNode{t: t, uri: podmantest.Start(t)}
+	r := &realNode{t: t, uri: podmantest.Start(t), flags: flags}
 	podmantest.LoadWeb(t, r.uri)
 	r.Cluster = rookerytest.Start(t, rookerytest.WithNodes(0), rookerytest.WithLog(t.Output()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -85,7 +86,8 @@ func startReal(t testing.TB) *realNode {
 }
 
 func (r *realNode) startNode() {
-	r.node = startProcess(r.t, "node", "--server", r.URL, "--podman", r.uri, "--name", "edge", "--ports", r.ports, "--heartbeat", "500ms")
+	args := []string{"node", "--server", r.URL, "--podman", r.uri, "--name", "edge", "--ports", r.ports, "--heartbeat", "500ms"}
+	r.node = startProcess(r.t, append(args, r.flags...)...)
 }
 
 // running returns the node's running containers by instance.

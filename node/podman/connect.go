@@ -33,6 +33,8 @@ type Engine struct {
 	watchers map[chan string]struct{}
 	// recent are containers, by handle, whose processes ended and that nobody asked about since.
 	recent map[string]*inspected
+	// starved are containers, by handle, that were seen to be killed for want of memory.
+	starved map[string]struct{}
 }
 
 var _ node.Engine = (*Engine)(nil)
@@ -80,6 +82,7 @@ func Connect(ctx context.Context, uri string) (*Engine, error) {
 		limits:   ulimits(),
 		watchers: map[chan string]struct{}{},
 		recent:   map[string]*inspected{},
+		starved:  map[string]struct{}{},
 	}, nil
 }
 

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
-	"syscall"
+	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -24,10 +21,6 @@ const (
 	pidsLimit = 512
 	// logSize bounds what one container writes to the host's disk. Podman starts the file anew when it is full.
 	logSize = 1 << 20
-	// openFiles and processes are per container; both are far below the limits of a stock host.
-	openFiles    = 4096
-	processes    = 4096
-	lockedMemory = 64 << 10
 	// labelPorts holds the published ports with their names, which Podman has no place for.
 	labelPorts = events.ReservedLabel + "ports"
 )
@@ -47,8 +40,17 @@ type createRequest struct {
 	NoNewPrivs   bool              `json:"no_new_privileges"`
 	StopTimeout  uint              `json:"stop_timeout"`
 	NetNS        namespace         `json:"netns"`
-	Resources    resources         `json:"resource_limits"`
-	Systemd      string            `json:"systemd"`
+	User         string            `json:"user,omitempty"`
+	WorkDir      string            `json:"work_dir,omitempty"`
+	CapAdd       []string          `json:"cap_add,omitempty"`
+	ReadOnly     bool              `json:"read_only_filesystem,omitempty"`
+	ShmSize      int64             `json:"shm_size,omitempty"`
+	Hostname     string            `json:"hostname,omitempty"`
+	HostAdd      []string          `json:"hostadd,omitempty"`
+	Sysctl       map[string]string `json:"sysctl,omitempty"`
+	mounts
+	Resources resources `json:"resource_limits"`
+	Systemd   string    `json:"systemd"`
 }
 
 type portMapping struct {
@@ -70,7 +72,8 @@ type logging struct {
 }
 
 type namespace struct {
-	Mode string `json:"nsmode"`
+	Mode  string `json:"nsmode"`
+	Value string `json:"value,omitempty"`
 }
 
 type resources struct {
@@ -99,19 +102,34 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 	if plan.Order.Spec == nil {
 		return node.Container{}, createFailed("the order has no spec")
 	}
-	request, err := e.newContainer(plan)
+	if err := plan.Allow.Check(*plan.Order.Spec); err != nil {
+		return node.Container{}, err
+	}
+	main, err := e.prepareMain(ctx, plan)
+	if err != nil || main.State != node.Created {
+		return main, err
+	}
+	if err := e.prepareSidecars(ctx, plan, main); err != nil {
+		_ = e.Remove(ctx, main) // what stays is in the way of the next attempt, which removes it
+		return node.Container{}, err
+	}
+	return main, nil
+}
+
+func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Container, error) {
+	request, err := e.newContainer(plan, programOf(plan))
 	if err != nil {
 		return node.Container{}, err
 	}
-	id, err := e.create(ctx, request)
-	if refused := new(refusal); errors.As(err, &refused) && refused.says("image not known") {
-		if err := e.pull(ctx, request.Image); err != nil {
-			return node.Container{}, err
-		}
-		id, err = e.create(ctx, request)
+	if err := e.makeVolumes(ctx, plan, request.Volumes); err != nil {
+		return node.Container{}, err
 	}
-	switch refused := new(refusal); {
+	id, err := e.createWithImage(ctx, request, plan.Order.Spec.Pull)
+	known, refused := new(node.Failure), new(refusal)
+	switch {
 	case err == nil:
+	case errors.As(err, &known):
+		return node.Container{}, err
 	case !errors.As(err, &refused):
 		return node.Container{}, fmt.Errorf("creating container %s: %w", request.Name, err)
 	case refused.says("name is already in use"):
@@ -120,9 +138,29 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 		return node.Container{}, createFailed(refused.Message)
 	}
 	return node.Container{
-		Handle: id, Instance: plan.Instance, Attempt: plan.Attempt, Revision: plan.Order.Revision,
-		State: node.Created, Ports: plan.Order.Ports,
+		Handle: id, Instance: plan.Instance, Role: plan.Role, Attempt: plan.Attempt, Revision: plan.Order.Revision,
+		State: node.Created, Ports: plan.Order.Ports, Sidecars: sidecarNames(plan),
 	}, nil
+}
+
+// createWithImage creates the container once its image is there. Errors are *node.Failure where that cannot be had.
+func (e *Engine) createWithImage(ctx context.Context, r createRequest, policy events.PullPolicy) (string, error) {
+	if policy == events.PullAlways {
+		if err := e.pull(ctx, r.Image, events.PullAlways); err != nil {
+			return "", err
+		}
+	}
+	id, err := e.create(ctx, r)
+	if refused := new(refusal); !errors.As(err, &refused) || !refused.says("image not known") {
+		return id, err
+	}
+	if policy == events.PullNever {
+		return "", pullFailed(r.Image, "it is not on this node, and pull is never")
+	}
+	if err := e.pull(ctx, r.Image, events.PullMissing); err != nil {
+		return "", err
+	}
+	return e.create(ctx, r)
 }
 
 func (e *Engine) create(ctx context.Context, r createRequest) (string, error) {
@@ -153,7 +191,7 @@ func (e *Engine) standing(ctx context.Context, plan node.Plan) (node.Container, 
 		return node.Container{}, createFailed("container " + name + " is not ours but has the name that ours needs: " +
 			"look at it with \"podman inspect " + name + "\", then rename or remove it")
 	}
-	if c.Attempt == plan.Attempt {
+	if c.Attempt == plan.Attempt && c.Role == plan.Role {
 		return c, nil
 	}
 	if c.State == node.Running {
@@ -171,29 +209,45 @@ func createFailed(message string) error {
 }
 
 // newContainer says what is to be created: safe by default, restarted by the node and never by Podman.
-func (e *Engine) newContainer(plan node.Plan) (createRequest, error) {
+func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, error) {
 	spec := plan.Order.Spec
 	ports, err := json.Marshal(plan.Order.Ports)
 	if err != nil {
 		return createRequest{}, fmt.Errorf("encoding the ports of %s: %w", plan.Instance, err)
 	}
+	mounted, err := mountsOf(plan)
+	if err != nil {
+		return createRequest{}, err
+	}
 	labels := plan.Labels()
 	labels[labelPorts] = string(ports)
+	if names := sidecarNames(plan); len(names) > 0 {
+		labels[labelSidecars] = strings.Join(names, ",")
+	}
 	return createRequest{
 		Name:         plan.Name(),
-		Image:        spec.Image,
-		Entrypoint:   spec.Command,
-		Command:      spec.Args,
-		Env:          environment(plan),
+		Image:        runs.image,
+		Entrypoint:   runs.command,
+		Command:      runs.args,
+		Env:          environment(plan, runs.env),
 		Labels:       labels,
 		PortMappings: mappings(plan),
-		Rlimits:      e.limits,
+		Rlimits:      limited(e.limits, spec.Ulimits),
 		Log:          logging{Driver: "k8s-file", Size: logSize},
 		Restart:      "no",
 		CapDrop:      []string{"all"},
 		NoNewPrivs:   true,
 		StopTimeout:  seconds(time.Duration(spec.StopGrace)),
-		NetNS:        namespace{Mode: "bridge"},
+		NetNS:        namespace{Mode: string(spec.Mode())},
+		User:         spec.User,
+		WorkDir:      spec.WorkingDir,
+		CapAdd:       spec.Capabilities,
+		ReadOnly:     spec.ReadOnlyRoot,
+		ShmSize:      int64(spec.ShmSize),
+		Hostname:     spec.Hostname,
+		HostAdd:      hostLines(spec.ExtraHosts),
+		Sysctl:       spec.Sysctls,
+		mounts:       mounted,
 		Resources:    limits(spec.Resources),
 		// Podman guesses from the command that a container has systemd inside, and then mounts half of /sys.
 		Systemd: "false",
@@ -215,21 +269,12 @@ func limits(r events.Resources) resources {
 	return l
 }
 
-// environment returns the spec's variables and those that say who the instance is.
-func environment(plan node.Plan) map[string]string {
-	env := make(map[string]string, len(plan.Order.Spec.Env)+4)
-	for name, value := range plan.Order.Spec.Env {
-		env[name] = value
-	}
-	env["ROOKERY_NAMESPACE"] = plan.Instance.Service.Namespace
-	env["ROOKERY_SERVICE"] = plan.Instance.Service.Name
-	env["ROOKERY_ORDINAL"] = strconv.FormatUint(uint64(plan.Instance.Ordinal), 10)
-	env["ROOKERY_GENERATION"] = strconv.FormatUint(uint64(plan.Instance.Generation), 10)
-	return env
-}
-
-// mappings publishes the ports on the node's address. Podman takes no host names: such a node publishes on all.
+// mappings publishes the ports on the node's address. Podman takes no host names: such a node publishes on all. What
+// runs beside the main container has none: they are the service's.
 func mappings(plan node.Plan) []portMapping {
+	if plan.Role != node.RoleMain {
+		return nil
+	}
 	host := ""
 	if address, err := netip.ParseAddr(plan.Address); err == nil {
 		host = address.String()
@@ -243,29 +288,13 @@ func mappings(plan node.Plan) []portMapping {
 	return mapped
 }
 
-// ulimits returns the limits of every container. They are written out, and stay below our own hard ones, because
-// Podman's defaults fail where the service may not raise its limits. Soft equals hard: nothing inside may change it.
-func ulimits() []rlimit {
-	wanted := []struct {
-		name     string
-		resource int
-		value    uint64
-	}{
-		{"nofile", syscall.RLIMIT_NOFILE, openFiles},
-		{"nproc", unix.RLIMIT_NPROC, processes},
-		{"core", syscall.RLIMIT_CORE, 0},
-		{"memlock", unix.RLIMIT_MEMLOCK, lockedMemory},
+// hostLines returns the lines of /etc/hosts as Podman takes them.
+func hostLines(hosts []events.ExtraHost) []string {
+	lines := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		lines = append(lines, h.Name+":"+h.Address)
 	}
-	limits := make([]rlimit, 0, len(wanted))
-	for _, w := range wanted {
-		var own syscall.Rlimit
-		value := w.value
-		if err := syscall.Getrlimit(w.resource, &own); err == nil {
-			value = min(value, own.Max)
-		}
-		limits = append(limits, rlimit{Type: w.name, Hard: value, Soft: value})
-	}
-	return limits
+	return lines
 }
 
 // seconds rounds up: Podman counts whole seconds, and an instance never gets less than it was promised.

@@ -67,17 +67,23 @@ func (e *Engine) readExit(id string) (int32, bool) {
 	return int32(code), err == nil // the monitor puts the file there whole
 }
 
-// remember keeps a container whose process has just ended, for the one Inspect that follows the hint.
-func (e *Engine) remember(found *inspected) {
+// remember keeps a container whose process has just ended, for the one Inspect that follows the hint, and whether it
+// was killed for want of memory.
+func (e *Engine) remember(gone watched) {
+	starved := counted(gone.oom)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.recent[found.ID] = found
+	e.recent[gone.found.ID] = gone.found
+	if starved {
+		e.starved[gone.found.ID] = struct{}{}
+	}
 }
 
 func (e *Engine) forget(handle string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.recent, handle)
+	delete(e.starved, handle)
 }
 
 // justEnded returns the instance's container where a watch saw its end and the monitor has written the exit code, and
@@ -101,7 +107,9 @@ func (e *Engine) take(owner node.Owner, id events.InstanceID) *inspected {
 	for handle, found := range e.recent {
 		if c, err := found.container(owner); err == nil && c.Instance == id {
 			delete(e.recent, handle)
-			return found
+			if c.Role != node.RoleSidecar { // else Podman tells of the whole
+				return found
+			}
 		}
 	}
 	return nil

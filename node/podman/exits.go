@@ -32,6 +32,8 @@ type watched struct {
 	instance events.InstanceID
 	// found is the container as it was while it ran.
 	found *inspected
+	// oom is the file with the kernel's count of kills for want of memory.
+	oom string
 }
 
 func newExits(ended func(watched)) (*exits, error) {

@@ -22,7 +22,7 @@ func (e *Engine) Start(ctx context.Context, c node.Container) error {
 	switch refused := new(refusal); {
 	case err == nil:
 		e.announce(c.Handle)
-		return nil
+		return e.startSidecars(ctx, c)
 	case !errors.As(err, &refused):
 		return fmt.Errorf("starting the container of %s: %w", c.Instance, err)
 	case refused.says("address already in use"):
@@ -32,10 +32,17 @@ func (e *Engine) Start(ctx context.Context, c node.Container) error {
 	}
 }
 
-// Stop asks the container to end, and kills it after grace; Podman answers 304 where it does not run.
+// Stop asks the container to end, and kills it after grace; Podman answers 304 where it does not run. Its sidecars follow.
 func (e *Engine) Stop(ctx context.Context, c node.Container, grace time.Duration) error {
+	if err := e.stop(ctx, c.Handle, grace); err != nil {
+		return fmt.Errorf("stopping the container of %s: %w", c.Instance, err)
+	}
+	return e.stopSidecars(ctx, c, grace)
+}
+
+func (e *Engine) stop(ctx context.Context, handle string, grace time.Duration) error {
 	err := e.do(ctx, request{
-		method: http.MethodPost, path: containerPath(c.Handle, "/stop"),
+		method: http.MethodPost, path: containerPath(handle, "/stop"),
 		query: url.Values{"timeout": {strconv.FormatUint(uint64(seconds(grace)), 10)}},
 	}, nil)
 	refused := new(refusal)
@@ -44,17 +51,22 @@ func (e *Engine) Stop(ctx context.Context, c node.Container, grace time.Duration
 	}
 	// Podman waits for word from the container's monitor. Where that was killed none comes, and the stop that did its
 	// work is told as a failure: what counts is whether the process is still there.
-	if found, lookErr := e.settle(ctx, c.Handle); lookErr == nil && (found == nil || found.state() != node.Running) {
+	if found, lookErr := e.settle(ctx, handle); lookErr == nil && (found == nil || found.state() != node.Running) {
 		return nil
 	}
-	return fmt.Errorf("stopping the container of %s: %w", c.Instance, err)
+	return err
 }
 
-// Remove removes the container with its anonymous volumes, running or not.
+// Remove removes the container after its sidecars, with their anonymous volumes, running or not.
 //
 // Where the process and its monitor were killed, Podman fails to stop what is not there, writes down that it has
 // stopped, and refuses: the second attempt succeeds.
 func (e *Engine) Remove(ctx context.Context, c node.Container) error {
+	for _, name := range c.Sidecars {
+		if err := e.Remove(ctx, node.Container{Handle: name}); err != nil {
+			return err
+		}
+	}
 	defer e.forget(c.Handle) // at the end: the removal itself may be what ended the process
 	refused := new(refusal)
 	err := e.remove(ctx, c)

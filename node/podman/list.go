@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -27,6 +28,7 @@ var errForeign = errors.New("the container is another owner's")
 
 type listed struct {
 	ID       string            `json:"Id"`
+	Names    []string          `json:"Names"`
 	State    string            `json:"State"`
 	Pid      int               `json:"Pid"`
 	ExitCode int32             `json:"ExitCode"`
@@ -40,6 +42,7 @@ type inspected struct {
 		Pid       int    `json:"Pid"`
 		ConmonPid int    `json:"ConmonPid"`
 		ExitCode  int32  `json:"ExitCode"`
+		OOMKilled bool   `json:"OOMKilled"`
 	} `json:"State"`
 	Config struct {
 		Labels map[string]string `json:"Labels"`
@@ -52,11 +55,16 @@ func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, 
 	if err != nil {
 		return nil, err
 	}
-	containers := make([]node.Container, 0, len(rows))
+	containers := make(map[string]node.Container, len(rows))
 	for _, row := range rows {
 		found := row.inspected()
-		if e.outlived(found) {
+		switch {
+		case e.outlived(found):
 			if found, err = e.orphan(ctx, row.ID); err != nil {
+				return nil, fmt.Errorf("listing containers: %w", err)
+			}
+		case found.state() == node.Exited && found.State.ExitCode == killed:
+			if found, err = e.look(ctx, row.ID); err != nil { // a list does not tell who killed it
 				return nil, fmt.Errorf("listing containers: %w", err)
 			}
 		}
@@ -64,10 +72,10 @@ func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, 
 			continue // removed since
 		}
 		if c, err := found.container(owner); err == nil {
-			containers = append(containers, c)
+			containers[row.name()] = e.blame(c)
 		}
 	}
-	return containers, nil
+	return join(containers), nil
 }
 
 func (e *Engine) rows(ctx context.Context, owner node.Owner) ([]listed, error) {
@@ -98,6 +106,9 @@ func (e *Engine) Inspect(ctx context.Context, owner node.Owner, id events.Instan
 	c, err := found.container(owner)
 	if err != nil || c.Instance != id {
 		return nil, nil // somebody else's container is none of ours
+	}
+	if c, err = e.withSidecars(ctx, owner, e.blame(c)); err != nil {
+		return nil, fmt.Errorf("inspecting container %s: %w", name, err)
 	}
 	return &c, nil
 }
@@ -188,6 +199,10 @@ func (i *inspected) container(owner node.Owner) (node.Container, error) {
 	c.Handle, c.State = i.ID, i.state()
 	if c.State == node.Exited {
 		c.ExitCode = i.State.ExitCode
+		c.OOMKilled = i.State.OOMKilled && c.ExitCode == killed
+	}
+	if text := labels[labelSidecars]; text != "" {
+		c.Sidecars = strings.Split(text, ",")
 	}
 	if text, ok := labels[labelPorts]; ok {
 		if err := json.Unmarshal([]byte(text), &c.Ports); err != nil {
@@ -195,6 +210,14 @@ func (i *inspected) container(owner node.Owner) (node.Container, error) {
 		}
 	}
 	return c, nil
+}
+
+// name is what tells the container from all others of its service.
+func (l listed) name() string {
+	if len(l.Names) > 0 {
+		return l.Names[0]
+	}
+	return l.ID
 }
 
 func (l listed) inspected() *inspected {

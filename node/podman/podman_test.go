@@ -64,6 +64,7 @@ func TestEngine(t *testing.T) {
 		{"missing command", testMissingCommand},
 		{"missing image", testMissingImage},
 		{"foreign containers", testForeign},
+		{"what the node allows", testAllowed},
 		{"watch many", testWatchMany},
 		{"watch by events alone", testBlind},
 		{"a service that hangs", testHang}, // stops the service, and so is last
@@ -294,6 +295,23 @@ func testMissingImage(t *testing.T, b *bench) {
 	}
 }
 
+func testAllowed(t *testing.T, b *bench) {
+	plan := b.plan(t, "-listen", "127.0.0.1:0")
+	plan.Order.Spec.Network = events.NetworkHost
+	_, err := b.engine.Prepare(t.Context(), plan)
+	wantFailure(t, err, events.OfflineNotAllowed, "--allow-host-network")
+	plan.Allow.HostNetwork = true
+	c := b.prepare(t, plan)
+	b.start(t, c)
+	ours, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", b.pid(t, c))); err != nil || theirs != ours {
+		t.Errorf("the container is in the network %s, not in the host's %s: %v", theirs, ours, err)
+	}
+}
+
 func testForeign(t *testing.T, b *bench) {
 	ours := b.plan(t)
 	b.prepare(t, ours)
@@ -397,6 +415,7 @@ func testHang(t *testing.T, b *bench) {
 			t.Error(err)
 		}
 	}()
+	untilStopped(t, service)
 	fresh := b.plan(t)
 	for name, call := range map[string]func(context.Context) error{
 		"Facts":   func(ctx context.Context) error { _, err := b.engine.Facts(ctx); return err },
@@ -420,6 +439,30 @@ func testHang(t *testing.T, b *bench) {
 	}
 	kill(t, pid) // the hint needs no Podman
 	hints.wait(t, plan.Instance)
+}
+
+// untilStopped waits until every thread of the process has stopped: on a busy machine some go on for a moment.
+func untilStopped(t testing.TB, pid int) {
+	t.Helper()
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for deadline := time.After(30 * time.Second); ; {
+		states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(states, func(path string) bool {
+			text, err := os.ReadFile(path)
+			return err == nil && !strings.Contains(string(text), ") T ")
+		}) {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-deadline:
+			t.Fatalf("process %d does not stop", pid)
+		}
+	}
 }
 
 func connect(t testing.TB, uri string) *podman.Engine {

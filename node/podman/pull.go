@@ -15,10 +15,10 @@ import (
 
 // pull fetches the image. Podman answers 200 before it has tried: an error is a line of the answer, and so is the id
 // of the image that was had.
-func (e *Engine) pull(ctx context.Context, image string) error {
+func (e *Engine) pull(ctx context.Context, image string, policy events.PullPolicy) error {
 	answer, err := e.open(ctx, request{
 		method: http.MethodPost, path: "/images/pull",
-		query: url.Values{"reference": {image}, "policy": {"missing"}},
+		query: url.Values{"reference": {image}, "policy": {string(policy)}},
 	})
 	if refused := new(refusal); errors.As(err, &refused) {
 		return pullFailed(image, refused.Message)

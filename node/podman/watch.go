@@ -150,7 +150,7 @@ func (w *watch) lookAt(ctx context.Context, handle string) {
 func (w *watch) attend(found *inspected) {
 	c, err := found.container(w.owner)
 	if err == nil && w.engine.visible && c.State == node.Running && found.State.Pid > 0 {
-		w.exits.add(found.State.Pid, watched{handle: c.Handle, instance: c.Instance, found: found})
+		w.exits.add(found.State.Pid, watched{handle: c.Handle, instance: c.Instance, found: found, oom: oomCounter(found.State.Pid)})
 	}
 	if err == nil && c.State == node.Exited {
 		w.hint(c.Instance)
@@ -158,7 +158,7 @@ func (w *watch) attend(found *inspected) {
 }
 
 func (w *watch) ended(gone watched) {
-	w.engine.remember(gone.found)
+	w.engine.remember(gone)
 	w.hint(gone.instance)
 }
 

@@ -50,6 +50,8 @@ type Config struct {
 	Incarnation string
 	// Facts are what it says of itself; Engine and, where they are zero, the parts of Capacity are asked of the Engine.
 	Facts events.NodeFacts
+	// Allow is what services may have of this host.
+	Allow node.Allowance
 	Log   *slog.Logger
 	// Heartbeat is how often it asks the leader.
 	Heartbeat time.Duration

@@ -8,6 +8,7 @@
 //	look.go       what the engine has: adopted first, then looked at again on hints and from time to time
 //	instance.go   what is kept of one instance
 //	steps.go      next step → a place → engine → view
+//	checks.go     health checks, beside the steps
 //	publisher.go  statuses, in order, however long the bus is away
 //
 // It never decides what should run. A bus that is away stops nothing: instances are kept as the last orders say.

@@ -18,6 +18,8 @@ type instance struct {
 	step      node.Step
 	interrupt context.CancelFunc
 	ended     uint64
+	// checking ends the health check that is under way; nil for none.
+	checking context.CancelFunc
 	// inspecting says that the engine is being asked about it, hinted that it is to be asked again.
 	inspecting bool
 	hinted     bool
@@ -57,10 +59,10 @@ func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 	a.settle(ctx, in)
 }
 
-// forget drops an instance that is over. While the engine is being asked it stays: what the answer says of it may be
+// forget drops an instance that is over. While the engine or the instance is being asked it stays: what the answer says of it may be
 // from before its end, and would be taken for a container that nobody knows.
 func (a *Agent) forget(in *instance) {
-	if in.over() && !in.inspecting && !a.looks.underWay {
+	if in.over() && !in.inspecting && in.checking == nil && !a.looks.underWay {
 		delete(a.instances, in.view.Instance)
 	}
 }

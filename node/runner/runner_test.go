@@ -23,6 +23,8 @@ const (
 	// good and hanging are images: a container of the one is made at once, that of the other never.
 	good    = "good"
 	hanging = "hanging"
+	// asked is one with a health check, which hangs as long as the engine is told so.
+	asked = "asked"
 )
 
 // engine has a container for each instance, and hangs where it is told to.
@@ -30,8 +32,9 @@ type engine struct {
 	mu         sync.Mutex
 	containers map[events.InstanceID]*node.Container
 	hint       func(events.InstanceID)
-	crashes    int // how many starts are still to crash; for tests of one container
-	most, now  int // containers that were and are being made at once
+	crashes    int  // how many starts are still to crash; for tests of one container
+	mute       bool // health checks hang
+	most, now  int  // containers that were and are being made at once
 }
 
 func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
@@ -103,6 +106,16 @@ func (e *engine) Remove(_ context.Context, c node.Container) error {
 	defer e.mu.Unlock()
 	delete(e.containers, c.Instance)
 	return nil
+}
+
+func (e *engine) Check(ctx context.Context, _ node.Container, _ events.Health, _ string) error {
+	e.mu.Lock()
+	mute := e.mute
+	e.mu.Unlock()
+	if mute {
+		<-ctx.Done()
+	}
+	return ctx.Err()
 }
 
 func (e *engine) Watch(ctx context.Context, _ node.Owner, ready func(), hint func(events.InstanceID)) error {
@@ -193,13 +206,23 @@ func start(t *testing.T) *world {
 	return w
 }
 
+func specOf(image string) *events.Spec {
+	spec := &events.Spec{Image: image}
+	if image == asked {
+		spec.Health = &events.Health{
+			Exec: []string{"/check"}, Interval: events.DefaultCheckInterval, Timeout: events.Duration(time.Hour), Retries: 1,
+		}
+	}
+	return spec
+}
+
 // store has an order stand, and returns it as it is told live.
 func (w *world) store(ordinal uint32, action events.Action, image string) events.Message {
 	w.t.Helper()
 	w.counter++
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: 1}
 	m, err := events.Encode(events.OrderSubject("node-0", id), events.Order{
-		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: &events.Spec{Image: image},
+		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: specOf(image),
 	}, events.Attributes{ID: fmt.Sprint(w.counter), Source: "/test", Time: time.Now()})
 	if err != nil {
 		w.t.Fatal(err)
@@ -325,6 +348,49 @@ func TestABusThatIsAwayDelaysStatusesInOrder(t *testing.T) {
 		w.away.Store(false)
 		<-time.After(time.Second)
 		want := []string{"0 prepared", "0 started", "0 online", "0 stopped", "0 removed"}
+		if said := w.positions(); !slices.Equal(said, want) {
+			t.Errorf("the node said %q, want %q", said, want)
+		}
+	})
+}
+
+func TestAHealthCheckThatHangsHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.engine.mute = true
+		w.tell(0, events.ActionRun, asked)
+		w.want([]uint32{0}, nil)
+		if err := w.engine.set(node.Container{
+			Handle: "c", Instance: events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 1}, ExitCode: 3,
+		}, node.Exited); err != nil {
+			t.Fatal(err)
+		}
+		w.engine.hint(events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 1})
+		<-time.After(2 * time.Second)
+		w.want([]uint32{0}, nil) // restarted, and asked again
+		w.tell(0, events.ActionStop, "")
+		w.want(nil, nil)
+		want := []string{"0 prepared", "0 started", "0 offline", "1 prepared", "1 started", "1 stopped", "1 removed"}
+		if said := w.positions(); !slices.Equal(said, want) {
+			t.Errorf("the node said %q, want %q", said, want)
+		}
+	})
+}
+
+func TestAnInstanceIsOnlineAsLongAsItIsHealthy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.tell(0, events.ActionRun, asked)
+		<-time.After(time.Minute)
+		w.engine.mu.Lock()
+		w.engine.mute = true
+		w.engine.mu.Unlock()
+		<-time.After(30 * time.Second)
+		w.engine.mu.Lock()
+		w.engine.mute = false // for the checks to come: the one under way hangs until its time is up
+		w.engine.mu.Unlock()
+		<-time.After(2 * time.Hour)
+		want := []string{"0 prepared", "0 started", "0 online", "0 offline", "1 prepared", "1 started", "1 online"}
 		if said := w.positions(); !slices.Equal(said, want) {
 			t.Errorf("the node said %q, want %q", said, want)
 		}

@@ -49,7 +49,7 @@ func (a *Agent) placesOf(step node.Step) *places {
 		return &a.making
 	case node.StepStart, node.StepRemove:
 		return &a.moving
-	case node.StepStop, node.StepNone, node.StepWait, node.StepServe:
+	case node.StepStop, node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
 	}
 	return nil
 }
@@ -72,6 +72,9 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 		case node.StepWait:
 			a.await(in, until)
 			return
+		case node.StepCheck:
+			a.check(ctx, in)
+			return
 		case node.StepServe:
 			if in.inspecting {
 				return // it may have ended already, and then never served
@@ -88,6 +91,9 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 
 // take has the engine take the step.
 func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
+	if in.checking != nil {
+		in.checking()
+	}
 	view := in.view
 	call, cancel := context.WithTimeout(ctx, deadline(step, view))
 	in.busy, in.step, in.interrupt = true, step, cancel
@@ -144,7 +150,7 @@ func deadline(step node.Step, v node.View) time.Duration {
 		return startTimeout
 	case node.StepStop:
 		return v.StopGrace() + stopTimeout
-	case node.StepRemove, node.StepNone, node.StepWait, node.StepServe:
+	case node.StepRemove, node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
 	}
 	return removeTimeout
 }
@@ -153,7 +159,8 @@ func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Con
 	switch step {
 	case node.StepPrepare:
 		return a.Engine.Prepare(ctx, node.Plan{
-			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Address: a.Facts.Address,
+			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
+			Allow: a.Allow,
 		})
 	case node.StepStart:
 		return node.Container{}, a.Engine.Start(ctx, *v.Container)
@@ -161,7 +168,7 @@ func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Con
 		return node.Container{}, a.Engine.Stop(ctx, *v.Container, v.StopGrace())
 	case node.StepRemove:
 		return node.Container{}, a.remove(ctx, v)
-	case node.StepNone, node.StepWait, node.StepServe:
+	case node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
 	}
 	return node.Container{}, nil
 }

@@ -85,7 +85,7 @@ func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error)
 	}
 	k := key{p.Owner, p.Instance}
 	if c := e.containers[k]; c != nil {
-		if c.Attempt == p.Attempt {
+		if c.Attempt == p.Attempt && c.Role == p.Role {
 			return *c, nil
 		}
 		return node.Container{}, &node.Failure{Reason: events.OfflineCreateFailed, Message: "the name " + p.Name() + " is in use"}
@@ -93,7 +93,7 @@ func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error)
 	e.made++
 	e.calls[p.Instance]++
 	c := &node.Container{
-		Handle: strconv.Itoa(e.made), Instance: p.Instance, Attempt: p.Attempt, Revision: p.Order.Revision, Ports: p.Order.Ports,
+		Handle: strconv.Itoa(e.made), Instance: p.Instance, Role: p.Role, Attempt: p.Attempt, Revision: p.Order.Revision, Ports: p.Order.Ports,
 	}
 	e.containers[k] = c
 	return *c, nil
@@ -112,11 +112,14 @@ func (e *Engine) byHandle(handle string) (key, *node.Container) {
 func (e *Engine) Start(_ context.Context, started node.Container) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, c := e.byHandle(started.Handle)
+	k, c := e.byHandle(started.Handle)
 	if c == nil {
 		return fmt.Errorf("start %s: no such container", started.Handle)
 	}
 	c.State = node.Running
+	if c.Role == node.RoleInit {
+		e.exit(k, c, 0) // it costs nothing, too
+	}
 	return nil
 }
 
@@ -136,6 +139,16 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 	defer e.mu.Unlock()
 	if k, c := e.byHandle(removed.Handle); c != nil {
 		delete(e.containers, k)
+	}
+	return nil
+}
+
+// Check implements node.Engine: what runs is healthy.
+func (e *Engine) Check(_ context.Context, checked node.Container, _ events.Health, _ string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, c := e.byHandle(checked.Handle); c == nil || c.State != node.Running {
+		return fmt.Errorf("check %s: it does not run", checked.Handle)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func known(t reflect.Type, enums map[string][]any) *jsonschema.Schema {
 	case reflect.TypeFor[events.Duration]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`}
 	case reflect.TypeFor[events.Size]():
-		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?([kKMGTP]i?)?B?$`}
+		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?(B|[kKMGT]B|[KMGT]iB)$`}
 	case reflect.TypeFor[events.CPU]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?m?$`}
 	case reflect.TypeFor[events.Chain]():

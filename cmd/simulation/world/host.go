@@ -213,6 +213,14 @@ func (e *engine) Remove(ctx context.Context, c node.Container) error {
 	return err
 }
 
+// Check implements node.Engine.
+func (e *engine) Check(ctx context.Context, c node.Container, health events.Health, address string) error {
+	_, err := do(ctx, e.call(Inspect, "check "+c.Instance.String(), 0), func() (struct{}, error) {
+		return struct{}{}, e.host.engine.Check(context.Background(), c, health, address)
+	})
+	return err
+}
+
 // Watch implements node.Engine. A host that is deaf loses hints; any other gives them a moment later.
 func (e *engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
 	hints := make(chan events.InstanceID, waiting)

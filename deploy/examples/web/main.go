@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -19,8 +20,27 @@ import (
 func main() {
 	exitAfter := flag.Duration("exit-after", 0, "end by itself after this time")
 	exitCode := flag.Int("exit-code", 0, "with this exit code")
+	write := flag.String("write", "", "write `file=text` at the beginning")
+	listen := flag.String("listen", ":8080", "`address` to answer on")
+	eat := flag.Int("eat", 0, "take this many `MiB` of memory")
+	check := flag.Bool("check", false, "end at once, with exit code 1 where there is a file /sick: a health check")
 	ignoreTerm := flag.Bool("ignore-term", false, "do not end when asked to")
 	flag.Parse()
+	if *check {
+		if sick() {
+			os.Exit(1)
+		}
+		return
+	}
+	if path, text, ok := strings.Cut(*write, "="); ok {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
+	taken := make([]byte, *eat<<20)
+	for i := 0; i < len(taken); i += os.Getpagesize() {
+		taken[i] = 1 // only what is written to is really taken
+	}
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if *ignoreTerm {
 		signal.Ignore(signals...)
@@ -29,20 +49,20 @@ func main() {
 	if *exitAfter > 0 || *exitCode != 0 {
 		time.AfterFunc(*exitAfter, func() { os.Exit(*exitCode) })
 	}
-	if err := serve(signals); err != nil {
+	if err := serve(*listen, signals); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// serve serves until one of the signals comes, and for ever where there are none.
-func serve(signals []os.Signal) error {
+// serve serves at the address until one of the signals comes, and for ever where there are none.
+func serve(listen string, signals []os.Signal) error {
 	ctx := context.Background()
 	if len(signals) > 0 {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, signals...)
 		defer stop()
 	}
-	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Addr: listen, Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second}
 	closed := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -57,7 +77,17 @@ func serve(signals []os.Signal) error {
 	return <-closed
 }
 
-func answer(w http.ResponseWriter, _ *http.Request) {
+// sick reports whether somebody has made the file that says so.
+func sick() bool {
+	_, err := os.Stat("/sick")
+	return err == nil
+}
+
+func answer(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/health" && sick() {
+		http.Error(w, "sick", http.StatusServiceUnavailable)
+		return
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "?"

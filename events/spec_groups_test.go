@@ -1,0 +1,157 @@
+package events
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+// ensure parses a command with these fields beside the image.
+func ensure(fields string) (ServiceEnsure, error) {
+	var c ServiceEnsure
+	if err := decodeStrict([]byte(`{"image":"i",`+fields+`}`), &c); err != nil {
+		return c, err
+	}
+	return c, c.check()
+}
+
+func TestFieldsThatKeepTheRules(t *testing.T) {
+	for _, fields := range []string{
+		`"user":"web"`, `"user":"1000:1000"`, `"working_dir":"/"`, `"capabilities":["net_raw","CAP_CHOWN","KILL"]`,
+		`"read_only_root":false`, `"ulimits":[{"name":"nofile","value":0}]`, `"shm_size":"0B"`, `"shm_size":"2GiB"`,
+		`"network":"bridge","ports":[{"name":"http","port":80}]`, `"network":"host"`, `"hostname":"Web-1.example"`,
+		`"extra_hosts":[{"name":"db","address":"fd00::7"}]`, `"sysctls":{"kernel.msgmax":"9","fs.mqueue.msg_max":"9"}`,
+		`"volumes":[{"name":"a","path":"/a"},{"name":"b","path":"/b","kind":"host","source":"/","read_only":true}]`,
+		`"volumes":[{"name":"a","path":"/a","kind":"tmpfs","size":"1MiB"}]`, `"pull":"always"`, `"pull":"never"`,
+		`"health":{"exec":["/check"],"interval":"1s","timeout":"100ms","retries":1,"start_period":"1m"}`,
+		`"health":{"http":{"port":"http","path":"/a?b=%20"}},"ports":[{"name":"http","port":80}]`,
+		`"health":{"tcp":{"port":"http"}},"ports":[{"name":"http","port":80,"protocol":"tcp"}]`,
+		`"restart":{}`, `"restart":{"policy":"on-failure","delay":"2m","attempts":3,"window":"1h"}`,
+		`"sidecars":[{"name":"a","image":"j"},{"name":"b","image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}]`,
+		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
+	} {
+		if _, err := ensure(fields); err != nil {
+			t.Errorf("%s: %v", fields, err)
+		}
+	}
+}
+
+func TestFieldsThatBreakARule(t *testing.T) {
+	for _, tt := range []struct {
+		fields string
+		code   Code
+		field  string
+		says   string
+	}{
+		{`"user":"a b"`, CodeInvalidValue, "user", `"a b"`},
+		{`"working_dir":"srv"`, CodeInvalidValue, "working_dir", "absolute"},
+		{`"capabilities":["ALL"]`, CodeInvalidValue, "capabilities[0]", "one each"},
+		{`"capabilities":["NET RAW"]`, CodeInvalidValue, "capabilities[0]", "NET RAW"},
+		{`"capabilities":[""]`, CodeInvalidValue, "capabilities[0]", "no capability"},
+		{`"ulimits":[{"name":"files","value":1}]`, CodeInvalidValue, "ulimits[0].name", "nofile"},
+		{`"ulimits":[{"name":"core","value":1},{"name":"core","value":2}]`, CodeInvalidValue, "ulimits[1].name", "ulimits[0]"},
+		{`"ulimits":[{"name":"core","value":-1}]`, CodeOutOfRange, "ulimits[0].value", "negative"},
+		{`"shm_size":"64"`, CodeInvalidValue, "shm_size", "64MiB"},
+		{`"shm_size":64`, CodeWrongType, "shm_size", "a string"},
+		{`"shm_size":"99999999TiB"`, CodeInvalidValue, "shm_size", "size"},
+		{`"shm_size":"-1MiB"`, CodeInvalidValue, "shm_size", "size"},
+		{`"network":"mesh"`, CodeInvalidValue, "network", "bridge, none, host"},
+		{`"network":"none","ports":[{"name":"http","port":80}]`, CodeInvalidValue, "network", "leave out"},
+		{`"hostname":"a_b"`, CodeInvalidName, "hostname", "a_b"},
+		{`"extra_hosts":[{"name":"a b","address":"10.0.0.1"}]`, CodeInvalidName, "extra_hosts[0].name", "a b"},
+		{`"extra_hosts":[{"name":"db","address":"db2"}]`, CodeInvalidValue, "extra_hosts[0].address", "10.0.0.7"},
+		{`"sysctls":{"vm.swappiness":"1"}`, CodeInvalidName, "sysctls.vm.swappiness", "the host's own"},
+		{`"network":"host","sysctls":{"net.core.somaxconn":"1"}`, CodeInvalidValue, "sysctls.net.core.somaxconn", "host"},
+		{`"volumes":[{"name":"a"}]`, CodeInvalidValue, "volumes[0].path", "absolute"},
+		{`"volumes":[{"name":"A","path":"/a"}]`, CodeInvalidName, "volumes[0].name", "A"},
+		{`"volumes":[{"name":"a","path":"/a/.."}]`, CodeInvalidValue, "volumes[0].path", "root"},
+		{`"volumes":[{"name":"a","path":"/a:rw"}]`, CodeInvalidValue, "volumes[0].path", ":"},
+		{`"volumes":[{"name":"a","path":"/a","kind":"nfs"}]`, CodeInvalidValue, "volumes[0].kind", "tmpfs"},
+		{`"volumes":[{"name":"a","path":"/a","kind":"host"}]`, CodeMissingField, "volumes[0].source", "host"},
+		{`"volumes":[{"name":"a","path":"/a","kind":"host","source":"b"}]`, CodeInvalidValue, "volumes[0].source", "absolute"},
+		{`"volumes":[{"name":"a","path":"/a","source":"/b"}]`, CodeInvalidValue, "volumes[0].source", "host"},
+		{`"volumes":[{"name":"a","path":"/a","size":"1MiB"}]`, CodeInvalidValue, "volumes[0].size", "tmpfs"},
+		{`"volumes":[{"name":"a","path":"/a"},{"name":"a","path":"/b"}]`, CodeInvalidValue, "volumes[1].name", "volumes[0]"},
+		{`"volumes":[{"name":"a","path":"/a"},{"name":"b","path":"/a/"}]`, CodeInvalidValue, "volumes[1].path", "volumes[0]"},
+		{`"pull":"sometimes"`, CodeInvalidValue, "pull", "missing, always, never"},
+		{`"init":{"image":"a b"}`, CodeInvalidValue, "init.image", "init.image"},
+		{`"init":{"env":{"A=B":"1"}}`, CodeInvalidName, "init.env.A=B", "A=B"},
+		{`"init":{"imgae":"a"}`, CodeUnknownField, "init.imgae", "image"},
+		{`"health":{}`, CodeInvalidValue, "health", "0 of http, tcp and exec"},
+		{`"health":{"exec":["a"],"tcp":{"port":"p"}}`, CodeInvalidValue, "health", "2 of"},
+		{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"q","port":1}]`, CodeInvalidValue, "health.tcp.port", `"q"`},
+		{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"p","port":1,"protocol":"udp"}]`, CodeInvalidValue, "health.tcp.port", "tcp"},
+		{`"health":{"http":{"port":"p","path":"a"}},"ports":[{"name":"p","port":1}]`, CodeInvalidValue, "health.http.path", "begin"},
+		{`"health":{"exec":["a"],"interval":"1ms"}`, CodeOutOfRange, "health.interval", "100ms"},
+		{`"health":{"exec":["a"],"timeout":"-1s"}`, CodeOutOfRange, "health.timeout", "100ms"},
+		{`"health":{"exec":["a"],"start_period":"2h"}`, CodeOutOfRange, "health.start_period", "1h"},
+		{`"health":{"exec":["a"],"retries":101}`, CodeOutOfRange, "health.retries", "100"},
+		{`"restart":{"policy":"sometimes"}`, CodeInvalidValue, "restart.policy", "always, on-failure, never"},
+		{`"restart":{"delay":"1ms"}`, CodeOutOfRange, "restart.delay", "10ms"},
+		{`"restart":{"delay":"2s","max_delay":"1s"}`, CodeOutOfRange, "restart.max_delay", "2s"},
+		{`"restart":{"attempts":10001}`, CodeOutOfRange, "restart.attempts", "10000"},
+		{`"restart":{"window":"1m"}`, CodeMissingField, "restart.attempts", "window"},
+		{`"sidecars":[{"name":"a"}]`, CodeMissingField, "sidecars[0].image", "localhost/proxy:1"},
+		{`"sidecars":[{"name":"A","image":"j"}]`, CodeInvalidName, "sidecars[0].name", "A"},
+		{`"sidecars":[{"name":"a","image":"j"},{"name":"a","image":"j"}]`, CodeInvalidValue, "sidecars[1].name", "sidecars[0]"},
+		{`"sidecars":[{"name":"a","image":"j k"}]`, CodeInvalidValue, "sidecars[0].image", "white space"},
+		{`"net_work":"none"`, CodeUnknownField, "net_work", `"network"`},
+	} {
+		t.Run(tt.fields, func(t *testing.T) {
+			_, err := ensure(tt.fields)
+			wantRejection(t, err, tt.code, tt.field, tt.says)
+		})
+	}
+}
+
+func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
+	for fields, same := range map[string]string{
+		`"init":{"args":[],"env":{}}`:            `"init":{}`,
+		`"health":{"exec":["a"]}`:                `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
+		`"restart":{"policy":"always"}`:          `"restart":{"delay":"1s","max_delay":"1m"}`,
+		`"restart":{}`:                           `"args":[]`,
+		`"network":"bridge","pull":"missing"`:    `"args":[]`,
+		`"volumes":[{"name":"a","path":"/a/"}]`:  `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
+		`"capabilities":[],"ulimits":[]`:         `"sysctls":{},"extra_hosts":[]`,
+		`"capabilities":["net_raw","CAP_CHOWN"]`: `"capabilities":["CHOWN","CAP_NET_RAW","NET_RAW"]`,
+	} {
+		a, errA := ensure(fields)
+		b, errB := ensure(same)
+		if errA != nil || errB != nil || a.Hash() != b.Hash() {
+			t.Errorf("%s and %s have the hashes %s and %s (%v, %v)", fields, same, a.Hash(), b.Hash(), errA, errB)
+		}
+	}
+}
+
+// TestAPlainSpecKeepsItsForm holds the hash and form of a spec without the fields that came later: logs have them.
+func TestAPlainSpecKeepsItsForm(t *testing.T) {
+	plain := Spec{Image: "localhost/web:1"}
+	body, err := json.Marshal(plain.withDefaults(), json.Deterministic(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"image":"localhost/web:1","stop_grace":"10s"}`; string(body) != want {
+		t.Errorf("a plain spec is %s, want %s", body, want)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for text, want := range map[string]bool{
+		"10.0.0.7": true, "255.255.255.255": true, "::": true, "::1": true, "fd00::7": true, "1:2:3:4:5:6:7:8": true, "fe80::": true,
+		"": false, "10.0.0": false, "10.0.0.256": false, "10.0.0.07": false, "10.0.0.+7": false, ":": false, "1:2:3:4:5:6:7": false,
+		"1::2::3": false, "1:2:3:4:5:6:7:8::": false, "12345::": false, "fe80::1%eth0": false, "g::": false, ":1::": false,
+	} {
+		if got := validAddress(text); got != want {
+			t.Errorf("%q is an address: %t, want %t", text, got, want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]Size{"0B": 0, "100B": 100, "1KiB": 1024, "1536KiB": 1536 << 10, "64MiB": 64 << 20, "3GiB": 3 << 30, "2TiB": 2 << 40} {
+		var s Size
+		if err := s.UnmarshalText([]byte(text)); err != nil || s != want || s.String() != text {
+			t.Errorf("%s reads as %d (%s), %v", text, s, s, err)
+		}
+	}
+}

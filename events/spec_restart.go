@@ -1,0 +1,100 @@
+package events
+
+import (
+	"slices"
+	"time"
+)
+
+// Defaults and limits of restarts.
+const (
+	DefaultRestartDelay    = Duration(time.Second)
+	DefaultRestartMaxDelay = Duration(time.Minute)
+	MinRestartDelay        = Duration(10 * time.Millisecond)
+	MaxRestartDelay        = Duration(24 * time.Hour)
+	MaxRestartAttempts     = 10_000
+)
+
+// RestartSpec says what follows the end of an instance's process.
+type RestartSpec struct {
+	// Restart says whether and when an instance is started again on its node, once its process has ended or is
+	// unhealthy. What could not be started at all is always tried again.
+	Restart *Restart `json:"restart,omitempty"`
+}
+
+// Restart is when an instance is started again.
+type Restart struct {
+	// Policy is always, on-failure (not after exit code 0) or never. always where it is not given.
+	Policy RestartPolicy `json:"policy,omitempty"`
+	// Delay goes before the first restart. Each further one in a row waits twice as long. 1s where it is not given.
+	Delay Duration `json:"delay,omitzero"`
+	// MaxDelay is the longest delay. 1m where it is not given.
+	MaxDelay Duration `json:"max_delay,omitzero"`
+	// Attempts is how many restarts there are within the window; after one more end the instance stays offline. No
+	// limit where it is not given.
+	Attempts uint32 `json:"attempts,omitzero"`
+	// Window is the time that attempts are counted in; a node's process that starts counts anew. All that the instance
+	// ever made where it is not given.
+	Window Duration `json:"window,omitzero"`
+}
+
+// RestartPolicy is after which ends an instance is started again.
+type RestartPolicy string
+
+// The restart policies.
+const (
+	RestartAlways    RestartPolicy = "always"
+	RestartOnFailure RestartPolicy = "on-failure"
+	RestartNever     RestartPolicy = "never"
+)
+
+// withDefaults writes out the defaults.
+func (r Restart) withDefaults() Restart {
+	if r.Policy == "" {
+		r.Policy = RestartAlways
+	}
+	if r.Delay == 0 {
+		r.Delay = DefaultRestartDelay
+	}
+	if r.MaxDelay == 0 {
+		r.MaxDelay = max(DefaultRestartMaxDelay, r.Delay)
+	}
+	return r
+}
+
+// Restarts returns when the instance is started again, with the defaults.
+func (s RestartSpec) Restarts() Restart {
+	if s.Restart == nil {
+		return Restart{}.withDefaults()
+	}
+	return s.Restart.withDefaults()
+}
+
+// canonical leaves out what is the default as a whole, and otherwise writes the defaults out.
+func (s RestartSpec) canonical() RestartSpec {
+	r := s.Restarts()
+	if r == (Restart{}.withDefaults()) {
+		return RestartSpec{}
+	}
+	return RestartSpec{&r}
+}
+
+func (s RestartSpec) check() error {
+	r := s.Restarts()
+	known := []RestartPolicy{RestartAlways, RestartOnFailure, RestartNever}
+	if !slices.Contains(known, r.Policy) {
+		return Reject(CodeInvalidValue, "restart.policy", "restart.policy %s is not known: known are %s", quote(string(r.Policy)), listed(known))
+	}
+	if err := checkBetween("restart.delay", r.Delay, MinRestartDelay, MaxRestartDelay); err != nil {
+		return err
+	}
+	if err := checkBetween("restart.max_delay", r.MaxDelay, r.Delay, MaxRestartDelay); err != nil {
+		return err
+	}
+	if r.Attempts > MaxRestartAttempts {
+		return Reject(CodeOutOfRange, "restart.attempts", "restart.attempts %d is more than %d", r.Attempts, MaxRestartAttempts)
+	}
+	if r.Window != 0 && r.Attempts == 0 {
+		return Reject(CodeMissingField, "restart.attempts", "restart.attempts is missing: say how many restarts there may be within the window")
+	}
+	return checkBetween("restart.window", r.Window, 0, MaxRestartDelay)
+}

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Allowance is what a node lets services have of its host beyond what is safe. The zero value allows nothing of it.
+type Allowance struct {
+	// HostPaths are absolute paths: these and all below them may be mounted.
+	HostPaths []string
+	// HostNetwork lets services use the node's own network.
+	HostNetwork bool
+	// Capabilities may be added beyond Podman's own defaults, as in CAP_SYS_PTRACE.
+	Capabilities []string
+}
+
+// harmless are the capabilities that Podman gives by default: none of them leads out of a container.
+var harmless = []string{
+	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETFCAP",
+	"CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
+}
+
+// Check returns a *Failure that says what the spec wants and the node does not allow, or nil.
+func (a Allowance) Check(spec events.Spec) error {
+	if spec.Mode() == events.NetworkHost && !a.HostNetwork {
+		return NotAllowed("network host: start the node with --allow-host-network to allow it")
+	}
+	for _, c := range spec.Capabilities {
+		allowed := func(name string) bool { return events.CapabilityName(name) == c }
+		if !slices.Contains(harmless, c) && !slices.ContainsFunc(a.Capabilities, allowed) {
+			return NotAllowed("capability " + c + ": start the node with --allow-capability " + c + " to allow it")
+		}
+	}
+	return nil
+}
+
+// HostPath reports whether the path, which has no links in it, may be mounted.
+func (a Allowance) HostPath(wanted string) bool {
+	wanted = path.Clean(wanted)
+	return slices.ContainsFunc(a.HostPaths, func(allowed string) bool {
+		allowed = path.Clean(allowed)
+		return wanted == allowed || strings.HasPrefix(wanted, strings.TrimSuffix(allowed, "/")+"/")
+	})
+}
+
+// NotAllowed returns the failure of a service that wants what this node does not allow.
+func NotAllowed(what string) error {
+	return &Failure{Reason: events.OfflineNotAllowed, Message: "this node does not allow " + what}
+}

@@ -1,0 +1,54 @@
+package node_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+func TestWhatANodeAllows(t *testing.T) {
+	host := events.Spec{NetworkSpec: events.NetworkSpec{Network: events.NetworkHost}}
+	with := func(names ...string) events.Spec {
+		return events.Spec{ProcessSpec: events.ProcessSpec{Capabilities: names}}
+	}
+	for _, c := range []struct {
+		allow node.Allowance
+		spec  events.Spec
+		says  string // "" where it is allowed
+	}{
+		{node.Allowance{}, events.Spec{}, ""},
+		{node.Allowance{}, host, "--allow-host-network"},
+		{node.Allowance{HostNetwork: true}, host, ""},
+		{node.Allowance{}, with("CAP_CHOWN", "CAP_KILL"), ""},
+		{node.Allowance{}, with("CAP_CHOWN", "CAP_NET_RAW"), "--allow-capability CAP_NET_RAW"},
+		{node.Allowance{Capabilities: []string{"net_raw"}}, with("CAP_NET_RAW"), ""},
+	} {
+		err := c.allow.Check(c.spec)
+		var failure *node.Failure
+		switch {
+		case c.says == "" && err != nil:
+			t.Errorf("%+v refuses %+v: %v", c.allow, c.spec, err)
+		case c.says == "":
+		case !errors.As(err, &failure) || failure.Reason != events.OfflineNotAllowed || !strings.Contains(failure.Message, c.says):
+			t.Errorf("%+v says %v of %+v, want %q", c.allow, err, c.spec, c.says)
+		}
+	}
+}
+
+func TestHostPathsThatANodeAllows(t *testing.T) {
+	allow := node.Allowance{HostPaths: []string{"/srv/data/", "/opt"}}
+	for path, want := range map[string]bool{
+		"/srv/data": true, "/srv/data/a/b": true, "/opt/x": true, "/": false, "/srv": false, "/srv/database": false,
+		"/srv/data/../../etc": false,
+	} {
+		if got := allow.HostPath(path); got != want {
+			t.Errorf("%s is allowed: %t, want %t", path, got, want)
+		}
+	}
+	if !(node.Allowance{HostPaths: []string{"/"}}).HostPath("/etc") {
+		t.Error("/ does not allow /etc")
+	}
+}

@@ -1,0 +1,112 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+// Check asks the container whether it is healthy: through its published port, or by a command inside. A command that
+// does not end in time runs on, as Podman has no way to end it but with its container.
+func (e *Engine) Check(ctx context.Context, c node.Container, health events.Health, address string) error {
+	switch {
+	case health.HTTP != nil:
+		target, err := published(c, health.HTTP.Port, address)
+		if err != nil {
+			return err
+		}
+		return checkHTTP(ctx, "http://"+target+health.HTTP.Path)
+	case health.TCP != nil:
+		target, err := published(c, health.TCP.Port, address)
+		if err != nil {
+			return err
+		}
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", target)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}
+	return e.checkExec(ctx, c, health.Exec)
+}
+
+// published returns where the container's port of this name is reached on its host.
+func published(c node.Container, name, address string) (string, error) {
+	i := slices.IndexFunc(c.Ports, func(p events.PortBinding) bool { return p.Name == name })
+	if i < 0 {
+		return "", fmt.Errorf("the container has no port %q", name)
+	}
+	host := "127.0.0.1" // the ports of a node with a host name for its address are published on all
+	if ip, err := netip.ParseAddr(address); err == nil && !ip.IsUnspecified() {
+		host = ip.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(c.Ports[i].HostPort))), nil
+}
+
+func checkHTTP(ctx context.Context, target string) error {
+	asked, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // a check is to find out whether connections are taken
+	defer transport.CloseIdleConnections()
+	client := &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(asked)
+	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+		return wrapped.Err // without the address, which people have from elsewhere
+	}
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("GET %s answered %s", asked.URL.RequestURI(), answer.Status)
+	}
+	return errors.Join(err, answer.Body.Close())
+}
+
+// checkExec runs the command in the container and waits for its end.
+func (e *Engine) checkExec(ctx context.Context, c node.Container, command []string) error {
+	var made struct {
+		ID string `json:"Id"`
+	}
+	err := e.do(ctx, request{method: http.MethodPost, path: containerPath(c.Handle, "/exec"), body: map[string]any{
+		"Cmd": command, "AttachStdout": true, "AttachStderr": true,
+	}}, &made)
+	if err != nil {
+		return err
+	}
+	path := "/exec/" + url.PathEscape(made.ID)
+	answer, err := e.open(ctx, request{method: http.MethodPost, path: path + "/start", body: map[string]any{"Detach": false}})
+	if err != nil {
+		return err
+	}
+	// What it writes ends when it does.
+	_, err = io.Copy(io.Discard, answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		return err
+	}
+	var ended struct {
+		Running  bool
+		ExitCode int
+	}
+	if err := e.do(ctx, request{method: http.MethodGet, path: path + "/json"}, &ended); err != nil {
+		return err
+	}
+	if ended.Running || ended.ExitCode != 0 {
+		return fmt.Errorf("%s ended with exit code %d", command[0], ended.ExitCode)
+	}
+	return nil
+}
