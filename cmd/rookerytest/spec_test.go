@@ -38,7 +38,9 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, healthRows()...)
 	rows = append(rows, restartRows()...)
 	rows = append(rows, sidecarRows()...)
-	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed)
+	rows = append(rows, placeRows(t)...)
+	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed,
+		"--zone", "attic", "--label", "disk=ssd", "--reserve-memory", reserved(t))
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			s := r.publish(t, row)
