@@ -235,7 +235,7 @@ func TestWhyPendingSaysWhatWasDecided(t *testing.T) {
 			events.InstancePending{Ordinal: 1, Nodes: 3, Removed: events.Removed{Silent: 1, Memory: 2}, Closest: &events.Shortage{
 				Node: "n", Lacks: events.Resources{Memory: 256 << 20, CPU: 500},
 			}},
-			"of 3 nodes 1 silent, 2 with too little memory left; n lacks least: 500m CPU, 256MiB memory",
+			"of 3 nodes 1 silent, 2 with too little memory left; n lacks least: 500m of CPU, 256 MiB of memory",
 		},
 		{placed(0, 1, 1), "not decided yet"},
 	} {

@@ -4,16 +4,22 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/rookery-project/rookery/events"
 )
 
 // WhyPending says for people why the service's empty slots have no instance.
 func (c *Cluster) WhyPending(s *Service) string {
-	p := s.Pending
-	switch {
-	case p == nil:
+	if s.Pending == nil {
 		return "not decided yet"
-	case p.Nodes == 0:
+	}
+	return Reasons(*s.Pending)
+}
+
+// Reasons says for people why no node can have an instance.
+func Reasons(p events.InstancePending) string {
+	if p.Nodes == 0 {
 		return "no node has joined"
 	}
 	var why []string
@@ -49,13 +55,13 @@ func (c *Cluster) WhyPending(s *Service) string {
 func amounts(r events.Resources) string {
 	var all []string
 	if r.CPU > 0 {
-		all = append(all, r.CPU.String()+" CPU")
+		all = append(all, r.CPU.String()+" of CPU")
 	}
 	if r.Memory > 0 {
-		all = append(all, r.Memory.String()+" memory")
+		all = append(all, humanize.IBytes(uint64(r.Memory))+" of memory")
 	}
 	if r.Disk > 0 {
-		all = append(all, r.Disk.String()+" disk")
+		all = append(all, humanize.IBytes(uint64(r.Disk))+" of disk")
 	}
 	return strings.Join(all, ", ")
 }

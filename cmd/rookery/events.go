@@ -12,6 +12,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 )
 
 func eventsCommand(l *link) *cobra.Command {
@@ -144,6 +145,8 @@ func details(data events.Data) string {
 		return fmt.Sprintf(" to revision %d: %s", d.Revision, d.Spec.Image)
 	case events.ServiceScaled:
 		return fmt.Sprintf(" to %d", d.Scale)
+	case events.InstancePending:
+		return fmt.Sprintf(" %d: %s", d.Ordinal, projections.Reasons(d))
 	case events.InstancePlaced:
 		return placedDetails(d)
 	case events.InstanceAdopted:
