@@ -33,9 +33,10 @@ fast: ## Run the fast tests, with the race detector
 test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
 	go test -race -timeout 30m ./...
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
+	$(BIN)/simulation -for 1m
 	deploy/run --once
 
-# Seeds that every run of the tests has.
+# Seeds that every run of the tests has, beside the plans that are kept and a minute of fresh ones.
 FIXED_SEEDS := 100
 
 .PHONY: sim
