@@ -33,13 +33,14 @@ fast: ## Run the fast tests, with the race detector
 test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
 	go test -race -timeout 30m ./...
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
+	$(BIN)/simulation -for 1m
 	deploy/run --once
 
 .PHONY: test-spec
 test-spec: setup ## Run the table test of every spec field through the real Podman
 	go test -race -timeout 10m -run TestSpecFieldsOnPodman ./cmd/rookerytest
 
-# Seeds that every run of the tests has.
+# Seeds that every run of the tests has, beside the plans that are kept and a minute of fresh ones.
 FIXED_SEEDS := 100
 
 .PHONY: sim
