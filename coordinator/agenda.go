@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -51,7 +52,8 @@ func (a *Agenda) add(id events.ServiceID) {
 
 func (a *Agenda) done(id events.ServiceID) { delete(a.services, id) }
 
-// inOrder returns the services to be looked at.
+// inOrder returns the services to be looked at: those that wait for a node first, the one that has waited longest at the
+// head.
 func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 	if a.shifted {
 		a.shifted = false
@@ -61,7 +63,23 @@ func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(a.services), events.ServiceID.Compare)
+	return slices.SortedFunc(maps.Keys(a.services), func(x, y events.ServiceID) int {
+		return cmp.Or(byWaiting(c.Services[x], c.Services[y]), x.Compare(y))
+	})
+}
+
+// byWaiting orders services by when they began to wait for a node; those that wait for none come behind.
+func byWaiting(x, y *projections.Service) int {
+	waits := func(s *projections.Service) bool { return s != nil && !s.WaitsSince.IsZero() }
+	switch {
+	case waits(x) && waits(y):
+		return x.WaitsSince.Compare(y.WaitsSince)
+	case waits(x):
+		return -1
+	case waits(y):
+		return 1
+	}
+	return 0
 }
 
 // note puts on the agenda whatever the event may have unsettled.

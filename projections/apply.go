@@ -78,7 +78,7 @@ func (c *Cluster) recovered() bool {
 func (c *Cluster) noteShort(id events.ServiceID) {
 	s := c.Services[id]
 	if s != nil && !s.Lacks() {
-		s.Pending = nil
+		s.Pending, s.WaitsSince = nil, time.Time{}
 	}
 	if s != nil && (s.Lacks() || s.Rolling()) {
 		c.short[id] = struct{}{}
@@ -148,7 +148,11 @@ func (c *Cluster) applyInstance(r events.Record) {
 	case events.InstancePlaced:
 		c.placed(r.Sequence, id, d)
 	case events.InstancePending:
-		c.service(id).Pending = &d
+		s := c.service(id)
+		s.Pending = &d
+		if s.WaitsSince.IsZero() {
+			s.WaitsSince = r.Time
+		}
 	case events.InstanceAdopted:
 		c.placed(r.Sequence, id, d.InstancePlaced)
 	case events.InstanceRetired:

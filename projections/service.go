@@ -3,6 +3,7 @@ package projections
 import (
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -22,6 +23,8 @@ type Service struct {
 	Floor uint32
 	// Pending says why no node can have the next instance; nil where that is not known.
 	Pending *events.InstancePending
+	// WaitsSince is when a slot first found no node since all had one; zero where none waits.
+	WaitsSince time.Time
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
