@@ -28,12 +28,13 @@ type Board struct {
 	stale bool
 }
 
-// change is what happened to a node: an instance of the service came, shall run no more, or something else.
+// change is what happened to a node: an instance of the service came, shall run no more, or something else. Its revision
+// is kept by itself: one of its number may be another once the service was removed and made again.
 type change struct {
 	rank     int32
 	by       int32
-	revision uint64
 	service  events.ServiceID
+	revision *projections.Revision
 }
 
 const (
@@ -99,7 +100,7 @@ func (b *Board) Note(r events.Record) {
 func (b *Board) came(scope events.Scope, d events.InstancePlaced) {
 	id, _ := scope.Service()
 	if rank, known := b.ranks[d.Node]; known {
-		b.note(change{rank: rank, by: 1, service: id, revision: d.Revision})
+		b.note(change{rank: rank, by: 1, service: id, revision: b.revision(id, d.Revision)})
 		return
 	}
 	b.stale = true
@@ -112,8 +113,13 @@ func (b *Board) retired(scope events.Scope, d events.InstanceRetired) {
 		return
 	}
 	if rank, known := b.ranks[i.Node]; known {
-		b.note(change{rank: rank, by: -1, service: id, revision: i.Revision})
+		b.note(change{rank: rank, by: -1, service: id, revision: b.revision(id, i.Revision)})
 	}
+}
+
+// revision returns the revision of an instance that there is.
+func (b *Board) revision(id events.ServiceID, number uint64) *projections.Revision {
+	return b.cluster.Services[id].Revisions[number]
 }
 
 func (b *Board) changed(node string) {

@@ -48,7 +48,7 @@ func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance)
 	if !known {
 		return false
 	}
-	was := q.relation(change{service: s.ID, revision: gone.Revision})
+	was := q.relation(change{service: s.ID, revision: s.Revisions[gone.Revision]})
 	l := q.loads[rank]
 	if was.own {
 		l.own--

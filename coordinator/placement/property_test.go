@@ -139,6 +139,11 @@ func (w *town) step(check func(*town, *projections.Service, placement.Decision))
 		w.apply(node, map[bool]events.Data{true: events.NodeReturned{}, false: events.NodeSilent{}}[n != nil && n.Silent])
 	case 7, 8, 9:
 		w.stop(w.cluster.Services[id])
+	case 10:
+		if w.cluster.Services[id].Total() == 0 {
+			w.apply(events.ServiceScope(id), events.ServiceRemoved{})
+			w.revise(id)
+		}
 	default:
 		w.place(w.cluster.Services[id], check)
 	}

@@ -22,8 +22,8 @@ type queue struct {
 	tally tally
 	own   int32 // instances of the service that shall run
 	zones []zoned
-	// known remembers of other services' revisions whether they matter.
-	known map[revisionOf]relation
+	// known remembers of revisions whether their instances matter.
+	known map[*projections.Revision]relation
 	// least is the smallest count of a zone that instances may be spread over.
 	least int32
 }
@@ -37,11 +37,6 @@ type zoned struct {
 	spread, own int32
 }
 
-type revisionOf struct {
-	service  events.ServiceID
-	revision uint64
-}
-
 // relation says what the instances of a revision are to the service.
 type relation struct{ own, apart, spread bool }
 
@@ -50,7 +45,7 @@ func newQueue(b *Board, s *projections.Service) *queue {
 	q := &queue{
 		demand: demandOf(s, &b.cluster.Policy), board: b, service: s, revision: s.Revision, several: s.Scale > 1,
 		seen: b.from + len(b.journal), met: make([]filter, n), loads: make([]load, n), zones: make([]zoned, len(b.zones)),
-		at: make([]int32, n), known: map[revisionOf]relation{},
+		at: make([]int32, n), known: map[*projections.Revision]relation{},
 	}
 	for i := range q.zones {
 		q.zones[i].heap.at = q.at
@@ -99,7 +94,7 @@ func (q *queue) countService(s *projections.Service) {
 	for _, slot := range s.Slots {
 		if i := slot.Current; i != nil {
 			if rank, known := q.board.ranks[i.Node]; known {
-				q.counted(change{rank: rank, by: 1, service: s.ID, revision: i.Revision})
+				q.counted(change{rank: rank, by: 1, service: s.ID, revision: s.Revisions[i.Revision]})
 			}
 		}
 	}
@@ -131,25 +126,16 @@ func (q *queue) relation(c change) relation {
 	if c.service.Namespace != q.service.ID.Namespace {
 		return relation{}
 	}
-	key := revisionOf{c.service, c.revision}
-	r, known := q.known[key]
+	r, known := q.known[c.revision]
 	if !known {
-		labels := q.labels(key)
+		labels := c.revision.Spec.Labels
 		r = relation{own: own, apart: q.apart(labels), spread: own}
 		if len(q.spec.Spread) > 0 {
 			r.spread = events.MatchAll(q.spec.Spread, labels)
 		}
-		q.known[key] = r
+		q.known[c.revision] = r
 	}
 	return r
-}
-
-func (q *queue) labels(of revisionOf) map[string]string {
-	s := q.board.cluster.Services[of.service]
-	if s == nil || s.Revisions[of.revision] == nil {
-		return nil
-	}
-	return s.Revisions[of.revision].Spec.Labels
 }
 
 // take follows what happened to a node.

@@ -5,7 +5,7 @@ var differing = []mutant{
 	{
 		"map-order-of-services", "services are looked at in the order of a map", []edit{{
 			"coordinator/agenda.go",
-			"slices.SortedFunc(maps.Keys(a.services), events.ServiceID.Compare)", "slices.Collect(maps.Keys(a.services))",
+			"return cmp.Or(byWaiting(c.Services[x], c.Services[y]), x.Compare(y))", "return byWaiting(c.Services[x], c.Services[y])",
 		}},
 	},
 	{

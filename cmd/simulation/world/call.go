@@ -31,6 +31,7 @@ const (
 	Remove        Point = "remove"
 	List          Point = "list"
 	Inspect       Point = "inspect"
+	Check         Point = "check"
 	AskState      Point = "ask-state"
 	end           Point = "end"
 	reply         Point = "reply"

@@ -72,6 +72,11 @@ func (w *World) troubled() bool {
 			return true
 		}
 	}
+	for _, b := range w.images {
+		if b == sick {
+			return true
+		}
+	}
 	for _, h := range w.hosts {
 		if len(h.troubles) > 0 || h.deaf {
 			return true

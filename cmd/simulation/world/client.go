@@ -227,6 +227,7 @@ func (k *call) perform() outcome {
 // expire gives the call up a moment before its deadline, so that of several at one time each ends by itself.
 func (k *call) expire() {
 	w := k.client.world
+	w.judge.unwell(k)
 	w.at(latest(time.Now(), k.deadline.Add(-1)), func() bool {
 		if k.over || k.client.hold(func() { k.answer(outcome{err: k.lost}) }) {
 			return false

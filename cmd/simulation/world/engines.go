@@ -26,10 +26,17 @@ func (j *judge) ends(h *host, c node.Container) {
 		running = running || (have.Handle == c.Handle && have.State == node.Running)
 	}
 	i := j.cluster.instances[c.Instance]
-	if !running || j.rewound || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed)) {
+	if !running || j.rewound || j.sick[c.Instance.String()] || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed)) {
 		return
 	}
 	j.breach("P9", "%s ends the running container of %s, and the log has it %s: nobody said so", h.name, c.Instance, i)
+}
+
+// unwell notes a check that does not come back well, for whatever reason: the node may end the container for it.
+func (j *judge) unwell(k *call) {
+	if k.point == Check {
+		j.sick[k.key] = true
+	}
 }
 
 // image returns the image of a service's revision.

@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-var enginePoints = []Point{Prepare, Start, Stop, Remove, List, Inspect}
+var enginePoints = []Point{Prepare, Start, Stop, Remove, List, Inspect, Check}
 
 // killed is the exit code of a process that was killed.
 const killed = 137
@@ -57,7 +57,7 @@ func hitDeafHints(w *World, a Action) {
 
 func hitBadImage(w *World, a Action) {
 	image := images[a.N%len(images)]
-	w.images[image] = []behaviour{crashes, finishes, absent}[a.N/len(images)%3]
+	w.images[image] = []behaviour{crashes, finishes, absent, sick}[a.N/len(images)%4]
 	w.lasts(a, func() { w.images[image] = fine })
 }
 

@@ -5,7 +5,7 @@ import "time"
 // points are those at which a process of each kind can be hit.
 var (
 	coordinatorPoints = []Point{AppendLog, AppendOrders, WriteBucket, LookAtStream, ReadBucket, ReadOrders, Tell}
-	nodePoints        = []Point{PublishStatus, Beat, ReadOrders, Prepare, Start, Stop, Remove, List, Inspect}
+	nodePoints        = []Point{PublishStatus, Beat, ReadOrders, Prepare, Start, Stop, Remove, List, Inspect, Check}
 )
 
 // drawCrash draws a process, and mostly the point at which it is killed.

@@ -47,12 +47,18 @@ var errNoEngine = errors.New("the engine does not answer")
 // errEngine is what an engine says that does not know what went wrong.
 var errEngine = errors.New("the engine answered 500: internal error")
 
+// errSick is what a check of a container says that is not healthy.
+var errSick = errors.New("the answer is 503")
+
 // take is the way of a call to the engine and back: half of its time before the effect and half behind it.
 func (h *host) take(k *call, pull time.Duration) {
 	if k.springs(true) {
 		return
 	}
 	kind := h.wrong(k.point)
+	if kind != "" {
+		h.world.judge.unwell(k)
+	}
 	if kind == EngineRefuses || (kind == EngineFails && h.draw.IntN(2) == 0) {
 		h.comeBack(k, outcome{err: errEngine}, h.pace(k.point)/2)
 		return
@@ -111,7 +117,7 @@ func (h *host) comeBack(k *call, o outcome, after time.Duration) {
 func (h *host) pace(point Point) time.Duration {
 	usual := map[Point]time.Duration{
 		Prepare: 15 * time.Millisecond, Start: 70 * time.Millisecond, Stop: 100 * time.Millisecond,
-		Remove: 90 * time.Millisecond, List: 30 * time.Millisecond, Inspect: time.Millisecond,
+		Remove: 90 * time.Millisecond, List: 30 * time.Millisecond, Inspect: time.Millisecond, Check: time.Millisecond,
 	}[point]
 	return usual/2 + time.Duration(h.draw.Int64N(int64(usual)))
 }
@@ -215,7 +221,11 @@ func (e *engine) Remove(ctx context.Context, c node.Container) error {
 
 // Check implements node.Engine.
 func (e *engine) Check(ctx context.Context, c node.Container, health events.Health, address string) error {
-	_, err := do(ctx, e.call(Inspect, "check "+c.Instance.String(), 0), func() (struct{}, error) {
+	_, err := do(ctx, e.call(Check, c.Instance.String(), 0), func() (struct{}, error) {
+		if e.host.world.imageOf(e.host.imageOf(c)) == sick {
+			e.host.world.judge.sick[c.Instance.String()] = true
+			return struct{}{}, errSick
+		}
 		return struct{}{}, e.host.engine.Check(context.Background(), c, health, address)
 	})
 	return err

@@ -9,6 +9,7 @@ const (
 	crashes            // they end with an error after a while
 	finishes           // they end well after a while
 	absent             // the image cannot be had
+	sick               // they are never healthy
 )
 
 func (w *World) imageOf(image string) behaviour { return w.images[image] }

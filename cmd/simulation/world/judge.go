@@ -52,6 +52,8 @@ type judge struct {
 	// damaged says that the log must not be folded now.
 	damaged bool
 
+	// sick are the instances that a check did not find well.
+	sick  map[string]bool
 	quiet calm
 
 	follower *projections.Fold
@@ -65,7 +67,7 @@ type chain events.Chain
 func (c chain) hash() string { return hex.EncodeToString(c[:]) }
 
 func newJudge(w *World) *judge {
-	j := &judge{w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}}
+	j := &judge{w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, sick: map[string]bool{}}
 	j.forget()
 	return j
 }

@@ -39,7 +39,7 @@ const (
 	Vanish        Kind = "vanish"         // a container is removed by a foreign hand
 	HostDown      Kind = "host-down"      // a host loses its power, and comes back with its containers
 	HostWiped     Kind = "host-wiped"     // a host comes back without its containers
-	BadImage      Kind = "bad-image"      // an image crashes, ends or cannot be had
+	BadImage      Kind = "bad-image"      // an image crashes, ends, cannot be had or is never healthy
 	StreamLost    Kind = "stream-lost"    // a stream is deleted and made again, and adopted
 	LogRestored   Kind = "log-restored"   // the log is restored from a backup, and adopted
 	LogDamaged    Kind = "log-damaged"    // the log loses or changes a message, and is repaired
