@@ -18,6 +18,8 @@ type Agenda struct {
 	shunned  map[events.ServiceID]struct{}
 	// shifted says that nodes have more or less to give than before: what waits for one is looked at again.
 	shifted bool
+	// records is the place of a round's records, which every turn takes over from the one before.
+	records []events.Record
 }
 
 // NewAgenda returns an agenda with every service of the cluster.
@@ -82,9 +84,10 @@ func byWaiting(x, y *projections.Service) int {
 	return 0
 }
 
-// note puts on the agenda whatever the event may have unsettled.
-func (a *Agenda) note(r events.Record) {
-	if id, ok := r.Scope.Service(); ok {
+// note puts on the agenda whatever the event may have unsettled. The service that is being looked at stays there until it
+// is done.
+func (a *Agenda) note(r events.Record, looking events.ServiceID) {
+	if id, ok := r.Scope.Service(); ok && id != looking {
 		a.add(id)
 	}
 	a.board.Note(r)

@@ -28,9 +28,10 @@ type Turn struct {
 	cause  events.Cause
 }
 
-// NewTurn begins a round on a cluster whose last round is closed. Now must not be before the cluster's.
+// NewTurn begins a round on a cluster whose last round is closed. Now must not be before the cluster's. The records of the
+// agenda's turn before are of no use any more: their place is taken.
 func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
-	return &Turn{Cluster: c, Now: now, agenda: agenda}
+	return &Turn{Cluster: c, Now: now, agenda: agenda, Records: agenda.records[:0]}
 }
 
 // Room returns how many events still fit into the round.
@@ -50,7 +51,8 @@ func (t *Turn) emit(scope events.Scope, data events.Data) {
 		panic(err)
 	}
 	t.Records = append(t.Records, r)
-	t.agenda.note(r)
+	t.agenda.records = t.Records
+	t.agenda.note(r, t.Looking)
 }
 
 // Renewed records that statuses come from another stream now.

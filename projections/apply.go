@@ -80,11 +80,16 @@ func (c *Cluster) noteShort(id events.ServiceID) {
 	if s != nil && !s.Lacks() {
 		s.Pending, s.WaitsSince = nil, time.Time{}
 	}
-	if s != nil && (s.Lacks() || s.Rolling()) {
-		c.short[id] = struct{}{}
-		return
+	switch short := s != nil && (s.Lacks() || s.Rolling()); {
+	case s == nil:
+		delete(c.short, id)
+	case short == s.short:
+	case short:
+		s.short, c.short[id] = true, struct{}{}
+	default:
+		s.short = false
+		delete(c.short, id)
 	}
-	delete(c.short, id)
 }
 
 func (c *Cluster) applyCommand(r events.Record) {

@@ -28,6 +28,7 @@ type Service struct {
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
+	short   bool // it stands among the cluster's services that are short
 	filled  int
 	serving int
 	total   int
