@@ -81,12 +81,26 @@ func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, 
 func (e *Engine) rows(ctx context.Context, owner node.Owner) ([]listed, error) {
 	query := filters(map[string][]string{"label": owner.Matchers()})
 	query.Set("all", "true")
-	var rows []listed
-	err := e.do(ctx, request{method: http.MethodGet, path: "/containers/json", query: query}, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("listing containers: %w", err)
+	for tries := 1; ; tries++ {
+		var rows []listed
+		err := e.do(ctx, request{method: http.MethodGet, path: "/containers/json", query: query}, &rows)
+		switch {
+		case err == nil:
+			return rows, nil
+		case !wentMeanwhile(err) || tries == listTries:
+			return nil, fmt.Errorf("listing containers: %w", err)
+		}
 	}
-	return rows, nil
+}
+
+// listTries is how often a list is asked for that containers went from meanwhile.
+const listTries = 3
+
+// wentMeanwhile reports whether a list failed because a container was removed while Podman looked at it: then it gives
+// none of the others either.
+func wentMeanwhile(err error) bool {
+	refused := new(refusal)
+	return errors.As(err, &refused) && refused.says("no such container")
 }
 
 // Inspect returns the container of the instance. One whose process has just ended is told with its exit code: Podman
