@@ -31,7 +31,7 @@ type result struct {
 // measure places all instances of the mix, from pending to applied to the state.
 func measure(m mix) result {
 	c := projections.NewCluster()
-	c.Apply(record(c, events.ClusterScope, events.PolicyChanged{Policy: m.policy})) //nolint:errcheck // of a known kind
+	apply(c, events.ClusterScope, events.PolicyChanged{Policy: m.policy})
 	for i := range m.nodes {
 		apply(c, events.NodeScope(nodeName(i)), events.NodeJoined{
 			Epoch: 1, Incarnation: "a", NodeFacts: events.NodeFacts{
@@ -75,12 +75,9 @@ func placeAll(c *projections.Cluster, agenda *coordinator.Agenda) int {
 	}
 }
 
-func record(c *projections.Cluster, scope events.Scope, data events.Data) events.Record {
-	return events.Record{Event: events.Event{Scope: scope, Data: data}, Sequence: c.Sequence + 1}
-}
-
 func apply(c *projections.Cluster, scope events.Scope, data events.Data) {
-	if err := c.Apply(record(c, scope, data)); err != nil {
+	r := events.Record{Event: events.Event{Scope: scope, Data: data}, Sequence: c.Sequence + 1}
+	if err := c.Apply(r); err != nil {
 		panic(err)
 	}
 }
