@@ -5,7 +5,7 @@ var differing = []mutant{
 	{
 		"map-order-of-services", "services are looked at in the order of a map", []edit{{
 			"coordinator/agenda.go",
-			"return cmp.Or(byWaiting(c.Services[x], c.Services[y]), x.Compare(y))", "return byWaiting(c.Services[x], c.Services[y])",
+			"return cmp.Or(byWaiting(c.Services[x], c.Services[y]), x.Compare(y))", "return cmp.Or(byWaiting(c.Services[x], c.Services[y]), 0)",
 		}},
 	},
 	{
