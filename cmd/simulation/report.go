@@ -91,15 +91,23 @@ func (r *report) print(w io.Writer) {
 		fmt.Fprintf(w, "%-16s %.1f simulated hours in a second of %d cores; a step takes a core %.1f µs\n", "rate",
 			hours/r.Wall.Seconds(), r.Workers, core/float64(max(r.Steps, 1))*1e6)
 	}
+	for _, f := range r.Failures {
+		fmt.Fprintln(w, f.line()) // once more: who keeps the end of a long output alone has the seed
+	}
 	fmt.Fprintln(w, r.line())
 }
 
-func (f failure) print(w io.Writer) {
-	fmt.Fprintf(w, "seed %d broke %s", f.Seed, f.Promise)
+// line says which seed broke which promise, and how.
+func (f failure) line() string {
+	line := fmt.Sprintf("seed %d broke %s", f.Seed, f.Promise)
 	if f.At != "" {
-		fmt.Fprintf(w, " at %s", f.At)
+		line += " at " + f.At
 	}
-	fmt.Fprintf(w, ": %s\n", f.What)
+	return line + ": " + f.What
+}
+
+func (f failure) print(w io.Writer) {
+	fmt.Fprintln(w, f.line())
 	if f.Shortest == nil {
 		return
 	}

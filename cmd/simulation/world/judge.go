@@ -157,6 +157,7 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 		j.checkCursor(d)
 	}
 	j.cluster.overdue(j, d.Epoch, d.Now)
+	j.cluster.forgotten(j, d.Epoch, d.Now)
 	j.commands = d.Commands
 	j.held, j.round, j.now, j.closed = nil, d.Round, d.Now, j.last
 	j.chain = chain(events.Chain(j.open).Extend(m))

@@ -30,11 +30,21 @@ type fate struct {
 	late late
 }
 
-// late counts the rounds of a leader's epoch, from the first.
+// late counts the rounds of a leader's epoch in which something was left undone, from the first.
 type late struct {
 	epoch  uint64
 	first  time.Time
 	rounds int
+}
+
+// left counts a round, and reports whether the leader has had all the rounds and the time that it may need.
+func (l *late) left(epoch uint64, now time.Time) bool {
+	const patience, rounds = time.Minute, 20
+	if l.epoch != epoch || l.rounds == 0 {
+		*l = late{epoch: epoch, first: now}
+	}
+	l.rounds++
+	return l.rounds > rounds && now.Sub(l.first) > patience
 }
 
 type service struct {
@@ -42,6 +52,9 @@ type service struct {
 	revision uint64
 	specs    map[uint64]events.Spec
 	dropped  bool
+	// waits says that a slot has no node; late is what was closed since there is one for it.
+	waits bool
+	late  late
 }
 
 type instance struct {
@@ -96,9 +109,9 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	case events.ServiceRevised:
 		k.revised(j, id, d)
 	case events.ServiceScaled:
-		k.service(id).scale = d.Scale
+		k.service(id).scale, k.service(id).waits = d.Scale, false
 	case events.ServiceDropped:
-		k.service(id).dropped = true
+		k.service(id).dropped, k.service(id).waits = true, false
 	case events.ServiceRemoved:
 		delete(k.services, id)
 	case events.InstancePlaced:
@@ -152,17 +165,12 @@ const deadline = 10 * time.Minute
 
 // overdue holds a leader to fail what is past its deadline. It looks from time to time, so it has a few rounds for it.
 func (k *knowledge) overdue(j *judge, epoch uint64, now time.Time) {
-	const patience, rounds = time.Minute, 20
 	for _, sequence := range slices.Sorted(maps.Keys(k.open)) {
 		f := k.open[sequence]
 		if now.Sub(f.since) < deadline {
 			continue
 		}
-		if f.late.epoch != epoch {
-			f.late = late{epoch: epoch, first: now}
-		}
-		f.late.rounds++
-		if f.late.rounds > rounds && now.Sub(f.late.first) > patience {
+		if f.late.left(epoch, now) {
 			j.breach("P1", "command %d has no end %s after it was accepted", sequence, now.Sub(f.since))
 			return
 		}
@@ -240,7 +248,7 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 	if d.Revision != s.revision+1 {
 		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
 	}
-	s.revision, s.dropped, s.specs[d.Revision] = d.Revision, false, d.Spec
+	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
 }
 
 // placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
@@ -283,6 +291,7 @@ func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 	i := &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports, reserved: d.Reserved}
 	k.instances[id] = i
+	k.service(service).waits = false
 	if at, there := k.find(id); there {
 		k.present[at] = i
 	} else {

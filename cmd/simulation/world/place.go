@@ -1,7 +1,9 @@
 package world
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -140,11 +142,27 @@ func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstanceP
 
 // pending holds a slot that waits to have no node.
 func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePending) {
+	k.service(id).waits, k.service(id).late = true, late{}
 	if k.room(id) {
 		j.breach("placement", "%s/%d waits for a node, and there is one for it", id, d.Ordinal)
 	}
 	if left := int(d.Nodes) - sum(d.Removed); left != 0 {
 		j.breach("reasons", "%s/%d waits, and for %d nodes there is no reason", id, d.Ordinal, left)
+	}
+}
+
+// forgotten holds a leader to look at what waits once there is a node for it.
+func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
+	for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
+		s := k.services[id]
+		switch {
+		case !s.waits:
+		case !k.room(id):
+			s.late = late{}
+		case s.late.left(epoch, now):
+			j.breach("placement", "%s waits for a node, and has had one for %d rounds", id, s.late.rounds)
+			return
+		}
 	}
 }
 
