@@ -123,5 +123,9 @@ func progress(v verdict) {
 	if v.caught() {
 		fate = fmt.Sprintf("breaks %s: %s", v.Promise, v.How)
 	}
-	fmt.Fprintf(os.Stderr, "%s: seed %d, %.0f s: %s\n", v.Name, v.Seeds, v.Seconds, fate)
+	by := fmt.Sprintf("seed %d", v.Seeds)
+	if v.Plan != "" {
+		by = "its plan"
+	}
+	fmt.Fprintf(os.Stderr, "%s: %s, %.0f s: %s\n", v.Name, by, v.Seconds, fate)
 }

@@ -23,7 +23,7 @@ type edit struct{ file, old, now string }
 
 // all returns every mutant.
 func all() []mutant {
-	return slices.Concat(writing, reading, deciding, differing, placing, ordering, seeing, obeying)
+	return slices.Concat(writing, reading, deciding, differing, placing, ordering, seeing, obeying, found)
 }
 
 // flags are what the simulation of the mutant is told beside how many seeds it has: only runs that differ from each
@@ -33,6 +33,11 @@ func (m mutant) flags() []string {
 		return []string{"-twice"}
 	}
 	return nil
+}
+
+// hasPlan reports whether a plan is kept that the mutant's bug has broken.
+func (m mutant) hasPlan() bool {
+	return slices.ContainsFunc(found, func(f mutant) bool { return f.name == m.name })
 }
 
 // plant writes the files that the mutant changes into dir, as they are with the bug, and the overlay that has the

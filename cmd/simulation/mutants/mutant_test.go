@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,25 @@ func TestMutantsFitTheHouse(t *testing.T) {
 	const least = 18
 	if len(known) < least {
 		t.Errorf("there are %d mutants, and should be %d", len(known), least)
+	}
+}
+
+// TestEveryKeptPlanHasItsBug holds each plan that is kept to be tried with the bug that has broken it.
+func TestEveryKeptPlanHasItsBug(t *testing.T) {
+	files, err := filepath.Glob(root + "/cmd/simulation/world/testdata/kept/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept, planted []string
+	for _, file := range files {
+		kept = append(kept, strings.TrimSuffix(filepath.Base(file), ".json"))
+	}
+	for _, m := range found {
+		planted = append(planted, m.name)
+	}
+	slices.Sort(planted)
+	if !slices.Equal(kept, planted) {
+		t.Errorf("plans are kept for %q, and bugs found %q", kept, planted)
 	}
 }
 

@@ -47,17 +47,4 @@ var reading = []mutant{
 			"coordinator/runner/effects.go", "now.Sub(cmd.Received) < keepCommands || ", "",
 		}},
 	},
-	{
-		"other-leader-is-fatal", "a leader that closes a round while another takes over looks like a restored log", []edit{{
-			"coordinator/runner/adopt.go",
-			`	state, err := b.State(ctx, bus.Log)
-	if err != nil {
-		return err
-	}
-	if mark.Log == c.LogID() && mark.Closed <= state.Last {
-		return fmt.Errorf("%w: it has closed a round while this one took over", errLost)
-	}
-`, "",
-		}},
-	},
 }

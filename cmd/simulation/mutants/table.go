@@ -51,9 +51,12 @@ func show(w io.Writer, verdicts []verdict, asJSON bool) error {
 	_, _ = fmt.Fprintln(table, "MUTANT\tPLANTED\tCAUGHT BY\tSEEDS\tSECONDS")
 	for _, v := range verdicts {
 		by, seeds := v.Promise, fmt.Sprint(v.Seeds)
-		switch {
-		case by == "":
+		if by == "" {
 			by = "-"
+		}
+		switch {
+		case v.Plan != "":
+			seeds = "plan"
 		case v.Seeds == 0:
 			seeds = "-"
 		}

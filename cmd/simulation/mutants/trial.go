@@ -31,7 +31,8 @@ type verdict struct {
 	// Promise is the one that was broken, or "panic" or "hang"; "" where the house kept them all.
 	Promise string  `json:"caught_by,omitempty"`
 	How     string  `json:"how,omitempty"`
-	Seeds   int     `json:"seeds"` // to catch it, or all that ran
+	Seeds   int     `json:"seeds"`          // to catch it, or all that ran
+	Plan    string  `json:"plan,omitempty"` // that it was tried by, in place of seeds
 	Seconds float64 `json:"seconds"`
 }
 
@@ -39,7 +40,8 @@ type verdict struct {
 // comes to the end of a seed.
 const grace = time.Minute
 
-// run builds the house with the mutant's bug and has it simulated. The house as it is, is the mutant without edits.
+// run plants the mutant's bug and has the house simulated with it: by the plan that is kept for it, or by seeds. The house
+// as it is, is the mutant without edits.
 func (t trial) run(ctx context.Context, m mutant) (verdict, error) {
 	v := verdict{Name: m.name, What: m.what}
 	dir, err := os.MkdirTemp("", "mutant-")
@@ -47,7 +49,15 @@ func (t trial) run(ctx context.Context, m mutant) (verdict, error) {
 		return v, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	program, err := t.build(ctx, m, dir)
+	overlay, err := m.plant(t.root, dir)
+	if err != nil {
+		return v, err
+	}
+	if m.hasPlan() {
+		err := t.runPlan(ctx, overlay, &v)
+		return v, err
+	}
+	program, err := t.build(ctx, m, overlay, dir)
 	if err != nil {
 		return v, err
 	}
@@ -57,11 +67,7 @@ func (t trial) run(ctx context.Context, m mutant) (verdict, error) {
 	return v, err
 }
 
-func (t trial) build(ctx context.Context, m mutant, dir string) (string, error) {
-	overlay, err := m.plant(t.root, dir)
-	if err != nil {
-		return "", err
-	}
+func (t trial) build(ctx context.Context, m mutant, overlay, dir string) (string, error) {
 	program := filepath.Join(dir, "simulation")
 	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", program, "./cmd/simulation")
 	cmd.Dir = t.root

@@ -67,9 +67,4 @@ var writing = []mutant{
 			{"coordinator/runner/lead.go", "l.checkClock(l.ctx, l.clock)", "l.ctx.Err()"},
 		},
 	},
-	{
-		"clock-of-the-wall", "rounds are decided by the wall's clock, which jumps, and not by the term's", []edit{{
-			"coordinator/runner/decide.go", "now := l.clock.now()\n", "now := l.Now().UTC().Truncate(time.Millisecond)\n",
-		}},
-	},
 }

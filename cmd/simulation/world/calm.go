@@ -17,8 +17,8 @@ type calm struct {
 // back-off, and the steps after it.
 const mendsWithin = 3 * time.Minute
 
-// checkCalm holds the log to be what the engines have once nothing has been broken for long.
-func (j *judge) checkCalm() {
+// calm returns for how long nothing has been broken.
+func (j *judge) calm() time.Duration {
 	c := &j.quiet
 	faults, now := 0, time.Now()
 	for _, n := range j.w.result.Faults {
@@ -26,8 +26,16 @@ func (j *judge) checkCalm() {
 	}
 	if faults != c.faults || j.w.troubled() || c.unlike == nil {
 		*c = calm{since: now, faults: faults, unlike: map[events.InstanceID]time.Time{}}
+	}
+	return now.Sub(c.since)
+}
+
+// checkCalm holds the log to be what the engines have once nothing has been broken for long.
+func (j *judge) checkCalm() {
+	if j.calm() == 0 {
 		return
 	}
+	c, now := &j.quiet, time.Now()
 	for _, i := range j.cluster.present {
 		if !j.outdated(i) {
 			delete(c.unlike, i.id)

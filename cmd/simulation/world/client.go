@@ -35,6 +35,8 @@ type client struct {
 	asked  bool // its process was asked to end
 	trap   *trap
 	tear   bool // the next append to the log is stored in part
+	// refused is when a full log refused last what it wanted to store.
+	refused time.Time
 
 	held    []func() // what happens once the process runs again
 	open    []*call

@@ -1,0 +1,100 @@
+package main
+
+// found has the bugs that the simulation found in the house. Each is named as the plan that is kept for it, and tried by
+// that plan: one that its bug does not break holds nothing.
+var found = []mutant{
+	{
+		"take-over-while-another-leads-on", "a leader that closes a round while another takes over looks like a restored log", []edit{{
+			"coordinator/runner/adopt.go",
+			`	state, err := b.State(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
+	if mark.Log == c.LogID() && mark.Closed <= state.Last {
+		return fmt.Errorf("%w: it has closed a round while this one took over", errLost)
+	}
+`, "",
+		}},
+	},
+	{
+		"wall-clock-jumps-while-leading", "rounds are decided by the wall's clock, which jumps, and not by the term's", []edit{{
+			"coordinator/runner/decide.go", "now := l.clock.now()\n", "now := l.Now().UTC().Truncate(time.Millisecond)\n",
+		}},
+	},
+	{
+		"full-log-folded-every-second", "a full log is folded and tried again every second", []edit{{
+			"coordinator/runner/runner.go", "		return retryFullAfter\n", "		return min(retryFullAfter, retryAfter)\n",
+		}},
+	},
+	{
+		"standby-folds-with-every-try", "a standby folds the whole log again with every try for the lease that fails", []edit{{
+			"coordinator/runner/follow.go", "			claim.Reset(claimAgain(held, seen))\n			seen = held\n",
+			"			if seen == 0 {\n				return nil, errLost\n			}\n			claim.Reset(claimAgain(held, seen))\n",
+		}},
+	},
+	{
+		"service-made-again-taken-for-the-one-before", "placement takes a service that was removed and made again for the one before", []edit{
+			{"coordinator/placement/board.go", "	stale bool\n}", "	stale bool\n	first map[change]*projections.Revision\n}"},
+			{
+				"coordinator/placement/board.go", "	return b.cluster.Services[id].Revisions[number]\n",
+				`	key := change{service: id, rank: int32(number)}
+	if r := b.first[key]; r != nil {
+		return r
+	}
+	if b.first == nil {
+		b.first = map[change]*projections.Revision{}
+	}
+	b.first[key] = b.cluster.Services[id].Revisions[number]
+	return b.first[key]
+`,
+			},
+		},
+	},
+	{
+		"view-of-a-slot-with-an-old-reason", "the view of a slot that waits keeps the reason of before", []edit{{
+			"projections/views/value.go", "events.ServiceRemoved,\n			events.InstancePending:", "events.ServiceRemoved:",
+		}},
+	},
+	{
+		"view-of-a-slot-that-is-gone", "slots of a service that is made smaller stay in the view of instances", []edit{{
+			"projections/views/writer.go", "	w.trim(changes)\n", "",
+		}},
+	},
+	{
+		"orders-made-anew", "orders of a stream that was made anew are held to be older than those of before", []edit{{
+			"node/runner/orders.go", "		in.sequence = 0\n", "		in.sequence = max(in.sequence, 0)\n",
+		}},
+	},
+	{
+		"marks-of-a-later-leader", "a leader writes its mark over that of a later one", []edit{{
+			"coordinator/runner/adopt.go", "	case mark.Epoch > epoch:\n", "	case mark.Epoch > epoch && mark.Epoch < epoch:\n",
+		}},
+	},
+	{
+		"order-of-before-the-reading", "an order from before a reading is obeyed for an instance that the reading forgot", []edit{{
+			"node/runner/orders.go", "(o.order.Action == events.ActionForget || o.sequence <= a.readTo)", "o.order.Action == events.ActionForget",
+		}},
+	},
+	{
+		"container-turns-up-after-it-was-forgotten", "a container that turns up after its instance was forgotten is not told of", []edit{{
+			"node/view.go", "	case v.Phase >= events.PhaseStopped && v.Order.Action != events.ActionForget:\n", "	case v.Phase >= events.PhaseStopped:\n",
+		}},
+	},
+	{
+		"container-made-after-its-end", "what a pull has made after its instance was gone is neither looked for nor found", []edit{
+			{
+				"node/runner/steps.go", "	if c == nil {\n		var err error\n",
+				"	if c == nil {\n		return nil\n	}\n	if c == nil {\n		var err error\n",
+			},
+			{
+				"node/runner/look.go", "	for i, c := range containers {\n",
+				"	for i, c := range containers {\n		if in := a.instances[c.Instance]; in == nil || in.view.Phase >= events.PhaseStopped {\n			continue\n		}\n",
+			},
+		},
+	},
+	{
+		"revision-without-room", "a new revision waits for room for one instance more, and makes none", []edit{{
+			"coordinator/look.go", "		return t.makeRoom(s, earlier)\n", "		return t.makeRoom(s, nil)\n",
+		}},
+	},
+}

@@ -1,0 +1,30 @@
+package world
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// refusedAgain is how soon a process may try again to store what a full log has refused: somebody has to make room, and
+// with every try it reads the whole log.
+const refusedAgain = 5 * time.Second
+
+// refused holds the process to leave a full log alone for a while.
+func (j *judge) refused(c *client) {
+	now := time.Now()
+	if since := now.Sub(c.refused); !c.refused.IsZero() && since < refusedAgain {
+		j.breach("thrift", "%s tries a full log again after %s", c.name, since)
+	}
+	c.refused = now
+}
+
+// reads holds the process to read the log from its start only where something was broken.
+func (j *judge) reads(c *client, stream bus.Stream, from uint64) {
+	if stream != bus.Log || from > 1 || c == j.w.person {
+		return
+	}
+	if lasts := j.calm(); lasts > mendsWithin {
+		j.breach("thrift", "%s reads the whole log after %s in which nothing was broken", c.name, lasts)
+	}
+}
