@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -86,19 +87,30 @@ func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) bool 
 	return true
 }
 
-// fill places an instance in every slot that has none. Slots that no node can have stay empty until a node can.
+// fill places an instance in every slot that has none. Slots that no node can have stay empty until a node can; of the
+// first it says why. What one cannot have, the next cannot either, unless it has a node of its own for its volumes.
 func (t *Turn) fill(s *projections.Service) bool {
+	var waits *events.InstancePending
+	full := false
 	for o := uint32(0); o < s.Scale && s.Lacks(); o++ {
-		if int(o) < len(s.Slots) && s.Slots[o].Current != nil {
+		bound := s.Home(o) != ""
+		if (int(o) < len(s.Slots) && s.Slots[o].Current != nil) || (full && !bound) {
 			continue
 		}
 		if t.Room() == 0 {
 			return false
 		}
-		if !t.place(s, o) {
-			return true
+		if why := t.place(s, o); why != nil {
+			waits, full = cmp.Or(waits, why), full || !bound
 		}
 	}
+	if waits == nil {
+		return true
+	}
+	if t.Room() == 0 {
+		return false
+	}
+	t.pend(s, *waits)
 	return true
 }
 
@@ -121,15 +133,25 @@ func (t *Turn) roll(s *projections.Service) bool {
 	if len(earlier) == 0 {
 		return true
 	}
-	if !t.agenda.board.Could(s) {
+	next := t.replaceable(s, earlier)
+	if next == nil {
 		return t.makeRoom(s, earlier)
 	}
 	const needed = 2 // one event to retire, one to place
 	if t.Room() < needed {
 		return false
 	}
-	next := earlier[0]
-	return t.retire(next, events.RetireRevised) && t.place(s, next.ID.Ordinal)
+	return t.retire(next, events.RetireRevised) && t.place(s, next.ID.Ordinal) == nil
+}
+
+// replaceable returns the first instance whose successor a node could have beside it, or nil.
+func (t *Turn) replaceable(s *projections.Service, earlier []*projections.Instance) *projections.Instance {
+	for _, i := range earlier {
+		if t.agenda.board.Could(s, i.ID.Ordinal) {
+			return i
+		}
+	}
+	return nil
 }
 
 // makeRoom retires the first instance whose node could have its successor.

@@ -5,24 +5,23 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// place gives the slot its next instance. It reports false where no node can have it, and says why, once for each why.
-func (t *Turn) place(s *projections.Service, ordinal uint32) bool {
-	d := t.agenda.board.Choose(s)
+// place gives the slot its next instance. Where no node can have it, it returns why.
+func (t *Turn) place(s *projections.Service, ordinal uint32) *events.InstancePending {
+	d := t.agenda.board.Choose(s, ordinal)
 	if d.Node == nil {
-		t.pend(s, ordinal, *d.Pending)
-		return false
+		d.Pending.Ordinal = ordinal
+		return d.Pending
 	}
 	t.emit(events.ServiceScope(s.ID), events.InstancePlaced{
 		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: s.Revision,
 		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, s.Current().Spec.Ports),
 		Reserved: d.Reserved, Choice: d.Choice,
 	})
-	return true
+	return nil
 }
 
-// pend says why the slot has no instance, unless that is what was said last.
-func (t *Turn) pend(s *projections.Service, ordinal uint32, why events.InstancePending) {
-	why.Ordinal = ordinal
+// pend says why a slot has no instance, unless that is what was said last.
+func (t *Turn) pend(s *projections.Service, why events.InstancePending) {
 	if said := s.Pending; s.Lacks() && (said == nil || !same(*said, why)) {
 		t.emit(events.ServiceScope(s.ID), why)
 	}

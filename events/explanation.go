@@ -1,7 +1,7 @@
 package events
 
-// Removed counts the nodes that each filter of placement passes, in the order in which a node meets them: it counts for
-// the first that removes it.
+// Removed counts the nodes that each filter of placement removes, in the order in which a node meets them but for Volumes,
+// which is met first: a node counts for the first that removes it.
 type Removed struct {
 	// Silent nodes are not heard, Paused ones are to get nothing.
 	Silent uint32 `json:"silent,omitzero"`
@@ -22,14 +22,17 @@ type Removed struct {
 	Disk   uint32 `json:"disk,omitzero"`
 	// Spread: the node's zone is ahead of others by as many as the policy allows.
 	Spread uint32 `json:"spread,omitzero"`
+	// Volumes: the slot has volumes on another node.
+	Volumes uint32 `json:"volumes,omitzero"`
 }
 
 // Same reports whether both have nodes removed by the same filters.
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
-func (r Removed) which() (which [12]bool) {
+func (r Removed) which() (which [13]bool) {
 	for i, n := range [...]uint32{
 		r.Silent, r.Paused, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
+		r.Volumes,
 	} {
 		which[i] = n > 0
 	}

@@ -22,7 +22,7 @@ type Volume struct {
 	Name string `json:"name"`
 	// Path is where it is mounted in the container.
 	Path string `json:"path" jsonschema:"minLength=1"`
-	// Kind is volume (kept by Podman for the slot, through all its generations on a node), host (a path of the node's
+	// Kind is volume (kept by Podman for the slot, which stays on the node that has it through all its generations), host (a path of the node's
 	// host, which must allow it) or tmpfs (in memory, gone with the container). volume where it is not given.
 	Kind VolumeKind `json:"kind,omitempty"`
 	// Source is the path on the host, for host alone.
@@ -43,6 +43,11 @@ const (
 	VolumeHost  VolumeKind = "host"
 	VolumeTmpfs VolumeKind = "tmpfs"
 )
+
+// KeepsVolumes reports whether instances leave something behind on their node that the slot's next one needs.
+func (s VolumeSpec) KeepsVolumes() bool {
+	return slices.ContainsFunc(s.Volumes, func(v Volume) bool { return v.Kind == VolumeNamed })
+}
 
 // canonical writes out the kind and cleans the paths.
 func (s VolumeSpec) canonical() VolumeSpec {

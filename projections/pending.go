@@ -39,6 +39,7 @@ func Reasons(p events.InstancePending) string {
 		{p.Removed.Memory, "with too little memory left"},
 		{p.Removed.Disk, "with too little disk left"},
 		{p.Removed.Spread, "in zones that are ahead of others"},
+		{p.Removed.Volumes, "without the volumes of the slot"},
 	} {
 		if r.count > 0 {
 			why = append(why, fmt.Sprintf("%d %s", r.count, r.what))

@@ -25,6 +25,9 @@ type Service struct {
 	Pending *events.InstancePending
 	// WaitsSince is when a slot first found no node since all had one; zero where none waits.
 	WaitsSince time.Time
+	// Homes are the nodes that have the volumes of slots, by ordinal: for as long as there is the service, whatever its
+	// scale.
+	Homes map[uint32]string
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
@@ -113,6 +116,26 @@ func (s *Service) Instances() iter.Seq[*Instance] {
 	}
 }
 
+// Home returns the node on which a slot's next instance must run because the slot's volumes are there; "" for any.
+func (s *Service) Home(ordinal uint32) string {
+	if len(s.Homes) == 0 || !s.Current().Spec.KeepsVolumes() {
+		return ""
+	}
+	return s.Homes[ordinal]
+}
+
+// keepHome remembers where the slot's volumes are. An instance without volumes has the slot leave them behind.
+func (s *Service) keepHome(i *Instance) {
+	if !s.Revisions[i.Revision].Spec.KeepsVolumes() {
+		delete(s.Homes, i.ID.Ordinal)
+		return
+	}
+	if s.Homes == nil {
+		s.Homes = map[uint32]string{}
+	}
+	s.Homes[i.ID.Ordinal] = i.Node
+}
+
 // Rolling reports whether instances of earlier revisions still run.
 func (s *Service) Rolling() bool {
 	return !s.Dropped && s.Revisions[s.Revision] != nil && len(s.Revisions) > 1
@@ -155,6 +178,7 @@ func (s *Service) add(i *Instance) {
 	s.filled++
 	s.total++
 	s.Revisions[i.Revision].used++
+	s.keepHome(i)
 	s.countServing(i, 1)
 }
 

@@ -126,7 +126,7 @@ func explainDecision(ctx context.Context, b bus.Bus, w wanted) (decisionExplaine
 	}
 	ordinal, _ := w.decides(*found)
 	x := decisionExplained{Service: w.service.String(), Ordinal: ordinal, Sequence: found.Sequence, Time: found.Time}
-	x.Nodes = placement.NewBoard(c).Verdicts(c.Services[w.service])
+	x.Nodes = placement.NewBoard(c).Verdicts(c.Services[w.service], ordinal)
 	if d, placed := found.Data.(events.InstancePlaced); placed {
 		x.Node = d.Node
 	}

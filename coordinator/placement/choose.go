@@ -14,30 +14,44 @@ type Decision struct {
 	Pending *events.InstancePending
 }
 
-// Choose decides which node gets the service's next instance.
-func (b *Board) Choose(s *projections.Service) Decision {
+// Choose decides which node gets the next instance of a slot of the service.
+func (b *Board) Choose(s *projections.Service, ordinal uint32) Decision {
 	q := b.queue(s)
+	if home := s.Home(ordinal); home != "" {
+		return q.atHome(home)
+	}
 	first, second, excluded := q.best()
+	removed := q.tally.removed(excluded)
 	if first.zone == nil {
-		return Decision{Pending: &events.InstancePending{
-			Nodes: uint32(len(b.nodes)), Removed: q.tally.removed(excluded), Closest: q.closest(),
-		}}
+		return q.pending(removed, q.closest(0, int32(len(b.nodes))))
 	}
-	node := b.nodes[first.rank]
-	terms := q.points(node, q.loads[first.rank])
-	terms.SameZone, terms.Spread = q.together(first.zone), q.even(first.zone)
-	choice := &events.Choice{
-		Nodes: uint32(len(b.nodes)), Removed: q.tally.removed(excluded), Score: first.score, Terms: terms,
-	}
+	d := q.chosen(first, removed)
 	if second.zone != nil {
-		choice.RunnerUp, choice.RunnerUpScore = b.nodes[second.rank].Name, second.score
+		d.Choice.RunnerUp, d.Choice.RunnerUpScore = b.nodes[second.rank].Name, second.score
 	}
-	return Decision{Node: node, Reserved: q.reserves, Choice: choice}
+	return d
 }
 
-// Could reports whether any node could have the service's next instance.
-func (b *Board) Could(s *projections.Service) bool {
-	first, _, _ := b.queue(s).best()
+func (q *queue) pending(removed events.Removed, closest *events.Shortage) Decision {
+	return Decision{Pending: &events.InstancePending{Nodes: uint32(len(q.board.nodes)), Removed: removed, Closest: closest}}
+}
+
+func (q *queue) chosen(first contender, removed events.Removed) Decision {
+	node := q.board.nodes[first.rank]
+	terms := q.points(node, q.loads[first.rank])
+	terms.SameZone, terms.Spread = q.together(first.zone), q.even(first.zone)
+	return Decision{Node: node, Reserved: q.reserves, Choice: &events.Choice{
+		Nodes: uint32(len(q.board.nodes)), Removed: removed, Score: first.score, Terms: terms,
+	}}
+}
+
+// Could reports whether any node could have the next instance of the slot.
+func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
+	q := b.queue(s)
+	if home := s.Home(ordinal); home != "" {
+		return q.couldAtHome(home)
+	}
+	first, _, _ := q.best()
 	return first.zone != nil
 }
 
@@ -45,7 +59,7 @@ func (b *Board) Could(s *projections.Service) bool {
 func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance) bool {
 	q := b.queue(s)
 	rank, known := b.ranks[gone.Node]
-	if !known {
+	if home := s.Home(gone.ID.Ordinal); !known || (home != "" && home != gone.Node) {
 		return false
 	}
 	was := q.relation(change{service: s.ID, revision: s.Revisions[gone.Revision]})
@@ -97,12 +111,13 @@ func (q *queue) best() (first, second contender, excluded uint32) {
 	return first, second, excluded
 }
 
-// closest returns the node that lacks the smallest part of what is asked, of those that resources alone remove.
-func (q *queue) closest() *events.Shortage {
+// closest returns the node that lacks the smallest part of what is asked, of those from a rank up to another one that
+// resources alone remove.
+func (q *queue) closest(from, to int32) *events.Shortage {
 	var nearest *events.Shortage
 	least := int64(0)
-	for rank, met := range q.met {
-		if met < cpu {
+	for rank := from; rank < to; rank++ {
+		if q.met[rank] < cpu {
 			continue
 		}
 		node := q.board.nodes[rank]

@@ -5,7 +5,7 @@
 // with the most points has it; of two, the one with fewer instances, and then the one whose name comes first.
 //
 //	board := placement.NewBoard(cluster)
-//	choice := board.Choose(service)      // the node, its terms, the runner-up and what each filter removed; or why none
+//	choice := board.Choose(service, ordinal)      // the node, its terms, the runner-up and what each filter removed; or why none
 //	cluster.Apply(record)                // InstancePlaced, or anything else
 //	board.Note(record)                   // one node is looked at again, and no other
 //

@@ -24,18 +24,23 @@ var names = [filters]string{
 	maxPerNode: "max_per_node", hostPort: "host_port", ports: "ports", cpu: "cpu", memory: "memory", disk: "disk",
 }
 
-// spreadName is that of the filter that goes by zones.
-const spreadName = "spread"
+// spreadName is that of the filter that goes by zones, volumesName of the one that goes by where a slot's volumes are.
+const (
+	spreadName  = "spread"
+	volumesName = "volumes"
+)
 
-// Verdicts says of every node what becomes of it when the service's next instance is decided: those that could have it
+// Verdicts says of every node what becomes of it when the next instance of the slot is decided: those that could have it
 // first, in the order in which they would be chosen, then the others by name.
-func (b *Board) Verdicts(s *projections.Service) []Verdict {
-	q := b.queue(s)
+func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
+	q, home := b.queue(s), s.Home(ordinal)
 	var could []contender
 	var others []Verdict
 	for rank, node := range b.nodes {
 		z := &q.zones[b.zoneOf[rank]]
 		switch {
+		case home != "" && home != node.Name:
+			others = append(others, Verdict{Node: node.Name, Removed: volumesName})
 		case q.met[rank] != none:
 			others = append(others, Verdict{Node: node.Name, Removed: names[q.met[rank]]})
 		case !q.policy.Spread.Soft && q.ahead(z):

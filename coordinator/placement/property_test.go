@@ -20,6 +20,7 @@ type town struct {
 	board    *placement.Board
 	services []events.ServiceID
 	sequence uint64
+	ordinal  uint32 // of the slot that was decided on last
 }
 
 // forEachTown has many towns live for a while, and calls check after every decision.
@@ -107,6 +108,9 @@ func (w *town) revise(id events.ServiceID) {
 		spec.Spread = []events.Selector{{Label: "app", Operator: events.OpExists}}
 	}
 	if w.IntN(4) == 0 {
+		spec.Volumes = []events.Volume{{Name: "data", Path: "/data", Kind: events.VolumeNamed}}
+	}
+	if w.IntN(4) == 0 {
 		spec.MaxPerNode = 1 + uint32(w.IntN(2))
 	}
 	for i := range w.IntN(3) {
@@ -170,7 +174,8 @@ func (w *town) place(s *projections.Service, check func(*town, *projections.Serv
 	for int(ordinal) < len(s.Slots) && s.Slots[ordinal].Current != nil {
 		ordinal++
 	}
-	d := w.board.Choose(s)
+	d := w.board.Choose(s, ordinal)
+	w.ordinal = ordinal
 	check(w, s, d)
 	if d.Node == nil {
 		return
@@ -206,6 +211,14 @@ func TestAPausedNodeIsNeverChosen(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		if d.Node != nil && (d.Node.Paused || d.Node.Silent) {
 			w.t.Errorf("%s is placed on %s, which is paused or silent", s.ID, d.Node.Name)
+		}
+	})
+}
+
+func TestASlotIsNeverPlacedAwayFromItsVolumes(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		if home := s.Homes[w.ordinal]; d.Node != nil && home != "" && home != d.Node.Name && len(s.Current().Spec.Volumes) > 0 {
+			w.t.Errorf("%s/%d is placed on %s, and its volumes are on %s", s.ID, w.ordinal, d.Node.Name, home)
 		}
 	})
 }
@@ -251,7 +264,7 @@ func (w *town) spread(s *projections.Service) map[string]int {
 
 func TestTheSameStateGivesTheSameDecisionWhateverIsRemembered(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
-		if fresh := placement.NewBoard(w.cluster).Choose(s); !reflect.DeepEqual(fresh, d) {
+		if fresh := placement.NewBoard(w.cluster).Choose(s, w.ordinal); !reflect.DeepEqual(fresh, d) {
 			w.t.Errorf("%s is decided as %+v %+v by what is remembered, and as %+v %+v anew", s.ID, d.Choice, d.Pending, fresh.Choice, fresh.Pending)
 		}
 	})
@@ -269,7 +282,8 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 			}
 		}
 		sum := int(removed.Silent + removed.Paused + removed.NodeSelector + removed.Zone + removed.AntiAffinity + removed.MaxPerNode +
-			removed.HostPort + removed.Ports + removed.CPU + removed.Memory + removed.Disk + removed.Spread)
+			removed.HostPort + removed.Ports + removed.CPU + removed.Memory + removed.Disk + removed.Spread +
+			removed.Volumes)
 		if nodes != len(w.cluster.Nodes) || (d.Node == nil) != (sum == nodes) || sum > nodes {
 			w.t.Errorf("%s: of %d nodes %d are removed, and the node is %v: %+v", s.ID, nodes, sum, d.Node != nil, removed)
 		}
@@ -278,7 +292,7 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 
 func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
-		if d.Node != nil {
+		if d.Node != nil || s.Home(w.ordinal) != "" { // its volumes are where they are
 			return
 		}
 		spec := s.Current().Spec
@@ -287,7 +301,7 @@ func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 			Zone: "a", Labels: spec.NodeSelector, Ports: events.PortRange{First: 1, Last: 100},
 			Capacity: events.Capacity{CPU: float64(has.CPU)/float64(events.Core) + 1, Memory: uint64(has.Memory) + 1<<20},
 		}})
-		again := w.board.Choose(s)
+		again := w.board.Choose(s, w.ordinal)
 		p := w.cluster.Policy.Spread
 		if even := p.Enabled && !p.Soft && (!p.IgnoreScaled || s.Scale == 1); again.Node == nil && !even {
 			w.t.Errorf("%s still waits although a node has joined that fits: %+v", s.ID, again.Pending)

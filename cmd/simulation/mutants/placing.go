@@ -89,4 +89,9 @@ var placing = []mutant{
 			"coordinator/look.go", "	if t.Cluster.Recovering {\n		return\n	}\n", "",
 		}},
 	},
+	{
+		"volumes-left-behind", "a slot's next instance is placed wherever there is room, and its volumes stay where they were", []edit{{
+			"projections/service.go", "	return s.Homes[ordinal]\n", "	return s.Homes[ordinal][:0]\n",
+		}},
+	},
 }

@@ -107,14 +107,14 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	}
 	serving := 0
 	for _, i := range j.cluster.of(id) {
-		stuck := i.revision != s.revision && !j.cluster.room(id) && j.cluster.against(id, i.node, i) != ""
+		stuck := i.revision != s.revision && !j.cluster.room(id, i.id.Ordinal) && j.cluster.against(id, i.node, i) != ""
 		if i.retired || (i.revision != s.revision && !stuck) || i.seen.Phase != events.PhaseOnline {
 			why = append(why, fmt.Sprintf("%s is %s in revision %d", i.id, i, i.revision))
 			continue
 		}
 		serving++
 	}
-	if serving < int(s.scale) && j.cluster.room(id) {
+	if j.cluster.roomForAny(id, j.cluster.empty(id)) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d, and there is room", id, serving, s.scale))
 	}
 	if serving > int(s.scale) {
@@ -134,10 +134,10 @@ func (m *machine) free() int {
 	return n
 }
 
-// room reports whether a node could have one more instance of the service.
-func (k *knowledge) room(id events.ServiceID) bool {
+// room reports whether a node could have the slot's next instance.
+func (k *knowledge) room(id events.ServiceID, ordinal uint32) bool {
 	for name := range k.nodes {
-		if k.against(id, name, nil) == "" {
+		if k.againstSlot(events.InstanceID{Service: id, Ordinal: ordinal}, name) == "" {
 			return true
 		}
 	}

@@ -52,6 +52,8 @@ type service struct {
 	revision uint64
 	specs    map[uint64]events.Spec
 	dropped  bool
+	// homes are the nodes that have the volumes of slots.
+	homes map[uint32]string
 	// waits says that a slot has no node; late is what was closed since there is one for it.
 	waits bool
 	late  late
@@ -134,7 +136,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 func (k *knowledge) service(id events.ServiceID) *service {
 	s := k.services[id]
 	if s == nil {
-		s = &service{specs: map[uint64]events.Spec{}}
+		s = &service{specs: map[uint64]events.Spec{}, homes: map[uint32]string{}}
 		k.services[id] = s
 	}
 	return s
@@ -268,7 +270,7 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 		j.breach("placement", "%s is placed on %s, which is not ready", id, d.Node)
 		return
 	}
-	if why := k.against(service, d.Node, nil); why != "" {
+	if why := k.againstSlot(id, d.Node); why != "" {
 		j.breach("placement", "%s is placed on %s: %s", id, d.Node, why)
 	}
 	k.explained(j, id, d)
@@ -292,6 +294,7 @@ func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 	i := &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports, reserved: d.Reserved}
 	k.instances[id] = i
 	k.service(service).waits = false
+	k.service(service).settle(i)
 	if at, there := k.find(id); there {
 		k.present[at] = i
 	} else {

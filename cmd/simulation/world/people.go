@@ -84,6 +84,9 @@ func (d *drawer) wishes() string {
 	if d.IntN(3) == 0 {
 		wishes += fmt.Sprintf(`,"requests":{"cpu":"%dm","memory":"%dMiB"}`, d.IntN(2000), d.IntN(2000))
 	}
+	if d.IntN(8) == 0 {
+		wishes += `,"volumes":[{"name":"data","path":"/data"}]`
+	}
 	if d.IntN(4) == 0 {
 		wishes += `,"health":{"exec":["check"],"interval":"5s","retries":2}`
 	}

@@ -27,6 +27,59 @@ func (k *knowledge) against(id events.ServiceID, node string, gone *instance) st
 	return ""
 }
 
+// againstSlot says why the node must not get the slot's next instance, or "" where it may.
+func (k *knowledge) againstSlot(id events.InstanceID, node string) string {
+	if home := k.service(id.Service).home(id.Ordinal); home != "" && home != node {
+		return "the volumes of its slot are on " + home
+	}
+	return k.against(id.Service, node, nil)
+}
+
+// home returns the node that has the volumes which the slot needs, or "".
+func (s *service) home(ordinal uint32) string {
+	if !volumes(s.specs[s.revision]) {
+		return ""
+	}
+	return s.homes[ordinal]
+}
+
+// settle follows an instance that is placed: its slot's volumes are there from here on, or nowhere.
+func (s *service) settle(i *instance) {
+	delete(s.homes, i.id.Ordinal)
+	if volumes(s.specs[i.revision]) {
+		s.homes[i.id.Ordinal] = i.node
+	}
+}
+
+func volumes(spec events.Spec) bool {
+	for _, v := range spec.Volumes {
+		if v.Kind == events.VolumeNamed {
+			return true
+		}
+	}
+	return false
+}
+
+// empty returns the slots of the service that have no instance which shall run, in order.
+func (k *knowledge) empty(id events.ServiceID) []uint32 {
+	s, filled := k.services[id], map[uint32]bool{}
+	for _, i := range k.of(id) {
+		filled[i.id.Ordinal] = filled[i.id.Ordinal] || !i.retired
+	}
+	var empty []uint32
+	for o := uint32(0); o < s.scale && !s.dropped; o++ {
+		if !filled[o] {
+			empty = append(empty, o)
+		}
+	}
+	return empty
+}
+
+// roomForAny reports whether a node could have the next instance of one of the slots.
+func (k *knowledge) roomForAny(id events.ServiceID, slots []uint32) bool {
+	return slices.ContainsFunc(slots, func(o uint32) bool { return k.room(id, o) })
+}
+
 // excluded says what the node is that the spec does not want.
 func (k *knowledge) excluded(spec events.Spec, n *machine) string {
 	for label, value := range spec.NodeSelector {
@@ -131,7 +184,7 @@ func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstanceP
 		if n.epoch > 0 {
 			joined++
 		}
-		if k.against(id.Service, name, nil) == "" {
+		if k.againstSlot(id, name) == "" {
 			could++
 		}
 	}
@@ -143,7 +196,7 @@ func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstanceP
 // pending holds a slot that waits to have no node.
 func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePending) {
 	k.service(id).waits, k.service(id).late = true, late{}
-	if k.room(id) {
+	if k.room(id, d.Ordinal) {
 		j.breach("placement", "%s/%d waits for a node, and there is one for it", id, d.Ordinal)
 	}
 	if left := int(d.Nodes) - sum(d.Removed); left != 0 {
@@ -157,7 +210,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 		s := k.services[id]
 		switch {
 		case !s.waits:
-		case !k.room(id):
+		case !k.roomForAny(id, k.empty(id)):
 			s.late = late{}
 		case s.late.left(epoch, now):
 			j.breach("placement", "%s waits for a node, and has had one for %d rounds", id, s.late.rounds)
@@ -169,5 +222,5 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 // sum counts the nodes that any filter removed.
 func sum(r events.Removed) int {
 	return int(r.Silent + r.Paused + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
-		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread)
+		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread + r.Volumes)
 }
