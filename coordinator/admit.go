@@ -93,8 +93,11 @@ func (t *Turn) ensure(r events.Request, s *projections.Service, c events.Service
 		return err
 	}
 	revision, hash, scale := uint64(0), "", uint32(1)
-	if s != nil {
+	switch {
+	case s != nil:
 		revision, hash, scale = s.Revision, s.Current().Hash, s.Scale
+	case c.Global():
+		scale = 0 // as many as there are nodes for it, once it is looked at
 	}
 	if c.Scale != nil {
 		scale = uint32(*c.Scale)
@@ -111,6 +114,10 @@ func (t *Turn) ensure(r events.Request, s *projections.Service, c events.Service
 func (t *Turn) scale(r events.Request, s *projections.Service, c events.ServiceScale) error {
 	if s == nil || s.Dropped {
 		return notFound(r)
+	}
+	if s.Current().Spec.Global() {
+		return events.Reject(events.CodeInvalidValue, "scale",
+			"service %s is global, with one instance on each node: say with node_selector or zones on which", s.ID)
 	}
 	if err := t.accept(r, s, c.Busy); err != nil {
 		return err

@@ -18,6 +18,8 @@ type Agenda struct {
 	shunned  map[events.ServiceID]struct{}
 	// shifted says that nodes have more or less to give than before: what waits for one is looked at again.
 	shifted bool
+	// turned says that nodes came, went, or are taken for others: global services follow them.
+	turned bool
 	// records is the place of a round's records, which every turn takes over from the one before.
 	records []events.Record
 }
@@ -65,6 +67,12 @@ func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 			}
 		}
 	}
+	if a.turned {
+		a.turned = false
+		for id := range c.Global() {
+			a.add(id)
+		}
+	}
 	return slices.SortedFunc(maps.Keys(a.services), func(x, y events.ServiceID) int {
 		return cmp.Or(byWaiting(c.Services[x], c.Services[y]), x.Compare(y))
 	})
@@ -92,8 +100,9 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 	}
 	a.board.Note(r)
 	switch r.Data.(type) {
-	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed, events.PolicyChanged,
-		events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved:
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed, events.PolicyChanged:
+		a.shifted, a.turned = true, true
+	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved:
 		a.shifted = true
 	}
 }

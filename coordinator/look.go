@@ -49,7 +49,7 @@ func (t *Turn) look(s *projections.Service) bool {
 	if s.Dropped {
 		return t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
 	}
-	return t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireConflicts(s) &&
+	return t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireConflicts(s) &&
 		t.fill(s) && t.roll(s) && t.finish(s)
 }
 

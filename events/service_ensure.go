@@ -4,7 +4,8 @@ package events
 // revision, or does nothing where all is so already.
 type ServiceEnsure struct {
 	Spec
-	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own.
+	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own. A
+	// global service has none.
 	Scale *int64 `json:"scale,omitzero" jsonschema:"minimum=0,maximum=10000"`
 	// Busy says what happens to this command while an earlier one to the service has not ended.
 	Busy BusyPolicy `json:"busy,omitempty"`
@@ -27,6 +28,9 @@ func (c ServiceEnsure) check() error {
 	}
 	if err := c.Busy.check(); err != nil {
 		return err
+	}
+	if c.Scale != nil && c.Global() {
+		return Reject(CodeInvalidValue, "scale", "scale is %d, and mode global has one instance on each node: leave it out", *c.Scale)
 	}
 	return c.Spec.check()
 }

@@ -43,6 +43,9 @@ type Spec struct {
 	Resources Resources `json:"resources,omitzero"`
 	Requests  Resources `json:"requests,omitzero"`
 	Placement
+	// Mode is replicated (as many as the scale says) or global (one on every node that the spec does not exclude, those
+	// that join later included). replicated where it is not given.
+	Mode Mode `json:"mode,omitempty"`
 	// Labels go onto the containers, and selectors choose by them.
 	Labels map[string]string `json:"labels,omitempty"`
 	// StopGrace is the time between the request to stop and the kill. 10s where it is not given, or 0s.
@@ -130,7 +133,7 @@ func (s Spec) withDefaults() Spec {
 	s.HealthSpec = s.HealthSpec.canonical()
 	s.RestartSpec = s.RestartSpec.canonical()
 	s.SidecarSpec = s.SidecarSpec.canonical()
-	return s
+	return s.inMode()
 }
 
 // Hash is a short digest of the spec with its defaults: equal for specs that mean the same.
@@ -173,7 +176,7 @@ func (s Spec) check() error {
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(), s.InitSpec.check(),
-		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(),
+		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(),
 	} {
 		if err != nil {
 			return err

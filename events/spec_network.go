@@ -56,8 +56,8 @@ func (s NetworkSpec) canonical() NetworkSpec {
 	return s
 }
 
-// Mode returns the network with its default.
-func (s NetworkSpec) Mode() NetworkMode {
+// NetworkMode returns the network with its default.
+func (s NetworkSpec) NetworkMode() NetworkMode {
 	if s.Network == "" {
 		return NetworkBridge
 	}
@@ -66,10 +66,10 @@ func (s NetworkSpec) Mode() NetworkMode {
 
 func (s NetworkSpec) check(ports []Port) error {
 	modes := []NetworkMode{NetworkBridge, NetworkNone, NetworkHost}
-	if !slices.Contains(modes, s.Mode()) {
+	if !slices.Contains(modes, s.NetworkMode()) {
 		return Reject(CodeInvalidValue, "network", "network %s is not known: known are %s", quote(string(s.Network)), listed(modes))
 	}
-	if s.Mode() != NetworkBridge && len(ports) > 0 {
+	if s.NetworkMode() != NetworkBridge && len(ports) > 0 {
 		return Reject(CodeInvalidValue, "network", "ports are published from a network of the instance's own, and network is %s: leave out ports or network", s.Network)
 	}
 	if s.Hostname != "" && !validHostname(s.Hostname) {
@@ -128,7 +128,7 @@ func (s NetworkSpec) checkSysctls() error {
 		if !slices.ContainsFunc(namespaced, func(own string) bool { return strings.HasPrefix(name, own) }) {
 			return Reject(CodeInvalidName, field, "sysctl %s is the host's own: a container has only those that begin with %s", quote(name), listed(namespaced))
 		}
-		if s.Mode() == NetworkHost && strings.HasPrefix(name, "net.") {
+		if s.NetworkMode() == NetworkHost && strings.HasPrefix(name, "net.") {
 			return Reject(CodeInvalidValue, field, "sysctl %s belongs to the network, which is the node's own with network host: leave out one of them", quote(name))
 		}
 	}

@@ -26,7 +26,7 @@ var harmless = []string{
 
 // Check returns a *Failure that says what the spec wants and the node does not allow, or nil.
 func (a Allowance) Check(spec events.Spec) error {
-	if spec.Mode() == events.NetworkHost && !a.HostNetwork {
+	if spec.NetworkMode() == events.NetworkHost && !a.HostNetwork {
 		return NotAllowed("network host: start the node with --allow-host-network to allow it")
 	}
 	for _, c := range spec.Capabilities {

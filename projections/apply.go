@@ -133,6 +133,11 @@ func (c *Cluster) applyService(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.ServiceRevised:
 		s.revise(d)
+		if d.Spec.Global() {
+			c.global[id] = struct{}{}
+		} else {
+			delete(c.global, id)
+		}
 	case events.ServiceScaled:
 		s.Scale = d.Scale
 		s.trim()
@@ -144,6 +149,7 @@ func (c *Cluster) applyService(r events.Record) {
 		}
 		c.GenerationFloor = max(c.GenerationFloor, s.Floor)
 		delete(c.Services, id)
+		delete(c.global, id)
 	}
 }
 

@@ -45,6 +45,8 @@ type Cluster struct {
 	byID  map[commandKey]uint64
 	open  map[uint64]struct{}
 	short map[events.ServiceID]struct{}
+	// global are the services of mode global.
+	global map[events.ServiceID]struct{}
 }
 
 // NewCluster returns the state before the first event.
@@ -58,6 +60,7 @@ func NewCluster() *Cluster {
 		byID:     map[commandKey]uint64{},
 		open:     map[uint64]struct{}{},
 		short:    map[events.ServiceID]struct{}{},
+		global:   map[events.ServiceID]struct{}{},
 	}
 }
 
@@ -84,3 +87,6 @@ func (c *Cluster) Instance(id events.InstanceID) *Instance {
 
 // Short returns, in no order, the services that lack an instance of the current revision in one of their slots.
 func (c *Cluster) Short() map[events.ServiceID]struct{} { return c.short }
+
+// Global returns, in no order, the services that have an instance on every node.
+func (c *Cluster) Global() map[events.ServiceID]struct{} { return c.global }

@@ -30,6 +30,13 @@ func placeRows(t *testing.T) []specRow {
 		{"anti_affinity", `"scale":2,"labels":{"app":"x"},"anti_affinity":[{"label":"app","operator":"equal","values":["x"]}]`, func(s *seen) {
 			s.waits(`"ordinal":1`, `"removed":{"anti_affinity":1}`)
 		}},
+		{"mode", `"mode":"global"`, func(s *seen) { s.online() }},
+		{"mode on no node", `"mode":"global","node_selector":{"disk":"tape"}`, func(s *seen) {
+			if scaled := event[events.ServiceScaled](s); scaled.Scale != 0 {
+				s.Errorf("it has a scale of %d, and no node for it", scaled.Scale)
+			}
+			event[events.CommandSucceeded](s)
+		}},
 		{"host_port", fmt.Sprintf(`"ports":[{"name":"http","port":8080,"host_port":%d}]`, port), func(s *seen) {
 			s.want("the published port", s.podman("port", s.online().Handle), fmt.Sprintf("8080/tcp -> 127.0.0.1:%d", port))
 		}},

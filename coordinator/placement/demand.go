@@ -23,8 +23,8 @@ func demandOf(s *projections.Service, p *events.Policy) demand {
 	several := s.Scale > 1
 	d := demand{
 		spec: spec, policy: p, reserves: spec.Reserves(p.Default),
-		spreads: p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled),
-		gathers: several && p.SameZone > 0,
+		spreads: !spec.Global() && p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled),
+		gathers: !spec.Global() && several && p.SameZone > 0,
 	}
 	d.gathers = d.gathers && !d.spreads // apart or together, not both
 	for _, port := range spec.Ports {

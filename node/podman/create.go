@@ -238,7 +238,7 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 		CapDrop:      []string{"all"},
 		NoNewPrivs:   true,
 		StopTimeout:  seconds(time.Duration(spec.StopGrace)),
-		NetNS:        namespace{Mode: string(spec.Mode())},
+		NetNS:        namespace{Mode: string(spec.NetworkMode())},
 		User:         spec.User,
 		WorkDir:      spec.WorkingDir,
 		CapAdd:       spec.Capabilities,

@@ -90,6 +90,11 @@ var placing = []mutant{
 		}},
 	},
 	{
+		"nodes-not-followed", "a global service does not see nodes that come", []edit{{
+			"coordinator/agenda.go", "		a.shifted, a.turned = true, true\n", "		a.shifted, a.turned = true, a.turned\n",
+		}},
+	},
+	{
 		"volumes-left-behind", "a slot's next instance is placed wherever there is room, and its volumes stay where they were", []edit{{
 			"projections/service.go", "	return s.Homes[ordinal]\n", "	return s.Homes[ordinal][:0]\n",
 		}},

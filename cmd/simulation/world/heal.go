@@ -105,6 +105,9 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	if s.dropped {
 		why = append(why, id.String()+" is dropped and not removed")
 	}
+	if reach := j.cluster.reach(id); s.specs[s.revision].Global() && !s.dropped && s.scale != reach {
+		why = append(why, fmt.Sprintf("%s has %d instances for %d nodes", id, s.scale, reach))
+	}
 	serving := 0
 	for _, i := range j.cluster.of(id) {
 		stuck := i.revision != s.revision && !j.cluster.room(id, i.id.Ordinal) && j.cluster.against(id, i.node, i) != ""

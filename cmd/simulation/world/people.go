@@ -65,7 +65,10 @@ func (d *drawer) sensible(at time.Duration) Action {
 
 func (d *drawer) spec(busy string) string {
 	spec := fmt.Sprintf(`{"image":%q`, images[d.IntN(len(images))])
-	if d.IntN(3) > 0 {
+	switch d.IntN(12) {
+	case 0:
+		spec += `,"mode":"global"`
+	case 1, 2, 3, 4, 5, 6, 7:
 		spec += fmt.Sprintf(`,"scale":%d`, d.IntN(7))
 	}
 	if ports := d.IntN(3); ports > 0 {

@@ -136,7 +136,7 @@ func (k *knowledge) labels(i *instance) map[string]string {
 // have a node which is ready and which the spec does not exclude.
 func (k *knowledge) uneven(id events.ServiceID, zone string, gone *instance) string {
 	p, s := k.policy.Spread, k.services[id]
-	if !p.Enabled || p.Soft || (p.IgnoreScaled && s.scale > 1) {
+	if s.specs[s.revision].Global() || !p.Enabled || p.Soft || (p.IgnoreScaled && s.scale > 1) {
 		return ""
 	}
 	counts := map[string]uint32{}
@@ -217,6 +217,21 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 			return
 		}
 	}
+}
+
+// reach counts the nodes that shall have an instance of the global service.
+func (k *knowledge) reach(id events.ServiceID) uint32 {
+	s, has := k.services[id], map[string]bool{}
+	for _, i := range k.of(id) {
+		has[i.node] = has[i.node] || !i.retired
+	}
+	reach := uint32(0)
+	for name, n := range k.nodes {
+		if n.epoch > 0 && k.excluded(s.specs[s.revision], n) == "" && (has[name] || (!n.silent && !n.paused)) {
+			reach++
+		}
+	}
+	return reach
 }
 
 // sum counts the nodes that any filter removed.

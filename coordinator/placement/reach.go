@@ -1,0 +1,30 @@
+package placement
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Reach counts the nodes that shall have an instance of a global service: those that the spec does not exclude, and that
+// may get one now or have one.
+func (b *Board) Reach(s *projections.Service) uint32 {
+	q, reach := b.queue(s), uint32(0)
+	for rank, n := range b.nodes {
+		if q.matches(n) && (n.Ready() || q.loads[rank].own > 0) {
+			reach++
+		}
+	}
+	return min(reach, events.MaxScale)
+}
+
+// Belongs reports whether the spec does not exclude the node that the instance is on.
+func (b *Board) Belongs(s *projections.Service, i *projections.Instance) bool {
+	q := b.queue(s)
+	rank, known := b.ranks[i.Node]
+	return known && q.matches(b.nodes[rank])
+}
+
+// matches reports whether the node is one that the spec wants.
+func (d *demand) matches(n *projections.Node) bool {
+	return hasLabels(n.Facts.Labels, d.spec.NodeSelector) && (d.policy.ZoneAffinity.Soft || d.wantsZone(n.Facts.Zone))
+}
