@@ -271,6 +271,7 @@ func (j *judge) lost(stream bus.Stream) {
 func (j *judge) reread() {
 	j.forget()
 	j.rewound = true
+	defer func() { j.restored = true }()
 	c := j.w.server.Cursor(bus.Log, 1)
 	for {
 		page, _ := c.Next(waiting)

@@ -49,6 +49,8 @@ type judge struct {
 	// it was the log, which is older now than what nodes were told: what was known before tells nothing.
 	tampered bool
 	rewound  bool
+	// restored says that the log was restored, and is not adopted yet.
+	restored bool
 	// damaged says that the log must not be folded now.
 	damaged bool
 
@@ -172,7 +174,7 @@ func (j *judge) adopted(d events.ClusterAdopted) {
 		clear(j.cluster.open)
 		clear(j.cluster.accepted)
 	}
-	j.streams, j.commands = d.Streams, d.Commands
+	j.streams, j.commands, j.restored = d.Streams, d.Commands, false
 }
 
 // recoverFor is how long after an adoption nothing is placed or stopped.
@@ -226,8 +228,12 @@ func outcomeOf(d events.Data) (sequence uint64, ok bool) {
 	return 0, false
 }
 
-// ordered takes orders that were stored.
+// ordered takes orders that were stored. Those that were on their way as the log was restored follow rounds that are no
+// more: whoever reads the log stops for them, and an operator adopts it.
 func (j *judge) ordered(messages []events.Message) {
+	if j.restored {
+		return
+	}
 	for _, m := range messages {
 		if m.Subject == events.OrdersEpochSubject {
 			j.marked(m)
