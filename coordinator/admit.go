@@ -84,6 +84,8 @@ func (t *Turn) admit(r events.Request) error {
 		return t.resume(r)
 	case events.ClusterPolicy:
 		return t.policy(r, c)
+	case events.ClusterNodes:
+		return t.allow(r, c)
 	}
 	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command", r.Verb)
 }

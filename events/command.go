@@ -33,7 +33,7 @@ func (p BusyPolicy) check() error {
 var (
 	Verbs        = []string{"ensure", "scale", "drop"}
 	NodeVerbs    = []string{"pause", "resume"}
-	ClusterVerbs = []string{"policy"}
+	ClusterVerbs = []string{"nodes", "policy"}
 )
 
 // Request is one message in ROOKERY_COMMANDS, understood as far as it can be. Where Command is nil, Rejection says why.
@@ -89,6 +89,8 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &NodePause{}, nil
 	case "node resume":
 		return &NodeResume{}, nil
+	case "cluster nodes":
+		return &ClusterNodes{}, nil
 	case "cluster policy":
 		return &ClusterPolicy{}, nil
 	}

@@ -3,9 +3,11 @@ package events
 // Removed counts the nodes that each filter of placement removes, in the order in which a node meets them but for Volumes,
 // which is met first: a node counts for the first that removes it.
 type Removed struct {
-	// Silent nodes are not heard, Paused ones are to get nothing.
-	Silent uint32 `json:"silent,omitzero"`
-	Paused uint32 `json:"paused,omitzero"`
+	// Silent nodes are not heard, Paused ones are to get nothing, and those that are NotAllowed are not on the cluster's
+	// list of nodes.
+	Silent     uint32 `json:"silent,omitzero"`
+	Paused     uint32 `json:"paused,omitzero"`
+	NotAllowed uint32 `json:"not_allowed,omitzero"`
 	// NodeSelector: a label is not as the spec wants it. Zone: the node is in none of the spec's zones.
 	NodeSelector uint32 `json:"node_selector,omitzero"`
 	Zone         uint32 `json:"zone,omitzero"`
@@ -29,9 +31,9 @@ type Removed struct {
 // Same reports whether both have nodes removed by the same filters.
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
-func (r Removed) which() (which [13]bool) {
+func (r Removed) which() (which [14]bool) {
 	for i, n := range [...]uint32{
-		r.Silent, r.Paused, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
+		r.Silent, r.Paused, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
 		r.Volumes,
 	} {
 		which[i] = n > 0

@@ -80,7 +80,7 @@ var standard = newRegistry(
 	of[StrayFound](), of[StrayRemoved](),
 	of[NodeJoined](), of[NodeSilent](), of[NodeReturned](), of[NodeListed](),
 	of[NodePause](), of[NodeResume](), of[NodePaused](), of[NodeResumed](),
-	of[ClusterPolicy](), of[PolicyChanged](),
+	of[ClusterPolicy](), of[PolicyChanged](), of[ClusterNodes](), of[NodesAllowed](),
 	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](),
 	of[Order](), of[OrdersEpoch](),

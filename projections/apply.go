@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -25,6 +26,8 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.adopt(r, d)
 	case events.PolicyChanged:
 		c.Policy = d.Policy
+	case events.NodesAllowed:
+		c.allow(d.Allowed)
 	case events.ClusterRenewed:
 		c.Streams[statusStream], c.StatusCursor = d.Identity, 0
 	default:
@@ -224,10 +227,22 @@ func (c *Cluster) removed(id events.InstanceID) {
 func (c *Cluster) node(name string) *Node {
 	n := c.Nodes[name]
 	if n == nil {
-		n = &Node{Name: name, Strays: map[events.InstanceID]*Stray{}, ports: map[uint16]events.InstanceID{}}
+		n = &Node{Name: name, NotAllowed: !c.allows(name), Strays: map[events.InstanceID]*Stray{}, ports: map[uint16]events.InstanceID{}}
 		c.Nodes[name] = n
 	}
 	return n
+}
+
+func (c *Cluster) allow(nodes []string) {
+	c.Allowed = nodes
+	for name, n := range c.Nodes {
+		n.NotAllowed = !c.allows(name)
+	}
+}
+
+func (c *Cluster) allows(node string) bool {
+	_, listed := slices.BinarySearch(c.Allowed, node)
+	return listed || len(c.Allowed) == 0
 }
 
 func (c *Cluster) applyNode(r events.Record) {

@@ -36,6 +36,8 @@ type Cluster struct {
 	GenerationFloor uint32
 	// Policy is how placement weighs nodes.
 	Policy events.Policy
+	// Allowed are the names of the nodes that instances may be placed on, in order; any where there are none.
+	Allowed []string
 
 	Services map[events.ServiceID]*Service
 	Nodes    map[string]*Node

@@ -21,6 +21,8 @@ type Node struct {
 	Silent bool
 	// Paused says that nothing is placed on the node.
 	Paused bool
+	// NotAllowed says that the node is not on the cluster's list, where there is one.
+	NotAllowed bool
 	// Unlisted says that the node shall list all that it has.
 	Unlisted bool
 	// Orders counts the orders that the log has decided for the node.
@@ -57,7 +59,7 @@ func (n *Node) Allocatable() events.Resources { return n.allocatable }
 func (n *Node) Heard() bool { return n.Epoch > 0 && !n.Silent }
 
 // Ready reports whether instances may be placed on the node.
-func (n *Node) Ready() bool { return n.Heard() && !n.Paused }
+func (n *Node) Ready() bool { return n.Heard() && !n.Paused && !n.NotAllowed }
 
 // HoldsPort reports whether an instance holds this port of the node.
 func (n *Node) HoldsPort(port uint16) bool {

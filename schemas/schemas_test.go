@@ -51,6 +51,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.Action]():        events.ActionStop,
 	reflect.TypeFor[events.Protocol]():      events.UDP,
 	reflect.TypeFor[events.Size]():          events.Size(64 << 20),
+	reflect.TypeFor[events.Mode]():          events.ModeGlobal,
 	reflect.TypeFor[events.NetworkMode]():   events.NetworkNone,
 	reflect.TypeFor[events.VolumeKind]():    events.VolumeTmpfs,
 	reflect.TypeFor[events.PullPolicy]():    events.PullNever,

@@ -92,7 +92,7 @@ func (b *Board) Note(r events.Record) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed:
 		name, _ := r.Scope.Node()
 		b.nodeChanged(name, d)
-	case events.PolicyChanged:
+	case events.PolicyChanged, events.NodesAllowed:
 		b.stale = true
 	}
 }

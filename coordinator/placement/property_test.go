@@ -148,6 +148,9 @@ func (w *town) step(check func(*town, *projections.Service, placement.Decision))
 			w.apply(events.ServiceScope(id), events.ServiceRemoved{})
 			w.revise(id)
 		}
+	case 11:
+		few := []string{nodeName(0), nodeName(1), nodeName(2)}
+		w.apply(events.ClusterScope, events.NodesAllowed{Allowed: few[:w.IntN(2)*len(few)]})
 	default:
 		w.place(w.cluster.Services[id], check)
 	}
@@ -209,8 +212,8 @@ func TestCapacityIsNeverExceeded(t *testing.T) {
 
 func TestAPausedNodeIsNeverChosen(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
-		if d.Node != nil && (d.Node.Paused || d.Node.Silent) {
-			w.t.Errorf("%s is placed on %s, which is paused or silent", s.ID, d.Node.Name)
+		if d.Node != nil && (d.Node.Paused || d.Node.Silent || (len(w.cluster.Allowed) > 0 && !slices.Contains(w.cluster.Allowed, d.Node.Name))) {
+			w.t.Errorf("%s is placed on %s, which is paused, silent or not allowed", s.ID, d.Node.Name)
 		}
 	})
 }
@@ -281,7 +284,7 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 				w.t.Errorf("the score of %s is %d, and its terms are %+v", s.ID, d.Choice.Score, d.Choice.Terms)
 			}
 		}
-		sum := int(removed.Silent + removed.Paused + removed.NodeSelector + removed.Zone + removed.AntiAffinity + removed.MaxPerNode +
+		sum := int(removed.Silent + removed.Paused + removed.NotAllowed + removed.NodeSelector + removed.Zone + removed.AntiAffinity + removed.MaxPerNode +
 			removed.HostPort + removed.Ports + removed.CPU + removed.Memory + removed.Disk + removed.Spread +
 			removed.Volumes)
 		if nodes != len(w.cluster.Nodes) || (d.Node == nil) != (sum == nodes) || sum > nodes {
@@ -292,7 +295,7 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 
 func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
-		if d.Node != nil || s.Home(w.ordinal) != "" { // its volumes are where they are
+		if d.Node != nil || s.Home(w.ordinal) != "" || len(w.cluster.Allowed) > 0 { // no other node may have it
 			return
 		}
 		spec := s.Current().Spec

@@ -54,7 +54,7 @@ type Instance struct {
 // Node is the value of a key <node> in the bucket rookery_nodes.
 type Node struct {
 	Name string `json:"name"`
-	// State is ready, paused or silent.
+	// State is ready, paused, not-allowed or silent.
 	State string `json:"state"`
 	Epoch uint64 `json:"epoch"`
 	events.NodeFacts
@@ -266,6 +266,8 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 		state = "silent"
 	case n.Paused:
 		state = "paused"
+	case n.NotAllowed:
+		state = "not-allowed"
 	}
 	ch.put(bus.BucketNodes, name, Node{
 		Name: name, State: state, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),

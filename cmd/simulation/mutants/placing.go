@@ -90,6 +90,11 @@ var placing = []mutant{
 		}},
 	},
 	{
+		"list-of-nodes-ignored", "an instance is placed on a node that is not on the list of allowed ones", []edit{{
+			"coordinator/placement/filter.go", "	case n.NotAllowed:\n		return notAllowed\n", "",
+		}},
+	},
+	{
 		"nodes-not-followed", "a global service does not see nodes that come", []edit{{
 			"coordinator/agenda.go", "		a.shifted, a.turned = true, true\n", "		a.shifted, a.turned = true, a.turned\n",
 		}},

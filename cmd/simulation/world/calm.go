@@ -6,7 +6,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// calm is since when nothing is broken, and since when what the log says of an instance is not what its engine has.
+// calm is since when nothing is broken or breaks, and since when what the log says of an instance is not what its engine
+// has.
 type calm struct {
 	since  time.Time
 	faults int

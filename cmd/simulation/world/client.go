@@ -150,6 +150,7 @@ func (k *call) springs(before bool) bool {
 		return false
 	}
 	k.client.trap = nil
+	k.client.world.judge.quiet = calm{}
 	if k.back != nil {
 		k.expire()
 	}

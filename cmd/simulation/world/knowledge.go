@@ -19,6 +19,7 @@ type knowledge struct {
 	present []*instance
 	nodes   map[string]*machine
 	policy  events.Policy
+	allowed []string // nodes; any where there are none
 }
 
 type fate struct {
@@ -126,6 +127,8 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.pending(j, id, d)
 	case events.PolicyChanged:
 		k.policy = d.Policy
+	case events.NodesAllowed:
+		k.allowed = d.Allowed
 	case events.Sighting:
 		k.sighted(j, id, d)
 	default:
@@ -266,7 +269,7 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 			j.breach("P5", "%s is placed while %s is to run", id, i.id)
 		}
 	}
-	if n == nil || n.epoch == 0 || n.silent || n.paused {
+	if !k.ready(d.Node) {
 		j.breach("placement", "%s is placed on %s, which is not ready", id, d.Node)
 		return
 	}

@@ -120,8 +120,15 @@ func (d *drawer) operate(at time.Duration) []Action {
 		}
 		return []Action{{At: at, Kind: Command, Subject: events.CommandRoot + ".cluster.policy", Body: policies[d.IntN(len(policies))]}}
 	}
-	subject := events.CommandRoot + ".node." + d.node()
 	const long = 3 * time.Minute
+	if d.IntN(4) == 0 {
+		subject := events.CommandRoot + ".cluster.nodes"
+		return []Action{
+			{At: at, Kind: Command, Subject: subject, Body: fmt.Sprintf(`{"allowed":[%q,%q]}`, d.node(), d.node())},
+			{At: at + d.soon(long), Kind: Command, Subject: subject, Body: `{"allowed":[]}`},
+		}
+	}
+	subject := events.CommandRoot + ".node." + d.node()
 	return []Action{
 		{At: at, Kind: Command, Subject: subject + ".pause", Body: `{}`}, {At: at + d.soon(long), Kind: Command, Subject: subject + ".resume", Body: `{}`},
 	}

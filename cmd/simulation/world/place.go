@@ -12,7 +12,7 @@ import (
 // were so already, unless that is nil.
 func (k *knowledge) against(id events.ServiceID, node string, gone *instance) string {
 	s, n := k.services[id], k.nodes[node]
-	if s == nil || n == nil || n.epoch == 0 || n.silent || n.paused {
+	if s == nil || !k.ready(node) {
 		return "it is not ready"
 	}
 	spec := s.specs[s.revision]
@@ -25,6 +25,12 @@ func (k *knowledge) against(id events.ServiceID, node string, gone *instance) st
 		}
 	}
 	return ""
+}
+
+// ready reports whether the node takes instances at all.
+func (k *knowledge) ready(node string) bool {
+	n := k.nodes[node]
+	return n != nil && n.epoch > 0 && !n.silent && !n.paused && (len(k.allowed) == 0 || slices.Contains(k.allowed, node))
 }
 
 // againstSlot says why the node must not get the slot's next instance, or "" where it may.
@@ -140,8 +146,8 @@ func (k *knowledge) uneven(id events.ServiceID, zone string, gone *instance) str
 		return ""
 	}
 	counts := map[string]uint32{}
-	for _, n := range k.nodes {
-		if n.epoch > 0 && !n.silent && !n.paused && k.excluded(s.specs[s.revision], n) == "" {
+	for name, n := range k.nodes {
+		if k.ready(name) && k.excluded(s.specs[s.revision], n) == "" {
 			counts[n.facts.Zone] += 0
 		}
 	}
@@ -227,7 +233,7 @@ func (k *knowledge) reach(id events.ServiceID) uint32 {
 	}
 	reach := uint32(0)
 	for name, n := range k.nodes {
-		if n.epoch > 0 && k.excluded(s.specs[s.revision], n) == "" && (has[name] || (!n.silent && !n.paused)) {
+		if n.epoch > 0 && k.excluded(s.specs[s.revision], n) == "" && (has[name] || k.ready(name)) {
 			reach++
 		}
 	}
@@ -236,6 +242,6 @@ func (k *knowledge) reach(id events.ServiceID) uint32 {
 
 // sum counts the nodes that any filter removed.
 func sum(r events.Removed) int {
-	return int(r.Silent + r.Paused + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
+	return int(r.Silent + r.Paused + r.NotAllowed + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
 		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread + r.Volumes)
 }

@@ -251,6 +251,7 @@ func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []even
 	}
 	if c.tear && stream == bus.Log && len(batch) > 1 && w.judge.last == after {
 		c.tear = false
+		w.judge.quiet = calm{}
 		part := batch[:1+w.draw.IntN(len(batch)-1)]
 		w.server.Tear(stream, part)
 		w.stored(c, stream, part, after)
