@@ -94,10 +94,14 @@ func All(c *projections.Cluster) Changes {
 		changes.service(c, s.ID)
 		changes.slots(c, s.ID)
 	}
-	for name := range c.Nodes {
-		changes.node(c, name)
-	}
+	changes.nodes(c)
 	return changes
+}
+
+func (ch Changes) nodes(c *projections.Cluster) {
+	for name := range c.Nodes {
+		ch.node(c, name)
+	}
 }
 
 // Of returns the values that these records may have changed, as the state has them now.
@@ -106,6 +110,9 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok {
 			changes.node(c, name)
+		}
+		if _, ok := r.Data.(events.NodesAllowed); ok {
+			changes.nodes(c)
 		}
 		id, ok := r.Scope.Service()
 		if !ok {

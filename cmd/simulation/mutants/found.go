@@ -97,4 +97,9 @@ var found = []mutant{
 			"coordinator/look.go", "		return t.makeRoom(s, earlier)\n", "		return t.makeRoom(s, nil)\n",
 		}},
 	},
+	{
+		"view-of-a-node-that-is-not-allowed", "nodes that are allowed or not by a new list keep their views", []edit{{
+			"projections/views/value.go", "			changes.nodes(c)\n", "			_ = changes\n",
+		}},
+	},
 }
