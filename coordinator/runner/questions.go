@@ -85,8 +85,10 @@ type ClusterState struct {
 
 func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 	return map[string]bus.Question{
-		"command": func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
-		"state":   func([]byte) ([]byte, error) { return c.askState(ctx) },
+		"actual":    func(body []byte) ([]byte, error) { return c.askActual(ctx, body) },
+		"addresses": func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
+		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
+		"state":     func([]byte) ([]byte, error) { return c.askState(ctx) },
 	}
 }
 

@@ -1,0 +1,58 @@
+package rookerytest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+)
+
+func TestAddressesOfAPortAreToldInOrder(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":80},{"name":"admin","port":81}]}`)
+	var told runner.Addresses
+	cluster.Until("every slot serves", func() bool {
+		told = runner.Addresses{}
+		return cluster.Ask("addresses", `{"namespace":"demo","name":"web","port":"admin"}`, &told) && len(told.Slots) == 3 &&
+			told.Slots[0].Online && told.Slots[1].Online && told.Slots[2].Online
+	})
+	for o, slot := range told.Slots {
+		want := ""
+		for _, engine := range cluster.Nodes {
+			for _, c := range engine.Containers() {
+				if c.Instance.Ordinal == uint32(o) {
+					want = fmt.Sprintf("127.0.0.1:%d", c.Ports[1].HostPort)
+				}
+			}
+		}
+		if slot.Ordinal != uint32(o) || slot.Generation != 1 || slot.Address != want {
+			t.Errorf("slot %d is %+v, and its container is published at %s", o, slot, want)
+		}
+	}
+}
+
+func TestQuestionsSayWhatIsWrongWithThem(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":0,"ports":[{"name":"http","port":80}]}`)
+	for _, row := range []struct{ question, body, code, reason string }{
+		{"addresses", `{"namespace":"demo","name":"web","port":"htp"}`, "404", `service demo/web has no port "htp": it has http`},
+		{"addresses", `{"namespace":"demo","name":"db","port":"http"}`, "404", "there is no service demo/db"},
+		{"addresses", `{"namespace":"demo"}`, "400", `ask with {"namespace":"demo","name":"web","port":"http"}`},
+		{"addresses", `{"service":"demo/web"}`, "400", `ask with {"namespace":"demo","name":"web","port":"http"}`},
+		{"actual", `{"node":"elsewhere"}`, "404", `there is no node "elsewhere": no node of this name has joined`},
+		{"actual", ``, "400", `ask with {"node":"edge-1"}`},
+	} {
+		m, err := cluster.Conn.Request(events.APIRoot+"."+row.question, []byte(row.body), 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, reason := m.Header.Get("Nats-Service-Error-Code"), m.Header.Get("Nats-Service-Error")
+		if code != row.code || !strings.Contains(reason, row.reason) {
+			t.Errorf("%s %s: %s %q, want %s %q", row.question, row.body, code, reason, row.code, row.reason)
+		}
+	}
+}
