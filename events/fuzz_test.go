@@ -12,6 +12,7 @@ import (
 var commandBodies = []string{
 	"", " ", "{}", "null", `{"scale":5}`, `{"scale":-1,"busy":"supersede"}`, `{"scale":1e99}`, `{"scael":5}`, `{"scale":5,"scale":6}`,
 	`{"image":"i","command":["a"],"args":["b"],"env":{"A":"1"},"ports":[{"name":"a","port":80,"protocol":"udp"}],"labels":{"l":"v"},"stop_grace":"1s","scale":2}`,
+	`{"image":"i","ports":[{"name":"a","port":80}],"args":["{{range $i, $p := .Peers \"a\"}}{{$p}}{{end}}"],"env":{"A":"{{.Address \"a\"}}"}}`,
 	`{"image":"i","env":{"":""}}`, `{"image":5}`, "\xff\x00", `{"a":` + strings.Repeat("[", 20), `{"specversion":"1.0"}`, "{}{}", `{"stop_grace":1}`,
 	`{"specversion":"1.0","id":"c1","source":"/me","type":"io.rookery.service.v1.scale","data":{"scale":5}}`,
 	`{"":0,"specversion":"1.0","data_base64":"e30=","time":"2026-01-01T00:00:00Z"}`,

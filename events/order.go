@@ -21,7 +21,8 @@ type Order struct {
 	// Counter climbs by one with every order to run or stop of one node: a node that sees a gap has missed one. It is
 	// 0 for ActionForget, which may be missed.
 	Counter uint64 `json:"counter"`
-	// Revision, Hash, Spec and Ports are what ActionRun needs.
+	// Revision, Hash, Spec and Ports are what ActionRun needs. Hash is that of the revision's spec. The templates of
+	// Spec are rendered for the instance: a node takes every text as it stands.
 	Revision uint64        `json:"revision,omitzero"`
 	Hash     string        `json:"hash,omitempty"`
 	Spec     *Spec         `json:"spec,omitempty"`

@@ -30,7 +30,8 @@ const ReservedLabel = "io.rookery."
 type Spec struct {
 	// Image is the container image, as Podman takes it: localhost/web:1 or registry.example.org/team/web@sha256:….
 	Image string `json:"image" jsonschema:"minLength=1,maxLength=4096"`
-	// Command replaces the image's entry point.
+	// Command replaces the image's entry point. Like all commands, args and values of env here it is a template over the
+	// addresses that are known when the instance is placed: {{.Address "http"}}, {{join (.Peers "http") ","}}.
 	Command []string `json:"command,omitempty"`
 	// Args replace the image's command.
 	Args []string `json:"args,omitempty"`
@@ -170,7 +171,10 @@ func (s Spec) check() error {
 		return Reject(CodeOutOfRange, "stop_grace", "stop_grace %s is not between 0s and %s",
 			time.Duration(s.StopGrace), time.Duration(MaxStopGrace))
 	}
-	return s.checkGroups()
+	if err := s.checkGroups(); err != nil {
+		return err
+	}
+	return s.checkTemplates()
 }
 
 func (s Spec) checkGroups() error {

@@ -27,7 +27,7 @@ func TestSpecsThatKeepTheRules(t *testing.T) {
 	for _, s := range []Spec{
 		{Image: "localhost/web:1"},
 		{Image: "registry.example.org/team/web@sha256:abc", StopGrace: MaxStopGrace},
-		{Image: strings.Repeat("i", MaxText), Command: make([]string, MaxArguments), Args: []string{"", "{{.}}", "\n"}},
+		{Image: strings.Repeat("i", MaxText), Command: make([]string, MaxArguments), Args: []string{"", "}}{%", "\n"}},
 		{Image: "i", Env: many(MaxVariables), Labels: many(MaxLabels), Ports: manyPorts(MaxPorts)},
 		{Image: "i", Ports: []Port{{Name: "a", Port: 53, Protocol: TCP}, {Name: "b", Port: 53, Protocol: UDP}, {Name: "c", Port: 65535}}},
 		{Image: "i", Env: map[string]string{"A_b": strings.Repeat("v", MaxText)}},

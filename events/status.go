@@ -45,6 +45,12 @@ func (h Hello) check() error {
 	if h.Incarnation == "" || len(h.Incarnation) > MaxName {
 		return Reject(CodeOutOfRange, "incarnation", "incarnation must have 1 to %d bytes", MaxName)
 	}
+	if err := checkWord("address", h.Address); err != nil {
+		return err
+	}
+	if len(h.Address) > maxHostname {
+		return Reject(CodeOutOfRange, "address", "address has %d bytes, more than %d: give an IP address or a name of DNS", len(h.Address), maxHostname)
+	}
 	if h.Ports.First == 0 || h.Ports.First > h.Ports.Last {
 		return Reject(CodeOutOfRange, "ports", "ports %d to %d are no range", h.Ports.First, h.Ports.Last)
 	}
