@@ -91,9 +91,6 @@ func (t *Turn) admit(r events.Request) error {
 }
 
 func (t *Turn) ensure(r events.Request, s *projections.Service, c events.ServiceEnsure) error {
-	if err := t.accept(r, s, c.Busy); err != nil {
-		return err
-	}
 	revision, hash, scale := uint64(0), "", uint32(1)
 	switch {
 	case s != nil:
@@ -103,6 +100,12 @@ func (t *Turn) ensure(r events.Request, s *projections.Service, c events.Service
 	}
 	if c.Scale != nil {
 		scale = uint32(*c.Scale)
+	}
+	if err := c.CheckScale(scale); err != nil {
+		return err
+	}
+	if err := t.accept(r, s, c.Busy); err != nil {
+		return err
 	}
 	if next := c.Hash(); hash != next || s.Dropped {
 		t.emit(r.Scope, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
@@ -121,10 +124,14 @@ func (t *Turn) scale(r events.Request, s *projections.Service, c events.ServiceS
 		return events.Reject(events.CodeInvalidValue, "scale",
 			"service %s is global, with one instance on each node: say with node_selector or zones on which", s.ID)
 	}
+	scale := uint32(*c.Scale)
+	if err := s.Current().Spec.CheckScale(scale); err != nil {
+		return err
+	}
 	if err := t.accept(r, s, c.Busy); err != nil {
 		return err
 	}
-	if scale := uint32(*c.Scale); s.Scale != scale {
+	if s.Scale != scale {
 		t.emit(r.Scope, events.ServiceScaled{Scale: scale})
 	}
 	return nil

@@ -2,7 +2,8 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// Order returns what the instance's node must have of it now.
+// Order returns what the instance's node must have of it now. Its spec is the revision's: Rendered has the order that
+// goes out.
 func (c *Cluster) Order(i *Instance) events.Order {
 	o := events.Order{Action: events.ActionStop, Log: c.LogID(), Decided: i.Decided, Counter: i.Counter}
 	if i.Retired != "" {
@@ -11,6 +12,28 @@ func (c *Cluster) Order(i *Instance) events.Order {
 	r := c.Services[i.ID.Service].Revisions[i.Revision]
 	o.Action, o.Revision, o.Hash, o.Spec, o.Ports = events.ActionRun, i.Revision, r.Hash, &r.Spec, i.Ports
 	return o
+}
+
+// Rendered returns the order with the templates of its spec rendered over the addresses that the state has now.
+func (c *Cluster) Rendered(id events.InstanceID, o events.Order) events.Order {
+	i, s := c.Instance(id), c.Services[id.Service]
+	if i == nil || o.Spec == nil || !o.Spec.Templated() {
+		return o
+	}
+	rendered := o.Spec.Render(events.Assigned{
+		Instance: id, Own: events.Addresses{Host: i.Address, Ports: i.Ports}, Scale: s.Scale, Slot: s.addresses,
+	})
+	o.Spec = &rendered
+	return o
+}
+
+// addresses returns where the instance that runs in the slot, or shall run there, is reached.
+func (s *Service) addresses(ordinal uint32) events.Addresses {
+	if int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil {
+		return events.Addresses{}
+	}
+	i := s.Slots[ordinal].Current
+	return events.Addresses{Host: i.Address, Ports: i.Ports}
 }
 
 // StrayOrder returns the order to stop a stray.

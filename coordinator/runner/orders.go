@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -68,6 +69,9 @@ func (l *leader) repairs(have map[string]events.Message) ([]events.Message, erro
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(want)) {
+		if stands(have[subject], want[subject]) {
+			continue
+		}
 		m, err := l.orderMessage(subject, want[subject])
 		if err != nil {
 			return nil, err
@@ -89,7 +93,25 @@ func (l *leader) repairs(have map[string]events.Message) ([]events.Message, erro
 	return repairs, nil
 }
 
+// stands reports whether the standing order is the one that is wanted, and was rendered from templates: these hold what
+// was known when it was written, and addresses that came later are no reason to write it again.
+func stands(standing events.Message, want events.Order) bool {
+	if want.Spec == nil || !want.Spec.Templated() {
+		return false
+	}
+	_, _, have, err := events.ParseOrder(standing)
+	if err != nil || have.Spec == nil || !slices.Equal(have.Ports, want.Ports) {
+		return false
+	}
+	have.Spec, have.Ports, want.Spec, want.Ports = nil, nil, nil, nil
+	return reflect.DeepEqual(have, want)
+}
+
+// orderMessage writes the order, its templates rendered.
 func (l *leader) orderMessage(subject string, o events.Order) (events.Message, error) {
+	if _, id, ok := events.ParseOrderSubject(subject); ok {
+		o = l.cluster.Rendered(id, o)
+	}
 	m, err := events.Encode(subject, o, events.Attributes{
 		ID:     subject + "/" + strconv.FormatUint(o.Decided, 10) + "/" + string(o.Action),
 		Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now,
