@@ -39,6 +39,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, restartRows()...)
 	rows = append(rows, sidecarRows()...)
 	rows = append(rows, placeRows(t)...)
+	rows = append(rows, templateRows()...)
 	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed,
 		"--zone", "attic", "--label", "disk=ssd", "--reserve-memory", reserved(t))
 	for _, row := range rows {
