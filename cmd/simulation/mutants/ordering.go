@@ -56,4 +56,15 @@ var ordering = []mutant{
 `, "",
 		}},
 	},
+	{
+		"peers-of-other-slots", "the addresses of peers are those of the next slots", []edit{{
+			"projections/order.go", "Slot: s.addresses,", "Slot: func(o uint32) events.Addresses { return s.addresses(o + 1) },",
+		}},
+	},
+	{
+		"peers-that-leave", "the address of a slot's peer is that of the instance which leaves it", []edit{{
+			"projections/order.go", "	i := s.Slots[ordinal].Current\n	return events.Addresses",
+			"	i := s.Slots[ordinal].Current\n	for _, leaving := range s.Slots[ordinal].Leaving {\n		i = leaving\n	}\n	return events.Addresses",
+		}},
+	},
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
@@ -254,9 +255,21 @@ func (j *judge) ordered(messages []events.Message) {
 			j.breach("orders", "an order for %s of %d replaces one of %d", id, o.Decided, j.decided[m.Subject])
 		}
 		j.decided[m.Subject] = o.Decided
-		if i := j.cluster.instances[id]; o.Action == events.ActionRun && (i == nil || i.retired || i.removed) {
-			j.breach("orders", "%s is ordered to run, and the log has it %s", id, i)
+		if o.Action == events.ActionRun {
+			j.orderedToRun(id, o)
 		}
+	}
+}
+
+// orderedToRun holds an order to what the log says now: that the instance shall run, and where it and its peers are.
+func (j *judge) orderedToRun(id events.InstanceID, o events.Order) {
+	i := j.cluster.instances[id]
+	if i == nil || i.retired || i.removed {
+		j.breach("orders", "%s is ordered to run, and the log has it %s", id, i)
+		return
+	}
+	if want := j.cluster.rendered(i); want != nil && (o.Spec == nil || !slices.Equal(o.Spec.Args, want)) {
+		j.breach("orders", "%s is ordered to run with %+v, and the log has its addresses and its peers' as %q", id, o.Spec, want)
 	}
 }
 

@@ -63,6 +63,7 @@ type service struct {
 type instance struct {
 	id       events.InstanceID
 	node     string
+	address  string
 	revision uint64
 	ports    []events.PortBinding
 	reserved events.Resources
@@ -294,7 +295,7 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 
 func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
-	i := &instance{id: id, node: d.Node, revision: d.Revision, ports: d.Ports, reserved: d.Reserved}
+	i := &instance{id: id, node: d.Node, address: d.Address, revision: d.Revision, ports: d.Ports, reserved: d.Reserved}
 	k.instances[id] = i
 	k.service(service).waits = false
 	k.service(service).settle(i)

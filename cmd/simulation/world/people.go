@@ -77,9 +77,15 @@ func (d *drawer) spec(busy string) string {
 			spec += `,{"name":"admin","port":81}`
 		}
 		spec += `]`
+		if d.IntN(3) == 0 {
+			spec += fmt.Sprintf(`,"args":[%q,%q]`, templates[0], templates[1])
+		}
 	}
 	return spec + d.wishes() + busy + `}`
 }
+
+// templates are arguments over the addresses of an instance and its peers. The judge knows what they become.
+var templates = []string{`{{.Ordinal}} at {{.Address "http"}}`, `{{join (.Peers "http") ","}}`}
 
 // wishes draws on which nodes instances may run, and what they ask of one.
 func (d *drawer) wishes() string {
