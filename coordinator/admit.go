@@ -101,7 +101,11 @@ func (t *Turn) ensure(r events.Request, s *projections.Service, c events.Service
 	if c.Scale != nil {
 		scale = uint32(*c.Scale)
 	}
-	if err := c.CheckScale(scale); err != nil {
+	reach := scale
+	if c.Global() {
+		reach = uint32(len(t.Cluster.Nodes))
+	}
+	if err := c.CheckScale(reach); err != nil {
 		return err
 	}
 	if err := t.accept(r, s, c.Busy); err != nil {

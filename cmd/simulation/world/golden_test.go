@@ -105,7 +105,14 @@ func TestWriteGolden(t *testing.T) {
 func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 	d := Draw(seed)
 	d.Golden, d.Lasts = false, 25*time.Minute
+	say := func(at time.Duration, subject, body string) Action {
+		return Action{At: at, Kind: Command, Subject: events.CommandRoot + subject, Body: body}
+	}
 	d.Actions = append(d.Actions,
+		say(2*time.Minute, ".service.demo.agent.ensure", `{"image":"localhost/a:1","mode":"global"}`),
+		say(2*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/a:1","volumes":[{"name":"data","path":"/data"}]}`),
+		say(3*time.Minute, ".cluster.nodes", `{"allowed":["node-0"]}`),
+		say(4*time.Minute, ".cluster.nodes", `{"allowed":[]}`),
 		Action{At: 5 * time.Minute, Kind: TornRound, Targets: []string{coordinatorName(0)}},
 		Action{At: 8 * time.Minute, Kind: ServerRestart, For: 5 * time.Second},
 		Action{At: 10 * time.Minute, Kind: Freeze, Targets: []string{nodeName(0)}, For: 4 * time.Minute},
