@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,18 +38,35 @@ const (
 // Start starts a private Podman, ends it with the test, and returns the address of its service.
 func Start(t testing.TB) string {
 	t.Helper()
+	return start(t)
+}
+
+// StartIn is Start in the network namespace at this path, as on a host of its own. The namespace must be there until
+// the clean-up of the test has ended the Podman.
+func StartIn(t testing.TB, namespace string) string {
+	t.Helper()
+	// Not `ip netns exec`: it mounts another /sys, where no cgroups are.
+	return start(t, "nsenter", "--net="+namespace)
+}
+
+// start has the set-up script run by what is prefixed.
+func start(t testing.TB, prefix ...string) string {
+	t.Helper()
 	// Not t.TempDir: its path holds the test's name, and is too long for a socket.
 	dir, err := os.MkdirTemp("", "rk")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := filepath.Join(root(t), "deploy", "podman")
+	script := func(within time.Duration, verb string) (string, error) {
+		words := append(slices.Clone(prefix), filepath.Join(root(t), "deploy", "podman"), verb, dir)
+		return run(within, root(t), words[0], words[1:]...)
+	}
 	t.Cleanup(func() {
-		if out, err := run(stopWithin, root(t), script, "stop", dir); err != nil {
+		if out, err := script(stopWithin, "stop"); err != nil {
 			t.Errorf("ending the private Podman in %s: %v\n%s", dir, err, out)
 		}
 	})
-	out, err := run(startWithin, root(t), script, "start", dir)
+	out, err := script(startWithin, "start")
 	if err != nil {
 		t.Fatalf("starting a private Podman: %v\n%s\nTo install what it needs: deploy/podman install", err, out)
 	}
@@ -56,8 +74,8 @@ func Start(t testing.TB) string {
 	return lines[len(lines)-1]
 }
 
-// LoadWeb builds the example web server, loads it as an image and returns the image's reference.
-func LoadWeb(t testing.TB, uri string) string {
+// LoadWeb builds the example web server, loads it as an image into each Podman and returns the image's reference.
+func LoadWeb(t testing.TB, uris ...string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "web")
 	out, err := run(buildWithin, root(t), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
@@ -73,6 +91,14 @@ func LoadWeb(t testing.TB, uri string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, uri := range uris {
+		load(t, uri, archive)
+	}
+	return WebReference
+}
+
+func load(t testing.TB, uri string, archive []byte) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
 	defer cancel()
 	engine, err := podman.Connect(ctx, uri)
@@ -83,7 +109,6 @@ func LoadWeb(t testing.TB, uri string) string {
 	if err := engine.Load(ctx, bytes.NewReader(archive)); err != nil {
 		t.Fatal(err)
 	}
-	return WebReference
 }
 
 // ServicePID returns the process of the service that Start started at uri, for tests that stop or kill it.
