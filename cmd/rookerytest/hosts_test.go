@@ -89,11 +89,25 @@ func (n *network) newHost(name, zone string) *host {
 	sh(n.t, "ip", "link", "add", h.link, "type", "veth", "peer", "name", "eth0", "netns", h.namespace)
 	n.t.Cleanup(func() { sh(n.t, "ip", "link", "delete", h.link) })
 	sh(n.t, "ip", "link", "set", h.link, "master", n.bridge, "up")
-	for _, words := range []string{"link set lo up", "address add " + n.prefix(machine+n.hosts) + " dev eth0", "link set eth0 up"} {
-		sh(n.t, "nsenter", append([]string{"--net=" + h.namespace, "ip"}, strings.Fields(words)...)...)
-	}
+	h.sh("ip", "link", "set", "lo", "up")
+	h.sh("ip", "address", "add", n.prefix(machine+n.hosts), "dev", "eth0")
+	h.sh("ip", "link", "set", "eth0", "up")
+	n.t.Cleanup(h.checkRules)
 	h.uri = podmantest.StartIn(n.t, h.namespace)
 	return h
+}
+
+// checkRules fails the test where the Podman that was ended has left rules in the host's network.
+func (h *host) checkRules() {
+	if rules := h.sh("iptables-save"); strings.Contains(rules, "NETAVARK") {
+		h.t.Errorf("the Podman of %s has left these rules:\n%s", h.name, rules)
+	}
+}
+
+// sh runs a command of the system in the host's network.
+func (h *host) sh(words ...string) string {
+	h.t.Helper()
+	return sh(h.t, "nsenter", append([]string{"--net=" + h.namespace}, words...)...)
 }
 
 // startNode runs the host's node as a process of its own.
