@@ -2,7 +2,7 @@
 // services, one after the other in rounds, each round in a process of its own.
 //
 // Ours is what a leader does: rounds of coordinator.Turn with their explanations, applied to the state, without a log on
-// either side. Swarmkit's is a module of its own in the folder swarmkit, so that the product does not depend on it.
+// either side. A second table has ours once more, with each round encoded and acknowledged by the log. Swarmkit's is a module of its own in the folder swarmkit, so that the product does not depend on it.
 package main
 
 import (
@@ -22,6 +22,7 @@ const usage = `placement measures placements a second beside swarmkit's schedule
   placement -peer ./swarmkit              every mix, three rounds of each, interleaved
   placement -peer ./swarmkit -mixes w1    one mix
   placement -round w1                     one round of ours, as a line of JSON
+  placement -logged w1                    the same with the log
 
 `
 
@@ -30,27 +31,45 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how many rounds each mix has")
 	only := flag.String("mixes", "", "the `mixes` to run, with commas between; all where it is empty")
 	round := flag.String("round", "", "run one round of this `mix` here, and print it as JSON")
+	logged := flag.String("logged", "", "the same with every decision in the log")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if err := run(*peer, *rounds, *only, *round); err != nil {
+	var err error
+	switch {
+	case *round != "":
+		err = one(*round, func(m mix) (result, error) { return measure(m, unlogged) })
+	case *logged != "":
+		err = one(*logged, func(m mix) (result, error) {
+			return withLog(func(end store) (result, error) { return measure(m, end) })
+		})
+	default:
+		err = run(*peer, *rounds, *only)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "placement: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(peer string, rounds int, only, round string) error {
+// one runs one round in this process, and prints it as JSON.
+func one(name string, measured func(mix) (result, error)) error {
+	m, err := mixNamed(name)
+	if err != nil {
+		return err
+	}
+	r, err := measured(m)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+func run(peer string, rounds int, only string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if round != "" {
-		m, err := mixNamed(round)
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(os.Stdout).Encode(measure(m))
-	}
 	if peer == "" {
 		return errors.New("say where the peer is, as in -peer .bin/swarmkit; `make bench-placement` builds and runs both")
 	}
@@ -75,7 +94,11 @@ func run(peer string, rounds int, only, round string) error {
 			if err != nil {
 				return err
 			}
-			c.ours, c.theirs = append(c.ours, ours), append(c.theirs, theirs)
+			logged, err := ask(ctx, self, "-logged", m.name)
+			if err != nil {
+				return err
+			}
+			c.ours, c.theirs, c.logged = append(c.ours, ours), append(c.theirs, theirs), append(c.logged, logged)
 		}
 		all = append(all, c)
 	}

@@ -28,8 +28,8 @@ type result struct {
 	RackMax   int     `json:"rack_max"`
 }
 
-// measure places all instances of the mix, from pending to applied to the state.
-func measure(m mix) result {
+// measure places all instances of the mix, from pending to applied to the state and stored.
+func measure(m mix, end store) (result, error) {
 	c := projections.NewCluster()
 	apply(c, events.ClusterScope, events.PolicyChanged{Policy: m.policy})
 	for i := range m.nodes {
@@ -49,7 +49,10 @@ func measure(m mix) result {
 	}
 	agenda := coordinator.NewAgenda(c)
 	cpu, began := cpuTime(), time.Now()
-	placed := placeAll(c, agenda)
+	placed, err := placeAll(c, agenda, end)
+	if err != nil {
+		return result{}, err
+	}
 	r := result{
 		Who: "rookery", Mix: m.name, Nodes: m.nodes, Instances: m.services * m.scale, Placed: placed,
 		Wall: time.Since(began).Seconds(), CPU: (cpuTime() - cpu).Seconds(),
@@ -58,20 +61,22 @@ func measure(m mix) result {
 	r.Heap = liveHeap() - empty
 	r.balance(c, m)
 	runtime.KeepAlive(agenda)
-	return r
+	return r, nil
 }
 
 // placeAll decides rounds until one has nothing to say, as the leader's loop does.
-func placeAll(c *projections.Cluster, agenda *coordinator.Agenda) int {
+func placeAll(c *projections.Cluster, agenda *coordinator.Agenda, end store) (int, error) {
 	placed, now := 0, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for {
 		turn := coordinator.NewTurn(c, agenda, now)
 		turn.Look()
 		if len(turn.Records) == 0 {
-			return placed
+			return placed, nil
 		}
 		placed += len(turn.Records)
-		c.Close(c.Sequence+uint64(len(turn.Records))+1, events.RoundClosed{Round: c.Round + 1, Epoch: 1, Leader: "bench", Now: now}, events.Chain{})
+		if err := end(turn); err != nil {
+			return placed, err
+		}
 	}
 }
 
