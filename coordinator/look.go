@@ -16,6 +16,7 @@ func (t *Turn) Look() {
 	if t.Cluster.Recovering {
 		return
 	}
+	t.agenda.board.At(t.Now)
 	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0 && t.lookAt(ids); {
 		ids = t.agenda.inOrder(t.Cluster)
 	}
@@ -88,9 +89,29 @@ func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) bool 
 }
 
 // fill places an instance in every slot that has none. Slots that no node can have stay empty until a node can; of the
-// first it says why. What one cannot have, the next cannot either, unless it has a node of its own for its volumes.
+// first it says why, once no other one is placed any more: each may make room in the zones for one before it.
 func (t *Turn) fill(s *projections.Service) bool {
-	var waits *events.InstancePending
+	for {
+		before := s.Filled()
+		waits, fits := t.fillOnce(s)
+		switch {
+		case !fits:
+			return false
+		case waits == nil:
+			return true
+		case s.Filled() > before:
+		case t.Room() == 0:
+			return false
+		default:
+			t.pend(s, *waits)
+			return true
+		}
+	}
+}
+
+// fillOnce goes through the empty slots once. It returns why the first that waits does, and false where the round is full.
+// What one cannot have, the next cannot either, unless it has a node of its own for its volumes.
+func (t *Turn) fillOnce(s *projections.Service) (waits *events.InstancePending, fits bool) {
 	full := false
 	for o := uint32(0); o < s.Scale && s.Lacks(); o++ {
 		bound := s.Home(o) != ""
@@ -98,20 +119,13 @@ func (t *Turn) fill(s *projections.Service) bool {
 			continue
 		}
 		if t.Room() == 0 {
-			return false
+			return nil, false
 		}
 		if why := t.place(s, o); why != nil {
 			waits, full = cmp.Or(waits, why), full || !bound
 		}
 	}
-	if waits == nil {
-		return true
-	}
-	if t.Room() == 0 {
-		return false
-	}
-	t.pend(s, *waits)
-	return true
+	return waits, true
 }
 
 // roll replaces the instances of earlier revisions one at a time: the next only once all of the new one serve. Where no

@@ -52,10 +52,14 @@ type Points struct {
 	Zone         int64 `json:"zone,omitzero"`
 	SameZone     int64 `json:"same_zone,omitzero"`
 	Spread       int64 `json:"spread,omitzero"`
+	// Failures is lost where instances of the revision failed often of late: more than all other terms together.
+	Failures int64 `json:"failures,omitzero"`
 }
 
 // Sum returns the score.
-func (p Points) Sum() int64 { return p.Profile + p.AntiAffinity + p.Zone + p.SameZone + p.Spread }
+func (p Points) Sum() int64 {
+	return p.Profile + p.AntiAffinity + p.Zone + p.SameZone + p.Spread + p.Failures
+}
 
 // Choice is why a node was chosen.
 type Choice struct {

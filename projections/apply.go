@@ -173,6 +173,10 @@ func (c *Cluster) applyInstance(r events.Record) {
 		c.retired(r.Sequence, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
 	case events.InstanceRemoved:
 		c.removed(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
+	case events.InstanceOffline:
+		if i := c.seen(id, d.InstanceSeen); i != nil {
+			c.Services[id].noteFailure(i, d.InstanceSeen, r.Time)
+		}
 	case events.Sighting:
 		c.seen(id, d.Seen())
 	}
@@ -203,15 +207,17 @@ func (c *Cluster) retired(sequence uint64, id events.InstanceID, reason events.R
 	c.Services[id.Service].retire(i, reason)
 }
 
-func (c *Cluster) seen(service events.ServiceID, d events.InstanceSeen) {
+// seen returns the instance, or nil where there is none.
+func (c *Cluster) seen(service events.ServiceID, d events.InstanceSeen) *Instance {
 	i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation})
 	if i == nil {
-		return
+		return nil
 	}
 	s := c.Services[service]
 	s.countServing(i, -1)
 	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
 	s.countServing(i, 1)
+	return i
 }
 
 func (c *Cluster) removed(id events.InstanceID) {

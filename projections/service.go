@@ -28,6 +28,8 @@ type Service struct {
 	// Homes are the nodes that have the volumes of slots, by ordinal: for as long as there is the service, whatever its
 	// scale.
 	Homes map[uint32]string
+	// Failures are those of the current revision, by node.
+	Failures map[string]Failures
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
@@ -211,7 +213,7 @@ func (s *Service) remove(i *Instance) {
 
 func (s *Service) revise(d events.ServiceRevised) {
 	before := s.Revision
-	s.Revision, s.Dropped = d.Revision, false
+	s.Revision, s.Dropped, s.Failures = d.Revision, false, nil
 	s.Revisions[d.Revision] = &Revision{Spec: d.Spec, Hash: d.Hash}
 	s.trimRevision(before)
 	s.recount()

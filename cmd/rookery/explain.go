@@ -126,7 +126,9 @@ func explainDecision(ctx context.Context, b bus.Bus, w wanted) (decisionExplaine
 	}
 	ordinal, _ := w.decides(*found)
 	x := decisionExplained{Service: w.service.String(), Ordinal: ordinal, Sequence: found.Sequence, Time: found.Time}
-	x.Nodes = placement.NewBoard(c).Verdicts(c.Services[w.service], ordinal)
+	board := placement.NewBoard(c)
+	board.At(found.Time)
+	x.Nodes = board.Verdicts(c.Services[w.service], ordinal)
 	if d, placed := found.Data.(events.InstancePlaced); placed {
 		x.Node = d.Node
 	}
@@ -215,12 +217,13 @@ func (x decisionExplained) print(w io.Writer) error {
 	rows := make([]string, len(x.Nodes))
 	for i, v := range x.Nodes {
 		if v.Removed != "" {
-			rows[i] = fmt.Sprintf("%s\tremoved by %s\t\t\t\t\t", v.Node, v.Removed)
+			rows[i] = fmt.Sprintf("%s\tremoved by %s\t\t\t\t\t\t", v.Node, v.Removed)
 			continue
 		}
 		t := v.Terms
-		rows[i] = fmt.Sprintf("%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", v.Node, float64(v.Score)/points, float64(t.Profile)/points,
-			float64(t.AntiAffinity)/points, float64(t.Zone)/points, float64(t.SameZone)/points, float64(t.Spread)/points)
+		rows[i] = fmt.Sprintf("%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", v.Node, float64(v.Score)/points, float64(t.Profile)/points,
+			float64(t.AntiAffinity)/points, float64(t.Zone)/points, float64(t.SameZone)/points, float64(t.Spread)/points,
+			float64(t.Failures)/points)
 	}
-	return table(w, "NODE\tSCORE\tPROFILE\tANTI-AFFINITY\tZONE\tSAME ZONE\tSPREAD", rows)
+	return table(w, "NODE\tSCORE\tPROFILE\tANTI-AFFINITY\tZONE\tSAME ZONE\tSPREAD\tFAILURES", rows)
 }

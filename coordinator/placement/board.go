@@ -3,6 +3,7 @@ package placement
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -26,6 +27,8 @@ type Board struct {
 	recent []events.ServiceID
 	// stale says that nodes came, or became others.
 	stale bool
+	// now is the time of the round that is decided.
+	now time.Time
 }
 
 // change is what happened to a node: an instance of the service came, shall run no more, or something else. Its revision
@@ -48,6 +51,9 @@ const (
 func NewBoard(c *projections.Cluster) *Board {
 	return &Board{cluster: c, stale: true}
 }
+
+// At has what follows be decided at this time, which must not be before the last one.
+func (b *Board) At(now time.Time) { b.now = now }
 
 // refresh begins anew with the nodes that there are.
 func (b *Board) refresh() {
@@ -88,6 +94,8 @@ func (b *Board) Note(r events.Record) {
 	case events.InstanceRetired:
 		b.retired(r.Scope, d)
 	case events.InstanceRemoved:
+		b.changed(d.Node)
+	case events.InstanceOffline:
 		b.changed(d.Node)
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed:
 		name, _ := r.Scope.Node()
@@ -166,6 +174,7 @@ func (b *Board) queue(s *projections.Service) *queue {
 		q.take(b.journal[q.seen-b.from])
 		q.seen++
 	}
+	q.pass()
 	return q
 }
 

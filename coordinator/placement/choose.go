@@ -38,7 +38,7 @@ func (q *queue) pending(removed events.Removed, closest *events.Shortage) Decisi
 
 func (q *queue) chosen(first contender, removed events.Removed) Decision {
 	node := q.board.nodes[first.rank]
-	terms := q.points(node, q.loads[first.rank])
+	terms := q.points(first.rank)
 	terms.SameZone, terms.Spread = q.together(first.zone), q.even(first.zone)
 	return Decision{Node: node, Reserved: q.reserves, Choice: &events.Choice{
 		Nodes: uint32(len(q.board.nodes)), Removed: removed, Score: first.score, Terms: terms,

@@ -56,7 +56,7 @@ func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
 	})
 	verdicts := make([]Verdict, 0, len(b.nodes))
 	for _, c := range could {
-		terms := q.points(b.nodes[c.rank], q.loads[c.rank])
+		terms := q.points(c.rank)
 		terms.SameZone, terms.Spread = q.together(c.zone), q.even(c.zone)
 		verdicts = append(verdicts, Verdict{Node: b.nodes[c.rank].Name, Terms: terms, Score: c.score})
 	}

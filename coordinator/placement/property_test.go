@@ -2,9 +2,12 @@ package placement_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -21,6 +24,8 @@ type town struct {
 	services []events.ServiceID
 	sequence uint64
 	ordinal  uint32 // of the slot that was decided on last
+	now      time.Time
+	failed   map[string][]time.Time // by service, revision and node
 }
 
 // forEachTown has many towns live for a while, and calls check after every decision.
@@ -28,7 +33,7 @@ func forEachTown(t *testing.T, check func(*town, *projections.Service, placement
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		c := projections.NewCluster()
-		w := &town{t: t, cluster: c, board: placement.NewBoard(c)}
+		w := &town{t: t, cluster: c, board: placement.NewBoard(c), now: time.Unix(0, 0), failed: map[string][]time.Time{}}
 		w.found()
 		const steps = 120
 		for range steps {
@@ -43,7 +48,7 @@ func (w *town) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(w.t, "number
 func (w *town) apply(scope events.Scope, data events.Data) {
 	w.t.Helper()
 	w.sequence++
-	r := events.Record{Event: events.Event{Scope: scope, Data: data}, Sequence: w.sequence}
+	r := events.Record{Event: events.Event{Scope: scope, Data: data}, Sequence: w.sequence, Time: w.now}
 	if err := w.cluster.Apply(r); err != nil {
 		w.t.Fatal(err)
 	}
@@ -126,11 +131,12 @@ func (w *town) revise(id events.ServiceID) {
 
 // step lets one thing happen: mostly a decision, which is applied.
 func (w *town) step(check func(*town, *projections.Service, placement.Decision)) {
+	w.now = w.now.Add(time.Duration(w.IntN(100)) * time.Second)
 	id := w.services[w.IntN(len(w.services))]
 	node := events.NodeScope(nodeName(w.IntN(len(w.cluster.Nodes))))
 	name, _ := node.Node()
 	n := w.cluster.Nodes[name]
-	switch w.IntN(20) {
+	switch w.IntN(22) {
 	case 0:
 		w.join(w.IntN(14))
 	case 1:
@@ -146,11 +152,14 @@ func (w *town) step(check func(*town, *projections.Service, placement.Decision))
 	case 10:
 		if w.cluster.Services[id].Total() == 0 {
 			w.apply(events.ServiceScope(id), events.ServiceRemoved{})
+			maps.DeleteFunc(w.failed, func(on string, _ []time.Time) bool { return strings.HasPrefix(on, id.String()+" ") })
 			w.revise(id)
 		}
 	case 11:
 		few := []string{nodeName(0), nodeName(1), nodeName(2)}
 		w.apply(events.ClusterScope, events.NodesAllowed{Allowed: few[:w.IntN(2)*len(few)]})
+	case 12, 13:
+		w.fail(w.cluster.Services[id])
 	default:
 		w.place(w.cluster.Services[id], check)
 	}
@@ -172,11 +181,47 @@ func (w *town) stop(s *projections.Service) {
 	}})
 }
 
+// fail has an instance that runs fail some times.
+func (w *town) fail(s *projections.Service) {
+	all := slices.Collect(s.Instances())
+	if len(all) == 0 {
+		return
+	}
+	i, code := all[w.IntN(len(all))], int32(w.IntN(4))
+	for range 1 + w.IntN(6) {
+		w.now = w.now.Add(time.Duration(w.IntN(60)) * time.Second)
+		w.apply(events.ServiceScope(s.ID), events.InstanceOffline{InstanceSeen: events.InstanceSeen{
+			Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node, ExitCode: &code,
+			Position: events.Position{Epoch: 1, Phase: events.PhaseOffline},
+		}})
+		if i.Retired == "" && code != 0 {
+			key := failedOn(s.ID, i.Revision, i.Node)
+			w.failed[key] = append(w.failed[key], w.now)
+		}
+	}
+}
+
+func failedOn(id events.ServiceID, revision uint64, node string) string {
+	return fmt.Sprintf("%s %d %s", id, revision, node)
+}
+
+// fails reports whether the service's revision failed on the node five times in the last five minutes.
+func (w *town) fails(s *projections.Service, node string) bool {
+	count := 0
+	for _, at := range w.failed[failedOn(s.ID, s.Revision, node)] {
+		if w.now.Sub(at) < 5*time.Minute {
+			count++
+		}
+	}
+	return count >= 5
+}
+
 func (w *town) place(s *projections.Service, check func(*town, *projections.Service, placement.Decision)) {
 	ordinal := uint32(0)
 	for int(ordinal) < len(s.Slots) && s.Slots[ordinal].Current != nil {
 		ordinal++
 	}
+	w.board.At(w.now)
 	d := w.board.Choose(s, ordinal)
 	w.ordinal = ordinal
 	check(w, s, d)
@@ -226,6 +271,21 @@ func TestASlotIsNeverPlacedAwayFromItsVolumes(t *testing.T) {
 	})
 }
 
+func TestANodeOnWhichARevisionFailsIsTheLastToGetIt(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		if d.Node == nil {
+			return
+		}
+		fails := w.fails(s, d.Node.Name)
+		if d.Choice.RunnerUp != "" && fails && !w.fails(s, d.Choice.RunnerUp) {
+			w.t.Errorf("%s is placed on %s, where it fails, and %s could have it", s.ID, d.Node.Name, d.Choice.RunnerUp)
+		}
+		if fails != (d.Choice.Terms.Failures < 0) {
+			w.t.Errorf("%s fails on %s: %t; its score has %d for that", s.ID, d.Node.Name, fails, d.Choice.Terms.Failures)
+		}
+	})
+}
+
 func TestHardSpreadNeverExceedsTheSkew(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		p := w.cluster.Policy.Spread
@@ -267,7 +327,9 @@ func (w *town) spread(s *projections.Service) map[string]int {
 
 func TestTheSameStateGivesTheSameDecisionWhateverIsRemembered(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
-		if fresh := placement.NewBoard(w.cluster).Choose(s, w.ordinal); !reflect.DeepEqual(fresh, d) {
+		anew := placement.NewBoard(w.cluster)
+		anew.At(w.now)
+		if fresh := anew.Choose(s, w.ordinal); !reflect.DeepEqual(fresh, d) {
 			w.t.Errorf("%s is decided as %+v %+v by what is remembered, and as %+v %+v anew", s.ID, d.Choice, d.Pending, fresh.Choice, fresh.Pending)
 		}
 	})

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"time"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -24,6 +26,8 @@ type queue struct {
 	zones []zoned
 	// known remembers of revisions whether their instances matter.
 	known map[*projections.Revision]relation
+	// failing are the nodes on which the revision fails, by rank, and until when.
+	failing map[int32]time.Time
 	// least is the smallest count of a zone that instances may be spread over.
 	least int32
 }
@@ -51,6 +55,11 @@ func newQueue(b *Board, s *projections.Service) *queue {
 		q.zones[i].heap.at = q.at
 	}
 	q.count()
+	for name := range s.Failures {
+		if rank, known := b.ranks[name]; known {
+			q.fails(rank)
+		}
+	}
 	for rank, node := range b.nodes {
 		q.at[rank] = absent
 		met := q.meets(node, q.loads[rank], credit{})
@@ -152,8 +161,31 @@ func (q *queue) take(c change) {
 	}
 }
 
+// fails finds out whether the revision fails on the node now.
+func (q *queue) fails(rank int32) {
+	until := q.service.FailingUntil(q.board.nodes[rank].Name)
+	if !q.board.now.Before(until) {
+		delete(q.failing, rank)
+		return
+	}
+	if q.failing == nil {
+		q.failing = map[int32]time.Time{}
+	}
+	q.failing[rank] = until
+}
+
+// pass lets go of failures that are too long ago by now.
+func (q *queue) pass() {
+	for rank, until := range q.failing {
+		if !q.board.now.Before(until) {
+			q.look(rank)
+		}
+	}
+}
+
 // look looks at one node again.
 func (q *queue) look(rank int32) {
+	q.fails(rank)
 	node, z := q.board.nodes[rank], &q.zones[q.board.zoneOf[rank]]
 	before, now := q.met[rank], q.meets(node, q.loads[rank], credit{})
 	q.tally[before]--
@@ -174,6 +206,6 @@ func (q *queue) look(rank int32) {
 
 func (q *queue) candidate(rank int32) candidate {
 	node := q.board.nodes[rank]
-	p := q.points(node, q.loads[rank])
+	p := q.points(rank)
 	return candidate{score: p.Sum(), instances: int32(node.Instances()), rank: rank}
 }

@@ -11,9 +11,13 @@ const point = 1000
 // full is what the profile gives a node that fits it best.
 const full = int64(events.MaxWeight) * point
 
+// failing is what a node loses on which the revision fails: it goes behind every other.
+const failing = -10 * full
+
 // points returns what a node gets for itself; what its zone adds comes when one is chosen.
-func (d *demand) points(n *projections.Node, l load) events.Points {
+func (q *queue) points(rank int32) events.Points {
 	var p events.Points
+	d, n, l := &q.demand, q.board.nodes[rank], q.loads[rank]
 	p.Profile = d.share(n)
 	if d.policy.Profile == events.DistributeLoad {
 		p.Profile = full - p.Profile
@@ -23,6 +27,9 @@ func (d *demand) points(n *projections.Node, l load) events.Points {
 	}
 	if !d.wantsZone(n.Facts.Zone) {
 		p.Zone = -int64(d.policy.ZoneAffinity.Weight) * point
+	}
+	if _, fails := q.failing[rank]; fails {
+		p.Failures = failing
 	}
 	return p
 }

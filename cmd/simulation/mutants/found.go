@@ -102,4 +102,9 @@ var found = []mutant{
 			"projections/views/value.go", "			changes.nodes(c)\n", "			_ = changes\n",
 		}},
 	},
+	{
+		"slot-said-to-wait-that-another-makes-room-for", "a slot is said to wait before the others that may make room for it are placed", []edit{{
+			"coordinator/look.go", "		case s.Filled() > before:\n", "		case s.Filled() < before:\n",
+		}},
+	},
 }

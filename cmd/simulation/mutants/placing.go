@@ -104,4 +104,9 @@ var placing = []mutant{
 			"projections/service.go", "	return s.Homes[ordinal]\n", "	return s.Homes[ordinal][:0]\n",
 		}},
 	},
+	{
+		"failures-forgotten", "a node on which a revision fails again and again gets more of it", []edit{{
+			"coordinator/placement/score.go", "		p.Failures = failing\n", "		p.Failures = failing * 0\n",
+		}},
+	},
 }

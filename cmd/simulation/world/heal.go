@@ -147,11 +147,14 @@ func (k *knowledge) room(id events.ServiceID, ordinal uint32) bool {
 	return false
 }
 
-// enginesUnlike says which containers there are that should not be, and which are missing.
+// enginesUnlike says which containers there are, or are being made, that should not be, and which are missing.
 func (j *judge) enginesUnlike() []string {
 	var why []string
 	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
 		h := j.w.hosts[name]
+		if h.preparing > 0 {
+			why = append(why, fmt.Sprintf("%s has its engine make %d containers", name, h.preparing))
+		}
 		all := h.engine.Containers()
 		slices.SortFunc(all, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
 		for _, c := range all {

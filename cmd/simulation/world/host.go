@@ -23,6 +23,8 @@ type host struct {
 	troubles []*trouble
 	pulled   map[string]bool
 	deaf     bool // hints of exits are lost
+	// preparing counts the containers that the engine is about to make, whoever waits for them still.
+	preparing int
 }
 
 // trouble is what is wrong with an engine for a time.
@@ -80,7 +82,13 @@ func (h *host) take(k *call, pull time.Duration) {
 	if !at.Before(k.deadline) {
 		k.expire() // the engine goes on all the same
 	}
+	if k.point == Prepare {
+		h.preparing++
+	}
 	h.world.at(at, func() bool {
+		if k.point == Prepare {
+			h.preparing--
+		}
 		if k.client.ended.Load() && h.draw.IntN(2) == 0 {
 			return false // the engine gave up with its client
 		}

@@ -55,6 +55,8 @@ type service struct {
 	dropped  bool
 	// homes are the nodes that have the volumes of slots.
 	homes map[uint32]string
+	// failed are when instances of the revision failed, by node.
+	failed map[string][]time.Time
 	// waits says that a slot has no node; late is what was closed since there is one for it.
 	waits bool
 	late  late
@@ -255,6 +257,7 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
 	}
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
+	s.failed = map[string][]time.Time{}
 }
 
 // placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
@@ -342,6 +345,7 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
 	}
 	i.seen = s.Position
+	k.service(service).fail(i, s, j.at)
 	if s.Phase != events.PhaseRemoved {
 		return
 	}

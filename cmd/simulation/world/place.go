@@ -66,6 +66,24 @@ func volumes(spec events.Spec) bool {
 	return false
 }
 
+// fail notes an instance of the revision that failed.
+func (s *service) fail(i *instance, seen events.InstanceSeen, at time.Time) {
+	if seen.Phase == events.PhaseOffline && !i.retired && i.revision == s.revision && (seen.ExitCode == nil || *seen.ExitCode != 0) {
+		s.failed[i.node] = append(s.failed[i.node], at)
+	}
+}
+
+// fails reports whether the revision failed on the node five times within five minutes.
+func (s *service) fails(node string, at time.Time) bool {
+	late := 0
+	for _, failed := range s.failed[node] {
+		if at.Sub(failed) < 5*time.Minute {
+			late++
+		}
+	}
+	return late >= 5
+}
+
 // empty returns the slots of the service that have no instance which shall run, in order.
 func (k *knowledge) empty(id events.ServiceID) []uint32 {
 	s, filled := k.services[id], map[uint32]bool{}
@@ -185,14 +203,18 @@ func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstanceP
 		j.breach("reasons", "%s is placed without a reason", id)
 		return
 	}
-	could, joined := 0, 0
+	could, joined, better := 0, 0, false
 	for name, n := range k.nodes {
 		if n.epoch > 0 {
 			joined++
 		}
 		if k.againstSlot(id, name) == "" {
 			could++
+			better = better || !k.services[id.Service].fails(name, j.at)
 		}
+	}
+	if better && k.services[id.Service].fails(d.Node, j.at) {
+		j.breach("placement", "%s is placed on %s, where its revision fails, and another node could have it", id, d.Node)
 	}
 	if left := int(d.Choice.Nodes) - sum(d.Choice.Removed); int(d.Choice.Nodes) != joined || left != could {
 		j.breach("reasons", "%s is placed as if %d of %d nodes could have it, and %d of %d could", id, left, d.Choice.Nodes, could, joined)
