@@ -92,20 +92,16 @@ func (t *Turn) admit(r events.Request) error {
 
 func (t *Turn) ensure(r events.Request, s *projections.Service, c events.ServiceEnsure) error {
 	revision, hash, scale := uint64(0), "", uint32(1)
-	switch {
-	case s != nil:
+	if s != nil {
 		revision, hash, scale = s.Revision, s.Current().Hash, s.Scale
-	case c.Global():
-		scale = 0 // as many as there are nodes for it, once it is looked at
 	}
-	if c.Scale != nil {
+	switch {
+	case c.Global():
+		scale = uint32(len(t.Cluster.Nodes)) // at most: what it has follows once it is looked at
+	case c.Scale != nil:
 		scale = uint32(*c.Scale)
 	}
-	reach := scale
-	if c.Global() {
-		reach = uint32(len(t.Cluster.Nodes))
-	}
-	if err := c.CheckScale(reach); err != nil {
+	if err := c.CheckScale(scale); err != nil {
 		return err
 	}
 	if err := t.accept(r, s, c.Busy); err != nil {
@@ -114,7 +110,7 @@ func (t *Turn) ensure(r events.Request, s *projections.Service, c events.Service
 	if next := c.Hash(); hash != next || s.Dropped {
 		t.emit(r.Scope, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
 	}
-	if s == nil || s.Scale != scale {
+	if !c.Global() && (s == nil || s.Scale != scale) {
 		t.emit(r.Scope, events.ServiceScaled{Scale: scale})
 	}
 	return nil

@@ -32,9 +32,6 @@ func placeRows(t *testing.T) []specRow {
 		}},
 		{"mode", `"mode":"global"`, func(s *seen) { s.online() }},
 		{"mode on no node", `"mode":"global","node_selector":{"disk":"tape"}`, func(s *seen) {
-			if scaled := event[events.ServiceScaled](s); scaled.Scale != 0 {
-				s.Errorf("it has a scale of %d, and no node for it", scaled.Scale)
-			}
 			event[events.CommandSucceeded](s)
 		}},
 		{"host_port", fmt.Sprintf(`"ports":[{"name":"http","port":8080,"host_port":%d}]`, port), func(s *seen) {
