@@ -75,16 +75,6 @@ type instance struct {
 	seen     events.Position
 }
 
-type machine struct {
-	epoch  uint64
-	silent bool
-	offers events.PortRange
-	paused bool
-	facts  events.NodeFacts
-	held   map[uint16]events.InstanceID
-	strays map[events.InstanceID]bool
-}
-
 func newKnowledge() *knowledge {
 	return &knowledge{
 		commands: map[uint64]*fate{}, open: map[uint64]*fate{}, accepted: map[string]uint64{}, services: map[events.ServiceID]*service{},
@@ -374,42 +364,4 @@ func climbs(from, to events.Position) bool {
 	}
 	// An instance that is offline may become so for another reason, and online again after it.
 	return to.Phase > from.Phase
-}
-
-func (k *knowledge) machine(name string) *machine {
-	m := k.nodes[name]
-	if m == nil {
-		m = &machine{held: map[uint16]events.InstanceID{}, strays: map[events.InstanceID]bool{}}
-		k.nodes[name] = m
-	}
-	return m
-}
-
-func (k *knowledge) node(j *judge, name string, d events.Data) {
-	n := k.machine(name)
-	switch d := d.(type) {
-	case events.NodeJoined:
-		if d.Epoch != n.epoch+1 {
-			j.breach("nodes", "%s joins in epoch %d after epoch %d", name, d.Epoch, n.epoch)
-		}
-		n.epoch, n.silent, n.offers, n.facts = d.Epoch, false, d.Ports, d.NodeFacts
-	case events.NodeSilent:
-		if n.silent {
-			j.breach("nodes", "%s is silent a second time", name)
-		}
-		n.silent = true
-	case events.NodePaused:
-		n.paused = true
-	case events.NodeResumed:
-		n.paused = false
-	case events.NodeReturned:
-		if !n.silent {
-			j.breach("nodes", "%s returned, and was not silent", name)
-		}
-		n.silent = false
-	case events.StrayFound:
-		n.strays[d.ID()] = true
-	case events.StrayRemoved:
-		delete(n.strays, d.ID())
-	}
 }
