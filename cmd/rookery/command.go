@@ -40,12 +40,9 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	if err != nil {
 		return usage(cmd, err)
 	}
-	body, err := json.Marshal(command, json.Deterministic(true))
+	m, err := commandMessage(id, command)
 	if err != nil {
 		return err
-	}
-	if len(body) > bus.MaxCommand {
-		return fmt.Errorf("the command has %d bytes, and the bus takes %d: make it smaller", len(body), bus.MaxCommand)
 	}
 	b, done, err := a.link.open("rookery")
 	if err != nil {
@@ -54,12 +51,8 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	defer done()
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
-	progress := io.Writer(os.Stderr)
-	if a.out.json() && !isTerminal(os.Stderr) {
-		progress = io.Discard
-	}
-	w := &waiter{bus: b, progress: progress, service: id}
-	fate, err := w.run(ctx, events.Message{Subject: events.CommandSubject(id, command.Kind().Name), Body: body})
+	w := &waiter{bus: b, progress: a.progress(), service: id}
+	fate, err := w.run(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -69,6 +62,26 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 		}
 	}
 	return outcome(fate)
+}
+
+// progress is where people are shown what happens: not in a pipe that takes JSON.
+func (a *asking) progress() io.Writer {
+	if a.out.json() && !isTerminal(os.Stderr) {
+		return io.Discard
+	}
+	return os.Stderr
+}
+
+// commandMessage writes the command as it is published. It returns an error where the bus would not take its size.
+func commandMessage(id events.ServiceID, command events.Data) (events.Message, error) {
+	body, err := json.Marshal(command, json.Deterministic(true))
+	if err != nil {
+		return events.Message{}, err
+	}
+	if len(body) > bus.MaxCommand {
+		return events.Message{}, fmt.Errorf("the command has %d bytes, and the bus takes %d: make it smaller", len(body), bus.MaxCommand)
+	}
+	return events.Message{Subject: events.CommandSubject(id, command.Kind().Name), Body: body}, nil
 }
 
 var errTimeout = errors.New("--timeout passed, and the command has not ended; it goes on: see `rookery ps`")
@@ -144,7 +157,7 @@ func readSpec(cmd *cobra.Command, file string, spec *events.ServiceEnsure) error
 
 func readFile(in io.Reader, file string) ([]byte, error) {
 	if file == "-" {
-		return io.ReadAll(io.LimitReader(in, bus.MaxCommand+1))
+		return io.ReadAll(in)
 	}
 	return os.ReadFile(file)
 }

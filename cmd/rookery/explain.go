@@ -105,7 +105,7 @@ type decisionExplained struct {
 
 func explainDecision(ctx context.Context, b bus.Bus, w wanted) (decisionExplained, error) {
 	var found *events.Record
-	if err := eachOfLog(ctx, b, func(m events.Message) (bool, error) {
+	if err := eachOfLog(ctx, b, 1, func(m events.Message) (bool, error) {
 		if !strings.HasPrefix(m.Subject, events.LogRoot+".service."+w.service.Namespace+"."+w.service.Name+".instance.p") {
 			return true, nil
 		}
@@ -152,7 +152,7 @@ func (x decisionExplained) check() error {
 func before(ctx context.Context, b bus.Bus, sequence uint64) (*projections.Cluster, error) {
 	f := projections.NewFold()
 	var open []events.Record
-	err := eachOfLog(ctx, b, func(m events.Message) (bool, error) {
+	err := eachOfLog(ctx, b, 1, func(m events.Message) (bool, error) {
 		if m.Sequence >= sequence {
 			return false, nil
 		}
@@ -173,18 +173,18 @@ func before(ctx context.Context, b bus.Bus, sequence uint64) (*projections.Clust
 	return f.Cluster, err
 }
 
-// eachOfLog gives every message of the log up to its present end to take, until that reports false.
-func eachOfLog(ctx context.Context, b bus.Bus, take func(events.Message) (bool, error)) error {
+// eachOfLog gives every message of the log from the sequence on, up to its present end, to take, until that reports false.
+func eachOfLog(ctx context.Context, b bus.Bus, from uint64, take func(events.Message) (bool, error)) error {
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
 	state, err := b.State(call, bus.Log)
 	if err != nil {
 		return err
 	}
-	if state.Last == 0 {
+	if state.Last < from {
 		return nil
 	}
-	reader, err := b.Read(ctx, bus.Log, 1)
+	reader, err := b.Read(ctx, bus.Log, from)
 	if err != nil {
 		return err
 	}

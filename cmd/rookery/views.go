@@ -114,9 +114,22 @@ func readView[T any](cmd *cobra.Command, l *link, name string) ([]T, error) {
 	defer done()
 	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
 	defer cancel()
-	if _, err := b.State(ctx, bus.Log); err != nil {
-		return nil, fmt.Errorf("%w: this NATS has no Rookery: run `rookery bus init`, or `rookery dev` for a whole one", err)
+	if _, err := logState(ctx, b); err != nil {
+		return nil, err
 	}
+	return readBucket[T](ctx, b, name)
+}
+
+// logState returns what the log says of itself. Its error says what to do where there is none.
+func logState(ctx context.Context, b *bus.JetStream) (bus.State, error) {
+	state, err := b.State(ctx, bus.Log)
+	if err != nil {
+		return state, fmt.Errorf("%w: this NATS has no Rookery: run `rookery bus init`, or `rookery dev` for a whole one", err)
+	}
+	return state, nil
+}
+
+func readBucket[T any](ctx context.Context, b *bus.JetStream, name string) ([]T, error) {
 	bucket, err := b.Bucket(ctx, name)
 	if err != nil {
 		return nil, err

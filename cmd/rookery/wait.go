@@ -35,19 +35,28 @@ type waiter struct {
 }
 
 func (w *waiter) run(ctx context.Context, m events.Message) (runner.Fate, error) {
-	scope := events.EventRoot + ".service." + w.service.Namespace + "." + w.service.Name + ".>"
-	seen, err := w.bus.Subscribe(scope)
+	seen, err := w.publish(ctx, m)
 	if err != nil {
 		return runner.Fate{}, err
 	}
-	defer seen.Stop()
+	fmt.Fprintf(w.progress, "command %d is stored\n", w.sequence)
+	return w.follow(ctx, seen)
+}
+
+// publish stores the command and returns what happens to its service from then on, for follow.
+func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscription, error) {
+	scope := events.EventRoot + ".service." + w.service.Namespace + "." + w.service.Name + ".>"
+	seen, err := w.bus.Subscribe(scope)
+	if err != nil {
+		return nil, err
+	}
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	if w.sequence, err = w.bus.Publish(call, m); err != nil {
-		return runner.Fate{}, explainPublish(err)
+		seen.Stop()
+		return nil, explainPublish(err)
 	}
-	fmt.Fprintf(w.progress, "command %d is stored\n", w.sequence)
-	return w.follow(ctx, seen)
+	return seen, nil
 }
 
 func explainPublish(err error) error {
@@ -60,7 +69,9 @@ func explainPublish(err error) error {
 	return err
 }
 
+// follow shows what happens until the command has ended, and ends the subscription.
 func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate, error) {
+	defer seen.Stop()
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	began := time.Now()

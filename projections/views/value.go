@@ -13,6 +13,9 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
+// StateDropping is the state of a service that shall exist no more, as long as it has instances.
+const StateDropping = "dropping"
+
 // Service is the value of a key <namespace>.<name> in the bucket rookery_services.
 type Service struct {
 	Namespace string `json:"namespace"`
@@ -193,7 +196,7 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 func serviceState(s *projections.Service) string {
 	switch {
 	case s.Dropped:
-		return "dropping"
+		return StateDropping
 	case s.Settled():
 		return "running"
 	case s.Total() > int(s.Scale):
