@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// readServices reads the services that the files list, by name. Its error says all that is wrong with them: which file,
+// service and field.
+func readServices(in io.Reader, namespace string, files []string) (map[string]events.ServiceEnsure, error) {
+	all, from := map[string]events.ServiceEnsure{}, map[string]string{}
+	var wrong []error
+	for _, file := range files {
+		body, err := readFile(in, file)
+		if err != nil {
+			return nil, err
+		}
+		services, err := events.ParseServices(namespace, body)
+		if err != nil {
+			wrong = append(wrong, inFile(file, err)...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(services)) {
+			if other, twice := from[name]; twice {
+				wrong = append(wrong, fmt.Errorf("read %s: %s stands in %s too: name it once", file, name, other))
+			}
+			if _, err := commandMessage(events.ServiceID{Namespace: namespace, Name: name}, services[name]); err != nil {
+				wrong = append(wrong, fmt.Errorf("read %s: %s: %w", file, name, err))
+			}
+			all[name], from[name] = services[name], file
+		}
+	}
+	return all, errors.Join(wrong...)
+}
+
+// inFile has each of joined errors begin with the file.
+func inFile(file string, err error) []error {
+	each := []error{err}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		each = slices.Clone(joined.Unwrap())
+	}
+	for i := range each {
+		each[i] = fmt.Errorf("read %s: %w", file, each[i])
+	}
+	return each
+}
+
+// presentServices are the services that a namespace has, by name, as the views show them.
+type presentServices struct {
+	views map[string]views.Service
+	// sequence is the place in the log up to which the views have everything.
+	sequence uint64
+}
+
+const (
+	// viewsTimeout bounds how long views may be behind the log, and viewsEvery is how often they are looked at meanwhile.
+	viewsTimeout = 5 * time.Second
+	viewsEvery   = 50 * time.Millisecond
+)
+
+// readPresent reads the services of the namespace once the views have what stands in the log.
+func readPresent(ctx context.Context, b *bus.JetStream, namespace string) (presentServices, error) {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	state, err := logState(ctx, b)
+	if err != nil {
+		return presentServices{}, err
+	}
+	p := presentServices{sequence: state.Last}
+	changes, err := b.Latest(ctx, bus.Log, desired(namespace)+"*.*")
+	if err != nil {
+		return p, err
+	}
+	ticker := time.NewTicker(viewsEvery)
+	defer ticker.Stop()
+	for began := time.Now(); ; {
+		if err := p.read(ctx, b, namespace); err != nil {
+			return p, err
+		}
+		behind := p.unseen(changes)
+		if len(behind) == 0 {
+			return p, nil
+		}
+		if time.Since(began) > viewsTimeout {
+			return p, fmt.Errorf("the views do not have what the log has of %s: see `rookery doctor`", strings.Join(behind, ", "))
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return p, ctx.Err()
+		}
+	}
+}
+
+func (p *presentServices) read(ctx context.Context, b *bus.JetStream, namespace string) error {
+	all, err := readBucket[views.Service](ctx, b, bus.BucketServices)
+	if err != nil {
+		return err
+	}
+	p.views = map[string]views.Service{}
+	for _, v := range all {
+		if v.Namespace == namespace {
+			p.views[v.Name] = v
+		}
+	}
+	return nil
+}
+
+// stillTrue returns an error where the log has a change to a service of the namespace that the views did not have when
+// they were read.
+func (p *presentServices) stillTrue(ctx context.Context, b *bus.JetStream, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	var changes []events.Message
+	if err := eachOfLog(ctx, b, p.sequence+1, func(m events.Message) (bool, error) {
+		if below, ok := strings.CutPrefix(m.Subject, desired(namespace)); ok && strings.Count(below, ".") == 1 {
+			changes = append(changes, m)
+		}
+		return true, nil
+	}); err != nil {
+		return err
+	}
+	if changed := p.unseen(changes); len(changed) > 0 {
+		return fmt.Errorf("nothing was done: somebody has changed %s since the plan was made: run it again", strings.Join(changed, ", "))
+	}
+	return nil
+}
+
+// desired begins the subjects of the events that say what is desired of a namespace's services: <name>.revised, scaled,
+// dropped and removed follow, and nothing else has two tokens there.
+func desired(namespace string) string { return events.LogRoot + ".service." + namespace + "." }
+
+// unseen returns the services that these changes, in order of sequence, say more of than the views: the last change of a
+// service counts.
+func (p *presentServices) unseen(changes []events.Message) []string {
+	changed := map[string]bool{}
+	for _, m := range changes {
+		scope := strings.Split(m.Subject, ".")
+		id := events.ServiceID{Namespace: scope[3], Name: scope[4]}
+		view, shown := p.views[id.Name]
+		gone := m.Subject == events.ServiceScope(id).LogSubject(events.ServiceRemoved{}.Kind())
+		changed[id.String()] = m.Sequence > view.Sequence && (shown || !gone)
+	}
+	maps.DeleteFunc(changed, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(changed))
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// worst lists the exit codes of commands, the worst first.
+var worst = []int{exitSignal, exitError, exitFailed, exitRejected, exitSuperseded, exitTimeout}
+
+// carryOut publishes the plan's commands and waits for their ends: those that create and change together, and drops once
+// all of these have succeeded. It returns the errors of all, with the worst exit code.
+func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
+	var ensures, drops []*step
+	for _, s := range p.Steps {
+		switch {
+		case s.Action == actionDrop:
+			drops = append(drops, s)
+		case s.ask != nil:
+			ensures = append(ensures, s)
+		}
+	}
+	err := together(ctx, b, progress, ensures)
+	if err == nil {
+		return together(ctx, b, progress, drops)
+	}
+	for _, s := range drops {
+		s.Note = "not dropped: not all before it succeeded"
+		fmt.Fprintf(progress, "%s: %s\n", s.Service, s.Note)
+	}
+	return err
+}
+
+// together publishes the commands of the steps in order, and waits until all have ended or the context has.
+func together(ctx context.Context, b *bus.JetStream, progress io.Writer, steps []*step) error {
+	problems := make([]error, len(steps))
+	var waits sync.WaitGroup
+	for i, s := range steps {
+		w := &waiter{bus: b, progress: progress, service: s.Service}
+		seen, err := s.publish(ctx, w)
+		if err != nil {
+			problems[i] = fmt.Errorf("%s: %w", s.Service, err)
+			break // whatever keeps this one from the bus keeps the others
+		}
+		waits.Go(func() { problems[i] = s.wait(ctx, w, seen) })
+	}
+	waits.Wait()
+	return worstOf(steps, problems)
+}
+
+func (s *step) publish(ctx context.Context, w *waiter) (bus.Subscription, error) {
+	m, err := commandMessage(s.Service, s.ask)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := w.publish(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	s.Command = w.sequence
+	fmt.Fprintf(w.progress, "%s: command %d is stored\n", s.Service, s.Command)
+	return seen, nil
+}
+
+func (s *step) wait(ctx context.Context, w *waiter, seen bus.Subscription) error {
+	fate, err := w.follow(ctx, seen)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Service, err)
+	}
+	s.Fate = &fate
+	if err := outcome(fate); err != nil {
+		return fmt.Errorf("%s: %w", s.Service, err)
+	}
+	fmt.Fprintf(w.progress, "%s: command %d %s\n", s.Service, s.Command, fate.Outcome)
+	return nil
+}
+
+// worstOf returns what went wrong as one error with the worst exit code. After Ctrl-C it says which commands go on.
+func worstOf(steps []*step, problems []error) error {
+	canceled := func(err error) bool { return errors.Is(err, context.Canceled) }
+	if slices.ContainsFunc(problems, canceled) {
+		problems = append(slices.DeleteFunc(problems, canceled), stopped(steps))
+	}
+	problems = slices.DeleteFunc(problems, func(err error) bool { return err == nil })
+	if len(problems) == 0 {
+		return nil
+	}
+	code := len(worst) - 1
+	for _, err := range problems {
+		code = min(code, max(0, slices.Index(worst, codeOf(err))))
+	}
+	return &codedError{worst[code], errors.Join(problems...)}
+}
+
+func codeOf(err error) int {
+	var coded *codedError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return exitError
+}
+
+// stopped says which commands go on although nobody waits for them any more.
+func stopped(steps []*step) error {
+	var going []string
+	for _, s := range steps {
+		if s.Command > 0 && (s.Fate == nil || s.Fate.Outcome == projections.Accepted) {
+			going = append(going, fmt.Sprintf("%d (%s)", s.Command, s.Service))
+		}
+	}
+	if len(going) == 0 {
+		return &codedError{exitSignal, errors.New("interrupted: no command goes on")}
+	}
+	return &codedError{exitSignal, fmt.Errorf("interrupted: these commands go on: %s: see `rookery ps`", strings.Join(going, ", "))}
+}
