@@ -27,6 +27,8 @@ type NodeFacts struct {
 	Capacity Capacity          `json:"capacity"`
 	// Reserve is what of its capacity is for others than instances.
 	Reserve Resources `json:"reserve,omitzero"`
+	// Default is set aside on this node for an instance whose spec says nothing of it, before the policy's.
+	Default Resources `json:"default,omitzero"`
 	Ports   PortRange `json:"ports"`
 	// Engine names what runs its containers, with its version.
 	Engine string `json:"engine"`

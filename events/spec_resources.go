@@ -56,8 +56,8 @@ func checkResources(limits, requests Resources) error {
 	return nil
 }
 
-// Reserves returns what placement sets aside for one instance: what the spec requests, else its limits, else the
-// defaults. Disk counts where the spec speaks of it.
-func (s Spec) Reserves(defaults Resources) Resources {
-	return s.Requests.or(s.Resources).or(defaults)
+// Reserves returns what placement sets aside for one instance on a node: what the spec requests, else its limits, else the
+// node's default, else the policy's. Disk counts where the spec speaks of it.
+func (s Spec) Reserves(node, policy Resources) Resources {
+	return s.Requests.or(s.Resources).or(node).or(policy)
 }

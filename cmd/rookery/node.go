@@ -26,7 +26,7 @@ const defaultPodman = "unix:///run/podman/podman.sock"
 type nodeFlags struct {
 	name, podman, address, zone, ports string
 	labels                             map[string]string
-	reserve                            events.Resources
+	reserve, defaults                  events.Resources
 	heartbeat                          time.Duration
 	allow                              node.Allowance
 }
@@ -67,6 +67,8 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().TextVar(&f.reserve.CPU, "reserve-cpu", events.CPU(0), "`CPU` that is for others than instances, as in 0.5 or 500m")
 	cmd.Flags().TextVar(&f.reserve.Memory, "reserve-memory", events.Size(0), "`memory` that is for others than instances, as in 1GiB")
 	cmd.Flags().TextVar(&f.reserve.Disk, "reserve-disk", events.Size(0), "`disk` that is for others than instances, as in 10GiB")
+	cmd.Flags().TextVar(&f.defaults.CPU, "default-cpu", events.CPU(0), "`CPU` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
+	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
 	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
 	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and what is below it; may be given several times")
@@ -100,7 +102,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 	}
 	return runner.Config{
 		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, Allow: f.allow,
-		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve},
+		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve, Default: f.defaults},
 	}, nil
 }
 

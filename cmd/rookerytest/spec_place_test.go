@@ -10,7 +10,8 @@ import (
 )
 
 // placeRows are the fields that say where an instance may run, and what of its node it may have. The node is in zone
-// attic, has the label disk=ssd and keeps all but 3 GiB of memory back.
+// attic, has the label disk=ssd, keeps all but 3 GiB of memory back, and has
+// defaults of 5m CPU and 16 MiB.
 func placeRows(t *testing.T) []specRow {
 	t.Helper()
 	port := freePort(t)
@@ -18,6 +19,12 @@ func placeRows(t *testing.T) []specRow {
 		{"resources", `"resources":{"memory":"96MiB","cpu":"250m"}`, func(s *seen) {
 			s.want("the limit of memory and swap", s.inspect("{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}}"), "100663296 100663296")
 			s.want("the CPU's quota", s.inspect("{{.HostConfig.CpuQuota}} of {{.HostConfig.CpuPeriod}}"), "25000 of 100000")
+		}},
+		{"no resources", `"env":{}`, func(s *seen) {
+			s.want("what is set aside", fmt.Sprint(event[events.InstancePlaced](s).Reserved), "{5m 16MiB 0B}")
+		}},
+		{"half of the resources", `"requests":{"memory":"24MiB"}`, func(s *seen) {
+			s.want("what is set aside", fmt.Sprint(event[events.InstancePlaced](s).Reserved), "{5m 24MiB 0B}")
 		}},
 		{"requests beyond the node", `"requests":{"memory":"4GiB"}`, func(s *seen) {
 			s.waits(`"removed":{"memory":1}`, `"closest":{"node":"edge","lacks":{"memory":"`)

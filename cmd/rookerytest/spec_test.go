@@ -41,7 +41,8 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, placeRows(t)...)
 	rows = append(rows, templateRows()...)
 	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed,
-		"--zone", "attic", "--label", "disk=ssd", "--reserve-memory", reserved(t))
+		"--zone", "attic", "--label", "disk=ssd", "--reserve-memory", reserved(t),
+		"--default-cpu", "5m", "--default-memory", "16MiB")
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			s := r.publish(t, row)

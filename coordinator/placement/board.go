@@ -19,6 +19,8 @@ type Board struct {
 	// zones are the names of all zones in order, and zoneOf the place there of each rank's.
 	zones  []string
 	zoneOf []int32
+	// differ says that a node has defaults of its own.
+	differ bool
 	// journal is what happened to nodes since from, for queues that were not asked since.
 	journal []change
 	from    int
@@ -58,11 +60,13 @@ func (b *Board) At(now time.Time) { b.now = now }
 // refresh begins anew with the nodes that there are.
 func (b *Board) refresh() {
 	b.stale = false
-	b.nodes = b.nodes[:0]
+	b.nodes, b.differ = b.nodes[:0], false
 	b.ranks = make(map[string]int32, len(b.cluster.Nodes))
 	for _, name := range slices.Sorted(maps.Keys(b.cluster.Nodes)) {
 		b.ranks[name] = int32(len(b.nodes))
-		b.nodes = append(b.nodes, b.cluster.Nodes[name])
+		node := b.cluster.Nodes[name]
+		b.nodes = append(b.nodes, node)
+		b.differ = b.differ || node.Facts.Default != events.Resources{}
 	}
 	b.layZones()
 	b.journal, b.from, b.queues, b.recent = nil, 0, map[events.ServiceID]*queue{}, nil

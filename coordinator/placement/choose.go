@@ -40,7 +40,7 @@ func (q *queue) chosen(first contender, removed events.Removed) Decision {
 	node := q.board.nodes[first.rank]
 	terms := q.points(first.rank)
 	terms.SameZone, terms.Spread = q.together(first.zone), q.even(first.zone)
-	return Decision{Node: node, Reserved: q.reserves, Choice: &events.Choice{
+	return Decision{Node: node, Reserved: q.asks(node), Choice: &events.Choice{
 		Nodes: uint32(len(q.board.nodes)), Removed: removed, Score: first.score, Terms: terms,
 	}}
 }
@@ -121,10 +121,11 @@ func (q *queue) closest(from, to int32) *events.Shortage {
 			continue
 		}
 		node := q.board.nodes[rank]
-		lacks := q.lacks(node)
-		part := part(uint64(lacks.CPU), uint64(q.reserves.CPU)) +
-			part(uint64(lacks.Memory)>>sharedBits, uint64(q.reserves.Memory)>>sharedBits) +
-			part(uint64(lacks.Disk)>>sharedBits, uint64(q.reserves.Disk)>>sharedBits)
+		asks := q.asks(node)
+		lacks := lacksOf(node, asks)
+		part := part(uint64(lacks.CPU), uint64(asks.CPU)) +
+			part(uint64(lacks.Memory)>>sharedBits, uint64(asks.Memory)>>sharedBits) +
+			part(uint64(lacks.Disk)>>sharedBits, uint64(asks.Disk)>>sharedBits)
 		if nearest == nil || part < least {
 			nearest, least = &events.Shortage{Node: node.Name, Lacks: lacks}, part
 		}
@@ -132,17 +133,17 @@ func (q *queue) closest(from, to int32) *events.Shortage {
 	return nearest
 }
 
-// lacks is what the node is short of.
-func (d *demand) lacks(n *projections.Node) events.Resources {
+// lacksOf is what the node is short of.
+func lacksOf(n *projections.Node, asks events.Resources) events.Resources {
 	has, taken := n.Allocatable(), n.Reserved()
 	var lacks events.Resources
-	if wants := taken.CPU + d.reserves.CPU; n.Facts.Capacity.CPU > 0 && d.reserves.CPU > 0 && wants > has.CPU {
+	if wants := taken.CPU + asks.CPU; n.Facts.Capacity.CPU > 0 && asks.CPU > 0 && wants > has.CPU {
 		lacks.CPU = wants - has.CPU
 	}
-	if wants := taken.Memory + d.reserves.Memory; n.Facts.Capacity.Memory > 0 && d.reserves.Memory > 0 && wants > has.Memory {
+	if wants := taken.Memory + asks.Memory; n.Facts.Capacity.Memory > 0 && asks.Memory > 0 && wants > has.Memory {
 		lacks.Memory = wants - has.Memory
 	}
-	if wants := taken.Disk + d.reserves.Disk; n.Facts.Capacity.Disk > 0 && d.reserves.Disk > 0 && wants > has.Disk {
+	if wants := taken.Disk + asks.Disk; n.Facts.Capacity.Disk > 0 && asks.Disk > 0 && wants > has.Disk {
 		lacks.Disk = wants - has.Disk
 	}
 	return lacks

@@ -7,9 +7,11 @@ import (
 
 // demand is what the next instance of a service asks of a node.
 type demand struct {
-	spec     *events.Spec
-	policy   *events.Policy
+	spec   *events.Spec
+	policy *events.Policy
+	// reserves is what is set aside on a node without a default. Differs says that there are others.
 	reserves events.Resources
+	differs  bool
 	// ports counts those that the node picks, and fixed are those that must be certain ones.
 	ports int
 	fixed []uint16
@@ -18,11 +20,11 @@ type demand struct {
 	spreads, gathers bool
 }
 
-func demandOf(s *projections.Service, p *events.Policy) demand {
+func demandOf(s *projections.Service, p *events.Policy, differs bool) demand {
 	spec := &s.Current().Spec
 	several := s.Scale > 1
 	d := demand{
-		spec: spec, policy: p, reserves: spec.Reserves(p.Default),
+		spec: spec, policy: p, reserves: spec.Reserves(events.Resources{}, p.Default), differs: differs,
 		spreads: !spec.Global() && p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled),
 		gathers: !spec.Global() && several && p.SameZone > 0,
 	}
@@ -35,6 +37,14 @@ func demandOf(s *projections.Service, p *events.Policy) demand {
 		}
 	}
 	return d
+}
+
+// asks returns what is set aside for the instance on this node. It costs nothing where no node has a default.
+func (d *demand) asks(n *projections.Node) events.Resources {
+	if !d.differs {
+		return d.reserves
+	}
+	return d.spec.Reserves(n.Facts.Default, d.policy.Default)
 }
 
 // apart reports whether instances of a service with these labels must not run beside one of this.

@@ -75,7 +75,7 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 
 // fits returns the first resource that the node has too little of, or none.
 func (d *demand) fits(n *projections.Node, credit events.Resources) filter {
-	has, taken, asks := n.Allocatable(), n.Reserved().Minus(credit), d.reserves
+	has, taken, asks := n.Allocatable(), n.Reserved().Minus(credit), d.asks(n)
 	switch {
 	case n.Facts.Capacity.CPU > 0 && asks.CPU > 0 && taken.CPU+asks.CPU > has.CPU:
 		return cpu

@@ -74,6 +74,7 @@ func (w *town) policy() {
 	if w.IntN(2) == 0 {
 		p.Profile = events.OptimizeUtilization
 	}
+	p.Default = w.defaults()
 	w.apply(events.ClusterScope, events.PolicyChanged{Policy: p})
 }
 
@@ -92,13 +93,30 @@ func (w *town) join(i int) {
 		Address: "10.0.0.1", Zone: []string{"", "a", "b", "c"}[w.IntN(4)], Labels: labels,
 		Capacity: events.Capacity{CPU: float64(1 + w.IntN(8)), Memory: uint64(1+w.IntN(8)) << 30},
 		Ports:    events.PortRange{First: 100, Last: uint16(102 + w.IntN(8))},
+		Default:  w.defaults(),
 	}})
+}
+
+// defaults draws those of a node or of the policy; most have none.
+func (w *town) defaults() events.Resources {
+	if w.IntN(3) > 0 {
+		return events.Resources{}
+	}
+	return events.Resources{CPU: events.CPU(w.IntN(1000)), Memory: events.Size(w.IntN(1<<10)) << 20}
 }
 
 func (w *town) revise(id events.ServiceID) {
 	spec := events.Spec{
 		Image: "a", Labels: map[string]string{"app": []string{"x", "y"}[w.IntN(2)]},
 		Requests: events.Resources{CPU: events.CPU(w.IntN(2000)), Memory: events.Size(w.IntN(2<<10)) << 20},
+	}
+	switch w.IntN(4) { // the rest is left to the defaults
+	case 0:
+		spec.Requests.CPU = 0
+	case 1:
+		spec.Requests.Memory = 0
+	case 2:
+		spec.Requests, spec.Resources.Memory = events.Resources{}, spec.Requests.Memory
 	}
 	if w.IntN(3) == 0 {
 		spec.NodeSelector = map[string]string{"disk": "ssd"}
@@ -245,7 +263,10 @@ func TestCapacityIsNeverExceeded(t *testing.T) {
 		}
 		has := d.Node.Facts.Allocatable()
 		takes := d.Node.Reserved().Plus(d.Reserved)
-		asks := s.Current().Spec.Reserves(w.cluster.Policy.Default)
+		asks := s.Current().Spec.Reserves(d.Node.Facts.Default, w.cluster.Policy.Default)
+		if d.Reserved != asks {
+			w.t.Errorf("%s gets %v on %s, and shall have %v", s.ID, d.Reserved, d.Node.Name, asks)
+		}
 		if (asks.CPU > 0 && takes.CPU > has.CPU) || (asks.Memory > 0 && takes.Memory > has.Memory) {
 			w.t.Errorf("%s gets %v on %s, which then has given %v of %v", s.ID, d.Reserved, d.Node.Name, takes, has)
 		}
@@ -361,7 +382,7 @@ func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 			return
 		}
 		spec := s.Current().Spec
-		has := spec.Reserves(w.cluster.Policy.Default)
+		has := spec.Reserves(events.Resources{}, w.cluster.Policy.Default)
 		w.apply(events.NodeScope("zz"), events.NodeJoined{Epoch: 1, Incarnation: "zz", NodeFacts: events.NodeFacts{
 			Zone: "a", Labels: spec.NodeSelector, Ports: events.PortRange{First: 1, Last: 100},
 			Capacity: events.Capacity{CPU: float64(has.CPU)/float64(events.Core) + 1, Memory: uint64(has.Memory) + 1<<20},

@@ -47,7 +47,7 @@ type relation struct{ own, apart, spread bool }
 func newQueue(b *Board, s *projections.Service) *queue {
 	n := len(b.nodes)
 	q := &queue{
-		demand: demandOf(s, &b.cluster.Policy), board: b, service: s, revision: s.Revision, several: s.Scale > 1,
+		demand: demandOf(s, &b.cluster.Policy, b.differ), board: b, service: s, revision: s.Revision, several: s.Scale > 1,
 		seen: b.from + len(b.journal), met: make([]filter, n), loads: make([]load, n), zones: make([]zoned, len(b.zones)),
 		at: make([]int32, n), known: map[*projections.Revision]relation{},
 	}

@@ -36,10 +36,11 @@ func (q *queue) points(rank int32) events.Points {
 
 // share is how much of the node is taken with one more instance: of the resource that is taken most, 0 to full.
 func (d *demand) share(n *projections.Node) int64 {
-	has, taken := n.Allocatable(), n.Reserved().Plus(d.reserves)
+	has, asks := n.Allocatable(), d.asks(n)
+	taken := n.Reserved().Plus(asks)
 	most := part(uint64(taken.CPU), uint64(has.CPU))
 	most = max(most, part(uint64(taken.Memory)>>sharedBits, uint64(has.Memory)>>sharedBits))
-	if d.reserves.Disk > 0 {
+	if asks.Disk > 0 {
 		most = max(most, part(uint64(taken.Disk)>>sharedBits, uint64(has.Disk)>>sharedBits))
 	}
 	return min(most, full)

@@ -24,6 +24,11 @@ var placing = []mutant{
 		}},
 	},
 	{
+		"default-of-the-node-ignored", "every node sets aside what the policy says where a spec says nothing", []edit{{
+			"coordinator/placement/demand.go", "return d.spec.Reserves(n.Facts.Default, d.policy.Default)", "return d.reserves",
+		}},
+	},
+	{
 		"reserved-for-ever", "what is set aside for an instance is not given back", []edit{{
 			"projections/node.go", "	n.reserved = n.reserved.Minus(i.Reserved)\n", "",
 		}},

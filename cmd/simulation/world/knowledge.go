@@ -270,6 +270,9 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 	if why := k.againstSlot(id, d.Node); why != "" {
 		j.breach("placement", "%s is placed on %s: %s", id, d.Node, why)
 	}
+	if asks := k.setAside(service, d.Node); d.Reserved != asks {
+		j.breach("capacity", "%s has %+v set aside on %s, and shall have %+v", id, d.Reserved, d.Node, asks)
+	}
 	k.explained(j, id, d)
 	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
 		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",

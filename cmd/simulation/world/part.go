@@ -98,6 +98,9 @@ func (p Plan) facts(number int) events.NodeFacts {
 	if number%2 == 0 {
 		f.Labels["disk"] = "ssd"
 	}
+	if number%3 == 0 {
+		f.Default = events.Resources{CPU: events.CPU(p.DefaultMiB), Memory: events.Size(p.DefaultMiB) << 20}
+	}
 	return f
 }
 

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -120,7 +121,7 @@ func (k *knowledge) excluded(spec events.Spec, n *machine) string {
 // beside says what of the instances on the node is against one more of the service.
 func (k *knowledge) beside(id events.ServiceID, node string, gone *instance) string {
 	spec := k.services[id].specs[k.services[id].revision]
-	asks, own := spec.Reserves(k.policy.Default), uint32(0)
+	asks, own := k.setAside(id, node), uint32(0)
 	needs := asks
 	for _, i := range k.present {
 		if i.node != node || i == gone {
@@ -147,6 +148,17 @@ func (k *knowledge) beside(id events.ServiceID, node string, gone *instance) str
 		return "it has too little memory"
 	}
 	return ""
+}
+
+// setAside is what is set aside on the node for one more instance of the service: each amount is the first that anybody
+// names, of what the spec requests, its limit, the node's default and the policy's.
+func (k *knowledge) setAside(id events.ServiceID, node string) events.Resources {
+	spec := k.services[id].specs[k.services[id].revision]
+	var r events.Resources
+	for _, says := range []events.Resources{spec.Requests, spec.Resources, k.nodes[node].facts.Default, k.policy.Default} {
+		r.CPU, r.Memory, r.Disk = cmp.Or(r.CPU, says.CPU), cmp.Or(r.Memory, says.Memory), cmp.Or(r.Disk, says.Disk)
+	}
+	return r
 }
 
 func (k *knowledge) labels(i *instance) map[string]string {

@@ -116,6 +116,9 @@ type Plan struct {
 	Cores int `json:"cores,omitzero"`
 	GiB   int `json:"gib,omitzero"`
 	Zones int `json:"zones,omitzero"`
+	// DefaultMiB is how much memory, and as many thousandths of a core, every third node sets aside for an instance
+	// whose spec does not say.
+	DefaultMiB int `json:"default_mib,omitzero"`
 	// Heartbeat is how often nodes ask.
 	Heartbeat time.Duration `json:"heartbeat"`
 	// Golden has the cluster begin with the log that an earlier version wrote.
@@ -153,6 +156,10 @@ func Draw(seed uint64) Plan {
 		p.Actions = append(p.Actions, d.misfortune(at)...)
 	}
 	d.operator()
+	if d.IntN(3) == 0 {
+		const most = 1500
+		p.DefaultMiB = 1 + d.IntN(most)
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }
