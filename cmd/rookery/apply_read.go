@@ -63,8 +63,9 @@ type presentServices struct {
 }
 
 const (
-	// viewsTimeout bounds how long views may be behind the log, and viewsEvery is how often they are looked at meanwhile.
-	viewsTimeout = 5 * time.Second
+	// viewsTimeout bounds how long views may be behind the log: those that are lost come back within seconds, where a
+	// coordinator leads. viewsEvery is how often they are looked at meanwhile.
+	viewsTimeout = 15 * time.Second
 	viewsEvery   = 50 * time.Millisecond
 )
 

@@ -125,6 +125,28 @@ func TestApplyHasWhatTheFilesList(t *testing.T) {
 	cluster.CheckReplay()
 }
 
+// TestApplyWaitsForViewsThatAreBehindTheLog takes a service from the views: what is not shown there is not created again.
+func TestApplyWaitsForViewsThatAreBehindTheLog(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	applyAll(t, cluster, "{"+listedWeb+"}")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	services, err := cluster.Bus().Bucket(ctx, bus.BucketServices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := services.Get(ctx, "demo.web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := services.Delete(ctx, shown.Key, shown.Revision); err != nil {
+		t.Fatal(err)
+	}
+	if got := applyAll(t, cluster, "{"+listedWeb+"}").does(); got != "unchanged web" {
+		t.Errorf("the plan is %q", got)
+	}
+}
+
 func TestApplySaysWhatChanges(t *testing.T) {
 	cluster := rookerytest.Start(t)
 	applyAll(t, cluster, "{"+listedWeb+"}")
