@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -125,8 +124,8 @@ func (a *apply) agree(cmd *cobra.Command, p *plan) error {
 	if a.yes {
 		return nil
 	}
-	in, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
+	in := cmd.InOrStdin()
+	if !isTerminal(in) {
 		return usage(cmd, errors.New("nothing was done: there is no terminal to ask on: give --yes to have the plan carried out"))
 	}
 	if a.out.json() {
