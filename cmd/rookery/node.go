@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ const defaultPodman = "unix:///run/podman/podman.sock"
 // nodeFlags are what a node is told of itself.
 type nodeFlags struct {
 	name, podman, address, zone, ports string
+	registryAuth                       string
 	labels                             map[string]string
 	reserve, defaults                  events.Resources
 	heartbeat                          time.Duration
@@ -70,6 +72,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().TextVar(&f.defaults.CPU, "default-cpu", events.CPU(0), "`CPU` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
 	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
 	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
+	cmd.Flags().StringVar(&f.registryAuth, "registry-auth", "", "`file` with the credentials for registries, as \"podman login --authfile\" writes it; read at each pull, in place of Podman's own")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
 	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and what is below it; may be given several times")
 	cmd.Flags().BoolVar(&f.allow.HostNetwork, "allow-host-network", false, "let services use this host's own network")
@@ -100,10 +103,30 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 	if err != nil {
 		return runner.Config{}, err
 	}
+	if err := f.useRegistryAuth(engine); err != nil {
+		return runner.Config{}, err
+	}
 	return runner.Config{
 		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, Allow: f.allow,
 		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve, Default: f.defaults},
 	}, nil
+}
+
+// useRegistryAuth has the engine use the file. What is wrong with it now is no reason not to begin: it is read again when
+// an image is pulled, and what runs needs none.
+func (f *nodeFlags) useRegistryAuth(engine *podman.Engine) error {
+	if f.registryAuth == "" {
+		return nil
+	}
+	path, err := filepath.Abs(f.registryAuth)
+	if err != nil {
+		return fmt.Errorf("--registry-auth %q: %w", f.registryAuth, err)
+	}
+	engine.RegistryAuth(path)
+	if err := engine.CheckRegistryAuth(); err != nil {
+		logger().Warn("no image can be pulled as it is", "error", err)
+	}
+	return nil
 }
 
 func parsePorts(text string) (events.PortRange, error) {

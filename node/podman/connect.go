@@ -25,6 +25,8 @@ type Engine struct {
 	// visible says that the service's processes are ours to see under the same ids.
 	visible bool
 	limits  []rlimit
+	// authFile is where the credentials for registries are; "" for nowhere.
+	authFile string
 	// exitFolder is where monitors write exit codes; nil until one was asked.
 	exitFolder atomic.Pointer[string]
 

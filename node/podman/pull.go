@@ -13,15 +13,35 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// pull fetches the image. Podman answers 200 before it has tried: an error is a line of the answer, and so is the id
-// of the image that was had.
+// pull fetches the image with the credentials that the node has now. Errors are *node.Failure where it cannot be had.
 func (e *Engine) pull(ctx context.Context, image string, policy events.PullPolicy) error {
+	auth, err := readAuthFile(e.authFile)
+	if err != nil {
+		return pullFailed(image, err.Error())
+	}
+	if err := auth.check(image); err != nil {
+		return pullFailed(image, err.Error())
+	}
+	header, err := auth.header()
+	if err != nil {
+		return err
+	}
+	err = e.fetch(ctx, image, policy, header)
+	if failed := new(node.Failure); errors.As(err, &failed) {
+		return pullFailed(image, auth.advice(image, failed.Message)+failed.Message)
+	}
+	return err
+}
+
+// fetch has Podman fetch the image. Podman answers 200 before it has tried: an error is a line of the answer, and so is
+// the id of the image that was had.
+func (e *Engine) fetch(ctx context.Context, image string, policy events.PullPolicy, header http.Header) error {
 	answer, err := e.open(ctx, request{
-		method: http.MethodPost, path: "/images/pull",
+		method: http.MethodPost, path: "/images/pull", header: header,
 		query: url.Values{"reference": {image}, "policy": {string(policy)}},
 	})
 	if refused := new(refusal); errors.As(err, &refused) {
-		return pullFailed(image, refused.Message)
+		return unfetched(refused.Message)
 	}
 	if err != nil {
 		return fmt.Errorf("pulling image %s: %w", image, err)
@@ -38,18 +58,22 @@ func (e *Engine) pull(ctx context.Context, image string, policy events.PullPolic
 		case errors.Is(err, io.EOF) && had:
 			return nil
 		case errors.Is(err, io.EOF):
-			return pullFailed(image, "Podman told neither an image nor an error")
+			return unfetched("Podman told neither an image nor an error")
 		case err != nil:
 			return fmt.Errorf("pulling image %s: %w", image, err)
 		case line.Error != "":
-			return pullFailed(image, line.Error)
+			return unfetched(line.Error)
 		}
 		had = had || line.ID != ""
 	}
 }
 
+func unfetched(message string) error {
+	return &node.Failure{Reason: events.OfflineImagePull, Message: message}
+}
+
 func pullFailed(image, message string) error {
-	return &node.Failure{Reason: events.OfflineImagePull, Message: "image " + image + ": " + message}
+	return unfetched("image " + image + ": " + message)
 }
 
 // Load stores the images of a docker-archive, as deploy/image makes them.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -38,6 +39,7 @@ type request struct {
 	method string
 	path   string
 	query  url.Values
+	header http.Header
 	body   any
 }
 
@@ -67,6 +69,7 @@ func (e *Engine) open(ctx context.Context, r request) (*http.Response, error) {
 		return nil, err
 	}
 	sent.URL.RawQuery = r.query.Encode()
+	maps.Copy(sent.Header, r.header)
 	if kind != "" {
 		sent.Header.Set("Content-Type", kind)
 	}

@@ -77,6 +77,16 @@ func start(t testing.TB, prefix ...string) string {
 // LoadWeb builds the example web server, loads it as an image into each Podman and returns the image's reference.
 func LoadWeb(t testing.TB, uris ...string) string {
 	t.Helper()
+	archive := WebArchive(t)
+	for _, uri := range uris {
+		load(t, uri, archive)
+	}
+	return WebReference
+}
+
+// WebArchive builds the example web server and returns a docker-archive of its image.
+func WebArchive(t testing.TB) []byte {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "web")
 	out, err := run(buildWithin, root(t), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
 		"-o", binary, "./deploy/examples/web")
@@ -91,10 +101,7 @@ func LoadWeb(t testing.TB, uris ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, uri := range uris {
-		load(t, uri, archive)
-	}
-	return WebReference
+	return archive
 }
 
 func load(t testing.TB, uri string, archive []byte) {

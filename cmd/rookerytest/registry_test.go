@@ -1,0 +1,134 @@
+package rookerytest_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+// registry serves one image on the loopback, over the distribution's interface, to whom has the name and the password.
+type registry struct {
+	t              testing.TB
+	name, password string
+	blobs          map[string][]byte // by digest
+	manifest       []byte
+	server         *httptest.Server
+}
+
+const (
+	manifestType = "application/vnd.oci.image.manifest.v1+json"
+	configType   = "application/vnd.oci.image.config.v1+json"
+	layerType    = "application/vnd.oci.image.layer.v1.tar"
+)
+
+// blob is how a manifest names a blob.
+type blob struct {
+	MediaType string `json:"mediaType"`
+	Digest    string `json:"digest"`
+	Size      int    `json:"size"`
+}
+
+// newRegistry serves the image of a docker-archive until the end of the test.
+func newRegistry(t testing.TB, archive []byte, name, password string) *registry {
+	t.Helper()
+	r := &registry{t: t, name: name, password: password, blobs: map[string][]byte{}}
+	files := untar(t, archive)
+	var images []struct {
+		Config string
+		Layers []string
+	}
+	if err := json.Unmarshal(files["manifest.json"], &images); err != nil || len(images) != 1 {
+		t.Fatalf("the archive has %d images: %v", len(images), err)
+	}
+	var layers []blob
+	for _, layer := range images[0].Layers {
+		layers = append(layers, r.add(layerType, files[layer]))
+	}
+	var err error
+	r.manifest, err = json.Marshal(map[string]any{
+		"schemaVersion": 2, "mediaType": manifestType, "config": r.add(configType, files[images[0].Config]), "layers": layers,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.server = httptest.NewUnstartedServer(r)
+	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that try TLS first
+	r.server.Start()
+	t.Cleanup(r.server.Close)
+	return r
+}
+
+func untar(t testing.TB, archive []byte) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for r := tar.NewReader(bytes.NewReader(archive)); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[header.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (r *registry) add(mediaType string, content []byte) blob {
+	sum := sha256.Sum256(content)
+	b := blob{MediaType: mediaType, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: len(content)}
+	r.blobs[b.Digest] = content
+	return b
+}
+
+// host is where the registry is reached, and how its images are named.
+func (r *registry) host() string { return strings.TrimPrefix(r.server.URL, "http://") }
+
+// image is what its image is called.
+func (r *registry) image() string { return r.host() + "/team/web:1" }
+
+// ServeHTTP implements http.Handler.
+func (r *registry) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
+	if name, password, ok := asked.BasicAuth(); !ok || name != r.name || password != r.password {
+		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		r.write(w, []byte(`{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`))
+		return
+	}
+	what, digest, _ := strings.Cut(strings.TrimPrefix(asked.URL.Path, "/v2/"), "/blobs/")
+	content, found := r.blobs[digest]
+	switch {
+	case what == "":
+	case strings.HasPrefix(what, "team/web/manifests/"):
+		w.Header().Set("Content-Type", manifestType)
+		r.write(w, r.manifest)
+	case what == "team/web" && found:
+		r.write(w, content)
+	default:
+		http.NotFound(w, asked)
+	}
+}
+
+func (r *registry) write(w http.ResponseWriter, content []byte) {
+	if _, err := w.Write(content); err != nil {
+		r.t.Logf("the registry's answer is not taken: %v", err)
+	}
+}
+
+// webRegistry is a registry that has the example web server.
+func webRegistry(t testing.TB, name, password string) *registry {
+	t.Helper()
+	return newRegistry(t, podmantest.WebArchive(t), name, password)
+}
