@@ -20,6 +20,9 @@ import (
 // defaultPorts is the range that a node offers: above the well-known ports, below those that the kernel picks itself.
 const defaultPorts = "20000-29999"
 
+// defaultUnused is how long an image is kept that nobody uses: who rolls back within a day need not pull again.
+const defaultUnused = 24 * time.Hour
+
 // defaultPodman is where a rootful Podman listens.
 const defaultPodman = "unix:///run/podman/podman.sock"
 
@@ -27,6 +30,7 @@ const defaultPodman = "unix:///run/podman/podman.sock"
 type nodeFlags struct {
 	name, podman, address, zone, ports string
 	registryAuth                       string
+	unusedFor                          time.Duration
 	labels                             map[string]string
 	reserve, defaults                  events.Resources
 	heartbeat                          time.Duration
@@ -73,6 +77,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
 	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
 	cmd.Flags().StringVar(&f.registryAuth, "registry-auth", "", "`file` with the credentials for registries, as \"podman login --authfile\" writes it; read at each pull, in place of Podman's own")
+	cmd.Flags().DurationVar(&f.unusedFor, "prune-images", defaultUnused, "remove images that the node has pulled itself once nothing has used them for `this long`; 0 keeps them")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
 	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and what is below it; may be given several times")
 	cmd.Flags().BoolVar(&f.allow.HostNetwork, "allow-host-network", false, "let services use this host's own network")
@@ -107,7 +112,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 		return runner.Config{}, err
 	}
 	return runner.Config{
-		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, Allow: f.allow,
+		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, Allow: f.allow, Prune: f.pruner(engine),
 		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve, Default: f.defaults},
 	}, nil
 }
@@ -127,6 +132,17 @@ func (f *nodeFlags) useRegistryAuth(engine *podman.Engine) error {
 		logger().Warn("no image can be pulled as it is", "error", err)
 	}
 	return nil
+}
+
+// pruner returns what removes the images that the engine pulls, or nil where they stay.
+func (f *nodeFlags) pruner(engine *podman.Engine) func(context.Context, node.Owner, []string) error {
+	if f.unusedFor <= 0 {
+		return nil
+	}
+	engine.PruneImages(f.unusedFor)
+	return func(ctx context.Context, owner node.Owner, needed []string) error {
+		return engine.Prune(ctx, owner, needed, time.Now())
+	}
 }
 
 func parsePorts(text string) (events.PortRange, error) {

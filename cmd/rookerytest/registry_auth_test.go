@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
 // TestRegistryCredentialsOnPodman has a node fetch an image from a registry that wants a password: with no file of
@@ -19,10 +20,11 @@ import (
 // the bus, is printed or stays in Podman's folder has the password in it.
 func TestRegistryCredentialsOnPodman(t *testing.T) {
 	const name, password, wrong = "heron", "s3cret-of-the-registry", "s3cret-of-yesterday"
-	reg := webRegistry(t, name, password)
+	reg := podmantest.StartRegistry(t, podmantest.WebArchive(t), name, password)
 	r := startReal(t)
+	(&seen{T: t, realNode: r}).podman("rmi", podmantest.WebReference) // the registry's is the same image
 	heard := r.overhear()
-	s := r.publish(t, specRow{name: "private", fields: `"image":"` + reg.image() + `","restart":{"delay":"100ms","max_delay":"500ms"}`})
+	s := r.publish(t, specRow{name: "private", fields: `"image":"` + reg.Image() + `","restart":{"delay":"100ms","max_delay":"500ms"}`})
 	s.offlineUntil("start the node with --registry-auth")
 
 	path := filepath.Join(t.TempDir(), "auth.json")
@@ -33,9 +35,9 @@ func TestRegistryCredentialsOnPodman(t *testing.T) {
 	s.offlineUntil(path + ": no such file")
 	for _, step := range []struct{ auths, says string }{
 		{`{"auths":{"other.example":{"auth":"` + encoded(name, password) + `"}}}`, path + " has none for it"},
-		{`{"auths":{"` + reg.host() + `":{"auth":"` + password + `"}}}`, "not base64"},
-		{`{"auths":{"` + reg.host() + `":{"auth":"` + encoded(name, wrong) + `"}}}`, "does not take the credentials for " + reg.host() + " in " + path},
-		{`{"auths":{"` + reg.host() + `/team":{"auth":"` + encoded(name, password) + `"}}}`, ""},
+		{`{"auths":{"` + reg.Host() + `":{"auth":"` + password + `"}}}`, "not base64"},
+		{`{"auths":{"` + reg.Host() + `":{"auth":"` + encoded(name, wrong) + `"}}}`, "does not take the credentials for " + reg.Host() + " in " + path},
+		{`{"auths":{"` + reg.Host() + `/team":{"auth":"` + encoded(name, password) + `"}}}`, ""},
 	} {
 		// Put in place as one: the node may read at any time.
 		if err := os.WriteFile(path+".new", []byte(step.auths), 0o600); err != nil {
@@ -48,8 +50,9 @@ func TestRegistryCredentialsOnPodman(t *testing.T) {
 			s.offlineUntil(step.says)
 		}
 	}
-	s.want("the image of what runs", s.inspect("{{.ImageName}}"), reg.image())
+	s.want("the image of what runs", s.inspect("{{.ImageName}}"), reg.Image())
 
+	s.wantIn("the names of the image", s.podman("images", "--format", "{{.Repository}}"), "localhost/rookery-pulled/")
 	if !strings.Contains(heard.String(), path) {
 		t.Errorf("what was heard on the bus does not have %s, which errors name", path)
 	}

@@ -75,11 +75,16 @@ func TestOtherPullErrorsStayAsTheyAre(t *testing.T) {
 // prepare has the engine fetch an image in any case.
 func prepare(t *testing.T, engine node.Engine, image string) error {
 	t.Helper()
+	_, err := engine.Prepare(t.Context(), planOf(image))
+	return err
+}
+
+// planOf is a container of an image that is fetched in any case.
+func planOf(image string) node.Plan {
 	spec := &events.Spec{Image: image}
 	spec.Pull = events.PullAlways
-	_, err := engine.Prepare(t.Context(), node.Plan{
+	return node.Plan{
 		Owner: owner, Instance: events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 1},
 		Order: events.Order{Spec: spec},
-	})
-	return err
+	}
 }

@@ -27,6 +27,8 @@ type Engine struct {
 	limits  []rlimit
 	// authFile is where the credentials for registries are; "" for nowhere.
 	authFile string
+	// unusedFor is how long an image that was pulled may be unused; 0 for ever.
+	unusedFor time.Duration
 	// exitFolder is where monitors write exit codes; nil until one was asked.
 	exitFolder atomic.Pointer[string]
 

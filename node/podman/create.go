@@ -124,7 +124,7 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 	if err := e.makeVolumes(ctx, plan, request.Volumes); err != nil {
 		return node.Container{}, err
 	}
-	id, err := e.createWithImage(ctx, request, plan.Order.Spec.Pull)
+	id, err := e.createWithImage(ctx, request, plan)
 	known, refused := new(node.Failure), new(refusal)
 	switch {
 	case err == nil:
@@ -144,9 +144,10 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 }
 
 // createWithImage creates the container once its image is there. Errors are *node.Failure where that cannot be had.
-func (e *Engine) createWithImage(ctx context.Context, r createRequest, policy events.PullPolicy) (string, error) {
+func (e *Engine) createWithImage(ctx context.Context, r createRequest, plan node.Plan) (string, error) {
+	policy := plan.Order.Spec.Pull
 	if policy == events.PullAlways {
-		if err := e.pull(ctx, r.Image, events.PullAlways); err != nil {
+		if err := e.pullMarked(ctx, plan.Owner, r.Image, events.PullAlways); err != nil {
 			return "", err
 		}
 	}
@@ -157,7 +158,7 @@ func (e *Engine) createWithImage(ctx context.Context, r createRequest, policy ev
 	if policy == events.PullNever {
 		return "", pullFailed(r.Image, "it is not on this node, and pull is never")
 	}
-	if err := e.pull(ctx, r.Image, events.PullMissing); err != nil {
+	if err := e.pullMarked(ctx, plan.Owner, r.Image, events.PullMissing); err != nil {
 		return "", err
 	}
 	return e.create(ctx, r)

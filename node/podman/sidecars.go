@@ -48,7 +48,7 @@ func (e *Engine) prepareSidecars(ctx context.Context, plan node.Plan, main node.
 		r.NetNS = namespace{Mode: "container", Value: main.Handle}
 		// What belongs to the network or to the service's image is the main container's.
 		r.Hostname, r.HostAdd, r.Sysctl, r.User, r.WorkDir = "", nil, nil, "", ""
-		if _, err = e.createWithImage(ctx, r, plan.Order.Spec.Pull); err != nil {
+		if _, err = e.createWithImage(ctx, r, plan); err != nil {
 			return failure("sidecar "+s.Name, err)
 		}
 	}

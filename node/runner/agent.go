@@ -30,6 +30,9 @@ const (
 	joinEvery   = 250 * time.Millisecond
 	callTimeout = 5 * time.Second
 	listTimeout = 30 * time.Second
+	// pruneEvery is how often images that nobody uses are looked for, and pruneTimeout how long that may take.
+	pruneEvery   = time.Hour
+	pruneTimeout = 10 * time.Minute
 )
 
 // Errors that end a node.
@@ -52,6 +55,9 @@ type Config struct {
 	Facts events.NodeFacts
 	// Allow is what services may have of this host.
 	Allow node.Allowance
+	// Prune removes images that the owner pulled and that nobody uses; those that orders name are needed. It is called
+	// beside the loop from time to time. Nil where all images stay.
+	Prune func(ctx context.Context, owner node.Owner, needed []string) error
 	Log   *slog.Logger
 	// Heartbeat is how often it asks the leader.
 	Heartbeat time.Duration
@@ -199,6 +205,9 @@ func (a *Agent) begun(ctx context.Context) {
 	a.publisher.relist()
 	now := time.Now()
 	a.alarms[alarmBeat], a.alarms[alarmLook] = now.Add(a.Heartbeat), now.Add(lookEvery)
+	if a.Prune != nil {
+		a.alarms[alarmPrune] = now.Add(pruneEvery)
+	}
 	a.watch(ctx)
 }
 

@@ -18,6 +18,7 @@ const (
 	alarmLook                 // the next look at the engine
 	alarmWatch                // hints of the engine are to be had again
 	alarmPublish              // the rest after a failure to publish is over
+	alarmPrune                // images that nobody uses are looked for
 	alarmStep                 // the earliest step of an instance that waits for its time; instances go in order
 	alarms
 )
@@ -53,6 +54,8 @@ func (a *Agent) ring(ctx context.Context) {
 		case alarmWatch:
 			a.watch(ctx)
 		case alarmPublish: // the loop publishes whatever waits
+		case alarmPrune:
+			a.prune(ctx)
 		case alarmStep:
 			a.stepsDue(ctx, now)
 		case alarms:

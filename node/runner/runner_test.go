@@ -2,8 +2,10 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -152,6 +154,9 @@ type world struct {
 	slow bool
 	// away has nothing published.
 	away atomic.Bool
+	// needed are the images that were told as needed, one list for each time; pruneErr is what came of it.
+	needed   [][]string
+	pruneErr error
 }
 
 func (w *world) Publish(ctx context.Context, m events.Message) (uint64, error) {
@@ -192,6 +197,7 @@ func start(t *testing.T) *world {
 	go func() {
 		ended <- runner.New(runner.Config{
 			Bus: w, Engine: w.engine, Name: "node-0", Log: slog.New(slog.DiscardHandler), Incarnation: "one",
+			Prune:     w.prune,
 			Heartbeat: time.Hour, // the orders alone show what was missed
 		}).Run(ctx)
 	}()
@@ -204,6 +210,11 @@ func start(t *testing.T) *world {
 	})
 	synctest.Wait()
 	return w
+}
+
+func (w *world) prune(_ context.Context, _ node.Owner, needed []string) error {
+	w.needed = append(w.needed, needed)
+	return w.pruneErr
 }
 
 func specOf(image string) *events.Spec {
@@ -219,10 +230,15 @@ func specOf(image string) *events.Spec {
 // store has an order stand, and returns it as it is told live.
 func (w *world) store(ordinal uint32, action events.Action, image string) events.Message {
 	w.t.Helper()
+	return w.storeSpec(ordinal, action, specOf(image))
+}
+
+func (w *world) storeSpec(ordinal uint32, action events.Action, spec *events.Spec) events.Message {
+	w.t.Helper()
 	w.counter++
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: 1}
 	m, err := events.Encode(events.OrderSubject("node-0", id), events.Order{
-		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: specOf(image),
+		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: spec,
 	}, events.Attributes{ID: fmt.Sprint(w.counter), Source: "/test", Time: time.Now()})
 	if err != nil {
 		w.t.Fatal(err)
@@ -235,7 +251,12 @@ func (w *world) store(ordinal uint32, action events.Action, image string) events
 
 func (w *world) tell(ordinal uint32, action events.Action, image string) {
 	w.t.Helper()
-	w.live <- w.store(ordinal, action, image)
+	w.tellSpec(ordinal, action, specOf(image))
+}
+
+func (w *world) tellSpec(ordinal uint32, action events.Action, spec *events.Spec) {
+	w.t.Helper()
+	w.live <- w.storeSpec(ordinal, action, spec)
 	synctest.Wait()
 }
 
@@ -424,4 +445,27 @@ func TestTheSameHappensEveryTime(t *testing.T) {
 			t.Fatalf("the node said\n%q, and before\n%q", said, first)
 		}
 	}
+}
+
+func TestImagesThatOrdersNameAreNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		spec := &events.Spec{Image: "main"}
+		spec.Init = &events.InitContainer{Image: "before"}
+		spec.Sidecars = []events.Sidecar{{Name: "side", Image: "beside"}, {Name: "other", Image: "main"}}
+		w.tellSpec(0, events.ActionRun, spec)
+		w.tell(1, events.ActionRun, hanging)
+		w.tell(2, events.ActionRun, good)
+		w.tell(2, events.ActionStop, "old")
+		w.pruneErr = errors.New("busy")
+		<-time.After(time.Hour)
+		synctest.Wait()
+		w.tell(1, events.ActionStop, "")
+		<-time.After(time.Hour)
+		synctest.Wait()
+		want := [][]string{{"before", "beside", hanging, "main"}, {"before", "beside", "main"}}
+		if !reflect.DeepEqual(w.needed, want) {
+			t.Errorf("%q were needed, want %q", w.needed, want)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package rookerytest_test
+package podmantest
 
 import (
 	"archive/tar"
@@ -13,12 +13,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// registry serves one image on the loopback, over the distribution's interface, to whom has the name and the password.
-type registry struct {
+// Registry serves one image on the loopback, over the distribution's interface, to whom has the name and the password.
+type Registry struct {
 	t              testing.TB
 	name, password string
 	blobs          map[string][]byte // by digest
@@ -39,10 +37,10 @@ type blob struct {
 	Size      int    `json:"size"`
 }
 
-// newRegistry serves the image of a docker-archive until the end of the test.
-func newRegistry(t testing.TB, archive []byte, name, password string) *registry {
+// StartRegistry serves the image of a docker-archive, as WebArchive makes one, until the end of the test.
+func StartRegistry(t testing.TB, archive []byte, name, password string) *Registry {
 	t.Helper()
-	r := &registry{t: t, name: name, password: password, blobs: map[string][]byte{}}
+	r := &Registry{t: t, name: name, password: password, blobs: map[string][]byte{}}
 	files := untar(t, archive)
 	var images []struct {
 		Config string
@@ -86,21 +84,21 @@ func untar(t testing.TB, archive []byte) map[string][]byte {
 	}
 }
 
-func (r *registry) add(mediaType string, content []byte) blob {
+func (r *Registry) add(mediaType string, content []byte) blob {
 	sum := sha256.Sum256(content)
 	b := blob{MediaType: mediaType, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: len(content)}
 	r.blobs[b.Digest] = content
 	return b
 }
 
-// host is where the registry is reached, and how its images are named.
-func (r *registry) host() string { return strings.TrimPrefix(r.server.URL, "http://") }
+// Host is where the registry is reached, and how its images are named.
+func (r *Registry) Host() string { return strings.TrimPrefix(r.server.URL, "http://") }
 
-// image is what its image is called.
-func (r *registry) image() string { return r.host() + "/team/web:1" }
+// Image is what its image is called.
+func (r *Registry) Image() string { return r.Host() + "/team/web:1" }
 
 // ServeHTTP implements http.Handler.
-func (r *registry) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
+func (r *Registry) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
 	if name, password, ok := asked.BasicAuth(); !ok || name != r.name || password != r.password {
 		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 		w.WriteHeader(http.StatusUnauthorized)
@@ -121,14 +119,8 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
 	}
 }
 
-func (r *registry) write(w http.ResponseWriter, content []byte) {
+func (r *Registry) write(w http.ResponseWriter, content []byte) {
 	if _, err := w.Write(content); err != nil {
 		r.t.Logf("the registry's answer is not taken: %v", err)
 	}
-}
-
-// webRegistry is a registry that has the example web server.
-func webRegistry(t testing.TB, name, password string) *registry {
-	t.Helper()
-	return newRegistry(t, podmantest.WebArchive(t), name, password)
 }

@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// prune has images removed that nobody uses. Where that fails, the next time tells.
+func (a *Agent) prune(ctx context.Context) {
+	needed := a.neededImages()
+	call, cancel := context.WithTimeout(ctx, pruneTimeout)
+	a.beside(ctx, func() func() {
+		defer cancel()
+		err := a.Prune(call, a.owner, needed)
+		return func() {
+			a.alarms[alarmPrune] = time.Now().Add(pruneEvery)
+			if err != nil {
+				a.Log.Warn("cannot remove unused images", "error", err)
+			}
+		}
+	})
+}
+
+// neededImages returns the images that orders to run name, in order and each once: also those of instances that have no
+// container now.
+func (a *Agent) neededImages() []string {
+	images := map[string]struct{}{}
+	for _, in := range a.instances {
+		spec := in.view.Order.Spec
+		if spec == nil || in.view.Order.Action != events.ActionRun {
+			continue
+		}
+		images[spec.Image] = struct{}{}
+		if spec.Init != nil {
+			images[spec.Init.Image] = struct{}{}
+		}
+		for _, s := range spec.Sidecars {
+			images[s.Image] = struct{}{}
+		}
+	}
+	delete(images, "") // an init container may have that of its service
+	return slices.Sorted(maps.Keys(images))
+}
