@@ -104,16 +104,14 @@ func (t *Turn) ensure(r events.Request, s *projections.Service, c events.Service
 	if err := c.CheckScale(scale); err != nil {
 		return err
 	}
-	if err := t.accept(r, s, c.Busy); err != nil {
-		return err
-	}
+	var changes []events.Data
 	if next := c.Hash(); hash != next || s.Dropped {
-		t.emit(r.Scope, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
+		changes = append(changes, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
 	}
 	if !c.Global() && (s == nil || s.Scale != scale) {
-		t.emit(r.Scope, events.ServiceScaled{Scale: scale})
+		changes = append(changes, events.ServiceScaled{Scale: scale})
 	}
-	return nil
+	return t.accept(r, s, c.Busy, changes)
 }
 
 func (t *Turn) scale(r events.Request, s *projections.Service, c events.ServiceScale) error {
@@ -128,26 +126,22 @@ func (t *Turn) scale(r events.Request, s *projections.Service, c events.ServiceS
 	if err := s.Current().Spec.CheckScale(scale); err != nil {
 		return err
 	}
-	if err := t.accept(r, s, c.Busy); err != nil {
-		return err
-	}
+	var changes []events.Data
 	if s.Scale != scale {
-		t.emit(r.Scope, events.ServiceScaled{Scale: scale})
+		changes = append(changes, events.ServiceScaled{Scale: scale})
 	}
-	return nil
+	return t.accept(r, s, c.Busy, changes)
 }
 
 func (t *Turn) drop(r events.Request, s *projections.Service) error {
 	if s == nil {
 		return notFound(r)
 	}
-	if err := t.accept(r, s, events.BusySupersede); err != nil {
-		return err
-	}
+	var changes []events.Data
 	if !s.Dropped {
-		t.emit(r.Scope, events.ServiceDropped{})
+		changes = append(changes, events.ServiceDropped{})
 	}
-	return nil
+	return t.accept(r, s, events.BusySupersede, changes)
 }
 
 func notFound(r events.Request) error {
@@ -155,8 +149,9 @@ func notFound(r events.Request) error {
 	return events.Reject(events.CodeNotFound, "subject", "there is no service %s: create it with ensure", id)
 }
 
-// accept makes the command the service's holder, ending an earlier one where the policy says so.
-func (t *Turn) accept(r events.Request, s *projections.Service, policy events.BusyPolicy) error {
+// accept makes the command the service's holder, ending an earlier one where the policy says so, and makes the changes
+// that it asks for.
+func (t *Turn) accept(r events.Request, s *projections.Service, policy events.BusyPolicy, changes []events.Data) error {
 	holder := uint64(0)
 	if s != nil {
 		holder = s.Holder
@@ -171,8 +166,22 @@ func (t *Turn) accept(r events.Request, s *projections.Service, policy events.Bu
 		t.emit(r.Scope, events.CommandSuperseded{Sequence: holder, By: r.Sequence})
 		t.cause = cause
 	}
-	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity()})
+	t.accepted(r, changes)
 	return nil
+}
+
+// atOnce accepts a command that is done with these changes, and has it succeed.
+func (t *Turn) atOnce(r events.Request, changes ...events.Data) {
+	t.accepted(r, changes)
+	t.emit(r.Scope, events.CommandSucceeded{Sequence: r.Sequence})
+}
+
+// accepted accepts the command, and makes the changes that it asks for.
+func (t *Turn) accepted(r events.Request, changes []events.Data) {
+	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: len(changes) == 0})
+	for _, change := range changes {
+		t.emit(r.Scope, change)
+	}
 }
 
 // busyError says which command holds the service.

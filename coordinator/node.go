@@ -59,31 +59,38 @@ func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState)
 
 // pause has nothing be placed on the node any more.
 func (t *Turn) pause(r events.Request) error {
-	return t.ofNode(r, func(n *projections.Node) {
-		if !n.Paused {
-			t.emit(r.Scope, events.NodePaused{})
-		}
-	})
+	n, err := t.nodeOf(r)
+	switch {
+	case err != nil:
+		return err
+	case n.Paused:
+		t.atOnce(r)
+	default:
+		t.atOnce(r, events.NodePaused{})
+	}
+	return nil
 }
 
 // resume has the node take instances again.
 func (t *Turn) resume(r events.Request) error {
-	return t.ofNode(r, func(n *projections.Node) {
-		if n.Paused {
-			t.emit(r.Scope, events.NodeResumed{})
-		}
-	})
+	n, err := t.nodeOf(r)
+	switch {
+	case err != nil:
+		return err
+	case n.Paused:
+		t.atOnce(r, events.NodeResumed{})
+	default:
+		t.atOnce(r)
+	}
+	return nil
 }
 
-// ofNode accepts a command for a node that is known, does it, and has it succeed.
-func (t *Turn) ofNode(r events.Request, do func(*projections.Node)) error {
+// nodeOf returns the node that the command is for.
+func (t *Turn) nodeOf(r events.Request) (*projections.Node, error) {
 	name, _ := r.Scope.Node()
 	n := t.Cluster.Nodes[name]
 	if n == nil {
-		return events.Reject(events.CodeNotFound, "subject", "there is no node %s: no node of this name has joined", name)
+		return nil, events.Reject(events.CodeNotFound, "subject", "there is no node %s: no node of this name has joined", name)
 	}
-	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity()})
-	do(n)
-	t.emit(r.Scope, events.CommandSucceeded{Sequence: r.Sequence})
-	return nil
+	return n, nil
 }

@@ -25,6 +25,8 @@ type Fate interface {
 // CommandAccepted says that a command is understood, possible and now desired.
 type CommandAccepted struct {
 	CommandIdentity
+	// Unchanged says that all it asks for was desired before.
+	Unchanged bool `json:"unchanged,omitzero"`
 }
 
 // Kind implements Data.

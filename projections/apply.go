@@ -98,7 +98,7 @@ func (c *Cluster) noteShort(id events.ServiceID) {
 func (c *Cluster) applyCommand(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.CommandAccepted:
-		c.remember(r, d.CommandIdentity, Accepted)
+		c.remember(r, d.CommandIdentity, Accepted).Unchanged = d.Unchanged
 		c.open[d.Sequence] = struct{}{}
 		if id, ok := r.Scope.Service(); ok {
 			c.service(id).Holder = d.Sequence

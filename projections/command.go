@@ -25,6 +25,8 @@ type Command struct {
 	// Service is the one that the command was for; its namespace is empty where the subject named none.
 	Service events.ServiceID
 	Outcome Outcome
+	// Unchanged says that all it asked for was desired before.
+	Unchanged bool
 	// Received is the time of the round that took the command.
 	Received time.Time
 	Cause    events.Cause

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // asking is what the commands that ask for a change have in common.
@@ -55,6 +56,9 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	fate, err := w.run(ctx, m)
 	if err != nil {
 		return err
+	}
+	if fate.Unchanged && fate.Outcome == projections.Succeeded {
+		fmt.Fprintf(a.progress(), "nothing has changed: %s was asked to be so before\n", fate.Service)
 	}
 	if a.out.json() {
 		if err := printJSON(cmd.OutOrStdout(), fate); err != nil {

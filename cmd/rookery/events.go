@@ -130,6 +130,9 @@ func subjectWords(subject string) string {
 func details(data events.Data) string {
 	switch d := data.(type) {
 	case events.CommandAccepted:
+		if d.Unchanged {
+			return fmt.Sprintf(" %s (command %d), which changes nothing", d.Verb, d.Sequence)
+		}
 		return fmt.Sprintf(" %s (command %d)", d.Verb, d.Sequence)
 	case events.CommandRejected:
 		return fmt.Sprintf(" (command %d, %s) %s", d.Sequence, d.Code, d.Reason)

@@ -56,3 +56,23 @@ func TestQuestionsSayWhatIsWrongWithThem(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandThatChangesNothingSaysSo(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	for _, row := range []struct {
+		verb, body string
+		unchanged  bool
+	}{
+		{"ensure", `{"image":"localhost/web:1","scale":2}`, false},
+		{"ensure", `{"image":"localhost/web:1"}`, true},
+		{"ensure", `{"scale":2,"stop_grace":"10s","image":"localhost/web:1"}`, true},
+		{"scale", `{"scale":2}`, true},
+		{"scale", `{"scale":1}`, false},
+		{"ensure", `{"image":"localhost/web:2"}`, false},
+	} {
+		fate := cluster.Fate(cluster.Publish("demo/web", row.verb, row.body))
+		if fate.Outcome != "succeeded" || fate.Unchanged != row.unchanged {
+			t.Errorf("%s %s: %+v, want it to succeed, and unchanged %t", row.verb, row.body, fate, row.unchanged)
+		}
+	}
+}

@@ -51,11 +51,13 @@ func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbea
 
 // Fate is the answer to the question `command`.
 type Fate struct {
-	Sequence  uint64              `json:"sequence"`
-	Service   string              `json:"service,omitempty"`
-	Verb      string              `json:"verb,omitempty"`
-	Outcome   projections.Outcome `json:"outcome"`
-	Rejection *events.Rejection   `json:"rejection,omitempty"`
+	Sequence uint64              `json:"sequence"`
+	Service  string              `json:"service,omitempty"`
+	Verb     string              `json:"verb,omitempty"`
+	Outcome  projections.Outcome `json:"outcome"`
+	// Unchanged says that all it asked for was desired before.
+	Unchanged bool              `json:"unchanged,omitzero"`
+	Rejection *events.Rejection `json:"rejection,omitempty"`
 	// Reason and Message explain a failure; Other is the command that superseded this one, holds its service or is repeated by it.
 	Reason  events.FailureReason `json:"reason,omitempty"`
 	Message string               `json:"message,omitempty"`
@@ -131,7 +133,7 @@ func (c *Coordinator) fate(sequence uint64, cmd *projections.Command) ([]byte, e
 		return nil, &bus.QuestionError{Code: 404, Reason: reason}
 	}
 	f := Fate{
-		Sequence: cmd.Sequence, Verb: cmd.Verb, Outcome: cmd.Outcome, Rejection: cmd.Rejection,
+		Sequence: cmd.Sequence, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Rejection: cmd.Rejection,
 		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.cluster.Sequence,
 	}
 	if cmd.Service.Name != "" {
