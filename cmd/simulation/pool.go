@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +37,7 @@ func (p *pool) run(ctx context.Context) (*report, error) {
 	if p.seeds == 0 {
 		p.first = rand.Uint64N(1 << 40) // fresh ones
 	}
-	p.next = p.first
+	p.next, p.report.First = p.first, p.first
 	p.report.Faults = map[world.Kind]int{}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,6 +139,7 @@ func (p *pool) fail(f failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.report.Failures = append(p.report.Failures, f)
+	slices.SortFunc(p.report.Failures, func(a, b failure) int { return cmp.Compare(a.Seed, b.Seed) })
 }
 
 // show tells people how far it is, where they look.

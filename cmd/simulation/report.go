@@ -26,6 +26,7 @@ type failure struct {
 
 // report is what many runs came to.
 type report struct {
+	First     uint64
 	Seeds     int
 	Twice     int
 	Steps     int
@@ -78,7 +79,8 @@ func (r *report) print(w io.Writer) {
 		f.print(w)
 	}
 	if hours := r.Simulated.Hours(); hours > 0 {
-		fmt.Fprintf(w, "%-16s %d, of %d rounds and %d events in the log; %d seeds were run twice\n", "steps", r.Steps, r.Rounds, r.Events, r.Twice)
+		fmt.Fprintf(w, "%-16s from %d on; %d were run twice\n", "seeds", r.First, r.Twice)
+		fmt.Fprintf(w, "%-16s %d, of %d rounds and %d events in the log\n", "steps", r.Steps, r.Rounds, r.Events)
 		fmt.Fprintf(w, "%-16s %d, %.0f in a simulated hour\n", "commands", r.Commands, float64(r.Commands)/hours)
 		fmt.Fprintf(w, "%-16s %d, %.0f in a simulated hour\n", "faults", r.faults(), float64(r.faults())/hours)
 		kinds := slices.SortedFunc(maps.Keys(r.Faults), func(a, b world.Kind) int {
@@ -130,7 +132,7 @@ func (r *report) printJSON(w io.Writer) error {
 		broken = []failure{}
 	}
 	body, err := json.Marshal(map[string]any{
-		"seeds": r.Seeds, "twice": r.Twice, "steps": r.Steps, "commands": r.Commands, "events": r.Events, "rounds": r.Rounds,
+		"first": r.First, "seeds": r.Seeds, "twice": r.Twice, "steps": r.Steps, "commands": r.Commands, "events": r.Events, "rounds": r.Rounds,
 		"simulated_hours": r.Simulated.Hours(), "faults": r.faults(), "faults_by_kind": r.Faults,
 		"wall_seconds": r.Wall.Seconds(), "workers": r.Workers, "broken": broken,
 	}, world.Codec)

@@ -28,4 +28,20 @@ var deciding = []mutant{
 			"coordinator/turn.go", "Time:     t.Now,", "Time:     time.Now(),",
 		}},
 	},
+	{
+		"other-body-repeats", "a command that has another body than the one whose id it has is taken for it", []edit{{
+			"coordinator/admit.go", "	if known.Digest == r.Digest {\n		t.emit", "	if known.Digest != \"\" {\n		t.emit",
+		}},
+	},
+	{
+		"scale-off-by-one", "a service gets one instance more than was asked for", []edit{{
+			"coordinator/admit.go", "	if s.Scale != scale {\n		changes", "	if scale++; s.Scale != scale {\n		changes",
+		}},
+	},
+	{
+		"live-state-differs", "the state that a leader keeps is another than the log folds to", []edit{{
+			"coordinator/runner/commit.go", "	l.cluster.Close(last, round.Closed, round.Chain)\n",
+			"	round.Closed.Leader += \"?\"\n	l.cluster.Close(last, round.Closed, round.Chain)\n",
+		}},
+	},
 }

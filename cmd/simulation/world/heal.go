@@ -184,6 +184,7 @@ func (j *judge) answered(m events.Message) {
 	if j.follower.Cluster.Sequence != s.Sequence {
 		return // it is further by now
 	}
+	j.told = true
 	if hash := j.follower.Cluster.Hash(); hash != s.Hash {
 		j.breach("P7", "%s has hash %s at sequence %d, and the log folds to %s", s.Answered, s.Hash, s.Sequence, hash)
 	}
@@ -205,7 +206,7 @@ func (j *judge) follow(to uint64) {
 	}
 }
 
-// atEnd judges what stands at the end: the views, the reasons for what waits, and the answers of every coordinator.
+// atEnd judges what stands at the end: the views, the reasons for what waits, and that a coordinator's state is the log's.
 func (j *judge) atEnd() {
 	if j.w.broken() {
 		return
@@ -220,8 +221,12 @@ func (j *judge) atEnd() {
 		}
 	}
 	j.checkViews(c)
+	j.told = false
 	j.w.ask()
 	j.w.until(time.Now().Add(callTimeout), j.w.broken)
+	if !j.told && !j.w.broken() {
+		j.breach("P7", "no coordinator has told its state at sequence %d", j.last)
+	}
 }
 
 func (j *judge) checkViews(c *projections.Cluster) {

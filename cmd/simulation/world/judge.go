@@ -15,7 +15,8 @@ import (
 )
 
 // judge reads what is stored in the log and in the orders and what engines do, and holds it to the promises. What it
-// knows of the cluster it works out from the events by rules of its own, never by those that it judges.
+// knows of the cluster it works out from the events by rules of its own. Of the house's it uses how selectors match, what
+// a node may give away, and how views are written.
 type judge struct {
 	w      *World
 	states map[bus.Stream]bus.State
@@ -59,6 +60,8 @@ type judge struct {
 	sick  map[string]bool
 	quiet calm
 
+	// told says that a coordinator's answer of its state was held against the log.
+	told     bool
 	follower *projections.Fold
 	cursor   interface {
 		Next(limit int) ([]events.Message, bool)
@@ -159,6 +162,7 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	if !adopted {
 		j.checkCursor(d)
 	}
+	j.cluster.obliged(j)
 	j.cluster.overdue(j, d.Epoch, d.Now)
 	j.cluster.forgotten(j, d.Epoch, d.Now)
 	j.commands = d.Commands

@@ -20,6 +20,8 @@ type knowledge struct {
 	nodes   map[string]*machine
 	policy  events.Policy
 	allowed []string // nodes; any where there are none
+	// asked is what the last command of the round that is judged wants of each service.
+	asked map[events.ServiceID]asked
 }
 
 type fate struct {
@@ -57,9 +59,10 @@ type service struct {
 	homes map[uint32]string
 	// failed are when instances of the revision failed, by node.
 	failed map[string][]time.Time
-	// waits says that a slot has no node; late is what was closed since there is one for it.
-	waits bool
-	late  late
+	// waits says that a slot has no node; late is what was closed since there is one for it, and lags what was closed
+	// since a global service has not as many instances as nodes.
+	waits      bool
+	late, lags late
 }
 
 type instance struct {
@@ -79,6 +82,7 @@ func newKnowledge() *knowledge {
 	return &knowledge{
 		commands: map[uint64]*fate{}, open: map[uint64]*fate{}, accepted: map[string]uint64{}, services: map[events.ServiceID]*service{},
 		instances: map[events.InstanceID]*instance{}, nodes: map[string]*machine{}, policy: events.DefaultPolicy(),
+		asked: map[events.ServiceID]asked{},
 	}
 }
 
@@ -91,10 +95,12 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.alone(j, d.Sequence, id)
 		k.outcome(j, d.Sequence, &fate{service: id, since: r.Time, accepted: true})
 		k.once(j, d.CommandIdentity)
+		k.wants(j, d, id)
 	case events.CommandRejected:
 		k.outcome(j, d.Sequence, &fate{})
 	case events.CommandRepeated:
 		k.outcome(j, d.Sequence, &fate{})
+		k.repeats(j, d)
 	case events.CommandSucceeded:
 		k.end(j, d.Sequence)
 		k.succeeded(j, d.Sequence, id)

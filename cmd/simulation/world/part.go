@@ -107,8 +107,8 @@ func (p Plan) facts(number int) events.NodeFacts {
 func zoneName(i int) string { return Name("zone", i) }
 
 func newEngine() *simulated.Engine {
-	const cpu, memory = 4000, 8 << 30
-	return simulated.New(events.Capacity{CPU: cpu, Memory: memory})
+	const cores, memory = 4, 8 << 30
+	return simulated.New(events.Capacity{CPU: cores, Memory: memory})
 }
 
 func (p *part) log() *slog.Logger {

@@ -244,10 +244,17 @@ func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePend
 	}
 }
 
-// forgotten holds a leader to look at what waits once there is a node for it.
+// forgotten holds a leader to look at what waits once there is a node for it, and to have global services follow the nodes.
 func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 	for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
 		s := k.services[id]
+		switch {
+		case !s.specs[s.revision].Global() || s.dropped || s.scale == k.reach(id):
+			s.lags = late{}
+		case s.lags.left(epoch, now):
+			j.breach("placement", "%s has %d instances for %d nodes, and had for %d rounds", id, s.scale, k.reach(id), s.lags.rounds)
+			return
+		}
 		switch {
 		case !s.waits:
 		case !k.roomForAny(id, k.empty(id)):

@@ -1,0 +1,65 @@
+package world
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// asked is what an accepted command wants of its service, as far as a person would read it from the body.
+type asked struct {
+	verb  string
+	Image string `json:"image"`
+	Scale *int64 `json:"scale"`
+}
+
+// wants notes what the command that is accepted asked for.
+func (k *knowledge) wants(j *judge, d events.CommandAccepted, id events.ServiceID) {
+	a, known := j.sent[d.Sequence]
+	if !known || id.Namespace == "" {
+		return
+	}
+	var envelope struct {
+		Data asked `json:"data"`
+	}
+	var want asked
+	if strings.Contains(a.Header["Content-Type"], "cloudevents") {
+		_ = json.Unmarshal([]byte(a.Body), &envelope)
+		want = envelope.Data
+	} else {
+		_ = json.Unmarshal([]byte(a.Body), &want)
+	}
+	want.verb = d.Verb
+	k.asked[id] = want
+}
+
+// obliged holds the log to desire what the commands of a round asked for, of several for a service what the last did.
+func (k *knowledge) obliged(j *judge) {
+	for _, id := range slices.SortedFunc(maps.Keys(k.asked), events.ServiceID.Compare) {
+		want, s := k.asked[id], k.services[id]
+		switch {
+		case want.verb == "drop" && s != nil && !s.dropped:
+			j.breach("P1", "%s was to be dropped, and is not", id)
+		case want.verb != "drop" && (s == nil || s.dropped):
+			j.breach("P1", "%s was to be there, and is not", id)
+		case want.Scale != nil && s.scale != uint32(*want.Scale):
+			j.breach("P1", "%s was to have %d instances, and has a scale of %d", id, *want.Scale, s.scale)
+		case want.Image != "" && s.specs[s.revision].Image != want.Image:
+			j.breach("P1", "%s was to run %s, and its revision runs %s", id, want.Image, s.specs[s.revision].Image)
+		}
+	}
+	clear(k.asked)
+}
+
+// repeats holds a command that is taken for an earlier one said again to be that.
+func (k *knowledge) repeats(j *judge, d events.CommandRepeated) {
+	a, known := j.sent[d.Sequence]
+	of, ofKnown := j.sent[d.Of]
+	if known && ofKnown && (a.Subject != of.Subject || a.Body != of.Body || !slices.Equal(a.Raw, of.Raw)) {
+		j.breach("P3", "command %d is taken for command %d said again, and has another body", d.Sequence, d.Of)
+	}
+}
