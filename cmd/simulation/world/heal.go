@@ -278,8 +278,8 @@ func (j *judge) lost(stream bus.Stream) {
 // reread begins anew with the log as it is now.
 func (j *judge) reread() {
 	j.forget()
-	j.rewound = true
-	defer func() { j.restored = true }()
+	j.rewound, j.rereading = true, true
+	defer func() { j.restored, j.rereading = true, false }()
 	c := j.w.server.Cursor(bus.Log, 1)
 	for {
 		page, _ := c.Next(waiting)

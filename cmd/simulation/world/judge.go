@@ -53,6 +53,8 @@ type judge struct {
 	rewound  bool
 	// restored says that the log was restored, and is not adopted yet.
 	restored bool
+	// rereading says that the log is read once more from its start.
+	rereading bool
 	// damaged says that the log must not be folded now.
 	damaged bool
 
