@@ -12,6 +12,8 @@ type calm struct {
 	since  time.Time
 	faults int
 	unlike map[events.InstanceID]time.Time
+	// read are the processes that have read the whole log since.
+	read map[*client]bool
 }
 
 // mendsWithin is how long a house in which nothing is broken may take for what a fault has left behind: the longest
@@ -26,7 +28,7 @@ func (j *judge) calm() time.Duration {
 		faults += n
 	}
 	if faults != c.faults || j.w.troubled() || c.unlike == nil {
-		*c = calm{since: now, faults: faults, unlike: map[events.InstanceID]time.Time{}}
+		*c = calm{since: now, faults: faults, unlike: map[events.InstanceID]time.Time{}, read: map[*client]bool{}}
 	}
 	return now.Sub(c.since)
 }

@@ -19,12 +19,18 @@ func (j *judge) refused(c *client) {
 	c.refused = now
 }
 
-// reads holds the process to read the log from its start only where something was broken.
+// reads holds the process to read the log from its start but once where nothing is broken any more: it may learn late
+// that it has lost the lead meanwhile.
 func (j *judge) reads(c *client, stream bus.Stream, from uint64) {
 	if stream != bus.Log || from > 1 || c == j.w.person {
 		return
 	}
-	if lasts := j.calm(); lasts > mendsWithin {
-		j.breach("thrift", "%s reads the whole log after %s in which nothing was broken", c.name, lasts)
+	lasts := j.calm()
+	if lasts <= mendsWithin {
+		return
 	}
+	if j.quiet.read[c] {
+		j.breach("thrift", "%s reads the whole log again after %s in which nothing was broken", c.name, lasts)
+	}
+	j.quiet.read[c] = true
 }
