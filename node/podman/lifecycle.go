@@ -45,8 +45,7 @@ func (e *Engine) stop(ctx context.Context, handle string, grace time.Duration) e
 		method: http.MethodPost, path: containerPath(handle, "/stop"),
 		query: url.Values{"timeout": {strconv.FormatUint(uint64(seconds(grace)), 10)}},
 	}, nil)
-	refused := new(refusal)
-	if err == nil || errors.As(err, &refused) && refused.status == http.StatusNotFound {
+	if err == nil || gone(err) {
 		return nil
 	}
 	// Podman waits for word from the container's monitor. Where that was killed none comes, and the stop that did its
@@ -73,7 +72,7 @@ func (e *Engine) Remove(ctx context.Context, c node.Container) error {
 	if errors.As(err, &refused) && refused.says("could not be stopped") {
 		err = e.remove(ctx, c)
 	}
-	if err == nil || errors.As(err, &refused) && refused.status == http.StatusNotFound {
+	if err == nil || gone(err) {
 		return nil
 	}
 	return fmt.Errorf("removing container %s: %w", c.Handle, err)

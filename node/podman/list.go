@@ -87,21 +87,15 @@ func (e *Engine) rows(ctx context.Context, owner node.Owner) ([]listed, error) {
 		switch {
 		case err == nil:
 			return rows, nil
-		case !wentMeanwhile(err) || tries == listTries:
+		case !gone(err) || tries == listTries:
 			return nil, fmt.Errorf("listing containers: %w", err)
 		}
 	}
 }
 
-// listTries is how often a list is asked for that containers went from meanwhile.
+// listTries is how often a list is asked for where containers go while Podman looks at them: then it gives none of the
+// others either.
 const listTries = 3
-
-// wentMeanwhile reports whether a list failed because a container was removed while Podman looked at it: then it gives
-// none of the others either.
-func wentMeanwhile(err error) bool {
-	refused := new(refusal)
-	return errors.As(err, &refused) && refused.says("no such container")
-}
 
 // Inspect returns the container of the instance. One whose process has just ended is told with its exit code: Podman
 // is waited for, for it has the code a moment later.
@@ -133,7 +127,7 @@ func (e *Engine) look(ctx context.Context, container string) (*inspected, error)
 	err := e.do(ctx, request{
 		method: http.MethodGet, path: containerPath(container, "/json"), query: url.Values{"size": {"false"}},
 	}, &found)
-	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusNotFound {
+	if gone(err) {
 		return nil, nil
 	}
 	if err != nil {

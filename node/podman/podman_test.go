@@ -57,6 +57,7 @@ func TestEngine(t *testing.T) {
 		{"exit code", testExitCode},
 		{"kill of the process", testKill},
 		{"kill of the process and its monitor", testOrphan},
+		{"containers that go while they are looked at", testGoMeanwhile},
 		{"stop kills after the grace", testStopGrace},
 		{"stop with the monitor gone", testStopOrphan},
 		{"name in use", testNameInUse},
@@ -204,6 +205,47 @@ func testOrphan(t *testing.T, b *bench) {
 		t.Errorf("List has %+v, want one that exited", got)
 	}
 	b.remove(t, c)
+}
+
+// testGoMeanwhile looks at killed containers without a pause while they are removed: Podman finds some of them and has
+// none of them a moment later.
+func testGoMeanwhile(t *testing.T, b *bench) {
+	const many = 12
+	hints := b.watch(t)
+	plans := make([]node.Plan, many)
+	containers := make([]node.Container, many)
+	for i := range plans {
+		plans[i] = b.plan(t)
+		containers[i] = b.prepare(t, plans[i])
+		b.start(t, containers[i])
+		kill(t, b.pid(t, containers[i]))
+		hints.wait(t, plans[i].Instance)
+	}
+	removed := make(chan struct{})
+	var looking sync.WaitGroup
+	look := func(name string, at func(i int) error) {
+		looking.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-removed:
+					return
+				default:
+				}
+				if err := at(i % many); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	look("List", func(int) error { _, err := b.engine.List(t.Context(), owner); return err })
+	look("Inspect", func(i int) error { _, err := b.engine.Inspect(t.Context(), owner, plans[i].Instance); return err })
+	look("Stop", func(i int) error { return b.engine.Stop(t.Context(), containers[i], time.Second) })
+	look("Remove", func(i int) error { return b.engine.Remove(t.Context(), containers[many-1-i]) })
+	for _, c := range containers {
+		b.remove(t, c)
+	}
+	close(removed)
+	looking.Wait()
 }
 
 func testStopGrace(t *testing.T, b *bench) {

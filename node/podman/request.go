@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -32,6 +33,13 @@ func (r *refusal) Error() string { return r.Message }
 // says reports whether the refusal has the words.
 func (r *refusal) says(words string) bool {
 	return strings.Contains(r.Cause, words) || strings.Contains(r.Message, words)
+}
+
+// gone reports whether a call failed because there is no such container. Of one that is removed while Podman looks at it,
+// Podman tells with status 500.
+func gone(err error) bool {
+	refused := new(refusal)
+	return errors.As(err, &refused) && (refused.status == http.StatusNotFound || refused.says("no such container"))
 }
 
 // request is one call of the service. A body that is an io.Reader is sent as it is, any other as JSON.
