@@ -115,3 +115,26 @@ func (d *drawer) operator() {
 		Kind: []Kind{StreamLost, StreamLost, LogRestored, LogDamaged, LogDamaged}[d.IntN(5)], For: d.soon(mean), N: d.IntN(1 << 30),
 	})
 }
+
+// worse draws, for the loss of a stream, the bad network and the commands around it: what was sent before the loss comes
+// after it, or never.
+func (d *drawer) worse(loss Action) []Action {
+	const mean, before, asked = 40 * time.Second, 10 * time.Second, 3 * time.Second
+	var actions []Action
+	for _, kind := range []Kind{SlowNetwork, LeakyNetwork} {
+		if d.IntN(4) > 0 {
+			actions = append(actions, Action{
+				At: loss.At - d.soon(before), Kind: kind, Targets: d.hosts(), For: d.soon(mean), N: d.IntN(1 << 30),
+			})
+		}
+	}
+	if d.IntN(2) == 0 {
+		crash := Action{At: loss.At - d.soon(before), Kind: Crash, N: d.IntN(1 << 30)}
+		drawCrash(d, &crash)
+		actions = append(actions, crash)
+	}
+	for n := d.IntN(5); n > 0; n-- {
+		actions = append(actions, d.sensible(loss.At-d.soon(asked)))
+	}
+	return actions
+}

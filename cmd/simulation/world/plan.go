@@ -160,6 +160,11 @@ func Draw(seed uint64) Plan {
 		const most = 1500
 		p.DefaultMiB = 1 + d.IntN(most)
 	}
+	for _, a := range p.Actions {
+		if a.Kind == StreamLost {
+			p.Actions = append(p.Actions, d.worse(a)...)
+		}
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }
