@@ -82,6 +82,8 @@ func (t *Turn) admit(r events.Request) error {
 		return t.pause(r)
 	case events.NodeResume:
 		return t.resume(r)
+	case events.NodeUpdate:
+		return t.update(r, c)
 	case events.ClusterPolicy:
 		return t.policy(r, c)
 	case events.ClusterNodes:

@@ -101,7 +101,7 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 	a.board.Note(r)
 	switch r.Data.(type) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
-		events.PolicyChanged, events.NodesAllowed:
+		events.NodeUpdated, events.PolicyChanged, events.NodesAllowed:
 		a.shifted, a.turned = true, true
 	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved:
 		a.shifted = true

@@ -1,6 +1,9 @@
 package coordinator
 
 import (
+	"maps"
+
+	"github.com/rookery-project/rookery/coordinator/placement"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -8,14 +11,25 @@ import (
 // hello makes the process that introduces itself the node of that name, under a new node epoch. A process that is the
 // node already, or was it once, changes nothing.
 func (t *Turn) hello(node string, h events.Hello) {
-	epoch := uint64(0)
+	epoch, before := uint64(0), events.NodeFacts{}
 	if n := t.Cluster.Nodes[node]; n != nil {
 		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) {
 			return
 		}
-		epoch = n.Epoch
+		epoch, before = n.Epoch, n.Facts
 	}
 	t.emit(events.NodeScope(node), events.NodeJoined{Epoch: epoch + 1, Incarnation: h.Incarnation, NodeFacts: h.NodeFacts})
+	t.misfits(t.Cluster.Nodes[node], before)
+}
+
+// misfits reports the instances of a node that would not be placed there now, where the node is another than before.
+func (t *Turn) misfits(n *projections.Node, before events.NodeFacts) {
+	if n.Facts.Zone == before.Zone && maps.Equal(n.Facts.Labels, before.Labels) && n.Facts.Allocatable() == before.Allocatable() {
+		return
+	}
+	if found, some := placement.Misfits(t.Cluster, n); some {
+		t.emit(events.NodeScope(n.Name), found)
+	}
 }
 
 // Silent says that a node was not heard for longer than it may.
@@ -82,6 +96,25 @@ func (t *Turn) resume(r events.Request) error {
 	default:
 		t.atOnce(r)
 	}
+	return nil
+}
+
+// update has people's word on the node go before its own.
+func (t *Turn) update(r events.Request, c events.NodeUpdate) error {
+	n, err := t.nodeOf(r)
+	if err != nil {
+		return err
+	}
+	next, before := n.Overrides.With(c), n.Facts
+	if count := len(next.Labels) + len(next.Without); count > events.MaxLabels {
+		return events.Reject(events.CodeOutOfRange, "labels", "node %s would have %d labels in place of its own, more than %d", n.Name, count, events.MaxLabels)
+	}
+	if next.Same(n.Overrides) {
+		t.atOnce(r)
+		return nil
+	}
+	t.atOnce(r, events.NodeUpdated{Overrides: next})
+	t.misfits(n, before)
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (p BusyPolicy) check() error {
 // in the order in which help texts list them.
 var (
 	Verbs        = []string{"ensure", "scale", "drop"}
-	NodeVerbs    = []string{"pause", "resume"}
+	NodeVerbs    = []string{"pause", "resume", "update"}
 	ClusterVerbs = []string{"nodes", "policy"}
 )
 
@@ -89,6 +89,8 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &NodePause{}, nil
 	case "node resume":
 		return &NodeResume{}, nil
+	case "node update":
+		return &NodeUpdate{}, nil
 	case "cluster nodes":
 		return &ClusterNodes{}, nil
 	case "cluster policy":

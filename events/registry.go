@@ -80,6 +80,7 @@ var standard = newRegistry(
 	of[StrayFound](), of[StrayRemoved](),
 	of[NodeJoined](), of[NodeSilent](), of[NodeReturned](), of[NodeListed](),
 	of[NodePause](), of[NodeResume](), of[NodePaused](), of[NodeResumed](),
+	of[NodeUpdate](), of[NodeUpdated](), of[NodeMisfits](),
 	of[ClusterPolicy](), of[PolicyChanged](), of[ClusterNodes](), of[NodesAllowed](),
 	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](),

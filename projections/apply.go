@@ -20,7 +20,7 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting:
 		c.applyInstance(r)
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeListed,
-		events.NodePaused, events.NodeResumed, events.StrayFound, events.StrayRemoved:
+		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeMisfits, events.StrayFound, events.StrayRemoved:
 		c.applyNode(r)
 	case events.ClusterAdopted:
 		c.adopt(r, d)
@@ -257,6 +257,10 @@ func (c *Cluster) applyNode(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.NodeJoined:
 		n.rejoin(d)
+	case events.NodeUpdated:
+		n.Overrides = d.Overrides
+		n.know()
+	case events.NodeMisfits: // what it says follows from the state
 	case events.NodePaused:
 		n.Paused = true
 	case events.NodeResumed:

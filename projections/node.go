@@ -17,6 +17,9 @@ type Node struct {
 	// Past are the last incarnations before this one, oldest first.
 	Past  []string
 	Facts events.NodeFacts
+	// Told are the facts as its process told them, and Overrides what people put in the place of some.
+	Told      events.NodeFacts
+	Overrides events.Overrides
 	// Silent says that the node was not heard for longer than it may.
 	Silent bool
 	// Paused says that nothing is placed on the node.
@@ -136,11 +139,18 @@ func (n *Node) rejoin(j events.NodeJoined) {
 		n.Past = append(n.Past, n.Incarnation)
 		n.Past = n.Past[max(0, len(n.Past)-maxPast):]
 	}
-	n.Epoch, n.Incarnation, n.Facts, n.Silent = j.Epoch, j.Incarnation, j.NodeFacts, false
-	n.allocatable, n.picked = n.Facts.Allocatable(), 0
+	n.Epoch, n.Incarnation, n.Told, n.Silent = j.Epoch, j.Incarnation, j.NodeFacts, false
+	n.know()
+	n.picked = 0
 	for port := range n.ports {
 		if n.Facts.Ports.Holds(port) {
 			n.picked++
 		}
 	}
+}
+
+// know has the facts follow from what was told and what people put in its place.
+func (n *Node) know() {
+	n.Facts = n.Overrides.Of(n.Told)
+	n.allocatable = n.Facts.Allocatable()
 }

@@ -60,6 +60,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.BusyPolicy]():    events.BusySupersede,
 	reflect.TypeFor[events.OfflineReason](): events.OfflineExited,
 	reflect.TypeFor[events.RetireReason]():  events.RetireDropped,
+	reflect.TypeFor[events.MisfitFilter]():  events.MisfitZone,
 	reflect.TypeFor[events.FailureReason](): events.ReasonDeadline,
 	reflect.TypeFor[events.Phase]():         events.PhaseOffline,
 	reflect.TypeFor[events.Profile]():       events.OptimizeUtilization,

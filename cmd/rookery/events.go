@@ -158,6 +158,10 @@ func details(data events.Data) string {
 		return fmt.Sprintf(" %d.%d (%s)", d.Ordinal, d.Generation, d.Reason)
 	case events.NodeJoined:
 		return fmt.Sprintf(" as epoch %d at %s with %s", d.Epoch, d.Address, d.Engine)
+	case events.NodeUpdated:
+		return overrideDetails(d.Overrides)
+	case events.NodeMisfits:
+		return misfitDetails(d)
 	}
 	return seenDetails(data)
 }

@@ -104,7 +104,7 @@ func (b *Board) Note(r events.Record) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed:
 		name, _ := r.Scope.Node()
 		b.nodeChanged(name, d)
-	case events.PolicyChanged, events.NodesAllowed:
+	case events.PolicyChanged, events.NodesAllowed, events.NodeUpdated:
 		b.stale = true
 	}
 }

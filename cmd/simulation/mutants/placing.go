@@ -105,6 +105,16 @@ var placing = []mutant{
 		}},
 	},
 	{
+		"labels-of-before", "a node that is given other labels is still taken for what it was", []edit{{
+			"coordinator/placement/board.go", "events.NodesAllowed, events.NodeUpdated:", "events.NodesAllowed:",
+		}},
+	},
+	{
+		"word-of-people-forgotten", "what people say of a node is forgotten with its process", []edit{{
+			"projections/node.go", "j.Epoch, j.Incarnation, j.NodeFacts, false\n", "j.Epoch, j.Incarnation, j.NodeFacts, false\n	n.Overrides = events.Overrides{}\n",
+		}},
+	},
+	{
 		"volumes-left-behind", "a slot's next instance is placed wherever there is room, and its volumes stay where they were", []edit{{
 			"projections/service.go", "	return s.Homes[ordinal]\n", "	return s.Homes[ordinal][:0]\n",
 		}},

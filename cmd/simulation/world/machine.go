@@ -1,6 +1,10 @@
 package world
 
-import "github.com/rookery-project/rookery/events"
+import (
+	"maps"
+
+	"github.com/rookery-project/rookery/events"
+)
 
 // machine is what the log says of a node.
 type machine struct {
@@ -8,9 +12,11 @@ type machine struct {
 	silent bool
 	offers events.PortRange
 	paused bool
-	facts  events.NodeFacts
-	held   map[uint16]events.InstanceID
-	strays map[events.InstanceID]bool
+	// told is what the node says of itself, facts the same with what people say in its place.
+	told, facts events.NodeFacts
+	people      events.NodeUpdated
+	held        map[uint16]events.InstanceID
+	strays      map[events.InstanceID]bool
 }
 
 func (k *knowledge) machine(name string) *machine {
@@ -29,7 +35,13 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 		if d.Epoch != n.epoch+1 {
 			j.breach("nodes", "%s joins in epoch %d after epoch %d", name, d.Epoch, n.epoch)
 		}
-		n.epoch, n.silent, n.offers, n.facts = d.Epoch, false, d.Ports, d.NodeFacts
+		n.epoch, n.silent, n.offers, n.told = d.Epoch, false, d.Ports, d.NodeFacts
+		n.believe()
+	case events.NodeUpdated:
+		n.people = d
+		n.believe()
+	case events.NodeMisfits:
+		k.misfits(j, name, d)
 	case events.NodeSilent:
 		if n.silent {
 			j.breach("nodes", "%s is silent a second time", name)
@@ -48,5 +60,33 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 		n.strays[d.ID()] = true
 	case events.StrayRemoved:
 		delete(n.strays, d.ID())
+	}
+}
+
+// believe takes people's word of the node before its own.
+func (m *machine) believe() {
+	m.facts = m.told
+	m.facts.Labels = map[string]string{}
+	maps.Copy(m.facts.Labels, m.told.Labels)
+	maps.Copy(m.facts.Labels, m.people.Labels)
+	for _, name := range m.people.Without {
+		delete(m.facts.Labels, name)
+	}
+	if c := m.people.Capacity; c.Memory > 0 {
+		m.facts.Capacity.Memory = uint64(c.Memory)
+	}
+}
+
+// misfits holds what is said to be placed wrongly on a node to be so, and to be all.
+func (k *knowledge) misfits(j *judge, node string, d events.NodeMisfits) {
+	count := uint32(0)
+	for _, i := range k.present {
+		s := k.services[i.id.Service]
+		if i.node == node && !i.retired && !s.dropped && !s.specs[s.revision].Global() && k.excluded(s.specs[i.revision], k.nodes[node]) != "" {
+			count++
+		}
+	}
+	if d.Total != count || (count == 0 && d.Over == events.Resources{}) {
+		j.breach("nodes", "%s is said to have %d misfits, over by %v, and has %d", node, d.Total, d.Over, count)
 	}
 }

@@ -140,6 +140,25 @@ func (d *drawer) operate(at time.Duration) []Action {
 	}
 }
 
+// update draws what people say of a node in place of its own, and services that grow just then.
+func (d *drawer) update(at time.Duration) []Action {
+	bodies := []string{
+		`{"labels":{"disk":"ssd"}}`, `{"labels":{"disk":"hdd"}}`, `{"without":["disk"]}`,
+		fmt.Sprintf(`{"capacity":{"memory":"%dMiB"}}`, 1+d.IntN(8000)), `{"capacity":{}}`, `{"labels":{"disk":"ssd"},"without":["disk"]}`,
+	}
+	actions := []Action{{
+		At: at, Kind: Command, Subject: events.CommandRoot + ".node." + d.node() + ".update", Body: bodies[d.IntN(len(bodies))],
+	}}
+	const around = 10 * time.Second
+	for n := d.IntN(4); n > 0; n-- {
+		id, scale := d.service(), 1+d.IntN(3)
+		actions = append(actions,
+			d.say(at-d.soon(around), id, "ensure", fmt.Sprintf(`{"image":"localhost/a:1","scale":%d,"node_selector":{"disk":"ssd"},"busy":"supersede"}`, scale)),
+			d.say(at+d.soon(around), id, "scale", fmt.Sprintf(`{"scale":%d,"busy":"supersede"}`, scale+1+d.IntN(3))))
+	}
+	return actions
+}
+
 // say draws in which of its forms the command is sent: bare, binary or structured.
 func (d *drawer) say(at time.Duration, id events.ServiceID, verb, body string) Action {
 	a := Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}
