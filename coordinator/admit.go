@@ -88,6 +88,9 @@ func (t *Turn) admit(r events.Request) error {
 		return t.policy(r, c)
 	case events.ClusterNodes:
 		return t.allow(r, c)
+	case events.ClusterRebalance:
+		t.askRebalance(r, c)
+		return nil
 	}
 	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command", r.Verb)
 }

@@ -61,6 +61,9 @@ func (a *Agenda) done(id events.ServiceID) { delete(a.services, id) }
 func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 	if a.shifted {
 		a.shifted = false
+		if c.InMotion() {
+			a.add(c.Rebalance.Moving.Service)
+		}
 		for id := range c.Short() {
 			if s := c.Services[id]; s.Pending != nil || s.Rolling() {
 				a.add(id)

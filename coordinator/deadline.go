@@ -11,8 +11,9 @@ import (
 // ProgressDeadline is how long an accepted command may take.
 const ProgressDeadline = 10 * time.Minute
 
-// Due fails the commands whose deadline has passed. What they asked for stays desired.
+// Due fails the commands whose deadline has passed. What they asked for stays desired. A move that takes as long ends, too.
 func (t *Turn) Due() {
+	t.moveDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
 		if t.Now.Before(cmd.Received.Add(ProgressDeadline)) || !t.Takes() {

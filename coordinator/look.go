@@ -21,6 +21,9 @@ func (t *Turn) Look() {
 		ids = t.agenda.inOrder(t.Cluster)
 	}
 	t.Looking = events.ServiceID{}
+	if len(t.agenda.services) == 0 {
+		t.rebalance()
+	}
 }
 
 // lookAt reports false where the round is full before all services are done.
@@ -50,15 +53,17 @@ func (t *Turn) look(s *projections.Service) bool {
 	if s.Dropped {
 		return t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
 	}
-	return t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireConflicts(s) &&
+	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireConflicts(s) &&
 		t.fill(s) && t.roll(s) && t.finish(s)
 }
 
 // retireFrom retires the instances of every slot from the ordinal on.
 func (t *Turn) retireFrom(s *projections.Service, ordinal uint32, reason events.RetireReason) bool {
 	for o := int(ordinal); o < len(s.Slots); o++ {
-		if i := s.Slots[o].Current; i != nil && !t.retire(i, reason) {
-			return false
+		for _, i := range [...]*projections.Instance{s.Slots[o].Next, s.Slots[o].Current} {
+			if i != nil && !t.retire(i, reason) {
+				return false
+			}
 		}
 	}
 	return true

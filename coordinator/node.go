@@ -19,7 +19,11 @@ func (t *Turn) hello(node string, h events.Hello) {
 		epoch, before = n.Epoch, n.Facts
 	}
 	t.emit(events.NodeScope(node), events.NodeJoined{Epoch: epoch + 1, Incarnation: h.Incarnation, NodeFacts: h.NodeFacts})
-	t.misfits(t.Cluster.Nodes[node], before)
+	n := t.Cluster.Nodes[node]
+	t.misfits(n, before)
+	if terms := t.Cluster.OnJoin; terms != nil && n.Instances() == 0 && t.Cluster.Rebalance == nil {
+		t.emit(events.ClusterScope, events.RebalanceStarted{RebalanceTerms: *terms})
+	}
 }
 
 // misfits reports the instances of a node that would not be placed there now, where the node is another than before.

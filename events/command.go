@@ -33,7 +33,7 @@ func (p BusyPolicy) check() error {
 var (
 	Verbs        = []string{"ensure", "scale", "drop"}
 	NodeVerbs    = []string{"pause", "resume", "update"}
-	ClusterVerbs = []string{"nodes", "policy"}
+	ClusterVerbs = []string{"nodes", "policy", "rebalance"}
 )
 
 // Request is one message in ROOKERY_COMMANDS, understood as far as it can be. Where Command is nil, Rejection says why.
@@ -95,6 +95,8 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &ClusterNodes{}, nil
 	case "cluster policy":
 		return &ClusterPolicy{}, nil
+	case "cluster rebalance":
+		return &ClusterRebalance{}, nil
 	}
 	known := map[string][]string{"service": Verbs, "node": NodeVerbs, "cluster": ClusterVerbs}[scope.noun]
 	whom := map[string]string{"service": "a service", "node": "a node", "cluster": "the cluster"}[scope.noun]

@@ -20,6 +20,8 @@ type InstancePlaced struct {
 	Ports   []PortBinding `json:"ports,omitempty"`
 	// Reserved is what is set aside for it on the node.
 	Reserved Resources `json:"reserved,omitzero"`
+	// Replaces is the generation of the slot that runs on until this one serves; 0 where there is none.
+	Replaces uint32 `json:"replaces,omitzero"`
 	// Choice says why this node; it is not there where nobody chose, as on an adoption.
 	Choice *Choice `json:"choice,omitzero"`
 }

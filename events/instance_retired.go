@@ -10,6 +10,8 @@ const (
 	RetireRevised      RetireReason = "revised"       // its revision is not the service's
 	RetireUnmatched    RetireReason = "unmatched"     // its node is none any more that its global service wants
 	RetirePortConflict RetireReason = "port-conflict" // the node cannot publish one of its ports
+	RetireMoved        RetireReason = "moved"         // its successor on another node serves
+	RetireMoveFailed   RetireReason = "move-failed"   // it was to succeed another one that serves, and did not come to serve itself
 )
 
 // InstanceRetired says that an instance shall stop and be removed.

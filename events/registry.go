@@ -82,6 +82,7 @@ var standard = newRegistry(
 	of[NodePause](), of[NodeResume](), of[NodePaused](), of[NodeResumed](),
 	of[NodeUpdate](), of[NodeUpdated](), of[NodeMisfits](),
 	of[ClusterPolicy](), of[PolicyChanged](), of[ClusterNodes](), of[NodesAllowed](),
+	of[ClusterRebalance](), of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
 	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](),
 	of[Order](), of[OrdersEpoch](),

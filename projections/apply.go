@@ -28,6 +28,8 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.Policy = d.Policy
 	case events.NodesAllowed:
 		c.allow(d.Allowed)
+	case events.RebalanceStarted, events.RebalanceEnded, events.RebalanceSet:
+		c.applyRebalance(r)
 	case events.ClusterRenewed:
 		c.Streams[statusStream], c.StatusCursor = d.Identity, 0
 	default:
@@ -160,7 +162,7 @@ func (c *Cluster) applyInstance(r events.Record) {
 	id, _ := r.Scope.Service()
 	switch d := r.Data.(type) {
 	case events.InstancePlaced:
-		c.placed(r.Sequence, id, d)
+		c.placed(r, id, d)
 	case events.InstancePending:
 		s := c.service(id)
 		s.Pending = &d
@@ -168,7 +170,7 @@ func (c *Cluster) applyInstance(r events.Record) {
 			s.WaitsSince = r.Time
 		}
 	case events.InstanceAdopted:
-		c.placed(r.Sequence, id, d.InstancePlaced)
+		c.placed(r, id, d.InstancePlaced)
 	case events.InstanceRetired:
 		c.retired(r.Sequence, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
 	case events.InstanceRemoved:
@@ -182,16 +184,21 @@ func (c *Cluster) applyInstance(r events.Record) {
 	}
 }
 
-func (c *Cluster) placed(sequence uint64, service events.ServiceID, d events.InstancePlaced) {
+func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.InstancePlaced) {
 	n := c.node(d.Node)
 	n.Orders++
 	i := &Instance{
 		ID:       events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation},
 		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved,
-		Decided: sequence, Counter: n.Orders,
+		Decided: r.Sequence, Counter: n.Orders,
 	}
 	n.hold(i)
 	s := c.service(service)
+	if d.Replaces > 0 {
+		s.succeed(i)
+		c.moves(i.ID, r.Time)
+		return
+	}
 	s.Pending = nil
 	s.add(i)
 }
@@ -204,6 +211,7 @@ func (c *Cluster) retired(sequence uint64, id events.InstanceID, reason events.R
 	n := c.node(i.Node)
 	n.Orders++
 	i.Decided, i.Counter = sequence, n.Orders
+	c.moved(i, reason)
 	c.Services[id.Service].retire(i, reason)
 }
 

@@ -39,6 +39,10 @@ type Cluster struct {
 	// Allowed are the names of the nodes that instances may be placed on, in order; any where there are none.
 	Allowed []string
 
+	// Rebalance is the one that is under way, and OnJoin what begins when a node without instances joins; nil for none.
+	Rebalance *Rebalance
+	OnJoin    *events.RebalanceTerms
+
 	Services map[events.ServiceID]*Service
 	Nodes    map[string]*Node
 	// Commands holds every command from CommandsKept on, by sequence.

@@ -20,9 +20,13 @@ func (c *Cluster) Rendered(id events.InstanceID, o events.Order) events.Order {
 	if i == nil || o.Spec == nil || !o.Spec.Templated() {
 		return o
 	}
-	rendered := o.Spec.Render(events.Assigned{
-		Instance: id, Own: events.Addresses{Host: i.Address, Ports: i.Ports}, Scale: s.Scale, Slot: s.addresses,
-	})
+	own := events.Addresses{Host: i.Address, Ports: i.Ports}
+	rendered := o.Spec.Render(events.Assigned{Instance: id, Own: own, Scale: s.Scale, Slot: func(ordinal uint32) events.Addresses {
+		if ordinal == id.Ordinal {
+			return own // it may be there beside the one that it is to succeed
+		}
+		return s.addresses(ordinal)
+	}})
 	o.Spec = &rendered
 	return o
 }

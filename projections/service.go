@@ -53,6 +53,8 @@ type Slot struct {
 	Last uint32
 	// Current is the newest instance, where it shall run; nil where the slot waits for one.
 	Current *Instance
+	// Next takes the place of Current once it serves; nil where none is to.
+	Next *Instance
 	// Leaving are the instances that shall stop, oldest first.
 	Leaving []*Instance
 }
@@ -114,6 +116,9 @@ func (s *Service) Instances() iter.Seq[*Instance] {
 			if slot.Current != nil && !yield(slot.Current) {
 				return
 			}
+			if slot.Next != nil && !yield(slot.Next) {
+				return
+			}
 		}
 	}
 }
@@ -147,6 +152,9 @@ func (s *Slot) find(generation uint32) *Instance {
 	if s.Current != nil && s.Current.ID.Generation == generation {
 		return s.Current
 	}
+	if s.Next != nil && s.Next.ID.Generation == generation {
+		return s.Next
+	}
 	for _, i := range s.Leaving {
 		if i.ID.Generation == generation {
 			return i
@@ -155,7 +163,7 @@ func (s *Slot) find(generation uint32) *Instance {
 	return nil
 }
 
-func (s *Slot) empty() bool { return s.Current == nil && len(s.Leaving) == 0 }
+func (s *Slot) empty() bool { return s.Current == nil && s.Next == nil && len(s.Leaving) == 0 }
 
 // slot returns the slot of this ordinal, making it and those below it where they are missing.
 func (s *Service) slot(ordinal uint32) *Slot {
@@ -184,23 +192,44 @@ func (s *Service) add(i *Instance) {
 	s.countServing(i, 1)
 }
 
+// succeed has the instance take the place of the slot's current one once it serves.
+func (s *Service) succeed(i *Instance) {
+	slot := s.slot(i.ID.Ordinal)
+	slot.Last = i.ID.Generation
+	slot.Next = i
+	s.total++
+	s.Revisions[i.Revision].used++
+}
+
 func (s *Service) retire(i *Instance, reason events.RetireReason) {
-	s.countServing(i, -1)
-	slot := s.Slots[i.ID.Ordinal]
+	s.leave(i)
 	i.Retired = reason
-	slot.Current = nil
+	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = append(slot.Leaving, i)
-	s.filled--
+}
+
+// leave has the instance be no more what its slot has or is to have.
+func (s *Service) leave(i *Instance) {
+	slot := s.Slots[i.ID.Ordinal]
+	switch i {
+	case slot.Next:
+		slot.Next = nil
+	case slot.Current:
+		s.countServing(i, -1)
+		slot.Current, slot.Next = slot.Next, nil
+		if slot.Current == nil {
+			s.filled--
+			return
+		}
+		s.keepHome(slot.Current)
+		s.countServing(slot.Current, 1)
+	}
 }
 
 // remove forgets an instance, and the slots at the end that nobody needs any more.
 func (s *Service) remove(i *Instance) {
+	s.leave(i)
 	slot := s.Slots[i.ID.Ordinal]
-	if slot.Current == i {
-		s.countServing(i, -1)
-		slot.Current = nil
-		s.filled--
-	}
 	slot.Leaving = slices.DeleteFunc(slot.Leaving, func(o *Instance) bool { return o == i })
 	if len(slot.Leaving) == 0 {
 		slot.Leaving = nil
@@ -236,7 +265,7 @@ func (s *Service) trim() {
 
 // countServing adds by for an instance that serves: 1 when it begins to count, -1 when it ends.
 func (s *Service) countServing(i *Instance, by int) {
-	if i.Retired == "" && i.Revision == s.Revision && i.Seen.Phase == events.PhaseOnline {
+	if s.Slots[i.ID.Ordinal].Current == i && i.Revision == s.Revision && i.Seen.Phase == events.PhaseOnline {
 		s.serving += by
 	}
 }

@@ -158,6 +158,10 @@ func details(data events.Data) string {
 		return fmt.Sprintf(" %d.%d (%s)", d.Ordinal, d.Generation, d.Reason)
 	case events.NodeJoined:
 		return fmt.Sprintf(" as epoch %d at %s with %s", d.Epoch, d.Address, d.Engine)
+	case events.RebalanceStarted:
+		return fmt.Sprintf(" of %d at most, for %d points or more", d.MaxMoves, d.MinGain)
+	case events.RebalanceEnded:
+		return fmt.Sprintf(" (%s) after %d moved %s", d.Reason, d.Moved, d.Message)
 	case events.NodeUpdated:
 		return overrideDetails(d.Overrides)
 	case events.NodeMisfits:
@@ -168,6 +172,9 @@ func details(data events.Data) string {
 
 func placedDetails(d events.InstancePlaced) string {
 	text := fmt.Sprintf(" %d.%d on %s", d.Ordinal, d.Generation, d.Node)
+	if d.Replaces > 0 {
+		text += fmt.Sprintf(" to succeed %d.%d", d.Ordinal, d.Replaces)
+	}
 	for _, p := range d.Ports {
 		text += fmt.Sprintf(" %s=%s:%d", p.Name, d.Address, p.HostPort)
 	}

@@ -128,9 +128,12 @@ func explainDecision(ctx context.Context, b bus.Bus, w wanted) (decisionExplaine
 	x := decisionExplained{Service: w.service.String(), Ordinal: ordinal, Sequence: found.Sequence, Time: found.Time}
 	board := placement.NewBoard(c)
 	board.At(found.Time)
-	x.Nodes = board.Verdicts(c.Services[w.service], ordinal)
-	if d, placed := found.Data.(events.InstancePlaced); placed {
-		x.Node = d.Node
+	d, placed := found.Data.(events.InstancePlaced)
+	if x.Node = d.Node; placed && d.Replaces > 0 {
+		gone := c.Instance(events.InstanceID{Service: w.service, Ordinal: ordinal, Generation: d.Replaces})
+		x.Nodes = board.VerdictsWithout(c.Services[w.service], gone)
+	} else {
+		x.Nodes = board.Verdicts(c.Services[w.service], ordinal)
 	}
 	return x, x.check()
 }

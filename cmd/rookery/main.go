@@ -81,7 +81,7 @@ Begin with:
 	link.flags(cmd)
 	cmd.AddCommand(
 		devCommand(), coordinatorCommand(link), nodeCommand(link), busCommand(link),
-		ensureCommand(link), scaleCommand(link), dropCommand(link), applyCommand(link),
+		ensureCommand(link), scaleCommand(link), dropCommand(link), applyCommand(link), rebalanceCommand(link),
 		psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link), doctorCommand(link),
 	)
 	return cmd

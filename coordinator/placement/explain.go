@@ -30,10 +30,26 @@ const (
 	volumesName = "volumes"
 )
 
+// VerdictsWithout is Verdicts for the successor of an instance that moves, as if that one were gone.
+func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Instance) []Verdict {
+	q := b.queue(s)
+	gone := change{rank: b.ranks[moves.Node], by: -1, service: s.ID, revision: s.Revisions[moves.Revision]}
+	q.take(gone)
+	verdicts := q.verdicts("")
+	gone.by = 1
+	q.take(gone)
+	return verdicts
+}
+
 // Verdicts says of every node what becomes of it when the next instance of the slot is decided: those that could have it
 // first, in the order in which they would be chosen, then the others by name.
 func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
-	q, home := b.queue(s), s.Home(ordinal)
+	return b.queue(s).verdicts(s.Home(ordinal))
+}
+
+// verdicts are those of a slot whose volumes are on the node home, or nowhere where that is "".
+func (q *queue) verdicts(home string) []Verdict {
+	b := q.board
 	var could []contender
 	var others []Verdict
 	for rank, node := range b.nodes {

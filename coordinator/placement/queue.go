@@ -101,7 +101,10 @@ func (q *queue) count() {
 
 func (q *queue) countService(s *projections.Service) {
 	for _, slot := range s.Slots {
-		if i := slot.Current; i != nil {
+		for _, i := range [...]*projections.Instance{slot.Current, slot.Next} {
+			if i == nil {
+				continue
+			}
 			if rank, known := q.board.ranks[i.Node]; known {
 				q.counted(change{rank: rank, by: 1, service: s.ID, revision: s.Revisions[i.Revision]})
 			}

@@ -16,9 +16,14 @@ const failing = -10 * full
 
 // points returns what a node gets for itself; what its zone adds comes when one is chosen.
 func (q *queue) points(rank int32) events.Points {
+	return q.pointsWithout(rank, events.Resources{})
+}
+
+// pointsWithout is points as if what is set aside for an instance on the node were given back.
+func (q *queue) pointsWithout(rank int32, credit events.Resources) events.Points {
 	var p events.Points
 	d, n, l := &q.demand, q.board.nodes[rank], q.loads[rank]
-	p.Profile = d.share(n)
+	p.Profile = d.share(n, credit)
 	if d.policy.Profile == events.DistributeLoad {
 		p.Profile = full - p.Profile
 	}
@@ -34,10 +39,11 @@ func (q *queue) points(rank int32) events.Points {
 	return p
 }
 
-// share is how much of the node is taken with one more instance: of the resource that is taken most, 0 to full.
-func (d *demand) share(n *projections.Node) int64 {
+// share is how much of the node is taken with one more instance and the credit given back: of the resource that is taken
+// most, 0 to full.
+func (d *demand) share(n *projections.Node, credit events.Resources) int64 {
 	has, asks := n.Allocatable(), d.asks(n)
-	taken := n.Reserved().Plus(asks)
+	taken := n.Reserved().Plus(asks).Minus(credit)
 	most := part(uint64(taken.CPU), uint64(has.CPU))
 	most = max(most, part(uint64(taken.Memory)>>sharedBits, uint64(has.Memory)>>sharedBits))
 	if asks.Disk > 0 {

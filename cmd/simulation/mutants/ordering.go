@@ -58,7 +58,7 @@ var ordering = []mutant{
 	},
 	{
 		"peers-of-other-slots", "the addresses of peers are those of the next slots", []edit{{
-			"projections/order.go", "Slot: s.addresses,", "Slot: func(o uint32) events.Addresses { return s.addresses(o + 1) },",
+			"projections/order.go", "		return s.addresses(ordinal)\n", "		return s.addresses(ordinal + 1)\n",
 		}},
 	},
 	{

@@ -86,6 +86,9 @@ func (j *judge) unlike() []string {
 			why = append(why, fmt.Sprintf("command %d has no end", sequence))
 		}
 	}
+	if j.cluster.moves != nil {
+		why = append(why, "a rebalancing has not ended")
+	}
 	for _, name := range slices.Sorted(maps.Keys(j.cluster.nodes)) {
 		if n := j.cluster.nodes[name]; n.silent && j.w.hosts[name] != nil {
 			why = append(why, name+" is silent")
@@ -140,7 +143,7 @@ func (m *machine) free() int {
 // room reports whether a node could have the slot's next instance.
 func (k *knowledge) room(id events.ServiceID, ordinal uint32) bool {
 	for name := range k.nodes {
-		if k.againstSlot(events.InstanceID{Service: id, Ordinal: ordinal}, name) == "" {
+		if k.againstSlot(events.InstanceID{Service: id, Ordinal: ordinal}, name, nil) == "" {
 			return true
 		}
 	}

@@ -20,6 +20,8 @@ type knowledge struct {
 	nodes   map[string]*machine
 	policy  events.Policy
 	allowed []string // nodes; any where there are none
+	// moves is the rebalancing that is under way, nil where none is.
+	moves *moves
 	// asked is what the last command of the round that is judged wants of each service.
 	asked map[events.ServiceID]asked
 }
@@ -72,6 +74,8 @@ type instance struct {
 	revision uint64
 	ports    []events.PortBinding
 	reserved events.Resources
+	// replaces is the generation that runs on until this one serves; 0 where there is none any more.
+	replaces uint32
 	retired  bool
 	removed  bool
 	gone     time.Time
@@ -124,6 +128,10 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.retired(j, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d)
 	case events.InstancePending:
 		k.pending(j, id, d)
+	case events.RebalanceStarted:
+		k.moves = &moves{terms: d.RebalanceTerms}
+	case events.RebalanceEnded:
+		k.moves = nil
 	case events.PolicyChanged:
 		k.policy = d.Policy
 	case events.NodesAllowed:
@@ -259,27 +267,38 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 // placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
 func (k *knowledge) placed(j *judge, service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
-	n, s := k.nodes[d.Node], k.service(service)
 	j.settled(id)
 	if k.instances[id] != nil {
 		j.breach("P5", "%s is placed a second time: its generation is used again", id)
+	}
+	if d.Replaces > 0 {
+		k.moved(j, id, d)
+		return
 	}
 	for _, i := range k.of(service) {
 		if i.id.Ordinal == d.Ordinal && !i.retired {
 			j.breach("P5", "%s is placed while %s is to run", id, i.id)
 		}
 	}
+	k.fitting(j, id, d, nil)
+	k.explained(j, id, d)
+	k.hold(service, d)
+}
+
+// fitting holds a placement to be one that the node can have, as if an instance that is gone were so already.
+func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePlaced, gone *instance) {
+	service := id.Service
+	n, s := k.nodes[d.Node], k.service(service)
 	if !k.ready(d.Node) {
 		j.breach("placement", "%s is placed on %s, which is not ready", id, d.Node)
 		return
 	}
-	if why := k.againstSlot(id, d.Node); why != "" {
+	if why := k.againstSlot(id, d.Node, gone); why != "" {
 		j.breach("placement", "%s is placed on %s: %s", id, d.Node, why)
 	}
 	if asks := k.setAside(service, d.Node); d.Reserved != asks {
 		j.breach("capacity", "%s has %+v set aside on %s, and shall have %+v", id, d.Reserved, d.Node, asks)
 	}
-	k.explained(j, id, d)
 	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
 		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",
 			id, d.Revision, service, s.scale, s.revision)
@@ -292,15 +311,16 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 	if len(d.Ports) != len(s.specs[d.Revision].Ports) {
 		j.breach("capacity", "%s gets %d ports of %d", id, len(d.Ports), len(s.specs[d.Revision].Ports))
 	}
-	k.hold(service, d)
 }
 
 func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
-	i := &instance{id: id, node: d.Node, address: d.Address, revision: d.Revision, ports: d.Ports, reserved: d.Reserved}
+	i := &instance{id: id, node: d.Node, address: d.Address, revision: d.Revision, ports: d.Ports, reserved: d.Reserved, replaces: d.Replaces}
 	k.instances[id] = i
-	k.service(service).waits = false
-	k.service(service).settle(i)
+	if d.Replaces == 0 {
+		k.service(service).waits = false
+		k.service(service).settle(i)
+	}
 	if at, there := k.find(id); there {
 		k.present[at] = i
 	} else {
@@ -325,6 +345,7 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 			j.breach("P6", "%s is replaced while %s of the new revision does not serve yet", id, o.id)
 		}
 	}
+	k.succeeds(j, i, d.Reason)
 	i.retired = true
 }
 

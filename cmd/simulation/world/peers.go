@@ -14,9 +14,12 @@ func (k *knowledge) rendered(i *instance) []string {
 	}
 	peers := make([]string, s.scale)
 	for _, peer := range k.of(i.id.Service) {
-		if !peer.retired && int(peer.id.Ordinal) < len(peers) {
+		if !peer.retired && peer.replaces == 0 && int(peer.id.Ordinal) < len(peers) {
 			peers[peer.id.Ordinal] = peer.reached("http")
 		}
+	}
+	if int(i.id.Ordinal) < len(peers) && !i.retired {
+		peers[i.id.Ordinal] = i.reached("http")
 	}
 	return []string{fmt.Sprintf("%d at %s", i.id.Ordinal, i.reached("http")), strings.Join(peers, ",")}
 }

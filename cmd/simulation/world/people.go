@@ -159,6 +159,15 @@ func (d *drawer) update(at time.Duration) []Action {
 	return actions
 }
 
+// rebalance draws that instances move.
+func (d *drawer) rebalance(at time.Duration) Action {
+	bodies := []string{
+		`{}`, fmt.Sprintf(`{"min_gain":%d}`, 1+d.IntN(20)), fmt.Sprintf(`{"max_moves":%d,"min_gain":1}`, 1+d.IntN(2)),
+		`{"min_gain":1,"volumes":true}`, `{"when":"node-joins","min_gain":1}`, `{"when":"never"}`, `{"max_moves":0}`,
+	}
+	return Action{At: at, Kind: Command, Subject: events.CommandRoot + ".cluster.rebalance", Body: bodies[d.IntN(len(bodies))]}
+}
+
 // say draws in which of its forms the command is sent: bare, binary or structured.
 func (d *drawer) say(at time.Duration, id events.ServiceID, verb, body string) Action {
 	a := Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}

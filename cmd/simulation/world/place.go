@@ -35,11 +35,11 @@ func (k *knowledge) ready(node string) bool {
 }
 
 // againstSlot says why the node must not get the slot's next instance, or "" where it may.
-func (k *knowledge) againstSlot(id events.InstanceID, node string) string {
-	if home := k.service(id.Service).home(id.Ordinal); home != "" && home != node {
+func (k *knowledge) againstSlot(id events.InstanceID, node string, gone *instance) string {
+	if home := k.service(id.Service).home(id.Ordinal); home != "" && home != node && (gone == nil || !k.leavesVolumes()) {
 		return "the volumes of its slot are on " + home
 	}
-	return k.against(id.Service, node, nil)
+	return k.against(id.Service, node, gone)
 }
 
 // home returns the node that has the volumes which the slot needs, or "".
@@ -220,7 +220,7 @@ func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstanceP
 		if n.epoch > 0 {
 			joined++
 		}
-		if k.againstSlot(id, name) == "" {
+		if k.againstSlot(id, name, nil) == "" {
 			could++
 			better = better || !k.services[id.Service].fails(name, j.at)
 		}

@@ -168,6 +168,9 @@ func Draw(seed uint64) Plan {
 	for n := d.IntN(4); n > 0; n-- {
 		p.Actions = append(p.Actions, d.update(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
+	for n := d.IntN(4); n > 0; n-- {
+		p.Actions = append(p.Actions, d.rebalance(time.Duration(d.Int64N(int64(p.Lasts)))))
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

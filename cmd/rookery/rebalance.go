@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// rebalance moves instances to nodes that fit them better.
+type rebalance struct {
+	asking
+	command           events.ClusterRebalance
+	maxMoves, minGain uint32
+	yes               bool
+}
+
+func rebalanceCommand(l *link) *cobra.Command {
+	r := &rebalance{asking: asking{link: l}}
+	cmd := &cobra.Command{
+		Use:   "rebalance",
+		Short: "Move instances to nodes that fit them better: show a plan, ask, and carry it out",
+		Long: `Move instances to nodes that fit them better. The plan is made from the log as it is now: each move with how many points of
+the score it brings; more than 100 where the instance would not be placed on its node any more. Then the instances move one
+at a time: each runs on until its successor serves, and where one does not come to serve, nothing more moves. Only services
+that are as they shall be take part, and slots with named volumes only with --volumes.
+
+On a terminal you are asked before anything is done. Without one nothing is done and the exit code is 2 where there is
+something to move, and 0 where there is not; --yes goes on without asking. Ctrl-C ends the wait; the moves go on.
+
+Exit codes: 0 moved, or nothing to move, 1 error, 2 wrong usage, 4 a successor did not come to serve, 6 --timeout passed,
+130 Ctrl-C.`,
+		Example: `  rookery rebalance
+  rookery rebalance --max-moves 3 --min-gain 20 --yes
+  rookery rebalance < /dev/null        the plan alone
+The same with the nats CLI, and each time that a node without instances joins:
+  nats req rookery.cmd.cluster.rebalance '{"max_moves":3,"min_gain":20}'
+  nats req rookery.cmd.cluster.rebalance '{"when":"node-joins"}'`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
+	}
+	r.flags(cmd)
+	cmd.Flags().Uint32Var(&r.maxMoves, "max-moves", uint32(events.DefaultMaxMoves), "move this `many` instances at most")
+	cmd.Flags().Uint32Var(&r.minGain, "min-gain", uint32(events.DefaultMinGain), "make only moves that bring as many `points`, of 100")
+	cmd.Flags().BoolVar(&r.command.Volumes, "volumes", false, "move slots with named volumes too: they begin with empty ones on their new node")
+	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "go on without asking")
+	return cmd
+}
+
+// rebalanced is what is printed: the plan, and how it ended, where it was carried out.
+type rebalanced struct {
+	// Sequence is the place in the log that the plan was made at.
+	Sequence uint64                    `json:"sequence"`
+	Moves    []coordinator.PlannedMove `json:"moves"`
+	Ended    *events.RebalanceEnded    `json:"ended,omitempty"`
+}
+
+func (r *rebalance) run(cmd *cobra.Command) error {
+	r.command.MaxMoves, r.command.MinGain = new(events.Moves(r.maxMoves)), new(events.Weight(r.minGain))
+	body, err := json.Marshal(r.command, json.Deterministic(true))
+	if err == nil {
+		_, err = events.ParseClusterRebalance(body)
+	}
+	if err != nil {
+		return usage(cmd, err)
+	}
+	b, done, err := r.link.open("rookery rebalance")
+	if err != nil {
+		return err
+	}
+	defer done()
+	p, err := planMoves(cmd.Context(), b, r.command.Terms())
+	if err != nil {
+		return err
+	}
+	if !r.out.json() {
+		err = p.print(cmd.OutOrStdout())
+	}
+	if err == nil && len(p.Moves) > 0 {
+		err = r.carryOut(cmd, b, p, body)
+	}
+	if r.out.json() {
+		return errors.Join(err, printJSON(cmd.OutOrStdout(), p))
+	}
+	return err
+}
+
+// planMoves folds the log and plans on what it says.
+func planMoves(ctx context.Context, b bus.Bus, terms events.RebalanceTerms) (*rebalanced, error) {
+	const last = ^uint64(0)
+	c, err := before(ctx, b, last)
+	if err != nil {
+		return nil, err
+	}
+	return &rebalanced{Sequence: c.Sequence, Moves: coordinator.PlanRebalance(c, terms, time.Now())}, nil
+}
+
+func (p *rebalanced) print(w io.Writer) error {
+	if len(p.Moves) == 0 {
+		_, err := fmt.Fprintf(w, "At sequence %d of the log there is nothing to move.\n", p.Sequence)
+		return err
+	}
+	const points = 1000.0
+	rows := make([]string, len(p.Moves))
+	for i, m := range p.Moves {
+		rows[i] = fmt.Sprintf("%s/%d\t%s\t%s\t%.1f", m.Service, m.Ordinal, m.From, m.To, float64(m.Gain)/points)
+	}
+	if _, err := fmt.Fprintf(w, "Plan at sequence %d of the log:\n", p.Sequence); err != nil {
+		return err
+	}
+	return table(w, "INSTANCE\tFROM\tTO\tGAIN", rows)
+}
+
+// carryOut asks, where there is somebody to be asked, has the moves made and shows them until the last one.
+func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced, body []byte) error {
+	if !r.yes {
+		if err := agree(cmd, r.out, p.print); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), r.timeout, errTimeout)
+	defer cancel()
+	happens, err := b.Read(ctx, bus.Log, p.Sequence+1)
+	if err != nil {
+		return err
+	}
+	defer happens.Stop()
+	call, stop := context.WithTimeout(ctx, answerTimeout)
+	defer stop()
+	sequence, err := b.Publish(call, events.Message{Subject: events.CommandRoot + ".cluster.rebalance", Body: body})
+	if err != nil {
+		return explainPublish(err)
+	}
+	p.Ended, err = r.follow(ctx, happens, sequence)
+	if err != nil {
+		return err
+	}
+	if p.Ended.Reason == events.RebalanceFailed {
+		return &codedError{exitFailed, fmt.Errorf("%d moved, and then %s; its predecessor runs on", p.Ended.Moved, p.Ended.Message)}
+	}
+	fmt.Fprintf(r.progress(), "%d moved\n", p.Ended.Moved)
+	return nil
+}
+
+// follow shows what moves until the rebalancing that the command began has ended.
+func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uint64) (*events.RebalanceEnded, error) {
+	fmt.Fprintf(r.progress(), "command %d is stored\n", sequence)
+	for {
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errTimeout) {
+				return nil, &codedError{exitTimeout, fmt.Errorf("--timeout passed, and the moves go on: see `rookery events`")}
+			}
+			return nil, ctx.Err()
+		case m, ok := <-happens.Messages():
+			if !ok {
+				return nil, errors.New("the log cannot be read any more; the moves go on")
+			}
+			data, a, err := events.Decode(m)
+			if err != nil {
+				return nil, err
+			}
+			ended, err := endOfMoves(data, a.Cause.Correlation, sequence)
+			if ended != nil || err != nil {
+				return ended, err
+			}
+			if ofMove(data) {
+				fmt.Fprintln(r.progress(), describe(m))
+			}
+		}
+	}
+}
+
+// endOfMoves returns the end of the rebalancing that the command began, or an error where it has none.
+func endOfMoves(data events.Data, correlation, sequence uint64) (*events.RebalanceEnded, error) {
+	switch d := data.(type) {
+	case events.RebalanceEnded:
+		if correlation == sequence {
+			return &d, nil
+		}
+	case events.RebalanceStarted:
+		if correlation > sequence {
+			return nil, &codedError{exitSuperseded, fmt.Errorf("command %d was superseded by command %d", sequence, correlation)}
+		}
+	case events.CommandRejected:
+		if d.Sequence == sequence {
+			return nil, &codedError{exitRejected, fmt.Errorf("command %d was rejected (%s): %s", sequence, d.Code, d.Reason)}
+		}
+	}
+	return nil, nil
+}
+
+// ofMove reports whether the event is one of an instance that moves.
+func ofMove(data events.Data) bool {
+	switch d := data.(type) {
+	case events.InstancePlaced:
+		return d.Replaces > 0
+	case events.InstanceRetired:
+		return d.Reason == events.RetireMoved || d.Reason == events.RetireMoveFailed
+	}
+	return false
+}

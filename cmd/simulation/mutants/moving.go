@@ -1,0 +1,35 @@
+package main
+
+// moving has the bugs of instances that move to another node.
+var moving = []mutant{
+	{
+		"moved-before-it-serves", "an instance that moves is stopped before its successor serves", []edit{{
+			"coordinator/rebalance.go", "next.Seen.Phase == events.PhaseOnline && next.Revision == s.Revision:", "next.Seen.Phase >= events.PhasePrepared && next.Revision == s.Revision:",
+		}},
+	},
+	{
+		"all-move-at-once", "the next instance moves before the one before has", []edit{{
+			"projections/rebalance.go", "(s.Slots[o].Next != nil || len(s.Slots[o].Leaving) > 0)", "len(s.Slots[o].Leaving) > 0",
+		}},
+	},
+	{
+		"moves-not-counted", "more instances move than may", []edit{{
+			"projections/rebalance.go", "		c.Rebalance.Begun++\n", "",
+		}},
+	},
+	{
+		"moved-without-its-volumes", "a slot moves and leaves its volumes behind, and nobody asked for that", []edit{{
+			"coordinator/placement/move.go", " || (s.Current().Spec.KeepsVolumes() && !terms.Volumes)", "",
+		}},
+	},
+	{
+		"zones-of-the-one-that-moves", "the instance that moves counts in its zone as if it stayed", []edit{{
+			"coordinator/placement/move.go", "	q.take(gone)\n	m := Move", "	m := Move",
+		}},
+	},
+	{
+		"rebalancing-never-ends", "a rebalancing whose successor failed goes on for ever", []edit{{
+			"coordinator/rebalance.go", "	case r.Failed != \"\":\n", "	case r.Failed != \"\" && r.Moved > 1000:\n",
+		}},
+	},
+}

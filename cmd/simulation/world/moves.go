@@ -1,0 +1,57 @@
+package world
+
+import "github.com/rookery-project/rookery/events"
+
+// moves is what the log says of a rebalancing.
+type moves struct {
+	terms events.RebalanceTerms
+	begun events.Moves
+}
+
+// moved holds a move to be one that was asked for, of an instance that serves, one at a time.
+func (k *knowledge) moved(j *judge, id events.InstanceID, d events.InstancePlaced) {
+	before := k.instances[events.InstanceID{Service: id.Service, Ordinal: id.Ordinal, Generation: d.Replaces}]
+	switch {
+	case k.moves == nil || k.moves.begun == k.moves.terms.MaxMoves:
+		j.breach("moves", "%s moves to %s, and nobody asked for it", id, d.Node)
+		return
+	case before == nil || before.retired || before.removed || before.seen.Phase != events.PhaseOnline:
+		j.breach("moves", "%s is to succeed generation %d, which is %s", id, d.Replaces, before)
+		return
+	case d.Choice == nil || before.node == d.Node:
+		j.breach("moves", "%s moves from %s to %s without a reason", id, before.node, d.Node)
+	case volumes(k.service(id.Service).specs[d.Revision]) && !k.moves.terms.Volumes:
+		j.breach("moves", "%s moves, and leaves its volumes behind", id)
+	}
+	for _, i := range k.present {
+		if i.replaces > 0 && !i.retired {
+			j.breach("moves", "%s moves while %s does", id, i.id)
+		}
+	}
+	k.moves.begun++
+	k.fitting(j, id, d, before)
+	k.hold(id.Service, d)
+}
+
+// succeeds holds an instance that moves to go once its successor serves, and not before.
+func (k *knowledge) succeeds(j *judge, i *instance, reason events.RetireReason) {
+	var next *instance
+	for _, o := range k.of(i.id.Service) {
+		if o.id.Ordinal == i.id.Ordinal && o.replaces == i.id.Generation && !o.retired {
+			next = o
+		}
+	}
+	switch {
+	case reason == events.RetireMoved && (next == nil || next.seen.Phase != events.PhaseOnline):
+		j.breach("moves", "%s is retired, and no other one serves in its place", i.id)
+	case reason == events.RetireMoveFailed && i.replaces == 0:
+		j.breach("moves", "%s is retired as one that was to succeed another, and it was not", i.id)
+	}
+	if next != nil {
+		next.replaces = 0
+		k.service(i.id.Service).settle(next)
+	}
+}
+
+// leavesVolumes reports whether slots may move without their volumes now.
+func (k *knowledge) leavesVolumes() bool { return k.moves != nil && k.moves.terms.Volumes }

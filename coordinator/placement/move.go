@@ -1,0 +1,73 @@
+package placement
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Move is an instance that another node would suit better, and the decision for its successor there.
+type Move struct {
+	Instance *projections.Instance
+	Decision Decision
+	// Gain is how many points the other node is ahead, in thousandths.
+	Gain int64
+}
+
+// misplaced is added to the gain where the instance would not be placed on its node now: such moves come first.
+const misplaced = full
+
+// BestMove returns the move that brings most within the terms, of all services that are as they shall be; false where none
+// brings enough.
+func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
+	best := Move{Gain: int64(terms.MinGain)*point - 1}
+	for _, id := range slices.SortedFunc(maps.Keys(b.cluster.Services), events.ServiceID.Compare) {
+		s := b.cluster.Services[id]
+		if s.Dropped || s.Holder != 0 || s.Current().Spec.Global() || !s.Settled() || (s.Current().Spec.KeepsVolumes() && !terms.Volumes) {
+			continue
+		}
+		for _, slot := range s.Slots {
+			if i := slot.Current; b.cluster.Nodes[i.Node].Heard() {
+				if m := b.move(s, i); m.Decision.Node != nil && m.Gain > best.Gain {
+					best = m
+				}
+			}
+		}
+	}
+	return best, best.Decision.Node != nil
+}
+
+// move decides where the instance's successor would go if it were gone, and what that brings. Until it serves there are
+// both: only the zones, and what else goes by the service's other instances, are counted without it.
+func (b *Board) move(s *projections.Service, i *projections.Instance) Move {
+	q := b.queue(s)
+	rank := b.ranks[i.Node]
+	gone := change{rank: rank, by: -1, service: s.ID, revision: s.Revisions[i.Revision]}
+	q.take(gone)
+	m := Move{Instance: i}
+	first, second, excluded := q.best()
+	if first.zone != nil && first.rank != rank {
+		m.Decision = q.chosen(first, q.tally.removed(excluded))
+		if second.zone != nil {
+			m.Decision.Choice.RunnerUp, m.Decision.Choice.RunnerUpScore = b.nodes[second.rank].Name, second.score
+		}
+		m.Gain = q.gain(first, rank, i)
+	}
+	gone.by = 1
+	q.take(gone)
+	return m
+}
+
+// gain is how many points the contender is ahead of the node that an instance is on, as if that one were gone.
+func (q *queue) gain(first contender, rank int32, i *projections.Instance) int64 {
+	node, zone := q.board.nodes[rank], &q.zones[q.board.zoneOf[rank]]
+	stays := q.pointsWithout(rank, i.Reserved).Sum() + q.together(zone) + q.even(zone)
+	gain := first.score - stays
+	met := q.meets(node, q.loads[rank], creditOf(i))
+	if met > notAllowed || (q.ahead(zone) && !q.policy.Spread.Soft) {
+		gain = max(gain, 0) + misplaced
+	}
+	return gain
+}

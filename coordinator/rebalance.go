@@ -1,0 +1,95 @@
+package coordinator
+
+import (
+	"github.com/rookery-project/rookery/coordinator/placement"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// askRebalance begins a rebalancing, in place of one that is under way, or sets what happens when nodes join.
+func (t *Turn) askRebalance(r events.Request, c events.ClusterRebalance) {
+	terms := c.Terms()
+	switch {
+	case c.When == events.RebalanceNow:
+		t.atOnce(r, events.RebalanceStarted{RebalanceTerms: terms})
+	case c.When == events.RebalanceNoMore && t.Cluster.OnJoin == nil,
+		c.When == events.RebalanceOnJoin && t.Cluster.OnJoin != nil && *t.Cluster.OnJoin == terms:
+		t.atOnce(r)
+	case c.When == events.RebalanceNoMore:
+		t.atOnce(r, events.RebalanceSet{})
+	default:
+		t.atOnce(r, events.RebalanceSet{Terms: &terms})
+	}
+}
+
+// rebalance has the next instance move, once the one before has, or ends where none is to.
+func (t *Turn) rebalance() {
+	r := t.Cluster.Rebalance
+	if r == nil || t.Room() == 0 {
+		return
+	}
+	t.cause = r.Cause
+	ended := events.RebalanceEnded{Moved: r.Moved, Reason: events.RebalanceDone}
+	switch {
+	case r.Failed != "":
+		ended.Reason, ended.Message = events.RebalanceFailed, r.Failed
+	case t.Cluster.InMotion():
+		return
+	case r.Begun == r.Terms.MaxMoves:
+		ended.Reason = events.RebalanceMaxMoves
+	default:
+		if m, found := t.agenda.board.BestMove(r.Terms); found {
+			t.beginMove(m)
+			return
+		}
+	}
+	t.emit(events.ClusterScope, ended)
+}
+
+// beginMove places the successor of an instance that runs on until that one serves.
+func (t *Turn) beginMove(m placement.Move) {
+	id, d := m.Instance.ID, m.Decision
+	s := t.Cluster.Services[id.Service]
+	t.emit(events.ServiceScope(id.Service), events.InstancePlaced{
+		Ordinal: id.Ordinal, Generation: s.NextGeneration(id.Ordinal), Revision: s.Revision, Replaces: id.Generation,
+		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, s.Current().Spec.Ports),
+		Reserved: d.Reserved, Choice: d.Choice,
+	})
+	delete(t.agenda.services, id.Service) // there is nothing to do for it before its successor is seen
+}
+
+// swap retires the instances whose successors serve, and the successors that never will. It reports false where the round
+// is full before that.
+func (t *Turn) swap(s *projections.Service) bool {
+	for _, slot := range s.Slots {
+		next := slot.Next
+		if next == nil {
+			continue
+		}
+		retires, reason := (*projections.Instance)(nil), events.RetireMoveFailed
+		switch {
+		case next.Seen.Phase == events.PhaseOnline && next.Revision == s.Revision:
+			retires, reason = slot.Current, events.RetireMoved
+		case next.Revision != s.Revision:
+			retires, reason = next, events.RetireRevised
+		case next.Seen.Phase > events.PhaseOnline, !t.Cluster.Nodes[next.Node].Heard():
+			retires = next
+		}
+		if retires != nil && !t.retire(retires, reason) {
+			return false
+		}
+	}
+	return true
+}
+
+// moveDue ends a move that takes longer than a command may.
+func (t *Turn) moveDue() {
+	r := t.Cluster.Rebalance
+	if r == nil || t.Now.Before(r.Since.Add(ProgressDeadline)) || !t.Takes() {
+		return
+	}
+	if i := t.Cluster.Instance(r.Moving); i != nil && i.Retired == "" && t.Cluster.InMotion() {
+		t.cause = r.Cause
+		t.retire(i, events.RetireMoveFailed)
+	}
+}

@@ -1,0 +1,71 @@
+package projections
+
+import (
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Rebalance is a rebalancing that is under way: instances move one at a time.
+type Rebalance struct {
+	Terms events.RebalanceTerms
+	// Cause is that of its start.
+	Cause events.Cause
+	// Begun counts the moves that have begun, Moved those that are done. Failed says what failed, if anything.
+	Begun  events.Moves
+	Moved  events.Moves
+	Failed string
+	// Moving is the slot whose instance moves, and Since when it began to; the service has no name where none does.
+	Moving events.InstanceID
+	Since  time.Time
+}
+
+// applyRebalance takes an event of the cluster's rebalancing into the state.
+func (c *Cluster) applyRebalance(r events.Record) {
+	switch d := r.Data.(type) {
+	case events.RebalanceStarted:
+		before := c.Rebalance
+		c.Rebalance = &Rebalance{Terms: d.RebalanceTerms, Cause: r.Cause}
+		if before != nil { // what moves goes on
+			c.Rebalance.Moving, c.Rebalance.Since = before.Moving, before.Since
+		}
+	case events.RebalanceEnded:
+		c.Rebalance = nil
+	case events.RebalanceSet:
+		c.OnJoin = d.Terms
+	}
+}
+
+// moves notes that an instance got a successor beside it.
+func (c *Cluster) moves(id events.InstanceID, at time.Time) {
+	if c.Rebalance != nil {
+		c.Rebalance.Begun++
+		c.Rebalance.Moving, c.Rebalance.Since = id, at
+	}
+}
+
+// moved notes that an instance is retired because of a move: its successor serves, or it is the successor and never will.
+func (c *Cluster) moved(i *Instance, reason events.RetireReason) {
+	r := c.Rebalance
+	switch {
+	case r == nil:
+	case reason == events.RetireMoved:
+		r.Moved++
+	case reason == events.RetireMoveFailed && r.Moving == i.ID:
+		r.Failed = i.ID.String() + " on " + i.Node + " did not come to serve"
+		if i.Reason != "" {
+			r.Failed += strings.TrimRight(": "+string(i.Reason)+" "+i.Message, " ")
+		}
+	}
+}
+
+// InMotion reports whether the slot that moved last still has more than one instance.
+func (c *Cluster) InMotion() bool {
+	if c.Rebalance == nil {
+		return false
+	}
+	s := c.Services[c.Rebalance.Moving.Service]
+	o := int(c.Rebalance.Moving.Ordinal)
+	return s != nil && o < len(s.Slots) && (s.Slots[o].Next != nil || len(s.Slots[o].Leaving) > 0)
+}
