@@ -53,7 +53,7 @@ func (t *Turn) look(s *projections.Service) bool {
 	if s.Dropped {
 		return t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
 	}
-	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireConflicts(s) &&
+	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireUnfit(s) &&
 		t.fill(s) && t.roll(s) && t.finish(s)
 }
 
@@ -69,18 +69,29 @@ func (t *Turn) retireFrom(s *projections.Service, ordinal uint32, reason events.
 	return true
 }
 
-// retireConflicts retires the instances whose ports the node cannot publish: the next generation has others.
-func (t *Turn) retireConflicts(s *projections.Service) bool {
+// retireUnfit retires the instances that cannot become what they shall be on their nodes, while the next generation can.
+func (t *Turn) retireUnfit(s *projections.Service) bool {
 	for _, slot := range s.Slots {
-		i := slot.Current
-		if i == nil || i.Seen.Phase != events.PhaseOffline || i.Reason != events.OfflinePortConflict {
+		if slot.Current == nil {
 			continue
 		}
-		if !t.retire(i, events.RetirePortConflict) {
+		if why := unfit(s, slot.Current); why != "" && !t.retire(slot.Current, why) {
 			return false
 		}
 	}
 	return true
+}
+
+// unfit says why the instance cannot stay, or "": the node cannot publish its ports, and the next has others; or it was
+// made from another image than its revision has, which the next order names.
+func unfit(s *projections.Service, i *projections.Instance) events.RetireReason {
+	switch {
+	case i.Seen.Phase == events.PhaseOffline && i.Reason == events.OfflinePortConflict:
+		return events.RetirePortConflict
+	case i.Differs && i.Revision == s.Revision:
+		return events.RetireOtherImage
+	}
+	return ""
 }
 
 func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) bool {

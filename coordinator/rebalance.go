@@ -68,10 +68,12 @@ func (t *Turn) swap(s *projections.Service) bool {
 		}
 		retires, reason := (*projections.Instance)(nil), events.RetireMoveFailed
 		switch {
-		case next.Seen.Phase == events.PhaseOnline && next.Revision == s.Revision:
+		case next.Seen.Phase == events.PhaseOnline && next.Revision == s.Revision && !next.Differs:
 			retires, reason = slot.Current, events.RetireMoved
 		case next.Revision != s.Revision:
 			retires, reason = next, events.RetireRevised
+		case next.Differs:
+			retires, reason = next, events.RetireOtherImage
 		case next.Seen.Phase > events.PhaseOnline, !t.Cluster.Nodes[next.Node].Heard():
 			retires = next
 		}

@@ -67,6 +67,9 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 		return // a node removes what it was told to stop, and this instance shall run
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
+	if s.Images = t.Cluster.Services[i.ID.Service].Revisions[i.Revision].News(s.Images); i.Differs {
+		s.Images = nil // that is known
+	}
 	if seen := seenEvent(n.Name, s); seen != nil {
 		t.emit(events.ServiceScope(i.ID.Service), seen)
 	}
@@ -81,7 +84,7 @@ func (t *Turn) correlate(i *projections.Instance) (uint64, string) {
 func seenEvent(node string, s events.InstanceState) events.Data {
 	seen := events.InstanceSeen{
 		Ordinal: s.Ordinal, Generation: s.Generation, Node: node, Position: s.Position,
-		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message,
+		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message, Images: s.Images,
 	}
 	switch s.Phase {
 	case events.PhasePlaced:

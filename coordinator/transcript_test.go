@@ -80,6 +80,8 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.round((*coordinator.Turn).Due)
 	case "look":
 		return h.round(func(*coordinator.Turn) {})
+	case "order":
+		return h.order(d)
 	case "why":
 		id, err := events.ParseServiceID(d.CmdArgs[0].Key)
 		if err != nil {
@@ -204,11 +206,15 @@ func (h *house) statusOf(s events.Status) string {
 	return h.round(func(turn *coordinator.Turn) { turn.Status(1, s) })
 }
 
-// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited].
+// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited image=web@sha256:1]. The
+// image is what that of the service's spec stood for.
 func (h *house) status(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[1].Key, d.CmdArgs[2].Key)
 	s.Reason = events.OfflineReason(argument(d, "reason", ""))
 	s.Attempt = uint32(h.number(d, "attempt", 0))
+	if image := argument(d, "image", ""); image != "" {
+		s.Images = map[string]string{h.cluster.Services[s.ID().Service].Current().Spec.Image: image}
+	}
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Instance: &events.InstanceStatus{InstanceState: s}})
 }
 
@@ -225,6 +231,12 @@ func (h *house) state(d *datadriven.TestData, instance, phase string) events.Ins
 	}
 	s.Epoch = h.number(d, "epoch", 1)
 	return s
+}
+
+// order <namespace/name.ordinal.generation> tells what the order says that its images stand for.
+func (h *house) order(d *datadriven.TestData) string {
+	s := h.state(d, d.CmdArgs[0].Key, "placed")
+	return fmt.Sprintf("%v\n", h.cluster.Order(h.cluster.Instance(s.ID())).Images)
 }
 
 // list <node> [epoch=1] [more], with one instance and its phase a line below. More says that it is not the last list.

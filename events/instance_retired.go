@@ -12,6 +12,7 @@ const (
 	RetirePortConflict RetireReason = "port-conflict" // the node cannot publish one of its ports
 	RetireMoved        RetireReason = "moved"         // its successor on another node serves
 	RetireMoveFailed   RetireReason = "move-failed"   // it was to succeed another one that serves, and did not come to serve itself
+	RetireOtherImage   RetireReason = "other-image"   // a tag stood for another image on its node than the revision has
 )
 
 // InstanceRetired says that an instance shall stop and be removed.

@@ -10,6 +10,10 @@ type InstanceSeen struct {
 	Reason   OfflineReason `json:"reason,omitempty"`
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	Message  string        `json:"message,omitempty"`
+	// Images are what the node found the names of its images to stand for, as in registry.example.org/web@sha256:…,
+	// where the log did not say so yet. What it says first holds for all instances of the revision: one that was made
+	// from another image is replaced.
+	Images map[string]string `json:"images,omitempty"`
 }
 
 // Seen returns itself, for the events that carry it.

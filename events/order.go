@@ -27,6 +27,9 @@ type Order struct {
 	Hash     string        `json:"hash,omitempty"`
 	Spec     *Spec         `json:"spec,omitempty"`
 	Ports    []PortBinding `json:"ports,omitempty"`
+	// Images are what names of images in Spec stand for in this revision, as far as it was known when the order was
+	// decided: the node takes these, whatever its tags say.
+	Images map[string]string `json:"images,omitempty"`
 }
 
 // Kind implements Data.

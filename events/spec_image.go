@@ -1,11 +1,14 @@
 package events
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // ImageSpec says how images come to the node.
 type ImageSpec struct {
 	// Pull is missing (where the node does not have the image), always (before each container) or never. missing where
-	// it is not given.
+	// it is not given. What a tag stands for is found out once in each revision, whatever it says.
 	Pull PullPolicy `json:"pull,omitempty"`
 }
 
@@ -30,6 +33,40 @@ func (s ImageSpec) check() error {
 	known := []PullPolicy{PullMissing, PullAlways, PullNever}
 	if s.Pull != "" && !slices.Contains(known, s.Pull) {
 		return Reject(CodeInvalidValue, "pull", "pull %s is not known: known are %s", quote(string(s.Pull)), listed(known))
+	}
+	return nil
+}
+
+// MaxImages is the greatest number of images that an instance is made from: its own, that of its init container and
+// those of its sidecars.
+const MaxImages = 2 + MaxSidecars
+
+// Images returns the images that an instance is made from, by their names in the spec, each once.
+func (s Spec) Images() []string {
+	names := []string{s.Image}
+	if s.Init != nil && s.Init.Image != "" {
+		names = append(names, s.Init.Image)
+	}
+	for _, c := range s.Sidecars {
+		names = append(names, c.Image)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// checkImages holds what a node says that names of images stand for to be references with a digest.
+func checkImages(images map[string]string) error {
+	if len(images) > MaxImages {
+		return Reject(CodeOutOfRange, "images", "images has %d entries, more than %d", len(images), MaxImages)
+	}
+	for _, name := range sortedKeys(images) {
+		field := "images." + printable(name)
+		if err := checkWord(field, images[name]); err != nil {
+			return err
+		}
+		if !strings.Contains(images[name], "@") {
+			return Reject(CodeInvalidValue, field, "%s %s has no digest", field, quote(images[name]))
+		}
 	}
 	return nil
 }

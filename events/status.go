@@ -76,5 +76,5 @@ func (s InstanceState) check() error {
 	if len(s.Message) > MaxMessage {
 		return Reject(CodeOutOfRange, "message", "message has %d bytes, more than %d", len(s.Message), MaxMessage)
 	}
-	return nil
+	return checkImages(s.Images)
 }

@@ -22,6 +22,9 @@ type InstanceState struct {
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	// Message explains the reason for people.
 	Message string `json:"message,omitempty"`
+	// Images are what the names of its images stand for on the node, each with the digest under which a registry has it;
+	// not there for images that no registry has.
+	Images map[string]string `json:"images,omitempty"`
 	// Ports are those that the container was made with; given in lists alone.
 	Ports []PortBinding `json:"ports,omitempty"`
 }

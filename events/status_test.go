@@ -25,6 +25,7 @@ func hello() Hello {
 func seen() InstanceStatus {
 	s := filled(InstanceStatus{}).(InstanceStatus)
 	s.Namespace, s.Name, s.Ordinal, s.Generation = "demo", "web", 4, 1
+	s.Images = map[string]string{"web:1": "docker.io/library/web@sha256:1"}
 	return s
 }
 
@@ -89,6 +90,16 @@ func TestStatusesThatBreakARule(t *testing.T) {
 	s.Message = strings.Repeat("x", MaxMessage+1)
 	_, err := ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
 	wantRejection(t, err, CodeOutOfRange, "message")
+	s = seen()
+	s.Images = map[string]string{"web:1": "docker.io/library/web:1"}
+	_, err = ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
+	wantRejection(t, err, CodeInvalidValue, "images.web:1", "no digest")
+	s.Images = map[string]string{}
+	for i := range MaxImages + 1 {
+		s.Images[strings.Repeat("w", i+1)] = "w@sha256:1"
+	}
+	_, err = ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
+	wantRejection(t, err, CodeOutOfRange, "images", "10")
 	_, err = ParseStatus(status(t, ListSubject("n1"), InstanceList{Instances: make([]InstanceState, MaxListed+1)}))
 	wantRejection(t, err, CodeOutOfRange, "instances", "200")
 	_, err = ParseStatus(status(t, ListSubject("n1"), InstanceList{Instances: []InstanceState{{Namespace: "Demo"}}}))

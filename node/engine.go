@@ -54,6 +54,9 @@ type Plan struct {
 	Attempt  uint32
 	// Order is the one to run the instance.
 	Order events.Order
+	// Images are what names of images in the spec stand for, as far as that is known: by the order, or because the
+	// instance was made from them before.
+	Images map[string]string
 	// Role is which of the instance's containers it is.
 	Role Role
 	// Address is the host's address that ports are published on.
@@ -117,6 +120,8 @@ type Container struct {
 	ExitCode  int32
 	OOMKilled bool
 	Ports     []events.PortBinding
+	// Images are what names of images in the spec stood for when it was made, with the digests of a registry.
+	Images map[string]string
 	// Sidecars are the engine's names of those that are a part of it. Ended is the one whose end was the end of the
 	// whole, and Beside says that something of a whole that has ended runs still.
 	Sidecars []string

@@ -21,6 +21,8 @@ type View struct {
 	Health Health
 	// Ends are when attempts have ended, within the window of the restart policy.
 	Ends []time.Time
+	// Images are what names of images stood for when containers of the instance were made: the next is made from them.
+	Images map[string]string
 	// Attempt is that of the container, or of the last one where there is none.
 	Attempt uint32
 	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
@@ -144,6 +146,7 @@ const stoppedBefore = "an earlier order had it stopped"
 // Prepared returns the view after StepPrepare made the container.
 func (v View) Prepared(c Container, now time.Time) View {
 	v.Container, v.Attempt, v.Changed = &c, c.Attempt, now
+	v.Images = merged(v.Images, c.Images)
 	return v.at(events.PhasePrepared)
 }
 
@@ -237,6 +240,7 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 	}
 	before := v.Container
 	v.Container = c
+	v.Images = merged(v.Images, c.Images)
 	if c.Role == RoleInit {
 		return v.foundInit(before, now)
 	}
@@ -352,7 +356,7 @@ func (v View) State(epoch uint64) events.InstanceState {
 		Ordinal: v.Instance.Ordinal, Generation: v.Instance.Generation,
 		Revision: v.Order.Revision,
 		Position: events.Position{Epoch: epoch, Attempt: v.Attempt, Phase: v.Phase},
-		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message,
+		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, Images: v.Images,
 	}
 	if v.Container != nil {
 		s.Revision, s.Ports = v.Container.Revision, v.Container.Ports

@@ -176,11 +176,11 @@ func (c *Cluster) applyInstance(r events.Record) {
 	case events.InstanceRemoved:
 		c.removed(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceOffline:
-		if i := c.seen(id, d.InstanceSeen); i != nil {
+		if i := c.seen(r.Sequence, id, d.InstanceSeen); i != nil {
 			c.Services[id].noteFailure(i, d.InstanceSeen, r.Time)
 		}
 	case events.Sighting:
-		c.seen(id, d.Seen())
+		c.seen(r.Sequence, id, d.Seen())
 	}
 }
 
@@ -216,7 +216,7 @@ func (c *Cluster) retired(sequence uint64, id events.InstanceID, reason events.R
 }
 
 // seen returns the instance, or nil where there is none.
-func (c *Cluster) seen(service events.ServiceID, d events.InstanceSeen) *Instance {
+func (c *Cluster) seen(sequence uint64, service events.ServiceID, d events.InstanceSeen) *Instance {
 	i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation})
 	if i == nil {
 		return nil
@@ -224,6 +224,7 @@ func (c *Cluster) seen(service events.ServiceID, d events.InstanceSeen) *Instanc
 	s := c.Services[service]
 	s.countServing(i, -1)
 	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
+	s.Revisions[i.Revision].resolve(sequence, i, d.Images)
 	s.countServing(i, 1)
 	return i
 }

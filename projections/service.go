@@ -43,6 +43,8 @@ type Service struct {
 type Revision struct {
 	Spec events.Spec
 	Hash string
+	// Images are what the names of images in the spec stand for, as the first node found that had one: for all instances.
+	Images map[string]Image `json:",omitempty"`
 
 	used int
 }
@@ -78,6 +80,8 @@ type Instance struct {
 	Reason   events.OfflineReason
 	ExitCode *int32
 	Message  string
+	// Differs says that it was made from another image than its revision has.
+	Differs bool `json:",omitzero"`
 }
 
 // Current returns the current revision.
@@ -265,7 +269,7 @@ func (s *Service) trim() {
 
 // countServing adds by for an instance that serves: 1 when it begins to count, -1 when it ends.
 func (s *Service) countServing(i *Instance, by int) {
-	if s.Slots[i.ID.Ordinal].Current == i && i.Revision == s.Revision && i.Seen.Phase == events.PhaseOnline {
+	if s.Slots[i.ID.Ordinal].Current == i && i.Revision == s.Revision && i.Seen.Phase == events.PhaseOnline && !i.Differs {
 		s.serving += by
 	}
 }

@@ -50,7 +50,7 @@ func TestRegistryCredentialsOnPodman(t *testing.T) {
 			s.offlineUntil(step.says)
 		}
 	}
-	s.want("the image of what runs", s.inspect("{{.ImageName}}"), reg.Image())
+	s.want("the image of what runs", s.inspect("{{.ImageName}}"), reg.Resolved())
 
 	s.wantIn("the names of the image", s.podman("images", "--format", "{{.Repository}}"), "localhost/rookery-pulled/")
 	if !strings.Contains(heard.String(), path) {

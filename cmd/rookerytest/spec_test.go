@@ -352,6 +352,11 @@ func imageRows() []specRow {
 		{"pull missing of what is nowhere", `"image":"localhost:1/none:1"`, func(s *seen) {
 			s.offline(events.OfflineImagePull, "connection refused")
 		}},
+		{"image of no registry", `"pull":"missing"`, func(s *seen) {
+			if got := event[events.InstancePrepared](s).Images; got != nil {
+				s.Errorf("the image stands for %v, want nothing: each host has its own", got)
+			}
+		}},
 		{"pull never of what is not there", `"image":"localhost:1/none:1","pull":"never"`, func(s *seen) {
 			s.offline(events.OfflineImagePull, "pull is never")
 		}},

@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,6 +106,11 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 	if err := plan.Allow.Check(*plan.Order.Spec); err != nil {
 		return node.Container{}, err
 	}
+	images, err := e.resolve(ctx, plan)
+	if err != nil {
+		return node.Container{}, err
+	}
+	plan.Images = images
 	main, err := e.prepareMain(ctx, plan)
 	if err != nil || main.State != node.Created {
 		return main, err
@@ -139,23 +145,17 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 	}
 	return node.Container{
 		Handle: id, Instance: plan.Instance, Role: plan.Role, Attempt: plan.Attempt, Revision: plan.Order.Revision,
-		State: node.Created, Ports: plan.Order.Ports, Sidecars: sidecarNames(plan),
+		State: node.Created, Ports: plan.Order.Ports, Images: plan.Images, Sidecars: sidecarNames(plan),
 	}, nil
 }
 
 // createWithImage creates the container once its image is there. Errors are *node.Failure where that cannot be had.
 func (e *Engine) createWithImage(ctx context.Context, r createRequest, plan node.Plan) (string, error) {
-	policy := plan.Order.Spec.Pull
-	if policy == events.PullAlways {
-		if err := e.pullMarked(ctx, plan.Owner, r.Image, events.PullAlways); err != nil {
-			return "", err
-		}
-	}
 	id, err := e.create(ctx, r)
 	if refused := new(refusal); !errors.As(err, &refused) || !refused.says("image not known") {
 		return id, err
 	}
-	if policy == events.PullNever {
+	if plan.Order.Spec.Pull == events.PullNever {
 		return "", pullFailed(r.Image, "it is not on this node, and pull is never")
 	}
 	if err := e.pullMarked(ctx, plan.Owner, r.Image, events.PullMissing); err != nil {
@@ -222,12 +222,15 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 	}
 	labels := plan.Labels()
 	labels[labelPorts] = string(ports)
+	if err := labelWithImages(labels, plan.Images); err != nil {
+		return createRequest{}, err
+	}
 	if names := sidecarNames(plan); len(names) > 0 {
 		labels[labelSidecars] = strings.Join(names, ",")
 	}
 	return createRequest{
 		Name:         plan.Name(),
-		Image:        runs.image,
+		Image:        cmp.Or(plan.Images[runs.image], runs.image),
 		Entrypoint:   runs.command,
 		Command:      runs.args,
 		Env:          environment(plan, runs.env),

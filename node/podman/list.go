@@ -212,6 +212,11 @@ func (i *inspected) container(owner node.Owner) (node.Container, error) {
 	if text := labels[labelSidecars]; text != "" {
 		c.Sidecars = strings.Split(text, ",")
 	}
+	if text, ok := labels[labelImages]; ok {
+		if err := json.Unmarshal([]byte(text), &c.Images); err != nil {
+			return node.Container{}, fmt.Errorf("label %s: %w", labelImages, err)
+		}
+	}
 	if text, ok := labels[labelPorts]; ok {
 		if err := json.Unmarshal([]byte(text), &c.Ports); err != nil {
 			return node.Container{}, fmt.Errorf("label %s: %w", labelPorts, err)

@@ -25,6 +25,10 @@ const markFolder = "localhost/rookery-pulled/"
 type image struct {
 	ID    string   `json:"Id"`
 	Names []string `json:"RepoTags"`
+	// Digest is that of the image itself, and RepoDigests are the names with a digest that it has: also with that of a
+	// list of images for several architectures which it was pulled by.
+	Digest      string
+	RepoDigests []string
 }
 
 // mark is what the name that the node gave an image says of it.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -34,14 +35,10 @@ func (a *Agent) neededImages() []string {
 		if spec == nil || in.view.Order.Action != events.ActionRun {
 			continue
 		}
-		images[spec.Image] = struct{}{}
-		if spec.Init != nil {
-			images[spec.Init.Image] = struct{}{}
-		}
-		for _, s := range spec.Sidecars {
-			images[s.Image] = struct{}{}
+		stand := in.view.PlanImages()
+		for _, name := range spec.Images() {
+			images[cmp.Or(stand[name], name)] = struct{}{}
 		}
 	}
-	delete(images, "") // an init container may have that of its service
 	return slices.Sorted(maps.Keys(images))
 }

@@ -160,7 +160,7 @@ func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Con
 	case node.StepPrepare:
 		return a.Engine.Prepare(ctx, node.Plan{
 			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
-			Allow: a.Allow,
+			Allow: a.Allow, Images: v.PlanImages(),
 		})
 	case node.StepStart:
 		return node.Container{}, a.Engine.Start(ctx, *v.Container)

@@ -4,6 +4,7 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -22,6 +23,7 @@ type Engine struct {
 	made       int
 	containers map[key]*node.Container
 	refused    map[string]*node.Failure
+	tags       map[string]string
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -41,7 +43,7 @@ var _ node.Engine = (*Engine)(nil)
 // New returns an engine without containers.
 func New(capacity events.Capacity) *Engine {
 	return &Engine{
-		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{},
+		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }
@@ -94,9 +96,28 @@ func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error)
 	e.calls[p.Instance]++
 	c := &node.Container{
 		Handle: strconv.Itoa(e.made), Instance: p.Instance, Role: p.Role, Attempt: p.Attempt, Revision: p.Order.Revision, Ports: p.Order.Ports,
+		Images: e.resolve(p),
 	}
 	e.containers[k] = c
 	return *c, nil
+}
+
+// resolve returns what the images of the plan stand for: as the plan says, or else by the tags here.
+func (e *Engine) resolve(p node.Plan) map[string]string {
+	images := map[string]string{}
+	for _, name := range p.Order.Spec.Images() {
+		if reference := cmp.Or(p.Images[name], e.tags[name]); reference != "" {
+			images[name] = reference
+		}
+	}
+	return images
+}
+
+// Tag has the name of an image stand for this reference from here on, as a tag that was moved in its registry.
+func (e *Engine) Tag(image, reference string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tags[image] = reference
 }
 
 func (e *Engine) byHandle(handle string) (key, *node.Container) {

@@ -29,6 +29,8 @@ type Service struct {
 	// Busy is the sequence of the command that has not ended, or 0.
 	Busy uint64      `json:"busy,omitzero"`
 	Spec events.Spec `json:"spec"`
+	// Images are what the names of images in the spec stand for in this revision, as far as a node has found that out.
+	Images map[string]string `json:"images,omitempty"`
 	// Sequence is the place in the log that the value is true at.
 	Sequence uint64 `json:"sequence"`
 }
@@ -189,7 +191,7 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	}
 	ch.put(bus.BucketServices, key, Service{
 		Namespace: id.Namespace, Name: id.Name, State: serviceState(s), Revision: s.Revision, Scale: s.Scale,
-		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Sequence: c.Sequence,
+		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
 	})
 }
 

@@ -84,8 +84,9 @@ func LoadWeb(t testing.TB, uris ...string) string {
 	return WebReference
 }
 
-// WebArchive builds the example web server and returns a docker-archive of its image.
-func WebArchive(t testing.TB) []byte {
+// WebArchive builds the example web server and returns a docker-archive of its image, whose entry point has these
+// arguments.
+func WebArchive(t testing.TB, args ...string) []byte {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "web")
 	out, err := run(buildWithin, root(t), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
@@ -97,7 +98,7 @@ func WebArchive(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, err := image.Archive(WebReference, program, "/web")
+	archive, err := image.Archive(WebReference, program, append([]string{"/web"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
