@@ -53,6 +53,11 @@ var obeying = []mutant{
 		}},
 	},
 	{
+		"tag-resolved-anew", "a node makes instances from what a tag stands for on it, whatever the order says", []edit{{
+			"node/image.go", "return merged(v.Images, v.Order.Images)", "return v.Images",
+		}},
+	},
+	{
 		"status-lost", "a status that could not be published is not published again", []edit{{
 			"node/runner/publisher.go", "			p.queue = slices.Insert(p.queue, 0, next)\n", "			p.queue = slices.Clip(p.queue)\n",
 		}},

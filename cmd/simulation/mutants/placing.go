@@ -9,6 +9,11 @@ var placing = []mutant{
 		}},
 	},
 	{
+		"other-image-stays", "an instance that was made from another image than its revision has stays", []edit{{
+			"coordinator/look.go", "case i.Differs && i.Revision == s.Revision:", "case i.Differs && i.Revision != s.Revision:",
+		}},
+	},
+	{
 		"silent-node-chosen", "an instance is placed on a node that is not heard", []edit{{
 			"coordinator/placement/filter.go", "case !n.Heard():", "case n.Epoch == 0:",
 		}},

@@ -39,6 +39,7 @@ var faults = []fault{
 	{StreamLost, 0, drawNothing, hitStreamLost},
 	{LogRestored, 0, drawNothing, hitLogRestored},
 	{LogDamaged, 0, drawNothing, hitLogDamaged},
+	{TagMoved, 0, drawNothing, hitTagMoved},
 }
 
 func drawNothing(*drawer, *Action) {}
@@ -114,6 +115,20 @@ func (d *drawer) operator() {
 		At:   d.plan.Lasts/4 + time.Duration(d.Int64N(int64(d.plan.Lasts/2))),
 		Kind: []Kind{StreamLost, StreamLost, LogRestored, LogDamaged, LogDamaged}[d.IntN(5)], For: d.soon(mean), N: d.IntN(1 << 30),
 	})
+}
+
+// tags draws, for some plans, when tags come to stand for other images, each on some of the hosts: those that have pulled
+// before have what it stood for then.
+func (d *drawer) tags() []Action {
+	const share, mean = 3, 10 * time.Minute
+	var moves []Action
+	if d.IntN(share) > 0 {
+		return moves
+	}
+	for at := d.soon(time.Minute); at < d.plan.Lasts; at += d.soon(mean) {
+		moves = append(moves, Action{At: at, Kind: TagMoved, Targets: d.hosts(), N: d.IntN(1 << 30)})
+	}
+	return moves
 }
 
 // worse draws, for the loss of a stream, the bad network and the commands around it: what was sent before the loss comes
