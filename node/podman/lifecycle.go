@@ -81,6 +81,6 @@ func (e *Engine) Remove(ctx context.Context, c node.Container) error {
 func (e *Engine) remove(ctx context.Context, c node.Container) error {
 	return e.do(ctx, request{
 		method: http.MethodDelete, path: containerPath(c.Handle, ""),
-		query: url.Values{"force": {"true"}, "v": {"true"}, "timeout": {"0"}},
+		query: url.Values{"force": {"true"}, "volumes": {"true"}, "timeout": {"0"}},
 	}, nil)
 }
