@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"github.com/rookery-project/rookery/coordinator/placement"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -12,12 +13,17 @@ func (t *Turn) place(s *projections.Service, ordinal uint32) *events.InstancePen
 		d.Pending.Ordinal = ordinal
 		return d.Pending
 	}
-	t.emit(events.ServiceScope(s.ID), events.InstancePlaced{
+	t.emit(events.ServiceScope(s.ID), t.placement(s, ordinal, d))
+	return nil
+}
+
+// placement is the slot's next instance as it was decided.
+func (t *Turn) placement(s *projections.Service, ordinal uint32, d placement.Decision) events.InstancePlaced {
+	return events.InstancePlaced{
 		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: s.Revision,
 		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, s.Current().Spec.Ports),
-		Reserved: d.Reserved, Choice: d.Choice,
-	})
-	return nil
+		Reserved: d.Reserved, Scratch: s.Current().Spec.ScratchSize(&t.Cluster.Policy), Choice: d.Choice,
+	}
 }
 
 // pend says why a slot has no instance, unless that is what was said last.

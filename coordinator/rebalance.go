@@ -48,13 +48,10 @@ func (t *Turn) rebalance() {
 
 // beginMove places the successor of an instance that runs on until that one serves.
 func (t *Turn) beginMove(m placement.Move) {
-	id, d := m.Instance.ID, m.Decision
-	s := t.Cluster.Services[id.Service]
-	t.emit(events.ServiceScope(id.Service), events.InstancePlaced{
-		Ordinal: id.Ordinal, Generation: s.NextGeneration(id.Ordinal), Revision: s.Revision, Replaces: id.Generation,
-		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, s.Current().Spec.Ports),
-		Reserved: d.Reserved, Choice: d.Choice,
-	})
+	id := m.Instance.ID
+	placed := t.placement(t.Cluster.Services[id.Service], id.Ordinal, m.Decision)
+	placed.Replaces = id.Generation
+	t.emit(events.ServiceScope(id.Service), placed)
 	delete(t.agenda.services, id.Service) // there is nothing to do for it before its successor is seen
 }
 

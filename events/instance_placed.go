@@ -22,6 +22,8 @@ type InstancePlaced struct {
 	Reserved Resources `json:"reserved,omitzero"`
 	// Replaces is the generation of the slot that runs on until this one serves; 0 where there is none.
 	Replaces uint32 `json:"replaces,omitzero"`
+	// Scratch is how much scratch disk it has, and a part of what is set aside.
+	Scratch Size `json:"scratch,omitzero"`
 	// Choice says why this node; it is not there where nobody chose, as on an adoption.
 	Choice *Choice `json:"choice,omitzero"`
 }

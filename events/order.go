@@ -30,6 +30,8 @@ type Order struct {
 	// Images are what names of images in Spec stand for in this revision, as far as it was known when the order was
 	// decided: the node takes these, whatever its tags say.
 	Images map[string]string `json:"images,omitempty"`
+	// Scratch is how much scratch disk the instance has: as its spec says, or as the policy did when it was placed.
+	Scratch Size `json:"scratch,omitzero"`
 }
 
 // Kind implements Data.

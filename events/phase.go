@@ -50,6 +50,7 @@ const (
 	OfflineInitializing OfflineReason = "initializing"  // it has not come so far yet
 	OfflineExited       OfflineReason = "exited"        // its process ended; the exit code says how
 	OfflineOOMKilled    OfflineReason = "oom-killed"    // the kernel killed its process for want of memory
+	OfflineOverDisk     OfflineReason = "over-disk"     // it has taken more of the disk than its limit; the node stopped it
 	OfflineUnhealthy    OfflineReason = "unhealthy"     // its process runs, and its health check fails
 	OfflineImagePull    OfflineReason = "image-pull"    // the image cannot be had
 	OfflinePortConflict OfflineReason = "port-conflict" // something else on the node holds one of its ports

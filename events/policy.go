@@ -13,6 +13,8 @@ type Policy struct {
 	SameZone Weight `json:"same_zone"`
 	// Default is set aside for an instance whose spec says nothing of it.
 	Default Resources `json:"default"`
+	// AlwaysUseDisk has every instance have scratch disk whose spec does not speak of it.
+	AlwaysUseDisk bool `json:"always_use_disk,omitzero"`
 }
 
 // Profile is the first thing that nodes are compared by.
@@ -67,6 +69,8 @@ type ClusterPolicy struct {
 	ZoneAffinity *AskStrict `json:"zone_affinity,omitzero"`
 	SameZone     *Weight    `json:"same_zone,omitzero" jsonschema:"minimum=0,maximum=100"`
 	Default      *Resources `json:"default,omitzero"`
+	// AlwaysUseDisk is of instances that are placed from here on.
+	AlwaysUseDisk *bool `json:"always_use_disk,omitzero"`
 }
 
 // AskSpread is SpreadPolicy as people write it.
@@ -100,6 +104,7 @@ func (c ClusterPolicy) Policy() Policy {
 	c.ZoneAffinity.set(&p.ZoneAffinity)
 	set(&p.SameZone, c.SameZone)
 	set(&p.Default, c.Default)
+	set(&p.AlwaysUseDisk, c.AlwaysUseDisk)
 	return p
 }
 

@@ -54,6 +54,7 @@ type Spec struct {
 	ProcessSpec
 	NetworkSpec
 	VolumeSpec
+	ScratchSpec
 	ImageSpec
 	InitSpec
 	HealthSpec
@@ -129,6 +130,7 @@ func (s Spec) withDefaults() Spec {
 	s.ProcessSpec = s.ProcessSpec.canonical()
 	s.NetworkSpec = s.NetworkSpec.canonical()
 	s.VolumeSpec = s.VolumeSpec.canonical()
+	s.ScratchSpec = s.ScratchSpec.canonical()
 	s.ImageSpec = s.ImageSpec.canonical()
 	s.InitSpec = s.InitSpec.canonical()
 	s.HealthSpec = s.HealthSpec.canonical()
@@ -179,7 +181,7 @@ func (s Spec) check() error {
 
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
-		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ImageSpec.check(), s.InitSpec.check(),
+		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(),
 	} {
 		if err != nil {

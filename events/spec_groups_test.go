@@ -28,6 +28,7 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"health":{"tcp":{"port":"http"}},"ports":[{"name":"http","port":80,"protocol":"tcp"}]`,
 		`"restart":{}`, `"restart":{"policy":"on-failure","delay":"2m","attempts":3,"window":"1h"}`,
 		`"sidecars":[{"name":"a","image":"j"},{"name":"b","image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}]`,
+		`"scratch":{}`, `"scratch":{"path":"/tmp","size":"0B"}`, `"resources":{"disk":"0B"}`, `"resources":{"disk":"10GiB"},"requests":{"disk":"1GiB"}`,
 		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
 		if _, err := ensure(fields); err != nil {
@@ -36,67 +37,76 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 	}
 }
 
+// brokenFields are fields that break a rule, and how they are refused.
+var brokenFields = []struct {
+	fields string
+	code   Code
+	field  string
+	says   string
+}{
+	{`"user":"a b"`, CodeInvalidValue, "user", `"a b"`},
+	{`"working_dir":"srv"`, CodeInvalidValue, "working_dir", "absolute"},
+	{`"capabilities":["ALL"]`, CodeInvalidValue, "capabilities[0]", "one each"},
+	{`"capabilities":["NET RAW"]`, CodeInvalidValue, "capabilities[0]", "NET RAW"},
+	{`"capabilities":[""]`, CodeInvalidValue, "capabilities[0]", "no capability"},
+	{`"ulimits":[{"name":"files","value":1}]`, CodeInvalidValue, "ulimits[0].name", "nofile"},
+	{`"ulimits":[{"name":"core","value":1},{"name":"core","value":2}]`, CodeInvalidValue, "ulimits[1].name", "ulimits[0]"},
+	{`"ulimits":[{"name":"core","value":-1}]`, CodeOutOfRange, "ulimits[0].value", "negative"},
+	{`"shm_size":"64"`, CodeInvalidValue, "shm_size", "64MiB"},
+	{`"shm_size":64`, CodeWrongType, "shm_size", "a string"},
+	{`"shm_size":"99999999TiB"`, CodeInvalidValue, "shm_size", "size"},
+	{`"shm_size":"-1MiB"`, CodeInvalidValue, "shm_size", "size"},
+	{`"network":"mesh"`, CodeInvalidValue, "network", "bridge, none, host"},
+	{`"network":"none","ports":[{"name":"http","port":80}]`, CodeInvalidValue, "network", "leave out"},
+	{`"hostname":"a_b"`, CodeInvalidName, "hostname", "a_b"},
+	{`"extra_hosts":[{"name":"a b","address":"10.0.0.1"}]`, CodeInvalidName, "extra_hosts[0].name", "a b"},
+	{`"extra_hosts":[{"name":"db","address":"db2"}]`, CodeInvalidValue, "extra_hosts[0].address", "10.0.0.7"},
+	{`"sysctls":{"vm.swappiness":"1"}`, CodeInvalidName, "sysctls.vm.swappiness", "the host's own"},
+	{`"network":"host","sysctls":{"net.core.somaxconn":"1"}`, CodeInvalidValue, "sysctls.net.core.somaxconn", "host"},
+	{`"volumes":[{"name":"a"}]`, CodeInvalidValue, "volumes[0].path", "absolute"},
+	{`"volumes":[{"name":"A","path":"/a"}]`, CodeInvalidName, "volumes[0].name", "A"},
+	{`"volumes":[{"name":"a","path":"/a/.."}]`, CodeInvalidValue, "volumes[0].path", "root"},
+	{`"volumes":[{"name":"a","path":"/a:rw"}]`, CodeInvalidValue, "volumes[0].path", ":"},
+	{`"volumes":[{"name":"a","path":"/a","kind":"nfs"}]`, CodeInvalidValue, "volumes[0].kind", "tmpfs"},
+	{`"volumes":[{"name":"a","path":"/a","kind":"host"}]`, CodeMissingField, "volumes[0].source", "host"},
+	{`"volumes":[{"name":"a","path":"/a","kind":"host","source":"b"}]`, CodeInvalidValue, "volumes[0].source", "absolute"},
+	{`"volumes":[{"name":"a","path":"/a","source":"/b"}]`, CodeInvalidValue, "volumes[0].source", "host"},
+	{`"volumes":[{"name":"a","path":"/a","size":"1MiB"}]`, CodeInvalidValue, "volumes[0].size", "tmpfs"},
+	{`"volumes":[{"name":"a","path":"/a"},{"name":"a","path":"/b"}]`, CodeInvalidValue, "volumes[1].name", "volumes[0]"},
+	{`"volumes":[{"name":"a","path":"/a"},{"name":"b","path":"/a/"}]`, CodeInvalidValue, "volumes[1].path", "volumes[0]"},
+	{`"scratch":{"path":"tmp"}`, CodeInvalidValue, "scratch.path", "absolute"},
+	{`"scratch":{"path":"/a/.."}`, CodeInvalidValue, "scratch.path", "root"},
+	{`"scratch":{"size":"1"}`, CodeInvalidValue, "scratch.size", "64MiB"},
+	{`"scratch":{"szie":"1GiB"}`, CodeUnknownField, "scratch.szie", "size"},
+	{`"scratch":{},"volumes":[{"name":"a","path":"/scratch/"}]`, CodeInvalidValue, "scratch.path", "volumes[0]"},
+	{`"resources":{"disk":"1MiB"},"requests":{"disk":"2MiB"}`, CodeOutOfRange, "requests.disk", "1MiB"},
+	{`"pull":"sometimes"`, CodeInvalidValue, "pull", "missing, always, never"},
+	{`"init":{"image":"a b"}`, CodeInvalidValue, "init.image", "init.image"},
+	{`"init":{"env":{"A=B":"1"}}`, CodeInvalidName, "init.env.A=B", "A=B"},
+	{`"init":{"imgae":"a"}`, CodeUnknownField, "init.imgae", "image"},
+	{`"health":{}`, CodeInvalidValue, "health", "0 of http, tcp and exec"},
+	{`"health":{"exec":["a"],"tcp":{"port":"p"}}`, CodeInvalidValue, "health", "2 of"},
+	{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"q","port":1}]`, CodeInvalidValue, "health.tcp.port", `"q"`},
+	{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"p","port":1,"protocol":"udp"}]`, CodeInvalidValue, "health.tcp.port", "tcp"},
+	{`"health":{"http":{"port":"p","path":"a"}},"ports":[{"name":"p","port":1}]`, CodeInvalidValue, "health.http.path", "begin"},
+	{`"health":{"exec":["a"],"interval":"1ms"}`, CodeOutOfRange, "health.interval", "100ms"},
+	{`"health":{"exec":["a"],"timeout":"-1s"}`, CodeOutOfRange, "health.timeout", "100ms"},
+	{`"health":{"exec":["a"],"start_period":"2h"}`, CodeOutOfRange, "health.start_period", "1h"},
+	{`"health":{"exec":["a"],"retries":101}`, CodeOutOfRange, "health.retries", "100"},
+	{`"restart":{"policy":"sometimes"}`, CodeInvalidValue, "restart.policy", "always, on-failure, never"},
+	{`"restart":{"delay":"1ms"}`, CodeOutOfRange, "restart.delay", "10ms"},
+	{`"restart":{"delay":"2s","max_delay":"1s"}`, CodeOutOfRange, "restart.max_delay", "2s"},
+	{`"restart":{"attempts":10001}`, CodeOutOfRange, "restart.attempts", "10000"},
+	{`"restart":{"window":"1m"}`, CodeMissingField, "restart.attempts", "window"},
+	{`"sidecars":[{"name":"a"}]`, CodeMissingField, "sidecars[0].image", "localhost/proxy:1"},
+	{`"sidecars":[{"name":"A","image":"j"}]`, CodeInvalidName, "sidecars[0].name", "A"},
+	{`"sidecars":[{"name":"a","image":"j"},{"name":"a","image":"j"}]`, CodeInvalidValue, "sidecars[1].name", "sidecars[0]"},
+	{`"sidecars":[{"name":"a","image":"j k"}]`, CodeInvalidValue, "sidecars[0].image", "white space"},
+	{`"net_work":"none"`, CodeUnknownField, "net_work", `"network"`},
+}
+
 func TestFieldsThatBreakARule(t *testing.T) {
-	for _, tt := range []struct {
-		fields string
-		code   Code
-		field  string
-		says   string
-	}{
-		{`"user":"a b"`, CodeInvalidValue, "user", `"a b"`},
-		{`"working_dir":"srv"`, CodeInvalidValue, "working_dir", "absolute"},
-		{`"capabilities":["ALL"]`, CodeInvalidValue, "capabilities[0]", "one each"},
-		{`"capabilities":["NET RAW"]`, CodeInvalidValue, "capabilities[0]", "NET RAW"},
-		{`"capabilities":[""]`, CodeInvalidValue, "capabilities[0]", "no capability"},
-		{`"ulimits":[{"name":"files","value":1}]`, CodeInvalidValue, "ulimits[0].name", "nofile"},
-		{`"ulimits":[{"name":"core","value":1},{"name":"core","value":2}]`, CodeInvalidValue, "ulimits[1].name", "ulimits[0]"},
-		{`"ulimits":[{"name":"core","value":-1}]`, CodeOutOfRange, "ulimits[0].value", "negative"},
-		{`"shm_size":"64"`, CodeInvalidValue, "shm_size", "64MiB"},
-		{`"shm_size":64`, CodeWrongType, "shm_size", "a string"},
-		{`"shm_size":"99999999TiB"`, CodeInvalidValue, "shm_size", "size"},
-		{`"shm_size":"-1MiB"`, CodeInvalidValue, "shm_size", "size"},
-		{`"network":"mesh"`, CodeInvalidValue, "network", "bridge, none, host"},
-		{`"network":"none","ports":[{"name":"http","port":80}]`, CodeInvalidValue, "network", "leave out"},
-		{`"hostname":"a_b"`, CodeInvalidName, "hostname", "a_b"},
-		{`"extra_hosts":[{"name":"a b","address":"10.0.0.1"}]`, CodeInvalidName, "extra_hosts[0].name", "a b"},
-		{`"extra_hosts":[{"name":"db","address":"db2"}]`, CodeInvalidValue, "extra_hosts[0].address", "10.0.0.7"},
-		{`"sysctls":{"vm.swappiness":"1"}`, CodeInvalidName, "sysctls.vm.swappiness", "the host's own"},
-		{`"network":"host","sysctls":{"net.core.somaxconn":"1"}`, CodeInvalidValue, "sysctls.net.core.somaxconn", "host"},
-		{`"volumes":[{"name":"a"}]`, CodeInvalidValue, "volumes[0].path", "absolute"},
-		{`"volumes":[{"name":"A","path":"/a"}]`, CodeInvalidName, "volumes[0].name", "A"},
-		{`"volumes":[{"name":"a","path":"/a/.."}]`, CodeInvalidValue, "volumes[0].path", "root"},
-		{`"volumes":[{"name":"a","path":"/a:rw"}]`, CodeInvalidValue, "volumes[0].path", ":"},
-		{`"volumes":[{"name":"a","path":"/a","kind":"nfs"}]`, CodeInvalidValue, "volumes[0].kind", "tmpfs"},
-		{`"volumes":[{"name":"a","path":"/a","kind":"host"}]`, CodeMissingField, "volumes[0].source", "host"},
-		{`"volumes":[{"name":"a","path":"/a","kind":"host","source":"b"}]`, CodeInvalidValue, "volumes[0].source", "absolute"},
-		{`"volumes":[{"name":"a","path":"/a","source":"/b"}]`, CodeInvalidValue, "volumes[0].source", "host"},
-		{`"volumes":[{"name":"a","path":"/a","size":"1MiB"}]`, CodeInvalidValue, "volumes[0].size", "tmpfs"},
-		{`"volumes":[{"name":"a","path":"/a"},{"name":"a","path":"/b"}]`, CodeInvalidValue, "volumes[1].name", "volumes[0]"},
-		{`"volumes":[{"name":"a","path":"/a"},{"name":"b","path":"/a/"}]`, CodeInvalidValue, "volumes[1].path", "volumes[0]"},
-		{`"pull":"sometimes"`, CodeInvalidValue, "pull", "missing, always, never"},
-		{`"init":{"image":"a b"}`, CodeInvalidValue, "init.image", "init.image"},
-		{`"init":{"env":{"A=B":"1"}}`, CodeInvalidName, "init.env.A=B", "A=B"},
-		{`"init":{"imgae":"a"}`, CodeUnknownField, "init.imgae", "image"},
-		{`"health":{}`, CodeInvalidValue, "health", "0 of http, tcp and exec"},
-		{`"health":{"exec":["a"],"tcp":{"port":"p"}}`, CodeInvalidValue, "health", "2 of"},
-		{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"q","port":1}]`, CodeInvalidValue, "health.tcp.port", `"q"`},
-		{`"health":{"tcp":{"port":"p"}},"ports":[{"name":"p","port":1,"protocol":"udp"}]`, CodeInvalidValue, "health.tcp.port", "tcp"},
-		{`"health":{"http":{"port":"p","path":"a"}},"ports":[{"name":"p","port":1}]`, CodeInvalidValue, "health.http.path", "begin"},
-		{`"health":{"exec":["a"],"interval":"1ms"}`, CodeOutOfRange, "health.interval", "100ms"},
-		{`"health":{"exec":["a"],"timeout":"-1s"}`, CodeOutOfRange, "health.timeout", "100ms"},
-		{`"health":{"exec":["a"],"start_period":"2h"}`, CodeOutOfRange, "health.start_period", "1h"},
-		{`"health":{"exec":["a"],"retries":101}`, CodeOutOfRange, "health.retries", "100"},
-		{`"restart":{"policy":"sometimes"}`, CodeInvalidValue, "restart.policy", "always, on-failure, never"},
-		{`"restart":{"delay":"1ms"}`, CodeOutOfRange, "restart.delay", "10ms"},
-		{`"restart":{"delay":"2s","max_delay":"1s"}`, CodeOutOfRange, "restart.max_delay", "2s"},
-		{`"restart":{"attempts":10001}`, CodeOutOfRange, "restart.attempts", "10000"},
-		{`"restart":{"window":"1m"}`, CodeMissingField, "restart.attempts", "window"},
-		{`"sidecars":[{"name":"a"}]`, CodeMissingField, "sidecars[0].image", "localhost/proxy:1"},
-		{`"sidecars":[{"name":"A","image":"j"}]`, CodeInvalidName, "sidecars[0].name", "A"},
-		{`"sidecars":[{"name":"a","image":"j"},{"name":"a","image":"j"}]`, CodeInvalidValue, "sidecars[1].name", "sidecars[0]"},
-		{`"sidecars":[{"name":"a","image":"j k"}]`, CodeInvalidValue, "sidecars[0].image", "white space"},
-		{`"net_work":"none"`, CodeUnknownField, "net_work", `"network"`},
-	} {
+	for _, tt := range brokenFields {
 		t.Run(tt.fields, func(t *testing.T) {
 			_, err := ensure(tt.fields)
 			wantRejection(t, err, tt.code, tt.field, tt.says)
@@ -107,6 +117,7 @@ func TestFieldsThatBreakARule(t *testing.T) {
 func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 	for fields, same := range map[string]string{
 		`"init":{"args":[],"env":{}}`:            `"init":{}`,
+		`"scratch":{}`:                           `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
 		`"health":{"exec":["a"]}`:                `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
 		`"restart":{"policy":"always"}`:          `"restart":{"delay":"1s","max_delay":"1m"}`,
 		`"restart":{}`:                           `"args":[]`,

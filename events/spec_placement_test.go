@@ -68,6 +68,8 @@ func TestThePolicyIsMaterializes(t *testing.T) {
 		"zone affinity weighs 100":                      p.ZoneAffinity.Weight == 100,
 		"a service of several is kept in one zone, 100": p.SameZone == 100,
 		"no CPU and no memory by default":               p.Default == Resources{},
+		"disk is for those that ask for it":             !p.AlwaysUseDisk,
+		"scratch disk is of 1 GiB":                      DefaultScratch == 1<<30,
 	} {
 		if !is {
 			t.Errorf("not so: %s: %+v", what, p)

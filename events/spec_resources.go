@@ -4,7 +4,9 @@ package events
 type Resources struct {
 	CPU    CPU  `json:"cpu,omitzero"`
 	Memory Size `json:"memory,omitzero"`
-	Disk   Size `json:"disk,omitzero"`
+	// Disk is what containers write to their own files, those of sidecars included. A node measures that every few
+	// seconds, and ends an instance that has written more than its limit.
+	Disk Size `json:"disk,omitzero"`
 }
 
 // Plus returns the sum of both.
@@ -57,7 +59,9 @@ func checkResources(limits, requests Resources) error {
 }
 
 // Reserves returns what placement sets aside for one instance on a node: what the spec requests, else its limits, else the
-// node's default, else the policy's. Disk counts where the spec speaks of it.
-func (s Spec) Reserves(node, policy Resources) Resources {
-	return s.Requests.or(s.Resources).or(node).or(policy)
+// node's default, else the policy's. Scratch disk comes on top of the disk for the instance's own files.
+func (s Spec) Reserves(node Resources, policy *Policy) Resources {
+	r := s.Requests.or(s.Resources).or(node).or(policy.Default)
+	r.Disk += s.ScratchSize(policy)
+	return r
 }

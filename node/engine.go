@@ -29,6 +29,8 @@ type Engine interface {
 	// Check asks the running container whether it is healthy, over a port through the host's address. It returns nil
 	// where it is.
 	Check(ctx context.Context, c Container, health events.Health, address string) error
+	// Usage measures what the running container takes of the disk; scratch is where its scratch disk is mounted.
+	Usage(ctx context.Context, c Container, scratch string) (Usage, error)
 	// Watch calls hint with each instance whose container may have ended, until ctx ends, and then returns nil. It
 	// calls ready once it misses nothing more. Hints may be lost or come twice: List is the truth.
 	Watch(ctx context.Context, owner Owner, ready func(), hint func(events.InstanceID)) error

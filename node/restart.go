@@ -41,7 +41,7 @@ func (v View) GivenUp() string {
 		return ""
 	}
 	switch v.Reason {
-	case events.OfflineExited, events.OfflineOOMKilled, events.OfflineUnhealthy, events.OfflineInitFailed:
+	case events.OfflineExited, events.OfflineOOMKilled, events.OfflineOverDisk, events.OfflineUnhealthy, events.OfflineInitFailed:
 	case events.OfflineInitializing, events.OfflineImagePull, events.OfflinePortConflict, events.OfflineCreateFailed,
 		events.OfflineNotAllowed, events.OfflineUnknown:
 		return ""

@@ -168,7 +168,10 @@ func (v View) Done(step Step, now time.Time) View {
 		stopped := *v.Container
 		stopped.State, stopped.Beside = Exited, false
 		v.Container = &stopped
-		return v.stopped()
+		if v = v.stopped(); v.Reason == events.OfflineOverDisk {
+			v.RetryAt = now.Add(v.delay()) // it was stopped before that
+		}
+		return v
 	case StepRemove:
 		return v.gone()
 	case StepNone, StepWait, StepPrepare, StepCheck:

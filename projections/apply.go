@@ -189,7 +189,7 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	n.Orders++
 	i := &Instance{
 		ID:       events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation},
-		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved,
+		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved, Scratch: d.Scratch,
 		Decided: r.Sequence, Counter: n.Orders,
 	}
 	n.hold(i)

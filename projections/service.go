@@ -70,6 +70,8 @@ type Instance struct {
 	Ports    []events.PortBinding
 	// Reserved is what is set aside for it on its node.
 	Reserved events.Resources
+	// Scratch is how much scratch disk it has.
+	Scratch events.Size `json:",omitzero"`
 	// Retired says why the instance shall stop; "" where it shall run.
 	Retired events.RetireReason
 	// Decided is the sequence of the event that decided its order, and Counter the node's count of orders there.

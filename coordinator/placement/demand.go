@@ -24,7 +24,7 @@ func demandOf(s *projections.Service, p *events.Policy, differs bool) demand {
 	spec := &s.Current().Spec
 	several := s.Scale > 1
 	d := demand{
-		spec: spec, policy: p, reserves: spec.Reserves(events.Resources{}, p.Default), differs: differs,
+		spec: spec, policy: p, reserves: spec.Reserves(events.Resources{}, p), differs: differs,
 		spreads: !spec.Global() && p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled),
 		gathers: !spec.Global() && several && p.SameZone > 0,
 	}
@@ -44,7 +44,7 @@ func (d *demand) asks(n *projections.Node) events.Resources {
 	if !d.differs {
 		return d.reserves
 	}
-	return d.spec.Reserves(n.Facts.Default, d.policy.Default)
+	return d.spec.Reserves(n.Facts.Default, d.policy)
 }
 
 // apart reports whether instances of a service with these labels must not run beside one of this.

@@ -263,7 +263,7 @@ func TestCapacityIsNeverExceeded(t *testing.T) {
 		}
 		has := d.Node.Facts.Allocatable()
 		takes := d.Node.Reserved().Plus(d.Reserved)
-		asks := s.Current().Spec.Reserves(d.Node.Facts.Default, w.cluster.Policy.Default)
+		asks := s.Current().Spec.Reserves(d.Node.Facts.Default, &w.cluster.Policy)
 		if d.Reserved != asks {
 			w.t.Errorf("%s gets %v on %s, and shall have %v", s.ID, d.Reserved, d.Node.Name, asks)
 		}
@@ -382,7 +382,7 @@ func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 			return
 		}
 		spec := s.Current().Spec
-		has := spec.Reserves(events.Resources{}, w.cluster.Policy.Default)
+		has := spec.Reserves(events.Resources{}, &w.cluster.Policy)
 		w.apply(events.NodeScope("zz"), events.NodeJoined{Epoch: 1, Incarnation: "zz", NodeFacts: events.NodeFacts{
 			Zone: "a", Labels: spec.NodeSelector, Ports: events.PortRange{First: 1, Last: 100},
 			Capacity: events.Capacity{CPU: float64(has.CPU)/float64(events.Core) + 1, Memory: uint64(has.Memory) + 1<<20},

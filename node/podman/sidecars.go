@@ -46,6 +46,9 @@ func (e *Engine) prepareSidecars(ctx context.Context, plan node.Plan, main node.
 		}
 		r.Name = names[i]
 		r.NetNS = namespace{Mode: "container", Value: main.Handle}
+		if plan.Order.Scratch > 0 {
+			r.From = []string{main.Handle}
+		}
 		// What belongs to the network or to the service's image is the main container's.
 		r.Hostname, r.HostAdd, r.Sysctl, r.User, r.WorkDir = "", nil, nil, "", ""
 		if _, err = e.createWithImage(ctx, r, plan); err != nil {

@@ -27,7 +27,9 @@ type mount struct {
 // mounts are what is mounted into a container, as Podman takes it.
 type mounts struct {
 	Volumes []namedVolume `json:"volumes,omitempty"`
-	Mounts  []mount       `json:"mounts,omitempty"`
+	// From are containers whose volumes are mounted too.
+	From   []string `json:"volumes_from,omitempty"`
+	Mounts []mount  `json:"mounts,omitempty"`
 }
 
 func mountsOf(plan node.Plan) (mounts, error) {
@@ -53,6 +55,9 @@ func mountsOf(plan node.Plan) (mounts, error) {
 		case events.VolumeNamed:
 			m.Volumes = append(m.Volumes, namedVolume{plan.VolumeName(v.Name), v.Path, []string{access}})
 		}
+	}
+	if plan.Order.Scratch > 0 && plan.Role != node.RoleSidecar {
+		m.Volumes = append(m.Volumes, namedVolume{Dest: plan.Order.Spec.ScratchPath()}) // without a name it goes with its container
 	}
 	return m, nil
 }
@@ -81,6 +86,9 @@ func hostPath(allow node.Allowance, wanted string) (string, error) {
 // could tell whose they are.
 func (e *Engine) makeVolumes(ctx context.Context, plan node.Plan, volumes []namedVolume) error {
 	for _, v := range volumes {
+		if v.Name == "" {
+			continue // Podman makes one for the container alone
+		}
 		err := e.do(ctx, request{method: http.MethodPost, path: "/volumes/create", body: map[string]any{
 			"Name": v.Name, "Label": plan.VolumeLabels(),
 		}}, nil)

@@ -9,6 +9,7 @@
 //	instance.go   what is kept of one instance
 //	steps.go      next step → a place → engine → view
 //	checks.go     health checks, beside the steps
+//	disk.go       what instances take of the disk, measured after each look
 //	publisher.go  statuses, in order, however long the bus is away
 //
 // It never decides what should run. A bus that is away stops nothing: instances are kept as the last orders say.

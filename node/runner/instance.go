@@ -2,6 +2,9 @@ package runner
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -20,6 +23,9 @@ type instance struct {
 	ended     uint64
 	// checking ends the health check that is under way; nil for none.
 	checking context.CancelFunc
+	// measuring says that its disk is being measured, measureAt when that is due again.
+	measuring bool
+	measureAt time.Time
 	// inspecting says that the engine is being asked about it, hinted that it is to be asked again.
 	inspecting bool
 	hinted     bool
@@ -33,6 +39,15 @@ func (a *Agent) instance(id events.InstanceID) *instance {
 		a.instances[id] = in
 	}
 	return in
+}
+
+// inOrder returns all instances in order.
+func (a *Agent) inOrder() []*instance {
+	all := make([]*instance, 0, len(a.instances))
+	for _, id := range slices.SortedFunc(maps.Keys(a.instances), events.InstanceID.Compare) {
+		all = append(all, a.instances[id])
+	}
+	return all
 }
 
 // over reports whether nothing of the instance is left and nobody expects anything of it.
@@ -62,7 +77,7 @@ func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 // forget drops an instance that is over. While the engine or the instance is being asked it stays: what the answer says of it may be
 // from before its end, and would be taken for a container that nobody knows.
 func (a *Agent) forget(in *instance) {
-	if in.over() && !in.inspecting && in.checking == nil && !a.looks.underWay {
+	if in.over() && !in.inspecting && in.checking == nil && !in.measuring && !a.looks.underWay {
 		delete(a.instances, in.view.Instance)
 	}
 }

@@ -47,6 +47,7 @@ func (a *Agent) looked(ctx context.Context, s sight, containers []node.Container
 	switch {
 	case err == nil:
 		a.foundAll(ctx, s, containers)
+		a.measure(ctx)
 		if !a.began {
 			a.catchUp(ctx)
 		}

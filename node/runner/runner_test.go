@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,7 +37,8 @@ type engine struct {
 	hint       func(events.InstanceID)
 	crashes    int  // how many starts are still to crash; for tests of one container
 	mute       bool // health checks hang
-	most, now  int  // containers that were and are being made at once
+	usage      node.Usage
+	most, now  int // containers that were and are being made at once
 }
 
 func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
@@ -118,6 +120,12 @@ func (e *engine) Check(ctx context.Context, _ node.Container, _ events.Health, _
 		<-ctx.Done()
 	}
 	return ctx.Err()
+}
+
+func (e *engine) Usage(context.Context, node.Container, string) (node.Usage, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.usage, nil
 }
 
 func (e *engine) Watch(ctx context.Context, _ node.Owner, ready func(), hint func(events.InstanceID)) error {
@@ -414,6 +422,31 @@ func TestAnInstanceIsOnlineAsLongAsItIsHealthy(t *testing.T) {
 		want := []string{"0 prepared", "0 started", "0 online", "0 offline", "1 prepared", "1 started", "1 online"}
 		if said := w.positions(); !slices.Equal(said, want) {
 			t.Errorf("the node said %q, want %q", said, want)
+		}
+	})
+}
+
+func TestAnInstanceEndsThatTakesTooMuchDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		spec := &events.Spec{Image: good, Resources: events.Resources{Disk: 10}}
+		w.tellSpec(0, events.ActionRun, spec)
+		w.tell(1, events.ActionRun, good) // may take any amount
+		take := func(own events.Size) {
+			w.engine.mu.Lock()
+			w.engine.usage.Own = own
+			w.engine.mu.Unlock()
+		}
+		take(10)
+		<-time.After(time.Minute)
+		take(11)
+		<-time.After(4 * time.Second) // at most one look
+		take(0)
+		<-time.After(time.Minute)
+		synctest.Wait()
+		ends := slices.DeleteFunc(w.said(), func(m events.Message) bool { return !strings.Contains(string(m.Body), "over-disk") })
+		if running, _ := w.engine.running(); len(ends) != 1 || !slices.Equal(running, []uint32{0, 1}) {
+			t.Errorf("%v run, and the node said %d times that it takes too much", running, len(ends))
 		}
 	})
 }

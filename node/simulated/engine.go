@@ -24,6 +24,7 @@ type Engine struct {
 	containers map[key]*node.Container
 	refused    map[string]*node.Failure
 	tags       map[string]string
+	usage      map[events.InstanceID]node.Usage
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -43,7 +44,7 @@ var _ node.Engine = (*Engine)(nil)
 // New returns an engine without containers.
 func New(capacity events.Capacity) *Engine {
 	return &Engine{
-		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{},
+		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }
@@ -160,6 +161,7 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 	defer e.mu.Unlock()
 	if k, c := e.byHandle(removed.Handle); c != nil {
 		delete(e.containers, k)
+		delete(e.usage, k.instance)
 	}
 	return nil
 }
@@ -172,6 +174,26 @@ func (e *Engine) Check(_ context.Context, checked node.Container, _ events.Healt
 		return fmt.Errorf("check %s: it does not run", checked.Handle)
 	}
 	return nil
+}
+
+// Usage implements node.Engine: what Fill said.
+func (e *Engine) Usage(_ context.Context, measured node.Container, _ string) (node.Usage, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.usage[measured.Instance], nil
+}
+
+// Fill has the instance take this much of the disk, until its container is removed. It reports false where none runs.
+func (e *Engine) Fill(id events.InstanceID, usage node.Usage) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k, c := range e.containers {
+		if k.instance == id && c.State == node.Running {
+			e.usage[id] = usage
+			return true
+		}
+	}
+	return false
 }
 
 // Watch implements node.Engine.

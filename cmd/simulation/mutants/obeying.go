@@ -53,8 +53,8 @@ var obeying = []mutant{
 		}},
 	},
 	{
-		"tag-resolved-anew", "a node makes instances from what a tag stands for on it, whatever the order says", []edit{{
-			"node/image.go", "return merged(v.Images, v.Order.Images)", "return v.Images",
+		"over-disk-tolerated", "an instance that takes more of the disk than its limit runs on", []edit{{
+			"node/runner/look.go", "		a.measure(ctx)\n", "",
 		}},
 	},
 	{

@@ -24,13 +24,18 @@ var placing = []mutant{
 		}},
 	},
 	{
+		"scratch-not-set-aside", "scratch disk takes nothing of the node", []edit{{
+			"events/spec_resources.go", "	r.Disk += s.ScratchSize(policy)\n", "",
+		}},
+	},
+	{
 		"memory-ignored", "memory that is set aside counts for nothing", []edit{{
 			"coordinator/placement/filter.go", "taken.Memory+asks.Memory > has.Memory", "asks.Memory > has.Memory",
 		}},
 	},
 	{
 		"default-of-the-node-ignored", "every node sets aside what the policy says where a spec says nothing", []edit{{
-			"coordinator/placement/demand.go", "return d.spec.Reserves(n.Facts.Default, d.policy.Default)", "return d.reserves",
+			"coordinator/placement/demand.go", "return d.spec.Reserves(n.Facts.Default, d.policy)", "return d.reserves",
 		}},
 	},
 	{

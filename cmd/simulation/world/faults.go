@@ -40,6 +40,7 @@ var faults = []fault{
 	{LogRestored, 0, drawNothing, hitLogRestored},
 	{LogDamaged, 0, drawNothing, hitLogDamaged},
 	{TagMoved, 0, drawNothing, hitTagMoved},
+	{DiskFilled, 0, drawNothing, hitDiskFilled},
 }
 
 func drawNothing(*drawer, *Action) {}

@@ -97,7 +97,7 @@ func (j *judge) unlike() []string {
 	for _, id := range slices.SortedFunc(maps.Keys(j.cluster.services), events.ServiceID.Compare) {
 		why = append(why, j.serviceUnlike(id)...)
 	}
-	return slices.Concat(why, j.enginesUnlike(), j.imagesUnlike())
+	return slices.Concat(why, j.enginesUnlike(), j.imagesUnlike(), j.disksUnlike())
 }
 
 // serviceUnlike says in what a service is not as it shall be. Where no node could have it, a slot may be empty or have an

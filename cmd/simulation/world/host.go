@@ -239,6 +239,13 @@ func (e *engine) Check(ctx context.Context, c node.Container, health events.Heal
 	return err
 }
 
+// Usage implements node.Engine.
+func (e *engine) Usage(ctx context.Context, c node.Container, scratch string) (node.Usage, error) {
+	return do(ctx, e.call(Inspect, c.Instance.String(), 0), func() (node.Usage, error) {
+		return e.host.engine.Usage(context.Background(), c, scratch)
+	})
+}
+
 // Watch implements node.Engine. A host that is deaf loses hints; any other gives them a moment later.
 func (e *engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
 	hints := make(chan events.InstanceID, waiting)

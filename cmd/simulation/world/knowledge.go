@@ -76,6 +76,7 @@ type instance struct {
 	reserved events.Resources
 	// replaces is the generation that runs on until this one serves; 0 where there is none any more.
 	replaces uint32
+	scratch  events.Size
 	retired  bool
 	removed  bool
 	gone     time.Time
@@ -299,6 +300,9 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 	if asks := k.setAside(service, d.Node); d.Reserved != asks {
 		j.breach("capacity", "%s has %+v set aside on %s, and shall have %+v", id, d.Reserved, d.Node, asks)
 	}
+	if has := k.scratch(service); d.Scratch != has {
+		j.breach("capacity", "%s has %s of scratch disk, and shall have %s", id, d.Scratch, has)
+	}
 	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
 		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",
 			id, d.Revision, service, s.scale, s.revision)
@@ -315,7 +319,9 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 
 func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
-	i := &instance{id: id, node: d.Node, address: d.Address, revision: d.Revision, ports: d.Ports, reserved: d.Reserved, replaces: d.Replaces}
+	i := &instance{
+		id: id, node: d.Node, address: d.Address, revision: d.Revision, ports: d.Ports, reserved: d.Reserved, scratch: d.Scratch, replaces: d.Replaces,
+	}
 	k.instances[id] = i
 	if d.Replaces == 0 {
 		k.service(service).waits = false

@@ -158,6 +158,7 @@ func (k *knowledge) setAside(id events.ServiceID, node string) events.Resources 
 	for _, says := range []events.Resources{spec.Requests, spec.Resources, k.nodes[node].facts.Default, k.policy.Default} {
 		r.CPU, r.Memory, r.Disk = cmp.Or(r.CPU, says.CPU), cmp.Or(r.Memory, says.Memory), cmp.Or(r.Disk, says.Disk)
 	}
+	r.Disk += k.scratch(id)
 	return r
 }
 

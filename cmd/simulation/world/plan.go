@@ -42,6 +42,7 @@ const (
 	BadImage      Kind = "bad-image"      // an image crashes, ends, cannot be had or is never healthy
 	StreamLost    Kind = "stream-lost"    // a stream is deleted and made again, and adopted
 	LogRestored   Kind = "log-restored"   // the log is restored from a backup, and adopted
+	DiskFilled    Kind = "disk-filled"    // a container takes more of the disk than it may
 	TagMoved      Kind = "tag-moved"      // a tag comes to stand for another image on hosts
 	LogDamaged    Kind = "log-damaged"    // the log loses or changes a message, and is repaired
 )
@@ -173,6 +174,7 @@ func Draw(seed uint64) Plan {
 		p.Actions = append(p.Actions, d.rebalance(time.Duration(d.Int64N(int64(p.Lasts)))))
 	}
 	p.Actions = append(p.Actions, d.tags()...)
+	d.disks()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

@@ -1,0 +1,82 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+// disks has people of some plans ask for disk, in what they say anyhow, and containers take more of it than they may.
+func (d *drawer) disks() {
+	const share, often, mean = 3, 4, 5 * time.Minute
+	if d.IntN(share) > 0 {
+		return
+	}
+	wishes := []string{
+		`"scratch":{},`, `"scratch":{"size":"0B"},`, `"scratch":{"size":"64MiB"},"resources":{"disk":"1GiB"},`, `"requests":{"disk":"1MiB"},`,
+	}
+	for i := range d.plan.Actions {
+		a := &d.plan.Actions[i]
+		switch {
+		case a.Kind != Command || d.IntN(often) > 0:
+		case strings.HasSuffix(a.Subject, ".ensure") && !strings.Contains(a.Body, `"requests"`):
+			a.Body = strings.Replace(a.Body, `"image":`, wishes[d.IntN(len(wishes))]+`"image":`, 1)
+		case strings.HasSuffix(a.Subject, ".cluster.policy") && a.Body == "{}":
+			a.Body = `{"always_use_disk":true}`
+		}
+	}
+	for at := d.soon(mean); at < d.plan.Lasts; at += d.soon(mean) {
+		d.plan.Actions = append(d.plan.Actions, Action{At: at, Kind: DiskFilled, Targets: []string{d.node()}, N: d.IntN(1 << 30)})
+	}
+}
+
+// hitDiskFilled has one of the running containers of a host take more than any may. The node may end it for that.
+func hitDiskFilled(w *World, a Action) {
+	h := w.hosts[a.Targets[0]]
+	running := h.running()
+	if len(running) == 0 {
+		return
+	}
+	const much = 1 << 40
+	id := running[a.N%len(running)].Instance
+	h.engine.Fill(id, node.Usage{Own: much, Scratch: much})
+	w.judge.sick[id.String()] = true
+}
+
+// scratch is how much scratch disk the service's next instance has.
+func (k *knowledge) scratch(id events.ServiceID) events.Size {
+	spec := k.services[id].specs[k.services[id].revision]
+	switch {
+	case spec.Scratch != nil:
+		return *spec.Scratch.Size
+	case k.policy.AlwaysUseDisk:
+		return 1 << 30
+	}
+	return 0
+}
+
+// disksUnlike says which containers run that take more of the disk than they may.
+func (j *judge) disksUnlike() []string {
+	var why []string
+	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
+		h := j.w.hosts[name]
+		for _, c := range h.running() {
+			i, s := j.cluster.instances[c.Instance], j.cluster.services[c.Instance.Service]
+			if i == nil || s == nil || c.Role != node.RoleMain {
+				continue
+			}
+			u, err := h.engine.Usage(context.Background(), c, "")
+			disk := s.specs[i.revision].Resources.Disk
+			if err == nil && ((disk > 0 && u.Own > disk) || (i.scratch > 0 && u.Scratch > i.scratch)) {
+				why = append(why, fmt.Sprintf("%s has %s take %+v of the disk", name, c.Instance, u))
+			}
+		}
+	}
+	return why
+}

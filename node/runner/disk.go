@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// measureEvery is how long the disk of an instance is not measured again: by the next look that time is over.
+	measureEvery = lookEvery - time.Second
+	// measureShare is how many times as long as it took the next measuring is away: a disk full of small files costs no
+	// more than that part of the time.
+	measureShare   = 50
+	measureTimeout = time.Minute
+)
+
+// measure measures the disk of every instance whose time has come, beside their steps.
+func (a *Agent) measure(ctx context.Context) {
+	for _, in := range a.inOrder() {
+		if in.view.Measurable() && !in.measuring && !time.Now().Before(in.measureAt) {
+			a.measureOne(ctx, in)
+		}
+	}
+}
+
+func (a *Agent) measureOne(ctx context.Context, in *instance) {
+	in.measuring = true
+	container, scratch, began := *in.view.Container, in.view.Order.Spec.ScratchPath(), time.Now()
+	call, cancel := context.WithTimeout(ctx, measureTimeout)
+	a.beside(ctx, func() func() {
+		defer cancel()
+		usage, err := a.Engine.Usage(call, container, scratch)
+		return func() {
+			now := time.Now()
+			in.measuring, in.measureAt = false, began.Add(max(measureEvery, measureShare*now.Sub(began)))
+			switch {
+			case err != nil:
+				a.Log.Warn("cannot measure what an instance takes of the disk", "instance", in.view.Instance.String(), "error", err)
+			case !in.busy:
+				a.change(in, in.view.Measured(container, usage, now))
+				a.settle(ctx, in)
+			}
+		}
+	})
+}
