@@ -22,7 +22,8 @@ func (t *Turn) placement(s *projections.Service, ordinal uint32, d placement.Dec
 	return events.InstancePlaced{
 		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: s.Revision,
 		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, s.Current().Spec.Ports),
-		Reserved: d.Reserved, Scratch: s.Current().Spec.ScratchSize(&t.Cluster.Policy), Choice: d.Choice,
+		Reserved: d.Reserved, Scratch: s.Current().Spec.ScratchSize(&t.Cluster.Policy),
+		SecurityContext: t.Cluster.Policy.SecurityContext, Choice: d.Choice,
 	}
 }
 

@@ -44,7 +44,8 @@ func (t *Turn) listed(n *projections.Node, s events.InstanceState) {
 		t.emit(events.ServiceScope(s.ID().Service), events.InstanceAdopted{InstancePlaced: events.InstancePlaced{
 			Ordinal: s.Ordinal, Generation: s.Generation, Revision: s.Revision,
 			Node: n.Name, Address: n.Facts.Address, Ports: s.Ports,
-			Scratch: t.Cluster.Services[s.ID().Service].Current().Spec.ScratchSize(&t.Cluster.Policy),
+			Scratch:         t.Cluster.Services[s.ID().Service].Current().Spec.ScratchSize(&t.Cluster.Policy),
+			SecurityContext: t.Cluster.Policy.SecurityContext,
 		}})
 		t.instance(n, s)
 	default:

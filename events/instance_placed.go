@@ -24,6 +24,8 @@ type InstancePlaced struct {
 	Replaces uint32 `json:"replaces,omitzero"`
 	// Scratch is how much scratch disk it has, and a part of what is set aside.
 	Scratch Size `json:"scratch,omitzero"`
+	// SecurityContext is the policy's as it was placed; empty for restricted.
+	SecurityContext SecurityContext `json:"security_context,omitempty"`
 	// Choice says why this node; it is not there where nobody chose, as on an adoption.
 	Choice *Choice `json:"choice,omitzero"`
 }

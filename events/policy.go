@@ -15,6 +15,25 @@ type Policy struct {
 	Default Resources `json:"default"`
 	// AlwaysUseDisk has every instance have scratch disk whose spec does not speak of it.
 	AlwaysUseDisk bool `json:"always_use_disk,omitzero"`
+	// SecurityContext is what containers may do where their spec does not say; empty for restricted.
+	SecurityContext SecurityContext `json:"security_context,omitempty"`
+}
+
+// SecurityContext is what containers may do where their spec does not say.
+type SecurityContext string
+
+// The security contexts.
+const (
+	SecurityRestricted SecurityContext = "restricted" // no capabilities, and no program gains privileges
+	SecurityEngine     SecurityContext = "engine"     // Podman's own defaults, for images that begin as root to become another user
+)
+
+// canonical leaves out the default, so that policies from before keep their meaning.
+func (c SecurityContext) canonical() SecurityContext {
+	if c == SecurityRestricted {
+		return ""
+	}
+	return c
 }
 
 // Profile is the first thing that nodes are compared by.
@@ -71,6 +90,8 @@ type ClusterPolicy struct {
 	Default      *Resources `json:"default,omitzero"`
 	// AlwaysUseDisk is of instances that are placed from here on.
 	AlwaysUseDisk *bool `json:"always_use_disk,omitzero"`
+	// SecurityContext is restricted or engine, of instances that are placed from here on.
+	SecurityContext *SecurityContext `json:"security_context,omitzero"`
 }
 
 // AskSpread is SpreadPolicy as people write it.
@@ -105,6 +126,8 @@ func (c ClusterPolicy) Policy() Policy {
 	set(&p.SameZone, c.SameZone)
 	set(&p.Default, c.Default)
 	set(&p.AlwaysUseDisk, c.AlwaysUseDisk)
+	set(&p.SecurityContext, c.SecurityContext)
+	p.SecurityContext = p.SecurityContext.canonical()
 	return p
 }
 
@@ -130,6 +153,9 @@ func (c ClusterPolicy) check() error {
 		return Reject(CodeOutOfRange, "spread.max_skew", "spread.max_skew must be at least 1: switch spread off with enabled")
 	case p.SameZone > MaxWeight:
 		return Reject(CodeOutOfRange, "same_zone", "same_zone %d is not between 0 and %d", p.SameZone, MaxWeight)
+	case p.SecurityContext != "" && p.SecurityContext != SecurityEngine:
+		return Reject(CodeInvalidValue, "security_context", "security_context %s is neither %s nor %s",
+			quote(string(p.SecurityContext)), SecurityRestricted, SecurityEngine)
 	}
 	if err := p.AntiAffinity.check("anti_affinity"); err != nil {
 		return err

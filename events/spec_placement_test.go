@@ -69,10 +69,44 @@ func TestThePolicyIsMaterializes(t *testing.T) {
 		"a service of several is kept in one zone, 100": p.SameZone == 100,
 		"no CPU and no memory by default":               p.Default == Resources{},
 		"disk is for those that ask for it":             !p.AlwaysUseDisk,
+		"the security context is on":                    p.SecurityContext == "",
 		"scratch disk is of 1 GiB":                      DefaultScratch == 1<<30,
 	} {
 		if !is {
 			t.Errorf("not so: %s: %+v", what, p)
 		}
 	}
+}
+
+// TestEachFieldOfThePolicyIsTaken holds what the command says to be what the policy is.
+func TestEachFieldOfThePolicyIsTaken(t *testing.T) {
+	for body, change := range map[string]func(*Policy){
+		`{}`:                                         func(*Policy) {},
+		`{"profile":"optimize-utilization"}`:         func(p *Policy) { p.Profile = OptimizeUtilization },
+		`{"spread":{"enabled":false}}`:               func(p *Policy) { p.Spread.Enabled = false },
+		`{"spread":{"max_skew":3,"soft":true}}`:      func(p *Policy) { p.Spread.MaxSkew, p.Spread.Soft = 3, true },
+		`{"spread":{"ignore_scaled":false}}`:         func(p *Policy) { p.Spread.IgnoreScaled = false },
+		`{"anti_affinity":{"soft":true,"weight":7}}`: func(p *Policy) { p.AntiAffinity = Strictness{true, 7} },
+		`{"zone_affinity":{"soft":true,"weight":8}}`: func(p *Policy) { p.ZoneAffinity = Strictness{true, 8} },
+		`{"same_zone":0}`:                            func(p *Policy) { p.SameZone = 0 },
+		`{"default":{"cpu":"1","memory":"1GiB"}}`:    func(p *Policy) { p.Default = Resources{CPU: Core, Memory: 1 << 30} },
+		`{"always_use_disk":true}`:                   func(p *Policy) { p.AlwaysUseDisk = true },
+		`{"security_context":"engine"}`:              func(p *Policy) { p.SecurityContext = SecurityEngine },
+		`{"security_context":"restricted"}`:          func(*Policy) {},
+	} {
+		var c ClusterPolicy
+		if err := decodeStrict([]byte(body), &c); err != nil {
+			t.Fatal(err)
+		}
+		want := DefaultPolicy()
+		change(&want)
+		if got := c.Policy(); c.check() != nil || got != want {
+			t.Errorf("%s is %+v (%v), want %+v", body, got, c.check(), want)
+		}
+	}
+	var c ClusterPolicy
+	if err := decodeStrict([]byte(`{"security_context":"none"}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	wantRejection(t, c.check(), CodeInvalidValue, "security_context", "restricted nor engine")
 }

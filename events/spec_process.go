@@ -22,7 +22,8 @@ type ProcessSpec struct {
 	// WorkingDir is the absolute path of the folder that the process begins in. The image's where it is not given.
 	WorkingDir string `json:"working_dir,omitempty"`
 	// Capabilities are those of Linux that the process has, as in NET_BIND_SERVICE: all others are dropped. A node
-	// refuses those beyond Podman's own defaults unless it is told to allow them.
+	// refuses those beyond Podman's own defaults unless it is told to allow them. Where none are given it has those of
+	// the cluster's security_context, which are none unless that was changed.
 	Capabilities []string `json:"capabilities,omitempty"`
 	// ReadOnlyRoot has nothing written to the container's own files. Volumes stay as they say.
 	ReadOnlyRoot bool `json:"read_only_root,omitzero"`

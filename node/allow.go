@@ -24,6 +24,14 @@ var harmless = []string{
 	"CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
 }
 
+// Capabilities are those that the planned container has: what its spec names, else what the security context gives.
+func (p Plan) Capabilities() []string {
+	if len(p.Order.Spec.Capabilities) == 0 && p.Order.SecurityContext == events.SecurityEngine {
+		return slices.Clone(harmless)
+	}
+	return p.Order.Spec.Capabilities
+}
+
 // Check returns a *Failure that says what the spec wants and the node does not allow, or nil.
 func (a Allowance) Check(spec events.Spec) error {
 	if spec.NetworkMode() == events.NetworkHost && !a.HostNetwork {

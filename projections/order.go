@@ -11,7 +11,7 @@ func (c *Cluster) Order(i *Instance) events.Order {
 	}
 	r := c.Services[i.ID.Service].Revisions[i.Revision]
 	o.Action, o.Revision, o.Hash, o.Spec, o.Ports = events.ActionRun, i.Revision, r.Hash, &r.Spec, i.Ports
-	o.Images, o.Scratch = r.resolved(i.Decided), i.Scratch
+	o.Images, o.Scratch, o.SecurityContext = r.resolved(i.Decided), i.Scratch, i.SecurityContext
 	return o
 }
 

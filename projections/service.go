@@ -72,6 +72,8 @@ type Instance struct {
 	Reserved events.Resources
 	// Scratch is how much scratch disk it has.
 	Scratch events.Size `json:",omitzero"`
+	// SecurityContext is what its containers may do where its spec does not say.
+	SecurityContext events.SecurityContext `json:",omitempty"`
 	// Retired says why the instance shall stop; "" where it shall run.
 	Retired events.RetireReason
 	// Decided is the sequence of the event that decided its order, and Counter the node's count of orders there.

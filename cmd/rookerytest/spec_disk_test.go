@@ -76,10 +76,8 @@ func diskRows() []specRow {
 		{"scratch by the policy", `"env":{}`, func(s *seen) {
 			s.online()
 			ask(s.T, s.Cluster, "rookery.cmd.cluster.policy", `{"always_use_disk":true}`)
-			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`","stop_grace":"1s","env":{"A":"1"}}`)
+			s.revised(`"env":{"A":"1"}`)
 			s.want("what is set aside", fmt.Sprint(event[events.InstancePlaced](s).Reserved), "{5m 16MiB 1GiB}")
-			now := s.container()
-			s.found = &now
 			s.mountAt("/scratch")
 			ask(s.T, s.Cluster, "rookery.cmd.cluster.policy", `{}`)
 		}},

@@ -112,6 +112,15 @@ func (s *seen) online() node.Container {
 	return *s.found
 }
 
+// revised gives the service a revision with these fields, and returns its container.
+func (s *seen) revised(fields string) node.Container {
+	s.Helper()
+	s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`","stop_grace":"1s",`+fields+`}`)
+	now := s.container()
+	s.found = &now
+	return now
+}
+
 func (s *seen) container() node.Container {
 	s.Helper()
 	for id, c := range s.running() {
@@ -209,6 +218,17 @@ func processRows() []specRow {
 		}},
 		{"no capabilities", `"env":{}`, func(s *seen) {
 			s.want("the bounding set", s.line("status", "CapBnd:"), capabilities())
+			s.want("what stands against privileges", s.line("status", "NoNewPrivs:"), "NoNewPrivs: 1")
+		}},
+		{"security context of the engine", `"env":{}`, func(s *seen) {
+			s.online()
+			ask(s.T, s.Cluster, "rookery.cmd.cluster.policy", `{"security_context":"engine"}`)
+			s.revised(`"env":{"A":"1"}`)
+			s.want("what stands against privileges", s.line("status", "NoNewPrivs:"), "NoNewPrivs: 0")
+			s.want("the bounding set", s.line("status", "CapBnd:"), capabilities(0, 1, 3, 4, 5, 6, 7, 8, 10, 18, 31))
+			s.revised(`"capabilities":["CHOWN"]`)
+			s.want("the bounding set of who names some", s.line("status", "CapBnd:"), capabilities(chown))
+			ask(s.T, s.Cluster, "rookery.cmd.cluster.policy", `{}`)
 		}},
 		{"capabilities", `"capabilities":["CHOWN","NET_BIND_SERVICE","SYS_PTRACE"]`, func(s *seen) {
 			s.want("the bounding set", s.line("status", "CapBnd:"), capabilities(chown, netBindService, ptrace))
