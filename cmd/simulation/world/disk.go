@@ -28,7 +28,7 @@ func (d *drawer) disks() {
 		case strings.HasSuffix(a.Subject, ".ensure") && !strings.Contains(a.Body, `"requests"`):
 			a.Body = strings.Replace(a.Body, `"image":`, wishes[d.IntN(len(wishes))]+`"image":`, 1)
 		case strings.HasSuffix(a.Subject, ".cluster.policy") && a.Body == "{}":
-			a.Body = `{"always_use_disk":true}`
+			a.Body = []string{`{"always_use_disk":true}`, `{"security_context":"engine"}`}[d.IntN(2)]
 		}
 	}
 	for at := d.soon(mean); at < d.plan.Lasts; at += d.soon(mean) {

@@ -303,6 +303,9 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 	if has := k.scratch(service); d.Scratch != has {
 		j.breach("capacity", "%s has %s of scratch disk, and shall have %s", id, d.Scratch, has)
 	}
+	if d.SecurityContext != k.policy.SecurityContext {
+		j.breach("placement", "%s has the security context %q, and the policy has %q", id, d.SecurityContext, k.policy.SecurityContext)
+	}
 	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
 		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",
 			id, d.Revision, service, s.scale, s.revision)
