@@ -55,6 +55,7 @@ type Spec struct {
 	NetworkSpec
 	VolumeSpec
 	ScratchSpec
+	DeviceSpec
 	ImageSpec
 	InitSpec
 	HealthSpec
@@ -131,6 +132,7 @@ func (s Spec) withDefaults() Spec {
 	s.NetworkSpec = s.NetworkSpec.canonical()
 	s.VolumeSpec = s.VolumeSpec.canonical()
 	s.ScratchSpec = s.ScratchSpec.canonical()
+	s.DeviceSpec = s.DeviceSpec.canonical()
 	s.ImageSpec = s.ImageSpec.canonical()
 	s.InitSpec = s.InitSpec.canonical()
 	s.HealthSpec = s.HealthSpec.canonical()
@@ -181,7 +183,8 @@ func (s Spec) check() error {
 
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
-		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
+		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(),
+		s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(),
 	} {
 		if err != nil {

@@ -29,6 +29,7 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"restart":{}`, `"restart":{"policy":"on-failure","delay":"2m","attempts":3,"window":"1h"}`,
 		`"sidecars":[{"name":"a","image":"j"},{"name":"b","image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}]`,
 		`"scratch":{}`, `"scratch":{"path":"/tmp","size":"0B"}`, `"resources":{"disk":"0B"}`, `"resources":{"disk":"10GiB"},"requests":{"disk":"1GiB"}`,
+		`"devices":[{"path":"/dev/fuse"},{"path":"/dev/net/tun","target":"/dev/tun","access":"rwm"}]`,
 		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
 		if _, err := ensure(fields); err != nil {
@@ -80,6 +81,13 @@ var brokenFields = []struct {
 	{`"scratch":{"szie":"1GiB"}`, CodeUnknownField, "scratch.szie", "size"},
 	{`"scratch":{},"volumes":[{"name":"a","path":"/scratch/"}]`, CodeInvalidValue, "scratch.path", "volumes[0]"},
 	{`"resources":{"disk":"1MiB"},"requests":{"disk":"2MiB"}`, CodeOutOfRange, "requests.disk", "1MiB"},
+	{`"devices":[{}]`, CodeInvalidValue, "devices[0].path", "absolute"},
+	{`"devices":[{"path":"dev/fuse"}]`, CodeInvalidValue, "devices[0].path", "absolute"},
+	{`"devices":[{"path":"/dev/../etc/shadow"}]`, CodeInvalidValue, "devices[0].path", "below /dev"},
+	{`"devices":[{"path":"/dev/fuse","target":"/fuse"}]`, CodeInvalidValue, "devices[0].target", "below /dev"},
+	{`"devices":[{"path":"/dev/fuse:/dev/x"}]`, CodeInvalidValue, "devices[0].path", ":"},
+	{`"devices":[{"path":"/dev/fuse","access":"rwx"}]`, CodeInvalidValue, "devices[0].access", "r, w and m"},
+	{`"devices":[{"path":"/dev/fuse"},{"path":"/dev/a","target":"/dev/./fuse"}]`, CodeInvalidValue, "devices[1].target", "devices[0]"},
 	{`"pull":"sometimes"`, CodeInvalidValue, "pull", "missing, always, never"},
 	{`"init":{"image":"a b"}`, CodeInvalidValue, "init.image", "init.image"},
 	{`"init":{"env":{"A=B":"1"}}`, CodeInvalidName, "init.env.A=B", "A=B"},
@@ -117,6 +125,7 @@ func TestFieldsThatBreakARule(t *testing.T) {
 func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 	for fields, same := range map[string]string{
 		`"init":{"args":[],"env":{}}`:            `"init":{}`,
+		`"devices":[{"path":"/dev/fuse"}]`:       `"devices":[{"path":"/dev//fuse","target":"/dev/fuse","access":"rw"}]`,
 		`"scratch":{}`:                           `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
 		`"health":{"exec":["a"]}`:                `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
 		`"restart":{"policy":"always"}`:          `"restart":{"delay":"1s","max_delay":"1m"}`,

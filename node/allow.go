@@ -16,6 +16,8 @@ type Allowance struct {
 	HostNetwork bool
 	// Capabilities may be added beyond Podman's own defaults, as in CAP_SYS_PTRACE.
 	Capabilities []string
+	// Devices are absolute paths of devices that may be used.
+	Devices []string
 }
 
 // harmless are the capabilities that Podman gives by default: none of them leads out of a container.
@@ -41,6 +43,12 @@ func (a Allowance) Check(spec events.Spec) error {
 		allowed := func(name string) bool { return events.CapabilityName(name) == c }
 		if !slices.Contains(harmless, c) && !slices.ContainsFunc(a.Capabilities, allowed) {
 			return NotAllowed("capability " + c + ": start the node with --allow-capability " + c + " to allow it")
+		}
+	}
+	for _, d := range spec.Devices {
+		allowed := func(name string) bool { return path.Clean(name) == d.Path }
+		if !slices.ContainsFunc(a.Devices, allowed) {
+			return NotAllowed("the device " + d.Path + ": start the node with --allow-device " + d.Path + " to allow it")
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ func TestWhatANodeAllows(t *testing.T) {
 	with := func(names ...string) events.Spec {
 		return events.Spec{ProcessSpec: events.ProcessSpec{Capabilities: names}}
 	}
+	device := events.Spec{DeviceSpec: events.DeviceSpec{Devices: []events.Device{{Path: "/dev/fuse"}}}}
 	for _, c := range []struct {
 		allow node.Allowance
 		spec  events.Spec
@@ -24,6 +25,9 @@ func TestWhatANodeAllows(t *testing.T) {
 		{node.Allowance{HostNetwork: true}, host, ""},
 		{node.Allowance{}, with("CAP_CHOWN", "CAP_KILL"), ""},
 		{node.Allowance{}, with("CAP_CHOWN", "CAP_NET_RAW"), "--allow-capability CAP_NET_RAW"},
+		{node.Allowance{}, device, "--allow-device /dev/fuse"},
+		{node.Allowance{Devices: []string{"/dev"}}, device, "--allow-device /dev/fuse"},
+		{node.Allowance{Devices: []string{"/dev/kvm", "/dev/fuse/"}}, device, ""},
 		{node.Allowance{Capabilities: []string{"net_raw"}}, with("CAP_NET_RAW"), ""},
 	} {
 		err := c.allow.Check(c.spec)

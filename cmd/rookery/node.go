@@ -82,6 +82,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and what is below it; may be given several times")
 	cmd.Flags().BoolVar(&f.allow.HostNetwork, "allow-host-network", false, "let services use this host's own network")
 	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in CAP_SYS_PTRACE, beyond Podman's defaults; may be given several times")
+	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; may be given several times")
 	return cmd
 }
 

@@ -39,9 +39,11 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, restartRows()...)
 	rows = append(rows, sidecarRows()...)
 	rows = append(rows, diskRows()...)
+	rows = append(rows, deviceRows()...)
 	rows = append(rows, placeRows(t)...)
 	rows = append(rows, templateRows()...)
 	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed,
+		"--allow-device", "/dev/fuse", "--allow-device", "/dev/rookery-none",
 		"--zone", "attic", "--label", "disk=ssd", "--reserve-memory", reserved(t),
 		"--default-cpu", "5m", "--default-memory", "16MiB")
 	for _, row := range rows {

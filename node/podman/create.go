@@ -49,9 +49,15 @@ type createRequest struct {
 	Hostname     string            `json:"hostname,omitempty"`
 	HostAdd      []string          `json:"hostadd,omitempty"`
 	Sysctl       map[string]string `json:"sysctl,omitempty"`
+	Devices      []device          `json:"devices,omitempty"`
 	mounts
 	Resources resources `json:"resource_limits"`
 	Systemd   string    `json:"systemd"`
+}
+
+// device is a device as Podman reads it: <path>:<path in the container>:<access>.
+type device struct {
+	Path string `json:"path"`
 }
 
 type portMapping struct {
@@ -251,6 +257,7 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 		Hostname:     spec.Hostname,
 		HostAdd:      hostLines(spec.ExtraHosts),
 		Sysctl:       spec.Sysctls,
+		Devices:      devices(spec.Devices),
 		mounts:       mounted,
 		Resources:    limits(spec.Resources),
 		// Podman guesses from the command that a container has systemd inside, and then mounts half of /sys.
@@ -290,6 +297,14 @@ func mappings(plan node.Plan) []portMapping {
 		})
 	}
 	return mapped
+}
+
+func devices(wanted []events.Device) []device {
+	all := make([]device, 0, len(wanted))
+	for _, d := range wanted {
+		all = append(all, device{d.Path + ":" + d.Target + ":" + d.Access})
+	}
+	return all
 }
 
 // hostLines returns the lines of /etc/hosts as Podman takes them.
