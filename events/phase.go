@@ -47,15 +47,16 @@ type OfflineReason string
 
 // The reasons of an instance that is offline.
 const (
-	OfflineInitializing OfflineReason = "initializing"  // it has not come so far yet
-	OfflineExited       OfflineReason = "exited"        // its process ended; the exit code says how
-	OfflineOOMKilled    OfflineReason = "oom-killed"    // the kernel killed its process for want of memory
-	OfflineOverDisk     OfflineReason = "over-disk"     // it has taken more of the disk than its limit; the node stopped it
-	OfflineUnhealthy    OfflineReason = "unhealthy"     // its process runs, and its health check fails
-	OfflineImagePull    OfflineReason = "image-pull"    // the image cannot be had
-	OfflinePortConflict OfflineReason = "port-conflict" // something else on the node holds one of its ports
-	OfflineCreateFailed OfflineReason = "create-failed" // the container cannot be created or started
-	OfflineInitFailed   OfflineReason = "init-failed"   // its init container ended with an error; the exit code says how
-	OfflineNotAllowed   OfflineReason = "not-allowed"   // the node does not allow what the spec wants of its host
-	OfflineUnknown      OfflineReason = "unknown"       // its container is gone
+	OfflineInitializing  OfflineReason = "initializing"   // it has not come so far yet
+	OfflineExited        OfflineReason = "exited"         // its process ended; the exit code says how
+	OfflineOOMKilled     OfflineReason = "oom-killed"     // the kernel killed its process for want of memory
+	OfflineOverDisk      OfflineReason = "over-disk"      // it has taken more of the disk than its limit; the node stopped it
+	OfflineUnhealthy     OfflineReason = "unhealthy"      // its process runs, and its health check fails
+	OfflineImagePull     OfflineReason = "image-pull"     // the image cannot be had
+	OfflinePortConflict  OfflineReason = "port-conflict"  // something else on the node holds one of its ports
+	OfflineCreateFailed  OfflineReason = "create-failed"  // the container cannot be created or started
+	OfflineInitFailed    OfflineReason = "init-failed"    // its init container ended with an error; the exit code says how
+	OfflineNotAllowed    OfflineReason = "not-allowed"    // the node does not allow what the spec wants of its host
+	OfflineSecretMissing OfflineReason = "secret-missing" // the node does not have one of its secrets
+	OfflineUnknown       OfflineReason = "unknown"        // its container is gone
 )

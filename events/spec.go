@@ -56,6 +56,7 @@ type Spec struct {
 	VolumeSpec
 	ScratchSpec
 	DeviceSpec
+	SecretSpec
 	ImageSpec
 	InitSpec
 	HealthSpec
@@ -133,6 +134,7 @@ func (s Spec) withDefaults() Spec {
 	s.VolumeSpec = s.VolumeSpec.canonical()
 	s.ScratchSpec = s.ScratchSpec.canonical()
 	s.DeviceSpec = s.DeviceSpec.canonical()
+	s.SecretSpec = s.SecretSpec.canonical()
 	s.ImageSpec = s.ImageSpec.canonical()
 	s.InitSpec = s.InitSpec.canonical()
 	s.HealthSpec = s.HealthSpec.canonical()
@@ -183,7 +185,7 @@ func (s Spec) check() error {
 
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
-		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(),
+		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
 		s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(),
 	} {

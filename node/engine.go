@@ -84,6 +84,10 @@ func (p Plan) VolumeName(volume string) string {
 	}, ".")
 }
 
+// SecretName is the name under which the host has a secret of the instance's namespace: no namespace can name those of
+// another.
+func (p Plan) SecretName(secret string) string { return p.Instance.Service.Namespace + "." + secret }
+
 // clusterDigits is how much of a cluster's identity is enough to tell it from others on one host.
 const clusterDigits = 12
 

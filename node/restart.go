@@ -43,7 +43,7 @@ func (v View) GivenUp() string {
 	switch v.Reason {
 	case events.OfflineExited, events.OfflineOOMKilled, events.OfflineOverDisk, events.OfflineUnhealthy, events.OfflineInitFailed:
 	case events.OfflineInitializing, events.OfflineImagePull, events.OfflinePortConflict, events.OfflineCreateFailed,
-		events.OfflineNotAllowed, events.OfflineUnknown:
+		events.OfflineNotAllowed, events.OfflineSecretMissing, events.OfflineUnknown:
 		return ""
 	}
 	r := v.restarts()

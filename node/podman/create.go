@@ -51,6 +51,7 @@ type createRequest struct {
 	Sysctl       map[string]string `json:"sysctl,omitempty"`
 	Devices      []device          `json:"devices,omitempty"`
 	mounts
+	secrets
 	Resources resources `json:"resource_limits"`
 	Systemd   string    `json:"systemd"`
 }
@@ -147,7 +148,7 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 	case refused.says("name is already in use"):
 		return e.standing(ctx, plan)
 	default:
-		return node.Container{}, createFailed(refused.Message)
+		return node.Container{}, failure("", plan, refused)
 	}
 	return node.Container{
 		Handle: id, Instance: plan.Instance, Role: plan.Role, Attempt: plan.Attempt, Revision: plan.Order.Revision,
@@ -259,6 +260,7 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 		Sysctl:       spec.Sysctls,
 		Devices:      devices(spec.Devices),
 		mounts:       mounted,
+		secrets:      secretsOf(plan),
 		Resources:    limits(spec.Resources),
 		// Podman guesses from the command that a container has systemd inside, and then mounts half of /sys.
 		Systemd: "false",

@@ -36,7 +36,7 @@ func (e *Engine) resolve(ctx context.Context, plan node.Plan) (map[string]string
 	for _, s := range plan.Order.Spec.Sidecars {
 		reference, err := e.resolveOne(ctx, plan, s.Image)
 		if err != nil {
-			return nil, failure("sidecar "+s.Name, err)
+			return nil, failure("sidecar "+s.Name+": ", plan, err)
 		}
 		note(images, s.Image, reference)
 	}

@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,21 +53,21 @@ func (e *Engine) prepareSidecars(ctx context.Context, plan node.Plan, main node.
 		// What belongs to the network or to the service's image is the main container's.
 		r.Hostname, r.HostAdd, r.Sysctl, r.User, r.WorkDir = "", nil, nil, "", ""
 		if _, err = e.createWithImage(ctx, r, plan); err != nil {
-			return failure("sidecar "+s.Name, err)
+			return failure("sidecar "+s.Name+": ", plan, err)
 		}
 	}
 	return nil
 }
 
-// failure is the node's word for a refused create.
-func failure(what string, err error) error {
+// failure is the node's word for a refused create; what is said before it.
+func failure(what string, plan node.Plan, err error) error {
 	if refused := new(refusal); errors.As(err, &refused) {
-		return createFailed(what + ": " + refused.Message)
+		err = cmp.Or(secretMissing(plan, refused), createFailed(refused.Message))
 	}
 	if known := new(node.Failure); errors.As(err, &known) {
-		return &node.Failure{Reason: known.Reason, Message: what + ": " + known.Message}
+		return &node.Failure{Reason: known.Reason, Message: what + known.Message}
 	}
-	return fmt.Errorf("creating %s: %w", what, err)
+	return fmt.Errorf("creating %s%w", what, err)
 }
 
 func (e *Engine) startSidecars(ctx context.Context, c node.Container) error {
