@@ -69,6 +69,19 @@ func (s RestartSpec) Restarts() Restart {
 	return s.Restart.withDefaults()
 }
 
+// Backoff returns the delay after this many failures in a row, which is at least 1: the first, and twice as long for each
+// further one, at most the longest. The defaults must be written out.
+func (r Restart) Backoff(failures uint32) time.Duration {
+	delay := time.Duration(r.Delay)
+	for range failures - 1 {
+		if delay >= time.Duration(r.MaxDelay) {
+			break
+		}
+		delay *= 2
+	}
+	return min(delay, time.Duration(r.MaxDelay))
+}
+
 // canonical leaves out what is the default as a whole, and otherwise writes the defaults out.
 func (s RestartSpec) canonical() RestartSpec {
 	r := s.Restarts()

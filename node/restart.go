@@ -9,6 +9,9 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
+// steadyAfter is how long an instance must have served for its failures to be forgotten.
+const steadyAfter = 5 * time.Minute
+
 func (v View) restarts() events.Restart {
 	if v.Order.Spec == nil {
 		return events.RestartSpec{}.Restarts()
@@ -18,8 +21,7 @@ func (v View) restarts() events.Restart {
 
 // delay is how long the instance rests after its last failure.
 func (v View) delay() time.Duration {
-	r := v.restarts()
-	return backoff(v.Failures, time.Duration(r.Delay), time.Duration(r.MaxDelay))
+	return v.restarts().Backoff(v.Failures)
 }
 
 // counted counts an end, and says where it was the last one.
