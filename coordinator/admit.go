@@ -103,6 +103,8 @@ func (t *Turn) ensure(r events.Request, s *projections.Service, c events.Service
 	switch {
 	case c.Global():
 		scale = uint32(len(t.Cluster.Nodes)) // at most: what it has follows once it is looked at
+	case c.IsJob():
+		scale = c.Jobs().Completions
 	case c.Scale != nil:
 		scale = uint32(*c.Scale)
 	}
@@ -126,6 +128,10 @@ func (t *Turn) scale(r events.Request, s *projections.Service, c events.ServiceS
 	if s.Current().Spec.Global() {
 		return events.Reject(events.CodeInvalidValue, "scale",
 			"service %s is global, with one instance on each node: say with node_selector or zones on which", s.ID)
+	}
+	if s.Job != nil {
+		return events.Reject(events.CodeInvalidValue, "scale",
+			"service %s is a job, which has no scale: say job.completions and job.parallelism with ensure, which begins anew", s.ID)
 	}
 	scale := uint32(*c.Scale)
 	if err := s.Current().Spec.CheckScale(scale); err != nil {

@@ -11,12 +11,14 @@ import (
 // ProgressDeadline is how long an accepted command may take.
 const ProgressDeadline = 10 * time.Minute
 
-// Due fails the commands whose deadline has passed. What they asked for stays desired. A move that takes as long ends, too.
+// Due fails the commands whose deadline has passed, and has what waits for its time be looked at. What the commands asked
+// for stays desired. A move that takes as long ends, too.
 func (t *Turn) Due() {
 	t.moveDue()
+	t.jobsDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
-		if t.Now.Before(cmd.Received.Add(ProgressDeadline)) || !t.Takes() {
+		if t.Now.Before(t.deadlineOf(cmd)) || !t.Takes() {
 			continue
 		}
 		t.cause = cmd.Cause

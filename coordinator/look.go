@@ -53,8 +53,11 @@ func (t *Turn) look(s *projections.Service) bool {
 	if s.Dropped {
 		return t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
 	}
+	if s.Job != nil {
+		return t.swap(s) && t.work(s)
+	}
 	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireUnfit(s) &&
-		t.fill(s) && t.roll(s) && t.finish(s)
+		t.fill(s, int(s.Scale)) && t.roll(s) && t.finish(s)
 }
 
 // retireFrom retires the instances of every slot from the ordinal on.
@@ -104,12 +107,12 @@ func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) bool 
 	return true
 }
 
-// fill places an instance in every slot that has none. Slots that no node can have stay empty until a node can; of the
+// fill places an instance in every slot that has none, until as many have one as may. Slots that no node can have stay empty until a node can; of the
 // first it says why, once no other one is placed any more: each may make room in the zones for one before it.
-func (t *Turn) fill(s *projections.Service) bool {
+func (t *Turn) fill(s *projections.Service, most int) bool {
 	for {
 		before := s.Filled()
-		waits, fits := t.fillOnce(s)
+		waits, fits := t.fillOnce(s, most)
 		switch {
 		case !fits:
 			return false
@@ -127,11 +130,11 @@ func (t *Turn) fill(s *projections.Service) bool {
 
 // fillOnce goes through the empty slots once. It returns why the first that waits does, and false where the round is full.
 // What one cannot have, the next cannot either, unless it has a node of its own for its volumes.
-func (t *Turn) fillOnce(s *projections.Service) (waits *events.InstancePending, fits bool) {
+func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.InstancePending, fits bool) {
 	full := false
-	for o := uint32(0); o < s.Scale && s.Lacks(); o++ {
+	for o := uint32(0); o < s.Scale && s.Filled() < most; o++ {
 		bound := s.Home(o) != ""
-		if (int(o) < len(s.Slots) && s.Slots[o].Current != nil) || (full && !bound) {
+		if (int(o) < len(s.Slots) && !s.Slots[o].Vacant()) || (full && !bound) {
 			continue
 		}
 		if t.Room() == 0 {
@@ -216,6 +219,9 @@ func (t *Turn) finish(s *projections.Service) bool {
 func missing(c *projections.Cluster, s *projections.Service) string {
 	if s.Dropped {
 		return fmt.Sprintf("%d instances are not removed yet", s.Total())
+	}
+	if s.Job != nil {
+		return undone(c, s)
 	}
 	text := fmt.Sprintf("%d of %d instances serve in revision %d", s.Serving(), s.Scale, s.Revision)
 	if s.Lacks() {

@@ -99,6 +99,8 @@ func seenEvent(node string, s events.InstanceState) events.Data {
 		return events.InstanceOnline{InstanceSeen: seen}
 	case events.PhaseOffline:
 		return events.InstanceOffline{InstanceSeen: seen}
+	case events.PhaseCompleted:
+		return events.InstanceCompleted{InstanceSeen: seen}
 	case events.PhaseStopped:
 		return events.InstanceStopped{InstanceSeen: seen}
 	case events.PhaseRemoved:

@@ -206,7 +206,7 @@ func (h *house) statusOf(s events.Status) string {
 	return h.round(func(turn *coordinator.Turn) { turn.Status(1, s) })
 }
 
-// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited image=web@sha256:1]. The
+// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited exit=3 image=web@sha256:1]. The
 // image is what that of the service's spec stood for.
 func (h *house) status(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[1].Key, d.CmdArgs[2].Key)
@@ -214,6 +214,10 @@ func (h *house) status(d *datadriven.TestData) string {
 	s.Attempt = uint32(h.number(d, "attempt", 0))
 	if image := argument(d, "image", ""); image != "" {
 		s.Images = map[string]string{h.cluster.Services[s.ID().Service].Current().Spec.Image: image}
+	}
+	if d.HasArg("exit") {
+		code := int32(h.number(d, "exit", 0))
+		s.ExitCode = &code
 	}
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Instance: &events.InstanceStatus{InstanceState: s}})
 }

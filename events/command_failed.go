@@ -9,6 +9,8 @@ const (
 	ReasonDeadline FailureReason = "progress-deadline"
 	// ReasonInboxLost: the stream that held the command was deleted, and another was adopted in its place.
 	ReasonInboxLost FailureReason = "inbox-lost"
+	// ReasonBackoffLimit: more instances of the job have failed than may. Nothing more of this revision is placed.
+	ReasonBackoffLimit FailureReason = "backoff-limit"
 )
 
 // CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired.

@@ -13,6 +13,10 @@ const (
 	RetireMoved        RetireReason = "moved"         // its successor on another node serves
 	RetireMoveFailed   RetireReason = "move-failed"   // it was to succeed another one that serves, and did not come to serve itself
 	RetireOtherImage   RetireReason = "other-image"   // a tag stood for another image on its node than the revision has
+	RetireCompleted    RetireReason = "completed"     // its slot of a job is done
+	RetireFailed       RetireReason = "failed"        // it is of a job, and went offline: another takes its place after a back-off
+	RetireLost         RetireReason = "lost"          // it is of a job, and its node is silent for long: another takes its place
+	RetireGivenUp      RetireReason = "given-up"      // more instances of its job have failed than may
 )
 
 // InstanceRetired says that an instance shall stop and be removed.

@@ -6,7 +6,7 @@ type InstanceSeen struct {
 	Generation uint32 `json:"generation"`
 	Node       string `json:"node"`
 	Position
-	// Reason, ExitCode and Message explain PhaseOffline.
+	// Reason, ExitCode and Message explain PhaseOffline, and ExitCode PhaseCompleted.
 	Reason   OfflineReason `json:"reason,omitempty"`
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	Message  string        `json:"message,omitempty"`
@@ -19,7 +19,8 @@ type InstanceSeen struct {
 // Seen returns itself, for the events that carry it.
 func (s InstanceSeen) Seen() InstanceSeen { return s }
 
-// Sighting is an event that says what a node saw of an instance: prepared, started, online, offline, stopped or removed.
+// Sighting is an event that says what a node saw of an instance: prepared, started, online,
+// offline, completed, stopped or removed.
 type Sighting interface {
 	Data
 	Seen() InstanceSeen
@@ -35,7 +36,7 @@ type Position struct {
 }
 
 // Above reports whether p is further than o: a later node epoch, and within it a later attempt, and within that a
-// later phase. Stopped and removed end all attempts.
+// later phase. Completed, stopped and removed end all attempts.
 func (p Position) Above(o Position) bool {
 	switch {
 	case p.Epoch != o.Epoch:

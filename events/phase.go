@@ -7,16 +7,17 @@ type Phase uint8
 
 // The phases of an instance, in order.
 const (
-	PhasePlaced   Phase = iota // ordered; nothing seen of it yet
-	PhasePrepared              // image present, container created
-	PhaseStarted               // the process runs
-	PhaseOnline                // it serves
-	PhaseOffline               // it does not serve; the reason says why
-	PhaseStopped               // it was to stop, and did
-	PhaseRemoved               // nothing of it is left
+	PhasePlaced    Phase = iota // ordered; nothing seen of it yet
+	PhasePrepared               // image present, container created
+	PhaseStarted                // the process runs
+	PhaseOnline                 // it serves
+	PhaseOffline                // it does not serve; the reason says why
+	PhaseCompleted              // its process ended well and shall not run again: it was of a job
+	PhaseStopped                // it was to stop, and did
+	PhaseRemoved                // nothing of it is left
 )
 
-var phaseNames = [...]string{"placed", "prepared", "started", "online", "offline", "stopped", "removed"}
+var phaseNames = [...]string{"placed", "prepared", "started", "online", "offline", "completed", "stopped", "removed"}
 
 // String returns the phase's name.
 func (p Phase) String() string {
@@ -40,7 +41,7 @@ func (p *Phase) UnmarshalText(text []byte) error {
 	return Reject(CodeInvalidValue, "", "%s is no phase: known are %s", quote(string(text)), strings.Join(phaseNames[:], ", "))
 }
 
-func (p Phase) final() bool { return p >= PhaseStopped }
+func (p Phase) final() bool { return p >= PhaseCompleted }
 
 // OfflineReason is why an instance does not serve.
 type OfflineReason string

@@ -15,6 +15,8 @@ func TestPositionsClimb(t *testing.T) {
 		{name: "a later attempt at an earlier phase", p: at(1, 1, PhasePrepared), o: at(1, 0, PhaseOffline), pAbove: true},
 		{name: "a later epoch at an earlier phase", p: at(2, 0, PhasePlaced), o: at(1, 9, PhaseRemoved), pAbove: true},
 		{name: "stopped ends all attempts", p: at(1, 0, PhaseStopped), o: at(1, 5, PhaseOnline), pAbove: true},
+		{name: "completed ends all attempts", p: at(1, 0, PhaseCompleted), o: at(1, 5, PhaseOffline), pAbove: true},
+		{name: "stopped comes after completed", p: at(1, 0, PhaseStopped), o: at(1, 0, PhaseCompleted), pAbove: true},
 		{name: "removed comes after stopped of a later attempt", p: at(1, 0, PhaseRemoved), o: at(1, 5, PhaseStopped), pAbove: true},
 		{name: "nothing comes after removed", p: at(1, 0, PhaseRemoved), o: at(1, 9, PhaseOnline), pAbove: true},
 		{name: "stopped is stopped in any attempt", p: at(1, 0, PhaseStopped), o: at(1, 5, PhaseStopped)},

@@ -75,7 +75,7 @@ var standard = newRegistry(
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
 	of[ServiceRevised](), of[ServiceScaled](), of[ServiceDropped](), of[ServiceRemoved](),
 	of[InstancePlaced](), of[InstancePending](), of[InstanceRetired](), of[InstanceAdopted](),
-	of[InstancePrepared](), of[InstanceStarted](), of[InstanceOnline](), of[InstanceOffline](),
+	of[InstancePrepared](), of[InstanceStarted](), of[InstanceOnline](), of[InstanceOffline](), of[InstanceCompleted](),
 	of[InstanceStopped](), of[InstanceRemoved](),
 	of[StrayFound](), of[StrayRemoved](),
 	of[NodeJoined](), of[NodeSilent](), of[NodeReturned](), of[NodeListed](),

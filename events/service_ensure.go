@@ -5,7 +5,7 @@ package events
 type ServiceEnsure struct {
 	Spec
 	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own. A
-	// global service has none.
+	// global service has none, and neither has a job.
 	Scale *int64 `json:"scale,omitzero" jsonschema:"minimum=0,maximum=10000"`
 	// Busy says what happens to this command while an earlier one to the service has not ended.
 	Busy BusyPolicy `json:"busy,omitempty"`
@@ -31,6 +31,9 @@ func (c ServiceEnsure) check() error {
 	}
 	if c.Scale != nil && c.Global() {
 		return Reject(CodeInvalidValue, "scale", "scale is %d, and mode global has one instance on each node: leave it out", *c.Scale)
+	}
+	if c.Scale != nil && c.IsJob() {
+		return Reject(CodeInvalidValue, "scale", "scale is %d, and a job has no scale: say job.completions and job.parallelism", *c.Scale)
 	}
 	return c.Spec.check()
 }

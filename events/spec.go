@@ -44,8 +44,8 @@ type Spec struct {
 	Resources Resources `json:"resources,omitzero"`
 	Requests  Resources `json:"requests,omitzero"`
 	Placement
-	// Mode is replicated (as many as the scale says) or global (one on every node that the spec does not exclude, those
-	// that join later included). replicated where it is not given.
+	// Mode is replicated (as many as the scale says), global (one on every node that the spec does not exclude, those
+	// that join later included) or job (run to completion). replicated where it is not given.
 	Mode Mode `json:"mode,omitempty"`
 	// Labels go onto the containers, and selectors choose by them.
 	Labels map[string]string `json:"labels,omitempty"`
@@ -62,6 +62,7 @@ type Spec struct {
 	HealthSpec
 	RestartSpec
 	SidecarSpec
+	JobSpec
 }
 
 // Port is one named port of a service.

@@ -31,6 +31,8 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"scratch":{}`, `"scratch":{"path":"/tmp","size":"0B"}`, `"resources":{"disk":"0B"}`, `"resources":{"disk":"10GiB"},"requests":{"disk":"1GiB"}`,
 		`"devices":[{"path":"/dev/fuse"},{"path":"/dev/net/tun","target":"/dev/tun","access":"rwm"}]`,
 		`"secrets":[{"name":"db"},{"name":"db","env":"DB"},{"name":"key","path":"/etc/key","mode":"0400"}]`,
+		`"mode":"job"`, `"mode":"job","job":{}`, `"mode":"job","job":{"completions":10000,"parallelism":20,"backoff_limit":0}`,
+		`"mode":"job","restart":{"policy":"never","delay":"10s","max_delay":"6m"}`,
 		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
 		if _, err := ensure(fields); err != nil {
@@ -144,6 +146,7 @@ func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 		`"health":{"exec":["a"]}`:                `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
 		`"restart":{"policy":"always"}`:          `"restart":{"delay":"1s","max_delay":"1m"}`,
 		`"restart":{}`:                           `"args":[]`,
+		`"mode":"job"`:                           `"mode":"job","job":{"completions":1,"parallelism":1,"backoff_limit":6},"restart":{"policy":"never"}`,
 		`"network":"bridge","pull":"missing"`:    `"args":[]`,
 		`"volumes":[{"name":"a","path":"/a/"}]`:  `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
 		`"capabilities":[],"ulimits":[]`:         `"sysctls":{},"extra_hosts":[]`,

@@ -9,7 +9,11 @@ type Mode string
 const (
 	ModeReplicated Mode = "replicated"
 	ModeGlobal     Mode = "global"
+	ModeJob        Mode = "job"
 )
+
+// Scaled reports whether people say how many instances the service has.
+func (s Spec) Scaled() bool { return !s.Global() && !s.IsJob() }
 
 // Global reports whether the service has one instance on every node that can have one.
 func (s Spec) Global() bool { return s.Mode == ModeGlobal }
@@ -21,12 +25,16 @@ func (s Spec) inMode() Spec {
 		s.Mode = ""
 	case ModeGlobal:
 		s.MaxPerNode = 1
+	case ModeJob:
+		j, r := s.Jobs(), s.Restarts()
+		r.Policy = RestartNever
+		s.Job, s.Restart = &j, &r
 	}
 	return s
 }
 
 func (s Spec) checkMode() error {
-	modes := []Mode{ModeReplicated, ModeGlobal}
+	modes := []Mode{ModeReplicated, ModeGlobal, ModeJob}
 	if s.Mode != "" && !slices.Contains(modes, s.Mode) {
 		return Reject(CodeInvalidValue, "mode", "mode %s is not known: known are %s", quote(string(s.Mode)), listed(modes))
 	}
@@ -34,5 +42,5 @@ func (s Spec) checkMode() error {
 		return Reject(CodeInvalidValue, "max_per_node", "max_per_node is %d, and mode global has one instance on each node: leave it out",
 			s.MaxPerNode)
 	}
-	return nil
+	return s.checkJob()
 }

@@ -17,7 +17,8 @@ const (
 // RestartSpec says what follows the end of an instance's process.
 type RestartSpec struct {
 	// Restart says whether and when an instance is started again on its node, once its process has ended or is
-	// unhealthy. What could not be started at all is always tried again.
+	// unhealthy. What could not be started at all is always tried again. Instances of a job are never started again: delay
+	// and max_delay are then those of the job, before another takes the place of one that failed.
 	Restart *Restart `json:"restart,omitempty"`
 }
 

@@ -67,6 +67,9 @@ func (v View) Next(now time.Time) (Step, time.Time) {
 }
 
 func (v View) nextRun(now time.Time) (Step, time.Time) {
+	if v.Phase == events.PhaseCompleted {
+		return StepNone, time.Time{} // its container stands until the leader knows
+	}
 	if v.Container != nil && v.Container.State == Running && v.Phase != events.PhaseOffline {
 		return v.nextRunning(now)
 	}
@@ -280,7 +283,7 @@ func (v View) turnedUp(phase events.Phase) View {
 	before := v.Attempt
 	v = v.reached()
 	switch {
-	case v.Phase >= events.PhaseStopped && v.Order.Action != events.ActionForget:
+	case v.Phase >= events.PhaseCompleted && v.Order.Action != events.ActionForget:
 		return v
 	case v.Phase == events.PhaseOffline && phase == events.PhasePrepared:
 		return v
@@ -296,7 +299,7 @@ func (v View) vanished(now time.Time) View {
 		return v
 	}
 	v.Container = nil
-	if v.Order.Action != events.ActionRun || v.Phase == events.PhaseOffline {
+	if v.Order.Action != events.ActionRun || v.Phase >= events.PhaseOffline {
 		return v
 	}
 	v = v.offline(events.OfflineUnknown, nil, "the container is gone, and not by Rookery's hand")
@@ -313,12 +316,22 @@ func (v View) exited(now time.Time) View {
 	case v.Phase == events.PhaseOffline && v.Attempt == before:
 		return v
 	}
-	return v.ended().fail(now)
+	if v = v.ended(); v.Phase == events.PhaseCompleted {
+		return v
+	}
+	return v.fail(now)
 }
 
-// ended tells how the main container has ended.
+func (v View) job() bool { return v.Order.Spec != nil && v.Order.Spec.IsJob() }
+
+// ended tells how the main container has ended. One of a job that ended well is done.
 func (v View) ended() View {
 	code := v.Container.ExitCode
+	if v.job() && code == 0 && !v.Container.OOMKilled && v.Container.Ended == "" {
+		v = v.at(events.PhaseCompleted)
+		v.ExitCode = &code
+		return v
+	}
 	if v.Container.OOMKilled {
 		return v.offline(events.OfflineOOMKilled, &code, "the kernel killed it for want of memory")
 	}

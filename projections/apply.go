@@ -138,11 +138,8 @@ func (c *Cluster) applyService(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.ServiceRevised:
 		s.revise(d)
-		if d.Spec.Global() {
-			c.global[id] = struct{}{}
-		} else {
-			delete(c.global, id)
-		}
+		index(c.global, id, d.Spec.Global())
+		index(c.jobs, id, d.Spec.IsJob())
 	case events.ServiceScaled:
 		s.Scale = d.Scale
 		s.trim()
@@ -154,7 +151,17 @@ func (c *Cluster) applyService(r events.Record) {
 		}
 		c.GenerationFloor = max(c.GenerationFloor, s.Floor)
 		delete(c.Services, id)
-		delete(c.global, id)
+		index(c.global, id, false)
+		index(c.jobs, id, false)
+	}
+}
+
+// index has the service stand among the others, or not.
+func index(among map[events.ServiceID]struct{}, id events.ServiceID, stands bool) {
+	if stands {
+		among[id] = struct{}{}
+	} else {
+		delete(among, id)
 	}
 }
 
@@ -172,12 +179,16 @@ func (c *Cluster) applyInstance(r events.Record) {
 	case events.InstanceAdopted:
 		c.placed(r, id, d.InstancePlaced)
 	case events.InstanceRetired:
-		c.retired(r.Sequence, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
+		c.retired(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
 	case events.InstanceRemoved:
 		c.removed(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceOffline:
 		if i := c.seen(r.Sequence, id, d.InstanceSeen); i != nil {
 			c.Services[id].noteFailure(i, d.InstanceSeen, r.Time)
+		}
+	case events.InstanceCompleted:
+		if i := c.seen(r.Sequence, id, d.InstanceSeen); i != nil {
+			c.Services[id].ended(i)
 		}
 	case events.Sighting:
 		c.seen(r.Sequence, id, d.Seen())
@@ -202,18 +213,21 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	}
 	s.Pending = nil
 	s.add(i)
+	s.noteJob(i, "", r.Time)
 }
 
-func (c *Cluster) retired(sequence uint64, id events.InstanceID, reason events.RetireReason) {
+func (c *Cluster) retired(r events.Record, id events.InstanceID, reason events.RetireReason) {
 	i := c.Instance(id)
 	if i == nil || i.Retired != "" {
 		return
 	}
 	n := c.node(i.Node)
 	n.Orders++
-	i.Decided, i.Counter = sequence, n.Orders
+	i.Decided, i.Counter = r.Sequence, n.Orders
 	c.moved(i, reason)
-	c.Services[id.Service].retire(i, reason)
+	s := c.Services[id.Service]
+	s.retire(i, reason)
+	s.noteJob(i, reason, r.Time)
 }
 
 // seen returns the instance, or nil where there is none.
@@ -276,7 +290,7 @@ func (c *Cluster) applyNode(r events.Record) {
 	case events.NodeResumed:
 		n.Paused = false
 	case events.NodeSilent:
-		n.Silent = true
+		n.Silent, n.SilentSince = true, r.Time
 	case events.NodeReturned:
 		n.Silent = false
 	case events.NodeListed:

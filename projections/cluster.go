@@ -51,8 +51,9 @@ type Cluster struct {
 	byID  map[commandKey]uint64
 	open  map[uint64]struct{}
 	short map[events.ServiceID]struct{}
-	// global are the services of mode global.
+	// global are the services of mode global, jobs those of mode job.
 	global map[events.ServiceID]struct{}
+	jobs   map[events.ServiceID]struct{}
 }
 
 // NewCluster returns the state before the first event.
@@ -67,6 +68,7 @@ func NewCluster() *Cluster {
 		open:     map[uint64]struct{}{},
 		short:    map[events.ServiceID]struct{}{},
 		global:   map[events.ServiceID]struct{}{},
+		jobs:     map[events.ServiceID]struct{}{},
 	}
 }
 

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -20,8 +21,9 @@ type Node struct {
 	// Told are the facts as its process told them, and Overrides what people put in the place of some.
 	Told      events.NodeFacts
 	Overrides events.Overrides
-	// Silent says that the node was not heard for longer than it may.
-	Silent bool
+	// Silent says that the node was not heard for longer than it may, since SilentSince.
+	Silent      bool
+	SilentSince time.Time
 	// Paused says that nothing is placed on the node.
 	Paused bool
 	// NotAllowed says that the node is not on the cluster's list, where there is one.

@@ -30,6 +30,8 @@ type Service struct {
 	Homes map[uint32]string
 	// Failures are those of the current revision, by node.
 	Failures map[string]Failures
+	// Job is how far a job has come; nil where the service is none.
+	Job *Job
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
@@ -59,6 +61,8 @@ type Slot struct {
 	Next *Instance
 	// Leaving are the instances that shall stop, oldest first.
 	Leaving []*Instance
+	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
+	Ended *Instance
 }
 
 // Instance is one incarnation of a slot.
@@ -101,16 +105,19 @@ func (s *Service) Filled() int { return s.filled }
 func (s *Service) Total() int { return s.total }
 
 // Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
-// instance is left.
+// instance is left. A job is once it is done or given up.
 func (s *Service) Settled() bool {
-	if s.Dropped {
+	switch {
+	case s.Dropped:
 		return s.total == 0
+	case s.Job != nil:
+		return s.Done() || s.GivenUp()
 	}
 	return s.serving == int(s.Scale) && s.total == int(s.Scale)
 }
 
-// Lacks reports whether a slot below the scale has no instance.
-func (s *Service) Lacks() bool { return !s.Dropped && s.filled < int(s.Scale) }
+// Lacks reports whether a slot below the scale has no instance. Of a job, whether fewer run than may.
+func (s *Service) Lacks() bool { return s.filled < s.Wanted() }
 
 // Instances yields every instance of the service, slot by slot, the oldest of a slot first.
 func (s *Service) Instances() iter.Seq[*Instance] {
@@ -254,6 +261,13 @@ func (s *Service) revise(d events.ServiceRevised) {
 	s.Revisions[d.Revision] = &Revision{Spec: d.Spec, Hash: d.Hash}
 	s.trimRevision(before)
 	s.recount()
+	s.Job = nil
+	if d.Spec.IsJob() {
+		s.Job = &Job{}
+	}
+	for _, slot := range s.Slots {
+		slot.Ended = nil
+	}
 }
 
 func (s *Service) trimRevision(number uint64) {

@@ -113,7 +113,7 @@ func (p *plan) prune() {
 
 func (s *step) create(c events.ServiceEnsure, view views.Service) (err error) {
 	s.Action, s.ask = actionCreate, c
-	if c.Scale == nil && !c.Global() {
+	if c.Scale == nil && c.Scaled() {
 		scale := int64(max(view.Scale, 1)) // one that is being dropped keeps its own
 		c.Scale = &scale
 	}
@@ -125,10 +125,10 @@ func (s *step) change(c events.ServiceEnsure, view views.Service) (err error) {
 	s.Action = actionUnchanged
 	before, after := events.ServiceEnsure{Spec: view.Spec}, withoutBusy(c)
 	scale := int64(view.Scale)
-	if !view.Spec.Global() {
+	if view.Spec.Scaled() {
 		before.Scale = &scale
 	}
-	if after.Scale == nil && !after.Global() {
+	if after.Scale == nil && after.Scaled() {
 		after.Scale = &scale
 	}
 	if before.Hash() == after.Hash() { // as the coordinator compares them, whatever version wrote the one that stands

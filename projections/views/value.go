@@ -20,12 +20,15 @@ const StateDropping = "dropping"
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is starting, running, stopping or dropping.
+	// State is starting, running, stopping or dropping; of a job working, completed, failed or dropping.
 	State    string `json:"state"`
 	Revision uint64 `json:"revision"`
 	Scale    uint32 `json:"scale"`
 	// Online counts the instances of the current revision that serve.
 	Online int `json:"online"`
+	// Completed counts the slots of a job that are done, Failed the instances of it that failed in this revision.
+	Completed int    `json:"completed,omitzero"`
+	Failed    uint32 `json:"failed,omitzero"`
 	// Busy is the sequence of the command that has not ended, or 0.
 	Busy uint64      `json:"busy,omitzero"`
 	Spec events.Spec `json:"spec"`
@@ -44,7 +47,8 @@ type Instance struct {
 	Revision   uint64 `json:"revision,omitzero"`
 	Node       string `json:"node,omitempty"`
 	Address    string `json:"address,omitempty"`
-	// Status is pending, online, offline or leaving.
+	// Status is pending, online, offline or leaving; of a job's slot whose last instance has
+	// ended completed, failed or lost.
 	Status   string               `json:"status"`
 	Phase    string               `json:"phase,omitempty"`
 	Reason   events.OfflineReason `json:"reason,omitempty"`
@@ -189,22 +193,38 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 		ch.Values[Key{bus.BucketServices, key}] = nil
 		return
 	}
-	ch.put(bus.BucketServices, key, Service{
+	value := Service{
 		Namespace: id.Namespace, Name: id.Name, State: serviceState(s), Revision: s.Revision, Scale: s.Scale,
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
-	})
+	}
+	if s.Job != nil {
+		value.Completed, value.Failed = s.Completed(), s.Job.Failures
+	}
+	ch.put(bus.BucketServices, key, value)
 }
 
 func serviceState(s *projections.Service) string {
 	switch {
 	case s.Dropped:
 		return StateDropping
+	case s.Job != nil:
+		return jobState(s)
 	case s.Settled():
 		return "running"
 	case s.Total() > int(s.Scale):
 		return "stopping"
 	}
 	return "starting"
+}
+
+func jobState(s *projections.Service) string {
+	switch {
+	case s.Done():
+		return "completed"
+	case s.GivenUp():
+		return "failed"
+	}
+	return "working"
 }
 
 func (ch Changes) slot(c *projections.Cluster, id events.ServiceID, ordinal uint32) {
@@ -227,15 +247,17 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
 	}
-	var newest *projections.Instance
+	var newest, ended *projections.Instance
 	if int(ordinal) < len(s.Slots) {
 		slot := s.Slots[ordinal]
-		newest = slot.Current
+		newest, ended = slot.Current, slot.Ended
 		if newest == nil && len(slot.Leaving) > 0 {
 			newest = slot.Leaving[len(slot.Leaving)-1]
 		}
 	}
 	switch {
+	case ended != nil && !s.Dropped && (newest == nil || newest.Retired != ""):
+		value.fillEnded(ended)
 	case newest != nil:
 		value.fill(newest)
 	case ordinal >= s.Scale || s.Dropped:
@@ -245,6 +267,18 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 		value.Message = why()
 	}
 	ch.put(bus.BucketInstances, key, value)
+}
+
+// fillEnded shows how the last instance of a job's slot ended.
+func (v *Instance) fillEnded(i *projections.Instance) {
+	v.fill(i)
+	v.Status, v.Reason = "failed", i.Reason
+	switch {
+	case i.Seen.Phase == events.PhaseCompleted:
+		v.Status = "completed"
+	case i.Retired == events.RetireLost:
+		v.Status = "lost"
+	}
 }
 
 func (v *Instance) fill(i *projections.Instance) {

@@ -77,7 +77,7 @@ var found = []mutant{
 	},
 	{
 		"container-turns-up-after-it-was-forgotten", "a container that turns up after its instance was forgotten is not told of", []edit{{
-			"node/view.go", "	case v.Phase >= events.PhaseStopped && v.Order.Action != events.ActionForget:\n", "	case v.Phase >= events.PhaseStopped:\n",
+			"node/view.go", "	case v.Phase >= events.PhaseCompleted && v.Order.Action != events.ActionForget:\n", "	case v.Phase >= events.PhaseCompleted:\n",
 		}},
 	},
 	{

@@ -108,6 +108,9 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	if s.dropped {
 		why = append(why, id.String()+" is dropped and not removed")
 	}
+	if s.isJob() {
+		return append(why, j.jobUnlike(id)...)
+	}
 	if reach := j.cluster.reach(id); s.specs[s.revision].Global() && !s.dropped && s.scale != reach {
 		why = append(why, fmt.Sprintf("%s has %d instances for %d nodes", id, s.scale, reach))
 	}

@@ -286,6 +286,10 @@ func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
 // runs follows a start: some images end by themselves.
 func (h *host) runs(c node.Container) {
 	image := h.imageOf(c)
+	if h.isJob(c) {
+		h.finishes(c, image)
+		return
+	}
 	b := h.world.imageOf(image)
 	if b != crashes && b != finishes {
 		return

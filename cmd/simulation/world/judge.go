@@ -43,6 +43,8 @@ type judge struct {
 	decided map[string]uint64
 	mark    uint64
 
+	// finished are the instances of jobs whose container ended well by itself.
+	finished map[events.InstanceID]bool
 	// sent are the commands that people have an acknowledgement for.
 	sent map[uint64]Action
 	// streams are the identities that the log knows.
@@ -75,7 +77,7 @@ type chain events.Chain
 func (c chain) hash() string { return hex.EncodeToString(c[:]) }
 
 func newJudge(w *World) *judge {
-	j := &judge{w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, sick: map[string]bool{}}
+	j := &judge{w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{}}
 	j.forget()
 	return j
 }

@@ -65,6 +65,7 @@ type service struct {
 	// since a global service has not as many instances as nodes.
 	waits      bool
 	late, lags late
+	job        job
 }
 
 type instance struct {
@@ -124,7 +125,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	case events.InstancePlaced:
 		k.placed(j, id, d)
 	case events.InstanceAdopted:
-		k.hold(id, d.InstancePlaced)
+		k.hold(j, id, d.InstancePlaced)
 	case events.InstanceRetired:
 		k.retired(j, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d)
 	case events.InstancePending:
@@ -180,7 +181,8 @@ const deadline = 10 * time.Minute
 func (k *knowledge) overdue(j *judge, epoch uint64, now time.Time) {
 	for _, sequence := range slices.Sorted(maps.Keys(k.open)) {
 		f := k.open[sequence]
-		if now.Sub(f.since) < deadline {
+		if now.Sub(f.since) < deadline || k.waitsForJob(f, now) {
+			f.late = late{}
 			continue
 		}
 		if f.late.left(epoch, now) {
@@ -221,6 +223,13 @@ func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
 	if lasted := now.Sub(f.since); d.Reason == events.ReasonDeadline && lasted < deadline {
 		j.breach("time", "command %d failed at its deadline after %s", d.Sequence, lasted)
 	}
+	s := k.services[f.service]
+	switch {
+	case d.Reason == events.ReasonDeadline && k.worksOn(f, now):
+		j.breach("jobs", "command %d failed at its deadline, and its job runs", d.Sequence)
+	case d.Reason == events.ReasonBackoffLimit && (s == nil || !s.givenUp()):
+		j.breach("jobs", "command %d failed at the limit of a job that is not given up", d.Sequence)
+	}
 }
 
 // succeeded holds a success to be one: the service is as was asked.
@@ -229,6 +238,12 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 		return // it was for the cluster or for a node, and done as it was accepted
 	}
 	s, serving, others := k.services[id], 0, 0
+	if s != nil && s.isJob() && !s.dropped {
+		if !s.allDone() {
+			j.breach("jobs", "command %d succeeded with %d slots of %s done of %d", sequence, len(s.job.done), id, s.scale)
+		}
+		return
+	}
 	for _, i := range k.of(id) {
 		if s != nil && !s.dropped && !i.retired && i.revision == s.revision && i.seen.Phase == events.PhaseOnline {
 			serving++
@@ -262,7 +277,7 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
 	}
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
-	s.failed = map[string][]time.Time{}
+	s.failed, s.job = map[string][]time.Time{}, job{done: map[uint32]bool{}}
 }
 
 // placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
@@ -283,7 +298,7 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 	}
 	k.fitting(j, id, d, nil)
 	k.explained(j, id, d)
-	k.hold(service, d)
+	k.hold(j, service, d)
 }
 
 // fitting holds a placement to be one that the node can have, as if an instance that is gone were so already.
@@ -306,6 +321,12 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 	if d.SecurityContext != k.policy.SecurityContext {
 		j.breach("placement", "%s has the security context %q, and the policy has %q", id, d.SecurityContext, k.policy.SecurityContext)
 	}
+	if why := k.againstJob(service, j.at); why != "" {
+		j.breach("jobs", "%s is placed: %s", id, why)
+	}
+	if s.job.done[d.Ordinal] {
+		j.breach("jobs", "%s is placed, and its slot is done", id)
+	}
 	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
 		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",
 			id, d.Revision, service, s.scale, s.revision)
@@ -320,7 +341,7 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 	}
 }
 
-func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
+func (k *knowledge) hold(j *judge, service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 	i := &instance{
 		id: id, node: d.Node, address: d.Address, revision: d.Revision, ports: d.Ports, reserved: d.Reserved, scratch: d.Scratch, replaces: d.Replaces,
@@ -330,6 +351,7 @@ func (k *knowledge) hold(service events.ServiceID, d events.InstancePlaced) {
 		k.service(service).waits = false
 		k.service(service).settle(i)
 	}
+	k.service(service).job.moved = j.at
 	if at, there := k.find(id); there {
 		k.present[at] = i
 	} else {
@@ -350,11 +372,14 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 	j.settled(id)
 	s := k.service(id.Service)
 	for _, o := range k.of(id.Service) {
-		if d.Reason == events.RetireRevised && !o.retired && o.revision == s.revision && o.seen.Phase != events.PhaseOnline {
+		if d.Reason == events.RetireRevised && !s.isJob() && !o.retired && o.revision == s.revision && o.seen.Phase != events.PhaseOnline {
 			j.breach("P6", "%s is replaced while %s of the new revision does not serve yet", id, o.id)
 		}
 	}
 	k.succeeds(j, i, d.Reason)
+	if s.isJob() {
+		k.retiredOfJob(j, i, d.Reason)
+	}
 	i.retired = true
 }
 
@@ -375,6 +400,7 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 	}
 	i.seen = s.Position
 	k.service(service).fail(i, s, j.at)
+	k.sightedOfJob(j, i, s)
 	if s.Phase != events.PhaseRemoved {
 		return
 	}
@@ -394,7 +420,7 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 
 // climbs reports whether to is further than from.
 func climbs(from, to events.Position) bool {
-	ends := from.Phase >= events.PhaseStopped || to.Phase >= events.PhaseStopped
+	ends := from.Phase >= events.PhaseCompleted || to.Phase >= events.PhaseCompleted
 	if from.Epoch != to.Epoch {
 		return to.Epoch > from.Epoch
 	}

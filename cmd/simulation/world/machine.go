@@ -2,6 +2,7 @@ package world
 
 import (
 	"maps"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -10,6 +11,7 @@ import (
 type machine struct {
 	epoch  uint64
 	silent bool
+	since  time.Time // it is silent
 	offers events.PortRange
 	paused bool
 	// told is what the node says of itself, facts the same with what people say in its place.
@@ -46,7 +48,7 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 		if n.silent {
 			j.breach("nodes", "%s is silent a second time", name)
 		}
-		n.silent = true
+		n.silent, n.since = true, j.at
 	case events.NodePaused:
 		n.paused = true
 	case events.NodeResumed:

@@ -30,7 +30,7 @@ func (k *knowledge) moved(j *judge, id events.InstanceID, d events.InstancePlace
 	}
 	k.moves.begun++
 	k.fitting(j, id, d, before)
-	k.hold(id.Service, d)
+	k.hold(j, id.Service, d)
 }
 
 // succeeds holds an instance that moves to go once its successor serves, and not before.

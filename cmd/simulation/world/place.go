@@ -93,7 +93,7 @@ func (k *knowledge) empty(id events.ServiceID) []uint32 {
 	}
 	var empty []uint32
 	for o := uint32(0); o < s.scale && !s.dropped; o++ {
-		if !filled[o] {
+		if !filled[o] && !s.job.done[o] {
 			empty = append(empty, o)
 		}
 	}
@@ -249,6 +249,7 @@ func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePend
 func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 	for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
 		s := k.services[id]
+		s.lost(j, k, id, epoch, now)
 		switch {
 		case !s.specs[s.revision].Global() || s.dropped || s.scale == k.reach(id):
 			s.lags = late{}
@@ -258,7 +259,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 		}
 		switch {
 		case !s.waits:
-		case !k.roomForAny(id, k.empty(id)):
+		case k.againstJob(id, now) != "" || !k.roomForAny(id, k.empty(id)):
 			s.late = late{}
 		case s.late.left(epoch, now):
 			j.breach("placement", "%s waits for a node, and has had one for %d rounds", id, s.late.rounds)

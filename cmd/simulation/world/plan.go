@@ -175,6 +175,7 @@ func Draw(seed uint64) Plan {
 	}
 	p.Actions = append(p.Actions, d.tags()...)
 	d.disks()
+	p.Actions = append(p.Actions, d.jobs()...)
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

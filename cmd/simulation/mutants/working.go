@@ -1,0 +1,45 @@
+package main
+
+// working has the bugs of what becomes of jobs.
+var working = []mutant{
+	{
+		"done-once-more", "a job's slot that is done is run once more", []edit{{
+			"projections/job.go", "s.Current == nil && !s.Completed()", "s.Current == nil",
+		}},
+	},
+	{
+		"ended-well-taken-for-a-failure", "what of a job has ended with exit code 0 is taken for a failure", []edit{{
+			"node/view.go", "	if v.job() && code == 0 && ", "	if v.job() && code == 1 && ",
+		}},
+	},
+	{
+		"stopped-taken-for-completed", "what of a job was stopped before it had ended is taken for completed", []edit{{
+			"node/view.go", "	return v.at(events.PhaseStopped)\n", "	return v.at(events.PhaseCompleted)\n",
+		}},
+	},
+	{
+		"leaving-not-counted", "a job's instances that are about to stop are not counted among those that run", []edit{{
+			"coordinator/job.go", "		most--\n", "",
+		}},
+	},
+	{
+		"no-rest-after-a-failure", "the next instance of a job is placed as soon as one has failed", []edit{{
+			"coordinator/job.go", "!t.Now.Before(retryAt(s)) && ", "",
+		}},
+	},
+	{
+		"limit-not-kept", "a job goes on although one more instance has failed than may", []edit{{
+			"projections/job.go", "s.Job.Failures > *", "s.Job.Failures > 1+*",
+		}},
+	},
+	{
+		"lost-too-soon", "a job's instances are lost as soon as their node is silent", []edit{{
+			"coordinator/job.go", "n.Silent && !t.Now.Before(n.SilentSince.Add(LostAfter))", "n.Silent",
+		}},
+	},
+	{
+		"running-job-fails-at-the-deadline", "a command fails at its deadline while its job runs", []edit{{
+			"coordinator/job.go", "			since = t.Now\n", "			_ = t.Now\n",
+		}},
+	},
+}

@@ -1,0 +1,151 @@
+package coordinator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// LostAfter is how long a node is silent before its instances of jobs are lost: others take their place, and both may
+// run where the node is cut off.
+const LostAfter = time.Minute
+
+// work takes a job's next step: retire what has ended or shall not run, place what is not done, end the command with the
+// job. It reports false where the round is full before that.
+func (t *Turn) work(s *projections.Service) bool {
+	if !t.retireFrom(s, s.Scale, events.RetireScaledDown) || !t.retireUnfit(s) || !t.retireEnded(s) {
+		return false
+	}
+	if s.GivenUp() && !t.retireFrom(s, 0, events.RetireGivenUp) {
+		return false
+	}
+	if !t.Now.Before(retryAt(s)) && !t.fill(s, t.mayRun(s)) {
+		return false
+	}
+	return t.endJob(s)
+}
+
+// retireEnded retires the instances of a job that shall run no more.
+func (t *Turn) retireEnded(s *projections.Service) bool {
+	for _, slot := range s.Slots {
+		if i := slot.Current; i != nil {
+			if why := t.over(s, slot); why != "" && !t.retire(i, why) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// over says why the slot's instance shall run no more, or "" where it shall.
+func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.RetireReason {
+	switch i, n := slot.Current, t.Cluster.Nodes[slot.Current.Node]; {
+	case i.Revision != s.Revision:
+		return events.RetireRevised
+	case slot.Completed():
+		return events.RetireCompleted
+	case i.Seen.Phase == events.PhaseOffline:
+		return events.RetireFailed
+	case n.Silent && !t.Now.Before(n.SilentSince.Add(LostAfter)):
+		return events.RetireLost
+	}
+	return ""
+}
+
+// mayRun is how many slots of a job may have an instance now, beside those instances that shall stop and may run still.
+// A revision begins once none of those before is left. What a silent node has is not waited for.
+func (t *Turn) mayRun(s *projections.Service) int {
+	most := int(s.Current().Spec.Jobs().Parallelism)
+	for i := range s.Instances() {
+		if i.Retired == "" || i.Seen.Phase >= events.PhaseCompleted || t.Cluster.Nodes[i.Node].Silent {
+			continue
+		}
+		if i.Revision != s.Revision {
+			return 0
+		}
+		most--
+	}
+	return min(most, s.Wanted())
+}
+
+// retryAt is when the job may have its next instance after the last that failed.
+func retryAt(s *projections.Service) time.Time {
+	if s.Job.Failures == 0 {
+		return time.Time{}
+	}
+	return s.Job.FailedAt.Add(s.Current().Spec.Restarts().Backoff(s.Job.Failures))
+}
+
+// endJob ends the command that waits for the job, once that is done or given up. What is left of it goes by itself.
+func (t *Turn) endJob(s *projections.Service) bool {
+	if s.Holder == 0 || !s.Settled() {
+		return true
+	}
+	if t.Room() == 0 {
+		return false
+	}
+	if s.Done() {
+		t.emit(events.ServiceScope(s.ID), events.CommandSucceeded{Sequence: s.Holder})
+		return true
+	}
+	t.emit(events.ServiceScope(s.ID), events.CommandFailed{
+		Sequence: s.Holder, Reason: events.ReasonBackoffLimit, Message: missing(t.Cluster, s),
+	})
+	return true
+}
+
+// jobsDue has every job be looked at that has not ended: a back-off may be over, or a node be silent for too long.
+func (t *Turn) jobsDue() {
+	for id := range t.Cluster.Jobs() {
+		if !t.Cluster.Services[id].Settled() {
+			t.agenda.add(id)
+		}
+	}
+}
+
+// deadlineOf is when the command fails unless it has ended. One that waits for a job does so for as long as that runs or
+// rests after a failure: only the time in which no node could have any of its instances counts.
+func (t *Turn) deadlineOf(cmd *projections.Command) time.Time {
+	since := cmd.Received
+	if s := t.Cluster.Services[cmd.Service]; s != nil && s.Job != nil && !s.Dropped {
+		if s.Filled() > 0 || s.Pending == nil {
+			since = t.Now
+		}
+		for _, later := range []time.Time{s.Job.Moved, retryAt(s)} {
+			if later.After(since) {
+				since = later
+			}
+		}
+	}
+	return since.Add(ProgressDeadline)
+}
+
+// undone says for people what a job still lacks.
+func undone(c *projections.Cluster, s *projections.Service) string {
+	text := fmt.Sprintf("%d of %d completed in revision %d, and %d failed", s.Completed(), s.Scale, s.Revision, s.Job.Failures)
+	if s.GivenUp() {
+		text += fmt.Sprintf(", which is more than job.backoff_limit %d", *s.Current().Spec.Jobs().BackoffLimit)
+	}
+	if s.Pending != nil {
+		text += fmt.Sprintf("; the next has no node (%s)", c.WhyPending(s))
+	}
+	for _, slot := range s.Slots {
+		if i := slot.Ended; i != nil && !slot.Completed() {
+			return text + "; " + howEnded(i)
+		}
+	}
+	return text
+}
+
+// howEnded says how an instance of a job failed.
+func howEnded(i *projections.Instance) string {
+	switch {
+	case i.Retired == events.RetireLost:
+		return fmt.Sprintf("%s was lost with %s", i.ID, i.Node)
+	case i.ExitCode != nil:
+		return fmt.Sprintf("%s: %s with exit code %d", i.ID, i.Reason, *i.ExitCode)
+	}
+	return fmt.Sprintf("%s: %s %s", i.ID, i.Reason, i.Message)
+}
