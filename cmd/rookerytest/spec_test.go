@@ -37,6 +37,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, initRows()...)
 	rows = append(rows, healthRows()...)
 	rows = append(rows, restartRows()...)
+	rows = append(rows, jobRows()...)
 	rows = append(rows, sidecarRows()...)
 	rows = append(rows, diskRows()...)
 	rows = append(rows, deviceRows()...)
