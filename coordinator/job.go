@@ -12,10 +12,10 @@ import (
 // run where the node is cut off.
 const LostAfter = time.Minute
 
-// work takes a job's next step: retire what has ended or shall not run, place what is not done, end the command with the
+// work takes a job's next step: begin a run that is due, retire what has ended or shall not run, place what is not done, end the command with the
 // job. It reports false where the round is full before that.
 func (t *Turn) work(s *projections.Service) bool {
-	if !t.retireFrom(s, s.Scale, events.RetireScaledDown) || !t.retireUnfit(s) || !t.retireEnded(s) {
+	if !t.fire(s) || !t.retireFrom(s, s.Scale, events.RetireScaledDown) || !t.retireUnfit(s) || !t.retireEnded(s) {
 		return false
 	}
 	if s.GivenUp() && !t.retireFrom(s, 0, events.RetireGivenUp) {
@@ -44,6 +44,8 @@ func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.Retir
 	switch i, n := slot.Current, t.Cluster.Nodes[slot.Current.Node]; {
 	case i.Revision != s.Revision:
 		return events.RetireRevised
+	case s.OfBefore(i), s.Idle():
+		return events.RetireReplaced
 	case slot.Completed():
 		return events.RetireCompleted
 	case i.Seen.Phase == events.PhaseOffline:
@@ -55,14 +57,14 @@ func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.Retir
 }
 
 // mayRun is how many slots of a job may have an instance now, beside those instances that shall stop and may run still.
-// A revision begins once none of those before is left. What a silent node has is not waited for.
+// A revision begins once none of those before is left, and so does a run. What a silent node has is not waited for.
 func (t *Turn) mayRun(s *projections.Service) int {
 	most := int(s.Current().Spec.Jobs().Parallelism)
 	for i := range s.Instances() {
 		if i.Retired == "" || i.Seen.Phase >= events.PhaseCompleted || t.Cluster.Nodes[i.Node].Silent {
 			continue
 		}
-		if i.Revision != s.Revision {
+		if s.OfBefore(i) {
 			return 0
 		}
 		most--
@@ -78,15 +80,16 @@ func retryAt(s *projections.Service) time.Time {
 	return s.Job.FailedAt.Add(s.Current().Spec.Restarts().Backoff(s.Job.Failures))
 }
 
-// endJob ends the command that waits for the job, once that is done or given up. What is left of it goes by itself.
+// endJob ends the command that waits for the job, once that is done or given up: at once where it has a schedule, whose
+// runs nobody waits for. What is left of it goes by itself.
 func (t *Turn) endJob(s *projections.Service) bool {
-	if s.Holder == 0 || !s.Settled() {
+	if s.Holder == 0 || (!s.Settled() && !s.Scheduled()) {
 		return true
 	}
 	if t.Room() == 0 {
 		return false
 	}
-	if s.Done() {
+	if s.Done() || s.Scheduled() {
 		t.emit(events.ServiceScope(s.ID), events.CommandSucceeded{Sequence: s.Holder})
 		return true
 	}
@@ -96,10 +99,10 @@ func (t *Turn) endJob(s *projections.Service) bool {
 	return true
 }
 
-// jobsDue has every job be looked at that has not ended: a back-off may be over, or a node be silent for too long.
+// jobsDue has every job be looked at that has not ended or is due: a back-off may be over, or a node be silent for too long.
 func (t *Turn) jobsDue() {
 	for id := range t.Cluster.Jobs() {
-		if !t.Cluster.Services[id].Settled() {
+		if s := t.Cluster.Services[id]; !s.Settled() || t.fires(s) {
 			t.agenda.add(id)
 		}
 	}

@@ -42,7 +42,7 @@ func (t *Turn) listed(n *projections.Node, s events.InstanceState) {
 		t.instance(n, s)
 	case known == nil && adopts(t.Cluster, n, s):
 		t.emit(events.ServiceScope(s.ID().Service), events.InstanceAdopted{InstancePlaced: events.InstancePlaced{
-			Ordinal: s.Ordinal, Generation: s.Generation, Revision: s.Revision,
+			Ordinal: s.Ordinal, Generation: s.Generation, Revision: s.Revision, Run: t.Cluster.Services[s.ID().Service].Run(),
 			Node: n.Name, Address: n.Facts.Address, Ports: s.Ports,
 			Scratch:         t.Cluster.Services[s.ID().Service].Current().Spec.ScratchSize(&t.Cluster.Policy),
 			SecurityContext: t.Cluster.Policy.SecurityContext,

@@ -14,7 +14,9 @@ type InstancePlaced struct {
 	Ordinal    uint32 `json:"ordinal"`
 	Generation uint32 `json:"generation"`
 	Revision   uint64 `json:"revision"`
-	Node       string `json:"node"`
+	// Run is that of a job with a schedule; 0 for any other service.
+	Run  uint64 `json:"run,omitzero"`
+	Node string `json:"node"`
 	// Address is the node's, where its ports are reached.
 	Address string        `json:"address"`
 	Ports   []PortBinding `json:"ports,omitempty"`

@@ -16,6 +16,7 @@ const (
 	RetireCompleted    RetireReason = "completed"     // its slot of a job is done
 	RetireFailed       RetireReason = "failed"        // it is of a job, and went offline: another takes its place after a back-off
 	RetireLost         RetireReason = "lost"          // it is of a job, and its node is silent for long: another takes its place
+	RetireReplaced     RetireReason = "replaced"      // its job has begun a later run, or waits for one
 	RetireGivenUp      RetireReason = "given-up"      // more instances of its job have failed than may
 )
 

@@ -73,7 +73,7 @@ var standard = newRegistry(
 	of[ServiceEnsure](), of[ServiceScale](), of[ServiceDrop](),
 	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](),
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
-	of[ServiceRevised](), of[ServiceScaled](), of[ServiceDropped](), of[ServiceRemoved](),
+	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceDropped](), of[ServiceRemoved](),
 	of[InstancePlaced](), of[InstancePending](), of[InstanceRetired](), of[InstanceAdopted](),
 	of[InstancePrepared](), of[InstanceStarted](), of[InstanceOnline](), of[InstanceOffline](), of[InstanceCompleted](),
 	of[InstanceStopped](), of[InstanceRemoved](),

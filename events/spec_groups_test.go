@@ -32,6 +32,8 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"devices":[{"path":"/dev/fuse"},{"path":"/dev/net/tun","target":"/dev/tun","access":"rwm"}]`,
 		`"secrets":[{"name":"db"},{"name":"db","env":"DB"},{"name":"key","path":"/etc/key","mode":"0400"}]`,
 		`"mode":"job"`, `"mode":"job","job":{}`, `"mode":"job","job":{"completions":10000,"parallelism":20,"backoff_limit":0}`,
+		`"mode":"job","job":{"schedule":"*/5 0-6,22 1 jan-jun MON","time_zone":"America/New_York","overlap":"replace"}`,
+		`"mode":"job","job":{"schedule":"@daily"}`, `"mode":"job","job":{"schedule":"0 0 29 2 *"}`,
 		`"mode":"job","restart":{"policy":"never","delay":"10s","max_delay":"6m"}`,
 		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
@@ -139,18 +141,19 @@ func TestFieldsThatBreakARule(t *testing.T) {
 
 func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 	for fields, same := range map[string]string{
-		`"init":{"args":[],"env":{}}`:            `"init":{}`,
-		`"devices":[{"path":"/dev/fuse"}]`:       `"devices":[{"path":"/dev//fuse","target":"/dev/fuse","access":"rw"}]`,
-		`"secrets":[{"name":"db"}]`:              `"secrets":[{"name":"db","path":"/run/secrets/db","mode":"0444"}]`,
-		`"scratch":{}`:                           `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
-		`"health":{"exec":["a"]}`:                `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
-		`"restart":{"policy":"always"}`:          `"restart":{"delay":"1s","max_delay":"1m"}`,
-		`"restart":{}`:                           `"args":[]`,
-		`"mode":"job"`:                           `"mode":"job","job":{"completions":1,"parallelism":1,"backoff_limit":6},"restart":{"policy":"never"}`,
-		`"network":"bridge","pull":"missing"`:    `"args":[]`,
-		`"volumes":[{"name":"a","path":"/a/"}]`:  `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
-		`"capabilities":[],"ulimits":[]`:         `"sysctls":{},"extra_hosts":[]`,
-		`"capabilities":["net_raw","CAP_CHOWN"]`: `"capabilities":["CHOWN","CAP_NET_RAW","NET_RAW"]`,
+		`"init":{"args":[],"env":{}}`:              `"init":{}`,
+		`"devices":[{"path":"/dev/fuse"}]`:         `"devices":[{"path":"/dev//fuse","target":"/dev/fuse","access":"rw"}]`,
+		`"secrets":[{"name":"db"}]`:                `"secrets":[{"name":"db","path":"/run/secrets/db","mode":"0444"}]`,
+		`"scratch":{}`:                             `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
+		`"health":{"exec":["a"]}`:                  `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
+		`"restart":{"policy":"always"}`:            `"restart":{"delay":"1s","max_delay":"1m"}`,
+		`"restart":{}`:                             `"args":[]`,
+		`"mode":"job"`:                             `"mode":"job","job":{"completions":1,"parallelism":1,"backoff_limit":6},"restart":{"policy":"never"}`,
+		`"network":"bridge","pull":"missing"`:      `"args":[]`,
+		`"volumes":[{"name":"a","path":"/a/"}]`:    `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
+		`"capabilities":[],"ulimits":[]`:           `"sysctls":{},"extra_hosts":[]`,
+		`"capabilities":["net_raw","CAP_CHOWN"]`:   `"capabilities":["CHOWN","CAP_NET_RAW","NET_RAW"]`,
+		`"mode":"job","job":{"schedule":"@daily"}`: `"mode":"job","job":{"schedule":"@daily","time_zone":"UTC","overlap":"forbid"}`,
 	} {
 		a, errA := ensure(fields)
 		b, errB := ensure(same)

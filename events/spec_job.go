@@ -1,5 +1,7 @@
 package events
 
+import "cmp"
+
 // Defaults and limits of jobs.
 const (
 	DefaultBackoffLimit = 6
@@ -22,6 +24,14 @@ type Job struct {
 	// BackoffLimit is how many instances may fail: with one more the job has failed, and what runs of it is stopped. 6
 	// where it is not given.
 	BackoffLimit *uint32 `json:"backoff_limit,omitempty"`
+	// Schedule is when runs of the job begin, in the five fields of cron or as @daily and the like: each run is the whole
+	// job anew. Where it is not given there is one run, at once.
+	Schedule string `json:"schedule,omitempty"`
+	// TimeZone is the schedule's, by its name in IANA's database. UTC where it is not given.
+	TimeZone string `json:"time_zone,omitempty"`
+	// Overlap is what becomes of a run that is due while the one before has not ended: forbid leaves it out, replace stops
+	// what runs. forbid where it is not given.
+	Overlap Overlap `json:"overlap,omitempty"`
 }
 
 // IsJob reports whether the service runs to its end.
@@ -41,6 +51,9 @@ func (j Job) withDefaults() Job {
 	if j.BackoffLimit == nil {
 		limit := uint32(DefaultBackoffLimit)
 		j.BackoffLimit = &limit
+	}
+	if j.Schedule != "" {
+		j.TimeZone, j.Overlap = cmp.Or(j.TimeZone, DefaultTimeZone), cmp.Or(j.Overlap, OverlapForbid)
 	}
 	return j
 }
@@ -66,8 +79,8 @@ func (s Spec) checkJob() error {
 			return Reject(CodeOutOfRange, c.field, "%s %d is more than %d", c.field, c.value, c.max)
 		}
 	}
-	if s.Restart == nil {
-		return nil
+	if err := j.checkSchedule(); err != nil || s.Restart == nil {
+		return err
 	}
 	if p := s.Restart.Policy; p != "" && p != RestartNever {
 		return Reject(CodeInvalidValue, "restart.policy", "restart.policy is %s, and %s", quote(string(p)), replaced)

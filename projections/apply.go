@@ -15,7 +15,7 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated,
 		events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
 		c.applyCommand(r)
-	case events.ServiceRevised, events.ServiceScaled, events.ServiceDropped, events.ServiceRemoved:
+	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
 	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting:
 		c.applyInstance(r)
@@ -137,12 +137,16 @@ func (c *Cluster) applyService(r events.Record) {
 	s := c.service(id)
 	switch d := r.Data.(type) {
 	case events.ServiceRevised:
-		s.revise(d)
+		s.revise(d, r.Time)
 		index(c.global, id, d.Spec.Global())
 		index(c.jobs, id, d.Spec.IsJob())
 	case events.ServiceScaled:
 		s.Scale = d.Scale
 		s.trim()
+	case events.ServiceFired:
+		s.fired(d, r.Time)
+	case events.ServiceSkipped:
+		s.considered(d.Scheduled)
 	case events.ServiceDropped:
 		s.Dropped = true
 	case events.ServiceRemoved:
@@ -200,7 +204,7 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	n.Orders++
 	i := &Instance{
 		ID:       events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation},
-		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved, Scratch: d.Scratch,
+		Revision: d.Revision, Run: d.Run, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved, Scratch: d.Scratch,
 		SecurityContext: d.SecurityContext,
 		Decided:         r.Sequence, Counter: n.Orders,
 	}

@@ -6,8 +6,13 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Job is how far a service of mode job has come in its current revision.
+// Job is how far a service of mode job has come in its current revision, and in its current run where it has a schedule.
 type Job struct {
+	// Run counts the runs by the schedule; 0 before the first.
+	Run uint64
+	// Scheduled is when the last run was due that began or was left out, or the time of the revision before the first;
+	// zero where there is no schedule.
+	Scheduled time.Time
 	// Failures counts the instances that failed, the last of them at FailedAt.
 	Failures uint32
 	FailedAt time.Time
@@ -15,7 +20,59 @@ type Job struct {
 	Moved time.Time
 
 	completed int
+	// next is when the next run is due; zero where none is.
+	next time.Time
 }
+
+// newJob returns the state of a revision's job before its first run; nil where it is none.
+func newJob(spec events.Spec, now time.Time) *Job {
+	switch {
+	case !spec.IsJob():
+		return nil
+	case spec.Jobs().Schedule == "":
+		return &Job{}
+	}
+	return &Job{Scheduled: now, next: spec.Jobs().Next(now)}
+}
+
+// Run returns the number of the job's current run; 0 where the service has no schedule or waits for the first.
+func (s *Service) Run() uint64 {
+	if s.Job == nil {
+		return 0
+	}
+	return s.Job.Run
+}
+
+// Scheduled reports whether the service is a job with a schedule.
+func (s *Service) Scheduled() bool { return s.Job != nil && !s.Job.Scheduled.IsZero() }
+
+// Idle reports whether the job waits for the first run of its schedule.
+func (s *Service) Idle() bool { return s.Scheduled() && s.Job.Run == 0 }
+
+// NextRun returns when the next run of the job is due; the zero time where none is.
+func (s *Service) NextRun() time.Time {
+	if s.Job == nil {
+		return time.Time{}
+	}
+	return s.Job.next
+}
+
+// fired begins the job anew.
+func (s *Service) fired(d events.ServiceFired, now time.Time) {
+	s.Job = &Job{Run: d.Run, Moved: now}
+	for _, slot := range s.Slots {
+		slot.Ended = nil
+	}
+	s.considered(d.Scheduled)
+}
+
+// considered follows a run that was due at a time.
+func (s *Service) considered(at time.Time) {
+	s.Job.Scheduled, s.Job.next = at, s.Current().Spec.Jobs().Next(at)
+}
+
+// OfBefore reports whether the instance is of an earlier revision, or of an earlier run of the job.
+func (s *Service) OfBefore(i *Instance) bool { return i.Revision != s.Revision || i.Run != s.Run() }
 
 // Jobs returns, in no order, the services of mode job.
 func (c *Cluster) Jobs() map[events.ServiceID]struct{} { return c.jobs }
@@ -45,7 +102,7 @@ func (s *Service) GivenUp() bool {
 // Wanted is how many slots shall have an instance now.
 func (s *Service) Wanted() int {
 	switch {
-	case s.Dropped || s.GivenUp():
+	case s.Dropped || s.GivenUp() || s.Idle():
 		return 0
 	case s.Job != nil:
 		return min(int(s.Current().Spec.Jobs().Parallelism), int(s.Scale)-s.Job.completed)
@@ -56,7 +113,7 @@ func (s *Service) Wanted() int {
 // ended keeps of a job's slot how its last instance ended. What is done stays so.
 func (s *Service) ended(i *Instance) {
 	slot := s.Slots[i.ID.Ordinal]
-	if s.Job == nil || i.Revision != s.Revision || slot.Completed() {
+	if s.Job == nil || s.OfBefore(i) || slot.Completed() {
 		return
 	}
 	last := *i

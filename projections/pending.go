@@ -11,7 +11,12 @@ import (
 
 // WhyPending says for people why the service's empty slots have no instance.
 func (c *Cluster) WhyPending(s *Service) string {
-	if s.Pending == nil {
+	switch {
+	case s.Idle():
+		return "it waits for its schedule"
+	case s.Pending == nil && s.Job != nil:
+		return "its turn has not come"
+	case s.Pending == nil:
 		return "not decided yet"
 	}
 	return Reasons(*s.Pending)

@@ -69,9 +69,11 @@ type Slot struct {
 type Instance struct {
 	ID       events.InstanceID
 	Revision uint64
-	Node     string
-	Address  string
-	Ports    []events.PortBinding
+	// Run is that of a job with a schedule; 0 for any other service.
+	Run     uint64
+	Node    string
+	Address string
+	Ports   []events.PortBinding
 	// Reserved is what is set aside for it on its node.
 	Reserved events.Resources
 	// Scratch is how much scratch disk it has.
@@ -105,13 +107,14 @@ func (s *Service) Filled() int { return s.filled }
 func (s *Service) Total() int { return s.total }
 
 // Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
-// instance is left. A job is once it is done or given up.
+// instance is left. A job is once it is done or given up, and while it
+// waits for the first run of its schedule.
 func (s *Service) Settled() bool {
 	switch {
 	case s.Dropped:
 		return s.total == 0
 	case s.Job != nil:
-		return s.Done() || s.GivenUp()
+		return s.Done() || s.GivenUp() || s.Idle()
 	}
 	return s.serving == int(s.Scale) && s.total == int(s.Scale)
 }
@@ -255,16 +258,13 @@ func (s *Service) remove(i *Instance) {
 	s.trim()
 }
 
-func (s *Service) revise(d events.ServiceRevised) {
+func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 	before := s.Revision
 	s.Revision, s.Dropped, s.Failures = d.Revision, false, nil
 	s.Revisions[d.Revision] = &Revision{Spec: d.Spec, Hash: d.Hash}
 	s.trimRevision(before)
 	s.recount()
-	s.Job = nil
-	if d.Spec.IsJob() {
-		s.Job = &Job{}
-	}
+	s.Job = newJob(d.Spec, now)
 	for _, slot := range s.Slots {
 		slot.Ended = nil
 	}

@@ -65,6 +65,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.MisfitFilter]():    events.MisfitZone,
 	reflect.TypeFor[events.FailureReason]():   events.ReasonDeadline,
 	reflect.TypeFor[events.Phase]():           events.PhaseOffline,
+	reflect.TypeFor[events.Overlap]():         events.OverlapReplace,
 	reflect.TypeFor[events.Profile]():         events.OptimizeUtilization,
 	reflect.TypeFor[events.SecurityContext](): events.SecurityEngine,
 	reflect.TypeFor[events.Operator]():        events.OpNotIn,

@@ -148,6 +148,10 @@ func details(data events.Data) string {
 		return fmt.Sprintf(" to revision %d: %s", d.Revision, d.Spec.Image)
 	case events.ServiceScaled:
 		return fmt.Sprintf(" to %d", d.Scale)
+	case events.ServiceFired:
+		return fmt.Sprintf(" run %d of %s", d.Run, d.Scheduled.Format(time.RFC3339))
+	case events.ServiceSkipped:
+		return fmt.Sprintf(" what was due at %s: run %d has not ended", d.Scheduled.Format(time.RFC3339), d.Run)
 	case events.InstancePending:
 		return fmt.Sprintf(" %d: %s", d.Ordinal, projections.Reasons(d))
 	case events.InstancePlaced:

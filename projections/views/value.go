@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -20,7 +21,8 @@ const StateDropping = "dropping"
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is starting, running, stopping or dropping; of a job working, completed, failed or dropping.
+	// State is starting, running, stopping or dropping; of a job scheduled, working, completed,
+	// failed or dropping.
 	State    string `json:"state"`
 	Revision uint64 `json:"revision"`
 	Scale    uint32 `json:"scale"`
@@ -29,6 +31,9 @@ type Service struct {
 	// Completed counts the slots of a job that are done, Failed the instances of it that failed in this revision.
 	Completed int    `json:"completed,omitzero"`
 	Failed    uint32 `json:"failed,omitzero"`
+	// Run counts the runs of a job by its schedule in this revision, and NextRun is when the next is due.
+	Run     uint64    `json:"run,omitzero"`
+	NextRun time.Time `json:"next_run,omitzero"`
 	// Busy is the sequence of the command that has not ended, or 0.
 	Busy uint64      `json:"busy,omitzero"`
 	Spec events.Spec `json:"spec"`
@@ -129,7 +134,7 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		}
 		changes.service(c, id)
 		switch d := r.Data.(type) {
-		case events.ServiceScaled, events.ServiceRevised, events.ServiceDropped, events.ServiceRemoved,
+		case events.ServiceScaled, events.ServiceRevised, events.ServiceFired, events.ServiceDropped, events.ServiceRemoved,
 			events.InstancePending:
 			changes.slots(c, id)
 		case events.InstancePlaced:
@@ -198,7 +203,7 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
 	}
 	if s.Job != nil {
-		value.Completed, value.Failed = s.Completed(), s.Job.Failures
+		value.Completed, value.Failed, value.Run, value.NextRun = s.Completed(), s.Job.Failures, s.Job.Run, s.NextRun()
 	}
 	ch.put(bus.BucketServices, key, value)
 }
@@ -219,6 +224,8 @@ func serviceState(s *projections.Service) string {
 
 func jobState(s *projections.Service) string {
 	switch {
+	case s.Idle():
+		return "scheduled"
 	case s.Done():
 		return "completed"
 	case s.GivenUp():

@@ -42,4 +42,29 @@ var working = []mutant{
 			"coordinator/job.go", "			since = t.Now\n", "			_ = t.Now\n",
 		}},
 	},
+	{
+		"missed-runs-made-up", "every run that was missed is made up for, and not the last alone", []edit{{
+			"coordinator/schedule.go", "job.Latest(s.Job.Scheduled, t.Now)", "s.NextRun()",
+		}},
+	},
+	{
+		"overlap-allowed", "a run begins although the one before has not ended, and the spec forbids it", []edit{{
+			"coordinator/schedule.go", "job.Overlap == events.OverlapForbid && !s.Settled()", "job.Overlap == \"\" && !s.Settled()",
+		}},
+	},
+	{
+		"runs-overlap", "a run begins before what is left of the one before has stopped", []edit{{
+			"coordinator/job.go", "		if s.OfBefore(i) {\n", "		if i.Revision != s.Revision {\n",
+		}},
+	},
+	{
+		"schedule-by-another-zone", "runs are due by UTC, whatever zone the spec names", []edit{{
+			"events/spec_schedule.go", "schedule.Location = zone(j.TimeZone);", "schedule.Location = zone(DefaultTimeZone);",
+		}},
+	},
+	{
+		"due-and-not-looked-at", "a job that waits for its schedule is not looked at when that is due", []edit{{
+			"coordinator/job.go", "!s.Settled() || t.fires(s)", "!s.Settled()",
+		}},
+	},
 }

@@ -112,6 +112,8 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(2*time.Minute, ".service.demo.agent.ensure", `{"image":"localhost/a:1","mode":"global"}`),
 		say(2*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/a:1","volumes":[{"name":"data","path":"/data"}]}`),
 		say(2*time.Minute, ".service.demo.batch.ensure", `{"image":"localhost/a:1","mode":"job","job":{"completions":3,"parallelism":2}}`),
+		say(2*time.Minute, ".service.demo.often.ensure", `{"image":"localhost/a:1","mode":"job","job":{"completions":3,"schedule":"*/2 0-0 * * *"}}`),
+		say(23*time.Minute, ".service.demo.often.drop", `{}`),
 		say(3*time.Minute, ".cluster.nodes", `{"allowed":["node-0"]}`),
 		say(4*time.Minute, ".cluster.nodes", `{"allowed":[]}`),
 		Action{At: 5 * time.Minute, Kind: TornRound, Targets: []string{coordinatorName(0)}},

@@ -8,15 +8,20 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// job is how far a job has come in the service's revision.
+// job is how far a job has come in the service's revision, and in its run.
 type job struct {
-	done     map[uint32]bool
-	failures int
-	failedAt time.Time
+	run uint64
+	// scheduled is when the last run was due that began or was left out, or the revision was accepted before the first.
+	scheduled time.Time
+	done      map[uint32]bool
+	failures  int
+	failedAt  time.Time
 	// moved is when an instance was last placed or retired.
 	moved time.Time
 	// late is what was closed since an instance is on a node that is silent for long.
 	late late
+	// owed is what was closed since a run is due.
+	owed late
 }
 
 // lostAfter is how long a node is silent before its instances of jobs are lost.
@@ -41,8 +46,8 @@ func (d *drawer) jobs() []Action {
 
 func (d *drawer) job() string {
 	const most = 7
-	return fmt.Sprintf(`{"image":%q,"mode":"job","job":{"completions":%d,"parallelism":%d,"backoff_limit":%d}%s,"busy":"supersede"}`,
-		images[d.IntN(len(images))], 1+d.IntN(most), 1+d.IntN(most), d.IntN(most), d.wishes())
+	return fmt.Sprintf(`{"image":%q,"mode":"job","job":{"completions":%d,"parallelism":%d,"backoff_limit":%d%s}%s,"busy":"supersede"}`,
+		images[d.IntN(len(images))], 1+d.IntN(most), 1+d.IntN(most), d.IntN(most), d.schedule(), d.wishes())
 }
 
 // finishes has the container of a job end by itself after a while.
@@ -65,6 +70,11 @@ func (h *host) finishes(c node.Container, image string) {
 
 // isJob reports whether the service is a job.
 func (s *service) isJob() bool { return s.specs[s.revision].IsJob() }
+
+// idle reports whether the job waits for the first run of its schedule.
+func (s *service) idle() bool {
+	return s.isJob() && s.specs[s.revision].Job.Schedule != "" && s.job.run == 0
+}
 
 func (s *service) allDone() bool { return len(s.job.done) == int(s.scale) }
 
@@ -97,11 +107,13 @@ func (k *knowledge) againstJob(id events.ServiceID, now time.Time) string {
 		if !i.retired || (i.seen.Phase < events.PhaseCompleted && !k.machine(i.node).silent) {
 			live++
 		}
-		if i.retired && i.revision != s.revision && i.seen.Phase < events.PhaseCompleted && !k.machine(i.node).silent {
+		if i.retired && (i.revision != s.revision || i.run != s.job.run) && i.seen.Phase < events.PhaseCompleted && !k.machine(i.node).silent {
 			return "one of an earlier revision may run still"
 		}
 	}
 	switch {
+	case s.idle():
+		return "it waits for its schedule"
 	case s.givenUp():
 		return "it is given up"
 	case live >= int(s.specs[s.revision].Jobs().Parallelism):
@@ -126,6 +138,8 @@ func (k *knowledge) retiredOfJob(j *judge, i *instance, reason events.RetireReas
 		why = "its node is not silent for long"
 	case reason == events.RetireGivenUp && !s.givenUp():
 		why = "its job is not given up"
+	case reason == events.RetireReplaced && i.run == s.job.run && !s.idle():
+		why = "it is of the current run"
 	}
 	if why != "" {
 		j.breach("jobs", "%s is retired as %s, and %s", i.id, reason, why)
@@ -155,7 +169,7 @@ func (k *knowledge) completed(j *judge, i *instance) {
 	if !j.finished[i.id] && !j.rewound {
 		j.breach("jobs", "%s completed, and its container has not ended well by itself", i.id)
 	}
-	if i.revision == s.revision {
+	if i.revision == s.revision && i.run == s.job.run {
 		s.job.done[i.id.Ordinal] = true
 	}
 }
@@ -201,7 +215,7 @@ func (j *judge) jobUnlike(id events.ServiceID) []string {
 	for _, i := range j.cluster.of(id) {
 		why = append(why, fmt.Sprintf("%s of a job is %s", i.id, i))
 	}
-	if s.allDone() || s.givenUp() || s.dropped {
+	if s.allDone() || s.givenUp() || s.idle() || s.dropped {
 		return why
 	}
 	if j.cluster.roomForAny(id, j.cluster.empty(id)) {

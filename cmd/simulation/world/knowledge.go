@@ -73,6 +73,7 @@ type instance struct {
 	node     string
 	address  string
 	revision uint64
+	run      uint64
 	ports    []events.PortBinding
 	reserved events.Resources
 	// replaces is the generation that runs on until this one serves; 0 where there is none any more.
@@ -118,6 +119,10 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.revised(j, id, d)
 	case events.ServiceScaled:
 		k.service(id).scale, k.service(id).waits = d.Scale, false
+	case events.ServiceFired:
+		k.ran(j, id, d.Run, d.Scheduled, false)
+	case events.ServiceSkipped:
+		k.ran(j, id, d.Run, d.Scheduled, true)
 	case events.ServiceDropped:
 		k.service(id).dropped, k.service(id).waits = true, false
 	case events.ServiceRemoved:
@@ -239,7 +244,7 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 	}
 	s, serving, others := k.services[id], 0, 0
 	if s != nil && s.isJob() && !s.dropped {
-		if !s.allDone() {
+		if !s.allDone() && s.specs[s.revision].Job.Schedule == "" {
 			j.breach("jobs", "command %d succeeded with %d slots of %s done of %d", sequence, len(s.job.done), id, s.scale)
 		}
 		return
@@ -277,7 +282,7 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
 	}
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
-	s.failed, s.job = map[string][]time.Time{}, job{done: map[uint32]bool{}}
+	s.failed, s.job = map[string][]time.Time{}, job{scheduled: j.at, done: map[uint32]bool{}}
 }
 
 // placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
@@ -324,6 +329,9 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 	if why := k.againstJob(service, j.at); why != "" {
 		j.breach("jobs", "%s is placed: %s", id, why)
 	}
+	if d.Run != s.job.run {
+		j.breach("jobs", "%s is placed in run %d of run %d", id, d.Run, s.job.run)
+	}
 	if s.job.done[d.Ordinal] {
 		j.breach("jobs", "%s is placed, and its slot is done", id)
 	}
@@ -344,7 +352,8 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 func (k *knowledge) hold(j *judge, service events.ServiceID, d events.InstancePlaced) {
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 	i := &instance{
-		id: id, node: d.Node, address: d.Address, revision: d.Revision, ports: d.Ports, reserved: d.Reserved, scratch: d.Scratch, replaces: d.Replaces,
+		id: id, node: d.Node, address: d.Address, revision: d.Revision, run: d.Run, ports: d.Ports, reserved: d.Reserved,
+		scratch: d.Scratch, replaces: d.Replaces,
 	}
 	k.instances[id] = i
 	if d.Replaces == 0 {

@@ -250,6 +250,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 	for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
 		s := k.services[id]
 		s.lost(j, k, id, epoch, now)
+		s.due(j, id, epoch, now)
 		switch {
 		case !s.specs[s.revision].Global() || s.dropped || s.scale == k.reach(id):
 			s.lags = late{}
