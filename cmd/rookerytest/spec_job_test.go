@@ -3,6 +3,7 @@ package rookerytest_test
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -46,6 +47,11 @@ func jobRows() []specRow {
 			event[events.CommandSucceeded](s)
 			s.left("completed")
 		}},
+		{"job with a schedule", `"args":["-exit-after","300ms"],"mode":"job","job":{"schedule":"* * * * *","time_zone":"Asia/Kolkata"}`, func(s *seen) {
+			s.scheduled()
+			event[events.InstanceCompleted](s)
+			s.left("completed")
+		}},
 	}
 }
 
@@ -66,4 +72,28 @@ func (s *seen) left(statuses ...string) {
 		}
 		return true
 	})
+}
+
+// scheduled waits for the next run of a job that is due every minute.
+func (s *seen) scheduled() {
+	s.Helper()
+	event[events.CommandSucceeded](s)
+	s.want("what runs before it is due", s.listed("{{.ID}}"), "")
+	for deadline := time.After(90 * time.Second); ; {
+		select {
+		case m := <-s.events.Messages():
+			data, _, err := events.Decode(m)
+			if err != nil {
+				s.Fatal(err)
+			}
+			if fired, ok := data.(events.ServiceFired); ok {
+				if late := time.Since(fired.Scheduled); fired.Run != 1 || late < 0 || late > 10*time.Second {
+					s.Errorf("run %d begins %s after it was due, want run 1 at once", fired.Run, late)
+				}
+				return
+			}
+		case <-deadline:
+			s.Fatal("no run was due")
+		}
+	}
 }
