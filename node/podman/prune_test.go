@@ -45,7 +45,7 @@ func TestPruneRemovesWhatWasPulledAndIsUnused(t *testing.T) {
 	p.again() // what one process found counts for the next
 	p.prune(day - time.Second)
 	p.want(true, "it was used less than a day ago")
-	p.prune(2*day, p.reg.Image())
+	p.prune(2*day, p.reg.Resolved()) // as orders name it once the tag is resolved
 	p.want(true, "an order names it")
 	p.prune(day)
 	p.prune(day - time.Second)
