@@ -38,21 +38,6 @@ var working = []mutant{
 		}},
 	},
 	{
-		"running-job-fails-at-the-deadline", "a command fails at its deadline while its job runs", []edit{{
-			"coordinator/job.go", "			since = t.Now\n", "			_ = t.Now\n",
-		}},
-	},
-	{
-		"missed-runs-made-up", "every run that was missed is made up for, and not the last alone", []edit{{
-			"coordinator/schedule.go", "job.Latest(s.Job.Scheduled, t.Now)", "s.NextRun()",
-		}},
-	},
-	{
-		"overlap-allowed", "a run begins although the one before has not ended, and the spec forbids it", []edit{{
-			"coordinator/schedule.go", "job.Overlap == events.OverlapForbid && !s.Settled()", "job.Overlap == \"\" && !s.Settled()",
-		}},
-	},
-	{
 		"runs-overlap", "a run begins before what is left of the one before has stopped", []edit{{
 			"coordinator/job.go", "		if s.OfBefore(i) {\n", "		if i.Revision != s.Revision {\n",
 		}},
