@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -60,12 +61,16 @@ func (c *Cluster) moved(i *Instance, reason events.RetireReason) {
 	}
 }
 
-// InMotion reports whether the slot that moved last still has more than one instance.
+// InMotion reports whether the slot that moved last still has more than one instance, as far as nodes that are heard tell.
 func (c *Cluster) InMotion() bool {
 	if c.Rebalance == nil {
 		return false
 	}
 	s := c.Services[c.Rebalance.Moving.Service]
 	o := int(c.Rebalance.Moving.Ordinal)
-	return s != nil && o < len(s.Slots) && (s.Slots[o].Next != nil || len(s.Slots[o].Leaving) > 0)
+	if s == nil || o >= len(s.Slots) {
+		return false
+	}
+	slot := s.Slots[o]
+	return slot.Next != nil || slices.ContainsFunc(slot.Leaving, func(i *Instance) bool { return c.Nodes[i.Node].Heard() })
 }

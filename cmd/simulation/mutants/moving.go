@@ -9,7 +9,7 @@ var moving = []mutant{
 	},
 	{
 		"all-move-at-once", "the next instance moves before the one before has", []edit{{
-			"projections/rebalance.go", "(s.Slots[o].Next != nil || len(s.Slots[o].Leaving) > 0)", "len(s.Slots[o].Leaving) > 0",
+			"projections/rebalance.go", "return slot.Next != nil || slices", "return slices",
 		}},
 	},
 	{
