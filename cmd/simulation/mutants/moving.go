@@ -28,7 +28,7 @@ var moving = []mutant{
 		}},
 	},
 	{
-		"rebalancing-never-ends", "a rebalancing whose successor failed goes on for ever", []edit{{
+		"moves-on-after-a-failure", "instances go on moving after a successor did not come to serve", []edit{{
 			"coordinator/rebalance.go", "	case r.Failed != \"\":\n", "	case r.Failed != \"\" && r.Moved > 1000:\n",
 		}},
 	},

@@ -6,6 +6,8 @@ import "github.com/rookery-project/rookery/events"
 type moves struct {
 	terms events.RebalanceTerms
 	begun events.Moves
+	// failed says that a successor did not come to serve.
+	failed bool
 }
 
 // moved holds a move to be one that was asked for, of an instance that serves, one at a time.
@@ -15,6 +17,8 @@ func (k *knowledge) moved(j *judge, id events.InstanceID, d events.InstancePlace
 	case k.moves == nil || k.moves.begun == k.moves.terms.MaxMoves:
 		j.breach("moves", "%s moves to %s, and nobody asked for it", id, d.Node)
 		return
+	case k.moves.failed:
+		j.breach("moves", "%s moves to %s after a move that failed", id, d.Node)
 	case before == nil || before.retired || before.removed || before.seen.Phase != events.PhaseOnline:
 		j.breach("moves", "%s is to succeed generation %d, which is %s", id, d.Replaces, before)
 		return
@@ -46,6 +50,8 @@ func (k *knowledge) succeeds(j *judge, i *instance, reason events.RetireReason) 
 		j.breach("moves", "%s is retired, and no other one serves in its place", i.id)
 	case reason == events.RetireMoveFailed && i.replaces == 0:
 		j.breach("moves", "%s is retired as one that was to succeed another, and it was not", i.id)
+	case reason == events.RetireMoveFailed && k.moves != nil:
+		k.moves.failed = true
 	}
 	if next != nil {
 		next.replaces = 0
