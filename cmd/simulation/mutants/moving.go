@@ -27,9 +27,4 @@ var moving = []mutant{
 			"coordinator/placement/move.go", "	q.take(gone)\n	m := Move", "	m := Move",
 		}},
 	},
-	{
-		"moves-on-after-a-failure", "instances go on moving after a successor did not come to serve", []edit{{
-			"coordinator/rebalance.go", "	case r.Failed != \"\":\n", "	case r.Failed != \"\" && r.Moved > 1000:\n",
-		}},
-	},
 }
