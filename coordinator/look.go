@@ -86,13 +86,16 @@ func (t *Turn) retireUnfit(s *projections.Service) bool {
 }
 
 // unfit says why the instance cannot stay, or "": the node cannot publish its ports, and the next has others; or it was
-// made from another image than its revision has, which the next order names.
+// made from another image than its revision has, which the next order names; or it is of a job, which the service is no
+// more, and has run to its end.
 func unfit(s *projections.Service, i *projections.Instance) events.RetireReason {
 	switch {
 	case i.Seen.Phase == events.PhaseOffline && i.Reason == events.OfflinePortConflict:
 		return events.RetirePortConflict
 	case i.Differs && i.Revision == s.Revision:
 		return events.RetireOtherImage
+	case i.Seen.Phase == events.PhaseCompleted && s.Job == nil:
+		return events.RetireCompleted
 	}
 	return ""
 }

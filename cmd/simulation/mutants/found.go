@@ -107,4 +107,9 @@ var found = []mutant{
 			"coordinator/look.go", "		case s.Filled() > before:\n", "		case s.Filled() < before:\n",
 		}},
 	},
+	{
+		"job-of-before-stays", "what a job has left keeps its slot in the service that it has become, where no node has room for one more", []edit{{
+			"coordinator/look.go", "	case i.Seen.Phase == events.PhaseCompleted && s.Job == nil:\n		return events.RetireCompleted\n", "",
+		}},
+	},
 }
