@@ -139,6 +139,7 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			changes.slots(c, id)
 		case events.InstancePlaced:
 			changes.instance(c, id, d.Ordinal, d.Node)
+			changes.turns(c, id)
 		case events.InstanceAdopted:
 			changes.instance(c, id, d.Ordinal, d.Node)
 		case events.InstanceRetired:
@@ -169,6 +170,14 @@ func (ch Changes) put(bucket, key string, value any) {
 func (ch Changes) instance(c *projections.Cluster, id events.ServiceID, ordinal uint32, node string) {
 	ch.slot(c, id, ordinal)
 	ch.node(c, node)
+}
+
+// turns shows the slots of a job: with one that is placed, those that wait do so for another reason than before.
+func (ch Changes) turns(c *projections.Cluster, id events.ServiceID) {
+	s := c.Services[id]
+	if _, shown := ch.Slots[id]; !shown && s != nil && s.Job != nil {
+		ch.slots(c, id)
+	}
 }
 
 // slots shows every slot of the service, and no others.

@@ -112,4 +112,9 @@ var found = []mutant{
 			"coordinator/look.go", "	case i.Seen.Phase == events.PhaseCompleted && s.Job == nil:\n		return events.RetireCompleted\n", "",
 		}},
 	},
+	{
+		"view-of-a-slot-whose-turn-comes", "slots of a job that wait for their turn keep the reason of before", []edit{{
+			"projections/views/value.go", "			changes.turns(c, id)\n", "",
+		}},
+	},
 }
