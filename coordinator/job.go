@@ -12,8 +12,8 @@ import (
 // run where the node is cut off.
 const LostAfter = time.Minute
 
-// work takes a job's next step: begin a run that is due, retire what has ended or shall not run, place what is not done, end the command with the
-// job. It reports false where the round is full before that.
+// work takes a job's next step: begin a run that is due, retire what has ended or shall not run, place what is not done,
+// end the command with the job. It reports false where the round is full before that.
 func (t *Turn) work(s *projections.Service) bool {
 	if !t.fire(s) || !t.retireFrom(s, s.Scale, events.RetireScaledDown) || !t.retireUnfit(s) || !t.retireEnded(s) {
 		return false

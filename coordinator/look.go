@@ -110,8 +110,9 @@ func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) bool 
 	return true
 }
 
-// fill places an instance in every slot that has none, until as many have one as may. Slots that no node can have stay empty until a node can; of the
-// first it says why, once no other one is placed any more: each may make room in the zones for one before it.
+// fill places an instance in every slot that has none, until as many have one as may. Slots that no node can have stay
+// empty until a node can; of the first it says why, once no other one is placed any more: each may make room in the zones
+// for one before it.
 func (t *Turn) fill(s *projections.Service, most int) bool {
 	for {
 		before := s.Filled()

@@ -107,8 +107,7 @@ func (s *Service) Filled() int { return s.filled }
 func (s *Service) Total() int { return s.total }
 
 // Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
-// instance is left. A job is once it is done or given up, and while it
-// waits for the first run of its schedule.
+// instance is left. A job is once it is done or given up, and while it waits for the first run of its schedule.
 func (s *Service) Settled() bool {
 	switch {
 	case s.Dropped:

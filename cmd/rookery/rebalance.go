@@ -36,8 +36,8 @@ that are as they shall be take part, and slots with named volumes only with --vo
 On a terminal you are asked before anything is done. Without one nothing is done and the exit code is 2 where there is
 something to move, and 0 where there is not; --yes goes on without asking. Ctrl-C ends the wait; the moves go on.
 
-Exit codes: 0 moved, or nothing to move, 1 error, 2 wrong usage, 4 a successor did not come to serve, 6 --timeout passed,
-130 Ctrl-C.`,
+Exit codes: 0 moved, or nothing to move, 1 error, 2 wrong usage, 3 rejected, 4 a successor did not come to serve,
+5 superseded by another rebalancing, 6 --timeout passed, 130 Ctrl-C.`,
 		Example: `  rookery rebalance
   rookery rebalance --max-moves 3 --min-gain 20 --yes
   rookery rebalance < /dev/null        the plan alone
