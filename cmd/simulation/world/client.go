@@ -302,6 +302,9 @@ func (c *client) Last(ctx context.Context, stream bus.Stream) (events.Message, b
 // Latest implements bus.Bus.
 func (c *client) Latest(ctx context.Context, stream bus.Stream, filter string) ([]events.Message, error) {
 	return do(ctx, c.look(ReadOrders, filter), func() ([]events.Message, error) {
+		if c.world.ordersRead != nil {
+			c.world.ordersRead(c)
+		}
 		return c.world.server.Latest(context.Background(), stream, filter)
 	})
 }

@@ -34,6 +34,27 @@ func hitStreamLost(w *World, a Action) {
 	}
 }
 
+// hitLostAsRead has a node begin anew, and the stream of orders deleted and made again between its joining and its reading:
+// the leader has not seen it yet, and what the node reads lacks the orders of the containers that it has.
+func hitLostAsRead(w *World, a Action) {
+	p := w.partNamed(a.Targets[0])
+	w.ordersRead = func(reader *client) {
+		if reader != p.client || w.healing {
+			return
+		}
+		w.ordersRead = nil
+		w.note("== the orders are lost as %s reads them", reader.name)
+		w.judge.tampered = true
+		w.server.Remake(bus.Orders)
+		w.judge.lost(bus.Orders)
+		w.spread()
+		w.lasts(a, w.adopt)
+	}
+	begun := a
+	begun.For = time.Second
+	w.crash(p, p.client, begun)
+}
+
 // hitLogRestored puts an older log in the place of the one there is, which after a while is adopted.
 func hitLogRestored(w *World, a Action) {
 	w.judge.tampered = true

@@ -37,6 +37,7 @@ var faults = []fault{
 	{HostWiped, 1, drawNode, hitHostWiped},
 	{BadImage, 1, drawImage, hitBadImage},
 	{StreamLost, 0, drawNothing, hitStreamLost},
+	{LostAsRead, 0, drawNode, hitLostAsRead},
 	{LogRestored, 0, drawNothing, hitLogRestored},
 	{LogDamaged, 0, drawNothing, hitLogDamaged},
 	{TagMoved, 0, drawNothing, hitTagMoved},
@@ -115,6 +116,23 @@ func (d *drawer) operator() {
 	d.plan.Actions = append(d.plan.Actions, Action{
 		At:   d.plan.Lasts/4 + time.Duration(d.Int64N(int64(d.plan.Lasts/2))),
 		Kind: []Kind{StreamLost, StreamLost, LogRestored, LogDamaged, LogDamaged}[d.IntN(5)], For: d.soon(mean), N: d.IntN(1 << 30),
+	})
+}
+
+// lostAsRead draws, for some plans in which no operator is needed yet, that the orders are lost at the worst moment.
+func (d *drawer) lostAsRead() {
+	const share, mean = 3, 20 * time.Second
+	for _, a := range d.plan.Actions {
+		if a.Kind == StreamLost || a.Kind == LogRestored || a.Kind == LogDamaged {
+			return
+		}
+	}
+	if d.IntN(share) > 0 {
+		return
+	}
+	d.plan.Actions = append(d.plan.Actions, Action{
+		At:   d.plan.Lasts/4 + time.Duration(d.Int64N(int64(d.plan.Lasts/2))),
+		Kind: LostAsRead, Targets: []string{d.node()}, For: d.soon(mean),
 	})
 }
 

@@ -41,6 +41,7 @@ const (
 	HostWiped     Kind = "host-wiped"     // a host comes back without its containers
 	BadImage      Kind = "bad-image"      // an image crashes, ends, cannot be had or is never healthy
 	StreamLost    Kind = "stream-lost"    // a stream is deleted and made again, and adopted
+	LostAsRead    Kind = "lost-as-read"   // the orders are lost as a node reads them that begins anew, and adopted
 	LogRestored   Kind = "log-restored"   // the log is restored from a backup, and adopted
 	DiskFilled    Kind = "disk-filled"    // a container takes more of the disk than it may
 	TagMoved      Kind = "tag-moved"      // a tag comes to stand for another image on hosts
@@ -176,6 +177,7 @@ func Draw(seed uint64) Plan {
 	p.Actions = append(p.Actions, d.tags()...)
 	d.disks()
 	p.Actions = append(p.Actions, d.jobs()...)
+	d.lostAsRead()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

@@ -37,6 +37,8 @@ type World struct {
 	full    bool
 	backups []memory.Backup
 	person  *client
+	// ordersRead is told of each reading of orders before it is done; nil where nobody waits for one.
+	ordersRead func(*client)
 	// ongoing end the faults that were begun.
 	ongoing []func()
 	healing bool
