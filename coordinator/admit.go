@@ -69,15 +69,10 @@ func (t *Turn) reject(r events.Request, err error) {
 }
 
 func (t *Turn) admit(r events.Request) error {
-	id, _ := r.Scope.Service()
-	s := t.Cluster.Services[id]
+	if id, ok := r.Scope.Service(); ok {
+		return t.admitService(r, id)
+	}
 	switch c := r.Command.(type) {
-	case events.ServiceEnsure:
-		return t.ensure(r, s, c)
-	case events.ServiceScale:
-		return t.scale(r, s, c)
-	case events.ServiceDrop:
-		return t.drop(r, s)
 	case events.NodePause:
 		return t.pause(r)
 	case events.NodeResume:
@@ -95,92 +90,6 @@ func (t *Turn) admit(r events.Request) error {
 	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command", r.Verb)
 }
 
-func (t *Turn) ensure(r events.Request, s *projections.Service, c events.ServiceEnsure) error {
-	revision, hash, scale := uint64(0), "", uint32(1)
-	if s != nil {
-		revision, hash, scale = s.Revision, s.Current().Hash, s.Scale
-	}
-	switch {
-	case c.Global():
-		scale = uint32(len(t.Cluster.Nodes)) // at most: what it has follows once it is looked at
-	case c.IsJob():
-		scale = c.Jobs().Completions
-	case c.Scale != nil:
-		scale = uint32(*c.Scale)
-	}
-	if err := c.CheckScale(scale); err != nil {
-		return err
-	}
-	var changes []events.Data
-	if next := c.Hash(); hash != next || s.Dropped {
-		changes = append(changes, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
-	}
-	if !c.Global() && (s == nil || s.Scale != scale) {
-		changes = append(changes, events.ServiceScaled{Scale: scale})
-	}
-	return t.accept(r, s, c.Busy, changes)
-}
-
-func (t *Turn) scale(r events.Request, s *projections.Service, c events.ServiceScale) error {
-	if s == nil || s.Dropped {
-		return notFound(r)
-	}
-	if s.Current().Spec.Global() {
-		return events.Reject(events.CodeInvalidValue, "scale",
-			"service %s is global, with one instance on each node: say with node_selector or zones on which", s.ID)
-	}
-	if s.Job != nil {
-		return events.Reject(events.CodeInvalidValue, "scale",
-			"service %s is a job, which has no scale: say job.completions and job.parallelism with ensure, which begins anew", s.ID)
-	}
-	scale := uint32(*c.Scale)
-	if err := s.Current().Spec.CheckScale(scale); err != nil {
-		return err
-	}
-	var changes []events.Data
-	if s.Scale != scale {
-		changes = append(changes, events.ServiceScaled{Scale: scale})
-	}
-	return t.accept(r, s, c.Busy, changes)
-}
-
-func (t *Turn) drop(r events.Request, s *projections.Service) error {
-	if s == nil {
-		return notFound(r)
-	}
-	var changes []events.Data
-	if !s.Dropped {
-		changes = append(changes, events.ServiceDropped{})
-	}
-	return t.accept(r, s, events.BusySupersede, changes)
-}
-
-func notFound(r events.Request) error {
-	id, _ := r.Scope.Service()
-	return events.Reject(events.CodeNotFound, "subject", "there is no service %s: create it with ensure", id)
-}
-
-// accept makes the command the service's holder, ending an earlier one where the policy says so, and makes the changes
-// that it asks for.
-func (t *Turn) accept(r events.Request, s *projections.Service, policy events.BusyPolicy, changes []events.Data) error {
-	holder := uint64(0)
-	if s != nil {
-		holder = s.Holder
-	}
-	if holder != 0 && policy != events.BusySupersede {
-		return &busyError{holder: holder, verb: t.Cluster.Commands[holder].Verb}
-	}
-	if holder != 0 {
-		cause := t.cause
-		earlier := t.Cluster.Commands[holder]
-		t.cause.Correlation, t.cause.TraceParent = earlier.Sequence, earlier.Cause.TraceParent
-		t.emit(r.Scope, events.CommandSuperseded{Sequence: holder, By: r.Sequence})
-		t.cause = cause
-	}
-	t.accepted(r, changes)
-	return nil
-}
-
 // atOnce accepts a command that is done with these changes, and has it succeed.
 func (t *Turn) atOnce(r events.Request, changes ...events.Data) {
 	t.accepted(r, changes)
@@ -192,22 +101,5 @@ func (t *Turn) accepted(r events.Request, changes []events.Data) {
 	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: len(changes) == 0})
 	for _, change := range changes {
 		t.emit(r.Scope, change)
-	}
-}
-
-// busyError says which command holds the service.
-type busyError struct {
-	holder uint64
-	verb   string
-}
-
-func (e *busyError) Error() string { return "the service is busy" }
-
-func (e *busyError) rejection(r events.Request) *events.Rejection {
-	id, _ := r.Scope.Service()
-	return &events.Rejection{
-		Code: events.CodeBusy, Field: "busy",
-		Reason: "service " + id.String() + " is busy with " + e.verb + " (command " + utoa(e.holder) +
-			`), which has not ended: wait for its end, or send "busy":"supersede"`,
 	}
 }

@@ -34,6 +34,9 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 	for id := range c.Services {
 		a.services[id] = struct{}{}
 	}
+	for id := range c.Queues {
+		a.services[id] = struct{}{}
+	}
 	return a
 }
 

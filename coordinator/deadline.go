@@ -18,7 +18,7 @@ func (t *Turn) Due() {
 	t.jobsDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
-		if t.Now.Before(t.deadlineOf(cmd)) || !t.Takes() {
+		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd)) || !t.Takes() {
 			continue
 		}
 		t.cause = cmd.Cause

@@ -111,7 +111,7 @@ func (t *Turn) jobsDue() {
 // deadlineOf is when the command fails unless it has ended. One that waits for a job does so for as long as that runs or
 // rests after a failure: only the time in which no node could have any of its instances counts.
 func (t *Turn) deadlineOf(cmd *projections.Command) time.Time {
-	since := cmd.Received
+	since := cmd.Begun
 	if s := t.Cluster.Services[cmd.Service]; s != nil && s.Job != nil && !s.Dropped {
 		if s.Filled() > 0 || s.Pending == nil {
 			since = t.Now

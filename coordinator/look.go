@@ -35,7 +35,13 @@ func (t *Turn) lookAt(ids []events.ServiceID) bool {
 				return false
 			}
 		}
-		t.agenda.done(id)
+		begun, fits := t.begin(id)
+		if !fits {
+			return false
+		}
+		if !begun {
+			t.agenda.done(id)
+		}
 	}
 	return true
 }
@@ -92,7 +98,7 @@ func unfit(s *projections.Service, i *projections.Instance) events.RetireReason 
 	switch {
 	case i.Seen.Phase == events.PhaseOffline && i.Reason == events.OfflinePortConflict:
 		return events.RetirePortConflict
-	case i.Differs && i.Revision == s.Revision:
+	case i.Differs && s.UpToDate(i):
 		return events.RetireOtherImage
 	case i.Seen.Phase == events.PhaseCompleted && s.Job == nil:
 		return events.RetireCompleted
@@ -161,9 +167,9 @@ func (t *Turn) roll(s *projections.Service) bool {
 		case i == nil && len(slot.Leaving) > 0 && o < int(s.Scale):
 			return true // its next instance comes when the one before is gone
 		case i == nil:
-		case i.Revision == s.Revision && i.Seen.Phase != events.PhaseOnline:
+		case s.UpToDate(i) && i.Seen.Phase != events.PhaseOnline:
 			return true
-		case i.Revision != s.Revision:
+		case !s.UpToDate(i):
 			earlier = append(earlier, i)
 		}
 	}

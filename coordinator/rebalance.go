@@ -65,9 +65,9 @@ func (t *Turn) swap(s *projections.Service) bool {
 		}
 		retires, reason := (*projections.Instance)(nil), events.RetireMoveFailed
 		switch {
-		case next.Seen.Phase == events.PhaseOnline && next.Revision == s.Revision && !next.Differs:
+		case next.Seen.Phase == events.PhaseOnline && s.UpToDate(next) && !next.Differs:
 			retires, reason = slot.Current, events.RetireMoved
-		case next.Revision != s.Revision:
+		case !s.UpToDate(next):
 			retires, reason = next, events.RetireRevised
 		case next.Differs:
 			retires, reason = next, events.RetireOtherImage

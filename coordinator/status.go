@@ -69,7 +69,7 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 		return // a node removes what it was told to stop, and this instance shall run
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
-	if s.Images = t.Cluster.Services[i.ID.Service].Revisions[i.Revision].News(s.Images); i.Differs {
+	if s.Images = t.Cluster.Services[i.ID.Service].News(i, s.Images); i.Differs {
 		s.Images = nil // that is known
 	}
 	if seen := seenEvent(n.Name, s); seen != nil {

@@ -11,27 +11,10 @@ type Command interface {
 	normal() Command
 }
 
-// BusyPolicy says what happens to a command to a service whose earlier command has not ended.
-type BusyPolicy string
-
-// The policies of a busy service. An empty policy is BusyReject, and BusySupersede for drop.
-const (
-	BusyReject    BusyPolicy = "reject"    // this command is rejected and names the holder
-	BusySupersede BusyPolicy = "supersede" // the earlier command ends as superseded
-)
-
-func (p BusyPolicy) check() error {
-	switch p {
-	case "", BusyReject, BusySupersede:
-		return nil
-	}
-	return Reject(CodeInvalidValue, "busy", "busy %s is neither reject nor supersede", quote(string(p)))
-}
-
 // Verbs are the commands that a service takes, NodeVerbs those that a node takes and ClusterVerbs those of the cluster,
 // in the order in which help texts list them.
 var (
-	Verbs        = []string{"ensure", "scale", "drop"}
+	Verbs        = []string{"ensure", "scale", "restart", "rollback", "cancel", "drop"}
 	NodeVerbs    = []string{"pause", "resume", "update"}
 	ClusterVerbs = []string{"nodes", "policy", "rebalance"}
 )
@@ -83,6 +66,12 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &ServiceEnsure{}, nil
 	case "service scale":
 		return &ServiceScale{}, nil
+	case "service restart":
+		return &ServiceRestart{}, nil
+	case "service rollback":
+		return &ServiceRollback{}, nil
+	case "service cancel":
+		return &ServiceCancel{}, nil
 	case "service drop":
 		return &ServiceDrop{}, nil
 	case "node pause":

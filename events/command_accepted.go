@@ -27,6 +27,8 @@ type CommandAccepted struct {
 	CommandIdentity
 	// Unchanged says that all it asks for was desired before.
 	Unchanged bool `json:"unchanged,omitzero"`
+	// Queued says that it waits until the commands before it have ended.
+	Queued bool `json:"queued,omitzero"`
 }
 
 // Kind implements Data.

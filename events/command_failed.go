@@ -11,6 +11,8 @@ const (
 	ReasonInboxLost FailureReason = "inbox-lost"
 	// ReasonBackoffLimit: more instances of the job have failed than may. Nothing more of this revision is placed.
 	ReasonBackoffLimit FailureReason = "backoff-limit"
+	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
+	ReasonRefused FailureReason = "refused"
 )
 
 // CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired.

@@ -70,8 +70,8 @@ func (r registry) decode(kind Kind, body []byte) (Data, error) {
 // standard holds every kind. No kind has an older version yet.
 var standard = newRegistry(
 	map[Kind]upcast{},
-	of[ServiceEnsure](), of[ServiceScale](), of[ServiceDrop](),
-	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](),
+	of[ServiceEnsure](), of[ServiceScale](), of[ServiceRestart](), of[ServiceRollback](), of[ServiceCancel](), of[ServiceDrop](),
+	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](), of[CommandQueued](), of[CommandBegun](),
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
 	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceDropped](), of[ServiceRemoved](),
 	of[InstancePlaced](), of[InstancePending](), of[InstanceRetired](), of[InstanceAdopted](),

@@ -50,8 +50,8 @@ func TestAllFormsGiveOneCommand(t *testing.T) {
 		body string
 		want Command
 	}{
-		{"scale", `{"scale":5,"busy":"supersede"}`, ServiceScale{Scale: new(int64(5)), Busy: BusySupersede}},
-		{"drop", `{}`, ServiceDrop{}},
+		{"scale", `{"scale":5,"busy":"supersede"}`, ServiceScale{Scale: new(int64(5)), Guard: Guard{Busy: BusySupersede}}},
+		{"drop", `{}`, ServiceDrop{Guard{Busy: BusySupersede}}},
 		{
 			"ensure", `{"image":"localhost/web:1","scale":0,"ports":[{"name":"http","port":80}],"stop_grace":"3s"}`,
 			ServiceEnsure{
@@ -116,7 +116,7 @@ func TestSubjectsOfCommands(t *testing.T) {
 		scope   Scope
 	}{
 		{"rookery.cmd.service.demo.web.scael", CodeUnknownVerb, "subject", `did you mean "scale"`, ServiceScope(web)},
-		{"rookery.cmd.service.demo.web.explode", CodeUnknownVerb, "subject", "ensure, scale, drop", ServiceScope(web)},
+		{"rookery.cmd.service.demo.web.explode", CodeUnknownVerb, "subject", "ensure, scale, restart, rollback, cancel, drop", ServiceScope(web)},
 		{"rookery.cmd.service.demo.web.Scale", CodeUnknownVerb, "subject", `did you mean "scale"`, ServiceScope(web)},
 		{"rookery.cmd.service.demo.web", CodeUnknownSubject, "subject", "<verb>", ClusterScope},
 		{"rookery.cmd.service.demo.web.x.scale", CodeUnknownSubject, "subject", "<verb>", ClusterScope},

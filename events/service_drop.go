@@ -1,12 +1,19 @@
 package events
 
-// ServiceDrop is the command that a service exists no more: its instances are stopped and removed. It supersedes an
-// earlier command that has not ended.
-type ServiceDrop struct{}
+// ServiceDrop is the command that a service exists no more: its instances are stopped and removed. Unless busy says
+// something else it supersedes the commands that have not ended.
+type ServiceDrop struct {
+	Guard
+}
 
 // Kind implements Data.
 func (ServiceDrop) Kind() Kind { return v1("service", "drop") }
 
-func (ServiceDrop) check() error { return nil }
+func (c ServiceDrop) check() error { return c.Busy.check() }
 
-func (c ServiceDrop) normal() Command { return c }
+func (c ServiceDrop) normal() Command {
+	if c.Busy == "" {
+		c.Busy = BusySupersede
+	}
+	return c
+}

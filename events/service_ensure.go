@@ -7,8 +7,7 @@ type ServiceEnsure struct {
 	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own. A
 	// global service has none, and neither has a job.
 	Scale *int64 `json:"scale,omitzero" jsonschema:"minimum=0,maximum=10000"`
-	// Busy says what happens to this command while an earlier one to the service has not ended.
-	Busy BusyPolicy `json:"busy,omitempty"`
+	Guard
 }
 
 // Kind implements Data.

@@ -4,8 +4,7 @@ package events
 type ServiceScale struct {
 	// Scale is the number of instances, 0 to MaxScale.
 	Scale *int64 `json:"scale" jsonschema:"minimum=0,maximum=10000"`
-	// Busy says what happens to this command while an earlier one to the service has not ended.
-	Busy BusyPolicy `json:"busy,omitempty"`
+	Guard
 }
 
 // Kind implements Data.

@@ -89,8 +89,8 @@ func TestScalesAndBusyPolicies(t *testing.T) {
 	scale := func(n int64) *int64 { return &n }
 	for _, c := range []Command{
 		ServiceScale{Scale: scale(0)},
-		ServiceScale{Scale: scale(MaxScale), Busy: BusySupersede},
-		ServiceEnsure{Spec: Spec{Image: "i"}, Scale: scale(0), Busy: BusyReject},
+		ServiceScale{Scale: scale(MaxScale), Guard: Guard{Busy: BusySupersede}},
+		ServiceEnsure{Spec: Spec{Image: "i"}, Scale: scale(0), Guard: Guard{Busy: BusyReject}},
 		ServiceEnsure{Spec: Spec{Image: "i"}},
 		ServiceDrop{},
 	} {
@@ -107,8 +107,8 @@ func TestScalesAndBusyPolicies(t *testing.T) {
 	} {
 		wantRejection(t, c.check(), CodeOutOfRange, "scale", "10000")
 	}
-	wantRejection(t, ServiceScale{Scale: scale(1), Busy: "queue"}.check(), CodeInvalidValue, "busy", `"queue"`)
-	wantRejection(t, ServiceEnsure{Spec: Spec{Image: "i"}, Busy: "wait"}.check(), CodeInvalidValue, "busy", `"wait"`)
+	wantRejection(t, ServiceScale{Scale: scale(1), Guard: Guard{Busy: "line"}}.check(), CodeInvalidValue, "busy", `"line"`)
+	wantRejection(t, ServiceEnsure{Spec: Spec{Image: "i"}, Guard: Guard{Busy: "wait"}}.check(), CodeInvalidValue, "busy", `"wait"`)
 }
 
 func TestEqualMeaningsHaveEqualHashes(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 func (c *Cluster) Apply(r events.Record) error {
 	switch d := r.Data.(type) {
 	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated,
-		events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
+		events.CommandQueued, events.CommandBegun, events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
 		c.applyCommand(r)
 	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
@@ -100,11 +100,20 @@ func (c *Cluster) noteShort(id events.ServiceID) {
 func (c *Cluster) applyCommand(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.CommandAccepted:
-		c.remember(r, d.CommandIdentity, Accepted).Unchanged = d.Unchanged
+		cmd := c.remember(r, d.CommandIdentity, Accepted)
+		cmd.Unchanged, cmd.Queued = d.Unchanged, d.Queued
 		c.open[d.Sequence] = struct{}{}
-		if id, ok := r.Scope.Service(); ok {
+		if id, ok := r.Scope.Service(); ok && !d.Queued {
 			c.service(id).Holder = d.Sequence
 		}
+	case events.CommandQueued:
+		id, _ := r.Scope.Service()
+		c.Queues[id] = append(c.Queues[id], d)
+	case events.CommandBegun:
+		id, _ := r.Scope.Service()
+		c.Commands[d.Sequence].begin(r.Time)
+		c.unqueue(id, d.Sequence)
+		c.service(id).Holder = d.Sequence
 	case events.CommandRejected:
 		cmd := c.remember(r, d.CommandIdentity, Rejected)
 		rejection := d.Rejection
@@ -113,7 +122,9 @@ func (c *Cluster) applyCommand(r events.Record) {
 		cmd := c.remember(r, events.CommandIdentity{Sequence: d.Sequence}, Repeated)
 		cmd.Other = d.Of
 	case events.CommandSucceeded:
-		c.endCommand(d.Sequence, Succeeded)
+		if cmd := c.endCommand(d.Sequence, Succeeded); c.Services[cmd.Service] != nil {
+			c.Services[cmd.Service].settled()
+		}
 	case events.CommandFailed:
 		cmd := c.endCommand(d.Sequence, Failed)
 		cmd.Reason, cmd.Message = d.Reason, d.Message
@@ -137,10 +148,14 @@ func (c *Cluster) applyService(r events.Record) {
 	s := c.service(id)
 	switch d := r.Data.(type) {
 	case events.ServiceRevised:
+		s.Changed = r.Sequence
 		s.revise(d, r.Time)
 		index(c.global, id, d.Spec.Global())
 		index(c.jobs, id, d.Spec.IsJob())
 	case events.ServiceScaled:
+		if current := s.Current(); current == nil || !current.Spec.Global() {
+			s.Changed = r.Sequence
+		}
 		s.Scale = d.Scale
 		s.trim()
 	case events.ServiceFired:
@@ -148,12 +163,12 @@ func (c *Cluster) applyService(r events.Record) {
 	case events.ServiceSkipped:
 		s.considered(d.Scheduled)
 	case events.ServiceDropped:
-		s.Dropped = true
+		s.Dropped, s.Changed = true, r.Sequence
 	case events.ServiceRemoved:
 		for _, slot := range s.Slots {
 			s.Floor = max(s.Floor, slot.Last)
 		}
-		c.GenerationFloor = max(c.GenerationFloor, s.Floor)
+		c.GenerationFloor, c.RemovedAt = max(c.GenerationFloor, s.Floor), r.Sequence
 		delete(c.Services, id)
 		index(c.global, id, false)
 		index(c.jobs, id, false)
@@ -243,7 +258,7 @@ func (c *Cluster) seen(sequence uint64, service events.ServiceID, d events.Insta
 	s := c.Services[service]
 	s.countServing(i, -1)
 	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
-	s.Revisions[i.Revision].resolve(sequence, i, d.Images)
+	s.resolve(sequence, i, d.Images)
 	s.countServing(i, 1)
 	return i
 }

@@ -32,6 +32,8 @@ type Cluster struct {
 	// Recovering says that the log may be older than what the nodes have, since AdoptedAt: nothing is placed or stopped.
 	Recovering bool
 	AdoptedAt  time.Time
+	// RemovedAt is the sequence of the event by which a service last was removed.
+	RemovedAt uint64
 	// GenerationFloor is the greatest generation of all services that were removed: new ones begin above it.
 	GenerationFloor uint32
 	// Policy is how placement weighs nodes.
@@ -47,6 +49,8 @@ type Cluster struct {
 	Nodes    map[string]*Node
 	// Commands holds every command from CommandsKept on, by sequence.
 	Commands map[uint64]*Command
+	// Queues are the commands that wait behind the one that holds their service, first come first.
+	Queues map[events.ServiceID][]events.CommandQueued
 
 	byID  map[commandKey]uint64
 	open  map[uint64]struct{}
@@ -64,6 +68,7 @@ func NewCluster() *Cluster {
 		Services: map[events.ServiceID]*Service{},
 		Nodes:    map[string]*Node{},
 		Commands: map[uint64]*Command{},
+		Queues:   map[events.ServiceID][]events.CommandQueued{},
 		byID:     map[commandKey]uint64{},
 		open:     map[uint64]struct{}{},
 		short:    map[events.ServiceID]struct{}{},

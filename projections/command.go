@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -27,8 +28,11 @@ type Command struct {
 	Outcome Outcome
 	// Unchanged says that all it asked for was desired before.
 	Unchanged bool
-	// Received is the time of the round that took the command.
+	// Queued says that it waits until those before it have ended.
+	Queued bool `json:",omitzero"`
+	// Received is the time of the round that took the command, and Begun of that in which it began.
 	Received time.Time
+	Begun    time.Time
 	Cause    events.Cause
 	// Rejection explains Rejected; Reason and Message explain Failed; Other is the holder of a busy service, the
 	// command that superseded this one, or the one that it repeats.
@@ -55,7 +59,7 @@ func (c *Cluster) Open() map[uint64]struct{} { return c.open }
 func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, outcome Outcome) *Command {
 	service, _ := r.Scope.Service()
 	cmd := &Command{
-		CommandIdentity: identity, Service: service, Outcome: outcome, Received: r.Time, Cause: r.Cause,
+		CommandIdentity: identity, Service: service, Outcome: outcome, Received: r.Time, Begun: r.Time, Cause: r.Cause,
 	}
 	c.Commands[identity.Sequence] = cmd
 	if identity.ID != "" {
@@ -74,10 +78,26 @@ func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {
 	}
 	cmd.Outcome = outcome
 	delete(c.open, sequence)
+	if cmd.Queued {
+		c.unqueue(cmd.Service, sequence)
+	}
 	if s := c.Services[cmd.Service]; s != nil && s.Holder == sequence {
 		s.Holder = 0
 	}
 	return cmd
+}
+
+// begin has a command that was queued be carried out from now on.
+func (cmd *Command) begin(now time.Time) { cmd.Queued, cmd.Begun = false, now }
+
+// unqueue has a command wait behind others no more.
+func (c *Cluster) unqueue(id events.ServiceID, sequence uint64) {
+	rest := slices.DeleteFunc(c.Queues[id], func(q events.CommandQueued) bool { return q.Sequence == sequence })
+	if len(rest) == 0 {
+		delete(c.Queues, id)
+		return
+	}
+	c.Queues[id] = rest
 }
 
 // forgetCommands begins anew with an inbox whose sequences have nothing to do with those of the one before.
@@ -85,6 +105,7 @@ func (c *Cluster) forgetCommands() {
 	clear(c.Commands)
 	clear(c.byID)
 	clear(c.open)
+	clear(c.Queues)
 	c.CommandsKept = 0
 	for _, s := range c.Services {
 		s.Holder = 0

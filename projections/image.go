@@ -8,8 +8,22 @@ type Image struct {
 	Since uint64
 }
 
-// News returns what of these images the log does not say of the revision, or says otherwise; nil for nothing.
-func (r *Revision) News(images map[string]string) map[string]string {
+// News returns what of the images that an instance was made from the log does not say, or says otherwise; nil for nothing.
+func (s *Service) News(i *Instance, images map[string]string) map[string]string {
+	news := s.Revisions[i.Revision].news(images)
+	if i.Revision != s.Revision && s.UpToDate(i) {
+		for name, reference := range s.Current().news(images) {
+			if news == nil {
+				news = map[string]string{}
+			}
+			news[name] = reference
+		}
+	}
+	return news
+}
+
+// news returns what of these images the log does not say of the revision, or says otherwise; nil for nothing.
+func (r *Revision) news(images map[string]string) map[string]string {
 	if len(images) == 0 {
 		return nil
 	}
@@ -23,6 +37,14 @@ func (r *Revision) News(images map[string]string) map[string]string {
 		}
 	}
 	return news
+}
+
+// resolve takes what an instance was made from, for its revision and for the current one where that keeps it.
+func (s *Service) resolve(sequence uint64, i *Instance, images map[string]string) {
+	s.Revisions[i.Revision].resolve(sequence, i, images)
+	if i.Revision != s.Revision && s.UpToDate(i) {
+		s.Current().resolve(sequence, i, images)
+	}
 }
 
 // resolve takes what an instance was made from. The first to say what a name stands for says it for all.

@@ -12,13 +12,17 @@ import (
 type Service struct {
 	ID       events.ServiceID
 	Revision uint64
-	// Revisions holds the current revision and those that instances still have.
+	// Revisions holds the current revision, those that instances still have, and those that may be gone back to.
 	Revisions map[uint64]*Revision
 	Scale     uint32
 	// Dropped says that the service shall exist no more; it goes when its last instance is gone.
 	Dropped bool
-	// Holder is the sequence of the command that has not ended, or 0.
+	// Holder is the sequence of the command that is being carried out, or 0.
 	Holder uint64
+	// Good is how the service was when all of it was last as it should be; nil for never.
+	Good *Good
+	// Changed is the sequence of the event that last changed what the service shall be.
+	Changed uint64
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
 	// Pending says why no node can have the next instance; nil where that is not known.
@@ -39,6 +43,8 @@ type Service struct {
 	filled  int
 	serving int
 	total   int
+	// outdated counts the instances of revisions that are not as the current one.
+	outdated int
 }
 
 // Revision is one accepted spec of a service.
@@ -47,6 +53,8 @@ type Revision struct {
 	Hash string
 	// Images are what the names of images in the spec stand for, as the first node found that had one: for all instances.
 	Images map[string]Image `json:",omitempty"`
+	// Keeps are the earlier revisions whose instances are as this one says.
+	Keeps []uint64 `json:",omitempty"`
 
 	used int
 }
@@ -162,7 +170,7 @@ func (s *Service) keepHome(i *Instance) {
 
 // Rolling reports whether instances of earlier revisions still run.
 func (s *Service) Rolling() bool {
-	return !s.Dropped && s.Revisions[s.Revision] != nil && len(s.Revisions) > 1
+	return !s.Dropped && s.Revisions[s.Revision] != nil && s.outdated > 0
 }
 
 func (s *Slot) find(generation uint32) *Instance {
@@ -203,8 +211,7 @@ func (s *Service) add(i *Instance) {
 	slot.Last = i.ID.Generation
 	slot.Current = i
 	s.filled++
-	s.total++
-	s.Revisions[i.Revision].used++
+	s.use(i)
 	s.keepHome(i)
 	s.countServing(i, 1)
 }
@@ -214,8 +221,16 @@ func (s *Service) succeed(i *Instance) {
 	slot := s.slot(i.ID.Ordinal)
 	slot.Last = i.ID.Generation
 	slot.Next = i
+	s.use(i)
+}
+
+// use counts an instance that there is.
+func (s *Service) use(i *Instance) {
 	s.total++
 	s.Revisions[i.Revision].used++
+	if !s.UpToDate(i) {
+		s.outdated++
+	}
 }
 
 func (s *Service) retire(i *Instance, reason events.RetireReason) {
@@ -253,26 +268,11 @@ func (s *Service) remove(i *Instance) {
 	}
 	s.total--
 	s.Revisions[i.Revision].used--
+	if !s.UpToDate(i) {
+		s.outdated--
+	}
 	s.trimRevision(i.Revision)
 	s.trim()
-}
-
-func (s *Service) revise(d events.ServiceRevised, now time.Time) {
-	before := s.Revision
-	s.Revision, s.Dropped, s.Failures = d.Revision, false, nil
-	s.Revisions[d.Revision] = &Revision{Spec: d.Spec, Hash: d.Hash}
-	s.trimRevision(before)
-	s.recount()
-	s.Job = newJob(d.Spec, now)
-	for _, slot := range s.Slots {
-		slot.Ended = nil
-	}
-}
-
-func (s *Service) trimRevision(number uint64) {
-	if r := s.Revisions[number]; r != nil && r.used == 0 && number != s.Revision {
-		delete(s.Revisions, number)
-	}
 }
 
 func (s *Service) trim() {
@@ -286,17 +286,7 @@ func (s *Service) trim() {
 
 // countServing adds by for an instance that serves: 1 when it begins to count, -1 when it ends.
 func (s *Service) countServing(i *Instance, by int) {
-	if s.Slots[i.ID.Ordinal].Current == i && i.Revision == s.Revision && i.Seen.Phase == events.PhaseOnline && !i.Differs {
+	if s.Slots[i.ID.Ordinal].Current == i && i.Seen.Phase == events.PhaseOnline && !i.Differs && s.UpToDate(i) {
 		s.serving += by
-	}
-}
-
-// recount follows a change of the revision, which changes what counts as serving.
-func (s *Service) recount() {
-	s.serving = 0
-	for _, slot := range s.Slots {
-		if slot.Current != nil {
-			s.countServing(slot.Current, 1)
-		}
 	}
 }

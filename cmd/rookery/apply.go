@@ -39,8 +39,8 @@ together; drops follow once all those have succeeded, and else are left out. Ctr
 go on.
 
 The plan is read from the views, once they have what stands in the log. Right before the first command the log is read
-again: where anybody has changed a service of the namespace since, nothing is done. What others ask for after that, or what
-no coordinator has decided yet, is not seen: the later command counts, as ever.
+again: where anybody has changed a service of the namespace since, nothing is done. Each command also says at which sequence
+of the log the plan was made: it is rejected where its service has changed after that.
 
 ` + exitCodes + ` Of several ends the worst counts: error, failed, rejected, superseded, still going on.`,
 		Example: `  rookery apply demo services.json

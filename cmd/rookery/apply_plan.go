@@ -66,6 +66,9 @@ func newPlan(namespace string, wanted map[string]events.ServiceEnsure, present p
 		view, standing := present.views[name]
 		s := newStep(events.ServiceID{Namespace: namespace, Name: name}, view)
 		var err error
+		if c.IfSeq == 0 {
+			c.IfSeq = p.Sequence
+		}
 		if standing && view.State != views.StateDropping {
 			err = s.change(c, view)
 		} else {
@@ -105,7 +108,8 @@ func (p *plan) order() {
 func (p *plan) prune() {
 	for _, s := range p.Steps {
 		if s.Action == actionLeave && s.State != views.StateDropping {
-			s.Action, s.Note, s.ask = actionDrop, "", events.ServiceDrop{}
+			s.Action, s.Note = actionDrop, ""
+			s.ask = events.ServiceDrop{Guard: events.Guard{SeenAt: events.SeenAt{IfSeq: p.Sequence}}}
 		}
 	}
 	p.order()
@@ -142,7 +146,7 @@ func (s *step) change(c events.ServiceEnsure, view views.Service) (err error) {
 
 // withoutBusy leaves out what a service is not, but its command.
 func withoutBusy(c events.ServiceEnsure) events.ServiceEnsure {
-	c.Busy = ""
+	c.Guard = events.Guard{}
 	return c
 }
 
@@ -208,8 +212,10 @@ func (s *step) meets() string {
 	switch {
 	case s.ask == nil:
 		return ""
+	case ensures && c.Busy == events.BusyQueue:
+		return ": this one waits for its end"
 	case ensures && c.Busy != events.BusySupersede:
-		return `: wait for its end, or write "busy":"supersede" into the service`
+		return `: wait for its end, or write "busy":"queue" or "busy":"supersede" into the service`
 	}
 	return ": this one takes its place"
 }

@@ -24,6 +24,7 @@ type asking struct {
 	out     output
 	timeout time.Duration
 	busy    string
+	ifSeq   uint64
 }
 
 func (a *asking) flags(cmd *cobra.Command) {
@@ -31,8 +32,18 @@ func (a *asking) flags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 11*time.Minute, "how long to wait for the end; the command goes on all the same")
 }
 
-func (a *asking) busyFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.busy, "busy", "", "`policy` while an earlier command has not ended: reject (the default) or supersede")
+func (a *asking) guardFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.busy, "busy", "", "`policy` while an earlier command has not ended: reject (the default), queue or supersede")
+	a.ifSeqFlag(cmd)
+}
+
+func (a *asking) ifSeqFlag(cmd *cobra.Command) {
+	cmd.Flags().Uint64Var(&a.ifSeq, "if-seq", 0, "reject this where the service has changed after this `sequence` of the log")
+}
+
+// guard is what the flags say of when the command is taken.
+func (a *asking) guard() events.Guard {
+	return events.Guard{Busy: events.BusyPolicy(a.busy), SeenAt: events.SeenAt{IfSeq: a.ifSeq}}
 }
 
 // ask publishes the command, shows what happens and returns an error with the exit code of its end.
@@ -122,11 +133,14 @@ The same with the nats CLI:
 			if a.busy != "" {
 				spec.Busy = events.BusyPolicy(a.busy)
 			}
+			if a.ifSeq > 0 {
+				spec.IfSeq = a.ifSeq
+			}
 			return a.ask(cmd, args[0], spec)
 		},
 	}
 	a.flags(cmd)
-	a.busyFlag(cmd)
+	a.guardFlags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&file, "file", "f", "", "`file` with the spec as JSON; - for standard input")
 	f.StringVar(&spec.Image, "image", "", "container image")
@@ -204,11 +218,11 @@ The same with the nats CLI:
 			if err != nil {
 				return usage(cmd, fmt.Errorf("%q is no number of instances", args[1]))
 			}
-			return a.ask(cmd, args[0], events.ServiceScale{Scale: &n, Busy: events.BusyPolicy(a.busy)})
+			return a.ask(cmd, args[0], events.ServiceScale{Scale: &n, Guard: a.guard()})
 		},
 	}
 	a.flags(cmd)
-	a.busyFlag(cmd)
+	a.guardFlags(cmd)
 	return cmd
 }
 
@@ -217,13 +231,19 @@ func dropCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drop NAMESPACE/NAME",
 		Short: "Have a service no more: stop and remove its instances",
-		Long:  "Have a service no more: stop and remove all its instances, and wait until they are gone.\n\n" + exitCodes,
+		Long: `Have a service no more: stop and remove all its instances, and wait until they are gone. Commands that have not ended
+are superseded, unless --busy says something else.
+
+` + exitCodes,
 		Example: `  rookery drop demo/web
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.drop '{}'`,
 		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.ask(cmd, args[0], events.ServiceDrop{}) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ask(cmd, args[0], events.ServiceDrop{Guard: a.guard()})
+		},
 	}
 	a.flags(cmd)
+	a.guardFlags(cmd)
 	return cmd
 }

@@ -129,23 +129,10 @@ func subjectWords(subject string) string {
 
 func details(data events.Data) string {
 	switch d := data.(type) {
-	case events.CommandAccepted:
-		if d.Unchanged {
-			return fmt.Sprintf(" %s (command %d), which changes nothing", d.Verb, d.Sequence)
-		}
-		return fmt.Sprintf(" %s (command %d)", d.Verb, d.Sequence)
-	case events.CommandRejected:
-		return fmt.Sprintf(" (command %d, %s) %s", d.Sequence, d.Code, d.Reason)
-	case events.CommandSucceeded:
-		return fmt.Sprintf(" (command %d)", d.Sequence)
-	case events.CommandFailed:
-		return fmt.Sprintf(" (command %d, %s) %s", d.Sequence, d.Reason, d.Message)
-	case events.CommandSuperseded:
-		return fmt.Sprintf(" (command %d by %d)", d.Sequence, d.By)
-	case events.CommandRepeated:
-		return fmt.Sprintf(" (command %d repeats %d)", d.Sequence, d.Of)
+	case events.Fate:
+		return fateDetails(d)
 	case events.ServiceRevised:
-		return fmt.Sprintf(" to revision %d: %s", d.Revision, d.Spec.Image)
+		return revisedDetails(d)
 	case events.ServiceScaled:
 		return fmt.Sprintf(" to %d", d.Scale)
 	case events.ServiceFired:
@@ -172,6 +159,36 @@ func details(data events.Data) string {
 		return misfitDetails(d)
 	}
 	return seenDetails(data)
+}
+
+// fateDetails says what becomes of a command.
+func fateDetails(fate events.Fate) string {
+	switch d := fate.(type) {
+	case events.CommandAccepted:
+		if d.Unchanged {
+			return fmt.Sprintf(" %s (command %d), which changes nothing", d.Verb, d.Sequence)
+		}
+		return fmt.Sprintf(" %s (command %d)", d.Verb, d.Sequence)
+	case events.CommandRejected:
+		return fmt.Sprintf(" (command %d, %s) %s", d.Sequence, d.Code, d.Reason)
+	case events.CommandQueued:
+		return fmt.Sprintf(" (command %d behind %d)", d.Sequence, d.Behind)
+	case events.CommandFailed:
+		return fmt.Sprintf(" (command %d, %s) %s", d.Sequence, d.Reason, d.Message)
+	case events.CommandSuperseded:
+		return fmt.Sprintf(" (command %d by %d)", d.Sequence, d.By)
+	case events.CommandRepeated:
+		return fmt.Sprintf(" (command %d repeats %d)", d.Sequence, d.Of)
+	}
+	return fmt.Sprintf(" (command %d)", fate.Fated())
+}
+
+func revisedDetails(d events.ServiceRevised) string {
+	text := fmt.Sprintf(" to revision %d: %s", d.Revision, d.Spec.Image)
+	if d.Of > 0 {
+		text += fmt.Sprintf(", as revision %d", d.Of)
+	}
+	return text
 }
 
 func placedDetails(d events.InstancePlaced) string {

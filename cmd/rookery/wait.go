@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -105,16 +104,31 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 // show prints a line for an event. It reports whether the event may be the end of the command.
 func (w *waiter) show(m events.Message) (end bool) {
 	line := describe(m)
-	data, a, err := events.Decode(m)
+	data, _, err := events.Decode(m)
 	if err != nil {
 		fmt.Fprintln(w.progress, line)
 		return false
 	}
-	if strings.HasPrefix(data.Kind().Thing, "command") {
-		return a.Cause.Correlation == w.sequence && data.Kind().Name != "accepted"
+	if fate, ok := data.(events.Fate); ok {
+		return w.showFate(fate, line)
 	}
 	fmt.Fprintln(w.progress, line)
 	return false
+}
+
+// showFate prints that the command waits, or begins. It reports whether this may be its end.
+func (w *waiter) showFate(fate events.Fate, line string) (end bool) {
+	if fate.Fated() != w.sequence {
+		return false
+	}
+	switch fate.(type) {
+	case events.CommandAccepted:
+		return false
+	case events.CommandQueued, events.CommandBegun:
+		fmt.Fprintln(w.progress, line)
+		return false
+	}
+	return true
 }
 
 // fate asks what became of the command. It reports false where nobody can tell yet.

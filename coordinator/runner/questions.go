@@ -56,7 +56,9 @@ type Fate struct {
 	Verb     string              `json:"verb,omitempty"`
 	Outcome  projections.Outcome `json:"outcome"`
 	// Unchanged says that all it asked for was desired before.
-	Unchanged bool              `json:"unchanged,omitzero"`
+	Unchanged bool `json:"unchanged,omitzero"`
+	// Queued says that it waits until the commands to its service before it have ended.
+	Queued    bool              `json:"queued,omitzero"`
 	Rejection *events.Rejection `json:"rejection,omitempty"`
 	// Reason and Message explain a failure; Other is the command that superseded this one, holds its service or is repeated by it.
 	Reason  events.FailureReason `json:"reason,omitempty"`
@@ -133,7 +135,7 @@ func (c *Coordinator) fate(sequence uint64, cmd *projections.Command) ([]byte, e
 		return nil, &bus.QuestionError{Code: 404, Reason: reason}
 	}
 	f := Fate{
-		Sequence: cmd.Sequence, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Rejection: cmd.Rejection,
+		Sequence: cmd.Sequence, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
 		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.cluster.Sequence,
 	}
 	if cmd.Service.Name != "" {

@@ -35,8 +35,10 @@ type Service struct {
 	Run     uint64    `json:"run,omitzero"`
 	NextRun time.Time `json:"next_run,omitzero"`
 	// Busy is the sequence of the command that has not ended, or 0.
-	Busy uint64      `json:"busy,omitzero"`
-	Spec events.Spec `json:"spec"`
+	Busy uint64 `json:"busy,omitzero"`
+	// Queued are the sequences of the commands that wait for their turn, first come first.
+	Queued []uint64    `json:"queued,omitempty"`
+	Spec   events.Spec `json:"spec"`
 	// Images are what the names of images in the spec stand for in this revision, as far as a node has found that out.
 	Images map[string]string `json:"images,omitempty"`
 	// Sequence is the place in the log that the value is true at.
@@ -210,6 +212,9 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	value := Service{
 		Namespace: id.Namespace, Name: id.Name, State: serviceState(s), Revision: s.Revision, Scale: s.Scale,
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
+	}
+	for _, q := range c.Queues[id] {
+		value.Queued = append(value.Queued, q.Sequence)
 	}
 	if s.Job != nil {
 		value.Completed, value.Failed, value.Run, value.NextRun = s.Completed(), s.Job.Failures, s.Job.Run, s.NextRun()

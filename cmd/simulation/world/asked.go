@@ -15,12 +15,16 @@ type asked struct {
 	verb  string
 	Image string `json:"image"`
 	Scale *int64 `json:"scale"`
+	To    uint64 `json:"to"`
+	// revision is the service's when the command was taken, and good how it was last as it should be.
+	revision uint64
+	good     *good
 }
 
-// wants notes what the command that is accepted asked for. A log that is read again may have the sequences of another
+// wants notes what the command that begins asked for. A log that is read again may have the sequences of another
 // inbox.
-func (k *knowledge) wants(j *judge, d events.CommandAccepted, id events.ServiceID) {
-	a, known := j.sent[d.Sequence]
+func (k *knowledge) wants(j *judge, sequence uint64, verb string, id events.ServiceID) {
+	a, known := j.sent[sequence]
 	if !known || id.Namespace == "" || j.rereading {
 		return
 	}
@@ -34,7 +38,10 @@ func (k *knowledge) wants(j *judge, d events.CommandAccepted, id events.ServiceI
 	} else {
 		_ = json.Unmarshal([]byte(a.Body), &want)
 	}
-	want.verb = d.Verb
+	want.verb = verb
+	if s := k.services[id]; s != nil {
+		want.revision, want.good = s.revision, s.good
+	}
 	k.asked[id] = want
 }
 
@@ -43,7 +50,7 @@ func (k *knowledge) obliged(j *judge) {
 	for _, id := range slices.SortedFunc(maps.Keys(k.asked), events.ServiceID.Compare) {
 		want, s := k.asked[id], k.services[id]
 		switch {
-		case want.verb == "drop":
+		case want.verb == "drop", want.verb == "cancel" && want.good == nil:
 			if s != nil && !s.dropped {
 				j.breach("P1", "%s was to be dropped, and is not", id)
 			}
@@ -53,6 +60,8 @@ func (k *knowledge) obliged(j *judge) {
 			j.breach("P1", "%s was to have %d instances, and has a scale of %d", id, *want.Scale, s.scale)
 		case want.Image != "" && s.specs[s.revision].Image != want.Image:
 			j.breach("P1", "%s was to run %s, and its revision runs %s", id, want.Image, s.specs[s.revision].Image)
+		default:
+			want.wentBack(j, id, s)
 		}
 	}
 	clear(k.asked)

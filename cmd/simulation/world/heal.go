@@ -116,8 +116,8 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	}
 	serving := 0
 	for _, i := range j.cluster.of(id) {
-		stuck := i.revision != s.revision && !j.cluster.room(id, i.id.Ordinal) && j.cluster.against(id, i.node, i) != ""
-		if i.retired || (i.revision != s.revision && !stuck) || i.seen.Phase != events.PhaseOnline {
+		stuck := !s.upToDate(i) && !j.cluster.room(id, i.id.Ordinal) && j.cluster.against(id, i.node, i) != ""
+		if i.retired || (!s.upToDate(i) && !stuck) || i.seen.Phase != events.PhaseOnline {
 			why = append(why, fmt.Sprintf("%s is %s in revision %d", i.id, i, i.revision))
 			continue
 		}

@@ -47,7 +47,7 @@ func (j *judge) imagesUnlike() []string {
 	var why []string
 	for _, i := range j.cluster.present {
 		h, s := j.w.hosts[i.node], j.cluster.services[i.id.Service]
-		if h == nil || s == nil || i.retired || i.revision != s.revision {
+		if h == nil || s == nil || i.retired || !s.upToDate(i) {
 			continue
 		}
 		made := h.images(i.id)[s.specs[s.revision].Image]

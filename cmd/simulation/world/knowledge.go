@@ -28,8 +28,10 @@ type knowledge struct {
 
 type fate struct {
 	service  events.ServiceID
+	verb     string
 	since    time.Time
 	accepted bool
+	queued   bool // it waits for those before it
 	ended    bool
 	// late is what was closed since its deadline passed, by one leader.
 	late late
@@ -57,6 +59,9 @@ type service struct {
 	revision uint64
 	specs    map[uint64]events.Spec
 	dropped  bool
+	// keeps are the earlier revisions that are as the present one; good is how all last was as it should be, nil for never.
+	keeps map[uint64]bool
+	good  *good
 	// homes are the nodes that have the volumes of slots.
 	homes map[uint32]string
 	// failed are when instances of the revision failed, by node.
@@ -99,17 +104,26 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	name, _ := r.Scope.Node()
 	switch d := d.(type) {
 	case events.CommandAccepted:
-		k.alone(j, d.Sequence, id)
-		k.outcome(j, d.Sequence, &fate{service: id, since: r.Time, accepted: true})
+		if d.Queued {
+			k.queued(j, d.Sequence, id)
+		} else {
+			k.alone(j, d.Sequence, id)
+			k.wants(j, d.Sequence, d.Verb, id)
+		}
+		k.outcome(j, d.Sequence, &fate{service: id, verb: d.Verb, since: r.Time, accepted: true, queued: d.Queued})
 		k.once(j, d.CommandIdentity)
-		k.wants(j, d, id)
 	case events.CommandRejected:
 		k.outcome(j, d.Sequence, &fate{})
 	case events.CommandRepeated:
 		k.outcome(j, d.Sequence, &fate{})
 		k.repeats(j, d)
+	case events.CommandQueued:
+	case events.CommandBegun:
+		k.begun(j, d.Sequence, r.Time)
 	case events.CommandSucceeded:
-		k.end(j, d.Sequence)
+		if f := k.end(j, d.Sequence); f.queued {
+			j.breach("queues", "command %d succeeded, and never began", d.Sequence)
+		}
 		k.succeeded(j, d.Sequence, id)
 	case events.CommandSuperseded:
 		k.end(j, d.Sequence)
@@ -186,7 +200,7 @@ const deadline = 10 * time.Minute
 func (k *knowledge) overdue(j *judge, epoch uint64, now time.Time) {
 	for _, sequence := range slices.Sorted(maps.Keys(k.open)) {
 		f := k.open[sequence]
-		if now.Sub(f.since) < deadline || k.waitsForJob(f, now) {
+		if (f.queued && k.held(f.service)) || (!f.queued && (now.Sub(f.since) < deadline || k.waitsForJob(f, now))) {
 			f.late = late{}
 			continue
 		}
@@ -230,6 +244,8 @@ func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
 	}
 	s := k.services[f.service]
 	switch {
+	case f.queued && d.Reason == events.ReasonDeadline, !f.queued && d.Reason == events.ReasonRefused:
+		j.breach("queues", "command %d failed as %s, and waits: %t", d.Sequence, d.Reason, f.queued)
 	case d.Reason == events.ReasonDeadline && k.worksOn(f, now):
 		j.breach("jobs", "command %d failed at its deadline, and its job runs", d.Sequence)
 	case d.Reason == events.ReasonBackoffLimit && (s == nil || !s.givenUp()):
@@ -250,7 +266,7 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 		return
 	}
 	for _, i := range k.of(id) {
-		if s != nil && !s.dropped && !i.retired && i.revision == s.revision && i.seen.Phase == events.PhaseOnline {
+		if s != nil && !s.dropped && !i.retired && s.upToDate(i) && i.seen.Phase == events.PhaseOnline {
 			serving++
 		} else {
 			others++
@@ -258,6 +274,9 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 	}
 	if s == nil || others > 0 || (!s.dropped && serving != int(s.scale)) {
 		j.breach("P1", "command %d succeeded with %d instances of %s that serve, and %d others", sequence, serving, id, others)
+	}
+	if s != nil && !s.dropped {
+		s.good = &good{spec: s.specs[s.revision], scale: s.scale}
 	}
 }
 
@@ -281,6 +300,7 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 	if d.Revision != s.revision+1 {
 		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
 	}
+	s.repeats(j, id, d)
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
 	s.failed, s.job = map[string][]time.Time{}, job{scheduled: j.at, done: map[uint32]bool{}}
 }
@@ -381,9 +401,12 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 	j.settled(id)
 	s := k.service(id.Service)
 	for _, o := range k.of(id.Service) {
-		if d.Reason == events.RetireRevised && !s.isJob() && !o.retired && o.revision == s.revision && o.seen.Phase != events.PhaseOnline {
+		if d.Reason == events.RetireRevised && !s.isJob() && !o.retired && s.upToDate(o) && o.seen.Phase != events.PhaseOnline {
 			j.breach("P6", "%s is replaced while %s of the new revision does not serve yet", id, o.id)
 		}
+	}
+	if d.Reason == events.RetireRevised && s.upToDate(i) {
+		j.breach("revisions", "%s is replaced as one of another revision, and is as revision %d", id, s.revision)
 	}
 	k.succeeds(j, i, d.Reason)
 	if s.isJob() {

@@ -168,6 +168,35 @@ func (d *drawer) rebalance(at time.Duration) Action {
 	return Action{At: at, Kind: Command, Subject: events.CommandRoot + ".cluster.rebalance", Body: bodies[d.IntN(len(bodies))]}
 }
 
+// goBack draws commands that wait for each other, restart a service or have it be as before.
+func (d *drawer) goBack(at time.Duration) []Action {
+	const between = 20 * time.Second
+	id := d.service()
+	var actions []Action
+	for n := 1 + d.IntN(5); n > 0; n-- {
+		guard := []string{"", `,"busy":"queue"`, `,"busy":"queue"`, `,"busy":"supersede"`}[d.IntN(4)]
+		alone := "{" + strings.TrimPrefix(guard, ",") + "}"
+		switch d.IntN(8) {
+		case 0, 1:
+			actions = append(actions, d.say(at, id, "restart", alone))
+		case 2:
+			actions = append(actions, d.say(at, id, "rollback", alone))
+		case 3:
+			actions = append(actions, d.say(at, id, "rollback", fmt.Sprintf(`{"to":%d%s}`, 1+d.IntN(6), guard)))
+		case 4:
+			actions = append(actions, d.say(at, id, "cancel", `{}`))
+		case 5:
+			actions = append(actions, d.say(at, id, "scale", fmt.Sprintf(`{"scale":%d%s}`, d.IntN(7), guard)))
+		case 6:
+			actions = append(actions, d.say(at, id, "ensure", d.spec(guard)))
+		case 7:
+			actions = append(actions, d.say(at, id, "scale", fmt.Sprintf(`{"scale":%d,"if_seq":%d%s}`, d.IntN(7), 1+d.IntN(5000), guard)))
+		}
+		at += d.soon(between)
+	}
+	return actions
+}
+
 // say draws in which of its forms the command is sent: bare, binary or structured.
 func (d *drawer) say(at time.Duration, id events.ServiceID, verb, body string) Action {
 	a := Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}

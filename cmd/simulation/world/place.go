@@ -69,7 +69,7 @@ func volumes(spec events.Spec) bool {
 
 // fail notes an instance of the revision that failed.
 func (s *service) fail(i *instance, seen events.InstanceSeen, at time.Time) {
-	if seen.Phase == events.PhaseOffline && !i.retired && i.revision == s.revision && (seen.ExitCode == nil || *seen.ExitCode != 0) {
+	if seen.Phase == events.PhaseOffline && !i.retired && s.upToDate(i) && (seen.ExitCode == nil || *seen.ExitCode != 0) {
 		s.failed[i.node] = append(s.failed[i.node], at)
 	}
 }

@@ -178,6 +178,9 @@ func Draw(seed uint64) Plan {
 	d.disks()
 	p.Actions = append(p.Actions, d.jobs()...)
 	d.lostAsRead()
+	for n := d.IntN(6); n > 0; n-- {
+		p.Actions = append(p.Actions, d.goBack(time.Duration(d.Int64N(int64(p.Lasts))))...)
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+func restartCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	cmd := &cobra.Command{
+		Use:   "restart NAMESPACE/NAME",
+		Short: "Replace every instance of a service by one of the same spec",
+		Long: `Replace every instance of a service by one of the same spec and the same images, one after the other as with a new
+revision, and wait until all of them serve. A job begins anew.
+
+` + exitCodes,
+		Example: `  rookery restart demo/web
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.web.restart '{}'`,
+		Args: arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ask(cmd, args[0], events.ServiceRestart{Guard: a.guard()})
+		},
+	}
+	a.flags(cmd)
+	a.guardFlags(cmd)
+	return cmd
+}
+
+func rollbackCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	var to uint64
+	cmd := &cobra.Command{
+		Use:   "rollback NAMESPACE/NAME",
+		Short: "Have a service be as in an earlier revision",
+		Long: `Have a service be as in an earlier revision: its spec, and the images that ran then. That is a new revision, and its
+instances come one after the other; those that are as it says stay. Without --to it is the last revision that was not as
+the present one. The last 10 revisions are kept; rookery events NAMESPACE/NAME shows them. The scale stays as it is.
+
+` + exitCodes,
+		Example: `  rookery rollback demo/web
+  rookery rollback demo/web --to 3 --busy supersede
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.web.rollback '{"to":3}'`,
+		Args: arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ask(cmd, args[0], events.ServiceRollback{To: to, Guard: a.guard()})
+		},
+	}
+	a.flags(cmd)
+	a.guardFlags(cmd)
+	cmd.Flags().Uint64Var(&to, "to", 0, "`revision` to go back to")
+	return cmd
+}
+
+func cancelCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	cmd := &cobra.Command{
+		Use:   "cancel NAMESPACE/NAME",
+		Short: "Have a service go back to where all of it was as it should be",
+		Long: `End what is being done to a service, and what waits behind it, and have the service go back to where all of it last was
+as it should be: to that spec, those images and that scale. A service that never was is dropped.
+
+` + exitCodes,
+		Example: `  rookery cancel demo/web
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.web.cancel '{}'`,
+		Args: arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ask(cmd, args[0], events.ServiceCancel{SeenAt: a.guard().SeenAt})
+		},
+	}
+	a.flags(cmd)
+	a.ifSeqFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,216 @@
+package coordinator
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// guard returns what the command says of when it is taken.
+func guard(c events.Command) events.Guard {
+	switch c := c.(type) {
+	case events.ServiceEnsure:
+		return c.Guard
+	case events.ServiceScale:
+		return c.Guard
+	case events.ServiceRestart:
+		return c.Guard
+	case events.ServiceRollback:
+		return c.Guard
+	case events.ServiceDrop:
+		return c.Guard
+	case events.ServiceCancel:
+		return events.Guard{Busy: events.BusySupersede, SeenAt: c.SeenAt}
+	}
+	return events.Guard{}
+}
+
+// admitService takes a command to a service, or says why not.
+func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
+	g := guard(r.Command)
+	if err := t.unseen(id, g.IfSeq); err != nil {
+		return err
+	}
+	changes, err := t.changes(id, r.Command)
+	if err != nil {
+		return err
+	}
+	return t.accept(r, id, g.Busy, changes)
+}
+
+// unseen says what has changed since the sequence that the sender has seen; nil for nothing, or where it did not say.
+func (t *Turn) unseen(id events.ServiceID, seen uint64) error {
+	if seen == 0 {
+		return nil
+	}
+	if s := t.Cluster.Services[id]; s != nil && s.Changed > seen {
+		return events.Reject(events.CodeChanged, "if_seq",
+			"service %s was changed at sequence %d of the log, after %d: look at it again, and send what is to be done then", id, s.Changed, seen)
+	}
+	if t.Cluster.Services[id] == nil && t.Cluster.RemovedAt > seen {
+		return events.Reject(events.CodeChanged, "if_seq",
+			"service %s does not exist, and one was removed at sequence %d of the log, after %d: look again, and send what is to be done then",
+			id, t.Cluster.RemovedAt, seen)
+	}
+	return nil
+}
+
+// changes returns what the command changes of what the service shall be, as it is now.
+func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Data, error) {
+	s := t.Cluster.Services[id]
+	if c, ok := command.(events.ServiceEnsure); ok {
+		return t.ensure(s, c)
+	}
+	if s == nil {
+		return nil, events.Reject(events.CodeNotFound, "subject", "there is no service %s: create it with ensure", id)
+	}
+	switch c := command.(type) {
+	case events.ServiceDrop:
+		return drop(s), nil
+	case events.ServiceCancel:
+		return cancel(s)
+	case events.ServiceScale:
+		return scale(s, c)
+	case events.ServiceRestart:
+		return restart(s)
+	case events.ServiceRollback:
+		return rollback(s, c)
+	}
+	return nil, events.Reject(events.CodeUnknownVerb, "subject", "%s is no command for a service", command.Kind().Name)
+}
+
+func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.Data, error) {
+	revision, hash, scale := uint64(0), "", uint32(1)
+	if s != nil {
+		revision, hash, scale = s.Revision, s.Current().Hash, s.Scale
+	}
+	switch {
+	case c.Global():
+		scale = uint32(len(t.Cluster.Nodes)) // at most: what it has follows once it is looked at
+	case c.IsJob():
+		scale = c.Jobs().Completions
+	case c.Scale != nil:
+		scale = uint32(*c.Scale)
+	}
+	if err := c.CheckScale(scale); err != nil {
+		return nil, err
+	}
+	var changes []events.Data
+	if next := c.Hash(); hash != next || s.Dropped {
+		changes = append(changes, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
+	}
+	if !c.Global() && (s == nil || s.Scale != scale) {
+		changes = append(changes, events.ServiceScaled{Scale: scale})
+	}
+	return changes, nil
+}
+
+func scale(s *projections.Service, c events.ServiceScale) ([]events.Data, error) {
+	if s.Dropped {
+		return nil, gone(s)
+	}
+	if s.Current().Spec.Global() {
+		return nil, events.Reject(events.CodeInvalidValue, "scale",
+			"service %s is global, with one instance on each node: say with node_selector or zones on which", s.ID)
+	}
+	if s.Job != nil {
+		return nil, events.Reject(events.CodeInvalidValue, "scale",
+			"service %s is a job, which has no scale: say job.completions and job.parallelism with ensure, which begins anew", s.ID)
+	}
+	scale := uint32(*c.Scale)
+	if err := s.Current().Spec.CheckScale(scale); err != nil {
+		return nil, err
+	}
+	return scaled(s, scale), nil
+}
+
+func scaled(s *projections.Service, scale uint32) []events.Data {
+	if s.Scale == scale {
+		return nil
+	}
+	return []events.Data{events.ServiceScaled{Scale: scale}}
+}
+
+func drop(s *projections.Service) []events.Data {
+	if s.Dropped {
+		return nil
+	}
+	return []events.Data{events.ServiceDropped{}}
+}
+
+func gone(s *projections.Service) error {
+	return events.Reject(events.CodeNotFound, "subject", "service %s is being dropped: create it anew with ensure", s.ID)
+}
+
+// accept makes the command the service's holder, or has it wait behind those that have not ended, or ends those, as the
+// policy says, and makes the changes that it asks for.
+func (t *Turn) accept(r events.Request, id events.ServiceID, policy events.BusyPolicy, changes []events.Data) error {
+	holder := uint64(0)
+	if s := t.Cluster.Services[id]; s != nil {
+		holder = s.Holder
+	}
+	queue := t.Cluster.Queues[id]
+	switch busy := holder != 0 || len(queue) > 0; {
+	case !busy:
+	case policy == events.BusySupersede:
+		t.supersede(r, holder, queue)
+	case policy == events.BusyQueue && len(queue) < events.MaxQueued:
+		t.queue(r, holder, queue)
+		return nil
+	default:
+		return t.busy(holder, queue, policy)
+	}
+	t.accepted(r, changes)
+	return nil
+}
+
+// supersede ends the commands of the service that have not ended, each for itself.
+func (t *Turn) supersede(r events.Request, holder uint64, queue []events.CommandQueued) {
+	cause := t.cause
+	for _, sequence := range unended(holder, queue) {
+		earlier := t.Cluster.Commands[sequence]
+		t.cause.Correlation, t.cause.TraceParent = earlier.Sequence, earlier.Cause.TraceParent
+		t.emit(r.Scope, events.CommandSuperseded{Sequence: sequence, By: r.Sequence})
+	}
+	t.cause = cause
+}
+
+// unended returns the commands of a service that have not ended, in the order in which they came.
+func unended(holder uint64, queue []events.CommandQueued) []uint64 {
+	var sequences []uint64
+	if holder != 0 {
+		sequences = append(sequences, holder)
+	}
+	for _, q := range queue {
+		sequences = append(sequences, q.Sequence)
+	}
+	return sequences
+}
+
+// busy says which command holds the service.
+func (t *Turn) busy(holder uint64, queue []events.CommandQueued, policy events.BusyPolicy) error {
+	if holder == 0 {
+		holder = queue[0].Sequence
+	}
+	return &busyError{holder: holder, verb: t.Cluster.Commands[holder].Verb, full: policy == events.BusyQueue}
+}
+
+// busyError says which command holds the service.
+type busyError struct {
+	holder uint64
+	verb   string
+	full   bool // as many commands wait as may
+}
+
+func (e *busyError) Error() string { return "the service is busy" }
+
+func (e *busyError) rejection(r events.Request) *events.Rejection {
+	id, _ := r.Scope.Service()
+	advice := `wait for its end, or send "busy":"queue" or "busy":"supersede"`
+	if e.full {
+		advice = "as many commands wait behind it as may: wait for its end, or send \"busy\":\"supersede\""
+	}
+	return &events.Rejection{
+		Code: events.CodeBusy, Field: "busy",
+		Reason: "service " + id.String() + " is busy with " + e.verb + " (command " + utoa(e.holder) + "), which has not ended: " + advice,
+	}
+}

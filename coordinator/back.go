@@ -1,0 +1,88 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// restart has every instance be replaced by one of the same spec and images.
+func restart(s *projections.Service) ([]events.Data, error) {
+	if s.Dropped {
+		return nil, gone(s)
+	}
+	again := repeat(s, s.Revision)
+	again.Keeps = nil
+	return []events.Data{again}, nil
+}
+
+// rollback has the service be as in an earlier revision.
+func rollback(s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
+	if s.Dropped {
+		return nil, gone(s)
+	}
+	to := c.To
+	if to == 0 {
+		to = before(s)
+	}
+	if to == s.Revision {
+		return nil, nil
+	}
+	if to == 0 {
+		return nil, events.Reject(events.CodeNotFound, "to", "service %s has had no other spec that it could go back to", s.ID)
+	}
+	if s.Revisions[to] == nil {
+		return nil, events.Reject(events.CodeNotFound, "to", "service %s has no revision %d to go back to: there are %v", s.ID, to,
+			slices.Sorted(maps.Keys(s.Revisions)))
+	}
+	if r := s.Revisions[to]; r.Spec.IsJob() {
+		return append([]events.Data{repeat(s, to)}, scaled(s, r.Spec.Jobs().Completions)...), nil
+	}
+	if err := s.Revisions[to].Spec.CheckScale(s.Scale); err != nil {
+		return nil, err
+	}
+	return []events.Data{repeat(s, to)}, nil
+}
+
+// before returns the last revision that is not as the present one; 0 for none.
+func before(s *projections.Service) uint64 {
+	alike := s.Alike(s.Revision)
+	for n := s.Revision; n > 0; n-- {
+		if s.Revisions[n] != nil && !slices.Contains(alike, n) {
+			return n
+		}
+	}
+	return 0
+}
+
+// cancel has the service be as when all of it was last as it should be, or be dropped where it never was.
+func cancel(s *projections.Service) ([]events.Data, error) {
+	if s.Job != nil && !s.Dropped {
+		return nil, events.Reject(events.CodeInvalidValue, "subject",
+			"service %s is a job, which has nothing to go back to: end it with drop", s.ID)
+	}
+	if s.Good == nil {
+		return drop(s), nil
+	}
+	var changes []events.Data
+	if s.Dropped || (s.Revision != s.Good.Revision && (s.Rolling() || !slices.Contains(s.Alike(s.Good.Revision), s.Revision))) {
+		changes = append(changes, repeat(s, s.Good.Revision))
+	}
+	if s.Revisions[s.Good.Revision].Spec.Global() {
+		return changes, nil
+	}
+	return append(changes, scaled(s, s.Good.Scale)...), nil
+}
+
+// repeat returns the revision that has the service be as in an earlier one. What is so already stays, but for a job, which
+// begins anew.
+func repeat(s *projections.Service, of uint64) events.ServiceRevised {
+	r := s.Revisions[of]
+	again := events.ServiceRevised{Revision: s.Revision + 1, Spec: r.Spec, Hash: r.Hash, Of: of}
+	if !r.Spec.IsJob() {
+		again.Keeps = s.Alike(of)
+	}
+	return again
+}

@@ -1,0 +1,39 @@
+package coordinator
+
+import "github.com/rookery-project/rookery/events"
+
+// queue accepts the command and has it wait behind the last that has not ended.
+func (t *Turn) queue(r events.Request, holder uint64, queue []events.CommandQueued) {
+	before := unended(holder, queue)
+	queued, _ := events.QueuedOf(r.Sequence, before[len(before)-1], r.Command)
+	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Queued: true})
+	t.emit(r.Scope, queued)
+}
+
+// maxBegin is the most events that the beginning of a queued command leads to.
+const maxBegin = 4
+
+// begin has the first command that waits for the service be carried out, where none is any more: what it asks for is
+// decided now. One that asks for what cannot be any more fails. It reports whether one has begun or ended, and false for
+// fits where the round is full before that.
+func (t *Turn) begin(id events.ServiceID) (begun, fits bool) {
+	queue := t.Cluster.Queues[id]
+	if s := t.Cluster.Services[id]; len(queue) == 0 || (s != nil && s.Holder != 0) {
+		return false, true
+	}
+	if t.Room() < maxBegin {
+		return false, false
+	}
+	next, scope := queue[0], events.ServiceScope(id)
+	t.cause = t.Cluster.Commands[next.Sequence].Cause
+	changes, err := t.changes(id, next.Command())
+	if err != nil {
+		t.emit(scope, events.CommandFailed{Sequence: next.Sequence, Reason: events.ReasonRefused, Message: err.Error()})
+		return true, true
+	}
+	t.emit(scope, events.CommandBegun{Sequence: next.Sequence})
+	for _, change := range changes {
+		t.emit(scope, change)
+	}
+	return true, true
+}

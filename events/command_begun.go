@@ -1,0 +1,12 @@
+package events
+
+// CommandBegun says that a command which was queued is being carried out: its deadline counts from here on.
+type CommandBegun struct {
+	Sequence uint64 `json:"sequence"`
+}
+
+// Kind implements Data.
+func (CommandBegun) Kind() Kind { return v1("command", "begun") }
+
+// Fated returns the command's sequence.
+func (c CommandBegun) Fated() uint64 { return c.Sequence }

@@ -1,0 +1,81 @@
+package projections
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Good is how a service was when all of it was as it should be.
+type Good struct {
+	Revision uint64
+	Scale    uint32
+}
+
+// UpToDate reports whether the instance is of the current revision, or of one that is as it.
+func (s *Service) UpToDate(i *Instance) bool {
+	return i.Revision == s.Revision || slices.Contains(s.Current().Keeps, i.Revision)
+}
+
+// Alike returns the revisions, in order, whose instances are as the revision of that number says: of the same spec, and of
+// the same images as far as both know theirs.
+func (s *Service) Alike(number uint64) []uint64 {
+	r := s.Revisions[number]
+	var alike []uint64
+	for _, n := range slices.Sorted(maps.Keys(s.Revisions)) {
+		if o := s.Revisions[n]; o.Hash == r.Hash && maps.EqualFunc(o.Images, r.Images, sameImage) {
+			alike = append(alike, n)
+		}
+	}
+	return alike
+}
+
+func sameImage(a, b Image) bool { return a.Reference == b.Reference }
+
+// revise has the service be of another revision. Where that repeats an earlier one, the names of its images stand for what
+// they stood for then.
+func (s *Service) revise(d events.ServiceRevised, now time.Time) {
+	next := &Revision{Spec: d.Spec, Hash: d.Hash, Keeps: d.Keeps}
+	if of := s.Revisions[d.Of]; of != nil {
+		next.Images = maps.Clone(of.Images)
+	}
+	s.Revision, s.Dropped, s.Failures = d.Revision, false, nil
+	s.Revisions[d.Revision] = next
+	for number := range s.Revisions {
+		s.trimRevision(number)
+	}
+	s.recount()
+	s.Job = newJob(d.Spec, now)
+	for _, slot := range s.Slots {
+		slot.Ended = nil
+	}
+}
+
+// trimRevision forgets a revision that no instance has and that nobody may go back to.
+func (s *Service) trimRevision(number uint64) {
+	r := s.Revisions[number]
+	kept := number+events.KeptRevisions > s.Revision || (s.Good != nil && s.Good.Revision == number)
+	if r != nil && r.used == 0 && !kept {
+		delete(s.Revisions, number)
+	}
+}
+
+// recount follows a change of the revision, which changes what is up to date.
+func (s *Service) recount() {
+	s.serving, s.outdated = 0, 0
+	for i := range s.Instances() {
+		if !s.UpToDate(i) {
+			s.outdated++
+		}
+		s.countServing(i, 1)
+	}
+}
+
+// settled remembers how the service is while all of it is as it should be. A job has no way to be so again.
+func (s *Service) settled() {
+	if !s.Dropped && s.Job == nil && s.Revision > 0 {
+		s.Good = &Good{Revision: s.Revision, Scale: s.Scale}
+	}
+}
