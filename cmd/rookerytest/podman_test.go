@@ -111,6 +111,13 @@ func (r *realNode) running() map[events.InstanceID]node.Container {
 	return running
 }
 
+// podman runs the private Podman's own command, and returns what it prints.
+func (r *realNode) podman(args ...string) (string, error) {
+	path := filepath.Join(filepath.Dir(strings.TrimPrefix(r.uri, "unix://")), "podman")
+	out, err := exec.CommandContext(r.t.Context(), path, args...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
 // visit asks an instance over HTTP, trying again until it answers.
 func (r *realNode) visit(port uint16) string {
 	r.t.Helper()

@@ -149,12 +149,11 @@ func (s *seen) offline(reason events.OfflineReason, words string) events.Instanc
 // podman runs the private Podman's own command.
 func (s *seen) podman(args ...string) string {
 	s.Helper()
-	path := filepath.Join(filepath.Dir(strings.TrimPrefix(s.uri, "unix://")), "podman")
-	out, err := exec.CommandContext(s.Context(), path, args...).CombinedOutput()
+	out, err := s.realNode.podman(args...)
 	if err != nil {
 		s.Errorf("podman %q: %v: %s", args, err, out)
 	}
-	return strings.TrimSpace(string(out))
+	return out
 }
 
 // inspect returns what Podman says of the service's container.
