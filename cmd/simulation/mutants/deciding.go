@@ -10,7 +10,7 @@ var deciding = []mutant{
 	},
 	{
 		"superseded-never-ends", "a command that another takes the place of gets no end", []edit{{
-			"coordinator/admit.go", "		t.emit(r.Scope, events.CommandSuperseded{Sequence: holder, By: r.Sequence})\n", "",
+			"coordinator/admit_service.go", "		t.emit(r.Scope, events.CommandSuperseded{Sequence: sequence, By: r.Sequence})\n", "",
 		}},
 	},
 	{
@@ -35,7 +35,7 @@ var deciding = []mutant{
 	},
 	{
 		"scale-off-by-one", "a service gets one instance more than was asked for", []edit{{
-			"coordinator/admit.go", "	if s.Scale != scale {\n		changes", "	if scale++; s.Scale != scale {\n		changes",
+			"coordinator/admit_service.go", "	if s.Scale == scale {\n", "	if scale++; s.Scale == scale {\n",
 		}},
 	},
 	{

@@ -5,12 +5,12 @@ var placing = []mutant{
 	{
 		"skipped-barrier", "the next instance is replaced before the new one serves", []edit{{
 			"coordinator/look.go",
-			"		case i.Revision == s.Revision && i.Seen.Phase != events.PhaseOnline:\n			return true\n", "",
+			"		case s.UpToDate(i) && i.Seen.Phase != events.PhaseOnline:\n			return true\n", "",
 		}},
 	},
 	{
 		"other-image-stays", "an instance that was made from another image than its revision has stays", []edit{{
-			"coordinator/look.go", "case i.Differs && i.Revision == s.Revision:", "case i.Differs && i.Revision != s.Revision:",
+			"coordinator/look.go", "case i.Differs && s.UpToDate(i):", "case i.Differs && i.Revision != s.Revision:",
 		}},
 	},
 	{
@@ -91,7 +91,7 @@ var placing = []mutant{
 	},
 	{
 		"generations-of-services-forgotten", "a service that is made again begins with the first generation", []edit{{
-			"projections/apply.go", "		c.GenerationFloor = max(c.GenerationFloor, s.Floor)\n", "",
+			"projections/apply.go", "		c.GenerationFloor, c.RemovedAt = max(c.GenerationFloor, s.Floor), r.Sequence\n", "",
 		}},
 	},
 	{

@@ -16,6 +16,7 @@ type asked struct {
 	Image string `json:"image"`
 	Scale *int64 `json:"scale"`
 	To    uint64 `json:"to"`
+	IfSeq uint64 `json:"if_seq"`
 	// revision is the service's when the command was taken, and good how it was last as it should be.
 	revision uint64
 	good     *good
@@ -24,25 +25,50 @@ type asked struct {
 // wants notes what the command that begins asked for. A log that is read again may have the sequences of another
 // inbox.
 func (k *knowledge) wants(j *judge, sequence uint64, verb string, id events.ServiceID) {
-	a, known := j.sent[sequence]
-	if !known || id.Namespace == "" || j.rereading {
+	want, known := j.read(sequence)
+	if !known || id.Namespace == "" {
 		return
-	}
-	var envelope struct {
-		Data asked `json:"data"`
-	}
-	var want asked
-	if strings.Contains(a.Header["Content-Type"], "cloudevents") {
-		_ = json.Unmarshal([]byte(a.Body), &envelope)
-		want = envelope.Data
-	} else {
-		_ = json.Unmarshal([]byte(a.Body), &want)
 	}
 	want.verb = verb
 	if s := k.services[id]; s != nil {
 		want.revision, want.good = s.revision, s.good
 	}
 	k.asked[id] = want
+}
+
+// read returns what a command says; false for one that is not known.
+func (j *judge) read(sequence uint64) (asked, bool) {
+	a, known := j.sent[sequence]
+	if !known || j.rereading {
+		return asked{}, false
+	}
+	var envelope struct {
+		Data asked `json:"data"`
+	}
+	if strings.Contains(a.Header["Content-Type"], "cloudevents") {
+		_ = json.Unmarshal([]byte(a.Body), &envelope)
+		return envelope.Data, true
+	}
+	_ = json.Unmarshal([]byte(a.Body), &envelope.Data)
+	return envelope.Data, true
+}
+
+// unseen holds a command that is accepted to be one whose sender has seen the service as it is, where it says so.
+func (k *knowledge) unseen(j *judge, sequence uint64, id events.ServiceID) {
+	said, _ := j.read(sequence)
+	if s := k.services[id]; s != nil && said.IfSeq > 0 && s.changed > said.IfSeq {
+		j.breach("P1", "command %d is accepted for %s as of %d, which was changed at %d", sequence, id, said.IfSeq, s.changed)
+	}
+}
+
+// scaled learns how many instances a service shall have. A global one has as many as there are nodes for it: nobody has
+// changed it.
+func (k *knowledge) scaled(id events.ServiceID, sequence uint64, d events.ServiceScaled) {
+	s := k.service(id)
+	s.scale, s.waits = d.Scale, false
+	if !s.specs[s.revision].Global() {
+		s.changed = sequence
+	}
 }
 
 // obliged holds the log to desire what the commands of a round asked for, of several for a service what the last did.

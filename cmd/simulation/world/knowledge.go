@@ -59,6 +59,8 @@ type service struct {
 	revision uint64
 	specs    map[uint64]events.Spec
 	dropped  bool
+	// changed is the sequence of the last event that changed what it shall be.
+	changed uint64
 	// keeps are the earlier revisions that are as the present one; good is how all last was as it should be, nil for never.
 	keeps map[uint64]bool
 	good  *good
@@ -104,6 +106,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	name, _ := r.Scope.Node()
 	switch d := d.(type) {
 	case events.CommandAccepted:
+		k.unseen(j, d.Sequence, id)
 		if d.Queued {
 			k.queued(j, d.Sequence, id)
 		} else {
@@ -131,14 +134,16 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.failed(j, r.Time, d)
 	case events.ServiceRevised:
 		k.revised(j, id, d)
+		k.service(id).changed = r.Sequence
 	case events.ServiceScaled:
-		k.service(id).scale, k.service(id).waits = d.Scale, false
+		k.scaled(id, r.Sequence, d)
 	case events.ServiceFired:
 		k.ran(j, id, d.Run, d.Scheduled, false)
 	case events.ServiceSkipped:
 		k.ran(j, id, d.Run, d.Scheduled, true)
 	case events.ServiceDropped:
-		k.service(id).dropped, k.service(id).waits = true, false
+		s := k.service(id)
+		s.dropped, s.waits, s.changed = true, false, r.Sequence
 	case events.ServiceRemoved:
 		delete(k.services, id)
 	case events.InstancePlaced:
