@@ -16,9 +16,10 @@ type Board struct {
 	// nodes are all nodes by name; the place of one is its rank.
 	nodes []*projections.Node
 	ranks map[string]int32
-	// zones are the names of all zones in order, and zoneOf the place there of each rank's.
-	zones  []string
-	zoneOf []int32
+	// zoneOf is, by rank, the place of the node's zone among all in the order of their names, and sizes counts the nodes
+	// of each. oneZone is zoneOf as if there were one zone.
+	zoneOf, oneZone []int32
+	sizes           []int32
 	// differ says that a node has defaults of its own.
 	differ bool
 	// journal is what happened to nodes since from, for queues that were not asked since.
@@ -78,13 +79,15 @@ func (b *Board) layZones() {
 	for _, n := range b.nodes {
 		places[n.Facts.Zone] = 0
 	}
-	b.zones = slices.Sorted(maps.Keys(places))
-	for i, name := range b.zones {
+	for i, name := range slices.Sorted(maps.Keys(places)) {
 		places[name] = int32(i)
 	}
-	b.zoneOf = make([]int32, len(b.nodes))
+	b.zoneOf, b.oneZone = make([]int32, len(b.nodes)), make([]int32, len(b.nodes))
+	b.sizes = make([]int32, len(places))
 	for rank, n := range b.nodes {
-		b.zoneOf[rank] = places[n.Facts.Zone]
+		place := places[n.Facts.Zone]
+		b.zoneOf[rank] = place
+		b.sizes[place]++
 	}
 }
 

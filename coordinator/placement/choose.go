@@ -70,7 +70,7 @@ func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance)
 	if was.apart {
 		l.apart--
 	}
-	return q.meets(b.nodes[rank], l, creditOf(gone)) == none && !q.aheadWithout(&q.zones[b.zoneOf[rank]], was)
+	return q.meets(b.nodes[rank], l, creditOf(gone)) == none && !q.aheadWithout(q.zone(rank), was)
 }
 
 // contender is a candidate with its zone, whose points are in its score.

@@ -53,7 +53,7 @@ func (q *queue) verdicts(home string) []Verdict {
 	var could []contender
 	var others []Verdict
 	for rank, node := range b.nodes {
-		z := &q.zones[b.zoneOf[rank]]
+		z := q.zone(int32(rank))
 		switch {
 		case home != "" && home != node.Name:
 			others = append(others, Verdict{Node: node.Name, Removed: volumesName})

@@ -14,7 +14,7 @@ func (q *queue) atHome(home string) Decision {
 	if removed != (events.Removed{Volumes: nodes - 1}) {
 		return q.pending(removed, q.closest(rank, rank+1))
 	}
-	zone := &q.zones[q.board.zoneOf[rank]]
+	zone := q.zone(rank)
 	first := q.candidate(rank)
 	first.score += q.together(zone) + q.even(zone)
 	return q.chosen(contender{first, zone}, removed)
@@ -27,7 +27,7 @@ func (q *queue) removedAtHome(rank int32) events.Removed {
 		t[met]++
 		return t.removed(0)
 	}
-	if !q.policy.Spread.Soft && q.ahead(&q.zones[q.board.zoneOf[rank]]) {
+	if !q.policy.Spread.Soft && q.ahead(q.zone(rank)) {
 		return t.removed(1)
 	}
 	return events.Removed{}

@@ -23,7 +23,10 @@ type queue struct {
 	at    []int32  // by rank: the place in the zone's heap
 	tally tally
 	own   int32 // instances of the service that shall run
-	zones []zoned
+	// zones are those that there are, or one of all nodes where zones do not count for the service. zoneOf is, by rank,
+	// the place there.
+	zones  []zoned
+	zoneOf []int32
 	// known remembers of revisions whether their instances matter.
 	known map[*projections.Revision]relation
 	// failing are the nodes on which the revision fails, by rank, and until when.
@@ -48,12 +51,9 @@ func newQueue(b *Board, s *projections.Service) *queue {
 	n := len(b.nodes)
 	q := &queue{
 		demand: demandOf(s, &b.cluster.Policy, b.differ), board: b, service: s, revision: s.Revision, several: s.Scale > 1,
-		seen: b.from + len(b.journal), met: make([]filter, n), loads: make([]load, n), zones: make([]zoned, len(b.zones)),
-		at: make([]int32, n), known: map[*projections.Revision]relation{},
+		seen: b.from + len(b.journal), met: make([]filter, n), loads: make([]load, n), at: make([]int32, n), known: map[*projections.Revision]relation{},
 	}
-	for i := range q.zones {
-		q.zones[i].heap.at = q.at
-	}
+	q.layZones()
 	q.count()
 	for name := range s.Failures {
 		if rank, known := b.ranks[name]; known {
@@ -65,7 +65,7 @@ func newQueue(b *Board, s *projections.Service) *queue {
 		met := q.meets(node, q.loads[rank], credit{})
 		q.met[rank] = met
 		q.tally[met]++
-		z := &q.zones[q.board.zoneOf[rank]]
+		z := q.zone(int32(rank))
 		if !met.fixed() {
 			z.open++
 		}
@@ -79,6 +79,23 @@ func newQueue(b *Board, s *projections.Service) *queue {
 	q.findLeast()
 	return q
 }
+
+// layZones gives every zone an empty heap that has room for its nodes.
+func (q *queue) layZones() {
+	sizes := []int32{int32(len(q.board.nodes))}
+	q.zoneOf = q.board.oneZone
+	if q.spreads || q.gathers {
+		sizes, q.zoneOf = q.board.sizes, q.board.zoneOf
+	}
+	q.zones = make([]zoned, len(sizes))
+	room := make([]candidate, len(q.board.nodes))
+	for i, size := range sizes {
+		q.zones[i].heap = heap{all: room[:0:size], at: q.at}
+		room = room[size:]
+	}
+}
+
+func (q *queue) zone(rank int32) *zoned { return &q.zones[q.zoneOf[rank]] }
 
 // fits reports whether the queue is of the service as it is now.
 func (q *queue) fits(s *projections.Service) bool {
@@ -115,7 +132,7 @@ func (q *queue) countService(s *projections.Service) {
 // counted takes an instance into the counts, or out of them.
 func (q *queue) counted(c change) {
 	r := q.relation(c)
-	l, z := &q.loads[c.rank], &q.zones[q.board.zoneOf[c.rank]]
+	l, z := &q.loads[c.rank], q.zone(c.rank)
 	if r.own {
 		l.own += c.by
 		z.own += c.by
@@ -152,7 +169,7 @@ func (q *queue) relation(c change) relation {
 
 // take follows what happened to a node.
 func (q *queue) take(c change) {
-	z := &q.zones[q.board.zoneOf[c.rank]]
+	z := q.zone(c.rank)
 	before := z.spread
 	if c.by != 0 {
 		q.counted(c)
@@ -189,7 +206,7 @@ func (q *queue) pass() {
 // look looks at one node again.
 func (q *queue) look(rank int32) {
 	q.fails(rank)
-	node, z := q.board.nodes[rank], &q.zones[q.board.zoneOf[rank]]
+	node, z := q.board.nodes[rank], q.zone(rank)
 	before, now := q.met[rank], q.meets(node, q.loads[rank], credit{})
 	q.tally[before]--
 	q.tally[now]++
