@@ -39,7 +39,8 @@ type Service struct {
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
-	short   bool // it stands among the cluster's services that are short
+	spare   []Slot // those that come next
+	short   bool   // it stands among the cluster's services that are short
 	filled  int
 	serving int
 	total   int
@@ -193,9 +194,19 @@ func (s *Slot) empty() bool { return s.Current == nil && s.Next == nil && len(s.
 // slot returns the slot of this ordinal, making it and those below it where they are missing.
 func (s *Service) slot(ordinal uint32) *Slot {
 	for int(ordinal) >= len(s.Slots) {
-		s.Slots = append(s.Slots, &Slot{Last: s.Floor})
+		if len(s.spare) == 0 {
+			s.spare = make([]Slot, s.block())
+		}
+		s.spare[0].Last = s.Floor
+		s.Slots, s.spare = append(s.Slots, &s.spare[0]), s.spare[1:]
 	}
 	return s.Slots[ordinal]
+}
+
+// block is how many slots are made at once: as many as the service lacks, within a bound.
+func (s *Service) block() int {
+	const most = 32
+	return min(max(int(s.Scale)-len(s.Slots), 1), most)
 }
 
 // NextGeneration returns the generation that the slot's next instance has.

@@ -22,6 +22,10 @@ type Board struct {
 	sizes           []int32
 	// differ says that a node has defaults of its own.
 	differ bool
+	// chosen is the rank that was chosen last, which is asked for next.
+	chosen int32
+	// choices are made in blocks: they go together, with their round.
+	choices []events.Choice
 	// journal is what happened to nodes since from, for queues that were not asked since.
 	journal []change
 	from    int
@@ -114,7 +118,7 @@ func (b *Board) Note(r events.Record) {
 
 func (b *Board) came(scope events.Scope, d events.InstancePlaced) {
 	id, _ := scope.Service()
-	if rank, known := b.ranks[d.Node]; known {
+	if rank, known := b.rank(d.Node); known {
 		b.note(change{rank: rank, by: 1, service: id, revision: b.revision(id, d.Revision)})
 		return
 	}
@@ -130,6 +134,15 @@ func (b *Board) retired(scope events.Scope, d events.InstanceRetired) {
 	if rank, known := b.ranks[i.Node]; known {
 		b.note(change{rank: rank, by: -1, service: id, revision: b.revision(id, i.Revision)})
 	}
+}
+
+// rank returns the rank of the node of that name, if there is one.
+func (b *Board) rank(name string) (int32, bool) {
+	if int(b.chosen) < len(b.nodes) && b.nodes[b.chosen].Name == name {
+		return b.chosen, true
+	}
+	rank, known := b.ranks[name]
+	return rank, known
 }
 
 // revision returns the revision of an instance that there is.

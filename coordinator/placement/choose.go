@@ -38,11 +38,23 @@ func (q *queue) pending(removed events.Removed, closest *events.Shortage) Decisi
 
 func (q *queue) chosen(first contender, removed events.Removed) Decision {
 	node := q.board.nodes[first.rank]
-	terms := q.points(first.rank)
-	terms.SameZone, terms.Spread = q.together(first.zone), q.even(first.zone)
-	return Decision{Node: node, Reserved: q.asks(node), Choice: &events.Choice{
-		Nodes: uint32(len(q.board.nodes)), Removed: removed, Score: first.score, Terms: terms,
-	}}
+	q.board.chosen = first.rank
+	choice := q.board.choice()
+	choice.Nodes, choice.Removed = uint32(len(q.board.nodes)), removed
+	choice.Score, choice.Terms = first.score, q.points(first.rank)
+	choice.Terms.SameZone, choice.Terms.Spread = q.together(first.zone), q.even(first.zone)
+	return Decision{Node: node, Reserved: q.asks(node), Choice: choice}
+}
+
+// choice returns an empty one.
+func (b *Board) choice() *events.Choice {
+	const block = 32
+	if len(b.choices) == 0 {
+		b.choices = make([]events.Choice, block)
+	}
+	choice := &b.choices[0]
+	b.choices = b.choices[1:]
+	return choice
 }
 
 // Could reports whether any node could have the next instance of the slot.

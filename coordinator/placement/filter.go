@@ -57,7 +57,7 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 		return paused
 	case n.NotAllowed:
 		return notAllowed
-	case !hasLabels(n.Facts.Labels, d.spec.NodeSelector):
+	case len(d.spec.NodeSelector) > 0 && !hasLabels(n.Facts.Labels, d.spec.NodeSelector):
 		return nodeSelector
 	case !d.policy.ZoneAffinity.Soft && !d.wantsZone(n.Facts.Zone):
 		return zone

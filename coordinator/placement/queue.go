@@ -183,6 +183,9 @@ func (q *queue) take(c change) {
 
 // fails finds out whether the revision fails on the node now.
 func (q *queue) fails(rank int32) {
+	if len(q.service.Failures)+len(q.failing) == 0 {
+		return
+	}
 	until := q.service.FailingUntil(q.board.nodes[rank].Name)
 	if !q.board.now.Before(until) {
 		delete(q.failing, rank)
