@@ -12,6 +12,14 @@ const maxPast = 8
 
 // Node is a host with a Podman socket.
 type Node struct {
+	// What placement asks of every node stands together, so that it is read at once: what is set aside, what there is by
+	// the facts, the instances, and the ports of the range, all and those that instances hold.
+	reserved    events.Resources
+	allocatable events.Resources
+	instances   int
+	offered     int32
+	picked      int32
+
 	Name        string
 	Epoch       uint64
 	Incarnation string
@@ -37,12 +45,7 @@ type Node struct {
 	// Strays are the instances that it has and should not have.
 	Strays map[events.InstanceID]*Stray
 
-	instances int
-	reserved  events.Resources
-	// allocatable is that of the facts, and picked counts the ports of its range that instances hold.
-	allocatable events.Resources
-	picked      int
-	ports       map[uint16]events.InstanceID
+	ports map[uint16]events.InstanceID
 }
 
 // Stray is an instance that a node has and should not have.
@@ -77,7 +80,7 @@ func (n *Node) Was(incarnation string) bool { return slices.Contains(n.Past, inc
 
 // HasPorts reports whether FreePorts finds count ports, and costs nothing.
 func (n *Node) HasPorts(count int) bool {
-	return int(n.Facts.Ports.Last)-int(n.Facts.Ports.First)+1-n.picked >= count
+	return int(n.offered-n.picked) >= count
 }
 
 // FreePorts returns count ports of the node's range that no instance holds, beginning behind the last one picked, or
@@ -155,4 +158,5 @@ func (n *Node) rejoin(j events.NodeJoined) {
 func (n *Node) know() {
 	n.Facts = n.Overrides.Of(n.Told)
 	n.allocatable = n.Facts.Allocatable()
+	n.offered = int32(n.Facts.Ports.Last) - int32(n.Facts.Ports.First) + 1
 }

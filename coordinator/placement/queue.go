@@ -229,6 +229,5 @@ func (q *queue) look(rank int32) {
 
 func (q *queue) candidate(rank int32) candidate {
 	node := q.board.nodes[rank]
-	p := q.points(rank)
-	return candidate{score: p.Sum(), instances: int32(node.Instances()), rank: rank}
+	return candidate{score: q.scoreWithout(rank, events.Resources{}), instances: int32(node.Instances()), rank: rank}
 }

@@ -16,27 +16,36 @@ const failing = -10 * full
 
 // points returns what a node gets for itself; what its zone adds comes when one is chosen.
 func (q *queue) points(rank int32) events.Points {
-	return q.pointsWithout(rank, events.Resources{})
+	var p events.Points
+	p.Profile, p.AntiAffinity, p.Zone, p.Failures = q.terms(rank, events.Resources{})
+	return p
 }
 
-// pointsWithout is points as if what is set aside for an instance on the node were given back.
-func (q *queue) pointsWithout(rank int32, credit events.Resources) events.Points {
-	var p events.Points
-	d, n, l := &q.demand, q.board.nodes[rank], q.loads[rank]
-	p.Profile = d.share(n, credit)
+// scoreWithout is the sum of points as if what is set aside for an instance on the node were given back.
+func (q *queue) scoreWithout(rank int32, credit events.Resources) int64 {
+	profile, antiAffinity, zone, failures := q.terms(rank, credit)
+	return profile + antiAffinity + zone + failures
+}
+
+// terms are those of points, one by one: most nodes are asked for their sum alone.
+func (q *queue) terms(rank int32, credit events.Resources) (profile, antiAffinity, zone, failures int64) {
+	d, n := &q.demand, q.board.nodes[rank]
+	profile = d.share(n, credit)
 	if d.policy.Profile == events.DistributeLoad {
-		p.Profile = full - p.Profile
+		profile = full - profile
 	}
-	if l.apart > 0 {
-		p.AntiAffinity = -int64(d.policy.AntiAffinity.Weight) * point
+	if q.loads[rank].apart > 0 {
+		antiAffinity = -int64(d.policy.AntiAffinity.Weight) * point
 	}
 	if !d.wantsZone(n.Facts.Zone) {
-		p.Zone = -int64(d.policy.ZoneAffinity.Weight) * point
+		zone = -int64(d.policy.ZoneAffinity.Weight) * point
 	}
-	if _, fails := q.failing[rank]; fails {
-		p.Failures = failing
+	if len(q.failing) > 0 {
+		if _, fails := q.failing[rank]; fails {
+			failures = failing
+		}
 	}
-	return p
+	return profile, antiAffinity, zone, failures
 }
 
 // share is how much of the node is taken with one more instance and the credit given back: of the resource that is taken
