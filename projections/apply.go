@@ -81,7 +81,7 @@ func (c *Cluster) recovered() bool {
 }
 
 func (c *Cluster) noteShort(id events.ServiceID) {
-	s := c.Services[id]
+	s := c.Service(id)
 	if s != nil && !s.Lacks() {
 		s.Pending, s.WaitsSince = nil, time.Time{}
 	}
@@ -135,11 +135,12 @@ func (c *Cluster) applyCommand(r events.Record) {
 
 // service returns the service, making it where it is missing.
 func (c *Cluster) service(id events.ServiceID) *Service {
-	s := c.Services[id]
+	s := c.Service(id)
 	if s == nil {
 		s = &Service{ID: id, Revisions: map[uint64]*Revision{}, Floor: c.GenerationFloor}
 		c.Services[id] = s
 	}
+	c.last = s
 	return s
 }
 
@@ -170,6 +171,7 @@ func (c *Cluster) applyService(r events.Record) {
 		}
 		c.GenerationFloor, c.RemovedAt = max(c.GenerationFloor, s.Floor), r.Sequence
 		delete(c.Services, id)
+		c.last = nil
 		index(c.global, id, false)
 		index(c.jobs, id, false)
 	}

@@ -52,6 +52,8 @@ type Cluster struct {
 	// Queues are the commands that wait behind the one that holds their service, first come first.
 	Queues map[events.ServiceID][]events.CommandQueued
 
+	// last is the service that an event was about last: mostly the next is about the same.
+	last  *Service
 	byID  map[commandKey]uint64
 	open  map[uint64]struct{}
 	short map[events.ServiceID]struct{}
@@ -89,9 +91,17 @@ func (c *Cluster) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// Service returns the service, or nil where there is none.
+func (c *Cluster) Service(id events.ServiceID) *Service {
+	if c.last != nil && c.last.ID == id {
+		return c.last
+	}
+	return c.Services[id]
+}
+
 // Instance returns the instance, or nil where the state has none of that id.
 func (c *Cluster) Instance(id events.InstanceID) *Instance {
-	s := c.Services[id.Service]
+	s := c.Service(id.Service)
 	if s == nil || int(id.Ordinal) >= len(s.Slots) {
 		return nil
 	}

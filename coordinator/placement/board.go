@@ -147,7 +147,7 @@ func (b *Board) rank(name string) (int32, bool) {
 
 // revision returns the revision of an instance that there is.
 func (b *Board) revision(id events.ServiceID, number uint64) *projections.Revision {
-	return b.cluster.Services[id].Revisions[number]
+	return b.cluster.Service(id).Revisions[number]
 }
 
 func (b *Board) changed(node string) {

@@ -18,11 +18,15 @@ func (a candidate) before(b candidate) bool {
 	return a.rank < b.rank
 }
 
-// heap holds the candidates of one zone, the best first. at says for every rank where in its zone's heap it stands.
+// heap holds the candidates of one zone, the best first: below each stand four that come after it, so that it is low. at
+// says for every rank where in its zone's heap it stands.
 type heap struct {
 	all []candidate
 	at  []int32
 }
+
+// below is how many stand below each in a heap.
+const below = 4
 
 // absent is the place of a rank that is in no heap.
 const absent = -1
@@ -63,7 +67,7 @@ func (h *heap) remove(rank int32) {
 func (h *heap) up(i int32) int32 {
 	c := h.all[i]
 	for i > 0 {
-		parent := (i - 1) / 2
+		parent := (i - 1) / below
 		if !c.before(h.all[parent]) {
 			break
 		}
@@ -78,14 +82,8 @@ func (h *heap) up(i int32) int32 {
 
 func (h *heap) down(i int32) {
 	c, n := h.all[i], int32(len(h.all))
-	for {
-		child := 2*i + 1
-		if child >= n {
-			break
-		}
-		if right := child + 1; right < n && h.all[right].before(h.all[child]) {
-			child = right
-		}
+	for below*i+1 < n {
+		child := h.bestBelow(i)
 		if !h.all[child].before(c) {
 			break
 		}
@@ -97,26 +95,32 @@ func (h *heap) down(i int32) {
 	h.at[c.rank] = i
 }
 
+// bestBelow returns the place of the best of those that stand below i, of which there is one at least.
+func (h *heap) bestBelow(i int32) int32 {
+	first := below*i + 1
+	best := first
+	for child := first + 1; child < min(first+below, int32(len(h.all))); child++ {
+		if h.all[child].before(h.all[best]) {
+			best = child
+		}
+	}
+	return best
+}
+
 // order makes a heap of what was appended in no order.
 func (h *heap) order() {
 	for i := range h.all {
 		h.at[h.all[i].rank] = int32(i)
 	}
-	for i := int32(len(h.all)/2) - 1; i >= 0; i-- {
+	for i := int32(len(h.all)+below-2)/below - 1; i >= 0; i-- {
 		h.down(i)
 	}
 }
 
 // second returns the best candidate after the first.
 func (h *heap) second() (candidate, bool) {
-	switch len(h.all) {
-	case 0, 1:
+	if len(h.all) < 2 {
 		return candidate{}, false
-	case 2:
-		return h.all[1], true
 	}
-	if h.all[2].before(h.all[1]) {
-		return h.all[2], true
-	}
-	return h.all[1], true
+	return h.all[h.bestBelow(0)], true
 }

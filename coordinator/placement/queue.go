@@ -110,10 +110,20 @@ func (q *queue) count() {
 		return
 	}
 	for _, s := range c.Services {
-		if s.ID.Namespace == q.service.ID.Namespace {
+		if q.concerns(s) {
 			q.countService(s)
 		}
 	}
+}
+
+// concerns reports whether instances of the other service matter to this.
+func (q *queue) concerns(s *projections.Service) bool {
+	for _, r := range s.Revisions {
+		if q.relation(change{service: s.ID, revision: r}) != (relation{}) {
+			return true
+		}
+	}
+	return false
 }
 
 func (q *queue) countService(s *projections.Service) {
