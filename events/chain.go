@@ -14,8 +14,8 @@ var chained = [...]string{headerType, headerTime, headerCorrelation, headerCausa
 
 // Extend returns the chain after m.
 func (c Chain) Extend(m Message) Chain {
-	buffer := make([]byte, 0, len(c)+len(m.Subject)+len(m.Body)+192)
-	buffer = append(buffer, c[:]...)
+	var enough [1024]byte // for most messages
+	buffer := append(enough[:0], c[:]...)
 	buffer = append(append(buffer, m.Subject...), 0)
 	read := m.Header.reader()
 	for _, name := range chained {

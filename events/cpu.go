@@ -15,15 +15,21 @@ const (
 	MaxCPU     = 10_000 * Core
 )
 
-// MarshalText writes whole cores as "2" and all else in thousandths, as in "500m".
-func (c CPU) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
-// String returns the amount as MarshalText writes it.
-func (c CPU) String() string {
+// AppendText writes whole cores as "2" and all else in thousandths, as in "500m".
+func (c CPU) AppendText(text []byte) ([]byte, error) {
 	if c%Core == 0 {
-		return strconv.FormatUint(uint64(c/Core), 10)
+		return strconv.AppendUint(text, uint64(c/Core), 10), nil
 	}
-	return strconv.FormatUint(uint64(c), 10) + "m"
+	return append(strconv.AppendUint(text, uint64(c), 10), 'm'), nil
+}
+
+// MarshalText is AppendText to nothing.
+func (c CPU) MarshalText() ([]byte, error) { return c.AppendText(nil) }
+
+// String returns the amount as AppendText writes it.
+func (c CPU) String() string {
+	text, _ := c.AppendText(nil)
+	return string(text)
 }
 
 // UnmarshalText reads "0.5" or "500m", and rounds to a thousandth. Its errors are *Rejection.

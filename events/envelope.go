@@ -59,23 +59,34 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 	if err != nil {
 		return Message{}, fmt.Errorf("encode %s: %w", data.Kind(), err)
 	}
-	h := make(Header, 9)
-	h[headerSpecVersion] = []string{specVersion}
-	h[headerID] = []string{a.ID}
-	h[headerSource] = []string{a.Source}
-	h[headerType] = []string{data.Kind().String()}
-	h[headerTime] = []string{a.Time.UTC().Format(time.RFC3339Nano)}
-	h[headerContentType] = []string{contentJSON}
+	return Message{Subject: subject, Header: a.header(data.Kind()), Body: body}, nil
+}
+
+// header writes the attributes. All values are in one piece, and two more find room, as a batch adds them.
+func (a Attributes) header(kind Kind) Header {
+	const most, more = 9, 2
+	names, values := make([]string, 0, most), make([]string, 0, most)
+	set := func(name, value string) { names, values = append(names, name), append(values, value) }
+	set(headerSpecVersion, specVersion)
+	set(headerID, a.ID)
+	set(headerSource, a.Source)
+	set(headerType, kind.String())
+	set(headerTime, a.Time.UTC().Format(time.RFC3339Nano))
+	set(headerContentType, contentJSON)
 	if a.Cause.Correlation != 0 {
-		h[headerCorrelation] = []string{strconv.FormatUint(a.Cause.Correlation, 10)}
+		set(headerCorrelation, strconv.FormatUint(a.Cause.Correlation, 10))
 	}
 	if a.Cause.Causation != "" {
-		h[headerCausation] = []string{a.Cause.Causation}
+		set(headerCausation, a.Cause.Causation)
 	}
 	if a.Cause.TraceParent != "" {
-		h[headerTrace] = []string{percentEncode(a.Cause.TraceParent)}
+		set(headerTrace, percentEncode(a.Cause.TraceParent))
 	}
-	return Message{Subject: subject, Header: h, Body: body}, nil
+	h := make(Header, len(names)+more)
+	for i, name := range names {
+		h[name] = values[i : i+1 : i+1]
+	}
+	return h
 }
 
 // Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.

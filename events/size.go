@@ -18,17 +18,23 @@ const MaxSize Size = 1 << 50
 // sizeUnits are those that a size is written with. Without one it is not clear what is meant.
 var sizeUnits = []string{"B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"}
 
-// MarshalText writes the size in the greatest binary unit that it is a whole number of, and else in bytes.
-func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// String returns the size as MarshalText writes it.
-func (s Size) String() string {
+// AppendText writes the size in the greatest binary unit that it is a whole number of, and else in bytes.
+func (s Size) AppendText(text []byte) ([]byte, error) {
 	for i, unit := range [...]string{"TiB", "GiB", "MiB", "KiB"} {
 		if one := Size(1) << (10 * (4 - i)); s >= one && s%one == 0 {
-			return strconv.FormatUint(uint64(s/one), 10) + unit
+			return append(strconv.AppendUint(text, uint64(s/one), 10), unit...), nil
 		}
 	}
-	return strconv.FormatUint(uint64(s), 10) + "B"
+	return append(strconv.AppendUint(text, uint64(s), 10), 'B'), nil
+}
+
+// MarshalText is AppendText to nothing.
+func (s Size) MarshalText() ([]byte, error) { return s.AppendText(nil) }
+
+// String returns the size as AppendText writes it.
+func (s Size) String() string {
+	text, _ := s.AppendText(nil)
+	return string(text)
 }
 
 // UnmarshalText reads "256MiB". Its errors are *Rejection.

@@ -33,10 +33,10 @@ func (b *JetStream) Append(ctx context.Context, stream Stream, after uint64, bat
 		msg.Header[headerExpectedLast] = []string{strconv.FormatUint(after, 10)}
 		return b.request(ctx, stream, msg)
 	}
-	id := nuid.Next()
+	id := []string{nuid.Next()}
 	for i, m := range batch {
 		msg := toNATS(m)
-		msg.Header[headerBatchID] = []string{id}
+		msg.Header[headerBatchID] = id
 		msg.Header[headerBatchSequence] = []string{strconv.Itoa(i + 1)}
 		if i == 0 {
 			msg.Header[headerExpectedLast] = []string{strconv.FormatUint(after, 10)}
