@@ -3,6 +3,7 @@ package placement
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -47,12 +48,11 @@ type change struct {
 	revision *projections.Revision
 }
 
-const (
-	// maxQueues is how many services are remembered.
-	maxQueues = 64
-	// maxJournal is how far behind a queue may be before it is made anew.
-	maxJournal = 1 << 14
-)
+// maxQueues is how many services are remembered.
+const maxQueues = 64
+
+// maxJournal is the most that the journal holds. A queue that is further behind than there are nodes is made anew.
+const maxJournal = 1 << 14
 
 // NewBoard returns the board of a cluster. Every record that is applied to the cluster after it must be noted.
 func NewBoard(c *projections.Cluster) *Board {
@@ -65,16 +65,16 @@ func (b *Board) At(now time.Time) { b.now = now }
 // refresh begins anew with the nodes that there are.
 func (b *Board) refresh() {
 	b.stale = false
-	b.nodes, b.differ = b.nodes[:0], false
-	b.ranks = make(map[string]int32, len(b.cluster.Nodes))
-	for _, name := range slices.Sorted(maps.Keys(b.cluster.Nodes)) {
-		b.ranks[name] = int32(len(b.nodes))
-		node := b.cluster.Nodes[name]
-		b.nodes = append(b.nodes, node)
+	b.nodes = slices.AppendSeq(make([]*projections.Node, 0, len(b.cluster.Nodes)), maps.Values(b.cluster.Nodes))
+	slices.SortFunc(b.nodes, func(x, y *projections.Node) int { return strings.Compare(x.Name, y.Name) })
+	b.ranks, b.differ = make(map[string]int32, len(b.nodes)), false
+	for rank, node := range b.nodes {
+		b.ranks[node.Name] = int32(rank)
 		b.differ = b.differ || node.Facts.Default != events.Resources{}
 	}
 	b.layZones()
-	b.journal, b.from, b.queues, b.recent = nil, 0, map[events.ServiceID]*queue{}, nil
+	b.journal, b.from = make([]change, 0, min(2*len(b.nodes), maxJournal)), 0
+	b.queues, b.recent = map[events.ServiceID]*queue{}, nil
 }
 
 // layZones finds the zones that there are.
@@ -171,8 +171,8 @@ func (b *Board) note(c change) {
 	if b.stale || len(b.queues) == 0 {
 		return
 	}
-	if len(b.journal) == maxJournal {
-		half := maxJournal / 2
+	if len(b.journal) == cap(b.journal) {
+		half := (len(b.journal) + 1) / 2
 		b.journal = append(b.journal[:0], b.journal[half:]...)
 		b.from += half
 	}
