@@ -30,6 +30,7 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 		board:    placement.NewBoard(c),
 		services: make(map[events.ServiceID]struct{}, len(c.Services)),
 		shunned:  map[events.ServiceID]struct{}{},
+		records:  make([]events.Record, 0, MaxEvents),
 	}
 	for id := range c.Services {
 		a.services[id] = struct{}{}

@@ -195,7 +195,7 @@ func (s *Slot) empty() bool { return s.Current == nil && s.Next == nil && len(s.
 func (s *Service) slot(ordinal uint32) *Slot {
 	for int(ordinal) >= len(s.Slots) {
 		if len(s.spare) == 0 {
-			s.spare = make([]Slot, s.block())
+			s.makeSpare()
 		}
 		s.spare[0].Last = s.Floor
 		s.Slots, s.spare = append(s.Slots, &s.spare[0]), s.spare[1:]
@@ -203,10 +203,12 @@ func (s *Service) slot(ordinal uint32) *Slot {
 	return s.Slots[ordinal]
 }
 
-// block is how many slots are made at once: as many as the service lacks, within a bound.
-func (s *Service) block() int {
+// makeSpare makes several slots at once, within a bound, where the service lacks as many.
+func (s *Service) makeSpare() {
 	const most = 32
-	return min(max(int(s.Scale)-len(s.Slots), 1), most)
+	lacks := max(int(s.Scale)-len(s.Slots), 1)
+	s.spare = make([]Slot, min(lacks, most))
+	s.Slots = slices.Grow(s.Slots, lacks)
 }
 
 // NextGeneration returns the generation that the slot's next instance has.
