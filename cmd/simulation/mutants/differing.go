@@ -11,7 +11,7 @@ var differing = []mutant{
 	{
 		"map-order-of-nodes", "of nodes that are alike the first of a map is chosen", []edit{{
 			"coordinator/placement/board.go",
-			"for _, name := range slices.Sorted(maps.Keys(b.cluster.Nodes)) {", "for name := range b.cluster.Nodes {",
+			"	slices.SortFunc(b.nodes, func(x, y *projections.Node) int { return strings.Compare(x.Name, y.Name) })\n", "	_ = strings.Compare\n",
 		}},
 	},
 }

@@ -36,7 +36,7 @@ var found = []mutant{
 		"service-made-again-taken-for-the-one-before", "placement takes a service that was removed and made again for the one before", []edit{
 			{"coordinator/placement/board.go", "	stale bool\n", "	stale bool\n	first map[change]*projections.Revision\n"},
 			{
-				"coordinator/placement/board.go", "	return b.cluster.Services[id].Revisions[number]\n",
+				"coordinator/placement/board.go", "	return b.cluster.Service(id).Revisions[number]\n",
 				`	key := change{service: id, rank: int32(number)}
 	if r := b.first[key]; r != nil {
 		return r

@@ -71,7 +71,7 @@ var placing = []mutant{
 	},
 	{
 		"ports-uncounted", "a node that has no port left is taken for one that has", []edit{{
-			"projections/node.go", "+1-n.picked >= count", "+1 >= count",
+			"projections/node.go", "n.offered-n.picked", "n.offered",
 		}},
 	},
 	{
@@ -131,7 +131,7 @@ var placing = []mutant{
 	},
 	{
 		"failures-forgotten", "a node on which a revision fails again and again gets more of it", []edit{{
-			"coordinator/placement/score.go", "		p.Failures = failing\n", "		p.Failures = failing * 0\n",
+			"coordinator/placement/score.go", "			failures = failing\n", "			failures = failing * 0\n",
 		}},
 	},
 }
