@@ -205,6 +205,9 @@ func prepareBus(ctx context.Context, b *bus.JetStream) error {
 	if errors.Is(err, bus.ErrNoStream) {
 		return b.Init(ctx, 1)
 	}
+	if err == nil {
+		_, err = b.Bucket(ctx, bus.BucketConfigs) // that of an older version has none
+	}
 	return err
 }
 

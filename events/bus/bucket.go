@@ -18,22 +18,33 @@ const (
 
 type bucket struct{ kv jetstream.KeyValue }
 
-// Bucket implements Bus. Buckets are kept in memory: views are made again from the log, and a lease is short.
+// Bucket implements Bus. Buckets are kept in memory, but for that of the configs: views are made again from the log, and
+// a lease is short.
 func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
 	kv, err := b.js.KeyValue(ctx, name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		config := jetstream.KeyValueConfig{
-			Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: b.Replicas(ctx),
-		}
-		if name == BucketLease {
-			config.TTL, config.LimitMarkerTTL = LeaseAge, 0
-		}
-		kv, err = b.js.CreateKeyValue(ctx, config)
+		kv, err = b.makeBucket(ctx, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", name, translate(err))
 	}
 	return bucket{kv: kv}, nil
+}
+
+func (b *JetStream) makeBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	if name == BucketConfigs {
+		if _, err := b.js.CreateStream(ctx, configs(b.Replicas(ctx))); err != nil {
+			return nil, err
+		}
+		return b.js.KeyValue(ctx, name)
+	}
+	config := jetstream.KeyValueConfig{
+		Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: b.Replicas(ctx),
+	}
+	if name == BucketLease {
+		config.TTL, config.LimitMarkerTTL = LeaseAge, 0
+	}
+	return b.js.CreateKeyValue(ctx, config)
 }
 
 // Replicas returns how many servers keep the log: buckets are kept by as many.

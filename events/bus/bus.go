@@ -29,6 +29,8 @@ const (
 	BucketInstances = "rookery_instances"
 	BucketNodes     = "rookery_nodes"
 	BucketLease     = "rookery_lease"
+	// BucketConfigs is where people put configs, for nodes to read. It alone is kept on disk.
+	BucketConfigs = "rookery_configs"
 )
 
 const (
@@ -36,6 +38,8 @@ const (
 	MaxBatch = 1000
 	// MaxMessage is the greatest size of one message in bytes that every server takes: NATS's own default.
 	MaxMessage = 1 << 20
+	// MaxConfig is the greatest size of a config in bytes; the server refuses larger ones.
+	MaxConfig = 256 << 10
 )
 
 // The headers of an answer to a question that could not be answered, as NATS's services name them.
@@ -152,7 +156,8 @@ type Subscription interface {
 type Bucket interface {
 	// Get returns the entry, or ErrNoKey.
 	Get(ctx context.Context, key string) (Entry, error)
-	// Put writes the value if the key has this revision, 0 for none, and returns the new one; else ErrPosition.
+	// Put writes the value if the key has this revision, 0 for none, and returns the new one; else ErrPosition. Of a
+	// config that is too large it returns ErrTooLarge.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 	// Delete removes the key if it has this revision, else ErrPosition. Revision 0 is that of a key that is missing.
 	Delete(ctx context.Context, key string, revision uint64) error

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -38,7 +39,14 @@ func open(t *testing.T) *bus.JetStream {
 // connect returns the bus on a server of its own, without streams.
 func connect(t *testing.T) *bus.JetStream {
 	t.Helper()
-	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
+	b, _ := start(t, t.TempDir())
+	return b
+}
+
+// start returns the bus on a server that has its store in the folder, and what ends that.
+func start(t *testing.T, dir string) (b *bus.JetStream, stop func()) {
+	t.Helper()
+	server, err := embedded.Start(dir, "127.0.0.1", embedded.AnyPort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +56,14 @@ func connect(t *testing.T) *bus.JetStream {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	b, err := bus.New(conn)
+	b, err = bus.New(conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return b, func() {
+		conn.Close()
+		server.Stop()
+	}
 }
 
 func within(t *testing.T) context.Context {
@@ -209,5 +220,37 @@ func TestADeletedStreamIsNamed(t *testing.T) {
 	_, err = b.Append(ctx, bus.Log, 0, []events.Message{{Subject: events.LogRoot + ".round", Header: events.Header{}}})
 	if !errors.Is(err, bus.ErrUnknown) && !errors.Is(err, bus.ErrNoAnswer) {
 		t.Errorf("Append: %v, want ErrUnknown or ErrNoAnswer", err)
+	}
+}
+
+// TestConfigsOutliveTheServer has a person put configs with NATS's own means, and the server begin anew.
+func TestConfigsOutliveTheServer(t *testing.T) {
+	dir := t.TempDir()
+	b, stop := start(t, dir)
+	if err := b.Init(within(t), 1); err != nil {
+		t.Fatal(err)
+	}
+	kv, err := api(t, b).KeyValue(within(t), bus.BucketConfigs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range byte(10) {
+		if _, err := kv.Put(within(t), "demo.web-conf", bytes.Repeat([]byte{'0' + i}, bus.MaxConfig)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	history, err := kv.History(within(t), "demo.web-conf")
+	if err != nil || len(history) != 5 {
+		t.Errorf("%d values are kept of one config, %v", len(history), err)
+	}
+	stop()
+	b, _ = start(t, dir)
+	k, err := b.Bucket(within(t), bus.BucketConfigs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := k.Get(within(t), "demo.web-conf")
+	if err != nil || len(e.Value) != bus.MaxConfig || e.Value[0] != '9' {
+		t.Errorf("the config after the restart has %d bytes: %v", len(e.Value), err)
 	}
 }

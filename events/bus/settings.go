@@ -27,6 +27,8 @@ const (
 	maxCommandsBytes = 64 << 20
 	maxStatusBytes   = 256 << 20
 	maxMetricsBytes  = 64 << 20
+	maxConfigsBytes  = 64 << 20
+	configHistory    = 5
 	statusAge        = time.Hour
 	metricsAge       = 10 * time.Minute
 	shortestWindow   = 100 * time.Millisecond
@@ -66,6 +68,20 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, metricsAge, maxMetricsBytes
 	}
 	return c
+}
+
+// configs returns how the stream below the bucket of the configs is kept: as NATS keeps those of buckets, but that only the
+// stream's leader answers. A follower that lags would give the value of before to who asks right after another was put.
+func configs(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        "KV_" + BucketConfigs,
+		Description: "What specs name as configs. Put them with: nats kv put " + BucketConfigs + " <namespace>.<name>",
+		Subjects:    []string{"$KV." + BucketConfigs + ".>"},
+		Replicas:    replicas,
+		MaxMsgSize:  MaxConfig, MaxBytes: maxConfigsBytes, MaxMsgsPerSubject: configHistory,
+		Discard: jetstream.DiscardNew, DenyDelete: true, AllowRollup: true,
+		Metadata: map[string]string{metadataSchema: schemaVersion},
+	}
 }
 
 // differences says in words where a standing stream is kept otherwise than it must be. Replicas are the operator's.

@@ -71,8 +71,8 @@ func errLogMissing() error {
 		" without all that it said, delete the others first", Log, ErrNoStream)
 }
 
-// Init makes the streams that are missing, each with an identity of its own, and then returns the first error of Check.
-// It makes no new log beside streams of an old one.
+// Init makes the streams that are missing, each with an identity of its own, and the bucket of the configs, or returns the
+// first error of Check. It makes no new log beside streams of an old one.
 func (b *JetStream) Init(ctx context.Context, replicas int) error {
 	findings, err := b.Check(ctx)
 	if err != nil {
@@ -96,7 +96,8 @@ func (b *JetStream) Init(ctx context.Context, replicas int) error {
 			return err
 		}
 	}
-	return nil
+	_, err = b.Bucket(ctx, BucketConfigs)
+	return err
 }
 
 func (b *JetStream) create(ctx context.Context, stream Stream, replicas int) error {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ var keeping = []promise{
 	{"all entries of a bucket are listed, without those deleted", bucketAll},
 	{"a bucket tells its last change", bucketLast},
 	{"a bucket opened twice is one, and two names are two", bucketNames},
+	{"configs have a greatest size", bucketConfigs},
 }
 
 func (s *suite) bucket(name string) bus.Bucket {
@@ -109,6 +111,19 @@ func bucketNames(s *suite) {
 	s.wantEntry(s.bucket(bus.BucketServices), "demo.web", "a", revision)
 	_, err := s.bucket(bus.BucketNodes).Get(s.ctx, "demo.web")
 	s.wantError("get from another bucket", err, bus.ErrNoKey)
+}
+
+func bucketConfigs(s *suite) {
+	const headers = 1 << 10 // a client's own, which count
+	k := s.bucket(bus.BucketConfigs)
+	large := bytes.Repeat([]byte("a"), bus.MaxConfig+1)
+	_, err := k.Put(s.ctx, "demo.web-conf", large, 0)
+	s.wantError("put what is too large", err, bus.ErrTooLarge)
+	_, err = k.Get(s.ctx, "demo.web-conf")
+	s.wantError("get what was refused", err, bus.ErrNoKey)
+	fits := string(large[:bus.MaxConfig-headers])
+	first := s.put(k, "demo.web-conf", fits, 0)
+	s.wantEntry(s.bucket(bus.BucketConfigs), "demo.web-conf", fits, first)
 }
 
 func bucketLast(s *suite) {

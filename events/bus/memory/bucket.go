@@ -13,6 +13,8 @@ type bucket struct {
 	now  func() time.Time
 	name string
 	age  time.Duration // 0: entries stay
+	// most is the greatest size of a value in bytes; 0 for any.
+	most int
 
 	mu       sync.Mutex
 	revision uint64
@@ -26,8 +28,11 @@ func (b *Bus) Bucket(_ context.Context, name string) (bus.Bucket, error) {
 	k := b.buckets[name]
 	if k == nil {
 		k = &bucket{now: b.now, name: name, entries: map[string]bus.Entry{}}
-		if name == bus.BucketLease {
+		switch name {
+		case bus.BucketLease:
 			k.age = bus.LeaseAge
+		case bus.BucketConfigs:
+			k.most = bus.MaxConfig
 		}
 		b.buckets[name] = k
 	}
@@ -57,6 +62,9 @@ func (k *bucket) Get(_ context.Context, key string) (bus.Entry, error) {
 
 // Put implements bus.Bucket.
 func (k *bucket) Put(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if k.most > 0 && len(value) > k.most {
+		return 0, fmt.Errorf("put %s into %s: %w: %d bytes", key, k.name, bus.ErrTooLarge, len(value))
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if e, _ := k.live(key); e.Revision != revision {

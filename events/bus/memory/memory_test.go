@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -64,5 +65,22 @@ func TestALeaseRunsOut(t *testing.T) {
 	now = now.Add(1)
 	if _, err := lease.Put(ctx, "leader", []byte("b"), 0); err != nil {
 		t.Fatalf("the lease has not run out: %v", err)
+	}
+}
+
+func TestARestartKeepsConfigsAlone(t *testing.T) {
+	b, ctx := memory.New(time.Now), context.Background()
+	for name, want := range map[string]error{bus.BucketConfigs: nil, bus.BucketServices: bus.ErrNoKey} {
+		k, err := b.Bucket(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Put(ctx, "demo.web", []byte("a"), 0); err != nil {
+			t.Fatal(err)
+		}
+		b.Restart()
+		if _, err := k.Get(ctx, "demo.web"); !errors.Is(err, want) {
+			t.Errorf("%s after a restart: %v, want %v", name, err, want)
+		}
 	}
 }

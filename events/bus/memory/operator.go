@@ -48,15 +48,17 @@ func (b *Bus) Restore(name bus.Stream, backup Backup) {
 	s.last = backup.last
 }
 
-// Restart loses what the server keeps in memory alone: the statuses, the metrics and every bucket. Readers of what is
-// lost end.
+// Restart loses what the server keeps in memory alone: the statuses, the metrics and every bucket but the configs. Readers
+// of what is lost end.
 func (b *Bus) Restart() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.remove(bus.Statuses)
 	b.remove(bus.Metrics)
 	for _, name := range slices.Sorted(maps.Keys(b.buckets)) {
-		b.buckets[name].clear()
+		if name != bus.BucketConfigs {
+			b.buckets[name].clear()
+		}
 	}
 }
 
