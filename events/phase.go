@@ -59,5 +59,8 @@ const (
 	OfflineInitFailed    OfflineReason = "init-failed"    // its init container ended with an error; the exit code says how
 	OfflineNotAllowed    OfflineReason = "not-allowed"    // the node does not allow what the spec wants of its host
 	OfflineSecretMissing OfflineReason = "secret-missing" // the node does not have one of its secrets
+	OfflineConfigMissing OfflineReason = "config-missing" // the bus does not have one of its configs
+	OfflineConfigSize    OfflineReason = "config-size"    // one of its configs is empty, or larger than a config may be
+	OfflineConfigUnread  OfflineReason = "config-unread"  // the bus does not tell one of its configs now
 	OfflineUnknown       OfflineReason = "unknown"        // its container is gone
 )

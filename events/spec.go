@@ -57,6 +57,7 @@ type Spec struct {
 	ScratchSpec
 	DeviceSpec
 	SecretSpec
+	ConfigSpec
 	ImageSpec
 	InitSpec
 	HealthSpec
@@ -136,6 +137,7 @@ func (s Spec) withDefaults() Spec {
 	s.ScratchSpec = s.ScratchSpec.canonical()
 	s.DeviceSpec = s.DeviceSpec.canonical()
 	s.SecretSpec = s.SecretSpec.canonical()
+	s.ConfigSpec = s.ConfigSpec.canonical()
 	s.ImageSpec = s.ImageSpec.canonical()
 	s.InitSpec = s.InitSpec.canonical()
 	s.HealthSpec = s.HealthSpec.canonical()
@@ -187,7 +189,7 @@ func (s Spec) check() error {
 func (s Spec) checkGroups() error {
 	for _, err := range []error{
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
-		s.ImageSpec.check(), s.InitSpec.check(),
+		s.ConfigSpec.check(s.Secrets, s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(),
 	} {
 		if err != nil {

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -31,6 +32,8 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"scratch":{}`, `"scratch":{"path":"/tmp","size":"0B"}`, `"resources":{"disk":"0B"}`, `"resources":{"disk":"10GiB"},"requests":{"disk":"1GiB"}`,
 		`"devices":[{"path":"/dev/fuse"},{"path":"/dev/net/tun","target":"/dev/tun","access":"rwm"}]`,
 		`"secrets":[{"name":"db"},{"name":"db","env":"DB"},{"name":"key","path":"/etc/key","mode":"0400"}]`,
+		`"configs":[{"name":"web-conf"},{"name":"b","path":"/etc//b.conf","mode":"0640"},{"name":"b","path":"/etc/copy"}]`,
+		`"configs":[{"name":"a","path":"/data/a"}],"volumes":[{"name":"data","path":"/data"}],"secrets":[{"name":"a"}]`,
 		`"mode":"job"`, `"mode":"job","job":{}`, `"mode":"job","job":{"completions":10000,"parallelism":20,"backoff_limit":0}`,
 		`"mode":"job","job":{"schedule":"*/5 0-6,22 1 jan-jun MON","time_zone":"America/New_York","overlap":"replace"}`,
 		`"mode":"job","job":{"schedule":"@daily"}`, `"mode":"job","job":{"schedule":"0 0 29 2 *"}`,
@@ -105,6 +108,20 @@ var brokenFields = []struct {
 	{`"secrets":[{"name":"db","env":"DB"},{"name":"b","env":"DB"}]`, CodeInvalidValue, "secrets[1].env", "already"},
 	{`"secrets":[{"name":"db"},{"name":"b","path":"/run/secrets/db"}]`, CodeInvalidValue, "secrets[1]", "secrets[0]"},
 	{`"secrets":[{"name":"db"},{"name":"db","path":"/key"}]`, CodeInvalidValue, "secrets[1]", "one file"},
+	{`"configs":[{}]`, CodeInvalidName, "configs[0].name", "1 to 63"},
+	{`"configs":{"web-conf":{}}`, CodeWrongType, "configs", "a list"},
+	{`"configs":[{"name":"team.web-conf"}]`, CodeInvalidName, "configs[0].name", "team.web-conf"},
+	{`"configs":[{"name":"a","value":"x"}]`, CodeUnknownField, "configs[0].value", "value"},
+	{`"configs":[{"name":"a","paht":"/a"}]`, CodeUnknownField, "configs[0].paht", `"path"`},
+	{`"configs":[{"name":"a","path":"a"}]`, CodeInvalidValue, "configs[0].path", "absolute"},
+	{`"configs":[{"name":"a","path":"/a/.."}]`, CodeInvalidValue, "configs[0].path", "root"},
+	{`"configs":[{"name":"a","mode":"444"}]`, CodeInvalidValue, "configs[0].mode", "0400"},
+	{`"configs":[{"name":"a"},{"name":"b","path":"/run/configs/./a"}]`, CodeInvalidValue, "configs[1].path", "configs[0]"},
+	{`"configs":[{"name":"a"},{"name":"a"}]`, CodeInvalidValue, "configs[1].path", "configs[0]"},
+	{`"configs":[{"name":"a","path":"/k"}],"secrets":[{"name":"e","env":"E"},{"name":"k","path":"/k"}]`, CodeInvalidValue, "configs[0].path", "secrets[1]"},
+	{`"configs":[{"name":"a","path":"/d"}],"volumes":[{"name":"d","path":"/d/"}]`, CodeInvalidValue, "configs[0].path", "volumes[0]"},
+	{`"configs":[` + strings.Repeat(`{"name":"a"},`, MaxConfigs) + `{"name":"a"}]`, CodeOutOfRange, "configs", "64"},
+	{`"config":[{"name":"a"}]`, CodeUnknownField, "config", `"configs"`},
 	{`"pull":"sometimes"`, CodeInvalidValue, "pull", "missing, always, never"},
 	{`"init":{"image":"a b"}`, CodeInvalidValue, "init.image", "init.image"},
 	{`"init":{"env":{"A=B":"1"}}`, CodeInvalidName, "init.env.A=B", "A=B"},
@@ -144,6 +161,8 @@ func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 		`"init":{"args":[],"env":{}}`:              `"init":{}`,
 		`"devices":[{"path":"/dev/fuse"}]`:         `"devices":[{"path":"/dev//fuse","target":"/dev/fuse","access":"rw"}]`,
 		`"secrets":[{"name":"db"}]`:                `"secrets":[{"name":"db","path":"/run/secrets/db","mode":"0444"}]`,
+		`"configs":[{"name":"a"}]`:                 `"configs":[{"name":"a","path":"/run//configs/a","mode":"0444"}]`,
+		`"configs":[]`:                             `"args":[]`,
 		`"scratch":{}`:                             `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
 		`"health":{"exec":["a"]}`:                  `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
 		`"restart":{"policy":"always"}`:            `"restart":{"delay":"1s","max_delay":"1m"}`,

@@ -13,6 +13,8 @@ import (
 type Engine interface {
 	// Facts says what the engine is and what its host has to give.
 	Facts(ctx context.Context) (Facts, error)
+	// Tidy removes what calls that were cut short have left for this owner beside containers. No Prepare may be under way.
+	Tidy(ctx context.Context, owner Owner) error
 	// List returns every container of this owner, running or not, in no order.
 	List(ctx context.Context, owner Owner) ([]Container, error)
 	// Inspect returns the container of the instance, or nil where there is none.
@@ -59,6 +61,8 @@ type Plan struct {
 	// Images are what names of images in the spec stand for, as far as that is known: by the order, or because the
 	// instance was made from them before.
 	Images map[string]string
+	// Configs are the values of the spec's configs, by name. Only the container's files may have them.
+	Configs map[string][]byte
 	// Role is which of the instance's containers it is.
 	Role Role
 	// Address is the host's address that ports are published on.

@@ -45,7 +45,8 @@ func (v View) GivenUp() string {
 	switch v.Reason {
 	case events.OfflineExited, events.OfflineOOMKilled, events.OfflineOverDisk, events.OfflineUnhealthy, events.OfflineInitFailed:
 	case events.OfflineInitializing, events.OfflineImagePull, events.OfflinePortConflict, events.OfflineCreateFailed,
-		events.OfflineNotAllowed, events.OfflineSecretMissing, events.OfflineUnknown:
+		events.OfflineNotAllowed, events.OfflineSecretMissing, events.OfflineConfigMissing, events.OfflineConfigSize,
+		events.OfflineConfigUnread, events.OfflineUnknown:
 		return ""
 	}
 	r := v.restarts()

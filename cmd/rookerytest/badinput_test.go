@@ -67,6 +67,10 @@ func bodies() []row {
 			name: "unknown field within", subject: ensureWeb, body: `{"image":"i","ports":[{"name":"a","prot":1}]}`,
 			code: events.CodeUnknownField, field: "ports[0].prot", says: `did you mean "port"`,
 		},
+		{
+			name: "a config of another namespace", subject: ensureWeb, body: `{"image":"i","configs":[{"name":"team.web-conf"}]}`,
+			code: events.CodeInvalidName, field: "configs[0].name", says: "team.web-conf",
+		},
 		{name: "wrong type", body: `{"scale":"5"}`, code: events.CodeWrongType, field: "scale", says: "not a string"},
 		{name: "null in a field", body: `{"scale":null}`, code: events.CodeWrongType, field: "scale", says: "null"},
 		{

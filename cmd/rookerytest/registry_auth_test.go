@@ -23,7 +23,7 @@ func TestRegistryCredentialsOnPodman(t *testing.T) {
 	reg := podmantest.StartRegistry(t, podmantest.WebArchive(t), name, password)
 	r := startReal(t)
 	(&seen{T: t, realNode: r}).podman("rmi", podmantest.WebReference) // the registry's is the same image
-	heard := r.overhear()
+	heard := r.overhear(">")
 	s := r.publish(t, specRow{name: "private", fields: `"image":"` + reg.Image() + `","restart":{"delay":"100ms","max_delay":"500ms"}`})
 	s.offlineUntil("start the node with --registry-auth")
 
@@ -86,8 +86,8 @@ func (s *seen) offlineUntil(words string) {
 	s.Logf("told: %s", e.Message)
 }
 
-// overhear collects all that goes over the bus from here on.
-func (r *realNode) overhear() *safeBuffer {
+// overhear collects all that goes over the bus on these subjects from here on.
+func (r *realNode) overhear(subjects string) *safeBuffer {
 	r.t.Helper()
 	conn, err := nats.Connect(r.URL)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *realNode) overhear() *safeBuffer {
 	}
 	r.t.Cleanup(conn.Close)
 	heard := &safeBuffer{}
-	_, err = conn.Subscribe(">", func(m *nats.Msg) {
+	_, err = conn.Subscribe(subjects, func(m *nats.Msg) {
 		fmt.Fprintf(heard, "%s %v %s\n", m.Subject, m.Header, m.Data)
 	})
 	if err != nil {

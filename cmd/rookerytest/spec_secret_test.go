@@ -18,7 +18,7 @@ func secretRows() []specRow {
 			`"secrets":[{"name":"db"},{"name":"key","path":"/etc/db/key","mode":"0400"}]`, func(s *seen) {
 			s.secret("demo.key", value)
 			s.offline(events.OfflineSecretMissing, `"podman secret create demo.db FILE"`)
-			heard := s.overhear()
+			heard := s.overhear(">")
 			s.secret("demo.db", value)
 			s.want("the file", s.proc("root/run/secrets/db"), value)
 			s.want("the file at its path", s.proc("root/etc/db/key"), value)
@@ -32,7 +32,7 @@ func secretRows() []specRow {
 		}},
 		{"secrets as variables", `"restart":{"delay":"10ms","max_delay":"100ms"},"env":{"A":"b"},"secrets":[{"name":"var","env":"DB"}]`, func(s *seen) {
 			s.offline(events.OfflineSecretMissing, `"podman secret create demo.var FILE"`)
-			heard := s.overhear()
+			heard := s.overhear(">")
 			s.secret("demo.var", value)
 			s.wantIn("the variables", s.proc("environ"), "DB="+value+"\x00")
 			event[events.CommandSucceeded](s)

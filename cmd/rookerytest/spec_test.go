@@ -42,6 +42,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, diskRows()...)
 	rows = append(rows, deviceRows()...)
 	rows = append(rows, secretRows()...)
+	rows = append(rows, configRows()...)
 	rows = append(rows, placeRows(t)...)
 	rows = append(rows, templateRows()...)
 	r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed,

@@ -54,6 +54,7 @@ type createRequest struct {
 	secrets
 	Resources resources `json:"resource_limits"`
 	Systemd   string    `json:"systemd"`
+	configs   []config  // made beside: never a part of what is sent
 }
 
 // device is a device as Podman reads it: <path>:<path in the container>:<access>.
@@ -175,6 +176,10 @@ func (e *Engine) create(ctx context.Context, r createRequest) (string, error) {
 	var made struct {
 		ID string `json:"Id"`
 	}
+	defer e.unmakeConfigs(ctx, r.configs)
+	if err := e.makeConfigs(ctx, r.configs); err != nil {
+		return "", err
+	}
 	err := e.do(ctx, request{method: http.MethodPost, path: "/containers/create", body: r}, &made)
 	return made.ID, err
 }
@@ -235,7 +240,7 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 	if names := sidecarNames(plan); len(names) > 0 {
 		labels[labelSidecars] = strings.Join(names, ",")
 	}
-	return createRequest{
+	request := createRequest{
 		Name:         plan.Name(),
 		Image:        cmp.Or(plan.Images[runs.image], runs.image),
 		Entrypoint:   runs.command,
@@ -264,7 +269,8 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 		Resources:    limits(spec.Resources),
 		// Podman guesses from the command that a container has systemd inside, and then mounts half of /sys.
 		Systemd: "false",
-	}, nil
+	}
+	return request.withConfigs(plan), nil
 }
 
 // limits are what an instance may have at most.

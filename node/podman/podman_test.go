@@ -66,6 +66,7 @@ func TestEngine(t *testing.T) {
 		{"missing image", testMissingImage},
 		{"foreign containers", testForeign},
 		{"what the node allows", testAllowed},
+		{"configs", testConfigs},
 		{"watch many", testWatchMany},
 		{"watch by events alone", testBlind},
 		{"a service that hangs", testHang}, // stops the service, and so is last

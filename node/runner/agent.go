@@ -121,6 +121,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.join(ctx); err != nil {
 		return ended(ctx, err)
 	}
+	a.tidy(ctx)
 	a.Log.Info("joined", "node", a.Name, "cluster", a.owner.Cluster, "epoch", a.epoch)
 	orders, err := a.Bus.Subscribe(events.NodeOrders(events.OrderRoot, a.Name))
 	if err != nil {
@@ -130,6 +131,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer a.running.Wait()
 	defer cancel()
 	return ended(ctx, a.loop(ctx, orders.Messages()))
+}
+
+// tidy has the engine remove what an earlier process has left. What cannot be removed now harms nobody.
+func (a *Agent) tidy(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := a.Engine.Tidy(call, a.owner); err != nil {
+		a.Log.Warn("cannot remove what an earlier process has left", "error", err)
+	}
 }
 
 // ended returns nil for an end that was asked for.

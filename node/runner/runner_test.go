@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,10 +39,13 @@ type engine struct {
 	crashes    int  // how many starts are still to crash; for tests of one container
 	mute       bool // health checks hang
 	usage      node.Usage
-	most, now  int // containers that were and are being made at once
+	most, now  int                 // containers that were and are being made at once
+	configs    map[uint32][]string // that containers were made with, by ordinal
 }
 
 func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
+
+func (e *engine) Tidy(context.Context, node.Owner) error { return nil }
 
 func (e *engine) List(context.Context, node.Owner) ([]node.Container, error) {
 	e.mu.Lock()
@@ -70,6 +74,9 @@ func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, erro
 	e.now++
 	e.most = max(e.most, e.now)
 	e.containers[p.Instance] = &c
+	for _, name := range slices.Sorted(maps.Keys(p.Configs)) {
+		e.configs[p.Instance.Ordinal] = append(e.configs[p.Instance.Ordinal], name+"="+string(p.Configs[name]))
+	}
 	e.mu.Unlock()
 	if p.Order.Spec.Image == hanging {
 		<-ctx.Done()
@@ -160,8 +167,10 @@ type world struct {
 	counter uint64
 	// slow has the reading of all orders take a second; what is stored meanwhile is not in it.
 	slow bool
-	// away has nothing published.
+	// away has nothing published and no bucket read.
 	away atomic.Bool
+	// larger is how much larger the values of buckets are than what was put.
+	larger atomic.Int64
 	// needed are the images that were told as needed, one list for each time; pruneErr is what came of it.
 	needed   [][]string
 	pruneErr error
@@ -172,6 +181,25 @@ func (w *world) Publish(ctx context.Context, m events.Message) (uint64, error) {
 		return 0, bus.ErrNoAnswer
 	}
 	return w.Bus.Publish(ctx, m)
+}
+
+func (w *world) Bucket(ctx context.Context, name string) (bus.Bucket, error) {
+	if w.away.Load() {
+		return nil, bus.ErrNoAnswer
+	}
+	k, err := w.Bus.Bucket(ctx, name)
+	return &bucket{k, w}, err
+}
+
+type bucket struct {
+	bus.Bucket
+	world *world
+}
+
+func (k *bucket) Get(ctx context.Context, key string) (bus.Entry, error) {
+	e, err := k.Bucket.Get(ctx, key)
+	e.Value = append(e.Value, make([]byte, k.world.larger.Load())...)
+	return e, err
 }
 
 func (w *world) Messages() <-chan events.Message { return w.live }
@@ -189,7 +217,7 @@ func (w *world) Latest(ctx context.Context, s bus.Stream, filter string) ([]even
 
 func start(t *testing.T) *world {
 	w := &world{
-		Bus: memory.New(time.Now), t: t, engine: &engine{containers: map[events.InstanceID]*node.Container{}},
+		Bus: memory.New(time.Now), t: t, engine: &engine{containers: map[events.InstanceID]*node.Container{}, configs: map[uint32][]string{}},
 		live: make(chan events.Message),
 	}
 	stop, err := w.Answer(events.HeartbeatSubject("node-0"), func(events.Message) (events.Message, error) {

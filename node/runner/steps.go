@@ -158,10 +158,7 @@ func deadline(step node.Step, v node.View) time.Duration {
 func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Container, error) {
 	switch step {
 	case node.StepPrepare:
-		return a.Engine.Prepare(ctx, node.Plan{
-			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
-			Allow: a.Allow, Images: v.PlanImages(),
-		})
+		return a.prepare(ctx, v)
 	case node.StepStart:
 		return node.Container{}, a.Engine.Start(ctx, *v.Container)
 	case node.StepStop:
@@ -171,6 +168,17 @@ func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Con
 	case node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
 	}
 	return node.Container{}, nil
+}
+
+func (a *Agent) prepare(ctx context.Context, v node.View) (node.Container, error) {
+	configs, err := a.configs(ctx, v)
+	if err != nil {
+		return node.Container{}, err
+	}
+	return a.Engine.Prepare(ctx, node.Plan{
+		Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
+		Allow: a.Allow, Images: v.PlanImages(), Configs: configs,
+	})
 }
 
 // remove removes the instance's container. Where none is known the engine is asked: one may have been made by a call

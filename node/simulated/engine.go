@@ -25,6 +25,7 @@ type Engine struct {
 	refused    map[string]*node.Failure
 	tags       map[string]string
 	usage      map[events.InstanceID]node.Usage
+	configs    map[key]map[string][]byte // that containers were made with, by name
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -45,6 +46,7 @@ var _ node.Engine = (*Engine)(nil)
 func New(capacity events.Capacity) *Engine {
 	return &Engine{
 		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
+		configs:  map[key]map[string][]byte{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }
@@ -53,6 +55,9 @@ func New(capacity events.Capacity) *Engine {
 func (e *Engine) Facts(context.Context) (node.Facts, error) {
 	return node.Facts{Engine: "simulated", Capacity: e.capacity}, nil
 }
+
+// Tidy implements node.Engine: no call leaves anything.
+func (e *Engine) Tidy(context.Context, node.Owner) error { return nil }
 
 // List implements node.Engine.
 func (e *Engine) List(_ context.Context, owner node.Owner) ([]node.Container, error) {
@@ -99,7 +104,7 @@ func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error)
 		Handle: strconv.Itoa(e.made), Instance: p.Instance, Role: p.Role, Attempt: p.Attempt, Revision: p.Order.Revision, Ports: p.Order.Ports,
 		Images: e.resolve(p),
 	}
-	e.containers[k] = c
+	e.containers[k], e.configs[k] = c, p.Configs
 	return *c, nil
 }
 
@@ -161,6 +166,7 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 	defer e.mu.Unlock()
 	if k, c := e.byHandle(removed.Handle); c != nil {
 		delete(e.containers, k)
+		delete(e.configs, k)
 		delete(e.usage, k.instance)
 	}
 	return nil
@@ -261,6 +267,18 @@ func (e *Engine) Containers() []node.Container {
 		all = append(all, *c)
 	}
 	return all
+}
+
+// Configs returns the values of the configs that the instance's container was made with, by name; nil where there is none.
+func (e *Engine) Configs(id events.InstanceID) map[string][]byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k, configs := range e.configs {
+		if k.instance == id {
+			return configs
+		}
+	}
+	return nil
 }
 
 // Made counts how often a container was made for the instance.

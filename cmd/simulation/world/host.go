@@ -162,6 +162,14 @@ func (e *engine) Facts(ctx context.Context) (node.Facts, error) {
 	return do(ctx, e.call(Inspect, "facts", 0), func() (node.Facts, error) { return e.host.engine.Facts(context.Background()) })
 }
 
+// Tidy implements node.Engine.
+func (e *engine) Tidy(ctx context.Context, owner node.Owner) error {
+	_, err := do(ctx, e.call(List, "tidy", 0), func() (struct{}, error) {
+		return struct{}{}, e.host.engine.Tidy(context.Background(), owner)
+	})
+	return err
+}
+
 // List implements node.Engine.
 func (e *engine) List(ctx context.Context, owner node.Owner) ([]node.Container, error) {
 	return do(ctx, e.call(List, "list", 0), func() ([]node.Container, error) {

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node"
+)
+
+// configs reads the configs that the instance's containers get, by name, as they are now. Errors are *node.Failure.
+func (a *Agent) configs(ctx context.Context, v node.View) (map[string][]byte, error) {
+	if v.Order.Spec == nil || len(v.Order.Spec.Configs) == 0 {
+		return nil, nil
+	}
+	values := map[string][]byte{}
+	for _, c := range v.Order.Spec.Configs {
+		if values[c.Name] != nil {
+			continue // of two paths
+		}
+		value, err := a.config(ctx, events.ConfigKey(v.Instance.Service.Namespace, c.Name))
+		if err != nil {
+			return nil, err
+		}
+		values[c.Name] = value
+	}
+	return values, nil
+}
+
+// config reads one config. Each has its own time: many of them over a slow link are no reason to give up.
+func (a *Agent) config(ctx context.Context, key string) ([]byte, error) {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	e, err := a.readConfig(call, key)
+	put := fmt.Sprintf("put it there with \"nats kv put %s %s < FILE\"", bus.BucketConfigs, key)
+	switch {
+	case errors.Is(err, bus.ErrNoKey):
+		return nil, &node.Failure{Reason: events.OfflineConfigMissing, Message: "the bus has no config " + key + ": " + put}
+	case err != nil:
+		return nil, &node.Failure{Reason: events.OfflineConfigUnread, Message: "config " + key + " cannot be read now: " + err.Error()}
+	case len(e.Value) == 0:
+		return nil, &node.Failure{Reason: events.OfflineConfigSize, Message: "config " + key + " is empty: " + put}
+	case len(e.Value) > bus.MaxConfig:
+		return nil, &node.Failure{Reason: events.OfflineConfigSize, Message: fmt.Sprintf("config %s has %d bytes, more than %d: "+
+			"have the service fetch what is larger", key, len(e.Value), bus.MaxConfig)}
+	}
+	return e.Value, nil
+}
+
+func (a *Agent) readConfig(ctx context.Context, key string) (bus.Entry, error) {
+	bucket, err := a.Bus.Bucket(ctx, bus.BucketConfigs)
+	if err != nil {
+		return bus.Entry{}, err
+	}
+	return bucket.Get(ctx, key)
+}
