@@ -58,6 +58,42 @@ var obeying = []mutant{
 		}},
 	},
 	{
+		"config-of-first-read", "a node gives each container a config as it was when it read that first", []edit{
+			{"node/runner/configs.go", "import (\n", "import (\n	\"sync\"\n"},
+			{
+				"node/runner/configs.go", "	e, err := a.readConfig(call, key)\n",
+				`	e, err := a.readConfig(call, key)
+	if err == nil {
+		first, _ := firstRead.LoadOrStore(fmt.Sprintf("%p", a)+key, e)
+		e = first.(bus.Entry)
+	}
+`,
+			},
+			{"node/runner/configs.go", "func (a *Agent) readConfig(", "var firstRead sync.Map\n\nfunc (a *Agent) readConfig("},
+		},
+	},
+	{
+		"config-of-any-namespace", "a node reads configs of one namespace for the services of all", []edit{{
+			"node/runner/configs.go", "events.ConfigKey(v.Instance.Service.Namespace, c.Name)", "events.ConfigKey(\"demo\", c.Name)",
+		}},
+	},
+	{
+		"config-told", "a node says with which configs it could not make a container", []edit{
+			{"node/runner/steps.go", "	return a.Engine.Prepare(ctx, node.Plan{\n", "	made, err := a.Engine.Prepare(ctx, node.Plan{\n"},
+			{
+				"node/runner/steps.go", "Images: v.PlanImages(), Configs: configs,\n	})\n",
+				`Images: v.PlanImages(), Configs: configs,
+	})
+	if err != nil {
+		err = errors.Join(err, errors.New(string(bytes.Join(slices.Collect(maps.Values(configs)), nil))))
+	}
+	return made, err
+`,
+			},
+			{"node/runner/steps.go", "import (\n", "import (\n	\"bytes\"\n	\"maps\"\n"},
+		},
+	},
+	{
 		"status-lost", "a status that could not be published is not published again", []edit{{
 			"node/runner/publisher.go", "			p.queue = slices.Insert(p.queue, 0, next)\n", "			p.queue = slices.Clip(p.queue)\n",
 		}},

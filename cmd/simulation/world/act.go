@@ -20,6 +20,10 @@ func (w *World) act(a Action) bool {
 		w.ask()
 		return true
 	}
+	if a.Kind == Config {
+		w.config(a)
+		return true
+	}
 	w.result.Faults[a.Kind]++
 	faultOf(a.Kind).hit(w, a)
 	return true

@@ -268,6 +268,7 @@ func (c *client) Publish(ctx context.Context, m events.Message) (uint64, error) 
 	return do(ctx, c.call(PublishStatus, m.Subject), func() (uint64, error) {
 		sequence, err := c.world.server.Publish(context.Background(), m)
 		c.world.note("%s published %s as %d: %s", c.name, m.Subject, sequence, m.Body)
+		c.world.judge.discreet(m)
 		c.world.spread()
 		return sequence, err
 	})

@@ -28,6 +28,7 @@ func (w *World) heal() {
 		w.ongoing = w.ongoing[1:]
 		over()
 	}
+	w.putConfigs()
 	for _, p := range w.parts {
 		if p.client != nil {
 			p.client.trap, p.client.tear = nil, false

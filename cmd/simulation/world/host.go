@@ -162,13 +162,8 @@ func (e *engine) Facts(ctx context.Context) (node.Facts, error) {
 	return do(ctx, e.call(Inspect, "facts", 0), func() (node.Facts, error) { return e.host.engine.Facts(context.Background()) })
 }
 
-// Tidy implements node.Engine.
-func (e *engine) Tidy(ctx context.Context, owner node.Owner) error {
-	_, err := do(ctx, e.call(List, "tidy", 0), func() (struct{}, error) {
-		return struct{}{}, e.host.engine.Tidy(context.Background(), owner)
-	})
-	return err
-}
+// Tidy implements node.Engine: a simulated engine has nothing to tidy.
+func (e *engine) Tidy(context.Context, node.Owner) error { return nil }
 
 // List implements node.Engine.
 func (e *engine) List(ctx context.Context, owner node.Owner) ([]node.Container, error) {
@@ -198,6 +193,7 @@ func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, erro
 		made, err := e.host.engine.Prepare(context.Background(), p)
 		if err == nil {
 			e.host.world.judge.prepared(e.host, p, k)
+			e.host.world.judge.configured(e.host, p)
 		}
 		return made, err
 	})

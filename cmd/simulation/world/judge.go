@@ -60,6 +60,9 @@ type judge struct {
 	// damaged says that the log must not be folded now.
 	damaged bool
 
+	// configs are the values that each config had, in order.
+	configs map[string][]configValue
+
 	// sick are the instances that a check did not find well.
 	sick  map[string]bool
 	quiet calm
@@ -77,7 +80,10 @@ type chain events.Chain
 func (c chain) hash() string { return hex.EncodeToString(c[:]) }
 
 func newJudge(w *World) *judge {
-	j := &judge{w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{}}
+	j := &judge{
+		w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{},
+		configs: map[string][]configValue{},
+	}
 	j.forget()
 	return j
 }

@@ -89,7 +89,9 @@ type instance struct {
 	retired  bool
 	removed  bool
 	gone     time.Time
-	seen     events.Position
+	// since is when the log had it first.
+	since time.Time
+	seen  events.Position
 }
 
 func newKnowledge() *knowledge {
@@ -378,7 +380,7 @@ func (k *knowledge) hold(j *judge, service events.ServiceID, d events.InstancePl
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 	i := &instance{
 		id: id, node: d.Node, address: d.Address, revision: d.Revision, run: d.Run, ports: d.Ports, reserved: d.Reserved,
-		scratch: d.Scratch, replaces: d.Replaces,
+		scratch: d.Scratch, replaces: d.Replaces, since: time.Now(),
 	}
 	k.instances[id] = i
 	if d.Replaces == 0 {

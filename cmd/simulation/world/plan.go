@@ -15,6 +15,7 @@ type Kind string
 const (
 	Command Kind = "command"
 	Ask     Kind = "ask"
+	Config  Kind = "config" // a config is put, or deleted
 
 	Crash         Kind = "crash"          // a process is killed, at a point or at once, and begins again
 	Restart       Kind = "restart"        // a process ends as it was asked to, and begins again
@@ -59,7 +60,7 @@ type Action struct {
 	// Point and Before say where a process is hit.
 	Point  Point `json:"point,omitempty"`
 	Before bool  `json:"before,omitzero"`
-	// Subject, Header and Body are those of a command; Raw is a body that is no text.
+	// Subject, Header and Body are those of a command; Raw is a body that is no text. Of a config, Subject is the key.
 	Subject string            `json:"subject,omitempty"`
 	Header  map[string]string `json:"header,omitempty"`
 	Body    string            `json:"body,omitempty"`
@@ -73,6 +74,9 @@ func (a Action) String() string {
 	text := fmt.Sprintf("%-11s %s", a.At.Round(time.Millisecond), a.Kind)
 	if a.Kind == Command {
 		return text + " " + a.Subject + headers(a.Header) + " " + short(a.Body)
+	}
+	if a.Kind == Config {
+		return text + " " + a.Subject
 	}
 	if len(a.Targets) > 0 {
 		text += " " + strings.Join(a.Targets, ",")
@@ -181,6 +185,7 @@ func Draw(seed uint64) Plan {
 	for n := d.IntN(6); n > 0; n-- {
 		p.Actions = append(p.Actions, d.goBack(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
+	d.configs()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

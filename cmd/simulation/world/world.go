@@ -274,6 +274,7 @@ func (w *World) stored(c *client, stream bus.Stream, batch []events.Message, aft
 	for i, m := range batch {
 		w.note("%s stored %d in %s: %s %s", c.name, after+uint64(i)+1, stream, m.Subject, m.Body)
 	}
+	w.judge.discreet(batch...)
 	switch stream {
 	case bus.Log:
 		w.judge.logged(batch)
