@@ -146,6 +146,9 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			changes.instance(c, id, d.Ordinal, d.Node)
 		case events.InstanceRetired:
 			changes.slot(c, id, d.Ordinal)
+			if s := c.Services[id]; s != nil && s.GivenUp() {
+				changes.turns(c, id)
+			}
 		case events.InstanceRemoved:
 			changes.instance(c, id, d.Ordinal, d.Node)
 		case events.Sighting:
@@ -174,7 +177,8 @@ func (ch Changes) instance(c *projections.Cluster, id events.ServiceID, ordinal 
 	ch.node(c, node)
 }
 
-// turns shows the slots of a job: with one that is placed, those that wait do so for another reason than before.
+// turns shows the slots of a job: with one that is placed, or with the job given up, those that wait do so for another
+// reason than before.
 func (ch Changes) turns(c *projections.Cluster, id events.ServiceID) {
 	s := c.Services[id]
 	if _, shown := ch.Slots[id]; !shown && s != nil && s.Job != nil {

@@ -114,7 +114,12 @@ var found = []mutant{
 	},
 	{
 		"view-of-a-slot-whose-turn-comes", "slots of a job that wait for their turn keep the reason of before", []edit{{
-			"projections/views/value.go", "			changes.turns(c, id)\n", "",
+			"projections/views/value.go", "!shown && s != nil && s.Job != nil {", "shown && s != nil && s.Job == nil {",
+		}},
+	},
+	{
+		"view-of-a-job-given-up", "slots of a job that is given up keep the reason why they waited before", []edit{{
+			"projections/views/value.go", "s != nil && s.GivenUp() {", "s != nil && s.Dropped {",
 		}},
 	},
 }
