@@ -139,19 +139,21 @@ func (t *Turn) fill(s *projections.Service, most int) bool {
 }
 
 // fillOnce goes through the empty slots once. It returns why the first that waits does, and false where the round is full.
-// What one cannot have, the next cannot either, unless it has a node of its own for its volumes.
+// What one cannot have, the next cannot either, unless it has a node of its own for its volumes, or may have one that is held
+// from what is new.
 func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.InstancePending, fits bool) {
-	full := false
+	full, fullForNew := false, false
 	for o := uint32(0); o < s.Scale && s.Filled() < most; o++ {
 		bound := s.Home(o) != ""
-		if (int(o) < len(s.Slots) && !s.Slots[o].Vacant()) || (full && !bound) {
+		if (int(o) < len(s.Slots) && !s.Slots[o].Vacant()) || (!bound && (full || (fullForNew && s.Fresh(o)))) {
 			continue
 		}
 		if t.Room() == 0 {
 			return nil, false
 		}
 		if why := t.place(s, o); why != nil {
-			waits, full = cmp.Or(waits, why), full || !bound
+			waits, fullForNew = cmp.Or(waits, why), fullForNew || !bound
+			full = full || (!bound && why.Removed.Held == 0)
 		}
 	}
 	return waits, true

@@ -47,8 +47,12 @@ func (t *Turn) emit(scope events.Scope, data events.Data) {
 		Sequence: t.Cluster.Sequence + uint64(len(t.Records)) + 1,
 		Time:     t.Now,
 	}
+	held := t.Cluster.Held()
 	if err := t.Cluster.Apply(r); err != nil {
 		panic(err)
+	}
+	if held != t.Cluster.Held() {
+		t.agenda.released(held)
 	}
 	t.Records = append(t.Records, r)
 	t.agenda.records = t.Records

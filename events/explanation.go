@@ -24,6 +24,8 @@ type Removed struct {
 	Disk   uint32 `json:"disk,omitzero"`
 	// Spread: the node's zone is ahead of others by as many as the policy allows.
 	Spread uint32 `json:"spread,omitzero"`
+	// Held: the node is held for a service that has waited longer, and would do otherwise.
+	Held uint32 `json:"held,omitzero"`
 	// Volumes: the slot has volumes on another node.
 	Volumes uint32 `json:"volumes,omitzero"`
 }
@@ -31,10 +33,10 @@ type Removed struct {
 // Same reports whether both have nodes removed by the same filters.
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
-func (r Removed) which() (which [14]bool) {
+func (r Removed) which() (which [15]bool) {
 	for i, n := range [...]uint32{
 		r.Silent, r.Paused, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
-		r.Volumes,
+		r.Held, r.Volumes,
 	} {
 		which[i] = n > 0
 	}

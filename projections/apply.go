@@ -85,6 +85,7 @@ func (c *Cluster) noteShort(id events.ServiceID) {
 	if s != nil && !s.Lacks() {
 		s.Pending, s.WaitsSince = nil, time.Time{}
 	}
+	c.noteHolder(id)
 	switch short := s != nil && (s.Lacks() || s.Rolling()); {
 	case s == nil:
 		delete(c.short, id)
@@ -150,6 +151,7 @@ func (c *Cluster) applyService(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.ServiceRevised:
 		s.Changed = r.Sequence
+		c.letGo(s)
 		s.revise(d, r.Time)
 		index(c.global, id, d.Spec.Global())
 		index(c.jobs, id, d.Spec.IsJob())
@@ -160,6 +162,7 @@ func (c *Cluster) applyService(r events.Record) {
 		s.Scale = d.Scale
 		s.trim()
 	case events.ServiceFired:
+		c.letGo(s)
 		s.fired(d, r.Time)
 	case events.ServiceSkipped:
 		s.considered(d.Scheduled)
@@ -197,6 +200,7 @@ func (c *Cluster) applyInstance(r events.Record) {
 		if s.WaitsSince.IsZero() {
 			s.WaitsSince = r.Time
 		}
+		c.noteHeld(s)
 	case events.InstanceAdopted:
 		c.placed(r, id, d.InstancePlaced)
 	case events.InstanceRetired:

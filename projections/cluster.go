@@ -57,6 +57,8 @@ type Cluster struct {
 	byID  map[commandKey]uint64
 	open  map[uint64]struct{}
 	short map[events.ServiceID]struct{}
+	// holder is the service that a node is held for, nil where none is.
+	holder *Service
 	// global are the services of mode global, jobs those of mode job.
 	global map[events.ServiceID]struct{}
 	jobs   map[events.ServiceID]struct{}

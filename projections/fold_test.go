@@ -237,6 +237,18 @@ func TestWhyPendingSaysWhatWasDecided(t *testing.T) {
 			}},
 			"of 3 nodes 1 silent, 2 with too little memory left; n lacks least: 500m of CPU, 256 MiB of memory",
 		},
+		{
+			events.InstancePending{Nodes: 2, Removed: events.Removed{CPU: 1, Held: 1}, Closest: &events.Shortage{
+				Node: "n", Lacks: events.Resources{CPU: 500},
+			}, HeldFor: "demo/big"},
+			"of 2 nodes 1 with too little CPU left, 1 held for demo/big, which has waited longer; n lacks least: 500m of CPU",
+		},
+		{
+			events.InstancePending{Nodes: 1, Removed: events.Removed{CPU: 1}, Closest: &events.Shortage{
+				Node: "n", Lacks: events.Resources{CPU: 500},
+			}, Holds: "n"},
+			"of 1 nodes 1 with too little CPU left; n lacks least: 500m of CPU; n is held for it",
+		},
 		{placed(0, 1, 1), "not decided yet"},
 	} {
 		w.closed(step.event)

@@ -61,7 +61,7 @@ func (s *Service) NextRun() time.Time {
 func (s *Service) fired(d events.ServiceFired, now time.Time) {
 	s.Job = &Job{Run: d.Run, Moved: now}
 	for _, slot := range s.Slots {
-		slot.Ended = nil
+		slot.Ended, slot.Fresh = nil, true
 	}
 	s.considered(d.Scheduled)
 }

@@ -45,6 +45,7 @@ func Reasons(p events.InstancePending) string {
 		{p.Removed.Memory, "with too little memory left"},
 		{p.Removed.Disk, "with too little disk left"},
 		{p.Removed.Spread, "in zones that are ahead of others"},
+		{p.Removed.Held, "held for " + p.HeldFor + ", which has waited longer"},
 		{p.Removed.Volumes, "without the volumes of the slot"},
 	} {
 		if r.count > 0 {
@@ -54,6 +55,9 @@ func Reasons(p events.InstancePending) string {
 	text := fmt.Sprintf("of %d nodes %s", p.Nodes, strings.Join(why, ", "))
 	if p.Closest != nil {
 		text += fmt.Sprintf("; %s lacks least: %s", p.Closest.Node, amounts(p.Closest.Lacks))
+	}
+	if p.Holds != "" {
+		text += fmt.Sprintf("; %s is held for it", p.Holds)
 	}
 	return text
 }

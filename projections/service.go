@@ -70,6 +70,8 @@ type Slot struct {
 	Next *Instance
 	// Leaving are the instances that shall stop, oldest first.
 	Leaving []*Instance
+	// Fresh says that it has had no instance yet, of a job none in this run. One that comes back with the scale begins anew.
+	Fresh bool `json:",omitzero"`
 	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
 	Ended *Instance
 }
@@ -197,7 +199,7 @@ func (s *Service) slot(ordinal uint32) *Slot {
 		if len(s.spare) == 0 {
 			s.makeSpare()
 		}
-		s.spare[0].Last = s.Floor
+		s.spare[0].Last, s.spare[0].Fresh = s.Floor, true
 		s.Slots, s.spare = append(s.Slots, &s.spare[0]), s.spare[1:]
 	}
 	return s.Slots[ordinal]
@@ -219,9 +221,14 @@ func (s *Service) NextGeneration(ordinal uint32) uint32 {
 	return s.Floor + 1
 }
 
+// Fresh reports whether the slot has had no instance yet, so that its next one takes no other's place.
+func (s *Service) Fresh(ordinal uint32) bool {
+	return int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Fresh
+}
+
 func (s *Service) add(i *Instance) {
 	slot := s.slot(i.ID.Ordinal)
-	slot.Last = i.ID.Generation
+	slot.Last, slot.Fresh = i.ID.Generation, false
 	slot.Current = i
 	s.filled++
 	s.use(i)
@@ -251,6 +258,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason) {
 	i.Retired = reason
 	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = append(slot.Leaving, i)
+	slot.Fresh = reason == events.RetireScaledDown || reason == events.RetireDropped
 }
 
 // leave has the instance be no more what its slot has or is to have.

@@ -101,6 +101,18 @@ type decisionExplained struct {
 	// Node is the one that was chosen, "" where none could have it.
 	Node  string              `json:"node,omitempty"`
 	Nodes []placement.Verdict `json:"nodes"`
+	// Holds is the node that is held for the instance since then, "" for none. Hold is the one that was held for another
+	// service.
+	Holds string         `json:"holds,omitempty"`
+	Hold  *holdExplained `json:"hold,omitzero"`
+}
+
+// holdExplained is a node that a service has held for it.
+type holdExplained struct {
+	Node    string `json:"node"`
+	Service string `json:"service"`
+	// Since is when the service began to wait.
+	Since time.Time `json:"since"`
 }
 
 func explainDecision(ctx context.Context, b bus.Bus, w wanted) (decisionExplained, error) {
@@ -135,7 +147,21 @@ func explainDecision(ctx context.Context, b bus.Bus, w wanted) (decisionExplaine
 	} else {
 		x.Nodes = board.Verdicts(c.Services[w.service], ordinal)
 	}
+	x.explainHold(c, w.service)
+	if p, waits := found.Data.(events.InstancePending); waits && p.Holds != "" {
+		x.Holds = p.Holds
+		if again := board.Choose(c.Services[w.service], ordinal).Pending; again != nil && again.Holds != p.Holds {
+			return x, x.differs(p.Holds, again.Holds)
+		}
+	}
 	return x, x.check()
+}
+
+// explainHold says which node was held for another service, where one was.
+func (x *decisionExplained) explainHold(c *projections.Cluster, id events.ServiceID) {
+	if h := c.Held(); h.Service != nil && h.Service.ID != id {
+		x.Hold = &holdExplained{Node: h.Node, Service: h.Service.ID.String(), Since: h.Service.WaitsSince}
+	}
 }
 
 // check holds what was decided to be what is decided once more.
@@ -145,10 +171,14 @@ func (x decisionExplained) check() error {
 		first = x.Nodes[0].Node
 	}
 	if first != x.Node {
-		return fmt.Errorf("at sequence %d the log has node %q, and decided once more it is %q: another version of the policy decided it",
-			x.Sequence, x.Node, first)
+		return x.differs(x.Node, first)
 	}
 	return nil
+}
+
+func (x decisionExplained) differs(logged, again string) error {
+	return fmt.Errorf("at sequence %d the log has node %q, and decided once more it is %q: another version of the policy decided it",
+		x.Sequence, logged, again)
 }
 
 // before returns the state in which the event at this sequence was decided.
@@ -210,11 +240,19 @@ func eachOfLog(ctx context.Context, b bus.Bus, from uint64, take func(events.Mes
 // print tells people.
 func (x decisionExplained) print(w io.Writer) error {
 	what := "waits: no node can have it"
-	if x.Node != "" {
+	switch {
+	case x.Node != "":
 		what = "is on " + x.Node
+	case x.Holds != "":
+		what += ", and " + x.Holds + " is held for it"
 	}
 	if _, err := fmt.Fprintf(w, "%s/%d %s (sequence %d, %s)\n", x.Service, x.Ordinal, what, x.Sequence, x.Time.Format(time.RFC3339)); err != nil {
 		return err
+	}
+	if h := x.Hold; h != nil {
+		if _, err := fmt.Fprintf(w, "%s was held for %s, which waited since %s\n", h.Node, h.Service, h.Since.Format(time.RFC3339)); err != nil {
+			return err
+		}
 	}
 	const points = 1000.0
 	rows := make([]string, len(x.Nodes))

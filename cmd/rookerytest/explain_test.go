@@ -13,6 +13,8 @@ import (
 type decided struct {
 	Sequence uint64
 	Node     string
+	Holds    string
+	Hold     struct{ Node, Service string }
 	Nodes    []struct {
 		Node, Removed string
 		Score         int64
@@ -58,6 +60,36 @@ func TestExplainDecidesOnceMore(t *testing.T) {
 	if again := explained(t, cluster, "demo/web", "--sequence", jsonNumber(first.Sequence)); again.Node != first.Node {
 		t.Errorf("the first decision is explained as %+v later, and was %+v", again, first)
 	}
+	cluster.CheckReplay()
+}
+
+// TestExplainSaysForWhomANodeIsHeld has a small service come after a large one that waits, and get the room once that one is gone.
+func TestExplainSaysForWhomANodeIsHeld(t *testing.T) {
+	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","requests":{"memory":"8GiB"}}`)
+	pending := func(why string) {
+		t.Helper()
+		cluster.Until("it waits: "+why, func() bool {
+			out, _ := rookery(t, "ps", "--server", cluster.URL)
+			return strings.Contains(out, why)
+		})
+	}
+	cluster.Publish("demo/large", "ensure", `{"image":"localhost/web:1","requests":{"memory":"12GiB"}}`)
+	pending("pending (of 1 nodes 1 with too little memory left; node-0 lacks least: 4.0 GiB of memory; node-0 is held for it)")
+	cluster.Publish("demo/small", "ensure", `{"image":"localhost/web:1","requests":{"memory":"1GiB"}}`)
+	pending("pending (of 1 nodes 1 held for demo/large, which has waited longer)")
+	if large := explained(t, cluster, "demo/large"); large.Holds != "node-0" || large.Hold.Node != "" {
+		t.Errorf("the large one waits: %+v", large)
+	}
+	small := explained(t, cluster, "demo/small")
+	if small.Hold.Node != "node-0" || small.Hold.Service != "demo/large" || small.Nodes[0].Removed != "held" {
+		t.Errorf("the small one waits: %+v", small)
+	}
+	if out, _ := rookery(t, "explain", "demo/small", "--server", cluster.URL); !strings.Contains(out, "\nnode-0 was held for demo/large, which waited since ") {
+		t.Errorf("it is explained as %s", out)
+	}
+	cluster.Publish("demo/large", "drop", `{}`)
+	cluster.Until("the small one is placed", func() bool { return explained(t, cluster, "demo/small").Node == "node-0" })
 	cluster.CheckReplay()
 }
 

@@ -17,13 +17,13 @@ type Decision struct {
 // Choose decides which node gets the next instance of a slot of the service.
 func (b *Board) Choose(s *projections.Service, ordinal uint32) Decision {
 	q := b.queue(s)
+	held := b.heldFrom(s, ordinal)
 	if home := s.Home(ordinal); home != "" {
-		return q.atHome(home)
+		return q.atHome(home, held)
 	}
-	first, second, excluded := q.best()
-	removed := q.tally.removed(excluded)
+	first, second, removed := q.bestBut(held)
 	if first.zone == nil {
-		return q.pending(removed, q.closest(0, int32(len(b.nodes))))
+		return q.pending(removed, 0, int32(len(b.nodes)))
 	}
 	d := q.chosen(first, removed)
 	if second.zone != nil {
@@ -32,8 +32,15 @@ func (b *Board) Choose(s *projections.Service, ordinal uint32) Decision {
 	return d
 }
 
-func (q *queue) pending(removed events.Removed, closest *events.Shortage) Decision {
-	return Decision{Pending: &events.InstancePending{Nodes: uint32(len(q.board.nodes)), Removed: removed, Closest: closest}}
+// pending says why no node can have the instance, which could be on those from a rank up to another one alone.
+func (q *queue) pending(removed events.Removed, from, to int32) Decision {
+	p := &events.InstancePending{
+		Nodes: uint32(len(q.board.nodes)), Removed: removed, Closest: q.closest(from, to), Holds: q.toHold(from, to),
+	}
+	if removed.Held > 0 {
+		p.HeldFor = q.board.cluster.Held().Service.ID.String()
+	}
+	return Decision{Pending: p}
 }
 
 func (q *queue) chosen(first contender, removed events.Removed) Decision {
@@ -61,9 +68,9 @@ func (b *Board) choice() *events.Choice {
 func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
 	q := b.queue(s)
 	if home := s.Home(ordinal); home != "" {
-		return q.couldAtHome(home)
+		return q.couldAtHome(home, b.heldFrom(s, ordinal))
 	}
-	first, _, _ := q.best()
+	first, _, _ := q.bestBut(b.heldFrom(s, ordinal))
 	return first.zone != nil
 }
 
@@ -133,13 +140,8 @@ func (q *queue) closest(from, to int32) *events.Shortage {
 			continue
 		}
 		node := q.board.nodes[rank]
-		asks := q.asks(node)
-		lacks := lacksOf(node, asks)
-		part := part(uint64(lacks.CPU), uint64(asks.CPU)) +
-			part(uint64(lacks.Memory)>>sharedBits, uint64(asks.Memory)>>sharedBits) +
-			part(uint64(lacks.Disk)>>sharedBits, uint64(asks.Disk)>>sharedBits)
-		if nearest == nil || part < least {
-			nearest, least = &events.Shortage{Node: node.Name, Lacks: lacks}, part
+		if part := q.lackOf(node); nearest == nil || part < least {
+			nearest, least = &events.Shortage{Node: node.Name, Lacks: lacksOf(node, q.asks(node))}, part
 		}
 	}
 	return nearest

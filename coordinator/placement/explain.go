@@ -24,10 +24,12 @@ var names = [filters]string{
 	maxPerNode: "max_per_node", hostPort: "host_port", ports: "ports", cpu: "cpu", memory: "memory", disk: "disk",
 }
 
-// spreadName is that of the filter that goes by zones, volumesName of the one that goes by where a slot's volumes are.
+// spreadName is that of the filter that goes by zones, volumesName of the one that goes by where a slot's volumes are,
+// and heldName of the one that keeps a node for another service.
 const (
 	spreadName  = "spread"
 	volumesName = "volumes"
+	heldName    = "held"
 )
 
 // VerdictsWithout is Verdicts for the successor of an instance that moves, as if that one were gone.
@@ -35,7 +37,7 @@ func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Insta
 	q := b.queue(s)
 	gone := change{rank: b.ranks[moves.Node], by: -1, service: s.ID, revision: s.Revisions[moves.Revision]}
 	q.take(gone)
-	verdicts := q.verdicts("")
+	verdicts := q.verdicts("", b.held())
 	gone.by = 1
 	q.take(gone)
 	return verdicts
@@ -44,11 +46,13 @@ func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Insta
 // Verdicts says of every node what becomes of it when the next instance of the slot is decided: those that could have it
 // first, in the order in which they would be chosen, then the others by name.
 func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
-	return b.queue(s).verdicts(s.Home(ordinal))
+	q := b.queue(s)
+	return q.verdicts(s.Home(ordinal), b.heldFrom(s, ordinal))
 }
 
-// verdicts are those of a slot whose volumes are on the node home, or nowhere where that is "".
-func (q *queue) verdicts(home string) []Verdict {
+// verdicts are those of a slot whose volumes are on the node home, or nowhere where that is "", and from which the node of a
+// rank is held.
+func (q *queue) verdicts(home string, held int32) []Verdict {
 	b := q.board
 	var could []contender
 	var others []Verdict
@@ -59,8 +63,10 @@ func (q *queue) verdicts(home string) []Verdict {
 			others = append(others, Verdict{Node: node.Name, Removed: volumesName})
 		case q.met[rank] != none:
 			others = append(others, Verdict{Node: node.Name, Removed: names[q.met[rank]]})
-		case !q.policy.Spread.Soft && q.ahead(z):
+		case q.barred(int32(rank)):
 			others = append(others, Verdict{Node: node.Name, Removed: spreadName})
+		case int32(rank) == held:
+			others = append(others, Verdict{Node: node.Name, Removed: heldName})
 		default:
 			c := q.candidate(int32(rank))
 			c.score += q.together(z) + q.even(z)

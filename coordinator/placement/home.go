@@ -2,17 +2,17 @@ package placement
 
 import "github.com/rookery-project/rookery/events"
 
-// atHome decides on the node that has the volumes of a slot: it is that one or none.
-func (q *queue) atHome(home string) Decision {
+// atHome decides on the node that has the volumes of a slot: it is that one or none, as where that is held from it.
+func (q *queue) atHome(home string, held int32) Decision {
 	nodes := uint32(len(q.board.nodes))
 	rank, known := q.board.ranks[home]
 	if !known {
-		return q.pending(events.Removed{Volumes: nodes}, nil)
+		return q.pending(events.Removed{Volumes: nodes}, 0, 0)
 	}
-	removed := q.removedAtHome(rank)
+	removed := q.removedAtHome(rank, held)
 	removed.Volumes = nodes - 1
 	if removed != (events.Removed{Volumes: nodes - 1}) {
-		return q.pending(removed, q.closest(rank, rank+1))
+		return q.pending(removed, rank, rank+1)
 	}
 	zone := q.zone(rank)
 	first := q.candidate(rank)
@@ -21,20 +21,22 @@ func (q *queue) atHome(home string) Decision {
 }
 
 // removedAtHome counts the node where a filter removes it.
-func (q *queue) removedAtHome(rank int32) events.Removed {
+func (q *queue) removedAtHome(rank, held int32) events.Removed {
 	var t tally
-	if met := q.met[rank]; met != none {
+	switch met := q.met[rank]; {
+	case met != none:
 		t[met]++
 		return t.removed(0)
-	}
-	if !q.policy.Spread.Soft && q.ahead(q.zone(rank)) {
+	case q.barred(rank):
 		return t.removed(1)
+	case rank == held:
+		return events.Removed{Held: 1}
 	}
 	return events.Removed{}
 }
 
 // couldAtHome reports whether the node that has the volumes of a slot could have its next instance.
-func (q *queue) couldAtHome(home string) bool {
+func (q *queue) couldAtHome(home string, held int32) bool {
 	rank, known := q.board.ranks[home]
-	return known && q.removedAtHome(rank) == events.Removed{}
+	return known && q.removedAtHome(rank, held) == events.Removed{}
 }

@@ -40,16 +40,17 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 }
 
 // move decides where the instance's successor would go if it were gone, and what that brings. Until it serves there are
-// both: only the zones, and what else goes by the service's other instances, are counted without it.
+// both: only the zones, and what else goes by the service's other instances, are counted without it. Nothing moves to a
+// node that is held.
 func (b *Board) move(s *projections.Service, i *projections.Instance) Move {
 	q := b.queue(s)
 	rank := b.ranks[i.Node]
 	gone := change{rank: rank, by: -1, service: s.ID, revision: s.Revisions[i.Revision]}
 	q.take(gone)
 	m := Move{Instance: i}
-	first, second, excluded := q.best()
+	first, second, removed := q.bestBut(b.held())
 	if first.zone != nil && first.rank != rank {
-		m.Decision = q.chosen(first, q.tally.removed(excluded))
+		m.Decision = q.chosen(first, removed)
 		if second.zone != nil {
 			m.Decision.Choice.RunnerUp, m.Decision.Choice.RunnerUpScore = b.nodes[second.rank].Name, second.score
 		}

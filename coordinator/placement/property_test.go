@@ -244,6 +244,7 @@ func (w *town) place(s *projections.Service, check func(*town, *projections.Serv
 	w.ordinal = ordinal
 	check(w, s, d)
 	if d.Node == nil {
+		w.pend(s, *d.Pending)
 		return
 	}
 	var ports []events.PortBinding
@@ -369,7 +370,7 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 		}
 		sum := int(removed.Silent + removed.Paused + removed.NotAllowed + removed.NodeSelector + removed.Zone + removed.AntiAffinity + removed.MaxPerNode +
 			removed.HostPort + removed.Ports + removed.CPU + removed.Memory + removed.Disk + removed.Spread +
-			removed.Volumes)
+			removed.Held + removed.Volumes)
 		if nodes != len(w.cluster.Nodes) || (d.Node == nil) != (sum == nodes) || sum > nodes {
 			w.t.Errorf("%s: of %d nodes %d are removed, and the node is %v: %+v", s.ID, nodes, sum, d.Node != nil, removed)
 		}

@@ -1,0 +1,113 @@
+package placement
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// held returns the rank of the node that is held for a service, or absent.
+func (b *Board) held() int32 {
+	if rank, known := b.ranks[b.cluster.Held().Node]; known {
+		return rank
+	}
+	return absent
+}
+
+// heldFrom returns the rank of the node that is held for a service which has waited longer than the slot's, or absent. What
+// takes the place of an instance that was may have it: nothing that runs is to suffer for what waits.
+func (b *Board) heldFrom(s *projections.Service, ordinal uint32) int32 {
+	holder := b.cluster.Held().Service
+	if holder == nil || holder == s || !s.Fresh(ordinal) || b.before(s, holder) {
+		return absent
+	}
+	return b.held()
+}
+
+// before reports whether a service began to wait for a node before another one did; of two at once, the first by name.
+func (b *Board) before(s, other *projections.Service) bool {
+	return cmp.Or(b.since(s).Compare(b.since(other)), s.ID.Compare(other.ID)) < 0
+}
+
+// since is when the service began to wait, which one that does not yet may do now.
+func (b *Board) since(s *projections.Service) time.Time {
+	if s.WaitsSince.IsZero() {
+		return b.now
+	}
+	return s.WaitsSince
+}
+
+// bestBut is best without a node that is held from the slot, and what removes the others. The rank is absent where none is.
+func (q *queue) bestBut(held int32) (first, second contender, removed events.Removed) {
+	keeps := held != absent && q.could(held)
+	if keeps {
+		q.zone(held).heap.remove(held)
+	}
+	first, second, excluded := q.best()
+	removed = q.tally.removed(excluded)
+	if keeps {
+		q.zone(held).heap.put(q.candidate(held))
+		removed.Held = 1
+	}
+	return first, second, removed
+}
+
+// could reports whether nothing but a hold keeps the node from having the service's next instance.
+func (q *queue) could(rank int32) bool { return q.met[rank] == none && !q.barred(rank) }
+
+// barred reports whether the node's zone is too far ahead for the service.
+func (q *queue) barred(rank int32) bool {
+	return !q.policy.Spread.Soft && q.ahead(q.zone(rank))
+}
+
+// toHold returns the node that shall be held for the service's next instance, of those from a rank up to another one; ""
+// where another service has waited longer, or no node could ever have it. It is the one that lacks least. One that is held
+// stays so until another lacks less than half as much: what it lacks shrinks with time alone, and would grow again
+// elsewhere.
+func (q *queue) toHold(from, to int32) string {
+	now, held := q.board.cluster.Held(), int32(absent)
+	switch {
+	case now.Service == q.service:
+		held = q.board.held()
+	case now.Service != nil && !q.board.before(q.service, now.Service):
+		return ""
+	}
+	nearest, least, lacks := int32(absent), int64(0), int64(0)
+	for rank := from; rank < to; rank++ {
+		if !q.wouldHave(rank) {
+			continue
+		}
+		part := q.lackOf(q.board.nodes[rank])
+		if nearest == absent || part < least {
+			nearest, least = rank, part
+		}
+		if rank == held {
+			lacks = part
+		}
+	}
+	switch {
+	case nearest == absent:
+		return ""
+	case held >= from && held < to && q.wouldHave(held) && 2*least >= lacks:
+		nearest = held
+	}
+	return q.board.nodes[nearest].Name
+}
+
+// wouldHave reports whether the node could have the service's next instance if nothing else were there, and resources
+// alone are in the way.
+func (q *queue) wouldHave(rank int32) bool {
+	node := q.board.nodes[rank]
+	return q.met[rank] >= cpu && !q.barred(rank) && q.demand.fits(node, node.Reserved()) == none
+}
+
+// lackOf is which parts of what is asked the node lacks, added up.
+func (q *queue) lackOf(n *projections.Node) int64 {
+	asks := q.asks(n)
+	lacks := lacksOf(n, asks)
+	return part(uint64(lacks.CPU), uint64(asks.CPU)) +
+		part(uint64(lacks.Memory)>>sharedBits, uint64(asks.Memory)>>sharedBits) +
+		part(uint64(lacks.Disk)>>sharedBits, uint64(asks.Disk)>>sharedBits)
+}
