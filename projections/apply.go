@@ -160,6 +160,7 @@ func (c *Cluster) applyService(r events.Record) {
 			s.Changed = r.Sequence
 		}
 		s.Scale = d.Scale
+		s.renew(d.Scale)
 		s.trim()
 	case events.ServiceFired:
 		c.letGo(s)
@@ -168,6 +169,7 @@ func (c *Cluster) applyService(r events.Record) {
 		s.considered(d.Scheduled)
 	case events.ServiceDropped:
 		s.Dropped, s.Changed = true, r.Sequence
+		s.renew(0)
 	case events.ServiceRemoved:
 		for _, slot := range s.Slots {
 			s.Floor = max(s.Floor, slot.Last)

@@ -226,6 +226,13 @@ func (s *Service) Fresh(ordinal uint32) bool {
 	return int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Fresh
 }
 
+// renew has the slots from an ordinal on begin anew that have no instance which shall run.
+func (s *Service) renew(from uint32) {
+	for o := int(from); o < len(s.Slots); o++ {
+		s.Slots[o].Fresh = s.Slots[o].Fresh || s.Slots[o].Current == nil
+	}
+}
+
 func (s *Service) add(i *Instance) {
 	slot := s.slot(i.ID.Ordinal)
 	slot.Last, slot.Fresh = i.ID.Generation, false
@@ -258,7 +265,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason) {
 	i.Retired = reason
 	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = append(slot.Leaving, i)
-	slot.Fresh = reason == events.RetireScaledDown || reason == events.RetireDropped
+	slot.Fresh = slot.Fresh || reason == events.RetireScaledDown || reason == events.RetireDropped
 }
 
 // leave has the instance be no more what its slot has or is to have.

@@ -1,6 +1,7 @@
 // Package placement decides which node gets a service's next instance, and why.
 //
-// A node first meets the filters, one after the other, and is out at the first that removes it. Those that are left get
+// A node first meets the filters, one after the other, and is out at the first that removes it; the last one keeps a node
+// that is held for a service which has waited longer (hold.go). Those that are left get
 // points: how the share that is taken of them fits the policy's profile, less what they lose by soft wishes. The one
 // with the most points has it; of two, the one with fewer instances, and then the one whose name comes first.
 //

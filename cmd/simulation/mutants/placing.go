@@ -134,4 +134,24 @@ var placing = []mutant{
 			"coordinator/placement/score.go", "			failures = failing\n", "			failures = failing * 0\n",
 		}},
 	},
+	{
+		"hold-ignored", "what is new is placed on a node that is held for what has waited longer", []edit{{
+			"coordinator/placement/hold.go", "	keeps := held != absent && q.could(held)\n", "	keeps := held < absent\n",
+		}},
+	},
+	{
+		"held-from-what-runs", "what takes the place of an instance that was is kept from a node that is held", []edit{{
+			"coordinator/placement/hold.go", "holder == s || !s.Fresh(ordinal) || b.before", "holder == s || b.before",
+		}},
+	},
+	{
+		"held-for-whoever-asks", "a node that is held is held for another service that began to wait later", []edit{{
+			"coordinator/placement/hold.go", "	case now.Service != nil && !q.board.before(q.service, now.Service):\n		return \"\"\n", "",
+		}},
+	},
+	{
+		"held-where-nothing-fits", "a node is held that could never have what it is held for", []edit{{
+			"coordinator/placement/hold.go", " && q.demand.fits(node, node.Reserved()) == none", " && node != nil",
+		}},
+	},
 }

@@ -22,6 +22,10 @@ type knowledge struct {
 	allowed []string // nodes; any where there are none
 	// moves is the rebalancing that is under way, nil where none is.
 	moves *moves
+	// kept is the node that is held for a service, and wrong what was closed since it is not as it should be.
+	kept  hold
+	wrong late
+	at    time.Time // of the event that is taken
 	// asked is what the last command of the round that is judged wants of each service.
 	asked map[events.ServiceID]asked
 }
@@ -73,6 +77,9 @@ type service struct {
 	waits      bool
 	late, lags late
 	job        job
+	// since is when a slot first had no node since all had one, and had are the slots that have had an instance.
+	since time.Time
+	had   map[uint32]bool
 }
 
 type instance struct {
@@ -106,6 +113,8 @@ func newKnowledge() *knowledge {
 func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	id, _ := r.Scope.Service()
 	name, _ := r.Scope.Node()
+	k.at = r.Time
+	defer k.waitsNoMore(id)
 	switch d := d.(type) {
 	case events.CommandAccepted:
 		k.unseen(j, d.Sequence, id)
@@ -139,6 +148,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.service(id).changed = r.Sequence
 	case events.ServiceScaled:
 		k.scaled(id, r.Sequence, d)
+		k.renew(id, d.Scale)
 	case events.ServiceFired:
 		k.ran(j, id, d.Run, d.Scheduled, false)
 	case events.ServiceSkipped:
@@ -146,6 +156,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	case events.ServiceDropped:
 		s := k.service(id)
 		s.dropped, s.waits, s.changed = true, false, r.Sequence
+		k.renew(id, 0)
 	case events.ServiceRemoved:
 		delete(k.services, id)
 	case events.InstancePlaced:
@@ -174,7 +185,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 func (k *knowledge) service(id events.ServiceID) *service {
 	s := k.services[id]
 	if s == nil {
-		s = &service{specs: map[uint64]events.Spec{}, homes: map[uint32]string{}}
+		s = &service{specs: map[uint64]events.Spec{}, homes: map[uint32]string{}, had: map[uint32]bool{}}
 		k.services[id] = s
 	}
 	return s
@@ -309,6 +320,7 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 	}
 	s.repeats(j, id, d)
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
+	k.letGo(id)
 	s.failed, s.job = map[string][]time.Time{}, job{scheduled: j.at, done: map[uint32]bool{}}
 }
 
@@ -386,6 +398,8 @@ func (k *knowledge) hold(j *judge, service events.ServiceID, d events.InstancePl
 	if d.Replaces == 0 {
 		k.service(service).waits = false
 		k.service(service).settle(i)
+		k.service(service).had[d.Ordinal] = true
+		k.letGo(service)
 	}
 	k.service(service).job.moved = j.at
 	if at, there := k.find(id); there {
@@ -420,6 +434,9 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 		k.retiredOfJob(j, i, d.Reason)
 	}
 	i.retired = true
+	if d.Reason == events.RetireScaledDown || d.Reason == events.RetireDropped {
+		delete(s.had, id.Ordinal)
+	}
 }
 
 // sighted holds what is seen of an instance to climb, and only what was retired to be removed.

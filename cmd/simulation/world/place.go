@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,6 +26,9 @@ func (k *knowledge) against(id events.ServiceID, node string, gone *instance) st
 			return why
 		}
 	}
+	if lacks := k.lacks(id, node, gone); lacks != (events.Resources{}) {
+		return "it lacks " + fmt.Sprintf("%+v", lacks)
+	}
 	return ""
 }
 
@@ -38,6 +42,9 @@ func (k *knowledge) ready(node string) bool {
 func (k *knowledge) againstSlot(id events.InstanceID, node string, gone *instance) string {
 	if home := k.service(id.Service).home(id.Ordinal); home != "" && home != node && (gone == nil || !k.leavesVolumes()) {
 		return "the volumes of its slot are on " + home
+	}
+	if k.heldFrom(id, node, gone) {
+		return "it is held for " + k.kept.service.String()
 	}
 	return k.against(id.Service, node, gone)
 }
@@ -121,14 +128,9 @@ func (k *knowledge) excluded(spec events.Spec, n *machine) string {
 // beside says what of the instances on the node is against one more of the service.
 func (k *knowledge) beside(id events.ServiceID, node string, gone *instance) string {
 	spec := k.services[id].specs[k.services[id].revision]
-	asks, own := k.setAside(id, node), uint32(0)
-	needs := asks
+	own := uint32(0)
 	for _, i := range k.present {
-		if i.node != node || i == gone {
-			continue
-		}
-		needs = needs.Plus(i.reserved)
-		if i.retired {
+		if i.node != node || i == gone || i.retired {
 			continue
 		}
 		if i.id.Service == id {
@@ -138,16 +140,29 @@ func (k *knowledge) beside(id events.ServiceID, node string, gone *instance) str
 			return "it has " + i.id.String() + ", which it is to be apart from"
 		}
 	}
-	has := k.nodes[node].facts.Allocatable()
-	switch {
-	case spec.MaxPerNode > 0 && own >= spec.MaxPerNode:
+	if spec.MaxPerNode > 0 && own >= spec.MaxPerNode {
 		return "it has as many as a node may have"
-	case asks.CPU > 0 && has.CPU > 0 && needs.CPU > has.CPU:
-		return "it has too little CPU"
-	case asks.Memory > 0 && has.Memory > 0 && needs.Memory > has.Memory:
-		return "it has too little memory"
 	}
 	return ""
+}
+
+// lacks is what the node has too little of for one more instance of the service.
+func (k *knowledge) lacks(id events.ServiceID, node string, gone *instance) events.Resources {
+	asks, has := k.setAside(id, node), k.nodes[node].facts.Allocatable()
+	needs := asks
+	for _, i := range k.present {
+		if i.node == node && i != gone {
+			needs = needs.Plus(i.reserved)
+		}
+	}
+	var lacks events.Resources
+	if asks.CPU > 0 && has.CPU > 0 && needs.CPU > has.CPU {
+		lacks.CPU = needs.CPU - has.CPU
+	}
+	if asks.Memory > 0 && has.Memory > 0 && needs.Memory > has.Memory {
+		lacks.Memory = needs.Memory - has.Memory
+	}
+	return lacks
 }
 
 // setAside is what is set aside on the node for one more instance of the service: each amount is the first that anybody
@@ -243,10 +258,12 @@ func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePend
 	if left := int(d.Nodes) - sum(d.Removed); left != 0 {
 		j.breach("reasons", "%s/%d waits, and for %d nodes there is no reason", id, d.Ordinal, left)
 	}
+	k.holds(j, id, d)
 }
 
 // forgotten holds a leader to look at what waits once there is a node for it, and to have global services follow the nodes.
 func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
+	k.heldRightly(j, epoch, now)
 	for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
 		s := k.services[id]
 		s.lost(j, k, id, epoch, now)
@@ -287,5 +304,5 @@ func (k *knowledge) reach(id events.ServiceID) uint32 {
 // sum counts the nodes that any filter removed.
 func sum(r events.Removed) int {
 	return int(r.Silent + r.Paused + r.NotAllowed + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
-		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread + r.Volumes)
+		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread + r.Held + r.Volumes)
 }

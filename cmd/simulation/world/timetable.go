@@ -66,6 +66,8 @@ func (k *knowledge) ran(j *judge, id events.ServiceID, run uint64, at time.Time,
 	case skipped:
 		s.job.scheduled = at
 	default:
+		k.letGo(id)
+		clear(s.had)
 		s.job = job{run: run, scheduled: at, moved: j.at, done: map[uint32]bool{}}
 	}
 }
