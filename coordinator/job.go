@@ -24,7 +24,24 @@ func (t *Turn) work(s *projections.Service) bool {
 	if !t.Now.Before(retryAt(s)) && !t.fill(s, t.mayRun(s)) {
 		return false
 	}
-	return t.endJob(s)
+	return t.sayAnew(s) && t.endJob(s)
+}
+
+// sayAnew says why a job waits that may have no more just now, where a node is held for it no more. It reports false where
+// the round is full before that.
+func (t *Turn) sayAnew(s *projections.Service) bool {
+	said := s.Pending
+	if said == nil || said.Holds == "" || t.Cluster.Held().Service == s {
+		return true
+	}
+	if t.Room() == 0 {
+		return false
+	}
+	if d := t.agenda.board.Choose(s, said.Ordinal); d.Node == nil {
+		d.Pending.Ordinal = said.Ordinal
+		t.pend(s, *d.Pending)
+	}
+	return true
 }
 
 // retireEnded retires the instances of a job that shall run no more.

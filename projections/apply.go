@@ -202,7 +202,9 @@ func (c *Cluster) applyInstance(r events.Record) {
 		if s.WaitsSince.IsZero() {
 			s.WaitsSince = r.Time
 		}
-		c.noteHeld(s)
+		if d.Holds != "" {
+			c.Holder = id
+		}
 	case events.InstanceAdopted:
 		c.placed(r, id, d.InstancePlaced)
 	case events.InstanceRetired:

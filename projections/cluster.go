@@ -45,6 +45,9 @@ type Cluster struct {
 	Rebalance *Rebalance
 	OnJoin    *events.RebalanceTerms
 
+	// Holder is the service that a node is held for, which its Pending names; without a name where none is.
+	Holder events.ServiceID `json:",omitzero"`
+
 	Services map[events.ServiceID]*Service
 	Nodes    map[string]*Node
 	// Commands holds every command from CommandsKept on, by sequence.
@@ -57,8 +60,6 @@ type Cluster struct {
 	byID  map[commandKey]uint64
 	open  map[uint64]struct{}
 	short map[events.ServiceID]struct{}
-	// holder is the service that a node is held for, nil where none is.
-	holder *Service
 	// global are the services of mode global, jobs those of mode job.
 	global map[events.ServiceID]struct{}
 	jobs   map[events.ServiceID]struct{}

@@ -8,35 +8,25 @@ type Hold struct {
 	Node    string
 }
 
-// Held returns the node that is held. There is one at most, and its service's Pending names it.
+// Held returns the node that is held. There is one at most, whatever others were told before.
 func (c *Cluster) Held() Hold {
-	if c.holder == nil {
+	if c.Holder.Name == "" {
 		return Hold{}
 	}
-	return Hold{Service: c.holder, Node: c.holder.Pending.Holds}
+	s := c.Services[c.Holder]
+	return Hold{Service: s, Node: s.Pending.Holds}
 }
 
-// noteHeld follows what was said of a service that waits. What was said of the one before it holds no more.
-func (c *Cluster) noteHeld(s *Service) {
-	if s.Pending.Holds == "" {
-		return
-	}
-	if before := c.holder; before != nil && before != s {
-		before.Pending = nil
-	}
-	c.holder = s
-}
-
-// noteHolder has the hold end with what was said of its service.
+// noteHolder has a hold end with what was said of its service.
 func (c *Cluster) noteHolder(id events.ServiceID) {
-	if h := c.holder; h != nil && h.ID == id && (c.Services[id] != h || h.Pending == nil || h.Pending.Holds == "") {
-		c.holder = nil
+	if s := c.Services[id]; c.Holder == id && (s == nil || s.Pending == nil || s.Pending.Holds == "") {
+		c.Holder = events.ServiceID{}
 	}
 }
 
 // letGo ends a hold for what the service asked for until now.
 func (c *Cluster) letGo(s *Service) {
-	if c.holder == s {
+	if c.Holder == s.ID {
 		s.Pending = nil
 	}
 }
