@@ -101,10 +101,11 @@ func byWaiting(x, y *projections.Service) int {
 
 // released has what waits for a node that is held no more be looked at again, and what it was held for.
 func (a *Agenda) released(h projections.Hold) {
-	if h.Service != nil {
-		a.shifted = true
-		a.add(h.Service.ID)
+	if h.Service == nil {
+		return
 	}
+	a.shifted = true
+	a.add(h.Service.ID)
 }
 
 // note puts on the agenda whatever the event may have unsettled. The service that is being looked at stays there until it
