@@ -2,7 +2,6 @@ package world
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -26,8 +25,8 @@ func (k *knowledge) against(id events.ServiceID, node string, gone *instance) st
 			return why
 		}
 	}
-	if lacks := k.lacks(id, node, gone); lacks != (events.Resources{}) {
-		return "it lacks " + fmt.Sprintf("%+v", lacks)
+	if k.lacks(id, node, gone) != (events.Resources{}) {
+		return "it has too little CPU or memory"
 	}
 	return ""
 }
