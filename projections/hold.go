@@ -19,7 +19,10 @@ func (c *Cluster) Held() Hold {
 
 // noteHolder has a hold end with what was said of its service.
 func (c *Cluster) noteHolder(id events.ServiceID) {
-	if s := c.Services[id]; c.Holder == id && (s == nil || s.Pending == nil || s.Pending.Holds == "") {
+	if c.Holder.Name == "" || c.Holder != id {
+		return
+	}
+	if s := c.Services[id]; s == nil || s.Pending == nil || s.Pending.Holds == "" {
 		c.Holder = events.ServiceID{}
 	}
 }

@@ -10,7 +10,11 @@ import (
 
 // held returns the rank of the node that is held for a service, or absent.
 func (b *Board) held() int32 {
-	if rank, known := b.ranks[b.cluster.Held().Node]; known {
+	node := b.cluster.Held().Node
+	if node == "" {
+		return absent
+	}
+	if rank, known := b.ranks[node]; known {
 		return rank
 	}
 	return absent
