@@ -24,11 +24,6 @@ var queueing = []mutant{
 		}},
 	},
 	{
-		"deadline-while-waiting", "a command that waits fails at a deadline", []edit{{
-			"coordinator/deadline.go", "if cmd.Queued || t.Now", "if t.Now",
-		}},
-	},
-	{
 		"restart-keeps-all", "a restart replaces nothing", []edit{{
 			"coordinator/back.go", "	again.Keeps = nil\n", "",
 		}},
@@ -36,11 +31,6 @@ var queueing = []mutant{
 	{
 		"rollback-keeps-all", "a revision that repeats another keeps the instances of every one", []edit{{
 			"projections/revision.go", "o.Hash == r.Hash && maps.EqualFunc(o.Images, r.Images, sameImage)", "o.used >= 0 && r.used >= 0",
-		}},
-	},
-	{
-		"images-not-compared", "a revision keeps the instances of one of the same spec and other images", []edit{{
-			"projections/revision.go", "o.Hash == r.Hash && maps.EqualFunc(o.Images, r.Images, sameImage)", "o.Hash == r.Hash",
 		}},
 	},
 	{
