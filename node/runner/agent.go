@@ -72,16 +72,17 @@ type Agent struct {
 	done    chan func()
 	running sync.WaitGroup // the calls under way
 
-	owner     node.Owner
-	instances map[events.InstanceID]*instance
-	waiting   map[events.InstanceID]time.Time // those whose next step is due later, and when
-	making    places                          // for containers that are made; an image may take long
-	moving    places                          // for those that are started or removed
-	looks     looks
-	reading   reading
-	publisher publisher
-	alarms    [alarms]time.Time
-	turn      uint64 // counts what the loop has handled
+	owner       node.Owner
+	instances   map[events.InstanceID]*instance
+	waiting     map[events.InstanceID]time.Time // those whose next step is due later, and when
+	making      places                          // for containers that are made; an image may take long
+	moving      places                          // for those that are started or removed
+	configReads turns
+	looks       looks
+	reading     reading
+	publisher   publisher
+	alarms      [alarms]time.Time
+	turn        uint64 // counts what the loop has handled
 
 	epoch   uint64
 	counter uint64 // of the last order that was seen

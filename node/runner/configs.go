@@ -10,11 +10,39 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// configs reads the configs that the instance's containers get, by name, as they are now. Errors are *node.Failure.
-func (a *Agent) configs(ctx context.Context, v node.View) (map[string][]byte, error) {
+// turns lets one after the other do something, in the order in which they asked.
+type turns struct {
+	last <-chan struct{} // closed once the one that asked last is done; nil where nobody has
+}
+
+// take returns a channel that is closed when the turn comes, nil for at once, and what ends the turn.
+func (t *turns) take() (comes <-chan struct{}, done func()) {
+	before, ended := t.last, make(chan struct{})
+	t.last = ended
+	return before, func() { close(ended) }
+}
+
+// configs returns what reads the configs that the instance's containers get, by name, as they are when it is called. One
+// instance after the other has its read. Errors are *node.Failure.
+func (a *Agent) configs(v node.View) func(context.Context) (map[string][]byte, error) {
 	if v.Order.Spec == nil || len(v.Order.Spec.Configs) == 0 {
-		return nil, nil
+		return func(context.Context) (map[string][]byte, error) { return nil, nil }
 	}
+	comes, done := a.configReads.take()
+	return func(ctx context.Context) (map[string][]byte, error) {
+		defer done()
+		if comes != nil {
+			select {
+			case <-comes:
+			case <-ctx.Done():
+				return nil, &node.Failure{Reason: events.OfflineConfigUnread, Message: "configs of others are read, and that takes too long"}
+			}
+		}
+		return a.readConfigs(ctx, v)
+	}
+}
+
+func (a *Agent) readConfigs(ctx context.Context, v node.View) (map[string][]byte, error) {
 	values := map[string][]byte{}
 	for _, c := range v.Order.Spec.Configs {
 		if values[c.Name] != nil {

@@ -95,11 +95,12 @@ func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
 		in.checking()
 	}
 	view := in.view
+	takes := a.call(step, view)
 	call, cancel := context.WithTimeout(ctx, deadline(step, view))
 	in.busy, in.step, in.interrupt = true, step, cancel
 	a.beside(ctx, func() func() {
 		defer cancel()
-		made, err := a.call(call, step, view)
+		made, err := takes(call)
 		failed := err != nil && !errors.Is(call.Err(), context.Canceled)
 		return func() {
 			if failed {
@@ -155,30 +156,37 @@ func deadline(step node.Step, v node.View) time.Duration {
 	return removeTimeout
 }
 
-func (a *Agent) call(ctx context.Context, step node.Step, v node.View) (node.Container, error) {
-	switch step {
-	case node.StepPrepare:
-		return a.prepare(ctx, v)
-	case node.StepStart:
-		return node.Container{}, a.Engine.Start(ctx, *v.Container)
-	case node.StepStop:
-		return node.Container{}, a.Engine.Stop(ctx, *v.Container, v.StopGrace())
-	case node.StepRemove:
-		return node.Container{}, a.remove(ctx, v)
-	case node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
+// call returns what takes the step.
+func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Container, error) {
+	if step == node.StepPrepare {
+		return a.prepare(v)
 	}
-	return node.Container{}, nil
+	return func(ctx context.Context) (node.Container, error) {
+		switch step {
+		case node.StepStart:
+			return node.Container{}, a.Engine.Start(ctx, *v.Container)
+		case node.StepStop:
+			return node.Container{}, a.Engine.Stop(ctx, *v.Container, v.StopGrace())
+		case node.StepRemove:
+			return node.Container{}, a.remove(ctx, v)
+		case node.StepPrepare, node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
+		}
+		return node.Container{}, nil
+	}
 }
 
-func (a *Agent) prepare(ctx context.Context, v node.View) (node.Container, error) {
-	configs, err := a.configs(ctx, v)
-	if err != nil {
-		return node.Container{}, err
+func (a *Agent) prepare(v node.View) func(context.Context) (node.Container, error) {
+	read := a.configs(v)
+	return func(ctx context.Context) (node.Container, error) {
+		configs, err := read(ctx)
+		if err != nil {
+			return node.Container{}, err
+		}
+		return a.Engine.Prepare(ctx, node.Plan{
+			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
+			Allow: a.Allow, Images: v.PlanImages(), Configs: configs,
+		})
 	}
-	return a.Engine.Prepare(ctx, node.Plan{
-		Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
-		Allow: a.Allow, Images: v.PlanImages(), Configs: configs,
-	})
 }
 
 // remove removes the instance's container. Where none is known the engine is asked: one may have been made by a call

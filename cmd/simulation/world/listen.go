@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -237,7 +238,10 @@ func (r *reader) deliver() bool {
 	}
 	limit := cap(r.messages) - len(r.messages)
 	page, removed := r.cursor.Next(limit)
-	for _, m := range page {
+	for i, m := range page {
+		if i > 0 {
+			synctest.Wait() // else how many it finds at once would be a matter of which processor is faster
+		}
 		r.messages <- m
 	}
 	if removed && len(page) == 0 {
