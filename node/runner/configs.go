@@ -22,9 +22,12 @@ func (t *turns) take() (comes <-chan struct{}, done func()) {
 	return before, func() { close(ended) }
 }
 
+// configReader reads the configs of an instance by name.
+type configReader func(context.Context) (map[string][]byte, error)
+
 // configs returns what reads the configs that the instance's containers get, by name, as they are when it is called. One
 // instance after the other has its read. Errors are *node.Failure.
-func (a *Agent) configs(v node.View) func(context.Context) (map[string][]byte, error) {
+func (a *Agent) configs(v node.View) configReader {
 	if v.Order.Spec == nil || len(v.Order.Spec.Configs) == 0 {
 		return func(context.Context) (map[string][]byte, error) { return nil, nil }
 	}

@@ -159,7 +159,8 @@ func deadline(step node.Step, v node.View) time.Duration {
 // call returns what takes the step.
 func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Container, error) {
 	if step == node.StepPrepare {
-		return a.prepare(v)
+		read := a.configs(v)
+		return func(ctx context.Context) (node.Container, error) { return a.prepare(ctx, v, read) }
 	}
 	return func(ctx context.Context) (node.Container, error) {
 		switch step {
@@ -175,18 +176,15 @@ func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Co
 	}
 }
 
-func (a *Agent) prepare(v node.View) func(context.Context) (node.Container, error) {
-	read := a.configs(v)
-	return func(ctx context.Context) (node.Container, error) {
-		configs, err := read(ctx)
-		if err != nil {
-			return node.Container{}, err
-		}
-		return a.Engine.Prepare(ctx, node.Plan{
-			Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
-			Allow: a.Allow, Images: v.PlanImages(), Configs: configs,
-		})
+func (a *Agent) prepare(ctx context.Context, v node.View, read configReader) (node.Container, error) {
+	configs, err := read(ctx)
+	if err != nil {
+		return node.Container{}, err
 	}
+	return a.Engine.Prepare(ctx, node.Plan{
+		Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
+		Allow: a.Allow, Images: v.PlanImages(), Configs: configs,
+	})
 }
 
 // remove removes the instance's container. Where none is known the engine is asked: one may have been made by a call
