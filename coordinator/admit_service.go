@@ -46,10 +46,10 @@ func (t *Turn) unseen(id events.ServiceID, seen uint64) error {
 		return events.Reject(events.CodeChanged, "if_seq",
 			"service %s was changed at sequence %d of the log, after %d: look at it again, and send what is to be done then", id, s.Changed, seen)
 	}
-	if t.Cluster.Services[id] == nil && t.Cluster.RemovedAt > seen {
+	if t.Cluster.Services[id] == nil && t.Cluster.DroppedAt > seen {
 		return events.Reject(events.CodeChanged, "if_seq",
-			"service %s does not exist, and one was removed at sequence %d of the log, after %d: look again, and send what is to be done then",
-			id, t.Cluster.RemovedAt, seen)
+			"service %s does not exist, and one was dropped at sequence %d of the log, after %d: look again, and send what is to be done then",
+			id, t.Cluster.DroppedAt, seen)
 	}
 	return nil
 }

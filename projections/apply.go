@@ -174,7 +174,8 @@ func (c *Cluster) applyService(r events.Record) {
 		for _, slot := range s.Slots {
 			s.Floor = max(s.Floor, slot.Last)
 		}
-		c.GenerationFloor, c.RemovedAt = max(c.GenerationFloor, s.Floor), r.Sequence
+		c.GenerationFloor = max(c.GenerationFloor, s.Floor)
+		c.DroppedAt = max(c.DroppedAt, s.Changed)
 		delete(c.Services, id)
 		c.last = nil
 		index(c.global, id, false)

@@ -32,8 +32,8 @@ type Cluster struct {
 	// Recovering says that the log may be older than what the nodes have, since AdoptedAt: nothing is placed or stopped.
 	Recovering bool
 	AdoptedAt  time.Time
-	// RemovedAt is the sequence of the event by which a service last was removed.
-	RemovedAt uint64
+	// DroppedAt is the sequence of the last event that dropped a service which is gone by now.
+	DroppedAt uint64
 	// GenerationFloor is the greatest generation of all services that were removed: new ones begin above it.
 	GenerationFloor uint32
 	// Policy is how placement weighs nodes.

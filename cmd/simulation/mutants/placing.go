@@ -91,7 +91,7 @@ var placing = []mutant{
 	},
 	{
 		"generations-of-services-forgotten", "a service that is made again begins with the first generation", []edit{{
-			"projections/apply.go", "		c.GenerationFloor, c.RemovedAt = max(c.GenerationFloor, s.Floor), r.Sequence\n", "",
+			"projections/apply.go", "		c.GenerationFloor = max(c.GenerationFloor, s.Floor)\n", "",
 		}},
 	},
 	{
