@@ -26,15 +26,11 @@ func guard(c events.Command) events.Guard {
 
 // admitService takes a command to a service, or says why not.
 func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
-	g := guard(r.Command)
-	if err := t.unseen(id, g.IfSeq); err != nil {
-		return err
-	}
 	changes, err := t.changes(id, r.Command)
 	if err != nil {
 		return err
 	}
-	return t.accept(r, id, g.Busy, changes)
+	return t.accept(r, id, guard(r.Command).Busy, changes)
 }
 
 // unseen says what has changed since the sequence that the sender has seen; nil for nothing, or where it did not say.
@@ -54,8 +50,11 @@ func (t *Turn) unseen(id events.ServiceID, seen uint64) error {
 	return nil
 }
 
-// changes returns what the command changes of what the service shall be, as it is now.
+// changes returns what the command changes of what the service shall be, as it is now, or why it may not.
 func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Data, error) {
+	if err := t.unseen(id, guard(command).IfSeq); err != nil {
+		return nil, err
+	}
 	s := t.Cluster.Services[id]
 	if c, ok := command.(events.ServiceEnsure); ok {
 		return t.ensure(s, c)

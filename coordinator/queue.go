@@ -14,8 +14,8 @@ func (t *Turn) queue(r events.Request, holder uint64, queue []events.CommandQueu
 const maxBegin = 4
 
 // begin has the first command that waits for the service be carried out, where none is any more: what it asks for is
-// decided now. One that asks for what cannot be any more fails. It reports whether one has begun or ended, and false for
-// fits where the round is full before that.
+// decided now. One that asks for what cannot be any more fails, and one whose sender has seen the service as it is no
+// more. It reports whether one has begun or ended, and false for fits where the round is full before that.
 func (t *Turn) begin(id events.ServiceID) (begun, fits bool) {
 	queue := t.Cluster.Queues[id]
 	if s := t.Cluster.Services[id]; len(queue) == 0 || (s != nil && s.Holder != 0) {

@@ -53,11 +53,12 @@ func (j *judge) read(sequence uint64) (asked, bool) {
 	return envelope.Data, true
 }
 
-// unseen holds a command that is accepted to be one whose sender has seen the service as it is, where it says so.
+// unseen holds a command that is accepted, or begins after it waited, to be one whose sender has seen the service as it
+// is, where it says so.
 func (k *knowledge) unseen(j *judge, sequence uint64, id events.ServiceID) {
 	said, _ := j.read(sequence)
 	if s := k.services[id]; s != nil && said.IfSeq > 0 && s.changed > said.IfSeq {
-		j.breach("P1", "command %d is accepted for %s as of %d, which was changed at %d", sequence, id, said.IfSeq, s.changed)
+		j.breach("P1", "command %d is taken for %s as of %d, which was changed at %d", sequence, id, said.IfSeq, s.changed)
 	}
 }
 

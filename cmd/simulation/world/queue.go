@@ -45,6 +45,7 @@ func (k *knowledge) begun(j *judge, sequence uint64, now time.Time) {
 			return
 		}
 	}
+	k.unseen(j, sequence, f.service)
 	f.queued, f.since = false, now
 	k.wants(j, sequence, f.verb, f.service)
 }
