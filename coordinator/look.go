@@ -29,8 +29,9 @@ func (t *Turn) Look() {
 // lookAt reports false where the round is full before all services are done.
 func (t *Turn) lookAt(ids []events.ServiceID) bool {
 	for _, id := range ids {
+		t.Looking = id
 		if s := t.Cluster.Services[id]; s != nil {
-			t.cause, t.Looking = t.causeOf(s), id
+			t.cause = t.causeOf(s)
 			if !t.look(s) {
 				return false
 			}
