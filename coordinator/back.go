@@ -59,9 +59,9 @@ func before(s *projections.Service) uint64 {
 
 // cancel has the service be as when all of it was last as it should be, or be dropped where it never was.
 func cancel(s *projections.Service) ([]events.Data, error) {
-	if s.Job != nil && !s.Dropped {
+	if s.Job != nil {
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
-			"service %s is a job, which has nothing to go back to: end it with drop", s.ID)
+			"service %s is a job, which has nothing to go back to: drop ends it, and ensure begins it anew", s.ID)
 	}
 	if s.Good == nil {
 		return drop(s), nil
