@@ -34,8 +34,8 @@ func (t *Turn) pend(s *projections.Service, why events.InstancePending) {
 	}
 }
 
-// same reports whether both have the same filters remove nodes, and the same node held. How many each removes changes with every instance that
-// comes and goes, and is no news.
+// same reports whether both have the same filters remove nodes, and the same node held. How many each removes changes
+// with every instance that comes and goes, and is no news.
 func same(a, b events.InstancePending) bool {
 	return (a.Nodes == 0) == (b.Nodes == 0) && (a.Closest == nil) == (b.Closest == nil) && a.Removed.Same(b.Removed) &&
 		a.Holds == b.Holds && a.HeldFor == b.HeldFor

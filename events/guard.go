@@ -3,7 +3,7 @@ package events
 // BusyPolicy says what happens to a command to a service whose earlier command has not ended.
 type BusyPolicy string
 
-// The policies of a busy service. An empty policy is BusyReject, and BusySupersede for drop.
+// The policies of a busy service. An empty policy is BusyReject, and BusySupersede for drop; cancel always supersedes.
 const (
 	BusyReject    BusyPolicy = "reject"    // this command is rejected and names the holder
 	BusyQueue     BusyPolicy = "queue"     // this command is accepted, and begins when those before it have ended

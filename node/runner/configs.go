@@ -10,7 +10,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// turns lets one after the other do something, in the order in which they asked.
+// turns lets one after the other do something, in the order in which they asked. What happens depends on that order
+// alone, and not on which goroutine is the first to run: a simulated run is the same run again.
 type turns struct {
 	last <-chan struct{} // closed once the one that asked last is done; nil where nobody has
 }
