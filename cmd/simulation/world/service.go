@@ -1,0 +1,51 @@
+package world
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+type service struct {
+	scale    uint32
+	revision uint64
+	specs    map[uint64]events.Spec
+	dropped  bool
+	// changed is the sequence of the last event that changed what it shall be.
+	changed uint64
+	// keeps are the earlier revisions that are as the present one; good is how all last was as it should be, nil for never.
+	keeps map[uint64]bool
+	good  *good
+	// homes are the nodes that have the volumes of slots.
+	homes map[uint32]string
+	// failed are when instances of the revision failed, by node.
+	failed map[string][]time.Time
+	// waits says that a slot has no node; late is what was closed since there is one for it, and lags what was closed
+	// since a global service has not as many instances as nodes.
+	waits      bool
+	late, lags late
+	job        job
+	// since is when a slot first had no node since all had one, and had are the slots that have had an instance.
+	since time.Time
+	had   map[uint32]bool
+}
+
+func (k *knowledge) service(id events.ServiceID) *service {
+	s := k.services[id]
+	if s == nil {
+		s = &service{specs: map[uint64]events.Spec{}, homes: map[uint32]string{}, had: map[uint32]bool{}}
+		k.services[id] = s
+	}
+	return s
+}
+
+func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevised) {
+	s := k.service(id)
+	if d.Revision != s.revision+1 {
+		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
+	}
+	s.repeats(j, id, d)
+	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
+	k.letGo(id)
+	s.failed, s.job = map[string][]time.Time{}, job{scheduled: j.at, done: map[uint32]bool{}}
+}
