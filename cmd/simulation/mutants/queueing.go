@@ -43,4 +43,9 @@ var queueing = []mutant{
 			"coordinator/admit_service.go", "s.Changed > seen {", "s.Changed > seen && s.Dropped {",
 		}},
 	},
+	{
+		"changed-while-waiting-ignored", "a command that waited begins although its service has changed since the sender looked", []edit{{
+			"coordinator/admit_service.go", "IfSeq); err != nil {", "IfSeq); err != nil && t.Looking == (events.ServiceID{}) {",
+		}},
+	},
 }

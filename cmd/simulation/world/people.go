@@ -197,6 +197,20 @@ func (d *drawer) goBack(at time.Duration) []Action {
 	return actions
 }
 
+// asOf draws commands that wait for each other, each of a sender who looked before the one of the command ahead: of those
+// that are let in, the last ones have not seen what those ahead change. Early on the log is short, and some are let in.
+func (d *drawer) asOf(at time.Duration) []Action {
+	const most, apart = 14, 60
+	id := d.service()
+	actions := []Action{d.say(at, id, "ensure", d.spec(`,"busy":"queue"`))}
+	for n := most; n > 0; n-- {
+		at += d.soon(100 * time.Millisecond)
+		body := fmt.Sprintf(`{"scale":%d,"busy":"queue","if_seq":%d}`, d.IntN(7), (n-1)*apart+1+d.IntN(apart))
+		actions = append(actions, d.say(at, id, "scale", body))
+	}
+	return actions
+}
+
 // say draws in which of its forms the command is sent: bare, binary or structured.
 func (d *drawer) say(at time.Duration, id events.ServiceID, verb, body string) Action {
 	a := Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}

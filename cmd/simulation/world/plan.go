@@ -186,6 +186,9 @@ func Draw(seed uint64) Plan {
 		p.Actions = append(p.Actions, d.goBack(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
 	d.configs()
+	if d.IntN(3) == 0 {
+		p.Actions = append(p.Actions, d.asOf(time.Duration(d.Int64N(int64(20*time.Minute))))...)
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }
