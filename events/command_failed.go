@@ -11,11 +11,16 @@ const (
 	ReasonInboxLost FailureReason = "inbox-lost"
 	// ReasonBackoffLimit: more instances of the job have failed than may. Nothing more of this revision is placed.
 	ReasonBackoffLimit FailureReason = "backoff-limit"
+	// ReasonPaused: too many slots failed, and the update is paused. What was asked for stays desired.
+	ReasonPaused FailureReason = "update-paused"
+	// ReasonRolledBack: too many slots failed, and the service goes back to where all of it was last as it should be.
+	ReasonRolledBack FailureReason = "rolled-back"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
 )
 
-// CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired.
+// CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired, but where the reason says
+// otherwise.
 type CommandFailed struct {
 	Sequence uint64        `json:"sequence"`
 	Reason   FailureReason `json:"reason"`

@@ -8,6 +8,7 @@ const (
 	RetireScaledDown   RetireReason = "scaled-down"   // its ordinal is at or above the scale
 	RetireDropped      RetireReason = "dropped"       // its service is dropped
 	RetireRevised      RetireReason = "revised"       // its revision is not the service's
+	RetireMakesRoom    RetireReason = "makes-room"    // its revision is not the service's, and no node has room for its successor beside it
 	RetireUnmatched    RetireReason = "unmatched"     // its node is none any more that its global service wants
 	RetirePortConflict RetireReason = "port-conflict" // the node cannot publish one of its ports
 	RetireMoved        RetireReason = "moved"         // its successor on another node serves

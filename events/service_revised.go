@@ -7,7 +7,7 @@ type ServiceRevised struct {
 	Spec     Spec   `json:"spec"`
 	// Hash is the spec's hash.
 	Hash string `json:"hash"`
-	// Of is the earlier revision that this one repeats, with what the names of its images stood for; 0 for none.
+	// Of is the earlier revision whose instances are as this one says, with what the names of its images stood for; 0 for none.
 	Of uint64 `json:"of,omitzero"`
 	// Keeps are the earlier revisions whose instances are as this one says, and stay.
 	Keeps []uint64 `json:"keeps,omitempty"`

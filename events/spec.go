@@ -64,6 +64,7 @@ type Spec struct {
 	RestartSpec
 	SidecarSpec
 	JobSpec
+	UpdateSpec
 }
 
 // Port is one named port of a service.
@@ -143,6 +144,7 @@ func (s Spec) withDefaults() Spec {
 	s.HealthSpec = s.HealthSpec.canonical()
 	s.RestartSpec = s.RestartSpec.canonical()
 	s.SidecarSpec = s.SidecarSpec.canonical()
+	s.UpdateSpec = s.UpdateSpec.canonical()
 	return s.inMode()
 }
 
@@ -190,7 +192,7 @@ func (s Spec) checkGroups() error {
 	for _, err := range []error{
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
 		s.ConfigSpec.check(s.Secrets, s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
-		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(),
+		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(), s.UpdateSpec.check(),
 	} {
 		if err != nil {
 			return err

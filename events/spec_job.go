@@ -65,6 +65,8 @@ func (s Spec) checkJob() error {
 		return Reject(CodeInvalidValue, "job", `job is given, and mode is not job: add "mode":"job", or leave it out`)
 	case !s.IsJob():
 		return nil
+	case s.Update != nil:
+		return Reject(CodeInvalidValue, "update", "update is given, and mode is job, which begins anew with every spec: leave it out")
 	}
 	j := s.Jobs()
 	for _, c := range []struct {

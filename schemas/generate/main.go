@@ -115,6 +115,8 @@ func known(t reflect.Type, enums map[string][]any) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?m?$`}
 	case reflect.TypeFor[events.Chain]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^[0-9a-f]{64}$`}
+	case reflect.TypeFor[events.Ordinals]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$`}
 	case reflect.TypeFor[events.Phase]():
 		return &jsonschema.Schema{Type: "string", Enum: phases()}
 	}

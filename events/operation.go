@@ -1,0 +1,101 @@
+package events
+
+// OperationKind is what an operation does to its service.
+type OperationKind string
+
+// The kinds of operations.
+const (
+	OperationUpdate   OperationKind = "update"   // it brings a spec of its own
+	OperationRestart  OperationKind = "restart"  // it replaces instances by others of the same spec
+	OperationRollback OperationKind = "rollback" // it brings the spec of an earlier revision back
+)
+
+// OperationPhase is a step that the slots of a wave go through together: none begins the next before all are done with it.
+type OperationPhase string
+
+// The phases of a wave.
+const (
+	OperationStart   OperationPhase = "start"   // the next instances come, until they have served for min_healthy
+	OperationRetire  OperationPhase = "retire"  // those before go, until nothing is left of them
+	OperationMonitor OperationPhase = "monitor" // the next instances are watched
+	OperationPromote OperationPhase = "promote" // the canaries serve, and somebody is to say that they are good
+	OperationDelay   OperationPhase = "delay"   // the time between two waves
+	OperationWait    OperationPhase = "wait"    // all slots that are left are bound to nodes which take nothing now
+)
+
+// OperationOutcome is how an operation ended.
+type OperationOutcome string
+
+// The outcomes of an operation.
+const (
+	OperationDone       OperationOutcome = "done"        // every slot went through all phases
+	OperationRolledBack OperationOutcome = "rolled-back" // too many slots failed: what was before comes back, by an operation of its own
+	OperationSuperseded OperationOutcome = "superseded"  // the service shall be something else by now
+)
+
+// OperationStarted says that a service changes, wave by wave. Its own sequence in the log is the operation's name.
+type OperationStarted struct {
+	Operation OperationKind `json:"operation"`
+	// Revision is what the slots get, and From what those have until their wave; 0 where they shall have nothing else.
+	Revision uint64 `json:"revision"`
+	From     uint64 `json:"from,omitzero"`
+	// Slots are those that take part, in the order in which they do.
+	Slots Ordinals `json:"slots"`
+}
+
+// OperationEntered says that a wave begins a phase. It is the first of its wave where it names the slots.
+type OperationEntered struct {
+	Operation uint64         `json:"operation"`
+	Wave      uint32         `json:"wave"`
+	Phase     OperationPhase `json:"phase"`
+	// Slots are those of the wave, with its first phase.
+	Slots Ordinals `json:"slots,omitempty"`
+	// GivenUp are the slots of the phase before that have failed, and are waited for no more.
+	GivenUp Ordinals `json:"given_up,omitempty"`
+}
+
+// OperationPromoted says that an update shall go on after its canaries.
+type OperationPromoted struct {
+	Operation uint64 `json:"operation"`
+}
+
+// OperationPaused says that too many slots failed, and that all stays as it is.
+type OperationPaused struct {
+	Operation uint64   `json:"operation"`
+	GivenUp   Ordinals `json:"given_up"`
+	// Message says for people what failed.
+	Message string `json:"message"`
+}
+
+// OperationResumed says that a paused update goes on: the phase at which it stands begins anew.
+type OperationResumed struct {
+	Operation uint64 `json:"operation"`
+}
+
+// OperationEnded says that an operation is over.
+type OperationEnded struct {
+	Operation uint64           `json:"operation"`
+	Outcome   OperationOutcome `json:"outcome"`
+	// GivenUp are the slots of the last phase that have failed.
+	GivenUp Ordinals `json:"given_up,omitempty"`
+	// Message says for people what failed.
+	Message string `json:"message,omitempty"`
+}
+
+// Kind implements Data.
+func (OperationStarted) Kind() Kind { return v1("operation", "started") }
+
+// Kind implements Data.
+func (OperationEntered) Kind() Kind { return v1("operation", "entered") }
+
+// Kind implements Data.
+func (OperationPromoted) Kind() Kind { return v1("operation", "promoted") }
+
+// Kind implements Data.
+func (OperationPaused) Kind() Kind { return v1("operation", "paused") }
+
+// Kind implements Data.
+func (OperationResumed) Kind() Kind { return v1("operation", "resumed") }
+
+// Kind implements Data.
+func (OperationEnded) Kind() Kind { return v1("operation", "ended") }

@@ -1,0 +1,14 @@
+package events
+
+// ServicePromote is the command that an update goes on after its canaries. It needs no turn: the command that began the
+// update has not ended.
+type ServicePromote struct {
+	SeenAt
+}
+
+// Kind implements Data.
+func (ServicePromote) Kind() Kind { return v1("service", "promote") }
+
+func (ServicePromote) check() error { return nil }
+
+func (c ServicePromote) normal() Command { return c }

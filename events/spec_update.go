@@ -1,0 +1,201 @@
+package events
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Defaults and limits of updates.
+const (
+	DefaultMinHealthy       = Duration(5 * time.Second)
+	DefaultHealthyDeadline  = Duration(5 * time.Minute)
+	DefaultProgressDeadline = Duration(10 * time.Minute)
+	MinProgressDeadline     = Duration(time.Second)
+	MaxUpdateTime           = Duration(24 * time.Hour)
+)
+
+// UpdateSpec says how a service gets from one revision to the next.
+type UpdateSpec struct {
+	// Update says how instances of earlier revisions are replaced, and what happens where those of the next do not come
+	// to serve. A change of it alone replaces nothing.
+	Update *Update `json:"update,omitempty"`
+}
+
+// Update is how instances are replaced: in waves, of which each goes through the same phases.
+type Update struct {
+	// Strategy is rolling (wave by wave) or recreate (all are stopped before any is started). rolling where it is not given.
+	Strategy UpdateStrategy `json:"strategy,omitempty"`
+	// Parallelism is how many slots a wave has. 1 where it is not given.
+	Parallelism uint32 `json:"parallelism,omitzero"`
+	// Order is start-first (the next instance serves before the one before stops) or stop-first. start-first where it is
+	// not given. Where two cannot be at once, the one before goes first: of a global service, of slots with volumes, and
+	// where no node has room for both.
+	Order UpdateOrder `json:"order,omitempty"`
+	// Canaries is how many slots the first wave has, after which the update waits as promote says. 0 for none.
+	Canaries uint32 `json:"canaries,omitzero"`
+	// Promote is what an update goes on by once its canaries serve: command (promote) or auto (by itself). command where
+	// it is not given.
+	Promote Promotion `json:"promote,omitempty"`
+	// MinHealthy is how long an instance must serve without a break to count. 5s where it is not given.
+	MinHealthy *Duration `json:"min_healthy,omitempty"`
+	// HealthyDeadline is how long each phase of a wave may take before what has not come so far counts as failed. 5m, but
+	// no more than the progress deadline, where it is not given.
+	HealthyDeadline Duration `json:"healthy_deadline,omitzero"`
+	// Monitor is how long the instances of a wave are watched before the next: one that does not serve throughout counts
+	// as failed.
+	Monitor Duration `json:"monitor,omitzero"`
+	// Delay goes before the next wave.
+	Delay Duration `json:"delay,omitzero"`
+	// ProgressDeadline is how long a command waits without any progress before it fails. 10m where it is not given.
+	ProgressDeadline Duration `json:"progress_deadline,omitzero"`
+	// MaxFailureRatio is the part of all slots that may fail, from 0 to 1. With more, on_failure says what happens.
+	MaxFailureRatio Ratio `json:"max_failure_ratio,omitzero" jsonschema:"minimum=0,maximum=1"`
+	// OnFailure is pause (all stays as it is until the next command), continue (the next wave comes all the same) or
+	// rollback (to where all was last as it should be). pause where it is not given.
+	OnFailure FailureAction `json:"on_failure,omitempty"`
+}
+
+// Ratio is a part of all, from 0 to 1.
+type Ratio float64
+
+// UpdateStrategy is which instances are replaced together.
+type UpdateStrategy string
+
+// The strategies of updates.
+const (
+	UpdateRolling  UpdateStrategy = "rolling"
+	UpdateRecreate UpdateStrategy = "recreate"
+)
+
+// UpdateOrder is whether the next instance of a slot comes before the one before goes.
+type UpdateOrder string
+
+// The orders of updates.
+const (
+	StartFirst UpdateOrder = "start-first"
+	StopFirst  UpdateOrder = "stop-first"
+)
+
+// Promotion is what has an update go on after its canaries.
+type Promotion string
+
+// What promotes canaries.
+const (
+	PromoteByCommand Promotion = "command"
+	PromoteBySelf    Promotion = "auto"
+)
+
+// FailureAction is what follows where too many slots failed.
+type FailureAction string
+
+// The actions on failure.
+const (
+	FailurePause    FailureAction = "pause"
+	FailureContinue FailureAction = "continue"
+	FailureRollback FailureAction = "rollback"
+)
+
+// withDefaults writes out the defaults.
+func (u Update) withDefaults() Update {
+	u.Strategy = cmp.Or(u.Strategy, UpdateRolling)
+	if u.Strategy == UpdateRecreate {
+		u.Order = cmp.Or(u.Order, StopFirst)
+	}
+	u.Parallelism, u.Order = max(u.Parallelism, 1), cmp.Or(u.Order, StartFirst)
+	if u.Canaries > 0 {
+		u.Promote = cmp.Or(u.Promote, PromoteByCommand)
+	}
+	if u.MinHealthy == nil {
+		least := DefaultMinHealthy
+		u.MinHealthy = &least
+	}
+	u.ProgressDeadline = cmp.Or(u.ProgressDeadline, DefaultProgressDeadline)
+	u.HealthyDeadline = cmp.Or(u.HealthyDeadline, min(DefaultHealthyDeadline, u.ProgressDeadline))
+	u.OnFailure = cmp.Or(u.OnFailure, FailurePause)
+	return u
+}
+
+// Updates returns how instances are replaced, with the defaults.
+func (s UpdateSpec) Updates() Update {
+	if s.Update == nil {
+		return Update{}.withDefaults()
+	}
+	return s.Update.withDefaults()
+}
+
+// canonical leaves out what is the default as a whole, and otherwise writes the defaults out.
+func (s UpdateSpec) canonical() UpdateSpec {
+	u, standard := s.Updates(), Update{}.withDefaults()
+	if *u.MinHealthy == *standard.MinHealthy {
+		standard.MinHealthy = u.MinHealthy
+	}
+	if u == standard {
+		return UpdateSpec{}
+	}
+	return UpdateSpec{&u}
+}
+
+func (s UpdateSpec) check() error {
+	u := s.Updates()
+	for _, word := range []struct {
+		field, value string
+		known        []string
+	}{
+		{"strategy", string(u.Strategy), []string{string(UpdateRolling), string(UpdateRecreate)}},
+		{"order", string(u.Order), []string{string(StartFirst), string(StopFirst)}},
+		{"promote", string(u.Promote), []string{"", string(PromoteByCommand), string(PromoteBySelf)}},
+		{"on_failure", string(u.OnFailure), []string{string(FailurePause), string(FailureContinue), string(FailureRollback)}},
+	} {
+		if !slices.Contains(word.known, word.value) {
+			return Reject(CodeInvalidValue, "update."+word.field, "update.%s %s is not known: known are %s",
+				word.field, quote(word.value), listed(slices.DeleteFunc(word.known, func(w string) bool { return w == "" })))
+		}
+	}
+	if err := s.checkWaves(u); err != nil {
+		return err
+	}
+	return u.checkTimes()
+}
+
+// checkWaves holds how many slots go together to what the strategy allows.
+func (s UpdateSpec) checkWaves(u Update) error {
+	switch {
+	case u.Parallelism > MaxScale:
+		return Reject(CodeOutOfRange, "update.parallelism", "update.parallelism %d is more than %d", u.Parallelism, MaxScale)
+	case u.Canaries > MaxScale:
+		return Reject(CodeOutOfRange, "update.canaries", "update.canaries %d is more than %d", u.Canaries, MaxScale)
+	case !(u.MaxFailureRatio >= 0 && u.MaxFailureRatio <= 1): // NaN is neither
+		return Reject(CodeOutOfRange, "update.max_failure_ratio", "update.max_failure_ratio %g is not between 0 and 1", u.MaxFailureRatio)
+	case u.Canaries == 0 && u.Promote != "":
+		return Reject(CodeMissingField, "update.canaries", "update.canaries is missing: say how many there are to promote")
+	case u.Strategy != UpdateRecreate:
+		return nil
+	case u.Order == StartFirst:
+		return Reject(CodeInvalidValue, "update.order", "update.order is start-first, and strategy recreate stops all first: leave it out")
+	case u.Canaries > 0:
+		return Reject(CodeInvalidValue, "update.canaries", "update.canaries is %d, and strategy recreate replaces all at once: leave it out", u.Canaries)
+	case s.Update.Parallelism > 0:
+		return Reject(CodeInvalidValue, "update.parallelism", "update.parallelism is %d, and strategy recreate replaces all at once: leave it out",
+			s.Update.Parallelism)
+	}
+	return nil
+}
+
+func (u Update) checkTimes() error {
+	for _, c := range []struct {
+		field            string
+		value, low, high Duration
+	}{
+		{"progress_deadline", u.ProgressDeadline, MinProgressDeadline, MaxUpdateTime},
+		{"healthy_deadline", u.HealthyDeadline, MinProgressDeadline, u.ProgressDeadline},
+		{"min_healthy", *u.MinHealthy, 0, u.HealthyDeadline},
+		{"monitor", u.Monitor, 0, MaxUpdateTime},
+		{"delay", u.Delay, 0, MaxUpdateTime},
+	} {
+		if err := checkBetween("update."+c.field, c.value, c.low, c.high); err != nil {
+			return err
+		}
+	}
+	return nil
+}
