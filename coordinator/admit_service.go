@@ -18,6 +18,8 @@ func guard(c events.Command) events.Guard {
 		return c.Guard
 	case events.ServiceDrop:
 		return c.Guard
+	case events.ServicePromote:
+		return events.Guard{SeenAt: c.SeenAt}
 	case events.ServiceCancel:
 		return events.Guard{Busy: events.BusySupersede, SeenAt: c.SeenAt}
 	}
@@ -29,6 +31,10 @@ func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
 	changes, err := t.changes(id, r.Command)
 	if err != nil {
 		return err
+	}
+	if _, promotes := r.Command.(events.ServicePromote); promotes {
+		t.atOnce(r, changes...)
+		return nil
 	}
 	return t.accept(r, id, guard(r.Command).Busy, changes)
 }
@@ -67,6 +73,8 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 		return drop(s), nil
 	case events.ServiceCancel:
 		return cancel(s)
+	case events.ServicePromote:
+		return promote(s)
 	case events.ServiceScale:
 		return scale(s, c)
 	case events.ServiceRestart:
@@ -95,7 +103,13 @@ func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.
 	}
 	var changes []events.Data
 	if next := c.Hash(); hash != next || s.Dropped {
-		changes = append(changes, events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next})
+		revised := events.ServiceRevised{Revision: revision + 1, Spec: c.Spec, Hash: next}
+		if s != nil && replacesNothing(s, c.Spec) {
+			revised.Of, revised.Keeps = revision, stays(s)
+		}
+		changes = append(changes, revised)
+	} else if op := s.Operation; op != nil && op.Paused != "" {
+		changes = append(changes, events.OperationResumed{Operation: op.Started})
 	}
 	if !c.Global() && (s == nil || s.Scale != scale) {
 		changes = append(changes, events.ServiceScaled{Scale: scale})

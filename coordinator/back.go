@@ -76,6 +76,20 @@ func cancel(s *projections.Service) ([]events.Data, error) {
 	return append(changes, scaled(s, s.Good.Scale)...), nil
 }
 
+// replacesNothing reports whether the next spec differs from the present one in how instances are replaced alone.
+func replacesNothing(s *projections.Service, next events.Spec) bool {
+	present := s.Current().Spec
+	present.Update, next.Update = nil, nil
+	return !s.Dropped && !next.IsJob() && present.Hash() == next.Hash()
+}
+
+// stays returns the revisions, in order, whose instances are as the present one says.
+func stays(s *projections.Service) []uint64 {
+	all := append(s.Alike(s.Revision), s.Current().Keeps...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // repeat returns the revision that has the service be as in an earlier one. What is so already stays, but for a job, which
 // begins anew.
 func repeat(s *projections.Service, of uint64) events.ServiceRevised {

@@ -6,16 +6,18 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
 )
 
-// ProgressDeadline is how long an accepted command may take.
-const ProgressDeadline = 10 * time.Minute
+// MoveDeadline is how long the successor of an instance that moves may take to serve.
+const MoveDeadline = 10 * time.Minute
 
 // Due fails the commands whose deadline has passed, and has what waits for its time be looked at. What the commands asked
 // for stays desired. A move that takes as long ends, too.
 func (t *Turn) Due() {
 	t.moveDue()
 	t.jobsDue()
+	t.operationsDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
 		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd)) || !t.Takes() {
@@ -29,5 +31,44 @@ func (t *Turn) Due() {
 		t.emit(events.ServiceScope(cmd.Service), events.CommandFailed{
 			Sequence: sequence, Reason: events.ReasonDeadline, Message: message,
 		})
+	}
+}
+
+// deadlineOf is when the command fails unless it has ended. One that waits for a job does so for as long as that runs or
+// rests after a failure: only the time in which no node could have any of its instances counts. Of an operation the time
+// since its last phase began counts, without that in which it waits for people, or for a time to pass.
+func (t *Turn) deadlineOf(cmd *projections.Command) time.Time {
+	s := t.Cluster.Services[cmd.Service]
+	if s == nil {
+		return cmd.Begun.Add(time.Duration(events.DefaultProgressDeadline))
+	}
+	since := []time.Time{cmd.Begun}
+	switch {
+	case s.Dropped:
+	case s.Job != nil:
+		since = append(since, s.Job.Moved, retryAt(s))
+		if s.Filled() > 0 || s.Pending == nil {
+			since = append(since, t.Now)
+		}
+	case s.Operation != nil:
+		since = append(since, s.Operation.Entered)
+		if rests(s.Operation.Phase) {
+			since = append(since, t.Now)
+		}
+	}
+	return slices.MaxFunc(since, time.Time.Compare).Add(time.Duration(s.Current().Spec.Updates().ProgressDeadline))
+}
+
+// rests reports whether nothing is to be done in the phase but to wait.
+func rests(phase events.OperationPhase) bool {
+	return phase == events.OperationMonitor || phase == events.OperationPromote || phase == events.OperationDelay
+}
+
+// operationsDue has every service be looked at whose operation may have waited long enough.
+func (t *Turn) operationsDue() {
+	for id := range t.Cluster.Operating() {
+		if t.Cluster.Services[id].Operation.Paused == "" {
+			t.agenda.add(id)
+		}
 	}
 }

@@ -125,23 +125,6 @@ func (t *Turn) jobsDue() {
 	}
 }
 
-// deadlineOf is when the command fails unless it has ended. One that waits for a job does so for as long as that runs or
-// rests after a failure: only the time in which no node could have any of its instances counts.
-func (t *Turn) deadlineOf(cmd *projections.Command) time.Time {
-	since := cmd.Begun
-	if s := t.Cluster.Services[cmd.Service]; s != nil && s.Job != nil && !s.Dropped {
-		if s.Filled() > 0 || s.Pending == nil {
-			since = t.Now
-		}
-		for _, later := range []time.Time{s.Job.Moved, retryAt(s)} {
-			if later.After(since) {
-				since = later
-			}
-		}
-	}
-	return since.Add(ProgressDeadline)
-}
-
 // undone says for people what a job still lacks.
 func undone(c *projections.Cluster, s *projections.Service) string {
 	text := fmt.Sprintf("%d of %d completed in revision %d, and %d failed", s.Completed(), s.Scale, s.Revision, s.Job.Failures)

@@ -57,14 +57,37 @@ func (t *Turn) causeOf(s *projections.Service) events.Cause {
 
 // look reports false where the round is full before the service is done.
 func (t *Turn) look(s *projections.Service) bool {
+	if !t.endSuperseded(s) {
+		return false
+	}
 	if s.Dropped {
 		return t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
 	}
 	if s.Job != nil {
 		return t.swap(s) && t.work(s)
 	}
+	for t.mend(s) {
+		if failed, fits := t.operate(s); !failed {
+			return fits && t.finish(s)
+		}
+	}
+	return false
+}
+
+// mend has every slot have what it is to have for now. It reports false where the round is full before that.
+func (t *Turn) mend(s *projections.Service) bool {
 	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireUnfit(s) &&
-		t.fill(s, int(s.Scale)) && t.roll(s) && t.finish(s)
+		t.fill(s, int(s.Scale))
+}
+
+// vacant reports whether the slot is to have an instance and has none. It is to have none while its wave waits for those
+// before to be gone, nor before what writes to its volumes is.
+func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
+	if int(ordinal) >= len(s.Slots) {
+		return true
+	}
+	slot := s.Slots[ordinal]
+	return slot.Vacant() && !clears(s, ordinal) && (len(slot.Leaving) == 0 || s.Home(ordinal) == "")
 }
 
 // retireFrom retires the instances of every slot from the ordinal on.
@@ -146,7 +169,7 @@ func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.Instanc
 	full, fullForNew := false, false
 	for o := uint32(0); o < s.Scale && s.Filled() < most; o++ {
 		bound := s.Home(o) != ""
-		if (int(o) < len(s.Slots) && !s.Slots[o].Vacant()) || (!bound && (full || (fullForNew && s.Fresh(o)))) {
+		if !t.vacant(s, o) || (!bound && (full || (fullForNew && s.Fresh(o)))) {
 			continue
 		}
 		if t.Room() == 0 {
@@ -158,56 +181,6 @@ func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.Instanc
 		}
 	}
 	return waits, true
-}
-
-// roll replaces the instances of earlier revisions one at a time: the next only once all of the new one serve. Where no
-// node has room for one more, one goes first that makes room by that.
-func (t *Turn) roll(s *projections.Service) bool {
-	var earlier []*projections.Instance
-	for o, slot := range s.Slots {
-		i := slot.Current
-		switch {
-		case i == nil && len(slot.Leaving) > 0 && o < int(s.Scale):
-			return true // its next instance comes when the one before is gone
-		case i == nil:
-		case s.UpToDate(i) && i.Seen.Phase != events.PhaseOnline:
-			return true
-		case !s.UpToDate(i):
-			earlier = append(earlier, i)
-		}
-	}
-	if len(earlier) == 0 {
-		return true
-	}
-	next := t.replaceable(s, earlier)
-	if next == nil {
-		return t.makeRoom(s, earlier)
-	}
-	const needed = 2 // one event to retire, one to place
-	if t.Room() < needed {
-		return false
-	}
-	return t.retire(next, events.RetireRevised) && t.place(s, next.ID.Ordinal) == nil
-}
-
-// replaceable returns the first instance whose successor a node could have beside it, or nil.
-func (t *Turn) replaceable(s *projections.Service, earlier []*projections.Instance) *projections.Instance {
-	for _, i := range earlier {
-		if t.agenda.board.Could(s, i.ID.Ordinal) {
-			return i
-		}
-	}
-	return nil
-}
-
-// makeRoom retires the first instance whose node could have its successor.
-func (t *Turn) makeRoom(s *projections.Service, earlier []*projections.Instance) bool {
-	for _, i := range earlier {
-		if t.agenda.board.CouldInstead(s, i) {
-			return t.retire(i, events.RetireRevised)
-		}
-	}
-	return true
 }
 
 // finish ends the service's open command once all is as it shall be, and a dropped service with its last instance.
@@ -237,6 +210,9 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 		return undone(c, s)
 	}
 	text := fmt.Sprintf("%d of %d instances serve in revision %d", s.Serving(), s.Scale, s.Revision)
+	if op := s.Operation; op != nil {
+		text += fmt.Sprintf("; its %s is in wave %d, phase %s", op.Kind, op.Wave, op.Phase)
+	}
 	if s.Lacks() {
 		text += fmt.Sprintf("; %d have no node (%s)", int(s.Scale)-s.Filled(), c.WhyPending(s))
 	}

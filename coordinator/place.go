@@ -19,10 +19,12 @@ func (t *Turn) place(s *projections.Service, ordinal uint32) *events.InstancePen
 
 // placement is the slot's next instance as it was decided.
 func (t *Turn) placement(s *projections.Service, ordinal uint32, d placement.Decision) events.InstancePlaced {
+	revision := s.Target(ordinal)
+	spec := &s.Revisions[revision].Spec
 	return events.InstancePlaced{
-		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: s.Revision, Run: s.Run(),
-		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, s.Current().Spec.Ports),
-		Reserved: d.Reserved, Scratch: s.Current().Spec.ScratchSize(&t.Cluster.Policy),
+		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: revision, Run: s.Run(),
+		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, spec.Ports),
+		Reserved: d.Reserved, Scratch: spec.ScratchSize(&t.Cluster.Policy),
 		SecurityContext: t.Cluster.Policy.SecurityContext, Choice: d.Choice,
 	}
 }

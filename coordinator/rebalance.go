@@ -55,8 +55,9 @@ func (t *Turn) beginMove(m placement.Move) {
 	delete(t.agenda.services, id.Service) // there is nothing to do for it before its successor is seen
 }
 
-// swap retires the instances whose successors serve, and the successors that never will. It reports false where the round
-// is full before that.
+// swap retires the instances whose successors serve, and the successors that never will. One of an earlier revision goes
+// with its wave alone, and what succeeds it is given time to come to serve. It reports false where the round is full before
+// that.
 func (t *Turn) swap(s *projections.Service) bool {
 	for _, slot := range s.Slots {
 		next := slot.Next
@@ -64,14 +65,16 @@ func (t *Turn) swap(s *projections.Service) bool {
 			continue
 		}
 		retires, reason := (*projections.Instance)(nil), events.RetireMoveFailed
-		switch {
-		case next.Seen.Phase == events.PhaseOnline && s.UpToDate(next) && !next.Differs:
-			retires, reason = slot.Current, events.RetireMoved
-		case !s.UpToDate(next):
+		switch moves := s.UpToDate(slot.Current); {
+		case !s.UpToDate(next), moves && next.Revision != s.Revision:
 			retires, reason = next, events.RetireRevised
-		case next.Differs:
-			retires, reason = next, events.RetireOtherImage
-		case next.Seen.Phase > events.PhaseOnline, !t.Cluster.Nodes[next.Node].Heard():
+		case unfit(s, next) != "":
+			retires, reason = next, unfit(s, next)
+		case !t.Cluster.Nodes[next.Node].Heard():
+			retires = next
+		case moves && next.Seen.Phase == events.PhaseOnline:
+			retires, reason = slot.Current, events.RetireMoved
+		case moves && next.Seen.Phase > events.PhaseOnline:
 			retires = next
 		}
 		if retires != nil && !t.retire(retires, reason) {
@@ -81,10 +84,10 @@ func (t *Turn) swap(s *projections.Service) bool {
 	return true
 }
 
-// moveDue ends a move that takes longer than a command may.
+// moveDue ends a move that takes too long.
 func (t *Turn) moveDue() {
 	r := t.Cluster.Rebalance
-	if r == nil || t.Now.Before(r.Since.Add(ProgressDeadline)) || !t.Takes() {
+	if r == nil || t.Now.Before(r.Since.Add(MoveDeadline)) || !t.Takes() {
 		return
 	}
 	if i := t.Cluster.Instance(r.Moving); i != nil && i.Retired == "" && t.Cluster.InMotion() {

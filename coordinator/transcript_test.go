@@ -253,21 +253,32 @@ func (h *house) list(d *datadriven.TestData) string {
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, List: &list})
 }
 
-// settle has every node do what it is told, instance by instance, until nothing more follows.
+// settle has every node do what it is told, instance by instance, and the time pass that operations wait for, until
+// nothing more follows.
 func (h *house) settle() string {
 	var told strings.Builder
 	for {
 		next := h.undone()
+		if next == nil && len(h.cluster.Operating()) > 0 {
+			h.now = h.now.Add(time.Duration(events.DefaultMinHealthy))
+			if follows := h.round((*coordinator.Turn).Due); follows != "nothing\n" {
+				told.WriteString(follows)
+				continue
+			}
+		}
 		if next == nil {
 			return told.String()
 		}
-		phase := events.PhaseOnline
+		phase, attempt := events.PhaseOnline, next.Seen.Attempt
+		if next.Seen.Phase == events.PhaseOffline {
+			attempt++
+		}
 		if next.Retired != "" {
 			phase = events.PhaseRemoved
 		}
 		told.WriteString(h.statusOf(events.Status{Node: next.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
 			Namespace: next.ID.Service.Namespace, Name: next.ID.Service.Name, Ordinal: next.ID.Ordinal, Generation: next.ID.Generation,
-			Position: events.Position{Epoch: h.cluster.Nodes[next.Node].Epoch, Attempt: next.Seen.Attempt, Phase: phase},
+			Position: events.Position{Epoch: h.cluster.Nodes[next.Node].Epoch, Attempt: attempt, Phase: phase},
 		}}}))
 	}
 }

@@ -17,6 +17,9 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.applyCommand(r)
 	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
+	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
+		events.OperationEnded:
+		c.applyOperation(r)
 	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting:
 		c.applyInstance(r)
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeListed,
@@ -98,13 +101,16 @@ func (c *Cluster) noteShort(id events.ServiceID) {
 	}
 }
 
+// promoteVerb is that of the one command to a service that goes beside the one which holds it.
+var promoteVerb = events.ServicePromote{}.Kind().Name
+
 func (c *Cluster) applyCommand(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.CommandAccepted:
 		cmd := c.remember(r, d.CommandIdentity, Accepted)
 		cmd.Unchanged, cmd.Queued = d.Unchanged, d.Queued
 		c.open[d.Sequence] = struct{}{}
-		if id, ok := r.Scope.Service(); ok && !d.Queued {
+		if id, ok := r.Scope.Service(); ok && !d.Queued && d.Verb != promoteVerb {
 			c.service(id).Holder = d.Sequence
 		}
 	case events.CommandQueued:
@@ -123,9 +129,11 @@ func (c *Cluster) applyCommand(r events.Record) {
 		cmd := c.remember(r, events.CommandIdentity{Sequence: d.Sequence}, Repeated)
 		cmd.Other = d.Of
 	case events.CommandSucceeded:
-		if cmd := c.endCommand(d.Sequence, Succeeded); c.Services[cmd.Service] != nil {
-			c.Services[cmd.Service].settled()
+		id, _ := r.Scope.Service()
+		if s := c.Services[id]; s != nil && s.Holder == d.Sequence {
+			s.settled()
 		}
+		c.endCommand(d.Sequence, Succeeded)
 	case events.CommandFailed:
 		cmd := c.endCommand(d.Sequence, Failed)
 		cmd.Reason, cmd.Message = d.Reason, d.Message
@@ -180,6 +188,7 @@ func (c *Cluster) applyService(r events.Record) {
 		c.last = nil
 		index(c.global, id, false)
 		index(c.jobs, id, false)
+		index(c.operating, id, false)
 	}
 }
 
@@ -213,15 +222,15 @@ func (c *Cluster) applyInstance(r events.Record) {
 	case events.InstanceRemoved:
 		c.removed(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceOffline:
-		if i := c.seen(r.Sequence, id, d.InstanceSeen); i != nil {
+		if i := c.seen(r, id, d.InstanceSeen); i != nil {
 			c.Services[id].noteFailure(i, d.InstanceSeen, r.Time)
 		}
 	case events.InstanceCompleted:
-		if i := c.seen(r.Sequence, id, d.InstanceSeen); i != nil {
+		if i := c.seen(r, id, d.InstanceSeen); i != nil {
 			c.Services[id].ended(i)
 		}
 	case events.Sighting:
-		c.seen(r.Sequence, id, d.Seen())
+		c.seen(r, id, d.Seen())
 	}
 }
 
@@ -238,7 +247,9 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	s := c.service(service)
 	if d.Replaces > 0 {
 		s.succeed(i)
-		c.moves(i.ID, r.Time)
+		if s.Operation == nil {
+			c.moves(i.ID, r.Time)
+		}
 		return
 	}
 	s.Pending = nil
@@ -261,7 +272,7 @@ func (c *Cluster) retired(r events.Record, id events.InstanceID, reason events.R
 }
 
 // seen returns the instance, or nil where there is none.
-func (c *Cluster) seen(sequence uint64, service events.ServiceID, d events.InstanceSeen) *Instance {
+func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.InstanceSeen) *Instance {
 	i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation})
 	if i == nil {
 		return nil
@@ -269,8 +280,9 @@ func (c *Cluster) seen(sequence uint64, service events.ServiceID, d events.Insta
 	s := c.Services[service]
 	s.countServing(i, -1)
 	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
-	s.resolve(sequence, i, d.Images)
+	s.resolve(r.Sequence, i, d.Images)
 	s.countServing(i, 1)
+	s.serves(i, r.Time)
 	return i
 }
 

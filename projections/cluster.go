@@ -63,22 +63,25 @@ type Cluster struct {
 	// global are the services of mode global, jobs those of mode job.
 	global map[events.ServiceID]struct{}
 	jobs   map[events.ServiceID]struct{}
+	// operating are the services with an operation.
+	operating map[events.ServiceID]struct{}
 }
 
 // NewCluster returns the state before the first event.
 func NewCluster() *Cluster {
 	return &Cluster{
-		Streams:  map[string]string{},
-		Policy:   events.DefaultPolicy(),
-		Services: map[events.ServiceID]*Service{},
-		Nodes:    map[string]*Node{},
-		Commands: map[uint64]*Command{},
-		Queues:   map[events.ServiceID][]events.CommandQueued{},
-		byID:     map[commandKey]uint64{},
-		open:     map[uint64]struct{}{},
-		short:    map[events.ServiceID]struct{}{},
-		global:   map[events.ServiceID]struct{}{},
-		jobs:     map[events.ServiceID]struct{}{},
+		Streams:   map[string]string{},
+		Policy:    events.DefaultPolicy(),
+		Services:  map[events.ServiceID]*Service{},
+		Nodes:     map[string]*Node{},
+		Commands:  map[uint64]*Command{},
+		Queues:    map[events.ServiceID][]events.CommandQueued{},
+		byID:      map[commandKey]uint64{},
+		open:      map[uint64]struct{}{},
+		short:     map[events.ServiceID]struct{}{},
+		global:    map[events.ServiceID]struct{}{},
+		jobs:      map[events.ServiceID]struct{}{},
+		operating: map[events.ServiceID]struct{}{},
 	}
 }
 

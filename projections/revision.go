@@ -56,7 +56,8 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 // trimRevision forgets a revision that no instance has and that nobody may go back to.
 func (s *Service) trimRevision(number uint64) {
 	r := s.Revisions[number]
-	kept := number+events.KeptRevisions > s.Revision || (s.Good != nil && s.Good.Revision == number)
+	kept := number+events.KeptRevisions > s.Revision || (s.Good != nil && s.Good.Revision == number) ||
+		(s.Operation != nil && s.Operation.From == number)
 	if r != nil && r.used == 0 && !kept {
 		delete(s.Revisions, number)
 	}
@@ -73,9 +74,14 @@ func (s *Service) recount() {
 	}
 }
 
-// settled remembers how the service is while all of it is as it should be. A job has no way to be so again.
+// settled remembers how the service is while all of it is as it should be. A job has no way to be so again, and of a service
+// whose update is paused the scale alone is.
 func (s *Service) settled() {
-	if !s.Dropped && s.Job == nil && s.Revision > 0 {
+	switch {
+	case s.Dropped || s.Job != nil || s.Revision == 0:
+	case s.Operation == nil:
 		s.Good = &Good{Revision: s.Revision, Scale: s.Scale}
+	case s.Good != nil:
+		s.Good = &Good{Revision: s.Good.Revision, Scale: s.Scale}
 	}
 }

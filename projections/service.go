@@ -23,6 +23,8 @@ type Service struct {
 	Good *Good
 	// Changed is the sequence of the event that last changed what the service shall be.
 	Changed uint64
+	// Operation is the change that is under way, wave by wave; nil for none.
+	Operation *Operation `json:",omitempty"`
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
 	// Pending says why no node can have the next instance; nil where that is not known.
@@ -118,13 +120,16 @@ func (s *Service) Filled() int { return s.filled }
 func (s *Service) Total() int { return s.total }
 
 // Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
-// instance is left. A job is once it is done or given up, and while it waits for the first run of its schedule.
+// instance is left. A job is once it is done or given up, and while it waits for the first run of its schedule. So is a service
+// whose update is paused while every slot serves in whatever revision it is to have by then.
 func (s *Service) Settled() bool {
 	switch {
 	case s.Dropped:
 		return s.total == 0
 	case s.Job != nil:
 		return s.Done() || s.GivenUp() || s.Idle()
+	case s.Operation != nil:
+		return s.Operation.Paused != "" && s.steady()
 	}
 	return s.serving == int(s.Scale) && s.total == int(s.Scale)
 }
@@ -153,7 +158,7 @@ func (s *Service) Instances() iter.Seq[*Instance] {
 
 // Home returns the node on which a slot's next instance must run because the slot's volumes are there; "" for any.
 func (s *Service) Home(ordinal uint32) string {
-	if len(s.Homes) == 0 || !s.Current().Spec.KeepsVolumes() {
+	if len(s.Homes) == 0 || !s.Revisions[s.Target(ordinal)].Spec.KeepsVolumes() {
 		return ""
 	}
 	return s.Homes[ordinal]
@@ -262,6 +267,7 @@ func (s *Service) use(i *Instance) {
 
 func (s *Service) retire(i *Instance, reason events.RetireReason) {
 	s.leave(i)
+	s.servesNoMore(i)
 	i.Retired = reason
 	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = append(slot.Leaving, i)

@@ -141,11 +141,14 @@ func explainDecision(ctx context.Context, b bus.Bus, w wanted) (decisionExplaine
 	board := placement.NewBoard(c)
 	board.At(found.Time)
 	d, placed := found.Data.(events.InstancePlaced)
-	if x.Node = d.Node; placed && d.Replaces > 0 {
-		gone := c.Instance(events.InstanceID{Service: w.service, Ordinal: ordinal, Generation: d.Replaces})
-		x.Nodes = board.VerdictsWithout(c.Services[w.service], gone)
-	} else {
-		x.Nodes = board.Verdicts(c.Services[w.service], ordinal)
+	s, before := c.Services[w.service], c.Instance(events.InstanceID{Service: w.service, Ordinal: ordinal, Generation: d.Replaces})
+	switch x.Node = d.Node; {
+	case !placed || d.Replaces == 0:
+		x.Nodes = board.Verdicts(s, ordinal)
+	case s.Operation != nil:
+		x.Nodes = board.VerdictsBeside(s, before)
+	default:
+		x.Nodes = board.VerdictsWithout(s, before)
 	}
 	x.explainHold(c, w.service)
 	if p, waits := found.Data.(events.InstancePending); waits && p.Holds != "" {

@@ -30,9 +30,9 @@ type Board struct {
 	// journal is what happened to nodes since from, for queues that were not asked since.
 	journal []change
 	from    int
-	queues  map[events.ServiceID]*queue
-	// recent are the services of the queues, the one that was asked last behind.
-	recent []events.ServiceID
+	queues  map[queued]*queue
+	// recent are those that the queues are for, the one that was asked last behind.
+	recent []queued
 	// stale says that nodes came, or became others.
 	stale bool
 	// now is the time of the round that is decided.
@@ -46,6 +46,12 @@ type change struct {
 	by       int32
 	service  events.ServiceID
 	revision *projections.Revision
+}
+
+// queued is what a queue is for: the next instance of a service in one of its revisions.
+type queued struct {
+	service  events.ServiceID
+	revision uint64
 }
 
 // maxQueues is how many services are remembered.
@@ -74,7 +80,7 @@ func (b *Board) refresh() {
 	}
 	b.layZones()
 	b.journal, b.from = make([]change, 0, min(2*len(b.nodes), maxJournal)), 0
-	b.queues, b.recent = map[events.ServiceID]*queue{}, nil
+	b.queues, b.recent = map[queued]*queue{}, nil
 }
 
 // layZones finds the zones that there are.
@@ -179,17 +185,18 @@ func (b *Board) note(c change) {
 	b.journal = append(b.journal, c)
 }
 
-// queue returns what is known of the service, up to date.
-func (b *Board) queue(s *projections.Service) *queue {
+// queue returns what is known for the service's revision, up to date.
+func (b *Board) queue(s *projections.Service, revision uint64) *queue {
 	if b.stale {
 		b.refresh()
 	}
-	q := b.queues[s.ID]
-	if q == nil || !q.fits(s) || q.seen < b.from || b.from+len(b.journal)-q.seen > len(b.nodes) {
-		q = newQueue(b, s)
-		b.queues[s.ID] = q
+	of := queued{s.ID, revision}
+	q := b.queues[of]
+	if q == nil || !q.fits(s, revision) || q.seen < b.from || b.from+len(b.journal)-q.seen > len(b.nodes) {
+		q = newQueue(b, s, revision)
+		b.queues[of] = q
 	}
-	b.touch(s.ID)
+	b.touch(of)
 	for q.seen < b.from+len(b.journal) {
 		q.take(b.journal[q.seen-b.from])
 		q.seen++
@@ -198,12 +205,12 @@ func (b *Board) queue(s *projections.Service) *queue {
 	return q
 }
 
-// touch has the service be remembered longest, and lets go of the one that was not asked about for longest.
-func (b *Board) touch(id events.ServiceID) {
-	if n := len(b.recent); n > 0 && b.recent[n-1] == id {
+// touch has it be remembered longest, and lets go of the one that was not asked about for longest.
+func (b *Board) touch(of queued) {
+	if n := len(b.recent); n > 0 && b.recent[n-1] == of {
 		return
 	}
-	b.recent = append(slices.DeleteFunc(b.recent, func(o events.ServiceID) bool { return o == id }), id)
+	b.recent = append(slices.DeleteFunc(b.recent, func(o queued) bool { return o == of }), of)
 	if len(b.recent) > maxQueues {
 		delete(b.queues, b.recent[0])
 		b.recent = slices.Delete(b.recent, 0, 1)

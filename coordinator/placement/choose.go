@@ -16,18 +16,24 @@ type Decision struct {
 
 // Choose decides which node gets the next instance of a slot of the service.
 func (b *Board) Choose(s *projections.Service, ordinal uint32) Decision {
-	q := b.queue(s)
+	q := b.queue(s, s.Target(ordinal))
 	held := b.heldFrom(s, ordinal)
 	if home := s.Home(ordinal); home != "" {
 		return q.atHome(home, held)
 	}
+	return q.choose(held)
+}
+
+// choose decides among all nodes but the one that is held.
+func (q *queue) choose(held int32) Decision {
+	nodes := q.board.nodes
 	first, second, removed := q.bestBut(held)
 	if first.zone == nil {
-		return q.pending(removed, 0, int32(len(b.nodes)))
+		return q.pending(removed, 0, int32(len(nodes)))
 	}
 	d := q.chosen(first, removed)
 	if second.zone != nil {
-		d.Choice.RunnerUp, d.Choice.RunnerUpScore = b.nodes[second.rank].Name, second.score
+		d.Choice.RunnerUp, d.Choice.RunnerUpScore = nodes[second.rank].Name, second.score
 	}
 	return d
 }
@@ -66,7 +72,7 @@ func (b *Board) choice() *events.Choice {
 
 // Could reports whether any node could have the next instance of the slot.
 func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
-	q := b.queue(s)
+	q := b.queue(s, s.Target(ordinal))
 	if home := s.Home(ordinal); home != "" {
 		return q.couldAtHome(home, b.heldFrom(s, ordinal))
 	}
@@ -76,7 +82,7 @@ func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
 
 // CouldInstead reports whether the node of an instance of the service could have the next one once that one is gone.
 func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance) bool {
-	q := b.queue(s)
+	q := b.queue(s, s.Revision)
 	rank, known := b.ranks[gone.Node]
 	if home := s.Home(gone.ID.Ordinal); !known || (home != "" && home != gone.Node) {
 		return false

@@ -20,8 +20,8 @@ type demand struct {
 	spreads, gathers bool
 }
 
-func demandOf(s *projections.Service, p *events.Policy, differs bool) demand {
-	spec := &s.Current().Spec
+func demandOf(s *projections.Service, r *projections.Revision, p *events.Policy, differs bool) demand {
+	spec := &r.Spec
 	several := s.Scale > 1
 	d := demand{
 		spec: spec, policy: p, reserves: spec.Reserves(events.Resources{}, p), differs: differs,

@@ -34,7 +34,7 @@ const (
 
 // VerdictsWithout is Verdicts for the successor of an instance that moves, as if that one were gone.
 func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Instance) []Verdict {
-	q := b.queue(s)
+	q := b.queue(s, s.Revision)
 	gone := change{rank: b.ranks[moves.Node], by: -1, service: s.ID, revision: s.Revisions[moves.Revision]}
 	q.take(gone)
 	verdicts := q.verdicts("", b.held())
@@ -46,7 +46,7 @@ func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Insta
 // Verdicts says of every node what becomes of it when the next instance of the slot is decided: those that could have it
 // first, in the order in which they would be chosen, then the others by name.
 func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
-	q := b.queue(s)
+	q := b.queue(s, s.Target(ordinal))
 	return q.verdicts(s.Home(ordinal), b.heldFrom(s, ordinal))
 }
 

@@ -17,8 +17,10 @@ func Misfits(c *projections.Cluster, n *projections.Node) (events.NodeMisfits, b
 			continue // those follow the nodes
 		}
 		for _, slot := range s.Slots {
-			if i := slot.Current; i != nil && i.Node == n.Name {
-				note(&m, c, n, i)
+			for _, i := range [...]*projections.Instance{slot.Current, slot.Next} {
+				if i != nil && i.Node == n.Name {
+					note(&m, c, n, i)
+				}
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 	best := Move{Gain: int64(terms.MinGain)*point - 1}
 	for _, id := range slices.SortedFunc(maps.Keys(b.cluster.Services), events.ServiceID.Compare) {
 		s := b.cluster.Services[id]
-		if s.Dropped || s.Holder != 0 || s.Job != nil || s.Current().Spec.Global() || !s.Settled() || (s.Current().Spec.KeepsVolumes() && !terms.Volumes) {
+		if s.Dropped || s.Holder != 0 || s.Operation != nil || s.Job != nil || s.Current().Spec.Global() || !s.Settled() || (s.Current().Spec.KeepsVolumes() && !terms.Volumes) {
 			continue
 		}
 		for _, slot := range s.Slots {
@@ -43,7 +43,7 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 // both: only the zones, and what else goes by the service's other instances, are counted without it. Nothing moves to a
 // node that is held.
 func (b *Board) move(s *projections.Service, i *projections.Instance) Move {
-	q := b.queue(s)
+	q := b.queue(s, s.Revision)
 	rank := b.ranks[i.Node]
 	gone := change{rank: rank, by: -1, service: s.ID, revision: s.Revisions[i.Revision]}
 	q.take(gone)

@@ -12,9 +12,10 @@ type queue struct {
 	demand
 	board   *Board
 	service *projections.Service
-	// revision and several are those of the service as the queue was made.
-	revision uint64
-	several  bool
+	// current says that the instance to come is of the service's revision, whose failures count, and several that there are
+	// to be others: as they were when the queue was made.
+	current bool
+	several bool
 	// seen is the place in the board's journal up to which the queue knows.
 	seen int
 
@@ -31,6 +32,8 @@ type queue struct {
 	known map[*projections.Revision]relation
 	// failing are the nodes on which the revision fails, by rank, and until when.
 	failing map[int32]time.Time
+	// leaves is the instance whose successor is decided on; nil for none.
+	leaves *leaves
 	// least is the smallest count of a zone that instances may be spread over.
 	least int32
 }
@@ -47,10 +50,10 @@ type zoned struct {
 // relation says what the instances of a revision are to the service.
 type relation struct{ own, apart, spread bool }
 
-func newQueue(b *Board, s *projections.Service) *queue {
+func newQueue(b *Board, s *projections.Service, revision uint64) *queue {
 	n := len(b.nodes)
 	q := &queue{
-		demand: demandOf(s, &b.cluster.Policy, b.differ), board: b, service: s, revision: s.Revision, several: s.Scale > 1,
+		demand: demandOf(s, s.Revisions[revision], &b.cluster.Policy, b.differ), board: b, service: s, current: revision == s.Revision, several: s.Scale > 1,
 		seen: b.from + len(b.journal), met: make([]filter, n), loads: make([]load, n), at: make([]int32, n), known: map[*projections.Revision]relation{},
 	}
 	q.layZones()
@@ -97,9 +100,9 @@ func (q *queue) layZones() {
 
 func (q *queue) zone(rank int32) *zoned { return &q.zones[q.zoneOf[rank]] }
 
-// fits reports whether the queue is of the service as it is now.
-func (q *queue) fits(s *projections.Service) bool {
-	return q.service == s && q.revision == s.Revision && q.several == (s.Scale > 1)
+// fits reports whether the queue, made for this revision, is of the service as it is now.
+func (q *queue) fits(s *projections.Service, revision uint64) bool {
+	return q.service == s && q.current == (revision == s.Revision) && q.several == (s.Scale > 1)
 }
 
 // count counts the instances that shall run and matter to the service.
@@ -193,7 +196,7 @@ func (q *queue) take(c change) {
 
 // fails finds out whether the revision fails on the node now.
 func (q *queue) fails(rank int32) {
-	if len(q.service.Failures)+len(q.failing) == 0 {
+	if len(q.service.Failures)+len(q.failing) == 0 || !q.current {
 		return
 	}
 	until := q.service.FailingUntil(q.board.nodes[rank].Name)
@@ -238,6 +241,9 @@ func (q *queue) look(rank int32) {
 }
 
 func (q *queue) candidate(rank int32) candidate {
-	node := q.board.nodes[rank]
-	return candidate{score: q.scoreWithout(rank, events.Resources{}), instances: int32(node.Instances()), rank: rank}
+	instances := int32(q.board.nodes[rank].Instances())
+	if q.leaves != nil && q.leaves.rank == rank {
+		instances--
+	}
+	return candidate{score: q.scoreWithout(rank, q.credit(rank)), instances: instances, rank: rank}
 }

@@ -8,7 +8,7 @@ import (
 // Reach counts the nodes that shall have an instance of a global service: those that the spec does not exclude, and that
 // may get one now or have one.
 func (b *Board) Reach(s *projections.Service) uint32 {
-	q, reach := b.queue(s), uint32(0)
+	q, reach := b.queue(s, s.Revision), uint32(0)
 	for rank, n := range b.nodes {
 		if q.matches(n) && (n.Ready() || q.loads[rank].own > 0) {
 			reach++
@@ -19,7 +19,7 @@ func (b *Board) Reach(s *projections.Service) uint32 {
 
 // Belongs reports whether the spec does not exclude the node that the instance is on.
 func (b *Board) Belongs(s *projections.Service, i *projections.Instance) bool {
-	q := b.queue(s)
+	q := b.queue(s, s.Revision)
 	rank, known := b.ranks[i.Node]
 	return known && q.matches(b.nodes[rank])
 }

@@ -17,8 +17,16 @@ const failing = -10 * full
 // points returns what a node gets for itself; what its zone adds comes when one is chosen.
 func (q *queue) points(rank int32) events.Points {
 	var p events.Points
-	p.Profile, p.AntiAffinity, p.Zone, p.Failures = q.terms(rank, events.Resources{})
+	p.Profile, p.AntiAffinity, p.Zone, p.Failures = q.terms(rank, q.credit(rank))
 	return p
+}
+
+// credit is what an instance that leaves the node gives back.
+func (q *queue) credit(rank int32) events.Resources {
+	if q.leaves != nil && q.leaves.rank == rank {
+		return q.leaves.reserved
+	}
+	return events.Resources{}
 }
 
 // scoreWithout is the sum of points as if what is set aside for an instance on the node were given back.

@@ -94,7 +94,7 @@ var found = []mutant{
 	},
 	{
 		"revision-without-room", "a new revision waits for room for one instance more, and makes none", []edit{{
-			"coordinator/look.go", "		return t.makeRoom(s, earlier)\n", "		return t.makeRoom(s, nil)\n",
+			"coordinator/operate.go", "else if t.agenda.board.CouldInstead(s, i) {", "else if s.Dropped {",
 		}},
 	},
 	{

@@ -3,12 +3,6 @@ package main
 // placing has the bugs of where instances run, and of when one takes another's place.
 var placing = []mutant{
 	{
-		"skipped-barrier", "the next instance is replaced before the new one serves", []edit{{
-			"coordinator/look.go",
-			"		case s.UpToDate(i) && i.Seen.Phase != events.PhaseOnline:\n			return true\n", "",
-		}},
-	},
-	{
 		"other-image-stays", "an instance that was made from another image than its revision has stays", []edit{{
 			"coordinator/look.go", "case i.Differs && s.UpToDate(i):", "case i.Differs && i.Revision != s.Revision:",
 		}},

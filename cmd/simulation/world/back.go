@@ -15,13 +15,19 @@ func (s *service) upToDate(i *instance) bool { return i.revision == s.revision |
 func (s *service) repeats(j *judge, id events.ServiceID, d events.ServiceRevised) {
 	s.keeps = map[uint64]bool{}
 	for _, n := range append([]uint64{d.Of}, d.Keeps...) {
-		if n > 0 && s.specs[n].Hash() != d.Spec.Hash() {
+		if n > 0 && instancesOf(s.specs[n]) != instancesOf(d.Spec) {
 			j.breach("revisions", "revision %d of %s is said to be as revision %d, which has another spec", d.Revision, id, n)
 		}
 	}
 	for _, n := range d.Keeps {
 		s.keeps[n] = true
 	}
+}
+
+// instancesOf is the hash of what a spec says of its instances, and not of how they are replaced.
+func instancesOf(spec events.Spec) string {
+	spec.Update = nil
+	return spec.Hash()
 }
 
 // wentBack holds a service to be what a command that repeats something earlier asked for.

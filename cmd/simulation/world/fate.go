@@ -29,6 +29,44 @@ func (k *knowledge) outcome(j *judge, sequence uint64, f *fate) {
 	}
 }
 
+// fate judges what becomes of a command.
+func (k *knowledge) fate(j *judge, id events.ServiceID, now time.Time, d events.Fate) {
+	switch d := d.(type) {
+	case events.CommandAccepted:
+		k.unseen(j, d.Sequence, id)
+		switch {
+		case d.Verb == "promote": // it goes beside the command that holds the service
+		case d.Queued:
+			k.queued(j, d.Sequence, id)
+		default:
+			k.alone(j, d.Sequence, id)
+			k.wants(j, d.Sequence, d.Verb, id)
+		}
+		k.outcome(j, d.Sequence, &fate{service: id, verb: d.Verb, since: now, accepted: true, queued: d.Queued})
+		k.once(j, d.CommandIdentity)
+	case events.CommandRejected:
+		k.outcome(j, d.Sequence, &fate{})
+	case events.CommandRepeated:
+		k.outcome(j, d.Sequence, &fate{})
+		k.repeats(j, d)
+	case events.CommandQueued:
+	case events.CommandBegun:
+		k.begun(j, d.Sequence, now)
+	case events.CommandSucceeded:
+		f := k.end(j, d.Sequence)
+		if f.queued {
+			j.breach("queues", "command %d succeeded, and never began", d.Sequence)
+		}
+		if f.verb != "promote" {
+			k.succeeded(j, d.Sequence, id)
+		}
+	case events.CommandSuperseded:
+		k.end(j, d.Sequence)
+	case events.CommandFailed:
+		k.failed(j, now, d)
+	}
+}
+
 // alone holds a service to have one command at a time: what another takes the place of ends before.
 func (k *knowledge) alone(j *judge, sequence uint64, id events.ServiceID) {
 	for _, other := range slices.Sorted(maps.Keys(k.open)) {
@@ -39,14 +77,36 @@ func (k *knowledge) alone(j *judge, sequence uint64, id events.ServiceID) {
 	}
 }
 
-// deadline is how long an accepted command may take.
-const deadline = 10 * time.Minute
+// deadline is how long an accepted command may wait without progress.
+func (k *knowledge) deadline(f *fate) time.Duration {
+	const usual = 10 * time.Minute
+	if s := k.services[f.service]; s != nil && s.revision > 0 {
+		return time.Duration(s.specs[s.revision].Updates().ProgressDeadline)
+	}
+	return usual
+}
+
+// countsFrom is since when a command has made no progress: a phase that begins is some, and one in which nothing is to be
+// done but to wait does not count.
+func (k *knowledge) countsFrom(f *fate, now time.Time) time.Time {
+	s := k.services[f.service]
+	if s == nil || s.op == nil || s.dropped {
+		return f.since
+	}
+	if waits := []events.OperationPhase{"monitor", "promote", "delay"}; slices.Contains(waits, s.op.phase) {
+		return now
+	}
+	if s.op.entered.After(f.since) {
+		return s.op.entered
+	}
+	return f.since
+}
 
 // overdue holds a leader to fail what is past its deadline. It looks from time to time, so it has a few rounds for it.
 func (k *knowledge) overdue(j *judge, epoch uint64, now time.Time) {
 	for _, sequence := range slices.Sorted(maps.Keys(k.open)) {
 		f := k.open[sequence]
-		if (f.queued && k.held(f.service)) || (!f.queued && (now.Sub(f.since) < deadline || k.waitsForJob(f, now))) {
+		if (f.queued && k.held(f.service)) || (!f.queued && (now.Sub(k.countsFrom(f, now)) < k.deadline(f) || k.waitsForJob(f, now))) {
 			f.late = late{}
 			continue
 		}
@@ -85,7 +145,7 @@ func (k *knowledge) end(j *judge, sequence uint64) *fate {
 
 func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
 	f := k.end(j, d.Sequence)
-	if lasted := now.Sub(f.since); d.Reason == events.ReasonDeadline && lasted < deadline {
+	if lasted := now.Sub(k.countsFrom(f, now)); d.Reason == events.ReasonDeadline && lasted < k.deadline(f) {
 		j.breach("time", "command %d failed at its deadline after %s", d.Sequence, lasted)
 	}
 	s := k.services[f.service]
@@ -112,16 +172,24 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 		return
 	}
 	for _, i := range k.of(id) {
-		if s != nil && !s.dropped && !i.retired && s.upToDate(i) && i.seen.Phase == events.PhaseOnline {
+		switch {
+		case s != nil && !s.dropped && !i.retired && (s.upToDate(i) || s.op != nil) && i.replaces == 0 && i.seen.Phase == events.PhaseOnline:
 			serving++
-		} else {
+		case s != nil && s.op != nil && i.replaces > 0: // it is what a paused update has begun
+		default:
 			others++
 		}
 	}
 	if s == nil || others > 0 || (!s.dropped && serving != int(s.scale)) {
 		j.breach("P1", "command %d succeeded with %d instances of %s that serve, and %d others", sequence, serving, id, others)
 	}
-	if s != nil && !s.dropped {
+	switch {
+	case s == nil || s.dropped:
+	case s.op == nil:
 		s.good = &good{spec: s.specs[s.revision], scale: s.scale}
+	case s.op.paused.IsZero():
+		j.breach("P1", "command %d succeeded, and the operation of %s goes on", sequence, id)
+	case s.good != nil:
+		s.good = &good{spec: s.good.spec, scale: s.scale}
 	}
 }

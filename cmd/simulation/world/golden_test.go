@@ -25,7 +25,7 @@ func inLog() map[events.Kind]bool {
 			continue
 		}
 		switch k := d.Kind(); k.Thing {
-		case "command", "service", "instance", "stray", "node", "cluster", "round":
+		case "command", "service", "operation", "instance", "stray", "node", "cluster", "round":
 			kinds[k] = true
 		}
 	}
@@ -114,6 +114,12 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(2*time.Minute, ".service.demo.batch.ensure", `{"image":"localhost/a:1","mode":"job","job":{"completions":3,"parallelism":2}}`),
 		say(2*time.Minute, ".service.demo.often.ensure", `{"image":"localhost/a:1","mode":"job","job":{"completions":3,"schedule":"*/2 0-0 * * *"}}`),
 		say(23*time.Minute, ".service.demo.often.drop", `{}`),
+		say(2*time.Minute, ".service.demo.waves.ensure", `{"image":"localhost/a:1","scale":2}`),
+		say(3*time.Minute, ".service.demo.waves.ensure", `{"image":"localhost/a:1","node_selector":{"disk":"tape"},"update":{"healthy_deadline":"10s"}}`),
+		say(4*time.Minute, ".service.demo.waves.ensure", `{"image":"localhost/a:1","node_selector":{"disk":"tape"},"update":{"healthy_deadline":"10s"}}`),
+		say(6*time.Minute, ".service.demo.waves.ensure", `{"image":"localhost/b:1","update":{"canaries":1},"busy":"supersede"}`),
+		say(7*time.Minute, ".service.demo.waves.promote", `{}`),
+		say(7*time.Minute+30*time.Second, ".service.demo.waves.promote", `{}`),
 		say(12*time.Minute, ".service.demo.store.restart", `{}`),
 		say(12*time.Minute, ".service.demo.store.scale", `{"scale":2,"busy":"queue"}`),
 		say(13*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/b:1","busy":"queue"}`),

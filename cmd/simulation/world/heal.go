@@ -83,6 +83,7 @@ func (j *judge) unlike() []string {
 		switch f := j.cluster.commands[sequence]; {
 		case f == nil:
 			why = append(why, fmt.Sprintf("command %d has no outcome", sequence))
+		case f.accepted && !f.ended && f.service.Name != "" && j.cluster.service(f.service).waitsForPeople():
 		case f.accepted && !f.ended:
 			why = append(why, fmt.Sprintf("command %d has no end", sequence))
 		}
@@ -115,8 +116,14 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	if reach := j.cluster.reach(id); s.specs[s.revision].Global() && !s.dropped && s.scale != reach {
 		why = append(why, fmt.Sprintf("%s has %d instances for %d nodes", id, s.scale, reach))
 	}
-	serving := 0
+	serving, rests := 0, s.waitsForPeople()
+	if s.op != nil && !rests && s.op.phase != events.OperationWait {
+		why = append(why, fmt.Sprintf("%s is in phase %s", id, s.op.phase))
+	}
 	for _, i := range j.cluster.of(id) {
+		if rests && (i.replaces > 0 || !i.retired) {
+			continue // it stays as it is
+		}
 		stuck := !s.upToDate(i) && !j.cluster.room(id, i.id.Ordinal) && j.cluster.against(id, i.node, i) != ""
 		if i.retired || (!s.upToDate(i) && !stuck) || i.seen.Phase != events.PhaseOnline {
 			why = append(why, fmt.Sprintf("%s is %s in revision %d", i.id, i, i.revision))

@@ -126,7 +126,12 @@ func (k *knowledge) nearest(j *judge, node string, lacks float64, could map[stri
 
 // couldBeHeld returns the nodes that lack nothing but room for the slot's next instance, with how much, in parts of what it
 // asks for.
-func (k *knowledge) couldBeHeld(id events.ServiceID, ordinal uint32) map[string]float64 {
+func (k *knowledge) couldBeHeld(id events.ServiceID, ordinal uint32) (could map[string]float64) {
+	k.service(id).as(ordinal, func() { could = k.lackRoom(id, ordinal) })
+	return could
+}
+
+func (k *knowledge) lackRoom(id events.ServiceID, ordinal uint32) map[string]float64 {
 	s, could := k.service(id), map[string]float64{}
 	for name, n := range k.nodes {
 		spec := s.specs[s.revision]

@@ -33,17 +33,26 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 	if k.instances[id] != nil {
 		j.breach("P5", "%s is placed a second time: its generation is used again", id)
 	}
+	if d.Replaces > 0 && k.service(service).op != nil {
+		k.besideBefore(j, id, d)
+		return
+	}
 	if d.Replaces > 0 {
 		k.moved(j, id, d)
 		return
+	}
+	if k.clears(j, service, d.Ordinal) && !j.rereading {
+		j.breach("P6", "%s is placed before what its slot had is gone", id)
 	}
 	for _, i := range k.of(service) {
 		if i.id.Ordinal == d.Ordinal && !i.retired {
 			j.breach("P5", "%s is placed while %s is to run", id, i.id)
 		}
 	}
-	k.fitting(j, id, d, nil)
-	k.explained(j, id, d)
+	k.service(service).as(d.Ordinal, func() {
+		k.fitting(j, id, d, nil)
+		k.explained(j, id, d)
+	})
 	k.hold(j, service, d)
 }
 
@@ -114,7 +123,7 @@ func (k *knowledge) hold(j *judge, service events.ServiceID, d events.InstancePl
 	}
 }
 
-// retired holds a revision to replace one instance at a time: the next when all of the new revision serve.
+// retired holds an instance to go for the reason that is said.
 func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRetired) {
 	i := k.instances[id]
 	if i == nil || i.removed || i.retired {
@@ -123,17 +132,16 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 	}
 	j.settled(id)
 	s := k.service(id.Service)
-	for _, o := range k.of(id.Service) {
-		if d.Reason == events.RetireRevised && !s.isJob() && !o.retired && s.upToDate(o) && o.seen.Phase != events.PhaseOnline {
-			j.breach("P6", "%s is replaced while %s of the new revision does not serve yet", id, o.id)
-		}
-	}
-	if d.Reason == events.RetireRevised && s.upToDate(i) {
+	k.replaced(j, i, d.Reason)
+	if d.Reason == events.RetireRevised && s.upToDate(i) && (i.replaces == 0 || i.revision == s.revision) {
 		j.breach("revisions", "%s is replaced as one of another revision, and is as revision %d", id, s.revision)
 	}
 	k.succeeds(j, i, d.Reason)
 	if s.isJob() {
 		k.retiredOfJob(j, i, d.Reason)
+	}
+	if s.op != nil && s.upToDate(i) {
+		delete(s.op.serves, id.Ordinal)
 	}
 	i.retired = true
 	if d.Reason == events.RetireScaledDown || d.Reason == events.RetireDropped {
@@ -157,6 +165,7 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
 	}
 	i.seen = s.Position
+	k.operating(j, service).serve(i, s.Phase)
 	k.service(service).fail(i, s, j.at)
 	k.sightedOfJob(j, i, s)
 	if s.Phase != events.PhaseRemoved {

@@ -186,7 +186,7 @@ func (k *knowledge) worksOn(f *fate, now time.Time) bool {
 			return true
 		}
 	}
-	return now.Sub(s.job.moved) < deadline || now.Sub(s.rests()) < deadline
+	return now.Sub(s.job.moved) < k.deadline(f) || now.Sub(s.rests()) < k.deadline(f)
 }
 
 // waitsForJob reports whether the command may wait for its job: that works, or what shall stop of it is not gone yet.

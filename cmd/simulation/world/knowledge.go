@@ -22,9 +22,11 @@ type knowledge struct {
 	// moves is the rebalancing that is under way, nil where none is.
 	moves *moves
 	// kept is the node that is held for a service, and wrong what was closed since it is not as it should be.
-	kept  hold
-	wrong late
-	at    time.Time // of the event that is taken
+	kept hold
+	// leaves is the instance whose successor is judged: the zones are counted without it. nil for none.
+	leaves *instance
+	wrong  late
+	at     time.Time // of the event that is taken
 	// asked is what the last command of the round that is judged wants of each service.
 	asked map[events.ServiceID]asked
 }
@@ -61,33 +63,8 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	k.at = r.Time
 	defer k.waitsNoMore(id)
 	switch d := d.(type) {
-	case events.CommandAccepted:
-		k.unseen(j, d.Sequence, id)
-		if d.Queued {
-			k.queued(j, d.Sequence, id)
-		} else {
-			k.alone(j, d.Sequence, id)
-			k.wants(j, d.Sequence, d.Verb, id)
-		}
-		k.outcome(j, d.Sequence, &fate{service: id, verb: d.Verb, since: r.Time, accepted: true, queued: d.Queued})
-		k.once(j, d.CommandIdentity)
-	case events.CommandRejected:
-		k.outcome(j, d.Sequence, &fate{})
-	case events.CommandRepeated:
-		k.outcome(j, d.Sequence, &fate{})
-		k.repeats(j, d)
-	case events.CommandQueued:
-	case events.CommandBegun:
-		k.begun(j, d.Sequence, r.Time)
-	case events.CommandSucceeded:
-		if f := k.end(j, d.Sequence); f.queued {
-			j.breach("queues", "command %d succeeded, and never began", d.Sequence)
-		}
-		k.succeeded(j, d.Sequence, id)
-	case events.CommandSuperseded:
-		k.end(j, d.Sequence)
-	case events.CommandFailed:
-		k.failed(j, r.Time, d)
+	case events.Fate:
+		k.fate(j, id, r.Time, d)
 	case events.ServiceRevised:
 		k.revised(j, id, d)
 		k.service(id).changed = r.Sequence
@@ -104,6 +81,9 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.renew(id, 0)
 	case events.ServiceRemoved:
 		delete(k.services, id)
+	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
+		events.OperationEnded:
+		k.operates(j, id, r.Sequence, d)
 	case events.InstancePlaced:
 		k.placed(j, id, d)
 	case events.InstanceAdopted:

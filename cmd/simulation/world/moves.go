@@ -28,7 +28,7 @@ func (k *knowledge) moved(j *judge, id events.InstanceID, d events.InstancePlace
 		j.breach("moves", "%s moves, and leaves its volumes behind", id)
 	}
 	for _, i := range k.present {
-		if i.replaces > 0 && !i.retired {
+		if i.replaces > 0 && !i.retired && k.service(i.id.Service).op == nil {
 			j.breach("moves", "%s moves while %s does", id, i.id)
 		}
 	}
@@ -50,7 +50,7 @@ func (k *knowledge) succeeds(j *judge, i *instance, reason events.RetireReason) 
 		j.breach("moves", "%s is retired, and no other one serves in its place", i.id)
 	case reason == events.RetireMoveFailed && i.replaces == 0:
 		j.breach("moves", "%s is retired as one that was to succeed another, and it was not", i.id)
-	case reason == events.RetireMoveFailed && k.moves != nil:
+	case reason == events.RetireMoveFailed && k.moves != nil && k.service(i.id.Service).op == nil:
 		k.moves.failed = true
 	}
 	if next != nil {

@@ -45,12 +45,14 @@ func (k *knowledge) againstSlot(id events.InstanceID, node string, gone *instanc
 	if k.heldFrom(id, node, gone) {
 		return "it is held for " + k.kept.service.String()
 	}
-	return k.against(id.Service, node, gone)
+	why := ""
+	k.service(id.Service).as(id.Ordinal, func() { why = k.against(id.Service, node, gone) })
+	return why
 }
 
 // home returns the node that has the volumes which the slot needs, or "".
 func (s *service) home(ordinal uint32) string {
-	if !volumes(s.specs[s.revision]) {
+	if !volumes(s.specs[s.target(ordinal)]) {
 		return ""
 	}
 	return s.homes[ordinal]
@@ -198,7 +200,7 @@ func (k *knowledge) uneven(id events.ServiceID, zone string, gone *instance) str
 	}
 	for _, i := range k.present {
 		at := k.nodes[i.node].facts.Zone
-		if _, counted := counts[at]; counted && !i.retired && i != gone && k.spreads(id, i) {
+		if _, counted := counts[at]; counted && !i.retired && i != gone && i != k.leaves && k.spreads(id, i) {
 			counts[at]++
 		}
 	}
@@ -267,6 +269,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 		s := k.services[id]
 		s.lost(j, k, id, epoch, now)
 		s.due(j, id, epoch, now)
+		k.stuck(j, id, epoch, now)
 		switch {
 		case !s.specs[s.revision].Global() || s.dropped || s.scale == k.reach(id):
 			s.lags = late{}

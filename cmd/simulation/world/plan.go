@@ -189,6 +189,9 @@ func Draw(seed uint64) Plan {
 	if d.IntN(3) == 0 {
 		p.Actions = append(p.Actions, d.asOf(time.Duration(d.Int64N(int64(20*time.Minute))))...)
 	}
+	for n := d.IntN(5); n > 0; n-- {
+		p.Actions = append(p.Actions, d.updates(time.Duration(d.Int64N(int64(p.Lasts))))...)
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

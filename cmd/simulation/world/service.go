@@ -25,6 +25,8 @@ type service struct {
 	waits      bool
 	late, lags late
 	job        job
+	// op is the change that is under way, nil for none.
+	op *operation
 	// since is when a slot first had no node since all had one, and had are the slots that have had an instance.
 	since time.Time
 	had   map[uint32]bool
@@ -43,6 +45,9 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 	s := k.service(id)
 	if d.Revision != s.revision+1 {
 		j.breach("revisions", "revision %d of %s follows revision %d", d.Revision, id, s.revision)
+	}
+	if before, was := s.specs[s.revision]; was && d.Of == 0 && !s.dropped && !d.Spec.IsJob() && !j.rereading && instancesOf(before) == instancesOf(d.Spec) {
+		j.breach("revisions", "revision %d of %s says of its instances what the one before did, and keeps none", d.Revision, id)
 	}
 	s.repeats(j, id, d)
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec

@@ -1,0 +1,81 @@
+package coordinator
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/barrier"
+)
+
+// broken reports whether more slots have failed than the spec lets go.
+func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
+	u, op := s.Current().Spec.Updates(), s.Operation
+	if len(v.Broken) == 0 || u.OnFailure == events.FailureContinue {
+		return false
+	}
+	return float64(op.Failed+len(v.Broken)) > float64(u.MaxFailureRatio)*float64(op.Total)
+}
+
+// fail does what the spec says of an update of which too much has failed, and ends the command with it. One that goes back
+// already has nothing to go back to.
+func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
+	op, scope, message := s.Operation, events.ServiceScope(s.ID), t.why(s, v.Broken)
+	if s.Current().Spec.Updates().OnFailure == events.FailureRollback && op.Kind != events.OperationRollback && s.Good != nil {
+		if back, err := cancel(s); err == nil && len(back) > 0 {
+			t.emit(scope, events.OperationEnded{
+				Operation: op.Started, Outcome: events.OperationRolledBack, GivenUp: ordinalsOf(v.Broken), Message: message,
+			})
+			t.failCommand(s, events.ReasonRolledBack, message)
+			for _, change := range back {
+				t.emit(scope, change)
+			}
+			return
+		}
+	}
+	t.emit(scope, events.OperationPaused{Operation: op.Started, GivenUp: ordinalsOf(v.Broken), Message: message})
+	t.failCommand(s, events.ReasonPaused, message)
+}
+
+func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, message string) {
+	if s.Holder != 0 {
+		t.emit(events.ServiceScope(s.ID), events.CommandFailed{Sequence: s.Holder, Reason: reason, Message: message})
+	}
+}
+
+// why says for people what failed: of the slots the first one, and how many more.
+func (t *Turn) why(s *projections.Service, broken []barrier.Participant) string {
+	op, first := s.Operation, broken[0]
+	text := fmt.Sprintf("%s to revision %d, wave %d, phase %s: slot %d: %s", op.Kind, op.Revision, op.Wave, op.Phase, first.Ordinal, first.Broken)
+	if said := t.detail(s, first.Ordinal); said != "" {
+		text += " (" + said + ")"
+	}
+	if more := len(broken) - 1; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+// detail says for people what is known of why the slot is not done: its instance of the revision is offline, or no node can
+// have one; "" for nothing.
+func (t *Turn) detail(s *projections.Service, ordinal uint32) string {
+	slot := s.Slots[ordinal]
+	for _, i := range [...]*projections.Instance{slot.Next, slot.Current} {
+		switch {
+		case i == nil || !s.UpToDate(i):
+		case i.Seen.Phase == events.PhaseOffline:
+			return strings.TrimSpace(fmt.Sprintf("%s is offline: %s %s", i.ID, i.Reason, i.Message))
+		default:
+			return fmt.Sprintf("%s is %s", i.ID, i.Seen.Phase)
+		}
+	}
+	d := t.agenda.board.Choose(s, ordinal)
+	if slot.Current != nil {
+		d = t.agenda.board.ChooseBeside(s, slot.Current)
+	}
+	if d.Node != nil {
+		return ""
+	}
+	return projections.Reasons(*d.Pending)
+}

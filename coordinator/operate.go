@@ -1,0 +1,233 @@
+package coordinator
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/barrier"
+)
+
+// maxStep is the most events that one step of an operation leads to beside those of its slots: its end, that of its
+// command, and the two changes of a rollback.
+const maxStep = 4
+
+// operate takes a service whose instances are of earlier revisions through the waves and phases of its operation. It
+// reports where too much has failed, so that the service shall be something else now, and false for fits where the round is
+// full before that.
+func (t *Turn) operate(s *projections.Service) (failed, fits bool) {
+	for {
+		if t.Room() < maxStep {
+			return false, false
+		}
+		if s.Operation == nil && !t.startOperation(s) {
+			return false, true
+		}
+		if s.Operation.Paused != "" {
+			return false, true
+		}
+		if !t.act(s) {
+			return false, false
+		}
+		v := t.Cluster.Verdict(s, t.Now)
+		if t.broken(s, v) {
+			t.fail(s, v)
+			return true, true
+		}
+		if v.State == barrier.Waiting || !t.advance(s, v) {
+			return false, true
+		}
+	}
+}
+
+// endSuperseded ends an operation whose service shall be something else by now. It reports false where the round is full.
+func (t *Turn) endSuperseded(s *projections.Service) bool {
+	op := s.Operation
+	if op == nil || (!s.Dropped && op.Revision == s.Revision) {
+		return true
+	}
+	if t.Room() == 0 {
+		return false
+	}
+	t.emit(events.ServiceScope(s.ID), events.OperationEnded{Operation: op.Started, Outcome: events.OperationSuperseded})
+	return true
+}
+
+// outdated returns the slots that have an instance which the revision does not keep. Those that do not serve come first:
+// nothing is lost with them.
+func (t *Turn) outdated(s *projections.Service) events.Ordinals {
+	if !s.Rolling() {
+		return nil
+	}
+	var down, serve events.Ordinals
+	for o, slot := range s.Slots {
+		switch i := slot.Current; {
+		case i == nil || s.UpToDate(i):
+		case i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Heard():
+			serve = append(serve, uint32(o))
+		default:
+			down = append(down, uint32(o))
+		}
+	}
+	return append(down, serve...)
+}
+
+// startOperation begins one where instances are of earlier revisions, and reports whether there are.
+func (t *Turn) startOperation(s *projections.Service) bool {
+	slots := t.outdated(s)
+	if len(slots) == 0 {
+		return false
+	}
+	t.emit(events.ServiceScope(s.ID), events.OperationStarted{
+		Operation: t.kindOf(s), Revision: s.Revision, From: fallback(s), Slots: slots,
+	})
+	return true
+}
+
+// kindOf says what the command asks for that the service works for. Without one it goes back, or was made so by a
+// coordinator of before.
+func (t *Turn) kindOf(s *projections.Service) events.OperationKind {
+	if s.Holder == 0 {
+		if r := s.Current(); len(r.Keeps) > 0 {
+			return events.OperationRollback
+		}
+		return events.OperationUpdate
+	}
+	switch t.Cluster.Commands[s.Holder].Verb {
+	case events.ServiceRestart{}.Kind().Name:
+		return events.OperationRestart
+	case events.ServiceRollback{}.Kind().Name, events.ServiceCancel{}.Kind().Name:
+		return events.OperationRollback
+	}
+	return events.OperationUpdate
+}
+
+// fallback returns the revision in which all was last as it should be, which slots keep until their wave; 0 for none.
+func fallback(s *projections.Service) uint64 {
+	if s.Good == nil || s.Good.Revision == s.Revision {
+		return 0
+	}
+	if r := s.Revisions[s.Good.Revision]; r == nil || r.Spec.Mode != s.Current().Spec.Mode {
+		return 0
+	}
+	return s.Good.Revision
+}
+
+// act does what the phase asks for. It reports false where the round is full before that.
+func (t *Turn) act(s *projections.Service) bool {
+	switch s.Operation.Phase {
+	case events.OperationStart:
+		return t.startWave(s) && t.fill(s, int(s.Scale))
+	case events.OperationRetire:
+		return t.retireWave(s)
+	case events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
+	}
+	return true
+}
+
+// startWave has the slots of the wave get their next instances beside those that they have.
+func (t *Turn) startWave(s *projections.Service) bool {
+	if !startsFirst(s) {
+		return true
+	}
+	for _, slot := range waveOf(s) {
+		i := slot.Current
+		if i == nil || s.UpToDate(i) || slot.Next != nil {
+			continue
+		}
+		if t.Room() < maxStep {
+			return false
+		}
+		if d := t.agenda.board.ChooseBeside(s, i); d.Node != nil {
+			placed := t.placement(s, i.ID.Ordinal, d)
+			placed.Replaces = i.ID.Generation
+			t.emit(events.ServiceScope(s.ID), placed)
+		} else if t.agenda.board.CouldInstead(s, i) {
+			t.retire(i, events.RetireMakesRoom)
+		}
+	}
+	return true
+}
+
+// retireWave has what the slots of the wave had before go. Where that is before the next comes, it stays for as long as no
+// node could have the next.
+func (t *Turn) retireWave(s *projections.Service) bool {
+	for _, slot := range waveOf(s) {
+		if i := slot.Current; i != nil && !s.UpToDate(i) && t.mayGo(s, i) && !t.retire(i, events.RetireRevised) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayGo reports whether what follows the instance is there, or will find a node. Where all go at once, nobody can tell.
+func (t *Turn) mayGo(s *projections.Service, i *projections.Instance) bool {
+	return startsFirst(s) || s.Current().Spec.Updates().Strategy == events.UpdateRecreate ||
+		t.agenda.board.Could(s, i.ID.Ordinal) || t.agenda.board.CouldInstead(s, i)
+}
+
+// waveOf returns the slots of the wave that there are.
+func waveOf(s *projections.Service) []*projections.Slot {
+	var slots []*projections.Slot
+	for _, o := range s.Operation.Slots {
+		if o < s.Scale && int(o) < len(s.Slots) {
+			slots = append(slots, s.Slots[o])
+		}
+	}
+	return slots
+}
+
+// advance begins the next phase, or the next wave, or ends the operation. It reports false where all slots that are left
+// wait for their nodes.
+func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
+	op, scope, givenUp := s.Operation, events.ServiceScope(s.ID), ordinalsOf(v.Broken)
+	if next := nextPhase(s); next != "" {
+		t.emit(scope, events.OperationEntered{Operation: op.Started, Wave: op.Wave, Phase: next, GivenUp: givenUp})
+		return true
+	}
+	if len(op.Waiting) == 0 {
+		t.emit(scope, events.OperationEnded{Operation: op.Started, Outcome: events.OperationDone, GivenUp: givenUp})
+		return true
+	}
+	slots := t.nextWave(s)
+	switch {
+	case len(slots) > 0:
+		t.emit(scope, events.OperationEntered{
+			Operation: op.Started, Wave: op.Wave + 1, Phase: phasesOf(s)[0], Slots: slots, GivenUp: givenUp,
+		})
+	case op.Phase == events.OperationWait:
+		return false
+	default:
+		t.emit(scope, events.OperationEntered{Operation: op.Started, Wave: op.Wave, Phase: events.OperationWait, GivenUp: givenUp})
+	}
+	return true
+}
+
+// nextWave returns the slots that have waited longest, of those whose next instance is not bound to a node which takes none.
+func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
+	var slots events.Ordinals
+	for _, o := range s.Operation.Waiting {
+		if len(slots) == waveSize(s) {
+			break
+		}
+		if t.free(s, o) {
+			slots = append(slots, o)
+		}
+	}
+	return slots
+}
+
+// free reports whether the slot's next instance may be on another node, or that node takes it.
+func (t *Turn) free(s *projections.Service, ordinal uint32) bool {
+	if ordinal >= s.Scale || int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil {
+		return true
+	}
+	bound := s.Current().Spec.Global() || s.Home(ordinal) != ""
+	return !bound || t.Cluster.Nodes[s.Slots[ordinal].Current.Node].Ready()
+}
+
+func ordinalsOf(participants []barrier.Participant) events.Ordinals {
+	var ordinals events.Ordinals
+	for _, p := range participants {
+		ordinals = append(ordinals, p.Ordinal)
+	}
+	return ordinals
+}

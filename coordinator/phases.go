@@ -1,0 +1,64 @@
+package coordinator
+
+import (
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// phasesOf returns the phases that each wave of the service's operation goes through, in order. What follows is for
+// people to judge, and goes between waves: the last one has none of it.
+func phasesOf(s *projections.Service) []events.OperationPhase {
+	u, phases := s.Current().Spec.Updates(), []events.OperationPhase{events.OperationRetire, events.OperationStart}
+	if startsFirst(s) {
+		phases = []events.OperationPhase{events.OperationStart, events.OperationRetire}
+	}
+	if u.Monitor > 0 {
+		phases = append(phases, events.OperationMonitor)
+	}
+	if len(s.Operation.Waiting) == 0 {
+		return phases
+	}
+	if u.Promote == events.PromoteByCommand && s.Operation.Wave == 1 {
+		phases = append(phases, events.OperationPromote)
+	}
+	if u.Delay > 0 {
+		phases = append(phases, events.OperationDelay)
+	}
+	return phases
+}
+
+// nextPhase returns the one that follows in the wave; "" after the last, and where there is no wave.
+func nextPhase(s *projections.Service) events.OperationPhase {
+	phases := phasesOf(s)
+	if i := slices.Index(phases, s.Operation.Phase); i >= 0 && i+1 < len(phases) {
+		return phases[i+1]
+	}
+	return ""
+}
+
+// clears reports whether the slot's wave waits for what was before to be gone, ahead of what comes.
+func clears(s *projections.Service, ordinal uint32) bool {
+	op := s.Operation
+	return op != nil && op.Paused == "" && op.Phase == events.OperationRetire && !startsFirst(s) && slices.Contains(op.Slots, ordinal)
+}
+
+// startsFirst reports whether the next instance of a slot comes before the one before goes: as the spec says, unless both
+// would write to the slot's volumes, or there is one on a node at most.
+func startsFirst(s *projections.Service) bool {
+	spec := &s.Current().Spec
+	return spec.Updates().Order == events.StartFirst && !spec.Global() && !spec.KeepsVolumes()
+}
+
+// waveSize is how many slots the next wave has.
+func waveSize(s *projections.Service) int {
+	u, op := s.Current().Spec.Updates(), s.Operation
+	switch {
+	case u.Strategy == events.UpdateRecreate:
+		return len(op.Waiting)
+	case u.Canaries > 0 && op.Wave == 0:
+		return min(int(u.Canaries), len(op.Waiting))
+	}
+	return min(int(u.Parallelism), len(op.Waiting))
+}

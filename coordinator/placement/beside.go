@@ -1,0 +1,62 @@
+package placement
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// leaves is an instance that goes once its successor serves, by the rank of its node.
+type leaves struct {
+	rank     int32
+	reserved events.Resources
+}
+
+// ChooseBeside decides which node gets the successor of an instance that runs on until that serves. The node must have room
+// for both; which one suits the successor best, and how even the zones are, is counted as if the instance were gone.
+func (b *Board) ChooseBeside(s *projections.Service, i *projections.Instance) Decision {
+	q := b.queue(s, s.Revision)
+	var d Decision
+	q.without(i, func() { d = q.choose(b.heldFrom(s, i.ID.Ordinal)) })
+	return d
+}
+
+// VerdictsBeside is Verdicts for the successor of an instance that runs on until that serves.
+func (b *Board) VerdictsBeside(s *projections.Service, i *projections.Instance) []Verdict {
+	q := b.queue(s, s.Revision)
+	var verdicts []Verdict
+	q.without(i, func() { verdicts = q.verdicts("", b.heldFrom(s, i.ID.Ordinal)) })
+	return verdicts
+}
+
+// without has something be decided as if the instance counted neither in its zone nor for its node's points.
+func (q *queue) without(i *projections.Instance, decide func()) {
+	rank, known := q.board.ranks[i.Node]
+	if !known {
+		decide()
+		return
+	}
+	q.leaves = &leaves{rank, i.Reserved}
+	q.shift(rank, i, -1)
+	decide()
+	q.leaves = nil
+	q.shift(rank, i, 1)
+}
+
+// shift takes the instance out of what its zone counts, or back into it, and puts its node where it belongs then.
+func (q *queue) shift(rank int32, i *projections.Instance, by int32) {
+	z, r := q.zone(rank), q.relation(change{service: q.service.ID, revision: q.service.Revisions[i.Revision]})
+	before := z.spread
+	if r.own {
+		z.own += by
+		q.own += by
+	}
+	if r.spread {
+		z.spread += by
+	}
+	if q.met[rank] == none {
+		z.heap.put(q.candidate(rank))
+	}
+	if q.spreads && z.spread != before {
+		q.shifted(z, before, z.open)
+	}
+}

@@ -1,0 +1,147 @@
+package projections
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Operation is a change of a service that goes through its slots wave by wave, and with each wave through phases.
+type Operation struct {
+	// Started is the sequence of its start, which is its name.
+	Started uint64
+	Kind    events.OperationKind
+	// Revision is what its slots get, and From what those have until their wave; 0 where they shall have nothing else.
+	Revision uint64
+	From     uint64
+	// Total counts the slots that take part, Waiting are those whose wave has not come.
+	Total   int
+	Waiting events.Ordinals
+	// Wave counts from 1; 0 before the first. Slots are those of the present one, which has been in its phase since Entered.
+	Wave    uint32
+	Slots   events.Ordinals
+	Phase   events.OperationPhase
+	Entered time.Time
+	// Serves is since when the slots of the wave have served in the revision without a break.
+	Serves map[uint32]time.Time
+	// GivenUp are the slots of the wave that are waited for no more. Failed counts those of all waves.
+	GivenUp events.Ordinals `json:",omitempty"`
+	Failed  int
+	// Promoted says that it shall go on after its canaries.
+	Promoted bool `json:",omitzero"`
+	// Paused says what failed, where all stays as it is because of that; "" where it goes on.
+	Paused string `json:",omitempty"`
+}
+
+// Target returns the revision that the next instance of the slot has.
+func (s *Service) Target(ordinal uint32) uint64 {
+	op := s.Operation
+	if op == nil || op.From == 0 || op.Revision != s.Revision || !slices.Contains(op.Waiting, ordinal) {
+		return s.Revision
+	}
+	return op.From
+}
+
+// Operating returns, in no order, the services with an operation.
+func (c *Cluster) Operating() map[events.ServiceID]struct{} { return c.operating }
+
+// applyOperation takes an event of a service's operation into the state.
+func (c *Cluster) applyOperation(r events.Record) {
+	id, _ := r.Scope.Service()
+	s := c.service(id)
+	if d, starts := r.Data.(events.OperationStarted); starts {
+		s.Operation = &Operation{
+			Started: r.Sequence, Kind: d.Operation, Revision: d.Revision, From: d.From, Total: len(d.Slots), Waiting: slices.Clone(d.Slots),
+			Entered: r.Time, Serves: map[uint32]time.Time{},
+		}
+		index(c.operating, id, true)
+		return
+	}
+	op := s.Operation
+	if op == nil {
+		return
+	}
+	switch d := r.Data.(type) {
+	case events.OperationEntered:
+		s.enter(d, r.Time)
+	case events.OperationPromoted:
+		op.Promoted = true
+	case events.OperationPaused:
+		op.Paused = d.Message
+	case events.OperationResumed:
+		op.Paused, op.Entered = "", r.Time
+	case events.OperationEnded:
+		s.Operation = nil
+		index(c.operating, id, false)
+		for number := range s.Revisions {
+			s.trimRevision(number)
+		}
+	}
+}
+
+// enter begins a phase, and with slots a wave.
+func (s *Service) enter(d events.OperationEntered, now time.Time) {
+	op := s.Operation
+	op.GivenUp = append(op.GivenUp, d.GivenUp...)
+	op.Failed += len(d.GivenUp)
+	op.Wave, op.Phase, op.Entered = d.Wave, d.Phase, now
+	if len(d.Slots) == 0 {
+		return
+	}
+	op.Slots, op.GivenUp, op.Serves = slices.Clone(d.Slots), nil, map[uint32]time.Time{}
+	op.Waiting = without(op.Waiting, d.Slots)
+	for _, o := range d.Slots {
+		if int(o) >= len(s.Slots) {
+			continue
+		}
+		for _, i := range [...]*Instance{s.Slots[o].Current, s.Slots[o].Next} {
+			if i != nil {
+				s.serves(i, now)
+			}
+		}
+	}
+}
+
+// serves follows whether a slot of the wave serves in the revision that it shall have. What is said to be online was not
+// before, or has begun anew since.
+func (s *Service) serves(i *Instance, now time.Time) {
+	op := s.Operation
+	if op == nil || !s.UpToDate(i) || i.Retired != "" || !slices.Contains(op.Slots, i.ID.Ordinal) {
+		return
+	}
+	if i.Seen.Phase == events.PhaseOnline && !i.Differs {
+		op.Serves[i.ID.Ordinal] = now
+	} else {
+		delete(op.Serves, i.ID.Ordinal)
+	}
+}
+
+// servesNoMore follows an instance that shall stop, as long as it is said nowhere that it shall.
+func (s *Service) servesNoMore(i *Instance) {
+	if s.Operation != nil && s.Revision > 0 && s.UpToDate(i) {
+		delete(s.Operation.Serves, i.ID.Ordinal)
+	}
+}
+
+// steady reports whether every slot serves, in whatever revision, and nothing is left of what shall stop.
+func (s *Service) steady() bool {
+	if len(s.Slots) != int(s.Scale) {
+		return false
+	}
+	for _, slot := range s.Slots {
+		if slot.Current == nil || slot.Current.Seen.Phase != events.PhaseOnline || len(slot.Leaving) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// without returns the ordinals that are not among others, in their order.
+func without(all, others events.Ordinals) events.Ordinals {
+	gone := make(map[uint32]bool, len(others))
+	for _, o := range others {
+		gone[o] = true
+	}
+	return slices.DeleteFunc(all, func(o uint32) bool { return gone[o] })
+}
