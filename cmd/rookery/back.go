@@ -54,6 +54,28 @@ The same with the nats CLI:
 	return cmd
 }
 
+func promoteCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	cmd := &cobra.Command{
+		Use:   "promote NAMESPACE/NAME",
+		Short: "Have an update go on after its canaries",
+		Long: `Say that the canaries of a service's update are good: the other slots follow. The command that began the update goes on
+and says how that ends; this one is done at once. rookery ps says whether an update waits for it.
+
+` + exitCodes,
+		Example: `  rookery promote demo/web
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.web.promote '{}'`,
+		Args: arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ask(cmd, args[0], events.ServicePromote{SeenAt: a.guard().SeenAt})
+		},
+	}
+	a.flags(cmd)
+	a.ifSeqFlag(cmd)
+	return cmd
+}
+
 func cancelCommand(l *link) *cobra.Command {
 	a := &asking{link: l}
 	cmd := &cobra.Command{

@@ -158,6 +158,9 @@ func details(data events.Data) string {
 	case events.NodeMisfits:
 		return misfitDetails(d)
 	}
+	if data.Kind().Thing == "operation" {
+		return operationDetails(data)
+	}
 	return seenDetails(data)
 }
 

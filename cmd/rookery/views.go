@@ -40,14 +40,24 @@ The same with the nats CLI:
 		if out.json() {
 			return printJSON(cmd.OutOrStdout(), all)
 		}
-		rows := make([]string, len(all))
-		for i, v := range all {
-			rows[i] = fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s\t%d", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node,
-				statusWords(v), addresses(v), v.Restarts)
+		var rows []string
+		for _, v := range all {
+			rows = append(rows, instanceRow(v))
+			if v.Next != nil {
+				rows = append(rows, instanceRow(*v.Next))
+			}
 		}
-		return table(cmd.OutOrStdout(), "SERVICE\tORDINAL\tGENERATION\tNODE\tSTATUS\tADDRESSES\tRESTARTS", rows)
+		if err := table(cmd.OutOrStdout(), "SERVICE\tORDINAL\tGENERATION\tNODE\tSTATUS\tADDRESSES\tRESTARTS", rows); err != nil {
+			return err
+		}
+		return printOperations(cmd, l, args)
 	}
 	return cmd
+}
+
+func instanceRow(v views.Instance) string {
+	return fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s\t%d", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node,
+		statusWords(v), addresses(v), v.Restarts)
 }
 
 func statusWords(v views.Instance) string {

@@ -21,8 +21,8 @@ const StateDropping = "dropping"
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is starting, running, stopping or dropping; of a job scheduled, working, completed,
-	// failed or dropping.
+	// State is starting, running, stopping or dropping; updating, restarting, rolling-back or paused while an operation is
+	// under way; of a job scheduled, working, completed, failed or dropping.
 	State    string `json:"state"`
 	Revision uint64 `json:"revision"`
 	Scale    uint32 `json:"scale"`
@@ -36,6 +36,8 @@ type Service struct {
 	NextRun time.Time `json:"next_run,omitzero"`
 	// Busy is the sequence of the command that has not ended, or 0.
 	Busy uint64 `json:"busy,omitzero"`
+	// Operation is the change that is under way, wave by wave.
+	Operation *Operation `json:"operation,omitempty"`
 	// Queued are the sequences of the commands that wait for their turn, first come first.
 	Queued []uint64    `json:"queued,omitempty"`
 	Spec   events.Spec `json:"spec"`
@@ -64,7 +66,9 @@ type Instance struct {
 	// Restarts counts the attempts on the node before this one.
 	Restarts uint32               `json:"restarts"`
 	Ports    []events.PortBinding `json:"ports,omitempty"`
-	Sequence uint64               `json:"sequence"`
+	// Next is what takes its place once that serves. It has no sequence of its own.
+	Next     *Instance `json:"next,omitempty"`
+	Sequence uint64    `json:"sequence,omitzero"`
 }
 
 // Node is the value of a key <node> in the bucket rookery_nodes.
@@ -217,6 +221,9 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 		Namespace: id.Namespace, Name: id.Name, State: serviceState(s), Revision: s.Revision, Scale: s.Scale,
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
 	}
+	if s.Operation != nil {
+		value.Operation = operationOf(c, s)
+	}
 	for _, q := range c.Queues[id] {
 		value.Queued = append(value.Queued, q.Sequence)
 	}
@@ -232,6 +239,8 @@ func serviceState(s *projections.Service) string {
 		return StateDropping
 	case s.Job != nil:
 		return jobState(s)
+	case s.Operation != nil:
+		return operationState(s.Operation)
 	case s.Settled():
 		return "running"
 	case s.Total() > int(s.Scale):
@@ -276,6 +285,10 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	if int(ordinal) < len(s.Slots) {
 		slot := s.Slots[ordinal]
 		newest, ended = slot.Current, slot.Ended
+		if slot.Next != nil {
+			value.Next = &Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal}
+			value.Next.fill(slot.Next)
+		}
 		if newest == nil && len(slot.Leaving) > 0 {
 			newest = slot.Leaving[len(slot.Leaving)-1]
 		}
