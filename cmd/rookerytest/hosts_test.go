@@ -129,6 +129,14 @@ func (h *host) cut() { sh(h.t, "ip", "link", "set", h.link, "down") }
 
 func (h *host) mend() { sh(h.t, "ip", "link", "set", h.link, "up") }
 
+// podman runs Podman's own command on the host.
+func (h *host) podman(words ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	path := filepath.Join(filepath.Dir(strings.TrimPrefix(h.uri, "unix://")), "podman")
+	return exec.CommandContext(ctx, path, words...).Output()
+}
+
 // shown is a container as Podman's own command shows it.
 type shown struct {
 	ID        string
@@ -149,10 +157,7 @@ func (s *shown) service() string {
 // containers lists the containers of the host's Podman, which needs no network for it.
 func (h *host) containers() []shown {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	path := filepath.Join(filepath.Dir(strings.TrimPrefix(h.uri, "unix://")), "podman")
-	out, err := exec.CommandContext(ctx, path, "ps", "--all", "--no-trunc", "--format", "json").Output()
+	out, err := h.podman("ps", "--all", "--no-trunc", "--format", "json")
 	if err != nil {
 		h.t.Fatalf("podman ps on %s: %v", h.name, err)
 	}
