@@ -86,7 +86,7 @@ func (t *Turn) correlate(i *projections.Instance) (uint64, string) {
 func seenEvent(node string, s events.InstanceState) events.Data {
 	seen := events.InstanceSeen{
 		Ordinal: s.Ordinal, Generation: s.Generation, Node: node, Position: s.Position,
-		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message, Images: s.Images,
+		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message, Output: s.Output, Images: s.Images,
 	}
 	switch s.Phase {
 	case events.PhasePlaced:

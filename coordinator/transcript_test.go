@@ -206,14 +206,17 @@ func (h *house) statusOf(s events.Status) string {
 	return h.round(func(turn *coordinator.Turn) { turn.Status(1, s) })
 }
 
-// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited exit=3 image=web@sha256:1]. The
-// image is what that of the service's spec stood for.
+// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited exit=3 output image=web@sha256:1]. The
+// image is what that of the service's spec stood for, output that what was printed last is kept.
 func (h *house) status(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[1].Key, d.CmdArgs[2].Key)
 	s.Reason = events.OfflineReason(argument(d, "reason", ""))
 	s.Attempt = uint32(h.number(d, "attempt", 0))
 	if image := argument(d, "image", ""); image != "" {
 		s.Images = map[string]string{h.cluster.Services[s.ID().Service].Current().Spec.Image: image}
+	}
+	if d.HasArg("output") {
+		s.Output = events.OutputKey(s.ID(), s.Attempt)
 	}
 	if d.HasArg("exit") {
 		code := int32(h.number(d, "exit", 0))

@@ -10,6 +10,9 @@ type InstanceSeen struct {
 	Reason   OfflineReason `json:"reason,omitempty"`
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	Message  string        `json:"message,omitempty"`
+	// Output is the key under which the bucket rookery_output has what the container printed last, for a day, where its node
+	// could keep that.
+	Output string `json:"output,omitempty"`
 	// Images are what the node found the names of its images to stand for, as in registry.example.org/web@sha256:…,
 	// where the log did not say so yet. What it says first holds for all instances of the revision: one that was made
 	// from another image is replaced.

@@ -76,5 +76,8 @@ func (s InstanceState) check() error {
 	if len(s.Message) > MaxMessage {
 		return Reject(CodeOutOfRange, "message", "message has %d bytes, more than %d", len(s.Message), MaxMessage)
 	}
+	if err := s.checkOutput(); err != nil {
+		return err
+	}
 	return checkImages(s.Images)
 }

@@ -22,6 +22,9 @@ type InstanceState struct {
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	// Message explains the reason for people.
 	Message string `json:"message,omitempty"`
+	// Output is the key under which the bucket rookery_output has what the container printed last, as OutputKey gives it;
+	// not there where it printed nothing or that could not be kept.
+	Output string `json:"output,omitempty"`
 	// Images are what the names of its images stand for on the node, each with the digest under which a registry has it;
 	// not there for images that no registry has.
 	Images map[string]string `json:"images,omitempty"`

@@ -26,6 +26,7 @@ func seen() InstanceStatus {
 	s := filled(InstanceStatus{}).(InstanceStatus)
 	s.Namespace, s.Name, s.Ordinal, s.Generation = "demo", "web", 4, 1
 	s.Images = map[string]string{"web:1": "docker.io/library/web@sha256:1"}
+	s.Output = OutputKey(s.ID(), s.Attempt)
 	return s
 }
 
@@ -90,6 +91,17 @@ func TestStatusesThatBreakARule(t *testing.T) {
 	s.Message = strings.Repeat("x", MaxMessage+1)
 	_, err := ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
 	wantRejection(t, err, CodeOutOfRange, "message")
+	for _, output := range []string{
+		"web", OutputKey(web41, 8), OutputKey(InstanceID{Service: web, Ordinal: 4, Generation: 2}, 7),
+		"demo.web.4.1.7 ", "demo.web.4.1.07", strings.Repeat("x", MaxMessage),
+	} {
+		s = seen()
+		s.Output = output
+		_, err = ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
+		wantRejection(t, err, CodeInvalidValue, "output", "demo.web.4.1.7")
+		_, err = ParseStatus(status(t, ListSubject("n1"), InstanceList{Instances: []InstanceState{s.InstanceState}}))
+		wantRejection(t, err, CodeInvalidValue, "output", "demo.web.4.1.7")
+	}
 	s = seen()
 	s.Images = map[string]string{"web:1": "docker.io/library/web:1"}
 	_, err = ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))

@@ -280,6 +280,7 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	s := c.Services[service]
 	s.countServing(i, -1)
 	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
+	i.Output = d.Output != ""
 	s.resolve(r.Sequence, i, d.Images)
 	s.countServing(i, 1)
 	s.serves(i, r.Time)

@@ -105,6 +105,8 @@ type Instance struct {
 	Message  string
 	// Differs says that it was made from another image than its revision has.
 	Differs bool `json:",omitzero"`
+	// Output says that what its container printed last was kept, under the key of the attempt that was seen.
+	Output bool `json:",omitzero"`
 }
 
 // Current returns the current revision.

@@ -63,6 +63,8 @@ type Instance struct {
 	Reason   events.OfflineReason `json:"reason,omitempty"`
 	ExitCode *int32               `json:"exit_code,omitzero"`
 	Message  string               `json:"message,omitempty"`
+	// Output is the key under which the bucket rookery_output has what it printed last, for a day.
+	Output string `json:"output,omitempty"`
 	// Restarts counts the attempts on the node before this one.
 	Restarts uint32               `json:"restarts"`
 	Ports    []events.PortBinding `json:"ports,omitempty"`
@@ -323,6 +325,9 @@ func (v *Instance) fill(i *projections.Instance) {
 	v.Generation, v.Revision, v.Node, v.Address, v.Ports = i.ID.Generation, i.Revision, i.Node, i.Address, i.Ports
 	v.Phase, v.Restarts = i.Seen.Phase.String(), i.Seen.Attempt
 	v.Reason, v.ExitCode, v.Message = i.Reason, i.ExitCode, i.Message
+	if i.Output {
+		v.Output = events.OutputKey(i.ID, i.Seen.Attempt)
+	}
 	switch {
 	case i.Retired != "":
 		v.Status = "leaving"
