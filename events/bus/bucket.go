@@ -12,6 +12,8 @@ import (
 const (
 	// LeaseAge is how long a lease lasts that nobody renews.
 	LeaseAge = 2 * time.Second
+	// OutputAge is how long it stays known what a container printed.
+	OutputAge = 24 * time.Hour
 	// markerAge is how long a bucket remembers that a key was deleted, for those who watch.
 	markerAge = time.Hour
 )
@@ -32,11 +34,11 @@ func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
 }
 
 func (b *JetStream) makeBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
-	if name == BucketConfigs {
-		if _, err := b.js.CreateStream(ctx, configs(b.Replicas(ctx))); err != nil {
-			return nil, err
-		}
-		return b.js.KeyValue(ctx, name)
+	switch name {
+	case BucketConfigs:
+		return b.makeBelow(ctx, name, configs(b.Replicas(ctx)))
+	case BucketOutput:
+		return b.makeBelow(ctx, name, output(b.Replicas(ctx)))
 	}
 	config := jetstream.KeyValueConfig{
 		Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: b.Replicas(ctx),
@@ -45,6 +47,14 @@ func (b *JetStream) makeBucket(ctx context.Context, name string) (jetstream.KeyV
 		config.TTL, config.LimitMarkerTTL = LeaseAge, 0
 	}
 	return b.js.CreateKeyValue(ctx, config)
+}
+
+// makeBelow makes a bucket by the stream below it.
+func (b *JetStream) makeBelow(ctx context.Context, name string, below jetstream.StreamConfig) (jetstream.KeyValue, error) {
+	if _, err := b.js.CreateStream(ctx, below); err != nil {
+		return nil, err
+	}
+	return b.js.KeyValue(ctx, name)
 }
 
 // Replicas returns how many servers keep the log: buckets are kept by as many.
@@ -82,6 +92,14 @@ func (k bucket) Put(ctx context.Context, key string, value []byte, revision uint
 		return 0, fmt.Errorf("put %s into %s: %w", key, k.kv.Bucket(), translate(err))
 	}
 	return next, nil
+}
+
+// Set implements Bucket.
+func (k bucket) Set(ctx context.Context, key string, value []byte) error {
+	if _, err := k.kv.Put(ctx, key, value); err != nil {
+		return fmt.Errorf("set %s of %s: %w", key, k.kv.Bucket(), translate(err))
+	}
+	return nil
 }
 
 // Delete implements Bucket.

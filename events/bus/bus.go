@@ -31,6 +31,8 @@ const (
 	BucketLease     = "rookery_lease"
 	// BucketConfigs is where people put configs, for nodes to read. It alone is kept on disk.
 	BucketConfigs = "rookery_configs"
+	// BucketOutput is where nodes put what containers that failed have printed last, for people to read.
+	BucketOutput = "rookery_output"
 )
 
 const (
@@ -159,6 +161,8 @@ type Bucket interface {
 	// Put writes the value if the key has this revision, 0 for none, and returns the new one; else ErrPosition. Of a
 	// config that is too large it returns ErrTooLarge.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	// Set writes the value, whatever revision the key has. Of an output that is too large it returns ErrTooLarge.
+	Set(ctx context.Context, key string, value []byte) error
 	// Delete removes the key if it has this revision, else ErrPosition. Revision 0 is that of a key that is missing.
 	Delete(ctx context.Context, key string, revision uint64) error
 	// All returns every entry, in no order.

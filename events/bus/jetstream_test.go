@@ -254,3 +254,17 @@ func TestConfigsOutliveTheServer(t *testing.T) {
 		t.Errorf("the config after the restart has %d bytes: %v", len(e.Value), err)
 	}
 }
+
+// TestOutputsAreKeptInMemoryForADay looks at the stream below the bucket: its oldest values go, and none is on a disk.
+func TestOutputsAreKeptInMemoryForADay(t *testing.T) {
+	b := open(t)
+	stream, err := api(t, b).Stream(within(t), "KV_"+bus.BucketOutput)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := stream.CachedInfo().Config
+	if c.Storage != jetstream.MemoryStorage || c.MaxAge != 24*time.Hour || c.MaxBytes != 32<<20 || c.Discard != jetstream.DiscardOld ||
+		c.MaxMsgsPerSubject != 1 {
+		t.Errorf("outputs are kept in %s for %s, %d bytes at most, %s, %d values of a key", c.Storage, c.MaxAge, c.MaxBytes, c.Discard, c.MaxMsgsPerSubject)
+	}
+}

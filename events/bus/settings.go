@@ -29,6 +29,8 @@ const (
 	maxMetricsBytes  = 64 << 20
 	maxConfigsBytes  = 64 << 20
 	configHistory    = 5
+	maxOutputBytes   = 32 << 20
+	outputHeaders    = 1 << 10 // a client's own, which count
 	statusAge        = time.Hour
 	metricsAge       = 10 * time.Minute
 	shortestWindow   = 100 * time.Millisecond
@@ -80,6 +82,21 @@ func configs(replicas int) jetstream.StreamConfig {
 		Replicas:    replicas,
 		MaxMsgSize:  MaxConfig, MaxBytes: maxConfigsBytes, MaxMsgsPerSubject: configHistory,
 		Discard: jetstream.DiscardNew, DenyDelete: true, AllowRollup: true,
+		Metadata: map[string]string{metadataSchema: schemaVersion},
+	}
+}
+
+// output returns how the stream below the bucket of outputs is kept. It is in memory alone: output may hold secrets, which
+// belong on no disk. Where there is no room the oldest goes: people look into the latest failure.
+func output(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        "KV_" + BucketOutput,
+		Description: "What containers printed last before they failed. Read it with: nats kv get --raw " + BucketOutput + " <key of the event>",
+		Subjects:    []string{"$KV." + BucketOutput + ".>"},
+		Replicas:    replicas,
+		Storage:     jetstream.MemoryStorage, MaxAge: OutputAge,
+		MaxMsgSize: events.MaxOutput + outputHeaders, MaxBytes: maxOutputBytes, MaxMsgsPerSubject: 1,
+		Discard: jetstream.DiscardOld, DenyDelete: true, AllowRollup: true,
 		Metadata: map[string]string{metadataSchema: schemaVersion},
 	}
 }

@@ -71,8 +71,8 @@ func errLogMissing() error {
 		" without all that it said, delete the others first", Log, ErrNoStream)
 }
 
-// Init makes the streams that are missing, each with an identity of its own, and the bucket of the configs, or returns the
-// first error of Check. It makes no new log beside streams of an old one.
+// Init makes the streams that are missing, each with an identity of its own, and the buckets of configs and outputs, or
+// returns the first error of Check. It makes no new log beside streams of an old one.
 func (b *JetStream) Init(ctx context.Context, replicas int) error {
 	findings, err := b.Check(ctx)
 	if err != nil {
@@ -96,8 +96,12 @@ func (b *JetStream) Init(ctx context.Context, replicas int) error {
 			return err
 		}
 	}
-	_, err = b.Bucket(ctx, BucketConfigs)
-	return err
+	for _, name := range []string{BucketConfigs, BucketOutput} {
+		if _, err := b.Bucket(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *JetStream) create(ctx context.Context, stream Stream, replicas int) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -15,7 +16,9 @@ var keeping = []promise{
 	{"all entries of a bucket are listed, without those deleted", bucketAll},
 	{"a bucket tells its last change", bucketLast},
 	{"a bucket opened twice is one, and two names are two", bucketNames},
+	{"a key is set whatever revision it has", bucketSet},
 	{"configs have a greatest size", bucketConfigs},
+	{"outputs have a greatest size, and one value a key", bucketOutput},
 }
 
 func (s *suite) bucket(name string) bus.Bucket {
@@ -111,6 +114,44 @@ func bucketNames(s *suite) {
 	s.wantEntry(s.bucket(bus.BucketServices), "demo.web", "a", revision)
 	_, err := s.bucket(bus.BucketNodes).Get(s.ctx, "demo.web")
 	s.wantError("get from another bucket", err, bus.ErrNoKey)
+}
+
+func bucketSet(s *suite) {
+	k := s.bucket(bus.BucketServices)
+	s.need(k.Set(s.ctx, "demo.web", []byte("a")))
+	first, err := k.Get(s.ctx, "demo.web")
+	s.need(err)
+	s.wantEntry(k, "demo.web", "a", first.Revision)
+	s.need(k.Set(s.ctx, "demo.web", []byte("b")))
+	_, err = k.Put(s.ctx, "demo.web", []byte("x"), first.Revision)
+	s.wantError("put at the revision before it was set", err, bus.ErrPosition)
+	second, err := k.Get(s.ctx, "demo.web")
+	s.need(err)
+	if string(second.Value) != "b" || second.Revision <= first.Revision {
+		s.Fatalf("the entry is %+v, want b after revision %d", second, first.Revision)
+	}
+	s.need(k.Delete(s.ctx, "demo.web", second.Revision))
+	s.need(k.Set(s.ctx, "demo.web", []byte("c")))
+	third, err := k.Get(s.ctx, "demo.web")
+	s.need(err)
+	s.wantEntry(k, "demo.web", "c", third.Revision)
+}
+
+func bucketOutput(s *suite) {
+	const more = 2 << 10 // than the value and what goes with it
+	k := s.bucket(bus.BucketOutput)
+	large := bytes.Repeat([]byte("a"), events.MaxOutput+more)
+	s.wantError("set what is too large", k.Set(s.ctx, "demo.web.0.1.0", large), bus.ErrTooLarge)
+	_, err := k.Get(s.ctx, "demo.web.0.1.0")
+	s.wantError("get what was refused", err, bus.ErrNoKey)
+	fits := large[:events.MaxOutput]
+	s.need(k.Set(s.ctx, "demo.web.0.1.0", fits))
+	s.need(k.Set(s.ctx, "demo.web.0.1.0", fits[1:]))
+	all, err := s.bucket(bus.BucketOutput).All(s.ctx)
+	s.need(err)
+	if len(all) != 1 || !bytes.Equal(all[0].Value, fits[1:]) {
+		s.Fatalf("the bucket has %d entries, want one with the last value", len(all))
+	}
 }
 
 func bucketConfigs(s *suite) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -33,6 +34,8 @@ func (b *Bus) Bucket(_ context.Context, name string) (bus.Bucket, error) {
 			k.age = bus.LeaseAge
 		case bus.BucketConfigs:
 			k.most = bus.MaxConfig
+		case bus.BucketOutput:
+			k.age, k.most = bus.OutputAge, events.MaxOutput
 		}
 		b.buckets[name] = k
 	}
@@ -62,13 +65,25 @@ func (k *bucket) Get(_ context.Context, key string) (bus.Entry, error) {
 
 // Put implements bus.Bucket.
 func (k *bucket) Put(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if k.most > 0 && len(value) > k.most {
-		return 0, fmt.Errorf("put %s into %s: %w: %d bytes", key, k.name, bus.ErrTooLarge, len(value))
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if e, _ := k.live(key); e.Revision != revision {
 		return 0, fmt.Errorf("put %s into %s: %w", key, k.name, bus.ErrPosition)
+	}
+	return k.store(key, value)
+}
+
+// Set implements bus.Bucket.
+func (k *bucket) Set(_ context.Context, key string, value []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, err := k.store(key, value)
+	return err
+}
+
+func (k *bucket) store(key string, value []byte) (uint64, error) {
+	if k.most > 0 && len(value) > k.most {
+		return 0, fmt.Errorf("put %s into %s: %w: %d bytes", key, k.name, bus.ErrTooLarge, len(value))
 	}
 	k.revision++
 	k.entries[key] = bus.Entry{Key: key, Value: value, Revision: k.revision, Stored: k.now()}

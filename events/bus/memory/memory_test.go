@@ -68,6 +68,26 @@ func TestALeaseRunsOut(t *testing.T) {
 	}
 }
 
+func TestOutputsRunOut(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	b, ctx := memory.New(func() time.Time { return now }), context.Background()
+	outputs, err := b.Bucket(ctx, bus.BucketOutput)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := outputs.Set(ctx, "demo.web.0.1.0", []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(bus.OutputAge - 1)
+	if _, err := outputs.Get(ctx, "demo.web.0.1.0"); err != nil {
+		t.Fatalf("the output ended early: %v", err)
+	}
+	now = now.Add(1)
+	if _, err := outputs.Get(ctx, "demo.web.0.1.0"); !errors.Is(err, bus.ErrNoKey) {
+		t.Fatalf("the output has not run out: %v", err)
+	}
+}
+
 func TestARestartKeepsConfigsAlone(t *testing.T) {
 	b, ctx := memory.New(time.Now), context.Background()
 	for name, want := range map[string]error{bus.BucketConfigs: nil, bus.BucketServices: bus.ErrNoKey} {
