@@ -33,6 +33,9 @@ type Engine interface {
 	Check(ctx context.Context, c Container, health events.Health, address string) error
 	// Usage measures what the running container takes of the disk; scratch is where its scratch disk is mounted.
 	Usage(ctx context.Context, c Container, scratch string) (Usage, error)
+	// Output returns the last lines that the container has printed, no more than are kept: see LastLines. It may run still,
+	// and there are none of one that is removed.
+	Output(ctx context.Context, c Container) ([]byte, error)
 	// Watch calls hint with each instance whose container may have ended, until ctx ends, and then returns nil. It
 	// calls ready once it misses nothing more. Hints may be lost or come twice: List is the truth.
 	Watch(ctx context.Context, owner Owner, ready func(), hint func(events.InstanceID)) error

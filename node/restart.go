@@ -39,14 +39,7 @@ func (v View) counted(now time.Time) View {
 // GivenUp says why the instance is not started again, or "" where it is. It goes by the attempt and by how that ended,
 // which its container tells as long as it stands: so nothing removes it then.
 func (v View) GivenUp() string {
-	if v.Phase != events.PhaseOffline {
-		return ""
-	}
-	switch v.Reason {
-	case events.OfflineExited, events.OfflineOOMKilled, events.OfflineOverDisk, events.OfflineUnhealthy, events.OfflineInitFailed:
-	case events.OfflineInitializing, events.OfflineImagePull, events.OfflinePortConflict, events.OfflineCreateFailed,
-		events.OfflineNotAllowed, events.OfflineSecretMissing, events.OfflineConfigMissing, events.OfflineConfigSize,
-		events.OfflineConfigUnread, events.OfflineUnknown:
+	if v.Phase != events.PhaseOffline || !hasRun(v.Reason) {
 		return ""
 	}
 	r := v.restarts()

@@ -33,6 +33,8 @@ type View struct {
 	Reason   events.OfflineReason
 	ExitCode *int32
 	Message  string
+	// Output is the key under which the last lines of the container that failed are kept; "" where they are not.
+	Output string
 	// Changed is when the view last changed by a step: what was listed before tells nothing new. Served is since when
 	// the instance serves.
 	Changed time.Time
@@ -354,12 +356,12 @@ func (v View) fail(now time.Time) View {
 }
 
 func (v View) at(phase events.Phase) View {
-	v.Phase, v.Reason, v.ExitCode, v.Message = phase, "", nil, ""
+	v.Phase, v.Reason, v.ExitCode, v.Message, v.Output = phase, "", nil, "", ""
 	return v
 }
 
 func (v View) offline(reason events.OfflineReason, code *int32, message string) View {
-	v.Phase, v.Reason, v.ExitCode = events.PhaseOffline, reason, code
+	v.Phase, v.Reason, v.ExitCode, v.Output = events.PhaseOffline, reason, code, ""
 	v.Initialized = false
 	v.Message = strings.ToValidUTF8(message[:min(len(message), events.MaxMessage)], "")
 	return v
@@ -372,7 +374,7 @@ func (v View) State(epoch uint64) events.InstanceState {
 		Ordinal: v.Instance.Ordinal, Generation: v.Instance.Generation,
 		Revision: v.Order.Revision,
 		Position: events.Position{Epoch: epoch, Attempt: v.Attempt, Phase: v.Phase},
-		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, Images: v.Images,
+		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, Output: v.Output, Images: v.Images,
 	}
 	if v.Container != nil {
 		s.Revision, s.Ports = v.Container.Revision, v.Container.Ports

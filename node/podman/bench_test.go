@@ -17,13 +17,13 @@ import (
 )
 
 // BenchmarkExit measures the time from the kill of a container's process to the hint of it, and on to the answer of
-// Inspect that has the exit code.
+// Inspect that has the exit code, and how long it takes then to have what it printed last.
 func BenchmarkExit(b *testing.B) {
 	p := newBench(b)
 	h := p.watch(b)
-	var hinted, inspected []time.Duration
+	var hinted, inspected, output []time.Duration
 	for b.Loop() {
-		plan := p.plan(b)
+		plan := p.plan(b, "-print", "100")
 		c := p.prepare(b, plan)
 		p.start(b, c)
 		pid := p.pid(b, c)
@@ -35,10 +35,17 @@ func BenchmarkExit(b *testing.B) {
 		if got == nil || got.State != node.Exited || got.ExitCode != 137 {
 			b.Fatalf("after a kill there is %+v", got)
 		}
+		began := time.Now()
+		text, err := p.engine.Output(b.Context(), *got)
+		output = append(output, time.Since(began))
+		if err != nil || !bytes.HasSuffix(text, []byte("line 100 of 100\n")) {
+			b.Fatalf("it printed last %q, %v", text, err)
+		}
 		p.remove(b, c)
 	}
 	report(b, "hint", hinted)
 	report(b, "inspect", inspected)
+	report(b, "output", output)
 }
 
 // BenchmarkStart measures create and start through the engine and, in turn, by bare requests.

@@ -7,3 +7,6 @@ func (e *Engine) Blind() { e.visible = false }
 func Reference(name, digest string, repoDigests ...string) string {
 	return image{Digest: digest, RepoDigests: repoDigests}.reference(name)
 }
+
+// LastParts reads a log to its end, and returns the end.
+var LastParts = lastParts

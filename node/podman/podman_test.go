@@ -55,6 +55,7 @@ func TestEngine(t *testing.T) {
 		{"facts", testFacts},
 		{"run, adopt, stop and remove", testLife},
 		{"exit code", testExitCode},
+		{"output", testOutput},
 		{"kill of the process", testKill},
 		{"kill of the process and its monitor", testOrphan},
 		{"containers that go while they are looked at", testGoMeanwhile},

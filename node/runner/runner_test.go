@@ -39,6 +39,8 @@ type engine struct {
 	crashes    int  // how many starts are still to crash; for tests of one container
 	mute       bool // health checks hang
 	usage      node.Usage
+	prints     string              // every container
+	slow       time.Duration       // that it takes to read what one has printed
 	most, now  int                 // containers that were and are being made at once
 	configs    map[uint32][]string // that containers were made with, by ordinal
 }
@@ -133,6 +135,22 @@ func (e *engine) Usage(context.Context, node.Container, string) (node.Usage, err
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.usage, nil
+}
+
+func (e *engine) Output(ctx context.Context, c node.Container) ([]byte, error) {
+	if e.slow > 0 {
+		select {
+		case <-time.After(e.slow):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.containers[c.Instance] == nil {
+		return nil, errors.New("no such container")
+	}
+	return []byte(e.prints), nil
 }
 
 func (e *engine) Watch(ctx context.Context, _ node.Owner, ready func(), hint func(events.InstanceID)) error {

@@ -26,6 +26,7 @@ type Engine struct {
 	tags       map[string]string
 	usage      map[events.InstanceID]node.Usage
 	configs    map[key]map[string][]byte // that containers were made with, by name
+	printed    map[string]string         // by containers, by handle
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -46,7 +47,7 @@ var _ node.Engine = (*Engine)(nil)
 func New(capacity events.Capacity) *Engine {
 	return &Engine{
 		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
-		configs:  map[key]map[string][]byte{},
+		configs: map[key]map[string][]byte{}, printed: map[string]string{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }
@@ -168,6 +169,7 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 		delete(e.containers, k)
 		delete(e.configs, k)
 		delete(e.usage, k.instance)
+		delete(e.printed, removed.Handle)
 	}
 	return nil
 }
@@ -187,6 +189,29 @@ func (e *Engine) Usage(_ context.Context, measured node.Container, _ string) (no
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.usage[measured.Instance], nil
+}
+
+// Output implements node.Engine: what Print said.
+func (e *Engine) Output(_ context.Context, c node.Container) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, have := e.byHandle(c.Handle); have == nil {
+		return nil, fmt.Errorf("read the log of %s: no such container", c.Handle)
+	}
+	return node.LastLines([]byte(e.printed[c.Handle])), nil
+}
+
+// Print has the instance's container print a line. It reports false where none runs.
+func (e *Engine) Print(id events.InstanceID, line string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k, c := range e.containers {
+		if k.instance == id && c.State == node.Running {
+			e.printed[c.Handle] += line + "\n"
+			return true
+		}
+	}
+	return false
 }
 
 // Fill has the instance take this much of the disk, until its container is removed. It reports false where none runs.

@@ -250,6 +250,13 @@ func (e *engine) Usage(ctx context.Context, c node.Container, scratch string) (n
 	})
 }
 
+// Output implements node.Engine.
+func (e *engine) Output(ctx context.Context, c node.Container) ([]byte, error) {
+	return do(ctx, e.call(Inspect, "output of "+c.Instance.String(), 0), func() ([]byte, error) {
+		return e.host.engine.Output(context.Background(), c)
+	})
+}
+
 // Watch implements node.Engine. A host that is deaf loses hints; any other gives them a moment later.
 func (e *engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
 	hints := make(chan events.InstanceID, waiting)

@@ -20,6 +20,7 @@ import (
 func main() {
 	exitAfter := flag.Duration("exit-after", 0, "end by itself after this time")
 	exitCode := flag.Int("exit-code", 0, "with this exit code")
+	lines := flag.Int("print", 0, "print this many `lines` at the beginning")
 	write := flag.String("write", "", "write `file=text` at the beginning")
 	listen := flag.String("listen", ":8080", "`address` to answer on")
 	eat := flag.Int("eat", 0, "take this many `MiB` of memory")
@@ -31,6 +32,9 @@ func main() {
 			os.Exit(1)
 		}
 		return
+	}
+	for i := range *lines {
+		fmt.Printf("line %d of %d\n", i+1, *lines)
 	}
 	if path, text, ok := strings.Cut(*write, "="); ok {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
