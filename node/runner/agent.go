@@ -81,6 +81,7 @@ type Agent struct {
 	looks       looks
 	reading     reading
 	publisher   publisher
+	keeping     int // how many containers' output is being kept
 	alarms      [alarms]time.Time
 	turn        uint64 // counts what the loop has handled
 

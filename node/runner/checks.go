@@ -21,7 +21,7 @@ func (a *Agent) check(ctx context.Context, in *instance) {
 		return func() {
 			in.checking = nil
 			if !ended {
-				a.change(in, in.view.Checked(container, err, time.Now()))
+				a.change(ctx, in, in.view.Checked(container, err, time.Now()))
 			}
 			a.settle(ctx, in)
 		}

@@ -29,6 +29,9 @@ type instance struct {
 	// inspecting says that the engine is being asked about it, hinted that it is to be asked again.
 	inspecting bool
 	hinted     bool
+	// keeping says that what its container printed last is being kept, told what it is to say after that.
+	keeping bool
+	told    []node.View
 }
 
 // instance returns what the node keeps of the instance, which may be new.
@@ -55,19 +58,29 @@ func (in *instance) over() bool {
 	return in.view.Container == nil && (in.view.Order.Action == events.ActionForget || in.view.Order.Action == "")
 }
 
-// change replaces the view and has published what it says, if that is new.
-func (a *Agent) change(in *instance, after node.View) {
+// change replaces the view and has published what it says, if that is new. What says of a container that it has failed
+// waits until its last lines are kept.
+func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 	before := in.view
 	in.view = after
-	if after.Phase != before.Phase || after.Attempt != before.Attempt || after.Reason != before.Reason ||
-		(after.Order.Action != before.Order.Action && after.Phase == events.PhaseRemoved) {
+	news := after.Phase != before.Phase || after.Attempt != before.Attempt || after.Reason != before.Reason ||
+		(after.Order.Action != before.Order.Action && after.Phase == events.PhaseRemoved)
+	c, failing := after.Failing()
+	switch {
+	case !news:
+	case in.keeping:
+		in.told = append(in.told, after)
+	case failing:
+		in.told = append(in.told, after)
+		a.keepOutput(ctx, in, c)
+	default:
 		a.publisher.put(after)
 	}
 }
 
 // ordered puts the instance under the order. One to stop ends a step that brings the instance up.
 func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
-	a.change(in, in.view.Ordered(o))
+	a.change(ctx, in, in.view.Ordered(o))
 	if in.busy && o.Action == events.ActionStop && (in.step == node.StepPrepare || in.step == node.StepStart) {
 		in.interrupt()
 	}
@@ -77,7 +90,7 @@ func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 // forget drops an instance that is over. While the engine or the instance is being asked it stays: what the answer says of it may be
 // from before its end, and would be taken for a container that nobody knows.
 func (a *Agent) forget(in *instance) {
-	if in.over() && !in.inspecting && in.checking == nil && !in.measuring && !a.looks.underWay {
+	if in.over() && !in.inspecting && in.checking == nil && !in.measuring && !in.keeping && !a.looks.underWay {
 		delete(a.instances, in.view.Instance)
 	}
 }

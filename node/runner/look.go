@@ -82,7 +82,7 @@ func (a *Agent) found(ctx context.Context, s sight, in *instance, c *node.Contai
 		return
 	}
 	if s.turn >= in.ended {
-		a.change(in, in.view.Found(c, s.began, time.Now()))
+		a.change(ctx, in, in.view.Found(c, s.began, time.Now()))
 	}
 	a.settle(ctx, in)
 }

@@ -21,8 +21,10 @@ const (
 // still matters.
 type publisher struct {
 	queue []node.View
-	// wanted counts the requests for the full list; listed is what it was when the last list was made.
+	// wanted counts the requests for the full list, the first of those not met was at asked; listed is what it was when the
+	// last list was made.
 	wanted, listed uint64
+	asked          time.Time
 	underWay       bool
 	counter        uint64
 }
@@ -38,13 +40,18 @@ type status struct {
 func (p *publisher) put(v node.View) {
 	if len(p.queue) >= maxQueued {
 		p.queue = nil
-		p.wanted++
+		p.relist()
 	}
 	p.queue = append(p.queue, v)
 }
 
 // relist has the full list published.
-func (p *publisher) relist() { p.wanted++ }
+func (p *publisher) relist() {
+	if p.wanted == p.listed {
+		p.asked = time.Now()
+	}
+	p.wanted++
+}
 
 // publishNext publishes what waits, unless a call is under way or the last one has failed just now.
 func (a *Agent) publishNext(ctx context.Context) {
@@ -53,7 +60,10 @@ func (a *Agent) publishNext(ctx context.Context) {
 	case p.underWay || !a.alarms[alarmPublish].IsZero():
 	case len(p.queue) > 0:
 		a.publishStatus(ctx)
-	case p.wanted != p.listed:
+	case p.wanted == p.listed:
+	case a.keeping > 0 && time.Since(p.asked) < outputTimeout:
+		// the list would tell of the failures first, and without what explains them
+	default:
 		a.publishList(ctx)
 	}
 }

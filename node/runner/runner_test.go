@@ -180,6 +180,7 @@ func (e *engine) running() (running, standing []uint32) {
 type world struct {
 	*memory.Bus
 	t       *testing.T
+	began   time.Time
 	engine  *engine
 	live    chan events.Message
 	counter uint64
@@ -234,17 +235,28 @@ func (w *world) Latest(ctx context.Context, s bus.Stream, filter string) ([]even
 }
 
 func start(t *testing.T) *world {
-	w := &world{
-		Bus: memory.New(time.Now), t: t, engine: &engine{containers: map[events.InstanceID]*node.Container{}, configs: map[uint32][]string{}},
+	w := newWorld(t)
+	w.run()
+	return w
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{
+		Bus: memory.New(time.Now), t: t, began: time.Now(), engine: &engine{containers: map[events.InstanceID]*node.Container{}, configs: map[uint32][]string{}},
 		live: make(chan events.Message),
 	}
+}
+
+// run begins the node.
+func (w *world) run() {
+	w.t.Helper()
 	stop, err := w.Answer(events.HeartbeatSubject("node-0"), func(events.Message) (events.Message, error) {
 		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: 1, Orders: w.counter}, events.Attributes{
 			ID: "1", Source: "/test", Time: time.Now(),
 		})
 	})
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -255,15 +267,14 @@ func start(t *testing.T) *world {
 			Heartbeat: time.Hour, // the orders alone show what was missed
 		}).Run(ctx)
 	}()
-	t.Cleanup(func() {
+	w.t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("the node ended with %v", err)
+			w.t.Errorf("the node ended with %v", err)
 		}
 		stop()
 	})
 	synctest.Wait()
-	return w
 }
 
 func (w *world) prune(_ context.Context, _ node.Owner, needed []string) error {

@@ -60,6 +60,9 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 	delete(a.waiting, in.view.Instance)
 	for !in.busy {
 		step, until := in.view.Next(time.Now())
+		if step == node.StepRemove && in.keeping {
+			return // its end goes on
+		}
 		p := a.placesOf(step)
 		if in.line != nil && in.line == p {
 			return
@@ -79,7 +82,7 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 			if in.inspecting {
 				return // it may have ended already, and then never served
 			}
-			a.change(in, in.view.Done(step, time.Now()))
+			a.change(ctx, in, in.view.Done(step, time.Now()))
 		case node.StepPrepare, node.StepStart, node.StepStop, node.StepRemove:
 			if p == nil || p.enter(in) {
 				a.take(ctx, in, step)
@@ -117,11 +120,11 @@ func (a *Agent) taken(ctx context.Context, in *instance, made node.Container, er
 	now := time.Now()
 	switch {
 	case err != nil:
-		a.change(in, in.view.Failed(in.step, err, now))
+		a.change(ctx, in, in.view.Failed(in.step, err, now))
 	case in.step == node.StepPrepare:
-		a.change(in, in.view.Prepared(made, now))
+		a.change(ctx, in, in.view.Prepared(made, now))
 	default:
-		a.change(in, in.view.Done(in.step, now))
+		a.change(ctx, in, in.view.Done(in.step, now))
 	}
 	if p := a.placesOf(in.step); p != nil {
 		p.free++

@@ -94,6 +94,25 @@ var obeying = []mutant{
 		},
 	},
 	{
+		"output-not-kept", "what a container that failed has printed is not kept", []edit{{
+			"node/output.go", "	return *v.Container, true\n", "	return *v.Container, false\n",
+		}},
+	},
+	{
+		"output-referred-unkept", "a node refers to what a container printed where that could not be kept", []edit{{
+			"node/runner/output.go", "			if kept {\n", "			if kept || err != nil {\n",
+		}},
+	},
+	{
+		"output-told", "a node says what a container has printed", []edit{
+			{
+				"node/runner/output.go", "		kept, err := a.keep(call, c, key)\n",
+				"		lines, _ := a.Engine.Output(call, c)\n		kept, err := a.keep(call, c, key)\n",
+			},
+			{"node/runner/output.go", "			if kept {\n", "			in.told[0].Message += string(lines)\n			if kept {\n"},
+		},
+	},
+	{
 		"status-lost", "a status that could not be published is not published again", []edit{{
 			"node/runner/publisher.go", "			p.queue = slices.Insert(p.queue, 0, next)\n", "			p.queue = slices.Clip(p.queue)\n",
 		}},

@@ -38,6 +38,18 @@ func (b *bucket) Put(ctx context.Context, key string, value []byte, revision uin
 	})
 }
 
+// Set implements bus.Bucket.
+func (b *bucket) Set(ctx context.Context, key string, value []byte) error {
+	_, err := do(ctx, b.client.call(WriteBucket, key), func() (struct{}, error) {
+		err := b.Bucket.Set(context.Background(), key, value)
+		if err == nil && b.name == bus.BucketOutput {
+			b.client.world.judge.keeps(key, value)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
 // Delete implements bus.Bucket.
 func (b *bucket) Delete(ctx context.Context, key string, revision uint64) error {
 	_, err := do(ctx, b.client.call(WriteBucket, key), func() (struct{}, error) {

@@ -116,11 +116,11 @@ func (j *judge) configured(h *host, p node.Plan) {
 	}
 }
 
-// discreet holds messages to have no value of a config.
+// discreet holds messages to have no value of a config, and no line that a container has printed.
 func (j *judge) discreet(messages ...events.Message) {
 	for _, m := range messages {
-		if bytes.Contains(m.Body, []byte(configMark)) {
-			j.breach("P12", "%s has the value of a config: %s", m.Subject, m.Body)
+		if bytes.Contains(m.Body, []byte(configMark)) || bytes.Contains(m.Body, []byte(outputMark)) {
+			j.breach("P12", "%s has the value of a config, or what a container printed: %s", m.Subject, m.Body)
 		}
 	}
 }

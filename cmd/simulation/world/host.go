@@ -294,8 +294,9 @@ func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
 	})
 }
 
-// runs follows a start: some images end by themselves.
+// runs follows a start: every container prints something, and some images end by themselves.
 func (h *host) runs(c node.Container) {
+	h.engine.Print(c.Instance, printed(c))
 	image := h.imageOf(c)
 	if h.isJob(c) {
 		h.finishes(c, image)

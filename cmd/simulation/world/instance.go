@@ -161,6 +161,9 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 	if n := k.machine(i.node); s.Epoch != n.epoch {
 		j.breach("status", "%s is seen %s in epoch %d of %s, which is in epoch %d", id, s.Phase, s.Epoch, i.node, n.epoch)
 	}
+	if _, offline := d.(events.InstanceOffline); offline {
+		j.refers(id, s)
+	}
 	if !climbs(i.seen, s.Position) {
 		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
 	}

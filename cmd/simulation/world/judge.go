@@ -62,6 +62,8 @@ type judge struct {
 
 	// configs are the values that each config had, in order.
 	configs map[string][]configValue
+	// outputs are the keys under which output of containers was kept.
+	outputs map[string]bool
 
 	// sick are the instances that a check did not find well.
 	sick  map[string]bool
@@ -82,7 +84,7 @@ func (c chain) hash() string { return hex.EncodeToString(c[:]) }
 func newJudge(w *World) *judge {
 	j := &judge{
 		w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{},
-		configs: map[string][]configValue{},
+		configs: map[string][]configValue{}, outputs: map[string]bool{},
 	}
 	j.forget()
 	return j
