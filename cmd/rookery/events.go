@@ -219,5 +219,13 @@ func seenDetails(data events.Data) string {
 		}
 		text += ") " + seen.Message
 	}
-	return strings.TrimRight(text, " ")
+	text = strings.TrimRight(text, " ")
+	if seen.Output != "" {
+		text += "; what it printed last: " + readOutput(seen.Output)
+	}
+	return text
 }
+
+// readOutput is what people type to read what a container printed last: lines, which the nats CLI shows encoded unless it
+// is told not to.
+func readOutput(key string) string { return "nats kv get --raw " + bus.BucketOutput + " " + key }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -40,14 +41,16 @@ The same with the nats CLI:
 		if out.json() {
 			return printJSON(cmd.OutOrStdout(), all)
 		}
-		var rows []string
-		for _, v := range all {
-			rows = append(rows, instanceRow(v))
-			if v.Next != nil {
-				rows = append(rows, instanceRow(*v.Next))
-			}
+		all = withNext(all)
+		rows := make([]string, len(all))
+		for i, v := range all {
+			rows[i] = fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s\t%d", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node,
+				statusWords(v), addresses(v), v.Restarts)
 		}
 		if err := table(cmd.OutOrStdout(), "SERVICE\tORDINAL\tGENERATION\tNODE\tSTATUS\tADDRESSES\tRESTARTS", rows); err != nil {
+			return err
+		}
+		if err := printOutputs(cmd.OutOrStdout(), all); err != nil {
 			return err
 		}
 		return printOperations(cmd, l, args)
@@ -55,9 +58,29 @@ The same with the nats CLI:
 	return cmd
 }
 
-func instanceRow(v views.Instance) string {
-	return fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s\t%d", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node,
-		statusWords(v), addresses(v), v.Restarts)
+// withNext has what takes an instance's place follow it.
+func withNext(all []views.Instance) []views.Instance {
+	var each []views.Instance
+	for _, v := range all {
+		each = append(each, v)
+		if v.Next != nil {
+			each = append(each, *v.Next)
+		}
+	}
+	return each
+}
+
+// printOutputs says below the table where what failed containers have printed is read.
+func printOutputs(out io.Writer, all []views.Instance) error {
+	for _, v := range all {
+		if v.Output == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "%s/%s/%d printed last: %s\n", v.Namespace, v.Name, v.Ordinal, readOutput(v.Output)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func statusWords(v views.Instance) string {

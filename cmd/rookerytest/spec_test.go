@@ -38,6 +38,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, healthRows()...)
 	rows = append(rows, restartRows()...)
 	rows = append(rows, jobRows()...)
+	rows = append(rows, outputRows()...)
 	rows = append(rows, sidecarRows()...)
 	rows = append(rows, diskRows()...)
 	rows = append(rows, deviceRows()...)
