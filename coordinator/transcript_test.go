@@ -36,7 +36,8 @@ type house struct {
 	cluster *projections.Cluster
 	agenda  *coordinator.Agenda
 	now     time.Time
-	input   uint64 // the sequence of the last input
+	input   uint64                       // the sequence of the last input
+	rounds  []func(*projections.Cluster) // all so far, for a state of the same
 }
 
 func newHouse(t *testing.T) *house {
@@ -80,6 +81,8 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.round((*coordinator.Turn).Due)
 	case "look":
 		return h.round(func(*coordinator.Turn) {})
+	case "plan":
+		return h.plan(d)
 	case "order":
 		return h.order(d)
 	case "why":
@@ -101,9 +104,17 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	turn.Look()
 	recovering := h.cluster.Recovering
 	told := tell(turn.Records)
-	h.cluster.Close(h.cluster.Sequence+uint64(len(turn.Records))+1, events.RoundClosed{
-		Round: h.cluster.Round + 1, Epoch: 1, Leader: "test", Now: h.now,
-	}, events.Chain{})
+	records, closed := slices.Clone(turn.Records), events.RoundClosed{Round: h.cluster.Round + 1, Epoch: 1, Leader: "test", Now: h.now}
+	take := func(c *projections.Cluster) { c.Close(c.Sequence+uint64(len(records))+1, closed, events.Chain{}) }
+	take(h.cluster)
+	h.rounds = append(h.rounds, func(c *projections.Cluster) {
+		for _, r := range records {
+			if err := c.Apply(r); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		take(c)
+	})
 	if recovering {
 		return told // the end of a recovery is a change: the next round looks
 	}
@@ -200,6 +211,24 @@ func (h *house) command(d *datadriven.TestData) string {
 		}
 	}
 	return h.round(func(turn *coordinator.Turn) { turn.Command(events.ParseRequest(m)) })
+}
+
+// plan <namespace/name> <verb>, with the body below, tells what the command would do.
+func (h *house) plan(d *datadriven.TestData) string {
+	same := projections.NewCluster()
+	for _, round := range h.rounds {
+		round(same)
+	}
+	m := events.Message{Subject: subject(d.CmdArgs[0].Key, d.CmdArgs[1].Key), Body: []byte(d.Input)}
+	p := coordinator.PlanCommand(same, events.ParseRequest(m), h.now)
+	if p.Rejection != nil {
+		return fmt.Sprintf("%s: %s\n", p.Rejection.Code, p.Rejection.Reason)
+	}
+	told := fmt.Sprintf("revision %d, scale %d, waves %d\n", p.Revision, p.Scale, p.Waves)
+	for _, slot := range p.Slots {
+		told += fmt.Sprintf("%d %s %s>%s wave %d %s (%s)\n", slot.Ordinal, slot.Action, slot.From, slot.To, slot.Wave, slot.Order, slot.Reason)
+	}
+	return told
 }
 
 func (h *house) statusOf(s events.Status) string {

@@ -16,6 +16,8 @@ func (c *Cluster) WhyPending(s *Service) string {
 		return "it waits for its schedule"
 	case s.Pending == nil && s.Job != nil:
 		return "its turn has not come"
+	case s.Pending == nil && s.Operation != nil:
+		return "what it had before is to be gone first"
 	case s.Pending == nil:
 		return "not decided yet"
 	}

@@ -82,7 +82,7 @@ Begin with:
 	cmd.AddCommand(
 		devCommand(), coordinatorCommand(link), nodeCommand(link), busCommand(link),
 		ensureCommand(link), scaleCommand(link), restartCommand(link), rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
-		applyCommand(link), rebalanceCommand(link),
+		applyCommand(link), planCommand(link), rebalanceCommand(link),
 		psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link), doctorCommand(link),
 	)
 	return cmd

@@ -92,6 +92,7 @@ func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 		"actual":    func(body []byte) ([]byte, error) { return c.askActual(ctx, body) },
 		"addresses": func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
 		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
+		"plan":      func(body []byte) ([]byte, error) { return c.askPlan(ctx, body) },
 		"state":     func([]byte) ([]byte, error) { return c.askState(ctx) },
 	}
 }

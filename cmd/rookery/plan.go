@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+func planCommand(l *link) *cobra.Command {
+	var out output
+	var file string
+	cmd := &cobra.Command{
+		Use:   "plan NAMESPACE/NAME --file FILE",
+		Short: "Say of every slot what a spec would do to it, and do nothing",
+		Long: `Say of every slot of a service what ensure with this spec would do to it if it came now and nothing else happened: none
+(its instance stays), in-place (it stays, and is of the new revision by that), create, replace (by another one on its node),
+move (by one on another node), destroy, or wait (no node can have the next one). It says in which wave, which of both
+comes first, and why on that node.
+
+The plan is true at one place in the log: ensure with --if-seq refuses where the service has changed since.
+
+Exit codes: 0 planned, 1 error, 2 wrong usage, 3 the command would be rejected or wait, 130 Ctrl-C.`,
+		Example: `  rookery plan demo/web --file web.json
+  rookery ensure demo/web --file web.json --if-seq 4711
+The same with the nats CLI:
+  nats req rookery.api.plan '{"namespace":"demo","name":"web","verb":"ensure","body":{"image":"localhost/web:2"}}'`,
+		Args: arguments("NAMESPACE/NAME"),
+	}
+	out.flag(cmd)
+	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the spec as JSON; - for standard input")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := events.ParseServiceID(args[0])
+		if err != nil {
+			return usage(cmd, err)
+		}
+		if file == "" {
+			return usage(cmd, fmt.Errorf("there is no spec to plan with: give --file"))
+		}
+		body, err := readFile(cmd.InOrStdin(), file)
+		if err != nil {
+			return err
+		}
+		b, done, err := l.open("rookery plan")
+		if err != nil {
+			return err
+		}
+		defer done()
+		p, err := askPlan(cmd.Context(), b, id, body)
+		if err != nil {
+			return err
+		}
+		if out.json() {
+			err = printJSON(cmd.OutOrStdout(), p)
+		} else if p.Rejection == nil {
+			err = printPlan(cmd.OutOrStdout(), p)
+		}
+		if err != nil || p.Rejection == nil {
+			return err
+		}
+		return &codedError{exitRejected, fmt.Errorf("it would not be carried out (%s): %s", p.Rejection.Code, p.Rejection.Reason)}
+	}
+	return cmd
+}
+
+// askPlan asks a coordinator.
+func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []byte) (coordinator.Plan, error) {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	if _, err := logState(ctx, b); err != nil {
+		return coordinator.Plan{}, err
+	}
+	if _, err := events.ParseServiceEnsure(spec); err != nil {
+		return coordinator.Plan{}, fmt.Errorf("read the spec: %w", err)
+	}
+	body, err := json.Marshal(runner.PlanQuestion{Namespace: id.Namespace, Name: id.Name, Verb: events.ServiceEnsure{}.Kind().Name, Body: spec})
+	if err != nil {
+		return coordinator.Plan{}, err
+	}
+	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: body})
+	if err != nil {
+		return coordinator.Plan{}, fmt.Errorf("no coordinator answers: %w: start one with `rookery coordinator`", err)
+	}
+	if code := m.Header.Get("Nats-Service-Error-Code"); code != "" {
+		return coordinator.Plan{}, fmt.Errorf("the coordinator answers %s: %s", code, m.Header.Get("Nats-Service-Error"))
+	}
+	var p coordinator.Plan
+	if err := json.Unmarshal(m.Body, &p); err != nil {
+		return coordinator.Plan{}, fmt.Errorf("the answer does not read: %w", err)
+	}
+	return p, nil
+}
+
+func printPlan(out io.Writer, p coordinator.Plan) error {
+	head := fmt.Sprintf("Plan for %s, at sequence %d of the log: revision %d with %d instances", p.Service, p.Sequence, p.Revision, p.Scale)
+	if p.Waves > 0 {
+		head += fmt.Sprintf(", in %d waves", p.Waves)
+	}
+	if _, err := fmt.Fprintln(out, head); err != nil {
+		return err
+	}
+	rows := make([]string, len(p.Slots))
+	for i, s := range p.Slots {
+		wave := ""
+		if s.Wave > 0 {
+			wave = fmt.Sprint(s.Wave)
+		}
+		rows[i] = fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s\t%s", s.Ordinal, s.Action, s.From, s.To, wave, s.Order, s.Reason)
+	}
+	return table(out, "SLOT\tACTION\tFROM\tTO\tWAVE\tORDER\tWHY", rows)
+}

@@ -1,0 +1,292 @@
+package coordinator
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// PlanAction is what becomes of a slot.
+type PlanAction string
+
+// The actions of a plan.
+const (
+	PlanNone    PlanAction = "none"     // its instance stays as it is
+	PlanInPlace PlanAction = "in-place" // its instance stays, and is of the new revision by that
+	PlanCreate  PlanAction = "create"   // it gets its first instance
+	PlanReplace PlanAction = "replace"  // another instance takes the place of the present one, on its node
+	PlanMove    PlanAction = "move"     // another instance takes the place of the present one, on another node
+	PlanDestroy PlanAction = "destroy"  // its instance goes
+	PlanWait    PlanAction = "wait"     // no node can have its next instance
+)
+
+// Plan is what a command would do to its service.
+type Plan struct {
+	Service string `json:"service"`
+	// Sequence is the place in the log that the plan is true at.
+	Sequence uint64 `json:"sequence"`
+	// Revision and Scale are those that the service would have.
+	Revision uint64 `json:"revision,omitzero"`
+	Scale    uint32 `json:"scale"`
+	// Waves counts the waves of the operation; 0 for none.
+	Waves uint32 `json:"waves,omitzero"`
+	// Rejection says why the command would be refused, or why it would wait; nil where it would do what is planned.
+	Rejection *events.Rejection `json:"rejection,omitempty"`
+	Slots     []PlannedSlot     `json:"slots"`
+}
+
+// PlannedSlot is what becomes of one slot.
+type PlannedSlot struct {
+	Ordinal uint32     `json:"ordinal"`
+	Action  PlanAction `json:"action"`
+	// From is the node of the present instance, and To that of the next; "" for none.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Wave is that in which the slot gets its next instance; 0 for none.
+	Wave uint32 `json:"wave,omitzero"`
+	// Order is which of both comes first, where there are two.
+	Order events.UpdateOrder `json:"order,omitempty"`
+	// Reason says why, and why on this node.
+	Reason string `json:"reason,omitempty"`
+}
+
+// maxPlanned bounds the rounds that a plan looks ahead.
+const maxPlanned = 4 * events.MaxScale
+
+// planner carries a command out in a state of its own, in which every instance comes to serve and goes as it is told to.
+type planner struct {
+	cluster *projections.Cluster
+	agenda  *Agenda
+	id      events.ServiceID
+	now     time.Time
+	slots   map[uint32]*PlannedSlot
+	waves   uint32
+}
+
+// PlanCommand returns what the command to a service would do if it came now and nothing else happened. It does so in the
+// state as it goes: that is of no use to anybody afterwards.
+func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
+	id, _ := r.Scope.Service()
+	p := &planner{cluster: c, agenda: NewAgenda(c), id: id, now: now, slots: map[uint32]*PlannedSlot{}}
+	plan := Plan{Service: id.String(), Sequence: c.Sequence}
+	p.present()
+	p.agenda.services = map[events.ServiceID]struct{}{}
+	r.Sequence = math.MaxUint64 // that no command has
+	if plan.Rejection = r.Rejection; plan.Rejection == nil {
+		p.round(func(t *Turn) { t.Command(r) }, func(d events.Data) {
+			switch d := d.(type) {
+			case events.CommandRejected:
+				plan.Rejection = &d.Rejection
+			case events.CommandQueued:
+				plan.Rejection = &events.Rejection{Code: events.CodeBusy, Field: "busy", Reason: fmt.Sprintf("it waits behind command %d", d.Behind)}
+			}
+		})
+	}
+	for i := 0; i < maxPlanned && plan.Rejection == nil && p.goOn(); i++ {
+	}
+	p.compare()
+	if s := c.Services[id]; s != nil {
+		plan.Revision, plan.Scale = s.Revision, s.Scale
+	}
+	plan.Waves = p.waves
+	for _, o := range slices.Sorted(maps.Keys(p.slots)) {
+		plan.Slots = append(plan.Slots, *p.slots[o])
+	}
+	return plan
+}
+
+// present notes the instances that there are.
+func (p *planner) present() {
+	if s := p.cluster.Services[p.id]; s != nil {
+		for o, slot := range s.Slots {
+			if i := slot.Current; i != nil {
+				p.slots[uint32(o)] = &PlannedSlot{Ordinal: uint32(o), Action: PlanNone, From: i.Node, To: i.Node}
+			}
+		}
+	}
+}
+
+// round decides a round, and hands its events over. It reports whether there were any.
+func (p *planner) round(input func(*Turn), each func(events.Data)) bool {
+	t := NewTurn(p.cluster, p.agenda, p.now)
+	input(t)
+	p.agenda.add(p.id)
+	t.Look()
+	for _, r := range t.Records {
+		p.note(r.Data)
+		each(r.Data)
+	}
+	c := p.cluster
+	c.Close(c.Sequence+uint64(len(t.Records))+1, events.RoundClosed{
+		Round: c.Round + 1, Epoch: c.Epoch, Leader: c.Leader, Now: p.now, Commands: c.CommandCursor, Statuses: c.StatusCursor,
+	}, c.Chain)
+	return len(t.Records) > 0
+}
+
+func (p *planner) quietly(input func(*Turn)) bool { return p.round(input, func(events.Data) {}) }
+
+// goOn has what is ordered be done, or else the time pass that the operation waits for, and canaries be promoted. It reports
+// whether anything followed.
+func (p *planner) goOn() bool {
+	s := p.cluster.Services[p.id]
+	if s == nil {
+		return false
+	}
+	if done := p.obey(s); len(done) > 0 {
+		return p.quietly(func(t *Turn) {
+			for _, d := range done {
+				t.emit(events.ServiceScope(p.id), d)
+			}
+		})
+	}
+	op := s.Operation
+	switch {
+	case op == nil:
+		return false
+	case op.Phase == events.OperationPromote && !op.Promoted:
+		return p.quietly(func(t *Turn) {
+			t.emit(events.ServiceScope(p.id), events.OperationPromoted{Operation: op.Started})
+		})
+	case op.Phase == events.OperationStart:
+		p.now = p.now.Add(time.Duration(*s.Current().Spec.Updates().MinHealthy))
+	default:
+		if until := s.Until(); until.After(p.now) && rests(op.Phase) {
+			p.now = until
+		}
+	}
+	return p.quietly(func(*Turn) {})
+}
+
+// obey returns what the nodes that are heard would see next of the service's instances.
+func (p *planner) obey(s *projections.Service) []events.Data {
+	var done []events.Data
+	for i := range s.Instances() {
+		switch {
+		case !p.cluster.Nodes[i.Node].Heard() || len(done) == MaxPerInput:
+		case i.Retired != "":
+			done = append(done, events.InstanceRemoved{InstanceSeen: seenOf(i, events.PhaseRemoved)})
+		case i.Seen.Phase < events.PhaseOnline:
+			done = append(done, events.InstanceOnline{InstanceSeen: seenOf(i, events.PhaseOnline)})
+		}
+	}
+	return done
+}
+
+// note follows what is decided of the slots.
+func (p *planner) note(d events.Data) {
+	switch d := d.(type) {
+	case events.OperationEntered:
+		p.waves = max(p.waves, d.Wave)
+	case events.InstanceRetired:
+		if slot := p.slots[d.Ordinal]; slot != nil && slot.Order == "" {
+			slot.Order, slot.Reason = events.StopFirst, p.retiredBecause(d.Reason)
+		}
+	case events.InstancePlaced:
+		p.placed(d)
+	case events.InstancePending:
+		slot := p.slot(d.Ordinal)
+		slot.Action, slot.To, slot.Reason = PlanWait, "", projections.Reasons(d)
+	}
+}
+
+func (p *planner) slot(ordinal uint32) *PlannedSlot {
+	if p.slots[ordinal] == nil {
+		p.slots[ordinal] = &PlannedSlot{Ordinal: ordinal, Action: PlanCreate}
+	}
+	return p.slots[ordinal]
+}
+
+func (p *planner) placed(d events.InstancePlaced) {
+	slot := p.slot(d.Ordinal)
+	slot.To = d.Node
+	switch slot.From {
+	case "":
+		slot.Action = PlanCreate
+	case d.Node:
+		slot.Action = PlanReplace
+	default:
+		slot.Action = PlanMove
+	}
+	if s := p.cluster.Services[p.id]; s.Operation != nil && slot.From != "" {
+		slot.Wave = s.Operation.Wave
+	}
+	if d.Replaces > 0 {
+		slot.Order, slot.Reason = events.StartFirst, p.retiredBecause(events.RetireRevised)
+	}
+	if d.Choice != nil {
+		slot.Reason = joined(slot.Reason, chosenBecause(d))
+	}
+}
+
+// compare says what became of the slots by the end.
+func (p *planner) compare() {
+	s := p.cluster.Services[p.id]
+	for o, slot := range p.slots {
+		if s == nil || s.Dropped || o >= s.Scale {
+			slot.Action, slot.To, slot.Order = PlanDestroy, "", ""
+			continue
+		}
+		if slot.Action != PlanNone || int(o) >= len(s.Slots) || s.Slots[o].Current == nil {
+			continue
+		}
+		i := s.Slots[o].Current
+		switch {
+		case i.Revision == s.Revision:
+		case s.UpToDate(i):
+			slot.Action, slot.Reason = PlanInPlace, "revision "+utoa(s.Revision)+" says of it what its own does"
+		case s.Operation != nil && slices.Contains(s.Operation.Waiting, o):
+			slot.Action, slot.To, slot.Reason = PlanWait, "", "its wave does not come: a slot before it waits"
+		default:
+			slot.Action, slot.To = PlanWait, ""
+			slot.Reason = NewTurn(p.cluster, p.agenda, p.now).detail(s, o)
+		}
+	}
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// retiredBecause says for people why an instance goes.
+func (p *planner) retiredBecause(reason events.RetireReason) string {
+	if reason == events.RetireRevised {
+		return p.replacedBecause()
+	}
+	said := map[events.RetireReason]string{
+		events.RetireMakesRoom:  p.replacedBecause() + ", and no node has room for both",
+		events.RetireScaledDown: "its ordinal is not below the scale",
+		events.RetireDropped:    "its service is dropped",
+		events.RetireUnmatched:  "its node is none that the spec wants",
+	}
+	return cmp.Or(said[reason], string(reason))
+}
+
+// replacedBecause says for people what the operation is for.
+func (p *planner) replacedBecause() string {
+	s := p.cluster.Services[p.id]
+	if s == nil || s.Operation == nil {
+		return "its spec changes"
+	}
+	return map[events.OperationKind]string{
+		events.OperationUpdate: "its spec changes", events.OperationRestart: "it is restarted", events.OperationRollback: "its spec goes back",
+	}[s.Operation.Kind]
+}
+
+// chosenBecause says for people why the node was chosen.
+func chosenBecause(d events.InstancePlaced) string {
+	const points = 1000.0
+	text := fmt.Sprintf("%s has %.1f points", d.Node, float64(d.Choice.Score)/points)
+	if d.Choice.RunnerUp != "" {
+		text += fmt.Sprintf(", and %s %.1f", d.Choice.RunnerUp, float64(d.Choice.RunnerUpScore)/points)
+	}
+	return text
+}
