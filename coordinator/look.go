@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -163,25 +164,35 @@ func (t *Turn) fill(s *projections.Service, most int) bool {
 }
 
 // fillOnce goes through the empty slots once. It returns why the first that waits does, and false where the round is full.
-// What one cannot have, the next cannot either, unless it has a node of its own for its volumes, or may have one that is held
+// What one cannot have, the next of its revision cannot either, unless it has a node of its own for its volumes, or may have one that is held
 // from what is new.
 func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.InstancePending, fits bool) {
-	full, fullForNew := false, false
+	var full, fullForNew revisions
 	for o := uint32(0); o < s.Scale && s.Filled() < most; o++ {
-		bound := s.Home(o) != ""
-		if !t.vacant(s, o) || (!bound && (full || (fullForNew && s.Fresh(o)))) {
+		bound, of := s.Home(o) != "", s.Target(o)
+		if !t.vacant(s, o) || (!bound && (full.have(of) || (fullForNew.have(of) && s.Fresh(o)))) {
 			continue
 		}
 		if t.Room() == 0 {
 			return nil, false
 		}
-		if why := t.place(s, o); why != nil {
-			waits, fullForNew = cmp.Or(waits, why), fullForNew || !bound
-			full = full || (!bound && why.Removed.Held == 0)
+		why := t.place(s, o)
+		waits = cmp.Or(waits, why)
+		if why != nil && !bound {
+			fullForNew = append(fullForNew, of)
+			if why.Removed.Held == 0 {
+				full = append(full, of)
+			}
 		}
 	}
 	return waits, true
 }
+
+// revisions are those of a service whose next instance no node can have: the present one, and that which slots have until
+// their wave.
+type revisions []uint64
+
+func (r revisions) have(revision uint64) bool { return slices.Contains(r, revision) }
 
 // finish ends the service's open command once all is as it shall be, and a dropped service with its last instance.
 func (t *Turn) finish(s *projections.Service) bool {
