@@ -8,6 +8,7 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // seed gives the test's choices, and says how to make them again.
@@ -57,6 +58,14 @@ func killAfter(t testing.TB, cluster *rookerytest.Cluster, leader *process, coun
 	}
 	defer seen.Stop()
 	sequence := cluster.Publish("demo/web", "scale", `{"scale":50,"busy":"supersede"}`)
+	awaitEvents(t, leader, seen, sequence, count)
+	leader.kill()
+	return sequence
+}
+
+// awaitEvents waits until that many events have been seen, or the command has succeeded.
+func awaitEvents(t testing.TB, leader *process, seen bus.Subscription, sequence uint64, count int) {
+	t.Helper()
 	for range count {
 		select {
 		case m := <-seen.Messages():
@@ -71,11 +80,9 @@ func killAfter(t testing.TB, cluster *rookerytest.Cluster, leader *process, coun
 			t.Fatalf("no event within 30 seconds; the coordinator says:\n%s", leader.output)
 		}
 		if count == 0 {
-			break
+			return
 		}
 	}
-	leader.kill()
-	return sequence
 }
 
 func scaleBody(n int) string { return fmt.Sprintf(`{"scale":%d,"busy":"supersede"}`, n) }

@@ -1,0 +1,153 @@
+package rookerytest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+)
+
+// TestCoordinatorKilledInOperations kills the coordinator's process with SIGKILL fifty times, each time in the middle of
+// another operation, and starts another: every operation ends as if nothing had happened, and no slot begins a phase before
+// all of its wave are done with the one before.
+func TestCoordinatorKilledInOperations(t *testing.T) {
+	kills := 50
+	if testing.Short() {
+		kills = 3
+	}
+	random := seed(t)
+	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	leader := startCoordinator(t, cluster)
+	const scale = 4
+	var commands []uint64
+	ask := func(verb, body string) uint64 {
+		commands = append(commands, cluster.Publish("demo/web", verb, body))
+		return commands[len(commands)-1]
+	}
+	cluster.Fate(ask("ensure", fmt.Sprintf(`{"image":"localhost/web:0","scale":%d}`, scale)))
+	cluster.Fate(ask("ensure", `{"image":"localhost/web:1","update":{"min_healthy":"0s"}}`))
+	for n := range kills {
+		verb, body := drawOperation(random, n)
+		seen, err := cluster.Bus().Subscribe(events.EventRoot + ".service.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sequence := ask(verb, body)
+		awaitEvents(t, leader, seen, sequence, random.IntN(scale*8))
+		seen.Stop()
+		leader.kill()
+		leader = startCoordinator(t, cluster)
+		if fate := cluster.Fate(sequence); fate.Outcome != "succeeded" {
+			t.Errorf("%s %s ended as %+v", verb, body, fate)
+		}
+	}
+	h := readHistory(t, cluster)
+	h.checkCommands(t, commands)
+	checkActual(t, cluster, h.cluster)
+	operations, barriers := checkPhases(t, cluster)
+	t.Logf("operations %d, barriers %d, kills %d", operations, barriers, kills)
+	if operations < kills/2 {
+		t.Errorf("%d kills met %d operations", kills, operations)
+	}
+	cluster.CheckReplay()
+}
+
+// drawOperation draws what is asked of a service of which one operation has ended.
+func drawOperation(random *rand.Rand, n int) (verb, body string) {
+	switch random.IntN(6) {
+	case 0:
+		return "restart", `{}`
+	case 1:
+		return "rollback", `{}`
+	}
+	ways := []string{
+		`"parallelism":2`, `"order":"stop-first"`, `"strategy":"recreate"`, `"canaries":1,"promote":"auto","parallelism":3`, `"parallelism":4,"order":"stop-first"`,
+	}
+	return "ensure", fmt.Sprintf(`{"image":"localhost/web:%d","update":{"min_healthy":"0s",%s}}`, n+2, ways[random.IntN(len(ways))])
+}
+
+// phase is where an operation of a service stands, as the log has it.
+type phase struct {
+	revision uint64
+	keeps    []uint64
+	slots    events.Ordinals
+	waiting  events.Ordinals
+	in       events.OperationPhase
+}
+
+// incarnation is what the log has of an instance.
+type incarnation struct {
+	revision        uint64
+	online, removed bool
+}
+
+// checkPhases holds the log to P6: no phase begins before every slot of the wave has confirmed the one before, and no slot
+// gets its next instance before its wave. It returns how many operations and barriers there were.
+func checkPhases(t *testing.T, cluster *rookerytest.Cluster) (operations, barriers int) {
+	t.Helper()
+	all, at, keeps := map[events.InstanceID]incarnation{}, map[events.ServiceID]*phase{}, map[events.ServiceID][]uint64{}
+	cluster.Replay(func(records []events.Record) {
+		for _, r := range records {
+			id, _ := r.Scope.Service()
+			instance := func(ordinal, generation uint32) events.InstanceID {
+				return events.InstanceID{Service: id, Ordinal: ordinal, Generation: generation}
+			}
+			switch d := r.Data.(type) {
+			case events.ServiceRevised:
+				keeps[id] = d.Keeps
+			case events.OperationStarted:
+				operations++
+				at[id] = &phase{revision: d.Revision, keeps: keeps[id], waiting: d.Slots}
+			case events.OperationEntered:
+				barriers++
+				at[id].passed(t, r.Sequence, all, id, d.GivenUp)
+				at[id].enter(d)
+			case events.OperationEnded:
+				if d.Outcome == events.OperationDone {
+					at[id].passed(t, r.Sequence, all, id, d.GivenUp)
+				}
+				delete(at, id)
+			case events.InstancePlaced:
+				if p := at[id]; p != nil && d.Revision == p.revision && slices.Contains(p.waiting, d.Ordinal) {
+					t.Errorf("at %d slot %d gets revision %d before its wave", r.Sequence, d.Ordinal, d.Revision)
+				}
+				all[instance(d.Ordinal, d.Generation)] = incarnation{revision: d.Revision}
+			case events.Sighting:
+				s := d.Seen()
+				i := all[instance(s.Ordinal, s.Generation)]
+				i.online, i.removed = s.Phase == events.PhaseOnline, s.Phase == events.PhaseRemoved
+				all[instance(s.Ordinal, s.Generation)] = i
+			}
+		}
+	})
+	return operations, barriers
+}
+
+func (p *phase) enter(d events.OperationEntered) {
+	p.in = d.Phase
+	if len(d.Slots) > 0 {
+		p.slots = d.Slots
+		p.waiting = slices.DeleteFunc(slices.Clone(p.waiting), func(o uint32) bool { return slices.Contains(d.Slots, o) })
+	}
+}
+
+// passed holds every slot of the wave to be done with the phase.
+func (p *phase) passed(t *testing.T, sequence uint64, all map[events.InstanceID]incarnation, id events.ServiceID, givenUp events.Ordinals) {
+	t.Helper()
+	for _, slot := range p.slots {
+		serves, remains := false, false
+		for of, i := range all {
+			if of.Service == id && of.Ordinal == slot {
+				serves = serves || (i.revision == p.revision && i.online)
+				remains = remains || (i.revision != p.revision && !slices.Contains(p.keeps, i.revision) && !i.removed)
+			}
+		}
+		failed := slices.Contains(givenUp, slot)
+		if (p.in == events.OperationStart && !serves && !failed) || (p.in == events.OperationRetire && remains && !failed) {
+			t.Errorf("at %d phase %s is over, and slot %d is not done with it", sequence, p.in, slot)
+		}
+	}
+}
