@@ -141,6 +141,9 @@ func (s *step) change(c events.ServiceEnsure, view views.Service) (err error) {
 	if s.Fields, err = differences(before, after); len(s.Fields) > 0 {
 		s.Action, s.ask = actionChange, c
 	}
+	if view.State == views.StatePaused && s.Action == actionUnchanged {
+		s.Action, s.ask, s.Note = actionChange, c, "its update goes on"
+	}
 	return err
 }
 

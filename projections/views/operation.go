@@ -46,7 +46,7 @@ func operationOf(c *projections.Cluster, s *projections.Service) *Operation {
 // operationState is the state of a service with an operation.
 func operationState(op *projections.Operation) string {
 	if op.Paused != "" {
-		return "paused"
+		return StatePaused
 	}
 	switch op.Kind {
 	case events.OperationRestart:

@@ -17,6 +17,9 @@ import (
 // StateDropping is the state of a service that shall exist no more, as long as it has instances.
 const StateDropping = "dropping"
 
+// StatePaused is the state of a service whose update stands still because too much of it has failed.
+const StatePaused = "paused"
+
 // Service is the value of a key <namespace>.<name> in the bucket rookery_services.
 type Service struct {
 	Namespace string `json:"namespace"`
