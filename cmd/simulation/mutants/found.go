@@ -122,4 +122,24 @@ var found = []mutant{
 			"projections/views/value.go", "s != nil && s.GivenUp() {", "s != nil && s.Dropped {",
 		}},
 	},
+	{
+		"misfits-without-successors", "of a node that becomes another the successors on it are not looked at", []edit{{
+			"coordinator/placement/misfit.go", "{slot.Current, slot.Next}", "{slot.Current}",
+		}},
+	},
+	{
+		"paused-service-is-rebalanced", "instances of a service move while its update is paused", []edit{{
+			"coordinator/placement/move.go", "s.Operation != nil || ", "",
+		}},
+	},
+	{
+		"volumes-lost-in-healing", "a slot that is healed in its earlier revision may leave the volumes which that has", []edit{{
+			"projections/service.go", "s.Revisions[s.Target(ordinal)].Spec.KeepsVolumes()", "s.Current().Spec.KeepsVolumes()",
+		}},
+	},
+	{
+		"not-healed-behind-one-that-waits", "slots of an earlier revision are left alone behind one that waits for a node", []edit{{
+			"coordinator/look.go", "(full.have(of) ||", "(len(full) > 0 ||",
+		}},
+	},
 }
