@@ -1,0 +1,25 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// TestAPausedUpdateGoesOn has a file say what a service is to be already: there is something to do where the update to it
+// stands still.
+func TestAPausedUpdateGoesOn(t *testing.T) {
+	scale := int64(2)
+	wanted := map[string]events.ServiceEnsure{"web": {Spec: events.Spec{Image: "localhost/web:1"}, Scale: &scale}}
+	for state, want := range map[string]action{"running": actionUnchanged, "updating": actionUnchanged, views.StatePaused: actionChange} {
+		view := views.Service{Namespace: "demo", Name: "web", State: state, Scale: 2, Spec: events.Spec{Image: "localhost/web:1"}}
+		p, err := newPlan("demo", wanted, presentServices{views: map[string]views.Service{"web": view}, sequence: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := p.Steps[0]; s.Action != want || (s.ask != nil) != (want == actionChange) {
+			t.Errorf("what is %s is planned to be %s with %v, want %s", state, s.Action, s.ask, want)
+		}
+	}
+}
