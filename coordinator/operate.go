@@ -180,7 +180,7 @@ func waveOf(s *projections.Service) []*projections.Slot {
 func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 	op, scope, givenUp := s.Operation, events.ServiceScope(s.ID), ordinalsOf(v.Broken)
 	if next := nextPhase(s); next != "" {
-		t.emit(scope, events.OperationEntered{Operation: op.Started, Wave: op.Wave, Phase: next, GivenUp: givenUp})
+		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: next, GivenUp: givenUp}))
 		return true
 	}
 	if len(op.Waiting) == 0 {
@@ -190,15 +190,22 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 	slots := t.nextWave(s)
 	switch {
 	case len(slots) > 0:
-		t.emit(scope, events.OperationEntered{
-			Operation: op.Started, Wave: op.Wave + 1, Phase: phasesOf(s)[0], Slots: slots, GivenUp: givenUp,
-		})
+		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave + 1, Phase: phasesOf(s)[0], Slots: slots, GivenUp: givenUp}))
 	case op.Phase == events.OperationWait:
 		return false
 	default:
-		t.emit(scope, events.OperationEntered{Operation: op.Started, Wave: op.Wave, Phase: events.OperationWait, GivenUp: givenUp})
+		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: events.OperationWait, GivenUp: givenUp}))
 	}
 	return true
+}
+
+// entered says which operation it is of, and until when the phase goes on.
+func (t *Turn) entered(s *projections.Service, d events.OperationEntered) events.OperationEntered {
+	d.Operation = s.Operation.Started
+	if lasts := s.Current().Spec.Updates().Lasts(d.Phase); lasts > 0 {
+		d.Until = t.Now.Add(lasts)
+	}
+	return d
 }
 
 // nextWave returns the slots that have waited longest, of those whose next instance is not bound to a node which takes none.

@@ -1,5 +1,7 @@
 package events
 
+import "time"
+
 // OperationKind is what an operation does to its service.
 type OperationKind string
 
@@ -52,6 +54,8 @@ type OperationEntered struct {
 	Slots Ordinals `json:"slots,omitempty"`
 	// GivenUp are the slots of the phase before that have failed, and are waited for no more.
 	GivenUp Ordinals `json:"given_up,omitempty"`
+	// Until is when the phase ends, or else what it waits for has failed; not there where it waits for people or nodes.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // OperationPromoted says that an update shall go on after its canaries.

@@ -124,6 +124,21 @@ func (s UpdateSpec) Updates() Update {
 	return s.Update.withDefaults()
 }
 
+// Lasts returns how long a phase may take, or takes where nothing is to be done in it but to wait; 0 where it waits for people
+// or nodes. The defaults must be written out.
+func (u Update) Lasts(phase OperationPhase) time.Duration {
+	switch phase {
+	case OperationStart, OperationRetire:
+		return time.Duration(u.HealthyDeadline)
+	case OperationMonitor:
+		return time.Duration(u.Monitor)
+	case OperationDelay:
+		return time.Duration(u.Delay)
+	case OperationPromote, OperationWait:
+	}
+	return 0
+}
+
 // canonical leaves out what is the default as a whole, and otherwise writes the defaults out.
 func (s UpdateSpec) canonical() UpdateSpec {
 	u, standard := s.Updates(), Update{}.withDefaults()

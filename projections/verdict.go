@@ -102,15 +102,9 @@ func (p phase) late(missing string) string {
 // Until returns when the phase of the service's operation ends, or else what it waits for has failed; the zero time where it
 // waits for people or nodes.
 func (s *Service) Until() time.Time {
-	u, op := s.Current().Spec.Updates(), s.Operation
-	switch op.Phase {
-	case events.OperationStart, events.OperationRetire:
-		return op.Entered.Add(time.Duration(u.HealthyDeadline))
-	case events.OperationMonitor:
-		return op.Entered.Add(time.Duration(u.Monitor))
-	case events.OperationDelay:
-		return op.Entered.Add(time.Duration(u.Delay))
-	case events.OperationPromote, events.OperationWait:
+	lasts := s.Current().Spec.Updates().Lasts(s.Operation.Phase)
+	if lasts == 0 {
+		return time.Time{}
 	}
-	return time.Time{}
+	return s.Operation.Entered.Add(lasts)
 }

@@ -74,6 +74,9 @@ func operationDetails(data events.Data) string {
 		if len(d.Slots) > 0 {
 			text += ", slots " + d.Slots.String()
 		}
+		if !d.Until.IsZero() {
+			text += ", until " + d.Until.Local().Format(time.TimeOnly)
+		}
 		return text + givenUp(d.GivenUp)
 	case events.OperationPaused:
 		return ": " + d.Message

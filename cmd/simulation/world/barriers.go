@@ -1,0 +1,85 @@
+package world
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// bound reports whether the slot must have its next instance on a node that takes none now.
+func (o operating) bound(slot uint32) bool {
+	for _, i := range o.k.of(o.id) {
+		if i.id.Ordinal == slot && !i.retired && i.replaces == 0 {
+			return (o.s.specs[o.s.revision].Global() || o.s.home(slot) != "") && !o.k.ready(i.node)
+		}
+	}
+	return false
+}
+
+// done reports whether the slot is done with the phase, and whether it has failed.
+func (o operating) done(slot uint32) (done, failed bool) {
+	op, u := o.op, o.update()
+	since := func(d events.Duration) bool { return o.j.at.Sub(op.entered) >= time.Duration(d) }
+	serves, up := op.serves[slot]
+	switch op.phase {
+	case events.OperationStart:
+		done, failed = up && o.j.at.Sub(serves) >= time.Duration(*u.MinHealthy), since(u.HealthyDeadline)
+	case events.OperationRetire:
+		done, failed = !o.remains(slot), since(u.HealthyDeadline)
+	case events.OperationMonitor:
+		failed = !up || serves.After(op.entered)
+		done = !failed && since(u.Monitor)
+	case events.OperationPromote:
+		done = op.promoted
+	case events.OperationDelay:
+		done = since(u.Delay)
+	case events.OperationWait:
+	}
+	return done || slot >= o.s.scale || op.givenUp[slot], failed
+}
+
+// remains reports whether something is left of what the slot had before, on a node that is heard.
+func (o operating) remains(slot uint32) bool {
+	return slices.ContainsFunc(o.k.of(o.id), func(i *instance) bool {
+		return i.id.Ordinal == slot && !o.s.upToDate(i) && (!i.retired || !o.k.machine(i.node).silent)
+	})
+}
+
+// passes holds every slot of the wave to be done with the phase, but for those that have failed, as many as may.
+func (o operating) passes(givenUp []uint32) {
+	op := o.op
+	if op.wave == 0 || op.phase == events.OperationWait {
+		return
+	}
+	for _, slot := range op.slots {
+		done, failed := o.done(slot)
+		if gone := slices.Contains(givenUp, slot); !done && (!gone || !failed) {
+			o.breach("phase %s of wave %d is over, and slot %d is not done", op.phase, op.wave, slot)
+		}
+	}
+	for _, slot := range givenUp {
+		op.givenUp[slot] = true
+	}
+	op.failed += len(givenUp)
+	if len(givenUp) > 0 && o.tooMany(0) && o.update().OnFailure != events.FailureContinue {
+		o.breach("goes on after %d failed of %d", op.failed, op.total)
+	}
+}
+
+// tooMany reports whether more slots than may have failed, with this many more.
+func (o operating) tooMany(more int) bool {
+	return float64(o.op.failed+more) > float64(o.update().MaxFailureRatio)*float64(o.op.total)
+}
+
+// fails holds slots to have failed, and to be too many.
+func (o operating) fails(slots []uint32) {
+	for _, slot := range slots {
+		if done, failed := o.done(slot); done || !failed {
+			o.breach("slot %d is said to have failed in phase %s", slot, o.op.phase)
+		}
+	}
+	if !o.tooMany(len(slots)) {
+		o.breach("%d failed of %d, and that is not too many", o.op.failed+len(slots), o.op.total)
+	}
+}
