@@ -78,6 +78,9 @@ func (o operating) fails(slots []uint32) {
 		if done, failed := o.done(slot); done || !failed {
 			o.breach("slot %d is said to have failed in phase %s", slot, o.op.phase)
 		}
+		if o.undone(slot) {
+			o.breach("slot %d has failed in phase %s, and nothing was done for it", slot, o.op.phase)
+		}
 	}
 	if !o.tooMany(len(slots)) {
 		o.breach("%d failed of %d, and that is not too many", o.op.failed+len(slots), o.op.total)

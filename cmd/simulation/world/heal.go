@@ -83,7 +83,7 @@ func (j *judge) unlike() []string {
 		switch f := j.cluster.commands[sequence]; {
 		case f == nil:
 			why = append(why, fmt.Sprintf("command %d has no outcome", sequence))
-		case f.accepted && !f.ended && f.service.Name != "" && j.cluster.service(f.service).waitsForPeople():
+		case f.accepted && !f.ended && f.service.Name != "" && j.cluster.service(f.service).waitsForPromotion():
 		case f.accepted && !f.ended:
 			why = append(why, fmt.Sprintf("command %d has no end", sequence))
 		}

@@ -9,7 +9,13 @@ import (
 
 // waitsForPeople reports whether the service's operation goes on once somebody says so.
 func (s *service) waitsForPeople() bool {
-	return s.op != nil && (!s.op.paused.IsZero() || (s.op.phase == events.OperationPromote && !s.op.promoted))
+	return s.op != nil && (!s.op.paused.IsZero() || s.waitsForPromotion())
+}
+
+// waitsForPromotion reports whether the service's canaries wait for somebody, and the command with them. What is asked of a
+// service whose update is paused ends, as anything else does.
+func (s *service) waitsForPromotion() bool {
+	return s.op != nil && s.op.paused.IsZero() && s.op.phase == events.OperationPromote && !s.op.promoted
 }
 
 // stuck holds a leader to go on with an operation once its phase is over.
