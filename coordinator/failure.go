@@ -38,6 +38,18 @@ func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
 	t.failCommand(s, events.ReasonPaused, message)
 }
 
+// leave pauses an update that is through all its waves, but for slots that kept what they had because no node could have what
+// comes: going on would try them again and again.
+func (t *Turn) leave(s *projections.Service, left events.Ordinals) {
+	op := s.Operation
+	message := fmt.Sprintf("%s to revision %d is through all its waves, and slots %s have kept what they had", op.Kind, op.Revision, left)
+	if said := t.detail(s, left[0]); said != "" {
+		message += " (" + said + ")"
+	}
+	t.emit(events.ServiceScope(s.ID), events.OperationPaused{Operation: op.Started, GivenUp: left, Message: message})
+	t.failCommand(s, events.ReasonPaused, message)
+}
+
 func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, message string) {
 	if s.Holder != 0 {
 		t.emit(events.ServiceScope(s.ID), events.CommandFailed{Sequence: s.Holder, Reason: reason, Message: message})

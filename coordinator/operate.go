@@ -184,6 +184,10 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 		return true
 	}
 	if len(op.Waiting) == 0 {
+		if left := t.outdated(s); len(left) > 0 {
+			t.leave(s, left)
+			return true
+		}
 		t.emit(scope, events.OperationEnded{Operation: op.Started, Outcome: events.OperationDone, GivenUp: givenUp})
 		return true
 	}
@@ -225,6 +229,9 @@ func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
 // free reports whether the slot's next instance may be on another node, or that node takes it.
 func (t *Turn) free(s *projections.Service, ordinal uint32) bool {
 	if ordinal >= s.Scale || int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil {
+		return true
+	}
+	if s.Current().Spec.Global() && t.agenda.board.Could(s, ordinal) {
 		return true
 	}
 	bound := s.Current().Spec.Global() || s.Home(ordinal) != ""

@@ -11,7 +11,7 @@ import (
 func (o operating) bound(slot uint32) bool {
 	for _, i := range o.k.of(o.id) {
 		if i.id.Ordinal == slot && !i.retired && i.replaces == 0 {
-			return (o.s.specs[o.s.revision].Global() || o.s.home(slot) != "") && !o.k.ready(i.node)
+			return ((o.s.specs[o.s.revision].Global() && !o.k.room(o.id, slot)) || o.s.home(slot) != "") && !o.k.ready(i.node)
 		}
 	}
 	return false
@@ -85,4 +85,10 @@ func (o operating) fails(slots []uint32) {
 	if !o.tooMany(len(slots)) {
 		o.breach("%d failed of %d, and that is not too many", o.op.failed+len(slots), o.op.total)
 	}
+}
+
+// leftBehind reports whether all waves are over, and these slots have kept what they had.
+func (o operating) leftBehind(slots []uint32) bool {
+	phases := o.phases()
+	return len(o.op.waiting) == 0 && o.op.phase == phases[len(phases)-1] && slices.Equal(slices.Sorted(slices.Values(slots)), o.outdated())
 }

@@ -69,6 +69,10 @@ func (k *knowledge) operates(j *judge, id events.ServiceID, sequence uint64, d e
 		}
 		o.op.promoted = true
 	case events.OperationPaused:
+		if o.leftBehind(d.GivenUp) {
+			o.op.paused = j.at
+			return
+		}
 		o.fails(d.GivenUp)
 		if u := o.update(); u.OnFailure == events.FailureContinue ||
 			(u.OnFailure == events.FailureRollback && o.op.kind != events.OperationRollback && o.s.good != nil && o.changesBack()) {
