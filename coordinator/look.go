@@ -118,7 +118,7 @@ func (t *Turn) retireUnfit(s *projections.Service) bool {
 
 // unfit says why the instance cannot stay, or "": the node cannot publish its ports, and the next has others; or it was
 // made from another image than its revision has, which the next order names; or it is of a job, which the service is no
-// more, and has run to its end.
+// more, and has ended: nobody starts it again.
 func unfit(s *projections.Service, i *projections.Instance) events.RetireReason {
 	switch {
 	case i.Seen.Phase == events.PhaseOffline && i.Reason == events.OfflinePortConflict:
@@ -127,6 +127,8 @@ func unfit(s *projections.Service, i *projections.Instance) events.RetireReason 
 		return events.RetireOtherImage
 	case i.Seen.Phase == events.PhaseCompleted && s.Job == nil:
 		return events.RetireCompleted
+	case i.Seen.Phase == events.PhaseOffline && s.Job == nil && s.Revisions[i.Revision].Spec.IsJob():
+		return events.RetireFailed
 	}
 	return ""
 }

@@ -147,21 +147,22 @@ func (t *Turn) startWave(s *projections.Service) bool {
 	return true
 }
 
-// retireWave has what the slots of the wave had before go. Where that is before the next comes, it stays for as long as no
-// node could have the next.
+// retireWave has what the slots of the wave had before go, but for what nothing follows.
 func (t *Turn) retireWave(s *projections.Service) bool {
 	for _, slot := range waveOf(s) {
-		if i := slot.Current; i != nil && !s.UpToDate(i) && t.mayGo(s, i) && !t.retire(i, events.RetireRevised) {
+		if i := slot.Current; i != nil && !s.UpToDate(i) && t.mayGo(s, slot) && !t.retire(i, events.RetireRevised) {
 			return false
 		}
 	}
 	return true
 }
 
-// mayGo reports whether what follows the instance is there, or will find a node. Where all go at once, nobody can tell.
-func (t *Turn) mayGo(s *projections.Service, i *projections.Instance) bool {
-	return startsFirst(s) || s.Current().Spec.Updates().Strategy == events.UpdateRecreate ||
-		t.agenda.board.Could(s, i.ID.Ordinal) || t.agenda.board.CouldInstead(s, i)
+// mayGo reports whether what follows the slot's instance is there, or will find a node. Where all go at once, nobody can
+// tell.
+func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
+	i := slot.Current
+	return slot.Next != nil || s.Current().Spec.Updates().Strategy == events.UpdateRecreate ||
+		(!startsFirst(s) && t.agenda.board.Could(s, i.ID.Ordinal)) || t.agenda.board.CouldInstead(s, i)
 }
 
 // waveOf returns the slots of the wave that there are.

@@ -139,6 +139,8 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 	k.succeeds(j, i, d.Reason)
 	if s.isJob() {
 		k.retiredOfJob(j, i, d.Reason)
+	} else if d.Reason == events.RetireFailed && (i.seen.Phase != events.PhaseOffline || !s.specs[i.revision].IsJob()) {
+		j.breach("retire", "%s is retired as failed, and is %s, and no job's", id, i)
 	}
 	if s.op != nil && s.upToDate(i) {
 		delete(s.op.serves, id.Ordinal)

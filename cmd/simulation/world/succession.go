@@ -77,6 +77,13 @@ func (k *knowledge) roomBeside(i *instance) bool {
 	return k.room(i.id.Service, i.id.Ordinal)
 }
 
+// hasNext reports whether the instance has one beside it that takes its slot.
+func (k *knowledge) hasNext(i *instance) bool {
+	return slices.ContainsFunc(k.of(i.id.Service), func(next *instance) bool {
+		return next.id.Ordinal == i.id.Ordinal && next.replaces > 0 && !next.retired
+	})
+}
+
 // replaced holds an instance of an earlier revision to go in the phase for it.
 func (k *knowledge) replaced(j *judge, i *instance, reason events.RetireReason) {
 	o := k.operating(j, i.id.Service)
@@ -95,7 +102,7 @@ func (k *knowledge) replaced(j *judge, i *instance, reason events.RetireReason) 
 	switch room := k.room(i.id.Service, i.id.Ordinal); {
 	case reason == events.RetireMakesRoom && (k.roomBeside(i) || !own || o.stopsFirst()):
 		o.breach("%s makes room for what has room beside it: %t, or not on its node: %t", i.id, room, own)
-	case reason == events.RetireRevised && o.stopsFirst() && o.update().Strategy == events.UpdateRolling && !room && !own:
-		o.breach("%s goes, and no node could have what comes", i.id)
+	case reason == events.RetireRevised && o.update().Strategy == events.UpdateRolling && !own && !k.hasNext(i) && (!room || !o.stopsFirst()):
+		o.breach("%s goes, and nothing is there that follows, and no node could have what comes: %t", i.id, !room)
 	}
 }

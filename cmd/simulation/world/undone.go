@@ -76,7 +76,7 @@ func (o operating) undone(slot uint32) bool {
 	case events.OperationStart:
 		return !o.stopsFirst() && next == nil && (own || o.k.roomBeside(before))
 	case events.OperationRetire:
-		return own || o.k.room(o.id, slot) || !o.stopsFirst() || o.update().Strategy == events.UpdateRecreate
+		return next != nil || own || (o.stopsFirst() && o.k.room(o.id, slot)) || o.update().Strategy == events.UpdateRecreate
 	case events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
 	}
 	return false
