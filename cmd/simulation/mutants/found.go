@@ -113,6 +113,11 @@ var found = []mutant{
 		}},
 	},
 	{
+		"job-failed-before-stays", "what has failed of a job stays in the service that it has become, although nobody starts it again", []edit{{
+			"coordinator/look.go", "	case i.Seen.Phase == events.PhaseOffline && s.Job == nil && s.Revisions[i.Revision].Spec.IsJob():\n		return events.RetireFailed\n", "",
+		}},
+	},
+	{
 		"view-of-a-slot-whose-turn-comes", "slots of a job that wait for their turn keep the reason of before", []edit{{
 			"projections/views/value.go", "!shown && s != nil && s.Job != nil {", "shown && s != nil && s.Job == nil {",
 		}},

@@ -28,6 +28,11 @@ var operating = []mutant{
 		}},
 	},
 	{
+		"retires-what-nothing-follows", "an instance goes although nothing has come beside it and nothing can", []edit{{
+			"coordinator/operate.go", "	return slot.Next != nil || s.Current()", "	return startsFirst(s) || s.Current()",
+		}},
+	},
+	{
 		"canaries-not-waited-for", "an update goes on after its canaries, whatever people say", []edit{{
 			"coordinator/phases.go", "s.Operation.Wave == 1 {", "s.Operation.Wave == 0 {",
 		}},
@@ -79,7 +84,7 @@ var operating = []mutant{
 	},
 	{
 		"stops-without-a-successor", "what was before goes although no node could have what comes", []edit{{
-			"coordinator/operate.go", "!s.UpToDate(i) && t.mayGo(s, i) && !t.retire", "!s.UpToDate(i) && !t.retire",
+			"coordinator/operate.go", "!s.UpToDate(i) && t.mayGo(s, slot) && !t.retire", "!s.UpToDate(i) && !t.retire",
 		}},
 	},
 	{
