@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // Point is a place in the code of a part where it meets the outside, and so where it can be made to end.
@@ -153,6 +155,9 @@ func (k *call) answer(o outcome) bool {
 		return false
 	}
 	k.over = true
+	if errors.Is(o.err, bus.ErrFull) {
+		k.client.refused = time.Now()
+	}
 	switch {
 	case k.then != nil:
 		k.then(o)

@@ -10,13 +10,11 @@ import (
 // with every try it reads the whole log.
 const refusedAgain = 5 * time.Second
 
-// refused holds the process to leave a full log alone for a while.
-func (j *judge) refused(c *client) {
-	now := time.Now()
-	if since := now.Sub(c.refused); !c.refused.IsZero() && since < refusedAgain {
+// triesFull holds the process to leave a full log alone for a while, once it has learnt that it is full.
+func (j *judge) triesFull(c *client) {
+	if since := time.Since(c.refused); !c.refused.IsZero() && since < refusedAgain {
 		j.breach("thrift", "%s tries a full log again after %s", c.name, since)
 	}
-	c.refused = now
 }
 
 // reads holds the process to read the log from its start but once where nothing is broken any more: it may learn late

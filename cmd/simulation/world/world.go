@@ -248,7 +248,7 @@ const digestPrime = 1099511628211
 // appends stores a batch, as far as the server's faults let it.
 func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []events.Message) (uint64, error) {
 	if w.full && stream == bus.Log {
-		w.judge.refused(c)
+		w.judge.triesFull(c)
 		return 0, fmt.Errorf("append to %s: %w", stream, bus.ErrFull)
 	}
 	if c.tear && stream == bus.Log && len(batch) > 1 && w.judge.last == after {
