@@ -36,7 +36,8 @@ func (t *Turn) Due() {
 
 // deadlineOf is when the command fails unless it has ended. One that waits for a job does so for as long as that runs or
 // rests after a failure: only the time in which no node could have any of its instances counts. Of an operation the time
-// since its last phase began counts, without that in which it waits for people, or for a time to pass.
+// since its last phase began counts, without that in which it waits for people, or for a time to pass; one that is paused waits
+// for no command that is open.
 func (t *Turn) deadlineOf(cmd *projections.Command) time.Time {
 	s := t.Cluster.Services[cmd.Service]
 	if s == nil {
@@ -50,7 +51,7 @@ func (t *Turn) deadlineOf(cmd *projections.Command) time.Time {
 		if s.Filled() > 0 || s.Pending == nil {
 			since = append(since, t.Now)
 		}
-	case s.Operation != nil:
+	case s.Operation != nil && s.Operation.Paused == "":
 		since = append(since, s.Operation.Entered)
 		if rests(s.Operation.Phase) {
 			since = append(since, t.Now)

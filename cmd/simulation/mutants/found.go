@@ -113,6 +113,11 @@ var found = []mutant{
 		}},
 	},
 	{
+		"paused-while-it-rested", "what is asked of a service whose update is paused in a phase of waiting has no deadline", []edit{{
+			"coordinator/deadline.go", "	case s.Operation != nil && s.Operation.Paused == \"\":\n", "	case s.Operation != nil:\n",
+		}},
+	},
+	{
 		"job-failed-before-stays", "what has failed of a job stays in the service that it has become, although nobody starts it again", []edit{{
 			"coordinator/look.go", "	case i.Seen.Phase == events.PhaseOffline && s.Job == nil && s.Revisions[i.Revision].Spec.IsJob():\n		return events.RetireFailed\n", "",
 		}},

@@ -90,7 +90,7 @@ func (k *knowledge) deadline(f *fate) time.Duration {
 // done but to wait does not count.
 func (k *knowledge) countsFrom(f *fate, now time.Time) time.Time {
 	s := k.services[f.service]
-	if s == nil || s.op == nil || s.dropped {
+	if s == nil || s.op == nil || s.dropped || !s.op.paused.IsZero() {
 		return f.since
 	}
 	if waits := []events.OperationPhase{"monitor", "promote", "delay"}; slices.Contains(waits, s.op.phase) {
