@@ -252,8 +252,10 @@ func testGoMeanwhile(t *testing.T, b *bench) {
 
 func testStopGrace(t *testing.T, b *bench) {
 	plan := b.plan(t, "-ignore-term")
+	plan.Order.Ports = []events.PortBinding{{Name: "http", Port: 8080, HostPort: freePort(t), Protocol: events.TCP}}
 	c := b.prepare(t, plan)
 	b.start(t, c)
+	get(t, plan.Order.Ports[0].HostPort) // by then it ignores what asks it to end
 	began := time.Now()
 	if err := b.engine.Stop(t.Context(), c, 700*time.Millisecond); err != nil {
 		t.Fatal(err)
