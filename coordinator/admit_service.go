@@ -133,6 +133,11 @@ func scale(s *projections.Service, c events.ServiceScale) ([]events.Data, error)
 	if err := s.Current().Spec.CheckScale(scale); err != nil {
 		return nil, err
 	}
+	if op := s.Operation; s.Topology != nil && op != nil && op.Paused != "" && scale != s.Scale {
+		return nil, events.Reject(events.CodeInvalidValue, "scale",
+			"the %s of service %s is paused, and its topology cannot change before that has ended: send its spec again to go on, or roll it back",
+			op.Kind, s.ID)
+	}
 	return scaled(s, scale), nil
 }
 

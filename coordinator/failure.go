@@ -12,6 +12,9 @@ import (
 // broken reports whether more slots have failed than the spec lets go.
 func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
 	u, op := s.Current().Spec.Updates(), s.Operation
+	if op.Rescale != nil {
+		return len(v.Broken) > 0 && givesUp(s)
+	}
 	if len(v.Broken) == 0 || u.OnFailure == events.FailureContinue {
 		return false
 	}
@@ -22,6 +25,10 @@ func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
 // already has nothing to go back to.
 func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
 	op, scope, message := s.Operation, events.ServiceScope(s.ID), t.why(s, v.Broken)
+	if op.Rescale != nil {
+		t.failRescale(s, v, message)
+		return
+	}
 	if s.Current().Spec.Updates().OnFailure == events.FailureRollback && op.Kind != events.OperationRollback && s.Good != nil {
 		if back, err := cancel(s); err == nil && len(back) > 0 {
 			t.emit(scope, events.OperationEnded{
@@ -59,7 +66,7 @@ func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, 
 // why says for people what failed: of the slots the first one, and how many more.
 func (t *Turn) why(s *projections.Service, broken []barrier.Participant) string {
 	op, first := s.Operation, broken[0]
-	text := fmt.Sprintf("%s to revision %d, wave %d, phase %s: slot %d: %s", op.Kind, op.Revision, op.Wave, op.Phase, first.Ordinal, first.Broken)
+	text := fmt.Sprintf("%s, phase %s: slot %d: %s", titleOf(op), op.Phase, first.Ordinal, first.Broken)
 	if said := t.detail(s, first.Ordinal); said != "" {
 		text += " (" + said + ")"
 	}
@@ -69,15 +76,28 @@ func (t *Turn) why(s *projections.Service, broken []barrier.Participant) string 
 	return text
 }
 
+// titleOf says for people what the operation does, and how far it is.
+func titleOf(op *projections.Operation) string {
+	if r := op.Rescale; r != nil {
+		return fmt.Sprintf("%s from %d to %d, attempt %d", op.Kind, r.From, r.To, op.Attempt)
+	}
+	return fmt.Sprintf("%s to revision %d, wave %d", op.Kind, op.Revision, op.Wave)
+}
+
 // detail says for people what is known of why the slot is not done: its instance of the revision is offline, or no node can
 // have one; "" for nothing.
 func (t *Turn) detail(s *projections.Service, ordinal uint32) string {
-	slot := s.Slots[ordinal]
+	slot := &projections.Slot{}
+	if int(ordinal) < len(s.Slots) {
+		slot = s.Slots[ordinal]
+	}
 	for _, i := range [...]*projections.Instance{slot.Next, slot.Current} {
 		switch {
 		case i == nil || !s.UpToDate(i):
 		case i.Seen.Phase == events.PhaseOffline:
 			return strings.TrimSpace(fmt.Sprintf("%s is offline: %s %s", i.ID, i.Reason, i.Message))
+		case i.Seen.Phase == events.PhaseOnline:
+			return ""
 		default:
 			return fmt.Sprintf("%s is %s", i.ID, i.Seen.Phase)
 		}

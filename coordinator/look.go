@@ -68,8 +68,12 @@ func (t *Turn) look(s *projections.Service) bool {
 		return t.swap(s) && t.work(s)
 	}
 	for t.mend(s) {
-		if failed, fits := t.operate(s); !failed {
-			return fits && t.finish(s)
+		again, fits := t.operate(s)
+		if !fits || t.Room() == 0 {
+			return false
+		}
+		if !again && !t.tell(s) {
+			return t.finish(s)
 		}
 	}
 	return false
@@ -77,18 +81,18 @@ func (t *Turn) look(s *projections.Service) bool {
 
 // mend has every slot have what it is to have for now. It reports false where the round is full before that.
 func (t *Turn) mend(s *projections.Service) bool {
-	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Scale, events.RetireScaledDown) && t.retireUnfit(s) &&
-		t.fill(s, int(s.Scale))
+	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Span(), events.RetireScaledDown) && t.retireUnfit(s) &&
+		t.fill(s, int(s.Span()))
 }
 
 // vacant reports whether the slot is to have an instance and has none. It is to have none while its wave waits for those
-// before to be gone, nor before what writes to its volumes is.
+// before to be gone, nor, where it has one at a time, before the last is.
 func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 	if int(ordinal) >= len(s.Slots) {
 		return true
 	}
 	slot := s.Slots[ordinal]
-	return slot.Vacant() && !clears(s, ordinal) && (len(slot.Leaving) == 0 || s.Home(ordinal) == "")
+	return slot.Vacant() && !clears(s, ordinal) && (len(slot.Leaving) == 0 || !s.Alone(ordinal))
 }
 
 // retireFrom retires the instances of every slot from the ordinal on.
@@ -170,7 +174,7 @@ func (t *Turn) fill(s *projections.Service, most int) bool {
 // from what is new.
 func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.InstancePending, fits bool) {
 	var full, fullForNew revisions
-	for o := uint32(0); o < s.Scale && s.Filled() < most; o++ {
+	for o := uint32(0); o < s.Span() && s.Filled() < most; o++ {
 		bound, of := s.Home(o) != "", s.Target(o)
 		if !t.vacant(s, o) || (!bound && (full.have(of) || (fullForNew.have(of) && s.Fresh(o)))) {
 			continue
@@ -227,7 +231,7 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 		text += fmt.Sprintf("; its %s is in wave %d, phase %s", op.Kind, op.Wave, op.Phase)
 	}
 	if s.Lacks() {
-		text += fmt.Sprintf("; %d have no node (%s)", int(s.Scale)-s.Filled(), c.WhyPending(s))
+		text += fmt.Sprintf("; %d have no node (%s)", int(s.Span())-s.Filled(), c.WhyPending(s))
 	}
 	for _, slot := range s.Slots {
 		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOffline {

@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"slices"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/barrier"
@@ -10,13 +12,16 @@ import (
 // command, and the two changes of a rollback.
 const maxStep = 4
 
-// operate takes a service whose instances are of earlier revisions through the waves and phases of its operation. It
-// reports where too much has failed, so that the service shall be something else now, and false for fits where the round is
+// operate takes a service through the waves and phases of its operation, and has its instances told of each other. It reports
+// again where its slots are to be mended first, because it shall be something else now, and false for fits where the round is
 // full before that.
-func (t *Turn) operate(s *projections.Service) (failed, fits bool) {
+func (t *Turn) operate(s *projections.Service) (again, fits bool) {
 	for {
 		if t.Room() < maxStep {
 			return false, false
+		}
+		if t.tell(s) {
+			return true, true
 		}
 		if s.Operation == nil && !t.startOperation(s) {
 			return false, true
@@ -41,7 +46,7 @@ func (t *Turn) operate(s *projections.Service) (failed, fits bool) {
 // endSuperseded ends an operation whose service shall be something else by now. It reports false where the round is full.
 func (t *Turn) endSuperseded(s *projections.Service) bool {
 	op := s.Operation
-	if op == nil || (!s.Dropped && op.Revision == s.Revision) {
+	if op == nil || !superseded(s) {
 		return true
 	}
 	if t.Room() == 0 {
@@ -49,6 +54,15 @@ func (t *Turn) endSuperseded(s *projections.Service) bool {
 	}
 	t.emit(events.ServiceScope(s.ID), events.OperationEnded{Operation: op.Started, Outcome: events.OperationSuperseded})
 	return true
+}
+
+// superseded reports whether the operation brings what the service shall be no more.
+func superseded(s *projections.Service) bool {
+	op := s.Operation
+	if op.Rescale != nil {
+		return s.Dropped || s.Topology == nil || op.Rescale.To != s.Scale
+	}
+	return s.Dropped || op.Revision != s.Revision
 }
 
 // outdated returns the slots that have an instance which the revision does not keep. Those that do not serve come first:
@@ -70,8 +84,13 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 	return append(down, serve...)
 }
 
-// startOperation begins one where instances are of earlier revisions, and reports whether there are.
+// startOperation begins one where the topology is another one than it shall be, or else instances are of earlier revisions. It
+// reports whether that is so.
 func (t *Turn) startOperation(s *projections.Service) bool {
+	if s.Rescales() {
+		t.startRescale(s)
+		return true
+	}
 	slots := t.outdated(s)
 	if len(slots) == 0 {
 		return false
@@ -115,17 +134,18 @@ func fallback(s *projections.Service) uint64 {
 func (t *Turn) act(s *projections.Service) bool {
 	switch s.Operation.Phase {
 	case events.OperationStart:
-		return t.startWave(s) && t.fill(s, int(s.Scale))
+		return t.startWave(s) && t.fill(s, int(s.Span()))
 	case events.OperationRetire:
 		return t.retireWave(s)
-	case events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
+	case events.OperationPrepare, events.OperationRelease, events.OperationAcquire,
+		events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
 	}
 	return true
 }
 
 // startWave has the slots of the wave get their next instances beside those that they have.
 func (t *Turn) startWave(s *projections.Service) bool {
-	if !startsFirst(s) {
+	if s.Operation.Rescale != nil || !startsFirst(s) {
 		return true
 	}
 	for _, slot := range waveOf(s) {
@@ -149,6 +169,9 @@ func (t *Turn) startWave(s *projections.Service) bool {
 
 // retireWave has what the slots of the wave had before go, but for what nothing follows.
 func (t *Turn) retireWave(s *projections.Service) bool {
+	if s.Operation.Rescale != nil {
+		return true // what the topology has no more goes by that
+	}
 	for _, slot := range waveOf(s) {
 		if i := slot.Current; i != nil && !s.UpToDate(i) && t.mayGo(s, slot) && !t.retire(i, events.RetireRevised) {
 			return false
@@ -185,7 +208,7 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 		return true
 	}
 	if len(op.Waiting) == 0 {
-		if left := t.outdated(s); len(left) > 0 {
+		if left := t.outdated(s); op.Rescale == nil && len(left) > 0 {
 			t.leave(s, left)
 			return true
 		}
@@ -207,6 +230,9 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 // entered says which operation it is of, and until when the phase goes on.
 func (t *Turn) entered(s *projections.Service, d events.OperationEntered) events.OperationEntered {
 	d.Operation = s.Operation.Started
+	if s.Operation.Rescale != nil {
+		d.Attempt = max(d.Attempt, s.Operation.Attempt, 1)
+	}
 	if lasts := s.Current().Spec.Updates().Lasts(d.Phase); lasts > 0 {
 		d.Until = t.Now.Add(lasts)
 	}
@@ -215,6 +241,9 @@ func (t *Turn) entered(s *projections.Service, d events.OperationEntered) events
 
 // nextWave returns the slots that have waited longest, of those whose next instance is not bound to a node which takes none.
 func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
+	if s.Operation.Rescale != nil {
+		return slices.Clone(s.Operation.Waiting)
+	}
 	var slots events.Ordinals
 	for _, o := range s.Operation.Waiting {
 		if len(slots) == waveSize(s) {

@@ -10,6 +10,9 @@ import (
 // phasesOf returns the phases that each wave of the service's operation goes through, in order. What follows is for
 // people to judge, and goes between waves: the last one has none of it.
 func phasesOf(s *projections.Service) []events.OperationPhase {
+	if s.Operation.Rescale != nil {
+		return rescalePhases
+	}
 	u, phases := s.Current().Spec.Updates(), []events.OperationPhase{events.OperationRetire, events.OperationStart}
 	if startsFirst(s) {
 		phases = []events.OperationPhase{events.OperationStart, events.OperationRetire}
@@ -41,14 +44,14 @@ func nextPhase(s *projections.Service) events.OperationPhase {
 // clears reports whether the slot's wave waits for what was before to be gone, ahead of what comes.
 func clears(s *projections.Service, ordinal uint32) bool {
 	op := s.Operation
-	return op != nil && op.Paused == "" && op.Phase == events.OperationRetire && !startsFirst(s) && slices.Contains(op.Slots, ordinal)
+	return op != nil && op.Rescale == nil && op.Paused == "" && op.Phase == events.OperationRetire && !startsFirst(s) && slices.Contains(op.Slots, ordinal)
 }
 
-// startsFirst reports whether the next instance of a slot comes before the one before goes: as the spec says, unless both
-// would write to the slot's volumes, or there is one on a node at most.
+// startsFirst reports whether the next instance of a slot comes before the one before goes: as the spec says, unless the
+// slot has one at a time, or there is one on a node at most.
 func startsFirst(s *projections.Service) bool {
 	spec := &s.Current().Spec
-	return spec.Updates().Order == events.StartFirst && !spec.Global() && !spec.KeepsVolumes()
+	return spec.Updates().Order == events.StartFirst && !spec.Global() && spec.Topology == nil && !spec.KeepsVolumes()
 }
 
 // waveSize is how many slots the next wave has.

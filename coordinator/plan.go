@@ -173,9 +173,19 @@ func (p *planner) obey(s *projections.Service) []events.Data {
 			done = append(done, events.InstanceRemoved{InstanceSeen: seenOf(i, events.PhaseRemoved)})
 		case i.Seen.Phase < events.PhaseOnline:
 			done = append(done, events.InstanceOnline{InstanceSeen: seenOf(i, events.PhaseOnline)})
+		case s.Asked(i) != nil:
+			done = append(done, confirmed(i, *s.Asked(i)))
 		}
 	}
 	return done
+}
+
+// confirmed is the answer of an instance that has done what it was asked.
+func confirmed(i *projections.Instance, c events.TopologyChange) events.InstanceConfirmed {
+	return events.InstanceConfirmed{InstanceAsked: events.InstanceAsked{
+		Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node,
+		Confirmation: events.Confirmation{Operation: c.Operation, Attempt: c.Attempt, Phase: c.Phase},
+	}}
 }
 
 // note follows what is decided of the slots.
@@ -278,6 +288,7 @@ func (p *planner) replacedBecause() string {
 	}
 	return map[events.OperationKind]string{
 		events.OperationUpdate: "its spec changes", events.OperationRestart: "it is restarted", events.OperationRollback: "its spec goes back",
+		events.OperationRescale: "its topology changes",
 	}[s.Operation.Kind]
 }
 

@@ -62,6 +62,7 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 		}
 		return
 	}
+	t.answer(i, s.Confirmed)
 	if !s.Above(i.Seen) || (s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason) {
 		return
 	}
@@ -75,6 +76,20 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 	if seen := seenEvent(n.Name, s); seen != nil {
 		t.emit(events.ServiceScope(i.ID.Service), seen)
 	}
+}
+
+// answer takes how an instance answered what it was asked, if it is further than what is known.
+func (t *Turn) answer(i *projections.Instance, c *events.Confirmation) {
+	if c == nil || i.Retired != "" || !c.Above(i.Confirmed) {
+		return
+	}
+	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
+	asked := events.InstanceAsked{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node, Confirmation: *c}
+	if c.Refused != "" {
+		t.emit(events.ServiceScope(i.ID.Service), events.InstanceRefused{InstanceAsked: asked})
+		return
+	}
+	t.emit(events.ServiceScope(i.ID.Service), events.InstanceConfirmed{InstanceAsked: asked})
 }
 
 // correlate returns the open command that the instance's service works for, if any.

@@ -62,6 +62,8 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.command(d)
 	case "status":
 		return h.status(d)
+	case "answer":
+		return h.answer(d)
 	case "list":
 		return h.list(d)
 	case "settle":
@@ -254,6 +256,27 @@ func (h *house) status(d *datadriven.TestData) string {
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Instance: &events.InstanceStatus{InstanceState: s}})
 }
 
+// answer <namespace/name> <ordinal> [refused=text attempt=n] tells how the slot's instance has answered what it was asked.
+func (h *house) answer(d *datadriven.TestData) string {
+	id, err := events.ParseServiceID(d.CmdArgs[0].Key)
+	ordinal, ordinalErr := strconv.Atoi(d.CmdArgs[1].Key)
+	if err := errors.Join(err, ordinalErr); err != nil {
+		d.Fatalf(h.t, "%v", err)
+	}
+	s := h.cluster.Services[id]
+	asked, i := s.Topology.Change, s.Slots[ordinal].Current
+	if asked == nil {
+		return "nothing is asked\n"
+	}
+	return h.statusOf(events.Status{Node: i.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
+		Namespace: id.Namespace, Name: id.Name, Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Position: i.Seen,
+		Confirmed: &events.Confirmation{
+			Operation: asked.Operation, Attempt: uint32(h.number(d, "attempt", uint64(asked.Attempt))), Phase: asked.Phase,
+			Refused: argument(d, "refused", ""),
+		},
+	}}})
+}
+
 func (h *house) state(d *datadriven.TestData, instance, phase string) events.InstanceState {
 	parts := strings.Split(instance, ".")
 	id, err := events.ParseServiceID(parts[0])
@@ -302,6 +325,10 @@ func (h *house) settle() string {
 			return told.String()
 		}
 		phase, attempt := events.PhaseOnline, next.Seen.Attempt
+		var confirmed *events.Confirmation
+		if asked := h.cluster.Services[next.ID.Service].Asked(next); asked != nil && next.Seen.Phase == events.PhaseOnline {
+			confirmed = &events.Confirmation{Operation: asked.Operation, Attempt: asked.Attempt, Phase: asked.Phase}
+		}
 		if next.Seen.Phase == events.PhaseOffline {
 			attempt++
 		}
@@ -310,15 +337,17 @@ func (h *house) settle() string {
 		}
 		told.WriteString(h.statusOf(events.Status{Node: next.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
 			Namespace: next.ID.Service.Namespace, Name: next.ID.Service.Name, Ordinal: next.ID.Ordinal, Generation: next.ID.Generation,
-			Position: events.Position{Epoch: h.cluster.Nodes[next.Node].Epoch, Attempt: attempt, Phase: phase},
+			Position:  events.Position{Epoch: h.cluster.Nodes[next.Node].Epoch, Attempt: attempt, Phase: phase},
+			Confirmed: confirmed,
 		}}}))
 	}
 }
 
 func (h *house) undone() *projections.Instance {
 	for _, id := range slices.SortedFunc(maps.Keys(h.cluster.Services), events.ServiceID.Compare) {
-		for i := range h.cluster.Services[id].Instances() {
-			if !h.cluster.Nodes[i.Node].Silent && (i.Retired != "" || i.Seen.Phase != events.PhaseOnline) {
+		s := h.cluster.Services[id]
+		for i := range s.Instances() {
+			if !h.cluster.Nodes[i.Node].Silent && (i.Retired != "" || i.Seen.Phase != events.PhaseOnline || s.Asked(i) != nil) {
 				return i
 			}
 		}

@@ -15,6 +15,8 @@ const (
 	ReasonPaused FailureReason = "update-paused"
 	// ReasonRolledBack: too many slots failed, and the service goes back to where all of it was last as it should be.
 	ReasonRolledBack FailureReason = "rolled-back"
+	// ReasonAborted: an instance did not get through a phase of a rescale, and the topology of before comes back.
+	ReasonAborted FailureReason = "rescale-aborted"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
 )

@@ -10,15 +10,19 @@ const (
 	OperationUpdate   OperationKind = "update"   // it brings a spec of its own
 	OperationRestart  OperationKind = "restart"  // it replaces instances by others of the same spec
 	OperationRollback OperationKind = "rollback" // it brings the spec of an earlier revision back
+	OperationRescale  OperationKind = "rescale"  // it brings another topology, by phases of all instances together
 )
 
 // OperationPhase is a step that the slots of a wave go through together: none begins the next before all are done with it.
 type OperationPhase string
 
-// The phases of a wave.
+// The phases of a wave. A rescale has one wave of all slots, which goes through prepare, start, release, acquire and retire.
 const (
+	OperationPrepare OperationPhase = "prepare" // the instances that come are made
 	OperationStart   OperationPhase = "start"   // the next instances come, until they have served for min_healthy
-	OperationRetire  OperationPhase = "retire"  // those before go, until nothing is left of them
+	OperationRelease OperationPhase = "release" // every instance stops to serve what the next topology takes from it
+	OperationAcquire OperationPhase = "acquire" // every instance takes what the next topology gives it, and serves that
+	OperationRetire  OperationPhase = "retire"  // those before go, or those too many, until nothing is left of them
 	OperationMonitor OperationPhase = "monitor" // the next instances are watched
 	OperationPromote OperationPhase = "promote" // the canaries serve, and somebody is to say that they are good
 	OperationDelay   OperationPhase = "delay"   // the time between two waves
@@ -33,6 +37,7 @@ const (
 	OperationDone       OperationOutcome = "done"        // every slot went through all phases
 	OperationRolledBack OperationOutcome = "rolled-back" // too many slots failed: what was before comes back, by an operation of its own
 	OperationSuperseded OperationOutcome = "superseded"  // the service shall be something else by now
+	OperationAborted    OperationOutcome = "aborted"     // an instance did not get through: the topology before comes back, by an operation of its own
 )
 
 // OperationStarted says that a service changes, wave by wave. Its own sequence in the log is the operation's name.
@@ -43,6 +48,17 @@ type OperationStarted struct {
 	From     uint64 `json:"from,omitzero"`
 	// Slots are those that take part, in the order in which they do.
 	Slots Ordinals `json:"slots"`
+	// Rescale is what topology the slots get; not there where the operation brings none.
+	Rescale *Rescale `json:"rescale,omitempty"`
+}
+
+// Rescale is how a topology becomes another.
+type Rescale struct {
+	// From is the scale of the topology in force, and To that of the next.
+	From uint32 `json:"from"`
+	To   uint32 `json:"to"`
+	// ConfigVersion is that of the next.
+	ConfigVersion uint64 `json:"config_version"`
 }
 
 // OperationEntered says that a wave begins a phase. It is the first of its wave where it names the slots.
@@ -50,6 +66,8 @@ type OperationEntered struct {
 	Operation uint64         `json:"operation"`
 	Wave      uint32         `json:"wave"`
 	Phase     OperationPhase `json:"phase"`
+	// Attempt counts from 1 with each phase that a rescale tries again, and never sinks; not there for other operations.
+	Attempt uint32 `json:"attempt,omitzero"`
 	// Slots are those of the wave, with its first phase.
 	Slots Ordinals `json:"slots,omitempty"`
 	// GivenUp are the slots of the phase before that have failed, and are waited for no more.

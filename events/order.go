@@ -32,6 +32,8 @@ type Order struct {
 	Images map[string]string `json:"images,omitempty"`
 	// Scratch is how much scratch disk the instance has: as its spec says, or as the policy did when it was placed.
 	Scratch Size `json:"scratch,omitzero"`
+	// Topology is what the instance finds in its file; nil where its spec asks for none.
+	Topology *Told `json:"topology,omitempty"`
 	// SecurityContext is what its containers may do where Spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
 }

@@ -75,6 +75,7 @@ var standard = newRegistry(
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
 	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceDropped](), of[ServiceRemoved](),
 	of[OperationStarted](), of[OperationEntered](), of[OperationPromoted](), of[OperationPaused](), of[OperationResumed](), of[OperationEnded](),
+	of[TopologyChanged](), of[InstanceConfirmed](), of[InstanceRefused](),
 	of[InstancePlaced](), of[InstancePending](), of[InstanceRetired](), of[InstanceAdopted](),
 	of[InstancePrepared](), of[InstanceStarted](), of[InstanceOnline](), of[InstanceOffline](), of[InstanceCompleted](),
 	of[InstanceStopped](), of[InstanceRemoved](),

@@ -65,6 +65,7 @@ type Spec struct {
 	SidecarSpec
 	JobSpec
 	UpdateSpec
+	TopologySpec
 }
 
 // Port is one named port of a service.
@@ -145,6 +146,7 @@ func (s Spec) withDefaults() Spec {
 	s.RestartSpec = s.RestartSpec.canonical()
 	s.SidecarSpec = s.SidecarSpec.canonical()
 	s.UpdateSpec = s.UpdateSpec.canonical()
+	s.TopologySpec = s.TopologySpec.canonical()
 	return s.inMode()
 }
 
@@ -193,6 +195,7 @@ func (s Spec) checkGroups() error {
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
 		s.ConfigSpec.check(s.Secrets, s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(), s.UpdateSpec.check(),
+		s.TopologySpec.check(s.Mode, s.Ports, s.mountedIn),
 	} {
 		if err != nil {
 			return err

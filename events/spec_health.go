@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Defaults and limits of a health check.
@@ -125,12 +124,8 @@ func (h Health) checkHow(ports []Port) error {
 	case ways != 1:
 		return Reject(CodeInvalidValue, "health", "health has %d of http, tcp and exec: give exactly one", ways)
 	case h.HTTP != nil:
-		path := h.HTTP.Path
-		if err := checkText("health.http.path", path); err != nil {
+		if err := checkHTTPPath("health.http.path", h.HTTP.Path); err != nil {
 			return err
-		}
-		if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(r rune) bool { return r > unicode.MaxASCII || r <= ' ' || r == 0x7f }) {
-			return Reject(CodeInvalidValue, "health.http.path", "health.http.path %s is no path: begin it with \"/\", and write what is no plain ASCII as %%20", quote(path))
 		}
 		return checkPortName("health.http.port", h.HTTP.Port, ports)
 	case h.TCP != nil:

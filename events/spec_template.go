@@ -68,8 +68,12 @@ func (s Spec) Render(a Assigned) Spec {
 	return s
 }
 
-// CheckScale returns a *Rejection where the spec's templates would make or do too much with this many slots.
+// CheckScale returns a *Rejection where the spec's templates would make or do too much with this many slots, or its
+// topology have too many.
 func (s Spec) CheckScale(scale uint32) error {
+	if err := s.checkTopologyScale(scale); err != nil {
+		return err
+	}
 	if !s.Templated() || s.checkTemplates() != nil {
 		return nil
 	}

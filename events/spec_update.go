@@ -128,7 +128,7 @@ func (s UpdateSpec) Updates() Update {
 // or nodes. The defaults must be written out.
 func (u Update) Lasts(phase OperationPhase) time.Duration {
 	switch phase {
-	case OperationStart, OperationRetire:
+	case OperationPrepare, OperationStart, OperationRelease, OperationAcquire, OperationRetire:
 		return time.Duration(u.HealthyDeadline)
 	case OperationMonitor:
 		return time.Duration(u.Monitor)

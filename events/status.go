@@ -79,5 +79,10 @@ func (s InstanceState) check() error {
 	if err := s.checkOutput(); err != nil {
 		return err
 	}
+	if s.Confirmed != nil {
+		if err := s.Confirmed.check(); err != nil {
+			return err
+		}
+	}
 	return checkImages(s.Images)
 }

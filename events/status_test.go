@@ -27,6 +27,7 @@ func seen() InstanceStatus {
 	s.Namespace, s.Name, s.Ordinal, s.Generation = "demo", "web", 4, 1
 	s.Images = map[string]string{"web:1": "docker.io/library/web@sha256:1"}
 	s.Output = OutputKey(s.ID(), s.Attempt)
+	s.Confirmed.Phase = OperationAcquire
 	return s
 }
 

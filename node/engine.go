@@ -31,6 +31,12 @@ type Engine interface {
 	// Check asks the running container whether it is healthy, over a port through the host's address. It returns nil
 	// where it is.
 	Check(ctx context.Context, c Container, health events.Health, address string) error
+	// Tell has the file of the container's topology hold the document, from one moment to the next; path is the folder of the
+	// file in the container.
+	Tell(ctx context.Context, c Container, path string, document []byte) error
+	// Ask runs a hook of the running container because of the change, over a port through the host's address. It returns nil
+	// once that is done.
+	Ask(ctx context.Context, c Container, hook events.Hook, change events.TopologyChange, address string) error
 	// Usage measures what the running container takes of the disk; scratch is where its scratch disk is mounted.
 	Usage(ctx context.Context, c Container, scratch string) (Usage, error)
 	// Output returns the last lines that the container has printed, no more than are kept: see LastLines. It may run still,
@@ -66,6 +72,8 @@ type Plan struct {
 	Images map[string]string
 	// Configs are the values of the spec's configs, by name. Only the container's files may have them.
 	Configs map[string][]byte
+	// Topology is what the file of its topology holds as it is made; nil where it has none.
+	Topology []byte
 	// Role is which of the instance's containers it is.
 	Role Role
 	// Address is the host's address that ports are published on.
@@ -133,6 +141,8 @@ type Container struct {
 	ExitCode  int32
 	OOMKilled bool
 	Ports     []events.PortBinding
+	// Told is the order whose topology its file holds; known of one that was just made alone.
+	Told uint64
 	// Images are what names of images in the spec stood for when it was made, with the digests of a registry.
 	Images map[string]string
 	// Sidecars are the engine's names of those that are a part of it. Ended is the one whose end was the end of the

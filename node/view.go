@@ -23,6 +23,10 @@ type View struct {
 	Ends []time.Time
 	// Images are what names of images stood for when containers of the instance were made: the next is made from them.
 	Images map[string]string
+	// Told is the order whose topology the container's file holds; 0 where that is not known. Confirmed is how it answered what
+	// it was last asked; nil where its process was not asked.
+	Told      uint64
+	Confirmed *events.Confirmation
 	// Attempt is that of the container, or of the last one where there is none.
 	Attempt uint32
 	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
@@ -152,6 +156,7 @@ const stoppedBefore = "an earlier order had it stopped"
 func (v View) Prepared(c Container, now time.Time) View {
 	v.Container, v.Attempt, v.Changed = &c, c.Attempt, now
 	v.Images = merged(v.Images, c.Images)
+	v.Told = c.Told
 	return v.at(events.PhasePrepared)
 }
 
@@ -164,7 +169,7 @@ func (v View) Done(step Step, now time.Time) View {
 		if v.Container.Role == RoleInit {
 			return v
 		}
-		v.Health = Health{Since: now}
+		v.Health, v.Confirmed = Health{Since: now}, nil
 		return v.at(events.PhaseStarted)
 	case StepServe:
 		v.Served = now
@@ -375,6 +380,7 @@ func (v View) State(epoch uint64) events.InstanceState {
 		Revision: v.Order.Revision,
 		Position: events.Position{Epoch: epoch, Attempt: v.Attempt, Phase: v.Phase},
 		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, Output: v.Output, Images: v.Images,
+		Confirmed: v.Confirmed,
 	}
 	if v.Container != nil {
 		s.Revision, s.Ports = v.Container.Revision, v.Container.Ports

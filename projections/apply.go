@@ -20,7 +20,10 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
 		events.OperationEnded:
 		c.applyOperation(r)
-	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting:
+	case events.TopologyChanged:
+		id, _ := r.Scope.Service()
+		c.tell(r, c.service(id), d)
+	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting, events.Answer:
 		c.applyInstance(r)
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeListed,
 		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeMisfits, events.StrayFound, events.StrayRemoved:
@@ -231,6 +234,8 @@ func (c *Cluster) applyInstance(r events.Record) {
 		}
 	case events.Sighting:
 		c.seen(r, id, d.Seen())
+	case events.Answer:
+		c.answered(id, d.Asked())
 	}
 }
 

@@ -15,6 +15,9 @@ type Operation struct {
 	// Revision is what its slots get, and From what those have until their wave; 0 where they shall have nothing else.
 	Revision uint64
 	From     uint64
+	// Rescale is what topology it brings; nil where it brings none. Attempt counts from 1 with each phase that it tries again.
+	Rescale *events.Rescale `json:",omitempty"`
+	Attempt uint32          `json:",omitzero"`
 	// Total counts the slots that take part, Waiting are those whose wave has not come.
 	Total   int
 	Waiting events.Ordinals
@@ -53,7 +56,7 @@ func (c *Cluster) applyOperation(r events.Record) {
 	if d, starts := r.Data.(events.OperationStarted); starts {
 		s.Operation = &Operation{
 			Started: r.Sequence, Kind: d.Operation, Revision: d.Revision, From: d.From, Total: len(d.Slots), Waiting: slices.Clone(d.Slots),
-			Entered: r.Time, Serves: map[uint32]time.Time{},
+			Rescale: d.Rescale, Entered: r.Time, Serves: map[uint32]time.Time{},
 		}
 		index(c.operating, id, true)
 		return
@@ -85,7 +88,7 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 	op := s.Operation
 	op.GivenUp = append(op.GivenUp, d.GivenUp...)
 	op.Failed += len(d.GivenUp)
-	op.Wave, op.Phase, op.Entered = d.Wave, d.Phase, now
+	op.Wave, op.Phase, op.Attempt, op.Entered = d.Wave, d.Phase, d.Attempt, now
 	if len(d.Slots) == 0 {
 		return
 	}
@@ -107,7 +110,7 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 // before, or has begun anew since.
 func (s *Service) serves(i *Instance, now time.Time) {
 	op := s.Operation
-	if op == nil || !s.UpToDate(i) || i.Retired != "" || !slices.Contains(op.Slots, i.ID.Ordinal) {
+	if op == nil || (op.Rescale == nil && !s.UpToDate(i)) || i.Retired != "" || !slices.Contains(op.Slots, i.ID.Ordinal) {
 		return
 	}
 	if i.Seen.Phase == events.PhaseOnline && !i.Differs {
@@ -119,7 +122,7 @@ func (s *Service) serves(i *Instance, now time.Time) {
 
 // servesNoMore follows an instance that shall stop, as long as it is said nowhere that it shall.
 func (s *Service) servesNoMore(i *Instance) {
-	if s.Operation != nil && s.Revision > 0 && s.UpToDate(i) {
+	if s.Operation != nil && s.Revision > 0 && (s.Operation.Rescale != nil || s.UpToDate(i)) {
 		delete(s.Operation.Serves, i.ID.Ordinal)
 	}
 }

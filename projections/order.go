@@ -9,9 +9,10 @@ func (c *Cluster) Order(i *Instance) events.Order {
 	if i.Retired != "" {
 		return o
 	}
-	r := c.Services[i.ID.Service].Revisions[i.Revision]
+	s := c.Services[i.ID.Service]
+	r := s.Revisions[i.Revision]
 	o.Action, o.Revision, o.Hash, o.Spec, o.Ports = events.ActionRun, i.Revision, r.Hash, &r.Spec, i.Ports
-	o.Images, o.Scratch, o.SecurityContext = r.resolved(i.Decided), i.Scratch, i.SecurityContext
+	o.Images, o.Scratch, o.SecurityContext, o.Topology = r.resolved(i.Decided), i.Scratch, i.SecurityContext, s.told(i)
 	return o
 }
 

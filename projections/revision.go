@@ -47,6 +47,9 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 		s.trimRevision(number)
 	}
 	s.recount()
+	if d.Spec.Topology == nil {
+		s.Topology, s.Moved = nil, false
+	}
 	s.Job = newJob(d.Spec, now)
 	for _, slot := range s.Slots {
 		slot.Ended = nil

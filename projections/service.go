@@ -25,6 +25,12 @@ type Service struct {
 	Changed uint64
 	// Operation is the change that is under way, wave by wave; nil for none.
 	Operation *Operation `json:",omitempty"`
+	// Topology is what its instances were last told of each other; nil where its spec asks for none. Versions is the last
+	// config version of any.
+	Topology *events.Topology `json:",omitempty"`
+	Versions uint64           `json:",omitzero"`
+	// Moved says that instances have come or gone since that.
+	Moved bool `json:",omitzero"`
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
 	// Pending says why no node can have the next instance; nil where that is not known.
@@ -105,6 +111,8 @@ type Instance struct {
 	Message  string
 	// Differs says that it was made from another image than its revision has.
 	Differs bool `json:",omitzero"`
+	// Confirmed is how it last answered what it was asked as the topology changes.
+	Confirmed events.Confirmation `json:",omitzero"`
 	// Output says that what its container printed last was kept, under the key of the attempt that was seen.
 	Output bool `json:",omitzero"`
 }
@@ -133,7 +141,7 @@ func (s *Service) Settled() bool {
 	case s.Operation != nil:
 		return s.Operation.Paused != "" && s.steady()
 	}
-	return s.serving == int(s.Scale) && s.total == int(s.Scale)
+	return s.serving == int(s.Scale) && s.total == int(s.Scale) && !s.Rescales()
 }
 
 // Lacks reports whether a slot below the scale has no instance. Of a job, whether fewer run than may.
@@ -215,7 +223,7 @@ func (s *Service) slot(ordinal uint32) *Slot {
 // makeSpare makes several slots at once, within a bound, where the service lacks as many.
 func (s *Service) makeSpare() {
 	const most = 32
-	lacks := max(int(s.Scale)-len(s.Slots), 1)
+	lacks := max(int(s.Span())-len(s.Slots), 1)
 	s.spare = make([]Slot, min(lacks, most))
 	s.Slots = slices.Grow(s.Slots, lacks)
 }
@@ -241,6 +249,7 @@ func (s *Service) renew(from uint32) {
 }
 
 func (s *Service) add(i *Instance) {
+	s.Moved = s.Topology != nil
 	slot := s.slot(i.ID.Ordinal)
 	slot.Last, slot.Fresh = i.ID.Generation, false
 	slot.Current = i
@@ -279,6 +288,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason) {
 // leave has the instance be no more what its slot has or is to have.
 func (s *Service) leave(i *Instance) {
 	slot := s.Slots[i.ID.Ordinal]
+	s.Moved = s.Moved || (s.Topology != nil && slot.Current == i)
 	switch i {
 	case slot.Next:
 		slot.Next = nil
@@ -313,7 +323,7 @@ func (s *Service) remove(i *Instance) {
 
 func (s *Service) trim() {
 	n := len(s.Slots)
-	for n > int(s.Scale) && s.Slots[n-1].empty() {
+	for n > int(s.Span()) && s.Slots[n-1].empty() {
 		s.Floor = max(s.Floor, s.Slots[n-1].Last)
 		n--
 	}

@@ -31,7 +31,7 @@ func (c *Cluster) Verdict(s *Service, now time.Time) barrier.Verdict {
 	}
 	var all []barrier.Participant
 	for _, o := range p.op.Slots {
-		if o < s.Scale && int(o) < len(s.Slots) && !slices.Contains(p.op.GivenUp, o) {
+		if p.takesPart(o) && !slices.Contains(p.op.GivenUp, o) {
 			participant := barrier.Participant{Ordinal: o}
 			participant.Reached, participant.Broken = judged(o)
 			all = append(all, participant)
@@ -44,8 +44,15 @@ func (c *Cluster) Verdict(s *Service, now time.Time) barrier.Verdict {
 func (p phase) judge() judge {
 	switch p.op.Phase {
 	case events.OperationStart:
-		return p.started
+		return p.remaining(p.started)
+	case events.OperationPrepare:
+		return p.remaining(p.prepared)
+	case events.OperationRelease, events.OperationAcquire:
+		return p.confirmed
 	case events.OperationRetire:
+		if p.op.Rescale != nil {
+			return p.left
+		}
 		return p.retired
 	case events.OperationMonitor:
 		return p.watched
@@ -56,6 +63,19 @@ func (p phase) judge() judge {
 	case events.OperationWait:
 	}
 	return nil
+}
+
+// takesPart reports whether anything is waited for in the slot: of a rescale in every one.
+func (p phase) takesPart(ordinal uint32) bool {
+	return p.op.Rescale != nil || (ordinal < p.service.Scale && int(ordinal) < len(p.service.Slots))
+}
+
+// slot returns the slot, which is empty where there is none yet or no more.
+func (p phase) slot(ordinal uint32) *Slot {
+	if int(ordinal) >= len(p.service.Slots) {
+		return &Slot{}
+	}
+	return p.service.Slots[ordinal]
 }
 
 // lasted reports whether the phase has lasted for as long.
@@ -71,6 +91,50 @@ func (p phase) started(ordinal uint32) (bool, string) {
 		return true, ""
 	}
 	return false, p.late(fmt.Sprintf("it has not served for %s", least))
+}
+
+// remaining judges the slots that a rescale keeps; those that go need not come so far.
+func (p phase) remaining(judged judge) judge {
+	return func(ordinal uint32) (bool, string) {
+		if r := p.op.Rescale; r != nil && ordinal >= r.To {
+			return true, ""
+		}
+		return judged(ordinal)
+	}
+}
+
+// prepared judges a slot whose instance is to be made.
+func (p phase) prepared(ordinal uint32) (bool, string) {
+	i := p.slot(ordinal).Current
+	if i != nil && i.Seen.Phase >= events.PhasePrepared && i.Seen.Phase <= events.PhaseOnline {
+		return true, ""
+	}
+	return false, p.late("it is not prepared")
+}
+
+// confirmed judges a slot whose instance is to do what the phase asks, where its spec has a hook for that.
+func (p phase) confirmed(ordinal uint32) (bool, string) {
+	i, wanted := p.slot(ordinal).Current, events.Confirmation{Operation: p.op.Started, Attempt: p.op.Attempt, Phase: p.op.Phase}
+	switch {
+	case i == nil:
+	case p.service.Revisions[i.Revision].Spec.Hook(p.op.Phase) == nil:
+		return true, ""
+	case i.Confirmed.Above(wanted), i.Confirmed == wanted:
+		return true, ""
+	case i.Confirmed.Refused != "" && !wanted.Above(i.Confirmed):
+		return false, i.Confirmed.Refused
+	}
+	return false, p.late("it has not done what its hook asks")
+}
+
+// left judges a slot that the topology has no more: nothing of it is to be left, as far as nodes that are heard tell.
+func (p phase) left(ordinal uint32) (bool, string) {
+	slot := p.slot(ordinal)
+	remains := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
+	if ordinal < p.op.Rescale.To || (slot.Current == nil && !slices.ContainsFunc(slot.Leaving, remains)) {
+		return true, ""
+	}
+	return false, p.late("what it had is not gone")
 }
 
 // retired judges a slot of whose instances before nothing is to be left, as far as nodes that are heard tell.

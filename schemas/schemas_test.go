@@ -75,6 +75,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.Promotion]():        events.PromoteBySelf,
 	reflect.TypeFor[events.FailureAction]():    events.FailureRollback,
 	reflect.TypeFor[events.Ratio]():            events.Ratio(0.5),
+	reflect.TypeFor[events.RescaleFailure]():   events.RescaleContinue,
 	reflect.TypeFor[events.Ordinals]():         events.Ordinals{3, 0, 1, 7},
 	reflect.TypeFor[events.OperationKind]():    events.OperationRestart,
 	reflect.TypeFor[events.OperationPhase]():   events.OperationMonitor,
@@ -111,7 +112,10 @@ func fill(v reflect.Value) {
 			fill(v.Index(i))
 		}
 	case reflect.Map:
-		v.Set(reflect.ValueOf(map[string]string{"key": "value"}))
+		value := reflect.New(v.Type().Elem()).Elem()
+		fill(value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("key"), value)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(v.Field(i))

@@ -157,6 +157,8 @@ func details(data events.Data) string {
 		return overrideDetails(d.Overrides)
 	case events.NodeMisfits:
 		return misfitDetails(d)
+	case events.TopologyChanged, events.Answer:
+		return topologyDetails(d)
 	}
 	if data.Kind().Thing == "operation" {
 		return operationDetails(data)

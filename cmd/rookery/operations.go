@@ -38,10 +38,16 @@ func printOperations(cmd *cobra.Command, l *link, args []string) error {
 // operationWords says where an operation stands, who is waited for, since when and until when.
 func operationWords(op views.Operation) string {
 	text := fmt.Sprintf("%s to revision %d", op.Kind, op.Revision)
+	if op.Rescale != nil {
+		text = rescaleWords(*op.Rescale)
+	}
 	if op.Paused != "" {
 		return text + " is paused: " + op.Paused
 	}
 	text += fmt.Sprintf(", wave %d (slots %s), phase %s since %s", op.Wave, op.Slots, op.Phase, op.Since.Local().Format(time.TimeOnly))
+	if op.Attempt > 1 {
+		text += fmt.Sprintf(" (attempt %d)", op.Attempt)
+	}
 	switch {
 	case op.Phase == events.OperationPromote:
 		text += ", waits for rookery promote"
@@ -60,10 +66,35 @@ func operationWords(op views.Operation) string {
 	return text
 }
 
+// rescaleWords says what becomes of a topology.
+func rescaleWords(r events.Rescale) string {
+	return fmt.Sprintf("rescale from %d to %d, config version %d", r.From, r.To, r.ConfigVersion)
+}
+
+// topologyDetails says what the instances of a service are told of each other, and how they answer.
+func topologyDetails(data events.Data) string {
+	switch d := data.(type) {
+	case events.TopologyChanged:
+		text := fmt.Sprintf(" config version %d of %d slots", d.ConfigVersion, d.Scale)
+		if c := d.Change; c != nil {
+			text += fmt.Sprintf(", %s for config version %d of %d slots", c.Phase, c.ConfigVersion, c.Scale)
+		}
+		return text
+	case events.InstanceConfirmed:
+		return fmt.Sprintf(" %d.%d on %s: %s", d.Ordinal, d.Generation, d.Node, d.Phase)
+	case events.InstanceRefused:
+		return fmt.Sprintf(" %d.%d on %s: %s: %s", d.Ordinal, d.Generation, d.Node, d.Phase, d.Refused)
+	}
+	return ""
+}
+
 // operationDetails says what became of an operation.
 func operationDetails(data events.Data) string {
 	switch d := data.(type) {
 	case events.OperationStarted:
+		if d.Rescale != nil {
+			return fmt.Sprintf(" %s, of slots %s", rescaleWords(*d.Rescale), d.Slots)
+		}
 		text := fmt.Sprintf(" %s to revision %d of slots %s", d.Operation, d.Revision, d.Slots)
 		if d.From > 0 {
 			text += fmt.Sprintf(", which have revision %d until then", d.From)
@@ -71,6 +102,9 @@ func operationDetails(data events.Data) string {
 		return text
 	case events.OperationEntered:
 		text := fmt.Sprintf(" %s of wave %d", d.Phase, d.Wave)
+		if d.Attempt > 0 {
+			text = fmt.Sprintf(" %s, attempt %d", d.Phase, d.Attempt)
+		}
 		if len(d.Slots) > 0 {
 			text += ", slots " + d.Slots.String()
 		}

@@ -171,6 +171,10 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 		instance(d.Ordinal, d.Generation)
 	case events.InstanceRetired:
 		instance(d.Ordinal, d.Generation)
+	case events.TopologyChanged:
+		for _, i := range l.cluster.Told(service) {
+			changed.put(events.OrderSubject(i.Node, i.ID), l.cluster.Order(i))
+		}
 	case events.InstanceRemoved:
 		id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 		changed.put(events.OrderSubject(d.Node, id), forget)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -25,7 +26,11 @@ func (e *Engine) Check(ctx context.Context, c node.Container, health events.Heal
 		if err != nil {
 			return err
 		}
-		return checkHTTP(ctx, "http://"+target+health.HTTP.Path)
+		asked, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+target+health.HTTP.Path, nil)
+		if err != nil {
+			return err
+		}
+		return answered(asked, http.StatusBadRequest)
 	case health.TCP != nil:
 		target, err := published(c, health.TCP.Port, address)
 		if err != nil {
@@ -37,8 +42,11 @@ func (e *Engine) Check(ctx context.Context, c node.Container, health events.Heal
 		}
 		return connection.Close()
 	}
-	return e.checkExec(ctx, c, health.Exec)
+	return e.execute(ctx, c, health.Exec, nil)
 }
+
+// maxSaid is how many bytes of an answer that is bad are told.
+const maxSaid = 200
 
 // published returns where the container's port of this name is reached on its host.
 func published(c node.Container, name, address string) (string, error) {
@@ -53,11 +61,8 @@ func published(c node.Container, name, address string) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(c.Ports[i].HostPort))), nil
 }
 
-func checkHTTP(ctx context.Context, target string) error {
-	asked, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-	if err != nil {
-		return err
-	}
+// answered makes the request. It returns nil where it is answered with a status from 200 to below the one that is bad.
+func answered(asked *http.Request, bad int) error {
 	transport := &http.Transport{DisableKeepAlives: true} // a check is to find out whether connections are taken
 	defer transport.CloseIdleConnections()
 	client := &http.Client{
@@ -71,19 +76,20 @@ func checkHTTP(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusBadRequest {
-		err = fmt.Errorf("GET %s answered %s", asked.URL.RequestURI(), answer.Status)
+	if answer.StatusCode < http.StatusOK || answer.StatusCode >= bad {
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, maxSaid)) // what was read until an error explains as well
+		err = fmt.Errorf("%s %s answered %s %s", asked.Method, asked.URL.RequestURI(), answer.Status, strings.Join(strings.Fields(string(said)), " "))
 	}
 	return errors.Join(err, answer.Body.Close())
 }
 
-// checkExec runs the command in the container and waits for its end.
-func (e *Engine) checkExec(ctx context.Context, c node.Container, command []string) error {
+// execute runs the command in the container, with these variables as well, and waits for its end.
+func (e *Engine) execute(ctx context.Context, c node.Container, command, env []string) error {
 	var made struct {
 		ID string `json:"Id"`
 	}
 	err := e.do(ctx, request{method: http.MethodPost, path: containerPath(c.Handle, "/exec"), body: map[string]any{
-		"Cmd": command, "AttachStdout": true, "AttachStderr": true,
+		"Cmd": command, "Env": env, "AttachStdout": true, "AttachStderr": true,
 	}}, &made)
 	if err != nil {
 		return err

@@ -140,6 +140,9 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 	}
 	id, err := e.createWithImage(ctx, request, plan)
 	known, refused := new(node.Failure), new(refusal)
+	if err == nil && plan.Topology != nil {
+		err = e.Tell(ctx, node.Container{Handle: id}, plan.Order.Spec.Topology.Path, plan.Topology)
+	}
 	switch {
 	case err == nil:
 	case errors.As(err, &known):
@@ -153,7 +156,7 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 	}
 	return node.Container{
 		Handle: id, Instance: plan.Instance, Role: plan.Role, Attempt: plan.Attempt, Revision: plan.Order.Revision,
-		State: node.Created, Ports: plan.Order.Ports, Images: plan.Images, Sidecars: sidecarNames(plan),
+		State: node.Created, Ports: plan.Order.Ports, Images: plan.Images, Sidecars: sidecarNames(plan), Told: plan.Order.Decided,
 	}, nil
 }
 

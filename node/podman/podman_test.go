@@ -68,6 +68,8 @@ func TestEngine(t *testing.T) {
 		{"foreign containers", testForeign},
 		{"what the node allows", testAllowed},
 		{"configs", testConfigs},
+		{"topology", testTopology},
+		{"hooks", testHooks},
 		{"watch many", testWatchMany},
 		{"watch by events alone", testBlind},
 		{"a service that hangs", testHang}, // stops the service, and so is last

@@ -56,6 +56,9 @@ func mountsOf(plan node.Plan) (mounts, error) {
 			m.Volumes = append(m.Volumes, namedVolume{plan.VolumeName(v.Name), v.Path, []string{access}})
 		}
 	}
+	if plan.Topology != nil && plan.Role != node.RoleSidecar {
+		m.Volumes = append(m.Volumes, namedVolume{Dest: plan.Order.Spec.Topology.Path, Options: []string{"ro"}})
+	}
 	if plan.Order.Scratch > 0 && plan.Role != node.RoleSidecar {
 		m.Volumes = append(m.Volumes, namedVolume{Dest: plan.Order.Spec.ScratchPath()}) // without a name it goes with its container
 	}

@@ -131,6 +131,12 @@ func (e *engine) Check(ctx context.Context, _ node.Container, _ events.Health, _
 	return ctx.Err()
 }
 
+func (e *engine) Tell(context.Context, node.Container, string, []byte) error { return nil }
+
+func (e *engine) Ask(context.Context, node.Container, events.Hook, events.TopologyChange, string) error {
+	return nil
+}
+
 func (e *engine) Usage(context.Context, node.Container, string) (node.Usage, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -58,6 +58,7 @@ func (a *Agent) placesOf(step node.Step) *places {
 // be, and nothing while a step is under way.
 func (a *Agent) settle(ctx context.Context, in *instance) {
 	delete(a.waiting, in.view.Instance)
+	a.inform(ctx, in)
 	for !in.busy {
 		step, until := in.view.Next(time.Now())
 		if step == node.StepRemove && in.keeping {
@@ -96,6 +97,9 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
 	if in.checking != nil {
 		in.checking()
+	}
+	if in.informing != nil {
+		in.informing()
 	}
 	view := in.view
 	takes := a.call(step, view)
@@ -186,7 +190,7 @@ func (a *Agent) prepare(ctx context.Context, v node.View, read configReader) (no
 	}
 	return a.Engine.Prepare(ctx, node.Plan{
 		Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
-		Allow: a.Allow, Images: v.PlanImages(), Configs: configs,
+		Allow: a.Allow, Images: v.PlanImages(), Configs: configs, Topology: v.Document(),
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -27,6 +28,8 @@ type Engine struct {
 	usage      map[events.InstanceID]node.Usage
 	configs    map[key]map[string][]byte // that containers were made with, by name
 	printed    map[string]string         // by containers, by handle
+	topologies map[string][]byte         // the files of containers, by handle
+	asked      map[string][]events.TopologyChange
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -47,7 +50,7 @@ var _ node.Engine = (*Engine)(nil)
 func New(capacity events.Capacity) *Engine {
 	return &Engine{
 		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
-		configs: map[key]map[string][]byte{}, printed: map[string]string{},
+		configs: map[key]map[string][]byte{}, printed: map[string]string{}, topologies: map[string][]byte{}, asked: map[string][]events.TopologyChange{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }
@@ -105,8 +108,10 @@ func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error)
 		Handle: strconv.Itoa(e.made), Instance: p.Instance, Role: p.Role, Attempt: p.Attempt, Revision: p.Order.Revision, Ports: p.Order.Ports,
 		Images: e.resolve(p),
 	}
-	e.containers[k], e.configs[k] = c, p.Configs
-	return *c, nil
+	e.containers[k], e.configs[k], e.topologies[c.Handle] = c, p.Configs, p.Topology
+	made := *c
+	made.Told = p.Order.Decided
+	return made, nil
 }
 
 // resolve returns what the images of the plan stand for: as the plan says, or else by the tags here.
@@ -170,6 +175,8 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 		delete(e.configs, k)
 		delete(e.usage, k.instance)
 		delete(e.printed, removed.Handle)
+		delete(e.topologies, removed.Handle)
+		delete(e.asked, removed.Handle)
 	}
 	return nil
 }
@@ -182,6 +189,35 @@ func (e *Engine) Check(_ context.Context, checked node.Container, _ events.Healt
 		return fmt.Errorf("check %s: it does not run", checked.Handle)
 	}
 	return nil
+}
+
+// Tell implements node.Engine.
+func (e *Engine) Tell(_ context.Context, told node.Container, _ string, document []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, c := e.byHandle(told.Handle); c == nil {
+		return fmt.Errorf("tell %s: no such container", told.Handle)
+	}
+	e.topologies[told.Handle] = document
+	return nil
+}
+
+// Ask implements node.Engine: what runs does what it is asked.
+func (e *Engine) Ask(_ context.Context, asked node.Container, _ events.Hook, change events.TopologyChange, _ string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, c := e.byHandle(asked.Handle); c == nil || c.State != node.Running {
+		return fmt.Errorf("ask %s: it does not run", asked.Handle)
+	}
+	e.asked[asked.Handle] = append(e.asked[asked.Handle], change)
+	return nil
+}
+
+// Topology returns what the file of the container's topology holds, and what that was asked, in order.
+func (e *Engine) Topology(c node.Container) ([]byte, []events.TopologyChange) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.topologies[c.Handle], slices.Clone(e.asked[c.Handle])
 }
 
 // Usage implements node.Engine: what Fill said.

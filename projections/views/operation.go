@@ -15,6 +15,9 @@ type Operation struct {
 	// Revision is what the slots get, and From what those have until their wave; 0 where they shall have nothing else.
 	Revision uint64 `json:"revision"`
 	From     uint64 `json:"from,omitzero"`
+	// Rescale is what topology the slots get, and Attempt counts from 1 with each phase that it tries again; not there where it brings none.
+	Rescale *events.Rescale `json:"rescale,omitempty"`
+	Attempt uint32          `json:"attempt,omitzero"`
 	// Slots are those of the present wave, and Waiting those whose wave has not come.
 	Wave    uint32          `json:"wave"`
 	Slots   events.Ordinals `json:"slots,omitempty"`
@@ -35,9 +38,9 @@ func operationOf(c *projections.Cluster, s *projections.Service) *Operation {
 	op := s.Operation
 	value := &Operation{
 		Started: op.Started, Kind: op.Kind, Revision: op.Revision, From: op.From, Wave: op.Wave, Slots: op.Slots, Waiting: op.Waiting,
-		Phase: op.Phase, Since: op.Entered, Failed: op.Failed, Paused: op.Paused,
+		Rescale: op.Rescale, Attempt: op.Attempt, Phase: op.Phase, Since: op.Entered, Failed: op.Failed, Paused: op.Paused,
 	}
-	if op.Paused == "" && op.Revision == s.Revision {
+	if op.Paused == "" && (op.Rescale != nil || op.Revision == s.Revision) {
 		value.Until, value.WaitsFor = s.Until(), c.Verdict(s, c.Now).Waits
 	}
 	return value
@@ -53,6 +56,8 @@ func operationState(op *projections.Operation) string {
 		return "restarting"
 	case events.OperationRollback:
 		return "rolling-back"
+	case events.OperationRescale:
+		return "scaling"
 	case events.OperationUpdate:
 	}
 	return "updating"

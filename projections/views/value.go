@@ -24,8 +24,8 @@ const StatePaused = "paused"
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is starting, running, stopping or dropping; updating, restarting, rolling-back or paused while an operation is
-	// under way; of a job scheduled, working, completed, failed or dropping.
+	// State is starting, running, stopping or dropping; updating, restarting, rolling-back, scaling or paused while an
+	// operation is under way; of a job scheduled, working, completed, failed or dropping.
 	State    string `json:"state"`
 	Revision uint64 `json:"revision"`
 	Scale    uint32 `json:"scale"`
@@ -41,6 +41,8 @@ type Service struct {
 	Busy uint64 `json:"busy,omitzero"`
 	// Operation is the change that is under way, wave by wave.
 	Operation *Operation `json:"operation,omitempty"`
+	// Topology is what its instances are told of each other; not there where its spec asks for none.
+	Topology *events.Topology `json:"topology,omitempty"`
 	// Queued are the sequences of the commands that wait for their turn, first come first.
 	Queued []uint64    `json:"queued,omitempty"`
 	Spec   events.Spec `json:"spec"`
@@ -225,6 +227,7 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	value := Service{
 		Namespace: id.Namespace, Name: id.Name, State: serviceState(s), Revision: s.Revision, Scale: s.Scale,
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
+		Topology: s.Topology,
 	}
 	if s.Operation != nil {
 		value.Operation = operationOf(c, s)

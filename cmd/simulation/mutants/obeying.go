@@ -81,8 +81,8 @@ var obeying = []mutant{
 		"config-told", "a node says with which configs it could not make a container", []edit{
 			{"node/runner/steps.go", "	return a.Engine.Prepare(ctx, node.Plan{\n", "	made, err := a.Engine.Prepare(ctx, node.Plan{\n"},
 			{
-				"node/runner/steps.go", "Images: v.PlanImages(), Configs: configs,\n	})\n",
-				`Images: v.PlanImages(), Configs: configs,
+				"node/runner/steps.go", "Images: v.PlanImages(), Configs: configs, Topology: v.Document(),\n	})\n",
+				`Images: v.PlanImages(), Configs: configs, Topology: v.Document(),
 	})
 	if err != nil {
 		err = errors.Join(err, errors.New(string(bytes.Join(slices.Collect(maps.Values(configs)), nil))))

@@ -74,7 +74,7 @@ var operating = []mutant{
 	},
 	{
 		"volume-of-two", "what writes to a slot's volumes comes before what did is gone", []edit{{
-			"coordinator/look.go", ` && (len(slot.Leaving) == 0 || s.Home(ordinal) == "")`, "",
+			"coordinator/look.go", ` && (len(slot.Leaving) == 0 || !s.Alone(ordinal))`, "",
 		}},
 	},
 	{
@@ -89,7 +89,7 @@ var operating = []mutant{
 	},
 	{
 		"operation-of-before-goes-on", "an operation outlives the revision that it was for", []edit{{
-			"coordinator/operate.go", "op.Revision == s.Revision)", "op.Revision <= s.Revision)",
+			"coordinator/operate.go", "op.Revision != s.Revision\n", "op.Revision > s.Revision\n",
 		}},
 	},
 	{

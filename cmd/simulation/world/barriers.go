@@ -20,6 +20,9 @@ func (o operating) bound(slot uint32) bool {
 // done reports whether the slot is done with the phase, and whether it has failed.
 func (o operating) done(slot uint32) (done, failed bool) {
 	op, u := o.op, o.update()
+	if op.rescale != nil {
+		return o.doneInRescale(slot)
+	}
 	since := func(d events.Duration) bool { return o.j.at.Sub(op.entered) >= time.Duration(d) }
 	serves, up := op.serves[slot]
 	switch op.phase {
@@ -34,7 +37,7 @@ func (o operating) done(slot uint32) (done, failed bool) {
 		done = op.promoted
 	case events.OperationDelay:
 		done = since(u.Delay)
-	case events.OperationWait:
+	case events.OperationWait, events.OperationPrepare, events.OperationRelease, events.OperationAcquire:
 	}
 	return done || slot >= o.s.scale || op.givenUp[slot], failed
 }
@@ -62,6 +65,10 @@ func (o operating) passes(givenUp []uint32) {
 		op.givenUp[slot] = true
 	}
 	op.failed += len(givenUp)
+	if op.rescale != nil {
+		o.goesOn(givenUp)
+		return
+	}
 	if len(givenUp) > 0 && o.tooMany(0) && o.update().OnFailure != events.FailureContinue {
 		o.breach("goes on after %d failed of %d", op.failed, op.total)
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ func inLog() map[events.Kind]bool {
 			continue
 		}
 		switch k := d.Kind(); k.Thing {
-		case "command", "service", "operation", "instance", "stray", "node", "cluster", "round":
+		case "command", "service", "operation", "topology", "instance", "stray", "node", "cluster", "round":
 			kinds[k] = true
 		}
 	}
@@ -120,6 +121,11 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(6*time.Minute, ".service.demo.waves.ensure", `{"image":"localhost/b:1","update":{"canaries":1},"busy":"supersede"}`),
 		say(7*time.Minute, ".service.demo.waves.promote", `{}`),
 		say(7*time.Minute+30*time.Second, ".service.demo.waves.promote", `{}`),
+		say(2*time.Minute, ".service.demo.kv.ensure", `{"image":"localhost/b:1","scale":2,"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]}}}`),
+		say(3*time.Minute, ".service.demo.kv.scale", `{"scale":4}`),
+		say(5*time.Minute, ".service.demo.kv.scale", `{"scale":1}`),
+		Action{At: 8*time.Minute + 30*time.Second, Kind: BadImage, N: 3*len(images) + slices.Index(images, "localhost/b:1"), For: time.Minute},
+		say(8*time.Minute+31*time.Second, ".service.demo.kv.scale", `{"scale":3}`),
 		say(12*time.Minute, ".service.demo.store.restart", `{}`),
 		say(12*time.Minute, ".service.demo.store.scale", `{"scale":2,"busy":"queue"}`),
 		say(13*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/b:1","busy":"queue"}`),

@@ -76,7 +76,7 @@ func (k *knowledge) lacking(id events.ServiceID) bool {
 	case s.isJob():
 		wanted = min(int(s.specs[s.revision].Jobs().Parallelism), int(s.scale)-len(s.job.done))
 	default:
-		wanted = int(s.scale)
+		wanted = int(s.span())
 	}
 	return len(filled) < wanted
 }

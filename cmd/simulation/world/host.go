@@ -43,6 +43,9 @@ func (h *host) wrong(point Point) Kind {
 	return ""
 }
 
+// errToldOtherwise is how a careful program answers what its file does not say.
+var errToldOtherwise = errors.New("the file says something else")
+
 // errNoEngine is what a call ends with that the engine never answers.
 var errNoEngine = errors.New("the engine does not answer")
 
@@ -243,6 +246,35 @@ func (e *engine) Check(ctx context.Context, c node.Container, health events.Heal
 	return err
 }
 
+// Tell implements node.Engine.
+func (e *engine) Tell(ctx context.Context, c node.Container, path string, document []byte) error {
+	_, err := do(ctx, e.call(Check, "topology of "+c.Instance.String(), 0), func() (struct{}, error) {
+		err := e.host.engine.Tell(context.Background(), c, path, document)
+		if err == nil {
+			e.host.world.judge.learns(e.host, c)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// Ask implements node.Engine. What is never healthy does nothing that it is asked.
+func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, change events.TopologyChange, address string) error {
+	_, err := do(ctx, e.call(Check, "hook of "+c.Instance.String(), 0), func() (struct{}, error) {
+		if e.host.world.imageOf(e.host.imageOf(c)) == sick {
+			return struct{}{}, errSick
+		}
+		if err := e.host.engine.Ask(context.Background(), c, hook, change, address); err != nil {
+			return struct{}{}, err
+		}
+		if !e.host.world.judge.does(e.host, c, change) {
+			return struct{}{}, errToldOtherwise
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
 // Usage implements node.Engine.
 func (e *engine) Usage(ctx context.Context, c node.Container, scratch string) (node.Usage, error) {
 	return do(ctx, e.call(Inspect, c.Instance.String(), 0), func() (node.Usage, error) {
@@ -296,6 +328,7 @@ func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
 
 // runs follows a start: every container prints something, and some images end by themselves.
 func (h *host) runs(c node.Container) {
+	h.world.judge.begins(h, c)
 	h.engine.Print(c.Instance, printed(c))
 	image := h.imageOf(c)
 	if h.isJob(c) {

@@ -24,6 +24,8 @@ type instance struct {
 	// since is when the log had it first.
 	since time.Time
 	seen  events.Position
+	// answer is how it last answered what it was asked as the topology changed.
+	answer events.Confirmation
 }
 
 // placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
@@ -85,7 +87,7 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 	if s.job.done[d.Ordinal] {
 		j.breach("jobs", "%s is placed, and its slot is done", id)
 	}
-	if d.Ordinal >= s.scale || s.dropped || d.Revision != s.revision {
+	if d.Ordinal >= s.span() || s.dropped || d.Revision != s.revision {
 		j.breach("placement", "%s is placed in revision %d, and %s shall have %d of revision %d",
 			id, d.Revision, service, s.scale, s.revision)
 	}
@@ -132,6 +134,9 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 	}
 	j.settled(id)
 	s := k.service(id.Service)
+	if d.Reason == events.RetireScaledDown && id.Ordinal < s.span() {
+		j.breach("P6", "%s goes, and %d slots have a part in the topology", id, s.span())
+	}
 	k.replaced(j, i, d.Reason)
 	if d.Reason == events.RetireRevised && s.upToDate(i) && (i.replaces == 0 || i.revision == s.revision) {
 		j.breach("revisions", "%s is replaced as one of another revision, and is as revision %d", id, s.revision)

@@ -66,8 +66,11 @@ type judge struct {
 	outputs map[string]bool
 
 	// sick are the instances that a check did not find well.
-	sick  map[string]bool
-	quiet calm
+	sick map[string]bool
+	// owners are the processes of services with a topology, and did is what instances have done that they were asked.
+	owners map[process]*owner
+	did    map[events.InstanceID]map[events.Confirmation]bool
+	quiet  calm
 
 	// told says that a coordinator's answer of its state was held against the log.
 	told     bool
@@ -84,6 +87,7 @@ func (c chain) hash() string { return hex.EncodeToString(c[:]) }
 func newJudge(w *World) *judge {
 	j := &judge{
 		w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{},
+		owners: map[process]*owner{}, did: map[events.InstanceID]map[events.Confirmation]bool{},
 		configs: map[string][]configValue{}, outputs: map[string]bool{},
 	}
 	j.forget()

@@ -84,6 +84,10 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
 		events.OperationEnded:
 		k.operates(j, id, r.Sequence, d)
+	case events.TopologyChanged:
+		k.told(j, id, d.Topology)
+	case events.Answer:
+		k.answered(j, id, d)
 	case events.InstancePlaced:
 		k.placed(j, id, d)
 	case events.InstanceAdopted:

@@ -24,7 +24,10 @@ type operation struct {
 	givenUp  map[uint32]bool
 	failed   int
 	promoted bool
-	paused   time.Time
+	// rescale is what topology it brings, nil where it brings none, and attempt how often it has tried the phase.
+	rescale *events.Rescale
+	attempt uint32
+	paused  time.Time
 	// late is what was closed since its phase is over, and undone since something is to be done in it.
 	late, undone late
 }
@@ -110,6 +113,13 @@ func (o operating) starts(sequence uint64, d events.OperationStarted) {
 	if o.op != nil {
 		o.breach("two operations at once")
 	}
+	if d.Rescale != nil {
+		o.rescales(sequence, d)
+		return
+	}
+	if o.s.topology != nil && (o.s.topology.Change != nil || o.s.topology.Scale != o.s.scale) {
+		o.breach("an operation of kind %s while the topology is to become another", d.Operation)
+	}
 	slots := slices.Sorted(slices.Values(d.Slots))
 	if want := o.outdated(); !slices.Equal(slots, want) || d.Revision != o.s.revision || o.s.isJob() {
 		o.breach("an operation to revision %d of slots %v, and %v are to get revision %d", d.Revision, slots, want, o.s.revision)
@@ -125,6 +135,9 @@ func (o operating) starts(sequence uint64, d events.OperationStarted) {
 
 // phases are those that the present wave goes through.
 func (o operating) phases() []events.OperationPhase {
+	if o.op.rescale != nil {
+		return []events.OperationPhase{"prepare", "start", "release", "acquire", "retire"}
+	}
 	u, phases := o.update(), []events.OperationPhase{"start", "retire"}
 	if o.stopsFirst() {
 		phases = []events.OperationPhase{"retire", "start"}
@@ -144,7 +157,7 @@ func (o operating) phases() []events.OperationPhase {
 // stopsFirst reports whether what slots have goes before what they get comes.
 func (o operating) stopsFirst() bool {
 	spec := o.s.specs[o.s.revision]
-	return o.update().Order == events.StopFirst || spec.Global() || volumes(spec)
+	return o.update().Order == events.StopFirst || spec.Global() || volumes(spec) || spec.Topology != nil
 }
 
 // enters holds a phase to follow the one before, once all slots are done with that.
@@ -152,6 +165,9 @@ func (o operating) enters(d events.OperationEntered) {
 	op, phases := o.op, o.phases()
 	if d.Operation != op.sequence || !op.paused.IsZero() {
 		o.breach("operation %d enters %s, and it is %d, paused: %t", d.Operation, d.Phase, op.sequence, !op.paused.IsZero())
+	}
+	if o.triesAgain(d) {
+		return
 	}
 	at := slices.Index(phases, op.phase)
 	over := op.wave == 0 || op.phase == events.OperationWait || at == len(phases)-1
@@ -174,7 +190,10 @@ func (o operating) enters(d events.OperationEntered) {
 	case over || d.Wave != op.wave || d.Phase != phases[at+1]:
 		o.breach("phase %s of wave %d follows phase %s of wave %d", d.Phase, d.Wave, op.phase, op.wave)
 	}
-	op.wave, op.phase, op.entered, op.late = d.Wave, d.Phase, o.j.at, late{}
+	if op.rescale != nil && d.Attempt != max(op.attempt, 1) {
+		o.breach("phase %s is attempt %d after attempt %d", d.Phase, d.Attempt, op.attempt)
+	}
+	op.wave, op.phase, op.entered, op.late, op.attempt = d.Wave, d.Phase, o.j.at, late{}, d.Attempt
 	if u := o.update(); d.Phase == events.OperationStart && !o.j.rereading && !d.Until.Equal(o.j.at.Add(time.Duration(u.HealthyDeadline))) {
 		o.breach("is said to start until %s, and has %s from %s on", d.Until, time.Duration(u.HealthyDeadline), o.j.at)
 	}
@@ -185,7 +204,7 @@ func (o operating) wave(d events.OperationEntered) {
 	op, u := o.op, o.update()
 	most := int(u.Parallelism)
 	switch {
-	case u.Strategy == events.UpdateRecreate:
+	case u.Strategy == events.UpdateRecreate, op.rescale != nil:
 		most = op.total
 	case u.Canaries > 0 && op.wave == 0:
 		most = int(u.Canaries)
@@ -224,8 +243,13 @@ func (o operating) ends(d events.OperationEnded) {
 		}
 		o.k.asked[o.id] = asked{verb: "cancel", revision: o.s.revision, good: o.s.good}
 	case events.OperationSuperseded:
-		if !o.s.dropped && op.revision == o.s.revision {
+		if op.rescale != nil && !o.s.dropped && o.s.topology != nil && op.rescale.To == o.s.scale {
+			o.breach("is superseded, and brings what it shall")
+		}
+		if op.rescale == nil && !o.s.dropped && op.revision == o.s.revision {
 			o.breach("is superseded by nothing")
 		}
+	case events.OperationAborted:
+		o.aborts(d.GivenUp)
 	}
 }

@@ -100,7 +100,7 @@ func (k *knowledge) empty(id events.ServiceID) []uint32 {
 		filled[i.id.Ordinal] = filled[i.id.Ordinal] || !i.retired
 	}
 	var empty []uint32
-	for o := uint32(0); o < s.scale && !s.dropped; o++ {
+	for o := uint32(0); o < s.span() && !s.dropped; o++ {
 		if !filled[o] && !s.job.done[o] {
 			empty = append(empty, o)
 		}

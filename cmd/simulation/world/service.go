@@ -27,6 +27,11 @@ type service struct {
 	job        job
 	// op is the change that is under way, nil for none.
 	op *operation
+	// topology is what its instances were last told, nil for nothing, versions the last config version, and giving says that
+	// somebody may serve what is another's: a change went on without them, or they are not asked.
+	topology *events.Topology
+	versions uint64
+	giving   bool
 	// since is when a slot first had no node since all had one, and had are the slots that have had an instance.
 	since time.Time
 	had   map[uint32]bool
@@ -52,5 +57,9 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 	s.repeats(j, id, d)
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec
 	k.letGo(id)
+	if d.Spec.Topology == nil {
+		s.topology = nil
+	}
+	s.giving = s.giving || d.Spec.Hooks == nil || d.Spec.Hooks.Release == nil || d.Spec.Hooks.Acquire == nil
 	s.failed, s.job = map[string][]time.Time{}, job{scheduled: j.at, done: map[uint32]bool{}}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,6 +26,7 @@ func main() {
 	listen := flag.String("listen", ":8080", "`address` to answer on")
 	eat := flag.Int("eat", 0, "take this many `MiB` of memory")
 	check := flag.Bool("check", false, "end at once, with exit code 1 where there is a file /sick: a health check")
+	env := flag.String("env", "", "end at once, with exit code 1 where one of these `variables` has another value: a hook")
 	ignoreTerm := flag.Bool("ignore-term", false, "do not end when asked to")
 	flag.Parse()
 	if *check {
@@ -32,6 +34,9 @@ func main() {
 			os.Exit(1)
 		}
 		return
+	}
+	if *env != "" {
+		os.Exit(unlike(strings.Fields(*env)))
 	}
 	for i := range *lines {
 		fmt.Printf("line %d of %d\n", i+1, *lines)
@@ -79,6 +84,16 @@ func serve(listen string, signals []os.Signal) error {
 		return err
 	}
 	return <-closed
+}
+
+// unlike returns 1 where one of the variables, each given as name=value, has another value.
+func unlike(variables []string) int {
+	for _, v := range variables {
+		if !slices.Contains(os.Environ(), v) {
+			return 1
+		}
+	}
+	return 0
 }
 
 // sick reports whether somebody has made the file that says so.

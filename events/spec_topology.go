@@ -1,0 +1,219 @@
+package events
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Defaults and limits of topologies.
+const (
+	DefaultTopologyPath = "/run/rookery"
+	// TopologyFile is the name of the file in the folder that is mounted.
+	TopologyFile = "topology.json"
+	// MaxTopologyScale bounds services whose instances know of each other: each is told of all.
+	MaxTopologyScale = 256
+	// MaxRescaleAttempts is how many attempts a rescale has where on_failure is retry.
+	MaxRescaleAttempts = 3
+)
+
+// TopologySpec says how the instances of a service know of each other, and change together.
+type TopologySpec struct {
+	// Topology has every instance find in a file how many there are and where, and has the scale change in phases: all
+	// instances are done with one before any begins the next. Only for mode replicated, with a scale of 256 at most.
+	Topology *TopologyRules `json:"topology,omitempty"`
+	// Hooks are what instances are asked when the topology changes. Without one its phase is over at once.
+	Hooks *Hooks `json:"hooks,omitempty"`
+}
+
+// TopologyRules say how instances learn the topology, and what happens where one does not follow.
+type TopologyRules struct {
+	// Path is the folder in the container in which the file topology.json is; read-only, and replaced as a whole.
+	// /run/rookery where it is not given.
+	Path string `json:"path,omitempty"`
+	// OnFailure is what follows where an instance does not get through a phase, by its hook's answer or within
+	// update.healthy_deadline: abort (the scale of before comes back, by phases of its own), retry (up to 3 attempts
+	// in all, then as with abort) or continue (it is waited for no more). abort where it is not given.
+	OnFailure RescaleFailure `json:"on_failure,omitempty"`
+}
+
+// RescaleFailure is what follows where an instance does not get through a phase of a rescale.
+type RescaleFailure string
+
+// What follows a failure in a rescale.
+const (
+	RescaleAbort    RescaleFailure = "abort"
+	RescaleRetry    RescaleFailure = "retry"
+	RescaleContinue RescaleFailure = "continue"
+)
+
+// Hooks are run in every instance, at least once for each change of the topology.
+type Hooks struct {
+	// Release has the instance stop to serve what the next topology takes from it.
+	Release *Hook `json:"release,omitempty"`
+	// Acquire has it take what the next topology gives it, and serve that.
+	Acquire *Hook `json:"acquire,omitempty"`
+}
+
+// Hook is how an instance is asked. Exactly one of signal, exec and http says how.
+type Hook struct {
+	// Signal is sent to the process, which has done what it is asked at once: SIGHUP.
+	Signal string `json:"signal,omitempty"`
+	// Exec is a command that is run in the container: done where it ends with 0. Its environment has ROOKERY_OPERATION,
+	// ROOKERY_ATTEMPT, ROOKERY_PHASE and ROOKERY_CONFIG_VERSION.
+	Exec []string `json:"exec,omitempty"`
+	// HTTP is a POST of what the file says of the change: done where it is answered with a status from 200 to 299.
+	HTTP *HTTPHook `json:"http,omitempty"`
+}
+
+// HTTPHook is what is posted to.
+type HTTPHook struct {
+	// Port is the name of one of the service's ports.
+	Port string `json:"port"`
+	// Path is what is asked for, with its query. "/" where it is not given.
+	Path string `json:"path,omitempty"`
+}
+
+// Hook returns what instances are asked in the phase; nil for nothing.
+func (s TopologySpec) Hook(phase OperationPhase) *Hook {
+	switch {
+	case s.Hooks == nil:
+	case phase == OperationRelease:
+		return s.Hooks.Release
+	case phase == OperationAcquire:
+		return s.Hooks.Acquire
+	}
+	return nil
+}
+
+// canonical writes out the defaults.
+func (s TopologySpec) canonical() TopologySpec {
+	if s.Topology != nil {
+		s.Topology = &TopologyRules{
+			Path:      path.Clean(cmp.Or(s.Topology.Path, DefaultTopologyPath)),
+			OnFailure: cmp.Or(s.Topology.OnFailure, RescaleAbort),
+		}
+	}
+	if s.Hooks != nil {
+		s.Hooks = &Hooks{s.Hooks.Release.canonical(), s.Hooks.Acquire.canonical()}
+		if *s.Hooks == (Hooks{}) {
+			s.Hooks = nil
+		}
+	}
+	return s
+}
+
+func (h *Hook) canonical() *Hook {
+	if h == nil {
+		return nil
+	}
+	c := *h
+	c.Exec = orNil(c.Exec)
+	if c.HTTP != nil {
+		c.HTTP = &HTTPHook{c.HTTP.Port, cmp.Or(c.HTTP.Path, "/")}
+	}
+	return &c
+}
+
+func (s TopologySpec) check(mode Mode, ports []Port, mounted func(at string) string) error {
+	s = s.canonical()
+	switch {
+	case s.Topology == nil && s.Hooks != nil:
+		return Reject(CodeMissingField, "topology", "topology is missing: hooks are run as it changes; add \"topology\":{}, or leave hooks out")
+	case s.Topology == nil:
+		return nil
+	case mode == ModeJob || mode == ModeGlobal:
+		return Reject(CodeInvalidValue, "topology", "topology is given, and mode is %s: only replicated services have one", mode)
+	}
+	if err := checkMountPath("topology.path", s.Topology.Path); err != nil {
+		return err
+	}
+	if s.Topology.Path == "/" {
+		return Reject(CodeInvalidValue, "topology.path", "topology.path is the container's root: mount below it")
+	}
+	if other := mounted(s.Topology.Path); other != "" {
+		return Reject(CodeInvalidValue, "topology.path", "topology and %s are mounted at one path, %s: give one of them another", other, quote(s.Topology.Path))
+	}
+	if known := []RescaleFailure{RescaleAbort, RescaleRetry, RescaleContinue}; !slices.Contains(known, s.Topology.OnFailure) {
+		return Reject(CodeInvalidValue, "topology.on_failure", "topology.on_failure %s is not known: known are abort, retry, continue", quote(string(s.Topology.OnFailure)))
+	}
+	if s.Hooks == nil {
+		return nil
+	}
+	if err := s.Hooks.Release.check("hooks.release", ports); err != nil {
+		return err
+	}
+	return s.Hooks.Acquire.check("hooks.acquire", ports)
+}
+
+// signalNames are those of the signals that a process may handle.
+var signalNames = regexp.MustCompile(`^SIG[A-Z][A-Z0-9+]{1,15}$`)
+
+func (h *Hook) check(field string, ports []Port) error {
+	if h == nil {
+		return nil
+	}
+	ways := 0
+	for _, given := range []bool{h.Signal != "", len(h.Exec) > 0, h.HTTP != nil} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return Reject(CodeInvalidValue, field, "%s has %d of signal, exec and http: give exactly one", field, ways)
+	case h.HTTP != nil:
+		if err := checkHTTPPath(field+".http.path", h.HTTP.Path); err != nil {
+			return err
+		}
+		return checkPortName(field+".http.port", h.HTTP.Port, ports)
+	case h.Signal != "" && !signalNames.MatchString(h.Signal):
+		return Reject(CodeInvalidValue, field+".signal", "%s.signal %s is no signal: write it as SIGHUP", field, quote(h.Signal))
+	}
+	return checkList(field+".exec", h.Exec)
+}
+
+// checkTopologyScale refuses scales beyond what a service whose instances know of each other may have.
+func (s TopologySpec) checkTopologyScale(scale uint32) error {
+	if s.Topology != nil && scale > MaxTopologyScale {
+		return Reject(CodeOutOfRange, "scale", "scale %d is more than %d, and topology is given: every instance is told of all others", scale, MaxTopologyScale)
+	}
+	return nil
+}
+
+// checkHTTPPath refuses what cannot stand in a request.
+func checkHTTPPath(field, path string) error {
+	if err := checkText(field, path); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(r rune) bool { return r >= 0x7f || r <= ' ' }) {
+		return Reject(CodeInvalidValue, field, "%s %s is no path: begin it with \"/\", and write what is no plain ASCII as %%20", field, quote(path))
+	}
+	return nil
+}
+
+// mountedIn names what else the spec mounts at the folder, or a file of it in there; "" for nothing.
+func (s Spec) mountedIn(folder string) string {
+	for i, v := range s.Volumes {
+		if path.Clean(v.Path) == folder {
+			return fmt.Sprintf("volumes[%d]", i)
+		}
+	}
+	if s.Scratch != nil && s.ScratchPath() == folder {
+		return "scratch"
+	}
+	for i, c := range s.ConfigSpec.canonical().Configs {
+		if strings.HasPrefix(c.Path, folder+"/") {
+			return fmt.Sprintf("configs[%d]", i)
+		}
+	}
+	for i, c := range s.SecretSpec.canonical().Secrets {
+		if strings.HasPrefix(c.Path, folder+"/") {
+			return fmt.Sprintf("secrets[%d]", i)
+		}
+	}
+	return ""
+}

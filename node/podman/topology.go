@@ -1,0 +1,77 @@
+package podman
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+// Tell replaces the file of the container's topology by another of that name, so that whoever reads it has the one or the other.
+// It is in an anonymous volume, which goes with the container, and which Podman has on this host.
+func (e *Engine) Tell(ctx context.Context, c node.Container, path string, document []byte) error {
+	var found struct {
+		Mounts []struct{ Destination, Source string }
+	}
+	if err := e.do(ctx, request{method: http.MethodGet, path: containerPath(c.Handle, "/json")}, &found); err != nil {
+		return fmt.Errorf("looking for the volume at %s: %w", path, err)
+	}
+	for _, m := range found.Mounts {
+		if m.Destination == path {
+			return replace(filepath.Join(m.Source, events.TopologyFile), document)
+		}
+	}
+	return fmt.Errorf("container %s has no volume at %s", c.Handle, path)
+}
+
+// replace has the file hold the content, from one moment to the next. What an earlier call has left under the name of the new
+// file is written over.
+func replace(name string, content []byte) error {
+	const readable = 0o644 // by whatever user the instance is
+	next := name + ".next"
+	if err := os.WriteFile(next, content, readable); err != nil {
+		return fmt.Errorf("writing a topology: %w", err)
+	}
+	return os.Rename(next, name)
+}
+
+// Ask sends the hook's signal, runs its command or posts the change, and waits for the answer.
+func (e *Engine) Ask(ctx context.Context, c node.Container, hook events.Hook, change events.TopologyChange, address string) error {
+	switch {
+	case hook.Signal != "":
+		return e.do(ctx, request{method: http.MethodPost, path: containerPath(c.Handle, "/kill"), query: url.Values{"signal": {hook.Signal}}}, nil)
+	case hook.HTTP != nil:
+		return post(ctx, c, *hook.HTTP, change, address)
+	}
+	return e.execute(ctx, c, hook.Exec, []string{
+		"ROOKERY_OPERATION=" + strconv.FormatUint(change.Operation, 10),
+		"ROOKERY_ATTEMPT=" + strconv.FormatUint(uint64(change.Attempt), 10),
+		"ROOKERY_PHASE=" + string(change.Phase),
+		"ROOKERY_CONFIG_VERSION=" + strconv.FormatUint(change.ConfigVersion, 10),
+	})
+}
+
+func post(ctx context.Context, c node.Container, hook events.HTTPHook, change events.TopologyChange, address string) error {
+	target, err := published(c, hook.Port, address)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+target+hook.Path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	asked.Header.Set("Content-Type", "application/json")
+	return answered(asked, http.StatusMultipleChoices)
+}

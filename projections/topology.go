@@ -1,0 +1,102 @@
+package projections
+
+import "github.com/rookery-project/rookery/events"
+
+// Span is how many slots of the service have an instance: as the scale says, and for as long as the topology is another one
+// as that says, too.
+func (s *Service) Span() uint32 {
+	if s.Topology == nil || s.Dropped {
+		return s.Scale
+	}
+	return max(s.Scale, s.Topology.Span())
+}
+
+// Rescales reports whether the service's topology is not as its scale, or was left in the middle of a change.
+func (s *Service) Rescales() bool {
+	return s.Topology != nil && (s.Topology.Scale != s.Scale || s.Topology.Change != nil)
+}
+
+// Alone reports whether the slot's next instance must wait until nothing is left of those before: two would answer for the
+// same, or write to one volume.
+func (s *Service) Alone(ordinal uint32) bool {
+	return s.Revisions[s.Target(ordinal)].Spec.Topology != nil || s.Home(ordinal) != ""
+}
+
+// tell takes a topology into the state, and counts an order for each instance that is told. Those whose orders are of this
+// round are told with these.
+func (c *Cluster) tell(r events.Record, s *Service, d events.TopologyChanged) {
+	s.Topology, s.Moved, s.Versions = &d.Topology, false, max(s.Versions, d.ConfigVersion)
+	if d.Change != nil {
+		s.Versions = max(s.Versions, d.Change.ConfigVersion)
+	}
+	for i := range s.Instances() {
+		if s.tells(i) && i.Decided <= c.Sequence {
+			n := c.node(i.Node)
+			n.Orders++
+			i.Decided, i.Counter = r.Sequence, n.Orders
+		}
+	}
+	s.trim()
+}
+
+// tells reports whether the instance is told of the topology.
+func (s *Service) tells(i *Instance) bool {
+	return s.Topology != nil && i.Retired == "" && s.Revisions[i.Revision].Spec.Topology != nil
+}
+
+// Told returns the instances that the service's topology is told to; nil where there is no such service.
+func (c *Cluster) Told(id events.ServiceID) []*Instance {
+	s := c.Service(id)
+	if s == nil {
+		return nil
+	}
+	var told []*Instance
+	for i := range s.Instances() {
+		if s.tells(i) {
+			told = append(told, i)
+		}
+	}
+	return told
+}
+
+// Asked returns what the instance is asked as the topology changes, and has not answered; nil for nothing.
+func (s *Service) Asked(i *Instance) *events.TopologyChange {
+	if !s.tells(i) || s.Topology.Change == nil {
+		return nil
+	}
+	c := s.Topology.Change
+	answer := events.Confirmation{Operation: c.Operation, Attempt: c.Attempt, Phase: c.Phase}
+	if s.Revisions[i.Revision].Spec.Hook(c.Phase) == nil || !answer.Above(i.Confirmed) {
+		return nil
+	}
+	return c
+}
+
+// told returns what the instance is told; nil for nothing.
+func (s *Service) told(i *Instance) *events.Told {
+	if !s.tells(i) {
+		return nil
+	}
+	t := events.Told{Topology: *s.Topology, Peers: []events.Peer{}}
+	for o, slot := range s.Slots {
+		if at := slot.Current; at != nil {
+			t.Peers = append(t.Peers, events.Peer{Ordinal: uint32(o), Host: at.Address, Ports: named(at.Ports)})
+		}
+	}
+	return &t
+}
+
+func named(bindings []events.PortBinding) map[string]uint16 {
+	ports := make(map[string]uint16, len(bindings))
+	for _, b := range bindings {
+		ports[b.Name] = b.HostPort
+	}
+	return ports
+}
+
+// answered takes how an instance answered into the state.
+func (c *Cluster) answered(service events.ServiceID, d events.InstanceAsked) {
+	if i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil {
+		i.Confirmed = d.Confirmation
+	}
+}
