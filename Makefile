@@ -14,7 +14,7 @@ help: ## Show this help
 
 .PHONY: build
 build: ## Build the programs into .bin
-	$(GO) build -trimpath -o $(BIN)/ ./cmd/rookery ./cmd/simulation ./deploy/examples/web
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/rookery ./cmd/simulation ./deploy/examples/web ./deploy/examples/shardkv
 
 .PHONY: run
 run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev, an example service
@@ -24,7 +24,7 @@ run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev,
 check: build lint fast ## Build, lint and run the fast tests: what every commit passes
 
 # The slow tests run processes, Podman, the nats CLI or mounts, or last for minutes.
-SLOW := Podman|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut
+SLOW := Podman|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
 	go test -race -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
@@ -39,6 +39,12 @@ test: build setup nats ## Run all tests, on the real Podman and the real NATS, w
 .PHONY: test-spec
 test-spec: setup ## Run the table test of every spec field through the real Podman
 	go test -race -timeout 10m -run TestSpecFieldsOnPodman ./cmd/rookerytest
+
+.PHONY: test-operations
+test-operations: setup ## Run the tests of operations on the real Podman; the last line counts what they have seen
+	@set -o pipefail; go test -race -v -timeout 20m -run '$(OPERATIONS)' ./cmd/rookerytest -tally 2>&1 | \
+		awk '/^operations /{seen = $$0; next} {print} END {print seen; exit seen == ""}'
+OPERATIONS := ShardsMove|CoordinatorKilledInOperations|UpdatesOfPodmanHosts|CanariesWaitForPeople|TwoCommandsAtOnce
 
 # Seeds that every run of the tests has, beside the plans that are kept and a minute of fresh ones.
 FIXED_SEEDS := 100

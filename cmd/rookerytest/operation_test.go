@@ -29,16 +29,28 @@ func TestCoordinatorKilledInOperations(t *testing.T) {
 	}
 	cluster.Fate(ask("ensure", fmt.Sprintf(`{"image":"localhost/web:0","scale":%d}`, scale)))
 	cluster.Fate(ask("ensure", `{"image":"localhost/web:1","update":{"min_healthy":"0s"}}`))
+	kv := func(verb, body string) uint64 {
+		commands = append(commands, cluster.Publish("demo/kv", verb, body))
+		return commands[len(commands)-1]
+	}
+	cluster.Fate(kv("ensure", `{"image":"localhost/kv:1","update":{"min_healthy":"0s"},"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]}}}`))
 	for n := range kills {
 		verb, body := drawOperation(random, n)
 		seen, err := cluster.Bus().Subscribe(events.EventRoot + ".service.>")
 		if err != nil {
 			t.Fatal(err)
 		}
-		sequence := ask(verb, body)
+		var sequence uint64
+		if n%3 == 0 {
+			verb, body = "scale", fmt.Sprintf(`{"scale":%d}`, 2+n%5)
+			sequence = kv(verb, body)
+		} else {
+			sequence = ask(verb, body)
+		}
 		awaitEvents(t, leader, seen, sequence, random.IntN(scale*8))
 		seen.Stop()
 		leader.kill()
+		tally.kills.Add(1)
 		leader = startCoordinator(t, cluster)
 		if fate := cluster.Fate(sequence); fate.Outcome != "succeeded" {
 			t.Errorf("%s %s ended as %+v", verb, body, fate)
@@ -76,12 +88,17 @@ type phase struct {
 	slots    events.Ordinals
 	waiting  events.Ordinals
 	in       events.OperationPhase
+	attempt  uint32
+	// started is the operation's name, and rescale what topology it brings; nil for none.
+	started uint64
+	rescale *events.Rescale
 }
 
 // incarnation is what the log has of an instance.
 type incarnation struct {
 	revision        uint64
 	online, removed bool
+	answered        events.Confirmation
 }
 
 // checkPhases holds the log to P6: no phase begins before every slot of the wave has confirmed the one before, and no slot
@@ -100,7 +117,12 @@ func checkPhases(t *testing.T, cluster *rookerytest.Cluster) (operations, barrie
 				keeps[id] = d.Keeps
 			case events.OperationStarted:
 				operations++
-				at[id] = &phase{revision: d.Revision, keeps: keeps[id], waiting: d.Slots}
+				at[id] = &phase{started: r.Sequence, revision: d.Revision, keeps: keeps[id], waiting: d.Slots, rescale: d.Rescale}
+			case events.Answer:
+				a := d.Asked()
+				i := all[instance(a.Ordinal, a.Generation)]
+				i.answered = a.Confirmation
+				all[instance(a.Ordinal, a.Generation)] = i
 			case events.OperationEntered:
 				barriers++
 				at[id].passed(t, r.Sequence, all, id, d.GivenUp)
@@ -123,11 +145,12 @@ func checkPhases(t *testing.T, cluster *rookerytest.Cluster) (operations, barrie
 			}
 		}
 	})
+	tally.operations.Add(int64(operations))
 	return operations, barriers
 }
 
 func (p *phase) enter(d events.OperationEntered) {
-	p.in = d.Phase
+	p.in, p.attempt = d.Phase, d.Attempt
 	if len(d.Slots) > 0 {
 		p.slots = d.Slots
 		p.waiting = slices.DeleteFunc(slices.Clone(p.waiting), func(o uint32) bool { return slices.Contains(d.Slots, o) })
@@ -138,16 +161,33 @@ func (p *phase) enter(d events.OperationEntered) {
 func (p *phase) passed(t *testing.T, sequence uint64, all map[events.InstanceID]incarnation, id events.ServiceID, givenUp events.Ordinals) {
 	t.Helper()
 	for _, slot := range p.slots {
-		serves, remains := false, false
-		for of, i := range all {
-			if of.Service == id && of.Ordinal == slot {
-				serves = serves || (i.revision == p.revision && i.online)
-				remains = remains || (i.revision != p.revision && !slices.Contains(p.keeps, i.revision) && !i.removed)
-			}
-		}
-		failed := slices.Contains(givenUp, slot)
-		if (p.in == events.OperationStart && !serves && !failed) || (p.in == events.OperationRetire && remains && !failed) {
+		if !slices.Contains(givenUp, slot) && !p.done(all, id, slot) {
+			tally.broken.Add(1)
 			t.Errorf("at %d phase %s is over, and slot %d is not done with it", sequence, p.in, slot)
 		}
 	}
+}
+
+// done reports whether the slot is done with the phase.
+func (p *phase) done(all map[events.InstanceID]incarnation, id events.ServiceID, slot uint32) bool {
+	serves, remains, answered := false, false, false
+	for of, i := range all {
+		if of.Service == id && of.Ordinal == slot {
+			serves = serves || (i.online && (p.rescale != nil || i.revision == p.revision))
+			remains = remains || (!i.removed && (p.rescale != nil || i.revision != p.revision && !slices.Contains(p.keeps, i.revision)))
+			asked := events.Confirmation{Operation: p.started, Attempt: p.attempt, Phase: p.in}
+			answered = answered || i.answered == asked || i.answered.Above(asked)
+		}
+	}
+	stays := p.rescale == nil || slot < p.rescale.To
+	switch p.in {
+	case events.OperationStart:
+		return serves || !stays
+	case events.OperationRelease, events.OperationAcquire:
+		return answered
+	case events.OperationRetire:
+		return !remains || (p.rescale != nil && stays)
+	case events.OperationPrepare, events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
+	}
+	return true
 }

@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
+	printTally()
 	http.DefaultClient.CloseIdleConnections()
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -21,9 +21,10 @@ import (
 // region is a cluster of hosts with a node each, which this machine reaches over their network.
 type region struct {
 	*rookerytest.Cluster
-	t      *testing.T
-	hosts  []*host
-	client *http.Client
+	t           *testing.T
+	hosts       []*host
+	client      *http.Client
+	coordinator *process
 }
 
 // startRegion starts a host with a node for each name, which is that of its zone and a number.
@@ -44,15 +45,20 @@ func startRegion(t *testing.T, names ...string) *region {
 	}
 	t.Cleanup(server.Stop)
 	r.Cluster = rookerytest.Start(t, rookerytest.WithServer(server.URL()), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
-	// Long enough that a node on a busy machine is not taken for a silent one.
-	const heartbeat = 2 * time.Second
-	startProcess(t, "coordinator", "--server", r.URL, "--heartbeat", heartbeat.String())
+	r.startCoordinator()
 	for _, h := range r.hosts {
 		joined := r.listen("node." + h.name + ".joined")
-		h.startNode(r.URL, heartbeat)
+		h.startNode(r.URL, regionHeartbeat)
 		joined()
 	}
 	return r
+}
+
+// regionHeartbeat is long enough that a node on a busy machine is not taken for a silent one.
+const regionHeartbeat = 2 * time.Second
+
+func (r *region) startCoordinator() {
+	r.coordinator = startProcess(r.t, "coordinator", "--server", r.URL, "--heartbeat", regionHeartbeat.String())
 }
 
 // listen begins to listen for an event. What it returns waits for it and returns its body.

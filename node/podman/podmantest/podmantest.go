@@ -88,21 +88,42 @@ func LoadWeb(t testing.TB, uris ...string) string {
 // arguments.
 func WebArchive(t testing.TB, args ...string) []byte {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "web")
-	out, err := run(buildWithin, root(t), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
-		"-o", binary, "./deploy/examples/web")
+	archive, err := image.Archive(WebReference, build(t, "web"), append([]string{"/web"}, args...)...)
 	if err != nil {
-		t.Fatalf("building the example web server: %v\n%s", err, out)
+		t.Fatal(err)
+	}
+	return archive
+}
+
+// ShardKVReference is the reference of the example of a stateful service.
+const ShardKVReference = "localhost/rookery/shardkv:1"
+
+// LoadShardKV builds the example of a stateful service and loads it as an image into each Podman.
+func LoadShardKV(t testing.TB, uris ...string) {
+	t.Helper()
+	archive, err := image.Archive(ShardKVReference, build(t, "shardkv"), "/shardkv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uri := range uris {
+		load(t, uri, archive)
+	}
+}
+
+// build returns the program of an example.
+func build(t testing.TB, example string) []byte {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), example)
+	out, err := run(buildWithin, root(t), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
+		"-o", binary, "./deploy/examples/"+example)
+	if err != nil {
+		t.Fatalf("building the example %s: %v\n%s", example, err, out)
 	}
 	program, err := os.ReadFile(binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, err := image.Archive(WebReference, program, append([]string{"/web"}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return archive
+	return program
 }
 
 func load(t testing.TB, uri string, archive []byte) {
