@@ -150,8 +150,10 @@ func (o operating) goesOn(givenUp []uint32) {
 	}
 }
 
-// aborts holds a rescale that is given up to have failed, and to have something to go back to.
+// aborts holds a rescale that is given up to have failed, and to have something to go back to. What a command of the same round
+// wants of the scale it has not got.
 func (o operating) aborts(slots []uint32) {
+	delete(o.k.asked, o.id)
 	policy := o.s.specs[o.s.revision].Topology.OnFailure
 	if o.op.rescale == nil || !o.givesUp() || (policy == events.RescaleRetry && o.op.attempt < events.MaxRescaleAttempts) || !o.anyFailed() {
 		o.breach("is given up because of %v", slots)
