@@ -14,8 +14,10 @@ const (
 	DefaultTopologyPath = "/run/rookery"
 	// TopologyFile is the name of the file in the folder that is mounted.
 	TopologyFile = "topology.json"
-	// MaxTopologyScale bounds services whose instances know of each other: each is told of all.
+	// MaxTopologyScale bounds services whose instances know of each other, and MaxTopologyPorts the ports that all of them have:
+	// each is told of all in one message.
 	MaxTopologyScale = 256
+	MaxTopologyPorts = 4096
 	// MaxRescaleAttempts is how many attempts a rescale has where on_failure is retry.
 	MaxRescaleAttempts = 3
 )
@@ -177,9 +179,13 @@ func (h *Hook) check(field string, ports []Port) error {
 }
 
 // checkTopologyScale refuses scales beyond what a service whose instances know of each other may have.
-func (s TopologySpec) checkTopologyScale(scale uint32) error {
-	if s.Topology != nil && scale > MaxTopologyScale {
+func (s Spec) checkTopologyScale(scale uint32) error {
+	switch ports := int(scale) * len(s.Ports); {
+	case s.Topology == nil:
+	case scale > MaxTopologyScale:
 		return Reject(CodeOutOfRange, "scale", "scale %d is more than %d, and topology is given: every instance is told of all others", scale, MaxTopologyScale)
+	case ports > MaxTopologyPorts:
+		return Reject(CodeOutOfRange, "scale", "scale %d makes %d ports, more than %d, and topology is given: every instance is told of all", scale, ports, MaxTopologyPorts)
 	}
 	return nil
 }
