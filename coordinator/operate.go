@@ -65,8 +65,8 @@ func superseded(s *projections.Service) bool {
 	return s.Dropped || op.Revision != s.Revision
 }
 
-// outdated returns the slots that have an instance which the revision does not keep. Those that do not serve come first:
-// nothing is lost with them.
+// outdated returns the slots that have an instance which the revision does not keep, without those that go. Those that do not
+// serve come first: nothing is lost with them.
 func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 	if !s.Rolling() {
 		return nil
@@ -74,7 +74,7 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 	var down, serve events.Ordinals
 	for o, slot := range s.Slots {
 		switch i := slot.Current; {
-		case i == nil || s.UpToDate(i):
+		case i == nil || s.UpToDate(i) || uint32(o) >= s.Scale:
 		case i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Heard():
 			serve = append(serve, uint32(o))
 		default:
@@ -84,14 +84,15 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 	return append(down, serve...)
 }
 
-// startOperation begins one where the topology is another one than it shall be, or else instances are of earlier revisions. It
-// reports whether that is so.
+// startOperation begins one where instances are of earlier revisions, or else the topology is another one than it shall be: what
+// the next revision mends may be what keeps instances from following. A topology that was left in the middle of a change comes
+// first, as nobody may serve what moved. It reports whether any of that is so.
 func (t *Turn) startOperation(s *projections.Service) bool {
-	if s.Rescales() {
+	slots := t.outdated(s)
+	if s.Rescales() && (len(slots) == 0 || s.Topology.Change != nil) {
 		t.startRescale(s)
 		return true
 	}
-	slots := t.outdated(s)
 	if len(slots) == 0 {
 		return false
 	}

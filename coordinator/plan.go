@@ -184,7 +184,7 @@ func (p *planner) obey(s *projections.Service) []events.Data {
 func confirmed(i *projections.Instance, c events.TopologyChange) events.InstanceConfirmed {
 	return events.InstanceConfirmed{InstanceAsked: events.InstanceAsked{
 		Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node,
-		Confirmation: events.Confirmation{Operation: c.Operation, Attempt: c.Attempt, Phase: c.Phase},
+		Confirmation: c.Confirmed(),
 	}}
 }
 

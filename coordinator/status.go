@@ -78,18 +78,20 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 	}
 }
 
-// answer takes how an instance answered what it was asked, if it is further than what is known.
+// answer takes how an instance answered what it is asked now. What it says of anything else is of before, or of a log that was
+// restored since.
 func (t *Turn) answer(i *projections.Instance, c *events.Confirmation) {
-	if c == nil || i.Retired != "" || !c.Above(i.Confirmed) {
+	asked := t.Cluster.Services[i.ID.Service].Asked(i)
+	if c == nil || asked == nil || c.Operation != asked.Operation || c.Attempt != asked.Attempt || c.Phase != asked.Phase {
 		return
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
-	asked := events.InstanceAsked{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node, Confirmation: *c}
+	answer := events.InstanceAsked{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node, Confirmation: *c}
 	if c.Refused != "" {
-		t.emit(events.ServiceScope(i.ID.Service), events.InstanceRefused{InstanceAsked: asked})
+		t.emit(events.ServiceScope(i.ID.Service), events.InstanceRefused{InstanceAsked: answer})
 		return
 	}
-	t.emit(events.ServiceScope(i.ID.Service), events.InstanceConfirmed{InstanceAsked: asked})
+	t.emit(events.ServiceScope(i.ID.Service), events.InstanceConfirmed{InstanceAsked: answer})
 }
 
 // correlate returns the open command that the instance's service works for, if any.

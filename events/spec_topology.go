@@ -14,10 +14,10 @@ const (
 	DefaultTopologyPath = "/run/rookery"
 	// TopologyFile is the name of the file in the folder that is mounted.
 	TopologyFile = "topology.json"
-	// MaxTopologyScale bounds services whose instances know of each other, and MaxTopologyPorts the ports that all of them have:
-	// each is told of all in one message.
+	// MaxTopologyScale bounds services whose instances know of each other, and MaxTopologySize how many bytes it takes to say
+	// where all of them are: each is told of all in one message.
 	MaxTopologyScale = 256
-	MaxTopologyPorts = 4096
+	MaxTopologySize  = 512 << 10
 	// MaxRescaleAttempts is how many attempts a rescale has where on_failure is retry.
 	MaxRescaleAttempts = 3
 )
@@ -65,7 +65,8 @@ type Hook struct {
 	// Signal is sent to the process, which has done what it is asked at once: SIGHUP.
 	Signal string `json:"signal,omitempty"`
 	// Exec is a command that is run in the container: done where it ends with 0. Its environment has ROOKERY_OPERATION,
-	// ROOKERY_ATTEMPT, ROOKERY_PHASE and ROOKERY_CONFIG_VERSION.
+	// ROOKERY_ATTEMPT, ROOKERY_PHASE and ROOKERY_CONFIG_VERSION. One that takes longer than update.healthy_deadline, or is
+	// overtaken by another change, is waited for no more and runs on: it must do nothing that the file does not say any more.
 	Exec []string `json:"exec,omitempty"`
 	// HTTP is a POST of what the file says of the change: done where it is answered with a status from 200 to 299.
 	HTTP *HTTPHook `json:"http,omitempty"`
@@ -180,12 +181,19 @@ func (h *Hook) check(field string, ports []Port) error {
 
 // checkTopologyScale refuses scales beyond what a service whose instances know of each other may have.
 func (s Spec) checkTopologyScale(scale uint32) error {
-	switch ports := int(scale) * len(s.Ports); {
+	const host, port = 300, 12 // bytes of a peer with the longest name of a host, and of a port beside its name
+	size := host
+	for _, p := range s.Ports {
+		size += len(p.Name) + port
+	}
+	size *= int(scale)
+	switch {
 	case s.Topology == nil:
 	case scale > MaxTopologyScale:
 		return Reject(CodeOutOfRange, "scale", "scale %d is more than %d, and topology is given: every instance is told of all others", scale, MaxTopologyScale)
-	case ports > MaxTopologyPorts:
-		return Reject(CodeOutOfRange, "scale", "scale %d makes %d ports, more than %d, and topology is given: every instance is told of all", scale, ports, MaxTopologyPorts)
+	case size > MaxTopologySize:
+		return Reject(CodeOutOfRange, "scale", "scale %d takes %d bytes to say where all ports are, more than %d, and topology is given: every "+
+			"instance is told of all; name fewer ports, or shorter", scale, size, MaxTopologySize)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package events
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestAScaleThatATopologyCannotHave holds what one instance is told to what one message may be.
 func TestAScaleThatATopologyCannotHave(t *testing.T) {
@@ -11,9 +14,12 @@ func TestAScaleThatATopologyCannotHave(t *testing.T) {
 		says          string
 	}{
 		{0, MaxTopologyScale, MaxTopologyScale + 1, "more than 256"},
-		{MaxPorts, MaxTopologyPorts / MaxPorts, MaxTopologyPorts/MaxPorts + 1, "more than 4096"},
+		{MaxPorts, 102, 103, "more than 524288"},
 	} {
 		spec.Ports = make([]Port, tt.ports)
+		for i := range spec.Ports {
+			spec.Ports[i].Name = strings.Repeat("p", MaxName)
+		}
 		if err := spec.CheckScale(tt.most); err != nil {
 			t.Errorf("%d ports at scale %d: %v", tt.ports, tt.most, err)
 		}

@@ -31,6 +31,11 @@ type TopologyChange struct {
 	Slots uint32 `json:"slots"`
 }
 
+// Confirmed is the answer of an instance that has done what the change asks of it.
+func (c TopologyChange) Confirmed() Confirmation {
+	return Confirmation{Operation: c.Operation, Attempt: c.Attempt, Phase: c.Phase}
+}
+
 // Equal reports whether both say the same.
 func (t Topology) Equal(o Topology) bool {
 	if t.ConfigVersion != o.ConfigVersion || t.Scale != o.Scale || (t.Change == nil) != (o.Change == nil) {

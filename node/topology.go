@@ -17,11 +17,13 @@ type Inform struct {
 	Container Container
 	// Path is the folder of the file, which is to hold the view's Document.
 	Path string
-	// Decided is the order that says so.
+	// Decided is the order that says so, and Told says that the file holds it already.
 	Decided uint64
-	// Hook is what is asked then, because of Change, and Timeout how long the answer may take; nil for nothing.
-	Hook    *events.Hook
+	Told    bool
+	// Change is what the topology is to become, zero for nothing. Hook is what is asked because of it once the file holds it, and
+	// Timeout how long the answer may take; nil for nothing.
 	Change  events.TopologyChange
+	Hook    *events.Hook
 	Timeout time.Duration
 }
 
@@ -35,12 +37,22 @@ func (v View) Informs() (Inform, bool) {
 	}
 	in := Inform{
 		Container: *v.Container, Path: v.Order.Spec.Topology.Path, Decided: v.Order.Decided,
+		Told:    v.Told == v.Order.Decided,
 		Timeout: time.Duration(v.Order.Spec.Updates().HealthyDeadline),
 	}
-	if c := told.Change; c != nil && v.Phase == events.PhaseOnline && (v.Confirmed == nil || confirmation(*c).Above(*v.Confirmed)) {
-		in.Hook, in.Change = v.Order.Spec.Hook(c.Phase), *c
+	if c := told.Change; c != nil {
+		in.Change = *c
+		if v.Phase == events.PhaseOnline && !v.answered(*c) {
+			in.Hook = v.Order.Spec.Hook(c.Phase)
+		}
 	}
-	return in, v.Told < v.Order.Decided || in.Hook != nil
+	return in, !in.Told || in.Hook != nil
+}
+
+// answered reports whether the process has answered what the change asks. What was answered in an operation that is not this one
+// counts for nothing, be it a later one: the log may have been restored.
+func (v View) answered(c events.TopologyChange) bool {
+	return v.Confirmed != nil && v.Confirmed.Operation == c.Operation && !c.Confirmed().Above(*v.Confirmed)
 }
 
 // Document is what the file of the instance's topology holds; nil where it has none.
@@ -58,17 +70,20 @@ func (v View) Document() []byte {
 	return body
 }
 
-// Informed returns the view after the instance has learnt what it was to, and has answered what it was asked; err says why it did
-// not do that. What was told to an earlier container counts for nothing.
-func (v View) Informed(in Inform, err error) View {
-	if v.Container == nil || v.Container.Handle != in.Container.Handle || v.Container.State != Running {
+// Learnt returns the view after the file was written. What was told to an earlier container counts for nothing.
+func (v View) Learnt(in Inform) View {
+	if v.runs(in.Container) {
+		v.Told = in.Decided
+	}
+	return v
+}
+
+// Answered returns the view after the instance has answered what it was asked; err says why it did not do that.
+func (v View) Answered(in Inform, err error) View {
+	if !v.runs(in.Container) {
 		return v
 	}
-	v.Told = max(v.Told, in.Decided)
-	if in.Hook == nil {
-		return v
-	}
-	answer := confirmation(in.Change)
+	answer := in.Change.Confirmed()
 	switch {
 	case err == nil:
 	case errors.Is(err, context.DeadlineExceeded):
@@ -81,6 +96,7 @@ func (v View) Informed(in Inform, err error) View {
 	return v
 }
 
-func confirmation(c events.TopologyChange) events.Confirmation {
-	return events.Confirmation{Operation: c.Operation, Attempt: c.Attempt, Phase: c.Phase}
+// runs reports whether the view's container is this one still, and runs.
+func (v View) runs(c Container) bool {
+	return v.Container != nil && v.Container.Handle == c.Handle && v.Container.State == Running
 }

@@ -156,7 +156,7 @@ const stoppedBefore = "an earlier order had it stopped"
 func (v View) Prepared(c Container, now time.Time) View {
 	v.Container, v.Attempt, v.Changed = &c, c.Attempt, now
 	v.Images = merged(v.Images, c.Images)
-	v.Told = c.Told
+	v.Told, v.Confirmed = c.Told, nil
 	return v.at(events.PhasePrepared)
 }
 
@@ -264,7 +264,7 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 		}
 	case Running:
 		if before == nil || before.State != Running {
-			v.Health = Health{Since: now}
+			v.Health, v.Confirmed = Health{Since: now}, nil
 			return v.turnedUp(events.PhaseStarted)
 		}
 	case Exited:

@@ -65,8 +65,7 @@ func (s *Service) Asked(i *Instance) *events.TopologyChange {
 		return nil
 	}
 	c := s.Topology.Change
-	answer := events.Confirmation{Operation: c.Operation, Attempt: c.Attempt, Phase: c.Phase}
-	if s.Revisions[i.Revision].Spec.Hook(c.Phase) == nil || !answer.Above(i.Confirmed) {
+	if s.Revisions[i.Revision].Spec.Hook(c.Phase) == nil || (i.Confirmed.Operation == c.Operation && !c.Confirmed().Above(i.Confirmed)) {
 		return nil
 	}
 	return c
@@ -86,7 +85,11 @@ func (s *Service) told(i *Instance) *events.Told {
 	return &t
 }
 
+// named returns the ports of the host by their names; nil for none, as what is read back has it.
 func named(bindings []events.PortBinding) map[string]uint16 {
+	if len(bindings) == 0 {
+		return nil
+	}
 	ports := make(map[string]uint16, len(bindings))
 	for _, b := range bindings {
 		ports[b.Name] = b.HostPort

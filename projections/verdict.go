@@ -119,6 +119,7 @@ func (p phase) confirmed(ordinal uint32) (bool, string) {
 	case i == nil:
 	case p.service.Revisions[i.Revision].Spec.Hook(p.op.Phase) == nil:
 		return true, ""
+	case i.Confirmed.Operation != wanted.Operation:
 	case i.Confirmed.Above(wanted), i.Confirmed == wanted:
 		return true, ""
 	case i.Confirmed.Refused != "" && !wanted.Above(i.Confirmed):

@@ -22,12 +22,8 @@ type instance struct {
 	interrupt context.CancelFunc
 	ended     uint64
 	// checking ends the health check that is under way; nil for none.
-	checking context.CancelFunc
-	// informing ends what the instance is told or asked just now, which is informs; nil for nothing. What failed is tried again
-	// from informAt on.
-	informing context.CancelFunc
-	informs   node.Inform
-	informAt  time.Time
+	checking  context.CancelFunc
+	informing informing
 	// measuring says that its disk is being measured, measureAt when that is due again.
 	measuring bool
 	measureAt time.Time
@@ -96,7 +92,7 @@ func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 // forget drops an instance that is over. While the engine or the instance is being asked it stays: what the answer says of it may be
 // from before its end, and would be taken for a container that nobody knows.
 func (a *Agent) forget(in *instance) {
-	if in.over() && !in.inspecting && in.checking == nil && in.informing == nil && !in.measuring && !in.keeping && !a.looks.underWay {
+	if in.over() && !in.inspecting && in.checking == nil && !in.informing.underWay() && !in.measuring && !in.keeping && !a.looks.underWay {
 		delete(a.instances, in.view.Instance)
 	}
 }

@@ -84,6 +84,7 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 				return // it may have ended already, and then never served
 			}
 			a.change(ctx, in, in.view.Done(step, time.Now()))
+			a.inform(ctx, in)
 		case node.StepPrepare, node.StepStart, node.StepStop, node.StepRemove:
 			if p == nil || p.enter(in) {
 				a.take(ctx, in, step)
@@ -98,9 +99,7 @@ func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
 	if in.checking != nil {
 		in.checking()
 	}
-	if in.informing != nil {
-		in.informing()
-	}
+	in.informing.end()
 	view := in.view
 	takes := a.call(step, view)
 	call, cancel := context.WithTimeout(ctx, deadline(step, view))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -15,58 +16,90 @@ const (
 	tellAgain = time.Second
 )
 
-// inform has the instance learn of the topology what it is to, and asks it what that asks, beside its steps: any of them ends
-// it. One at a time: what is asked in vain by now ends, what else comes waits for the end.
+// informing is what goes on beside the steps of an instance that has a topology: its file is written, and it is asked what that
+// asks. Each at most once at a time; a nil function says that it does not go on.
+type informing struct {
+	telling context.CancelFunc
+	asking  context.CancelFunc
+	change  events.TopologyChange // because of which it is asked
+	again   time.Time             // when a file that could not be written is written again
+}
+
+func (i *informing) underWay() bool { return i.telling != nil || i.asking != nil }
+
+// end ends both, as a step begins.
+func (i *informing) end() {
+	if i.telling != nil {
+		i.telling()
+	}
+	if i.asking != nil {
+		i.asking()
+	}
+}
+
+// inform has the instance's file say what it is told, and then asks it what that asks. What is asked in vain by now ends, and what
+// comes instead waits for the end.
 func (a *Agent) inform(ctx context.Context, in *instance) {
 	next, wanted := in.view.Informs()
-	if in.informing != nil {
-		if in.informs.Hook != nil && in.view.Order.Topology != nil && (next.Hook == nil || next.Change != in.informs.Change) {
-			in.informing()
-		}
-		return // its end goes on
+	if in.informing.asking != nil && next.Change != in.informing.change && in.view.Order.Topology != nil {
+		in.informing.asking()
 	}
-	if !wanted || in.busy || time.Now().Before(in.informAt) {
+	switch {
+	case !wanted || in.busy:
+	case next.Told:
+		a.askHook(ctx, in, next)
+	case time.Now().Before(in.informing.again):
+		a.await(in, in.informing.again)
+	default:
+		a.tellTopology(ctx, in, next)
+	}
+}
+
+func (a *Agent) tellTopology(ctx context.Context, in *instance, next node.Inform) {
+	if in.informing.telling != nil {
 		return
 	}
-	call, cancel := context.WithCancel(ctx)
-	in.informing, in.informs = cancel, next
 	document := in.view.Document()
+	call, cancel := context.WithTimeout(ctx, tellTimeout)
+	in.informing.telling = cancel
 	a.beside(ctx, func() func() {
 		defer cancel()
-		told := a.tellTopology(call, next, document)
-		var answer error
-		if told == nil && next.Hook != nil {
-			answer = a.askHook(call, next)
-		}
-		ended := call.Err() != nil
+		err := a.Engine.Tell(call, next.Container, next.Path, document)
+		ended := errors.Is(call.Err(), context.Canceled)
 		return func() {
-			in.informing = nil
+			in.informing.telling = nil
 			switch {
 			case ended:
-			case told != nil:
-				in.informAt = time.Now().Add(tellAgain)
-				a.Log.Warn("a topology cannot be told", "instance", in.view.Instance.String(), "error", told)
+			case err != nil:
+				in.informing.again = time.Now().Add(tellAgain)
+				a.Log.Warn("a topology cannot be told", "instance", in.view.Instance.String(), "error", err)
 			default:
-				a.change(ctx, in, in.view.Informed(next, answer))
+				a.change(ctx, in, in.view.Learnt(next))
 			}
 			a.settle(ctx, in)
 		}
 	})
 }
 
-func (a *Agent) tellTopology(ctx context.Context, in node.Inform, document []byte) error {
-	call, cancel := context.WithTimeout(ctx, tellTimeout)
-	defer cancel()
-	return a.Engine.Tell(call, in.Container, in.Path, document)
-}
-
-// askHook returns nil once the hook has done what it was asked, and context.DeadlineExceeded where it took too long.
-func (a *Agent) askHook(ctx context.Context, in node.Inform) error {
-	call, cancel := context.WithTimeout(ctx, in.Timeout)
-	defer cancel()
-	err := a.Engine.Ask(call, in.Container, *in.Hook, in.Change, a.Facts.Address)
-	if err != nil && errors.Is(call.Err(), context.DeadlineExceeded) {
-		return context.DeadlineExceeded
+func (a *Agent) askHook(ctx context.Context, in *instance, next node.Inform) {
+	if in.informing.asking != nil {
+		return
 	}
-	return err
+	call, cancel := context.WithTimeout(ctx, next.Timeout)
+	in.informing.asking, in.informing.change = cancel, next.Change
+	a.beside(ctx, func() func() {
+		defer cancel()
+		err := a.Engine.Ask(call, next.Container, *next.Hook, next.Change, a.Facts.Address)
+		if err != nil && errors.Is(call.Err(), context.DeadlineExceeded) {
+			err = context.DeadlineExceeded
+		}
+		ended := errors.Is(call.Err(), context.Canceled)
+		return func() {
+			in.informing.asking = nil
+			if !ended {
+				a.change(ctx, in, in.view.Answered(next, err))
+			}
+			a.settle(ctx, in)
+		}
+	})
 }

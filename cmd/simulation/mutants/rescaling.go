@@ -4,7 +4,7 @@ package main
 var rescaling = []mutant{
 	{
 		"answers-of-before-count", "what was answered in an earlier phase counts for a later one", []edit{{
-			"projections/verdict.go", "case i.Confirmed.Above(wanted), i.Confirmed == wanted:", "case i.Confirmed.Operation == wanted.Operation && i.Confirmed.Refused == \"\":",
+			"projections/verdict.go", "case i.Confirmed.Above(wanted), i.Confirmed == wanted:", "case i.Confirmed.Refused == \"\":",
 		}},
 	},
 	{
@@ -34,7 +34,7 @@ var rescaling = []mutant{
 	},
 	{
 		"hook-not-run", "a node says that a hook has run, and has not run it", []edit{{
-			"node/runner/topology.go", "if told == nil && next.Hook != nil {", "if told != nil && next.Hook != nil {",
+			"node/runner/topology.go", "err := a.Engine.Ask(call, next.Container, *next.Hook, next.Change, a.Facts.Address)", "err := error(nil)",
 		}},
 	},
 	{

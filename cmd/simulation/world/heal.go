@@ -134,6 +134,9 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	if j.cluster.roomForAny(id, j.cluster.empty(id)) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d, and there is room", id, serving, s.scale))
 	}
+	if t := s.topology; t != nil && !rests && (t.Change != nil || t.Scale != s.scale) {
+		why = append(why, fmt.Sprintf("the topology of %s is %+v, and its scale %d", id, *t, s.scale))
+	}
 	if serving > int(s.scale) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d", id, serving, s.scale))
 	}

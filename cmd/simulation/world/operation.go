@@ -102,7 +102,7 @@ func (o operating) changesBack() bool {
 func (o operating) outdated() []uint32 {
 	var slots []uint32
 	for _, i := range o.k.of(o.id) {
-		if !i.retired && i.replaces == 0 && !o.s.upToDate(i) {
+		if !i.retired && i.replaces == 0 && !o.s.upToDate(i) && i.id.Ordinal < o.s.scale {
 			slots = append(slots, i.id.Ordinal)
 		}
 	}
@@ -117,8 +117,8 @@ func (o operating) starts(sequence uint64, d events.OperationStarted) {
 		o.rescales(sequence, d)
 		return
 	}
-	if o.s.topology != nil && (o.s.topology.Change != nil || o.s.topology.Scale != o.s.scale) {
-		o.breach("an operation of kind %s while the topology is to become another", d.Operation)
+	if o.s.topology != nil && o.s.topology.Change != nil {
+		o.breach("an operation of kind %s while a change of the topology is to be taken back", d.Operation)
 	}
 	slots := slices.Sorted(slices.Values(d.Slots))
 	if want := o.outdated(); !slices.Equal(slots, want) || d.Revision != o.s.revision || o.s.isJob() {

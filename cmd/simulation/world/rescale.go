@@ -21,6 +21,9 @@ func (s *service) span() uint32 {
 // rescales holds a rescale to bring what the scale asks for, to all slots, under a config version of its own.
 func (o operating) rescales(sequence uint64, d events.OperationStarted) {
 	r, t := d.Rescale, o.s.topology
+	if t != nil && t.Change == nil && len(o.outdated()) > 0 {
+		o.breach("the topology changes before slots %v are of the revision", o.outdated())
+	}
 	if t == nil || (t.Scale == o.s.scale && t.Change == nil) {
 		o.breach("a rescale to %d, and the topology is %+v", r.To, t)
 		return
@@ -68,7 +71,7 @@ func (k *knowledge) told(j *judge, id events.ServiceID, t events.Topology) {
 func (k *knowledge) answered(j *judge, service events.ServiceID, d events.Answer) {
 	a := d.Asked()
 	i := k.instances[events.InstanceID{Service: service, Ordinal: a.Ordinal, Generation: a.Generation}]
-	if i == nil || i.removed || i.node != a.Node || !a.Above(i.answer) {
+	if i == nil || i.removed || i.node != a.Node || (a.Operation == i.answer.Operation && !a.Above(i.answer)) {
 		j.breach("status", "%s answers %+v, and has answered before", i, a)
 		return
 	}
@@ -102,7 +105,8 @@ func (o operating) doneInRescale(slot uint32) (done, failed bool) {
 	case events.OperationRelease, events.OperationAcquire:
 		wanted := events.Confirmation{Operation: op.sequence, Attempt: op.attempt, Phase: op.phase}
 		if i != nil {
-			done = o.s.specs[i.revision].Hook(op.phase) == nil || i.answer == wanted || i.answer.Above(wanted)
+			done = o.s.specs[i.revision].Hook(op.phase) == nil ||
+				(i.answer.Operation == wanted.Operation && (i.answer == wanted || i.answer.Above(wanted)))
 			refused := i.answer
 			refused.Refused = ""
 			late = late || (!done && i.answer.Refused != "" && refused == wanted)
