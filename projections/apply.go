@@ -220,6 +220,7 @@ func (c *Cluster) applyInstance(r events.Record) {
 		}
 	case events.InstanceAdopted:
 		c.placed(r, id, d.InstancePlaced)
+		delete(c.node(d.Node).Strays, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceRetired:
 		c.retired(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
 	case events.InstanceRemoved:

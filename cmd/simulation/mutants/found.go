@@ -152,4 +152,10 @@ var found = []mutant{
 			"coordinator/look.go", "(full.have(of) ||", "(len(full) > 0 ||",
 		}},
 	},
+	{
+		"adopted-and-still-a-stray", "an instance that the log takes in again after a restore is held to be a stray, too", []edit{{
+			"projections/apply.go",
+			"		delete(c.node(d.Node).Strays, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})\n", "",
+		}},
+	},
 }
