@@ -150,6 +150,10 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		case events.ServiceScaled, events.ServiceRevised, events.ServiceFired, events.ServiceDropped, events.ServiceRemoved,
 			events.InstancePending:
 			changes.slots(c, id)
+		case events.TopologyChanged:
+			if d.Change == nil { // there may be fewer slots than before
+				changes.slots(c, id)
+			}
 		case events.InstancePlaced:
 			changes.instance(c, id, d.Ordinal, d.Node)
 			changes.turns(c, id)
@@ -204,7 +208,7 @@ func (ch Changes) slots(c *projections.Cluster, id events.ServiceID) {
 	if s != nil {
 		shown = len(s.Slots)
 		if !s.Dropped {
-			shown = max(shown, int(s.Scale))
+			shown = max(shown, int(s.Span()))
 		}
 	}
 	ch.Slots[id] = shown
@@ -306,7 +310,7 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 		value.fillEnded(ended)
 	case newest != nil:
 		value.fill(newest)
-	case ordinal >= s.Scale || s.Dropped:
+	case ordinal >= s.Span() || s.Dropped:
 		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
 	default:
