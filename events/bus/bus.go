@@ -104,6 +104,8 @@ type Bus interface {
 
 	// Bucket opens a bucket, making it where it is missing.
 	Bucket(ctx context.Context, name string) (Bucket, error)
+	// Objects returns the store of objects of this name, which may have none yet.
+	Objects(name string) Objects
 	// Now returns the server's time, as far as the bus can tell it.
 	Now(ctx context.Context) (time.Time, error)
 }

@@ -23,7 +23,7 @@ const (
 // streams empty; open ends it with its test.
 func Test(t *testing.T, open func(t *testing.T) bus.Bus) {
 	t.Helper()
-	for _, promise := range slices.Concat(storing, reading, telling, keeping) {
+	for _, promise := range slices.Concat(storing, reading, telling, keeping, objects) {
 		t.Run(promise.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()

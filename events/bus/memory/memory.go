@@ -19,6 +19,7 @@ type Bus struct {
 	mu        sync.Mutex
 	streams   map[bus.Stream]*stream
 	buckets   map[string]*bucket
+	objects   map[string]*objects
 	listeners map[*listener]struct{}
 	answers   map[*answerer]struct{}
 	made      int
@@ -29,7 +30,7 @@ var _ bus.Bus = (*Bus)(nil)
 // New returns a bus with all streams, empty. Messages and entries are stored at the time that now tells.
 func New(now func() time.Time) *Bus {
 	b := &Bus{
-		now: now, streams: make(map[bus.Stream]*stream, len(bus.Streams)), buckets: map[string]*bucket{},
+		now: now, streams: make(map[bus.Stream]*stream, len(bus.Streams)), buckets: map[string]*bucket{}, objects: map[string]*objects{},
 		listeners: map[*listener]struct{}{}, answers: map[*answerer]struct{}{},
 	}
 	for _, name := range bus.Streams {

@@ -1,0 +1,145 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ObjectsVolumes is where nodes keep what volumes of services held as snapshots were taken, each under the SHA-256 of its content.
+const ObjectsVolumes = "rookery_volumes"
+
+const (
+	// SweptAfter is how old an object of ObjectsVolumes is at least that the leader removes because no snapshot names it.
+	SweptAfter = 24 * time.Hour
+	// maxVolumesBytes bounds all that is kept of volumes. The log may be on the same disk.
+	maxVolumesBytes = 4 << 30
+)
+
+// Objects keeps what is too large for a message, by name.
+type Objects interface {
+	// Put stores the content under the name instead of what was there. Where reading the content fails nothing is stored, and what
+	// was there stays. Errors are that of the content, ErrFull and ErrUnknown.
+	Put(ctx context.Context, name string, content io.Reader) error
+	// Stat returns what there is under the name, or ErrNoKey.
+	Stat(ctx context.Context, name string) (Object, error)
+	// Get reads what there is under the name, or returns ErrNoKey. The caller closes it, and reads it within ctx.
+	Get(ctx context.Context, name string) (io.ReadCloser, error)
+	// All returns every object, in no order.
+	All(ctx context.Context) ([]Object, error)
+	// Delete removes what there is under the name, be it nothing.
+	Delete(ctx context.Context, name string) error
+}
+
+// Object is what is kept under a name.
+type Object struct {
+	Name string
+	// Size is in bytes.
+	Size int64
+	// Stored is the server's time.
+	Stored time.Time
+}
+
+type objects struct {
+	bus  *JetStream
+	name string
+}
+
+// Objects implements Bus. The store is made as something is first put into it.
+func (b *JetStream) Objects(name string) Objects { return objects{b, name} }
+
+// open returns the store, or ErrNoKey where nothing was put into it yet.
+func (o objects) open(ctx context.Context) (jetstream.ObjectStore, error) {
+	store, err := o.bus.js.ObjectStore(ctx, o.name)
+	if err != nil {
+		return nil, fmt.Errorf("open object store %s: %w", o.name, translate(err))
+	}
+	return store, nil
+}
+
+// Put implements Objects.
+func (o objects) Put(ctx context.Context, name string, content io.Reader) error {
+	store, err := o.open(ctx)
+	if errors.Is(err, ErrNoKey) {
+		store, err = o.bus.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket: o.name, Description: "What volumes held as snapshots were taken. Get one with: nats object get " + o.name + " <digest>",
+			MaxBytes: maxVolumesBytes, Replicas: o.bus.Replicas(ctx), Compression: true,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("make object store %s: %w", o.name, translate(err))
+	}
+	if _, err := store.Put(ctx, jetstream.ObjectMeta{Name: name}, content); err != nil {
+		return fmt.Errorf("put object %s into %s: %w", name, o.name, translate(err))
+	}
+	return nil
+}
+
+// Stat implements Objects.
+func (o objects) Stat(ctx context.Context, name string) (Object, error) {
+	store, err := o.open(ctx)
+	if err != nil {
+		return Object{}, err
+	}
+	info, err := store.GetInfo(ctx, name)
+	if err != nil {
+		return Object{}, fmt.Errorf("look at object %s of %s: %w", name, o.name, translate(err))
+	}
+	return object(info), nil
+}
+
+func object(info *jetstream.ObjectInfo) Object {
+	return Object{Name: info.Name, Size: int64(info.Size), Stored: info.ModTime} //nolint:gosec // no object has 8 EiB
+}
+
+// Get implements Objects.
+func (o objects) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	store, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	content, err := store.Get(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read object %s of %s: %w", name, o.name, translate(err))
+	}
+	return content, nil
+}
+
+// All implements Objects.
+func (o objects) All(ctx context.Context) ([]Object, error) {
+	store, err := o.open(ctx)
+	if errors.Is(err, ErrNoKey) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	infos, err := store.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list objects of %s: %w", o.name, translate(err))
+	}
+	all := make([]Object, 0, len(infos))
+	for _, info := range infos {
+		all = append(all, object(info))
+	}
+	return all, nil
+}
+
+// Delete implements Objects.
+func (o objects) Delete(ctx context.Context, name string) error {
+	store, err := o.open(ctx)
+	if err == nil {
+		err = translate(store.Delete(ctx, name))
+	}
+	if err == nil || errors.Is(err, ErrNoKey) {
+		return nil
+	}
+	return fmt.Errorf("delete object %s of %s: %w", name, o.name, err)
+}
