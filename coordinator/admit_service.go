@@ -14,6 +14,8 @@ func guard(c events.Command) events.Guard {
 		return c.Guard
 	case events.ServiceRestart:
 		return c.Guard
+	case events.ServiceSnapshot:
+		return c.Guard
 	case events.ServiceRollback:
 		return c.Guard
 	case events.ServiceDrop:
@@ -72,13 +74,15 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	case events.ServiceDrop:
 		return drop(s), nil
 	case events.ServiceCancel:
-		return cancel(s)
+		return cancelAll(s)
 	case events.ServicePromote:
 		return promote(s)
 	case events.ServiceScale:
 		return scale(s, c)
 	case events.ServiceRestart:
 		return restart(s)
+	case events.ServiceSnapshot:
+		return snapshot(s)
 	case events.ServiceRollback:
 		return rollback(s, c)
 	}

@@ -76,10 +76,20 @@ func cancel(s *projections.Service) ([]events.Data, error) {
 	return append(changes, scaled(s, s.Good.Scale)...), nil
 }
 
-// replacesNothing reports whether the next spec differs from the present one in how instances are replaced alone.
+// cancelAll has the service be as when all of it was last as it should be, and takes no snapshot that was asked for.
+func cancelAll(s *projections.Service) ([]events.Data, error) {
+	changes, err := cancel(s)
+	if err == nil && s.Snapshots.Wanted > 0 {
+		changes = append([]events.Data{events.SnapshotCancelled{}}, changes...)
+	}
+	return changes, err
+}
+
+// replacesNothing reports whether the next spec differs from the present one alone in how instances are replaced, or when snapshots are taken.
 func replacesNothing(s *projections.Service, next events.Spec) bool {
 	present := s.Current().Spec
 	present.Update, next.Update = nil, nil
+	present.Snapshot, next.Snapshot = nil, nil
 	return !s.Dropped && !next.IsJob() && present.Hash() == next.Hash()
 }
 

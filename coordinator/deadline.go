@@ -18,6 +18,7 @@ func (t *Turn) Due() {
 	t.moveDue()
 	t.jobsDue()
 	t.operationsDue()
+	t.snapshotsDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
 		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd)) || !t.Takes() {

@@ -12,8 +12,12 @@ import (
 // broken reports whether more slots have failed than the spec lets go.
 func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
 	u, op := s.Current().Spec.Updates(), s.Operation
-	if op.Rescale != nil {
+	switch op.Kind {
+	case events.OperationRescale:
 		return len(v.Broken) > 0 && givesUp(s)
+	case events.OperationSnapshot:
+		return len(v.Broken) > 0
+	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
 	if len(v.Broken) == 0 || u.OnFailure == events.FailureContinue {
 		return false
@@ -25,9 +29,14 @@ func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
 // already has nothing to go back to.
 func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
 	op, scope, message := s.Operation, events.ServiceScope(s.ID), t.why(s, v.Broken)
-	if op.Rescale != nil {
+	switch op.Kind {
+	case events.OperationRescale:
 		t.failRescale(s, v, message)
 		return
+	case events.OperationSnapshot:
+		t.failSnapshot(s, v, message)
+		return
+	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
 	if s.Current().Spec.Updates().OnFailure == events.FailureRollback && op.Kind != events.OperationRollback && s.Good != nil {
 		if back, err := cancel(s); err == nil && len(back) > 0 {
@@ -80,6 +89,9 @@ func (t *Turn) why(s *projections.Service, broken []barrier.Participant) string 
 func titleOf(op *projections.Operation) string {
 	if r := op.Rescale; r != nil {
 		return fmt.Sprintf("%s from %d to %d, attempt %d", op.Kind, r.From, r.To, op.Attempt)
+	}
+	if op.Kind == events.OperationSnapshot {
+		return string(op.Kind)
 	}
 	return fmt.Sprintf("%s to revision %d, wave %d", op.Kind, op.Revision, op.Wave)
 }

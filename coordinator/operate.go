@@ -58,11 +58,14 @@ func (t *Turn) endSuperseded(s *projections.Service) bool {
 
 // superseded reports whether the operation brings what the service shall be no more.
 func superseded(s *projections.Service) bool {
-	op := s.Operation
-	if op.Rescale != nil {
+	switch op := s.Operation; op.Kind {
+	case events.OperationRescale:
 		return s.Dropped || s.Topology == nil || op.Rescale.To != s.Scale
+	case events.OperationSnapshot:
+		return staleSnapshot(s)
+	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
-	return s.Dropped || op.Revision != s.Revision
+	return s.Dropped || s.Operation.Revision != s.Revision
 }
 
 // outdated returns the slots that have an instance which the revision does not keep, without those that go. Those that do not
@@ -86,11 +89,15 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 
 // startOperation begins one where instances are of earlier revisions, or else the topology is another one than it shall be: what
 // the next revision mends may be what keeps instances from following. A topology that was left in the middle of a change comes
-// first, as nobody may serve what moved. It reports whether any of that is so.
+// first, as nobody may serve what moved; a snapshot comes last. It reports whether any of that is so.
 func (t *Turn) startOperation(s *projections.Service) bool {
 	slots := t.outdated(s)
 	if s.Rescales() && (len(slots) == 0 || s.Topology.Change != nil) {
 		t.startRescale(s)
+		return true
+	}
+	if len(slots) == 0 && s.Snapshots.Wanted > 0 {
+		t.startSnapshot(s)
 		return true
 	}
 	if len(slots) == 0 {
@@ -138,7 +145,7 @@ func (t *Turn) act(s *projections.Service) bool {
 		return t.startWave(s) && t.fill(s, int(s.Span()))
 	case events.OperationRetire:
 		return t.retireWave(s)
-	case events.OperationPrepare, events.OperationRelease, events.OperationAcquire,
+	case events.OperationPrepare, events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport,
 		events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
 	}
 	return true
@@ -146,7 +153,7 @@ func (t *Turn) act(s *projections.Service) bool {
 
 // startWave has the slots of the wave get their next instances beside those that they have.
 func (t *Turn) startWave(s *projections.Service) bool {
-	if s.Operation.Rescale != nil || !startsFirst(s) {
+	if s.Operation.Together() || !startsFirst(s) {
 		return true
 	}
 	for _, slot := range waveOf(s) {
@@ -170,7 +177,7 @@ func (t *Turn) startWave(s *projections.Service) bool {
 
 // retireWave has what the slots of the wave had before go, but for what nothing follows.
 func (t *Turn) retireWave(s *projections.Service) bool {
-	if s.Operation.Rescale != nil {
+	if s.Operation.Together() {
 		return true // what the topology has no more goes by that
 	}
 	for _, slot := range waveOf(s) {
@@ -209,9 +216,12 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 		return true
 	}
 	if len(op.Waiting) == 0 {
-		if left := t.outdated(s); op.Rescale == nil && len(left) > 0 {
+		if left := t.outdated(s); !op.Together() && len(left) > 0 {
 			t.leave(s, left)
 			return true
+		}
+		if op.Kind == events.OperationSnapshot {
+			t.commitSnapshot(s)
 		}
 		t.emit(scope, events.OperationEnded{Operation: op.Started, Outcome: events.OperationDone, GivenUp: givenUp})
 		return true
@@ -242,7 +252,7 @@ func (t *Turn) entered(s *projections.Service, d events.OperationEntered) events
 
 // nextWave returns the slots that have waited longest, of those whose next instance is not bound to a node which takes none.
 func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
-	if s.Operation.Rescale != nil {
+	if s.Operation.Together() {
 		return slices.Clone(s.Operation.Waiting)
 	}
 	var slots events.Ordinals

@@ -10,8 +10,12 @@ import (
 // phasesOf returns the phases that each wave of the service's operation goes through, in order. What follows is for
 // people to judge, and goes between waves: the last one has none of it.
 func phasesOf(s *projections.Service) []events.OperationPhase {
-	if s.Operation.Rescale != nil {
+	switch s.Operation.Kind {
+	case events.OperationRescale:
 		return rescalePhases
+	case events.OperationSnapshot:
+		return snapshotPhases
+	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
 	u, phases := s.Current().Spec.Updates(), []events.OperationPhase{events.OperationRetire, events.OperationStart}
 	if startsFirst(s) {
@@ -44,7 +48,7 @@ func nextPhase(s *projections.Service) events.OperationPhase {
 // clears reports whether the slot's wave waits for what was before to be gone, ahead of what comes.
 func clears(s *projections.Service, ordinal uint32) bool {
 	op := s.Operation
-	return op != nil && op.Rescale == nil && op.Paused == "" && op.Phase == events.OperationRetire && !startsFirst(s) && slices.Contains(op.Slots, ordinal)
+	return op != nil && !op.Together() && op.Paused == "" && op.Phase == events.OperationRetire && !startsFirst(s) && slices.Contains(op.Slots, ordinal)
 }
 
 // startsFirst reports whether the next instance of a slot comes before the one before goes: as the spec says, unless the

@@ -181,10 +181,10 @@ func (p *planner) obey(s *projections.Service) []events.Data {
 }
 
 // confirmed is the answer of an instance that has done what it was asked.
-func confirmed(i *projections.Instance, c events.TopologyChange) events.InstanceConfirmed {
+func confirmed(i *projections.Instance, c events.Confirmation) events.InstanceConfirmed {
 	return events.InstanceConfirmed{InstanceAsked: events.InstanceAsked{
 		Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node,
-		Confirmation: c.Confirmed(),
+		Confirmation: c,
 	}}
 }
 
@@ -288,7 +288,7 @@ func (p *planner) replacedBecause() string {
 	}
 	return map[events.OperationKind]string{
 		events.OperationUpdate: "its spec changes", events.OperationRestart: "it is restarted", events.OperationRollback: "its spec goes back",
-		events.OperationRescale: "its topology changes",
+		events.OperationRescale: "its topology changes", events.OperationSnapshot: "a snapshot is taken",
 	}[s.Operation.Kind]
 }
 

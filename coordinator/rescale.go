@@ -79,7 +79,8 @@ func topologyOf(s *projections.Service) events.Topology {
 		}
 	case events.OperationRetire:
 		return events.Topology{ConfigVersion: op.Rescale.ConfigVersion, Scale: op.Rescale.To}
-	case events.OperationPrepare, events.OperationStart, events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
+	case events.OperationPrepare, events.OperationStart, events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait,
+		events.OperationHold, events.OperationExport:
 	}
 	return next
 }

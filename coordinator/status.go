@@ -62,7 +62,14 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 		}
 		return
 	}
-	t.answer(i, s.Confirmed)
+	t.sight(n, i, s)
+	if i = t.Cluster.Instance(s.ID()); i != nil {
+		t.answer(i, s)
+	}
+}
+
+// sight takes how far the instance has come.
+func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.InstanceState) {
 	if !s.Above(i.Seen) || (s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason) {
 		return
 	}
@@ -79,10 +86,14 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 }
 
 // answer takes how an instance answered what it is asked now. What it says of anything else is of before, or of a log that was
-// restored since.
-func (t *Turn) answer(i *projections.Instance, c *events.Confirmation) {
+// restored since. For a snapshot an instance answers that serves: what it did before it began anew counts for nothing.
+func (t *Turn) answer(i *projections.Instance, s events.InstanceState) {
+	c := s.Confirmed
 	asked := t.Cluster.Services[i.ID.Service].Asked(i)
 	if c == nil || asked == nil || c.Operation != asked.Operation || c.Attempt != asked.Attempt || c.Phase != asked.Phase {
+		return
+	}
+	if t.Cluster.Services[i.ID.Service].AskOf(i) != nil && (i.Seen.Phase != events.PhaseOnline || s.Attempt != i.Seen.Attempt) {
 		return
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
@@ -91,7 +102,7 @@ func (t *Turn) answer(i *projections.Instance, c *events.Confirmation) {
 		t.emit(events.ServiceScope(i.ID.Service), events.InstanceRefused{InstanceAsked: answer})
 		return
 	}
-	t.emit(events.ServiceScope(i.ID.Service), events.InstanceConfirmed{InstanceAsked: answer})
+	t.emit(events.ServiceScope(i.ID.Service), events.InstanceConfirmed{InstanceAsked: answer, Exports: s.Exports})
 }
 
 // correlate returns the open command that the instance's service works for, if any.

@@ -264,9 +264,19 @@ func (h *house) answer(d *datadriven.TestData) string {
 		d.Fatalf(h.t, "%v", err)
 	}
 	s := h.cluster.Services[id]
-	asked, i := s.Topology.Change, s.Slots[ordinal].Current
-	if asked == nil {
+	i := s.Slots[ordinal].Current
+	var asked events.Confirmation
+	switch a := s.AskOf(i); {
+	case a != nil:
+		asked = a.Confirmed()
+	case s.Topology != nil && s.Topology.Change != nil:
+		asked = s.Topology.Change.Confirmed()
+	default:
 		return "nothing is asked\n"
+	}
+	var exports []events.Export
+	if asked.Phase == events.OperationExport {
+		exports = []events.Export{{Volume: "data", Digest: argument(d, "digest", ""), Size: 10}}
 	}
 	return h.statusOf(events.Status{Node: i.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
 		Namespace: id.Namespace, Name: id.Name, Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Position: i.Seen,
@@ -274,6 +284,7 @@ func (h *house) answer(d *datadriven.TestData) string {
 			Operation: asked.Operation, Attempt: uint32(h.number(d, "attempt", uint64(asked.Attempt))), Phase: asked.Phase,
 			Refused: argument(d, "refused", ""),
 		},
+		Exports: exports,
 	}}})
 }
 

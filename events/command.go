@@ -14,7 +14,7 @@ type Command interface {
 // Verbs are the commands that a service takes, NodeVerbs those that a node takes and ClusterVerbs those of the cluster,
 // in the order in which help texts list them.
 var (
-	Verbs        = []string{"ensure", "scale", "restart", "rollback", "promote", "cancel", "drop"}
+	Verbs        = []string{"ensure", "scale", "restart", "snapshot", "rollback", "promote", "cancel", "drop"}
 	NodeVerbs    = []string{"pause", "resume", "update"}
 	ClusterVerbs = []string{"nodes", "policy", "rebalance"}
 )
@@ -68,6 +68,8 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &ServiceScale{}, nil
 	case "service restart":
 		return &ServiceRestart{}, nil
+	case "service snapshot":
+		return &ServiceSnapshot{}, nil
 	case "service rollback":
 		return &ServiceRollback{}, nil
 	case "service promote":

@@ -17,6 +17,8 @@ const (
 	ReasonRolledBack FailureReason = "rolled-back"
 	// ReasonAborted: an instance did not get through a phase of a rescale, and the topology of before comes back.
 	ReasonAborted FailureReason = "rescale-aborted"
+	// ReasonSnapshotFailed: an instance has not done its part of a snapshot, and the one before stays the last good one.
+	ReasonSnapshotFailed FailureReason = "snapshot-failed"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
 )

@@ -12,6 +12,7 @@ type CommandQueued struct {
 	Ensure   *ServiceEnsure   `json:"ensure,omitempty"`
 	Scale    *ServiceScale    `json:"scale,omitempty"`
 	Restart  *ServiceRestart  `json:"restart,omitempty"`
+	Snapshot *ServiceSnapshot `json:"snapshot,omitempty"`
 	Rollback *ServiceRollback `json:"rollback,omitempty"`
 	Drop     *ServiceDrop     `json:"drop,omitempty"`
 }
@@ -32,6 +33,8 @@ func QueuedOf(sequence, behind uint64, command Command) (CommandQueued, bool) {
 		q.Scale = &c
 	case ServiceRestart:
 		q.Restart = &c
+	case ServiceSnapshot:
+		q.Snapshot = &c
 	case ServiceRollback:
 		q.Rollback = &c
 	case ServiceDrop:
@@ -51,6 +54,8 @@ func (c CommandQueued) Command() Command {
 		return *c.Scale
 	case c.Restart != nil:
 		return *c.Restart
+	case c.Snapshot != nil:
+		return *c.Snapshot
 	case c.Rollback != nil:
 		return *c.Rollback
 	case c.Drop != nil:

@@ -1,8 +1,10 @@
 package events
 
-// InstanceConfirmed says that an instance has done what a phase of a change of the topology asks of it.
+// InstanceConfirmed says that an instance has done what a phase of a change of the topology, or of a snapshot, asks of it.
 type InstanceConfirmed struct {
 	InstanceAsked
+	// Exports are what its volumes with state hold, in phase export alone.
+	Exports []Export `json:"exports,omitempty"`
 }
 
 // InstanceRefused says that it has not, and will not in this attempt: its hook answered so, or not in time.
@@ -10,7 +12,7 @@ type InstanceRefused struct {
 	InstanceAsked
 }
 
-// InstanceAsked is how far an instance has come with a change of the topology, as its node saw it.
+// InstanceAsked is how far an instance has come with a change of the topology, or with a snapshot, as its node saw it.
 type InstanceAsked struct {
 	Ordinal    uint32 `json:"ordinal"`
 	Generation uint32 `json:"generation"`

@@ -11,18 +11,22 @@ const (
 	OperationRestart  OperationKind = "restart"  // it replaces instances by others of the same spec
 	OperationRollback OperationKind = "rollback" // it brings the spec of an earlier revision back
 	OperationRescale  OperationKind = "rescale"  // it brings another topology, by phases of all instances together
+	OperationSnapshot OperationKind = "snapshot" // it keeps what instances hold, by phases of all together
 )
 
 // OperationPhase is a step that the slots of a wave go through together: none begins the next before all are done with it.
 type OperationPhase string
 
-// The phases of a wave. A rescale has one wave of all slots, which goes through prepare, start, release, acquire and retire.
+// The phases of a wave. A rescale has one wave of all slots, which goes through prepare, start, release, acquire and retire; a
+// snapshot one that goes through hold and export.
 const (
 	OperationPrepare OperationPhase = "prepare" // the instances that come are made
 	OperationStart   OperationPhase = "start"   // the next instances come, until they have served for min_healthy
 	OperationRelease OperationPhase = "release" // every instance stops to serve what the next topology takes from it
 	OperationAcquire OperationPhase = "acquire" // every instance takes what the next topology gives it, and serves that
 	OperationRetire  OperationPhase = "retire"  // those before go, or those too many, until nothing is left of them
+	OperationHold    OperationPhase = "hold"    // every instance writes what it holds to its volumes, and has them be as they are
+	OperationExport  OperationPhase = "export"  // what the volumes with state hold is kept
 	OperationMonitor OperationPhase = "monitor" // the next instances are watched
 	OperationPromote OperationPhase = "promote" // the canaries serve, and somebody is to say that they are good
 	OperationDelay   OperationPhase = "delay"   // the time between two waves
@@ -37,7 +41,7 @@ const (
 	OperationDone       OperationOutcome = "done"        // every slot went through all phases
 	OperationRolledBack OperationOutcome = "rolled-back" // too many slots failed: what was before comes back, by an operation of its own
 	OperationSuperseded OperationOutcome = "superseded"  // the service shall be something else by now
-	OperationAborted    OperationOutcome = "aborted"     // an instance did not get through: the topology before comes back, by an operation of its own
+	OperationAborted    OperationOutcome = "aborted"     // an instance did not get through: the topology before comes back, by an operation of its own; a snapshot is none
 )
 
 // OperationStarted says that a service changes, wave by wave. Its own sequence in the log is the operation's name.

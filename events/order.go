@@ -34,6 +34,8 @@ type Order struct {
 	Scratch Size `json:"scratch,omitzero"`
 	// Topology is what the instance finds in its file; nil where its spec asks for none.
 	Topology *Told `json:"topology,omitempty"`
+	// Ask is what the instance is asked for a snapshot; nil for nothing.
+	Ask *Ask `json:"ask,omitempty"`
 	// SecurityContext is what its containers may do where Spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
 }

@@ -66,6 +66,7 @@ type Spec struct {
 	JobSpec
 	UpdateSpec
 	TopologySpec
+	SnapshotSpec
 }
 
 // Port is one named port of a service.
@@ -147,6 +148,7 @@ func (s Spec) withDefaults() Spec {
 	s.SidecarSpec = s.SidecarSpec.canonical()
 	s.UpdateSpec = s.UpdateSpec.canonical()
 	s.TopologySpec = s.TopologySpec.canonical()
+	s.SnapshotSpec = s.SnapshotSpec.canonical()
 	return s.inMode()
 }
 
@@ -195,7 +197,7 @@ func (s Spec) checkGroups() error {
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
 		s.ConfigSpec.check(s.Secrets, s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(), s.UpdateSpec.check(),
-		s.TopologySpec.check(s.Mode, s.Ports, s.mountedIn),
+		s.TopologySpec.check(s.Mode, s.Ports, s.mountedIn), s.checkSnapshot(),
 	} {
 		if err != nil {
 			return err

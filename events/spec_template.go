@@ -69,9 +69,12 @@ func (s Spec) Render(a Assigned) Spec {
 }
 
 // CheckScale returns a *Rejection where the spec's templates would make or do too much with this many slots, or its
-// topology have too many.
+// topology or its snapshots have too many.
 func (s Spec) CheckScale(scale uint32) error {
 	if err := s.checkTopologyScale(scale); err != nil {
+		return err
+	}
+	if err := s.checkSnapshotScale(scale); err != nil {
 		return err
 	}
 	if !s.Templated() || s.checkTemplates() != nil {

@@ -27,7 +27,7 @@ type TopologySpec struct {
 	// Topology has every instance find in a file how many there are and where, and has the scale change in phases: all
 	// instances are done with one before any begins the next. Only for mode replicated, with a scale of 256 at most.
 	Topology *TopologyRules `json:"topology,omitempty"`
-	// Hooks are what instances are asked when the topology changes. Without one its phase is over at once.
+	// Hooks are what instances are asked when the topology changes, or a snapshot is taken. Without one its phase is over at once.
 	Hooks *Hooks `json:"hooks,omitempty"`
 }
 
@@ -52,12 +52,15 @@ const (
 	RescaleContinue RescaleFailure = "continue"
 )
 
-// Hooks are run in every instance, at least once for each change of the topology.
+// Hooks are run in every instance, at least once for each change of the topology, or each snapshot.
 type Hooks struct {
 	// Release has the instance stop to serve what the next topology takes from it.
 	Release *Hook `json:"release,omitempty"`
 	// Acquire has it take what the next topology gives it, and serve that.
 	Acquire *Hook `json:"acquire,omitempty"`
+	// Snapshot has it write what it holds to its volumes with state, and leave these as they are until they were kept: in phase hold
+	// of a snapshot. It needs no topology.
+	Snapshot *Hook `json:"snapshot,omitempty"`
 }
 
 // Hook is how an instance is asked. Exactly one of signal, exec and http says how.
@@ -65,10 +68,10 @@ type Hook struct {
 	// Signal is sent to the process, which has done what it is asked at once: SIGHUP.
 	Signal string `json:"signal,omitempty"`
 	// Exec is a command that is run in the container: done where it ends with 0. Its environment has ROOKERY_OPERATION,
-	// ROOKERY_ATTEMPT, ROOKERY_PHASE and ROOKERY_CONFIG_VERSION. One that takes longer than update.healthy_deadline, or is
+	// ROOKERY_ATTEMPT, ROOKERY_PHASE and ROOKERY_CONFIG_VERSION, or ROOKERY_SNAPSHOT, which is the version of the snapshot. One that takes longer than update.healthy_deadline, or is
 	// overtaken by another change, is waited for no more and runs on: it must do nothing that the file does not say any more.
 	Exec []string `json:"exec,omitempty"`
-	// HTTP is a POST of what the file says of the change: done where it is answered with a status from 200 to 299.
+	// HTTP is a POST of what the file says of the change, or of operation, phase and version of the snapshot: done where it is answered with a status from 200 to 299.
 	HTTP *HTTPHook `json:"http,omitempty"`
 }
 
@@ -88,6 +91,8 @@ func (s TopologySpec) Hook(phase OperationPhase) *Hook {
 		return s.Hooks.Release
 	case phase == OperationAcquire:
 		return s.Hooks.Acquire
+	case phase == OperationHold:
+		return s.Hooks.Snapshot
 	}
 	return nil
 }
@@ -101,7 +106,7 @@ func (s TopologySpec) canonical() TopologySpec {
 		}
 	}
 	if s.Hooks != nil {
-		s.Hooks = &Hooks{s.Hooks.Release.canonical(), s.Hooks.Acquire.canonical()}
+		s.Hooks = &Hooks{s.Hooks.Release.canonical(), s.Hooks.Acquire.canonical(), s.Hooks.Snapshot.canonical()}
 		if *s.Hooks == (Hooks{}) {
 			s.Hooks = nil
 		}
@@ -123,9 +128,12 @@ func (h *Hook) canonical() *Hook {
 
 func (s TopologySpec) check(mode Mode, ports []Port, mounted func(at string) string) error {
 	s = s.canonical()
+	if err := s.Hooks.check(ports); err != nil {
+		return err
+	}
 	switch {
-	case s.Topology == nil && s.Hooks != nil:
-		return Reject(CodeMissingField, "topology", "topology is missing: hooks are run as it changes; add \"topology\":{}, or leave hooks out")
+	case s.Topology == nil && s.Hooks != nil && (s.Hooks.Release != nil || s.Hooks.Acquire != nil):
+		return Reject(CodeMissingField, "topology", "topology is missing: hooks.release and hooks.acquire are run as it changes; add \"topology\":{}, or leave them out")
 	case s.Topology == nil:
 		return nil
 	case mode == ModeJob || mode == ModeGlobal:
@@ -143,13 +151,20 @@ func (s TopologySpec) check(mode Mode, ports []Port, mounted func(at string) str
 	if known := []RescaleFailure{RescaleAbort, RescaleRetry, RescaleContinue}; !slices.Contains(known, s.Topology.OnFailure) {
 		return Reject(CodeInvalidValue, "topology.on_failure", "topology.on_failure %s is not known: known are abort, retry, continue", quote(string(s.Topology.OnFailure)))
 	}
-	if s.Hooks == nil {
+	return nil
+}
+
+func (h *Hooks) check(ports []Port) error {
+	if h == nil {
 		return nil
 	}
-	if err := s.Hooks.Release.check("hooks.release", ports); err != nil {
+	if err := h.Release.check("hooks.release", ports); err != nil {
 		return err
 	}
-	return s.Hooks.Acquire.check("hooks.acquire", ports)
+	if err := h.Acquire.check("hooks.acquire", ports); err != nil {
+		return err
+	}
+	return h.Snapshot.check("hooks.snapshot", ports)
 }
 
 // signalNames are those of the signals that a process may handle.

@@ -128,7 +128,8 @@ func (s UpdateSpec) Updates() Update {
 // or nodes. The defaults must be written out.
 func (u Update) Lasts(phase OperationPhase) time.Duration {
 	switch phase {
-	case OperationPrepare, OperationStart, OperationRelease, OperationAcquire, OperationRetire:
+	case OperationPrepare, OperationStart, OperationRelease, OperationAcquire, OperationRetire,
+		OperationHold, OperationExport:
 		return time.Duration(u.HealthyDeadline)
 	case OperationMonitor:
 		return time.Duration(u.Monitor)

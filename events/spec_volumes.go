@@ -27,6 +27,8 @@ type Volume struct {
 	Kind VolumeKind `json:"kind,omitempty"`
 	// Source is the path on the host, for host alone.
 	Source string `json:"source,omitempty"`
+	// State has snapshots of the service keep what the volume holds, for kind volume alone.
+	State bool `json:"state,omitzero"`
 	// ReadOnly has nothing written to it.
 	ReadOnly bool `json:"read_only,omitzero"`
 	// Size is the most that a tmpfs takes, which counts as the instance's memory. Half of the host's memory where it
@@ -105,6 +107,9 @@ func (v Volume) check(field string) error {
 		return Reject(CodeInvalidValue, field+".source", "%s.source is for kind host alone: leave it out, or set kind to host", field)
 	case v.Kind != VolumeTmpfs && v.Size != 0:
 		return Reject(CodeInvalidValue, field+".size", "%s.size is for kind tmpfs alone: leave it out, or set kind to tmpfs", field)
+	case v.State && v.Kind != "" && v.Kind != VolumeNamed:
+		return Reject(CodeInvalidValue, field+".state", "%s.state is for kind volume alone: what kind %s holds is not of the service alone, or gone with "+
+			"its containers", field, v.Kind)
 	case v.Kind == VolumeHost && v.Source == "":
 		return Reject(CodeMissingField, field+".source", "%s.source is missing: name the path on the host", field)
 	case v.Kind == VolumeHost:

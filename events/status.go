@@ -84,5 +84,13 @@ func (s InstanceState) check() error {
 			return err
 		}
 	}
+	if len(s.Exports) > MaxVolumes {
+		return Reject(CodeOutOfRange, "exports", "exports has %d entries, more than %d", len(s.Exports), MaxVolumes)
+	}
+	for _, e := range s.Exports {
+		if err := e.check(); err != nil {
+			return err
+		}
+	}
 	return checkImages(s.Images)
 }

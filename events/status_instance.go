@@ -28,8 +28,10 @@ type InstanceState struct {
 	// Images are what the names of its images stand for on the node, each with the digest under which a registry has it;
 	// not there for images that no registry has.
 	Images map[string]string `json:"images,omitempty"`
-	// Confirmed is how it answered what it was last asked as the topology changes; not there where it was not asked.
+	// Confirmed is how it answered what it was last asked as the topology changes, or for a snapshot; not there where it was not
+	// asked. Exports are what its volumes with state hold, where that was an export.
 	Confirmed *Confirmation `json:"confirmed,omitempty"`
+	Exports   []Export      `json:"exports,omitempty"`
 	// Ports are those that the container was made with; given in lists alone.
 	Ports []PortBinding `json:"ports,omitempty"`
 }

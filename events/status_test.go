@@ -27,7 +27,8 @@ func seen() InstanceStatus {
 	s.Namespace, s.Name, s.Ordinal, s.Generation = "demo", "web", 4, 1
 	s.Images = map[string]string{"web:1": "docker.io/library/web@sha256:1"}
 	s.Output = OutputKey(s.ID(), s.Attempt)
-	s.Confirmed.Phase = OperationAcquire
+	s.Confirmed.Phase = OperationExport
+	s.Exports = []Export{{Volume: "data", Digest: strings.Repeat("ab", 32), Size: 7}}
 	return s
 }
 

@@ -1,5 +1,7 @@
 package events
 
+import "strconv"
+
 // TopologyChanged says what a service's instances are told of each other: a node has its instances find it in their file.
 type TopologyChanged struct {
 	Topology
@@ -34,6 +36,16 @@ type TopologyChange struct {
 // Confirmed is the answer of an instance that has done what the change asks of it.
 func (c TopologyChange) Confirmed() Confirmation {
 	return Confirmation{Operation: c.Operation, Attempt: c.Attempt, Phase: c.Phase}
+}
+
+// Variables are what a hook's command finds in its environment.
+func (c TopologyChange) Variables() []string {
+	return []string{
+		"ROOKERY_OPERATION=" + strconv.FormatUint(c.Operation, 10),
+		"ROOKERY_ATTEMPT=" + strconv.FormatUint(uint64(c.Attempt), 10),
+		"ROOKERY_PHASE=" + string(c.Phase),
+		"ROOKERY_CONFIG_VERSION=" + strconv.FormatUint(c.ConfigVersion, 10),
+	}
 }
 
 // Equal reports whether both say the same.
@@ -75,7 +87,7 @@ type TopologyDocument struct {
 	Told
 }
 
-// Confirmation is how far an instance has come with a change of the topology.
+// Confirmation is how far an instance has come with a change of the topology, or a snapshot.
 type Confirmation struct {
 	Operation uint64         `json:"operation"`
 	Attempt   uint32         `json:"attempt"`
@@ -96,12 +108,16 @@ func (c Confirmation) Above(o Confirmation) bool {
 	return c.rank() > o.rank()
 }
 
-// rank is the place of the phase among those with hooks; 0 for any other.
+// rank is the place of the phase among those of its operation in which instances are asked; 0 for any other.
 func (c Confirmation) rank() int {
 	switch c.Phase {
 	case OperationRelease:
 		return 1
 	case OperationAcquire:
+		return 2
+	case OperationHold:
+		return 1
+	case OperationExport:
 		return 2
 	case OperationPrepare, OperationStart, OperationRetire, OperationMonitor, OperationPromote, OperationDelay, OperationWait:
 	}
@@ -111,7 +127,7 @@ func (c Confirmation) rank() int {
 func (c Confirmation) check() error {
 	switch {
 	case c.rank() == 0:
-		return Reject(CodeInvalidValue, "confirmed.phase", "confirmed.phase %s is not known: known are release, acquire", quote(string(c.Phase)))
+		return Reject(CodeInvalidValue, "confirmed.phase", "confirmed.phase %s is not known: known are release, acquire, hold, export", quote(string(c.Phase)))
 	case len(c.Refused) > MaxMessage:
 		return Reject(CodeOutOfRange, "confirmed.refused", "confirmed.refused has %d bytes, more than %d", len(c.Refused), MaxMessage)
 	}

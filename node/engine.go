@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -34,9 +35,12 @@ type Engine interface {
 	// Tell has the file of the container's topology hold the document, from one moment to the next; path is the folder of the
 	// file in the container.
 	Tell(ctx context.Context, c Container, path string, document []byte) error
-	// Ask runs a hook of the running container because of the change, over a port through the host's address. It returns nil
+	// Ask runs a hook of the running container because of what is asked, over a port through the host's address. It returns nil
 	// once that is done.
-	Ask(ctx context.Context, c Container, hook events.Hook, change events.TopologyChange, address string) error
+	Ask(ctx context.Context, c Container, hook events.Hook, asked Asked, address string) error
+	// Export returns what the folder in the container holds, as a tar archive that the caller closes: the same of what has not changed.
+	// It is read within ctx.
+	Export(ctx context.Context, c Container, path string) (io.ReadCloser, error)
 	// Usage measures what the running container takes of the disk; scratch is where its scratch disk is mounted.
 	Usage(ctx context.Context, c Container, scratch string) (Usage, error)
 	// Output returns the last lines that the container has printed, no more than are kept: see LastLines. It may run still,

@@ -20,39 +20,71 @@ type Inform struct {
 	// Decided is the order that says so, and Told says that the file holds it already.
 	Decided uint64
 	Told    bool
-	// Change is what the topology is to become, zero for nothing. Hook is what is asked because of it once the file holds it, and
-	// Timeout how long the answer may take; nil for nothing.
-	Change  events.TopologyChange
+	// Asked is what the instance is asked once the file says so, nil for nothing: to run Hook, or to have Exports kept. Timeout is
+	// how long the answer may take.
+	Asked   Asked
 	Hook    *events.Hook
+	Exports []events.Volume
 	Timeout time.Duration
 }
+
+// Asked is what an instance is asked. As JSON it is what its hook is posted.
+type Asked interface {
+	// Confirmed is the answer of one that has done it.
+	Confirmed() events.Confirmation
+	// Variables are what the hook's command finds in its environment.
+	Variables() []string
+}
+
+// answer returns the answer that is asked for; zero for none.
+func (in Inform) answer() events.Confirmation {
+	if in.Asked == nil {
+		return events.Confirmation{}
+	}
+	return in.Asked.Confirmed()
+}
+
+// Asks reports whether both ask the same, be it nothing.
+func (in Inform) Asks(other Inform) bool { return in.answer() == other.answer() }
 
 // Informs returns what the instance is to learn now; false for nothing. It is asked once it serves, and again by each of its
 // processes.
 func (v View) Informs() (Inform, bool) {
-	told := v.Order.Topology
-	if told == nil || v.Order.Action != events.ActionRun || v.Phase > events.PhaseOnline ||
+	if v.Order.Action != events.ActionRun || v.Phase > events.PhaseOnline ||
 		v.Container == nil || v.Container.State != Running || v.Container.Role != RoleMain {
 		return Inform{}, false
 	}
 	in := Inform{
-		Container: *v.Container, Path: v.Order.Spec.Topology.Path, Decided: v.Order.Decided,
-		Told:    v.Told == v.Order.Decided,
+		Container: *v.Container, Decided: v.Order.Decided, Told: true, Asked: v.asked(),
 		Timeout: time.Duration(v.Order.Spec.Updates().HealthyDeadline),
 	}
-	if c := told.Change; c != nil {
-		in.Change = *c
-		if v.Phase == events.PhaseOnline && !v.answered(*c) {
-			in.Hook = v.Order.Spec.Hook(c.Phase)
+	if v.Order.Topology != nil {
+		in.Path, in.Told = v.Order.Spec.Topology.Path, v.Told == v.Order.Decided
+	}
+	if asked := in.answer(); in.Asked != nil && v.Phase == events.PhaseOnline && !v.answered(asked) {
+		in.Hook = v.Order.Spec.Hook(asked.Phase)
+		if asked.Phase == events.OperationExport {
+			in.Exports = v.Order.Spec.StateVolumes()
 		}
 	}
-	return in, !in.Told || in.Hook != nil
+	return in, !in.Told || in.Hook != nil || len(in.Exports) > 0
 }
 
-// answered reports whether the process has answered what the change asks. What was answered in an operation that is not this one
-// counts for nothing, be it a later one: the log may have been restored.
-func (v View) answered(c events.TopologyChange) bool {
-	return v.Confirmed != nil && v.Confirmed.Operation == c.Operation && !c.Confirmed().Above(*v.Confirmed)
+// asked returns what the order asks of the instance; nil for nothing.
+func (v View) asked() Asked {
+	switch told := v.Order.Topology; {
+	case v.Order.Ask != nil:
+		return *v.Order.Ask
+	case told != nil && told.Change != nil:
+		return *told.Change
+	}
+	return nil
+}
+
+// answered reports whether the process has given the answer. What was answered in an operation that is not this one counts for
+// nothing, be it a later one: the log may have been restored.
+func (v View) answered(c events.Confirmation) bool {
+	return v.Confirmed != nil && v.Confirmed.Operation == c.Operation && !c.Above(*v.Confirmed)
 }
 
 // Document is what the file of the instance's topology holds; nil where it has none.
@@ -78,18 +110,23 @@ func (v View) Learnt(in Inform) View {
 	return v
 }
 
-// Answered returns the view after the instance has answered what it was asked; err says why it did not do that.
-func (v View) Answered(in Inform, err error) View {
+// Answered returns the view after the instance has answered what it was asked, with what was kept of its volumes; err says why it
+// did not do that.
+func (v View) Answered(in Inform, exports []events.Export, err error) View {
 	if !v.runs(in.Container) {
 		return v
 	}
-	answer := in.Change.Confirmed()
+	answer, what := in.answer(), "hook"
+	if answer.Phase == events.OperationExport {
+		what = "of its volumes"
+	}
 	switch {
 	case err == nil:
+		v.Exports = exports
 	case errors.Is(err, context.DeadlineExceeded):
-		answer.Refused = fmt.Sprintf("its %s hook gave no answer within %s", in.Change.Phase, in.Timeout)
+		answer.Refused = fmt.Sprintf("its %s %s was not done within %s", answer.Phase, what, in.Timeout)
 	default:
-		answer.Refused = fmt.Sprintf("its %s hook: %s", in.Change.Phase, err)
+		answer.Refused = fmt.Sprintf("its %s %s: %s", answer.Phase, what, err)
 	}
 	answer.Refused = strings.ToValidUTF8(answer.Refused[:min(len(answer.Refused), events.MaxMessage)], "")
 	v.Confirmed = &answer

@@ -24,9 +24,10 @@ type View struct {
 	// Images are what names of images stood for when containers of the instance were made: the next is made from them.
 	Images map[string]string
 	// Told is the order whose topology the container's file holds; 0 where that is not known. Confirmed is how it answered what
-	// it was last asked; nil where its process was not asked.
+	// it was last asked; nil where its process was not asked. Exports are what was kept of its volumes, where it was asked for that.
 	Told      uint64
 	Confirmed *events.Confirmation
+	Exports   []events.Export
 	// Attempt is that of the container, or of the last one where there is none.
 	Attempt uint32
 	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
@@ -381,6 +382,9 @@ func (v View) State(epoch uint64) events.InstanceState {
 		Position: events.Position{Epoch: epoch, Attempt: v.Attempt, Phase: v.Phase},
 		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, Output: v.Output, Images: v.Images,
 		Confirmed: v.Confirmed,
+	}
+	if v.Confirmed != nil && v.Confirmed.Refused == "" && v.Confirmed.Phase == events.OperationExport {
+		s.Exports = v.Exports
 	}
 	if v.Container != nil {
 		s.Revision, s.Ports = v.Container.Revision, v.Container.Ports

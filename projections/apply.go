@@ -20,6 +20,8 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
 		events.OperationEnded:
 		c.applyOperation(r)
+	case events.SnapshotRequested, events.SnapshotSkipped, events.SnapshotCancelled, events.SnapshotCommitted:
+		c.applySnapshot(r)
 	case events.TopologyChanged:
 		id, _ := r.Scope.Service()
 		c.tell(r, c.service(id), d)
@@ -166,6 +168,7 @@ func (c *Cluster) applyService(r events.Record) {
 		s.revise(d, r.Time)
 		index(c.global, id, d.Spec.Global())
 		index(c.jobs, id, d.Spec.IsJob())
+		index(c.repeating, id, d.Spec.Snapshot != nil)
 	case events.ServiceScaled:
 		if current := s.Current(); current == nil || !current.Spec.Global() {
 			s.Changed = r.Sequence
@@ -179,7 +182,7 @@ func (c *Cluster) applyService(r events.Record) {
 	case events.ServiceSkipped:
 		s.considered(d.Scheduled)
 	case events.ServiceDropped:
-		s.Dropped, s.Changed = true, r.Sequence
+		s.Dropped, s.Changed, s.Snapshots.Wanted = true, r.Sequence, 0
 		s.renew(0)
 	case events.ServiceRemoved:
 		for _, slot := range s.Slots {
@@ -192,6 +195,7 @@ func (c *Cluster) applyService(r events.Record) {
 		index(c.global, id, false)
 		index(c.jobs, id, false)
 		index(c.operating, id, false)
+		index(c.repeating, id, false)
 	}
 }
 
@@ -235,8 +239,11 @@ func (c *Cluster) applyInstance(r events.Record) {
 		}
 	case events.Sighting:
 		c.seen(r, id, d.Seen())
-	case events.Answer:
-		c.answered(id, d.Asked())
+	case events.InstanceConfirmed:
+		c.answered(id, d.InstanceAsked)
+		c.exported(id, d)
+	case events.InstanceRefused:
+		c.answered(id, d.InstanceAsked)
 	}
 }
 
@@ -285,6 +292,7 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	}
 	s := c.Services[service]
 	s.countServing(i, -1)
+	s.beginsAnew(i, d.Position)
 	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
 	i.Output = d.Output != ""
 	s.resolve(r.Sequence, i, d.Images)

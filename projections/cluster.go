@@ -63,8 +63,9 @@ type Cluster struct {
 	// global are the services of mode global, jobs those of mode job.
 	global map[events.ServiceID]struct{}
 	jobs   map[events.ServiceID]struct{}
-	// operating are the services with an operation.
+	// operating are the services with an operation, repeating those with snapshots that are taken by themselves.
 	operating map[events.ServiceID]struct{}
+	repeating map[events.ServiceID]struct{}
 }
 
 // NewCluster returns the state before the first event.
@@ -82,6 +83,7 @@ func NewCluster() *Cluster {
 		global:    map[events.ServiceID]struct{}{},
 		jobs:      map[events.ServiceID]struct{}{},
 		operating: map[events.ServiceID]struct{}{},
+		repeating: map[events.ServiceID]struct{}{},
 	}
 }
 

@@ -31,10 +31,17 @@ type Operation struct {
 	// GivenUp are the slots of the wave that are waited for no more. Failed counts those of all waves.
 	GivenUp events.Ordinals `json:",omitempty"`
 	Failed  int
+	// Exports are what the volumes with state hold, by ordinal, as a snapshot is taken.
+	Exports map[uint32][]events.Export `json:",omitempty"`
 	// Promoted says that it shall go on after its canaries.
 	Promoted bool `json:",omitzero"`
 	// Paused says what failed, where all stays as it is because of that; "" where it goes on.
 	Paused string `json:",omitempty"`
+}
+
+// Together reports whether all slots go through the phases at once, whatever revision they have.
+func (op *Operation) Together() bool {
+	return op.Kind == events.OperationRescale || op.Kind == events.OperationSnapshot
 }
 
 // Target returns the revision that the next instance of the slot has.
@@ -68,6 +75,9 @@ func (c *Cluster) applyOperation(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.OperationEntered:
 		s.enter(d, r.Time)
+		if op.Kind == events.OperationSnapshot {
+			c.ask(r, s)
+		}
 	case events.OperationPromoted:
 		op.Promoted = true
 	case events.OperationPaused:
@@ -76,6 +86,12 @@ func (c *Cluster) applyOperation(r events.Record) {
 		op.Paused, op.Entered = "", r.Time
 	case events.OperationEnded:
 		s.Operation = nil
+		if op.Kind == events.OperationSnapshot {
+			c.ask(r, s)
+			if s.Snapshots.Wanted < op.Started {
+				s.Snapshots.Wanted = 0
+			}
+		}
 		index(c.operating, id, false)
 		for number := range s.Revisions {
 			s.trimRevision(number)
@@ -110,7 +126,7 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 // before, or has begun anew since.
 func (s *Service) serves(i *Instance, now time.Time) {
 	op := s.Operation
-	if op == nil || (op.Rescale == nil && !s.UpToDate(i)) || i.Retired != "" || !slices.Contains(op.Slots, i.ID.Ordinal) {
+	if op == nil || (!op.Together() && !s.UpToDate(i)) || i.Retired != "" || !slices.Contains(op.Slots, i.ID.Ordinal) {
 		return
 	}
 	if i.Seen.Phase == events.PhaseOnline && !i.Differs {
@@ -122,7 +138,7 @@ func (s *Service) serves(i *Instance, now time.Time) {
 
 // servesNoMore follows an instance that shall stop, as long as it is said nowhere that it shall.
 func (s *Service) servesNoMore(i *Instance) {
-	if s.Operation != nil && s.Revision > 0 && (s.Operation.Rescale != nil || s.UpToDate(i)) {
+	if s.Operation != nil && s.Revision > 0 && (s.Operation.Together() || s.UpToDate(i)) {
 		delete(s.Operation.Serves, i.ID.Ordinal)
 	}
 }

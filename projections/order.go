@@ -13,7 +13,23 @@ func (c *Cluster) Order(i *Instance) events.Order {
 	r := s.Revisions[i.Revision]
 	o.Action, o.Revision, o.Hash, o.Spec, o.Ports = events.ActionRun, i.Revision, r.Hash, &r.Spec, i.Ports
 	o.Images, o.Scratch, o.SecurityContext, o.Topology = r.resolved(i.Decided), i.Scratch, i.SecurityContext, s.told(i)
+	o.Ask = s.AskOf(i)
 	return o
+}
+
+// OrderedBy returns the instances of the service whose order the event with this sequence decided.
+func (c *Cluster) OrderedBy(id events.ServiceID, sequence uint64) []*Instance {
+	s := c.Service(id)
+	if s == nil {
+		return nil
+	}
+	var ordered []*Instance
+	for i := range s.Instances() {
+		if i.Decided == sequence {
+			ordered = append(ordered, i)
+		}
+	}
+	return ordered
 }
 
 // Rendered returns the order with the templates of its spec rendered over the addresses that the state has now.

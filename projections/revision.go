@@ -51,6 +51,14 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 		s.Topology, s.Moved = nil, false
 	}
 	s.Job = newJob(d.Spec, now)
+	if !d.Spec.Snapshots() {
+		s.Snapshots.Wanted = 0
+	}
+	if d.Spec.Snapshot == nil {
+		s.Snapshots.Scheduled = time.Time{}
+	} else if s.Snapshots.Scheduled.IsZero() {
+		s.Snapshots.Scheduled = now
+	}
 	for _, slot := range s.Slots {
 		slot.Ended = nil
 	}

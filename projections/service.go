@@ -30,7 +30,8 @@ type Service struct {
 	Topology *events.Topology `json:",omitempty"`
 	Versions uint64           `json:",omitzero"`
 	// Moved says that instances have come or gone since that.
-	Moved bool `json:",omitzero"`
+	Moved     bool      `json:",omitzero"`
+	Snapshots Snapshots `json:",omitzero"`
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
 	// Pending says why no node can have the next instance; nil where that is not known.
@@ -141,7 +142,7 @@ func (s *Service) Settled() bool {
 	case s.Operation != nil:
 		return s.Operation.Paused != "" && s.steady()
 	}
-	return s.serving == int(s.Scale) && s.total == int(s.Scale) && !s.Rescales()
+	return s.serving == int(s.Scale) && s.total == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
 }
 
 // Lacks reports whether a slot below the scale has no instance. Of a job, whether fewer run than may.

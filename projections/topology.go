@@ -44,31 +44,19 @@ func (s *Service) tells(i *Instance) bool {
 	return s.Topology != nil && i.Retired == "" && s.Revisions[i.Revision].Spec.Topology != nil
 }
 
-// Told returns the instances that the service's topology is told to; nil where there is no such service.
-func (c *Cluster) Told(id events.ServiceID) []*Instance {
-	s := c.Service(id)
-	if s == nil {
+// Asked returns the answer that the instance is to give as the topology changes, or for a snapshot, and has not given; nil for
+// none.
+func (s *Service) Asked(i *Instance) *events.Confirmation {
+	var wanted events.Confirmation
+	if a := s.AskOf(i); a != nil {
+		wanted = a.Confirmed()
+	} else if s.tells(i) && s.Topology.Change != nil && s.Revisions[i.Revision].Spec.Hook(s.Topology.Change.Phase) != nil {
+		wanted = s.Topology.Change.Confirmed()
+	}
+	if wanted.Operation == 0 || (i.Confirmed.Operation == wanted.Operation && !wanted.Above(i.Confirmed)) {
 		return nil
 	}
-	var told []*Instance
-	for i := range s.Instances() {
-		if s.tells(i) {
-			told = append(told, i)
-		}
-	}
-	return told
-}
-
-// Asked returns what the instance is asked as the topology changes, and has not answered; nil for nothing.
-func (s *Service) Asked(i *Instance) *events.TopologyChange {
-	if !s.tells(i) || s.Topology.Change == nil {
-		return nil
-	}
-	c := s.Topology.Change
-	if s.Revisions[i.Revision].Spec.Hook(c.Phase) == nil || (i.Confirmed.Operation == c.Operation && !c.Confirmed().Above(i.Confirmed)) {
-		return nil
-	}
-	return c
+	return &wanted
 }
 
 // told returns what the instance is told; nil for nothing.
@@ -95,6 +83,17 @@ func named(bindings []events.PortBinding) map[string]uint16 {
 		ports[b.Name] = b.HostPort
 	}
 	return ports
+}
+
+// exported keeps what the volumes of a slot hold.
+func (c *Cluster) exported(service events.ServiceID, d events.InstanceConfirmed) {
+	s := c.service(service)
+	if op := s.Operation; op != nil && op.Started == d.Operation && len(d.Exports) > 0 {
+		if op.Exports == nil {
+			op.Exports = map[uint32][]events.Export{}
+		}
+		op.Exports[d.Ordinal] = d.Exports
+	}
 }
 
 // answered takes how an instance answered into the state.

@@ -49,6 +49,8 @@ func (p phase) judge() judge {
 		return p.remaining(p.prepared)
 	case events.OperationRelease, events.OperationAcquire:
 		return p.confirmed
+	case events.OperationHold, events.OperationExport:
+		return p.held
 	case events.OperationRetire:
 		if p.op.Rescale != nil {
 			return p.left
@@ -65,9 +67,9 @@ func (p phase) judge() judge {
 	return nil
 }
 
-// takesPart reports whether anything is waited for in the slot: of a rescale in every one.
+// takesPart reports whether anything is waited for in the slot: where all go together in every one.
 func (p phase) takesPart(ordinal uint32) bool {
-	return p.op.Rescale != nil || (ordinal < p.service.Scale && int(ordinal) < len(p.service.Slots))
+	return p.op.Together() || (ordinal < p.service.Scale && int(ordinal) < len(p.service.Slots))
 }
 
 // slot returns the slot, which is empty where there is none yet or no more.
@@ -126,6 +128,31 @@ func (p phase) confirmed(ordinal uint32) (bool, string) {
 		return false, i.Confirmed.Refused
 	}
 	return false, p.late("it has not done what its hook asks")
+}
+
+// held judges a slot whose instance does its part of a snapshot. One that has come since the others held still cannot: what it
+// would give is not of that time.
+func (p phase) held(ordinal uint32) (bool, string) {
+	i := p.slot(ordinal).Current
+	if i == nil {
+		return false, p.late("it has no instance")
+	}
+	spec := p.service.Revisions[i.Revision].Spec
+	if p.op.Phase == events.OperationExport && spec.Hook(events.OperationHold) != nil && i.Confirmed.Operation != p.op.Started {
+		return false, "the instance that held still is no more"
+	}
+	if !asksIn(p.op.Phase, spec) {
+		return true, ""
+	}
+	wanted := events.Confirmation{Operation: p.op.Started, Phase: p.op.Phase}
+	switch {
+	case i.Confirmed.Operation != wanted.Operation || wanted.Above(i.Confirmed):
+	case i.Confirmed.Refused != "":
+		return false, i.Confirmed.Refused
+	default:
+		return true, ""
+	}
+	return false, p.late("it has not done its part")
 }
 
 // left judges a slot that the topology has no more: nothing of it is to be left, as far as nodes that are heard tell.

@@ -28,6 +28,30 @@ The same with the nats CLI:
 	return cmd
 }
 
+func snapshotCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	cmd := &cobra.Command{
+		Use:   "snapshot NAMESPACE/NAME",
+		Short: "Keep what the instances of a service hold",
+		Long: `Take a snapshot of a service: its instances run their snapshot hook, all of them before any goes on, and then what their
+volumes with state hold is kept in the object store rookery_volumes. It counts once every instance has done its part; until
+then, and where one fails, the snapshot before stays the last good one. The last 5 are kept.
+
+` + exitCodes,
+		Example: `  rookery snapshot demo/kv
+  rookery ps demo/kv
+The same with the nats CLI:
+  nats req rookery.cmd.service.demo.kv.snapshot '{}'`,
+		Args: arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ask(cmd, args[0], events.ServiceSnapshot{Guard: a.guard()})
+		},
+	}
+	a.flags(cmd)
+	a.guardFlags(cmd)
+	return cmd
+}
+
 func rollbackCommand(l *link) *cobra.Command {
 	a := &asking{link: l}
 	var to uint64

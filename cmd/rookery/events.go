@@ -160,8 +160,11 @@ func details(data events.Data) string {
 	case events.TopologyChanged, events.Answer:
 		return topologyDetails(d)
 	}
-	if data.Kind().Thing == "operation" {
+	switch data.Kind().Thing {
+	case "operation":
 		return operationDetails(data)
+	case "snapshot":
+		return snapshotDetails(data)
 	}
 	return seenDetails(data)
 }

@@ -38,8 +38,11 @@ func printOperations(cmd *cobra.Command, l *link, args []string) error {
 // operationWords says where an operation stands, who is waited for, since when and until when.
 func operationWords(op views.Operation) string {
 	text := fmt.Sprintf("%s to revision %d", op.Kind, op.Revision)
-	if op.Rescale != nil {
+	switch {
+	case op.Rescale != nil:
 		text = rescaleWords(*op.Rescale)
+	case op.Kind == events.OperationSnapshot:
+		text = string(op.Kind)
 	}
 	if op.Paused != "" {
 		return text + " is paused: " + op.Paused
@@ -81,9 +84,28 @@ func topologyDetails(data events.Data) string {
 		}
 		return text
 	case events.InstanceConfirmed:
-		return fmt.Sprintf(" %d.%d on %s: %s", d.Ordinal, d.Generation, d.Node, d.Phase)
+		text := fmt.Sprintf(" %d.%d on %s: %s", d.Ordinal, d.Generation, d.Node, d.Phase)
+		for _, e := range d.Exports {
+			text += fmt.Sprintf(", volume %s of %d bytes as %.12s", e.Volume, e.Size, e.Digest)
+		}
+		return text
 	case events.InstanceRefused:
 		return fmt.Sprintf(" %d.%d on %s: %s: %s", d.Ordinal, d.Generation, d.Node, d.Phase, d.Refused)
+	}
+	return ""
+}
+
+// snapshotDetails says what became of a snapshot.
+func snapshotDetails(data events.Data) string {
+	switch d := data.(type) {
+	case events.SnapshotRequested:
+		if !d.Scheduled.IsZero() {
+			return ", due at " + d.Scheduled.Local().Format(time.TimeOnly)
+		}
+	case events.SnapshotSkipped:
+		return fmt.Sprintf(" what was due at %s: something else happens to the service", d.Scheduled.Local().Format(time.TimeOnly))
+	case events.SnapshotCommitted:
+		return fmt.Sprintf(" version %d of %d instances of revision %d", d.Version, d.Scale, d.Revision)
 	}
 	return ""
 }
@@ -94,6 +116,9 @@ func operationDetails(data events.Data) string {
 	case events.OperationStarted:
 		if d.Rescale != nil {
 			return fmt.Sprintf(" %s, of slots %s", rescaleWords(*d.Rescale), d.Slots)
+		}
+		if d.Operation == events.OperationSnapshot {
+			return fmt.Sprintf(" %s of slots %s", d.Operation, d.Slots)
 		}
 		text := fmt.Sprintf(" %s to revision %d of slots %s", d.Operation, d.Revision, d.Slots)
 		if d.From > 0 {

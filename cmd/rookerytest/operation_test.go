@@ -183,7 +183,7 @@ func (p *phase) done(all map[events.InstanceID]incarnation, id events.ServiceID,
 	switch p.in {
 	case events.OperationStart:
 		return serves || !stays
-	case events.OperationRelease, events.OperationAcquire:
+	case events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport:
 		return answered
 	case events.OperationRetire:
 		return !remains || (p.rescale != nil && stays)

@@ -35,6 +35,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, volumeRows(allowed)...)
 	rows = append(rows, imageRows()...)
 	rows = append(rows, topologyRows()...)
+	rows = append(rows, snapshotRows()...)
 	rows = append(rows, initRows()...)
 	rows = append(rows, healthRows()...)
 	rows = append(rows, restartRows()...)

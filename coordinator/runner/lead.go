@@ -158,6 +158,7 @@ func (l *leader) tick() error {
 		return nil
 	}
 	l.checkedAt = now
+	l.sweep(now)
 	if err := l.checkClock(l.ctx, l.clock); err != nil {
 		return err
 	}

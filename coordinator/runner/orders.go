@@ -171,8 +171,8 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 		instance(d.Ordinal, d.Generation)
 	case events.InstanceRetired:
 		instance(d.Ordinal, d.Generation)
-	case events.TopologyChanged:
-		for _, i := range l.cluster.Told(service) {
+	case events.TopologyChanged, events.OperationEntered, events.OperationEnded:
+		for _, i := range l.cluster.OrderedBy(service, r.Sequence) {
 			changed.put(events.OrderSubject(i.Node, i.ID), l.cluster.Order(i))
 		}
 	case events.InstanceRemoved:

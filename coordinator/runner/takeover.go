@@ -46,8 +46,10 @@ type leader struct {
 	returned, silent []string
 	lastTick         time.Time
 	checkedAt        time.Time
-	founding         *events.ClusterAdopted
-	renewal          *events.ClusterRenewed
+	// sweptAt is when objects that no snapshot names were last looked for.
+	sweptAt  time.Time
+	founding *events.ClusterAdopted
+	renewal  *events.ClusterRenewed
 }
 
 // takeOver makes the log whole, checks that every stream is the one that the log knows, fences the orders of leaders

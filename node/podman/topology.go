@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -43,28 +42,23 @@ func replace(name string, content []byte) error {
 	return os.Rename(next, name)
 }
 
-// Ask sends the hook's signal, runs its command or posts the change, and waits for the answer.
-func (e *Engine) Ask(ctx context.Context, c node.Container, hook events.Hook, change events.TopologyChange, address string) error {
+// Ask sends the hook's signal, runs its command or posts what is asked, and waits for the answer.
+func (e *Engine) Ask(ctx context.Context, c node.Container, hook events.Hook, asked node.Asked, address string) error {
 	switch {
 	case hook.Signal != "":
 		return e.do(ctx, request{method: http.MethodPost, path: containerPath(c.Handle, "/kill"), query: url.Values{"signal": {hook.Signal}}}, nil)
 	case hook.HTTP != nil:
-		return post(ctx, c, *hook.HTTP, change, address)
+		return post(ctx, c, *hook.HTTP, asked, address)
 	}
-	return e.execute(ctx, c, hook.Exec, []string{
-		"ROOKERY_OPERATION=" + strconv.FormatUint(change.Operation, 10),
-		"ROOKERY_ATTEMPT=" + strconv.FormatUint(uint64(change.Attempt), 10),
-		"ROOKERY_PHASE=" + string(change.Phase),
-		"ROOKERY_CONFIG_VERSION=" + strconv.FormatUint(change.ConfigVersion, 10),
-	})
+	return e.execute(ctx, c, hook.Exec, asked.Variables())
 }
 
-func post(ctx context.Context, c node.Container, hook events.HTTPHook, change events.TopologyChange, address string) error {
+func post(ctx context.Context, c node.Container, hook events.HTTPHook, what node.Asked, address string) error {
 	target, err := published(c, hook.Port, address)
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(change)
+	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}

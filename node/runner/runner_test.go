@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -133,8 +135,12 @@ func (e *engine) Check(ctx context.Context, _ node.Container, _ events.Health, _
 
 func (e *engine) Tell(context.Context, node.Container, string, []byte) error { return nil }
 
-func (e *engine) Ask(context.Context, node.Container, events.Hook, events.TopologyChange, string) error {
+func (e *engine) Ask(context.Context, node.Container, events.Hook, node.Asked, string) error {
 	return nil
+}
+
+func (e *engine) Export(context.Context, node.Container, string) (io.ReadCloser, error) {
+	return http.NoBody, nil
 }
 
 func (e *engine) Usage(context.Context, node.Container, string) (node.Usage, error) {

@@ -21,8 +21,8 @@ const (
 type informing struct {
 	telling context.CancelFunc
 	asking  context.CancelFunc
-	change  events.TopologyChange // because of which it is asked
-	again   time.Time             // when a file that could not be written is written again
+	asked   node.Inform // what it is asked
+	again   time.Time   // when a file that could not be written is written again
 }
 
 func (i *informing) underWay() bool { return i.telling != nil || i.asking != nil }
@@ -41,7 +41,7 @@ func (i *informing) end() {
 // comes instead waits for the end.
 func (a *Agent) inform(ctx context.Context, in *instance) {
 	next, wanted := in.view.Informs()
-	if in.informing.asking != nil && next.Change != in.informing.change && in.view.Order.Topology != nil {
+	if in.informing.asking != nil && !next.Asks(in.informing.asked) && in.view.Order.Action == events.ActionRun {
 		in.informing.asking()
 	}
 	switch {
@@ -86,10 +86,10 @@ func (a *Agent) askHook(ctx context.Context, in *instance, next node.Inform) {
 		return
 	}
 	call, cancel := context.WithTimeout(ctx, next.Timeout)
-	in.informing.asking, in.informing.change = cancel, next.Change
+	in.informing.asking, in.informing.asked = cancel, next
 	a.beside(ctx, func() func() {
 		defer cancel()
-		err := a.Engine.Ask(call, next.Container, *next.Hook, next.Change, a.Facts.Address)
+		exports, err := a.do(call, next)
 		if err != nil && errors.Is(call.Err(), context.DeadlineExceeded) {
 			err = context.DeadlineExceeded
 		}
@@ -97,9 +97,17 @@ func (a *Agent) askHook(ctx context.Context, in *instance, next node.Inform) {
 		return func() {
 			in.informing.asking = nil
 			if !ended {
-				a.change(ctx, in, in.view.Answered(next, err))
+				a.change(ctx, in, in.view.Answered(next, exports, err))
 			}
 			a.settle(ctx, in)
 		}
 	})
+}
+
+// do has the instance do what it is asked.
+func (a *Agent) do(ctx context.Context, next node.Inform) ([]events.Export, error) {
+	if next.Hook != nil {
+		return nil, a.Engine.Ask(ctx, next.Container, *next.Hook, next.Asked, a.Facts.Address)
+	}
+	return a.export(ctx, next.Container, next.Exports)
 }

@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +32,7 @@ type Engine struct {
 	printed    map[string]string         // by containers, by handle
 	topologies map[string][]byte         // the files of containers, by handle
 	asked      map[string][]events.TopologyChange
+	held       map[string]uint64 // in which operation containers held still, by handle
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -50,7 +53,7 @@ var _ node.Engine = (*Engine)(nil)
 func New(capacity events.Capacity) *Engine {
 	return &Engine{
 		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
-		configs: map[key]map[string][]byte{}, printed: map[string]string{}, topologies: map[string][]byte{}, asked: map[string][]events.TopologyChange{},
+		configs: map[key]map[string][]byte{}, printed: map[string]string{}, topologies: map[string][]byte{}, asked: map[string][]events.TopologyChange{}, held: map[string]uint64{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }
@@ -203,14 +206,37 @@ func (e *Engine) Tell(_ context.Context, told node.Container, _ string, document
 }
 
 // Ask implements node.Engine: what runs does what it is asked.
-func (e *Engine) Ask(_ context.Context, asked node.Container, _ events.Hook, change events.TopologyChange, _ string) error {
+func (e *Engine) Ask(_ context.Context, asked node.Container, _ events.Hook, what node.Asked, _ string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, c := e.byHandle(asked.Handle); c == nil || c.State != node.Running {
 		return fmt.Errorf("ask %s: it does not run", asked.Handle)
 	}
-	e.asked[asked.Handle] = append(e.asked[asked.Handle], change)
+	switch what := what.(type) {
+	case events.TopologyChange:
+		e.asked[asked.Handle] = append(e.asked[asked.Handle], what)
+	case events.Ask:
+		e.held[asked.Handle] = max(e.held[asked.Handle], what.Operation) // a hook that was overtaken does nothing more
+	}
 	return nil
+}
+
+// Held returns the operation in which the container held still last; 0 for none.
+func (e *Engine) Held(c node.Container) uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held[c.Handle]
+}
+
+// Export implements node.Engine: a folder holds which container has it, and when that held still last.
+func (e *Engine) Export(_ context.Context, exported node.Container, path string) (io.ReadCloser, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, c := e.byHandle(exported.Handle)
+	if c == nil {
+		return nil, fmt.Errorf("export %s: no such container", exported.Handle)
+	}
+	return io.NopCloser(strings.NewReader(fmt.Sprint(c.Instance, " ", c.Handle, path, e.held[c.Handle]))), nil
 }
 
 // Topology returns what the file of the container's topology holds, and what that was asked, in order.

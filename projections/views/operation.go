@@ -40,7 +40,7 @@ func operationOf(c *projections.Cluster, s *projections.Service) *Operation {
 		Started: op.Started, Kind: op.Kind, Revision: op.Revision, From: op.From, Wave: op.Wave, Slots: op.Slots, Waiting: op.Waiting,
 		Rescale: op.Rescale, Attempt: op.Attempt, Phase: op.Phase, Since: op.Entered, Failed: op.Failed, Paused: op.Paused,
 	}
-	if op.Paused == "" && (op.Rescale != nil || op.Revision == s.Revision) {
+	if op.Paused == "" && (op.Together() || op.Revision == s.Revision) {
 		value.Until, value.WaitsFor = s.Until(), c.Verdict(s, c.Now).Waits
 	}
 	return value
@@ -58,6 +58,8 @@ func operationState(op *projections.Operation) string {
 		return "rolling-back"
 	case events.OperationRescale:
 		return "scaling"
+	case events.OperationSnapshot:
+		return "snapshotting"
 	case events.OperationUpdate:
 	}
 	return "updating"

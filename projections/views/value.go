@@ -24,7 +24,7 @@ const StatePaused = "paused"
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is starting, running, stopping or dropping; updating, restarting, rolling-back, scaling or paused while an
+	// State is starting, running, stopping or dropping; updating, restarting, rolling-back, scaling, snapshotting or paused while an
 	// operation is under way; of a job scheduled, working, completed, failed or dropping.
 	State    string `json:"state"`
 	Revision uint64 `json:"revision"`
@@ -43,6 +43,8 @@ type Service struct {
 	Operation *Operation `json:"operation,omitempty"`
 	// Topology is what its instances are told of each other; not there where its spec asks for none.
 	Topology *events.Topology `json:"topology,omitempty"`
+	// Snapshots are those that are kept, the last one last.
+	Snapshots []Snapshot `json:"snapshots,omitempty"`
 	// Queued are the sequences of the commands that wait for their turn, first come first.
 	Queued []uint64    `json:"queued,omitempty"`
 	Spec   events.Spec `json:"spec"`
@@ -50,6 +52,18 @@ type Service struct {
 	Images map[string]string `json:"images,omitempty"`
 	// Sequence is the place in the log that the value is true at.
 	Sequence uint64 `json:"sequence"`
+}
+
+// Snapshot is what a service held at a time.
+type Snapshot struct {
+	Version uint64    `json:"version"`
+	At      time.Time `json:"at"`
+	// Revision, Scale and ConfigVersion are those that the service had; ConfigVersion is not there without a topology.
+	Revision      uint64 `json:"revision"`
+	Scale         uint32 `json:"scale"`
+	ConfigVersion uint64 `json:"config_version,omitzero"`
+	// Size is that of all volumes in bytes, as archives.
+	Size int64 `json:"size"`
 }
 
 // Instance is the value of a key <namespace>.<name>.<ordinal> in the bucket rookery_instances: a slot's newest instance.
@@ -236,6 +250,9 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	if s.Operation != nil {
 		value.Operation = operationOf(c, s)
 	}
+	for _, kept := range s.Snapshots.Kept {
+		value.Snapshots = append(value.Snapshots, snapshotOf(kept))
+	}
 	for _, q := range c.Queues[id] {
 		value.Queued = append(value.Queued, q.Sequence)
 	}
@@ -243,6 +260,18 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 		value.Completed, value.Failed, value.Run, value.NextRun = s.Completed(), s.Job.Failures, s.Job.Run, s.NextRun()
 	}
 	ch.put(bus.BucketServices, key, value)
+}
+
+func snapshotOf(kept projections.Snapshot) Snapshot {
+	value := Snapshot{
+		Version: kept.Version, At: kept.At, Revision: kept.Revision, Scale: kept.Scale, ConfigVersion: kept.ConfigVersion,
+	}
+	for _, exports := range kept.Volumes {
+		for _, e := range exports {
+			value.Size += e.Size
+		}
+	}
+	return value
 }
 
 func serviceState(s *projections.Service) string {

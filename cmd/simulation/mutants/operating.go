@@ -89,7 +89,7 @@ var operating = []mutant{
 	},
 	{
 		"operation-of-before-goes-on", "an operation outlives the revision that it was for", []edit{{
-			"coordinator/operate.go", "op.Revision != s.Revision\n", "op.Revision > s.Revision\n",
+			"coordinator/operate.go", "s.Operation.Revision != s.Revision\n", "s.Operation.Revision > s.Revision\n",
 		}},
 	},
 	{

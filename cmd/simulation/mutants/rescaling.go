@@ -34,7 +34,7 @@ var rescaling = []mutant{
 	},
 	{
 		"hook-not-run", "a node says that a hook has run, and has not run it", []edit{{
-			"node/runner/topology.go", "err := a.Engine.Ask(call, next.Container, *next.Hook, next.Change, a.Facts.Address)", "err := error(nil)",
+			"node/runner/topology.go", "return nil, a.Engine.Ask(ctx, next.Container, *next.Hook, next.Asked, a.Facts.Address)", "return nil, nil",
 		}},
 	},
 	{
@@ -55,7 +55,7 @@ var rescaling = []mutant{
 	},
 	{
 		"slots-without-an-instance", "a slot that no node can have is not waited for", []edit{{
-			"projections/verdict.go", "return p.op.Rescale != nil || (ordinal", "return (p.op.Rescale != nil && int(ordinal) < len(p.service.Slots)) || (ordinal",
+			"projections/verdict.go", "return p.op.Together() || (ordinal", "return (p.op.Together() && int(ordinal) < len(p.service.Slots)) || (ordinal",
 		}},
 	},
 	{

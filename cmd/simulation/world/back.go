@@ -26,7 +26,7 @@ func (s *service) repeats(j *judge, id events.ServiceID, d events.ServiceRevised
 
 // instancesOf is the hash of what a spec says of its instances, and not of how they are replaced.
 func instancesOf(spec events.Spec) string {
-	spec.Update = nil
+	spec.Update, spec.Snapshot = nil, nil
 	return spec.Hash()
 }
 

@@ -23,6 +23,9 @@ func (o operating) done(slot uint32) (done, failed bool) {
 	if op.rescale != nil {
 		return o.doneInRescale(slot)
 	}
+	if op.kind == events.OperationSnapshot {
+		return o.doneInSnapshot(slot)
+	}
 	since := func(d events.Duration) bool { return o.j.at.Sub(op.entered) >= time.Duration(d) }
 	serves, up := op.serves[slot]
 	switch op.phase {
@@ -37,7 +40,8 @@ func (o operating) done(slot uint32) (done, failed bool) {
 		done = op.promoted
 	case events.OperationDelay:
 		done = since(u.Delay)
-	case events.OperationWait, events.OperationPrepare, events.OperationRelease, events.OperationAcquire:
+	case events.OperationWait, events.OperationPrepare, events.OperationRelease, events.OperationAcquire,
+		events.OperationHold, events.OperationExport:
 	}
 	return done || slot >= o.s.scale || op.givenUp[slot], failed
 }
@@ -68,6 +72,9 @@ func (o operating) passes(givenUp []uint32) {
 	if op.rescale != nil {
 		o.goesOn(givenUp)
 		return
+	}
+	if op.kind == events.OperationSnapshot && len(givenUp) > 0 {
+		o.breach("a snapshot goes on without slots %v", givenUp)
 	}
 	if len(givenUp) > 0 && o.tooMany(0) && o.update().OnFailure != events.FailureContinue {
 		o.breach("goes on after %d failed of %d", op.failed, op.total)

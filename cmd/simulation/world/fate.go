@@ -183,6 +183,9 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 	if s == nil || others > 0 || (!s.dropped && serving != int(s.scale)) {
 		j.breach("P1", "command %d succeeded with %d instances of %s that serve, and %d others", sequence, serving, id, others)
 	}
+	if s != nil && s.snapshots.wanted > 0 {
+		j.breach("P1", "command %d succeeded, and a snapshot of %s is wanted", sequence, id)
+	}
 	switch {
 	case s == nil || s.dropped:
 	case s.op == nil:

@@ -47,7 +47,7 @@ const (
 	convergeWithin = 30 * time.Minute
 	// lookAgain is how often the judge looks whether it is.
 	lookAgain = 5 * time.Second
-	// silentFor is how long nothing may be decided then.
+	// silentFor is how long nothing may be decided then, unless a snapshot is due before.
 	silentFor = 90 * time.Second
 )
 
@@ -69,7 +69,7 @@ func (w *World) converge() {
 		return
 	}
 	last := w.judge.last
-	w.until(time.Now().Add(silentFor), w.broken)
+	w.until(w.judge.silentUntil(time.Now()), w.broken)
 	if w.judge.last != last && !w.broken() {
 		w.breach("silence", "%d events follow sequence %d, and nothing was asked and nothing happened", w.judge.last-last, last)
 	}

@@ -259,16 +259,25 @@ func (e *engine) Tell(ctx context.Context, c node.Container, path string, docume
 }
 
 // Ask implements node.Engine. What is never healthy does nothing that it is asked.
-func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, change events.TopologyChange, address string) error {
-	_, err := do(ctx, e.call(Check, "hook of "+c.Instance.String(), 0), func() (struct{}, error) {
+func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, asked node.Asked, address string) error {
+	k := e.call(Check, "hook of "+c.Instance.String(), 0)
+	if _, snapshot := asked.(events.Ask); snapshot {
+		k.route = e.host.writing
+	}
+	_, err := do(ctx, k, func() (struct{}, error) {
 		if e.host.world.imageOf(e.host.imageOf(c)) == sick {
 			return struct{}{}, errSick
 		}
-		if err := e.host.engine.Ask(context.Background(), c, hook, change, address); err != nil {
+		if err := e.host.engine.Ask(context.Background(), c, hook, asked, address); err != nil {
 			return struct{}{}, err
 		}
-		if !e.host.world.judge.does(e.host, c, change) {
-			return struct{}{}, errToldOtherwise
+		switch asked := asked.(type) {
+		case events.TopologyChange:
+			if !e.host.world.judge.does(e.host, c, asked) {
+				return struct{}{}, errToldOtherwise
+			}
+		case events.Ask:
+			e.host.world.judge.holds(c, asked)
 		}
 		return struct{}{}, nil
 	})

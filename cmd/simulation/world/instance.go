@@ -174,6 +174,7 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 	if !climbs(i.seen, s.Position) {
 		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
 	}
+	k.operating(j, service).beginsAnew(i, s.Position)
 	i.seen = s.Position
 	k.operating(j, service).serve(i, s.Phase)
 	k.service(service).fail(i, s, j.at)

@@ -71,6 +71,8 @@ type judge struct {
 	owners map[process]*owner
 	did    map[events.InstanceID]map[events.Confirmation]bool
 	quiet  calm
+	// archived is what was read of volumes, by its digest.
+	archived map[string]archived
 
 	// told says that a coordinator's answer of its state was held against the log.
 	told     bool
@@ -88,7 +90,7 @@ func newJudge(w *World) *judge {
 	j := &judge{
 		w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{},
 		owners: map[process]*owner{}, did: map[events.InstanceID]map[events.Confirmation]bool{},
-		configs: map[string][]configValue{}, outputs: map[string]bool{},
+		archived: map[string]archived{}, configs: map[string][]configValue{}, outputs: map[string]bool{},
 	}
 	j.forget()
 	return j

@@ -67,6 +67,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.fate(j, id, r.Time, d)
 	case events.ServiceRevised:
 		k.revised(j, id, d)
+		k.service(id).scheduleSnapshots(d.Spec, r.Time)
 		k.service(id).changed = r.Sequence
 	case events.ServiceScaled:
 		k.scaled(id, r.Sequence, d)
@@ -77,13 +78,15 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.ran(j, id, d.Run, d.Scheduled, true)
 	case events.ServiceDropped:
 		s := k.service(id)
-		s.dropped, s.waits, s.changed = true, false, r.Sequence
+		s.dropped, s.waits, s.changed, s.snapshots.wanted = true, false, r.Sequence, 0
 		k.renew(id, 0)
 	case events.ServiceRemoved:
 		delete(k.services, id)
 	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
 		events.OperationEnded:
 		k.operates(j, id, r.Sequence, d)
+	case events.SnapshotRequested, events.SnapshotSkipped, events.SnapshotCancelled, events.SnapshotCommitted:
+		k.keeps(j, id, r.Sequence, d)
 	case events.TopologyChanged:
 		k.told(j, id, d.Topology)
 	case events.Answer:

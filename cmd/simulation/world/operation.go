@@ -27,7 +27,10 @@ type operation struct {
 	// rescale is what topology it brings, nil where it brings none, and attempt how often it has tried the phase.
 	rescale *events.Rescale
 	attempt uint32
-	paused  time.Time
+	// exports are what was kept of volumes for a snapshot, by slot, and committed is the version that it got; 0 for none yet.
+	exports   map[uint32][]events.Export
+	committed uint64
+	paused    time.Time
 	// late is what was closed since its phase is over, and undone since something is to be done in it.
 	late, undone late
 }
@@ -117,6 +120,10 @@ func (o operating) starts(sequence uint64, d events.OperationStarted) {
 		o.rescales(sequence, d)
 		return
 	}
+	if d.Operation == events.OperationSnapshot {
+		o.takesSnapshot(sequence, d)
+		return
+	}
 	if o.s.topology != nil && o.s.topology.Change != nil {
 		o.breach("an operation of kind %s while a change of the topology is to be taken back", d.Operation)
 	}
@@ -137,6 +144,9 @@ func (o operating) starts(sequence uint64, d events.OperationStarted) {
 func (o operating) phases() []events.OperationPhase {
 	if o.op.rescale != nil {
 		return []events.OperationPhase{"prepare", "start", "release", "acquire", "retire"}
+	}
+	if o.op.kind == events.OperationSnapshot {
+		return []events.OperationPhase{"hold", "export"}
 	}
 	u, phases := o.update(), []events.OperationPhase{"start", "retire"}
 	if o.stopsFirst() {
@@ -204,7 +214,7 @@ func (o operating) wave(d events.OperationEntered) {
 	op, u := o.op, o.update()
 	most := int(u.Parallelism)
 	switch {
-	case u.Strategy == events.UpdateRecreate, op.rescale != nil:
+	case u.Strategy == events.UpdateRecreate, op.together():
 		most = op.total
 	case u.Canaries > 0 && op.wave == 0:
 		most = int(u.Canaries)
@@ -229,6 +239,12 @@ func (o operating) wave(d events.OperationEntered) {
 
 func (o operating) ends(d events.OperationEnded) {
 	phases, op := o.phases(), o.op
+	if op.kind == events.OperationSnapshot {
+		o.endsSnapshot(d)
+		if d.Outcome != events.OperationDone {
+			return
+		}
+	}
 	switch d.Outcome {
 	case events.OperationDone:
 		o.passes(d.GivenUp)

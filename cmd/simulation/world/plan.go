@@ -195,6 +195,9 @@ func Draw(seed uint64) Plan {
 	for n := d.IntN(5); n > 0; n-- {
 		p.Actions = append(p.Actions, d.rescales(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
+	for n := d.IntN(4); n > 0; n-- {
+		p.Actions = append(p.Actions, d.snapshotting(time.Duration(d.Int64N(int64(p.Lasts))))...)
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

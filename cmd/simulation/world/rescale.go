@@ -76,7 +76,9 @@ func (k *knowledge) answered(j *judge, service events.ServiceID, d events.Answer
 		return
 	}
 	i.answer = a.Confirmation
-	if _, confirms := d.(events.InstanceConfirmed); confirms && !j.rewound && !j.did[i.id][a.Confirmation] {
+	confirmed, confirms := d.(events.InstanceConfirmed)
+	k.operating(j, service).exported(confirmed)
+	if confirms && a.Phase != events.OperationExport && !j.rewound && !j.did[i.id][a.Confirmation] {
 		j.breach("P6", "%s is said to have done %+v, and has not", i.id, a.Confirmation)
 	}
 }
@@ -113,7 +115,7 @@ func (o operating) doneInRescale(slot uint32) (done, failed bool) {
 		}
 	case events.OperationRetire:
 		done = stays || !left
-	case events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
+	case events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait, events.OperationHold, events.OperationExport:
 	}
 	return done || op.givenUp[slot], late
 }

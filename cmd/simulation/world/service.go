@@ -32,6 +32,9 @@ type service struct {
 	topology *events.Topology
 	versions uint64
 	giving   bool
+	// snapshots are those of it, and snapshotLate what was closed since one is due.
+	snapshots    snapshots
+	snapshotLate late
 	// since is when a slot first had no node since all had one, and had are the slots that have had an instance.
 	since time.Time
 	had   map[uint32]bool

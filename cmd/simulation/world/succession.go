@@ -8,7 +8,7 @@ import (
 
 // serve follows whether a slot of the wave serves in what it is to get.
 func (o operating) serve(i *instance, phase events.Phase) {
-	if o.op == nil || i.retired || (o.op.rescale == nil && !o.s.upToDate(i)) || !slices.Contains(o.op.slots, i.id.Ordinal) {
+	if o.op == nil || i.retired || (!o.op.together() && !o.s.upToDate(i)) || !slices.Contains(o.op.slots, i.id.Ordinal) {
 		return
 	}
 	if phase == events.PhaseOnline {
@@ -48,7 +48,7 @@ func (k *knowledge) clears(j *judge, id events.ServiceID, slot uint32) bool {
 	if slices.ContainsFunc(k.of(id), writes) || slices.ContainsFunc(k.of(id), alone) {
 		return true
 	}
-	return o.op != nil && o.op.rescale == nil && o.op.paused.IsZero() && o.op.phase == events.OperationRetire && o.stopsFirst() && slices.Contains(o.op.slots, slot)
+	return o.op != nil && !o.op.together() && o.op.paused.IsZero() && o.op.phase == events.OperationRetire && o.stopsFirst() && slices.Contains(o.op.slots, slot)
 }
 
 // beside judges a placement in a slot of a wave, whose instance of before runs on.
@@ -97,7 +97,7 @@ func (k *knowledge) replaced(j *judge, i *instance, reason events.RetireReason) 
 	if reason == events.RetireMakesRoom {
 		phase = events.OperationStart
 	}
-	if o.op == nil || o.op.rescale != nil || !slices.Contains(o.op.slots, i.id.Ordinal) || o.op.phase != phase || !o.op.paused.IsZero() {
+	if o.op == nil || o.op.together() || !slices.Contains(o.op.slots, i.id.Ordinal) || o.op.phase != phase || !o.op.paused.IsZero() {
 		o.breach("%s is retired (%s) outside of its wave's phase", i.id, reason)
 		return
 	}

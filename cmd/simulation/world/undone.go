@@ -32,6 +32,7 @@ func (k *knowledge) stuck(j *judge, id events.ServiceID, epoch uint64, now time.
 		}
 	}
 	o.leftUndone(epoch, now)
+	o.overdueSnapshot(epoch, now)
 	switch {
 	case !over:
 		if o.op != nil {
@@ -44,7 +45,7 @@ func (k *knowledge) stuck(j *judge, id events.ServiceID, epoch uint64, now time.
 
 // leftUndone holds a leader to do in a phase what is to be done in it.
 func (o operating) leftUndone(epoch uint64, now time.Time) {
-	if o.op == nil || o.op.rescale != nil {
+	if o.op == nil || o.op.together() {
 		return
 	}
 	undone := slices.ContainsFunc(o.op.slots, o.undone)
@@ -77,7 +78,7 @@ func (o operating) undone(slot uint32) bool {
 		return !o.stopsFirst() && next == nil && (own || o.k.roomBeside(before))
 	case events.OperationRetire:
 		return next != nil || own || (o.stopsFirst() && o.k.room(o.id, slot)) || o.update().Strategy == events.UpdateRecreate
-	case events.OperationPrepare, events.OperationRelease, events.OperationAcquire,
+	case events.OperationPrepare, events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport,
 		events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
 	}
 	return false

@@ -1,0 +1,85 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/barrier"
+)
+
+// snapshotPhases are those that all slots of a service go through together as a snapshot is taken, as in Chandy and Lamport's
+// for those who stop the world: what is kept of one is of the time at which all held still.
+var snapshotPhases = []events.OperationPhase{events.OperationHold, events.OperationExport}
+
+// snapshot asks for a snapshot of the service.
+func snapshot(s *projections.Service) ([]events.Data, error) {
+	switch op := s.Operation; {
+	case s.Dropped:
+		return nil, gone(s)
+	case !s.Current().Spec.Snapshots():
+		return nil, events.Reject(events.CodeInvalidValue, "subject",
+			"service %s has nothing that a snapshot could hold: give a volume of its spec \"state\":true, or add hooks.snapshot", s.ID)
+	case s.Scale == 0:
+		return nil, events.Reject(events.CodeInvalidValue, "subject", "service %s has scale 0, and a snapshot is of instances that run: scale it first", s.ID)
+	case op != nil && op.Paused != "":
+		return nil, events.Reject(events.CodeInvalidValue, "subject",
+			"the %s of service %s is paused, and no snapshot is taken before that has ended: send its spec again to go on, or roll it back", op.Kind, s.ID)
+	}
+	return []events.Data{events.SnapshotRequested{}}, nil
+}
+
+// startSnapshot begins the operation that takes the snapshot which was asked for.
+func (t *Turn) startSnapshot(s *projections.Service) {
+	t.emit(events.ServiceScope(s.ID), events.OperationStarted{
+		Operation: events.OperationSnapshot, Revision: s.Revision, Slots: slotsBelow(s.Scale),
+	})
+}
+
+// staleSnapshot reports whether the operation takes a snapshot of what the service is no more, or one that nobody wants, or that
+// was asked for again since.
+func staleSnapshot(s *projections.Service) bool {
+	op, wanted := s.Operation, s.Snapshots.Wanted
+	return s.Dropped || op.Revision != s.Revision || op.Total != int(s.Scale) || wanted == 0 || wanted > op.Started
+}
+
+// commitSnapshot says that the snapshot is the last good one.
+func (t *Turn) commitSnapshot(s *projections.Service) {
+	committed := events.SnapshotCommitted{
+		Operation: s.Operation.Started, Version: s.Snapshots.Version + 1, Revision: s.Revision, Scale: s.Scale,
+	}
+	if s.Topology != nil {
+		committed.ConfigVersion = s.Topology.ConfigVersion
+	}
+	t.emit(events.ServiceScope(s.ID), committed)
+}
+
+// failSnapshot ends a snapshot in which an instance has not done its part: the one before stays the last good one.
+func (t *Turn) failSnapshot(s *projections.Service, v barrier.Verdict, message string) {
+	t.emit(events.ServiceScope(s.ID), events.OperationEnded{
+		Operation: s.Operation.Started, Outcome: events.OperationAborted, GivenUp: ordinalsOf(v.Broken), Message: message,
+	})
+	t.failCommand(s, events.ReasonSnapshotFailed, message)
+}
+
+// snapshotsDue asks for the snapshots that are due by specs, or leaves them out where something else happens to their service. Of
+// several that were due, as after an outage, only the last counts.
+func (t *Turn) snapshotsDue() {
+	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Repeating()), events.ServiceID.Compare) {
+		s := t.Cluster.Services[id]
+		due := s.SnapshotDue()
+		if due.IsZero() || t.Now.Before(due) || !t.Takes() {
+			continue
+		}
+		every := time.Duration(s.Current().Spec.Snapshot.Every)
+		due = due.Add(t.Now.Sub(due).Truncate(every))
+		t.cause = events.Cause{}
+		if !s.Settled() || s.Operation != nil || s.Scale == 0 || len(t.Cluster.Queues[id]) > 0 {
+			t.emit(events.ServiceScope(id), events.SnapshotSkipped{Scheduled: due})
+			continue
+		}
+		t.emit(events.ServiceScope(id), events.SnapshotRequested{Scheduled: due})
+	}
+}
