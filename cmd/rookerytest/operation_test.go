@@ -33,7 +33,8 @@ func TestCoordinatorKilledInOperations(t *testing.T) {
 		commands = append(commands, cluster.Publish("demo/kv", verb, body))
 		return commands[len(commands)-1]
 	}
-	cluster.Fate(kv("ensure", `{"image":"localhost/kv:1","update":{"min_healthy":"0s"},"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]}}}`))
+	cluster.Fate(kv("ensure", `{"image":"localhost/kv:1","update":{"min_healthy":"0s"},"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]},`+
+		`"snapshot":{"exec":["c"]}},"volumes":[{"name":"data","path":"/data","state":true}]}`))
 	for n := range kills {
 		verb, body := drawOperation(random, n)
 		seen, err := cluster.Bus().Subscribe(events.EventRoot + ".service.>")
@@ -41,10 +42,14 @@ func TestCoordinatorKilledInOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sequence uint64
-		if n%3 == 0 {
+		switch n % 6 {
+		case 0, 2:
 			verb, body = "scale", fmt.Sprintf(`{"scale":%d}`, 2+n%5)
 			sequence = kv(verb, body)
-		} else {
+		case 4:
+			verb, body = "snapshot", `{}`
+			sequence = kv(verb, body)
+		default:
 			sequence = ask(verb, body)
 		}
 		awaitEvents(t, leader, seen, sequence, random.IntN(scale*8))
