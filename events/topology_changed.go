@@ -2,7 +2,9 @@ package events
 
 import "strconv"
 
-// TopologyChanged says what a service's instances are told of each other: a node has its instances find it in their file.
+// TopologyChanged says what a service's instances are told of each other: a node has its instances find it in their file. It
+// comes again, and says the same, where instances have come or gone since: what they are told of where the others are, which
+// stands in their orders, is another.
 type TopologyChanged struct {
 	Topology
 }
@@ -12,7 +14,8 @@ func (TopologyChanged) Kind() Kind { return v1("topology", "changed") }
 
 // Topology is how many slots a service has for its instances, and what it is to become.
 type Topology struct {
-	// ConfigVersion climbs by one with every topology that comes into force.
+	// ConfigVersion climbs with every topology that comes into force. It skips the numbers of changes that were given up once
+	// instances knew of them.
 	ConfigVersion uint64 `json:"config_version"`
 	Scale         uint32 `json:"scale"`
 	// Change is what it becomes; not there while it stays.
