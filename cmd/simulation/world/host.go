@@ -43,9 +43,6 @@ func (h *host) wrong(point Point) Kind {
 	return ""
 }
 
-// errToldOtherwise is how a careful program answers what its file does not say.
-var errToldOtherwise = errors.New("the file says something else")
-
 // errNoEngine is what a call ends with that the engine never answers.
 var errNoEngine = errors.New("the engine does not answer")
 
@@ -254,32 +251,6 @@ func (e *engine) Tell(ctx context.Context, c node.Container, path string, docume
 			e.host.world.judge.learns(e.host, c)
 		}
 		return struct{}{}, err
-	})
-	return err
-}
-
-// Ask implements node.Engine. What is never healthy does nothing that it is asked.
-func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, asked node.Asked, address string) error {
-	k := e.call(Check, "hook of "+c.Instance.String(), 0)
-	if _, snapshot := asked.(events.Ask); snapshot {
-		k.route = e.host.writing
-	}
-	_, err := do(ctx, k, func() (struct{}, error) {
-		if e.host.world.imageOf(e.host.imageOf(c)) == sick {
-			return struct{}{}, errSick
-		}
-		if err := e.host.engine.Ask(context.Background(), c, hook, asked, address); err != nil {
-			return struct{}{}, err
-		}
-		switch asked := asked.(type) {
-		case events.TopologyChange:
-			if !e.host.world.judge.does(e.host, c, asked) {
-				return struct{}{}, errToldOtherwise
-			}
-		case events.Ask:
-			e.host.world.judge.holds(c, asked)
-		}
-		return struct{}{}, nil
 	})
 	return err
 }

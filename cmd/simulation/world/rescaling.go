@@ -33,13 +33,20 @@ func (d *drawer) rescales(at time.Duration) []Action {
 	return actions
 }
 
-// hooks draws what instances are asked.
+// hooks draws what instances are asked, and whether they always do it.
 func (d *drawer) hooks() string {
-	switch d.IntN(5) {
+	const share, ways = 3, 5
+	drawn := d.IntN(share * ways)
+	mood := ""
+	if drawn%share == 0 {
+		mood = fmt.Sprintf(",%q", moody)
+	}
+	release, acquire := fmt.Sprintf(`"release":{"exec":["release"%s]}`, mood), fmt.Sprintf(`"acquire":{"exec":["acquire"%s]}`, mood)
+	switch drawn / share {
 	case 0:
 		return ""
 	case 1:
-		return `,"hooks":{"release":{"exec":["release"]}}`
+		return `,"hooks":{` + release + `}`
 	}
-	return `,"hooks":{"release":{"exec":["release"]},"acquire":{"exec":["acquire"]}}`
+	return `,"hooks":{` + release + `,` + acquire + `}`
 }

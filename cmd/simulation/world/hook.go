@@ -1,0 +1,62 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+// moody is the argument of a hook whose program does now and then not do what it is asked, or gives no answer.
+const moody = "moody"
+
+// How programs answer that do not what they are asked.
+var (
+	errMoody         = errors.New("not now")
+	errToldOtherwise = errors.New("the file says something else") // a careful one goes by that
+)
+
+// Ask implements node.Engine. What is never healthy does nothing that it is asked.
+func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, asked node.Asked, address string) error {
+	const silent, refused = 16, 8 // of so many one
+	k := e.call(Check, "hook of "+c.Instance.String(), 0)
+	k.route = func(k *call) {
+		if e.host.balks(hook, silent) {
+			k.expire()
+			return
+		}
+		if _, snapshot := asked.(events.Ask); snapshot {
+			e.host.writing(k)
+			return
+		}
+		e.host.take(k, 0)
+	}
+	_, err := do(ctx, k, func() (struct{}, error) {
+		if e.host.world.imageOf(e.host.imageOf(c)) == sick {
+			return struct{}{}, errSick
+		}
+		if e.host.balks(hook, refused) {
+			return struct{}{}, errMoody
+		}
+		if err := e.host.engine.Ask(context.Background(), c, hook, asked, address); err != nil {
+			return struct{}{}, err
+		}
+		switch asked := asked.(type) {
+		case events.TopologyChange:
+			if !e.host.world.judge.does(e.host, c, asked) {
+				return struct{}{}, errToldOtherwise
+			}
+		case events.Ask:
+			e.host.world.judge.holds(c, asked)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// balks draws whether the hook's program does not do what it is asked this time, one of so many. Once everything heals none does.
+func (h *host) balks(hook events.Hook, one int) bool {
+	return slices.Contains(hook.Exec, moody) && !h.world.healing && h.draw.IntN(one) == 0
+}
