@@ -75,12 +75,16 @@ func (h *house) do(d *datadriven.TestData) string {
 	case "adopt":
 		return h.round(func(turn *coordinator.Turn) { turn.Found(adoption(d.CmdArgs[0].Key)) })
 	case "pass":
-		passed, err := time.ParseDuration(d.CmdArgs[0].Key)
-		if err != nil {
-			d.Fatalf(h.t, "%v", err)
-		}
-		h.now = h.now.Add(passed)
+		h.pass(d)
 		return h.round((*coordinator.Turn).Due)
+	case "takeover": // of all operations, after that long without a leader
+		h.pass(d)
+		return h.round(func(turn *coordinator.Turn) {
+			for _, id := range slices.SortedFunc(maps.Keys(h.cluster.Operating()), events.ServiceID.Compare) {
+				turn.TakenOver(id)
+			}
+			turn.Due()
+		})
 	case "look":
 		return h.round(func(*coordinator.Turn) {})
 	case "plan":
@@ -96,6 +100,14 @@ func (h *house) do(d *datadriven.TestData) string {
 	}
 	d.Fatalf(h.t, "no such step: %s", d.Cmd)
 	return ""
+}
+
+func (h *house) pass(d *datadriven.TestData) {
+	passed, err := time.ParseDuration(d.CmdArgs[0].Key)
+	if err != nil {
+		d.Fatalf(h.t, "%v", err)
+	}
+	h.now = h.now.Add(passed)
 }
 
 // round decides one round and tells its events. Looking once more must yield nothing.

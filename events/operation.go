@@ -76,8 +76,17 @@ type OperationEntered struct {
 	Slots Ordinals `json:"slots,omitempty"`
 	// GivenUp are the slots of the phase before that have failed, and are waited for no more.
 	GivenUp Ordinals `json:"given_up,omitempty"`
-	// Until is when the phase ends, or else what it waits for has failed; not there where it waits for people or nodes.
+	// Until is when the phase ends, or else what it waits for has failed, unless it is prolonged; not there where it waits for
+	// people or nodes.
 	Until time.Time `json:"until,omitzero"`
+}
+
+// OperationProlonged says that a phase has its whole time once more, as another coordinator leads: while none did, nobody heard
+// who was done with it.
+type OperationProlonged struct {
+	Operation uint64 `json:"operation"`
+	// Until is when what the phase waits for has failed.
+	Until time.Time `json:"until"`
 }
 
 // OperationPromoted says that an update shall go on after its canaries.
@@ -113,6 +122,9 @@ func (OperationStarted) Kind() Kind { return v1("operation", "started") }
 
 // Kind implements Data.
 func (OperationEntered) Kind() Kind { return v1("operation", "entered") }
+
+// Kind implements Data.
+func (OperationProlonged) Kind() Kind { return v1("operation", "prolonged") }
 
 // Kind implements Data.
 func (OperationPromoted) Kind() Kind { return v1("operation", "promoted") }

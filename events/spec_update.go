@@ -40,7 +40,7 @@ type Update struct {
 	// MinHealthy is how long an instance must serve without a break to count. 5s where it is not given.
 	MinHealthy *Duration `json:"min_healthy,omitempty"`
 	// HealthyDeadline is how long each phase of a wave may take before what has not come so far counts as failed. 5m, but
-	// no more than the progress deadline, where it is not given.
+	// no more than the progress deadline, where it is not given. A coordinator that takes over in the phase counts anew.
 	HealthyDeadline Duration `json:"healthy_deadline,omitzero"`
 	// Monitor is how long the instances of a wave are watched before the next: one that does not serve throughout counts
 	// as failed.

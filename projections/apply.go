@@ -17,8 +17,8 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.applyCommand(r)
 	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
-	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
-		events.OperationEnded:
+	case events.OperationStarted, events.OperationEntered, events.OperationProlonged, events.OperationPromoted, events.OperationPaused,
+		events.OperationResumed, events.OperationEnded:
 		c.applyOperation(r)
 	case events.SnapshotRequested, events.SnapshotSkipped, events.SnapshotCancelled, events.SnapshotCommitted:
 		c.applySnapshot(r)

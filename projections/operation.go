@@ -26,6 +26,8 @@ type Operation struct {
 	Slots   events.Ordinals
 	Phase   events.OperationPhase
 	Entered time.Time
+	// Prolonged is when a coordinator took it over in the phase, since when that has its whole time; zero where none did.
+	Prolonged time.Time `json:",omitzero"`
 	// Serves is since when the slots of the wave have served in the revision without a break.
 	Serves map[uint32]time.Time
 	// GivenUp are the slots of the wave that are waited for no more. Failed counts those of all waves.
@@ -78,12 +80,14 @@ func (c *Cluster) applyOperation(r events.Record) {
 		if op.Kind == events.OperationSnapshot {
 			c.ask(r, s)
 		}
+	case events.OperationProlonged:
+		op.Prolonged = r.Time
 	case events.OperationPromoted:
 		op.Promoted = true
 	case events.OperationPaused:
 		op.Paused = d.Message
 	case events.OperationResumed:
-		op.Paused, op.Entered = "", r.Time
+		op.Paused, op.Entered, op.Prolonged = "", r.Time, time.Time{}
 	case events.OperationEnded:
 		s.Operation = nil
 		if op.Kind == events.OperationSnapshot {
@@ -104,7 +108,7 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 	op := s.Operation
 	op.GivenUp = append(op.GivenUp, d.GivenUp...)
 	op.Failed += len(d.GivenUp)
-	op.Wave, op.Phase, op.Attempt, op.Entered = d.Wave, d.Phase, d.Attempt, now
+	op.Wave, op.Phase, op.Attempt, op.Entered, op.Prolonged = d.Wave, d.Phase, d.Attempt, now, time.Time{}
 	if len(d.Slots) == 0 {
 		return
 	}

@@ -185,7 +185,7 @@ func (p phase) watched(ordinal uint32) (bool, string) {
 
 // late says what is missing once the phase has lasted for too long; "" before.
 func (p phase) late(missing string) string {
-	if !p.lasted(p.update.HealthyDeadline) {
+	if p.now.Before(p.op.since().Add(time.Duration(p.update.HealthyDeadline))) {
 		return ""
 	}
 	return fmt.Sprintf("%s within %s", missing, time.Duration(p.update.HealthyDeadline))
@@ -198,5 +198,13 @@ func (s *Service) Until() time.Time {
 	if lasts == 0 {
 		return time.Time{}
 	}
-	return s.Operation.Entered.Add(lasts)
+	return s.Operation.since().Add(lasts)
+}
+
+// since returns from when on the time counts that the phase may take: what nobody was there to hear is held against no slot.
+func (o *Operation) since() time.Time {
+	if o.Prolonged.After(o.Entered) {
+		return o.Prolonged
+	}
+	return o.Entered
 }

@@ -137,6 +137,8 @@ func operationDetails(data events.Data) string {
 			text += ", until " + d.Until.Local().Format(time.TimeOnly)
 		}
 		return text + givenUp(d.GivenUp)
+	case events.OperationProlonged:
+		return " until " + d.Until.Local().Format(time.TimeOnly) + ", as another coordinator leads"
 	case events.OperationPaused:
 		return ": " + d.Message
 	case events.OperationEnded:

@@ -14,9 +14,10 @@ import (
 // errDecide occurs when a decision panicked: a defect of ours. The state is then of no use any more.
 var errDecide = errors.New("a decision failed")
 
-// inputs are messages of the inboxes, in the order of their sequences.
+// inputs are messages of the inboxes, in the order of their sequences, and the services whose operations are taken over.
 type inputs struct {
 	commands, statuses []events.Message
+	inherited          []events.ServiceID
 }
 
 func (in inputs) count() int { return len(in.commands) + len(in.statuses) }
@@ -36,7 +37,7 @@ func (in inputs) size() (size int) {
 func (l *leader) take() inputs {
 	c := min(len(l.waiting.commands), l.limit)
 	s := min(len(l.waiting.statuses), l.limit-c)
-	in := inputs{commands: l.waiting.commands[:c:c], statuses: l.waiting.statuses[:s:s]}
+	in := inputs{commands: l.waiting.commands[:c:c], statuses: l.waiting.statuses[:s:s], inherited: l.inherited}
 	l.waiting.commands, l.waiting.statuses = l.waiting.commands[c:], l.waiting.statuses[s:]
 	l.waitingSize -= in.size()
 	return in
@@ -57,7 +58,7 @@ func (l *leader) round(due bool) error {
 	l.settled = false // until the log has what is decided now, or nothing was
 	rest, err := l.decide(turn, in, due)
 	if err == nil && len(turn.Records) == 0 && !l.cluster.Recovering {
-		l.settled, l.returned, l.silent = true, nil, nil
+		l.settled, l.returned, l.silent, l.inherited = true, nil, nil, nil
 		return nil // the cursors go into the log with the next round that says something
 	}
 	if err == nil {
@@ -75,7 +76,7 @@ func (l *leader) round(due bool) error {
 	}
 	l.putBack(rest)
 	l.limit = min(2*l.limit, maxInputs)
-	l.founding, l.renewal, l.returned, l.silent = nil, nil, nil, nil
+	l.founding, l.renewal, l.returned, l.silent, l.inherited = nil, nil, nil, nil, rest.inherited
 	return nil
 }
 
@@ -107,6 +108,10 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	}
 	for _, node := range l.silent {
 		turn.Silent(node)
+	}
+	for len(in.inherited) > 0 && turn.Room() > 0 {
+		turn.TakenOver(in.inherited[0])
+		in.inherited = in.inherited[1:]
 	}
 	for len(in.commands) > 0 && turn.Takes() {
 		turn.Command(events.ParseRequest(in.commands[0]))

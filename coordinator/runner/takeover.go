@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
@@ -47,9 +49,11 @@ type leader struct {
 	lastTick         time.Time
 	checkedAt        time.Time
 	// sweptAt is when objects that no snapshot names were last looked for.
-	sweptAt  time.Time
-	founding *events.ClusterAdopted
-	renewal  *events.ClusterRenewed
+	sweptAt time.Time
+	// inherited are the services whose operations leaders before have begun, and this one has not taken over.
+	inherited []events.ServiceID
+	founding  *events.ClusterAdopted
+	renewal   *events.ClusterRenewed
 }
 
 // takeOver makes the log whole, checks that every stream is the one that the log knows, fences the orders of leaders
@@ -68,6 +72,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
 		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{},
 		closed: f.fold.Last(), lastTick: time.Now(), limit: maxInputs,
+		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
 	for name := range c.cluster.Nodes {
 		lead.heard[name] = lead.lastTick

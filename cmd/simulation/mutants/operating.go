@@ -93,6 +93,16 @@ var operating = []mutant{
 		}},
 	},
 	{
+		"time-counts-while-nobody-leads", "slots fail for the time in which there was no leader to hear them", []edit{{
+			"projections/verdict.go", "p.now.Before(p.op.since().Add(", "p.now.Before(p.op.Entered.Add(",
+		}},
+	},
+	{
+		"prolonged-without-end", "a phase has its whole time once more with every round of a leader", []edit{{
+			"coordinator/runner/decide.go", "nil, nil, nil, nil, rest.inherited\n", "nil, nil, nil, nil, in.inherited\n",
+		}},
+	},
+	{
 		"how-replaces-all", "a change of how instances are replaced replaces them", []edit{{
 			"coordinator/admit_service.go", "s != nil && replacesNothing(s, c.Spec)", "s != nil && replacesNothing(s, c.Spec) && s.Dropped",
 		}},

@@ -30,9 +30,9 @@ func (o operating) done(slot uint32) (done, failed bool) {
 	serves, up := op.serves[slot]
 	switch op.phase {
 	case events.OperationStart:
-		done, failed = up && o.j.at.Sub(serves) >= time.Duration(*u.MinHealthy), since(u.HealthyDeadline)
+		done, failed = up && o.j.at.Sub(serves) >= time.Duration(*u.MinHealthy), o.late()
 	case events.OperationRetire:
-		done, failed = !o.remains(slot), since(u.HealthyDeadline)
+		done, failed = !o.remains(slot), o.late()
 	case events.OperationMonitor:
 		failed = !up || serves.After(op.entered)
 		done = !failed && since(u.Monitor)

@@ -126,6 +126,14 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(5*time.Minute, ".service.demo.kv.scale", `{"scale":1}`),
 		Action{At: 8*time.Minute + 30*time.Second, Kind: BadImage, N: 3*len(images) + slices.Index(images, "localhost/b:1"), For: time.Minute},
 		say(8*time.Minute+31*time.Second, ".service.demo.kv.scale", `{"scale":3}`),
+		say(2*time.Minute, ".service.demo.state.ensure", `{"image":"localhost/a:1","scale":2,"volumes":[{"name":"data","path":"/data","state":true}],`+
+			`"hooks":{"snapshot":{"exec":["a"]}},"snapshot":{"every":"100s"}}`),
+		say(3*time.Minute, ".service.demo.state.snapshot", `{}`),
+		say(7*time.Minute, ".service.demo.state.snapshot", `{}`),
+		say(7*time.Minute+time.Millisecond, ".service.demo.state.cancel", `{}`),
+		say(9*time.Minute, ".service.demo.state.ensure", `{"image":"localhost/a:1","env":{"A":"1"},"node_selector":{"disk":"tape"},"volumes":[{"name":"data","path":"/data","state":true}],`+
+			`"hooks":{"snapshot":{"exec":["a"]}},"snapshot":{"every":"100s"}}`),
+		say(14*time.Minute, ".service.demo.state.drop", `{}`),
 		say(12*time.Minute, ".service.demo.store.restart", `{}`),
 		say(12*time.Minute, ".service.demo.store.scale", `{"scale":2,"busy":"queue"}`),
 		say(13*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/b:1","busy":"queue"}`),

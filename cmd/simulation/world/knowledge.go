@@ -82,8 +82,8 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.renew(id, 0)
 	case events.ServiceRemoved:
 		delete(k.services, id)
-	case events.OperationStarted, events.OperationEntered, events.OperationPromoted, events.OperationPaused, events.OperationResumed,
-		events.OperationEnded:
+	case events.OperationStarted, events.OperationEntered, events.OperationProlonged, events.OperationPromoted, events.OperationPaused,
+		events.OperationResumed, events.OperationEnded:
 		k.operates(j, id, r.Sequence, d)
 	case events.SnapshotRequested, events.SnapshotSkipped, events.SnapshotCancelled, events.SnapshotCommitted:
 		k.keeps(j, id, r.Sequence, d)

@@ -19,6 +19,9 @@ type operation struct {
 	slots    []uint32
 	phase    events.OperationPhase
 	entered  time.Time
+	// counts is since when the leader of this epoch counts how long the phase takes.
+	counts time.Time
+	epoch  uint64
 	// serves is since when slots of the wave serve without a break, givenUp those that are waited for no more.
 	serves   map[uint32]time.Time
 	givenUp  map[uint32]bool
@@ -69,6 +72,8 @@ func (k *knowledge) operates(j *judge, id events.ServiceID, sequence uint64, d e
 	switch d := d.(type) {
 	case events.OperationEntered:
 		o.enters(d)
+	case events.OperationProlonged:
+		o.prolongs(d)
 	case events.OperationPromoted:
 		if o.op.phase != events.OperationPromote {
 			o.breach("is promoted in phase %s", o.op.phase)
@@ -89,7 +94,8 @@ func (k *knowledge) operates(j *judge, id events.ServiceID, sequence uint64, d e
 		if o.op.paused.IsZero() {
 			o.breach("goes on, and was not paused")
 		}
-		o.op.paused, o.op.entered = time.Time{}, j.at
+		o.op.paused = time.Time{}
+		o.begins()
 	case events.OperationEnded:
 		o.ends(d)
 		o.s.op = nil
@@ -138,6 +144,32 @@ func (o operating) starts(sequence uint64, d events.OperationStarted) {
 		sequence: sequence, kind: d.Operation, revision: d.Revision, from: d.From, total: len(d.Slots), waiting: slices.Clone(d.Slots),
 		entered: o.j.at, serves: map[uint32]time.Time{}, givenUp: map[uint32]bool{},
 	}
+}
+
+// begins follows a phase that begins.
+func (o operating) begins() {
+	o.op.entered, o.op.counts, o.op.epoch = o.j.at, o.j.at, o.j.epoch
+}
+
+// prolongs holds a phase to have its whole time once more where another led as it began, and a leader leads that has not said so
+// before.
+func (o operating) prolongs(d events.OperationProlonged) {
+	op, lasts := o.op, time.Duration(o.update().HealthyDeadline)
+	timed := []events.OperationPhase{"prepare", "start", "release", "acquire", "retire", "hold", "export"}
+	if d.Operation != op.sequence || op.epoch == o.j.epoch || !op.paused.IsZero() || !slices.Contains(timed, op.phase) {
+		o.breach("epoch %d prolongs phase %s of operation %d, which is %d, paused: %t, and has counted since epoch %d",
+			o.j.epoch, op.phase, d.Operation, op.sequence, !op.paused.IsZero(), op.epoch)
+	}
+	if !o.j.rereading && !d.Until.Equal(o.j.at.Add(lasts)) {
+		o.breach("phase %s is prolonged until %s, and has %s from %s on", op.phase, d.Until, lasts, o.j.at)
+	}
+	op.counts, op.epoch, op.late = o.j.at, o.j.epoch, late{}
+}
+
+// late reports whether a slot that is not done with the phase by now has failed: as long as nobody leads who has counted all that
+// time, none has. Leaders of before counted what others had.
+func (o operating) late() bool {
+	return (o.op.epoch == o.j.epoch || o.j.rereading) && o.j.at.Sub(o.op.counts) >= time.Duration(o.update().HealthyDeadline)
 }
 
 // phases are those that the present wave goes through.
@@ -203,7 +235,8 @@ func (o operating) enters(d events.OperationEntered) {
 	if op.rescale != nil && d.Attempt != max(op.attempt, 1) {
 		o.breach("phase %s is attempt %d after attempt %d", d.Phase, d.Attempt, op.attempt)
 	}
-	op.wave, op.phase, op.entered, op.late, op.attempt = d.Wave, d.Phase, o.j.at, late{}, d.Attempt
+	op.wave, op.phase, op.late, op.attempt = d.Wave, d.Phase, late{}, d.Attempt
+	o.begins()
 	if u := o.update(); d.Phase == events.OperationStart && !o.j.rereading && !d.Until.Equal(o.j.at.Add(time.Duration(u.HealthyDeadline))) {
 		o.breach("is said to start until %s, and has %s from %s on", d.Until, time.Duration(u.HealthyDeadline), o.j.at)
 	}

@@ -85,8 +85,7 @@ func (k *knowledge) answered(j *judge, service events.ServiceID, d events.Answer
 
 // doneInRescale reports whether the slot is done with the phase of a rescale, and whether it has failed.
 func (o operating) doneInRescale(slot uint32) (done, failed bool) {
-	op, u := o.op, o.update()
-	late := o.j.at.Sub(op.entered) >= time.Duration(u.HealthyDeadline)
+	op, u, late := o.op, o.update(), o.late()
 	var i *instance
 	left := false
 	for _, one := range o.k.of(o.id) {
@@ -134,7 +133,8 @@ func (o operating) triesAgain(d events.OperationEntered) bool {
 	if !o.givesUp() || o.s.specs[o.s.revision].Topology.OnFailure != events.RescaleRetry || d.Attempt > events.MaxRescaleAttempts || !o.anyFailed() {
 		o.breach("tries phase %s for the %dth time", d.Phase, d.Attempt)
 	}
-	op.attempt, op.entered, op.late = d.Attempt, o.j.at, late{}
+	op.attempt, op.late = d.Attempt, late{}
+	o.begins()
 	return true
 }
 

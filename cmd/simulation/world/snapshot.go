@@ -103,8 +103,7 @@ func (o operating) endsSnapshot(d events.OperationEnded) {
 
 // doneInSnapshot reports whether the slot is done with the phase, and whether it has failed.
 func (o operating) doneInSnapshot(slot uint32) (done, failed bool) {
-	op := o.op
-	late := o.j.at.Sub(op.entered) >= time.Duration(o.update().HealthyDeadline)
+	op, late := o.op, o.late()
 	for _, i := range o.k.of(o.id) {
 		if i.id.Ordinal != slot || i.retired {
 			continue

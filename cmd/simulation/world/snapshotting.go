@@ -44,6 +44,9 @@ func (d *drawer) snapshotting(at time.Duration) []Action {
 				d.say(at+d.soon(50*time.Millisecond), id, []string{"cancel", "snapshot", "scale"}[d.IntN(3)], `{"busy":"supersede"}`))
 		default:
 			actions = append(actions, d.say(at, id, "snapshot", fmt.Sprintf(`{%s}`, trimComma(d.turn()))))
+			for n := d.IntN(4); n > 0; n-- {
+				actions = append(actions, Action{At: at + d.soon(5*time.Second), Kind: Exit, Targets: []string{d.node()}, N: d.IntN(1 << 30)})
+			}
 		}
 	}
 	return actions
