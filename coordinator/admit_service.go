@@ -74,7 +74,7 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	case events.ServiceDrop:
 		return drop(s), nil
 	case events.ServiceCancel:
-		return cancelAll(s)
+		return cancelAll(t.Cluster, s)
 	case events.ServicePromote:
 		return promote(s)
 	case events.ServiceScale:

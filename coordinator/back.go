@@ -76,13 +76,20 @@ func cancel(s *projections.Service) ([]events.Data, error) {
 	return append(changes, scaled(s, s.Good.Scale)...), nil
 }
 
-// cancelAll has the service be as when all of it was last as it should be, and takes no snapshot that was asked for.
-func cancelAll(s *projections.Service) ([]events.Data, error) {
-	changes, err := cancel(s)
-	if err == nil && s.Snapshots.Wanted > 0 {
-		changes = append([]events.Data{events.SnapshotCancelled{}}, changes...)
+// cancelAll has no snapshot be taken that was asked for. Where that is not what is being done, it has the service be as when all of
+// it was last as it should be.
+func cancelAll(c *projections.Cluster, s *projections.Service) ([]events.Data, error) {
+	if s.Snapshots.Wanted == 0 {
+		return cancel(s)
 	}
-	return changes, err
+	if s.HoldsSnapshot(c) || (s.Operation != nil && s.Operation.Kind == events.OperationSnapshot) {
+		return []events.Data{events.SnapshotCancelled{}}, nil
+	}
+	changes, err := cancel(s)
+	if err != nil {
+		return nil, err
+	}
+	return append([]events.Data{events.SnapshotCancelled{}}, changes...), nil
 }
 
 // replacesNothing reports whether the next spec differs from the present one alone in how instances are replaced, or when snapshots are taken.

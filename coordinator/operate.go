@@ -97,8 +97,7 @@ func (t *Turn) startOperation(s *projections.Service) bool {
 		return true
 	}
 	if len(slots) == 0 && s.Snapshots.Wanted > 0 {
-		t.startSnapshot(s)
-		return true
+		return t.startSnapshot(s)
 	}
 	if len(slots) == 0 {
 		return false

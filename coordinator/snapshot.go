@@ -31,11 +31,17 @@ func snapshot(s *projections.Service) ([]events.Data, error) {
 	return []events.Data{events.SnapshotRequested{}}, nil
 }
 
-// startSnapshot begins the operation that takes the snapshot which was asked for.
-func (t *Turn) startSnapshot(s *projections.Service) {
+// startSnapshot begins the operation that takes the snapshot which was asked for. Where no instance is left to take it of, there is
+// none, and it reports false.
+func (t *Turn) startSnapshot(s *projections.Service) bool {
+	if s.Scale == 0 {
+		t.emit(events.ServiceScope(s.ID), events.SnapshotCancelled{})
+		return false
+	}
 	t.emit(events.ServiceScope(s.ID), events.OperationStarted{
 		Operation: events.OperationSnapshot, Revision: s.Revision, Slots: slotsBelow(s.Scale),
 	})
+	return true
 }
 
 // staleSnapshot reports whether the operation takes a snapshot of what the service is no more, or one that nobody wants, or that
@@ -43,6 +49,21 @@ func (t *Turn) startSnapshot(s *projections.Service) {
 func staleSnapshot(s *projections.Service) bool {
 	op, wanted := s.Operation, s.Snapshots.Wanted
 	return s.Dropped || op.Revision != s.Revision || op.Total != int(s.Scale) || wanted == 0 || wanted > op.Started
+}
+
+// answersSnapshot reports whether what the instance says counts for the snapshot that is taken. It serves, in the process that is
+// known: what it did before it began anew counts for nothing. What it exports is all that there is to keep, and it held still before.
+func (t *Turn) answersSnapshot(i *projections.Instance, s events.InstanceState) bool {
+	spec := t.Cluster.Services[i.ID.Service].Revisions[i.Revision].Spec
+	switch {
+	case i.Seen.Phase != events.PhaseOnline || s.Attempt != i.Seen.Attempt:
+		return false
+	case s.Confirmed.Phase != events.OperationExport || s.Confirmed.Refused != "":
+		return true
+	case spec.Hook(events.OperationHold) != nil && i.Confirmed.Operation != s.Confirmed.Operation:
+		return false
+	}
+	return slices.EqualFunc(s.Exports, spec.StateVolumes(), func(e events.Export, v events.Volume) bool { return e.Volume == v.Name })
 }
 
 // commitSnapshot says that the snapshot is the last good one.
@@ -61,12 +82,17 @@ func (t *Turn) failSnapshot(s *projections.Service, v barrier.Verdict, message s
 	t.emit(events.ServiceScope(s.ID), events.OperationEnded{
 		Operation: s.Operation.Started, Outcome: events.OperationAborted, GivenUp: ordinalsOf(v.Broken), Message: message,
 	})
-	t.failCommand(s, events.ReasonSnapshotFailed, message)
+	if s.HoldsSnapshot(t.Cluster) {
+		t.failCommand(s, events.ReasonSnapshotFailed, message)
+	}
 }
 
 // snapshotsDue asks for the snapshots that are due by specs, or leaves them out where something else happens to their service. Of
 // several that were due, as after an outage, only the last counts.
 func (t *Turn) snapshotsDue() {
+	if t.Cluster.Recovering {
+		return
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Repeating()), events.ServiceID.Compare) {
 		s := t.Cluster.Services[id]
 		due := s.SnapshotDue()

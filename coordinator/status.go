@@ -86,14 +86,14 @@ func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.Inst
 }
 
 // answer takes how an instance answered what it is asked now. What it says of anything else is of before, or of a log that was
-// restored since. For a snapshot an instance answers that serves: what it did before it began anew counts for nothing.
+// restored since.
 func (t *Turn) answer(i *projections.Instance, s events.InstanceState) {
 	c := s.Confirmed
 	asked := t.Cluster.Services[i.ID.Service].Asked(i)
 	if c == nil || asked == nil || c.Operation != asked.Operation || c.Attempt != asked.Attempt || c.Phase != asked.Phase {
 		return
 	}
-	if t.Cluster.Services[i.ID.Service].AskOf(i) != nil && (i.Seen.Phase != events.PhaseOnline || s.Attempt != i.Seen.Attempt) {
+	if t.Cluster.Services[i.ID.Service].AskOf(i) != nil && !t.answersSnapshot(i, s) {
 		return
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)

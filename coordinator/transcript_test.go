@@ -286,9 +286,9 @@ func (h *house) answer(d *datadriven.TestData) string {
 	default:
 		return "nothing is asked\n"
 	}
-	var exports []events.Export
-	if asked.Phase == events.OperationExport {
-		exports = []events.Export{{Volume: "data", Digest: argument(d, "digest", ""), Size: 10}}
+	exports := h.exports(i, asked.Phase, argument(d, "digest", "00"))
+	if d.HasArg("empty") {
+		exports = nil
 	}
 	return h.statusOf(events.Status{Node: i.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
 		Namespace: id.Namespace, Name: id.Name, Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Position: i.Seen,
@@ -298,6 +298,17 @@ func (h *house) answer(d *datadriven.TestData) string {
 		},
 		Exports: exports,
 	}}})
+}
+
+// exports are what the instance's volumes with state hold, all the same.
+func (h *house) exports(i *projections.Instance, phase events.OperationPhase, digest string) []events.Export {
+	var exports []events.Export
+	for _, v := range h.cluster.Services[i.ID.Service].Revisions[i.Revision].Spec.StateVolumes() {
+		if phase == events.OperationExport {
+			exports = append(exports, events.Export{Volume: v.Name, Digest: digest, Size: 10})
+		}
+	}
+	return exports
 }
 
 func (h *house) state(d *datadriven.TestData, instance, phase string) events.InstanceState {
@@ -349,8 +360,10 @@ func (h *house) settle() string {
 		}
 		phase, attempt := events.PhaseOnline, next.Seen.Attempt
 		var confirmed *events.Confirmation
+		var exports []events.Export
 		if asked := h.cluster.Services[next.ID.Service].Asked(next); asked != nil && next.Seen.Phase == events.PhaseOnline {
 			confirmed = &events.Confirmation{Operation: asked.Operation, Attempt: asked.Attempt, Phase: asked.Phase}
+			exports = h.exports(next, asked.Phase, "00")
 		}
 		if next.Seen.Phase == events.PhaseOffline {
 			attempt++
@@ -361,7 +374,7 @@ func (h *house) settle() string {
 		told.WriteString(h.statusOf(events.Status{Node: next.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
 			Namespace: next.ID.Service.Namespace, Name: next.ID.Service.Name, Ordinal: next.ID.Ordinal, Generation: next.ID.Generation,
 			Position:  events.Position{Epoch: h.cluster.Nodes[next.Node].Epoch, Attempt: attempt, Phase: phase},
-			Confirmed: confirmed,
+			Confirmed: confirmed, Exports: exports,
 		}}}))
 	}
 }

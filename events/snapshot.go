@@ -67,7 +67,7 @@ func (e Export) check() error {
 // Ask is what an instance is asked in a phase of a snapshot.
 type Ask struct {
 	Operation uint64 `json:"operation"`
-	// Phase is snapshot or export.
+	// Phase is hold or export.
 	Phase OperationPhase `json:"phase"`
 	// Version is the one that the snapshot gets.
 	Version uint64 `json:"version"`

@@ -137,6 +137,9 @@ func (v View) Ordered(o events.Order) View {
 		v.Failures, v.RetryAt, v.Ends = 0, time.Time{}, nil
 	}
 	v.Order = o
+	if v.asked() == nil {
+		v.Confirmed, v.Exports = nil, nil // a log that was restored may ask under the same number again
+	}
 	switch {
 	case o.Action != events.ActionRun:
 	case v.Phase < events.PhaseOffline && v.initFailed():

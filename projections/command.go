@@ -82,6 +82,9 @@ func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {
 		c.unqueue(cmd.Service, sequence)
 	}
 	if s := c.Services[cmd.Service]; s != nil && s.Holder == sequence {
+		if s.HoldsSnapshot(c) {
+			s.Snapshots.Wanted = 0 // it is taken by now, or nobody waits for it any more
+		}
 		s.Holder = 0
 	}
 	return cmd

@@ -35,6 +35,11 @@ func (s *Service) SnapshotDue() time.Time {
 	return s.Snapshots.Scheduled.Add(time.Duration(rules.Every))
 }
 
+// HoldsSnapshot reports whether the command that the service works for asks for a snapshot.
+func (s *Service) HoldsSnapshot(c *Cluster) bool {
+	return s.Holder != 0 && c.Commands[s.Holder].Verb == events.ServiceSnapshot{}.Kind().Name
+}
+
 // AskOf returns what the instance is asked for the snapshot that is taken; nil for nothing.
 func (s *Service) AskOf(i *Instance) *events.Ask {
 	op := s.Operation

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -14,39 +15,56 @@ import (
 const (
 	// sweepEvery is how often the leader looks for objects that no snapshot names.
 	sweepEvery = time.Hour
-	// mostSwept bounds the objects that go at once.
-	mostSwept = 100
+	// sweptAtOnce bounds the objects that go between two rounds: the lease is short.
+	sweptAtOnce = 10
+	// sweepTimeout bounds the calls for that.
+	sweepTimeout = time.Second
+	// sweepRests is how long nothing goes after the log was adopted: it may name less than was kept.
+	sweepRests = 7 * 24 * time.Hour
 )
 
-// sweep removes objects that no snapshot names any more. Where that fails it is tried again later: they take room, and nothing
-// else.
+// sweep removes objects that no snapshot names any more, few at a time. Where that fails it is tried again later: they take room, and
+// nothing else.
 func (l *leader) sweep(now time.Time) {
-	if now.Sub(l.sweptAt) < sweepEvery {
+	if l.cluster.Recovering || l.now().Sub(l.cluster.AdoptedAt) < sweepRests {
 		return
 	}
-	l.sweptAt = now
-	if err := l.sweepObjects(l.Bus.Objects(bus.ObjectsVolumes)); err != nil {
-		l.Log.Warn("cannot remove what no snapshot names", "error", err)
-	}
-}
-
-func (l *leader) sweepObjects(objects bus.Objects) error {
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	objects := l.Bus.Objects(bus.ObjectsVolumes)
+	call, cancel := context.WithTimeout(l.ctx, sweepTimeout)
 	defer cancel()
-	all, err := objects.All(call)
-	if err != nil {
-		return err
+	if len(l.unnamed) == 0 && now.Sub(l.sweptAt) >= sweepEvery {
+		l.sweptAt = now
+		all, err := objects.All(call)
+		if err != nil {
+			l.Log.Warn("cannot look for what no snapshot names", "error", err)
+			return
+		}
+		l.unnamed = Unnamed(l.cluster, all, l.now())
 	}
-	for _, o := range Unnamed(l.cluster, all, l.now()) {
-		if err := objects.Delete(call, o.Name); err != nil {
-			return err
+	for _, o := range l.unnamed[:min(len(l.unnamed), sweptAtOnce)] {
+		l.unnamed = l.unnamed[1:]
+		if err := l.remove(call, objects, o); err != nil {
+			l.Log.Warn("cannot remove what no snapshot names", "object", o.Name, "error", err)
+			return
 		}
 	}
-	return nil
 }
 
-// Unnamed returns the objects, no more than go at once and the oldest first, that no snapshot of the state names, nor one that is
-// being taken, and that are so old that none will: a node stores anew what is half as old.
+// remove removes the object, unless it was stored again since it was found.
+func (l *leader) remove(ctx context.Context, objects bus.Objects, found bus.Object) error {
+	switch now, err := objects.Stat(ctx, found.Name); {
+	case errors.Is(err, bus.ErrNoKey):
+		return nil
+	case err != nil:
+		return err
+	case !now.Stored.Equal(found.Stored):
+		return nil
+	}
+	return objects.Delete(ctx, found.Name)
+}
+
+// Unnamed returns the objects, the oldest first, that no snapshot of the state names, nor one that is being taken, and that are so
+// old that none will: a node stores anew what is half as old.
 func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.Object {
 	named := map[string]bool{}
 	for _, s := range c.Services {
@@ -64,7 +82,7 @@ func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.
 		}
 	}
 	slices.SortFunc(unnamed, func(a, b bus.Object) int { return cmp.Or(a.Stored.Compare(b.Stored), cmp.Compare(a.Name, b.Name)) })
-	return unnamed[:min(len(unnamed), mostSwept)]
+	return unnamed
 }
 
 func nameAll(named map[string]bool, volumes map[uint32][]events.Export) {

@@ -48,7 +48,8 @@ type leader struct {
 	returned, silent []string
 	lastTick         time.Time
 	checkedAt        time.Time
-	// sweptAt is when objects that no snapshot names were last looked for.
+	// sweptAt is when objects that no snapshot names were last looked for, and unnamed are those found.
+	unnamed []bus.Object
 	sweptAt time.Time
 	// inherited are the services whose operations leaders before have begun, and this one has not taken over.
 	inherited []events.ServiceID

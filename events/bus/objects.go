@@ -15,15 +15,15 @@ const ObjectsVolumes = "rookery_volumes"
 
 const (
 	// SweptAfter is how old an object of ObjectsVolumes is at least that the leader removes because no snapshot names it.
-	SweptAfter = 24 * time.Hour
+	SweptAfter = 4 * time.Hour
 	// maxVolumesBytes bounds all that is kept of volumes. The log may be on the same disk.
 	maxVolumesBytes = 4 << 30
 )
 
 // Objects keeps what is too large for a message, by name.
 type Objects interface {
-	// Put stores the content under the name instead of what was there. Where reading the content fails nothing is stored, and what
-	// was there stays. Errors are that of the content, ErrFull and ErrUnknown.
+	// Put stores the content under the name instead of what was there. Where reading the content fails, or ctx ends, nothing is
+	// stored, and what was there stays. Errors are that of the content, ErrFull and ErrUnknown.
 	Put(ctx context.Context, name string, content io.Reader) error
 	// Stat returns what there is under the name, or ErrNoKey.
 	Stat(ctx context.Context, name string) (Object, error)
@@ -73,10 +73,25 @@ func (o objects) Put(ctx context.Context, name string, content io.Reader) error 
 	if err != nil {
 		return fmt.Errorf("make object store %s: %w", o.name, translate(err))
 	}
-	if _, err := store.Put(ctx, jetstream.ObjectMeta{Name: name}, content); err != nil {
+	// The library takes away what it has stored of an object that cannot be read to its end, if its own context lasts as long.
+	if _, err := store.Put(context.WithoutCancel(ctx), jetstream.ObjectMeta{Name: name}, &bounded{ctx, content}); err != nil {
 		return fmt.Errorf("put object %s into %s: %w", name, o.name, translate(err))
 	}
 	return nil
+}
+
+// bounded is content that can be read until its context ends.
+type bounded struct {
+	ctx     context.Context //nolint:containedctx // a reader has no other way to end in time
+	content io.Reader
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return b.content.Read(p)
 }
 
 // Stat implements Objects.

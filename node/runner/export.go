@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -16,8 +17,10 @@ import (
 )
 
 const (
-	// exportTries is how often a volume is read anew that changes while it is kept.
+	// exportTries is how often a volume is read that changes while it is kept, and exportAgain how long a node rests after the engine or
+	// the bus failed.
 	exportTries = 3
+	exportAgain = time.Second
 	// storedLately is how old an object may be that is not stored again: nobody sweeps it before the snapshot that names it is
 	// committed.
 	storedLately = bus.SweptAfter / 2
@@ -26,14 +29,32 @@ const (
 // errChanged occurs when a volume does not hold any more what it did as its digest was made.
 var errChanged = errors.New("it changed while it was kept: have hooks.snapshot have the service leave it as it is")
 
+// errCut occurs when an archive ends in the middle. An engine that fails as it writes one has no other way to say so.
+var errCut = errors.New("its archive ends in the middle")
+
+// archiveEnd is how an archive ends: with two blocks of zeros.
+const archiveEnd = 1024
+
+// tail keeps the end of what is written to it.
+type tail struct{ last []byte }
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.last = append(t.last, p...)
+	t.last = append(t.last[:0], t.last[max(0, len(t.last)-archiveEnd):]...)
+	return len(p), nil
+}
+
+// ended reports whether it is the end of an archive.
+func (t *tail) ended() bool {
+	return len(t.last) == archiveEnd && !slices.ContainsFunc(t.last, func(b byte) bool { return b != 0 })
+}
+
 // export has the bus keep what the volumes hold, each under the digest of its content: what it has already is not sent again.
 func (a *Agent) export(ctx context.Context, c node.Container, volumes []events.Volume) ([]events.Export, error) {
 	exports := make([]events.Export, 0, len(volumes))
 	for _, v := range volumes {
-		e, err := a.exportVolume(ctx, c, v)
-		for try := 1; errors.Is(err, errChanged) && try < exportTries; try++ {
-			e, err = a.exportVolume(ctx, c, v)
-		}
+		e, err := a.keepVolume(ctx, c, v)
 		if err != nil {
 			return nil, fmt.Errorf("volume %s: %w", v.Name, err)
 		}
@@ -42,12 +63,36 @@ func (a *Agent) export(ctx context.Context, c node.Container, volumes []events.V
 	return exports, nil
 }
 
+// keepVolume tries until ctx ends, but for what trying again does not mend.
+func (a *Agent) keepVolume(ctx context.Context, c node.Container, v events.Volume) (events.Export, error) {
+	for changed := 0; ; {
+		e, err := a.exportVolume(ctx, c, v)
+		switch {
+		case err == nil, errors.Is(err, bus.ErrFull):
+			return e, err
+		case errors.Is(err, errChanged):
+			if changed++; changed == exportTries {
+				return e, err
+			}
+			continue
+		}
+		select {
+		case <-time.After(exportAgain):
+		case <-ctx.Done():
+			return e, err
+		}
+	}
+}
+
 // exportVolume reads the volume twice: an object has its name before it is stored.
 func (a *Agent) exportVolume(ctx context.Context, c node.Container, v events.Volume) (events.Export, error) {
 	e := events.Export{Volume: v.Name}
 	sum := sha256.New()
 	err := a.archive(ctx, c, v.Path, func(content io.Reader) (err error) {
-		e.Size, err = io.Copy(sum, content)
+		whole := &tail{}
+		if e.Size, err = io.Copy(io.MultiWriter(sum, whole), content); err == nil && !whole.ended() {
+			err = errCut
+		}
 		return err
 	})
 	if err != nil {

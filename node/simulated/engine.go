@@ -236,7 +236,9 @@ func (e *Engine) Export(_ context.Context, exported node.Container, path string)
 	if c == nil {
 		return nil, fmt.Errorf("export %s: no such container", exported.Handle)
 	}
-	return io.NopCloser(strings.NewReader(fmt.Sprint(c.Instance, " ", c.Handle, path, e.held[c.Handle]))), nil
+	const end = 1024 // an archive ends with as many zeros
+	text := fmt.Sprint(c.Instance, " ", c.Handle, path, e.held[c.Handle])
+	return io.NopCloser(strings.NewReader(text + strings.Repeat("\x00", end))), nil
 }
 
 // Topology returns what the file of the container's topology holds, and what that was asked, in order.

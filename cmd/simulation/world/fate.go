@@ -61,7 +61,7 @@ func (k *knowledge) fate(j *judge, id events.ServiceID, now time.Time, d events.
 			k.succeeded(j, d.Sequence, id)
 		}
 	case events.CommandSuperseded:
-		k.end(j, d.Sequence)
+		k.waitedForNoMore(k.end(j, d.Sequence))
 	case events.CommandFailed:
 		k.failed(j, now, d)
 	}
@@ -145,6 +145,7 @@ func (k *knowledge) end(j *judge, sequence uint64) *fate {
 
 func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
 	f := k.end(j, d.Sequence)
+	k.waitedForNoMore(f)
 	if lasted := now.Sub(k.countsFrom(f, now)); d.Reason == events.ReasonDeadline && lasted < k.deadline(f) {
 		j.breach("time", "command %d failed at its deadline after %s", d.Sequence, lasted)
 	}

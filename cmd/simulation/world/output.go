@@ -30,7 +30,7 @@ func (j *judge) keeps(key string, value []byte) {
 // failed and nothing was in the way.
 func (j *judge) refers(id events.InstanceID, s events.InstanceSeen) {
 	switch {
-	case s.Output != "" && !j.outputs[s.Output]:
+	case s.Output != "" && !j.outputs[s.Output] && !j.rereading:
 		j.breach("output", "%s is offline, and refers to %s, which was never kept", id, s.Output)
 	case s.Output != "" && s.Output != events.OutputKey(id, s.Attempt):
 		j.breach("output", "%s is offline in attempt %d, and refers to %s", id, s.Attempt, s.Output)

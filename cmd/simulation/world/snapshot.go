@@ -137,6 +137,7 @@ func (k *knowledge) keeps(j *judge, id events.ServiceID, sequence uint64, d even
 		o.due(d.Scheduled)
 	case events.SnapshotCancelled:
 		s.wanted = 0
+		delete(k.asked, id) // nothing else goes back
 	case events.SnapshotCommitted:
 		if o.op == nil || o.op.kind != events.OperationSnapshot || d.Operation != o.op.sequence || o.op.phase != events.OperationExport ||
 			d.Version != s.version+1 || d.Revision != o.s.revision || d.Scale != o.s.scale {
@@ -148,6 +149,13 @@ func (k *knowledge) keeps(j *judge, id events.ServiceID, sequence uint64, d even
 			o.isKept(slot)
 		}
 		s.version, o.op.committed = d.Version, d.Version
+	}
+}
+
+// waitedForNoMore follows a command that ends without what it asked for: nobody wants the snapshot any more.
+func (k *knowledge) waitedForNoMore(f *fate) {
+	if s := k.services[f.service]; s != nil && f.verb == "snapshot" && !f.queued {
+		s.snapshots.wanted = 0
 	}
 }
 

@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -38,8 +39,9 @@ func (b *Bus) Objects(name string) bus.Objects {
 }
 
 // Put implements bus.Objects.
-func (o *objects) Put(_ context.Context, name string, content io.Reader) error {
+func (o *objects) Put(ctx context.Context, name string, content io.Reader) error {
 	body, err := io.ReadAll(content)
+	err = errors.Join(err, ctx.Err())
 	if err != nil {
 		return fmt.Errorf("put object %s into %s: %w", name, o.name, err)
 	}
