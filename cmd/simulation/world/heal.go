@@ -122,7 +122,10 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	}
 	for _, i := range j.cluster.of(id) {
 		if rests && (i.replaces > 0 || !i.retired) {
-			continue // it stays as it is
+			if !i.retired && i.seen.Phase != events.PhaseOnline {
+				why = append(why, fmt.Sprintf("%s is %s, and nothing keeps it from serving", i.id, i))
+			}
+			continue // it stays in its revision
 		}
 		stuck := !s.upToDate(i) && !j.cluster.room(id, i.id.Ordinal) && j.cluster.against(id, i.node, i) != ""
 		if i.retired || (!s.upToDate(i) && !stuck) || i.seen.Phase != events.PhaseOnline {
