@@ -51,6 +51,12 @@ type Engine interface {
 	Watch(ctx context.Context, owner Owner, ready func(), hint func(events.InstanceID)) error
 }
 
+// Asked is what an instance is asked. As JSON it is what its hook is posted.
+type Asked interface {
+	// Variables are what the hook's command finds in its environment.
+	Variables() []string
+}
+
 // Facts is what an engine says of itself and its host.
 type Facts struct {
 	// Engine is the name and version, as in "podman 4.3.1 (runc)".

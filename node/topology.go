@@ -22,18 +22,17 @@ type Inform struct {
 	Told    bool
 	// Asked is what the instance is asked once the file says so, nil for nothing: to run Hook, or to have Exports kept. Timeout is
 	// how long the answer may take.
-	Asked   Asked
+	Asked   Confirmable
 	Hook    *events.Hook
 	Exports []events.Volume
 	Timeout time.Duration
 }
 
-// Asked is what an instance is asked. As JSON it is what its hook is posted.
-type Asked interface {
+// Confirmable is what an instance is asked in an operation, which waits for its answer.
+type Confirmable interface {
+	Asked
 	// Confirmed is the answer of one that has done it.
 	Confirmed() events.Confirmation
-	// Variables are what the hook's command finds in its environment.
-	Variables() []string
 }
 
 // answer returns the answer that is asked for; zero for none.
@@ -71,7 +70,7 @@ func (v View) Informs() (Inform, bool) {
 }
 
 // asked returns what the order asks of the instance; nil for nothing.
-func (v View) asked() Asked {
+func (v View) asked() Confirmable {
 	switch told := v.Order.Topology; {
 	case v.Order.Ask != nil:
 		return *v.Order.Ask
