@@ -49,7 +49,8 @@ type Spec struct {
 	Mode Mode `json:"mode,omitempty"`
 	// Labels go onto the containers, and selectors choose by them.
 	Labels map[string]string `json:"labels,omitempty"`
-	// StopGrace is the time between the request to stop and the kill. 10s where it is not given, or 0s.
+	// StopGrace is the time between the request to stop and the kill. The hook hooks.before_stop has as much, before that and
+	// apart from it. 10s where it is not given, or 0s.
 	StopGrace Duration `json:"stop_grace,omitzero"`
 	ProcessSpec
 	NetworkSpec

@@ -41,6 +41,9 @@ func TestFieldsThatKeepTheRules(t *testing.T) {
 		`"topology":{}`, `"topology":{"path":"/etc//topology","on_failure":"retry"},"hooks":{}`,
 		`"topology":{},"hooks":{"release":{"signal":"SIGRTMIN+1"},"acquire":{"exec":["/a","b"]}}`,
 		`"topology":{},"hooks":{"acquire":{"http":{"port":"http"}}},"ports":[{"name":"http","port":80}]`,
+		`"hooks":{"before_stop":{"signal":"SIGUSR1"}}`, `"hooks":{"snapshot":{"signal":"SIGHUP"},"before_stop":{"signal":"SIGUSR1"}}`,
+		`"mode":"global","hooks":{"before_stop":{"exec":["/a","b"]}}`,
+		`"mode":"job","hooks":{"before_stop":{"http":{"port":"http","path":"/a"}}},"ports":[{"name":"http","port":80}]`,
 		`"init":{}`, `"init":{"image":"j","command":["a"],"args":["b"],"env":{"A":"1"}}`,
 	} {
 		if _, err := ensure(fields); err != nil {
@@ -126,6 +129,13 @@ var brokenFields = []struct {
 	{`"configs":[` + strings.Repeat(`{"name":"a"},`, MaxConfigs) + `{"name":"a"}]`, CodeOutOfRange, "configs", "64"},
 	{`"config":[{"name":"a"}]`, CodeUnknownField, "config", `"configs"`},
 	{`"hooks":{"release":{"signal":"SIGHUP"}}`, CodeMissingField, "topology", "topology"},
+	{`"hooks":{"acquire":{"signal":"SIGHUP"},"before_stop":{"signal":"SIGHUP"}}`, CodeMissingField, "topology", "hooks.acquire"},
+	{`"hooks":{"before_stop":{}}`, CodeInvalidValue, "hooks.before_stop", "0 of signal, exec and http"},
+	{`"hooks":{"before_stop":{"signal":"TERM"}}`, CodeInvalidValue, "hooks.before_stop.signal", "SIGHUP"},
+	{`"mode":"job","hooks":{"before_stop":{"http":{"port":"p"}}}`, CodeInvalidValue, "hooks.before_stop.http.port", "0"},
+	{`"hooks":{"before_stop":{"exec":["a\u0000"]}}`, CodeInvalidValue, "hooks.before_stop.exec[0]", "NUL"},
+	{`"hooks":{"before-stop":{"exec":["a"]}}`, CodeUnknownField, "hooks.before-stop", "before_stop"},
+	{`"topology":{},"hooks":{"before_stop":{"exec":["a"],"timeout":"1s"}}`, CodeUnknownField, "hooks.before_stop.timeout", "timeout"},
 	{`"topology":{},"mode":"global"`, CodeInvalidValue, "topology", "global"},
 	{`"topology":{},"mode":"job"`, CodeInvalidValue, "topology", "job"},
 	{`"topology":{"path":"run"}`, CodeInvalidValue, "topology.path", "absolute"},

@@ -27,7 +27,8 @@ type TopologySpec struct {
 	// Topology has every instance find in a file how many there are and where, and has the scale change in phases: all
 	// instances are done with one before any begins the next. Only for mode replicated, with a scale of 256 at most.
 	Topology *TopologyRules `json:"topology,omitempty"`
-	// Hooks are what instances are asked when the topology changes, or a snapshot is taken. Without one its phase is over at once.
+	// Hooks are what instances are asked when the topology changes, when a snapshot is taken, and before they are stopped. Without
+	// release, acquire or snapshot its phase is over at once.
 	Hooks *Hooks `json:"hooks,omitempty"`
 }
 
@@ -52,7 +53,7 @@ const (
 	RescaleContinue RescaleFailure = "continue"
 )
 
-// Hooks are run in every instance, at least once for each change of the topology, or each snapshot.
+// Hooks are run in every instance, at least once for each change of the topology, each snapshot, or each order to stop it.
 type Hooks struct {
 	// Release has the instance stop to serve what the next topology takes from it.
 	Release *Hook `json:"release,omitempty"`
@@ -61,17 +62,24 @@ type Hooks struct {
 	// Snapshot has it write what it holds to its volumes with state, and leave these as they are until they were kept: in phase hold
 	// of a snapshot. It needs no topology.
 	Snapshot *Hook `json:"snapshot,omitempty"`
+	// BeforeStop has it make ready for its end, in whatever mode and without a topology, where an order to stop finds it running. It
+	// has stop_grace for that, and as much again after the signal. Where it fails or takes longer, the instance is stopped all the
+	// same.
+	BeforeStop *Hook `json:"before_stop,omitempty"`
 }
 
 // Hook is how an instance is asked. Exactly one of signal, exec and http says how.
 type Hook struct {
 	// Signal is sent to the process, which has done what it is asked at once: SIGHUP.
 	Signal string `json:"signal,omitempty"`
-	// Exec is a command that is run in the container: done where it ends with 0. Its environment has ROOKERY_OPERATION,
-	// ROOKERY_ATTEMPT, ROOKERY_PHASE and ROOKERY_CONFIG_VERSION, or ROOKERY_SNAPSHOT, which is the version of the snapshot. One that takes longer than update.healthy_deadline, or is
-	// overtaken by another change, is waited for no more and runs on: it must do nothing that the file does not say any more.
+	// Exec is a command that is run in the container: done where it ends with 0. Its environment has ROOKERY_PHASE, which is release,
+	// acquire, hold or before_stop; of a change of the topology ROOKERY_OPERATION, ROOKERY_ATTEMPT and ROOKERY_CONFIG_VERSION as
+	// well, and of a snapshot ROOKERY_OPERATION and ROOKERY_SNAPSHOT, which is the version of the snapshot. One that takes longer
+	// than update.healthy_deadline (stop_grace before a stop), or is overtaken by another change, is waited for no more and runs on:
+	// it must do nothing that the file does not say any more.
 	Exec []string `json:"exec,omitempty"`
-	// HTTP is a POST of what the file says of the change, or of operation, phase and version of the snapshot: done where it is answered with a status from 200 to 299.
+	// HTTP is a POST of what the file says of the change, of operation, phase and version of the snapshot, or of
+	// {"phase":"before_stop"}: done where it is answered with a status from 200 to 299.
 	HTTP *HTTPHook `json:"http,omitempty"`
 }
 
@@ -106,7 +114,10 @@ func (s TopologySpec) canonical() TopologySpec {
 		}
 	}
 	if s.Hooks != nil {
-		s.Hooks = &Hooks{s.Hooks.Release.canonical(), s.Hooks.Acquire.canonical(), s.Hooks.Snapshot.canonical()}
+		s.Hooks = &Hooks{
+			Release: s.Hooks.Release.canonical(), Acquire: s.Hooks.Acquire.canonical(),
+			Snapshot: s.Hooks.Snapshot.canonical(), BeforeStop: s.Hooks.BeforeStop.canonical(),
+		}
 		if *s.Hooks == (Hooks{}) {
 			s.Hooks = nil
 		}
@@ -164,7 +175,10 @@ func (h *Hooks) check(ports []Port) error {
 	if err := h.Acquire.check("hooks.acquire", ports); err != nil {
 		return err
 	}
-	return h.Snapshot.check("hooks.snapshot", ports)
+	if err := h.Snapshot.check("hooks.snapshot", ports); err != nil {
+		return err
+	}
+	return h.BeforeStop.check("hooks.before_stop", ports)
 }
 
 // signalNames are those of the signals that a process may handle.

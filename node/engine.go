@@ -160,6 +160,8 @@ type Container struct {
 	Sidecars []string
 	Ended    string
 	Beside   bool
+	// BeforeStop is what a main container is asked before it is stopped; nil for nothing.
+	BeforeStop *BeforeStop
 }
 
 // runs reports whether anything of the container runs.

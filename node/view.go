@@ -28,6 +28,8 @@ type View struct {
 	Told      uint64
 	Confirmed *events.Confirmation
 	Exports   []events.Export
+	// MadeReady is the container that was asked to make ready for its end, since there is an order to stop it; "" for none.
+	MadeReady string
 	// Attempt is that of the container, or of the last one where there is none.
 	Attempt uint32
 	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
@@ -51,14 +53,15 @@ type Step uint8
 
 // The steps. Each but StepNone, StepWait and StepServe is one call of the Engine.
 const (
-	StepNone    Step = iota // nothing to do until something changes
-	StepWait                // nothing to do until a time
-	StepPrepare             // have the image, create the container
-	StepStart               // start the container
-	StepCheck               // ask the running instance whether it is healthy
-	StepServe               // the running instance is ready to serve
-	StepStop                // stop the container
-	StepRemove              // remove the container
+	StepNone       Step = iota // nothing to do until something changes
+	StepWait                   // nothing to do until a time
+	StepPrepare                // have the image, create the container
+	StepStart                  // start the container
+	StepCheck                  // ask the running instance whether it is healthy
+	StepServe                  // the running instance is ready to serve
+	StepBeforeStop             // run the hook that comes before a stop
+	StepStop                   // stop the container
+	StepRemove                 // remove the container
 )
 
 // Next returns the next step; for StepWait with the time until which to wait.
@@ -103,6 +106,8 @@ func (v View) nextStop(now time.Time) (Step, time.Time) {
 		return StepNone, time.Time{}
 	case now.Before(v.RetryAt):
 		return StepWait, v.RetryAt
+	case v.Container.runs() && v.mustMakeReady():
+		return StepBeforeStop, time.Time{}
 	case v.Container.runs():
 		return StepStop, time.Time{}
 	}
@@ -134,7 +139,7 @@ func (v View) Ordered(o events.Order) View {
 	}
 	before := v.Order.Action
 	if o.Action != before {
-		v.Failures, v.RetryAt, v.Ends = 0, time.Time{}, nil
+		v.Failures, v.RetryAt, v.Ends, v.MadeReady = 0, time.Time{}, nil, ""
 	}
 	v.Order = o
 	if v.asked() == nil {
@@ -178,6 +183,8 @@ func (v View) Done(step Step, now time.Time) View {
 	case StepServe:
 		v.Served = now
 		return v.at(events.PhaseOnline)
+	case StepBeforeStop:
+		return v.madeReady()
 	case StepStop:
 		stopped := *v.Container
 		stopped.State, stopped.Beside = Exited, false
@@ -225,10 +232,14 @@ func (v View) gone() View {
 }
 
 // Failed returns the view after a step that failed. An attempt to stop or remove is repeated after the back-off
-// without a word: the instance is what it was. An attempt to bring up what shall run no more fails without a word, too,
-// and nothing waits for it: the order that came meanwhile is due, and may have been what ended the step.
+// without a word: the instance is what it was. A hook that failed keeps nothing from being stopped. An attempt to bring up
+// what shall run no more fails without a word, too, and nothing waits for it: the order that came meanwhile is due, and may
+// have been what ended the step.
 func (v View) Failed(step Step, err error, now time.Time) View {
 	v.Changed = now
+	if step == StepBeforeStop {
+		return v.madeReady()
+	}
 	if (step == StepPrepare || step == StepStart) && v.Order.Action != events.ActionRun {
 		return v
 	}

@@ -176,6 +176,7 @@ var specs = []events.Spec{
 	{InitSpec: events.InitSpec{Init: &events.InitContainer{}}},
 	{HealthSpec: events.HealthSpec{Health: &events.Health{Interval: events.DefaultCheckInterval, Retries: 1}}},
 	{RestartSpec: events.RestartSpec{Restart: &events.Restart{Policy: events.RestartOnFailure, Attempts: 2}}},
+	{TopologySpec: events.TopologySpec{Hooks: &events.Hooks{BeforeStop: &events.Hook{Signal: "SIGHUP"}}}},
 }
 
 // TestPositionsNeverSink walks every history of steps, failures and discoveries up to a depth: what a node says within
@@ -235,6 +236,7 @@ func branches(v node.View, now time.Time) map[string]node.View {
 	case node.StepPrepare:
 		made := container(node.Created, v.NextAttempt())
 		made.Role = v.NextRole()
+		made.BeforeStop = node.Plan{Order: v.Order, Role: made.Role}.BeforeStop()
 		next["prepared"] = v.Prepared(*made, now)
 		next["prepared, ordered to stop meanwhile"] = v.Ordered(stop).Prepared(*made, now)
 		next["prepare failed"] = v.Failed(step, errors.New("no"), now)
@@ -252,7 +254,7 @@ func branches(v node.View, now time.Time) map[string]node.View {
 		next["failed"] = v.Failed(step, errors.New("no"), now)
 		next["done, ordered to stop meanwhile"] = v.Ordered(stop).Done(step, now)
 		next["failed, ordered to stop meanwhile"] = v.Ordered(stop).Failed(step, errors.New("no"), now)
-	case node.StepStop:
+	case node.StepBeforeStop, node.StepStop:
 		next["done"] = v.Done(step, now)
 		next["failed"] = v.Failed(step, errors.New("no"), now)
 	case node.StepCheck:

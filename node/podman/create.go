@@ -157,6 +157,7 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 	return node.Container{
 		Handle: id, Instance: plan.Instance, Role: plan.Role, Attempt: plan.Attempt, Revision: plan.Order.Revision,
 		State: node.Created, Ports: plan.Order.Ports, Images: plan.Images, Sidecars: sidecarNames(plan), Told: plan.Order.Decided,
+		BeforeStop: plan.BeforeStop(),
 	}, nil
 }
 
@@ -238,6 +239,9 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 	labels := plan.Labels()
 	labels[labelPorts] = string(ports)
 	if err := labelWithImages(labels, plan.Images); err != nil {
+		return createRequest{}, err
+	}
+	if err := labelWithBeforeStop(labels, plan.BeforeStop()); err != nil {
 		return createRequest{}, err
 	}
 	if names := sidecarNames(plan); len(names) > 0 {

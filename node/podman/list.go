@@ -222,6 +222,9 @@ func (i *inspected) container(owner node.Owner) (node.Container, error) {
 			return node.Container{}, fmt.Errorf("label %s: %w", labelPorts, err)
 		}
 	}
+	if c.BeforeStop, err = beforeStop(labels); err != nil {
+		return node.Container{}, err
+	}
 	return c, nil
 }
 

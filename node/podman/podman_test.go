@@ -70,6 +70,7 @@ func TestEngine(t *testing.T) {
 		{"configs", testConfigs},
 		{"topology", testTopology},
 		{"hooks", testHooks},
+		{"what comes before a stop", testBeforeStop},
 		{"watch many", testWatchMany},
 		{"watch by events alone", testBlind},
 		{"a service that hangs", testHang}, // stops the service, and so is last

@@ -26,9 +26,11 @@ import (
 
 const (
 	cluster = "log-1"
-	// good and hanging are images: a container of the one is made at once, that of the other never.
+	// good and hanging are images: a container of the one is made at once, that of the other never. Hooks have names like that, and
+	// failing is one that says that it has failed.
 	good    = "good"
 	hanging = "hanging"
+	failing = "failing"
 	// asked is one with a health check, which hangs as long as the engine is told so.
 	asked = "asked"
 )
@@ -45,6 +47,7 @@ type engine struct {
 	slow       time.Duration       // that it takes to read what one has printed
 	most, now  int                 // containers that were and are being made at once
 	configs    map[uint32][]string // that containers were made with, by ordinal
+	done       []string            // the hooks and stops, in order
 }
 
 func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
@@ -73,7 +76,7 @@ func (e *engine) Inspect(_ context.Context, _ node.Owner, id events.InstanceID) 
 
 // Prepare of what hangs has had its effect by the time that it is interrupted.
 func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, error) {
-	c := node.Container{Handle: p.Name(), Instance: p.Instance, Attempt: p.Attempt}
+	c := node.Container{Handle: p.Name(), Instance: p.Instance, Attempt: p.Attempt, BeforeStop: p.BeforeStop()}
 	e.mu.Lock()
 	e.now++
 	e.most = max(e.most, e.now)
@@ -112,7 +115,8 @@ func (e *engine) Start(_ context.Context, c node.Container) error {
 	return err
 }
 
-func (e *engine) Stop(_ context.Context, c node.Container, _ time.Duration) error {
+func (e *engine) Stop(_ context.Context, c node.Container, grace time.Duration) error {
+	e.did(fmt.Sprintf("stop with %s", grace))
 	return e.set(c, node.Exited)
 }
 
@@ -135,8 +139,22 @@ func (e *engine) Check(ctx context.Context, _ node.Container, _ events.Health, _
 
 func (e *engine) Tell(context.Context, node.Container, string, []byte) error { return nil }
 
-func (e *engine) Ask(context.Context, node.Container, events.Hook, node.Asked, string) error {
-	return nil
+// Ask of a hook that hangs does not come back before its time is up, and of one that fails says so.
+func (e *engine) Ask(ctx context.Context, _ node.Container, hook events.Hook, asked node.Asked, _ string) error {
+	e.did(fmt.Sprintf("%s %s", hook.Exec[0], asked.Variables()))
+	switch hook.Exec[0] {
+	case hanging:
+		<-ctx.Done()
+	case failing:
+		return errFailing
+	}
+	return ctx.Err()
+}
+
+func (e *engine) did(what string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.done = append(e.done, what)
 }
 
 func (e *engine) Export(context.Context, node.Container, string) (io.ReadCloser, error) {
@@ -205,6 +223,8 @@ type world struct {
 	// needed are the images that were told as needed, one list for each time; pruneErr is what came of it.
 	needed   [][]string
 	pruneErr error
+	// log is what the node has logged.
+	log strings.Builder
 }
 
 func (w *world) Publish(ctx context.Context, m events.Message) (uint64, error) {
@@ -259,8 +279,11 @@ func newWorld(t *testing.T) *world {
 	}
 }
 
-// run begins the node.
-func (w *world) run() {
+// run begins the node, which ends with the test.
+func (w *world) run() { w.t.Cleanup(w.begin()) }
+
+// begin begins the node, and returns what ends it.
+func (w *world) begin() (end func()) {
 	w.t.Helper()
 	stop, err := w.Answer(events.HeartbeatSubject("node-0"), func(events.Message) (events.Message, error) {
 		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: 1, Orders: w.counter}, events.Attributes{
@@ -274,19 +297,19 @@ func (w *world) run() {
 	ended := make(chan error)
 	go func() {
 		ended <- runner.New(runner.Config{
-			Bus: w, Engine: w.engine, Name: "node-0", Log: slog.New(slog.DiscardHandler), Incarnation: "one",
+			Bus: w, Engine: w.engine, Name: "node-0", Log: slog.New(slog.NewTextHandler(&w.log, nil)), Incarnation: "one",
 			Prune:     w.prune,
 			Heartbeat: time.Hour, // the orders alone show what was missed
 		}).Run(ctx)
 	}()
-	w.t.Cleanup(func() {
+	synctest.Wait()
+	return func() {
 		cancel()
 		if err := <-ended; err != nil {
 			w.t.Errorf("the node ended with %v", err)
 		}
 		stop()
-	})
-	synctest.Wait()
+	}
 }
 
 func (w *world) prune(_ context.Context, _ node.Owner, needed []string) error {

@@ -3,9 +3,11 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -49,7 +51,7 @@ func (a *Agent) placesOf(step node.Step) *places {
 		return &a.making
 	case node.StepStart, node.StepRemove:
 		return &a.moving
-	case node.StepStop, node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
+	case node.StepBeforeStop, node.StepStop, node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
 	}
 	return nil
 }
@@ -85,7 +87,7 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 			}
 			a.change(ctx, in, in.view.Done(step, time.Now()))
 			a.inform(ctx, in)
-		case node.StepPrepare, node.StepStart, node.StepStop, node.StepRemove:
+		case node.StepPrepare, node.StepStart, node.StepBeforeStop, node.StepStop, node.StepRemove:
 			if p == nil || p.enter(in) {
 				a.take(ctx, in, step)
 			}
@@ -155,6 +157,8 @@ func deadline(step node.Step, v node.View) time.Duration {
 		return prepareTimeout
 	case node.StepStart:
 		return startTimeout
+	case node.StepBeforeStop:
+		return v.AskWithin()
 	case node.StepStop:
 		return v.StopGrace() + stopTimeout
 	case node.StepRemove, node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
@@ -172,6 +176,8 @@ func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Co
 		switch step {
 		case node.StepStart:
 			return node.Container{}, a.Engine.Start(ctx, *v.Container)
+		case node.StepBeforeStop:
+			return node.Container{}, a.askBeforeStop(ctx, v)
 		case node.StepStop:
 			return node.Container{}, a.Engine.Stop(ctx, *v.Container, v.StopGrace())
 		case node.StepRemove:
@@ -180,6 +186,18 @@ func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Co
 		}
 		return node.Container{}, nil
 	}
+}
+
+// askBeforeStop runs the hook of the container that is to be stopped.
+func (a *Agent) askBeforeStop(ctx context.Context, v node.View) error {
+	err := a.Engine.Ask(ctx, *v.Container, v.Container.BeforeStop.Hook, events.Stopping{Phase: events.BeforeStop}, a.Facts.Address)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("its before_stop hook gave no answer within %s", v.AskWithin())
+	}
+	return fmt.Errorf("its before_stop hook: %w", err)
 }
 
 func (a *Agent) prepare(ctx context.Context, v node.View, read configReader) (node.Container, error) {

@@ -109,7 +109,7 @@ func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error)
 	e.calls[p.Instance]++
 	c := &node.Container{
 		Handle: strconv.Itoa(e.made), Instance: p.Instance, Role: p.Role, Attempt: p.Attempt, Revision: p.Order.Revision, Ports: p.Order.Ports,
-		Images: e.resolve(p),
+		Images: e.resolve(p), BeforeStop: p.BeforeStop(),
 	}
 	e.containers[k], e.configs[k], e.topologies[c.Handle] = c, p.Configs, p.Topology
 	made := *c

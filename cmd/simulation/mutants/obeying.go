@@ -94,6 +94,21 @@ var obeying = []mutant{
 		},
 	},
 	{
+		"stopped-unasked", "a node stops an instance without the hook that comes before", []edit{{
+			"node/view.go", "case v.Container.runs() && v.mustMakeReady():", "case v.Container.runs() && v.mustMakeReady() && v.Attempt > 99:",
+		}},
+	},
+	{
+		"stopped-unasked-by-the-next", "a node's process that begins anew knows nothing of the hook that comes before a stop", []edit{{
+			"node/before_stop.go", "c.BeforeStop != nil && ", "c.BeforeStop != nil && v.Order.Spec != nil && ",
+		}},
+	},
+	{
+		"asked-without-end", "a node waits for a hook before a stop as long as that takes", []edit{{
+			"node/runner/steps.go", "return v.AskWithin()", "return v.AskWithin() + 24*time.Hour",
+		}},
+	},
+	{
 		"output-not-kept", "what a container that failed has printed is not kept", []edit{{
 			"node/output.go", "	return *v.Container, true\n", "	return *v.Container, false\n",
 		}},

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
@@ -21,15 +23,22 @@ func (j *judge) prepared(h *host, p node.Plan, k *call) {
 
 // ends judges the end of a container by the node's hand.
 func (j *judge) ends(h *host, c node.Container) {
-	running := false
-	for _, have := range h.engine.Containers() {
-		running = running || (have.Handle == c.Handle && have.State == node.Running)
+	if h.runsNow(c) && !j.sick[c.Instance.String()] && !j.mayEndNow(h, c) {
+		j.breach("P9", "%s ends the running container of %s, and the log has it %s: nobody said so", h.name, c.Instance, j.cluster.instances[c.Instance])
 	}
+}
+
+// mayEndNow reports whether the container is one that shall go, or may be.
+func (j *judge) mayEndNow(h *host, c node.Container) bool {
 	i := j.cluster.instances[c.Instance]
-	if !running || j.rewound || j.sick[c.Instance.String()] || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed)) {
-		return
-	}
-	j.breach("P9", "%s ends the running container of %s, and the log has it %s: nobody said so", h.name, c.Instance, i)
+	return j.rewound || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed))
+}
+
+// runsNow reports whether the container runs.
+func (h *host) runsNow(c node.Container) bool {
+	return slices.ContainsFunc(h.engine.Containers(), func(have node.Container) bool {
+		return have.Handle == c.Handle && have.State == node.Running
+	})
 }
 
 // unwell notes a check that does not come back well, for whatever reason: the node may end the container for it.

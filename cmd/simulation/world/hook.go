@@ -33,7 +33,17 @@ func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, as
 		}
 		e.host.take(k, 0)
 	}
+	_, stops := asked.(events.Stopping)
+	if stops {
+		k.key = stopHook(c)
+	}
 	_, err := do(ctx, k, func() (struct{}, error) {
+		if stops {
+			e.host.world.judge.makesReady(e.host, c)
+		}
+		if len(hook.Exec) > 0 && hook.Exec[0] == hangs {
+			return struct{}{}, errNoEngine
+		}
 		if e.host.world.imageOf(e.host.imageOf(c)) == sick {
 			return struct{}{}, errSick
 		}

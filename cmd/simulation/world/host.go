@@ -96,7 +96,7 @@ func (h *host) take(k *call, pull time.Duration) {
 		o := k.effect()
 		switch {
 		case k.springs(false):
-		case kind == EngineHangs:
+		case kind == EngineHangs, errors.Is(o.err, errNoEngine):
 			k.expire()
 		case kind == EngineFails:
 			h.comeBack(k, outcome{err: errEngine}, half)
@@ -215,6 +215,7 @@ func (e *engine) Start(ctx context.Context, c node.Container) error {
 func (e *engine) Stop(ctx context.Context, c node.Container, grace time.Duration) error {
 	_, err := do(ctx, e.call(Stop, c.Instance.String(), 0), func() (struct{}, error) {
 		e.host.world.judge.ends(e.host, c)
+		e.host.world.judge.stops(e.host, c)
 		return struct{}{}, e.host.engine.Stop(context.Background(), c, grace)
 	})
 	return err

@@ -70,7 +70,9 @@ type judge struct {
 	// owners are the processes of services with a topology, and did is what instances have done that they were asked.
 	owners map[process]*owner
 	did    map[events.InstanceID]map[events.Confirmation]bool
-	quiet  calm
+	// ready are the processes that were asked to make ready for their end.
+	ready map[process]bool
+	quiet calm
 	// archived is what was read of volumes, by its digest.
 	archived map[string]archived
 
@@ -89,7 +91,7 @@ func (c chain) hash() string { return hex.EncodeToString(c[:]) }
 func newJudge(w *World) *judge {
 	j := &judge{
 		w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{},
-		owners: map[process]*owner{}, did: map[events.InstanceID]map[events.Confirmation]bool{},
+		owners: map[process]*owner{}, did: map[events.InstanceID]map[events.Confirmation]bool{}, ready: map[process]bool{},
 		archived: map[string]archived{}, configs: map[string][]configValue{}, outputs: map[string]bool{},
 	}
 	j.forget()

@@ -27,6 +27,8 @@ func main() {
 	eat := flag.Int("eat", 0, "take this many `MiB` of memory")
 	check := flag.Bool("check", false, "end at once, with exit code 1 where there is a file /sick: a health check")
 	env := flag.String("env", "", "end at once, with exit code 1 where one of these `variables` has another value: a hook")
+	add := flag.String("append", "", "add a line to a file, `file=line`, and end at once: a hook")
+	last := flag.String("last", "", "add a line to a file, `file=line`, as the last thing before the end")
 	ignoreTerm := flag.Bool("ignore-term", false, "do not end when asked to")
 	flag.Parse()
 	if *check {
@@ -37,6 +39,10 @@ func main() {
 	}
 	if *env != "" {
 		os.Exit(unlike(strings.Fields(*env)))
+	}
+	if *add != "" {
+		appendLine(*add)
+		return
 	}
 	for i := range *lines {
 		fmt.Printf("line %d of %d\n", i+1, *lines)
@@ -59,6 +65,24 @@ func main() {
 		time.AfterFunc(*exitAfter, func() { os.Exit(*exitCode) })
 	}
 	if err := serve(*listen, signals); err != nil {
+		log.Fatal(err)
+	}
+	if *last != "" {
+		appendLine(*last)
+	}
+}
+
+// appendLine adds the line to the file, where fileAndLine is file=line.
+func appendLine(fileAndLine string) {
+	path, line, _ := strings.Cut(fileAndLine, "=")
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := fmt.Fprintln(file, line); err != nil {
+		log.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -1,0 +1,81 @@
+package rookerytest_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+// beforeStopRows are what an instance is asked before it is stopped. What it does last itself, and what the hook does, it adds to a
+// file in its volume, which is there afterwards.
+func beforeStopRows() []specRow {
+	asked := func(hook string) string {
+		return fmt.Sprintf(`"args":["-last","/data/marks=stopped"],"ports":[{"name":"http","port":8080}],"volumes":[{"name":"data","path":"/data"}],"hooks":{"before_stop":%s}`, hook)
+	}
+	const marks = `{"exec":["/web","-append","/data/marks=before"]}`
+	// warned has the instance be stopped all the same, and the node say what came of the hook.
+	warned := func(words string) func(*seen) {
+		return func(s *seen) {
+			instance := s.online().Instance.String()
+			s.Command(s.service, "scale", `{"scale":0}`)
+			s.want("what was done", s.marks(), "stopped")
+			s.wantIn("what the node has logged", s.node.output.String(), `instance=`+instance+` error="its before_stop hook`+words)
+		}
+	}
+	return []specRow{
+		{"hooks before_stop", asked(marks), func(s *seen) {
+			s.online()
+			s.revised(`"env":{"A":"1"},` + asked(marks))
+			s.want("what the next one finds", s.proc("root/data/marks"), "before\nstopped\n")
+			s.Command(s.service, "scale", `{"scale":0}`)
+			s.want("what was done", s.marks(), "before stopped before stopped")
+		}},
+		{"hooks before_stop of a job", `"mode":"job",` + asked(marks), func(s *seen) {
+			event[events.InstanceOnline](s)
+			s.dropClean()
+			s.want("what was done", s.marks(), "before stopped")
+			s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`"}`)
+		}},
+		{"hooks before_stop with the phase", asked(`{"exec":["/web","-env","ROOKERY_PHASE=before_stop"]}`), func(s *seen) {
+			s.online()
+			s.Command(s.service, "scale", `{"scale":0}`)
+			s.want("what was done", s.marks(), "stopped")
+			if log := s.node.output.String(); strings.Contains(log, s.service) {
+				s.Errorf("the node has logged %s", log)
+			}
+		}},
+		// What is killed does nothing any more as it is asked to end.
+		{"hooks before_stop signal", asked(`{"signal":"SIGKILL"}`), func(s *seen) {
+			s.online()
+			s.Command(s.service, "scale", `{"scale":0}`)
+			s.want("what was done", s.marks(), "")
+		}},
+		{"hooks before_stop http", asked(`{"http":{"port":"http","path":"/health"}}`), func(s *seen) {
+			if err := s.write("sick", ""); err != nil {
+				s.Error(err)
+			}
+			warned(`: POST /health answered 503`)(s)
+		}},
+		{"hooks before_stop that fails", asked(`{"exec":["/web","-env","NEVER=1"]}`), warned(`: /web ended with exit code 1`)},
+		{"hooks before_stop that hangs", asked(`{"exec":["/web","-listen",":9090"]}`), warned(` gave no answer within 1s`)},
+	}
+}
+
+// marks returns the lines of the file in the volume of the service's first slot, which has no instance any more.
+func (s *seen) marks() string {
+	s.Helper()
+	_, name, _ := strings.Cut(s.service, "/")
+	volume := "rookery." + s.owner.Cluster[:12] + ".demo." + name + ".0.data"
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(s.podman("volume", "inspect", "--format", "{{.Mountpoint}}", volume)), "marks"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.Error(err)
+	}
+	s.podman("volume", "rm", volume)
+	return strings.Join(strings.Fields(string(text)), " ")
+}
