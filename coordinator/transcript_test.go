@@ -290,8 +290,12 @@ func (h *house) answer(d *datadriven.TestData) string {
 	if d.HasArg("empty") {
 		exports = nil
 	}
+	position := i.Seen
+	if d.HasArg("anew") {
+		position.Attempt++
+	}
 	return h.statusOf(events.Status{Node: i.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
-		Namespace: id.Namespace, Name: id.Name, Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Position: i.Seen,
+		Namespace: id.Namespace, Name: id.Name, Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Position: position,
 		Confirmed: &events.Confirmation{
 			Operation: asked.Operation, Attempt: uint32(h.number(d, "attempt", uint64(asked.Attempt))), Phase: asked.Phase,
 			Refused: argument(d, "refused", ""),

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -43,11 +44,24 @@ func objectPut(s *suite) {
 	}
 }
 
+// readerFunc is an io.Reader.
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func objectTorn(s *suite) {
 	o, torn := s.bus.Objects(bus.ObjectsVolumes), errors.New("torn")
 	content := bytes.Repeat([]byte("x"), 1<<20)
 	s.wantError("put what cannot be read", o.Put(s.ctx, "one", io.MultiReader(bytes.NewReader(content), iotest.ErrReader(torn))), torn)
 	_, err := o.Stat(s.ctx, "one")
+	s.wantError("look at what was not stored", err, bus.ErrNoKey)
+	ended, cancel := context.WithCancel(s.ctx)
+	s.wantError("put as the time is over", o.Put(ended, "one", io.MultiReader(bytes.NewReader(content), readerFunc(func(p []byte) (int, error) {
+		cancel()
+		return 0, io.EOF
+	}), bytes.NewReader(content))), context.Canceled)
+	_, err = o.Stat(s.ctx, "one")
 	s.wantError("look at what was not stored", err, bus.ErrNoKey)
 	s.need(o.Put(s.ctx, "one", strings.NewReader("whole")))
 	s.wantError("put what cannot be read", o.Put(s.ctx, "one", io.MultiReader(bytes.NewReader(content), iotest.ErrReader(torn))), torn)
