@@ -6,9 +6,18 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-func restartCommand(l *link) *cobra.Command {
+// guarded is the command for what says of a service nothing but when it is taken.
+func guarded(l *link, cmd cobra.Command, of func(when events.Guard) events.Command) *cobra.Command {
 	a := &asking{link: l}
-	cmd := &cobra.Command{
+	cmd.Args = arguments("NAMESPACE/NAME")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.ask(cmd, args[0], of(a.guard())) }
+	a.flags(&cmd)
+	a.guardFlags(&cmd)
+	return &cmd
+}
+
+func restartCommand(l *link) *cobra.Command {
+	return guarded(l, cobra.Command{
 		Use:   "restart NAMESPACE/NAME",
 		Short: "Replace every instance of a service by one of the same spec",
 		Long: `Replace every instance of a service by one of the same spec and the same images, one after the other as with a new
@@ -18,19 +27,11 @@ revision, and wait until all of them serve. A job begins anew.
 		Example: `  rookery restart demo/web
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.restart '{}'`,
-		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd, args[0], events.ServiceRestart{Guard: a.guard()})
-		},
-	}
-	a.flags(cmd)
-	a.guardFlags(cmd)
-	return cmd
+	}, func(when events.Guard) events.Command { return events.ServiceRestart{Guard: when} })
 }
 
 func snapshotCommand(l *link) *cobra.Command {
-	a := &asking{link: l}
-	cmd := &cobra.Command{
+	return guarded(l, cobra.Command{
 		Use:   "snapshot NAMESPACE/NAME",
 		Short: "Keep what the instances of a service hold",
 		Long: `Take a snapshot of a service: its instances run their snapshot hook, all of them before any goes on, and then what their
@@ -42,14 +43,7 @@ then, and where one fails, the snapshot before stays the last good one. The last
   rookery ps demo/kv
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.kv.snapshot '{}'`,
-		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd, args[0], events.ServiceSnapshot{Guard: a.guard()})
-		},
-	}
-	a.flags(cmd)
-	a.guardFlags(cmd)
-	return cmd
+	}, func(when events.Guard) events.Command { return events.ServiceSnapshot{Guard: when} })
 }
 
 func rollbackCommand(l *link) *cobra.Command {

@@ -227,8 +227,7 @@ The same with the nats CLI:
 }
 
 func dropCommand(l *link) *cobra.Command {
-	a := &asking{link: l}
-	cmd := &cobra.Command{
+	return guarded(l, cobra.Command{
 		Use:   "drop NAMESPACE/NAME",
 		Short: "Have a service no more: stop and remove its instances",
 		Long: `Have a service no more: stop and remove all its instances, and wait until they are gone. Commands that have not ended
@@ -238,12 +237,5 @@ are superseded, unless --busy says something else.
 		Example: `  rookery drop demo/web
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.drop '{}'`,
-		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd, args[0], events.ServiceDrop{Guard: a.guard()})
-		},
-	}
-	a.flags(cmd)
-	a.guardFlags(cmd)
-	return cmd
+	}, func(when events.Guard) events.Command { return events.ServiceDrop{Guard: when} })
 }
