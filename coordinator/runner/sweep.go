@@ -40,6 +40,9 @@ func (l *leader) sweep(now time.Time) {
 			return
 		}
 		l.unnamed = Unnamed(l.cluster, all, l.now())
+		if err := objects.Tidy(call, l.now().Add(-bus.SweptAfter)); err != nil {
+			l.Log.Warn("cannot remove what there is of objects in parts", "error", err)
+		}
 	}
 	for _, o := range l.unnamed[:min(len(l.unnamed), sweptAtOnce)] {
 		l.unnamed = l.unnamed[1:]

@@ -33,6 +33,9 @@ type Objects interface {
 	All(ctx context.Context) ([]Object, error)
 	// Delete removes what there is under the name, be it nothing.
 	Delete(ctx context.Context, name string) error
+	// Tidy removes what there is of objects that nobody goes on to store, as of a process that ended in the middle: parts of which the
+	// last was stored before this time.
+	Tidy(ctx context.Context, before time.Time) error
 }
 
 // Object is what is kept under a name.
@@ -157,4 +160,48 @@ func (o objects) Delete(ctx context.Context, name string) error {
 		return nil
 	}
 	return fmt.Errorf("delete object %s of %s: %w", name, o.name, err)
+}
+
+// Tidy implements Objects. The parts of an object have a subject of their own, which its entry names once it is whole.
+func (o objects) Tidy(ctx context.Context, before time.Time) error {
+	store, err := o.open(ctx)
+	if errors.Is(err, ErrNoKey) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	parts := "$O." + o.name + ".C."
+	below, err := o.bus.js.Stream(ctx, "OBJ_"+o.name)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", o.name, translate(err))
+	}
+	found, err := below.Info(ctx, jetstream.WithSubjectFilter(parts+">"))
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", o.name, translate(err))
+	}
+	whole, err := store.List(ctx)
+	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return fmt.Errorf("list objects of %s: %w", o.name, translate(err))
+	}
+	for _, info := range whole {
+		delete(found.State.Subjects, parts+info.NUID)
+	}
+	for subject := range found.State.Subjects {
+		if err := tidy(ctx, below, subject, before); err != nil {
+			return fmt.Errorf("remove %s: %w", subject, translate(err))
+		}
+	}
+	return nil
+}
+
+func tidy(ctx context.Context, below jetstream.Stream, subject string, before time.Time) error {
+	last, err := below.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	if err != nil || !last.Time.Before(before) {
+		return err
+	}
+	return below.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }

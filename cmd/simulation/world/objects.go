@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -43,6 +44,14 @@ func (o objects) All(ctx context.Context) ([]bus.Object, error) {
 	return do(ctx, o.client.look(ReadBucket, "objects"), func() ([]bus.Object, error) {
 		return o.Objects.All(context.Background())
 	})
+}
+
+// Tidy implements bus.Objects.
+func (o objects) Tidy(ctx context.Context, before time.Time) error {
+	_, err := do(ctx, o.client.call(WriteBucket, "parts of objects"), func() (struct{}, error) {
+		return struct{}{}, o.Objects.Tidy(context.Background(), before)
+	})
+	return err
 }
 
 // Delete implements bus.Objects.
