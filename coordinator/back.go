@@ -82,7 +82,7 @@ func cancelAll(c *projections.Cluster, s *projections.Service) ([]events.Data, e
 	if s.Snapshots.Wanted == 0 {
 		return cancel(s)
 	}
-	if s.HoldsSnapshot(c) || (s.Operation != nil && s.Operation.Kind == events.OperationSnapshot) {
+	if s.HoldsSnapshot(c) || (s.Operation != nil && s.Operation.Kind == events.OperationSnapshot && !superseded(s)) {
 		return []events.Data{events.SnapshotCancelled{}}, nil
 	}
 	changes, err := cancel(s)

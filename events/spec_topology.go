@@ -64,7 +64,7 @@ type Hooks struct {
 	Snapshot *Hook `json:"snapshot,omitempty"`
 	// BeforeStop has it make ready for its end, in whatever mode and without a topology, where an order to stop finds it running. It
 	// has stop_grace for that, and as much again after the signal. Where it fails or takes longer, the instance is stopped all the
-	// same.
+	// same. Give update.healthy_deadline more than both: an update waits no longer for what goes.
 	BeforeStop *Hook `json:"before_stop,omitempty"`
 }
 

@@ -109,7 +109,7 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	for _, node := range l.silent {
 		turn.Silent(node)
 	}
-	for len(in.inherited) > 0 && turn.Room() > 0 {
+	for len(in.inherited) > 0 && turn.Room() > 0 && !turn.Cluster.Recovering {
 		turn.TakenOver(in.inherited[0])
 		in.inherited = in.inherited[1:]
 	}

@@ -35,7 +35,8 @@ func translate(err error) error {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted),
-		errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrObjectNotFound):
+		errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrObjectNotFound),
+		errors.Is(err, jetstream.ErrUpdateMetaDeleted):
 		return fmt.Errorf("%w: %w", ErrNoKey, err)
 	case errors.Is(err, jetstream.ErrKeyExists):
 		return fmt.Errorf("%w: %w", ErrPosition, err)

@@ -25,8 +25,11 @@ type Objects interface {
 	// Put stores the content under the name instead of what was there. Where reading the content fails, or ctx ends, nothing is
 	// stored, and what was there stays. Errors are that of the content, ErrFull and ErrUnknown.
 	Put(ctx context.Context, name string, content io.Reader) error
-	// Stat returns what there is under the name, or ErrNoKey.
+	// Stat returns what there is under the name, or ErrNoKey, which it is as well where not all of the content is there: putting it
+	// has failed.
 	Stat(ctx context.Context, name string) (Object, error)
+	// Touch has what there is under the name be stored now.
+	Touch(ctx context.Context, name string) error
 	// Get reads what there is under the name, or returns ErrNoKey. The caller closes it, and reads it within ctx.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
 	// All returns every object, in no order.
@@ -107,7 +110,50 @@ func (o objects) Stat(ctx context.Context, name string) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("look at object %s of %s: %w", name, o.name, translate(err))
 	}
+	found, err := o.parts(ctx, info.NUID)
+	if err != nil {
+		return Object{}, err
+	}
+	if found[o.partsOf(info.NUID)] != uint64(info.Chunks) {
+		return Object{}, fmt.Errorf("look at object %s of %s: %w: of %d parts there are %d", name, o.name, ErrNoKey, info.Chunks, found[o.partsOf(info.NUID)])
+	}
 	return object(info), nil
+}
+
+// partsOf is the subject of an object's parts, by which its entry names them.
+func (o objects) partsOf(id string) string { return "$O." + o.name + ".C." + id }
+
+// parts counts the parts of objects by their subjects.
+func (o objects) parts(ctx context.Context, of string) (map[string]uint64, error) {
+	below, err := o.below(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := below.Info(ctx, jetstream.WithSubjectFilter(o.partsOf(of)))
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", o.name, translate(err))
+	}
+	return found.State.Subjects, nil
+}
+
+func (o objects) below(ctx context.Context) (jetstream.Stream, error) {
+	below, err := o.bus.js.Stream(ctx, "OBJ_"+o.name)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", o.name, translate(err))
+	}
+	return below, nil
+}
+
+// Touch implements Objects. The entry alone is written again.
+func (o objects) Touch(ctx context.Context, name string) error {
+	store, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := store.UpdateMeta(ctx, name, jetstream.ObjectMeta{Name: name}); err != nil {
+		return fmt.Errorf("touch object %s of %s: %w", name, o.name, translate(err))
+	}
+	return nil
 }
 
 func object(info *jetstream.ObjectInfo) Object {
@@ -162,7 +208,7 @@ func (o objects) Delete(ctx context.Context, name string) error {
 	return fmt.Errorf("delete object %s of %s: %w", name, o.name, err)
 }
 
-// Tidy implements Objects. The parts of an object have a subject of their own, which its entry names once it is whole.
+// Tidy implements Objects.
 func (o objects) Tidy(ctx context.Context, before time.Time) error {
 	store, err := o.open(ctx)
 	if errors.Is(err, ErrNoKey) {
@@ -171,23 +217,22 @@ func (o objects) Tidy(ctx context.Context, before time.Time) error {
 	if err != nil {
 		return err
 	}
-	parts := "$O." + o.name + ".C."
-	below, err := o.bus.js.Stream(ctx, "OBJ_"+o.name)
+	below, err := o.below(ctx)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", o.name, translate(err))
+		return err
 	}
-	found, err := below.Info(ctx, jetstream.WithSubjectFilter(parts+">"))
+	parts, err := o.parts(ctx, ">")
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", o.name, translate(err))
+		return err
 	}
 	whole, err := store.List(ctx)
 	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return fmt.Errorf("list objects of %s: %w", o.name, translate(err))
 	}
 	for _, info := range whole {
-		delete(found.State.Subjects, parts+info.NUID)
+		delete(parts, o.partsOf(info.NUID))
 	}
-	for subject := range found.State.Subjects {
+	for subject := range parts {
 		if err := tidy(ctx, below, subject, before); err != nil {
 			return fmt.Errorf("remove %s: %w", subject, translate(err))
 		}

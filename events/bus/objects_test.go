@@ -79,3 +79,28 @@ func TestPartsOfNoObjectAreTidiedAway(t *testing.T) {
 		t.Errorf("tidying what there is not: %v", err)
 	}
 }
+
+// TestWhatAFullStoreTakesAPartOfIsNoObject fills the store in the middle of an object, whose entry it has room for all the same.
+func TestWhatAFullStoreTakesAPartOfIsNoObject(t *testing.T) {
+	b, ctx := open(t), within(t)
+	js, err := jetstream.New(b.Conn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bus.ObjectsVolumes, MaxBytes: 300 << 10}); err != nil {
+		t.Fatal(err)
+	}
+	o := b.Objects(bus.ObjectsVolumes)
+	if err := o.Put(ctx, "large", bytes.NewReader(bytes.Repeat([]byte("x"), 400<<10))); !errors.Is(err, bus.ErrFull) {
+		t.Errorf("putting what the store has no room for: %v", err)
+	}
+	if found, err := o.Stat(ctx, "large"); !errors.Is(err, bus.ErrNoKey) {
+		t.Errorf("of what there was no room for there is %+v, %v", found, err)
+	}
+	if err := o.Put(ctx, "large", bytes.NewReader([]byte("small"))); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := o.Stat(ctx, "large"); err != nil || found.Size != 5 {
+		t.Errorf("what there is room for is %+v, %v", found, err)
+	}
+}

@@ -65,8 +65,13 @@ func (a *Agent) export(ctx context.Context, c node.Container, volumes []events.V
 
 // keepVolume tries until ctx ends, but for what trying again does not mend.
 func (a *Agent) keepVolume(ctx context.Context, c node.Container, v events.Volume) (events.Export, error) {
+	said := ""
 	for changed := 0; ; {
 		e, err := a.exportVolume(ctx, c, v)
+		if err != nil && err.Error() != said {
+			said = err.Error()
+			a.Log.Warn("a volume cannot be kept", "instance", c.Instance.String(), "volume", v.Name, "error", err)
+		}
 		switch {
 		case err == nil, errors.Is(err, bus.ErrFull):
 			return e, err
@@ -101,10 +106,12 @@ func (a *Agent) exportVolume(ctx context.Context, c node.Container, v events.Vol
 	e.Digest = hex.EncodeToString(sum.Sum(nil))
 	objects := a.Bus.Objects(bus.ObjectsVolumes)
 	known, err := objects.Stat(ctx, e.Digest)
-	if err == nil && time.Since(known.Stored) < storedLately {
+	switch {
+	case err == nil && time.Since(known.Stored) < storedLately:
 		return e, nil
-	}
-	if err != nil && !errors.Is(err, bus.ErrNoKey) {
+	case err == nil: // of a snapshot before: what that has is not put at risk
+		return e, objects.Touch(ctx, e.Digest)
+	case !errors.Is(err, bus.ErrNoKey):
 		return e, err
 	}
 	return e, a.archive(ctx, c, v.Path, func(content io.Reader) error {

@@ -86,6 +86,9 @@ func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 	if in.busy && o.Action == events.ActionStop && (in.step == node.StepPrepare || in.step == node.StepStart) {
 		in.interrupt()
 	}
+	if in.busy && o.Action == events.ActionRun && in.step == node.StepBeforeStop {
+		in.interrupt()
+	}
 	a.settle(ctx, in)
 }
 

@@ -24,7 +24,7 @@ var snapshotting = []mutant{
 	},
 	{
 		"stored-nowhere", "a node says that it has kept a volume, and has not", []edit{{
-			"node/runner/export.go", "if err == nil && time.Since(known.Stored) < storedLately {", "if err != nil || time.Since(known.Stored) < storedLately {",
+			"node/runner/export.go", "case err == nil && time.Since(known.Stored) < storedLately:", "case err != nil || time.Since(known.Stored) < storedLately:",
 		}},
 	},
 	{

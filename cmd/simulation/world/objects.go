@@ -46,6 +46,14 @@ func (o objects) All(ctx context.Context) ([]bus.Object, error) {
 	})
 }
 
+// Touch implements bus.Objects.
+func (o objects) Touch(ctx context.Context, name string) error {
+	_, err := do(ctx, o.client.call(WriteBucket, "object "+name), func() (struct{}, error) {
+		return struct{}{}, o.Objects.Touch(context.Background(), name)
+	})
+	return err
+}
+
 // Tidy implements bus.Objects.
 func (o objects) Tidy(ctx context.Context, before time.Time) error {
 	_, err := do(ctx, o.client.call(WriteBucket, "parts of objects"), func() (struct{}, error) {

@@ -15,6 +15,7 @@ import (
 var objects = []promise{
 	{"an object is read as it was put, and a later one takes its place", objectPut},
 	{"an object whose content cannot be read to its end is not stored", objectTorn},
+	{"an object that is touched is as it was, and younger", objectTouched},
 	{"what there is not is said so, and may be deleted", objectMissing},
 	{"all objects are listed, without those deleted", objectsAll},
 }
@@ -66,6 +67,19 @@ func objectTorn(s *suite) {
 	s.need(o.Put(s.ctx, "one", strings.NewReader("whole")))
 	s.wantError("put what cannot be read", o.Put(s.ctx, "one", io.MultiReader(bytes.NewReader(content), iotest.ErrReader(torn))), torn)
 	s.wantObject(o, "one", "whole")
+}
+
+func objectTouched(s *suite) {
+	o := s.bus.Objects(bus.ObjectsVolumes)
+	s.wantError("touch what there is not", o.Touch(s.ctx, "one"), bus.ErrNoKey)
+	s.need(o.Put(s.ctx, "one", strings.NewReader("1")))
+	before, err := o.Stat(s.ctx, "one")
+	s.need(err)
+	s.need(o.Touch(s.ctx, "one"))
+	s.wantObject(o, "one", "1")
+	if after, err := o.Stat(s.ctx, "one"); err != nil || !after.Stored.After(before.Stored) {
+		s.Fatalf("touched it is %+v, %v, and was %+v", after, err, before)
+	}
 }
 
 func objectMissing(s *suite) {

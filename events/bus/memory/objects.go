@@ -94,3 +94,16 @@ func (o *objects) Delete(_ context.Context, name string) error {
 
 // Tidy implements bus.Objects: an object is stored here as a whole.
 func (o *objects) Tidy(context.Context, time.Time) error { return nil }
+
+// Touch implements bus.Objects.
+func (o *objects) Touch(_ context.Context, name string) error {
+	found, err := o.find(name)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	found.Stored = o.now()
+	o.all[name] = found
+	return nil
+}
