@@ -137,7 +137,8 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	if j.cluster.roomForAny(id, j.cluster.empty(id)) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d, and there is room", id, serving, s.scale))
 	}
-	if t := s.topology; t != nil && !rests && (t.Change != nil || t.Scale != s.scale) {
+	waits := s.op != nil && s.op.phase == events.OperationWait // for nodes: the revision comes before the scale
+	if t := s.topology; t != nil && !rests && (t.Change != nil || (t.Scale != s.scale && !waits)) {
 		why = append(why, fmt.Sprintf("the topology of %s is %+v, and its scale %d", id, *t, s.scale))
 	}
 	if serving > int(s.scale) {
