@@ -10,8 +10,8 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// snapshotPhases are those that all slots of a service go through together as a snapshot is taken, as in Chandy and Lamport's
-// for those who stop the world: what is kept of one is of the time at which all held still.
+// snapshotPhases are those that all slots of a service go through together as a snapshot is taken: what is kept of one is of the
+// time at which all held still.
 var snapshotPhases = []events.OperationPhase{events.OperationHold, events.OperationExport}
 
 // snapshot asks for a snapshot of the service.

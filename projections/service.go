@@ -30,7 +30,8 @@ type Service struct {
 	Topology *events.Topology `json:",omitempty"`
 	Versions uint64           `json:",omitzero"`
 	// Moved says that instances have come or gone since that.
-	Moved     bool      `json:",omitzero"`
+	Moved bool `json:",omitzero"`
+	// Snapshots are those that were taken, and the one that is to be.
 	Snapshots Snapshots `json:",omitzero"`
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
