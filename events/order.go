@@ -36,6 +36,8 @@ type Order struct {
 	Topology *Told `json:"topology,omitempty"`
 	// Ask is what the instance is asked for a snapshot; nil for nothing.
 	Ask *Ask `json:"ask,omitempty"`
+	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
+	Restore *Restore `json:"restore,omitempty"`
 	// SecurityContext is what its containers may do where Spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
 }
