@@ -18,6 +18,8 @@ type Order struct {
 	// Log is the identity of the log that decided it and Decided the sequence there.
 	Log     string `json:"log"`
 	Decided uint64 `json:"decided"`
+	// Stream is the identity of the stream of orders that it was written for: its sequences there tell nothing of those in another.
+	Stream string `json:"stream,omitempty"`
 	// Counter climbs by one with every order to run or stop of one node: a node that sees a gap has missed one. It is
 	// 0 for ActionForget, which may be missed.
 	Counter uint64 `json:"counter"`

@@ -5,7 +5,7 @@ import "github.com/rookery-project/rookery/events"
 // Order returns what the instance's node must have of it now. Its spec is the revision's: Rendered has the order that
 // goes out.
 func (c *Cluster) Order(i *Instance) events.Order {
-	o := events.Order{Action: events.ActionStop, Log: c.LogID(), Decided: i.Decided, Counter: i.Counter}
+	o := c.order(events.ActionStop, i.Decided, i.Counter)
 	if i.Retired != "" {
 		return o
 	}
@@ -60,7 +60,16 @@ func (s *Service) addresses(ordinal uint32) events.Addresses {
 
 // StrayOrder returns the order to stop a stray.
 func (c *Cluster) StrayOrder(s *Stray) events.Order {
-	return events.Order{Action: events.ActionStop, Log: c.LogID(), Decided: s.Decided, Counter: s.Counter}
+	return c.order(events.ActionStop, s.Decided, s.Counter)
+}
+
+// ForgetOrder returns the order that marks an instance as gone.
+func (c *Cluster) ForgetOrder(decided uint64) events.Order {
+	return c.order(events.ActionForget, decided, 0)
+}
+
+func (c *Cluster) order(action events.Action, decided, counter uint64) events.Order {
+	return events.Order{Action: action, Log: c.LogID(), Decided: decided, Stream: c.Streams[ordersStream], Counter: counter}
 }
 
 // The names under which the streams stand in Cluster.Streams.
@@ -68,6 +77,7 @@ const (
 	logStream      = "ROOKERY_LOG"
 	commandsStream = "ROOKERY_COMMANDS"
 	statusStream   = "ROOKERY_STATUS"
+	ordersStream   = "ROOKERY_ORDERS"
 )
 
 // LogID returns the identity of the log, which is the cluster's, or "" before the founding.

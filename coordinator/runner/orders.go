@@ -84,7 +84,7 @@ func (l *leader) repairs(have map[string]events.Message) ([]events.Message, erro
 		if _, wanted := want[subject]; wanted || have[subject].Header.Get(headerTTL) != "" {
 			continue
 		}
-		m, err := l.orderMessage(subject, events.Order{Action: events.ActionForget, Log: l.cluster.LogID()})
+		m, err := l.orderMessage(subject, l.cluster.ForgetOrder(0))
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (c *changedOrders) put(subject string, o events.Order) {
 func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 	service, _ := r.Scope.Service()
 	node, _ := r.Scope.Node()
-	forget := events.Order{Action: events.ActionForget, Log: l.cluster.LogID(), Decided: r.Sequence}
+	forget := l.cluster.ForgetOrder(r.Sequence)
 	instance := func(ordinal, generation uint32) {
 		id := events.InstanceID{Service: service, Ordinal: ordinal, Generation: generation}
 		if i := l.cluster.Instance(id); i != nil {

@@ -88,6 +88,7 @@ type Agent struct {
 	epoch   uint64
 	counter uint64 // of the last order that was seen
 	readTo  uint64 // the last sequence in ROOKERY_ORDERS when that was read
+	stream  string // the identity of the stream that was read then; "" where it had no order for this node
 	listed  uint64 // the last request for a full list that was met
 	relist  bool   // that one is to be met once the node has caught up with its orders
 	began   bool   // what the engine has is adopted, and the orders are known

@@ -48,12 +48,13 @@ func (a *Agent) parse(m events.Message) (heard, bool) {
 	return heard{id, order, m.Sequence}, true
 }
 
-// hear takes a live order. One that does not follow the last has others before it that were missed.
+// hear takes a live order. One that does not follow the last has others before it that were missed, or is of another stream than
+// the last: late, or the first of one that was made anew.
 func (a *Agent) hear(ctx context.Context, o heard) {
 	switch {
 	case !a.began || a.reading.underWay:
 		a.reading.since = append(a.reading.since, o)
-	case a.missed(o):
+	case a.missed(o) || o.order.Stream != a.stream:
 		a.reading.since = append(a.reading.since, o)
 		a.catchUp(ctx)
 	default:
@@ -101,11 +102,11 @@ func (a *Agent) catchUp(ctx context.Context) {
 }
 
 // read takes all orders that stand. The stream may have been made anew: counter and sequences begin again. Those that
-// came live are taken after them, and any that was missed meanwhile has everything read again.
+// came live are taken after them, unless they are of another stream, and any that was missed meanwhile has everything read again.
 func (a *Agent) read(ctx context.Context, messages []events.Message) {
 	r := a.reading
 	a.reading = reading{again: r.again, told: r.told}
-	a.counter, a.readTo = 0, 0
+	a.counter, a.readTo, a.stream = 0, 0, ""
 	for _, in := range a.instances {
 		in.sequence = 0
 	}
@@ -113,12 +114,14 @@ func (a *Agent) read(ctx context.Context, messages []events.Message) {
 	for _, m := range messages {
 		if o, ok := a.parse(m); ok {
 			a.apply(ctx, o)
-			readTo = max(readTo, o.sequence)
+			readTo, a.stream = max(readTo, o.sequence), o.order.Stream
 		}
 	}
 	a.readTo = readTo
 	for _, o := range r.before {
-		a.apply(ctx, o)
+		if a.stream == "" || o.order.Stream == a.stream {
+			a.apply(ctx, o)
+		}
 	}
 	a.counter = max(a.counter, r.reaches) // those of instances that are gone stand in the stream no more
 	if !a.began {
@@ -141,7 +144,7 @@ func (a *Agent) notRead(ctx context.Context, err error) {
 	r := a.reading
 	a.reading = reading{again: r.again, stale: r.stale, told: r.told}
 	for _, o := range append(r.before, r.since...) {
-		if !a.missed(o) {
+		if !a.missed(o) && o.order.Stream == a.stream {
 			a.apply(ctx, o)
 		}
 	}

@@ -214,6 +214,7 @@ type world struct {
 	engine  *engine
 	live    chan events.Message
 	counter uint64
+	stream  string // the identity of the stream of orders
 	// slow has the reading of all orders take a second; what is stored meanwhile is not in it.
 	slow bool
 	// away has nothing published and no bucket read.
@@ -338,7 +339,7 @@ func (w *world) storeSpec(ordinal uint32, action events.Action, spec *events.Spe
 	w.counter++
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: 1}
 	m, err := events.Encode(events.OrderSubject("node-0", id), events.Order{
-		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: spec,
+		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: spec, Stream: w.stream,
 	}, events.Attributes{ID: fmt.Sprint(w.counter), Source: "/test", Time: time.Now()})
 	if err != nil {
 		w.t.Fatal(err)
@@ -438,6 +439,25 @@ func TestOrdersThatWereMissedAreRead(t *testing.T) {
 		w.tell(7, events.ActionRun, good)
 		<-time.After(5 * time.Second)
 		w.want([]uint32{0, 2, 3, 4, 5, 6, 7}, nil)
+	})
+}
+
+// TestAnOrderOfALostStreamComesLate has the stream of orders be made anew, with sequences below those of before.
+func TestAnOrderOfALostStreamComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.stream = "one"
+		w.tell(0, events.ActionRun, good)
+		w.tell(1, events.ActionRun, good)
+		w.tell(2, events.ActionRun, good)
+		late := w.store(0, events.ActionRun, good)
+		w.Restore(bus.Orders, memory.NewBackup("two", nil))
+		w.stream, w.counter = "two", 0
+		w.tell(0, events.ActionRun, good)
+		w.live <- late
+		synctest.Wait()
+		w.tell(0, events.ActionStop, "")
+		w.want([]uint32{1, 2}, nil)
 	})
 }
 

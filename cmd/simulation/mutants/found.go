@@ -165,4 +165,10 @@ var found = []mutant{
 			{"projections/views/value.go", "			if d.Change == nil { // there", "			if d.ConfigVersion == 0 { // there"},
 		},
 	},
+	{
+		"late-order-of-a-lost-stream", "an order that comes late, of a stream that was lost, stands above those of the one made anew", []edit{
+			{"node/runner/orders.go", "	case a.missed(o) || o.order.Stream != a.stream:\n", "	case a.missed(o):\n"},
+			{"node/runner/orders.go", `		if a.stream == "" || o.order.Stream == a.stream {`, `		if a.stream == "" || o.order.Stream != "" {`},
+		},
+	},
 }
