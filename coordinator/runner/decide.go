@@ -89,7 +89,7 @@ func (l *leader) now() time.Time {
 	return now
 }
 
-// decide takes the inputs in turn while there is room, then looks at the agenda. It returns the inputs that it did not
+// decide takes the inputs in turn while there is room, then looks at the agenda, unless it is deaf still. It returns the inputs that it did not
 // come to. A panic is returned as errDecide.
 func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest inputs, err error) {
 	defer func() {
@@ -121,6 +121,9 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	for len(in.statuses) > 0 && turn.Takes() {
 		l.status(turn, in.statuses[0])
 		in.statuses = in.statuses[1:]
+	}
+	if l.deaf() {
+		return in, nil
 	}
 	if due && turn.Takes() {
 		turn.Due()

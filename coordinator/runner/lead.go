@@ -100,7 +100,7 @@ func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 
 // waits reports whether there is something to decide now.
 func (l *leader) waits() bool {
-	return l.founding != nil || l.renewal != nil || len(l.returned) > 0 || l.waiting.count() > 0 || l.agenda.Waits(l.cluster)
+	return l.founding != nil || l.renewal != nil || len(l.returned) > 0 || l.waiting.count() > 0 || (l.agenda.Waits(l.cluster) && !l.deaf())
 }
 
 // attend answers the questions that wait.

@@ -40,6 +40,9 @@ type leader struct {
 	keptAt time.Time
 	// recoverTo is the last command that waited when a cluster that recovers was taken over.
 	recoverTo uint64
+	// hearTo is the last status that waited when the leader took over, and hearBy until when it waits for that.
+	hearTo uint64
+	hearBy time.Time
 	// orders is the last sequence in ROOKERY_ORDERS, closed that of the last closed round in ROOKERY_LOG.
 	orders, closed uint64
 
@@ -55,6 +58,16 @@ type leader struct {
 	inherited []events.ServiceID
 	founding  *events.ClusterAdopted
 	renewal   *events.ClusterRenewed
+}
+
+// hearFor is how long a leader that takes over waits for the statuses that came while nobody led. They come at once, unless the
+// stream has let go of them since.
+const hearFor = 3 * time.Second
+
+// deaf reports whether the leader has not heard yet what came while nobody led. Until then nothing is decided but what comes:
+// an instance that has failed by now would pass for one that serves, and the time for which it has done so for long enough.
+func (l *leader) deaf() bool {
+	return l.cursors.statuses < l.hearTo && time.Now().Before(l.hearBy)
 }
 
 // takeOver makes the log whole, checks that every stream is the one that the log knows, fences the orders of leaders
@@ -78,6 +91,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	for name := range c.cluster.Nodes {
 		lead.heard[name] = lead.lastTick
 	}
+	lead.hearBy = lead.lastTick.Add(hearFor)
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
 	}
@@ -133,6 +147,9 @@ func (l *leader) checkStreams() error {
 	l.kept = states[bus.Commands].First
 	if waiting := states[bus.Commands]; waiting.First <= waiting.Last {
 		l.recoverTo = waiting.Last
+	}
+	if waiting := states[bus.Statuses]; waiting.First <= waiting.Last {
+		l.hearTo = waiting.Last
 	}
 	if !l.cluster.Founded() {
 		l.founding = Adoption(states)
