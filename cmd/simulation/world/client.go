@@ -49,10 +49,11 @@ type client struct {
 
 var _ bus.Bus = (*client)(nil)
 
-// trap loses a call at a point, on its way or on its way back.
+// trap loses a call at a point, on its way or on its way back, after as many that it lets pass.
 type trap struct {
 	point  Point
 	before bool
+	passes int
 	spring func()
 }
 
@@ -147,6 +148,10 @@ const manyOpen = 64
 func (k *call) springs(before bool) bool {
 	t := k.client.trap
 	if t == nil || t.point != k.point || t.before != before || k.client.ended.Load() {
+		return false
+	}
+	if t.passes > 0 {
+		t.passes--
 		return false
 	}
 	k.client.trap = nil
