@@ -140,12 +140,14 @@ func fallback(s *projections.Service) uint64 {
 // act does what the phase asks for. It reports false where the round is full before that.
 func (t *Turn) act(s *projections.Service) bool {
 	switch s.Operation.Phase {
+	case events.OperationPrepare:
+		return t.startWave(s)
 	case events.OperationStart:
 		return t.startWave(s) && t.fill(s, int(s.Span()))
 	case events.OperationRetire:
 		return t.retireWave(s)
-	case events.OperationPrepare, events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport,
-		events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
+	case events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport, events.OperationMonitor,
+		events.OperationPromote, events.OperationDelay, events.OperationWait:
 	}
 	return true
 }
@@ -167,7 +169,7 @@ func (t *Turn) startWave(s *projections.Service) bool {
 			placed := t.placement(s, i.ID.Ordinal, d)
 			placed.Replaces = i.ID.Generation
 			t.emit(events.ServiceScope(s.ID), placed)
-		} else if t.agenda.board.CouldInstead(s, i) {
+		} else if !behindBarrier(s) && t.agenda.board.CouldInstead(s, i) {
 			t.retire(i, events.RetireMakesRoom)
 		}
 	}
@@ -191,8 +193,13 @@ func (t *Turn) retireWave(s *projections.Service) bool {
 // tell.
 func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
 	i := slot.Current
-	return slot.Next != nil || s.Current().Spec.Updates().Strategy == events.UpdateRecreate ||
+	return slot.Next != nil || allAtOnce(s) ||
 		(!startsFirst(s) && t.agenda.board.Could(s, i.ID.Ordinal)) || t.agenda.board.CouldInstead(s, i)
+}
+
+// allAtOnce reports whether all of before go before any comes.
+func allAtOnce(s *projections.Service) bool {
+	return s.Current().Spec.Updates().Strategy != events.UpdateRolling && !startsFirst(s)
 }
 
 // waveOf returns the slots of the wave that there are.

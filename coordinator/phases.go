@@ -17,13 +17,8 @@ func phasesOf(s *projections.Service) []events.OperationPhase {
 		return snapshotPhases
 	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
-	u, phases := s.Current().Spec.Updates(), []events.OperationPhase{events.OperationRetire, events.OperationStart}
-	if startsFirst(s) {
-		phases = []events.OperationPhase{events.OperationStart, events.OperationRetire}
-	}
-	if u.Monitor > 0 {
-		phases = append(phases, events.OperationMonitor)
-	}
+	phases := wavePhases(s)
+	u := s.Current().Spec.Updates()
 	if len(s.Operation.Waiting) == 0 {
 		return phases
 	}
@@ -34,6 +29,28 @@ func phasesOf(s *projections.Service) []events.OperationPhase {
 		phases = append(phases, events.OperationDelay)
 	}
 	return phases
+}
+
+// wavePhases returns the phases that replace the slots of a wave. Behind a barrier nothing goes before all that comes is good.
+func wavePhases(s *projections.Service) []events.OperationPhase {
+	u, phases := s.Current().Spec.Updates(), []events.OperationPhase{events.OperationRetire, events.OperationStart}
+	switch {
+	case behindBarrier(s) && u.Monitor > 0:
+		return []events.OperationPhase{events.OperationPrepare, events.OperationStart, events.OperationMonitor, events.OperationRetire}
+	case behindBarrier(s):
+		return []events.OperationPhase{events.OperationPrepare, events.OperationStart, events.OperationRetire}
+	case startsFirst(s):
+		phases = []events.OperationPhase{events.OperationStart, events.OperationRetire}
+	}
+	if u.Monitor > 0 {
+		phases = append(phases, events.OperationMonitor)
+	}
+	return phases
+}
+
+// behindBarrier reports whether the next instances of all slots come before any of those before goes, or none does.
+func behindBarrier(s *projections.Service) bool {
+	return s.Current().Spec.Updates().Strategy == events.UpdateBarrier && startsFirst(s)
 }
 
 // nextPhase returns the one that follows in the wave; "" after the last, and where there is no wave.
@@ -62,7 +79,7 @@ func startsFirst(s *projections.Service) bool {
 func waveSize(s *projections.Service) int {
 	u, op := s.Current().Spec.Updates(), s.Operation
 	switch {
-	case u.Strategy == events.UpdateRecreate:
+	case u.Strategy != events.UpdateRolling:
 		return len(op.Waiting)
 	case u.Canaries > 0 && op.Wave == 0:
 		return min(int(u.Canaries), len(op.Waiting))

@@ -24,7 +24,9 @@ type UpdateSpec struct {
 
 // Update is how instances are replaced: in waves, of which each goes through the same phases.
 type Update struct {
-	// Strategy is rolling (wave by wave) or recreate (all are stopped before any is started). rolling where it is not given.
+	// Strategy is rolling (wave by wave), recreate (all are stopped before any is started) or barrier (the next of all are made,
+	// then all serve, and only then any of those before stops; where two cannot be at once, all are stopped first). rolling where
+	// it is not given.
 	Strategy UpdateStrategy `json:"strategy,omitempty"`
 	// Parallelism is how many slots a wave has. 1 where it is not given.
 	Parallelism uint32 `json:"parallelism,omitzero"`
@@ -66,6 +68,7 @@ type UpdateStrategy string
 const (
 	UpdateRolling  UpdateStrategy = "rolling"
 	UpdateRecreate UpdateStrategy = "recreate"
+	UpdateBarrier  UpdateStrategy = "barrier"
 )
 
 // UpdateOrder is whether the next instance of a slot comes before the one before goes.
@@ -158,7 +161,7 @@ func (s UpdateSpec) check() error {
 		field, value string
 		known        []string
 	}{
-		{"strategy", string(u.Strategy), []string{string(UpdateRolling), string(UpdateRecreate)}},
+		{"strategy", string(u.Strategy), []string{string(UpdateRolling), string(UpdateRecreate), string(UpdateBarrier)}},
 		{"order", string(u.Order), []string{string(StartFirst), string(StopFirst)}},
 		{"promote", string(u.Promote), []string{"", string(PromoteByCommand), string(PromoteBySelf)}},
 		{"on_failure", string(u.OnFailure), []string{string(FailurePause), string(FailureContinue), string(FailureRollback)}},
@@ -171,10 +174,13 @@ func (s UpdateSpec) check() error {
 	if err := s.checkWaves(u); err != nil {
 		return err
 	}
+	if err := s.checkStrategy(u); err != nil {
+		return err
+	}
 	return u.checkTimes()
 }
 
-// checkWaves holds how many slots go together to what the strategy allows.
+// checkWaves holds how many slots go together, and may fail, to their bounds.
 func (s UpdateSpec) checkWaves(u Update) error {
 	switch {
 	case u.Parallelism > MaxScale:
@@ -185,15 +191,28 @@ func (s UpdateSpec) checkWaves(u Update) error {
 		return Reject(CodeOutOfRange, "update.max_failure_ratio", "update.max_failure_ratio %g is not between 0 and 1", u.MaxFailureRatio)
 	case u.Canaries == 0 && u.Promote != "":
 		return Reject(CodeMissingField, "update.canaries", "update.canaries is missing: say how many there are to promote")
-	case u.Strategy != UpdateRecreate:
-		return nil
-	case u.Order == StartFirst:
+	}
+	return nil
+}
+
+// checkStrategy holds the rest to what the strategy allows: all slots go together where it is not rolling.
+func (s UpdateSpec) checkStrategy(u Update) error {
+	switch {
+	case u.Strategy == UpdateRolling:
+	case u.Strategy == UpdateRecreate && u.Order == StartFirst:
 		return Reject(CodeInvalidValue, "update.order", "update.order is start-first, and strategy recreate stops all first: leave it out")
+	case u.Strategy == UpdateBarrier && u.Order == StopFirst:
+		return Reject(CodeInvalidValue, "update.order", "update.order is stop-first, and strategy barrier starts all first: leave it out, or say recreate")
 	case u.Canaries > 0:
-		return Reject(CodeInvalidValue, "update.canaries", "update.canaries is %d, and strategy recreate replaces all at once: leave it out", u.Canaries)
+		return Reject(CodeInvalidValue, "update.canaries", "update.canaries is %d, and strategy %s replaces all at once: leave it out", u.Canaries, u.Strategy)
 	case s.Update.Parallelism > 0:
-		return Reject(CodeInvalidValue, "update.parallelism", "update.parallelism is %d, and strategy recreate replaces all at once: leave it out",
-			s.Update.Parallelism)
+		return Reject(CodeInvalidValue, "update.parallelism", "update.parallelism is %d, and strategy %s replaces all at once: leave it out",
+			s.Update.Parallelism, u.Strategy)
+	case u.Strategy == UpdateBarrier && u.MaxFailureRatio > 0:
+		return Reject(CodeInvalidValue, "update.max_failure_ratio",
+			"update.max_failure_ratio is %g, and strategy barrier goes on with all or with none: leave it out", u.MaxFailureRatio)
+	case u.Strategy == UpdateBarrier && u.OnFailure == FailureContinue:
+		return Reject(CodeInvalidValue, "update.on_failure", "update.on_failure is continue, and strategy barrier goes on with all or with none: say pause or rollback")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func TestUpdatesThatBreakARule(t *testing.T) {
 		field  string
 		says   string
 	}{
-		{`"update":{"strategy":"blue-green"}`, CodeInvalidValue, "update.strategy", "rolling, recreate"},
+		{`"update":{"strategy":"blue-green"}`, CodeInvalidValue, "update.strategy", "rolling, recreate, barrier"},
 		{`"update":{"order":"both"}`, CodeInvalidValue, "update.order", "start-first, stop-first"},
 		{`"update":{"canaries":1,"promote":"maybe"}`, CodeInvalidValue, "update.promote", "command, auto"},
 		{`"update":{"on_failure":"abort"}`, CodeInvalidValue, "update.on_failure", "pause, continue, rollback"},
@@ -24,6 +24,11 @@ func TestUpdatesThatBreakARule(t *testing.T) {
 		{`"update":{"promote":"auto"}`, CodeMissingField, "update.canaries", "canaries"},
 		{`"update":{"strategy":"recreate","order":"start-first"}`, CodeInvalidValue, "update.order", "recreate"},
 		{`"update":{"strategy":"recreate","canaries":1}`, CodeInvalidValue, "update.canaries", "recreate"},
+		{`"update":{"strategy":"barrier","order":"stop-first"}`, CodeInvalidValue, "update.order", "barrier"},
+		{`"update":{"strategy":"barrier","canaries":1}`, CodeInvalidValue, "update.canaries", "barrier"},
+		{`"update":{"strategy":"barrier","parallelism":2}`, CodeInvalidValue, "update.parallelism", "barrier"},
+		{`"update":{"strategy":"barrier","max_failure_ratio":0.5}`, CodeInvalidValue, "update.max_failure_ratio", "barrier"},
+		{`"update":{"strategy":"barrier","on_failure":"continue"}`, CodeInvalidValue, "update.on_failure", "barrier"},
 		{`"update":{"strategy":"recreate","parallelism":2}`, CodeInvalidValue, "update.parallelism", "recreate"},
 		{`"update":{"progress_deadline":"999ms"}`, CodeOutOfRange, "update.progress_deadline", "1s"},
 		{`"update":{"progress_deadline":"25h"}`, CodeOutOfRange, "update.progress_deadline", "24h"},

@@ -105,11 +105,13 @@ func (p phase) remaining(judged judge) judge {
 	}
 }
 
-// prepared judges a slot whose instance is to be made.
+// prepared judges a slot whose next instance is to be made.
 func (p phase) prepared(ordinal uint32) (bool, string) {
-	i := p.slot(ordinal).Current
-	if i != nil && i.Seen.Phase >= events.PhasePrepared && i.Seen.Phase <= events.PhaseOnline {
-		return true, ""
+	slot := p.slot(ordinal)
+	for _, i := range [...]*Instance{slot.Current, slot.Next} {
+		if i != nil && (p.op.Together() || p.service.UpToDate(i)) && i.Seen.Phase >= events.PhasePrepared && i.Seen.Phase <= events.PhaseOnline {
+			return true, ""
+		}
 	}
 	return false, p.late("it is not prepared")
 }

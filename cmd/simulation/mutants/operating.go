@@ -29,7 +29,7 @@ var operating = []mutant{
 	},
 	{
 		"retires-what-nothing-follows", "an instance goes although nothing has come beside it and nothing can", []edit{{
-			"coordinator/operate.go", "	return slot.Next != nil || s.Current()", "	return startsFirst(s) || s.Current()",
+			"coordinator/operate.go", "	return slot.Next != nil || allAtOnce(s)", "	return startsFirst(s) || allAtOnce(s)",
 		}},
 	},
 	{
@@ -105,6 +105,27 @@ var operating = []mutant{
 	{
 		"how-replaces-all", "a change of how instances are replaced replaces them", []edit{{
 			"coordinator/admit_service.go", "s != nil && replacesNothing(s, c.Spec)", "s != nil && replacesNothing(s, c.Spec) && s.Dropped",
+		}},
+	},
+	{
+		"barrier-makes-room", "behind a barrier what no node has room for beside the one before has that one go", []edit{{
+			"coordinator/operate.go", "!behindBarrier(s) && t.agenda.board.CouldInstead", "t.agenda.board.CouldInstead",
+		}},
+	},
+	{
+		"barrier-retires-before-it-watches", "behind a barrier those before go as soon as the next serve", []edit{{
+			"coordinator/phases.go", "events.OperationPrepare, events.OperationStart, events.OperationMonitor, events.OperationRetire}",
+			"events.OperationPrepare, events.OperationStart, events.OperationRetire, events.OperationMonitor}",
+		}},
+	},
+	{
+		"barrier-prepares-what-is-there", "an instance of before passes for the next one that is made", []edit{{
+			"projections/verdict.go", "(p.op.Together() || p.service.UpToDate(i)) && i.Seen.Phase >= events.PhasePrepared", "i.Seen.Phase >= events.PhasePrepared",
+		}},
+	},
+	{
+		"barrier-goes-one-by-one", "behind a barrier slots go by themselves", []edit{{
+			"coordinator/phases.go", "	case u.Strategy != events.UpdateRolling:\n", "	case u.Strategy == events.UpdateRecreate:\n",
 		}},
 	},
 }

@@ -29,6 +29,8 @@ func (o operating) done(slot uint32) (done, failed bool) {
 	since := func(d events.Duration) bool { return o.j.at.Sub(op.entered) >= time.Duration(d) }
 	serves, up := op.serves[slot]
 	switch op.phase {
+	case events.OperationPrepare:
+		done, failed = o.made(slot), o.late()
 	case events.OperationStart:
 		done, failed = up && o.j.at.Sub(serves) >= time.Duration(*u.MinHealthy), o.late()
 	case events.OperationRetire:
@@ -40,10 +42,16 @@ func (o operating) done(slot uint32) (done, failed bool) {
 		done = op.promoted
 	case events.OperationDelay:
 		done = since(u.Delay)
-	case events.OperationWait, events.OperationPrepare, events.OperationRelease, events.OperationAcquire,
-		events.OperationHold, events.OperationExport:
+	case events.OperationWait, events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport:
 	}
 	return done || slot >= o.s.scale || op.givenUp[slot], failed
+}
+
+// made reports whether the slot has an instance of what it is to get that stands ready, or runs.
+func (o operating) made(slot uint32) bool {
+	return slices.ContainsFunc(o.k.of(o.id), func(i *instance) bool {
+		return i.id.Ordinal == slot && !i.retired && o.s.upToDate(i) && i.seen.Phase >= events.PhasePrepared && i.seen.Phase <= events.PhaseOnline
+	})
 }
 
 // remains reports whether something is left of what the slot had before, on a node that is heard.

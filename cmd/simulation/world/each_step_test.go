@@ -32,6 +32,7 @@ var operations = []struct {
 	{"update with the next first", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"order":"start-first","parallelism":2`)},
 	{"update with the next last", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"order":"stop-first","parallelism":2`)},
 	{"update of all at once", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"strategy":"recreate"`)},
+	{"update behind a barrier", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"strategy":"barrier","monitor":"2s"`)},
 	{"update with a canary", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"canaries":1,"promote":"auto","monitor":"2s"`)},
 	{"update with volumes and a topology", "kv", ensured("kv", kvSpec), "ensure", `{"image":"localhost/b:1",` + kvSpec[len(`{"image":"localhost/a:1",`):]},
 	{"restart", "web", ensured("web", webOf("a", `"parallelism":1`)), "restart", `{}`},

@@ -181,8 +181,13 @@ func (o operating) phases() []events.OperationPhase {
 		return []events.OperationPhase{"hold", "export"}
 	}
 	u, phases := o.update(), []events.OperationPhase{"start", "retire"}
-	if o.stopsFirst() {
+	switch {
+	case o.stopsFirst():
 		phases = []events.OperationPhase{"retire", "start"}
+	case o.allOrNone() && u.Monitor > 0:
+		return []events.OperationPhase{"prepare", "start", "monitor", "retire"}
+	case o.allOrNone():
+		return []events.OperationPhase{"prepare", "start", "retire"}
 	}
 	if u.Monitor > 0 {
 		phases = append(phases, "monitor")
@@ -194,6 +199,11 @@ func (o operating) phases() []events.OperationPhase {
 		phases = append(phases, "delay")
 	}
 	return phases
+}
+
+// allOrNone reports whether nothing of before goes before all that comes is good.
+func (o operating) allOrNone() bool {
+	return o.update().Strategy == events.UpdateBarrier && !o.stopsFirst()
 }
 
 // stopsFirst reports whether what slots have goes before what they get comes.
@@ -247,7 +257,7 @@ func (o operating) wave(d events.OperationEntered) {
 	op, u := o.op, o.update()
 	most := int(u.Parallelism)
 	switch {
-	case u.Strategy == events.UpdateRecreate, op.together():
+	case u.Strategy != events.UpdateRolling, op.together():
 		most = op.total
 	case u.Canaries > 0 && op.wave == 0:
 		most = int(u.Canaries)

@@ -63,7 +63,8 @@ func (k *knowledge) besideBefore(j *judge, id events.InstanceID, d events.Instan
 			o.breach("%s is placed beside %s, which is to succeed, too", id, i.id)
 		}
 	}
-	if o.op.phase != events.OperationStart || !o.op.paused.IsZero() || o.stopsFirst() || !slices.Contains(o.op.slots, id.Ordinal) {
+	comes := o.op.phase == events.OperationStart || (o.op.phase == events.OperationPrepare && o.allOrNone())
+	if !comes || !o.op.paused.IsZero() || o.stopsFirst() || !slices.Contains(o.op.slots, id.Ordinal) {
 		o.breach("%s is placed in phase %s of slots %v", id, o.op.phase, o.op.slots)
 	}
 	k.leaves = before
@@ -103,7 +104,7 @@ func (k *knowledge) replaced(j *judge, i *instance, reason events.RetireReason) 
 	}
 	own := k.against(i.id.Service, i.node, i) == ""
 	switch room := k.room(i.id.Service, i.id.Ordinal); {
-	case reason == events.RetireMakesRoom && (k.roomBeside(i) || !own || o.stopsFirst()):
+	case reason == events.RetireMakesRoom && (o.allOrNone() || k.roomBeside(i) || !own || o.stopsFirst()):
 		o.breach("%s makes room for what has room beside it: %t, or not on its node: %t", i.id, room, own)
 	case reason == events.RetireRevised && o.update().Strategy == events.UpdateRolling && !own && !k.hasNext(i) && (!room || !o.stopsFirst()):
 		o.breach("%s goes, and nothing is there that follows, and no node could have what comes: %t", i.id, !room)

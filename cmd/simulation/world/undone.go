@@ -74,11 +74,11 @@ func (o operating) undone(slot uint32) bool {
 	}
 	own := o.k.against(o.id, before.node, before) == ""
 	switch o.op.phase {
-	case events.OperationStart:
-		return !o.stopsFirst() && next == nil && (own || o.k.roomBeside(before))
+	case events.OperationStart, events.OperationPrepare:
+		return !o.stopsFirst() && next == nil && ((own && !o.allOrNone()) || o.k.roomBeside(before))
 	case events.OperationRetire:
-		return next != nil || own || (o.stopsFirst() && o.k.room(o.id, slot)) || o.update().Strategy == events.UpdateRecreate
-	case events.OperationPrepare, events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport,
+		return next != nil || own || (o.stopsFirst() && o.k.room(o.id, slot)) || (o.stopsFirst() && o.update().Strategy != events.UpdateRolling)
+	case events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport,
 		events.OperationMonitor, events.OperationPromote, events.OperationDelay, events.OperationWait:
 	}
 	return false

@@ -41,9 +41,13 @@ func (d *drawer) turn() string {
 func (d *drawer) way() string {
 	var says []string
 	say := func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) }
-	if d.IntN(6) == 0 {
+	strategy := d.IntN(6)
+	switch strategy {
+	case 0:
 		say(`"strategy":"recreate"`)
-	} else {
+	case 1:
+		say(`"strategy":"barrier"`)
+	default:
 		say(`"parallelism":%d`, 1+d.IntN(4))
 		if d.IntN(3) == 0 {
 			say(`"order":"stop-first"`)
@@ -59,10 +63,12 @@ func (d *drawer) way() string {
 	if d.IntN(4) == 0 {
 		say(`"delay":"%ds"`, 1+d.IntN(30))
 	}
-	if d.IntN(4) == 0 {
+	if strategy != 1 && d.IntN(4) == 0 {
 		say(`"max_failure_ratio":0.%d`, d.IntN(10))
 	}
-	say(`"on_failure":%q`, []string{"pause", "continue", "rollback", "rollback"}[d.IntN(4)])
+	if action := d.IntN(4); strategy != 1 || action != 1 {
+		say(`"on_failure":%q`, []string{"pause", "continue", "rollback", "rollback"}[action])
+	}
 	return strings.Join(says, ",")
 }
 
