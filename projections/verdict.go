@@ -9,8 +9,14 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// judge says of a slot whether it is done with the phase, and why it never will be, where that is so.
-type judge func(ordinal uint32) (reached bool, broken string)
+// judge says of a slot whether it is done with the phase, what it lacks for that, and why it never will be, where that is so.
+type judge func(ordinal uint32) barrier.Participant
+
+// reached is a slot that is done with the phase.
+var reached = barrier.Participant{Reached: true}
+
+// fails is a slot that never will be.
+func fails(why string) barrier.Participant { return barrier.Participant{Broken: why} }
 
 // phase is a wave's phase at a time.
 type phase struct {
@@ -32,8 +38,8 @@ func (c *Cluster) Verdict(s *Service, now time.Time) barrier.Verdict {
 	var all []barrier.Participant
 	for _, o := range p.op.Slots {
 		if p.takesPart(o) && !slices.Contains(p.op.GivenUp, o) {
-			participant := barrier.Participant{Ordinal: o}
-			participant.Reached, participant.Broken = judged(o)
+			participant := judged(o)
+			participant.Ordinal = o
 			all = append(all, participant)
 		}
 	}
@@ -59,9 +65,9 @@ func (p phase) judge() judge {
 	case events.OperationMonitor:
 		return p.watched
 	case events.OperationPromote:
-		return func(uint32) (bool, string) { return p.op.Promoted, "" }
+		return p.when(p.op.Promoted, "nobody has promoted it")
 	case events.OperationDelay:
-		return func(uint32) (bool, string) { return p.lasted(p.update.Delay), "" }
+		return p.when(p.lasted(p.update.Delay), "the time before the next wave is not over")
 	case events.OperationWait:
 	}
 	return nil
@@ -86,103 +92,113 @@ func (p phase) lasted(d events.Duration) bool {
 }
 
 // started judges a slot whose next instance is to serve for as long as counts.
-func (p phase) started(ordinal uint32) (bool, string) {
+func (p phase) started(ordinal uint32) barrier.Participant {
 	least := time.Duration(*p.update.MinHealthy)
 	since, serves := p.op.Serves[ordinal]
 	if serves && !p.now.Before(since.Add(least)) {
-		return true, ""
+		return reached
 	}
-	return false, p.late(fmt.Sprintf("it has not served for %s", least))
+	return p.lacks(fmt.Sprintf("it has not served for %s", least))
 }
 
 // remaining judges the slots that a rescale keeps; those that go need not come so far.
 func (p phase) remaining(judged judge) judge {
-	return func(ordinal uint32) (bool, string) {
+	return func(ordinal uint32) barrier.Participant {
 		if r := p.op.Rescale; r != nil && ordinal >= r.To {
-			return true, ""
+			return reached
 		}
 		return judged(ordinal)
 	}
 }
 
 // prepared judges a slot whose next instance is to be made.
-func (p phase) prepared(ordinal uint32) (bool, string) {
+func (p phase) prepared(ordinal uint32) barrier.Participant {
 	slot := p.slot(ordinal)
 	for _, i := range [...]*Instance{slot.Current, slot.Next} {
 		if i != nil && (p.op.Together() || p.service.UpToDate(i)) && i.Seen.Phase >= events.PhasePrepared && i.Seen.Phase <= events.PhaseOnline {
-			return true, ""
+			return reached
 		}
 	}
-	return false, p.late("it is not prepared")
+	return p.lacks("it is not prepared")
 }
 
 // confirmed judges a slot whose instance is to do what the phase asks, where its spec has a hook for that.
-func (p phase) confirmed(ordinal uint32) (bool, string) {
+func (p phase) confirmed(ordinal uint32) barrier.Participant {
 	i, wanted := p.slot(ordinal).Current, events.Confirmation{Operation: p.op.Started, Attempt: p.op.Attempt, Phase: p.op.Phase}
 	switch {
 	case i == nil:
 	case p.service.Revisions[i.Revision].Spec.Hook(p.op.Phase) == nil:
-		return true, ""
+		return reached
 	case i.Confirmed.Operation != wanted.Operation:
 	case i.Confirmed.Above(wanted), i.Confirmed == wanted:
-		return true, ""
+		return reached
 	case i.Confirmed.Refused != "" && !wanted.Above(i.Confirmed):
-		return false, i.Confirmed.Refused
+		return fails(i.Confirmed.Refused)
 	}
-	return false, p.late("it has not done what its hook asks")
+	return p.lacks("it has not done what its hook asks")
 }
 
 // held judges a slot whose instance does its part of a snapshot. One that has come since the others held still cannot: what it
 // would give is not of that time.
-func (p phase) held(ordinal uint32) (bool, string) {
+func (p phase) held(ordinal uint32) barrier.Participant {
 	i := p.slot(ordinal).Current
 	if i == nil {
-		return false, p.late("it has no instance")
+		return p.lacks("it has no instance")
 	}
 	spec := p.service.Revisions[i.Revision].Spec
 	if p.op.Phase == events.OperationExport && spec.Hook(events.OperationHold) != nil && i.Confirmed.Operation != p.op.Started {
-		return false, "the instance that held still is no more"
+		return fails("the instance that held still is no more")
 	}
 	if !asksIn(p.op.Phase, spec) {
-		return true, ""
+		return reached
 	}
 	wanted := events.Confirmation{Operation: p.op.Started, Phase: p.op.Phase}
 	switch {
 	case i.Confirmed.Operation != wanted.Operation || wanted.Above(i.Confirmed):
 	case i.Confirmed.Refused != "":
-		return false, i.Confirmed.Refused
+		return fails(i.Confirmed.Refused)
 	default:
-		return true, ""
+		return reached
 	}
-	return false, p.late("it has not done its part")
+	return p.lacks("it has not done its part")
 }
 
 // left judges a slot that the topology has no more: nothing of it is to be left, as far as nodes that are heard tell.
-func (p phase) left(ordinal uint32) (bool, string) {
+func (p phase) left(ordinal uint32) barrier.Participant {
 	slot := p.slot(ordinal)
 	remains := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
 	if ordinal < p.op.Rescale.To || (slot.Current == nil && !slices.ContainsFunc(slot.Leaving, remains)) {
-		return true, ""
+		return reached
 	}
-	return false, p.late("what it had is not gone")
+	return p.lacks("what it had is not gone")
 }
 
 // retired judges a slot of whose instances before nothing is to be left, as far as nodes that are heard tell.
-func (p phase) retired(ordinal uint32) (bool, string) {
+func (p phase) retired(ordinal uint32) barrier.Participant {
 	slot := p.service.Slots[ordinal]
 	remains := func(i *Instance) bool { return !p.service.UpToDate(i) && p.cluster.Nodes[i.Node].Heard() }
 	if (slot.Current == nil || p.service.UpToDate(slot.Current)) && !slices.ContainsFunc(slot.Leaving, remains) {
-		return true, ""
+		return reached
 	}
-	return false, p.late("what it had before is not gone")
+	return p.lacks("what it had before is not gone")
 }
 
 // watched judges a slot that is to serve throughout.
-func (p phase) watched(ordinal uint32) (bool, string) {
+func (p phase) watched(ordinal uint32) barrier.Participant {
 	if since, serves := p.op.Serves[ordinal]; !serves || since.After(p.op.Entered) {
-		return false, "it did not serve throughout the time in which it was watched"
+		return fails("it did not serve throughout the time in which it was watched")
 	}
-	return p.lasted(p.update.Monitor), ""
+	return p.when(p.lasted(p.update.Monitor), "the time in which it is watched is not over")(ordinal)
+}
+
+// when judges all slots alike: by what they wait for together.
+func (p phase) when(over bool, missing string) judge {
+	return func(uint32) barrier.Participant { return barrier.Participant{Reached: over, Missing: missing} }
+}
+
+// lacks is a slot that is not done yet, and never will be once the phase has lasted for too long.
+func (p phase) lacks(missing string) barrier.Participant {
+	return barrier.Participant{Missing: missing, Broken: p.late(missing)}
 }
 
 // late says what is missing once the phase has lasted for too long; "" before.

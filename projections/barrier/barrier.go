@@ -5,6 +5,8 @@ type Participant struct {
 	Ordinal uint32
 	// Reached says that it is done with the phase.
 	Reached bool
+	// Missing says for people what it lacks for that.
+	Missing string
 	// Broken says for people why it is not and will not be; "" where it may be yet.
 	Broken string
 }
@@ -23,8 +25,17 @@ const (
 type Verdict struct {
 	State State
 	// Waits are those that are not done yet, and Broken those that never will be.
-	Waits  []uint32
+	Waits  []Participant
 	Broken []Participant
+}
+
+// Awaited returns the ordinals of those that are not done yet.
+func (v Verdict) Awaited() []uint32 {
+	var ordinals []uint32
+	for _, p := range v.Waits {
+		ordinals = append(ordinals, p.Ordinal)
+	}
+	return ordinals
 }
 
 // Judge returns what is to be said of these participants. Without any the barrier is passed. One that is done stays so,
@@ -37,7 +48,7 @@ func Judge(participants []Participant) Verdict {
 		case p.Broken != "":
 			v.Broken = append(v.Broken, p)
 		default:
-			v.Waits = append(v.Waits, p.Ordinal)
+			v.Waits = append(v.Waits, p)
 		}
 	}
 	switch {

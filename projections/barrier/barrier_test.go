@@ -10,7 +10,7 @@ import (
 var (
 	done    = barrier.Participant{Ordinal: 0, Reached: true}
 	ahead   = barrier.Participant{Ordinal: 1, Reached: true, Broken: "it went away afterwards"}
-	coming  = barrier.Participant{Ordinal: 2}
+	coming  = barrier.Participant{Ordinal: 2, Missing: "it does not serve"}
 	another = barrier.Participant{Ordinal: 3}
 	lost    = barrier.Participant{Ordinal: 4, Broken: "it is lost"}
 )
@@ -22,9 +22,9 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"nobody takes part":         {nil, barrier.Verdict{State: barrier.Passed}},
 		"all are done":              {[]barrier.Participant{done, ahead}, barrier.Verdict{State: barrier.Passed}},
-		"some are not":              {[]barrier.Participant{done, coming, another}, barrier.Verdict{State: barrier.Waiting, Waits: []uint32{2, 3}}},
+		"some are not":              {[]barrier.Participant{done, coming, another}, barrier.Verdict{State: barrier.Waiting, Waits: []barrier.Participant{coming, another}}},
 		"one never will be":         {[]barrier.Participant{done, lost}, barrier.Verdict{State: barrier.Broken, Broken: []barrier.Participant{lost}}},
-		"one is not, another never": {[]barrier.Participant{lost, coming}, barrier.Verdict{State: barrier.Waiting, Waits: []uint32{2}, Broken: []barrier.Participant{lost}}},
+		"one is not, another never": {[]barrier.Participant{lost, coming}, barrier.Verdict{State: barrier.Waiting, Waits: []barrier.Participant{coming}, Broken: []barrier.Participant{lost}}},
 	} {
 		if got := barrier.Judge(tt.of); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)

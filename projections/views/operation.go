@@ -41,7 +41,7 @@ func operationOf(c *projections.Cluster, s *projections.Service) *Operation {
 		Rescale: op.Rescale, Attempt: op.Attempt, Phase: op.Phase, Since: op.Entered, Failed: op.Failed, Paused: op.Paused,
 	}
 	if op.Paused == "" && (op.Together() || op.Revision == s.Revision) {
-		value.Until, value.WaitsFor = s.Until(), c.Verdict(s, c.Now).Waits
+		value.Until, value.WaitsFor = s.Until(), c.Verdict(s, c.Now).Awaited()
 	}
 	return value
 }

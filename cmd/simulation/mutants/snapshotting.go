@@ -14,7 +14,7 @@ var snapshotting = []mutant{
 	},
 	{
 		"refusal-taken-for-done", "a snapshot counts that an instance refuses", []edit{{
-			"projections/verdict.go", "		return false, i.Confirmed.Refused\n	default:", "		return true, \"\"\n	default:",
+			"projections/verdict.go", "		return fails(i.Confirmed.Refused)\n	default:", "		return reached\n	default:",
 		}},
 	},
 	{
