@@ -45,22 +45,3 @@ func operationOf(c *projections.Cluster, s *projections.Service) *Operation {
 	}
 	return value
 }
-
-// operationState is the state of a service with an operation.
-func operationState(op *projections.Operation) string {
-	if op.Paused != "" {
-		return StatePaused
-	}
-	switch op.Kind {
-	case events.OperationRestart:
-		return "restarting"
-	case events.OperationRollback:
-		return "rolling-back"
-	case events.OperationRescale:
-		return "scaling"
-	case events.OperationSnapshot:
-		return "snapshotting"
-	case events.OperationUpdate:
-	}
-	return "updating"
-}

@@ -14,18 +14,11 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// StateDropping is the state of a service that shall exist no more, as long as it has instances.
-const StateDropping = "dropping"
-
-// StatePaused is the state of a service whose update stands still because too much of it has failed.
-const StatePaused = "paused"
-
 // Service is the value of a key <namespace>.<name> in the bucket rookery_services.
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is starting, running, stopping or dropping; updating, restarting, rolling-back, scaling, snapshotting or paused while an
-	// operation is under way; of a job scheduled, working, completed, failed or dropping.
+	// State is one of those that state.go lists.
 	State    string `json:"state"`
 	Revision uint64 `json:"revision"`
 	Scale    uint32 `json:"scale"`
@@ -243,7 +236,7 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 		return
 	}
 	value := Service{
-		Namespace: id.Namespace, Name: id.Name, State: serviceState(s), Revision: s.Revision, Scale: s.Scale,
+		Namespace: id.Namespace, Name: id.Name, State: serviceState(c, s), Revision: s.Revision, Scale: s.Scale,
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
 		Topology: s.Topology,
 	}
@@ -272,34 +265,6 @@ func snapshotOf(kept projections.Snapshot) Snapshot {
 		}
 	}
 	return value
-}
-
-func serviceState(s *projections.Service) string {
-	switch {
-	case s.Dropped:
-		return StateDropping
-	case s.Job != nil:
-		return jobState(s)
-	case s.Operation != nil:
-		return operationState(s.Operation)
-	case s.Settled():
-		return "running"
-	case s.Total() > int(s.Scale):
-		return "stopping"
-	}
-	return "starting"
-}
-
-func jobState(s *projections.Service) string {
-	switch {
-	case s.Idle():
-		return "scheduled"
-	case s.Done():
-		return "completed"
-	case s.GivenUp():
-		return "failed"
-	}
-	return "working"
 }
 
 func (ch Changes) slot(c *projections.Cluster, id events.ServiceID, ordinal uint32) {

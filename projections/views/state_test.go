@@ -1,0 +1,62 @@
+package views_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// TestAServiceIsShownInTheStateThatFits has one thing after the other happen to a service.
+func TestAServiceIsShownInTheStateThatFits(t *testing.T) {
+	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
+	placed := func(ordinal, generation uint32) events.Data {
+		return events.InstancePlaced{Ordinal: ordinal, Generation: generation, Revision: 1, Node: "n"}
+	}
+	seen := func(ordinal, generation uint32, phase events.Phase) events.InstanceSeen {
+		return events.InstanceSeen{Ordinal: ordinal, Generation: generation, Node: "n", Position: events.Position{Epoch: 1, Phase: phase}}
+	}
+	online := func(ordinal uint32) events.Data {
+		return events.InstanceOnline{InstanceSeen: seen(ordinal, 1, events.PhaseOnline)}
+	}
+	spec := events.Spec{Image: "localhost/web:1"}
+	for _, step := range []struct {
+		state string
+		of    []events.Data
+	}{
+		{"idle", []events.Data{events.ServiceRevised{Revision: 1, Spec: spec, Hash: spec.Hash()}}},
+		{"starting", []events.Data{events.ServiceScaled{Scale: 2}}},
+		{"pending", []events.Data{placed(0, 1), events.InstancePending{Ordinal: 1, Nodes: 1}}},
+		{"starting", []events.Data{placed(1, 1), online(0)}},
+		{"running", []events.Data{online(1)}},
+		{"stopping", []events.Data{events.ServiceScaled{Scale: 1}, events.InstanceRetired{Ordinal: 1, Generation: 1, Reason: events.RetireScaledDown}}},
+		{"running", []events.Data{events.InstanceRemoved{InstanceSeen: seen(1, 1, events.PhaseRemoved)}}},
+		{"scaling", []events.Data{
+			events.CommandAccepted{CommandIdentity: events.CommandIdentity{Sequence: 7, Verb: "scale"}}, events.ServiceScaled{Scale: 2}, placed(1, 2),
+		}},
+		{"snapshotting", []events.Data{
+			events.CommandSucceeded{Sequence: 7}, events.OperationStarted{Operation: events.OperationSnapshot, Revision: 1, Slots: events.Ordinals{0, 1}},
+		}},
+		{"paused", []events.Data{events.OperationPaused{Message: "no"}}},
+		{"dropping", []events.Data{events.ServiceDropped{}}},
+	} {
+		for _, data := range step.of {
+			sequence++
+			if err := c.Apply(events.Record{Event: events.Event{Scope: events.ServiceScope(web), Data: data}, Sequence: sequence, Time: time.Unix(1, 0)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var v views.Service
+		if err := json.Unmarshal(views.All(c).Values[views.Key{Bucket: bus.BucketServices, Key: "demo.web"}], &v); err != nil {
+			t.Fatal(err)
+		}
+		if v.State != step.state {
+			t.Errorf("at %d the state is %s, want %s", sequence, v.State, step.state)
+		}
+	}
+}
