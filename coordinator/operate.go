@@ -262,8 +262,9 @@ func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
 		return slices.Clone(s.Operation.Waiting)
 	}
 	var slots events.Ordinals
+	size := s.Current().Spec.Updates().WaveSize(s.Operation.Wave, len(s.Operation.Waiting))
 	for _, o := range s.Operation.Waiting {
-		if len(slots) == waveSize(s) {
+		if len(slots) == size {
 			break
 		}
 		if t.free(s, o) {

@@ -74,15 +74,3 @@ func startsFirst(s *projections.Service) bool {
 	spec := &s.Current().Spec
 	return spec.Updates().Order == events.StartFirst && !spec.Global() && spec.Topology == nil && !spec.KeepsVolumes()
 }
-
-// waveSize is how many slots the next wave has.
-func waveSize(s *projections.Service) int {
-	u, op := s.Current().Spec.Updates(), s.Operation
-	switch {
-	case u.Strategy != events.UpdateRolling:
-		return len(op.Waiting)
-	case u.Canaries > 0 && op.Wave == 0:
-		return min(int(u.Canaries), len(op.Waiting))
-	}
-	return min(int(u.Parallelism), len(op.Waiting))
-}

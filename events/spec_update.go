@@ -127,6 +127,17 @@ func (s UpdateSpec) Updates() Update {
 	return s.Update.withDefaults()
 }
 
+// WaveSize returns how many of the slots that wait the next wave has, after so many others.
+func (u Update) WaveSize(after uint32, waiting int) int {
+	switch {
+	case u.Strategy != UpdateRolling:
+		return waiting
+	case u.Canaries > 0 && after == 0:
+		return min(int(u.Canaries), waiting)
+	}
+	return min(int(u.Parallelism), waiting)
+}
+
 // Lasts returns how long a phase may take, or takes where nothing is to be done in it but to wait; 0 where it waits for people
 // or nodes. The defaults must be written out.
 func (u Update) Lasts(phase OperationPhase) time.Duration {

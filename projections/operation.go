@@ -12,6 +12,8 @@ type Operation struct {
 	// Started is the sequence of its start, which is its name.
 	Started uint64
 	Kind    events.OperationKind
+	// Command is the sequence of the command that it works for, the last one where it went on after a pause; 0 where nobody asked.
+	Command uint64 `json:",omitzero"`
 	// Revision is what its slots get, and From what those have until their wave; 0 where they shall have nothing else.
 	Revision uint64
 	From     uint64
@@ -41,6 +43,55 @@ type Operation struct {
 	Paused string `json:",omitempty"`
 }
 
+// EndedOperation is what the last operation of a service came to.
+type EndedOperation struct {
+	Started  uint64
+	Kind     events.OperationKind
+	Command  uint64 `json:",omitzero"`
+	Revision uint64
+	From     uint64          `json:",omitzero"`
+	Rescale  *events.Rescale `json:",omitempty"`
+	Attempt  uint32          `json:",omitzero"`
+	// Wave and Phase are those in which it ended, Failed counts the slots that were given up.
+	Wave    uint32
+	Phase   events.OperationPhase
+	Failed  int `json:",omitzero"`
+	Outcome events.OperationOutcome
+	// Message says for people what failed; "" where nothing did.
+	Message string `json:",omitempty"`
+	// Sequence is that of its end, which came At.
+	Sequence uint64
+	At       time.Time
+}
+
+// end keeps what the operation came to, and nothing of what it went through.
+func (op *Operation) end(r events.Record, d events.OperationEnded) *EndedOperation {
+	return &EndedOperation{
+		Started: op.Started, Kind: op.Kind, Command: op.Command, Revision: op.Revision, From: op.From, Rescale: op.Rescale,
+		Attempt: op.Attempt, Wave: op.Wave, Phase: op.Phase, Failed: op.Failed + len(d.GivenUp),
+		Outcome: d.Outcome, Message: d.Message, Sequence: r.Sequence, At: r.Time,
+	}
+}
+
+// Waves returns how many waves the service's operation has, where all nodes take what comes: slots that are bound to one which
+// does not follow in waves of their own.
+func (s *Service) Waves() uint32 {
+	op, u := s.Operation, s.Current().Spec.Updates()
+	if op.Together() {
+		return 1
+	}
+	waves, waiting := op.Wave, len(op.Waiting)
+	if waiting > 0 { // the canaries may be among them
+		waiting -= u.WaveSize(waves, waiting)
+		waves++
+	}
+	if waiting > 0 {
+		size := u.WaveSize(waves, waiting)
+		waves += uint32((waiting + size - 1) / size)
+	}
+	return waves
+}
+
 // Together reports whether all slots go through the phases at once, whatever revision they have.
 func (op *Operation) Together() bool {
 	return op.Kind == events.OperationRescale || op.Kind == events.OperationSnapshot
@@ -64,7 +115,7 @@ func (c *Cluster) applyOperation(r events.Record) {
 	s := c.service(id)
 	if d, starts := r.Data.(events.OperationStarted); starts {
 		s.Operation = &Operation{
-			Started: r.Sequence, Kind: d.Operation, Revision: d.Revision, From: d.From, Total: len(d.Slots), Waiting: slices.Clone(d.Slots),
+			Started: r.Sequence, Kind: d.Operation, Command: s.Holder, Revision: d.Revision, From: d.From, Total: len(d.Slots), Waiting: slices.Clone(d.Slots),
 			Rescale: d.Rescale, Entered: r.Time, Serves: map[uint32]time.Time{},
 		}
 		index(c.operating, id, true)
@@ -87,9 +138,9 @@ func (c *Cluster) applyOperation(r events.Record) {
 	case events.OperationPaused:
 		op.Paused = d.Message
 	case events.OperationResumed:
-		op.Paused, op.Entered, op.Prolonged = "", r.Time, time.Time{}
+		op.Paused, op.Entered, op.Prolonged, op.Command = "", r.Time, time.Time{}, s.Holder
 	case events.OperationEnded:
-		s.Operation = nil
+		s.Operation, s.Last = nil, op.end(r, d)
 		if op.Kind == events.OperationSnapshot {
 			c.ask(r, s)
 			if s.Snapshots.Wanted < op.Started {

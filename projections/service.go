@@ -25,6 +25,8 @@ type Service struct {
 	Changed uint64
 	// Operation is the change that is under way, wave by wave; nil for none.
 	Operation *Operation `json:",omitempty"`
+	// Last is what the one before came to; nil where there was none.
+	Last *EndedOperation `json:",omitempty"`
 	// Topology is what its instances were last told of each other; nil where its spec asks for none. Versions is the last
 	// config version of any.
 	Topology *events.Topology `json:",omitempty"`

@@ -86,7 +86,7 @@ func (s *seen) storedNowhere(text string) {
 		}
 		reader.Stop()
 	}
-	for _, name := range []string{bus.BucketServices, bus.BucketInstances, bus.BucketNodes} {
+	for _, name := range bus.Views {
 		k, err := s.Bus().Bucket(ctx, name)
 		if err != nil {
 			s.Fatal(err)

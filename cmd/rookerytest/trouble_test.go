@@ -94,9 +94,11 @@ func TestDeletedStatuses(t *testing.T) {
 // TestDeletedViews deletes each view, live: the leader writes it again.
 func TestDeletedViews(t *testing.T) {
 	cluster := rookerytest.Start(t)
-	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2,"update":{"min_healthy":"0s"}}`)
+	cluster.Command("demo/web", "restart", `{}`)
 	for bucket, key := range map[string]string{
 		"rookery_services": "demo.web", "rookery_instances": "demo.web.1", "rookery_nodes": "node-0",
+		"rookery_operations": "demo.web",
 	} {
 		cluster.Until(bucket+" is written", func() bool { return strings.Contains(runNATS(t, cluster, "kv", "ls", bucket), key) })
 		runNATS(t, cluster, "kv", "del", bucket, "-f")

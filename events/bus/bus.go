@@ -28,12 +28,17 @@ const (
 	BucketServices  = "rookery_services"
 	BucketInstances = "rookery_instances"
 	BucketNodes     = "rookery_nodes"
-	BucketLease     = "rookery_lease"
+	// BucketOperations has what services go through, and how the last of that ended.
+	BucketOperations = "rookery_operations"
+	BucketLease      = "rookery_lease"
 	// BucketConfigs is where people put configs, for nodes to read. It alone is kept on disk.
 	BucketConfigs = "rookery_configs"
 	// BucketOutput is where nodes put what containers that failed have printed last, for people to read.
 	BucketOutput = "rookery_output"
 )
+
+// Views lists the buckets that the leader writes for people to read.
+var Views = []string{BucketServices, BucketInstances, BucketNodes, BucketOperations}
 
 const (
 	// MaxBatch is the greatest number of messages in one atomic append.

@@ -140,13 +140,15 @@ func (ch Changes) nodes(c *projections.Cluster) {
 
 // Of returns the values that these records may have changed, as the state has them now.
 func Of(c *projections.Cluster, records []events.Record) Changes {
-	changes := newChanges()
+	changes, ofNodes := newChanges(), false
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok {
 			changes.node(c, name)
+			ofNodes = true
 		}
 		if _, ok := r.Data.(events.NodesAllowed); ok {
 			changes.nodes(c)
+			ofNodes = true
 		}
 		id, ok := r.Scope.Service()
 		if !ok {
@@ -176,6 +178,9 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		case events.Sighting:
 			changes.slot(c, id, d.Seen().Ordinal)
 		}
+	}
+	if ofNodes {
+		changes.operationsOfNodes(c)
 	}
 	return changes
 }
@@ -232,16 +237,13 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	}
 	s := c.Services[id]
 	if s == nil || s.Revision == 0 {
-		ch.Values[Key{bus.BucketServices, key}] = nil
+		ch.Values[Key{bus.BucketServices, key}], ch.Values[Key{bus.BucketOperations, key}] = nil, nil
 		return
 	}
 	value := Service{
 		Namespace: id.Namespace, Name: id.Name, State: serviceState(c, s), Revision: s.Revision, Scale: s.Scale,
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
-		Topology: s.Topology,
-	}
-	if s.Operation != nil {
-		value.Operation = operationOf(c, s)
+		Topology: s.Topology, Operation: ch.operation(c, s),
 	}
 	for _, kept := range s.Snapshots.Kept {
 		value.Snapshots = append(value.Snapshots, snapshotOf(kept))

@@ -21,8 +21,6 @@ const (
 	lookEvery = 5 * time.Second
 )
 
-var buckets = []string{bus.BucketServices, bus.BucketInstances, bus.BucketNodes}
-
 // Writer writes views behind the leader's back, so that no decision waits for them. Of several values for one key only
 // the last is written.
 type Writer struct {
@@ -118,10 +116,10 @@ func (w *Writer) look(ctx context.Context) error {
 func (w *Writer) unchanged(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	if len(w.open) < len(buckets) {
+	if len(w.open) < len(bus.Views) {
 		return false, nil
 	}
-	for _, name := range buckets {
+	for _, name := range bus.Views {
 		last, err := w.open[name].Last(ctx)
 		if err != nil || last != w.last[name] {
 			return false, err
@@ -160,7 +158,7 @@ func (w *Writer) flush(ctx context.Context) error {
 		}
 		w.desired[key] = value
 	}
-	if whole || len(w.open) < len(buckets) {
+	if whole || len(w.open) < len(bus.Views) {
 		return w.rewrite(ctx)
 	}
 	return w.settle(ctx, changes.Values)
@@ -185,7 +183,7 @@ func (w *Writer) load(ctx context.Context) error {
 	defer cancel()
 	clear(w.open)
 	clear(w.written)
-	for _, name := range buckets {
+	for _, name := range bus.Views {
 		b, err := w.bus.Bucket(ctx, name)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ var operating = []mutant{
 	},
 	{
 		"wave-too-large", "one slot more than may goes with each wave", []edit{{
-			"coordinator/phases.go", "return min(int(u.Parallelism), len(op.Waiting))", "return min(int(u.Parallelism)+1, len(op.Waiting))",
+			"events/spec_update.go", "return min(int(u.Parallelism), waiting)", "return min(int(u.Parallelism)+1, waiting)",
 		}},
 	},
 	{
@@ -125,7 +125,7 @@ var operating = []mutant{
 	},
 	{
 		"barrier-goes-one-by-one", "behind a barrier slots go by themselves", []edit{{
-			"coordinator/phases.go", "	case u.Strategy != events.UpdateRolling:\n", "	case u.Strategy == events.UpdateRecreate:\n",
+			"events/spec_update.go", "	case u.Strategy != UpdateRolling:\n", "	case u.Strategy == UpdateRecreate:\n",
 		}},
 	},
 }

@@ -1,6 +1,6 @@
 package main
 
-// seeing has the bugs of what the coordinator takes from nodes.
+// seeing has the bugs of what the coordinator takes from nodes, and of what it shows people.
 var seeing = []mutant{
 	{
 		"status-sinks", "a status that is below what is known is taken", []edit{{
@@ -27,6 +27,22 @@ var seeing = []mutant{
 	{
 		"lists-not-asked-for", "a leader that takes over asks no node what it has", []edit{{
 			"coordinator/runner/takeover.go", "	c.list = uint64(lead.clock.now().UnixNano())\n", "",
+		}},
+	},
+	{
+		"operation-shown-of-what-is-gone", "what an operation came to is shown although its service is gone", []edit{{
+			"projections/views/value.go", "[Key{bus.BucketServices, key}], ch.Values[Key{bus.BucketOperations, key}] = nil, nil", "[Key{bus.BucketServices, key}] = nil",
+		}},
+	},
+	{
+		"end-of-before-shown", "of several operations people are shown what the first came to", []edit{{
+			"projections/operation.go", "		s.Operation, s.Last = nil, op.end(r, d)\n",
+			"		if s.Operation = nil; s.Last == nil {\n			s.Last = op.end(r, d)\n		}\n",
+		}},
+	},
+	{
+		"pause-unshown", "an operation that stands still is shown as one that goes on", []edit{{
+			"projections/views/operation.go", "Failed: op.Failed, Paused: op.Paused,", "Failed: op.Failed,",
 		}},
 	},
 }

@@ -252,7 +252,8 @@ func (j *judge) atEnd() {
 
 func (j *judge) checkViews(c *projections.Cluster) {
 	want := views.All(c).Values
-	for _, name := range []string{bus.BucketServices, bus.BucketInstances, bus.BucketNodes} {
+	maps.DeleteFunc(want, func(_ views.Key, value []byte) bool { return value == nil })
+	for _, name := range bus.Views {
 		b, err := j.w.server.Bucket(context.Background(), name)
 		if err != nil {
 			j.breach("views", "%v", err)
@@ -270,6 +271,9 @@ func (j *judge) checkViews(c *projections.Cluster) {
 				return
 			}
 			delete(want, key)
+		}
+		if name == bus.BucketOperations {
+			j.operationsShown(entries)
 		}
 	}
 	for key := range want {

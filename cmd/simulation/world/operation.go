@@ -98,7 +98,7 @@ func (k *knowledge) operates(j *judge, id events.ServiceID, sequence uint64, d e
 		o.begins()
 	case events.OperationEnded:
 		o.ends(d)
-		o.s.op = nil
+		o.s.ended, o.s.op = ending{o.op.sequence, d}, nil
 	}
 }
 

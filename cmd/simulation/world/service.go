@@ -27,6 +27,8 @@ type service struct {
 	job        job
 	// op is the change that is under way, nil for none.
 	op *operation
+	// ended is what the one before came to; without a sequence where there was none.
+	ended ending
 	// topology is what its instances were last told, nil for nothing, versions the last config version, and giving says that
 	// somebody may serve what is another's: a change went on without them, or they are not asked.
 	topology *events.Topology

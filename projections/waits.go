@@ -1,0 +1,106 @@
+package projections
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections/barrier"
+)
+
+// Wait is a slot that its service's operation waits for.
+type Wait struct {
+	Ordinal uint32
+	// Instance is the one that is to be done with the phase, or to be gone; nil where there is none.
+	Instance *Instance
+	// Missing says for people what is missing, and what is known of why.
+	Missing string
+}
+
+// Waits says of the first slots, most of them at most, that the service's operation waits for what each lacks: of those that the
+// verdict names, or while none has its turn of those whose nodes take nothing.
+func (c *Cluster) Waits(s *Service, v barrier.Verdict, most int) []Wait {
+	p := phase{cluster: c, service: s, op: s.Operation}
+	if p.op.Phase == events.OperationWait {
+		return p.bound(most)
+	}
+	var all []Wait
+	for _, slot := range v.Waits[:min(most, len(v.Waits))] {
+		w := Wait{Ordinal: slot.Ordinal, Instance: p.awaited(slot.Ordinal), Missing: slot.Missing}
+		if said := p.said(w); said != "" {
+			w.Missing += ": " + said
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// bound says which slots wait for a node that takes nothing.
+func (p phase) bound(most int) []Wait {
+	var all []Wait
+	for _, o := range p.op.Waiting {
+		i := p.slot(o).Current
+		if i == nil || p.cluster.Nodes[i.Node].Ready() || len(all) == most {
+			continue
+		}
+		all = append(all, Wait{Ordinal: o, Instance: i, Missing: "it is bound to its node, which is " + p.cluster.Nodes[i.Node].state()})
+	}
+	return all
+}
+
+// awaited returns the instance of the slot that is to do something, or to be gone; nil where there is none.
+func (p phase) awaited(ordinal uint32) *Instance {
+	slot := p.slot(ordinal)
+	if p.op.Phase == events.OperationRetire {
+		heard := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
+		if at := slices.IndexFunc(slot.Leaving, heard); at >= 0 {
+			return slot.Leaving[at]
+		}
+		return slot.Current
+	}
+	for _, i := range [...]*Instance{slot.Next, slot.Current} {
+		if i != nil && (p.op.Together() || p.service.UpToDate(i)) {
+			return i
+		}
+	}
+	return nil
+}
+
+// said says for people what is known of why the slot is not done; "" for nothing beyond what it lacks.
+func (p phase) said(w Wait) string {
+	slot, i := p.slot(w.Ordinal), w.Instance
+	switch {
+	case i == nil && len(slot.Leaving) > 0:
+		return slot.Leaving[0].ID.String() + " is to be gone first"
+	case i == nil && slot.Current != nil:
+		return "no node has had room for another beside " + slot.Current.ID.String()
+	case i == nil:
+		return p.cluster.WhyPending(p.service)
+	case !p.cluster.Nodes[i.Node].Heard():
+		return "its node is silent"
+	case i.Retired != "":
+		return i.ID.String() + " has not stopped yet"
+	case p.op.Phase == events.OperationRetire && p.op.Together():
+		return ""
+	case p.op.Phase == events.OperationRetire:
+		return "no node has had room for what follows " + i.ID.String()
+	case i.Seen.Phase == events.PhaseOnline:
+		return ""
+	case i.Seen.Phase == events.PhaseOffline:
+		return strings.TrimSpace("it is offline (" + string(i.Reason) + ") " + i.Message)
+	}
+	return "it is " + i.Seen.Phase.String()
+}
+
+// state says for people why nothing may be placed on the node.
+func (n *Node) state() string {
+	switch {
+	case !n.Heard():
+		return "silent"
+	case n.Paused:
+		return "paused"
+	case n.NotAllowed:
+		return "not on the list of allowed nodes"
+	}
+	return "ready"
+}
