@@ -44,7 +44,7 @@ func together(ctx context.Context, b *bus.JetStream, progress io.Writer, steps [
 	problems := make([]error, len(steps))
 	var waits sync.WaitGroup
 	for i, s := range steps {
-		w := &waiter{bus: b, progress: progress, service: s.Service}
+		w := &waiter{bus: b, progress: progress, service: s.Service, waves: waves{}}
 		seen, err := s.publish(ctx, w)
 		if err != nil {
 			problems[i] = fmt.Errorf("%s: %w", s.Service, err)

@@ -63,7 +63,7 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	defer done()
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
-	w := &waiter{bus: b, progress: a.progress(), service: id}
+	w := &waiter{bus: b, progress: a.progress(), service: id, waves: waves{}}
 	fate, err := w.run(ctx, m)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ The same with the nats CLI:
 			return err
 		}
 		defer done()
-		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scope, out.json()}, follow)
+		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scope, out.json(), waves{}}, follow)
 	}
 	return cmd
 }
@@ -53,6 +53,7 @@ The same with the nats CLI:
 type printer struct {
 	scope string
 	json  bool
+	waves waves
 }
 
 // printLog prints the log from its beginning to its end, and on from there where follow is set.
@@ -94,7 +95,7 @@ func (p printer) print(out io.Writer, m events.Message) error {
 		return nil
 	}
 	if !p.json {
-		_, err := fmt.Fprintln(out, describe(m))
+		_, err := fmt.Fprintln(out, p.waves.describe(m))
 		return err
 	}
 	return printJSON(out, struct {
@@ -107,13 +108,13 @@ func (p printer) print(out io.Writer, m events.Message) error {
 }
 
 // describe puts an event into one line: when, about what, what.
-func describe(m events.Message) string {
+func (w waves) describe(m events.Message) string {
 	data, a, err := events.Decode(m)
 	if err != nil {
 		return err.Error()
 	}
 	at := a.Time.Local().Format(time.TimeOnly + ".000")
-	return at + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(data)
+	return at + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(w.recall(m, data))
 }
 
 func subjectWords(subject string) string {

@@ -14,29 +14,52 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// printOperations says what services are going through: those of the arguments, or all where there are none.
+// mostWaits is how many of the slots that an operation waits for people are told the reason of.
+const mostWaits = 5
+
+// printOperations says what services are going through, and who is waited for: those of the arguments, or all where there are none.
 func printOperations(cmd *cobra.Command, l *link, args []string) error {
-	all, err := readView[views.Service](cmd, l, bus.BucketServices)
+	all, err := readView[views.ServiceOperation](cmd, l, bus.BucketOperations)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b views.Service) int {
+	slices.SortFunc(all, func(a, b views.ServiceOperation) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	for _, s := range all {
-		name := s.Namespace + "/" + s.Name
-		if s.Operation == nil || (len(args) == 1 && args[0] != name) {
+	out := cmd.OutOrStdout()
+	for _, op := range all {
+		name := op.Namespace + "/" + op.Name
+		if op.Outcome != "" || (len(args) == 1 && args[0] != name) {
 			continue
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s: %s\n", name, operationWords(*s.Operation)); err != nil {
+		if _, err := fmt.Fprintf(out, "\n%s: %s\n%s", name, operationWords(op), waitWords(op)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// waitWords says of each slot that is waited for what it lacks, a line a slot.
+func waitWords(op views.ServiceOperation) string {
+	text := ""
+	if op.Phase == events.OperationPromote {
+		return text // all wait for the same, which is said
+	}
+	for _, w := range op.Waits[:min(mostWaits, len(op.Waits))] {
+		text += fmt.Sprintf("  slot %d", w.Ordinal)
+		if w.Instance != "" {
+			text += fmt.Sprintf(" (%s on %s)", w.Instance, w.Node)
+		}
+		text += ": " + w.Missing + "\n"
+	}
+	if more := max(len(op.WaitsFor), len(op.Waits)) - mostWaits; more > 0 {
+		text += fmt.Sprintf("  and %d more: nats kv get %s %s.%s\n", more, bus.BucketOperations, op.Namespace, op.Name)
+	}
+	return text
+}
+
 // operationWords says where an operation stands, who is waited for, since when and until when.
-func operationWords(op views.Operation) string {
+func operationWords(op views.ServiceOperation) string {
 	text := fmt.Sprintf("%s to revision %d", op.Kind, op.Revision)
 	switch {
 	case op.Rescale != nil:
@@ -47,13 +70,18 @@ func operationWords(op views.Operation) string {
 	if op.Paused != "" {
 		return text + " is paused: " + op.Paused
 	}
-	text += fmt.Sprintf(", wave %d (slots %s), phase %s since %s", op.Wave, op.Slots, op.Phase, op.Since.Local().Format(time.TimeOnly))
+	if op.Waves > 1 {
+		text += fmt.Sprintf(", wave %d of %d", op.Wave, op.Waves)
+	}
+	text += fmt.Sprintf(", slots %s, phase %s since %s", op.Slots, op.Phase, op.Since.Local().Format(time.TimeOnly))
 	if op.Attempt > 1 {
 		text += fmt.Sprintf(" (attempt %d)", op.Attempt)
 	}
 	switch {
 	case op.Phase == events.OperationPromote:
 		text += ", waits for rookery promote"
+	case op.Phase == events.OperationWait:
+		text += ", waits for nodes"
 	case len(op.WaitsFor) > 0:
 		text += ", waits for " + op.WaitsFor.String()
 	}
@@ -132,6 +160,12 @@ func operationDetails(data events.Data) string {
 		}
 		if len(d.Slots) > 0 {
 			text += ", slots " + d.Slots.String()
+		}
+		if d.Phase == events.OperationPromote {
+			text += ", waits for rookery promote"
+		}
+		if d.Phase == events.OperationWait {
+			text += ", waits for nodes"
 		}
 		if !d.Until.IsZero() {
 			text += ", until " + d.Until.Local().Format(time.TimeOnly)

@@ -173,7 +173,7 @@ func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uin
 				return ended, err
 			}
 			if ofMove(data) {
-				fmt.Fprintln(r.progress(), describe(m))
+				fmt.Fprintln(r.progress(), waves{}.describe(m))
 			}
 		}
 	}

@@ -23,7 +23,8 @@ func psCommand(l *link) *cobra.Command {
 		Example: `  rookery ps
   rookery ps demo/web --output json
 The same with the nats CLI:
-  nats kv ls rookery_instances; nats kv get rookery_instances demo.web.0`,
+  nats kv ls rookery_instances; nats kv get rookery_instances demo.web.0
+  nats kv get rookery_operations demo.web`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	out.flag(cmd)

@@ -31,6 +31,7 @@ type waiter struct {
 	service  events.ServiceID
 	sequence uint64
 	warned   bool
+	waves    waves
 }
 
 func (w *waiter) run(ctx context.Context, m events.Message) (runner.Fate, error) {
@@ -103,7 +104,7 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 
 // show prints a line for an event. It reports whether the event may be the end of the command.
 func (w *waiter) show(m events.Message) (end bool) {
-	line := describe(m)
+	line := w.waves.describe(m)
 	data, _, err := events.Decode(m)
 	if err != nil {
 		fmt.Fprintln(w.progress, line)

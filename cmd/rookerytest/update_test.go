@@ -138,7 +138,7 @@ func TestCanariesWaitForPeople(t *testing.T) {
 	}
 	r.Until("ps says what is waited for", func() bool {
 		out, code := rookery(t, "ps", "demo/web", "--server", r.URL)
-		return code == 0 && strings.Contains(out, "demo/web: update to revision 2, wave 1 (slots 0), phase promote since") &&
+		return code == 0 && strings.Contains(out, "demo/web: update to revision 2, wave 1 of 2, slots 0, phase promote since") &&
 			strings.Contains(out, "waits for rookery promote; slots 1-2 come later")
 	})
 	if out, code := rookery(t, "promote", "demo/web", "--server", r.URL); code != 0 {
