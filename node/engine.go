@@ -20,8 +20,8 @@ type Engine interface {
 	List(ctx context.Context, owner Owner) ([]Container, error)
 	// Inspect returns the container of the instance, or nil where there is none.
 	Inspect(ctx context.Context, owner Owner, id events.InstanceID) (*Container, error)
-	// Prepare refuses what the plan does not allow, has the image present and creates the container. Where one stands for the same attempt already, it is
-	// returned. Errors are *Failure where the reason is known.
+	// Prepare refuses what the plan does not allow, has the image present, fills the volumes that the plan says and creates the
+	// container. Where one stands for the same attempt already, it is returned. Errors are *Failure where the reason is known.
 	Prepare(ctx context.Context, plan Plan) (Container, error)
 	// Start starts the container; one that runs already is no error. Errors are *Failure where the reason is known.
 	Start(ctx context.Context, c Container) error
@@ -82,6 +82,8 @@ type Plan struct {
 	Images map[string]string
 	// Configs are the values of the spec's configs, by name. Only the container's files may have them.
 	Configs map[string][]byte
+	// Content opens what the plan's volumes are filled from, where there are any.
+	Content Content
 	// Topology is what the file of its topology holds as it is made; nil where it has none.
 	Topology []byte
 	// Role is which of the instance's containers it is.

@@ -86,8 +86,8 @@ func (e *Engine) removeSecret(ctx context.Context, name string) error {
 	return err
 }
 
-// Tidy removes the secrets of the owner's configs that a process has left which was killed in between.
-func (e *Engine) Tidy(ctx context.Context, owner node.Owner) error {
+// tidyConfigs removes the secrets of the owner's configs that a process has left which was killed in between.
+func (e *Engine) tidyConfigs(ctx context.Context, owner node.Owner) error {
 	var all []struct {
 		Spec struct{ Name string }
 	}

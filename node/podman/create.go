@@ -119,11 +119,17 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 		return node.Container{}, err
 	}
 	plan.Images = images
+	if err := e.fill(ctx, plan); err != nil {
+		return node.Container{}, err
+	}
 	main, err := e.prepareMain(ctx, plan)
 	if err != nil || main.State != node.Created {
 		return main, err
 	}
-	if err := e.prepareSidecars(ctx, plan, main); err != nil {
+	if err = e.prepareSidecars(ctx, plan, main); err == nil {
+		err = e.filled(ctx, plan)
+	}
+	if err != nil {
 		_ = e.Remove(ctx, main) // what stays is in the way of the next attempt, which removes it
 		return node.Container{}, err
 	}

@@ -84,3 +84,9 @@ func (e *Engine) remove(ctx context.Context, c node.Container) error {
 		query: url.Values{"force": {"true"}, "volumes": {"true"}, "timeout": {"0"}},
 	}, nil)
 }
+
+// Tidy removes what a process has left which was killed in between: secrets of the owner's configs, and volumes that were filled in
+// part.
+func (e *Engine) Tidy(ctx context.Context, owner node.Owner) error {
+	return errors.Join(e.tidyConfigs(ctx, owner), e.tidyFills(ctx, owner))
+}

@@ -68,6 +68,10 @@ func TestEngine(t *testing.T) {
 		{"foreign containers", testForeign},
 		{"what the node allows", testAllowed},
 		{"configs", testConfigs},
+		{"restore", testRestore},
+		{"restore of nothing", testRestoreEmpty},
+		{"restores that are refused", testRestoreRefused},
+		{"a restore that is cut short", testRestoreCut},
 		{"topology", testTopology},
 		{"hooks", testHooks},
 		{"what comes before a stop", testBeforeStop},
@@ -581,8 +585,13 @@ func (b *bench) inspect(t testing.TB, plan node.Plan) *node.Container {
 // podman runs the private Podman's own command.
 func (b *bench) podman(t testing.TB, args ...string) string {
 	t.Helper()
+	return b.podmanIn(t.Context(), t, args...)
+}
+
+func (b *bench) podmanIn(ctx context.Context, t testing.TB, args ...string) string {
+	t.Helper()
 	path := filepath.Join(filepath.Dir(strings.TrimPrefix(b.uri, "unix://")), "podman")
-	out, err := exec.CommandContext(t.Context(), path, args...).Output()
+	out, err := exec.CommandContext(ctx, path, args...).Output()
 	if err != nil {
 		t.Errorf("podman %q: %v", args, err)
 	}
