@@ -48,6 +48,7 @@ type engine struct {
 	most, now  int                 // containers that were and are being made at once
 	configs    map[uint32][]string // that containers were made with, by ordinal
 	done       []string            // the hooks and stops, in order
+	filled     []string            // volumes, in order
 }
 
 func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
@@ -76,6 +77,9 @@ func (e *engine) Inspect(_ context.Context, _ node.Owner, id events.InstanceID) 
 
 // Prepare of what hangs has had its effect by the time that it is interrupted.
 func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, error) {
+	if err := e.fill(ctx, p); err != nil {
+		return node.Container{}, err
+	}
 	c := node.Container{Handle: p.Name(), Instance: p.Instance, Attempt: p.Attempt, BeforeStop: p.BeforeStop()}
 	e.mu.Lock()
 	e.now++
@@ -217,7 +221,7 @@ type world struct {
 	stream  string // the identity of the stream of orders
 	// slow has the reading of all orders take a second; what is stored meanwhile is not in it.
 	slow bool
-	// away has nothing published and no bucket read.
+	// away has nothing published and neither bucket nor object read.
 	away atomic.Bool
 	// larger is how much larger the values of buckets are than what was put.
 	larger atomic.Int64
@@ -241,6 +245,20 @@ func (w *world) Bucket(ctx context.Context, name string) (bus.Bucket, error) {
 	}
 	k, err := w.Bus.Bucket(ctx, name)
 	return &bucket{k, w}, err
+}
+
+func (w *world) Objects(name string) bus.Objects { return &objects{w.Bus.Objects(name), w} }
+
+type objects struct {
+	bus.Objects
+	world *world
+}
+
+func (o *objects) Stat(ctx context.Context, name string) (bus.Object, error) {
+	if o.world.away.Load() {
+		return bus.Object{}, bus.ErrNoAnswer
+	}
+	return o.Objects.Stat(ctx, name)
 }
 
 type bucket struct {
@@ -336,11 +354,15 @@ func (w *world) store(ordinal uint32, action events.Action, image string) events
 
 func (w *world) storeSpec(ordinal uint32, action events.Action, spec *events.Spec) events.Message {
 	w.t.Helper()
+	return w.storeOrder(ordinal, events.Order{Action: action, Spec: spec})
+}
+
+func (w *world) storeOrder(ordinal uint32, o events.Order) events.Message {
+	w.t.Helper()
 	w.counter++
+	o.Log, o.Stream, o.Decided, o.Counter = cluster, w.stream, w.counter, w.counter
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: 1}
-	m, err := events.Encode(events.OrderSubject("node-0", id), events.Order{
-		Action: action, Log: cluster, Decided: w.counter, Counter: w.counter, Spec: spec, Stream: w.stream,
-	}, events.Attributes{ID: fmt.Sprint(w.counter), Source: "/test", Time: time.Now()})
+	m, err := events.Encode(events.OrderSubject("node-0", id), o, events.Attributes{ID: fmt.Sprint(w.counter), Source: "/test", Time: time.Now()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
