@@ -7,10 +7,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +31,8 @@ type Engine struct {
 	topologies map[string][]byte         // the files of containers, by handle
 	asked      map[string][]events.TopologyChange
 	held       map[string]uint64 // in which operation containers held still, by handle
+	volumes    map[string]*Volume
+	mounted    map[string]mounted // by handle
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -54,6 +54,7 @@ func New(capacity events.Capacity) *Engine {
 	return &Engine{
 		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
 		configs: map[key]map[string][]byte{}, printed: map[string]string{}, topologies: map[string][]byte{}, asked: map[string][]events.TopologyChange{}, held: map[string]uint64{},
+		volumes: map[string]*Volume{}, mounted: map[string]mounted{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }
@@ -92,12 +93,15 @@ func (e *Engine) Inspect(_ context.Context, owner node.Owner, id events.Instance
 }
 
 // Prepare implements node.Engine.
-func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if failure := e.refused[p.Order.Spec.Image]; failure != nil {
+func (e *Engine) Prepare(ctx context.Context, p node.Plan) (node.Container, error) {
+	if failure := e.refuses(p.Order.Spec.Image); failure != nil {
 		return node.Container{}, failure
 	}
+	if err := e.fill(ctx, p); err != nil {
+		return node.Container{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	k := key{p.Owner, p.Instance}
 	if c := e.containers[k]; c != nil {
 		if c.Attempt == p.Attempt && c.Role == p.Role {
@@ -112,9 +116,25 @@ func (e *Engine) Prepare(_ context.Context, p node.Plan) (node.Container, error)
 		Images: e.resolve(p), BeforeStop: p.BeforeStop(),
 	}
 	e.containers[k], e.configs[k], e.topologies[c.Handle] = c, p.Configs, p.Topology
+	e.mounted[c.Handle] = mountedBy(p)
+	for _, name := range e.mounted[c.Handle] {
+		if e.volumes[name] == nil {
+			e.volumes[name] = &Volume{Labels: p.VolumeLabels()}
+		}
+	}
 	made := *c
 	made.Told = p.Order.Decided
 	return made, nil
+}
+
+// refuses returns the failure of every Prepare of the image; nil for none.
+func (e *Engine) refuses(image string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if failure := e.refused[image]; failure != nil {
+		return failure
+	}
+	return nil
 }
 
 // resolve returns what the images of the plan stand for: as the plan says, or else by the tags here.
@@ -152,6 +172,11 @@ func (e *Engine) Start(_ context.Context, started node.Container) error {
 	if c == nil {
 		return fmt.Errorf("start %s: no such container", started.Handle)
 	}
+	if c.State == node.Created {
+		for _, name := range e.mounted[c.Handle] {
+			e.volumes[name].Starts++
+		}
+	}
 	c.State = node.Running
 	if c.Role == node.RoleInit {
 		e.exit(k, c, 0) // it costs nothing, too
@@ -180,6 +205,7 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 		delete(e.printed, removed.Handle)
 		delete(e.topologies, removed.Handle)
 		delete(e.asked, removed.Handle)
+		delete(e.mounted, removed.Handle)
 	}
 	return nil
 }
@@ -226,19 +252,6 @@ func (e *Engine) Held(c node.Container) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.held[c.Handle]
-}
-
-// Export implements node.Engine: a folder holds which container has it, and when that held still last.
-func (e *Engine) Export(_ context.Context, exported node.Container, path string) (io.ReadCloser, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, c := e.byHandle(exported.Handle)
-	if c == nil {
-		return nil, fmt.Errorf("export %s: no such container", exported.Handle)
-	}
-	const end = 1024 // an archive ends with as many zeros
-	text := fmt.Sprint(c.Instance, " ", c.Handle, path, e.held[c.Handle])
-	return io.NopCloser(strings.NewReader(text + strings.Repeat("\x00", end))), nil
 }
 
 // Topology returns what the file of the container's topology holds, and what that was asked, in order.

@@ -183,6 +183,10 @@ func (e *engine) Inspect(ctx context.Context, owner node.Owner, id events.Instan
 
 // Prepare implements node.Engine.
 func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, error) {
+	p, err := e.fill(ctx, p)
+	if err != nil {
+		return node.Container{}, err
+	}
 	k := e.call(Prepare, p.Instance.String(), 0)
 	image := p.Order.Spec.Image
 	k.route = func(k *call) { e.host.take(k, e.host.pulling(image)) }
@@ -194,6 +198,7 @@ func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, erro
 		if err == nil {
 			e.host.world.judge.prepared(e.host, p, k)
 			e.host.world.judge.configured(e.host, p)
+			e.host.world.judge.restores(e.host, made, p)
 		}
 		return made, err
 	})
@@ -310,6 +315,7 @@ func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
 // runs follows a start: every container prints something, and some images end by themselves.
 func (h *host) runs(c node.Container) {
 	h.world.judge.begins(h, c)
+	h.world.judge.startsWith(h, c)
 	h.engine.Print(c.Instance, printed(c))
 	image := h.imageOf(c)
 	if h.isJob(c) {

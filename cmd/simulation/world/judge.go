@@ -10,6 +10,7 @@ import (
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node"
 	noderunner "github.com/rookery-project/rookery/node/runner"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -75,6 +76,9 @@ type judge struct {
 	quiet calm
 	// archived is what was read of volumes, by its digest.
 	archived map[string]archived
+	// plans are what containers were made by, and volumes what those of hosts were filled with.
+	plans   map[process]node.Plan
+	volumes map[place]filled
 
 	// told says that a coordinator's answer of its state was held against the log.
 	told     bool
@@ -92,6 +96,7 @@ func newJudge(w *World) *judge {
 	j := &judge{
 		w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{},
 		owners: map[process]*owner{}, did: map[events.InstanceID]map[events.Confirmation]bool{}, ready: map[process]bool{},
+		plans: map[process]node.Plan{}, volumes: map[place]filled{},
 		archived: map[string]archived{}, configs: map[string][]configValue{}, outputs: map[string]bool{},
 	}
 	j.forget()
