@@ -16,6 +16,10 @@ func guard(c events.Command) events.Guard {
 		return c.Guard
 	case events.ServiceSnapshot:
 		return c.Guard
+	case events.ServiceSuspend:
+		return c.Guard
+	case events.ServiceResume:
+		return c.Guard
 	case events.ServiceRollback:
 		return c.Guard
 	case events.ServiceDrop:
@@ -31,7 +35,7 @@ func guard(c events.Command) events.Guard {
 // admitService takes a command to a service, or says why not.
 func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
 	changes, err := t.changes(id, r.Command)
-	if err != nil {
+	if err != nil && !mayComeLater(t.Cluster.Services[id], r.Command, err) {
 		return err
 	}
 	if _, promotes := r.Command.(events.ServicePromote); promotes {
@@ -64,6 +68,9 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 		return nil, err
 	}
 	s := t.Cluster.Services[id]
+	if err := whileSuspended(s, command); err != nil {
+		return nil, err
+	}
 	if c, ok := command.(events.ServiceEnsure); ok {
 		return t.ensure(s, c)
 	}
@@ -83,6 +90,10 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 		return restart(s)
 	case events.ServiceSnapshot:
 		return snapshot(s)
+	case events.ServiceSuspend:
+		return suspend(s)
+	case events.ServiceResume:
+		return resume(s, c)
 	case events.ServiceRollback:
 		return rollback(s, c)
 	}

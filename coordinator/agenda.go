@@ -18,7 +18,8 @@ type Agenda struct {
 	shunned  map[events.ServiceID]struct{}
 	// shifted says that nodes have more or less to give than before: what waits for one is looked at again.
 	shifted bool
-	// turned says that nodes came, went, or are taken for others: global services follow them.
+	// turned says that nodes came, went, or are taken for others: global services follow them, and operations wait for none that is
+	// not heard.
 	turned bool
 	// records is the place of a round's records, which every turn takes over from the one before.
 	records []events.Record
@@ -77,6 +78,9 @@ func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 	if a.turned {
 		a.turned = false
 		for id := range c.Global() {
+			a.add(id)
+		}
+		for id := range c.Operating() {
 			a.add(id)
 		}
 	}

@@ -76,10 +76,16 @@ func cancel(s *projections.Service) ([]events.Data, error) {
 	return append(changes, scaled(s, s.Good.Scale)...), nil
 }
 
-// cancelAll has no snapshot be taken that was asked for. Where that is not what is being done, it has the service be as when all of
-// it was last as it should be.
+// cancelAll has no snapshot be taken that was asked for, or the service be suspended no more, unless that is done. Where that is not
+// what is being done, it has the service be as when all of it was last as it should be.
 func cancelAll(c *projections.Cluster, s *projections.Service) ([]events.Data, error) {
-	if s.Snapshots.Wanted == 0 {
+	switch {
+	case s.Suspension != nil && s.Settled():
+		return nil, nil
+	case s.Suspension != nil:
+		changes, err := cancel(s)
+		return append([]events.Data{events.ServiceResumed{}}, changes...), err
+	case s.Snapshots.Wanted == 0:
 		return cancel(s)
 	}
 	if s.HoldsSnapshot(c) || (s.Operation != nil && s.Operation.Kind == events.OperationSnapshot && !superseded(s)) {

@@ -15,7 +15,7 @@ func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
 	switch op.Kind {
 	case events.OperationRescale:
 		return len(v.Broken) > 0 && givesUp(s)
-	case events.OperationSnapshot:
+	case events.OperationSnapshot, events.OperationSuspend:
 		return len(v.Broken) > 0
 	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
@@ -35,6 +35,9 @@ func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
 		return
 	case events.OperationSnapshot:
 		t.failSnapshot(s, v, message)
+		return
+	case events.OperationSuspend:
+		t.failSuspend(s, v, message)
 		return
 	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
@@ -90,7 +93,7 @@ func titleOf(op *projections.Operation) string {
 	if r := op.Rescale; r != nil {
 		return fmt.Sprintf("%s from %d to %d, attempt %d", op.Kind, r.From, r.To, op.Attempt)
 	}
-	if op.Kind == events.OperationSnapshot {
+	if op.Kind == events.OperationSnapshot || op.Kind == events.OperationSuspend {
 		return string(op.Kind)
 	}
 	return fmt.Sprintf("%s to revision %d, wave %d", op.Kind, op.Revision, op.Wave)

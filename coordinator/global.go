@@ -8,7 +8,7 @@ import (
 // follow has a global service have an instance for each node that shall have one, and none on another. It reports false
 // where the round is full before that.
 func (t *Turn) follow(s *projections.Service) bool {
-	if !s.Current().Spec.Global() {
+	if !s.Current().Spec.Global() || s.Suspension != nil {
 		return true
 	}
 	for _, slot := range s.Slots {

@@ -81,6 +81,9 @@ func (t *Turn) look(s *projections.Service) bool {
 
 // mend has every slot have what it is to have for now. It reports false where the round is full before that.
 func (t *Turn) mend(s *projections.Service) bool {
+	if s.Resting() {
+		return t.retireFrom(s, 0, events.RetireSuspended)
+	}
 	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Span(), events.RetireScaledDown) && t.retireUnfit(s) &&
 		t.fill(s, int(s.Span()))
 }
@@ -225,6 +228,9 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 	}
 	if s.Job != nil {
 		return undone(c, s)
+	}
+	if s.Resting() {
+		return fmt.Sprintf("%d instances are not gone yet", s.Total())
 	}
 	text := fmt.Sprintf("%d of %d instances serve in revision %d", s.Serving(), s.Scale, s.Revision)
 	if op := s.Operation; op != nil {

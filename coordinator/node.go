@@ -69,7 +69,7 @@ func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 // than the instance, as after a restore, and stopping what should run would be wrong.
 func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState) bool {
 	service := c.Services[s.ID().Service]
-	return service != nil && !service.Dropped && s.Ordinal < service.Span() &&
+	return service != nil && !service.Dropped && !service.Resting() && s.Ordinal < service.Span() &&
 		s.Revision == service.Revision && s.Generation >= service.NextGeneration(s.Ordinal) &&
 		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
 		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Ready()

@@ -63,9 +63,11 @@ func superseded(s *projections.Service) bool {
 		return s.Dropped || s.Topology == nil || op.Rescale.To != s.Scale
 	case events.OperationSnapshot:
 		return staleSnapshot(s)
+	case events.OperationSuspend:
+		return s.Dropped || s.Suspension == nil
 	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
-	return s.Dropped || s.Operation.Revision != s.Revision
+	return s.Dropped || s.Suspension != nil || s.Operation.Revision != s.Revision
 }
 
 // outdated returns the slots that have an instance which the revision does not keep, without those that go. Those that do not
@@ -89,11 +91,22 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 
 // startOperation begins one where instances are of earlier revisions, or else the topology is another one than it shall be: what
 // the next revision mends may be what keeps instances from following. A topology that was left in the middle of a change comes
-// first, as nobody may serve what moved; a snapshot comes last. It reports whether any of that is so.
+// first, as nobody may serve what moved; a snapshot comes last. What shall rest is of no other revision before, and of no other
+// topology once it rests. It reports whether any of that is so.
 func (t *Turn) startOperation(s *projections.Service) bool {
+	if s.Resting() {
+		return false
+	}
 	slots := t.outdated(s)
+	if s.Suspension != nil {
+		slots = nil
+	}
 	if s.Rescales() && (len(slots) == 0 || s.Topology.Change != nil) {
 		t.startRescale(s)
+		return true
+	}
+	if s.Suspension != nil {
+		t.startSuspend(s)
 		return true
 	}
 	if len(slots) == 0 && s.Snapshots.Wanted > 0 {
@@ -178,7 +191,10 @@ func (t *Turn) startWave(s *projections.Service) bool {
 
 // retireWave has what the slots of the wave had before go, but for what nothing follows.
 func (t *Turn) retireWave(s *projections.Service) bool {
-	if s.Operation.Together() {
+	switch {
+	case s.Resting():
+		return t.retireFrom(s, 0, events.RetireSuspended)
+	case s.Operation.Together():
 		return true // what the topology has no more goes by that
 	}
 	for _, slot := range waveOf(s) {
@@ -217,6 +233,9 @@ func waveOf(s *projections.Service) []*projections.Slot {
 // wait for their nodes.
 func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 	op, scope, givenUp := s.Operation, events.ServiceScope(s.ID), ordinalsOf(v.Broken)
+	if op.Phase == events.OperationExport {
+		t.commitSnapshot(s)
+	}
 	if next := nextPhase(s); next != "" {
 		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: next, GivenUp: givenUp}))
 		return true
@@ -225,9 +244,6 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 		if left := t.outdated(s); !op.Together() && len(left) > 0 {
 			t.leave(s, left)
 			return true
-		}
-		if op.Kind == events.OperationSnapshot {
-			t.commitSnapshot(s)
 		}
 		t.emit(scope, events.OperationEnded{Operation: op.Started, Outcome: events.OperationDone, GivenUp: givenUp})
 		return true

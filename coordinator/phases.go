@@ -15,6 +15,11 @@ func phasesOf(s *projections.Service) []events.OperationPhase {
 		return rescalePhases
 	case events.OperationSnapshot:
 		return snapshotPhases
+	case events.OperationSuspend:
+		if !s.Current().Spec.Snapshots() || s.Span() == 0 {
+			return suspendPhases[len(suspendPhases)-1:]
+		}
+		return suspendPhases
 	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
 	phases := wavePhases(s)

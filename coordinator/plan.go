@@ -238,7 +238,7 @@ func (p *planner) placed(d events.InstancePlaced) {
 func (p *planner) compare() {
 	s := p.cluster.Services[p.id]
 	for o, slot := range p.slots {
-		if s == nil || s.Dropped || o >= s.Scale {
+		if s == nil || s.Dropped || s.Resting() || o >= s.Scale {
 			slot.Action, slot.To, slot.Order = PlanDestroy, "", ""
 			continue
 		}
@@ -275,6 +275,7 @@ func (p *planner) retiredBecause(reason events.RetireReason) string {
 		events.RetireMakesRoom:  p.replacedBecause() + ", and no node has room for both",
 		events.RetireScaledDown: "its ordinal is not below the scale",
 		events.RetireDropped:    "its service is dropped",
+		events.RetireSuspended:  "its service is suspended",
 		events.RetireUnmatched:  "its node is none that the spec wants",
 	}
 	return cmp.Or(said[reason], string(reason))
@@ -289,6 +290,7 @@ func (p *planner) replacedBecause() string {
 	return map[events.OperationKind]string{
 		events.OperationUpdate: "its spec changes", events.OperationRestart: "it is restarted", events.OperationRollback: "its spec goes back",
 		events.OperationRescale: "its topology changes", events.OperationSnapshot: "a snapshot is taken",
+		events.OperationSuspend: "it is suspended",
 	}[s.Operation.Kind]
 }
 

@@ -46,12 +46,13 @@ func (t *Turn) failRescale(s *projections.Service, v barrier.Verdict, message st
 		Operation: op.Started, Outcome: events.OperationAborted, GivenUp: ordinalsOf(v.Broken), Message: message,
 	})
 	t.failCommand(s, events.ReasonAborted, message)
+	t.goOn(s)
 	t.emit(scope, events.ServiceScaled{Scale: s.Topology.Scale})
 }
 
 // tell says what the service's instances are told of each other from now on, where that is news, and reports whether it was.
 func (t *Turn) tell(s *projections.Service) bool {
-	if s.Current().Spec.Topology == nil {
+	if s.Current().Spec.Topology == nil || s.Resting() {
 		return false
 	}
 	next := topologyOf(s)

@@ -48,7 +48,7 @@ func (t *Turn) startSnapshot(s *projections.Service) bool {
 // was asked for again since.
 func staleSnapshot(s *projections.Service) bool {
 	op, wanted := s.Operation, s.Snapshots.Wanted
-	return s.Dropped || op.Revision != s.Revision || op.Total != int(s.Scale) || wanted == 0 || wanted > op.Started
+	return s.Dropped || s.Suspension != nil || op.Revision != s.Revision || op.Total != int(s.Scale) || wanted == 0 || wanted > op.Started
 }
 
 // answersSnapshot reports whether what the instance says counts for the snapshot that is taken. It serves, in the process that is

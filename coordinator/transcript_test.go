@@ -91,6 +91,8 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.plan(d)
 	case "order":
 		return h.order(d)
+	case "restore":
+		return h.restore(d)
 	case "why":
 		id, err := events.ParseServiceID(d.CmdArgs[0].Key)
 		if err != nil {
@@ -334,6 +336,24 @@ func (h *house) state(d *datadriven.TestData, instance, phase string) events.Ins
 func (h *house) order(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[0].Key, "placed")
 	return fmt.Sprintf("%v\n", h.cluster.Order(h.cluster.Instance(s.ID())).Images)
+}
+
+// restore <namespace/name.ordinal.generation> tells what the order says that its volumes are to hold, and what it is told to come from.
+func (h *house) restore(d *datadriven.TestData) string {
+	s := h.state(d, d.CmdArgs[0].Key, "placed")
+	i := h.cluster.Instance(s.ID())
+	if i == nil {
+		return "there is no such instance\n"
+	}
+	o := h.cluster.Order(i)
+	told := "nothing\n"
+	if o.Restore != nil {
+		told = fmt.Sprintf("%+v\n", *o.Restore)
+	}
+	if o.Topology != nil {
+		told += fmt.Sprintf("told: config version %d of %d, snapshot %d\n", o.Topology.ConfigVersion, o.Topology.Scale, o.Topology.Snapshot)
+	}
+	return told
 }
 
 // list <node> [epoch=1] [more], with one instance and its phase a line below. More says that it is not the last list.

@@ -14,7 +14,7 @@ type Command interface {
 // Verbs are the commands that a service takes, NodeVerbs those that a node takes and ClusterVerbs those of the cluster,
 // in the order in which help texts list them.
 var (
-	Verbs        = []string{"ensure", "scale", "restart", "snapshot", "rollback", "promote", "cancel", "drop"}
+	Verbs        = []string{"ensure", "scale", "restart", "snapshot", "suspend", "resume", "rollback", "promote", "cancel", "drop"}
 	NodeVerbs    = []string{"pause", "resume", "update"}
 	ClusterVerbs = []string{"nodes", "policy", "rebalance"}
 )
@@ -70,6 +70,10 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &ServiceRestart{}, nil
 	case "service snapshot":
 		return &ServiceSnapshot{}, nil
+	case "service suspend":
+		return &ServiceSuspend{}, nil
+	case "service resume":
+		return &ServiceResume{}, nil
 	case "service rollback":
 		return &ServiceRollback{}, nil
 	case "service promote":

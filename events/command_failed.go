@@ -19,6 +19,11 @@ const (
 	ReasonAborted FailureReason = "rescale-aborted"
 	// ReasonSnapshotFailed: an instance has not done its part of a snapshot, and the one before stays the last good one.
 	ReasonSnapshotFailed FailureReason = "snapshot-failed"
+	// ReasonSuspendFailed: an instance has not done its part of the snapshot that goes before, and the service goes on as it was.
+	ReasonSuspendFailed FailureReason = "suspend-failed"
+	// ReasonStillThere: instances that were to go have not gone in time. The service is suspended all the same, and they go once
+	// their nodes get it done.
+	ReasonStillThere FailureReason = "still-there"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
 )

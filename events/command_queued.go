@@ -13,6 +13,8 @@ type CommandQueued struct {
 	Scale    *ServiceScale    `json:"scale,omitempty"`
 	Restart  *ServiceRestart  `json:"restart,omitempty"`
 	Snapshot *ServiceSnapshot `json:"snapshot,omitempty"`
+	Suspend  *ServiceSuspend  `json:"suspend,omitempty"`
+	Resume   *ServiceResume   `json:"resume,omitempty"`
 	Rollback *ServiceRollback `json:"rollback,omitempty"`
 	Drop     *ServiceDrop     `json:"drop,omitempty"`
 }
@@ -35,6 +37,10 @@ func QueuedOf(sequence, behind uint64, command Command) (CommandQueued, bool) {
 		q.Restart = &c
 	case ServiceSnapshot:
 		q.Snapshot = &c
+	case ServiceSuspend:
+		q.Suspend = &c
+	case ServiceResume:
+		q.Resume = &c
 	case ServiceRollback:
 		q.Rollback = &c
 	case ServiceDrop:
@@ -56,6 +62,10 @@ func (c CommandQueued) Command() Command {
 		return *c.Restart
 	case c.Snapshot != nil:
 		return *c.Snapshot
+	case c.Suspend != nil:
+		return *c.Suspend
+	case c.Resume != nil:
+		return *c.Resume
 	case c.Rollback != nil:
 		return *c.Rollback
 	case c.Drop != nil:

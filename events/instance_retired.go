@@ -7,6 +7,7 @@ type RetireReason string
 const (
 	RetireScaledDown   RetireReason = "scaled-down"   // its ordinal is at or above the scale
 	RetireDropped      RetireReason = "dropped"       // its service is dropped
+	RetireSuspended    RetireReason = "suspended"     // its service is suspended
 	RetireRevised      RetireReason = "revised"       // its revision is not the service's
 	RetireMakesRoom    RetireReason = "makes-room"    // its revision is not the service's, and no node has room for its successor beside it
 	RetireUnmatched    RetireReason = "unmatched"     // its node is none any more that its global service wants

@@ -12,13 +12,14 @@ const (
 	OperationRollback OperationKind = "rollback" // it brings the spec of an earlier revision back
 	OperationRescale  OperationKind = "rescale"  // it brings another topology, by phases of all instances together
 	OperationSnapshot OperationKind = "snapshot" // it keeps what instances hold, by phases of all together
+	OperationSuspend  OperationKind = "suspend"  // it keeps what instances hold, and has all of them go
 )
 
 // OperationPhase is a step that the slots of a wave go through together: none begins the next before all are done with it.
 type OperationPhase string
 
 // The phases of a wave. A rescale has one wave of all slots, which goes through prepare, start, release, acquire and retire; a
-// snapshot one that goes through hold and export.
+// snapshot one that goes through hold and export, and a suspension one through these and retire.
 const (
 	OperationPrepare OperationPhase = "prepare" // the instances that come are made
 	OperationStart   OperationPhase = "start"   // the next instances come, until they have served for min_healthy
@@ -41,7 +42,7 @@ const (
 	OperationDone       OperationOutcome = "done"        // every slot went through all phases
 	OperationRolledBack OperationOutcome = "rolled-back" // too many slots failed: what was before comes back, by an operation of its own
 	OperationSuperseded OperationOutcome = "superseded"  // the service shall be something else by now
-	OperationAborted    OperationOutcome = "aborted"     // an instance did not get through: the topology before comes back, by an operation of its own; a snapshot is none
+	OperationAborted    OperationOutcome = "aborted"     // an instance did not get through: the topology before comes back, by an operation of its own; a snapshot is none, and a suspension neither
 )
 
 // OperationStarted says that a service changes, wave by wave. Its own sequence in the log is the operation's name.

@@ -70,10 +70,10 @@ func (r registry) decode(kind Kind, body []byte) (Data, error) {
 // standard holds every kind. No kind has an older version yet.
 var standard = newRegistry(
 	map[Kind]upcast{},
-	of[ServiceEnsure](), of[ServiceScale](), of[ServiceRestart](), of[ServiceSnapshot](), of[ServiceRollback](), of[ServiceCancel](), of[ServicePromote](), of[ServiceDrop](),
+	of[ServiceEnsure](), of[ServiceScale](), of[ServiceRestart](), of[ServiceSnapshot](), of[ServiceSuspend](), of[ServiceResume](), of[ServiceRollback](), of[ServiceCancel](), of[ServicePromote](), of[ServiceDrop](),
 	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](), of[CommandQueued](), of[CommandBegun](),
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
-	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceDropped](), of[ServiceRemoved](),
+	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceSuspended](), of[ServiceResumed](), of[ServiceDropped](), of[ServiceRemoved](),
 	of[OperationStarted](), of[OperationEntered](), of[OperationProlonged](), of[OperationPromoted](), of[OperationPaused](),
 	of[OperationResumed](), of[OperationEnded](),
 	of[SnapshotRequested](), of[SnapshotSkipped](), of[SnapshotCancelled](), of[SnapshotCommitted](),

@@ -28,6 +28,7 @@ const (
 	CodeIDReused         Code = "id-reused"         // the id of an earlier command, with another body
 	CodeNotFound         Code = "not-found"         // the service does not exist
 	CodeBusy             Code = "busy"              // an earlier command to the service has not ended
+	CodeSuspended        Code = "suspended"         // the service is suspended, and takes nothing but resume and drop
 	CodeChanged          Code = "changed"           // the service has changed since the sequence in if_seq
 	CodeInternal         Code = "internal"          // deciding failed; the defect is ours
 )

@@ -116,7 +116,7 @@ func TestSubjectsOfCommands(t *testing.T) {
 		scope   Scope
 	}{
 		{"rookery.cmd.service.demo.web.scael", CodeUnknownVerb, "subject", `did you mean "scale"`, ServiceScope(web)},
-		{"rookery.cmd.service.demo.web.explode", CodeUnknownVerb, "subject", "ensure, scale, restart, snapshot, rollback, promote, cancel, drop", ServiceScope(web)},
+		{"rookery.cmd.service.demo.web.explode", CodeUnknownVerb, "subject", "ensure, scale, restart, snapshot, suspend, resume, rollback, promote, cancel, drop", ServiceScope(web)},
 		{"rookery.cmd.service.demo.web.Scale", CodeUnknownVerb, "subject", `did you mean "scale"`, ServiceScope(web)},
 		{"rookery.cmd.service.demo.web", CodeUnknownSubject, "subject", "<verb>", ClusterScope},
 		{"rookery.cmd.service.demo.web.x.scale", CodeUnknownSubject, "subject", "<verb>", ClusterScope},

@@ -70,7 +70,10 @@ func (t Topology) Span() uint32 {
 // Told is a topology with where the instances are: what a node tells one of them.
 type Told struct {
 	Topology
-	Peers []Peer `json:"peers"`
+	// Snapshot is the version of the snapshot that the service was resumed from, until it is resumed again: volumes with state were
+	// filled from it, of all slots or of those that came elsewhere. Not there where none were.
+	Snapshot uint64 `json:"snapshot,omitzero"`
+	Peers    []Peer `json:"peers"`
 }
 
 // Peer is where the instance of a slot is reached.

@@ -15,7 +15,8 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated,
 		events.CommandQueued, events.CommandBegun, events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
 		c.applyCommand(r)
-	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceDropped, events.ServiceRemoved:
+	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceSuspended,
+		events.ServiceResumed, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
 	case events.OperationStarted, events.OperationEntered, events.OperationProlonged, events.OperationPromoted, events.OperationPaused,
 		events.OperationResumed, events.OperationEnded:
@@ -181,7 +182,12 @@ func (c *Cluster) applyService(r events.Record) {
 		s.fired(d, r.Time)
 	case events.ServiceSkipped:
 		s.considered(d.Scheduled)
+	case events.ServiceSuspended:
+		s.suspend(r)
+	case events.ServiceResumed:
+		s.resume(r, d)
 	case events.ServiceDropped:
+		s.Suspension = nil
 		s.Dropped, s.Changed, s.Snapshots.Wanted = true, r.Sequence, 0
 		s.renew(0)
 	case events.ServiceRemoved:
@@ -265,6 +271,9 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 		}
 		return
 	}
+	if _, adopted := r.Data.(events.InstanceAdopted); !adopted {
+		s.refill(i) // what is adopted has its volumes already
+	}
 	s.Pending = nil
 	s.add(i)
 	s.noteJob(i, "", r.Time)
@@ -298,6 +307,7 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	s.resolve(r.Sequence, i, d.Images)
 	s.countServing(i, 1)
 	s.serves(i, r.Time)
+	s.runs(i)
 	return i
 }
 

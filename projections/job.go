@@ -102,7 +102,7 @@ func (s *Service) GivenUp() bool {
 // Wanted is how many slots shall have an instance now.
 func (s *Service) Wanted() int {
 	switch {
-	case s.Dropped || s.GivenUp() || s.Idle():
+	case s.Dropped || s.GivenUp() || s.Idle() || s.Resting():
 		return 0
 	case s.Job != nil:
 		return min(int(s.Current().Spec.Jobs().Parallelism), int(s.Scale)-s.Job.completed)

@@ -94,7 +94,12 @@ func (s *Service) Waves() uint32 {
 
 // Together reports whether all slots go through the phases at once, whatever revision they have.
 func (op *Operation) Together() bool {
-	return op.Kind == events.OperationRescale || op.Kind == events.OperationSnapshot
+	return op.Kind == events.OperationRescale || op.snapshots()
+}
+
+// snapshots reports whether it takes a snapshot, before all goes or with nothing after it.
+func (op *Operation) snapshots() bool {
+	return op.Kind == events.OperationSnapshot || op.Kind == events.OperationSuspend
 }
 
 // Target returns the revision that the next instance of the slot has.
@@ -128,8 +133,8 @@ func (c *Cluster) applyOperation(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.OperationEntered:
 		s.enter(d, r.Time)
-		if op.Kind == events.OperationSnapshot {
-			c.ask(r, s)
+		if op.snapshots() {
+			c.enterSnapshot(r, s)
 		}
 	case events.OperationProlonged:
 		op.Prolonged = r.Time
@@ -141,7 +146,7 @@ func (c *Cluster) applyOperation(r events.Record) {
 		op.Paused, op.Entered, op.Prolonged, op.Command = "", r.Time, time.Time{}, s.Holder
 	case events.OperationEnded:
 		s.Operation, s.Last = nil, op.end(r, d)
-		if op.Kind == events.OperationSnapshot {
+		if op.snapshots() {
 			c.ask(r, s)
 			if s.Snapshots.Wanted < op.Started {
 				s.Snapshots.Wanted = 0

@@ -12,16 +12,28 @@ import (
 // WhyPending says for people why the service's empty slots have no instance.
 func (c *Cluster) WhyPending(s *Service) string {
 	switch {
+	case s.Resting():
+		return "the service is suspended"
 	case s.Idle():
 		return "it waits for its schedule"
 	case s.Pending == nil && s.Job != nil:
 		return "its turn has not come"
-	case s.Pending == nil && s.Operation != nil:
+	case s.Pending == nil && (s.Operation != nil || s.clears()):
 		return "what it had before is to be gone first"
 	case s.Pending == nil:
 		return "not decided yet"
 	}
 	return Reasons(*s.Pending)
+}
+
+// clears reports whether an empty slot waits until nothing is left of what it had.
+func (s *Service) clears() bool {
+	for o, slot := range s.Slots {
+		if uint32(o) < s.Span() && slot.Current == nil && len(slot.Leaving) > 0 && s.Alone(uint32(o)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Reasons says for people why no node can have an instance.

@@ -89,7 +89,7 @@ func (s *Service) recount() {
 // whose update is paused the scale alone is.
 func (s *Service) settled() {
 	switch {
-	case s.Dropped || s.Job != nil || s.Revision == 0:
+	case s.Dropped || s.Job != nil || s.Revision == 0 || s.Suspension != nil:
 	case s.Operation == nil:
 		s.Good = &Good{Revision: s.Revision, Scale: s.Scale}
 	case s.Good != nil:

@@ -35,6 +35,10 @@ type Service struct {
 	Moved bool `json:",omitzero"`
 	// Snapshots are those that were taken, and the one that is to be.
 	Snapshots Snapshots `json:",omitzero"`
+	// Suspension says how far the service is that shall rest; nil where it shall run. Resumption is how it last came back; nil for never,
+	// or with its volumes as they are.
+	Suspension *Suspension `json:",omitempty"`
+	Resumption *Resumption `json:",omitempty"`
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
 	// Pending says why no node can have the next instance; nil where that is not known.
@@ -117,6 +121,8 @@ type Instance struct {
 	Differs bool `json:",omitzero"`
 	// Confirmed is how it last answered what it was asked as the topology changes.
 	Confirmed events.Confirmation `json:",omitzero"`
+	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
+	Restore *events.Restore `json:",omitempty"`
 	// Output says that what its container printed last was kept, under the key of the attempt that was seen.
 	Output bool `json:",omitzero"`
 }
@@ -135,13 +141,16 @@ func (s *Service) Total() int { return s.total }
 
 // Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
 // instance is left. A job is once it is done or given up, and while it waits for the first run of its schedule. So is a service
-// whose update is paused while every slot serves in whatever revision it is to have by then.
+// whose update is paused while every slot serves in whatever revision it is to have by then, and one that is suspended once nothing is
+// waited for any more.
 func (s *Service) Settled() bool {
 	switch {
 	case s.Dropped:
 		return s.total == 0
 	case s.Job != nil:
 		return s.Done() || s.GivenUp() || s.Idle()
+	case s.Suspension != nil:
+		return s.Suspension.Stopped && s.Operation == nil
 	case s.Operation != nil:
 		return s.Operation.Paused != "" && s.steady()
 	}
@@ -192,7 +201,7 @@ func (s *Service) keepHome(i *Instance) {
 
 // Rolling reports whether instances of earlier revisions still run.
 func (s *Service) Rolling() bool {
-	return !s.Dropped && s.Revisions[s.Revision] != nil && s.outdated > 0
+	return !s.Dropped && !s.Resting() && s.Revisions[s.Revision] != nil && s.outdated > 0
 }
 
 func (s *Slot) find(generation uint32) *Instance {
@@ -286,7 +295,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason) {
 	i.Retired = reason
 	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = append(slot.Leaving, i)
-	slot.Fresh = slot.Fresh || reason == events.RetireScaledDown || reason == events.RetireDropped
+	slot.Fresh = slot.Fresh || reason == events.RetireScaledDown || reason == events.RetireDropped || reason == events.RetireSuspended
 }
 
 // leave has the instance be no more what its slot has or is to have.

@@ -29,7 +29,7 @@ type Snapshot struct {
 // SnapshotDue returns when the next snapshot of the service is due by its spec; the zero time for never.
 func (s *Service) SnapshotDue() time.Time {
 	rules := s.Current().Spec.Snapshot
-	if s.Dropped || rules == nil {
+	if s.Dropped || s.Suspension != nil || rules == nil {
 		return time.Time{}
 	}
 	return s.Snapshots.Scheduled.Add(time.Duration(rules.Every))
@@ -43,7 +43,7 @@ func (s *Service) HoldsSnapshot(c *Cluster) bool {
 // AskOf returns what the instance is asked for the snapshot that is taken; nil for nothing.
 func (s *Service) AskOf(i *Instance) *events.Ask {
 	op := s.Operation
-	if op == nil || op.Kind != events.OperationSnapshot || i.Retired != "" || !asksIn(op.Phase, s.Revisions[i.Revision].Spec) {
+	if op == nil || !op.snapshots() || i.Retired != "" || !asksIn(op.Phase, s.Revisions[i.Revision].Spec) {
 		return nil
 	}
 	return &events.Ask{Operation: op.Started, Phase: op.Phase, Version: s.Snapshots.Version + 1}
@@ -71,13 +71,27 @@ func (c *Cluster) applySnapshot(r events.Record) {
 	case events.SnapshotCommitted:
 		kept := Snapshot{SnapshotCommitted: d, At: r.Time}
 		if s.Operation != nil {
-			kept.Volumes = s.Operation.Exports
+			kept.Volumes, s.Operation.Exports = s.Operation.Exports, nil // what begins anew from here on is no part of it
 		}
 		s.Snapshots.Version = d.Version
+		if s.Suspension != nil {
+			s.Suspension.Snapshot = d.Version
+		}
 		s.Snapshots.Kept = append(s.Snapshots.Kept, kept)
 		if n := len(s.Snapshots.Kept); n > events.KeptSnapshots {
 			s.Snapshots.Kept = append([]Snapshot(nil), s.Snapshots.Kept[n-events.KeptSnapshots:]...)
 		}
+	}
+}
+
+// enterSnapshot has the instances be asked what the phase is for. Those that are to go get an order for that.
+func (c *Cluster) enterSnapshot(r events.Record, s *Service) {
+	if s.Operation.Phase != events.OperationRetire {
+		c.ask(r, s)
+		return
+	}
+	if s.Suspension != nil {
+		s.Suspension.Stopped = true
 	}
 }
 
@@ -97,7 +111,7 @@ func (c *Cluster) ask(r events.Record, s *Service) {
 // again.
 func (s *Service) beginsAnew(i *Instance, to events.Position) {
 	op := s.Operation
-	if op == nil || op.Kind != events.OperationSnapshot || i.Confirmed.Operation != op.Started {
+	if op == nil || !op.snapshots() || i.Confirmed.Operation != op.Started {
 		return
 	}
 	if to.Phase >= events.PhaseOffline || to.Attempt != i.Seen.Attempt {

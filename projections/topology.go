@@ -64,7 +64,7 @@ func (s *Service) told(i *Instance) *events.Told {
 	if !s.tells(i) {
 		return nil
 	}
-	t := events.Told{Topology: *s.Topology, Peers: []events.Peer{}}
+	t := events.Told{Topology: *s.Topology, Snapshot: s.resumedFrom(), Peers: []events.Peer{}}
 	for o, slot := range s.Slots {
 		if at := slot.Current; at != nil {
 			t.Peers = append(t.Peers, events.Peer{Ordinal: uint32(o), Host: at.Address, Ports: named(at.Ports)})

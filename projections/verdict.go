@@ -58,8 +58,11 @@ func (p phase) judge() judge {
 	case events.OperationHold, events.OperationExport:
 		return p.held
 	case events.OperationRetire:
-		if p.op.Rescale != nil {
+		switch {
+		case p.op.Rescale != nil:
 			return p.left
+		case p.op.Kind == events.OperationSuspend:
+			return p.gone
 		}
 		return p.retired
 	case events.OperationMonitor:
@@ -142,6 +145,9 @@ func (p phase) confirmed(ordinal uint32) barrier.Participant {
 // would give is not of that time.
 func (p phase) held(ordinal uint32) barrier.Participant {
 	i := p.slot(ordinal).Current
+	if ordinal >= p.service.Span() {
+		return reached // it has none any more
+	}
 	if i == nil {
 		return p.lacks("it has no instance")
 	}
@@ -163,11 +169,19 @@ func (p phase) held(ordinal uint32) barrier.Participant {
 	return p.lacks("it has not done its part")
 }
 
-// left judges a slot that the topology has no more: nothing of it is to be left, as far as nodes that are heard tell.
+// left judges a slot that the topology has no more: nothing of it is to be left.
 func (p phase) left(ordinal uint32) barrier.Participant {
+	if ordinal < p.op.Rescale.To {
+		return reached
+	}
+	return p.gone(ordinal)
+}
+
+// gone judges a slot of which nothing is to be left, as far as nodes that are heard tell.
+func (p phase) gone(ordinal uint32) barrier.Participant {
 	slot := p.slot(ordinal)
 	remains := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
-	if ordinal < p.op.Rescale.To || (slot.Current == nil && !slices.ContainsFunc(slot.Leaving, remains)) {
+	if slot.Current == nil && !slices.ContainsFunc(slot.Leaving, remains) {
 		return reached
 	}
 	return p.lacks("what it had is not gone")

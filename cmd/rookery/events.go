@@ -136,6 +136,8 @@ func details(data events.Data) string {
 		return revisedDetails(d)
 	case events.ServiceScaled:
 		return fmt.Sprintf(" to %d", d.Scale)
+	case events.ServiceResumed:
+		return resumedDetails(d)
 	case events.ServiceFired:
 		return fmt.Sprintf(" run %d of %s", d.Run, d.Scheduled.Format(time.RFC3339))
 	case events.ServiceSkipped:
@@ -190,6 +192,13 @@ func fateDetails(fate events.Fate) string {
 		return fmt.Sprintf(" (command %d repeats %d)", d.Sequence, d.Of)
 	}
 	return fmt.Sprintf(" (command %d)", fate.Fated())
+}
+
+func resumedDetails(d events.ServiceResumed) string {
+	if d.Snapshot == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" from snapshot %d", d.Snapshot)
 }
 
 func revisedDetails(d events.ServiceRevised) string {

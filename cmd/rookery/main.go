@@ -81,7 +81,8 @@ Begin with:
 	link.flags(cmd)
 	cmd.AddCommand(
 		devCommand(), coordinatorCommand(link), nodeCommand(link), busCommand(link),
-		ensureCommand(link), scaleCommand(link), restartCommand(link), snapshotCommand(link), rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
+		ensureCommand(link), scaleCommand(link), restartCommand(link), snapshotCommand(link), suspendCommand(link), resumeCommand(link),
+		rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
 		applyCommand(link), planCommand(link), rebalanceCommand(link),
 		psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link), doctorCommand(link),
 	)

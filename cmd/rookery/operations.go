@@ -64,7 +64,7 @@ func operationWords(op views.ServiceOperation) string {
 	switch {
 	case op.Rescale != nil:
 		text = rescaleWords(*op.Rescale)
-	case op.Kind == events.OperationSnapshot:
+	case op.Kind == events.OperationSnapshot, op.Kind == events.OperationSuspend:
 		text = string(op.Kind)
 	}
 	if op.Paused != "" {
@@ -145,7 +145,7 @@ func operationDetails(data events.Data) string {
 		if d.Rescale != nil {
 			return fmt.Sprintf(" %s, of slots %s", rescaleWords(*d.Rescale), d.Slots)
 		}
-		if d.Operation == events.OperationSnapshot {
+		if d.Operation == events.OperationSnapshot || d.Operation == events.OperationSuspend {
 			return fmt.Sprintf(" %s of slots %s", d.Operation, d.Slots)
 		}
 		text := fmt.Sprintf(" %s to revision %d of slots %s", d.Operation, d.Revision, d.Slots)

@@ -119,7 +119,7 @@ func subjects() []row {
 		},
 		{
 			name: "a verb like no other", subject: "rookery.cmd.service.demo.web.explode", body: `{}`,
-			code: events.CodeUnknownVerb, field: "subject", says: "ensure, scale, restart, snapshot, rollback, promote, cancel, drop",
+			code: events.CodeUnknownVerb, field: "subject", says: "ensure, scale, restart, snapshot, suspend, resume, rollback, promote, cancel, drop",
 		},
 		shape("unknown noun", "rookery.cmd.services.demo.web.scale", "services"),
 		shape("no verb", "rookery.cmd.service.demo.web", "<verb>"),

@@ -18,7 +18,7 @@ type Decision struct {
 func (b *Board) Choose(s *projections.Service, ordinal uint32) Decision {
 	q := b.queue(s, s.Target(ordinal))
 	held := b.heldFrom(s, ordinal)
-	if home := s.Home(ordinal); home != "" {
+	if home := q.home(s, ordinal, held); home != "" {
 		return q.atHome(home, held)
 	}
 	return q.choose(held)
@@ -72,11 +72,11 @@ func (b *Board) choice() *events.Choice {
 
 // Could reports whether any node could have the next instance of the slot.
 func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
-	q := b.queue(s, s.Target(ordinal))
-	if home := s.Home(ordinal); home != "" {
-		return q.couldAtHome(home, b.heldFrom(s, ordinal))
+	q, held := b.queue(s, s.Target(ordinal)), b.heldFrom(s, ordinal)
+	if home := q.home(s, ordinal, held); home != "" {
+		return q.couldAtHome(home, held)
 	}
-	first, _, _ := q.bestBut(b.heldFrom(s, ordinal))
+	first, _, _ := q.bestBut(held)
 	return first.zone != nil
 }
 

@@ -46,8 +46,8 @@ func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Insta
 // Verdicts says of every node what becomes of it when the next instance of the slot is decided: those that could have it
 // first, in the order in which they would be chosen, then the others by name.
 func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
-	q := b.queue(s, s.Target(ordinal))
-	return q.verdicts(s.Home(ordinal), b.heldFrom(s, ordinal))
+	q, held := b.queue(s, s.Target(ordinal)), b.heldFrom(s, ordinal)
+	return q.verdicts(q.home(s, ordinal, held), held)
 }
 
 // verdicts are those of a slot whose volumes are on the node home, or nowhere where that is "", and from which the node of a

@@ -1,6 +1,19 @@
 package placement
 
-import "github.com/rookery-project/rookery/events"
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// home returns the node that the slot's next instance is to be on for its volumes; "" for any. A slot whose volumes can be filled anew
+// prefers the node that has them.
+func (q *queue) home(s *projections.Service, ordinal uint32, held int32) string {
+	home := s.Home(ordinal)
+	if home != "" && s.Roams(ordinal) && !q.couldAtHome(home, held) {
+		return ""
+	}
+	return home
+}
 
 // atHome decides on the node that has the volumes of a slot: it is that one or none, as where that is held from it.
 func (q *queue) atHome(home string, held int32) Decision {

@@ -66,8 +66,8 @@ func (l *leader) remove(ctx context.Context, objects bus.Objects, found bus.Obje
 	return objects.Delete(ctx, found.Name)
 }
 
-// Unnamed returns the objects, the oldest first, that no snapshot of the state names, nor one that is being taken, and that are so
-// old that none will: a node stores anew what is half as old.
+// Unnamed returns the objects, the oldest first, that no snapshot of the state names, nor one that is being taken, nor a slot that comes back
+// from one, and that are so old that none will: a node stores anew what is half as old.
 func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.Object {
 	named := map[string]bool{}
 	for _, s := range c.Services {
@@ -76,6 +76,9 @@ func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.
 		}
 		if s.Operation != nil {
 			nameAll(named, s.Operation.Exports)
+		}
+		if s.Resumption != nil {
+			nameRefills(named, s.Resumption.Slots)
 		}
 	}
 	var unnamed []bus.Object
@@ -86,6 +89,15 @@ func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.
 	}
 	slices.SortFunc(unnamed, func(a, b bus.Object) int { return cmp.Or(a.Stored.Compare(b.Stored), cmp.Compare(a.Name, b.Name)) })
 	return unnamed
+}
+
+// nameRefills names what volumes may have to be filled with.
+func nameRefills(named map[string]bool, slots map[uint32]*projections.Refill) {
+	for _, slot := range slots {
+		for _, e := range slot.Volumes {
+			named[e.Digest] = true
+		}
+	}
 }
 
 func nameAll(named map[string]bool, volumes map[uint32][]events.Export) {

@@ -23,13 +23,15 @@ const (
 	StateRollingBack  = "rolling-back" // it brings the spec of an earlier revision back
 	StateScaling      = "scaling"      // it brings another topology; without a topology, a scale is being carried out
 	StateSnapshotting = "snapshotting" // it keeps what instances hold
+	StateSuspending   = "suspending"   // it keeps what instances hold, and then these go
 
 	// The states of any other service. One that scales without a topology has no operation, and is StateScaling all the same.
-	StateIdle     = "idle"     // its scale is 0, and nothing of it is left; of a global one that no node is to have one
-	StateRunning  = "running"  // every slot serves, and nothing else is left
-	StatePending  = "pending"  // a slot has no instance, and no node could have it
-	StateStopping = "stopping" // there are more instances than slots
-	StateStarting = "starting" // instances are to come, or do not serve yet, or do not any more
+	StateSuspended = "suspended" // it has no instance until it is resumed; the status of its slots, too
+	StateIdle      = "idle"      // its scale is 0, and nothing of it is left; of a global one that no node is to have one
+	StateRunning   = "running"   // every slot serves, and nothing else is left
+	StatePending   = "pending"   // a slot has no instance, and no node could have it
+	StateStopping  = "stopping"  // there are more instances than slots
+	StateStarting  = "starting"  // instances are to come, or do not serve yet, or do not any more
 )
 
 func serviceState(c *projections.Cluster, s *projections.Service) string {
@@ -40,6 +42,8 @@ func serviceState(c *projections.Cluster, s *projections.Service) string {
 		return jobState(s)
 	case s.Operation != nil:
 		return operationState(s.Operation)
+	case s.Resting():
+		return StateSuspended
 	case s.Settled() && s.Scale == 0:
 		return StateIdle
 	case s.Settled():
@@ -85,6 +89,8 @@ func operationState(op *projections.Operation) string {
 		return StateScaling
 	case events.OperationSnapshot:
 		return StateSnapshotting
+	case events.OperationSuspend:
+		return StateSuspending
 	case events.OperationUpdate:
 	}
 	return StateUpdating

@@ -68,7 +68,7 @@ type Instance struct {
 	Revision   uint64 `json:"revision,omitzero"`
 	Node       string `json:"node,omitempty"`
 	Address    string `json:"address,omitempty"`
-	// Status is pending, online, offline or leaving; of a job's slot whose last instance has
+	// Status is pending, online, offline, leaving or suspended; of a job's slot whose last instance has
 	// ended completed, failed or lost.
 	Status   string               `json:"status"`
 	Phase    string               `json:"phase,omitempty"`
@@ -156,9 +156,13 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		}
 		changes.service(c, id)
 		switch d := r.Data.(type) {
-		case events.ServiceScaled, events.ServiceRevised, events.ServiceFired, events.ServiceDropped, events.ServiceRemoved,
-			events.InstancePending:
+		case events.ServiceScaled, events.ServiceRevised, events.ServiceFired, events.ServiceSuspended, events.ServiceResumed,
+			events.ServiceDropped, events.ServiceRemoved, events.InstancePending:
 			changes.slots(c, id)
+		case events.OperationEntered:
+			if s := c.Services[id]; s != nil && s.Resting() { // what waits for a node waits no more
+				changes.slots(c, id)
+			}
 		case events.TopologyChanged:
 			if d.Change == nil { // there may be fewer slots than before
 				changes.slots(c, id)
@@ -309,6 +313,8 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	case ordinal >= s.Span() || s.Dropped:
 		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
+	case s.Resting():
+		value.Status = StateSuspended
 	default:
 		value.Message = why()
 	}

@@ -1,0 +1,124 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/barrier"
+)
+
+// suspendPhases are those that all slots of a service go through together as it is suspended: what it holds is kept before anything of it
+// stops.
+var suspendPhases = []events.OperationPhase{events.OperationHold, events.OperationExport, events.OperationRetire}
+
+// suspend has the service rest.
+func suspend(s *projections.Service) ([]events.Data, error) {
+	switch op := s.Operation; {
+	case s.Dropped:
+		return nil, gone(s)
+	case s.Job != nil:
+		return nil, events.Reject(events.CodeInvalidValue, "subject",
+			"service %s is a job, which ends by itself and cannot be suspended: drop ends it before that", s.ID)
+	case s.Suspension != nil:
+		return nil, nil
+	case op != nil && op.Paused != "":
+		return nil, events.Reject(events.CodeInvalidValue, "subject",
+			"the %s of service %s is paused, and nothing is suspended before that has ended: send its spec again to go on, or roll it back", op.Kind, s.ID)
+	}
+	return []events.Data{events.ServiceSuspended{}}, nil
+}
+
+// resume brings the service back, as it is or from a snapshot.
+func resume(s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
+	switch {
+	case s.Dropped:
+		return nil, gone(s)
+	case c.Snapshot == 0 && s.Suspension == nil:
+		return nil, nil
+	case c.Snapshot == 0:
+		return []events.Data{events.ServiceResumed{}}, nil
+	case !s.Resting() || s.Filled() > 0:
+		return nil, events.Reject(events.CodeInvalidValue, "snapshot",
+			"service %s has instances, and volumes are filled before these run alone: suspend it, and resume it from the snapshot then", s.ID)
+	}
+	kept := s.Snapshots.Find(c.Snapshot)
+	if kept == nil {
+		return nil, events.Reject(events.CodeNotFound, "snapshot", "service %s has no snapshot %d: %s", s.ID, c.Snapshot, keptOf(s))
+	}
+	if s.Current().Spec.Global() {
+		return nil, events.Reject(events.CodeInvalidValue, "snapshot",
+			"service %s is global by now, and its snapshots are of a replicated one: resume it without", s.ID)
+	}
+	if err := s.Current().Spec.CheckScale(kept.Scale); err != nil {
+		return nil, err
+	}
+	return append(scaled(s, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
+}
+
+// keptOf says for people which snapshots of the service there are.
+func keptOf(s *projections.Service) string {
+	var versions []uint64
+	for _, kept := range s.Snapshots.Kept {
+		versions = append(versions, kept.Version)
+	}
+	if len(versions) == 0 {
+		return "none is kept"
+	}
+	return fmt.Sprintf("kept are %v", versions)
+}
+
+// whileSuspended says that the service takes no command of the kind, because it is suspended or is about to be; nil where it does.
+func whileSuspended(s *projections.Service, command events.Command) error {
+	if s == nil || s.Suspension == nil || s.Dropped {
+		return nil
+	}
+	switch command.(type) {
+	case events.ServiceSuspend, events.ServiceResume, events.ServiceCancel, events.ServiceDrop:
+		return nil
+	}
+	return events.Reject(events.CodeSuspended, "subject",
+		"service %s is suspended, and takes no %s: resume it first, as in rookery resume %s", s.ID, command.Kind().Name, s.ID)
+}
+
+// mayComeLater reports whether what the service does not take as it is being suspended is possible once the command that holds it has
+// ended.
+func mayComeLater(s *projections.Service, command events.Command, err error) bool {
+	var why *events.Rejection
+	if s == nil || s.Suspension == nil || s.Holder == 0 || guard(command).Busy == events.BusySupersede || !errors.As(err, &why) {
+		return false
+	}
+	return why.Code == events.CodeSuspended || why.Field == "snapshot"
+}
+
+// startSuspend begins the operation that has the service rest. Slots that it has no more take part, too: nothing is to be left.
+func (t *Turn) startSuspend(s *projections.Service) {
+	t.emit(events.ServiceScope(s.ID), events.OperationStarted{
+		Operation: events.OperationSuspend, Revision: s.Revision, Slots: slotsBelow(max(s.Span(), uint32(len(s.Slots)))),
+	})
+}
+
+// failSuspend ends a suspension in which an instance has not done its part: nothing was stopped, and the service goes on. Where it is
+// only that something has not gone, the service rests all the same.
+func (t *Turn) failSuspend(s *projections.Service, v barrier.Verdict, message string) {
+	scope, ended := events.ServiceScope(s.ID), events.OperationEnded{
+		Operation: s.Operation.Started, Outcome: events.OperationAborted, GivenUp: ordinalsOf(v.Broken), Message: message,
+	}
+	if s.Resting() {
+		ended.Outcome = events.OperationDone
+		t.emit(scope, ended)
+		t.failCommand(s, events.ReasonStillThere, message)
+		return
+	}
+	t.emit(scope, ended)
+	t.failCommand(s, events.ReasonSuspendFailed, message)
+	t.goOn(s)
+}
+
+// goOn has a service rest no more of which nothing was stopped: what was to come before that has failed.
+func (t *Turn) goOn(s *projections.Service) {
+	if s.Suspension != nil && !s.Suspension.Stopped {
+		t.emit(events.ServiceScope(s.ID), events.ServiceResumed{})
+	}
+}

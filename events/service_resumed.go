@@ -1,0 +1,10 @@
+package events
+
+// ServiceResumed says that a service shall rest no more. Where it comes before an instance was stopped, nothing has happened to it.
+type ServiceResumed struct {
+	// Snapshot is the version of the snapshot that its volumes with state are to hold; not there where they stay as they are.
+	Snapshot uint64 `json:"snapshot,omitzero"`
+}
+
+// Kind implements Data.
+func (ServiceResumed) Kind() Kind { return v1("service", "resumed") }
