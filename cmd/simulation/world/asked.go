@@ -20,18 +20,22 @@ type asked struct {
 	// revision is the service's when the command was taken, and good how it was last as it should be.
 	revision uint64
 	good     *good
+	// rests says that the service rested then.
+	rests    bool
+	Snapshot uint64 `json:"snapshot"`
 }
 
 // wants notes what the command that begins asked for. A log that is read again may have the sequences of another
 // inbox.
 func (k *knowledge) wants(j *judge, sequence uint64, verb string, id events.ServiceID) {
+	k.takesWhileItRests(j, sequence, verb, id)
 	want, known := j.read(sequence)
 	if !known || id.Namespace == "" {
 		return
 	}
 	want.verb = verb
 	if s := k.services[id]; s != nil {
-		want.revision, want.good = s.revision, s.good
+		want.revision, want.good, want.rests = s.revision, s.good, s.rest != nil && s.restsNow()
 	}
 	k.asked[id] = want
 }
@@ -77,6 +81,10 @@ func (k *knowledge) obliged(j *judge) {
 	for _, id := range slices.SortedFunc(maps.Keys(k.asked), events.ServiceID.Compare) {
 		want, s := k.asked[id], k.services[id]
 		switch {
+		case want.verb == "cancel" && want.rests:
+			if s == nil || !s.restsNow() {
+				j.breach("P1", "%s rested, and a command to cancel was to change nothing", id)
+			}
 		case want.verb == "drop", want.verb == "cancel" && want.good == nil:
 			if s != nil && !s.dropped {
 				j.breach("P1", "%s was to be dropped, and is not", id)
@@ -87,6 +95,10 @@ func (k *knowledge) obliged(j *judge) {
 			j.breach("P1", "%s was to have %d instances, and has a scale of %d", id, *want.Scale, s.scale)
 		case want.Image != "" && s.specs[s.revision].Image != want.Image:
 			j.breach("P1", "%s was to run %s, and its revision runs %s", id, want.Image, s.specs[s.revision].Image)
+		case (want.verb == "suspend") != (s.rest != nil):
+			j.breach("P1", "%s was to %s, and is suspended: %t", id, want.verb, s.rest != nil)
+		case want.verb == "resume" && want.Snapshot > 0 && (s.back == nil || !s.back.named || s.back.version != want.Snapshot):
+			j.breach("P1", "%s was to come from snapshot %d, and comes from %+v", id, want.Snapshot, s.back)
 		default:
 			want.wentBack(j, id, s)
 		}

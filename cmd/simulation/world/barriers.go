@@ -23,8 +23,13 @@ func (o operating) done(slot uint32) (done, failed bool) {
 	if op.rescale != nil {
 		return o.doneInRescale(slot)
 	}
-	if op.kind == events.OperationSnapshot {
+	switch op.kind {
+	case events.OperationSnapshot:
 		return o.doneInSnapshot(slot)
+	case events.OperationSuspend:
+		done, failed = o.doneInSuspension(slot)
+		return done || op.givenUp[slot], failed
+	case events.OperationUpdate, events.OperationRestart, events.OperationRollback, events.OperationRescale:
 	}
 	since := func(d events.Duration) bool { return o.j.at.Sub(op.entered) >= time.Duration(d) }
 	serves, up := op.serves[slot]
@@ -81,8 +86,11 @@ func (o operating) passes(givenUp []uint32) {
 		o.goesOn(givenUp)
 		return
 	}
-	if op.kind == events.OperationSnapshot && len(givenUp) > 0 {
+	if op.phase != events.OperationRetire && op.snapshots() && len(givenUp) > 0 {
 		o.breach("a snapshot goes on without slots %v", givenUp)
+	}
+	if op.snapshots() {
+		return
 	}
 	if len(givenUp) > 0 && o.tooMany(0) && o.update().OnFailure != events.FailureContinue {
 		o.breach("goes on after %d failed of %d", op.failed, op.total)

@@ -150,6 +150,7 @@ func (k *knowledge) failed(j *judge, now time.Time, d events.CommandFailed) {
 		j.breach("time", "command %d failed at its deadline after %s", d.Sequence, lasted)
 	}
 	s := k.services[f.service]
+	k.failedToSuspend(j, f, d.Reason)
 	switch {
 	case f.queued && d.Reason == events.ReasonDeadline, !f.queued && d.Reason == events.ReasonRefused:
 		j.breach("queues", "command %d failed as %s, and waits: %t", d.Sequence, d.Reason, f.queued)
@@ -166,6 +167,10 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 		return // it was for the cluster or for a node, and done as it was accepted
 	}
 	s, serving, others := k.services[id], 0, 0
+	if s != nil && s.rest != nil && !s.dropped {
+		k.rested(j, sequence, id)
+		return
+	}
 	if s != nil && s.isJob() && !s.dropped {
 		if !s.allDone() && s.specs[s.revision].Job.Schedule == "" {
 			j.breach("jobs", "command %d succeeded with %d slots of %s done of %d", sequence, len(s.job.done), id, s.scale)

@@ -113,6 +113,9 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 	if s.isJob() {
 		return append(why, j.jobUnlike(id)...)
 	}
+	if s.rest != nil && !s.dropped {
+		return j.restUnlike(id)
+	}
 	if reach := j.cluster.reach(id); s.specs[s.revision].Global() && !s.dropped && s.scale != reach {
 		why = append(why, fmt.Sprintf("%s has %d instances for %d nodes", id, s.scale, reach))
 	}

@@ -72,7 +72,7 @@ func (k *knowledge) lacking(id events.ServiceID) bool {
 		}
 	}
 	switch {
-	case s.dropped || s.idle() || s.givenUp():
+	case s.dropped || s.idle() || s.givenUp() || s.resting():
 	case s.isJob():
 		wanted = min(int(s.specs[s.revision].Jobs().Parallelism), int(s.scale)-len(s.job.done))
 	default:
@@ -135,7 +135,7 @@ func (k *knowledge) lackRoom(id events.ServiceID, ordinal uint32) map[string]flo
 	s, could := k.service(id), map[string]float64{}
 	for name, n := range k.nodes {
 		spec := s.specs[s.revision]
-		if home := s.home(ordinal); !k.ready(name) || n.free() < len(spec.Ports) || (home != "" && home != name) ||
+		if home := s.home(ordinal); !k.ready(name) || n.free() < len(spec.Ports) || (home != "" && home != name && !s.roams(ordinal)) ||
 			k.excluded(spec, n) != "" || k.beside(id, name, nil) != "" || k.uneven(id, n.facts.Zone, nil) != "" {
 			continue
 		}

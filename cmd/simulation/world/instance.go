@@ -26,6 +26,8 @@ type instance struct {
 	seen  events.Position
 	// answer is how it last answered what it was asked as the topology changed.
 	answer events.Confirmation
+	// restore is what its volumes are to hold before it first runs.
+	restore *events.Restore
 }
 
 // placed holds a placement to be of a new generation, in an empty slot, on a node that is ready, within its ports.
@@ -55,7 +57,12 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 		k.fitting(j, id, d, nil)
 		k.explained(j, id, d)
 	})
+	if k.service(service).resting() {
+		j.breach("suspend", "%s is placed, and its service rests", id)
+	}
+	restore := k.service(service).restores(d.Ordinal, d.Revision, d.Node)
 	k.hold(j, service, d)
+	k.instances[id].restore = restore
 }
 
 // fitting holds a placement to be one that the node can have, as if an instance that is gone were so already.
@@ -137,6 +144,9 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 	if d.Reason == events.RetireScaledDown && id.Ordinal < s.span() {
 		j.breach("P6", "%s goes, and %d slots have a part in the topology", id, s.span())
 	}
+	if (d.Reason == events.RetireSuspended) != s.resting() {
+		j.breach("suspend", "%s goes as %s, and its service rests: %t", id, d.Reason, s.resting())
+	}
 	k.replaced(j, i, d.Reason)
 	if d.Reason == events.RetireRevised && s.upToDate(i) && (i.replaces == 0 || i.revision == s.revision) {
 		j.breach("revisions", "%s is replaced as one of another revision, and is as revision %d", id, s.revision)
@@ -151,7 +161,7 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 		delete(s.op.serves, id.Ordinal)
 	}
 	i.retired = true
-	if d.Reason == events.RetireScaledDown || d.Reason == events.RetireDropped {
+	if d.Reason == events.RetireScaledDown || d.Reason == events.RetireDropped || d.Reason == events.RetireSuspended {
 		delete(s.had, id.Ordinal)
 	}
 }
@@ -178,6 +188,7 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 	i.seen = s.Position
 	k.operating(j, service).serve(i, s.Phase)
 	k.service(service).fail(i, s, j.at)
+	k.service(service).runs(i, s.Phase)
 	k.sightedOfJob(j, i, s)
 	if s.Phase != events.PhaseRemoved {
 		return

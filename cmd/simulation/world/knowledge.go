@@ -76,8 +76,13 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.ran(j, id, d.Run, d.Scheduled, false)
 	case events.ServiceSkipped:
 		k.ran(j, id, d.Run, d.Scheduled, true)
+	case events.ServiceSuspended:
+		k.suspended(j, id, r.Sequence)
+	case events.ServiceResumed:
+		k.resumed(j, id, r.Sequence, d)
 	case events.ServiceDropped:
 		s := k.service(id)
+		s.rest = nil
 		s.dropped, s.waits, s.changed, s.snapshots.wanted = true, false, r.Sequence, 0
 		k.renew(id, 0)
 	case events.ServiceRemoved:

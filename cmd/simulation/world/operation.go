@@ -33,7 +33,9 @@ type operation struct {
 	// exports are what was kept of volumes for a snapshot, by slot, and committed is the version that it got; 0 for none yet.
 	exports   map[uint32][]events.Export
 	committed uint64
-	paused    time.Time
+	// keeps says that a snapshot is taken before all goes.
+	keeps  bool
+	paused time.Time
 	// late is what was closed since its phase is over, and undone since something is to be done in it.
 	late, undone late
 }
@@ -126,9 +128,17 @@ func (o operating) starts(sequence uint64, d events.OperationStarted) {
 		o.rescales(sequence, d)
 		return
 	}
-	if d.Operation == events.OperationSnapshot {
+	if o.s.rest != nil && d.Operation != events.OperationSuspend {
+		o.breach("an operation of kind %s of a service that shall rest", d.Operation)
+	}
+	switch d.Operation {
+	case events.OperationSnapshot:
 		o.takesSnapshot(sequence, d)
 		return
+	case events.OperationSuspend:
+		o.suspends(sequence, d)
+		return
+	case events.OperationUpdate, events.OperationRestart, events.OperationRollback, events.OperationRescale:
 	}
 	if o.s.topology != nil && o.s.topology.Change != nil {
 		o.breach("an operation of kind %s while a change of the topology is to be taken back", d.Operation)
@@ -177,8 +187,12 @@ func (o operating) phases() []events.OperationPhase {
 	if o.op.rescale != nil {
 		return []events.OperationPhase{"prepare", "start", "release", "acquire", "retire"}
 	}
-	if o.op.kind == events.OperationSnapshot {
+	switch o.op.kind {
+	case events.OperationSnapshot:
 		return []events.OperationPhase{"hold", "export"}
+	case events.OperationSuspend:
+		return o.suspendPhases()
+	case events.OperationUpdate, events.OperationRestart, events.OperationRollback, events.OperationRescale:
 	}
 	u, phases := o.update(), []events.OperationPhase{"start", "retire"}
 	switch {
@@ -246,6 +260,9 @@ func (o operating) enters(d events.OperationEntered) {
 		o.breach("phase %s is attempt %d after attempt %d", d.Phase, d.Attempt, op.attempt)
 	}
 	op.wave, op.phase, op.late, op.attempt = d.Wave, d.Phase, late{}, d.Attempt
+	if op.kind == events.OperationSuspend && d.Phase == events.OperationRetire && o.s.rest != nil {
+		o.s.rest.stopped = true
+	}
 	o.begins()
 	if u := o.update(); d.Phase == events.OperationStart && !o.j.rereading && !d.Until.Equal(o.j.at.Add(time.Duration(u.HealthyDeadline))) {
 		o.breach("is said to start until %s, and has %s from %s on", d.Until, time.Duration(u.HealthyDeadline), o.j.at)
@@ -282,8 +299,12 @@ func (o operating) wave(d events.OperationEntered) {
 
 func (o operating) ends(d events.OperationEnded) {
 	phases, op := o.phases(), o.op
-	if op.kind == events.OperationSnapshot {
-		o.endsSnapshot(d)
+	if op.kind == events.OperationSnapshot || op.kind == events.OperationSuspend {
+		if op.kind == events.OperationSuspend {
+			o.endsSuspension(d)
+		} else {
+			o.endsSnapshot(d)
+		}
 		if d.Outcome != events.OperationDone {
 			return
 		}
@@ -305,7 +326,7 @@ func (o operating) ends(d events.OperationEnded) {
 		if op.rescale != nil && !o.s.dropped && o.s.topology != nil && op.rescale.To == o.s.scale {
 			o.breach("is superseded, and brings what it shall")
 		}
-		if op.rescale == nil && !o.s.dropped && op.revision == o.s.revision {
+		if op.rescale == nil && !o.s.dropped && o.s.rest == nil && op.revision == o.s.revision {
 			o.breach("is superseded by nothing")
 		}
 	case events.OperationAborted:

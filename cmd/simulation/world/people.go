@@ -134,9 +134,14 @@ func (d *drawer) operate(at time.Duration) []Action {
 			{At: at + d.soon(long), Kind: Command, Subject: subject, Body: `{"allowed":[]}`},
 		}
 	}
-	subject := events.CommandRoot + ".node." + d.node()
+	return d.pauses(d.node(), at, d.soon(long))
+}
+
+// pauses has a node take nothing for a while.
+func (d *drawer) pauses(node string, at, lasts time.Duration) []Action {
+	subject := events.CommandRoot + ".node." + node
 	return []Action{
-		{At: at, Kind: Command, Subject: subject + ".pause", Body: `{}`}, {At: at + d.soon(long), Kind: Command, Subject: subject + ".resume", Body: `{}`},
+		{At: at, Kind: Command, Subject: subject + ".pause", Body: `{}`}, {At: at + lasts, Kind: Command, Subject: subject + ".resume", Body: `{}`},
 	}
 }
 

@@ -40,7 +40,9 @@ func (k *knowledge) ready(node string) bool {
 // againstSlot says why the node must not get the slot's next instance, or "" where it may.
 func (k *knowledge) againstSlot(id events.InstanceID, node string, gone *instance) string {
 	if home := k.service(id.Service).home(id.Ordinal); home != "" && home != node && (gone == nil || !k.leavesVolumes()) {
-		return "the volumes of its slot are on " + home
+		if !k.service(id.Service).roams(id.Ordinal) || k.againstSlot(id, home, gone) == "" {
+			return "the volumes of its slot are on " + home
+		}
 	}
 	if k.heldFrom(id, node, gone) {
 		return "it is held for " + k.kept.service.String()
@@ -100,7 +102,7 @@ func (k *knowledge) empty(id events.ServiceID) []uint32 {
 		filled[i.id.Ordinal] = filled[i.id.Ordinal] || !i.retired
 	}
 	var empty []uint32
-	for o := uint32(0); o < s.span() && !s.dropped; o++ {
+	for o := uint32(0); o < s.span() && !s.dropped && !s.resting(); o++ {
 		if !filled[o] && !s.job.done[o] {
 			empty = append(empty, o)
 		}
@@ -253,6 +255,9 @@ func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstanceP
 // pending holds a slot that waits to have no node.
 func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePending) {
 	k.service(id).waits, k.service(id).late = true, late{}
+	if k.service(id).resting() {
+		j.breach("suspend", "%s/%d waits for a node, and the service rests", id, d.Ordinal)
+	}
 	if k.room(id, d.Ordinal) {
 		j.breach("placement", "%s/%d waits for a node, and there is one for it", id, d.Ordinal)
 	}
@@ -270,8 +275,9 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 		s.lost(j, k, id, epoch, now)
 		s.due(j, id, epoch, now)
 		k.stuck(j, id, epoch, now)
+		k.stillRuns(j, id, epoch, now)
 		switch {
-		case !s.specs[s.revision].Global() || s.dropped || s.scale == k.reach(id):
+		case !s.specs[s.revision].Global() || s.dropped || s.rest != nil || s.scale == k.reach(id):
 			s.lags = late{}
 		case s.lags.left(epoch, now):
 			j.breach("placement", "%s has %d instances for %d nodes, and had for %d rounds", id, s.scale, k.reach(id), s.lags.rounds)

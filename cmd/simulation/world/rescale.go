@@ -21,7 +21,7 @@ func (s *service) span() uint32 {
 // rescales holds a rescale to bring what the scale asks for, to all slots, under a config version of its own.
 func (o operating) rescales(sequence uint64, d events.OperationStarted) {
 	r, t := d.Rescale, o.s.topology
-	if t != nil && t.Change == nil && len(o.outdated()) > 0 {
+	if t != nil && t.Change == nil && o.s.rest == nil && len(o.outdated()) > 0 {
 		o.breach("the topology changes before slots %v are of the revision", o.outdated())
 	}
 	if t == nil || (t.Scale == o.s.scale && t.Change == nil) {
@@ -42,6 +42,9 @@ func (o operating) rescales(sequence uint64, d events.OperationStarted) {
 func (k *knowledge) told(j *judge, id events.ServiceID, t events.Topology) {
 	o := k.operating(j, id)
 	before := o.s.topology
+	if o.s.resting() {
+		o.breach("%+v is told, and the service rests", t)
+	}
 	r := (*events.Rescale)(nil)
 	if o.op != nil {
 		r = o.op.rescale
@@ -160,6 +163,7 @@ func (o operating) goesOn(givenUp []uint32) {
 // wants of the scale it has not got.
 func (o operating) aborts(slots []uint32) {
 	delete(o.k.asked, o.id)
+	o.s.restFailed = o.s.rest != nil
 	policy := o.s.specs[o.s.revision].Topology.OnFailure
 	if o.op.rescale == nil || !o.givesUp() || (policy == events.RescaleRetry && o.op.attempt < events.MaxRescaleAttempts) || !o.anyFailed() {
 		o.breach("is given up because of %v", slots)

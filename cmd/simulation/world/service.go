@@ -37,6 +37,12 @@ type service struct {
 	// snapshots are those of it, and snapshotLate what was closed since one is due.
 	snapshots    snapshots
 	snapshotLate late
+	// rest is how far the service is that shall rest, nil where it shall run; back is how it last came back, and kept are the snapshots
+	// that it may come back from. restFailed says that what was to come before it rests has failed.
+	rest       *rest
+	back       *back
+	kept       map[uint64]*kept
+	restFailed bool
 	// since is when a slot first had no node since all had one, and had are the slots that have had an instance.
 	since time.Time
 	had   map[uint32]bool
@@ -58,6 +64,9 @@ func (k *knowledge) revised(j *judge, id events.ServiceID, d events.ServiceRevis
 	}
 	if before, was := s.specs[s.revision]; was && d.Of == 0 && !s.dropped && !d.Spec.IsJob() && !j.rereading && instancesOf(before) == instancesOf(d.Spec) {
 		j.breach("revisions", "revision %d of %s says of its instances what the one before did, and keeps none", d.Revision, id)
+	}
+	if s.rest != nil && !s.dropped {
+		j.breach("suspend", "%s is of revision %d while it is suspended", id, d.Revision)
 	}
 	s.repeats(j, id, d)
 	s.revision, s.dropped, s.waits, s.specs[d.Revision] = d.Revision, false, false, d.Spec

@@ -16,7 +16,12 @@ import (
 
 // together reports whether all slots of the service go through the operation's phases at once.
 func (op *operation) together() bool {
-	return op.kind == events.OperationRescale || op.kind == events.OperationSnapshot
+	return op.kind == events.OperationRescale || op.snapshots()
+}
+
+// snapshots reports whether a snapshot is taken, or may be.
+func (op *operation) snapshots() bool {
+	return op.kind == events.OperationSnapshot || op.kind == events.OperationSuspend
 }
 
 // snapshots is what the log says of a service's snapshots.
@@ -139,7 +144,7 @@ func (k *knowledge) keeps(j *judge, id events.ServiceID, sequence uint64, d even
 		s.wanted = 0
 		delete(k.asked, id) // nothing else goes back
 	case events.SnapshotCommitted:
-		if o.op == nil || o.op.kind != events.OperationSnapshot || d.Operation != o.op.sequence || o.op.phase != events.OperationExport ||
+		if o.op == nil || !o.op.snapshots() || d.Operation != o.op.sequence || o.op.phase != events.OperationExport ||
 			d.Version != s.version+1 || d.Revision != o.s.revision || d.Scale != o.s.scale {
 			o.breach("snapshot %+v is committed after version %d in %+v", d, s.version, o.op)
 			return
@@ -149,6 +154,8 @@ func (k *knowledge) keeps(j *judge, id events.ServiceID, sequence uint64, d even
 			o.isKept(slot)
 		}
 		s.version, o.op.committed = d.Version, d.Version
+		o.s.keep(d.Version, d.Scale, o.op.exports)
+		o.op.exports = map[uint32][]events.Export{}
 	}
 }
 
@@ -162,6 +169,11 @@ func (k *knowledge) waitedForNoMore(f *fate) {
 // isKept holds what the slot's volumes held, as all held still, to be kept.
 func (o operating) isKept(slot uint32) {
 	spec := o.s.specs[o.s.revision]
+	for _, i := range o.k.of(o.id) {
+		if i.id.Ordinal == slot && !i.retired && i.replaces == 0 {
+			spec = o.s.specs[i.revision]
+		}
+	}
 	exports := o.op.exports[slot]
 	if state := spec.StateVolumes(); len(exports) != len(state) {
 		o.breach("slot %d has %d volumes kept of %d", slot, len(exports), len(state))
@@ -179,14 +191,14 @@ func (o operating) isKept(slot uint32) {
 
 // exported follows what was kept of a slot's volumes.
 func (o operating) exported(d events.InstanceConfirmed) {
-	if o.op != nil && o.op.kind == events.OperationSnapshot && d.Operation == o.op.sequence && d.Phase == events.OperationExport {
+	if o.op != nil && o.op.snapshots() && d.Operation == o.op.sequence && d.Phase == events.OperationExport {
 		o.op.exports[d.Ordinal] = d.Exports
 	}
 }
 
 // beginsAnew follows an instance that ends or is another process: what it did for a snapshot it does again.
 func (o operating) beginsAnew(i *instance, to events.Position) {
-	if o.op == nil || o.op.kind != events.OperationSnapshot || i.answer.Operation != o.op.sequence {
+	if o.op == nil || !o.op.snapshots() || i.answer.Operation != o.op.sequence {
 		return
 	}
 	if to.Attempt != i.seen.Attempt || to.Phase >= events.PhaseOffline {
@@ -202,7 +214,7 @@ func (o operating) due(scheduled time.Time) {
 		return
 	}
 	rules := o.s.specs[o.s.revision].Snapshot
-	if rules == nil || o.s.dropped {
+	if rules == nil || o.s.dropped || o.s.rest != nil {
 		o.breach("a snapshot is said to be due at %s, and none is", scheduled)
 		return
 	}
@@ -217,7 +229,7 @@ func (o operating) due(scheduled time.Time) {
 func (o operating) overdueSnapshot(epoch uint64, now time.Time) {
 	rules := o.s.specs[o.s.revision].Snapshot
 	switch {
-	case rules == nil || o.s.dropped || now.Sub(o.s.snapshots.since) < time.Duration(rules.Every):
+	case rules == nil || o.s.dropped || o.s.rest != nil || now.Sub(o.s.snapshots.since) < time.Duration(rules.Every):
 		o.s.snapshotLate = late{}
 	case o.s.snapshotLate.left(epoch, now):
 		o.breach("a snapshot is due for %d rounds", o.s.snapshotLate.rounds)
@@ -241,7 +253,7 @@ func (j *judge) silentUntil(now time.Time) time.Time {
 	const margin = 2 * time.Second
 	until := now.Add(silentFor)
 	for _, s := range j.cluster.services {
-		if rules := s.specs[s.revision].Snapshot; rules != nil && !s.dropped {
+		if rules := s.specs[s.revision].Snapshot; rules != nil && !s.dropped && s.rest == nil {
 			due := s.snapshots.since.Add(time.Duration(rules.Every) - margin)
 			if due.Before(until) {
 				until = due
