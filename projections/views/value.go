@@ -157,7 +157,8 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		changes.service(c, id)
 		switch d := r.Data.(type) {
 		case events.ServiceScaled, events.ServiceRevised, events.ServiceFired, events.ServiceSuspended, events.ServiceResumed,
-			events.ServiceDropped, events.ServiceRemoved, events.InstancePending:
+			events.ServiceDropped, events.ServiceRemoved,
+			events.InstancePending:
 			changes.slots(c, id)
 		case events.OperationEntered:
 			if s := c.Services[id]; s != nil && s.Resting() { // what waits for a node waits no more

@@ -26,7 +26,7 @@ func inLog() map[events.Kind]bool {
 			continue
 		}
 		switch k := d.Kind(); k.Thing {
-		case "command", "service", "operation", "topology", "instance", "stray", "node", "cluster", "round":
+		case "command", "service", "operation", "snapshot", "topology", "instance", "stray", "node", "cluster", "round":
 			kinds[k] = true
 		}
 	}
@@ -134,6 +134,11 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(9*time.Minute, ".service.demo.state.ensure", `{"image":"localhost/a:1","env":{"A":"1"},"node_selector":{"disk":"tape"},"volumes":[{"name":"data","path":"/data","state":true}],`+
 			`"hooks":{"snapshot":{"exec":["a"]}},"snapshot":{"every":"100s"}}`),
 		say(14*time.Minute, ".service.demo.state.drop", `{}`),
+		say(2*time.Minute, ".service.demo.rest.ensure", `{"image":"localhost/a:1","scale":2,"topology":{},"volumes":[{"name":"data","path":"/data","state":true}]}`),
+		say(4*time.Minute, ".service.demo.rest.suspend", `{}`),
+		say(6*time.Minute, ".service.demo.rest.resume", `{"snapshot":1}`),
+		say(8*time.Minute, ".service.demo.rest.suspend", `{}`),
+		say(9*time.Minute, ".service.demo.rest.resume", `{}`),
 		say(12*time.Minute, ".service.demo.store.restart", `{}`),
 		say(12*time.Minute, ".service.demo.store.scale", `{"scale":2,"busy":"queue"}`),
 		say(13*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/b:1","busy":"queue"}`),
