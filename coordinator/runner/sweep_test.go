@@ -10,8 +10,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestNothingGoesThatASnapshotNames sweeps among objects of which one is of a kept snapshot, one of a snapshot that is taken, and one
-// too young.
+// TestNothingGoesThatASnapshotNames sweeps among objects of which one is of a kept snapshot, one of a snapshot that is taken, one of a slot
+// that comes back from one which is not kept any more, and one too young.
 func TestNothingGoesThatASnapshotNames(t *testing.T) {
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	volumes := func(digest string) map[uint32][]events.Export {
@@ -19,12 +19,14 @@ func TestNothingGoesThatASnapshotNames(t *testing.T) {
 	}
 	c := projections.NewCluster()
 	c.Services[events.ServiceID{Namespace: "demo", Name: "db"}] = &projections.Service{
-		Snapshots: projections.Snapshots{Kept: []projections.Snapshot{{Volumes: volumes("kept")}}},
-		Operation: &projections.Operation{Exports: volumes("taken")},
+		Snapshots:  projections.Snapshots{Kept: []projections.Snapshot{{Volumes: volumes("kept")}}},
+		Operation:  &projections.Operation{Exports: volumes("taken")},
+		Resumption: &projections.Resumption{Slots: map[uint32]*projections.Refill{3: {Volumes: volumes("back")[3]}}},
 	}
 	objects := []bus.Object{
 		{Name: "kept", Stored: now.Add(-9 * bus.SweptAfter)},
 		{Name: "taken", Stored: now.Add(-9 * bus.SweptAfter)},
+		{Name: "back", Stored: now.Add(-9 * bus.SweptAfter)},
 		{Name: "young", Stored: now.Add(1 - bus.SweptAfter)},
 		{Name: "newer", Stored: now.Add(-bus.SweptAfter)},
 		{Name: "older", Stored: now.Add(-2 * bus.SweptAfter)},
