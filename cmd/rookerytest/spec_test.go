@@ -36,6 +36,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, imageRows()...)
 	rows = append(rows, topologyRows()...)
 	rows = append(rows, snapshotRows()...)
+	rows = append(rows, suspendRows()...)
 	rows = append(rows, beforeStopRows()...)
 	rows = append(rows, initRows()...)
 	rows = append(rows, healthRows()...)

@@ -1,0 +1,64 @@
+package rookerytest_test
+
+import (
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// suspendRows are services that rest and come back, with what they held.
+func suspendRows() []specRow {
+	const state = `"volumes":[{"name":"data","path":"/data","state":true}]`
+	return []specRow{
+		{"suspended and resumed", state, func(s *seen) {
+			s.online()
+			s.must(s.write("data/shard", "what the shard holds"))
+			s.Command(s.service, "suspend", `{}`)
+			for id := range s.running() {
+				if id.Service.String() == s.service {
+					s.Errorf("%s runs, and its service is suspended", id)
+				}
+			}
+			if fate := s.Fate(s.Publish(s.service, "restart", `{}`)); fate.Outcome != projections.Rejected || fate.Rejection.Code != events.CodeSuspended {
+				s.Errorf("a restart of it ended as %+v, want %s", fate, events.CodeSuspended)
+			}
+			s.Command(s.service, "resume", `{}`)
+			s.back(2)
+			s.want("the shard", s.proc("root/data/shard"), "what the shard holds")
+		}},
+		{"resumed from a snapshot", state + `,"topology":{}`, func(s *seen) {
+			s.online()
+			s.must(s.write("data/shard", "one"))
+			s.snapshot()
+			s.must(s.write("data/shard", "two"))
+			s.must(s.write("data/later", "came later"))
+			s.Command(s.service, "suspend", `{}`)
+			s.Command(s.service, "resume", `{"snapshot":1}`)
+			s.back(2)
+			s.want("the shard", s.proc("root/data/shard"), "one")
+			s.wantIn("what it is told", s.proc("root/run/rookery/topology.json"), `"snapshot":1`)
+			s.must(s.write("data/shard", "three"))
+			s.Command(s.service, "restart", `{}`)
+			s.back(3)
+			s.want("the shard of the next generation", s.proc("root/data/shard"), "three")
+		}},
+		{"suspended in vain", state + `,"hooks":{"snapshot":{"exec":["/web","-env","NEVER=1"]}}`, func(s *seen) {
+			before := s.online()
+			if fate := s.Fate(s.Publish(s.service, "suspend", `{}`)); fate.Reason != events.ReasonSuspendFailed {
+				s.Errorf("the suspension ended as %+v, want %s", fate, events.ReasonSuspendFailed)
+			}
+			if now := s.container(); now.Handle != before.Handle {
+				s.Errorf("the container is %+v, and was %+v", now, before)
+			}
+		}},
+	}
+}
+
+// back finds the container of a service that has come back, which must be of this generation.
+func (s *seen) back(generation uint32) {
+	s.Helper()
+	found := s.container()
+	s.found = &found
+	if found.Instance.Generation != generation {
+		s.Errorf("%s has come back, want generation %d", found.Instance, generation)
+	}
+}
