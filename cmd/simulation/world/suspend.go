@@ -223,6 +223,8 @@ func (k *knowledge) stillRuns(j *judge, id events.ServiceID, epoch uint64, now t
 	s := k.services[id]
 	switch {
 	case s.rest == nil:
+	case s.restFailed && !s.dropped:
+		j.breach("suspend", "%s was not to rest after something failed before, and is", id)
 	case !s.resting() || s.dropped || !k.runsAny(id):
 		s.rest.late = late{}
 	case s.rest.late.left(epoch, now):
