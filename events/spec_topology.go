@@ -26,7 +26,7 @@ const (
 type TopologySpec struct {
 	// Topology has every instance find in a file how many there are and where, and has the scale change in phases: all
 	// instances are done with one before any begins the next. Only for mode replicated, with a scale of 256 at most.
-	Topology *TopologyRules `json:"topology,omitempty"`
+	Topology *TopologyRules `json:"topology,omitzero"`
 	// Hooks are what instances are asked when the topology changes, when a snapshot is taken, and before they are stopped. Without
 	// release, acquire or snapshot its phase is over at once.
 	Hooks *Hooks `json:"hooks,omitempty"`

@@ -3,6 +3,8 @@ package events
 import (
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 )
 
 // TestAScaleThatATopologyCannotHave holds what one instance is told to what one message may be.
@@ -28,5 +30,14 @@ func TestAScaleThatATopologyCannotHave(t *testing.T) {
 	spec.Topology = nil
 	if err := spec.CheckScale(MaxScale); err != nil {
 		t.Errorf("without a topology: %v", err)
+	}
+}
+
+// TestATopologyOfDefaultsIsSent holds a spec that a program writes to say that there is a topology, although it says nothing of it.
+func TestATopologyOfDefaultsIsSent(t *testing.T) {
+	spec := Spec{Image: "localhost/web:1", TopologySpec: TopologySpec{Topology: &TopologyRules{}}}
+	body, err := json.Marshal(ServiceEnsure{Spec: spec}, json.Deterministic(true))
+	if err != nil || string(body) != `{"image":"localhost/web:1","topology":{}}` {
+		t.Errorf("sent is %s, %v", body, err)
 	}
 }
