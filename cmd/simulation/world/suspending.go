@@ -26,10 +26,9 @@ func (d *drawer) suspending(at time.Duration) []Action {
 			}
 			actions = append(actions, d.say(at+d.soon(5*time.Second), id, verb, body))
 		}
-		if d.IntN(5) == 0 {
-			node := d.node()
-			const long = 2 * time.Minute
-			actions = append(actions, d.pauses(node, at+d.soon(between), d.soon(long))...)
+		if d.IntN(2) == 0 {
+			const soon, long = 10 * time.Second, 2 * time.Minute
+			actions = append(actions, d.pauses(d.node(), at+d.soon(soon), d.soon(long))...)
 		}
 		at += d.soon(between)
 		snapshot := ""
