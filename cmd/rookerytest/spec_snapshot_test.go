@@ -30,7 +30,7 @@ func snapshotRows() []specRow {
 			if len(kept.Exports) != 1 || kept.Exports[0].Volume != "data" {
 				s.Fatalf("kept is %+v, want the volume data alone", kept.Exports)
 			}
-			s.want("the shard in the archive", s.archived(kept.Exports[0], "data/shard"), "what the shard holds")
+			s.want("the shard in the archive", s.archived(kept.Exports[0], "./shard"), "what the shard holds")
 		}},
 		{"state that is as it was", state, func(s *seen) {
 			s.online()
@@ -44,8 +44,8 @@ func snapshotRows() []specRow {
 				s.Errorf("the object of the same content is %+v, and was %+v", now, stored)
 			}
 			s.must(s.write("data/shard", "two"))
-			s.want("the shard of the third snapshot", s.archived(s.snapshot(), "data/shard"), "two")
-			s.want("that of the first", s.archived(first, "data/shard"), "one")
+			s.want("the shard of the third snapshot", s.archived(s.snapshot(), "./shard"), "two")
+			s.want("that of the first", s.archived(first, "./shard"), "one")
 		}},
 		{"snapshots that are refused", state + `,"hooks":{"snapshot":{"exec":["/web","-env","NEVER=1"]}}`, func(s *seen) {
 			s.online()

@@ -1,21 +1,198 @@
 package podman
 
 import (
+	"archive/tar"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
-	"net/url"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/rookery-project/rookery/node"
 )
 
-// Export returns what the folder in the container holds, as Podman archives it: in the order of names, with times of change and
-// none of access.
-func (e *Engine) Export(ctx context.Context, c node.Container, path string) (io.ReadCloser, error) {
-	answer, err := e.open(ctx, request{method: http.MethodGet, path: containerPath(c.Handle, "/archive"), query: url.Values{"path": {path}}})
+// Export returns what the folder in the container holds, in the order of names, with owners, times of change and none of access.
+// Podman's own archive says of all that it is the container's user's, and ends early without a word where a file cannot be read; so
+// the volume is read where this host has it.
+func (e *Engine) Export(ctx context.Context, c node.Container, folder string) (io.ReadCloser, error) {
+	source, err := e.mounted(ctx, c, folder)
 	if err != nil {
-		return nil, fmt.Errorf("archiving %s: %w", path, err)
+		return nil, fmt.Errorf("archiving %s: %w", folder, err)
 	}
-	return answer.Body, nil
+	root, err := os.OpenRoot(source) // links in the volume lead nowhere else
+	if err != nil {
+		return nil, fmt.Errorf("archiving %s: the node does not see where the host has it: run it on the host: %w", folder, err)
+	}
+	reader, writer := io.Pipe()
+	a := &archiver{ctx: ctx, root: root, to: tar.NewWriter(writer), linked: map[inode]string{}}
+	exported := &exported{PipeReader: reader, over: make(chan struct{})}
+	go func() {
+		defer close(exported.over)
+		writer.CloseWithError(errors.Join(a.archive(), root.Close()))
+	}()
+	return exported, nil
+}
+
+// mounted returns where the host has what is mounted into the container at the path.
+func (e *Engine) mounted(ctx context.Context, c node.Container, at string) (string, error) {
+	var found struct {
+		Mounts []struct{ Destination, Source string }
+	}
+	if err := e.do(ctx, request{method: http.MethodGet, path: containerPath(c.Handle, "/json")}, &found); err != nil {
+		return "", fmt.Errorf("looking for the volume at %s: %w", at, err)
+	}
+	for _, m := range found.Mounts {
+		if m.Destination == at {
+			return m.Source, nil
+		}
+	}
+	return "", fmt.Errorf("container %s has no volume at %s", c.Handle, at)
+}
+
+// exported is an archive that is written as it is read.
+type exported struct {
+	*io.PipeReader
+	over chan struct{}
+}
+
+// Close ends the writing, and waits for that.
+func (e *exported) Close() error {
+	err := e.PipeReader.Close()
+	<-e.over
+	return err
+}
+
+// inode is which file of a host it is, whatever its names.
+type inode struct{ device, number uint64 }
+
+// archiver writes what a folder holds.
+type archiver struct {
+	ctx    context.Context //nolint:containedctx // a walk has no other way to end in time
+	root   *os.Root
+	to     *tar.Writer
+	linked map[inode]string // the first names of files that have several
+}
+
+func (a *archiver) archive() error {
+	if err := fs.WalkDir(a.root.FS(), ".", a.entry); err != nil {
+		return err
+	}
+	return a.to.Close()
+}
+
+// entry writes what stands under the name. A socket is nothing without its process, and left out.
+func (a *archiver) entry(name string, _ fs.DirEntry, err error) error {
+	if err == nil {
+		err = a.ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	info, err := a.root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	target := ""
+	switch {
+	case info.Mode()&fs.ModeSocket != 0:
+		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		if target, err = a.root.Readlink(name); err != nil {
+			return err
+		}
+	}
+	header, err := tar.FileInfoHeader(info, target)
+	if err != nil {
+		return err
+	}
+	header.Name = "./" + name
+	if info.IsDir() {
+		header.Name = path.Clean(header.Name) + "/"
+	}
+	header.Format, header.Uname, header.Gname, header.AccessTime, header.ChangeTime = tar.FormatPAX, "", "", time.Time{}, time.Time{}
+	if first := a.first(name, info); first != "" {
+		header.Typeflag, header.Linkname, header.Size = tar.TypeLink, "./"+first, 0
+	}
+	if header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeDir {
+		return a.to.WriteHeader(header)
+	}
+	return a.opened(name, info, header)
+}
+
+// first returns the name under which a file of several was written before; "" for none.
+func (a *archiver) first(name string, info fs.FileInfo) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || info.IsDir() || stat.Nlink < 2 {
+		return ""
+	}
+	file := inode{stat.Dev, stat.Ino}
+	first := a.linked[file]
+	if first == "" {
+		a.linked[file] = name
+	}
+	return first
+}
+
+// opened writes a file or folder with what only an open one tells. What was put in its place since is not followed, nor waited for.
+func (a *archiver) opened(name string, info fs.FileInfo, header *tar.Header) error {
+	file, err := a.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	now, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, now) {
+		return fmt.Errorf("%s was replaced as it was archived: have hooks.snapshot have the service leave its volume as it is", name)
+	}
+	if header.PAXRecords, err = attributes(file); err != nil {
+		return err
+	}
+	if err := a.to.WriteHeader(header); err != nil || header.Typeflag == tar.TypeDir {
+		return err
+	}
+	_, err = io.CopyN(a.to, file, header.Size) // what was added since is not of this time
+	return err
+}
+
+// maxAttribute bounds an extended attribute, as the kernel does.
+const maxAttribute = 64 << 10
+
+// attributes returns the extended attributes that are the service's own, as archives name them: those that Podman restores.
+func attributes(file *os.File) (map[string]string, error) {
+	fd := int(file.Fd())
+	names := make([]byte, maxAttribute)
+	n, err := unix.Flistxattr(fd, names)
+	if errors.Is(err, unix.ENOTSUP) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("attributes of %s: %w", file.Name(), err)
+	}
+	var records map[string]string
+	value := make([]byte, maxAttribute)
+	for name := range strings.SplitSeq(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
+		if !strings.HasPrefix(name, "user.") && name != "security.capability" {
+			continue
+		}
+		n, err := unix.Fgetxattr(fd, name, value)
+		if err != nil {
+			return nil, fmt.Errorf("attribute %s of %s: %w", name, file.Name(), err)
+		}
+		if records == nil {
+			records = map[string]string{}
+		}
+		records["SCHILY.xattr."+name] = string(value[:n])
+	}
+	return records, nil
 }

@@ -17,18 +17,11 @@ import (
 // Tell replaces the file of the container's topology by another of that name, so that whoever reads it has the one or the other.
 // It is in an anonymous volume, which goes with the container, and which Podman has on this host.
 func (e *Engine) Tell(ctx context.Context, c node.Container, path string, document []byte) error {
-	var found struct {
-		Mounts []struct{ Destination, Source string }
+	source, err := e.mounted(ctx, c, path)
+	if err != nil {
+		return err
 	}
-	if err := e.do(ctx, request{method: http.MethodGet, path: containerPath(c.Handle, "/json")}, &found); err != nil {
-		return fmt.Errorf("looking for the volume at %s: %w", path, err)
-	}
-	for _, m := range found.Mounts {
-		if m.Destination == path {
-			return replace(filepath.Join(m.Source, events.TopologyFile), document)
-		}
-	}
-	return fmt.Errorf("container %s has no volume at %s", c.Handle, path)
+	return replace(filepath.Join(source, events.TopologyFile), document)
 }
 
 // replace has the file hold the content, from one moment to the next. What an earlier call has left under the name of the new
