@@ -22,7 +22,7 @@ func suspendRows() []specRow {
 				s.Errorf("a restart of it ended as %+v, want %s", fate, events.CodeSuspended)
 			}
 			s.Command(s.service, "resume", `{}`)
-			s.back(2)
+			s.back()
 			s.want("the shard", s.proc("root/data/shard"), "what the shard holds")
 		}},
 		{"resumed from a snapshot", state + `,"topology":{}`, func(s *seen) {
@@ -33,12 +33,12 @@ func suspendRows() []specRow {
 			s.must(s.write("data/later", "came later"))
 			s.Command(s.service, "suspend", `{}`)
 			s.Command(s.service, "resume", `{"snapshot":1}`)
-			s.back(2)
+			s.back()
 			s.want("the shard", s.proc("root/data/shard"), "one")
 			s.wantIn("what it is told", s.proc("root/run/rookery/topology.json"), `"snapshot":1`)
 			s.must(s.write("data/shard", "three"))
 			s.Command(s.service, "restart", `{}`)
-			s.back(3)
+			s.back()
 			s.want("the shard of the next generation", s.proc("root/data/shard"), "three")
 		}},
 		{"suspended in vain", state + `,"hooks":{"snapshot":{"exec":["/web","-env","NEVER=1"]}}`, func(s *seen) {
@@ -53,12 +53,12 @@ func suspendRows() []specRow {
 	}
 }
 
-// back finds the container of a service that has come back, which must be of this generation.
-func (s *seen) back(generation uint32) {
+// back finds the container of a service that has come back, which must be the next generation's.
+func (s *seen) back() {
 	s.Helper()
 	found := s.container()
-	s.found = &found
-	if found.Instance.Generation != generation {
-		s.Errorf("%s has come back, want generation %d", found.Instance, generation)
+	if before := s.found.Instance.Generation; found.Instance.Generation != before+1 {
+		s.Errorf("%s has come back, want generation %d", found.Instance, before+1)
 	}
+	s.found = &found
 }
