@@ -30,7 +30,7 @@ func (d *drawer) suspending(at time.Duration) []Action {
 			const soon, long = 10 * time.Second, 2 * time.Minute
 			actions = append(actions, d.pauses(d.node(), at+d.soon(soon), d.soon(long))...)
 		}
-		at += d.soon(between)
+		at += d.soon(2 * between)
 		snapshot := ""
 		if d.IntN(3) == 0 {
 			snapshot = fmt.Sprintf(`"snapshot":%d`, 1+d.IntN(most))
@@ -58,11 +58,15 @@ func (d *drawer) restful() string {
 	if d.IntN(2) == 0 {
 		text += `,"hooks":{"snapshot":{"exec":["hold"]}}`
 	}
-	text += []string{
-		`,"volumes":[{"name":"data","path":"/data","state":true}]`, `,"volumes":[{"name":"data","path":"/data","state":true}]`,
-		`,"volumes":[{"name":"data","path":"/data","state":true},{"name":"more","path":"/more","state":true}]`,
-		`,"volumes":[{"name":"data","path":"/data","state":true},{"name":"cache","path":"/cache"}]`, ``,
+	volumes := []string{
+		`{"name":"data","path":"/data","state":true}`, `{"name":"data","path":"/data","state":true}`,
+		`{"name":"data","path":"/data","state":true},{"name":"more","path":"/more","state":true}`,
+		`{"name":"data","path":"/data","state":true},{"name":"cache","path":"/cache"}`, ``,
 	}[d.IntN(5)]
+	text += `,"volumes":[` + volumes + `]`
+	if volumes != "" && d.IntN(3) == 0 {
+		text += fmt.Sprintf(`,"snapshot":{"every":"%ds"}`, 60+d.IntN(120))
+	}
 	if d.IntN(3) == 0 {
 		text += `,"topology":{}`
 	}
