@@ -32,8 +32,8 @@ func (d *drawer) suspending(at time.Duration) []Action {
 		}
 		at += d.soon(2 * between)
 		snapshot := ""
-		if d.IntN(3) == 0 {
-			snapshot = fmt.Sprintf(`"snapshot":%d`, 1+d.IntN(most))
+		if d.IntN(2) == 0 {
+			snapshot = fmt.Sprintf(`"snapshot":%d`, 1+d.IntN(3))
 		}
 		busy := d.turn()
 		if snapshot == "" {
@@ -44,9 +44,13 @@ func (d *drawer) suspending(at time.Duration) []Action {
 			at += d.soon(10 * time.Second)
 			actions = append(actions, d.say(at, id, "scale", fmt.Sprintf(`{"scale":%d%s}`, d.IntN(most), d.turn())))
 		}
-		if d.IntN(6) == 0 {
+		switch d.IntN(5) {
+		case 0:
 			at += d.soon(between)
 			actions = append(actions, d.say(at, id, "ensure", fmt.Sprintf(`%s,"scale":%d%s}`, d.restful(), 1+d.IntN(most), d.turn())))
+		case 1, 2:
+			at += d.soon(between)
+			actions = append(actions, d.say(at, id, "restart", fmt.Sprintf(`{%s}`, trimComma(d.turn()))))
 		}
 	}
 	return actions
