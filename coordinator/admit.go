@@ -59,7 +59,7 @@ func (t *Turn) reject(r events.Request, err error) {
 	var rejection *events.Rejection
 	switch {
 	case errors.As(err, &busy):
-		rejected.Rejection, rejected.Holder = *busy.rejection(r), busy.holder
+		rejected.Rejection, rejected.Holder = *busy.rejection(), busy.holder
 	case errors.As(err, &rejection):
 		rejected.Rejection = *rejection
 	default:
@@ -71,6 +71,9 @@ func (t *Turn) reject(r events.Request, err error) {
 func (t *Turn) admit(r events.Request) error {
 	if id, ok := r.Scope.Service(); ok {
 		return t.admitService(r, id)
+	}
+	if id, ok := r.Scope.Group(); ok {
+		return t.admitGroup(r, id)
 	}
 	switch c := r.Command.(type) {
 	case events.NodePause:

@@ -74,6 +74,10 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	if c, ok := command.(events.ServiceEnsure); ok {
 		return t.ensure(s, c)
 	}
+	if g := t.Cluster.GroupOf(id); s == nil && g != nil {
+		return nil, events.Reject(events.CodeNotFound, "subject",
+			"there is no service %s yet: group %s has not come to it (command %d); cancel that, or wait for its end", id, g.ID, g.Command)
+	}
 	if s == nil {
 		return nil, events.Reject(events.CodeNotFound, "subject", "there is no service %s: create it with ensure", id)
 	}
@@ -177,32 +181,29 @@ func gone(s *projections.Service) error {
 // accept makes the command the service's holder, or has it wait behind those that have not ended, or ends those, as the
 // policy says, and makes the changes that it asks for.
 func (t *Turn) accept(r events.Request, id events.ServiceID, policy events.BusyPolicy, changes []events.Data) error {
-	holder := uint64(0)
-	if s := t.Cluster.Services[id]; s != nil {
-		holder = s.Holder
-	}
-	queue := t.Cluster.Queues[id]
+	holder, queue := t.Cluster.HolderOf(id), t.Cluster.Queues[id]
 	switch busy := holder != 0 || len(queue) > 0; {
 	case !busy:
 	case policy == events.BusySupersede:
-		t.supersede(r, holder, queue)
+		t.supersede(r, unended(holder, queue), []events.ServiceID{id})
 	case policy == events.BusyQueue && len(queue) < events.MaxQueued:
 		t.queue(r, holder, queue)
 		return nil
 	default:
-		return t.busy(holder, queue, policy)
+		return t.busy(id, holder, queue, policy)
 	}
 	t.accepted(r, changes)
 	return nil
 }
 
-// supersede ends the commands of the service that have not ended, each for itself.
-func (t *Turn) supersede(r events.Request, holder uint64, queue []events.CommandQueued) {
+// supersede ends commands that have not ended, each for itself. Of groups the services that the request does not take go back.
+func (t *Turn) supersede(r events.Request, sequences []uint64, taken []events.ServiceID) {
 	cause := t.cause
-	for _, sequence := range unended(holder, queue) {
+	for _, sequence := range sequences {
 		earlier := t.Cluster.Commands[sequence]
 		t.cause.Correlation, t.cause.TraceParent = earlier.Sequence, earlier.Cause.TraceParent
-		t.emit(r.Scope, events.CommandSuperseded{Sequence: sequence, By: r.Sequence})
+		t.dissolve(t.Cluster.Groups[sequence], events.GroupSuperseded, taken)
+		t.emit(earlier.Scope(), events.CommandSuperseded{Sequence: sequence, By: r.Sequence})
 	}
 	t.cause = cause
 }
@@ -220,30 +221,38 @@ func unended(holder uint64, queue []events.CommandQueued) []uint64 {
 }
 
 // busy says which command holds the service.
-func (t *Turn) busy(holder uint64, queue []events.CommandQueued, policy events.BusyPolicy) error {
+func (t *Turn) busy(id events.ServiceID, holder uint64, queue []events.CommandQueued, policy events.BusyPolicy) error {
 	if holder == 0 {
 		holder = queue[0].Sequence
 	}
-	return &busyError{holder: holder, verb: t.Cluster.Commands[holder].Verb, full: policy == events.BusyQueue}
+	verb := t.Cluster.Commands[holder].Verb
+	if g := t.Cluster.Groups[holder]; g != nil {
+		verb += " of group " + g.ID.String()
+	}
+	return &busyError{whom: "service " + id.String(), holder: holder, verb: verb, full: policy == events.BusyQueue}
 }
 
-// busyError says which command holds the service.
+// busyError says which command holds the service or the group.
 type busyError struct {
+	whom   string
 	holder uint64
 	verb   string
 	full   bool // as many commands wait as may
+	alone  bool // the command cannot wait
 }
 
 func (e *busyError) Error() string { return "the service is busy" }
 
-func (e *busyError) rejection(r events.Request) *events.Rejection {
-	id, _ := r.Scope.Service()
+func (e *busyError) rejection() *events.Rejection {
 	advice := `wait for its end, or send "busy":"queue" or "busy":"supersede"`
+	if e.alone {
+		advice = `wait for its end, or send "busy":"supersede"`
+	}
 	if e.full {
 		advice = "as many commands wait behind it as may: wait for its end, or send \"busy\":\"supersede\""
 	}
 	return &events.Rejection{
 		Code: events.CodeBusy, Field: "busy",
-		Reason: "service " + id.String() + " is busy with " + e.verb + " (command " + utoa(e.holder) + "), which has not ended: " + advice,
+		Reason: e.whom + " is busy with " + e.verb + " (command " + utoa(e.holder) + "), which has not ended: " + advice,
 	}
 }

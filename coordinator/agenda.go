@@ -39,6 +39,9 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 	for id := range c.Queues {
 		a.services[id] = struct{}{}
 	}
+	for _, g := range c.Groups {
+		a.addAll(g.Members())
+	}
 	return a
 }
 
@@ -56,6 +59,12 @@ func (a *Agenda) Shun(id events.ServiceID) {
 func (a *Agenda) add(id events.ServiceID) {
 	if _, shunned := a.shunned[id]; !shunned {
 		a.services[id] = struct{}{}
+	}
+}
+
+func (a *Agenda) addAll(ids []events.ServiceID) {
+	for _, id := range ids {
+		a.add(id)
 	}
 }
 

@@ -66,14 +66,19 @@ func cancel(s *projections.Service) ([]events.Data, error) {
 	if s.Good == nil {
 		return drop(s), nil
 	}
+	return goBack(s, s.Good.Revision, s.Good.Scale), nil
+}
+
+// goBack has the service be of an earlier revision and scale.
+func goBack(s *projections.Service, revision uint64, scale uint32) []events.Data {
 	var changes []events.Data
-	if s.Dropped || (s.Revision != s.Good.Revision && (s.Rolling() || !slices.Contains(s.Alike(s.Good.Revision), s.Revision))) {
-		changes = append(changes, repeat(s, s.Good.Revision))
+	if s.Dropped || (s.Revision != revision && (s.Rolling() || !slices.Contains(s.Alike(revision), s.Revision))) {
+		changes = append(changes, repeat(s, revision))
 	}
-	if s.Revisions[s.Good.Revision].Spec.Global() {
-		return changes, nil
+	if s.Revisions[revision].Spec.Global() {
+		return changes
 	}
-	return append(changes, scaled(s, s.Good.Scale)...), nil
+	return append(changes, scaled(s, scale)...)
 }
 
 // cancelAll has no snapshot be taken that was asked for, or the service be suspended no more, unless that is done. Where that is not

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/projections"
 )
 
 // MoveDeadline is how long the successor of an instance that moves may take to serve.
@@ -21,7 +20,11 @@ func (t *Turn) Due() {
 	t.snapshotsDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
-		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd)) || !t.Takes() {
+		if g := t.Cluster.Groups[sequence]; g != nil {
+			t.groupDue(g)
+			continue
+		}
+		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) || !t.Takes() {
 			continue
 		}
 		t.cause = cmd.Cause
@@ -35,16 +38,16 @@ func (t *Turn) Due() {
 	}
 }
 
-// deadlineOf is when the command fails unless it has ended. One that waits for a job does so for as long as that runs or
+// deadlineOf is when a command to the service fails that began at a time, unless it has ended. One that waits for a job does so for as long as that runs or
 // rests after a failure: only the time in which no node could have any of its instances counts. Of an operation the time
 // since its last phase began counts, without that in which it waits for people, or for a time to pass; one that is paused waits
 // for no command that is open.
-func (t *Turn) deadlineOf(cmd *projections.Command) time.Time {
-	s := t.Cluster.Services[cmd.Service]
+func (t *Turn) deadlineOf(id events.ServiceID, begun time.Time) time.Time {
+	s := t.Cluster.Services[id]
 	if s == nil {
-		return cmd.Begun.Add(time.Duration(events.DefaultProgressDeadline))
+		return begun.Add(time.Duration(events.DefaultProgressDeadline))
 	}
-	since := []time.Time{cmd.Begun}
+	since := []time.Time{begun}
 	switch {
 	case s.Dropped:
 	case s.Job != nil:

@@ -69,7 +69,12 @@ func (t *Turn) leave(s *projections.Service, left events.Ordinals) {
 	t.failCommand(s, events.ReasonPaused, message)
 }
 
+// failCommand ends the command that the service works for. Where that is of a group, all of it goes back.
 func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, message string) {
+	if g := t.Cluster.GroupOf(s.ID); g != nil {
+		t.abort(g, s.ID.Name, message)
+		return
+	}
 	if s.Holder != 0 {
 		t.emit(events.ServiceScope(s.ID), events.CommandFailed{Sequence: s.Holder, Reason: reason, Message: message})
 	}

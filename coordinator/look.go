@@ -18,13 +18,19 @@ func (t *Turn) Look() {
 		return
 	}
 	t.agenda.board.At(t.Now)
+	for t.lookAtAll(); t.stepGroups(); t.lookAtAll() {
+	}
+	if len(t.agenda.services) == 0 {
+		t.rebalance()
+	}
+}
+
+// lookAtAll looks at what is on the agenda until nothing is, or the round is full.
+func (t *Turn) lookAtAll() {
 	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0 && t.lookAt(ids); {
 		ids = t.agenda.inOrder(t.Cluster)
 	}
 	t.Looking = events.ServiceID{}
-	if len(t.agenda.services) == 0 {
-		t.rebalance()
-	}
 }
 
 // lookAt reports false where the round is full before all services are done.
@@ -203,7 +209,8 @@ type revisions []uint64
 
 func (r revisions) have(revision uint64) bool { return slices.Contains(r, revision) }
 
-// finish ends the service's open command once all is as it shall be, and a dropped service with its last instance.
+// finish ends the service's open command once all is as it shall be, and a dropped service with its last instance. That of a group
+// ends with all of its services.
 func (t *Turn) finish(s *projections.Service) bool {
 	if !s.Settled() {
 		return true
@@ -212,7 +219,7 @@ func (t *Turn) finish(s *projections.Service) bool {
 	if t.Room() < needed {
 		return false
 	}
-	if s.Holder != 0 {
+	if s.Holder != 0 && t.Cluster.GroupOf(s.ID) == nil {
 		t.emit(events.ServiceScope(s.ID), events.CommandSucceeded{Sequence: s.Holder})
 	}
 	if s.Dropped {

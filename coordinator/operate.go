@@ -130,6 +130,9 @@ func (t *Turn) kindOf(s *projections.Service) events.OperationKind {
 		}
 		return events.OperationUpdate
 	}
+	if g := t.Cluster.GroupOf(s.ID); g != nil && g.Aborted != "" {
+		return events.OperationRollback
+	}
 	switch t.Cluster.Commands[s.Holder].Verb {
 	case events.ServiceRestart{}.Kind().Name:
 		return events.OperationRestart

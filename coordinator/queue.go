@@ -18,7 +18,7 @@ const maxBegin = 4
 // more. It reports whether one has begun or ended, and false for fits where the round is full before that.
 func (t *Turn) begin(id events.ServiceID) (begun, fits bool) {
 	queue := t.Cluster.Queues[id]
-	if s := t.Cluster.Services[id]; len(queue) == 0 || (s != nil && s.Holder != 0) {
+	if len(queue) == 0 || t.Cluster.HolderOf(id) != 0 {
 		return false, true
 	}
 	if t.Room() < maxBegin {

@@ -102,7 +102,7 @@ func (t *Turn) snapshotsDue() {
 		every := time.Duration(s.Current().Spec.Snapshot.Every)
 		due = due.Add(t.Now.Sub(due).Truncate(every))
 		t.cause = events.Cause{}
-		if !s.Settled() || s.Operation != nil || s.Scale == 0 || len(t.Cluster.Queues[id]) > 0 {
+		if !s.Settled() || s.Operation != nil || t.Cluster.GroupOf(id) != nil || s.Scale == 0 || len(t.Cluster.Queues[id]) > 0 {
 			t.emit(events.ServiceScope(id), events.SnapshotSkipped{Scheduled: due})
 			continue
 		}

@@ -205,9 +205,12 @@ func labels(text string) map[string]string {
 	return map[string]string{name: value}
 }
 
-// subject is where a command is published: to a service as namespace/name, to a node by its name, or to the cluster.
+// subject is where a command is published: to a service as namespace/name, to a group as group/namespace/name, to a node by its name,
+// or to the cluster.
 func subject(whom, verb string) string {
-	switch {
+	switch group, grouped := strings.CutPrefix(whom, "group/"); {
+	case grouped:
+		return events.CommandRoot + ".group." + strings.ReplaceAll(group, "/", ".") + "." + verb
 	case strings.Contains(whom, "/"):
 		return events.CommandRoot + ".service." + strings.ReplaceAll(whom, "/", ".") + "." + verb
 	case whom == "cluster":
@@ -216,7 +219,7 @@ func subject(whom, verb string) string {
 	return events.CommandRoot + ".node." + whom + "." + verb
 }
 
-// command <namespace/name|node|cluster> <verb> [sequence=n] [id=x], with the body below.
+// command <namespace/name|group/namespace/name|node|cluster> <verb> [sequence=n] [id=x], with the body below.
 func (h *house) command(d *datadriven.TestData) string {
 	h.input = h.number(d, "sequence", h.input+1)
 	subject := subject(d.CmdArgs[0].Key, d.CmdArgs[1].Key)

@@ -72,10 +72,12 @@ func (t *Turn) Found(adopted events.ClusterAdopted) {
 		for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 			cmd := t.Cluster.Commands[sequence]
 			t.cause = cmd.Cause
-			t.emit(events.ServiceScope(cmd.Service), events.CommandFailed{
-				Sequence: sequence, Reason: events.ReasonInboxLost,
-				Message: "ROOKERY_COMMANDS was made again; what was asked stays desired",
-			})
+			message := "ROOKERY_COMMANDS was made again; what was asked stays desired"
+			if g := t.Cluster.Groups[sequence]; g != nil {
+				t.dissolve(g, events.GroupGoneBack, nil)
+				message = "ROOKERY_COMMANDS was made again; all services of the group are asked to be what they were before"
+			}
+			t.emit(cmd.Scope(), events.CommandFailed{Sequence: sequence, Reason: events.ReasonInboxLost, Message: message})
 		}
 	}
 	t.cause = events.Cause{}

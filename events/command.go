@@ -11,10 +11,11 @@ type Command interface {
 	normal() Command
 }
 
-// Verbs are the commands that a service takes, NodeVerbs those that a node takes and ClusterVerbs those of the cluster,
-// in the order in which help texts list them.
+// Verbs are the commands that a service takes, GroupVerbs those of a group of services, NodeVerbs those that a node takes and
+// ClusterVerbs those of the cluster, in the order in which help texts list them.
 var (
 	Verbs        = []string{"ensure", "scale", "restart", "snapshot", "suspend", "resume", "rollback", "promote", "cancel", "drop"}
+	GroupVerbs   = []string{"ensure", "cancel"}
 	NodeVerbs    = []string{"pause", "resume", "update"}
 	ClusterVerbs = []string{"nodes", "policy", "rebalance"}
 )
@@ -22,7 +23,7 @@ var (
 // Request is one message in ROOKERY_COMMANDS, understood as far as it can be. Where Command is nil, Rejection says why.
 type Request struct {
 	Sequence uint64
-	Scope    Scope // the service or the node, or ClusterScope where the subject names none
+	Scope    Scope // the service, the group or the node, or ClusterScope where the subject names none
 	Verb     string
 	// ID and Source identify the command among those of its actor. A bare command has no ID: its sequence is its id.
 	ID     string
@@ -47,6 +48,12 @@ func target(subject string) (Scope, string, error) {
 			return ClusterScope, "", err
 		}
 		return ServiceScope(id), t[5], nil
+	case len(t) == 6 && t[2] == "group":
+		id := ServiceID{Namespace: t[3], Name: t[4]}
+		if err := id.check(); err != nil {
+			return ClusterScope, "", err
+		}
+		return GroupScope(GroupID(id)), t[5], nil
 	case len(t) == 5 && t[2] == "node":
 		if err := checkName("node", t[3]); err != nil {
 			return ClusterScope, "", err
@@ -56,8 +63,8 @@ func target(subject string) (Scope, string, error) {
 		return ClusterScope, t[3], nil
 	}
 	return ClusterScope, "", Reject(CodeUnknownSubject, "subject",
-		"subject %s takes no command: publish to %s.service.<namespace>.<name>.<verb>, %s.node.<node>.<verb> or %s.cluster.<verb>",
-		quote(subject), CommandRoot, CommandRoot, CommandRoot)
+		"subject %s takes no command: publish to %s.service.<namespace>.<name>.<verb>, %s.group.<namespace>.<name>.<verb>, %s.node.<node>.<verb> or %s.cluster.<verb>",
+		quote(subject), CommandRoot, CommandRoot, CommandRoot, CommandRoot)
 }
 
 func newCommand(scope Scope, verb string) (Command, error) {
@@ -82,6 +89,10 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &ServiceCancel{}, nil
 	case "service drop":
 		return &ServiceDrop{}, nil
+	case "group ensure":
+		return &GroupEnsure{}, nil
+	case "group cancel":
+		return &GroupCancel{}, nil
 	case "node pause":
 		return &NodePause{}, nil
 	case "node resume":
@@ -95,8 +106,8 @@ func newCommand(scope Scope, verb string) (Command, error) {
 	case "cluster rebalance":
 		return &ClusterRebalance{}, nil
 	}
-	known := map[string][]string{"service": Verbs, "node": NodeVerbs, "cluster": ClusterVerbs}[scope.noun]
-	whom := map[string]string{"service": "a service", "node": "a node", "cluster": "the cluster"}[scope.noun]
+	known := map[string][]string{"service": Verbs, "group": GroupVerbs, "node": NodeVerbs, "cluster": ClusterVerbs}[scope.noun]
+	whom := map[string]string{"service": "a service", "group": "a group", "node": "a node", "cluster": "the cluster"}[scope.noun]
 	if near := nearest(verb, known); near != "" {
 		return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: did you mean %q?", quote(verb), whom, near)
 	}

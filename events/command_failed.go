@@ -24,6 +24,8 @@ const (
 	// ReasonStillThere: instances that were to go have not gone in time. The service is suspended all the same, and they go once
 	// their nodes get it done.
 	ReasonStillThere FailureReason = "still-there"
+	// ReasonGroupAborted: a service of the group did not get to what it shall be, and all are asked to be what they were before.
+	ReasonGroupAborted FailureReason = "group-aborted"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
 )

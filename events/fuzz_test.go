@@ -30,6 +30,9 @@ func FuzzParseRequest(f *testing.F) {
 		f.Add(scaleSubject, body, byte(i%4), "CE-ID", "b", "0.3")
 	}
 	f.Add(scaleSubject, `{"scale":5}`, byte(2), "ce-traceparent", trace, "1.0")
+	f.Add("rookery.cmd.group.demo.shop.ensure", `{"services":{"db":{"image":"i"},"web":{"image":"i","scale":2,"after":["db"]}},"busy":"supersede"}`, byte(0), "", "", "")
+	f.Add("rookery.cmd.group.demo.shop.ensure", `{"services":{"db":{"image":"i","after":["db"]},"Web":{}}}`, byte(0), "", "", "")
+	f.Add("rookery.cmd.group.demo.shop.cancel", `{}`, byte(0), "", "", "")
 	f.Add("rookery.cmd.service.demo.web.ensure", `{"image":"i","command":[],"env":{},"ports":[],"labels":{},"args":[]}`, byte(0), "", "", "")
 	f.Fuzz(func(t *testing.T, subject, body string, form byte, name, value, version string) {
 		m := bare(subject, body)
@@ -63,7 +66,11 @@ func checkRequest(t *testing.T, m Message, r Request) {
 	if ok && (id.Namespace != tokens[3] || id.Name != tokens[4]) {
 		t.Errorf("subject %q is under %+v", m.Subject, r.Scope)
 	}
-	if !ok && r.Scope != ClusterScope {
+	group, grouped := r.Scope.Group()
+	if grouped && (len(tokens) != 6 || tokens[2] != "group" || group.Namespace != tokens[3] || group.Name != tokens[4]) {
+		t.Errorf("subject %q is under %+v", m.Subject, r.Scope)
+	}
+	if !ok && !grouped && r.Scope != ClusterScope {
 		t.Errorf("subject %q is under %+v", m.Subject, r.Scope)
 	}
 	if r.Rejection != nil {

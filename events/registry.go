@@ -71,6 +71,7 @@ func (r registry) decode(kind Kind, body []byte) (Data, error) {
 var standard = newRegistry(
 	map[Kind]upcast{},
 	of[ServiceEnsure](), of[ServiceScale](), of[ServiceRestart](), of[ServiceSnapshot](), of[ServiceSuspend](), of[ServiceResume](), of[ServiceRollback](), of[ServiceCancel](), of[ServicePromote](), of[ServiceDrop](),
+	of[GroupEnsure](), of[GroupCancel](), of[GroupStarted](), of[GroupEntered](), of[GroupAborted](), of[GroupEnded](),
 	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](), of[CommandQueued](), of[CommandBegun](),
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
 	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceSuspended](), of[ServiceResumed](), of[ServiceDropped](), of[ServiceRemoved](),

@@ -40,6 +40,11 @@ func ServiceScope(id ServiceID) Scope {
 	return Scope{noun: "service", first: id.Namespace, name: id.Name}
 }
 
+// GroupScope is the scope of events about one group of services.
+func GroupScope(id GroupID) Scope {
+	return Scope{noun: "group", first: id.Namespace, name: id.Name}
+}
+
 // NodeScope is the scope of events about one node.
 func NodeScope(node string) Scope { return Scope{noun: "node", name: node} }
 
@@ -48,12 +53,17 @@ func (s Scope) Service() (ServiceID, bool) {
 	return ServiceID{Namespace: s.first, Name: s.name}, s.noun == "service"
 }
 
+// Group returns the group that the scope names, and whether it names one.
+func (s Scope) Group() (GroupID, bool) {
+	return GroupID{Namespace: s.first, Name: s.name}, s.noun == "group"
+}
+
 // Node returns the node that the scope names, and whether it names one.
 func (s Scope) Node() (string, bool) { return s.name, s.noun == "node" }
 
 // LogSubject is where an event of this kind and scope stands in the log: rookery.log.service.<ns>.<name>.<event>,
-// rookery.log.node.<node>.<event>, rookery.log.cluster.<event> or rookery.log.round. The event is <thing>.<name>,
-// and just <name> where the thing is the scope itself.
+// rookery.log.group.<ns>.<name>.<event>, rookery.log.node.<node>.<event>, rookery.log.cluster.<event> or rookery.log.round. The
+// event is <thing>.<name>, and just <name> where the thing is the scope itself.
 func (s Scope) LogSubject(kind Kind) string {
 	if s.noun == "round" {
 		return LogRoot + ".round"
@@ -87,6 +97,8 @@ func parseLogScope(subject string) (Scope, bool) {
 		return NodeScope(t[3]), true
 	case t[2] == "service" && len(t) > 5:
 		return ServiceScope(ServiceID{Namespace: t[3], Name: t[4]}), true
+	case t[2] == "group" && len(t) > 5:
+		return GroupScope(GroupID{Namespace: t[3], Name: t[4]}), true
 	}
 	return Scope{}, false
 }
@@ -104,6 +116,11 @@ func CommandFateSubject(sequence uint64, name string) string {
 // CommandSubject is where people publish a command for a service: rookery.cmd.service.<ns>.<name>.<verb>.
 func CommandSubject(id ServiceID, verb string) string {
 	return strings.Join([]string{CommandRoot, "service", id.Namespace, id.Name, verb}, ".")
+}
+
+// GroupSubject is where people publish a command for several services at once: rookery.cmd.group.<ns>.<name>.<verb>.
+func GroupSubject(id GroupID, verb string) string {
+	return strings.Join([]string{CommandRoot, "group", id.Namespace, id.Name, verb}, ".")
 }
 
 // HeartbeatSubject is where a node asks the leader whether it is still the node of that name.

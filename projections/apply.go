@@ -15,6 +15,8 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated,
 		events.CommandQueued, events.CommandBegun, events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
 		c.applyCommand(r)
+	case events.GroupStarted, events.GroupEntered, events.GroupAborted, events.GroupEnded:
+		c.applyGroup(r)
 	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceSuspended,
 		events.ServiceResumed, events.ServiceDropped, events.ServiceRemoved:
 		c.applyService(r)
@@ -152,7 +154,7 @@ func (c *Cluster) applyCommand(r events.Record) {
 func (c *Cluster) service(id events.ServiceID) *Service {
 	s := c.Service(id)
 	if s == nil {
-		s = &Service{ID: id, Revisions: map[uint64]*Revision{}, Floor: c.GenerationFloor}
+		s = &Service{ID: id, Revisions: map[uint64]*Revision{}, Floor: c.GenerationFloor, Holder: c.members[id]}
 		c.Services[id] = s
 	}
 	c.last = s

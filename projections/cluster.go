@@ -55,6 +55,9 @@ type Cluster struct {
 	// Queues are the commands that wait behind the one that holds their service, first come first.
 	Queues map[events.ServiceID][]events.CommandQueued
 
+	// Groups are the services that change together and have not all come to what they shall be, by the sequence of their command.
+	Groups map[uint64]*Group `json:",omitempty"`
+
 	// last is the service that an event was about last: mostly the next is about the same.
 	last  *Service
 	byID  map[commandKey]uint64
@@ -66,6 +69,8 @@ type Cluster struct {
 	// operating are the services with an operation, repeating those with snapshots that are taken by themselves.
 	operating map[events.ServiceID]struct{}
 	repeating map[events.ServiceID]struct{}
+	// members are the commands of the groups that hold services, whether there are these yet or not.
+	members map[events.ServiceID]uint64
 }
 
 // NewCluster returns the state before the first event.
@@ -84,6 +89,8 @@ func NewCluster() *Cluster {
 		jobs:      map[events.ServiceID]struct{}{},
 		operating: map[events.ServiceID]struct{}{},
 		repeating: map[events.ServiceID]struct{}{},
+		Groups:    map[uint64]*Group{},
+		members:   map[events.ServiceID]uint64{},
 	}
 }
 

@@ -25,6 +25,8 @@ type Command struct {
 	events.CommandIdentity
 	// Service is the one that the command was for; its namespace is empty where the subject named none.
 	Service events.ServiceID
+	// Group is the one that the command was for; its namespace is empty where the subject named none.
+	Group   events.GroupID `json:",omitzero"`
 	Outcome Outcome
 	// Unchanged says that all it asked for was desired before.
 	Unchanged bool
@@ -53,13 +55,24 @@ func (c *Cluster) KnownID(source, id string) *Command {
 	return c.Commands[sequence]
 }
 
+// Scope returns the scope of events about the command.
+func (cmd *Command) Scope() events.Scope {
+	if cmd.Group.Name != "" {
+		return events.GroupScope(cmd.Group)
+	}
+	return events.ServiceScope(cmd.Service)
+}
+
 // Open returns, in no order, the sequences of the commands that have not ended.
 func (c *Cluster) Open() map[uint64]struct{} { return c.open }
 
 func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, outcome Outcome) *Command {
-	service, _ := r.Scope.Service()
-	cmd := &Command{
-		CommandIdentity: identity, Service: service, Outcome: outcome, Received: r.Time, Begun: r.Time, Cause: r.Cause,
+	cmd := &Command{CommandIdentity: identity, Outcome: outcome, Received: r.Time, Begun: r.Time, Cause: r.Cause}
+	if id, ok := r.Scope.Service(); ok {
+		cmd.Service = id
+	}
+	if id, ok := r.Scope.Group(); ok {
+		cmd.Group = id
 	}
 	c.Commands[identity.Sequence] = cmd
 	if identity.ID != "" {
@@ -109,6 +122,8 @@ func (c *Cluster) forgetCommands() {
 	clear(c.byID)
 	clear(c.open)
 	clear(c.Queues)
+	clear(c.Groups)
+	clear(c.members)
 	c.CommandsKept = 0
 	for _, s := range c.Services {
 		s.Holder = 0

@@ -68,7 +68,7 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 func (s *Service) trimRevision(number uint64) {
 	r := s.Revisions[number]
 	kept := number+events.KeptRevisions > s.Revision || (s.Good != nil && s.Good.Revision == number) ||
-		(s.Operation != nil && s.Operation.From == number)
+		(s.Operation != nil && s.Operation.From == number) || s.Before == number
 	if r != nil && r.used == 0 && !kept {
 		delete(s.Revisions, number)
 	}

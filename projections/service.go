@@ -19,6 +19,8 @@ type Service struct {
 	Dropped bool
 	// Holder is the sequence of the command that is being carried out, or 0.
 	Holder uint64
+	// Before is the revision that the service goes back to where its group is aborted; 0 for none.
+	Before uint64 `json:",omitzero"`
 	// Good is how the service was when all of it was last as it should be; nil for never.
 	Good *Good
 	// Changed is the sequence of the event that last changed what the service shall be.

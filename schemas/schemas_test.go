@@ -80,6 +80,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.OperationKind]():    events.OperationRestart,
 	reflect.TypeFor[events.OperationPhase]():   events.OperationMonitor,
 	reflect.TypeFor[events.OperationOutcome](): events.OperationDone,
+	reflect.TypeFor[events.GroupOutcome]():     events.GroupDone,
 	reflect.TypeFor[events.Weight]():           events.MaxWeight,
 	reflect.TypeFor[events.Duration]():         events.Duration(90*time.Second + time.Microsecond),
 	reflect.TypeFor[time.Time]():               time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC),

@@ -1,0 +1,191 @@
+package coordinator
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// admitGroup takes a command to several services as a whole, or says which of them is in its way.
+func (t *Turn) admitGroup(r events.Request, id events.GroupID) error {
+	switch c := r.Command.(type) {
+	case events.GroupEnsure:
+		return t.ensureGroup(r, id, c)
+	case events.GroupCancel:
+		return t.cancelGroup(r, id)
+	}
+	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command for a group", r.Verb)
+}
+
+// ensureGroup has the services be held by the command, once each is found to be able to become what it asks for. They change with
+// their stages.
+func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEnsure) error {
+	unchanged := true
+	for _, name := range c.Names() {
+		if err := t.unseen(id.Member(name), c.IfSeq); err != nil {
+			return err
+		}
+		changes, err := t.memberChanges(id.Member(name), c.Services[name])
+		if err != nil {
+			return events.InMember(name, err)
+		}
+		unchanged = unchanged && len(changes) == 0
+	}
+	earlier, err := t.inTheWay(id, c)
+	if err != nil {
+		return err
+	}
+	started := events.GroupStarted{Command: r.Sequence, Services: map[string]events.GroupPart{}, Stages: t.stages(id, c)}
+	var taken []events.ServiceID
+	for name, member := range c.Services {
+		taken = append(taken, id.Member(name))
+		started.Services[name] = events.GroupPart{GroupMember: member, Before: t.before(id.Member(name))}
+	}
+	t.supersede(r, earlier, taken)
+	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: unchanged})
+	t.emit(r.Scope, started)
+	t.agenda.addAll(taken)
+	return nil
+}
+
+// memberChanges returns what the group's command changes of what the service shall be, as it is now, or why it may not.
+func (t *Turn) memberChanges(id events.ServiceID, m events.GroupMember) ([]events.Data, error) {
+	s := t.Cluster.Services[id]
+	if s != nil && s.Job != nil && !s.Dropped {
+		return nil, events.Reject(events.CodeInvalidValue, "mode",
+			"service %s is a job, which has nothing to go back to where another service fails: drop it first, or leave it out", id)
+	}
+	return t.ensure(s, m.Ensure())
+}
+
+// inTheWay returns the commands that the group's takes the place of, or says that it may not. One of the same name is in its way,
+// whatever services that has.
+func (t *Turn) inTheWay(id events.GroupID, c events.GroupEnsure) (earlier []uint64, err error) {
+	if g := t.Cluster.GroupNamed(id); g != nil {
+		if c.Busy != events.BusySupersede {
+			return nil, &busyError{whom: "group " + id.String(), holder: g.Command, verb: t.Cluster.Commands[g.Command].Verb, alone: true}
+		}
+		earlier = append(earlier, g.Command)
+	}
+	for _, name := range c.Names() {
+		member := id.Member(name)
+		holder, queue := t.Cluster.HolderOf(member), t.Cluster.Queues[member]
+		if holder == 0 && len(queue) == 0 {
+			continue
+		}
+		if c.Busy != events.BusySupersede {
+			return nil, t.busyAlone(member, holder, queue)
+		}
+		earlier = append(earlier, unended(holder, queue)...)
+	}
+	slices.Sort(earlier)
+	earlier = slices.Compact(earlier)
+	if needed := t.toEnd(earlier); needed > MaxPerInput {
+		return nil, events.Reject(events.CodeOutOfRange, "busy",
+			"%d commands have not ended, more than one may take the place of: wait for some of them, or supersede them one by one", len(earlier))
+	}
+	return earlier, nil
+}
+
+// toEnd bounds how many events it takes to end the commands.
+func (t *Turn) toEnd(sequences []uint64) int {
+	const perMember, perCommand = 2, 2
+	needed := perCommand
+	for _, sequence := range sequences {
+		needed += perCommand
+		if g := t.Cluster.Groups[sequence]; g != nil {
+			needed += perMember * len(g.Services)
+		}
+	}
+	return needed
+}
+
+// busyAlone is busy for a command that cannot wait.
+func (t *Turn) busyAlone(id events.ServiceID, holder uint64, queue []events.CommandQueued) error {
+	err := t.busy(id, holder, queue, events.BusyReject)
+	var busy *busyError
+	if errors.As(err, &busy) {
+		busy.alone = true
+	}
+	return err
+}
+
+// before is what the service goes back to where the group is aborted: what it was asked to be, or what another group that is
+// under way would have it go back to; nil where there was none, or it was to be dropped.
+func (t *Turn) before(id events.ServiceID) *events.GroupBefore {
+	if g := t.Cluster.GroupOf(id); g != nil {
+		return g.Services[id.Name].Before
+	}
+	s := t.Cluster.Services[id]
+	if s == nil || s.Dropped {
+		return nil
+	}
+	return &events.GroupBefore{Revision: s.Revision, Scale: s.Scale}
+}
+
+// stages is the order in which the services change. What is to have no instance any more stops first, and what comes after
+// something before that; all else follows its levels.
+func (t *Turn) stages(id events.GroupID, c events.GroupEnsure) [][]string {
+	levels, _ := c.Levels()
+	return stagesOf(levels, func(name string) bool {
+		s, scale := t.Cluster.Services[id.Member(name)], c.Services[name].Scale
+		return s != nil && !s.Dropped && s.Scale > 0 && scale != nil && *scale == 0
+	})
+}
+
+// stagesOf puts levels into order: those that stop from the last to the first, and then the others from the first to the last.
+func stagesOf(levels [][]string, stops func(name string) bool) [][]string {
+	var down, up [][]string
+	for _, level := range levels {
+		var stop, rest []string
+		for _, name := range level {
+			if stops(name) {
+				stop = append(stop, name)
+			} else {
+				rest = append(rest, name)
+			}
+		}
+		if len(stop) > 0 {
+			down = append(down, stop)
+		}
+		if len(rest) > 0 {
+			up = append(up, rest)
+		}
+	}
+	slices.Reverse(down)
+	return append(down, up...)
+}
+
+// cancelGroup has a group that has not ended go back.
+func (t *Turn) cancelGroup(r events.Request, id events.GroupID) error {
+	g := t.Cluster.GroupNamed(id)
+	if g == nil {
+		return events.Reject(events.CodeNotFound, "subject", "no command to group %s is under way: it has ended, or there was none", id)
+	}
+	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: g.Aborted != ""})
+	cause := t.cause
+	t.cause = t.Cluster.Commands[g.Command].Cause
+	t.abort(g, "", "it was cancelled by command "+utoa(r.Sequence))
+	t.cause = cause
+	t.emit(r.Scope, events.CommandSucceeded{Sequence: r.Sequence})
+	return nil
+}
+
+// dissolve ends a group at once, as its command ends: the services that have changed go back in one round, but for those that are
+// taken by what comes. There may be none.
+func (t *Turn) dissolve(g *projections.Group, outcome events.GroupOutcome, taken []events.ServiceID) {
+	if g == nil {
+		return
+	}
+	reached := g.Reached()
+	slices.Reverse(reached)
+	t.emit(events.GroupScope(g.ID), events.GroupEnded{Command: g.Command, Outcome: outcome})
+	for _, id := range reached {
+		if !slices.Contains(taken, id) {
+			t.restore(g, id)
+		}
+	}
+	t.agenda.addAll(g.Members())
+}

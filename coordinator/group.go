@@ -1,0 +1,154 @@
+package coordinator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// maxGroupStep is the most events that one step of a group leads to: a stage begins, and each of its services changes.
+const maxGroupStep = 1 + 3*events.MaxMembers
+
+// stepGroups takes each group one step on, where all that it waits for is so. It reports whether any has gone on.
+func (t *Turn) stepGroups() bool {
+	went := false
+	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Groups)) {
+		if g := t.Cluster.Groups[sequence]; t.passed(g) && t.stepGroup(g) {
+			went = true
+		}
+	}
+	return went
+}
+
+// passed reports whether every service whose time it is has come to what it shall be, as was seen in a look at it. On the way back
+// nobody waits for one that cannot.
+func (t *Turn) passed(g *projections.Group) bool {
+	if g.Aborted != "" && !g.Back {
+		return true
+	}
+	for _, id := range g.Present() {
+		if _, unseen := t.agenda.services[id]; unseen {
+			return false
+		}
+		s := t.Cluster.Services[id]
+		hopeless := g.Back && s != nil && s.Operation != nil && s.Operation.Paused != ""
+		if s == nil && g.Back || hopeless {
+			continue
+		}
+		if s == nil || !s.Settled() {
+			return false
+		}
+	}
+	return true
+}
+
+// stepGroup has the next stage of the group begin, or the group end after the last. It reports false where the round is full before
+// that.
+func (t *Turn) stepGroup(g *projections.Group) bool {
+	if t.Room() < maxGroupStep {
+		t.agenda.addAll(g.Members())
+		return false
+	}
+	t.cause = t.Cluster.Commands[g.Command].Cause
+	switch last := uint32(len(g.Stages)); {
+	case g.Aborted == "" && g.Stage < last:
+		t.enterStage(g, g.Stage+1)
+	case g.Aborted == "":
+		t.endGroup(g, events.GroupDone)
+	case !g.Back && g.Stage > 0:
+		t.enterStage(g, g.Stage)
+	case g.Stage > 1:
+		t.enterStage(g, g.Stage-1)
+	default:
+		t.endGroup(g, events.GroupGoneBack)
+	}
+	return true
+}
+
+// enterStage has the services of a stage change, or go back where the group is aborted.
+func (t *Turn) enterStage(g *projections.Group, stage uint32) {
+	names := g.Stages[stage-1]
+	t.emit(events.GroupScope(g.ID), events.GroupEntered{Command: g.Command, Stage: stage, Services: names, Back: g.Aborted != ""})
+	for _, name := range names {
+		id := g.ID.Member(name)
+		t.agenda.add(id)
+		if g.Back {
+			t.restore(g, id)
+			continue
+		}
+		changes, err := t.memberChanges(id, g.Services[name].GroupMember)
+		if err != nil {
+			t.abort(g, name, err.Error())
+			return
+		}
+		for _, change := range changes {
+			t.emit(events.ServiceScope(id), change)
+		}
+	}
+}
+
+// restore has a service be what it was asked to be before its group.
+func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
+	s, before := t.Cluster.Services[id], g.Services[id.Name].Before
+	if s == nil {
+		return
+	}
+	changes := drop(s)
+	if before != nil {
+		revision := before.Revision
+		if now := s.Current(); !s.Dropped && now.Hash == s.Revisions[revision].Hash && slices.Contains(now.Keeps, revision) {
+			revision = s.Revision // it goes back there by itself
+		}
+		changes = goBack(s, revision, before.Scale)
+	}
+	for _, change := range changes {
+		t.emit(events.ServiceScope(id), change)
+	}
+}
+
+// abort has all services of the group go back that have changed, from the next look on: one of them does not get to what it shall be.
+func (t *Turn) abort(g *projections.Group, name, message string) {
+	if g.Aborted != "" {
+		return
+	}
+	if name != "" {
+		message = fmt.Sprintf("service %s: %s", g.ID.Member(name), message)
+	}
+	t.emit(events.GroupScope(g.ID), events.GroupAborted{Command: g.Command, Service: name, Message: message})
+}
+
+// endGroup ends the group and its command, and lets go of its services.
+func (t *Turn) endGroup(g *projections.Group, outcome events.GroupOutcome) {
+	scope := events.GroupScope(g.ID)
+	t.emit(scope, events.GroupEnded{Command: g.Command, Outcome: outcome})
+	if outcome == events.GroupDone {
+		t.emit(scope, events.CommandSucceeded{Sequence: g.Command})
+	} else {
+		t.emit(scope, events.CommandFailed{Sequence: g.Command, Reason: events.ReasonGroupAborted, Message: g.Aborted})
+	}
+	t.agenda.addAll(g.Members())
+}
+
+// groupDue aborts a group of which a service has made no progress for as long as its spec gives it. One that is on its way back goes
+// on without that.
+func (t *Turn) groupDue(g *projections.Group) {
+	if t.Cluster.Recovering || !t.Takes() || (g.Aborted != "" && !g.Back) {
+		return
+	}
+	for _, id := range g.Present() {
+		s := t.Cluster.Services[id]
+		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, g.Entered)) {
+			continue
+		}
+		t.cause = t.Cluster.Commands[g.Command].Cause
+		if g.Back {
+			t.stepGroup(g)
+		} else {
+			t.abort(g, id.Name, "it has made no progress within its deadline: "+missing(t.Cluster, s))
+		}
+		return
+	}
+}

@@ -1,0 +1,94 @@
+package events
+
+// GroupID names what one command asks of several services of a namespace. There is one that has not ended of a name. It prints as
+// "namespace/name".
+type GroupID struct {
+	Namespace string
+	Name      string
+}
+
+// String returns "namespace/name".
+func (g GroupID) String() string { return g.Namespace + "/" + g.Name }
+
+// MarshalText writes "namespace/name".
+func (g GroupID) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// Member returns the service of that name in the group's namespace.
+func (g GroupID) Member(name string) ServiceID { return ServiceID{Namespace: g.Namespace, Name: name} }
+
+// ParseGroupID reads "namespace/name". It returns a *Rejection for anything else.
+func ParseGroupID(s string) (GroupID, error) {
+	id, err := ParseServiceID(s)
+	return GroupID(id), err
+}
+
+// GroupStarted says that several services change together, and what each shall be. Each is held by the command from here on, and
+// changes with its stage.
+type GroupStarted struct {
+	// Command is the sequence of the command, which is the group's name in what follows.
+	Command uint64 `json:"command"`
+	// Services are what each shall be, by name.
+	Services map[string]GroupPart `json:"services"`
+	// Stages are the names of the services in the order in which they change: no stage begins before all of those before it are
+	// as they shall be.
+	Stages [][]string `json:"stages"`
+}
+
+// GroupPart is a service of a group.
+type GroupPart struct {
+	GroupMember
+	// Before is what it goes back to; not there where there was no such service, or it was to be dropped.
+	Before *GroupBefore `json:"before,omitempty"`
+}
+
+// GroupBefore is what a service was asked to be before its group.
+type GroupBefore struct {
+	Revision uint64 `json:"revision"`
+	Scale    uint32 `json:"scale"`
+}
+
+// GroupEntered says that the services of a stage change now, or with back that they go back.
+type GroupEntered struct {
+	Command uint64 `json:"command"`
+	// Stage counts from 1.
+	Stage    uint32   `json:"stage"`
+	Services []string `json:"services"`
+	Back     bool     `json:"back,omitzero"`
+}
+
+// GroupAborted says that a service does not get to what it shall be: all that have changed go back from here on, the last stage first.
+type GroupAborted struct {
+	Command uint64 `json:"command"`
+	// Service is the one that is to blame; not there where somebody has cancelled the group.
+	Service string `json:"service,omitempty"`
+	// Message says for people why.
+	Message string `json:"message"`
+}
+
+// GroupOutcome is how a group ended.
+type GroupOutcome string
+
+// The outcomes of a group.
+const (
+	GroupDone       GroupOutcome = "done"       // every service is as it shall be
+	GroupGoneBack   GroupOutcome = "gone-back"  // every service is asked to be what it was before
+	GroupSuperseded GroupOutcome = "superseded" // a later command took services of it: the others are asked to be what they were before
+)
+
+// GroupEnded says that a group holds its services no more.
+type GroupEnded struct {
+	Command uint64       `json:"command"`
+	Outcome GroupOutcome `json:"outcome"`
+}
+
+// Kind implements Data.
+func (GroupStarted) Kind() Kind { return v1("group", "started") }
+
+// Kind implements Data.
+func (GroupEntered) Kind() Kind { return v1("group", "entered") }
+
+// Kind implements Data.
+func (GroupAborted) Kind() Kind { return v1("group", "aborted") }
+
+// Kind implements Data.
+func (GroupEnded) Kind() Kind { return v1("group", "ended") }

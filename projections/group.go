@@ -1,0 +1,127 @@
+package projections
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Group is several services that one command changes together, stage by stage.
+type Group struct {
+	ID events.GroupID
+	// Command is the sequence of the command, which holds each of the services.
+	Command uint64
+	// Services are what each shall be, and was before, by name, and Stages the order in which they change.
+	Services map[string]events.GroupPart
+	Stages   [][]string
+	// Stage counts from 1; 0 before the first. It has gone on since Entered.
+	Stage   uint32
+	Entered time.Time
+	// Aborted says why all go back; "" where they do not. Back says that the present stage does.
+	Aborted string `json:",omitempty"`
+	Back    bool   `json:",omitzero"`
+}
+
+// GroupOf returns the group that holds the service, whether there is that service yet or not; nil for none.
+func (c *Cluster) GroupOf(id events.ServiceID) *Group { return c.Groups[c.members[id]] }
+
+// GroupNamed returns the group of that name that has not ended; nil for none.
+func (c *Cluster) GroupNamed(id events.GroupID) *Group {
+	for _, g := range c.Groups {
+		if g.ID == id {
+			return g
+		}
+	}
+	return nil
+}
+
+// HolderOf returns the command that is being carried out for the service, whether there is that service yet or not; 0 for none.
+func (c *Cluster) HolderOf(id events.ServiceID) uint64 {
+	if s := c.Services[id]; s != nil && s.Holder != 0 {
+		return s.Holder
+	}
+	return c.members[id]
+}
+
+// Members returns the services of the group, in order.
+func (g *Group) Members() []events.ServiceID {
+	ids := make([]events.ServiceID, 0, len(g.Services))
+	for _, name := range slices.Sorted(maps.Keys(g.Services)) {
+		ids = append(ids, g.ID.Member(name))
+	}
+	return ids
+}
+
+// Reached returns the services that have changed by now: those of the present stage and of all before it.
+func (g *Group) Reached() []events.ServiceID {
+	var ids []events.ServiceID
+	for _, stage := range g.Stages[:g.Stage] {
+		for _, name := range stage {
+			ids = append(ids, g.ID.Member(name))
+		}
+	}
+	return ids
+}
+
+// Present returns the services whose time it is: on the way back those of the present stage, and else all that have changed.
+func (g *Group) Present() []events.ServiceID {
+	all := g.Reached()
+	if g.Back {
+		return all[len(all)-len(g.Stages[g.Stage-1]):]
+	}
+	return all
+}
+
+// applyGroup takes an event of a group into the state.
+func (c *Cluster) applyGroup(r events.Record) {
+	switch d := r.Data.(type) {
+	case events.GroupStarted:
+		id, _ := r.Scope.Group()
+		c.startGroup(&Group{ID: id, Command: d.Command, Services: d.Services, Stages: d.Stages, Entered: r.Time})
+	case events.GroupEntered:
+		if g := c.Groups[d.Command]; g != nil {
+			g.Stage, g.Back, g.Entered = d.Stage, d.Back, r.Time
+		}
+	case events.GroupAborted:
+		if g := c.Groups[d.Command]; g != nil {
+			g.Aborted = d.Message
+		}
+	case events.GroupEnded:
+		if g := c.Groups[d.Command]; g != nil {
+			c.endGroup(g, d.Outcome)
+		}
+	}
+}
+
+// startGroup has the group's command hold each of its services.
+func (c *Cluster) startGroup(g *Group) {
+	c.Groups[g.Command] = g
+	for name, part := range g.Services {
+		id := g.ID.Member(name)
+		c.members[id] = g.Command
+		if s := c.Services[id]; s != nil {
+			s.Holder = g.Command
+			if part.Before != nil {
+				s.Before = part.Before.Revision
+			}
+		}
+	}
+}
+
+// endGroup has the group hold its services no more. All of one that is done are as they shall be.
+func (c *Cluster) endGroup(g *Group, outcome events.GroupOutcome) {
+	for _, id := range g.Members() {
+		delete(c.members, id)
+		s := c.Services[id]
+		if s == nil || s.Holder != g.Command {
+			continue
+		}
+		if outcome == events.GroupDone {
+			s.settled()
+		}
+		s.Holder, s.Before = 0, 0
+	}
+	delete(c.Groups, g.Command)
+}
