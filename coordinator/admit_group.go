@@ -181,7 +181,7 @@ func (t *Turn) dissolve(g *projections.Group, outcome events.GroupOutcome, taken
 	}
 	reached := g.Reached()
 	slices.Reverse(reached)
-	t.emit(events.GroupScope(g.ID), events.GroupEnded{Command: g.Command, Outcome: outcome})
+	t.emit(events.GroupScope(g.ID), events.GroupEnded{Command: g.Command, Outcome: outcome, Services: g.Names()})
 	for _, id := range reached {
 		if !slices.Contains(taken, id) {
 			t.restore(g, id)

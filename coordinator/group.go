@@ -24,7 +24,7 @@ func (t *Turn) stepGroups() bool {
 }
 
 // passed reports whether every service whose time it is has come to what it shall be, as was seen in a look at it. On the way back
-// nobody waits for one that cannot.
+// nobody waits for one that goes no further by itself.
 func (t *Turn) passed(g *projections.Group) bool {
 	if g.Aborted != "" && !g.Back {
 		return true
@@ -34,8 +34,7 @@ func (t *Turn) passed(g *projections.Group) bool {
 			return false
 		}
 		s := t.Cluster.Services[id]
-		hopeless := g.Back && s != nil && s.Operation != nil && s.Operation.Paused != ""
-		if s == nil && g.Back || hopeless {
+		if g.Back && (s == nil || waitsForPeople(s.Operation)) {
 			continue
 		}
 		if s == nil || !s.Settled() {
@@ -43,6 +42,11 @@ func (t *Turn) passed(g *projections.Group) bool {
 		}
 	}
 	return true
+}
+
+// waitsForPeople reports whether an operation goes no further by itself.
+func waitsForPeople(op *projections.Operation) bool {
+	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
 }
 
 // stepGroup has the next stage of the group begin, or the group end after the last. It reports false where the round is full before
@@ -123,7 +127,7 @@ func (t *Turn) abort(g *projections.Group, name, message string) {
 // endGroup ends the group and its command, and lets go of its services.
 func (t *Turn) endGroup(g *projections.Group, outcome events.GroupOutcome) {
 	scope := events.GroupScope(g.ID)
-	t.emit(scope, events.GroupEnded{Command: g.Command, Outcome: outcome})
+	t.emit(scope, events.GroupEnded{Command: g.Command, Outcome: outcome, Services: g.Names()})
 	if outcome == events.GroupDone {
 		t.emit(scope, events.CommandSucceeded{Sequence: g.Command})
 	} else {

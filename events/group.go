@@ -1,5 +1,10 @@
 package events
 
+import (
+	"maps"
+	"slices"
+)
+
 // GroupID names what one command asks of several services of a namespace. There is one that has not ended of a name. It prints as
 // "namespace/name".
 type GroupID struct {
@@ -12,6 +17,23 @@ func (g GroupID) String() string { return g.Namespace + "/" + g.Name }
 
 // MarshalText writes "namespace/name".
 func (g GroupID) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// MembersOf returns the services of a group that an event names; none for any other event.
+func MembersOf(r Record) []ServiceID {
+	var names []string
+	switch d := r.Data.(type) {
+	case GroupStarted:
+		names = slices.Sorted(maps.Keys(d.Services))
+	case GroupEnded:
+		names = d.Services
+	}
+	id, _ := r.Scope.Group()
+	members := make([]ServiceID, len(names))
+	for i, name := range names {
+		members[i] = id.Member(name)
+	}
+	return members
+}
 
 // Member returns the service of that name in the group's namespace.
 func (g GroupID) Member(name string) ServiceID { return ServiceID{Namespace: g.Namespace, Name: name} }
@@ -79,6 +101,8 @@ const (
 type GroupEnded struct {
 	Command uint64       `json:"command"`
 	Outcome GroupOutcome `json:"outcome"`
+	// Services are the names of all that it held.
+	Services []string `json:"services"`
 }
 
 // Kind implements Data.

@@ -50,12 +50,18 @@ func NodeScope(node string) Scope { return Scope{noun: "node", name: node} }
 
 // Service returns the service that the scope names, and whether it names one.
 func (s Scope) Service() (ServiceID, bool) {
-	return ServiceID{Namespace: s.first, Name: s.name}, s.noun == "service"
+	if s.noun != "service" {
+		return ServiceID{}, false
+	}
+	return ServiceID{Namespace: s.first, Name: s.name}, true
 }
 
 // Group returns the group that the scope names, and whether it names one.
 func (s Scope) Group() (GroupID, bool) {
-	return GroupID{Namespace: s.first, Name: s.name}, s.noun == "group"
+	if s.noun != "group" {
+		return GroupID{}, false
+	}
+	return GroupID{Namespace: s.first, Name: s.name}, true
 }
 
 // Node returns the node that the scope names, and whether it names one.

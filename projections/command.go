@@ -68,12 +68,8 @@ func (c *Cluster) Open() map[uint64]struct{} { return c.open }
 
 func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, outcome Outcome) *Command {
 	cmd := &Command{CommandIdentity: identity, Outcome: outcome, Received: r.Time, Begun: r.Time, Cause: r.Cause}
-	if id, ok := r.Scope.Service(); ok {
-		cmd.Service = id
-	}
-	if id, ok := r.Scope.Group(); ok {
-		cmd.Group = id
-	}
+	cmd.Service, _ = r.Scope.Service()
+	cmd.Group, _ = r.Scope.Group()
 	c.Commands[identity.Sequence] = cmd
 	if identity.ID != "" {
 		key := commandKey{identity.Source, identity.ID}

@@ -45,10 +45,13 @@ func (c *Cluster) HolderOf(id events.ServiceID) uint64 {
 	return c.members[id]
 }
 
+// Names returns those of the group's services, in order.
+func (g *Group) Names() []string { return slices.Sorted(maps.Keys(g.Services)) }
+
 // Members returns the services of the group, in order.
 func (g *Group) Members() []events.ServiceID {
 	ids := make([]events.ServiceID, 0, len(g.Services))
-	for _, name := range slices.Sorted(maps.Keys(g.Services)) {
+	for _, name := range g.Names() {
 		ids = append(ids, g.ID.Member(name))
 	}
 	return ids

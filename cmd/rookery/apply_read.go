@@ -33,7 +33,7 @@ func readServices(in io.Reader, namespace string, files []string) (map[string]ev
 			if other, twice := from[name]; twice {
 				wrong = append(wrong, fmt.Errorf("read %s: %s stands in %s too: name it once", file, name, other))
 			}
-			if _, err := commandMessage(events.ServiceID{Namespace: namespace, Name: name}, services[name]); err != nil {
+			if _, err := commandMessage(scopeOf(events.ServiceID{Namespace: namespace, Name: name}), services[name]); err != nil {
 				wrong = append(wrong, fmt.Errorf("read %s: %s: %w", file, name, err))
 			}
 			all[name], from[name] = services[name], file

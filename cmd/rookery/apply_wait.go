@@ -44,7 +44,7 @@ func together(ctx context.Context, b *bus.JetStream, progress io.Writer, steps [
 	problems := make([]error, len(steps))
 	var waits sync.WaitGroup
 	for i, s := range steps {
-		w := &waiter{bus: b, progress: progress, service: s.Service, waves: waves{}}
+		w := &waiter{bus: b, progress: progress, scope: scopeOf(s.Service), waves: waves{}}
 		seen, err := s.publish(ctx, w)
 		if err != nil {
 			problems[i] = fmt.Errorf("%s: %w", s.Service, err)
@@ -57,7 +57,7 @@ func together(ctx context.Context, b *bus.JetStream, progress io.Writer, steps [
 }
 
 func (s *step) publish(ctx context.Context, w *waiter) (bus.Subscription, error) {
-	m, err := commandMessage(s.Service, s.ask)
+	m, err := commandMessage(scopeOf(s.Service), s.ask)
 	if err != nil {
 		return nil, err
 	}

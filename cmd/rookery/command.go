@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,12 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	if err != nil {
 		return usage(cmd, err)
 	}
-	m, err := commandMessage(id, command)
+	return a.publish(cmd, scopeOf(id), command)
+}
+
+// publish is ask for a command whose subject goes on with the scope.
+func (a *asking) publish(cmd *cobra.Command, scope string, command events.Data) error {
+	m, err := commandMessage(scope, command)
 	if err != nil {
 		return err
 	}
@@ -63,13 +69,13 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	defer done()
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
-	w := &waiter{bus: b, progress: a.progress(), service: id, waves: waves{}}
+	w := &waiter{bus: b, progress: a.progress(), scope: scope, waves: waves{}}
 	fate, err := w.run(ctx, m)
 	if err != nil {
 		return err
 	}
 	if fate.Unchanged && fate.Outcome == projections.Succeeded {
-		fmt.Fprintf(a.progress(), "nothing has changed: %s was asked to be so before\n", fate.Service)
+		fmt.Fprintf(a.progress(), "nothing has changed: %s was asked to be so before\n", cmp.Or(fate.Service, fate.Group))
 	}
 	if a.out.json() {
 		if err := printJSON(cmd.OutOrStdout(), fate); err != nil {
@@ -88,7 +94,7 @@ func (a *asking) progress() io.Writer {
 }
 
 // commandMessage writes the command as it is published. It returns an error where the bus would not take its size.
-func commandMessage(id events.ServiceID, command events.Data) (events.Message, error) {
+func commandMessage(scope string, command events.Data) (events.Message, error) {
 	body, err := json.Marshal(command, json.Deterministic(true))
 	if err != nil {
 		return events.Message{}, err
@@ -96,8 +102,11 @@ func commandMessage(id events.ServiceID, command events.Data) (events.Message, e
 	if len(body) > bus.MaxCommand {
 		return events.Message{}, fmt.Errorf("the command has %d bytes, and the bus takes %d: make it smaller", len(body), bus.MaxCommand)
 	}
-	return events.Message{Subject: events.CommandSubject(id, command.Kind().Name), Body: body}, nil
+	return events.Message{Subject: events.CommandRoot + "." + scope + "." + command.Kind().Name, Body: body}, nil
 }
+
+// scopeOf is how the subjects of a service go on.
+func scopeOf(id events.ServiceID) string { return "service." + id.Namespace + "." + id.Name }
 
 var errTimeout = errors.New("--timeout passed, and the command has not ended; it goes on: see `rookery ps`")
 

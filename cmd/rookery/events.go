@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +21,10 @@ func eventsCommand(l *link) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "events [NAMESPACE/NAME]",
-		Short: "Print what happened, of one service or of all",
+		Short: "Print what happened, of one service, of one group or of all",
 		Example: `  rookery events
   rookery events demo/web --follow
+  rookery events demo/shop
   rookery events --output json
 The same with the nats CLI:
   nats sub 'rookery.event.service.demo.web.>'`,
@@ -31,29 +33,30 @@ The same with the nats CLI:
 	out.flag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens from now on, until Ctrl-C")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		scope := events.LogRoot + "."
+		scopes := []string{events.LogRoot + "."}
 		if len(args) == 1 {
 			id, err := events.ParseServiceID(args[0])
 			if err != nil {
 				return usage(cmd, err)
 			}
-			scope += "service." + id.Namespace + "." + id.Name + "."
+			below := "." + id.Namespace + "." + id.Name + "."
+			scopes = []string{events.LogRoot + ".service" + below, events.LogRoot + ".group" + below}
 		}
 		b, done, err := l.open("rookery events")
 		if err != nil {
 			return err
 		}
 		defer done()
-		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scope, out.json(), waves{}}, follow)
+		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scopes, out.json(), waves{}}, follow)
 	}
 	return cmd
 }
 
-// printer prints the events of one scope.
+// printer prints the events of some scopes.
 type printer struct {
-	scope string
-	json  bool
-	waves waves
+	scopes []string
+	json   bool
+	waves  waves
 }
 
 // printLog prints the log from its beginning to its end, and on from there where follow is set.
@@ -91,7 +94,8 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, f
 }
 
 func (p printer) print(out io.Writer, m events.Message) error {
-	if !strings.HasPrefix(m.Subject, p.scope) || m.Subject == events.LogRoot+".round" {
+	within := func(scope string) bool { return strings.HasPrefix(m.Subject, scope) }
+	if !slices.ContainsFunc(p.scopes, within) || m.Subject == events.LogRoot+".round" {
 		return nil
 	}
 	if !p.json {
@@ -122,6 +126,8 @@ func subjectWords(subject string) string {
 	switch {
 	case len(t) > 4 && t[2] == "service":
 		return t[3] + "/" + t[4]
+	case len(t) > 4 && t[2] == "group":
+		return "group " + t[3] + "/" + t[4]
 	case len(t) > 3 && t[2] == "node":
 		return t[3]
 	}
@@ -168,6 +174,8 @@ func details(data events.Data) string {
 		return operationDetails(data)
 	case "snapshot":
 		return snapshotDetails(data)
+	case "group":
+		return groupDetails(data)
 	}
 	return seenDetails(data)
 }

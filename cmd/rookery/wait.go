@@ -24,11 +24,12 @@ const (
 	noCoordinatorAfter = 10 * time.Second
 )
 
-// waiter publishes a command, shows what happens to its service and waits for the end.
+// waiter publishes a command, shows what happens to its service or its group and waits for the end.
 type waiter struct {
 	bus      *bus.JetStream
 	progress io.Writer
-	service  events.ServiceID
+	// scope is the service as "service.demo.web", or the group as "group.demo.shop".
+	scope    string
 	sequence uint64
 	warned   bool
 	waves    waves
@@ -45,8 +46,7 @@ func (w *waiter) run(ctx context.Context, m events.Message) (runner.Fate, error)
 
 // publish stores the command and returns what happens to its service from then on, for follow.
 func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscription, error) {
-	scope := events.EventRoot + ".service." + w.service.Namespace + "." + w.service.Name + ".>"
-	seen, err := w.bus.Subscribe(scope)
+	seen, err := w.bus.Subscribe(events.EventRoot + "." + w.scope + ".>")
 	if err != nil {
 		return nil, err
 	}

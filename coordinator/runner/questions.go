@@ -53,6 +53,7 @@ func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbea
 type Fate struct {
 	Sequence uint64              `json:"sequence"`
 	Service  string              `json:"service,omitempty"`
+	Group    string              `json:"group,omitempty"`
 	Verb     string              `json:"verb,omitempty"`
 	Outcome  projections.Outcome `json:"outcome"`
 	// Unchanged says that all it asked for was desired before.
@@ -141,6 +142,9 @@ func (c *Coordinator) fate(sequence uint64, cmd *projections.Command) ([]byte, e
 	}
 	if cmd.Service.Name != "" {
 		f.Service = cmd.Service.String()
+	}
+	if cmd.Group.Name != "" {
+		f.Group = cmd.Group.String()
 	}
 	return json.Marshal(f)
 }

@@ -150,6 +150,9 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			changes.nodes(c)
 			ofNodes = true
 		}
+		for _, member := range events.MembersOf(r) {
+			changes.service(c, member)
+		}
 		id, ok := r.Scope.Service()
 		if !ok {
 			continue

@@ -17,6 +17,9 @@ type asked struct {
 	Scale *int64 `json:"scale"`
 	To    uint64 `json:"to"`
 	IfSeq uint64 `json:"if_seq"`
+	// Services are what a command to a group wants of each, and After those that one comes after.
+	Services map[string]asked `json:"services"`
+	After    []string         `json:"after"`
 	// revision is the service's when the command was taken, and good how it was last as it should be.
 	revision uint64
 	good     *good
@@ -29,6 +32,7 @@ type asked struct {
 // inbox.
 func (k *knowledge) wants(j *judge, sequence uint64, verb string, id events.ServiceID) {
 	k.takesWhileItRests(j, sequence, verb, id)
+	delete(k.back, id)
 	want, known := j.read(sequence)
 	if !known || id.Namespace == "" {
 		return
@@ -78,6 +82,7 @@ func (k *knowledge) scaled(id events.ServiceID, sequence uint64, d events.Servic
 
 // obliged holds the log to desire what the commands of a round asked for, of several for a service what the last did.
 func (k *knowledge) obliged(j *judge) {
+	k.wentBack(j)
 	for _, id := range slices.SortedFunc(maps.Keys(k.asked), events.ServiceID.Compare) {
 		want, s := k.asked[id], k.services[id]
 		switch {

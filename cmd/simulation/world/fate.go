@@ -10,6 +10,7 @@ import (
 
 type fate struct {
 	service  events.ServiceID
+	group    events.GroupID // that it was for; without a name where it was for none
 	verb     string
 	since    time.Time
 	accepted bool
@@ -69,8 +70,11 @@ func (k *knowledge) fate(j *judge, id events.ServiceID, now time.Time, d events.
 
 // alone holds a service to have one command at a time: what another takes the place of ends before.
 func (k *knowledge) alone(j *judge, sequence uint64, id events.ServiceID) {
+	if id.Name == "" {
+		return // it is for a node or the cluster, and done as it is accepted
+	}
 	for _, other := range slices.Sorted(maps.Keys(k.open)) {
-		if k.open[other].service == id {
+		if k.open[other].service == id || k.groups[other].has(id) {
 			j.breach("P1", "command %d is accepted for %s while command %d has not ended", sequence, id, other)
 			return
 		}
@@ -106,6 +110,10 @@ func (k *knowledge) countsFrom(f *fate, now time.Time) time.Time {
 func (k *knowledge) overdue(j *judge, epoch uint64, now time.Time) {
 	for _, sequence := range slices.Sorted(maps.Keys(k.open)) {
 		f := k.open[sequence]
+		if g := k.groups[sequence]; g != nil {
+			k.groupLate(j, g, epoch, now)
+			continue
+		}
 		if (f.queued && k.held(f.service)) || (!f.queued && (now.Sub(k.countsFrom(f, now)) < k.deadline(f) || k.waitsForJob(f, now))) {
 			f.late = late{}
 			continue

@@ -26,7 +26,7 @@ func inLog() map[events.Kind]bool {
 			continue
 		}
 		switch k := d.Kind(); k.Thing {
-		case "command", "service", "operation", "snapshot", "topology", "instance", "stray", "node", "cluster", "round":
+		case "command", "service", "group", "operation", "snapshot", "topology", "instance", "stray", "node", "cluster", "round":
 			kinds[k] = true
 		}
 	}

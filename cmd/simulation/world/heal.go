@@ -84,6 +84,7 @@ func (j *judge) unlike() []string {
 		case f == nil:
 			why = append(why, fmt.Sprintf("command %d has no outcome", sequence))
 		case f.accepted && !f.ended && f.service.Name != "" && j.cluster.service(f.service).waitsForPromotion():
+		case f.accepted && !f.ended && j.cluster.groups[sequence].waitsForPromotion(j.cluster):
 		case f.accepted && !f.ended:
 			why = append(why, fmt.Sprintf("command %d has no end", sequence))
 		}

@@ -29,6 +29,11 @@ type knowledge struct {
 	at     time.Time // of the event that is taken
 	// asked is what the last command of the round that is judged wants of each service.
 	asked map[events.ServiceID]asked
+	// groups are the services that change together, by their command.
+	groups map[uint64]*group
+	// back is what services are to be that their groups have let go in the round, and broke those whose operations have failed in it.
+	back  map[events.ServiceID]*was
+	broke map[events.ServiceID]bool
 }
 
 // late counts the rounds of a leader's epoch in which something was left undone, from the first.
@@ -52,7 +57,7 @@ func newKnowledge() *knowledge {
 	return &knowledge{
 		commands: map[uint64]*fate{}, open: map[uint64]*fate{}, accepted: map[string]uint64{}, services: map[events.ServiceID]*service{},
 		instances: map[events.InstanceID]*instance{}, nodes: map[string]*machine{}, policy: events.DefaultPolicy(),
-		asked: map[events.ServiceID]asked{},
+		asked: map[events.ServiceID]asked{}, groups: map[uint64]*group{}, back: map[events.ServiceID]*was{}, broke: map[events.ServiceID]bool{},
 	}
 }
 
@@ -64,7 +69,14 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	defer k.waitsNoMore(id)
 	switch d := d.(type) {
 	case events.Fate:
+		if gid, ok := r.Scope.Group(); ok {
+			k.groupFate(j, gid, r.Time, d)
+			return
+		}
 		k.fate(j, id, r.Time, d)
+	case events.GroupStarted, events.GroupEntered, events.GroupAborted, events.GroupEnded:
+		gid, _ := r.Scope.Group()
+		k.together(j, gid, d)
 	case events.ServiceRevised:
 		k.revised(j, id, d)
 		k.service(id).scheduleSnapshots(d.Spec, r.Time)

@@ -82,6 +82,7 @@ func (k *knowledge) operates(j *judge, id events.ServiceID, sequence uint64, d e
 		}
 		o.op.promoted = true
 	case events.OperationPaused:
+		k.broke[id] = true
 		if o.leftBehind(d.GivenUp) {
 			o.op.paused = j.at
 			return
@@ -99,6 +100,7 @@ func (k *knowledge) operates(j *judge, id events.ServiceID, sequence uint64, d e
 		o.op.paused = time.Time{}
 		o.begins()
 	case events.OperationEnded:
+		k.broke[id] = k.broke[id] || d.Outcome == events.OperationRolledBack || d.Outcome == events.OperationAborted
 		o.ends(d)
 		o.s.ended, o.s.op = ending{o.op.sequence, d}, nil
 	}

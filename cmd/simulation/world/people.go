@@ -218,9 +218,12 @@ func (d *drawer) asOf(at time.Duration) []Action {
 
 // say draws in which of its forms the command is sent: bare, binary or structured.
 func (d *drawer) say(at time.Duration, id events.ServiceID, verb, body string) Action {
-	a := Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}
+	return d.send(Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}, "io.rookery.service.v1."+verb)
+}
+
+func (d *drawer) send(a Action, typ string) Action {
 	d.ids++
-	name, typ := fmt.Sprintf("c%d", d.ids), "io.rookery.service.v1."+verb
+	name, body := fmt.Sprintf("c%d", d.ids), a.Body
 	switch d.IntN(3) {
 	case 0:
 		a.Header = map[string]string{

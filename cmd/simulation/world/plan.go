@@ -201,6 +201,9 @@ func Draw(seed uint64) Plan {
 	for n := d.IntN(4); n > 0; n-- {
 		p.Actions = append(p.Actions, d.suspending(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
+	for n := d.IntN(5); n > 0; n-- {
+		p.Actions = append(p.Actions, d.grouping(time.Duration(d.Int64N(int64(p.Lasts))))...)
+	}
 	d.beforeStops()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p

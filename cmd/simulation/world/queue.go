@@ -24,8 +24,8 @@ func (k *knowledge) queued(j *judge, sequence uint64, id events.ServiceID) {
 
 // held reports whether a command to the service is being carried out.
 func (k *knowledge) held(id events.ServiceID) bool {
-	for _, f := range k.open {
-		if f.service == id && !f.queued {
+	for sequence, f := range k.open {
+		if (f.service == id && !f.queued) || k.groups[sequence].has(id) {
 			return true
 		}
 	}
@@ -40,7 +40,7 @@ func (k *knowledge) begun(j *judge, sequence uint64, now time.Time) {
 		return
 	}
 	for _, other := range slices.Sorted(maps.Keys(k.open)) {
-		if o := k.open[other]; o.service == f.service && other != sequence && (!o.queued || other < sequence) {
+		if o := k.open[other]; k.groups[other].has(f.service) || (o.service == f.service && other != sequence && (!o.queued || other < sequence)) {
 			j.breach("queues", "command %d begins for %s before command %d has ended", sequence, f.service, other)
 			return
 		}
