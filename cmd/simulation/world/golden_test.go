@@ -139,6 +139,11 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(6*time.Minute, ".service.demo.rest.resume", `{"snapshot":1}`),
 		say(8*time.Minute, ".service.demo.rest.suspend", `{}`),
 		say(9*time.Minute, ".service.demo.rest.resume", `{}`),
+		say(2*time.Minute, ".group.demo.pair.ensure", `{"services":{"left":{"image":"localhost/a:1"},"right":{"image":"localhost/a:1","after":["left"]}}}`),
+		say(6*time.Minute, ".group.demo.pair.ensure", `{"services":{"left":{"image":"localhost/a:2"},"more":{"image":"localhost/a:1","after":["left"],`+
+			`"node_selector":{"disk":"tape"},"update":{"progress_deadline":"20s"}}}}`),
+		say(11*time.Minute, ".group.demo.pair.ensure", `{"services":{"left":{"image":"localhost/b:1","node_selector":{"disk":"tape"}}},"busy":"supersede"}`),
+		say(11*time.Minute+30*time.Second, ".group.demo.pair.cancel", `{}`),
 		say(12*time.Minute, ".service.demo.store.restart", `{}`),
 		say(12*time.Minute, ".service.demo.store.scale", `{"scale":2,"busy":"queue"}`),
 		say(13*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/b:1","busy":"queue"}`),

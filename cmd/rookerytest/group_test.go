@@ -1,0 +1,113 @@
+package rookerytest_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+// shop is a group of three services: web comes after api, and that after db. The image is that of web.
+func shop(image, say string) string {
+	spec := func(image, more string) string {
+		return fmt.Sprintf(`{"image":%q,"stop_grace":"1s","env":{"SAY":%q},"update":{"min_healthy":"0s","healthy_deadline":"10s","progress_deadline":"20s"}%s}`, image, say, more)
+	}
+	return fmt.Sprintf(`{"services":{"web":%s,"db":%s,"api":%s}}`,
+		spec(image, `,"scale":2,"after":["api"]`), spec(podmantest.WebReference, ""), spec(podmantest.WebReference, `,"after":["db"]`))
+}
+
+// TestGroupsOnPodman has three services come one after the other with one command, then all of them go back because nobody has the
+// image of the last one, and then all of them change; with the program and with the nats CLI.
+func TestGroupsOnPodman(t *testing.T) {
+	r := startReal(t)
+	file := filepath.Join(t.TempDir(), "shop.json")
+	ensure := func(services string) (string, int) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(services), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return rookery(t, "group", "ensure", "demo/shop", "--file", file, "--server", r.URL)
+	}
+
+	if out, code := ensure(`{"services":{"web":{"image":"a","after":["db"]}}}`); code != 1 || !strings.Contains(out, `services.web.after names "db"`) {
+		t.Errorf("a group that comes after what is not in it: exit %d: %s", code, out)
+	}
+	out, code := ensure(shop(podmantest.WebReference, "one"))
+	for _, says := range []string{"group demo/shop", "group.started of db; then api; then web", "group.entered stage 3: web", "group.ended (done)"} {
+		if code != 0 || !strings.Contains(out, says) {
+			t.Fatalf("the first group: exit %d, and does not say %q: %s", code, says, out)
+		}
+	}
+	if came := r.cameOnline(); came != "api after db, web after api" {
+		t.Errorf("they came online %s", came)
+	}
+	before := r.running()
+
+	out, code = ensure(shop("localhost/none:1", "two"))
+	if code != 4 || !strings.Contains(out, "group-aborted") || !strings.Contains(out, "service demo/web") || !strings.Contains(out, "image-pull") {
+		t.Errorf("a group of which one has no image: exit %d: %s", code, out)
+	}
+	for _, c := range r.said(t, "SAY=") {
+		if c != "SAY=one" {
+			t.Errorf("after the group went back there runs %s", c)
+		}
+	}
+	if now := r.running(); len(now) != len(before) {
+		t.Errorf("after the group went back there run %v, and before %v", slices.Collect(maps.Keys(now)), slices.Collect(maps.Keys(before)))
+	}
+
+	said := runNATS(t, r.Cluster, "req", "--raw", "rookery.cmd.group.demo.shop.ensure", shop(podmantest.WebReference, "three"))
+	if !strings.Contains(said, "ROOKERY_COMMANDS") {
+		t.Fatalf("the nats CLI got %s", said)
+	}
+	if fate := r.Fate(stored(t, r.Cluster)); fate.Outcome != "succeeded" || fate.Group != "demo/shop" {
+		t.Errorf("the third group ended as %+v", fate)
+	}
+	if got := r.said(t, "SAY="); strings.Join(got, " ") != "SAY=three SAY=three SAY=three SAY=three" {
+		t.Errorf("after the third group there run %v", got)
+	}
+	r.CheckReplay()
+}
+
+// cameOnline says, of those whose first instance came online after another service had come to have all of its own, after which.
+func (r *realNode) cameOnline() string {
+	var order []string
+	r.Replay(func(records []events.Record) {
+		for _, record := range records {
+			id, _ := record.Scope.Service()
+			if _, online := record.Data.(events.InstanceOnline); online && !slices.Contains(order, id.Name) {
+				order = append(order, id.Name)
+			}
+		}
+	})
+	var after []string
+	for i := 1; i < len(order); i++ {
+		after = append(after, order[i]+" after "+order[i-1])
+	}
+	return strings.Join(after, ", ")
+}
+
+// said returns the variables of all running containers that begin so, in order.
+func (r *realNode) said(t *testing.T, prefix string) []string {
+	t.Helper()
+	var found []string
+	for _, c := range r.running() {
+		out, err := r.podman("inspect", "--format", "{{range .Config.Env}}{{println .}}{{end}}", c.Handle)
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, prefix) {
+				found = append(found, strings.TrimSpace(line))
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
