@@ -144,7 +144,7 @@ func (t *Turn) groupDue(g *projections.Group) {
 	}
 	for _, id := range g.Present() {
 		s := t.Cluster.Services[id]
-		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, g.Entered)) {
+		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, g.Since(id))) {
 			continue
 		}
 		t.cause = t.Cluster.Commands[g.Command].Cause

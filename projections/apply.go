@@ -48,6 +48,7 @@ func (c *Cluster) Apply(r events.Record) error {
 	}
 	if id, ok := r.Scope.Service(); ok {
 		c.noteShort(id)
+		c.noteUnsettled(id, r.Time)
 	}
 	return nil
 }

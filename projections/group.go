@@ -19,6 +19,8 @@ type Group struct {
 	// Stage counts from 1; 0 before the first. It has gone on since Entered.
 	Stage   uint32
 	Entered time.Time
+	// Unsettled are the services that are not as they shall be, by name, and since when.
+	Unsettled map[string]time.Time `json:",omitempty"`
 	// Aborted says why all go back; "" where they do not. Back says that the present stage does.
 	Aborted string `json:",omitempty"`
 	Back    bool   `json:",omitzero"`
@@ -77,12 +79,33 @@ func (g *Group) Present() []events.ServiceID {
 	return all
 }
 
+// Since is from when on the time counts in which the service makes no progress: it was as it shall be before, or its turn came.
+func (g *Group) Since(id events.ServiceID) time.Time {
+	if since := g.Unsettled[id.Name]; since.After(g.Entered) {
+		return since
+	}
+	return g.Entered
+}
+
+// noteUnsettled follows whether a service of a group is as it shall be.
+func (c *Cluster) noteUnsettled(id events.ServiceID, now time.Time) {
+	g := c.GroupOf(id)
+	if g == nil {
+		return
+	}
+	if s := c.Services[id]; s == nil || s.Settled() {
+		delete(g.Unsettled, id.Name)
+	} else if _, known := g.Unsettled[id.Name]; !known {
+		g.Unsettled[id.Name] = now
+	}
+}
+
 // applyGroup takes an event of a group into the state.
 func (c *Cluster) applyGroup(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.GroupStarted:
 		id, _ := r.Scope.Group()
-		c.startGroup(&Group{ID: id, Command: d.Command, Services: d.Services, Stages: d.Stages, Entered: r.Time})
+		c.startGroup(&Group{ID: id, Command: d.Command, Services: d.Services, Stages: d.Stages, Entered: r.Time, Unsettled: map[string]time.Time{}})
 	case events.GroupEntered:
 		if g := c.Groups[d.Command]; g != nil {
 			g.Stage, g.Back, g.Entered = d.Stage, d.Back, r.Time

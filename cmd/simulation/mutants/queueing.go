@@ -15,7 +15,7 @@ var queueing = []mutant{
 	},
 	{
 		"queued-beside-the-holder", "a command that waits begins before the other has ended", []edit{{
-			"coordinator/queue.go", "len(queue) == 0 || (s != nil && s.Holder != 0)", "len(queue) == 0 || (s != nil && s.Dropped)",
+			"coordinator/queue.go", "len(queue) == 0 || t.Cluster.HolderOf(id) != 0", "len(queue) == 0 || t.Cluster.Recovering",
 		}},
 	},
 	{

@@ -19,6 +19,8 @@ type group struct {
 	// aborted says that all go back, and back that the present stage does, since entered.
 	aborted, back bool
 	entered       time.Time
+	// unsettled are the services that are not as they shall be, and since when.
+	unsettled map[events.ServiceID]time.Time
 	// ended is how it did; "" as long as it goes on.
 	ended events.GroupOutcome
 	late  late
@@ -119,7 +121,7 @@ func (k *knowledge) together(j *judge, id events.GroupID, d events.Data) {
 // begins holds a group to be of the services that its command names, none of which another command holds, and to know what they
 // were.
 func (k *knowledge) begins(j *judge, id events.GroupID, d events.GroupStarted) {
-	g := &group{id: id, command: d.Command, before: map[events.ServiceID]*was{}, stages: d.Stages, entered: j.at}
+	g := &group{id: id, command: d.Command, before: map[events.ServiceID]*was{}, stages: d.Stages, entered: j.at, unsettled: map[events.ServiceID]time.Time{}}
 	if f := k.open[d.Command]; f == nil || f.group != id {
 		j.breach("groups", "group %s begins for command %d, which is %+v", id, d.Command, f)
 	}
@@ -238,7 +240,7 @@ func (k *knowledge) waitsForNobody(id events.ServiceID) bool {
 // isSettled reports whether all slots of the service serve as they shall, and nothing else of it is left.
 func (k *knowledge) isSettled(id events.ServiceID) bool {
 	s := k.services[id]
-	if s == nil || s.op != nil || s.snapshots.wanted > 0 {
+	if s == nil || s.op != nil || s.snapshots.wanted > 0 || (s.topology != nil && (s.topology.Change != nil || s.topology.Scale != s.scale)) {
 		return false
 	}
 	serving := 0
@@ -251,9 +253,26 @@ func (k *knowledge) isSettled(id events.ServiceID) bool {
 	return s.dropped || serving == int(s.scale)
 }
 
+// settles follows whether a service of a group is as it shall be.
+func (k *knowledge) settles(id events.ServiceID, now time.Time) {
+	for _, g := range k.groups {
+		if !g.has(id) {
+			continue
+		}
+		if k.isSettled(id) {
+			delete(g.unsettled, id)
+		} else if _, known := g.unsettled[id]; !known {
+			g.unsettled[id] = now
+		}
+	}
+}
+
 // noProgress reports whether the service has made none for as long as its spec gives it.
 func (k *knowledge) noProgress(g *group, id events.ServiceID, now time.Time) bool {
 	f := &fate{service: id, since: g.entered}
+	if since := g.unsettled[id]; since.After(g.entered) {
+		f.since = since
+	}
 	return now.Sub(k.countsFrom(f, now)) >= k.deadline(f)
 }
 

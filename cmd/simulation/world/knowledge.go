@@ -67,6 +67,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	name, _ := r.Scope.Node()
 	k.at = r.Time
 	defer k.waitsNoMore(id)
+	defer k.settles(id, r.Time)
 	switch d := d.(type) {
 	case events.Fate:
 		if gid, ok := r.Scope.Group(); ok {
