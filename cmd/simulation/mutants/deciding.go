@@ -10,7 +10,7 @@ var deciding = []mutant{
 	},
 	{
 		"superseded-never-ends", "a command that another takes the place of gets no end", []edit{{
-			"coordinator/admit_service.go", "		t.emit(r.Scope, events.CommandSuperseded{Sequence: sequence, By: r.Sequence})\n", "",
+			"coordinator/admit_service.go", "		t.emit(earlier.Scope(), events.CommandSuperseded{Sequence: sequence, By: r.Sequence})\n", "",
 		}},
 	},
 	{

@@ -20,7 +20,7 @@ var queueing = []mutant{
 	},
 	{
 		"queue-outlives-supersede", "who takes the holder's place leaves those that wait behind it", []edit{{
-			"coordinator/admit_service.go", "for _, sequence := range unended(holder, queue) {", "for _, sequence := range unended(holder, nil) {",
+			"coordinator/admit_service.go", "t.supersede(r, unended(holder, queue), []", "t.supersede(r, unended(holder, nil), []",
 		}},
 	},
 	{
@@ -35,7 +35,7 @@ var queueing = []mutant{
 	},
 	{
 		"cancel-keeps-the-scale", "a service that is cancelled keeps the scale that it was to have", []edit{{
-			"coordinator/back.go", "return append(changes, scaled(s, s.Good.Scale)...), nil", "return append(changes, scaled(s, s.Scale)...), nil",
+			"coordinator/back.go", "return append(changes, scaled(s, scale)...)", "return append(changes, scaled(s, s.Scale)...)",
 		}},
 	},
 	{
