@@ -113,6 +113,12 @@ func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 	}
 }
 
+// goesBack reports whether the service's group has it be what it was before.
+func (t *Turn) goesBack(s *projections.Service) bool {
+	g := t.Cluster.GroupOf(s.ID)
+	return g != nil && g.Aborted != ""
+}
+
 // abort has all services of the group go back that have changed, from the next look on: one of them does not get to what it shall be.
 func (t *Turn) abort(g *projections.Group, name, message string) {
 	if g.Aborted != "" {

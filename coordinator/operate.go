@@ -130,7 +130,7 @@ func (t *Turn) kindOf(s *projections.Service) events.OperationKind {
 		}
 		return events.OperationUpdate
 	}
-	if g := t.Cluster.GroupOf(s.ID); g != nil && g.Aborted != "" {
+	if t.goesBack(s) {
 		return events.OperationRollback
 	}
 	switch t.Cluster.Commands[s.Holder].Verb {

@@ -17,7 +17,7 @@ var rescalePhases = []events.OperationPhase{
 func (t *Turn) startRescale(s *projections.Service) {
 	t.emit(events.ServiceScope(s.ID), events.OperationStarted{
 		Operation: events.OperationRescale, Revision: s.Revision, Slots: slotsBelow(s.Span()),
-		Rescale: &events.Rescale{From: s.Topology.Scale, To: s.Scale, ConfigVersion: s.Versions + 1},
+		Rescale: &events.Rescale{From: s.Topology.Scale, To: s.Scale, ConfigVersion: s.Versions + 1, Back: t.goesBack(s)},
 	})
 }
 
@@ -32,7 +32,7 @@ func slotsBelow(n uint32) events.Ordinals {
 // givesUp reports whether a rescale does not go on without those of its instances that do not get through. What brings the
 // topology of before back does, as nothing is left to go back to, and so does one whose topology is in force.
 func givesUp(s *projections.Service) bool {
-	return s.Topology.Scale != s.Operation.Rescale.To && s.Current().Spec.Topology.OnFailure != events.RescaleContinue
+	return !s.Operation.Rescale.Back && s.Topology.Scale != s.Operation.Rescale.To && s.Current().Spec.Topology.OnFailure != events.RescaleContinue
 }
 
 // failRescale tries the phase again, or has the topology of before come back.

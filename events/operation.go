@@ -64,6 +64,8 @@ type Rescale struct {
 	To   uint32 `json:"to"`
 	// ConfigVersion is that of the next.
 	ConfigVersion uint64 `json:"config_version"`
+	// Back says that it takes back what a group has changed: it goes on without slots that fail.
+	Back bool `json:"back,omitzero"`
 }
 
 // OperationEntered says that a wave begins a phase. It is the first of its wave where it names the slots.

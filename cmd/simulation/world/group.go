@@ -276,6 +276,16 @@ func (k *knowledge) noProgress(g *group, id events.ServiceID, now time.Time) boo
 	return now.Sub(k.countsFrom(f, now)) >= k.deadline(f)
 }
 
+// goesBack reports whether the service's group has it be what it was before.
+func (k *knowledge) goesBack(id events.ServiceID) bool {
+	for _, g := range k.groups {
+		if g.has(id) {
+			return g.aborted
+		}
+	}
+	return false
+}
+
 // turns holds a group to go back for a reason: somebody has said so, the operation of a service has failed, or it makes no progress.
 func (k *knowledge) turns(j *judge, g *group, d events.GroupAborted) {
 	if g == nil || g.ended != "" || g.aborted {

@@ -28,6 +28,9 @@ func (o operating) rescales(sequence uint64, d events.OperationStarted) {
 		o.breach("a rescale to %d, and the topology is %+v", r.To, t)
 		return
 	}
+	if r.Back != o.k.goesBack(o.id) {
+		o.breach("a rescale to %d is said to take back what a group has changed: %t", r.To, r.Back)
+	}
 	if r.From != t.Scale || r.To != o.s.scale || r.ConfigVersion <= o.s.versions || len(d.Slots) != int(o.s.span()) {
 		o.breach("a rescale from %d to %d of %d slots under config version %d: there are %d slots, the scale is %d and the last version %d",
 			r.From, r.To, len(d.Slots), r.ConfigVersion, o.s.span(), o.s.scale, o.s.versions)
@@ -124,7 +127,7 @@ func (o operating) doneInRescale(slot uint32) (done, failed bool) {
 
 // givesUp reports whether the rescale ends where a slot has failed, or tries again.
 func (o operating) givesUp() bool {
-	return o.s.topology.Scale != o.op.rescale.To && o.s.specs[o.s.revision].Topology.OnFailure != events.RescaleContinue
+	return !o.op.rescale.Back && o.s.topology.Scale != o.op.rescale.To && o.s.specs[o.s.revision].Topology.OnFailure != events.RescaleContinue
 }
 
 // triesAgain follows a phase that is tried once more.
