@@ -22,32 +22,33 @@ func (t *Turn) admitGroup(r events.Request, id events.GroupID) error {
 // ensureGroup has the services be held by the command, once each is found to be able to become what it asks for. They change with
 // their stages.
 func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEnsure) error {
-	unchanged := true
 	for _, name := range c.Names() {
 		if err := t.unseen(id.Member(name), c.IfSeq); err != nil {
 			return err
 		}
-		changes, err := t.memberChanges(id.Member(name), c.Services[name])
-		if err != nil {
+		if _, err := t.memberChanges(id.Member(name), c.Services[name]); err != nil {
 			return events.InMember(name, err)
 		}
-		unchanged = unchanged && len(changes) == 0
 	}
 	earlier, err := t.inTheWay(id, c)
 	if err != nil {
 		return err
 	}
-	started := events.GroupStarted{Command: r.Sequence, Services: map[string]events.GroupPart{}, Stages: t.stages(id, c)}
-	var taken []events.ServiceID
-	for name, member := range c.Services {
-		taken = append(taken, id.Member(name))
-		started.Services[name] = events.GroupPart{GroupMember: member, Before: t.before(id.Member(name))}
-	}
-	t.supersede(r, earlier, taken)
-	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: unchanged})
-	t.emit(r.Scope, started)
-	t.agenda.addAll(taken)
+	t.supersede(r, earlier, nil)
+	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: t.changesNothing(id, c)})
+	t.emit(r.Scope, events.GroupStarted{Command: r.Sequence, Services: c.Services, Stages: t.stages(id, c)})
+	t.agenda.addAll(t.Cluster.Groups[r.Sequence].Members())
 	return nil
+}
+
+// changesNothing reports whether all that the command asks for is desired already.
+func (t *Turn) changesNothing(id events.GroupID, c events.GroupEnsure) bool {
+	for _, name := range c.Names() {
+		if changes, err := t.memberChanges(id.Member(name), c.Services[name]); len(changes) > 0 || err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // memberChanges returns what the group's command changes of what the service shall be, as it is now, or why it may not.
@@ -112,19 +113,6 @@ func (t *Turn) busyAlone(id events.ServiceID, holder uint64, queue []events.Comm
 	return err
 }
 
-// before is what the service goes back to where the group is aborted: what it was asked to be, or what another group that is
-// under way would have it go back to; nil where there was none, or it was to be dropped.
-func (t *Turn) before(id events.ServiceID) *events.GroupBefore {
-	if g := t.Cluster.GroupOf(id); g != nil {
-		return g.Services[id.Name].Before
-	}
-	s := t.Cluster.Services[id]
-	if s == nil || s.Dropped {
-		return nil
-	}
-	return &events.GroupBefore{Revision: s.Revision, Scale: s.Scale}
-}
-
 // stages is the order in which the services change. What is to have no instance any more stops first, and what comes after
 // something before that; all else follows its levels.
 func (t *Turn) stages(id events.GroupID, c events.GroupEnsure) [][]string {
@@ -174,13 +162,13 @@ func (t *Turn) cancelGroup(r events.Request, id events.GroupID) error {
 }
 
 // dissolve ends a group at once, as its command ends: the services that have changed go back in one round, but for those that are
-// taken by what comes. There may be none.
+// taken by what comes. There may be no group.
 func (t *Turn) dissolve(g *projections.Group, outcome events.GroupOutcome, taken []events.ServiceID) {
 	if g == nil {
 		return
 	}
 	reached := g.Reached()
-	slices.Reverse(reached)
+	slices.Reverse(reached) // those of stages behind have gone back before
 	t.emit(events.GroupScope(g.ID), events.GroupEnded{Command: g.Command, Outcome: outcome, Services: g.Names()})
 	for _, id := range reached {
 		if !slices.Contains(taken, id) {

@@ -72,7 +72,7 @@ func (t *Turn) leave(s *projections.Service, left events.Ordinals) {
 // failCommand ends the command that the service works for. Where that is of a group, all of it goes back.
 func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, message string) {
 	if g := t.Cluster.GroupOf(s.ID); g != nil {
-		t.abort(g, s.ID.Name, message)
+		t.failed(g, s.ID, message)
 		return
 	}
 	if s.Holder != 0 {

@@ -75,7 +75,9 @@ func (t *Turn) stepGroup(g *projections.Group) bool {
 // enterStage has the services of a stage change, or go back where the group is aborted.
 func (t *Turn) enterStage(g *projections.Group, stage uint32) {
 	names := g.Stages[stage-1]
-	t.emit(events.GroupScope(g.ID), events.GroupEntered{Command: g.Command, Stage: stage, Services: names, Back: g.Aborted != ""})
+	t.emit(events.GroupScope(g.ID), events.GroupEntered{
+		Command: g.Command, Stage: stage, Services: names, Before: t.before(g, names), Back: g.Aborted != "",
+	})
 	for _, name := range names {
 		id := g.ID.Member(name)
 		t.agenda.add(id)
@@ -83,7 +85,7 @@ func (t *Turn) enterStage(g *projections.Group, stage uint32) {
 			t.restore(g, id)
 			continue
 		}
-		changes, err := t.memberChanges(id, g.Services[name].GroupMember)
+		changes, err := t.memberChanges(id, g.Services[name])
 		if err != nil {
 			t.abort(g, name, err.Error())
 			return
@@ -94,14 +96,29 @@ func (t *Turn) enterStage(g *projections.Group, stage uint32) {
 	}
 }
 
+// before is what services are asked to be ahead of their change; without those that there are none of, or that are to be dropped. It
+// is nothing on the way back.
+func (t *Turn) before(g *projections.Group, names []string) map[string]events.GroupBefore {
+	if g.Aborted != "" {
+		return nil
+	}
+	before := map[string]events.GroupBefore{}
+	for _, name := range names {
+		if s := t.Cluster.Services[g.ID.Member(name)]; s != nil && !s.Dropped {
+			before[name] = events.GroupBefore{Revision: s.Revision, Scale: s.Scale}
+		}
+	}
+	return before
+}
+
 // restore has a service be what it was asked to be before its group.
 func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
-	s, before := t.Cluster.Services[id], g.Services[id.Name].Before
+	s := t.Cluster.Services[id]
 	if s == nil {
 		return
 	}
 	changes := drop(s)
-	if before != nil {
+	if before, was := g.Before[id.Name]; was {
 		revision := before.Revision
 		if now := s.Current(); !s.Dropped && now.Hash == s.Revisions[revision].Hash && slices.Contains(now.Keeps, revision) {
 			revision = s.Revision // it goes back there by itself
@@ -117,6 +134,13 @@ func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 func (t *Turn) goesBack(s *projections.Service) bool {
 	g := t.Cluster.GroupOf(s.ID)
 	return g != nil && g.Aborted != ""
+}
+
+// failed has the group go back, unless its service has failed at what was asked before it, and its turn has not come.
+func (t *Turn) failed(g *projections.Group, id events.ServiceID, message string) {
+	if slices.Contains(g.Reached(), id) {
+		t.abort(g, id.Name, message)
+	}
 }
 
 // abort has all services of the group go back that have changed, from the next look on: one of them does not get to what it shall be.

@@ -50,20 +50,13 @@ type GroupStarted struct {
 	// Command is the sequence of the command, which is the group's name in what follows.
 	Command uint64 `json:"command"`
 	// Services are what each shall be, by name.
-	Services map[string]GroupPart `json:"services"`
+	Services map[string]GroupMember `json:"services"`
 	// Stages are the names of the services in the order in which they change: no stage begins before all of those before it are
 	// as they shall be.
 	Stages [][]string `json:"stages"`
 }
 
-// GroupPart is a service of a group.
-type GroupPart struct {
-	GroupMember
-	// Before is what it goes back to; not there where there was no such service, or it was to be dropped.
-	Before *GroupBefore `json:"before,omitempty"`
-}
-
-// GroupBefore is what a service was asked to be before its group.
+// GroupBefore is what a service was asked to be before its group changed it.
 type GroupBefore struct {
 	Revision uint64 `json:"revision"`
 	Scale    uint32 `json:"scale"`
@@ -75,7 +68,9 @@ type GroupEntered struct {
 	// Stage counts from 1.
 	Stage    uint32   `json:"stage"`
 	Services []string `json:"services"`
-	Back     bool     `json:"back,omitzero"`
+	// Before is what services of the stage go back to, by name; without those that there were none of, or that were to be dropped.
+	Before map[string]GroupBefore `json:"before,omitempty"`
+	Back   bool                   `json:"back,omitzero"`
 }
 
 // GroupAborted says that a service does not get to what it shall be: all that have changed go back from here on, the last stage first.

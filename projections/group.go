@@ -13,9 +13,12 @@ type Group struct {
 	ID events.GroupID
 	// Command is the sequence of the command, which holds each of the services.
 	Command uint64
-	// Services are what each shall be, and was before, by name, and Stages the order in which they change.
-	Services map[string]events.GroupPart
+	// Services are what each shall be, by name, and Stages the order in which they change.
+	Services map[string]events.GroupMember
 	Stages   [][]string
+	// Before is what those that have changed were asked to be, by name; without those that there were none of, or that were to be
+	// dropped.
+	Before map[string]events.GroupBefore `json:",omitempty"`
 	// Stage counts from 1; 0 before the first. It has gone on since Entered.
 	Stage   uint32
 	Entered time.Time
@@ -105,10 +108,14 @@ func (c *Cluster) applyGroup(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.GroupStarted:
 		id, _ := r.Scope.Group()
-		c.startGroup(&Group{ID: id, Command: d.Command, Services: d.Services, Stages: d.Stages, Entered: r.Time, Unsettled: map[string]time.Time{}})
+		c.startGroup(&Group{
+			ID: id, Command: d.Command, Services: d.Services, Stages: d.Stages, Entered: r.Time,
+			Before: map[string]events.GroupBefore{}, Unsettled: map[string]time.Time{},
+		})
 	case events.GroupEntered:
 		if g := c.Groups[d.Command]; g != nil {
 			g.Stage, g.Back, g.Entered = d.Stage, d.Back, r.Time
+			c.noteBefore(g, d.Before)
 		}
 	case events.GroupAborted:
 		if g := c.Groups[d.Command]; g != nil {
@@ -124,14 +131,20 @@ func (c *Cluster) applyGroup(r events.Record) {
 // startGroup has the group's command hold each of its services.
 func (c *Cluster) startGroup(g *Group) {
 	c.Groups[g.Command] = g
-	for name, part := range g.Services {
-		id := g.ID.Member(name)
+	for _, id := range g.Members() {
 		c.members[id] = g.Command
 		if s := c.Services[id]; s != nil {
 			s.Holder = g.Command
-			if part.Before != nil {
-				s.Before = part.Before.Revision
-			}
+		}
+	}
+}
+
+// noteBefore keeps what services go back to.
+func (c *Cluster) noteBefore(g *Group, before map[string]events.GroupBefore) {
+	for name, was := range before {
+		g.Before[name] = was
+		if s := c.Services[g.ID.Member(name)]; s != nil {
+			s.Before = was.Revision
 		}
 	}
 }

@@ -29,7 +29,7 @@ var grouping = []mutant{
 	},
 	{
 		"goes-on-without-one", "a group goes on although the update of a service has failed", []edit{{
-			"coordinator/failure.go", "		t.abort(g, s.ID.Name, message)\n", "",
+			"coordinator/group.go", "	if slices.Contains(g.Reached(), id) {", "	if slices.Contains(g.Reached(), id) && g.Back {",
 		}, {
 			"coordinator/group.go", "if g.Back && (s == nil || waitsForPeople(s.Operation)) {", "if s == nil || waitsForPeople(s.Operation) {",
 		}},
@@ -41,7 +41,7 @@ var grouping = []mutant{
 	},
 	{
 		"back-to-the-middle", "a group that takes the place of another goes back to what that had begun", []edit{{
-			"coordinator/admit_group.go", "if g := t.Cluster.GroupOf(id); g != nil {", "if g := t.Cluster.GroupOf(id); g != nil && g.Aborted != \"\" {",
+			"coordinator/admit_group.go", "t.supersede(r, earlier, nil)", "t.supersede(r, earlier, (&projections.Group{ID: id, Services: c.Services}).Members())",
 		}},
 	},
 	{

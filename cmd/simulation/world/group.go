@@ -12,10 +12,11 @@ import (
 type group struct {
 	id      events.GroupID
 	command uint64
-	// before are what the services were asked to be as it began, and stages the order in which they change.
-	before map[events.ServiceID]*was
-	stages [][]string
-	stage  uint32
+	// members are the services, and stages the order in which they change; before are what those that have changed were asked to be.
+	members map[events.ServiceID]bool
+	stages  [][]string
+	before  map[events.ServiceID]*was
+	stage   uint32
 	// aborted says that all go back, and back that the present stage does, since entered.
 	aborted, back bool
 	entered       time.Time
@@ -34,11 +35,7 @@ type was struct {
 
 // has reports whether the group holds the service. There may be no group.
 func (g *group) has(id events.ServiceID) bool {
-	if g == nil || g.ended != "" {
-		return false
-	}
-	_, has := g.before[id]
-	return has
+	return g != nil && g.ended == "" && g.members[id]
 }
 
 // of returns the services of a stage.
@@ -118,10 +115,12 @@ func (k *knowledge) together(j *judge, id events.GroupID, d events.Data) {
 	}
 }
 
-// begins holds a group to be of the services that its command names, none of which another command holds, and to know what they
-// were.
+// begins holds a group to be of the services that its command names, none of which another command holds.
 func (k *knowledge) begins(j *judge, id events.GroupID, d events.GroupStarted) {
-	g := &group{id: id, command: d.Command, before: map[events.ServiceID]*was{}, stages: d.Stages, entered: j.at, unsettled: map[events.ServiceID]time.Time{}}
+	g := &group{
+		id: id, command: d.Command, members: map[events.ServiceID]bool{}, stages: d.Stages, entered: j.at,
+		before: map[events.ServiceID]*was{}, unsettled: map[events.ServiceID]time.Time{},
+	}
 	if f := k.open[d.Command]; f == nil || f.group != id {
 		j.breach("groups", "group %s begins for command %d, which is %+v", id, d.Command, f)
 	}
@@ -134,7 +133,7 @@ func (k *knowledge) begins(j *judge, id events.GroupID, d events.GroupStarted) {
 		if known && said.Services[name].Image != part.Image {
 			j.breach("groups", "group %s has %s, which is to run %s, and %s was asked for", id, name, part.Image, said.Services[name].Image)
 		}
-		g.before[member] = k.asWas(j, member, part)
+		g.members[member] = true
 	}
 	if known && len(said.Services) != len(d.Services) {
 		j.breach("groups", "group %s has %d services of %d", id, len(d.Services), len(said.Services))
@@ -148,20 +147,17 @@ func (k *knowledge) begins(j *judge, id events.GroupID, d events.GroupStarted) {
 	k.groups[d.Command] = g
 }
 
-// asWas returns what a service was asked to be before its group, or before the one that this one takes the place of, and holds what
-// is said of it to be that.
-func (k *knowledge) asWas(j *judge, id events.ServiceID, part events.GroupPart) *was {
+// asWas returns what a service is asked to be ahead of its change, and holds what is said of it to be that.
+func (k *knowledge) asWas(j *judge, id events.ServiceID, said map[string]events.GroupBefore) *was {
+	k.isBack(j, id)
+	delete(k.back, id)
 	s, before := k.services[id], (*was)(nil)
 	if s != nil && !s.dropped {
 		before = &was{spec: s.specs[s.revision], scale: s.scale}
 	}
-	if earlier, let := k.back[id]; let {
-		before = earlier
-		delete(k.back, id)
-	}
-	said := part.Before
-	if (said == nil) != (before == nil) || (said != nil && (s.specs[said.Revision].Hash() != before.spec.Hash() || said.Scale != before.scale)) {
-		j.breach("groups", "%s is to go back to %+v, and was %+v", id, said, before)
+	told, is := said[id.Name]
+	if is != (before != nil) || (is && (told.Revision != s.revision || told.Scale != s.scale)) {
+		j.breach("groups", "%s is to go back to %+v, and is %+v", id, said, before)
 	}
 	return before
 }
@@ -213,7 +209,11 @@ func (k *knowledge) enters(j *judge, g *group, d events.GroupEntered) {
 	}
 	k.isDone(j, g)
 	for _, name := range d.Services {
-		delete(k.asked, g.id.Member(name)) // the group has the last word
+		id := g.id.Member(name)
+		delete(k.asked, id) // the group has the last word
+		if !d.Back {
+			g.before[id] = k.asWas(j, id, d.Before)
+		}
 	}
 	g.stage, g.back, g.entered, g.late = d.Stage, d.Back, j.at, late{}
 }
@@ -310,14 +310,7 @@ func (k *knowledge) letsGo(j *judge, g *group, d events.GroupEnded) {
 	}
 	g.ended = d.Outcome
 	if d.Outcome != events.GroupDone {
-		for _, id := range g.reached() {
-			k.back[id] = g.before[id]
-		}
-		if g.back {
-			for id, before := range g.before {
-				k.back[id] = before // those of the stages behind have gone back before
-			}
-		}
+		maps.Copy(k.back, g.before)
 		return
 	}
 	if g.aborted || int(g.stage) != len(g.stages) {
@@ -337,17 +330,24 @@ func (k *knowledge) letsGo(j *judge, g *group, d events.GroupEnded) {
 // since.
 func (k *knowledge) wentBack(j *judge) {
 	for _, id := range slices.SortedFunc(maps.Keys(k.back), events.ServiceID.Compare) {
-		before, s := k.back[id], k.services[id]
-		switch {
-		case before == nil && s != nil && !s.dropped:
-			j.breach("groups", "%s was none before its group, and is not dropped", id)
-		case before == nil:
-		case s == nil || s.dropped || s.specs[s.revision].Hash() != before.spec.Hash() || (!before.spec.Global() && s.scale != before.scale):
-			j.breach("groups", "%s is not what it was before its group", id)
-		}
+		k.isBack(j, id)
 	}
 	clear(k.back)
 	clear(k.broke)
+}
+
+// isBack holds a service that its group has let go to be asked to be what it was.
+func (k *knowledge) isBack(j *judge, id events.ServiceID) {
+	before, let := k.back[id]
+	s := k.services[id]
+	switch {
+	case !let:
+	case before == nil && s != nil && !s.dropped:
+		j.breach("groups", "%s was none before its group, and is not dropped", id)
+	case before == nil:
+	case s == nil || s.dropped || s.specs[s.revision].Hash() != before.spec.Hash() || (!before.spec.Global() && s.scale != before.scale):
+		j.breach("groups", "%s is not what it was before its group", id)
+	}
 }
 
 // groupLate holds a leader to take a group on once it waits for nothing.
