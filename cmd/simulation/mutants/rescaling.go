@@ -29,7 +29,7 @@ var rescaling = []mutant{
 	},
 	{
 		"config-version-again", "a topology has the config version of one that was given up", []edit{{
-			"coordinator/rescale.go", "ConfigVersion: s.Versions + 1},\n	})", "ConfigVersion: s.Topology.ConfigVersion + 1},\n	})",
+			"coordinator/rescale.go", "ConfigVersion: s.Versions + 1, Back:", "ConfigVersion: s.Topology.ConfigVersion + 1, Back:",
 		}},
 	},
 	{
