@@ -53,11 +53,11 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	if err != nil {
 		return usage(cmd, err)
 	}
-	return a.publish(cmd, scopeOf(id), command)
+	return a.publish(cmd, scopeOf(id), nil, command)
 }
 
-// publish is ask for a command whose subject goes on with the scope.
-func (a *asking) publish(cmd *cobra.Command, scope string, command events.Data) error {
+// publish is ask for a command whose subject goes on with the scope, and shows what happens to the members of a group, too.
+func (a *asking) publish(cmd *cobra.Command, scope string, members []events.ServiceID, command events.Data) error {
 	m, err := commandMessage(scope, command)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (a *asking) publish(cmd *cobra.Command, scope string, command events.Data) 
 	defer done()
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
-	w := &waiter{bus: b, progress: a.progress(), scope: scope, waves: waves{}}
+	w := &waiter{bus: b, progress: a.progress(), scope: scope, members: members, waves: waves{}}
 	fate, err := w.run(ctx, m)
 	if err != nil {
 		return err

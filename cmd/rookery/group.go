@@ -105,7 +105,13 @@ func (a *asking) askGroup(cmd *cobra.Command, group string, command events.Data)
 	if err != nil {
 		return usage(cmd, err)
 	}
-	return a.publish(cmd, "group."+id.Namespace+"."+id.Name, command)
+	var members []events.ServiceID
+	if c, ensures := command.(events.GroupEnsure); ensures {
+		for _, name := range c.Names() {
+			members = append(members, id.Member(name))
+		}
+	}
+	return a.publish(cmd, "group."+id.Namespace+"."+id.Name, members, command)
 }
 
 // groupDetails says how far a group is.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -28,8 +30,9 @@ const (
 type waiter struct {
 	bus      *bus.JetStream
 	progress io.Writer
-	// scope is the service as "service.demo.web", or the group as "group.demo.shop".
+	// scope is the service as "service.demo.web", or the group as "group.demo.shop", and members are the services of that.
 	scope    string
+	members  []events.ServiceID
 	sequence uint64
 	warned   bool
 	waves    waves
@@ -46,7 +49,7 @@ func (w *waiter) run(ctx context.Context, m events.Message) (runner.Fate, error)
 
 // publish stores the command and returns what happens to its service from then on, for follow.
 func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscription, error) {
-	seen, err := w.bus.Subscribe(events.EventRoot + "." + w.scope + ".>")
+	seen, err := w.bus.Subscribe(w.subject())
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +60,20 @@ func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscriptio
 		return nil, explainPublish(err)
 	}
 	return seen, nil
+}
+
+// subject is of what happens to the service or the group. It may be of more than that.
+func (w *waiter) subject() string {
+	if len(w.members) == 0 {
+		return events.EventRoot + "." + w.scope + ".>"
+	}
+	return events.EventRoot + ".*." + w.members[0].Namespace + ".*.>"
+}
+
+// concerns reports whether an event is about the service, the group or one of its members.
+func (w *waiter) concerns(m events.Message) bool {
+	about := func(scope string) bool { return strings.HasPrefix(m.Subject, events.EventRoot+"."+scope+".") }
+	return about(w.scope) || slices.ContainsFunc(w.members, func(id events.ServiceID) bool { return about(scopeOf(id)) })
 }
 
 func explainPublish(err error) error {
@@ -83,7 +100,7 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 			}
 			return runner.Fate{}, ctx.Err()
 		case m := <-seen.Messages():
-			if !w.show(m) {
+			if !w.concerns(m) || !w.show(m) {
 				continue
 			}
 		case <-ticker.C:
