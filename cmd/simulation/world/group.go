@@ -182,9 +182,12 @@ func (k *knowledge) inTurn(j *judge, g *group, d events.GroupStarted) {
 	}
 	for name, part := range d.Services {
 		for _, other := range part.After {
-			if first := stops(name); first != (turn[name] < turn[other]) && first == stops(other) {
-				j.breach("groups", "%s comes after %s in group %s, and its stage is %d, and that of the other %d; it stops: %t",
-					name, other, g.id, turn[name], turn[other], first)
+			earlier, later := other, name
+			if stops(name) {
+				earlier, later = name, other
+			}
+			if stops(name) == stops(other) && turn[earlier] >= turn[later] {
+				j.breach("groups", "%s is to change before %s in group %s, and their stages are %d and %d", earlier, later, g.id, turn[earlier], turn[later])
 			}
 		}
 	}
