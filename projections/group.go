@@ -92,6 +92,9 @@ func (g *Group) Since(id events.ServiceID) time.Time {
 
 // noteUnsettled follows whether a service of a group is as it shall be.
 func (c *Cluster) noteUnsettled(id events.ServiceID, now time.Time) {
+	if len(c.members) == 0 {
+		return
+	}
 	g := c.GroupOf(id)
 	if g == nil {
 		return
