@@ -14,7 +14,7 @@ func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
 	u, op := s.Current().Spec.Updates(), s.Operation
 	switch op.Kind {
 	case events.OperationRescale:
-		return len(v.Broken) > 0 && givesUp(s)
+		return len(v.Broken) > 0 && (givesUp(s) || (op.Rescale.Back && triesAgain(s)))
 	case events.OperationSnapshot, events.OperationSuspend:
 		return len(v.Broken) > 0
 	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:

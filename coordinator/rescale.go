@@ -35,10 +35,16 @@ func givesUp(s *projections.Service) bool {
 	return !s.Operation.Rescale.Back && s.Topology.Scale != s.Operation.Rescale.To && s.Current().Spec.Topology.OnFailure != events.RescaleContinue
 }
 
+// triesAgain reports whether a phase that failed is tried once more: as the spec says, and where it is taken back what a group has done.
+func triesAgain(s *projections.Service) bool {
+	op := s.Operation
+	return (op.Rescale.Back || s.Current().Spec.Topology.OnFailure == events.RescaleRetry) && op.Attempt < events.MaxRescaleAttempts
+}
+
 // failRescale tries the phase again, or has the topology of before come back.
 func (t *Turn) failRescale(s *projections.Service, v barrier.Verdict, message string) {
 	op, scope := s.Operation, events.ServiceScope(s.ID)
-	if s.Current().Spec.Topology.OnFailure == events.RescaleRetry && op.Attempt < events.MaxRescaleAttempts {
+	if triesAgain(s) {
 		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: op.Phase, Attempt: op.Attempt + 1}))
 		return
 	}

@@ -64,7 +64,7 @@ type Rescale struct {
 	To   uint32 `json:"to"`
 	// ConfigVersion is that of the next.
 	ConfigVersion uint64 `json:"config_version"`
-	// Back says that it takes back what a group has changed: it goes on without slots that fail.
+	// Back says that it takes back what a group has changed: it tries again as often as any, and goes on without slots that fail then.
 	Back bool `json:"back,omitzero"`
 }
 

@@ -60,7 +60,7 @@ var rescaling = []mutant{
 	},
 	{
 		"retries-without-end", "a phase is tried again and again", []edit{{
-			"coordinator/rescale.go", "&& op.Attempt < events.MaxRescaleAttempts {", "&& op.Attempt > 0 {",
+			"coordinator/rescale.go", "&& op.Attempt < events.MaxRescaleAttempts", "&& op.Attempt > 0",
 		}},
 	},
 }

@@ -136,7 +136,8 @@ func (o operating) triesAgain(d events.OperationEntered) bool {
 	if op.rescale == nil || d.Phase != op.phase || d.Attempt != op.attempt+1 {
 		return false
 	}
-	if !o.givesUp() || o.s.specs[o.s.revision].Topology.OnFailure != events.RescaleRetry || d.Attempt > events.MaxRescaleAttempts || !o.anyFailed() {
+	retries := op.rescale.Back || (o.givesUp() && o.s.specs[o.s.revision].Topology.OnFailure == events.RescaleRetry)
+	if !retries || d.Attempt > events.MaxRescaleAttempts || !o.anyFailed() {
 		o.breach("tries phase %s for the %dth time", d.Phase, d.Attempt)
 	}
 	op.attempt, op.late = d.Attempt, late{}
@@ -157,7 +158,7 @@ func (o operating) goesOn(givenUp []uint32) {
 		return
 	}
 	o.s.giving = true
-	if o.givesUp() {
+	if o.givesUp() || (o.op.rescale != nil && o.op.rescale.Back && o.op.attempt < events.MaxRescaleAttempts) {
 		o.breach("goes on without slots %v", givenUp)
 	}
 }
