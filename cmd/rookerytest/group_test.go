@@ -1,6 +1,7 @@
 package rookerytest_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -8,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
@@ -110,4 +113,81 @@ func (r *realNode) said(t *testing.T, prefix string) []string {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// TestCoordinatorKilledInGroups kills the coordinator's process with SIGKILL as each stage of a group has begun, on the way there and
+// on the way back, and starts another: each command ends once, with all services as it asks for or all as they were.
+func TestCoordinatorKilledInGroups(t *testing.T) {
+	const stages = 3
+	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	leader := startCoordinator(t, cluster)
+	publish := func(say, trap string) uint64 {
+		t.Helper()
+		spec := fmt.Sprintf(`"image":"localhost/a:1","env":{"SAY":%q},"update":{"min_healthy":"0s","healthy_deadline":"2s"}`, say)
+		body := fmt.Sprintf(`{"services":{"db":{%s},"api":{%s,"after":["db"]},"web":{%s%s,"scale":2,"after":["api"]}}}`, spec, spec, spec, trap)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		id := events.GroupID{Namespace: "demo", Name: "shop"}
+		sequence, err := cluster.Bus().Publish(ctx, events.Message{Subject: events.GroupSubject(id, "ensure"), Body: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sequence
+	}
+	commands := []uint64{publish("0", "")}
+	cluster.Fate(commands[0])
+	stands := "0"
+	for n := range 3 * stages { // there in 3 stages, or there and back in 6
+		entered, err := cluster.Bus().Subscribe(events.EventRoot + ".group.demo.shop.entered")
+		if err != nil {
+			t.Fatal(err)
+		}
+		say, trap, want := fmt.Sprint(n+1), "", "succeeded"
+		if n >= stages {
+			trap, want = `,"node_selector":{"disk":"tape"}`, "failed"
+		}
+		sequence := publish(say, trap)
+		commands = append(commands, sequence)
+		for range 1 + n%stages + n/(2*stages)*stages {
+			select {
+			case <-entered.Messages():
+			case <-time.After(time.Minute):
+				t.Fatalf("no stage begins within a minute; the coordinator says:\n%s", leader.output)
+			}
+		}
+		entered.Stop()
+		leader.kill()
+		tally.kills.Add(1)
+		leader = startCoordinator(t, cluster)
+		if fate := cluster.Fate(sequence); string(fate.Outcome) != want {
+			t.Errorf("group %d ended as %+v, want %s", n, fate, want)
+		}
+		if want == "succeeded" {
+			stands = say
+		}
+		checkSays(t, cluster, stands)
+	}
+	h := readHistory(t, cluster)
+	h.checkCommands(t, commands)
+	checkActual(t, cluster, h.cluster)
+	cluster.CheckReplay()
+}
+
+// checkSays fails the test unless all services of the shop shall run with this word, as the log has it.
+func checkSays(t *testing.T, cluster *rookerytest.Cluster, want string) {
+	t.Helper()
+	specs := map[string]string{}
+	cluster.Replay(func(records []events.Record) {
+		for _, r := range records {
+			if revised, ok := r.Data.(events.ServiceRevised); ok {
+				id, _ := r.Scope.Service()
+				specs[id.Name] = revised.Spec.Env["SAY"]
+			}
+		}
+	})
+	for _, name := range []string{"db", "api", "web"} {
+		if specs[name] != want {
+			t.Errorf("%s shall say %s, want %s", name, specs[name], want)
+		}
+	}
 }
