@@ -58,6 +58,9 @@ func (t *Turn) memberChanges(id events.ServiceID, m events.GroupMember) ([]event
 		return nil, events.Reject(events.CodeInvalidValue, "mode",
 			"service %s is a job, which has nothing to go back to where another service fails: drop it first, or leave it out", id)
 	}
+	if err := whileSuspended(s, m.Ensure()); err != nil {
+		return nil, err
+	}
 	return t.ensure(s, m.Ensure())
 }
 
