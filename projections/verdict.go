@@ -78,7 +78,7 @@ func (p phase) judge() judge {
 
 // takesPart reports whether anything is waited for in the slot: where all go together in every one.
 func (p phase) takesPart(ordinal uint32) bool {
-	return p.op.Together() || (ordinal < p.service.Scale && int(ordinal) < len(p.service.Slots))
+	return p.op.Together() || ordinal < p.service.Scale
 }
 
 // slot returns the slot, which is empty where there is none yet or no more.
@@ -189,7 +189,7 @@ func (p phase) gone(ordinal uint32) barrier.Participant {
 
 // retired judges a slot of whose instances before nothing is to be left, as far as nodes that are heard tell.
 func (p phase) retired(ordinal uint32) barrier.Participant {
-	slot := p.service.Slots[ordinal]
+	slot := p.slot(ordinal)
 	remains := func(i *Instance) bool { return !p.service.UpToDate(i) && p.cluster.Nodes[i.Node].Heard() }
 	if (slot.Current == nil || p.service.UpToDate(slot.Current)) && !slices.ContainsFunc(slot.Leaving, remains) {
 		return reached

@@ -55,7 +55,7 @@ var rescaling = []mutant{
 	},
 	{
 		"slots-without-an-instance", "a slot that no node can have is not waited for", []edit{{
-			"projections/verdict.go", "return p.op.Together() || (ordinal", "return (p.op.Together() && int(ordinal) < len(p.service.Slots)) || (ordinal",
+			"projections/verdict.go", "return p.op.Together() || ordinal < p.service.Scale", "return (p.op.Together() || ordinal < p.service.Scale) && int(ordinal) < len(p.service.Slots)",
 		}},
 	},
 	{

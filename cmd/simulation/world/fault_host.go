@@ -90,7 +90,10 @@ func hitHostDown(w *World, a Action) { w.hosts[a.Targets[0]].powerOff(a, func() 
 
 func hitHostWiped(w *World, a Action) {
 	h := w.hosts[a.Targets[0]]
-	h.powerOff(a, func() { h.engine, h.pulled = newEngine(), map[string]bool{} })
+	h.powerOff(a, func() {
+		h.engine, h.pulled = newEngine(), map[string]bool{}
+		w.judge.wiped(h)
+	})
 }
 
 // powerOff ends the node's process and all containers. They are found again when it is on again, unless back changes

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/rookery-project/rookery/events"
@@ -128,4 +129,10 @@ func (j *judge) startsWith(h *host, c node.Container) {
 		has.started = true
 		j.volumes[at] = has
 	}
+}
+
+// wiped notes that nothing of before is on the host: volumes that come are filled anew, and containers have the names of others.
+func (j *judge) wiped(h *host) {
+	maps.DeleteFunc(j.volumes, func(at place, _ filled) bool { return at.host == h.name })
+	maps.DeleteFunc(j.plans, func(at process, _ node.Plan) bool { return at.host == h.name })
 }
