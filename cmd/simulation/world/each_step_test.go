@@ -13,39 +13,68 @@ import (
 )
 
 const (
-	kvSpec = `{"image":"localhost/a:1","scale":3,"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]},"snapshot":{"exec":["c"]},` +
-		`"before_stop":{"exec":["d"]}},"volumes":[{"name":"data","path":"/data","state":true}],"update":{"min_healthy":"1s"}}`
 	webSpec = `{"image":"localhost/%s:1","scale":3,"update":{"min_healthy":"1s",%s}}`
+	kvSpec  = `{"image":"localhost/%s:1","scale":3,"topology":{},"hooks":{"release":{"exec":["%s"]},"acquire":{"exec":["b"]},"snapshot":{"exec":["%s"]},` +
+		`"before_stop":{"exec":["d"]}},"volumes":[{"name":"data","path":"/data","state":true}],"update":{"min_healthy":"1s"}}`
+	// tape is what no node has: what is asked for that does not come, and goes back.
+	tape = `"parallelism":2,"healthy_deadline":"15s","on_failure":"rollback"},"node_selector":{"disk":"tape"`
+	pair = `{"services":{"left":{"image":"localhost/%[1]s:1","update":{"min_healthy":"1s"}},` +
+		`"right":{"image":"localhost/%[1]s:1","scale":2,"after":["left"],"update":{"min_healthy":"1s",%[2]s}}}}`
 )
 
-func webOf(image, way string) string { return fmt.Sprintf(webSpec, image, way) }
+// said is one command.
+type said struct{ subject, body string }
 
-// operations are the kinds of operations: what is asked before, one thing after the other, and then the one that is disturbed.
+func web(image, way string) said {
+	return said{".service.demo.web.ensure", fmt.Sprintf(webSpec, image, way)}
+}
+
+func kv(image, release, snapshot string) said {
+	return said{".service.demo.kv.ensure", fmt.Sprintf(kvSpec, image, release, snapshot)}
+}
+
+func to(service, verb, body string) said {
+	return said{".service.demo." + service + "." + verb, body}
+}
+
+func both(image, way string) said {
+	return said{".group.demo.pair.ensure", fmt.Sprintf(pair, image, way)}
+}
+
+// operations are the kinds of operations, and ways in which they fail: what is asked, one thing after the other, of which the last is
+// disturbed, and what becomes of that.
 var operations = []struct {
-	name    string
-	service string
-	before  []Action
-	verb    string
-	body    string
+	name string
+	said []said
+	fate string
 }{
-	{"create", "web", nil, "ensure", webOf("a", `"order":"start-first"`)},
-	{"update with the next first", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"order":"start-first","parallelism":2`)},
-	{"update with the next last", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"order":"stop-first","parallelism":2`)},
-	{"update of all at once", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"strategy":"recreate"`)},
-	{"update behind a barrier", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"strategy":"barrier","monitor":"2s"`)},
-	{"update with a canary", "web", ensured("web", webOf("a", `"parallelism":1`)), "ensure", webOf("b", `"canaries":1,"promote":"auto","monitor":"2s"`)},
-	{"update with volumes and a topology", "kv", ensured("kv", kvSpec), "ensure", `{"image":"localhost/b:1",` + kvSpec[len(`{"image":"localhost/a:1",`):]},
-	{"restart", "web", ensured("web", webOf("a", `"parallelism":1`)), "restart", `{}`},
-	{"rollback", "web", append(ensured("web", webOf("a", `"parallelism":1`)), ensured("web", webOf("b", `"parallelism":1`))...), "rollback", `{}`},
-	{"rescale up", "kv", ensured("kv", kvSpec), "scale", `{"scale":5}`},
-	{"rescale down", "kv", ensured("kv", kvSpec), "scale", `{"scale":1}`},
-	{"snapshot", "kv", ensured("kv", kvSpec), "snapshot", `{}`},
-	{"drop", "kv", ensured("kv", kvSpec), "drop", `{}`},
+	{"create", []said{web("a", `"order":"start-first"`)}, "succeeded"},
+	{"update with the next first", []said{web("a", rolling), web("b", `"order":"start-first","parallelism":2`)}, "succeeded"},
+	{"update with the next last", []said{web("a", rolling), web("b", `"order":"stop-first","parallelism":2`)}, "succeeded"},
+	{"update of all at once", []said{web("a", rolling), web("b", `"strategy":"recreate"`)}, "succeeded"},
+	{"update behind a barrier", []said{web("a", rolling), web("b", `"strategy":"barrier","monitor":"2s"`)}, "succeeded"},
+	{"update with a canary", []said{web("a", rolling), web("b", `"canaries":1,"promote":"auto","monitor":"2s"`)}, "succeeded"},
+	{"update that goes back", []said{web("a", rolling), web("b", tape)}, "failed"},
+	{"update with volumes and a topology", []said{kv("a", "a", "c"), kv("b", "a", "c")}, "succeeded"},
+	{"restart", []said{web("a", rolling), to("web", "restart", `{}`)}, "succeeded"},
+	{"rollback", []said{web("a", rolling), web("b", rolling), to("web", "rollback", `{}`)}, "succeeded"},
+	{"rescale up", []said{kv("a", "a", "c"), to("kv", "scale", `{"scale":5}`)}, "succeeded"},
+	{"rescale down", []said{kv("a", "a", "c"), to("kv", "scale", `{"scale":1}`)}, "succeeded"},
+	{"rescale that is aborted", []said{kv("a", hangs, "c"), to("kv", "scale", `{"scale":5}`)}, "failed"},
+	{"snapshot", []said{kv("a", "a", "c"), to("kv", "snapshot", `{}`)}, "succeeded"},
+	{"snapshot that fails", []said{kv("a", "a", hangs), to("kv", "snapshot", `{}`)}, "failed"},
+	{"suspend", []said{kv("a", "a", "c"), to("kv", "suspend", `{}`)}, "succeeded"},
+	{"suspend that fails", []said{kv("a", "a", hangs), to("kv", "suspend", `{}`)}, "failed"},
+	{"resume", []said{kv("a", "a", "c"), to("kv", "suspend", `{}`), to("kv", "resume", `{}`)}, "succeeded"},
+	{"resume from a snapshot", []said{
+		kv("a", "a", "c"), to("kv", "snapshot", `{}`), to("kv", "suspend", `{}`), to("kv", "resume", `{"snapshot":1}`),
+	}, "succeeded"},
+	{"drop", []said{kv("a", "a", "c"), to("kv", "drop", `{}`)}, "succeeded"},
+	{"group", []said{both("a", rolling), both("b", rolling)}, "succeeded"},
+	{"group that goes back", []said{both("a", rolling), both("b", tape)}, "failed"},
 }
 
-func ensured(service, spec string) []Action {
-	return []Action{{Kind: Command, Subject: events.CommandRoot + ".service.demo." + service + ".ensure", Body: spec}}
-}
+const rolling = `"parallelism":1`
 
 // step is where a coordinator is killed: as it writes to the log or the orders for so many times, before it is stored or after.
 type step struct {
@@ -54,9 +83,13 @@ type step struct {
 	passes int
 }
 
-// ended is what an operation has come to.
-type ended struct {
-	Fate     string
+// came is what an operation has come to: how its command ended, and what the services are.
+type came struct {
+	fate     string
+	services map[events.ServiceID]state
+}
+
+type state struct {
 	Scale    uint32
 	Revision uint64
 	Topology events.Topology
@@ -73,15 +106,15 @@ func TestTheLeaderKilledAtEachStep(t *testing.T) {
 	}
 	for _, o := range operations {
 		t.Run(o.name, func(t *testing.T) {
-			p := planOf(o.service, o.verb, o.body, o.before)
-			want, _ := disturbed(t, p, o.service, step{})
-			if want.Fate != "succeeded" {
-				t.Fatalf("it %s, when nothing happens", want.Fate)
+			p := planOf(o.said)
+			want, _ := disturbed(t, p, step{})
+			if want.fate != o.fate {
+				t.Fatalf("it %s, when nothing happens", want.fate)
 			}
 			kills := 0
 			for _, s := range []step{{AppendLog, true, 0}, {AppendLog, false, 0}, {AppendOrders, true, 0}, {AppendOrders, false, 0}} {
 				for ; ; s.passes += every {
-					got, killed := disturbed(t, p, o.service, s)
+					got, killed := disturbed(t, p, s)
 					if !killed {
 						break
 					}
@@ -100,24 +133,22 @@ func TestTheLeaderKilledAtEachStep(t *testing.T) {
 }
 
 // pause is the time between two commands of a plan: each has ended long before the next.
-const pause = time.Minute
+const pause = 90 * time.Second
 
-// planOf is a plan in which all is asked, and nothing goes wrong.
-func planOf(service, verb, body string, before []Action) Plan {
+// planOf is a plan in which all is said, and nothing goes wrong.
+func planOf(all []said) Plan {
 	p := Plan{Seed: 1, Coordinators: 2, Nodes: 3, Ports: 20, Heartbeat: 5 * time.Second}
-	before = append(before[:len(before):len(before)], Action{Kind: Command, Subject: events.CommandRoot + ".service.demo." + service + "." + verb, Body: body})
-	for _, a := range before {
+	for _, one := range all {
 		p.Lasts += pause
-		a.At = p.Lasts
-		p.Actions = append(p.Actions, a)
+		p.Actions = append(p.Actions, Action{At: p.Lasts, Kind: Command, Subject: events.CommandRoot + one.subject, Body: one.body})
 	}
 	p.Lasts += 2 * pause
 	return p
 }
 
 // disturbed runs the plan and kills the leader at the step of its last command; at none where the step is of no point. It says what
-// has come of the service, and whether the leader was killed.
-func disturbed(t *testing.T, p Plan, service string, s step) (e ended, killed bool) {
+// has come of it, and whether the leader was killed.
+func disturbed(t *testing.T, p Plan, s step) (c came, killed bool) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(p, nil)
@@ -134,9 +165,9 @@ func disturbed(t *testing.T, p Plan, service string, s step) (e ended, killed bo
 		for _, b := range w.result.Broken {
 			t.Errorf("killed before %t write %d at %s: %v", s.before, s.passes, s.point, b)
 		}
-		e = w.cameTo(t, events.ServiceID{Namespace: "demo", Name: service})
+		c = w.cameTo(t)
 	})
-	return e, killed
+	return c, killed
 }
 
 // trapLeader has whoever leads be killed at the step, and begin again after some seconds. Whoever leads then is not.
@@ -158,9 +189,9 @@ func (w *World) disarm() {
 	}
 }
 
-// cameTo says what the log has of the service and of the last command by the end.
-func (w *World) cameTo(t *testing.T, id events.ServiceID) ended {
-	e, fold := ended{Fate: "has no end"}, projections.NewFold()
+// cameTo says what the log has of the services and of the last command by the end.
+func (w *World) cameTo(t *testing.T) came {
+	c, fold := came{fate: "has no end", services: map[events.ServiceID]state{}}, projections.NewFold()
 	for _, m := range w.server.Backup(bus.Log).Messages() {
 		records, err := fold.Take(m)
 		if err != nil {
@@ -169,17 +200,18 @@ func (w *World) cameTo(t *testing.T, id events.ServiceID) ended {
 		for _, r := range records {
 			switch r.Data.(type) {
 			case events.CommandAccepted, events.CommandRejected, events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
-				e.Fate = r.Data.Kind().Name
+				c.fate = r.Data.Kind().Name
 			}
 		}
 	}
-	if s := fold.Cluster.Services[id]; s != nil {
-		e.Scale, e.Revision, e.Snapshot, e.Slots = s.Scale, s.Revision, s.Snapshots.Version, slotsOf(s)
+	for id, s := range fold.Cluster.Services {
+		now := state{Scale: s.Scale, Revision: s.Revision, Snapshot: s.Snapshots.Version, Slots: slotsOf(s)}
 		if s.Topology != nil {
-			e.Topology = *s.Topology
+			now.Topology = *s.Topology
 		}
+		c.services[id] = now
 	}
-	return e
+	return c
 }
 
 func slotsOf(s *projections.Service) []string {
