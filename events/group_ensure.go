@@ -104,7 +104,8 @@ func InMember(name string, err error) error {
 	if !errors.As(err, &r) {
 		return err
 	}
-	return &Rejection{Code: r.Code, Field: strings.TrimSuffix("services."+name+"."+r.Field, "."), Reason: "services." + name + ": " + r.Reason}
+	field := strings.TrimPrefix(r.Field, "subject") // of which the command's own speaks of the group
+	return &Rejection{Code: r.Code, Field: strings.TrimSuffix("services."+name+"."+field, "."), Reason: "services." + name + ": " + r.Reason}
 }
 
 // Levels returns the names of the services, level by level: each is in the first that comes after those of all that it names. Where
