@@ -34,11 +34,26 @@ func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEn
 	if err != nil {
 		return err
 	}
+	if n := t.grouped(earlier) + len(c.Services); n > events.MaxGrouped {
+		return events.Reject(events.CodeOutOfRange, "services",
+			"groups that have not ended would have %d services, and may have %d in all: wait for some of them to end", n, events.MaxGrouped)
+	}
 	t.supersede(r, earlier, nil)
 	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: t.changesNothing(id, c)})
 	t.emit(r.Scope, events.GroupStarted{Command: r.Sequence, Services: c.Services, Stages: t.stages(id, c)})
 	t.agenda.addAll(t.Cluster.Groups[r.Sequence].Members())
 	return nil
+}
+
+// grouped counts the services of the groups that have not ended, but for those that end now.
+func (t *Turn) grouped(without []uint64) int {
+	n := 0
+	for command, g := range t.Cluster.Groups {
+		if !slices.Contains(without, command) {
+			n += len(g.Services)
+		}
+	}
+	return n
 }
 
 // changesNothing reports whether all that the command asks for is desired already.

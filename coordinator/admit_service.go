@@ -129,6 +129,9 @@ func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.
 		changes = append(changes, revised)
 	} else if op := s.Operation; op != nil && op.Paused != "" {
 		changes = append(changes, events.OperationResumed{Operation: op.Started})
+		if behindBarrier(s) && op.Phase == events.OperationMonitor { // what was watched and lost has to come again
+			changes = append(changes, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: events.OperationStart}))
+		}
 	}
 	if !c.Global() && (s == nil || s.Scale != scale) {
 		changes = append(changes, events.ServiceScaled{Scale: scale})

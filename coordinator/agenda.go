@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/coordinator/placement"
 	"github.com/rookery-project/rookery/events"
@@ -21,6 +22,8 @@ type Agenda struct {
 	// turned says that nodes came, went, or are taken for others: global services follow them, and operations wait for none that is
 	// not heard.
 	turned bool
+	// began is when the first turn was: what nobody was there to hear of before is held against no group.
+	began time.Time
 	// records is the place of a round's records, which every turn takes over from the one before.
 	records []events.Record
 }

@@ -88,8 +88,7 @@ func cancelAll(c *projections.Cluster, s *projections.Service) ([]events.Data, e
 	case s.Suspension != nil && s.Settled():
 		return nil, nil
 	case s.Suspension != nil:
-		changes, err := cancel(s)
-		return append([]events.Data{events.ServiceResumed{}}, changes...), err
+		return []events.Data{events.ServiceResumed{}}, nil
 	case s.Snapshots.Wanted == 0:
 		return cancel(s)
 	}

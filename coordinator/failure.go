@@ -41,7 +41,8 @@ func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
 		return
 	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
 	}
-	if s.Current().Spec.Updates().OnFailure == events.FailureRollback && op.Kind != events.OperationRollback && s.Good != nil {
+	over := behindBarrier(s) && op.Phase == events.OperationRetire // all that came is good: what does not go is no reason to go back
+	if s.Current().Spec.Updates().OnFailure == events.FailureRollback && !over && op.Kind != events.OperationRollback && s.Good != nil {
 		if back, err := cancel(s); err == nil && len(back) > 0 {
 			t.emit(scope, events.OperationEnded{
 				Operation: op.Started, Outcome: events.OperationRolledBack, GivenUp: ordinalsOf(v.Broken), Message: message,

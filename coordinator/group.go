@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -130,10 +131,10 @@ func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 	}
 }
 
-// goesBack reports whether the service's group has it be what it was before.
+// goesBack reports whether the service's group has it be what it was before, or had as it ended.
 func (t *Turn) goesBack(s *projections.Service) bool {
 	g := t.Cluster.GroupOf(s.ID)
-	return g != nil && g.Aborted != ""
+	return s.TakesBack || (g != nil && g.Aborted != "")
 }
 
 // failed has the group go back, unless its service has failed at what was asked before it, and its turn has not come.
@@ -174,7 +175,7 @@ func (t *Turn) groupDue(g *projections.Group) {
 	}
 	for _, id := range g.Present() {
 		s := t.Cluster.Services[id]
-		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, g.Since(id))) {
+		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, t.counts(g, id))) {
 			continue
 		}
 		t.cause = t.Cluster.Commands[g.Command].Cause
@@ -185,4 +186,13 @@ func (t *Turn) groupDue(g *projections.Group) {
 		}
 		return
 	}
+}
+
+// counts returns from when on the time counts in which a service of a group makes no progress: a leader that takes over gives each
+// its whole time once more, as nobody heard what it did while none led.
+func (t *Turn) counts(g *projections.Group, id events.ServiceID) time.Time {
+	if since := g.Since(id); since.After(t.agenda.began) {
+		return since
+	}
+	return t.agenda.began
 }

@@ -27,7 +27,7 @@ func phasesOf(s *projections.Service) []events.OperationPhase {
 	if len(s.Operation.Waiting) == 0 {
 		return phases
 	}
-	if u.Promote == events.PromoteByCommand && s.Operation.Wave == 1 {
+	if u.Promote == events.PromoteByCommand && s.Operation.Wave == 1 && s.Operation.Kind != events.OperationRollback {
 		phases = append(phases, events.OperationPromote)
 	}
 	if u.Delay > 0 {

@@ -41,7 +41,7 @@ func resume(s *projections.Service, c events.ServiceResume) ([]events.Data, erro
 		return []events.Data{events.ServiceResumed{}}, nil
 	case !s.Resting() || s.Filled() > 0:
 		return nil, events.Reject(events.CodeInvalidValue, "snapshot",
-			"service %s has instances, and volumes are filled before these run alone: suspend it, and resume it from the snapshot then", s.ID)
+			"service %s has instances, and volumes are filled before these run alone: suspend it, and resume it from the snapshot then; where its instances cannot run, scale it to 0 before that", s.ID)
 	}
 	kept := s.Snapshots.Find(c.Snapshot)
 	if kept == nil {

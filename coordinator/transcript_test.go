@@ -79,6 +79,7 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.round((*coordinator.Turn).Due)
 	case "takeover": // of all operations, after that long without a leader
 		h.pass(d)
+		h.agenda = coordinator.NewAgenda(h.cluster)
 		return h.round(func(turn *coordinator.Turn) {
 			for _, id := range slices.SortedFunc(maps.Keys(h.cluster.Operating()), events.ServiceID.Compare) {
 				turn.TakenOver(id)

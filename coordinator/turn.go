@@ -31,6 +31,9 @@ type Turn struct {
 // NewTurn begins a round on a cluster whose last round is closed. Now must not be before the cluster's. The records of the
 // agenda's turn before are of no use any more: their place is taken.
 func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
+	if agenda.began.IsZero() {
+		agenda.began = now
+	}
 	return &Turn{Cluster: c, Now: now, agenda: agenda, Records: agenda.records[:0]}
 }
 

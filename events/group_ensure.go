@@ -10,6 +10,10 @@ import (
 // MaxMembers is how many services one command may change together.
 const MaxMembers = 32
 
+// MaxGrouped is how many services the groups that have not ended may have in all: as they end at once, as after the loss of the commands,
+// all that follows from it fits into a round.
+const MaxGrouped = 256
+
 // GroupEnsure is the command that several services of one namespace exist with these specs, all of them or none: they change
 // in the order of after, and where one does not get there, all of them go back to what they were.
 type GroupEnsure struct {

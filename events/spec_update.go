@@ -37,7 +37,7 @@ type Update struct {
 	// Canaries is how many slots the first wave has, after which the update waits as promote says. 0 for none.
 	Canaries uint32 `json:"canaries,omitzero"`
 	// Promote is what an update goes on by once its canaries serve: command (promote) or auto (by itself). command where
-	// it is not given.
+	// it is not given. What goes back to an earlier revision waits for nobody.
 	Promote Promotion `json:"promote,omitempty"`
 	// MinHealthy is how long an instance must serve without a break to count. 5s where it is not given.
 	MinHealthy *Duration `json:"min_healthy,omitempty"`

@@ -120,7 +120,7 @@ func (c *Cluster) applyCommand(r events.Record) {
 		cmd.Unchanged, cmd.Queued = d.Unchanged, d.Queued
 		c.open[d.Sequence] = struct{}{}
 		if id, ok := r.Scope.Service(); ok && !d.Queued && d.Verb != promoteVerb {
-			c.service(id).Holder = d.Sequence
+			c.service(id).heldBy(d.Sequence)
 		}
 	case events.CommandQueued:
 		id, _ := r.Scope.Service()
@@ -129,7 +129,7 @@ func (c *Cluster) applyCommand(r events.Record) {
 		id, _ := r.Scope.Service()
 		c.Commands[d.Sequence].begin(r.Time)
 		c.unqueue(id, d.Sequence)
-		c.service(id).Holder = d.Sequence
+		c.service(id).heldBy(d.Sequence)
 	case events.CommandRejected:
 		cmd := c.remember(r, d.CommandIdentity, Rejected)
 		rejection := d.Rejection
@@ -190,7 +190,7 @@ func (c *Cluster) applyService(r events.Record) {
 	case events.ServiceResumed:
 		s.resume(r, d)
 	case events.ServiceDropped:
-		s.Suspension = nil
+		s.Suspension, s.Resumption = nil, nil
 		s.Dropped, s.Changed, s.Snapshots.Wanted = true, r.Sequence, 0
 		s.renew(0)
 	case events.ServiceRemoved:

@@ -99,6 +99,9 @@ func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {
 	return cmd
 }
 
+// heldBy has the command be carried out for the service.
+func (s *Service) heldBy(command uint64) { s.Holder, s.TakesBack = command, false }
+
 // begin has a command that was queued be carried out from now on.
 func (cmd *Command) begin(now time.Time) { cmd.Queued, cmd.Begun = false, now }
 

@@ -137,7 +137,7 @@ func (c *Cluster) startGroup(g *Group) {
 	for _, id := range g.Members() {
 		c.members[id] = g.Command
 		if s := c.Services[id]; s != nil {
-			s.Holder = g.Command
+			s.heldBy(g.Command)
 		}
 	}
 }
@@ -160,10 +160,11 @@ func (c *Cluster) endGroup(g *Group, outcome events.GroupOutcome) {
 		if s == nil || s.Holder != g.Command {
 			continue
 		}
+		_, changed := g.Before[id.Name]
 		if outcome == events.GroupDone {
 			s.settled()
 		}
-		s.Holder, s.Before = 0, 0
+		s.Holder, s.Before, s.TakesBack = 0, 0, changed && outcome != events.GroupDone
 	}
 	delete(c.Groups, g.Command)
 }

@@ -25,6 +25,8 @@ type Service struct {
 	Good *Good
 	// Changed is the sequence of the event that last changed what the service shall be.
 	Changed uint64
+	// TakesBack says that it is to be again what it was before a group that ended in the middle, until something else is asked of it.
+	TakesBack bool `json:",omitzero"`
 	// Operation is the change that is under way, wave by wave; nil for none.
 	Operation *Operation `json:",omitempty"`
 	// Last is what the one before came to; nil where there was none.

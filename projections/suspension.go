@@ -53,7 +53,9 @@ func (s *Service) resume(r events.Record, d events.ServiceResumed) {
 	if before == nil || !before.Stopped {
 		return
 	}
-	s.Resumption = s.resumption(r.Sequence, d.Snapshot, before.Snapshot)
+	if d.Snapshot > 0 || before.Snapshot > 0 { // else volumes that were to be filled before, and are not, are to be still
+		s.Resumption = s.resumption(r.Sequence, d.Snapshot, before.Snapshot)
+	}
 	if s.Snapshots.Scheduled = (time.Time{}); s.Current().Spec.Snapshot != nil {
 		s.Snapshots.Scheduled = r.Time // what was due meanwhile is not missed
 	}
@@ -115,8 +117,8 @@ func (s *Service) Roams(ordinal uint32) bool {
 	return true
 }
 
-// refill says what the volumes of an instance that is placed are to hold: of the spec's with state, those that the snapshot has. Where
-// it comes back to the node that has them, they stay as they are, unless the snapshot was named.
+// refill says what the volumes of an instance that is placed are to hold: those of the spec that the snapshot has. Where it comes
+// back to the node that has them, they stay as they are, unless the snapshot was named.
 func (s *Service) refill(i *Instance) {
 	r := s.Resumption
 	if r == nil || r.Slots[i.ID.Ordinal] == nil {
@@ -124,9 +126,9 @@ func (s *Service) refill(i *Instance) {
 	}
 	slot := r.Slots[i.ID.Ordinal]
 	restore := &events.Restore{Resumed: r.Resumed, Snapshot: r.Snapshot}
-	for _, v := range s.Revisions[i.Revision].Spec.StateVolumes() {
+	for _, v := range s.Revisions[i.Revision].Spec.Volumes {
 		for _, e := range slot.Volumes {
-			if e.Volume == v.Name {
+			if v.Kind == events.VolumeNamed && e.Volume == v.Name {
 				restore.Volumes = append(restore.Volumes, e)
 			}
 		}

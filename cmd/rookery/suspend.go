@@ -13,7 +13,7 @@ func suspendCommand(l *link) *cobra.Command {
 		Long: `Have a service rest: a snapshot is taken as rookery snapshot does, where the spec says what one holds, and then all instances
 go. What was set aside for them is free for others; the slots, their volumes and their generations stay. Where an instance
 does not do its part of the snapshot nothing is stopped, and the service goes on as it was. A suspended service takes
-nothing but resume and drop. A job cannot be suspended.
+nothing else than resume and drop. A job cannot be suspended.
 
 ` + exitCodes,
 		Example: `  rookery suspend demo/kv

@@ -136,7 +136,7 @@ func (l *leader) status(turn *coordinator.Turn, m events.Message) {
 	if m.Sequence > l.cursors.statuses+1 && l.cursors.statuses > 0 {
 		l.list = uint64(l.clock.now().UnixNano()) // some were let go unread: nodes say again what they have
 	}
-	l.cursors.statuses = m.Sequence
+	l.cursors.statuses, l.hearBy = m.Sequence, time.Now().Add(hearFor)
 	status, err := events.ParseStatus(m)
 	if err != nil {
 		l.Log.Warn("ignored a status", "subject", m.Subject, "sequence", m.Sequence, "error", err)

@@ -60,8 +60,8 @@ type leader struct {
 	renewal   *events.ClusterRenewed
 }
 
-// hearFor is how long a leader that takes over waits for the statuses that came while nobody led. They come at once, unless the
-// stream has let go of them since.
+// hearFor is how long a leader that takes over waits for the next of the statuses that came while nobody led. They come at once,
+// unless the stream has let go of them since.
 const hearFor = 3 * time.Second
 
 // deaf reports whether the leader has not heard yet what came while nobody led. Until then nothing is decided but what comes:
@@ -91,7 +91,6 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	for name := range c.cluster.Nodes {
 		lead.heard[name] = lead.lastTick
 	}
-	lead.hearBy = lead.lastTick.Add(hearFor)
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
 	}
@@ -222,6 +221,7 @@ func (l *leader) openInboxes() error {
 		l.commands.Stop()
 		return err
 	}
+	l.hearBy = time.Now().Add(hearFor)
 	l.views = views.Start(l.ctx, l.Bus, l.Log, views.All(l.cluster))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -82,18 +83,34 @@ type archiver struct {
 }
 
 func (a *archiver) archive() error {
-	if err := fs.WalkDir(a.root.FS(), ".", a.entry); err != nil {
+	if err := a.entry("."); err != nil {
 		return err
 	}
 	return a.to.Close()
 }
 
-// entry writes what stands under the name. A socket is nothing without its process, and left out.
-func (a *archiver) entry(name string, _ fs.DirEntry, err error) error {
-	if err == nil {
-		err = a.ctx.Err()
-	}
+// folder writes what is in a folder, whatever bytes its names have.
+func (a *archiver) folder(name string) error {
+	folder, err := a.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
 	if err != nil {
+		return err
+	}
+	names, err := folder.Readdirnames(-1)
+	if err = errors.Join(err, folder.Close()); err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, one := range names {
+		if err := a.entry(path.Join(name, one)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry writes what stands under the name, with all that is in it. A socket is nothing without its process, and left out.
+func (a *archiver) entry(name string) error {
+	if err := a.ctx.Err(); err != nil {
 		return err
 	}
 	info, err := a.root.Lstat(name)
@@ -124,7 +141,10 @@ func (a *archiver) entry(name string, _ fs.DirEntry, err error) error {
 	if header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeDir {
 		return a.to.WriteHeader(header)
 	}
-	return a.opened(name, info, header)
+	if err := a.opened(name, info, header); err != nil || !info.IsDir() {
+		return err
+	}
+	return a.folder(name)
 }
 
 // first returns the name under which a file of several was written before; "" for none.
@@ -168,7 +188,8 @@ func (a *archiver) opened(name string, info fs.FileInfo, header *tar.Header) err
 // maxAttribute bounds an extended attribute, as the kernel does.
 const maxAttribute = 64 << 10
 
-// attributes returns the extended attributes that are the service's own, as archives name them: those that Podman restores.
+// attributes returns the extended attributes that are the service's own, as archives name them: those that Podman restores. Access
+// lists are none of them.
 func attributes(file *os.File) (map[string]string, error) {
 	fd := int(file.Fd())
 	names := make([]byte, maxAttribute)
@@ -182,8 +203,8 @@ func attributes(file *os.File) (map[string]string, error) {
 	var records map[string]string
 	value := make([]byte, maxAttribute)
 	for name := range strings.SplitSeq(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
-		if !strings.HasPrefix(name, "user.") && name != "security.capability" {
-			continue
+		if (!strings.HasPrefix(name, "user.") && name != "security.capability") || strings.Contains(name, "=") {
+			continue // archives have no way to say a name with "="
 		}
 		n, err := unix.Fgetxattr(fd, name, value)
 		if err != nil {

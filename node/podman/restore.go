@@ -179,7 +179,7 @@ func (e *Engine) fillMarked(ctx context.Context, plan node.Plan, f node.Fill, co
 		return err
 	}
 	// Where it is gone somebody else fills the volume, too.
-	return e.do(ctx, request{method: http.MethodDelete, path: containerPath(id, "")}, nil)
+	return e.do(ctx, request{method: http.MethodDelete, path: containerPath(id, ""), query: url.Values{"volumes": {"true"}}}, nil)
 }
 
 // upload has the folder in the container hold the content, which is read to its end.

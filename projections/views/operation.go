@@ -122,12 +122,18 @@ func (v *ServiceOperation) fillEnded(op *projections.EndedOperation) {
 	v.Command, v.Outcome, v.Message, v.Ended, v.Sequence = op.Command, op.Outcome, op.Message, op.At, op.Sequence
 }
 
-// operationsOfNodes shows the operations that wait for instances to be gone, or for nodes: what nodes are decides who is waited
-// for, and no event of the service says that.
+// decidesWaits reports whether the event says of nodes what decides who is waited for, and why.
+func decidesWaits(d events.Data) bool {
+	switch d.(type) {
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed, events.NodesAllowed:
+		return true
+	}
+	return false
+}
+
+// operationsOfNodes shows all operations: no event of a service says that a node which it waits for is silent, or is back.
 func (ch Changes) operationsOfNodes(c *projections.Cluster) {
 	for id := range c.Operating() {
-		if phase := c.Services[id].Operation.Phase; phase == events.OperationRetire || phase == events.OperationWait {
-			ch.service(c, id)
-		}
+		ch.service(c, id)
 	}
 }

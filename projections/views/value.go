@@ -144,12 +144,11 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok {
 			changes.node(c, name)
-			ofNodes = true
 		}
 		if _, ok := r.Data.(events.NodesAllowed); ok {
 			changes.nodes(c)
-			ofNodes = true
 		}
+		ofNodes = ofNodes || decidesWaits(r.Data)
 		for _, member := range events.MembersOf(r) {
 			changes.service(c, member)
 		}

@@ -34,7 +34,7 @@ var operating = []mutant{
 	},
 	{
 		"canaries-not-waited-for", "an update goes on after its canaries, whatever people say", []edit{{
-			"coordinator/phases.go", "s.Operation.Wave == 1 {", "s.Operation.Wave == 0 {",
+			"coordinator/phases.go", "s.Operation.Wave == 1 && s.Operation.Kind", "s.Operation.Wave == 0 && s.Operation.Kind",
 		}},
 	},
 	{

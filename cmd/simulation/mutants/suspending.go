@@ -83,4 +83,19 @@ var suspending = []mutant{
 			"projections/suspension.go", "	if s.Rescales() {\n		s.Topology", "	if s.Rescales() && s.total > 0 {\n		s.Topology",
 		}},
 	},
+	{
+		"volume-filled-again", "a volume is filled with every container that is made under the order", []edit{{
+			"node/restore.go", "	return marked || labels[", "	return marked || f.Volume != \"\" || labels[",
+		}},
+	},
+	{
+		"starts-without-what-was-kept", "volumes of some instances are not filled", []edit{{
+			"node/restore.go", "v.Name == e.Volume {", "v.Name == e.Volume && p.Instance.Generation%7 > 0 {",
+		}},
+	},
+	{
+		"filled-in-part", "a volume that was filled in part passes for one that is full", []edit{{
+			"node/restore.go", "	return marked || labels[", "	return (marked && f.Volume == \"\") || labels[",
+		}},
+	},
 }

@@ -26,6 +26,8 @@ type asked struct {
 	// rests says that the service rested then.
 	rests    bool
 	Snapshot uint64 `json:"snapshot"`
+	// suspends says that the service was about to rest.
+	suspends bool
 }
 
 // wants notes what the command that begins asked for. A log that is read again may have the sequences of another
@@ -33,13 +35,16 @@ type asked struct {
 func (k *knowledge) wants(j *judge, sequence uint64, verb string, id events.ServiceID) {
 	k.takesWhileItRests(j, sequence, verb, id)
 	delete(k.back, id)
+	k.asksAnew(id)
 	want, known := j.read(sequence)
 	if !known || id.Namespace == "" {
+		delete(k.asked, id)
 		return
 	}
 	want.verb = verb
 	if s := k.services[id]; s != nil {
 		want.revision, want.good, want.rests = s.revision, s.good, s.rest != nil && s.restsNow()
+		want.suspends = s.rest != nil && !want.rests
 	}
 	k.asked[id] = want
 }
@@ -89,6 +94,10 @@ func (k *knowledge) obliged(j *judge) {
 		case want.verb == "cancel" && want.rests:
 			if s == nil || !s.restsNow() {
 				j.breach("P1", "%s rested, and a command to cancel was to change nothing", id)
+			}
+		case want.verb == "cancel" && want.suspends:
+			if s == nil || s.dropped || s.rest != nil || s.revision != want.revision {
+				j.breach("P1", "%s was about to rest, and a command to cancel was to have it go on", id)
 			}
 		case want.verb == "drop", want.verb == "cancel" && want.good == nil:
 			if s != nil && !s.dropped {

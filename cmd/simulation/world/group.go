@@ -130,6 +130,7 @@ func (k *knowledge) begins(j *judge, id events.GroupID, d events.GroupStarted) {
 		k.alone(j, d.Command, member)
 		k.unseen(j, d.Command, member)
 		delete(k.asked, member)
+		k.asksAnew(member)
 		if known && said.Services[name].Image != part.Image {
 			j.breach("groups", "group %s has %s, which is to run %s, and %s was asked for", id, name, part.Image, said.Services[name].Image)
 		}
@@ -279,6 +280,13 @@ func (k *knowledge) noProgress(g *group, id events.ServiceID, now time.Time) boo
 	return now.Sub(k.countsFrom(f, now)) >= k.deadline(f)
 }
 
+// asksAnew notes that something is asked of the service: what a group was to take back counts no more.
+func (k *knowledge) asksAnew(id events.ServiceID) {
+	if s := k.services[id]; s != nil {
+		s.takesBack = false
+	}
+}
+
 // goesBack reports whether the service's group has it be what it was before.
 func (k *knowledge) goesBack(id events.ServiceID) bool {
 	for _, g := range k.groups {
@@ -286,7 +294,8 @@ func (k *knowledge) goesBack(id events.ServiceID) bool {
 			return g.aborted
 		}
 	}
-	return false
+	s := k.services[id]
+	return s != nil && s.takesBack
 }
 
 // turns holds a group to go back for a reason: somebody has said so, the operation of a service has failed, or it makes no progress.
@@ -314,6 +323,11 @@ func (k *knowledge) letsGo(j *judge, g *group, d events.GroupEnded) {
 	g.ended = d.Outcome
 	if d.Outcome != events.GroupDone {
 		maps.Copy(k.back, g.before)
+		for id, before := range g.before {
+			if s := k.services[id]; s != nil {
+				s.takesBack = before != nil
+			}
+		}
 		return
 	}
 	if g.aborted || int(g.stage) != len(g.stages) {
@@ -360,7 +374,8 @@ func (k *knowledge) groupLate(j *judge, g *group, epoch uint64, now time.Time) {
 		if g.back && k.waitsForNobody(id) {
 			continue
 		}
-		waits = waits || (!k.isSettled(id) && !k.noProgress(g, id, now))
+		late := k.noProgress(g, id, now) && now.Sub(j.began) >= k.deadline(&fate{service: id})
+		waits = waits || (!k.isSettled(id) && !late)
 	}
 	switch {
 	case waits:

@@ -31,6 +31,7 @@ type judge struct {
 	closed uint64
 	round  uint64
 	epoch  uint64
+	began  time.Time // the first round of the epoch
 	now    time.Time
 	// recovers is until when nodes may say what they have after streams were adopted.
 	recovers time.Time
@@ -163,6 +164,9 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	}
 	if chain(d.Chain) != j.open {
 		j.breach("P4", "the hash of round %d does not fit its events", d.Round)
+	}
+	if d.Epoch > j.epoch {
+		j.began = d.Now
 	}
 	j.leads(d.Epoch, d.Leader)
 	j.checkTime(d)

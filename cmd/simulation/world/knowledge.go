@@ -95,7 +95,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.resumed(j, id, r.Sequence, d)
 	case events.ServiceDropped:
 		s := k.service(id)
-		s.rest, s.restFailed = nil, false
+		s.rest, s.back, s.restFailed = nil, nil, false
 		s.dropped, s.waits, s.changed, s.snapshots.wanted = true, false, r.Sequence, 0
 		k.renew(id, 0)
 	case events.ServiceRemoved:

@@ -88,8 +88,9 @@ func (k *knowledge) operates(j *judge, id events.ServiceID, sequence uint64, d e
 			return
 		}
 		o.fails(d.GivenUp)
+		over := o.allOrNone() && o.op.phase == events.OperationRetire
 		if u := o.update(); u.OnFailure == events.FailureContinue ||
-			(u.OnFailure == events.FailureRollback && o.op.kind != events.OperationRollback && o.s.good != nil && o.changesBack()) {
+			(u.OnFailure == events.FailureRollback && !over && o.op.kind != events.OperationRollback && o.s.good != nil && o.changesBack()) {
 			o.breach("is paused, and was to %s", u.OnFailure)
 		}
 		o.op.paused = j.at
@@ -208,7 +209,7 @@ func (o operating) phases() []events.OperationPhase {
 	if u.Monitor > 0 {
 		phases = append(phases, "monitor")
 	}
-	if len(o.op.waiting) > 0 && o.op.wave == 1 && u.Promote == events.PromoteByCommand {
+	if len(o.op.waiting) > 0 && o.op.wave == 1 && u.Promote == events.PromoteByCommand && o.op.kind != events.OperationRollback {
 		phases = append(phases, "promote")
 	}
 	if len(o.op.waiting) > 0 && u.Delay > 0 {
@@ -234,7 +235,7 @@ func (o operating) enters(d events.OperationEntered) {
 	if d.Operation != op.sequence || !op.paused.IsZero() {
 		o.breach("operation %d enters %s, and it is %d, paused: %t", d.Operation, d.Phase, op.sequence, !op.paused.IsZero())
 	}
-	if o.triesAgain(d) {
+	if o.triesAgain(d) || o.comesAgain(d) {
 		return
 	}
 	at := slices.Index(phases, op.phase)
@@ -269,6 +270,17 @@ func (o operating) enters(d events.OperationEntered) {
 	if u := o.update(); d.Phase == events.OperationStart && !o.j.rereading && !d.Until.Equal(o.j.at.Add(time.Duration(u.HealthyDeadline))) {
 		o.breach("is said to start until %s, and has %s from %s on", d.Until, time.Duration(u.HealthyDeadline), o.j.at)
 	}
+}
+
+// comesAgain follows an update that goes on after it was paused while what had come was watched: that comes again first.
+func (o operating) comesAgain(d events.OperationEntered) bool {
+	op := o.op
+	if !o.allOrNone() || op.phase != events.OperationMonitor || d.Phase != events.OperationStart || d.Wave != op.wave || !op.entered.Equal(o.j.at) {
+		return false
+	}
+	op.phase, op.late = d.Phase, late{}
+	o.begins()
+	return true
 }
 
 // wave holds a wave to be of as many slots as may go together, of those that wait.

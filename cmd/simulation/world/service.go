@@ -11,6 +11,8 @@ type service struct {
 	revision uint64
 	specs    map[uint64]events.Spec
 	dropped  bool
+	// takesBack says that it is to be what it was before a group that ended in the middle.
+	takesBack bool
 	// changed is the sequence of the last event that changed what it shall be.
 	changed uint64
 	// keeps are the earlier revisions that are as the present one; good is how all last was as it should be, nil for never.

@@ -80,9 +80,11 @@ func (k *knowledge) resumed(j *judge, id events.ServiceID, sequence uint64, d ev
 	if !rested.stopped {
 		return
 	}
-	s.back = nil
 	if version == 0 {
 		version = rested.taken
+	}
+	if version > 0 { // else what was to be filled and is not is to be still
+		s.back = nil
 	}
 	if from := s.kept[version]; version > 0 && from != nil {
 		s.back = &back{sequence: sequence, version: version, named: d.Snapshot > 0, slots: map[uint32]*refill{}}
@@ -133,9 +135,9 @@ func (s *service) restores(ordinal uint32, revision uint64, node string) *events
 		return nil
 	}
 	slot, want := s.back.slots[ordinal], &events.Restore{Resumed: s.back.sequence, Snapshot: s.back.version}
-	for _, v := range s.specs[revision].StateVolumes() {
+	for _, v := range s.specs[revision].Volumes {
 		for _, e := range slot.volumes {
-			if e.Volume == v.Name {
+			if v.Kind == events.VolumeNamed && e.Volume == v.Name {
 				want.Volumes = append(want.Volumes, e)
 			}
 		}
