@@ -106,7 +106,8 @@ func (r *restoring) lay(plan node.Plan) {
 		os.Chown(filepath.Join(at, "tool"), 77, 78), os.Chown(long, 999, 999), os.Chmod(filepath.Join(at, "tool"), 0o755|os.ModeSetuid),
 		os.Symlink("deep/../tool", filepath.Join(at, "link")), os.Lchown(filepath.Join(at, "link"), 77, 77), os.Link(filepath.Join(at, "tool"), filepath.Join(at, "hard")),
 		os.Mkdir(filepath.Join(at, "empty"), 0o711), os.Chown(at, 999, 0), os.Chmod(at, 0o770|os.ModeSticky),
-		unix.Setxattr(long, "user.told", []byte("kept"), 0), unix.Mkfifo(filepath.Join(at, "pipe"), 0o600),
+		os.Mkdir(filepath.Join(at, "caf\xe9"), 0o700), os.WriteFile(filepath.Join(at, "caf\xe9", "\xff"), []byte("of any bytes"), 0o600),
+		unix.Setxattr(long, "user.told", []byte("kept"), 0), unix.Setxattr(long, "user.a=b", []byte("has no name in archives"), 0), unix.Mkfifo(filepath.Join(at, "pipe"), 0o600),
 		os.Chtimes(long, time.Unix(1e9, 5), time.Unix(1e9, 5)), os.Chtimes(at, time.Unix(1e9, 0), time.Unix(1e9, 0)),
 	)
 	if err != nil {
