@@ -80,6 +80,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 			t.Errorf("command %d has ended as %v", sequence, ends)
 		}
 	}
+	checkPhases(t, r.Cluster)
 	r.CheckReplay()
 }
 
@@ -122,6 +123,7 @@ func TestRollbackBringsBackWhatRan(t *testing.T) {
 	if got, want := r.generations(), []string{"0.4"}; !slices.Equal(got, want) {
 		t.Errorf("running are %v, want %v", got, want)
 	}
+	checkPhases(t, r.Cluster)
 	r.CheckReplay()
 }
 

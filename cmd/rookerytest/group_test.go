@@ -75,6 +75,7 @@ func TestGroupsOnPodman(t *testing.T) {
 	if got := r.said(t, "SAY="); strings.Join(got, " ") != "SAY=three SAY=three SAY=three SAY=three" {
 		t.Errorf("after the third group there run %v", got)
 	}
+	checkPhases(t, r.Cluster)
 	r.CheckReplay()
 }
 
@@ -170,6 +171,7 @@ func TestCoordinatorKilledInGroups(t *testing.T) {
 	h := readHistory(t, cluster)
 	h.checkCommands(t, commands)
 	checkActual(t, cluster, h.cluster)
+	checkPhases(t, cluster)
 	cluster.CheckReplay()
 }
 

@@ -100,5 +100,6 @@ func TestOperationsAreShown(t *testing.T) {
 		cluster.Command(service, "drop", `{}`)
 		shows(service+" is gone", strings.ReplaceAll(service, "/", "."), func(v views.ServiceOperation) bool { return v.Name == "" })
 	}
+	checkPhases(t, cluster)
 	cluster.CheckReplay()
 }

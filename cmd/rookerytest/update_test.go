@@ -52,6 +52,7 @@ func TestUpdatesOfPodmanHosts(t *testing.T) {
 	if least := leastServing(r.Cluster, "demo/web", scale); least < scale {
 		t.Errorf("%d slots of %d served at a time", least, scale)
 	}
+	checkPhases(t, r.Cluster)
 	r.CheckReplay()
 }
 
@@ -150,5 +151,6 @@ func TestCanariesWaitForPeople(t *testing.T) {
 	if got := strings.Join(r.generations(), " "); got != "0.2 1.2 2.2" {
 		t.Errorf("after the update there run %s", got)
 	}
+	checkPhases(t, r.Cluster)
 	r.CheckReplay()
 }
