@@ -44,7 +44,7 @@ test-spec: setup ## Run the table test of every spec field through the real Podm
 test-operations: setup ## Run the tests of operations on the real Podman; the last line counts what they have seen
 	@set -o pipefail; go test -race -v -timeout 20m -run '$(OPERATIONS)' ./cmd/rookerytest -tally 2>&1 | \
 		awk '/^operations /{seen = $$0; next} {print} END {print seen; exit seen == ""}'
-OPERATIONS := ShardsMove|CoordinatorKilledInOperations|UpdatesOfPodmanHosts|CanariesWaitForPeople|TwoCommandsAtOnce
+OPERATIONS := ShardsMove|CoordinatorKilledIn|UpdatesOfPodmanHosts|CanariesWaitForPeople|TwoCommandsAtOnce|RollbackBringsBack|GroupsOnPodman
 
 # Seeds that every run of the tests has, beside the plans that are kept and a minute of fresh ones.
 FIXED_SEEDS := 100

@@ -249,6 +249,9 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 			return true
 		}
 		t.emit(scope, events.OperationEnded{Operation: op.Started, Outcome: events.OperationDone, GivenUp: givenUp})
+		if op.Kind == events.OperationSuspend {
+			t.tellWhatMayRun(s)
+		}
 		return true
 	}
 	slots := t.nextWave(s)

@@ -3,6 +3,8 @@ package coordinator
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -121,4 +123,19 @@ func (t *Turn) goOn(s *projections.Service) {
 	if s.Suspension != nil && !s.Suspension.Stopped {
 		t.emit(events.ServiceScope(s.ID), events.ServiceResumed{})
 	}
+}
+
+// tellWhatMayRun has the command that suspended the service fail where nobody knows whether all of it has gone: it is no success to
+// have something rest that may run.
+func (t *Turn) tellWhatMayRun(s *projections.Service) {
+	var nodes []string
+	for i := range s.Instances() {
+		nodes = append(nodes, i.Node)
+	}
+	if len(nodes) == 0 {
+		return
+	}
+	slices.Sort(nodes)
+	t.failCommand(s, events.ReasonStillThere, fmt.Sprintf("service %s rests, and what it had on %s may run still, as that is not heard: a slot comes back"+
+		" once that is known to be gone", s.ID, strings.Join(slices.Compact(nodes), ", ")))
 }

@@ -154,7 +154,7 @@ func (a *Agent) admit(ctx context.Context, p *places) {
 func deadline(step node.Step, v node.View) time.Duration {
 	switch step {
 	case node.StepPrepare:
-		return prepareTimeout
+		return prepareTimeout + fillTimeout(v.Order.Restore)
 	case node.StepStart:
 		return startTimeout
 	case node.StepBeforeStop:
@@ -164,6 +164,19 @@ func deadline(step node.Step, v node.View) time.Duration {
 	case node.StepRemove, node.StepNone, node.StepWait, node.StepCheck, node.StepServe:
 	}
 	return removeTimeout
+}
+
+// fillTimeout is how long it may take to fill volumes: those of some GiB take longer than an image.
+func fillTimeout(r *events.Restore) time.Duration {
+	const bytesPerSecond, longest = 1 << 20, 2 * time.Hour
+	if r == nil {
+		return 0
+	}
+	var bytes int64
+	for _, e := range r.Volumes {
+		bytes += min(max(e.Size, 0), int64(longest/time.Second)*bytesPerSecond)
+	}
+	return min(time.Duration(bytes/bytesPerSecond)*time.Second, longest)
 }
 
 // call returns what takes the step.
