@@ -41,9 +41,11 @@ type judge struct {
 	commands uint64 // the cursor
 	cluster  *knowledge
 
-	// decided is the latest decision that each order's subject has, and mark the epoch of the last leader's mark.
-	decided map[string]uint64
-	mark    uint64
+	// decided is the latest decision that each order's subject has, mark the epoch of the last leader's mark, and followed up to where
+	// it had read the log.
+	decided  map[string]uint64
+	mark     uint64
+	followed uint64
 
 	// finished are the instances of jobs whose container ended well by itself.
 	finished map[events.InstanceID]bool
@@ -296,6 +298,9 @@ func (j *judge) ordered(messages []events.Message) {
 
 // orderedToRun holds an order to what the log says now: that the instance shall run, and where it and its peers are.
 func (j *judge) orderedToRun(id events.InstanceID, o events.Order) {
+	if j.epoch < j.mark && j.closed > j.followed {
+		return // the leader before has closed a round since: this one finds that with its own first, and the next mends its orders
+	}
 	i := j.cluster.instances[id]
 	if i == nil || i.retired || i.removed {
 		j.breach("orders", "%s is ordered to run, and the log has it %s", id, i)
@@ -317,7 +322,7 @@ func (j *judge) marked(m events.Message) {
 	case mark.Epoch < j.mark:
 		j.breach("orders", "%s writes orders in epoch %d after those of epoch %d", mark.Leader, mark.Epoch, j.mark)
 	}
-	j.mark = mark.Epoch
+	j.mark, j.followed = mark.Epoch, mark.Closed
 }
 
 // acknowledged notes a command that is stored.
