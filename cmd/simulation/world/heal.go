@@ -68,12 +68,21 @@ func (w *World) converge() {
 		w.breach("P9", "%s after everything healed: %s", convergeWithin, strings.Join(why, "; "))
 		return
 	}
-	last := w.judge.last
+	last, ends := w.judge.last, w.judge.endsByItself()
 	w.until(w.judge.silentUntil(time.Now()), w.broken)
-	if w.judge.last != last && !w.broken() {
+	if w.judge.last != last && !ends && !w.broken() {
 		w.breach("silence", "%d events follow sequence %d, and nothing was asked and nothing happened", w.judge.last-last, last)
 	}
 	w.judge.atEnd()
+}
+
+// endsByItself reports whether an instance of a job runs in a service that is none any more: its update is paused, and it ends when it
+// is done.
+func (j *judge) endsByItself() bool {
+	return slices.ContainsFunc(j.cluster.present, func(i *instance) bool {
+		s := j.cluster.services[i.id.Service]
+		return s != nil && !s.isJob() && !i.retired && s.specs[i.revision].IsJob()
+	})
 }
 
 // unlike says in what the house is not as it shall be.
