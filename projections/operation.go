@@ -124,6 +124,9 @@ func (c *Cluster) applyOperation(r events.Record) {
 			Rescale: d.Rescale, Entered: r.Time, Serves: map[uint32]time.Time{},
 		}
 		index(c.operating, id, true)
+		if d.Operation == events.OperationSuspend && len(d.Slots) == 0 && s.Suspension != nil {
+			s.Suspension.Stopped = true // nothing is there that could go
+		}
 		return
 	}
 	op := s.Operation

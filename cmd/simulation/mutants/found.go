@@ -171,4 +171,9 @@ var found = []mutant{
 			{"node/runner/orders.go", `		if a.stream == "" || o.order.Stream == a.stream {`, `		if a.stream == "" || o.order.Stream != "" {`},
 		},
 	},
+	{
+		"suspended-without-a-slot", "the suspension of a service that has no slot by then begins again without end", []edit{{
+			"projections/operation.go", "len(d.Slots) == 0 && s.Suspension != nil", "len(d.Slots) > 0 && s.Suspension == nil",
+		}},
+	},
 }

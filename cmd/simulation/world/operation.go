@@ -326,7 +326,7 @@ func (o operating) ends(d events.OperationEnded) {
 	switch d.Outcome {
 	case events.OperationDone:
 		o.passes(d.GivenUp)
-		if len(op.waiting) > 0 || op.phase != phases[len(phases)-1] {
+		if len(op.waiting) > 0 || (op.total > 0 && op.phase != phases[len(phases)-1]) {
 			o.breach("is done after phase %s, and %v wait", op.phase, op.waiting)
 		}
 	case events.OperationRolledBack:
