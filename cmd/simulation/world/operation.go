@@ -202,11 +202,11 @@ func (o operating) phases() []events.OperationPhase {
 	case o.stopsFirst():
 		phases = []events.OperationPhase{"retire", "start"}
 	case o.allOrNone() && u.Monitor > 0:
-		return []events.OperationPhase{"prepare", "start", "monitor", "retire"}
+		phases = []events.OperationPhase{"prepare", "start", "monitor", "retire"}
 	case o.allOrNone():
-		return []events.OperationPhase{"prepare", "start", "retire"}
+		phases = []events.OperationPhase{"prepare", "start", "retire"}
 	}
-	if u.Monitor > 0 {
+	if u.Monitor > 0 && !o.allOrNone() {
 		phases = append(phases, "monitor")
 	}
 	if len(o.op.waiting) > 0 && o.op.wave == 1 && u.Promote == events.PromoteByCommand && o.op.kind != events.OperationRollback {
