@@ -124,9 +124,6 @@ func (c *Cluster) applyOperation(r events.Record) {
 			Rescale: d.Rescale, Entered: r.Time, Serves: map[uint32]time.Time{},
 		}
 		index(c.operating, id, true)
-		if d.Operation == events.OperationSuspend && len(d.Slots) == 0 && s.Suspension != nil {
-			s.Suspension.Stopped = true // nothing is there that could go
-		}
 		return
 	}
 	op := s.Operation
@@ -149,6 +146,9 @@ func (c *Cluster) applyOperation(r events.Record) {
 		op.Paused, op.Entered, op.Prolonged, op.Command = "", r.Time, time.Time{}, s.Holder
 	case events.OperationEnded:
 		s.Operation, s.Last = nil, op.end(r, d)
+		if op.Kind == events.OperationSuspend && d.Outcome == events.OperationDone && s.Suspension != nil {
+			s.Suspension.Stopped = true // also where there was nothing that could go
+		}
 		if op.snapshots() {
 			c.ask(r, s)
 			if s.Snapshots.Wanted < op.Started {

@@ -173,7 +173,7 @@ var found = []mutant{
 	},
 	{
 		"suspended-without-a-slot", "the suspension of a service that has no slot by then begins again without end", []edit{{
-			"projections/operation.go", "len(d.Slots) == 0 && s.Suspension != nil", "len(d.Slots) > 0 && s.Suspension == nil",
+			"projections/operation.go", "d.Outcome == events.OperationDone && s.Suspension != nil", "len(op.Slots) > 0 && s.Suspension != nil",
 		}},
 	},
 }

@@ -171,9 +171,6 @@ func (o operating) suspends(sequence uint64, d events.OperationStarted) {
 	if o.s.rest == nil || o.s.rest.stopped || o.s.rescaling() || d.Revision != o.s.revision || len(d.Slots) < int(o.s.span()) {
 		o.breach("a suspension of %d slots of %d: %+v", len(d.Slots), o.s.span(), o.s.rest)
 	}
-	if len(d.Slots) == 0 && o.s.rest != nil {
-		o.s.rest.stopped = true
-	}
 	o.s.op = &operation{
 		sequence: sequence, kind: d.Operation, revision: d.Revision, total: len(d.Slots), waiting: slices.Clone(d.Slots),
 		entered: o.j.at, serves: map[uint32]time.Time{}, givenUp: map[uint32]bool{}, exports: map[uint32][]events.Export{},
@@ -220,6 +217,9 @@ func (o operating) endsSuspension(d events.OperationEnded) {
 	}
 	if d.Outcome == events.OperationAborted {
 		s.restFailed = true
+	}
+	if d.Outcome == events.OperationDone && s.rest != nil {
+		s.rest.stopped = true
 	}
 }
 
