@@ -39,7 +39,7 @@ type Engine interface {
 	// once that is done.
 	Ask(ctx context.Context, c Container, hook events.Hook, asked Asked, address string) error
 	// Export returns what the folder in the container holds, as a tar archive that the caller closes: the same of what has not changed.
-	// It is read within ctx.
+	// It is read within ctx; where the engine fails in the middle, the reader does.
 	Export(ctx context.Context, c Container, path string) (io.ReadCloser, error)
 	// Usage measures what the running container takes of the disk; scratch is where its scratch disk is mounted.
 	Usage(ctx context.Context, c Container, scratch string) (Usage, error)

@@ -33,11 +33,11 @@ func (e *Engine) Export(ctx context.Context, c node.Container, folder string) (i
 		return nil, fmt.Errorf("archiving %s: the node does not see where the host has it: run it on the host: %w", folder, err)
 	}
 	reader, writer := io.Pipe()
-	a := &archiver{ctx: ctx, root: root, to: tar.NewWriter(writer), linked: map[inode]string{}}
+	a := &archiver{root: root, to: tar.NewWriter(writer), linked: map[inode]string{}}
 	exported := &exported{PipeReader: reader, over: make(chan struct{})}
 	go func() {
 		defer close(exported.over)
-		writer.CloseWithError(errors.Join(a.archive(), root.Close()))
+		writer.CloseWithError(errors.Join(a.archive(ctx), root.Close()))
 	}()
 	return exported, nil
 }
@@ -76,21 +76,20 @@ type inode struct{ device, number uint64 }
 
 // archiver writes what a folder holds.
 type archiver struct {
-	ctx    context.Context //nolint:containedctx // a walk has no other way to end in time
 	root   *os.Root
 	to     *tar.Writer
 	linked map[inode]string // the first names of files that have several
 }
 
-func (a *archiver) archive() error {
-	if err := a.entry("."); err != nil {
+func (a *archiver) archive(ctx context.Context) error {
+	if err := a.entry(ctx, "."); err != nil {
 		return err
 	}
 	return a.to.Close()
 }
 
 // folder writes what is in a folder, whatever bytes its names have.
-func (a *archiver) folder(name string) error {
+func (a *archiver) folder(ctx context.Context, name string) error {
 	folder, err := a.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
@@ -101,7 +100,7 @@ func (a *archiver) folder(name string) error {
 	}
 	slices.Sort(names)
 	for _, one := range names {
-		if err := a.entry(path.Join(name, one)); err != nil {
+		if err := a.entry(ctx, path.Join(name, one)); err != nil {
 			return err
 		}
 	}
@@ -109,8 +108,8 @@ func (a *archiver) folder(name string) error {
 }
 
 // entry writes what stands under the name, with all that is in it. A socket is nothing without its process, and left out.
-func (a *archiver) entry(name string) error {
-	if err := a.ctx.Err(); err != nil {
+func (a *archiver) entry(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	info, err := a.root.Lstat(name)
@@ -144,7 +143,7 @@ func (a *archiver) entry(name string) error {
 	if err := a.opened(name, info, header); err != nil || !info.IsDir() {
 		return err
 	}
-	return a.folder(name)
+	return a.folder(ctx, name)
 }
 
 // first returns the name under which a file of several was written before; "" for none.

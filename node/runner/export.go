@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -28,27 +27,6 @@ const (
 
 // errChanged occurs when a volume does not hold any more what it did as its digest was made.
 var errChanged = errors.New("it changed while it was kept: have hooks.snapshot have the service leave it as it is")
-
-// errCut occurs when an archive ends in the middle. An engine that fails as it writes one has no other way to say so.
-var errCut = errors.New("its archive ends in the middle")
-
-// archiveEnd is how an archive ends: with two blocks of zeros.
-const archiveEnd = 1024
-
-// tail keeps the end of what is written to it.
-type tail struct{ last []byte }
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.last = append(t.last, p...)
-	t.last = append(t.last[:0], t.last[max(0, len(t.last)-archiveEnd):]...)
-	return len(p), nil
-}
-
-// ended reports whether it is the end of an archive.
-func (t *tail) ended() bool {
-	return len(t.last) == archiveEnd && !slices.ContainsFunc(t.last, func(b byte) bool { return b != 0 })
-}
 
 // export has the bus keep what the volumes hold, each under the digest of its content: what it has already is not sent again.
 func (a *Agent) export(ctx context.Context, c node.Container, volumes []events.Volume) ([]events.Export, error) {
@@ -94,10 +72,7 @@ func (a *Agent) exportVolume(ctx context.Context, c node.Container, v events.Vol
 	e := events.Export{Volume: v.Name}
 	sum := sha256.New()
 	err := a.archive(ctx, c, v.Path, func(content io.Reader) (err error) {
-		whole := &tail{}
-		if e.Size, err = io.Copy(io.MultiWriter(sum, whole), content); err == nil && !whole.ended() {
-			err = errCut
-		}
+		e.Size, err = io.Copy(sum, content)
 		return err
 	})
 	if err != nil {
