@@ -38,10 +38,10 @@ func (t *Turn) Due() {
 	}
 }
 
-// deadlineOf is when a command to the service fails that began at a time, unless it has ended. One that waits for a job does so for as long as that runs or
-// rests after a failure: only the time in which no node could have any of its instances counts. Of an operation the time
-// since its last phase began counts, without that in which it waits for people, or for a time to pass; one that is paused waits
-// for no command that is open.
+// deadlineOf is when a command to the service fails that began at a time, unless it has ended. One that waits for a job does so
+// for as long as that runs or rests after a failure: only the time in which no node could have any of its instances counts. Of an
+// operation the time since its last phase began counts, without that in which it waits for people, or for a time to pass; one
+// that is paused waits for no command that is open.
 func (t *Turn) deadlineOf(id events.ServiceID, begun time.Time) time.Time {
 	s := t.Cluster.Services[id]
 	if s == nil {

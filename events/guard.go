@@ -27,7 +27,7 @@ type Guard struct {
 
 // SeenAt refuses a command whose sender has seen the service as it is no more.
 type SeenAt struct {
-	// IfSeq is the sequence of the log that the sender has seen: where the service was revised, scaled, suspended, resumed or dropped after it,
-	// the command is rejected, and fails where that was while it waited. 0 takes the service as it is.
+	// IfSeq is the sequence of the log that the sender has seen: where the service was revised, scaled, suspended, resumed or
+	// dropped after it, the command is rejected, and fails where that was while it waited. 0 takes the service as it is.
 	IfSeq uint64 `json:"if_seq,omitzero"`
 }

@@ -89,8 +89,8 @@ func (l *leader) now() time.Time {
 	return now
 }
 
-// decide takes the inputs in turn while there is room, then looks at the agenda, unless it is deaf still. It returns the inputs that it did not
-// come to. A panic is returned as errDecide.
+// decide takes the inputs in turn while there is room, then looks at the agenda, unless it is deaf still. It returns the
+// inputs that it did not come to. A panic is returned as errDecide.
 func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest inputs, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -66,8 +66,8 @@ func (l *leader) remove(ctx context.Context, objects bus.Objects, found bus.Obje
 	return objects.Delete(ctx, found.Name)
 }
 
-// Unnamed returns the objects, the oldest first, that no snapshot of the state names, nor one that is being taken, nor a slot that comes back
-// from one, and that are so old that none will: a node stores anew what is half as old.
+// Unnamed returns the objects, the oldest first, that no snapshot of the state names, nor one that is being taken, nor a slot that
+// comes back from one, and that are so old that none will: a node stores anew what is half as old.
 func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.Object {
 	named := map[string]bool{}
 	for _, s := range c.Services {
