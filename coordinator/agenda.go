@@ -19,11 +19,14 @@ type Agenda struct {
 	shunned  map[events.ServiceID]struct{}
 	// shifted says that nodes have more or less to give than before: what waits for one is looked at again.
 	shifted bool
-	// turned says that nodes came, went, or are taken for others: global services follow them, and operations wait for none that is
-	// not heard.
+	// turned says that nodes came, went, or are taken for others: global services follow them, operations wait for none that is
+	// not heard, and what was lost may be back.
 	turned bool
-	// began is when the first turn was: what nobody was there to hear of before is held against no group.
+	// began is when the first turn was: what nobody was there to hear of before is held against no group and no node.
 	began time.Time
+	// unheard says that what follows from silent nodes is to be looked at anew, at lostAt at the latest, if that is set.
+	unheard bool
+	lostAt  time.Time
 	// records is the place of a round's records, which every turn takes over from the one before.
 	records []events.Record
 }
@@ -31,6 +34,7 @@ type Agenda struct {
 // NewAgenda returns an agenda with every service of the cluster.
 func NewAgenda(c *projections.Cluster) *Agenda {
 	a := &Agenda{
+		unheard:  true,
 		board:    placement.NewBoard(c),
 		services: make(map[events.ServiceID]struct{}, len(c.Services)),
 		shunned:  map[events.ServiceID]struct{}{},
@@ -47,6 +51,9 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 	}
 	return a
 }
+
+// Resume has every time-out begin anew for what nodes were not heard for: nobody listened for a while.
+func (a *Agenda) Resume() { a.began, a.unheard = time.Time{}, true }
 
 // Waits reports whether a service waits that may be looked at now.
 func (a *Agenda) Waits(c *projections.Cluster) bool {
@@ -95,6 +102,9 @@ func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 		for id := range c.Operating() {
 			a.add(id)
 		}
+		for id := range c.Losing() {
+			a.add(id)
+		}
 	}
 	return slices.SortedFunc(maps.Keys(a.services), func(x, y events.ServiceID) int {
 		return cmp.Or(byWaiting(c.Services[x], c.Services[y]), x.Compare(y))
@@ -134,7 +144,11 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 	switch r.Data.(type) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
 		events.NodeUpdated, events.PolicyChanged, events.NodesAllowed:
-		a.shifted, a.turned = true, true
+		a.shifted, a.turned, a.unheard = true, true, true
+	case events.NodeListed:
+		a.turned = true
+	case events.ServiceRevised, events.NodeLost, events.EvictionsResumed:
+		a.unheard = true
 	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved:
 		a.shifted = true
 	}

@@ -14,6 +14,7 @@ const MoveDeadline = 10 * time.Minute
 // Due fails the commands whose deadline has passed, and has what waits for its time be looked at. What the commands asked
 // for stays desired. A move that takes as long ends, too.
 func (t *Turn) Due() {
+	t.livenessDue()
 	t.moveDue()
 	t.jobsDue()
 	t.operationsDue()

@@ -8,10 +8,6 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// LostAfter is how long a node is silent before its instances of jobs are lost: others take their place, and both may
-// run where the node is cut off.
-const LostAfter = time.Minute
-
 // work takes a job's next step: begin a run that is due, retire what has ended or shall not run, place what is not done,
 // end the command with the job. It reports false where the round is full before that.
 func (t *Turn) work(s *projections.Service) bool {
@@ -58,7 +54,7 @@ func (t *Turn) retireEnded(s *projections.Service) bool {
 
 // over says why the slot's instance shall run no more, or "" where it shall.
 func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.RetireReason {
-	switch i, n := slot.Current, t.Cluster.Nodes[slot.Current.Node]; {
+	switch i := slot.Current; {
 	case i.Revision != s.Revision:
 		return events.RetireRevised
 	case s.OfBefore(i), s.Idle():
@@ -67,7 +63,7 @@ func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.Retir
 		return events.RetireCompleted
 	case i.Seen.Phase == events.PhaseOffline:
 		return events.RetireFailed
-	case n.Silent && !t.Now.Before(n.SilentSince.Add(LostAfter)):
+	case i.Lost: // both may run where its node is cut off
 		return events.RetireLost
 	}
 	return ""
@@ -116,7 +112,7 @@ func (t *Turn) endJob(s *projections.Service) bool {
 	return true
 }
 
-// jobsDue has every job be looked at that has not ended or is due: a back-off may be over, or a node be silent for too long.
+// jobsDue has every job be looked at that has not ended or is due: a back-off may be over.
 func (t *Turn) jobsDue() {
 	for id := range t.Cluster.Jobs() {
 		if s := t.Cluster.Services[id]; !s.Settled() || t.fires(s) {

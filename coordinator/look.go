@@ -68,10 +68,10 @@ func (t *Turn) look(s *projections.Service) bool {
 		return false
 	}
 	if s.Dropped {
-		return t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
+		return t.reconcile(s) && t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
 	}
 	if s.Job != nil {
-		return t.swap(s) && t.work(s)
+		return t.reconcile(s) && t.swap(s) && t.work(s)
 	}
 	for t.mend(s) {
 		again, fits := t.operate(s)
@@ -79,7 +79,7 @@ func (t *Turn) look(s *projections.Service) bool {
 			return false
 		}
 		if !again && !t.tell(s) {
-			return t.finish(s)
+			return t.reconcile(s) && t.finish(s)
 		}
 	}
 	return false
@@ -87,6 +87,9 @@ func (t *Turn) look(s *projections.Service) bool {
 
 // mend has every slot have what it is to have for now. It reports false where the round is full before that.
 func (t *Turn) mend(s *projections.Service) bool {
+	if !t.reconcile(s) {
+		return false
+	}
 	if s.Resting() {
 		return t.retireFrom(s, 0, events.RetireSuspended)
 	}
@@ -95,19 +98,20 @@ func (t *Turn) mend(s *projections.Service) bool {
 }
 
 // vacant reports whether the slot is to have an instance and has none. It is to have none while its wave waits for those
-// before to be gone, nor, where it has one at a time, before the last is.
+// before to be gone, nor, where it has one at a time, before the last is; nor
+// while what was lost of it is about to be back.
 func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 	if int(ordinal) >= len(s.Slots) {
 		return true
 	}
 	slot := s.Slots[ordinal]
-	return slot.Vacant() && !clears(s, ordinal) && (len(slot.Leaving) == 0 || !s.Alone(ordinal))
+	return slot.Vacant() && !t.comesBack(slot) && !clears(s, ordinal) && (len(slot.Leaving)+len(slot.Away) == 0 || !s.Alone(ordinal))
 }
 
 // retireFrom retires the instances of every slot from the ordinal on.
 func (t *Turn) retireFrom(s *projections.Service, ordinal uint32, reason events.RetireReason) bool {
 	for o := int(ordinal); o < len(s.Slots); o++ {
-		for _, i := range [...]*projections.Instance{s.Slots[o].Next, s.Slots[o].Current} {
+		for _, i := range append([]*projections.Instance{s.Slots[o].Next, s.Slots[o].Current}, s.Slots[o].Away...) {
 			if i != nil && !t.retire(i, reason) {
 				return false
 			}
@@ -209,8 +213,8 @@ type revisions []uint64
 
 func (r revisions) have(revision uint64) bool { return slices.Contains(r, revision) }
 
-// finish ends the service's open command once all is as it shall be, and a dropped service with its last instance. That of a group
-// ends with all of its services.
+// finish ends the service's open command once all is as it shall be, and a dropped service with its last instance: what is lost
+// keeps its record, and holds nothing up. That of a group ends with all of its services.
 func (t *Turn) finish(s *projections.Service) bool {
 	if !s.Settled() {
 		return true
@@ -222,7 +226,7 @@ func (t *Turn) finish(s *projections.Service) bool {
 	if s.Holder != 0 && t.Cluster.GroupOf(s.ID) == nil {
 		t.emit(events.ServiceScope(s.ID), events.CommandSucceeded{Sequence: s.Holder})
 	}
-	if s.Dropped {
+	if s.Dropped && s.Total() == 0 {
 		t.emit(events.ServiceScope(s.ID), events.ServiceRemoved{})
 	}
 	return true

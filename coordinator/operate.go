@@ -80,7 +80,7 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 	for o, slot := range s.Slots {
 		switch i := slot.Current; {
 		case i == nil || s.UpToDate(i) || uint32(o) >= s.Scale:
-		case i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Heard():
+		case i.Seen.Phase == events.PhaseOnline && !i.Lost && t.Cluster.Nodes[i.Node].Heard():
 			serve = append(serve, uint32(o))
 		default:
 			down = append(down, uint32(o))

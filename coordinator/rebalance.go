@@ -72,7 +72,7 @@ func (t *Turn) swap(s *projections.Service) bool {
 			retires, reason = next, unfit(s, next)
 		case !t.Cluster.Nodes[next.Node].Heard():
 			retires = next
-		case moves && next.Seen.Phase == events.PhaseOnline:
+		case moves && next.Seen.Phase == events.PhaseOnline && !next.Lost:
 			retires, reason = slot.Current, events.RetireMoved
 		case moves && next.Seen.Phase > events.PhaseOnline:
 			retires = next

@@ -70,7 +70,8 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 
 // sight takes how far the instance has come.
 func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.InstanceState) {
-	if !s.Above(i.Seen) || (s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason) {
+	known := s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason
+	if !s.Above(i.Seen) || (known && !i.Lost) { // that one that was lost is as before is news, after its node has begun anew
 		return
 	}
 	if (s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired == "" {

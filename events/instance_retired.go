@@ -17,8 +17,9 @@ const (
 	RetireOtherImage   RetireReason = "other-image"   // a tag stood for another image on its node than the revision has
 	RetireCompleted    RetireReason = "completed"     // its slot of a job is done
 	RetireFailed       RetireReason = "failed"        // it is of a job, and went offline: another takes its place after a back-off
-	RetireLost         RetireReason = "lost"          // it is of a job, and its node is silent for long: another takes its place
-	RetireReplaced     RetireReason = "replaced"      // its job has begun a later run, or waits for one
+	RetireLost         RetireReason = "lost"          // it is of a job, and was lost with its node: another takes its place
+	RetireReplaced     RetireReason = "replaced"      // its job has begun a later run, or waits for one; or it was lost, and its replacement stays
+	RetireReturned     RetireReason = "returned"      // the lost instance that it replaced is back, and stays
 	RetireGivenUp      RetireReason = "given-up"      // more instances of its job have failed than may
 )
 

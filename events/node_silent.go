@@ -1,6 +1,6 @@
 package events
 
-// NodeSilent says that a node has not been heard for longer than it may. Nothing new is placed on it.
+// NodeSilent says that a node has not been heard for longer than it may. Nothing new is placed on it, and what it has may run on.
 type NodeSilent struct{}
 
 // Kind implements Data.

@@ -1,6 +1,6 @@
 package events
 
-// Policy is how placement weighs nodes, for the whole cluster.
+// Policy is how placement weighs nodes and when they are lost, for the whole cluster.
 type Policy struct {
 	// Profile is distribute-load or optimize-utilization.
 	Profile Profile `json:"profile"`
@@ -17,6 +17,8 @@ type Policy struct {
 	AlwaysUseDisk bool `json:"always_use_disk,omitzero"`
 	// SecurityContext is what containers may do where their spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
+	// Liveness says when nodes that are not heard are silent, and lost.
+	Liveness Liveness `json:"liveness,omitzero"`
 }
 
 // SecurityContext is what containers may do where their spec does not say.
@@ -92,6 +94,7 @@ type ClusterPolicy struct {
 	AlwaysUseDisk *bool `json:"always_use_disk,omitzero"`
 	// SecurityContext is restricted or engine, of instances that are placed from here on.
 	SecurityContext *SecurityContext `json:"security_context,omitzero"`
+	Liveness        *AskLiveness     `json:"liveness,omitzero"`
 }
 
 // AskSpread is SpreadPolicy as people write it.
@@ -128,6 +131,8 @@ func (c ClusterPolicy) Policy() Policy {
 	set(&p.AlwaysUseDisk, c.AlwaysUseDisk)
 	set(&p.SecurityContext, c.SecurityContext)
 	p.SecurityContext = p.SecurityContext.canonical()
+	c.Liveness.set(&p.Liveness)
+	p.Liveness = p.Liveness.canonical()
 	return p
 }
 
@@ -156,6 +161,9 @@ func (c ClusterPolicy) check() error {
 	case p.SecurityContext != "" && p.SecurityContext != SecurityEngine:
 		return Reject(CodeInvalidValue, "security_context", "security_context %s is neither %s nor %s",
 			quote(string(p.SecurityContext)), SecurityRestricted, SecurityEngine)
+	}
+	if err := c.Liveness.check(); err != nil {
+		return err
 	}
 	if err := p.AntiAffinity.check("anti_affinity"); err != nil {
 		return err

@@ -63,6 +63,7 @@ type Spec struct {
 	InitSpec
 	HealthSpec
 	RestartSpec
+	DisconnectSpec
 	SidecarSpec
 	JobSpec
 	UpdateSpec
@@ -146,6 +147,7 @@ func (s Spec) withDefaults() Spec {
 	s.InitSpec = s.InitSpec.canonical()
 	s.HealthSpec = s.HealthSpec.canonical()
 	s.RestartSpec = s.RestartSpec.canonical()
+	s.DisconnectSpec = s.DisconnectSpec.canonical()
 	s.SidecarSpec = s.SidecarSpec.canonical()
 	s.UpdateSpec = s.UpdateSpec.canonical()
 	s.TopologySpec = s.TopologySpec.canonical()
@@ -197,7 +199,7 @@ func (s Spec) checkGroups() error {
 	for _, err := range []error{
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
 		s.ConfigSpec.check(s.Secrets, s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
-		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.SidecarSpec.check(), s.checkMode(), s.UpdateSpec.check(),
+		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.DisconnectSpec.check(), s.SidecarSpec.check(), s.checkMode(), s.UpdateSpec.check(),
 		s.TopologySpec.check(s.Mode, s.Ports, s.mountedIn), s.checkSnapshot(),
 	} {
 		if err != nil {

@@ -30,9 +30,11 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.tell(r, c.service(id), d)
 	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting, events.Answer:
 		c.applyInstance(r)
-	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeListed,
+	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodeListed,
 		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeMisfits, events.StrayFound, events.StrayRemoved:
 		c.applyNode(r)
+	case events.InstanceLost, events.InstanceReturned, events.EvictionsPaused, events.EvictionsResumed:
+		c.applyLiveness(r)
 	case events.ClusterAdopted:
 		c.adopt(r, d)
 	case events.PolicyChanged:
@@ -305,6 +307,7 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	s := c.Services[service]
 	s.countServing(i, -1)
 	s.beginsAnew(i, d.Position)
+	i.serveSince(d.Position, r.Time)
 	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
 	i.Output = d.Output != ""
 	s.resolve(r.Sequence, i, d.Images)
@@ -321,6 +324,7 @@ func (c *Cluster) removed(id events.InstanceID) {
 	}
 	c.node(i.Node).release(i)
 	c.Services[id.Service].remove(i)
+	c.found(i)
 }
 
 // node returns the node, making it where it is missing.
@@ -362,7 +366,9 @@ func (c *Cluster) applyNode(r events.Record) {
 	case events.NodeSilent:
 		n.Silent, n.SilentSince = true, r.Time
 	case events.NodeReturned:
-		n.Silent = false
+		n.back()
+	case events.NodeLost:
+		n.Lost = true
 	case events.NodeListed:
 		n.Unlisted = false
 	case events.StrayFound:

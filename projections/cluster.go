@@ -41,6 +41,9 @@ type Cluster struct {
 	// Allowed are the names of the nodes that instances may be placed on, in order; any where there are none.
 	Allowed []string
 
+	// Evictions says whether anything is lost just now.
+	Evictions Evictions `json:",omitzero"`
+
 	// Rebalance is the one that is under way, and OnJoin what begins when a node without instances joins; nil for none.
 	Rebalance *Rebalance
 	OnJoin    *events.RebalanceTerms
@@ -69,6 +72,8 @@ type Cluster struct {
 	// operating are the services with an operation, repeating those with snapshots that are taken by themselves.
 	operating map[events.ServiceID]struct{}
 	repeating map[events.ServiceID]struct{}
+	// losing are the services with lost instances.
+	losing map[events.ServiceID]struct{}
 	// members are the commands of the groups that hold services, whether there are these yet or not.
 	members map[events.ServiceID]uint64
 }
@@ -89,6 +94,7 @@ func NewCluster() *Cluster {
 		jobs:      map[events.ServiceID]struct{}{},
 		operating: map[events.ServiceID]struct{}{},
 		repeating: map[events.ServiceID]struct{}{},
+		losing:    map[events.ServiceID]struct{}{},
 		Groups:    map[uint64]*Group{},
 		members:   map[events.ServiceID]uint64{},
 	}

@@ -32,6 +32,8 @@ type Node struct {
 	// Silent says that the node was not heard for longer than it may, since SilentSince.
 	Silent      bool
 	SilentSince time.Time
+	// Lost says that it was silent for longer than the cluster waits, and still is.
+	Lost bool `json:",omitzero"`
 	// Paused says that nothing is placed on the node.
 	Paused bool
 	// NotAllowed says that the node is not on the cluster's list, where there is one.
@@ -46,6 +48,8 @@ type Node struct {
 	Strays map[events.InstanceID]*Stray
 
 	ports map[uint16]events.InstanceID
+	// lost counts the instances that are lost with it.
+	lost int
 }
 
 // Stray is an instance that a node has and should not have.
@@ -144,7 +148,8 @@ func (n *Node) rejoin(j events.NodeJoined) {
 		n.Past = append(n.Past, n.Incarnation)
 		n.Past = n.Past[max(0, len(n.Past)-maxPast):]
 	}
-	n.Epoch, n.Incarnation, n.Told, n.Silent = j.Epoch, j.Incarnation, j.NodeFacts, false
+	n.Epoch, n.Incarnation, n.Told = j.Epoch, j.Incarnation, j.NodeFacts
+	n.back()
 	n.know()
 	n.picked = 0
 	for port := range n.ports {

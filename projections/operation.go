@@ -189,10 +189,10 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 // before, or has begun anew since.
 func (s *Service) serves(i *Instance, now time.Time) {
 	op := s.Operation
-	if op == nil || (!op.Together() && !s.UpToDate(i)) || i.Retired != "" || !slices.Contains(op.Slots, i.ID.Ordinal) {
+	if op == nil || (!op.Together() && !s.UpToDate(i)) || i.Retired != "" || s.isAway(i) || !slices.Contains(op.Slots, i.ID.Ordinal) {
 		return
 	}
-	if i.Seen.Phase == events.PhaseOnline && !i.Differs {
+	if i.Seen.Phase == events.PhaseOnline && !i.Lost && !i.Differs {
 		op.Serves[i.ID.Ordinal] = now
 	} else {
 		delete(op.Serves, i.ID.Ordinal)
@@ -206,13 +206,16 @@ func (s *Service) servesNoMore(i *Instance) {
 	}
 }
 
-// steady reports whether every slot serves, in whatever revision, and nothing is left of what shall stop.
+// steady reports whether every slot serves, in whatever revision, and nothing is left of what shall stop, as far as it is not lost.
 func (s *Service) steady() bool {
-	if len(s.Slots) != int(s.Scale) {
+	if len(s.Slots) < int(s.Scale) {
 		return false
 	}
-	for _, slot := range s.Slots {
-		if slot.Current == nil || slot.Current.Seen.Phase != events.PhaseOnline || len(slot.Leaving) > 0 {
+	for o, slot := range s.Slots {
+		if slices.ContainsFunc(slot.Leaving, func(i *Instance) bool { return !i.Lost }) {
+			return false
+		}
+		if i := slot.Current; (i != nil) != (o < int(s.Scale)) || (i != nil && (i.Lost || i.Seen.Phase != events.PhaseOnline)) {
 			return false
 		}
 	}

@@ -23,7 +23,11 @@ func (c *Cluster) WhyPending(s *Service) string {
 	case s.Pending == nil:
 		return "not decided yet"
 	}
-	return Reasons(*s.Pending)
+	text := Reasons(*s.Pending)
+	if n := c.Nodes[s.Home(s.Pending.Ordinal)]; n != nil && !n.Heard() {
+		text += fmt.Sprintf("; its volumes are on %s, which is %s", n.Name, n.state())
+	}
+	return text
 }
 
 // clears reports whether an empty slot waits until nothing is left of what it had.

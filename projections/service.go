@@ -64,6 +64,8 @@ type Service struct {
 	filled  int
 	serving int
 	total   int
+	// lost counts the instances that are lost, absent those of them that nobody waits for.
+	lost, absent int
 	// outdated counts the instances of revisions that are not as the current one.
 	outdated int
 }
@@ -88,6 +90,8 @@ type Slot struct {
 	Current *Instance
 	// Next takes the place of Current once it serves; nil where none is to.
 	Next *Instance
+	// Away are lost instances that another may stand in for until their nodes are back, oldest first. They shall run still.
+	Away []*Instance `json:",omitempty"`
 	// Leaving are the instances that shall stop, oldest first.
 	Leaving []*Instance
 	// Fresh says that it has had no instance yet, of a job none in this run. One that comes back with the scale begins anew.
@@ -121,6 +125,10 @@ type Instance struct {
 	Reason   events.OfflineReason
 	ExitCode *int32
 	Message  string
+	// OnlineSince is since when it serves in its present attempt; zero where it does not.
+	OnlineSince time.Time `json:",omitzero"`
+	// Lost says that its node was silent for too long, and has not said since what became of it.
+	Lost bool `json:",omitzero"`
 	// Differs says that it was made from another image than its revision has.
 	Differs bool `json:",omitzero"`
 	// Confirmed is how it last answered what it was asked as the topology changes.
@@ -144,13 +152,13 @@ func (s *Service) Filled() int { return s.filled }
 func (s *Service) Total() int { return s.total }
 
 // Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
-// instance is left. A job is once it is done or given up, and while it waits for the first run of its schedule. So is a service
+// instance is left, but for those that are lost and shall stop or have a replacement. A job is once it is done or given up, and while it waits for the first run of its schedule. So is a service
 // whose update is paused while every slot serves in whatever revision it is to have by then, and one that is suspended once nothing is
 // waited for any more.
 func (s *Service) Settled() bool {
 	switch {
 	case s.Dropped:
-		return s.total == 0
+		return s.total == s.absent
 	case s.Job != nil:
 		return s.Done() || s.GivenUp() || s.Idle()
 	case s.Suspension != nil:
@@ -158,7 +166,7 @@ func (s *Service) Settled() bool {
 	case s.Operation != nil:
 		return s.Operation.Paused != "" && s.steady()
 	}
-	return s.serving == int(s.Scale) && s.total == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
+	return s.serving == int(s.Scale) && s.total-s.absent == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
 }
 
 // Lacks reports whether a slot below the scale has no instance. Of a job, whether fewer run than may.
@@ -169,6 +177,11 @@ func (s *Service) Instances() iter.Seq[*Instance] {
 	return func(yield func(*Instance) bool) {
 		for _, slot := range s.Slots {
 			for _, i := range slot.Leaving {
+				if !yield(i) {
+					return
+				}
+			}
+			for _, i := range slot.Away {
 				if !yield(i) {
 					return
 				}
@@ -215,15 +228,19 @@ func (s *Slot) find(generation uint32) *Instance {
 	if s.Next != nil && s.Next.ID.Generation == generation {
 		return s.Next
 	}
-	for _, i := range s.Leaving {
-		if i.ID.Generation == generation {
-			return i
+	for _, others := range [...][]*Instance{s.Leaving, s.Away} {
+		for _, i := range others {
+			if i.ID.Generation == generation {
+				return i
+			}
 		}
 	}
 	return nil
 }
 
-func (s *Slot) empty() bool { return s.Current == nil && s.Next == nil && len(s.Leaving) == 0 }
+func (s *Slot) empty() bool {
+	return s.Current == nil && s.Next == nil && len(s.Leaving) == 0 && len(s.Away) == 0
+}
 
 // slot returns the slot of this ordinal, making it and those below it where they are missing.
 func (s *Service) slot(ordinal uint32) *Slot {
@@ -294,9 +311,13 @@ func (s *Service) use(i *Instance) {
 }
 
 func (s *Service) retire(i *Instance, reason events.RetireReason) {
+	before := s.isAbsent(i)
+	if !s.isAway(i) { // what stands in for one that is away serves on
+		s.servesNoMore(i)
+	}
 	s.leave(i)
-	s.servesNoMore(i)
 	i.Retired = reason
+	s.countAbsent(i, before)
 	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = append(slot.Leaving, i)
 	slot.Fresh = slot.Fresh || reason == events.RetireScaledDown || reason == events.RetireDropped || reason == events.RetireSuspended
@@ -306,6 +327,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason) {
 func (s *Service) leave(i *Instance) {
 	slot := s.Slots[i.ID.Ordinal]
 	s.Moved = s.Moved || (s.Topology != nil && slot.Current == i)
+	slot.forgetAway(i)
 	switch i {
 	case slot.Next:
 		slot.Next = nil
@@ -323,6 +345,9 @@ func (s *Service) leave(i *Instance) {
 
 // remove forgets an instance, and the slots at the end that nobody needs any more.
 func (s *Service) remove(i *Instance) {
+	if s.isAbsent(i) {
+		s.absent--
+	}
 	s.leave(i)
 	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = slices.DeleteFunc(slot.Leaving, func(o *Instance) bool { return o == i })
@@ -349,7 +374,7 @@ func (s *Service) trim() {
 
 // countServing adds by for an instance that serves: 1 when it begins to count, -1 when it ends.
 func (s *Service) countServing(i *Instance, by int) {
-	if s.Slots[i.ID.Ordinal].Current == i && i.Seen.Phase == events.PhaseOnline && !i.Differs && s.UpToDate(i) {
+	if s.Slots[i.ID.Ordinal].Current == i && i.Seen.Phase == events.PhaseOnline && !i.Lost && !i.Differs && s.UpToDate(i) {
 		s.serving += by
 	}
 }

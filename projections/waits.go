@@ -77,7 +77,7 @@ func (p phase) said(w Wait) string {
 	case i == nil:
 		return p.cluster.WhyPending(p.service)
 	case !p.cluster.Nodes[i.Node].Heard():
-		return "its node is silent"
+		return "its node is " + p.cluster.Nodes[i.Node].state()
 	case i.Retired != "":
 		return i.ID.String() + " has not stopped yet"
 	case p.op.Phase == events.OperationRetire && p.op.Together():
@@ -95,6 +95,8 @@ func (p phase) said(w Wait) string {
 // state says for people why nothing may be placed on the node.
 func (n *Node) state() string {
 	switch {
+	case n.Lost:
+		return "lost"
 	case !n.Heard():
 		return "silent"
 	case n.Paused:

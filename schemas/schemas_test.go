@@ -56,6 +56,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.VolumeKind]():       events.VolumeTmpfs,
 	reflect.TypeFor[events.PullPolicy]():       events.PullNever,
 	reflect.TypeFor[events.RestartPolicy]():    events.RestartNever,
+	reflect.TypeFor[events.Reconcile]():        events.ReconcileKeepOriginal,
 	reflect.TypeFor[events.UlimitName]():       events.UlimitNoFile,
 	reflect.TypeFor[events.BusyPolicy]():       events.BusySupersede,
 	reflect.TypeFor[events.OfflineReason]():    events.OfflineExited,

@@ -33,7 +33,7 @@ type Board struct {
 	queues  map[queued]*queue
 	// recent are those that the queues are for, the one that was asked last behind.
 	recent []queued
-	// stale says that nodes came, or became others.
+	// stale says that nodes came, or became others, or that instances were lost with theirs.
 	stale bool
 	// now is the time of the round that is decided.
 	now time.Time
@@ -117,7 +117,7 @@ func (b *Board) Note(r events.Record) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed:
 		name, _ := r.Scope.Node()
 		b.nodeChanged(name, d)
-	case events.PolicyChanged, events.NodesAllowed, events.NodeUpdated:
+	case events.PolicyChanged, events.NodesAllowed, events.NodeUpdated, events.InstanceLost, events.InstanceReturned:
 		b.stale = true
 	}
 }
@@ -135,6 +135,10 @@ func (b *Board) retired(scope events.Scope, d events.InstanceRetired) {
 	id, _ := scope.Service()
 	i := b.cluster.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	if i == nil {
+		return
+	}
+	if i.Lost { // it may have been away, and not counted any more
+		b.stale = true
 		return
 	}
 	if rank, known := b.ranks[i.Node]; known {

@@ -29,7 +29,7 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 			continue
 		}
 		for _, slot := range s.Slots {
-			if i := slot.Current; b.cluster.Nodes[i.Node].Heard() {
+			if i := slot.Current; i != nil && b.cluster.Nodes[i.Node].Heard() {
 				if m := b.move(s, i); m.Decision.Node != nil && m.Gain > best.Gain {
 					best = m
 				}

@@ -258,12 +258,16 @@ func (l *leader) listen() {
 	now := time.Now()
 	paused := now.Sub(l.lastTick) > l.Heartbeat+tickEvery
 	l.lastTick = now
+	if paused {
+		l.agenda.Resume()
+	}
 	l.silent = nil
+	silence := l.cluster.Policy.Liveness.Silence(l.Heartbeat)
 	for name, n := range l.cluster.Nodes {
 		if _, known := l.heard[name]; !known || paused {
 			l.heard[name] = now
 		}
-		if !n.Silent && now.Sub(l.heard[name]) > silentAfter*l.Heartbeat {
+		if !n.Silent && now.Sub(l.heard[name]) > silence {
 			l.silent = append(l.silent, name)
 		}
 	}

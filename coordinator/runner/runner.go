@@ -15,8 +15,6 @@ import (
 const (
 	// DefaultHeartbeat is how often nodes are expected to ask.
 	DefaultHeartbeat = 5 * time.Second
-	// silentAfter is how many heartbeats a node may miss.
-	silentAfter = 3
 	// callTimeout bounds every call to the bus.
 	callTimeout = 5 * time.Second
 	// retryAfter is how long the loop rests after an error that it cannot mend.
@@ -67,6 +65,8 @@ type Coordinator struct {
 	leases bus.Bucket
 	// list climbs whenever every node shall list all that it has.
 	list uint64
+	// lists has the same of single nodes that returned, where it is above that of all.
+	lists map[string]uint64
 }
 
 // New returns a coordinator that does nothing before Run.

@@ -94,7 +94,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
 	}
-	c.list = uint64(lead.clock.now().UnixNano())
+	c.list, c.lists = uint64(lead.clock.now().UnixNano()), map[string]uint64{}
 	if err := lead.takeOrders(); err != nil {
 		return nil, err
 	}

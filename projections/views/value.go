@@ -68,8 +68,8 @@ type Instance struct {
 	Revision   uint64 `json:"revision,omitzero"`
 	Node       string `json:"node,omitempty"`
 	Address    string `json:"address,omitempty"`
-	// Status is pending, online, offline, leaving or suspended; of a job's slot whose last instance has
-	// ended completed, failed or lost.
+	// Status is pending, online, offline, leaving, suspended, or lost where its node was silent for too long; of a job's slot
+	// whose last instance has ended completed, failed or lost.
 	Status   string               `json:"status"`
 	Phase    string               `json:"phase,omitempty"`
 	Reason   events.OfflineReason `json:"reason,omitempty"`
@@ -88,7 +88,7 @@ type Instance struct {
 // Node is the value of a key <node> in the bucket rookery_nodes.
 type Node struct {
 	Name string `json:"name"`
-	// State is ready, paused, not-allowed or silent.
+	// State is ready, paused, not-allowed, silent or lost.
 	State string `json:"state"`
 	Epoch uint64 `json:"epoch"`
 	events.NodeFacts
@@ -175,6 +175,10 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			changes.turns(c, id)
 		case events.InstanceAdopted:
 			changes.instance(c, id, d.Ordinal, d.Node)
+		case events.InstanceLost:
+			changes.slot(c, id, d.Ordinal)
+		case events.InstanceReturned:
+			changes.slot(c, id, d.Ordinal)
 		case events.InstanceRetired:
 			changes.slot(c, id, d.Ordinal)
 			if s := c.Services[id]; s != nil && s.GivenUp() {
@@ -304,6 +308,9 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 			value.Next = &Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal}
 			value.Next.fill(slot.Next)
 		}
+		if newest == nil && len(slot.Away) > 0 {
+			newest = slot.Away[len(slot.Away)-1]
+		}
 		if newest == nil && len(slot.Leaving) > 0 {
 			newest = slot.Leaving[len(slot.Leaving)-1]
 		}
@@ -313,6 +320,9 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 		value.fillEnded(ended)
 	case newest != nil:
 		value.fill(newest)
+		if newest.Lost && newest.Retired == "" && s.Slots[ordinal].Current == nil {
+			value.Message += "; no other has its place: " + why()
+		}
 	case ordinal >= s.Span() || s.Dropped:
 		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
@@ -344,6 +354,8 @@ func (v *Instance) fill(i *projections.Instance) {
 		v.Output = events.OutputKey(i.ID, i.Seen.Attempt)
 	}
 	switch {
+	case i.Lost:
+		v.Status, v.Message = "lost", "lost connection to "+i.Node
 	case i.Retired != "":
 		v.Status = "leaving"
 	case i.Seen.Phase == events.PhaseOnline:
@@ -366,6 +378,8 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 	}
 	state := "ready"
 	switch {
+	case n.Lost:
+		state = "lost"
 	case n.Silent:
 		state = "silent"
 	case n.Paused:

@@ -1,0 +1,148 @@
+package projections
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Evictions says whether what is on silent nodes is given up.
+type Evictions struct {
+	// Paused says that so many nodes are silent that nothing is lost.
+	Paused bool `json:",omitzero"`
+	// ResumedAt is when that was last no longer so; zero for never.
+	ResumedAt time.Time `json:",omitzero"`
+}
+
+// Losing returns, in no order, the services with lost instances.
+func (c *Cluster) Losing() map[events.ServiceID]struct{} { return c.losing }
+
+// Loses reports whether instances of the service are lost.
+func (s *Service) Loses() bool { return s.lost > 0 }
+
+// LostAfter is how long a node is silent before instances of the service there are lost.
+func (c *Cluster) LostAfter(s *Service) time.Duration {
+	if r := s.Current(); r != nil {
+		if own := r.Spec.Disconnects().LostAfter; own > 0 {
+			return time.Duration(own)
+		}
+	}
+	return time.Duration(c.Policy.Liveness.WithDefaults().LostAfter)
+}
+
+// back has the node be heard. What is lost of it is to be listed first.
+func (n *Node) back() {
+	n.Silent, n.Lost = false, false
+	n.Unlisted = n.Unlisted || n.lost > 0
+}
+
+// Tells reports whether the node is heard and has said what it has.
+func (n *Node) Tells() bool { return n.Heard() && !n.Unlisted }
+
+// applyLiveness takes an event of what is lost into the state.
+func (c *Cluster) applyLiveness(r events.Record) {
+	id, _ := r.Scope.Service()
+	switch d := r.Data.(type) {
+	case events.InstanceLost:
+		if i := c.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil && !i.Lost {
+			c.lose(i)
+		}
+	case events.InstanceReturned:
+		if i := c.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil && i.Lost {
+			c.comeBack(i, r.Time)
+		}
+	case events.EvictionsPaused:
+		c.Evictions.Paused = true
+	case events.EvictionsResumed:
+		c.Evictions = Evictions{ResumedAt: r.Time}
+	}
+}
+
+// lose has the instance serve no more, and its slot be vacant where another may stand in for it.
+func (c *Cluster) lose(i *Instance) {
+	s := c.Services[i.ID.Service]
+	slot := s.Slots[i.ID.Ordinal]
+	s.countServing(i, -1)
+	if i.Retired == "" {
+		s.servesNoMore(i)
+	}
+	replaced := slot.Current == i && s.replaceable(i)
+	i.Lost = true
+	c.node(i.Node).lost++
+	s.lost++
+	c.losing[s.ID] = struct{}{}
+	if replaced {
+		s.leave(i)
+		slot.Away = append(slot.Away, i)
+	}
+	s.countAbsent(i, false)
+}
+
+// replaceable reports whether another instance may stand in for this one while nobody knows what became of it.
+func (s *Service) replaceable(i *Instance) bool {
+	spec := &s.Revisions[i.Revision].Spec
+	return s.Job == nil && !s.Current().Spec.Global() && !s.Alone(i.ID.Ordinal) && spec.Topology == nil && !spec.KeepsVolumes()
+}
+
+// comeBack has the instance be known again. One that is away is what its slot has again, where nothing stands in for it.
+func (c *Cluster) comeBack(i *Instance, now time.Time) {
+	s := c.Services[i.ID.Service]
+	slot := s.Slots[i.ID.Ordinal]
+	away := s.isAway(i)
+	if away && slot.Current != nil {
+		return
+	}
+	if s.isAbsent(i) {
+		s.absent--
+	}
+	c.found(i)
+	if away {
+		slot.forgetAway(i)
+		slot.Current = i
+		s.filled++
+	}
+	s.countServing(i, 1)
+	s.serves(i, now)
+}
+
+// found has the instance be lost no more, because it is known again or gone.
+func (c *Cluster) found(i *Instance) {
+	if !i.Lost {
+		return
+	}
+	i.Lost = false
+	c.node(i.Node).lost--
+	s := c.Services[i.ID.Service]
+	if s.lost--; s.lost == 0 {
+		delete(c.losing, s.ID)
+	}
+}
+
+func (s *Service) isAway(i *Instance) bool { return slices.Contains(s.Slots[i.ID.Ordinal].Away, i) }
+
+// isAbsent reports whether the instance is lost and nobody waits for it: it shall stop, or may have a replacement.
+func (s *Service) isAbsent(i *Instance) bool { return i.Lost && (i.Retired != "" || s.isAway(i)) }
+
+// countAbsent follows an instance that was absent before, or not.
+func (s *Service) countAbsent(i *Instance, before bool) {
+	if !before && s.isAbsent(i) {
+		s.absent++
+	}
+}
+
+func (s *Slot) forgetAway(i *Instance) {
+	if s.Away = slices.DeleteFunc(s.Away, func(o *Instance) bool { return o == i }); len(s.Away) == 0 {
+		s.Away = nil
+	}
+}
+
+// serveSince follows since when the instance serves as it comes to a position: a new attempt serves only since then.
+func (i *Instance) serveSince(p events.Position, now time.Time) {
+	switch {
+	case p.Phase != events.PhaseOnline:
+		i.OnlineSince = time.Time{}
+	case i.OnlineSince.IsZero() || p.Attempt != i.Seen.Attempt:
+		i.OnlineSince = now
+	}
+}
