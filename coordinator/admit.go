@@ -80,6 +80,10 @@ func (t *Turn) admit(r events.Request) error {
 		return t.pause(r)
 	case events.NodeResume:
 		return t.resume(r)
+	case events.NodeDrain:
+		return t.drain(r, c)
+	case events.NodeForget:
+		return t.forget(r)
 	case events.NodeUpdate:
 		return t.update(r, c)
 	case events.ClusterPolicy:

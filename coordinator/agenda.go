@@ -143,13 +143,13 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 	a.board.Note(r)
 	switch r.Data.(type) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
-		events.NodeUpdated, events.PolicyChanged, events.NodesAllowed:
+		events.NodeUpdated, events.NodeDraining, events.NodeForgotten, events.NodeRemoved, events.PolicyChanged, events.NodesAllowed:
 		a.shifted, a.turned, a.unheard = true, true, true
 	case events.NodeListed:
 		a.turned = true
 	case events.ServiceRevised, events.NodeLost, events.EvictionsResumed:
 		a.unheard = true
-	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved:
+	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved, events.InstanceForgotten:
 		a.shifted = true
 	}
 }

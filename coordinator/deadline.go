@@ -25,6 +25,10 @@ func (t *Turn) Due() {
 			t.groupDue(g)
 			continue
 		}
+		if cmd.Node != "" {
+			t.nodeDue(cmd)
+			continue
+		}
 		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) || !t.Takes() {
 			continue
 		}

@@ -29,7 +29,7 @@ func (t *Turn) livenessDue() {
 func (t *Turn) guardEvictions() {
 	silent, nodes := uint32(0), uint32(0)
 	for _, n := range t.Cluster.Nodes {
-		if n.Epoch == 0 || n.Lost {
+		if n.Epoch == 0 || n.Lost || n.Forgotten {
 			continue
 		}
 		nodes++

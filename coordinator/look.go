@@ -18,7 +18,13 @@ func (t *Turn) Look() {
 		return
 	}
 	t.agenda.board.At(t.Now)
-	for t.lookAtAll(); t.stepGroups(); t.lookAtAll() {
+	t.forgetNodes()
+	for {
+		for t.lookAtAll(); t.stepGroups(); t.lookAtAll() {
+		}
+		if len(t.agenda.services) > 0 || !t.evacuate() {
+			break
+		}
 	}
 	if len(t.agenda.services) == 0 {
 		t.rebalance()

@@ -11,9 +11,9 @@ import (
 // hello makes the process that introduces itself the node of that name, under a new node epoch. A process that is the
 // node already, or was it once, changes nothing.
 func (t *Turn) hello(node string, h events.Hello) {
-	epoch, before := uint64(0), events.NodeFacts{}
+	epoch, before := t.Cluster.NodeEpochFloor, events.NodeFacts{}
 	if n := t.Cluster.Nodes[node]; n != nil {
-		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) {
+		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) || n.Forgotten {
 			return
 		}
 		epoch, before = n.Epoch, n.Facts
@@ -47,12 +47,28 @@ func (t *Turn) Silent(node string) {
 // Returned says that a silent node was heard again.
 func (t *Turn) Returned(node string) {
 	t.cause = events.Cause{}
-	if n := t.Cluster.Nodes[node]; n != nil && n.Silent {
+	if n := t.Cluster.Nodes[node]; n != nil && n.Silent && !n.Forgotten {
 		t.emit(events.NodeScope(node), events.NodeReturned{})
 	}
 }
 
-// stray answers a listed instance that the state does not have on this node.
+// contradiction says in what an instance that a node has is none that it should have.
+func (t *Turn) contradiction(s events.InstanceState) events.StrayReason {
+	service := t.Cluster.Services[s.ID().Service]
+	switch {
+	case service == nil || service.Revision == 0:
+		return events.StrayUnknownService
+	case t.Cluster.Instance(s.ID()) != nil:
+		return events.StrayOtherNode
+	case s.Ordinal >= service.Span() && int(s.Ordinal) >= len(service.Slots):
+		return events.StrayUnknownSlot
+	case s.Generation >= service.NextGeneration(s.Ordinal):
+		return events.StrayNewerGeneration
+	}
+	return events.StrayOlderGeneration
+}
+
+// stray answers a listed instance that the state does not have on this node: it is shown and told to stop, and changes nothing else.
 func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 	id := s.ID()
 	_, known := n.Strays[id]
@@ -61,6 +77,7 @@ func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 	case known && s.Phase == events.PhaseRemoved:
 		t.emit(events.NodeScope(n.Name), events.StrayRemoved{StrayFound: found})
 	case !known && s.Phase != events.PhaseRemoved:
+		found.Why = t.contradiction(s)
 		t.emit(events.NodeScope(n.Name), found)
 	}
 }
@@ -69,19 +86,19 @@ func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 // than the instance, as after a restore, and stopping what should run would be wrong.
 func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState) bool {
 	service := c.Services[s.ID().Service]
-	return service != nil && !service.Dropped && !service.Resting() && s.Ordinal < service.Span() &&
+	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Resting() && s.Ordinal < service.Span() &&
 		s.Revision == service.Revision && s.Generation >= service.NextGeneration(s.Ordinal) &&
 		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
 		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Ready()
 }
 
-// pause has nothing be placed on the node any more.
+// pause has nothing be placed on the node any more, as is so of one that is drained.
 func (t *Turn) pause(r events.Request) error {
 	n, err := t.nodeOf(r)
 	switch {
 	case err != nil:
 		return err
-	case n.Paused:
+	case n.Paused || n.Draining():
 		t.atOnce(r)
 	default:
 		t.atOnce(r, events.NodePaused{})
@@ -89,14 +106,18 @@ func (t *Turn) pause(r events.Request) error {
 	return nil
 }
 
-// resume has the node take instances again.
+// resume has the node take instances again. A drain of it ends with that, and what has no successor that serves stays.
 func (t *Turn) resume(r events.Request) error {
 	n, err := t.nodeOf(r)
 	switch {
 	case err != nil:
 		return err
-	case n.Paused:
+	case n.Paused || n.Draining():
+		t.overtake(r, n)
 		t.atOnce(r, events.NodeResumed{})
+		for _, i := range t.instancesOn([]*projections.Node{n})[n.Name] {
+			t.agenda.add(i.ID.Service) // a successor of what is there is of no use any more
+		}
 	default:
 		t.atOnce(r)
 	}
@@ -128,6 +149,9 @@ func (t *Turn) nodeOf(r events.Request) (*projections.Node, error) {
 	n := t.Cluster.Nodes[name]
 	if n == nil {
 		return nil, events.Reject(events.CodeNotFound, "subject", "there is no node %s: no node of this name has joined", name)
+	}
+	if n.Forgotten {
+		return nil, events.Reject(events.CodeBusy, "subject", "node %s is being forgotten: should it come back, it joins as a new one after that", name)
 	}
 	return n, nil
 }

@@ -56,7 +56,7 @@ func (t *Turn) beginMove(m placement.Move) {
 }
 
 // swap retires the instances whose successors serve, and the successors that never will. One of an earlier revision goes
-// with its wave alone, and what succeeds it is given time to come to serve. It reports false where the round is full before
+// with its wave alone, and what succeeds it is given time to come to serve; one whose node is drained as that says. It reports false where the round is full before
 // that.
 func (t *Turn) swap(s *projections.Service) bool {
 	for _, slot := range s.Slots {
@@ -72,7 +72,9 @@ func (t *Turn) swap(s *projections.Service) bool {
 			retires, reason = next, unfit(s, next)
 		case !t.Cluster.Nodes[next.Node].Heard():
 			retires = next
-		case moves && next.Seen.Phase == events.PhaseOnline && !next.Lost:
+		case moves && !t.moves(slot):
+			retires, reason = next, events.RetireMoveUndone
+		case moves && next.Seen.Phase == events.PhaseOnline && !next.Lost && !t.Cluster.Nodes[slot.Current.Node].Draining():
 			retires, reason = slot.Current, events.RetireMoved
 		case moves && next.Seen.Phase > events.PhaseOnline:
 			retires = next
@@ -84,13 +86,19 @@ func (t *Turn) swap(s *projections.Service) bool {
 	return true
 }
 
+// moves reports whether the slot is to be elsewhere still: for a rebalancing, or as its node is drained.
+func (t *Turn) moves(slot *projections.Slot) bool {
+	r := t.Cluster.Rebalance
+	return (r != nil && r.Moving == slot.Next.ID) || t.Cluster.Nodes[slot.Current.Node].Draining()
+}
+
 // moveDue ends a move that takes too long.
 func (t *Turn) moveDue() {
 	r := t.Cluster.Rebalance
 	if r == nil || t.Now.Before(r.Since.Add(MoveDeadline)) || !t.Takes() {
 		return
 	}
-	if i := t.Cluster.Instance(r.Moving); i != nil && i.Retired == "" && t.Cluster.InMotion() {
+	if i := t.Cluster.Instance(r.Moving); i != nil && t.Cluster.Services[i.ID.Service].Slots[i.ID.Ordinal].Next == i {
 		t.cause = r.Cause
 		t.retire(i, events.RetireMoveFailed)
 	}

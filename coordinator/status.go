@@ -17,7 +17,7 @@ func (t *Turn) Status(sequence uint64, s events.Status) {
 		return
 	}
 	n := t.Cluster.Nodes[s.Node]
-	if n == nil {
+	if n == nil || n.Forgotten {
 		return
 	}
 	if s.Instance != nil && s.Instance.Epoch == n.Epoch {

@@ -376,7 +376,7 @@ func (h *house) settle() string {
 	var told strings.Builder
 	for {
 		next := h.undone()
-		if next == nil && len(h.cluster.Operating()) > 0 {
+		if next == nil && (len(h.cluster.Operating()) > 0 || h.drains()) {
 			h.now = h.now.Add(time.Duration(events.DefaultMinHealthy))
 			if follows := h.round((*coordinator.Turn).Due); follows != "nothing\n" {
 				told.WriteString(follows)
@@ -405,6 +405,16 @@ func (h *house) settle() string {
 			Confirmed: confirmed, Exports: exports,
 		}}}))
 	}
+}
+
+// drains reports whether a node is being drained.
+func (h *house) drains() bool {
+	for _, n := range h.cluster.Nodes {
+		if n.Draining() && !n.Drain.Done {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *house) undone() *projections.Instance {

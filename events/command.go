@@ -16,7 +16,7 @@ type Command interface {
 var (
 	Verbs        = []string{"ensure", "scale", "restart", "snapshot", "suspend", "resume", "rollback", "promote", "cancel", "drop"}
 	GroupVerbs   = []string{"ensure", "cancel"}
-	NodeVerbs    = []string{"pause", "resume", "update"}
+	NodeVerbs    = []string{"pause", "resume", "drain", "forget", "update"}
 	ClusterVerbs = []string{"nodes", "policy", "rebalance"}
 )
 
@@ -97,6 +97,10 @@ func newCommand(scope Scope, verb string) (Command, error) {
 		return &NodePause{}, nil
 	case "node resume":
 		return &NodeResume{}, nil
+	case "node drain":
+		return &NodeDrain{}, nil
+	case "node forget":
+		return &NodeForget{}, nil
 	case "node update":
 		return &NodeUpdate{}, nil
 	case "cluster nodes":

@@ -26,6 +26,8 @@ const (
 	ReasonStillThere FailureReason = "still-there"
 	// ReasonGroupAborted: a service of the group did not get to what it shall be, and all are asked to be what they were before.
 	ReasonGroupAborted FailureReason = "group-aborted"
+	// ReasonDrainDeadline: a node had instances still a while after all of them were told to stop. It goes on being drained.
+	ReasonDrainDeadline FailureReason = "drain-deadline"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
 )

@@ -3,10 +3,11 @@ package events
 // Removed counts the nodes that each filter of placement removes, in the order in which a node meets them but for Volumes,
 // which is met first: a node counts for the first that removes it.
 type Removed struct {
-	// Silent nodes are not heard, Paused ones are to get nothing, and those that are NotAllowed are not on the cluster's
-	// list of nodes.
+	// Silent nodes are not heard, Paused ones are to get nothing, Drained ones are to have nothing, and those that are NotAllowed
+	// are not on the cluster's list of nodes.
 	Silent     uint32 `json:"silent,omitzero"`
 	Paused     uint32 `json:"paused,omitzero"`
+	Drained    uint32 `json:"drained,omitzero"`
 	NotAllowed uint32 `json:"not_allowed,omitzero"`
 	// NodeSelector: a label is not as the spec wants it. Zone: the node is in none of the spec's zones.
 	NodeSelector uint32 `json:"node_selector,omitzero"`
@@ -33,9 +34,9 @@ type Removed struct {
 // Same reports whether both have nodes removed by the same filters.
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
-func (r Removed) which() (which [15]bool) {
+func (r Removed) which() (which [16]bool) {
 	for i, n := range [...]uint32{
-		r.Silent, r.Paused, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
+		r.Silent, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
 		r.Held, r.Volumes,
 	} {
 		which[i] = n > 0

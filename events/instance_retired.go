@@ -14,13 +14,18 @@ const (
 	RetirePortConflict RetireReason = "port-conflict" // the node cannot publish one of its ports
 	RetireMoved        RetireReason = "moved"         // its successor on another node serves
 	RetireMoveFailed   RetireReason = "move-failed"   // it was to succeed another one that serves, and did not come to serve itself
-	RetireOtherImage   RetireReason = "other-image"   // a tag stood for another image on its node than the revision has
-	RetireCompleted    RetireReason = "completed"     // its slot of a job is done
-	RetireFailed       RetireReason = "failed"        // it is of a job, and went offline: another takes its place after a back-off
-	RetireLost         RetireReason = "lost"          // it is of a job, and was lost with its node: another takes its place
-	RetireReplaced     RetireReason = "replaced"      // its job has begun a later run, or waits for one; or it was lost, and its replacement stays
-	RetireReturned     RetireReason = "returned"      // the lost instance that it replaced is back, and stays
-	RetireGivenUp      RetireReason = "given-up"      // more instances of its job have failed than may
+	RetireMoveUndone   RetireReason = "move-undone"   // it was to succeed another one that stays, as the node of that is drained no more
+	RetireDrained      RetireReason = "drained"       // its node is drained: its successor serves, or comes once it is gone
+	RetireDrainForced  RetireReason = "drain-forced"  // its node is drained, and the deadline of that has passed
+	// RetireNodeForgotten is of no event: an instance that is forgotten with its node shall not run any more, either.
+	RetireNodeForgotten RetireReason = "node-forgotten"
+	RetireOtherImage    RetireReason = "other-image" // a tag stood for another image on its node than the revision has
+	RetireCompleted     RetireReason = "completed"   // its slot of a job is done
+	RetireFailed        RetireReason = "failed"      // it is of a job, and went offline: another takes its place after a back-off
+	RetireLost          RetireReason = "lost"        // it is of a job, and was lost with its node: another takes its place
+	RetireReplaced      RetireReason = "replaced"    // its job has begun a later run, or waits for one; or it was lost, and its replacement stays
+	RetireReturned      RetireReason = "returned"    // the lost instance that it replaced is back, and stays
+	RetireGivenUp       RetireReason = "given-up"    // more instances of its job have failed than may
 )
 
 // InstanceRetired says that an instance shall stop and be removed.

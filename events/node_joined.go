@@ -46,7 +46,7 @@ func (f NodeFacts) Allocatable() Resources {
 
 // NodeJoined says that a node's process is now the one of that name, under a new node epoch.
 type NodeJoined struct {
-	// Epoch counts the processes that were the node, from 1.
+	// Epoch counts the processes that were the node, from 1, or from above the epochs of nodes that were forgotten.
 	Epoch uint64 `json:"epoch"`
 	// Incarnation is the name that the process drew for itself.
 	Incarnation string `json:"incarnation"`

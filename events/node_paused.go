@@ -3,7 +3,7 @@ package events
 // NodePause is the command that no instance is placed on a node any more. What runs there runs on.
 type NodePause struct{}
 
-// NodeResume is the command that a paused node takes instances again.
+// NodeResume is the command that a node which is paused or drained takes instances again. What has moved stays where it is.
 type NodeResume struct{}
 
 // NodePaused says that nothing is placed on the node from here on.

@@ -85,6 +85,8 @@ var standard = newRegistry(
 	of[StrayFound](), of[StrayRemoved](),
 	of[NodeJoined](), of[NodeSilent](), of[NodeLost](), of[NodeReturned](), of[NodeListed](),
 	of[NodePause](), of[NodeResume](), of[NodePaused](), of[NodeResumed](),
+	of[NodeDrain](), of[NodeDraining](), of[NodeDrained](),
+	of[NodeForget](), of[NodeForgotten](), of[NodeRemoved](), of[InstanceForgotten](), of[StrayForgotten](),
 	of[NodeUpdate](), of[NodeUpdated](), of[NodeMisfits](),
 	of[ClusterPolicy](), of[PolicyChanged](), of[ClusterNodes](), of[NodesAllowed](),
 	of[ClusterRebalance](), of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),

@@ -29,6 +29,7 @@ const (
 	CodeNotFound         Code = "not-found"         // the service does not exist
 	CodeBusy             Code = "busy"              // an earlier command to the service has not ended
 	CodeSuspended        Code = "suspended"         // the service is suspended, and takes nothing but resume and drop
+	CodeHeard            Code = "heard"             // the node is heard, or was until just now: it is not gone
 	CodeChanged          Code = "changed"           // the service has changed since the sequence in if_seq
 	CodeInternal         Code = "internal"          // deciding failed; the defect is ours
 )

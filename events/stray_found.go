@@ -6,6 +6,37 @@ type StrayFound struct {
 	Name       string `json:"name"`
 	Ordinal    uint32 `json:"ordinal"`
 	Generation uint32 `json:"generation"`
+	// Why says in what the node's word contradicts the log.
+	Why StrayReason `json:"why,omitempty"`
+}
+
+// StrayReason is why an instance that a node has is none that it should have.
+type StrayReason string
+
+// The reasons of a stray.
+const (
+	StrayUnknownService  StrayReason = "unknown-service"  // the log has no such service
+	StrayUnknownSlot     StrayReason = "unknown-slot"     // the service has no slot of that ordinal
+	StrayOtherNode       StrayReason = "other-node"       // the log has that instance on another node
+	StrayNewerGeneration StrayReason = "newer-generation" // the log has never placed that generation of the slot
+	StrayOlderGeneration StrayReason = "older-generation" // the log knows that generation to be gone
+)
+
+// Words says the reason for people.
+func (r StrayReason) Words() string {
+	switch r {
+	case StrayUnknownService:
+		return "there is no such service"
+	case StrayUnknownSlot:
+		return "its service has no such slot"
+	case StrayOtherNode:
+		return "the log has it on another node"
+	case StrayNewerGeneration:
+		return "the log has never placed this generation"
+	case StrayOlderGeneration:
+		return "the log knows this generation to be gone"
+	}
+	return string(r)
 }
 
 // Kind implements Data.

@@ -28,10 +28,12 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.TopologyChanged:
 		id, _ := r.Scope.Service()
 		c.tell(r, c.service(id), d)
-	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.Sighting, events.Answer:
+	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.InstanceForgotten, events.Sighting,
+		events.Answer:
 		c.applyInstance(r)
 	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodeListed,
-		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeMisfits, events.StrayFound, events.StrayRemoved:
+		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeMisfits, events.StrayFound, events.StrayRemoved,
+		events.NodeDraining, events.NodeDrained, events.NodeForgotten, events.NodeRemoved, events.StrayForgotten:
 		c.applyNode(r)
 	case events.InstanceLost, events.InstanceReturned, events.EvictionsPaused, events.EvictionsResumed:
 		c.applyLiveness(r)
@@ -123,6 +125,9 @@ func (c *Cluster) applyCommand(r events.Record) {
 		c.open[d.Sequence] = struct{}{}
 		if id, ok := r.Scope.Service(); ok && !d.Queued && d.Verb != promoteVerb {
 			c.service(id).heldBy(d.Sequence)
+		}
+		if name, ok := r.Scope.Node(); ok && lasts(d.Verb) {
+			c.node(name).Holder = d.Sequence
 		}
 	case events.CommandQueued:
 		id, _ := r.Scope.Service()
@@ -238,6 +243,8 @@ func (c *Cluster) applyInstance(r events.Record) {
 		delete(c.node(d.Node).Strays, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceRetired:
 		c.retired(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
+	case events.InstanceForgotten:
+		c.forgotten(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceRemoved:
 		c.removed(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceOffline:
@@ -271,7 +278,7 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	s := c.service(service)
 	if d.Replaces > 0 {
 		s.succeed(i)
-		if s.Operation == nil {
+		if s.Operation == nil && !c.evacuates(s.Slots[d.Ordinal].Current) {
 			c.moves(i.ID, r.Time)
 		}
 		return
@@ -294,6 +301,7 @@ func (c *Cluster) retired(r events.Record, id events.InstanceID, reason events.R
 	i.Decided, i.Counter = r.Sequence, n.Orders
 	c.moved(i, reason)
 	s := c.Services[id.Service]
+	c.drains(s, i, reason, r.Time)
 	s.retire(i, reason)
 	s.noteJob(i, reason, r.Time)
 }
@@ -312,6 +320,7 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	i.Output = d.Output != ""
 	s.resolve(r.Sequence, i, d.Images)
 	s.countServing(i, 1)
+	s.nextServes(i, r.Time)
 	s.serves(i, r.Time)
 	s.runs(i)
 	return i
@@ -362,7 +371,18 @@ func (c *Cluster) applyNode(r events.Record) {
 	case events.NodePaused:
 		n.Paused = true
 	case events.NodeResumed:
-		n.Paused = false
+		n.Paused, n.Drain = false, nil
+	case events.NodeDraining:
+		n.Drain = &Drain{Cause: r.Cause, Until: d.Until}
+	case events.NodeDrained:
+		n.Drain.Done, n.Drain.Forced = true, d.Forced
+	case events.NodeForgotten:
+		c.giveUp(n)
+	case events.NodeRemoved:
+		c.NodeEpochFloor = max(c.NodeEpochFloor, d.Epoch)
+		delete(c.Nodes, name)
+	case events.StrayForgotten:
+		delete(n.Strays, d.ID())
 	case events.NodeSilent:
 		n.Silent, n.SilentSince = true, r.Time
 	case events.NodeReturned:
@@ -373,7 +393,7 @@ func (c *Cluster) applyNode(r events.Record) {
 		n.Unlisted = false
 	case events.StrayFound:
 		n.Orders++
-		n.Strays[d.ID()] = &Stray{Decided: r.Sequence, Counter: n.Orders}
+		n.Strays[d.ID()] = &Stray{Decided: r.Sequence, Counter: n.Orders, Why: d.Why}
 	case events.StrayRemoved:
 		delete(n.Strays, d.ID())
 	}

@@ -36,6 +36,8 @@ type Cluster struct {
 	DroppedAt uint64
 	// GenerationFloor is the greatest generation of all services that were removed: new ones begin above it.
 	GenerationFloor uint32
+	// NodeEpochFloor is the greatest epoch of all nodes that were forgotten: nodes that are not known join above it.
+	NodeEpochFloor uint64 `json:",omitzero"`
 	// Policy is how placement weighs nodes.
 	Policy events.Policy
 	// Allowed are the names of the nodes that instances may be placed on, in order; any where there are none.

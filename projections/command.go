@@ -26,7 +26,9 @@ type Command struct {
 	// Service is the one that the command was for; its namespace is empty where the subject named none.
 	Service events.ServiceID
 	// Group is the one that the command was for; its namespace is empty where the subject named none.
-	Group   events.GroupID `json:",omitzero"`
+	Group events.GroupID `json:",omitzero"`
+	// Node is the one that the command was for; "" where the subject named none.
+	Node    string `json:",omitzero"`
 	Outcome Outcome
 	// Unchanged says that all it asked for was desired before.
 	Unchanged bool
@@ -60,6 +62,9 @@ func (cmd *Command) Scope() events.Scope {
 	if cmd.Group.Name != "" {
 		return events.GroupScope(cmd.Group)
 	}
+	if cmd.Node != "" {
+		return events.NodeScope(cmd.Node)
+	}
 	return events.ServiceScope(cmd.Service)
 }
 
@@ -70,6 +75,9 @@ func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, out
 	cmd := &Command{CommandIdentity: identity, Outcome: outcome, Received: r.Time, Begun: r.Time, Cause: r.Cause}
 	cmd.Service, _ = r.Scope.Service()
 	cmd.Group, _ = r.Scope.Group()
+	if name, ok := r.Scope.Node(); ok {
+		cmd.Node = name
+	}
 	c.Commands[identity.Sequence] = cmd
 	if identity.ID != "" {
 		key := commandKey{identity.Source, identity.ID}
@@ -89,6 +97,9 @@ func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {
 	delete(c.open, sequence)
 	if cmd.Queued {
 		c.unqueue(cmd.Service, sequence)
+	}
+	if n := c.Nodes[cmd.Node]; n != nil && n.Holder == sequence {
+		n.Holder = 0
 	}
 	if s := c.Services[cmd.Service]; s != nil && s.Holder == sequence {
 		if s.HoldsSnapshot(c) {
@@ -126,6 +137,9 @@ func (c *Cluster) forgetCommands() {
 	c.CommandsKept = 0
 	for _, s := range c.Services {
 		s.Holder = 0
+	}
+	for _, n := range c.Nodes {
+		n.Holder = 0
 	}
 }
 

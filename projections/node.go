@@ -36,6 +36,12 @@ type Node struct {
 	Lost bool `json:",omitzero"`
 	// Paused says that nothing is placed on the node.
 	Paused bool
+	// Drain says how far the node is whose instances go elsewhere; nil where it keeps them.
+	Drain *Drain `json:",omitempty"`
+	// Forgotten says that the node is gone for good: it goes from the state with the last of what it had.
+	Forgotten bool `json:",omitzero"`
+	// Holder is the command that drains or forgets the node and has not ended, or 0.
+	Holder uint64 `json:",omitzero"`
 	// NotAllowed says that the node is not on the cluster's list, where there is one.
 	NotAllowed bool
 	// Unlisted says that the node shall list all that it has.
@@ -56,6 +62,8 @@ type Node struct {
 type Stray struct {
 	Decided uint64
 	Counter uint64
+	// Why says in what the node's word contradicts the log.
+	Why events.StrayReason `json:",omitempty"`
 }
 
 // Instances counts the instances that the node has or shall have.
@@ -71,7 +79,9 @@ func (n *Node) Allocatable() events.Resources { return n.allocatable }
 func (n *Node) Heard() bool { return n.Epoch > 0 && !n.Silent }
 
 // Ready reports whether instances may be placed on the node.
-func (n *Node) Ready() bool { return n.Heard() && !n.Paused && !n.NotAllowed }
+func (n *Node) Ready() bool {
+	return n.Heard() && !n.Paused && n.Drain == nil && !n.NotAllowed && !n.Forgotten
+}
 
 // HoldsPort reports whether an instance holds this port of the node.
 func (n *Node) HoldsPort(port uint16) bool {

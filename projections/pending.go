@@ -52,6 +52,7 @@ func Reasons(p events.InstancePending) string {
 	}{
 		{p.Removed.Silent, "silent"},
 		{p.Removed.Paused, "paused"},
+		{p.Removed.Drained, "drained"},
 		{p.Removed.NotAllowed, "not on the list of allowed nodes"},
 		{p.Removed.NodeSelector, "without the labels of node_selector"},
 		{p.Removed.Zone, "in none of the zones"},

@@ -94,6 +94,11 @@ type Slot struct {
 	Away []*Instance `json:",omitempty"`
 	// Leaving are the instances that shall stop, oldest first.
 	Leaving []*Instance
+	// NextServes is since when Next serves; zero where it does not.
+	NextServes time.Time `json:",omitzero"`
+	// Tries counts the successors of Current that went without having taken its place since its node is drained, the last at TriedAt.
+	Tries   uint32    `json:",omitzero"`
+	TriedAt time.Time `json:",omitzero"`
 	// Fresh says that it has had no instance yet, of a job none in this run. One that comes back with the scale begins anew.
 	Fresh bool `json:",omitzero"`
 	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
@@ -330,10 +335,11 @@ func (s *Service) leave(i *Instance) {
 	slot.forgetAway(i)
 	switch i {
 	case slot.Next:
-		slot.Next = nil
+		slot.Next, slot.NextServes = nil, time.Time{}
 	case slot.Current:
 		s.countServing(i, -1)
 		slot.Current, slot.Next = slot.Next, nil
+		slot.NextServes, slot.Tries, slot.TriedAt = time.Time{}, 0, time.Time{}
 		if slot.Current == nil {
 			s.filled--
 			return

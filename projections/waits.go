@@ -101,6 +101,8 @@ func (n *Node) state() string {
 		return "silent"
 	case n.Paused:
 		return "paused"
+	case n.Drain != nil:
+		return "drained"
 	case n.NotAllowed:
 		return "not on the list of allowed nodes"
 	}

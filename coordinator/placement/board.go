@@ -112,12 +112,15 @@ func (b *Board) Note(r events.Record) {
 		b.retired(r.Scope, d)
 	case events.InstanceRemoved:
 		b.changed(d.Node)
+	case events.InstanceForgotten:
+		b.stale = true
 	case events.InstanceOffline:
 		b.changed(d.Node)
-	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed:
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
+		events.NodeDraining:
 		name, _ := r.Scope.Node()
 		b.nodeChanged(name, d)
-	case events.PolicyChanged, events.NodesAllowed, events.NodeUpdated, events.InstanceLost, events.InstanceReturned:
+	case events.PolicyChanged, events.NodesAllowed, events.NodeUpdated, events.NodeRemoved, events.InstanceLost, events.InstanceReturned:
 		b.stale = true
 	}
 }

@@ -14,6 +14,7 @@ const (
 	none filter = iota
 	silent
 	paused
+	drained
 	notAllowed
 	nodeSelector
 	zone
@@ -36,7 +37,7 @@ type tally [filters]uint32
 // removed returns the counts, with those in zones that are too far ahead.
 func (t *tally) removed(spread uint32) events.Removed {
 	return events.Removed{
-		Silent: t[silent], Paused: t[paused], NotAllowed: t[notAllowed], NodeSelector: t[nodeSelector], Zone: t[zone],
+		Silent: t[silent], Paused: t[paused], Drained: t[drained], NotAllowed: t[notAllowed], NodeSelector: t[nodeSelector], Zone: t[zone],
 		AntiAffinity: t[antiAffinity], MaxPerNode: t[maxPerNode], HostPort: t[hostPort], Ports: t[ports],
 		CPU: t[cpu], Memory: t[memory], Disk: t[disk], Spread: spread,
 	}
@@ -55,6 +56,8 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 		return silent
 	case n.Paused:
 		return paused
+	case n.Drain != nil:
+		return drained
 	case n.NotAllowed:
 		return notAllowed
 	case len(d.spec.NodeSelector) > 0 && !hasLabels(n.Facts.Labels, d.spec.NodeSelector):

@@ -29,7 +29,7 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 			continue
 		}
 		for _, slot := range s.Slots {
-			if i := slot.Current; i != nil && b.cluster.Nodes[i.Node].Heard() {
+			if i := slot.Current; i != nil && b.mayMoveFrom(i.Node) {
 				if m := b.move(s, i); m.Decision.Node != nil && m.Gain > best.Gain {
 					best = m
 				}
@@ -37,6 +37,12 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 		}
 	}
 	return best, best.Decision.Node != nil
+}
+
+// mayMoveFrom reports whether a rebalancing may have instances of the node move. A drain moves them by itself.
+func (b *Board) mayMoveFrom(node string) bool {
+	n := b.cluster.Nodes[node]
+	return n.Heard() && !n.Draining()
 }
 
 // move decides where the instance's successor would go if it were gone, and what that brings. Until it serves there are

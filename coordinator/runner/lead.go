@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -263,6 +264,7 @@ func (l *leader) listen() {
 	}
 	l.silent = nil
 	silence := l.cluster.Policy.Liveness.Silence(l.Heartbeat)
+	maps.DeleteFunc(l.heard, func(name string, _ time.Time) bool { return l.cluster.Nodes[name] == nil })
 	for name, n := range l.cluster.Nodes {
 		if _, known := l.heard[name]; !known || paused {
 			l.heard[name] = now

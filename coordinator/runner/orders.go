@@ -175,13 +175,18 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 		for _, i := range l.cluster.OrderedBy(service, r.Sequence) {
 			changed.put(events.OrderSubject(i.Node, i.ID), l.cluster.Order(i))
 		}
+	case events.InstanceForgotten:
+		id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
+		changed.put(events.OrderSubject(d.Node, id), forget)
 	case events.InstanceRemoved:
 		id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 		changed.put(events.OrderSubject(d.Node, id), forget)
 	case events.StrayFound:
-		if stray := l.cluster.Nodes[node].Strays[d.ID()]; stray != nil {
-			changed.put(events.OrderSubject(node, d.ID()), l.cluster.StrayOrder(stray))
+		if n := l.cluster.Nodes[node]; n != nil && n.Strays[d.ID()] != nil {
+			changed.put(events.OrderSubject(node, d.ID()), l.cluster.StrayOrder(n.Strays[d.ID()]))
 		}
+	case events.StrayForgotten:
+		changed.put(events.OrderSubject(node, d.ID()), forget)
 	case events.StrayRemoved:
 		changed.put(events.OrderSubject(node, d.ID()), forget)
 	}

@@ -54,6 +54,7 @@ type Fate struct {
 	Sequence uint64              `json:"sequence"`
 	Service  string              `json:"service,omitempty"`
 	Group    string              `json:"group,omitempty"`
+	Node     string              `json:"node,omitempty"`
 	Verb     string              `json:"verb,omitempty"`
 	Outcome  projections.Outcome `json:"outcome"`
 	// Unchanged says that all it asked for was desired before.
@@ -137,7 +138,7 @@ func (c *Coordinator) fate(sequence uint64, cmd *projections.Command) ([]byte, e
 		return nil, &bus.QuestionError{Code: 404, Reason: reason}
 	}
 	f := Fate{
-		Sequence: cmd.Sequence, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
+		Sequence: cmd.Sequence, Node: cmd.Node, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
 		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.cluster.Sequence,
 	}
 	if cmd.Service.Name != "" {

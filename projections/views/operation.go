@@ -125,7 +125,8 @@ func (v *ServiceOperation) fillEnded(op *projections.EndedOperation) {
 // decidesWaits reports whether the event says of nodes what decides who is waited for, and why.
 func decidesWaits(d events.Data) bool {
 	switch d.(type) {
-	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodePaused, events.NodeResumed, events.NodesAllowed:
+	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodePaused, events.NodeResumed,
+		events.NodesAllowed, events.NodeDraining, events.NodeForgotten, events.NodeRemoved, events.InstanceForgotten:
 		return true
 	}
 	return false

@@ -88,7 +88,7 @@ type Instance struct {
 // Node is the value of a key <node> in the bucket rookery_nodes.
 type Node struct {
 	Name string `json:"name"`
-	// State is ready, paused, not-allowed, silent or lost.
+	// State is ready, paused, draining, drained, not-allowed, silent, lost or forgotten.
 	State string `json:"state"`
 	Epoch uint64 `json:"epoch"`
 	events.NodeFacts
@@ -97,7 +97,11 @@ type Node struct {
 	Reserved    events.Resources `json:"reserved"`
 	Instances   int              `json:"instances"`
 	Strays      int              `json:"strays"`
-	Sequence    uint64           `json:"sequence"`
+	// StrayInstances are the first of the strays, with why they are none that the node should have.
+	StrayInstances []Stray `json:"stray_instances,omitempty"`
+	// Drain is how far the node is that is to have no instance.
+	Drain    *Drain `json:"drain,omitempty"`
+	Sequence uint64 `json:"sequence"`
 }
 
 // Key names a value.
@@ -185,6 +189,8 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 				changes.turns(c, id)
 			}
 		case events.InstanceRemoved:
+			changes.instance(c, id, d.Ordinal, d.Node)
+		case events.InstanceForgotten:
 			changes.instance(c, id, d.Ordinal, d.Node)
 		case events.Sighting:
 			changes.slot(c, id, d.Seen().Ordinal)
@@ -378,10 +384,16 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 	}
 	state := "ready"
 	switch {
+	case n.Forgotten:
+		state = "forgotten"
 	case n.Lost:
 		state = "lost"
 	case n.Silent:
 		state = "silent"
+	case n.Draining() && n.Drain.Done:
+		state = "drained"
+	case n.Draining():
+		state = "draining"
 	case n.Paused:
 		state = "paused"
 	case n.NotAllowed:
@@ -389,6 +401,6 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 	}
 	ch.put(bus.BucketNodes, name, Node{
 		Name: name, State: state, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
-		Instances: n.Instances(), Strays: len(n.Strays), Sequence: c.Sequence,
+		Instances: n.Instances(), Strays: len(n.Strays), StrayInstances: straysOf(n), Drain: drainOf(n), Sequence: c.Sequence,
 	})
 }

@@ -1,0 +1,238 @@
+package coordinator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+const (
+	// drainGrace is how much longer than the deadline, and the time that instances are given to stop, a drain may take before its
+	// command fails.
+	drainGrace = 2 * time.Minute
+	// minRetry and maxRetry bound how long a drain waits after a successor that did not come to serve: twice as long each time.
+	minRetry, maxRetry = 5 * time.Second, time.Minute
+	// mostLeft is how many instances a failed drain names.
+	mostLeft = 5
+)
+
+// drain has the node be emptied from here on, in place of a drain with another deadline.
+func (t *Turn) drain(r events.Request, c events.NodeDrain) error {
+	n, err := t.nodeOf(r)
+	switch {
+	case err != nil:
+		return err
+	case n.Draining() && n.Drain.Done:
+		t.atOnce(r)
+	default:
+		t.overtake(r, n)
+		t.accepted(r, []events.Data{events.NodeDraining{Until: t.Now.Add(time.Duration(c.Deadline))}})
+	}
+	return nil
+}
+
+// overtake ends the command that drains the node, as another takes its place.
+func (t *Turn) overtake(r events.Request, n *projections.Node) {
+	if n.Holder != 0 {
+		t.supersede(r, []uint64{n.Holder}, nil)
+	}
+}
+
+// evacuate takes the next step of every drain that is not done: once nothing is to be decided of any service by itself. It reports
+// whether there was one to take.
+func (t *Turn) evacuate() bool {
+	var nodes []*projections.Node
+	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
+		if n := t.Cluster.Nodes[name]; n.Draining() && !n.Drain.Done {
+			nodes = append(nodes, n)
+		}
+	}
+	if len(nodes) == 0 {
+		return false
+	}
+	before, left := len(t.Records), t.instancesOn(nodes)
+	for _, n := range nodes {
+		t.cause = n.Drain.Cause
+		t.empty(n, left[n.Name])
+	}
+	return len(t.Records) > before
+}
+
+// instancesOn returns what nodes have, by node: in the order of services and slots.
+func (t *Turn) instancesOn(nodes []*projections.Node) map[string][]*projections.Instance {
+	left := map[string][]*projections.Instance{}
+	for _, n := range nodes {
+		left[n.Name] = make([]*projections.Instance, 0, n.Instances())
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Services), events.ServiceID.Compare) {
+		for i := range t.Cluster.Services[id].Instances() {
+			if on, wanted := left[i.Node]; wanted {
+				left[i.Node] = append(on, i)
+			}
+		}
+	}
+	return left
+}
+
+// empty takes the next step to have the node have nothing.
+func (t *Turn) empty(n *projections.Node, left []*projections.Instance) {
+	over := !t.Now.Before(n.Drain.Until)
+	last := !slices.ContainsFunc(left, func(i *projections.Instance) bool { return !t.goesLast(i) })
+	for _, i := range left {
+		if t.Room() < maxStep {
+			return
+		}
+		switch {
+		case i.Retired != "":
+		case over:
+			t.retire(i, events.RetireDrainForced)
+		default:
+			t.giveAway(i, last)
+		}
+	}
+	if n.Instances() > 0 || len(n.Strays) > 0 || t.Room() < maxStep {
+		return
+	}
+	scope, command := events.NodeScope(n.Name), n.Holder
+	t.emit(scope, events.NodeDrained{Forced: n.Drain.Forced})
+	if command != 0 {
+		t.emit(scope, events.CommandSucceeded{Sequence: command})
+	}
+}
+
+// goesLast reports whether nothing can take the instance's place elsewhere: it stops once all else is gone from its node. So it is of
+// the only instance on a node of a global service, and of a slot whose volumes are there.
+func (t *Turn) goesLast(i *projections.Instance) bool {
+	s := t.Cluster.Services[i.ID.Service]
+	return s.Revision != 0 && !s.Dropped && (s.Current().Spec.Global() || s.Home(i.ID.Ordinal) != "")
+}
+
+// giveAway takes the next step to have the instance be elsewhere. An operation of its service goes on first, and a job comes to its end.
+func (t *Turn) giveAway(i *projections.Instance, last bool) {
+	s := t.Cluster.Services[i.ID.Service]
+	slot := s.Slots[i.ID.Ordinal]
+	switch {
+	case s.Dropped || s.Job != nil || s.Suspension != nil || operates(s):
+	case slot.Next == i:
+		if s.UpToDate(slot.Current) {
+			t.retire(i, events.RetireDrained)
+		}
+	case t.goesLast(i):
+		if last {
+			t.retire(i, events.RetireDrained)
+		}
+	case !s.UpToDate(i) || s.Target(i.ID.Ordinal) != s.Revision: // it goes with its wave
+	case slot.Next != nil:
+		if t.succeeds(s, slot) {
+			t.retire(i, events.RetireDrained)
+		}
+	case s.Alone(i.ID.Ordinal):
+		if t.mayStopFirst(s, i) {
+			t.retire(i, events.RetireDrained)
+		}
+	case !t.Now.Before(retriedAt(slot)) && moving(s) < besides(s):
+		t.placeBeside(s, i)
+	}
+}
+
+// succeeds reports whether the successor has served for as long as counts, so that clients could learn of it.
+func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
+	least := time.Duration(*s.Current().Spec.Updates().MinHealthy)
+	return !slot.NextServes.IsZero() && !t.Now.Before(slot.NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Heard()
+}
+
+// operates reports whether an operation is under way that moves slots of the service.
+func operates(s *projections.Service) bool {
+	return s.Operation != nil && (s.Operation.Paused == "" || s.Operation.Together())
+}
+
+// retriedAt is when a slot may have its next successor after one that did not come to serve.
+func retriedAt(slot *projections.Slot) time.Time {
+	if slot.Tries == 0 {
+		return time.Time{}
+	}
+	wait := minRetry
+	for n := uint32(1); n < slot.Tries && wait < maxRetry; n++ {
+		wait *= 2
+	}
+	return slot.TriedAt.Add(min(wait, maxRetry))
+}
+
+// moving counts the slots of the service that have a successor which does not serve yet.
+func moving(s *projections.Service) (count int) {
+	for _, slot := range s.Slots {
+		if slot.Next != nil {
+			count++
+		}
+	}
+	return count
+}
+
+// besides is how many slots of the service may have a successor at once: as many as an update replaces at once.
+func besides(s *projections.Service) int {
+	const afterCanaries = 1
+	return max(1, s.Current().Spec.Updates().WaveSize(afterCanaries, int(s.Span())))
+}
+
+// mayStopFirst reports whether an instance that must be gone before its slot has another may go: a node can have the next one, and all
+// other slots serve, or it serves nobody itself.
+func (t *Turn) mayStopFirst(s *projections.Service, i *projections.Instance) bool {
+	serves := i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Heard()
+	return (!serves || s.Serving() == int(s.Span())) && t.agenda.board.Could(s, i.ID.Ordinal)
+}
+
+// placeBeside places a successor that takes the instance's place once it serves. Where no node can have one, the instance stays until the
+// deadline.
+func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance) {
+	d := t.agenda.board.ChooseBeside(s, i)
+	if d.Node == nil {
+		return
+	}
+	placed := t.placement(s, i.ID.Ordinal, d)
+	placed.Replaces = i.ID.Generation
+	t.emit(events.ServiceScope(s.ID), placed)
+}
+
+// nodeDue fails the command that drains a node which has something left long after all of it was told to stop.
+func (t *Turn) nodeDue(cmd *projections.Command) {
+	n := t.Cluster.Nodes[cmd.Node]
+	if n == nil || !n.Draining() || n.Holder != cmd.Sequence || t.Now.Before(n.Drain.Until.Add(drainGrace)) || !t.Takes() {
+		return
+	}
+	left := t.instancesOn([]*projections.Node{n})[n.Name]
+	grace := time.Duration(0)
+	for _, i := range left {
+		grace = max(grace, time.Duration(t.Cluster.Services[i.ID.Service].Revisions[i.Revision].Spec.StopGrace))
+	}
+	if t.Now.Before(n.Drain.Until.Add(drainGrace + grace)) {
+		return
+	}
+	t.cause = cmd.Cause
+	t.emit(events.NodeScope(n.Name), events.CommandFailed{
+		Sequence: cmd.Sequence, Reason: events.ReasonDrainDeadline, Message: leftOn(n, left),
+	})
+}
+
+// leftOn says for people what a node still has.
+func leftOn(n *projections.Node, left []*projections.Instance) string {
+	var names []string
+	for _, i := range left[:min(mostLeft, len(left))] {
+		names = append(names, fmt.Sprintf("%s (%s)", i.ID, i.Seen.Phase))
+	}
+	text := fmt.Sprintf("%d instances and %d strays are left on node %s", len(left), len(n.Strays), n.Name)
+	if len(names) > 0 {
+		text += ": " + strings.Join(names, ", ")
+	}
+	if more := len(left) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if !n.Heard() {
+		text += "; the node is not heard: they stop once it is, or forget it where it is gone for good"
+	}
+	return text
+}

@@ -1,0 +1,74 @@
+package coordinator
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// forget has a node that is gone for good be known no more.
+func (t *Turn) forget(r events.Request) error {
+	n, err := t.nodeOf(r)
+	if err != nil {
+		return err
+	}
+	if n.Heard() {
+		return events.Reject(events.CodeHeard, "subject",
+			"node %s is heard, and runs what it has: drain it, stop its process, and forget it once it is shown as silent", n.Name)
+	}
+	t.overtake(r, n)
+	t.accepted(r, []events.Data{events.NodeForgotten{}})
+	return nil
+}
+
+// forgetNodes has what forgotten nodes had go from the state, and then the nodes, as far as the round has room.
+func (t *Turn) forgetNodes() {
+	var nodes []*projections.Node
+	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
+		if n := t.Cluster.Nodes[name]; n.Forgotten {
+			nodes = append(nodes, n)
+		}
+	}
+	if len(nodes) == 0 {
+		return
+	}
+	left := t.instancesOn(nodes)
+	for _, n := range nodes {
+		t.cause = events.Cause{}
+		if n.Holder != 0 {
+			t.cause = t.Cluster.Commands[n.Holder].Cause
+		}
+		t.forgetNode(n, left[n.Name])
+	}
+}
+
+// forgetNode goes on where the round before had no room.
+func (t *Turn) forgetNode(n *projections.Node, left []*projections.Instance) {
+	scope := events.NodeScope(n.Name)
+	for _, i := range left {
+		if t.Room() < maxStep {
+			return
+		}
+		t.emit(events.ServiceScope(i.ID.Service), events.InstanceForgotten{
+			Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: n.Name, Reason: events.NodeNoLongerExists,
+		})
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(n.Strays), events.InstanceID.Compare) {
+		if t.Room() < maxStep {
+			return
+		}
+		t.emit(scope, events.StrayForgotten{StrayFound: events.StrayFound{
+			Namespace: id.Service.Namespace, Name: id.Service.Name, Ordinal: id.Ordinal, Generation: id.Generation, Why: n.Strays[id].Why,
+		}})
+	}
+	if t.Room() < maxStep {
+		return
+	}
+	command := n.Holder
+	t.emit(scope, events.NodeRemoved{Epoch: n.Epoch})
+	if command != 0 {
+		t.emit(scope, events.CommandSucceeded{Sequence: command})
+	}
+}
