@@ -141,7 +141,7 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 		a.add(id)
 	}
 	a.board.Note(r)
-	switch r.Data.(type) {
+	switch d := r.Data.(type) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
 		events.NodeUpdated, events.NodeDraining, events.NodeForgotten, events.NodeRemoved, events.PolicyChanged, events.NodesAllowed:
 		a.shifted, a.turned, a.unheard = true, true, true
@@ -149,7 +149,10 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 		a.turned = true
 	case events.ServiceRevised, events.NodeLost, events.EvictionsResumed:
 		a.unheard = true
-	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceRemoved, events.InstanceForgotten:
+	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceCompleted, events.InstanceStopped,
+		events.InstanceRemoved, events.InstanceForgotten:
 		a.shifted = true
+	case events.InstanceOffline:
+		a.shifted = a.shifted || d.NoRestart != ""
 	}
 }

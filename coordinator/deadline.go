@@ -17,6 +17,7 @@ func (t *Turn) Due() {
 	t.livenessDue()
 	t.moveDue()
 	t.jobsDue()
+	t.crashedDue()
 	t.operationsDue()
 	t.snapshotsDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {

@@ -113,8 +113,14 @@ func (t *Turn) detail(s *projections.Service, ordinal uint32) string {
 		slot = s.Slots[ordinal]
 	}
 	for _, i := range [...]*projections.Instance{slot.Next, slot.Current} {
+		loop := ""
+		if i != nil {
+			loop = s.CrashLoop(ordinal, i.Revision)
+		}
 		switch {
 		case i == nil || !s.UpToDate(i):
+		case loop != "" && i.Seen.Phase != events.PhaseOnline:
+			return fmt.Sprintf("%s is in a %s", i.ID, loop)
 		case i.Seen.Phase == events.PhaseOffline:
 			return strings.TrimSpace(fmt.Sprintf("%s is offline: %s %s", i.ID, i.Reason, i.Message))
 		case i.Seen.Phase == events.PhaseOnline:

@@ -100,7 +100,7 @@ func (t *Turn) mend(s *projections.Service) bool {
 		return t.retireFrom(s, 0, events.RetireSuspended)
 	}
 	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Span(), events.RetireScaledDown) && t.retireUnfit(s) &&
-		t.fill(s, int(s.Span()))
+		t.retireCrashed(s) && t.fill(s, int(s.Span()))
 }
 
 // vacant reports whether the slot is to have an instance and has none. It is to have none while its wave waits for those
@@ -111,7 +111,8 @@ func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 		return true
 	}
 	slot := s.Slots[ordinal]
-	return slot.Vacant() && !t.comesBack(slot) && !clears(s, ordinal) && (len(slot.Leaving)+len(slot.Away) == 0 || !s.Alone(ordinal))
+	return slot.Vacant() && !t.comesBack(slot) && !clears(s, ordinal) && !t.backsOff(s, ordinal) &&
+		(len(slot.Leaving)+len(slot.Away) == 0 || !s.Alone(ordinal))
 }
 
 // retireFrom retires the instances of every slot from the ordinal on.
@@ -256,12 +257,18 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 	if s.Lacks() {
 		text += fmt.Sprintf("; %d have no node (%s)", int(s.Span())-s.Filled(), c.WhyPending(s))
 	}
-	for _, slot := range s.Slots {
+	for o, slot := range s.Slots {
+		if loop := s.CrashLoop(uint32(o), s.Target(uint32(o))); loop != "" && !serves(slot.Current) {
+			return fmt.Sprintf("%s; slot %d is in a %s", text, o, loop)
+		}
 		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOffline {
 			return strings.TrimSpace(text + fmt.Sprintf("; %s is offline: %s %s", i.ID, i.Reason, i.Message))
 		}
 	}
 	return text
 }
+
+// serves reports whether there is the instance, and it serves.
+func serves(i *projections.Instance) bool { return i != nil && i.Seen.Phase == events.PhaseOnline }
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -70,8 +70,7 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 
 // sight takes how far the instance has come.
 func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.InstanceState) {
-	known := s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason
-	if !s.Above(i.Seen) || (known && !i.Lost) { // that one that was lost is as before is news, after its node has begun anew
+	if !news(i, s) {
 		return
 	}
 	if (s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired == "" {
@@ -84,6 +83,16 @@ func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.Inst
 	if seen := seenEvent(n.Name, s); seen != nil {
 		t.emit(events.ServiceScope(i.ID.Service), seen)
 	}
+}
+
+// news reports whether what is seen of the instance is above what is known, and something new. That nothing of it runs any more, and
+// will not again, may come after its end was told.
+func news(i *projections.Instance, s events.InstanceState) bool {
+	if s.Position == i.Seen {
+		return s.NoRestart != "" && i.NoRestart == ""
+	}
+	same := s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason && s.NoRestart == i.NoRestart
+	return s.Above(i.Seen) && (!same || i.Lost) // that one that was lost is as before is news, after its node has begun anew
 }
 
 // answer takes how an instance answered what it is asked now. What it says of anything else is of before, or of a log that was
@@ -115,7 +124,7 @@ func (t *Turn) correlate(i *projections.Instance) (uint64, string) {
 func seenEvent(node string, s events.InstanceState) events.Data {
 	seen := events.InstanceSeen{
 		Ordinal: s.Ordinal, Generation: s.Generation, Node: node, Position: s.Position,
-		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message, Output: s.Output, Images: s.Images,
+		Reason: s.Reason, ExitCode: s.ExitCode, Message: s.Message, NoRestart: s.NoRestart, Output: s.Output, Images: s.Images,
 	}
 	switch s.Phase {
 	case events.PhasePlaced:

@@ -94,6 +94,10 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.order(d)
 	case "restore":
 		return h.restore(d)
+	case "loop":
+		return h.loop(d)
+	case "reserved":
+		return fmt.Sprintf("%+v\n", h.cluster.Nodes[d.CmdArgs[0].Key].Reserved())
 	case "why":
 		id, err := events.ParseServiceID(d.CmdArgs[0].Key)
 		if err != nil {
@@ -255,7 +259,7 @@ func (h *house) statusOf(s events.Status) string {
 	return h.round(func(turn *coordinator.Turn) { turn.Status(1, s) })
 }
 
-// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited exit=3 output image=web@sha256:1]. The
+// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited exit=3 no-restart=attempts output image=web@sha256:1]. The
 // image is what that of the service's spec stood for, output that what was printed last is kept.
 func (h *house) status(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[1].Key, d.CmdArgs[2].Key)
@@ -264,6 +268,7 @@ func (h *house) status(d *datadriven.TestData) string {
 	if image := argument(d, "image", ""); image != "" {
 		s.Images = map[string]string{h.cluster.Services[s.ID().Service].Current().Spec.Image: image}
 	}
+	s.NoRestart = events.NoRestart(argument(d, "no-restart", ""))
 	if d.HasArg("output") {
 		s.Output = events.OutputKey(s.ID(), s.Attempt)
 	}
@@ -340,6 +345,21 @@ func (h *house) state(d *datadriven.TestData, instance, phase string) events.Ins
 func (h *house) order(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[0].Key, "placed")
 	return fmt.Sprintf("%v\n", h.cluster.Order(h.cluster.Instance(s.ID())).Images)
+}
+
+// loop <namespace/name> <ordinal> tells what people are told of how the slot's instances end.
+func (h *house) loop(d *datadriven.TestData) string {
+	id, err := events.ParseServiceID(d.CmdArgs[0].Key)
+	ordinal, ordinalErr := strconv.ParseUint(d.CmdArgs[1].Key, 10, 32)
+	if err := errors.Join(err, ordinalErr); err != nil {
+		d.Fatalf(h.t, "%v", err)
+	}
+	s := h.cluster.Services[id]
+	loop := s.CrashLoop(uint32(ordinal), s.Target(uint32(ordinal)))
+	if loop == "" {
+		loop = "no crash loop"
+	}
+	return fmt.Sprintf("%s; restarts %d\n", loop, s.Slots[ordinal].Restarts)
 }
 
 // restore <namespace/name.ordinal.generation> tells what the order says that its volumes are to hold, and what it is told to come from.

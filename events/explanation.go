@@ -29,15 +29,20 @@ type Removed struct {
 	Held uint32 `json:"held,omitzero"`
 	// Volumes: the slot has volumes on another node.
 	Volumes uint32 `json:"volumes,omitzero"`
+	// Crashed: the slot's last instance used up its restarts there, and another node can have this one.
+	Crashed uint32 `json:"crashed,omitzero"`
 }
 
 // Same reports whether both have nodes removed by the same filters.
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
-func (r Removed) which() (which [16]bool) {
+// filters is how many there are.
+const filters = 17
+
+func (r Removed) which() (which [filters]bool) {
 	for i, n := range [...]uint32{
 		r.Silent, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
-		r.Held, r.Volumes,
+		r.Held, r.Volumes, r.Crashed,
 	} {
 		which[i] = n > 0
 	}

@@ -26,6 +26,7 @@ const (
 	RetireReplaced      RetireReason = "replaced"    // its job has begun a later run, or waits for one; or it was lost, and its replacement stays
 	RetireReturned      RetireReason = "returned"    // the lost instance that it replaced is back, and stays
 	RetireGivenUp       RetireReason = "given-up"    // more instances of its job have failed than may
+	RetireCrashLooping  RetireReason = "crash-looping" // it ended more often than its spec has it restarted on a node
 )
 
 // InstanceRetired says that an instance shall stop and be removed.

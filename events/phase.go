@@ -64,3 +64,14 @@ const (
 	OfflineConfigUnread  OfflineReason = "config-unread"  // the bus does not tell one of its configs now
 	OfflineUnknown       OfflineReason = "unknown"        // its container is gone
 )
+
+// HasRun reports whether the reason is one of an attempt whose container has run.
+func (r OfflineReason) HasRun() bool {
+	switch r {
+	case OfflineExited, OfflineOOMKilled, OfflineOverDisk, OfflineUnhealthy, OfflineInitFailed:
+		return true
+	case OfflineInitializing, OfflineImagePull, OfflinePortConflict, OfflineCreateFailed, OfflineNotAllowed, OfflineSecretMissing,
+		OfflineConfigMissing, OfflineConfigSize, OfflineConfigUnread, OfflineUnknown:
+	}
+	return false
+}

@@ -193,7 +193,7 @@ func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 		`"configs":[]`:                             `"args":[]`,
 		`"scratch":{}`:                             `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
 		`"health":{"exec":["a"]}`:                  `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
-		`"restart":{"policy":"always"}`:            `"restart":{"delay":"1s","max_delay":"1m"}`,
+		`"restart":{"policy":"always"}`:            `"restart":{"delay":"15s","max_delay":"5m"}`,
 		`"restart":{}`:                             `"args":[]`,
 		`"mode":"job"`:                             `"mode":"job","job":{"completions":1,"parallelism":1,"backoff_limit":6},"restart":{"policy":"never"}`,
 		`"network":"bridge","pull":"missing"`:      `"args":[]`,

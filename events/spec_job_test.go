@@ -47,7 +47,7 @@ func TestJobsThatBreakARule(t *testing.T) {
 
 func TestBackoffGrowsToItsLongest(t *testing.T) {
 	r := Restart{}.withDefaults()
-	for failures, want := range map[uint32]string{1: "1s", 2: "2s", 6: "32s", 7: "1m0s", 10_000: "1m0s"} {
+	for failures, want := range map[uint32]string{1: "15s", 2: "30s", 5: "4m0s", 6: "5m0s", 10_000: "5m0s"} {
 		if got := r.Backoff(failures).String(); got != want {
 			t.Errorf("after %d failures the delay is %s, want %s", failures, got, want)
 		}

@@ -7,17 +7,21 @@ import (
 
 // Defaults and limits of restarts.
 const (
-	DefaultRestartDelay    = Duration(time.Second)
-	DefaultRestartMaxDelay = Duration(time.Minute)
+	DefaultRestartDelay    = Duration(15 * time.Second)
+	DefaultRestartMaxDelay = Duration(5 * time.Minute)
 	MinRestartDelay        = Duration(10 * time.Millisecond)
 	MaxRestartDelay        = Duration(24 * time.Hour)
 	MaxRestartAttempts     = 10_000
 )
 
+// SteadyAfter is how long an instance must have served for its failures before, and those of its slot, to be forgotten.
+const SteadyAfter = 5 * time.Minute
+
 // RestartSpec says what follows the end of an instance's process.
 type RestartSpec struct {
 	// Restart says whether and when an instance is started again on its node, once its process has ended or is
-	// unhealthy. What could not be started at all is always tried again. Instances of a job are never started again: delay
+	// unhealthy. What could not be started at all is always tried again, after a second and then after twice as long, up to a
+	// minute. Instances of a job are never started again: delay
 	// and max_delay are then those of the job, before another takes the place of one that failed.
 	Restart *Restart `json:"restart,omitempty"`
 }
@@ -26,11 +30,12 @@ type RestartSpec struct {
 type Restart struct {
 	// Policy is always, on-failure (not after exit code 0) or never. always where it is not given.
 	Policy RestartPolicy `json:"policy,omitempty"`
-	// Delay goes before the first restart. Each further one in a row waits twice as long. 1s where it is not given.
+	// Delay goes before the first restart. Each further one in a row waits twice as long. 15s where it is not given.
 	Delay Duration `json:"delay,omitzero"`
-	// MaxDelay is the longest delay. 1m where it is not given.
+	// MaxDelay is the longest delay. 5m where it is not given, or delay where that is longer.
 	MaxDelay Duration `json:"max_delay,omitzero"`
-	// Attempts is how many restarts there are within the window; after one more end the instance stays offline. No
+	// Attempts is how many restarts on one node there are within the window. After one more end another instance takes its
+	// place, elsewhere where another node can have it: after the delay, and each further one in a row after twice as long. No
 	// limit where it is not given.
 	Attempts uint32 `json:"attempts,omitzero"`
 	// Window is the time that attempts are counted in; a node's process that starts counts anew. All that the instance
@@ -46,6 +51,15 @@ const (
 	RestartAlways    RestartPolicy = "always"
 	RestartOnFailure RestartPolicy = "on-failure"
 	RestartNever     RestartPolicy = "never"
+)
+
+// NoRestart is why an instance that has ended is not started again on its node, and nothing of it runs; "" where it is.
+type NoRestart string
+
+// The reasons why an instance is not started again.
+const (
+	NoRestartAttempts NoRestart = "attempts" // it was restarted as often as its spec lets it
+	NoRestartPolicy   NoRestart = "policy"   // its restart policy does not start it again after such an end
 )
 
 // withDefaults writes out the defaults.

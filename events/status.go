@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -75,6 +76,9 @@ func (s InstanceState) check() error {
 	}
 	if len(s.Message) > MaxMessage {
 		return Reject(CodeOutOfRange, "message", "message has %d bytes, more than %d", len(s.Message), MaxMessage)
+	}
+	if !slices.Contains([]NoRestart{"", NoRestartAttempts, NoRestartPolicy}, s.NoRestart) {
+		return Reject(CodeInvalidValue, "no_restart", "no_restart %s is neither %s nor %s", quote(string(s.NoRestart)), NoRestartAttempts, NoRestartPolicy)
 	}
 	if err := s.checkOutput(); err != nil {
 		return err

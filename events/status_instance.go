@@ -22,6 +22,8 @@ type InstanceState struct {
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	// Message explains the reason for people.
 	Message string `json:"message,omitempty"`
+	// NoRestart is why it is not started again there, once nothing of it runs any more; not there where it is.
+	NoRestart NoRestart `json:"no_restart,omitempty"`
 	// Output is the key under which the bucket rookery_output has what the container printed last, as OutputKey gives it;
 	// not there where it printed nothing or that could not be kept.
 	Output string `json:"output,omitempty"`

@@ -27,7 +27,7 @@ func seen() InstanceStatus {
 	s.Namespace, s.Name, s.Ordinal, s.Generation = "demo", "web", 4, 1
 	s.Images = map[string]string{"web:1": "docker.io/library/web@sha256:1"}
 	s.Output = OutputKey(s.ID(), s.Attempt)
-	s.Confirmed.Phase = OperationExport
+	s.Confirmed.Phase, s.NoRestart = OperationExport, NoRestartAttempts
 	s.Exports = []Export{{Volume: "data", Digest: strings.Repeat("ab", 32), Size: 7}}
 	return s
 }
@@ -104,6 +104,10 @@ func TestStatusesThatBreakARule(t *testing.T) {
 		_, err = ParseStatus(status(t, ListSubject("n1"), InstanceList{Instances: []InstanceState{s.InstanceState}}))
 		wantRejection(t, err, CodeInvalidValue, "output", "demo.web.4.1.7")
 	}
+	s = seen()
+	s.NoRestart = "tired"
+	_, err = ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
+	wantRejection(t, err, CodeInvalidValue, "no_restart", "tired")
 	s = seen()
 	s.Images = map[string]string{"web:1": "docker.io/library/web:1"}
 	_, err = ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))

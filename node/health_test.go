@@ -16,7 +16,7 @@ func checked(startPeriod time.Duration) node.View {
 	spec := events.Spec{HealthSpec: events.HealthSpec{Health: &events.Health{
 		Exec: []string{"/check"}, Interval: events.DefaultCheckInterval, Timeout: events.DefaultCheckTimeout, Retries: 2,
 		StartPeriod: events.Duration(startPeriod),
-	}}}
+	}}, RestartSpec: quick}
 	v := node.View{}.Ordered(events.Order{Action: events.ActionRun, Spec: &spec}).Prepared(*container(node.Created, 0), start)
 	return v.Done(node.StepStart, start)
 }

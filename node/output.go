@@ -28,22 +28,10 @@ func LastLines(text []byte) []byte {
 // Failing returns the container whose end, or failing health check, has the instance be offline. It reports false where
 // none has run: then nothing was printed.
 func (v View) Failing() (Container, bool) {
-	if v.Phase != events.PhaseOffline || v.Container == nil || !hasRun(v.Reason) {
+	if v.Phase != events.PhaseOffline || v.Container == nil || !v.Reason.HasRun() {
 		return Container{}, false
 	}
 	return *v.Container, true
-}
-
-// hasRun reports whether the reason is one of an attempt whose container has run.
-func hasRun(reason events.OfflineReason) bool {
-	switch reason {
-	case events.OfflineExited, events.OfflineOOMKilled, events.OfflineOverDisk, events.OfflineUnhealthy, events.OfflineInitFailed:
-		return true
-	case events.OfflineInitializing, events.OfflineImagePull, events.OfflinePortConflict, events.OfflineCreateFailed,
-		events.OfflineNotAllowed, events.OfflineSecretMissing, events.OfflineConfigMissing, events.OfflineConfigSize,
-		events.OfflineConfigUnread, events.OfflineUnknown:
-	}
-	return false
 }
 
 // Kept returns the view after the last lines of a container were kept under the key. Where the instance has gone on

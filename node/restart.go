@@ -9,9 +9,6 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// steadyAfter is how long an instance must have served for its failures to be forgotten.
-const steadyAfter = 5 * time.Minute
-
 func (v View) restarts() events.Restart {
 	if v.Order.Spec == nil {
 		return events.RestartSpec{}.Restarts()
@@ -19,9 +16,21 @@ func (v View) restarts() events.Restart {
 	return v.Order.Spec.Restarts()
 }
 
-// delay is how long the instance rests after its last failure.
+// delay is how long the instance rests after its last end.
 func (v View) delay() time.Duration {
 	return v.restarts().Backoff(v.Failures)
+}
+
+// A step that fails is repeated sooner than what runs and ends: mostly an engine or a registry is away for a moment.
+const (
+	firstStepDelay = events.Duration(time.Second)
+	maxStepDelay   = events.Duration(time.Minute)
+)
+
+// stepDelay is how long the instance rests after a step that failed.
+func (v View) stepDelay() time.Duration {
+	r := v.restarts()
+	return events.Restart{Delay: min(r.Delay, firstStepDelay), MaxDelay: min(r.MaxDelay, maxStepDelay)}.Backoff(v.Failures)
 }
 
 // counted counts an end, and says where it was the last one.
@@ -39,19 +48,35 @@ func (v View) counted(now time.Time) View {
 // GivenUp says why the instance is not started again, or "" where it is. It goes by the attempt and by how that ended,
 // which its container tells as long as it stands: so nothing removes it then.
 func (v View) GivenUp() string {
-	if v.Phase != events.PhaseOffline || !hasRun(v.Reason) {
+	_, why := v.restarted()
+	return why
+}
+
+// NoRestart is what the leader is told of that, once nothing of the instance runs any more: what is to be stopped first still takes
+// its share of the node.
+func (v View) NoRestart() events.NoRestart {
+	if v.Container.runs() {
 		return ""
+	}
+	reason, _ := v.restarted()
+	return reason
+}
+
+func (v View) restarted() (events.NoRestart, string) {
+	if v.Phase != events.PhaseOffline || !v.Reason.HasRun() {
+		return "", ""
 	}
 	r := v.restarts()
 	switch {
 	case r.Policy == events.RestartNever:
-		return "it is not restarted: the policy is never"
+		return events.NoRestartPolicy, "it is not restarted: the policy is never"
 	case r.Policy == events.RestartOnFailure && v.ExitCode != nil && *v.ExitCode == 0:
-		return "it is not restarted: the policy is on-failure"
+		return events.NoRestartPolicy, "it is not restarted: the policy is on-failure"
 	case r.Attempts > 0 && r.Window == 0 && v.Attempt >= r.Attempts:
-		return fmt.Sprintf("it is not restarted: it was %d times", r.Attempts)
+		return events.NoRestartAttempts, fmt.Sprintf("it is not restarted here: it was %d times", r.Attempts)
 	case r.Attempts > 0 && r.Window > 0 && len(v.Ends) > int(r.Attempts):
-		return fmt.Sprintf("it is not restarted: it was %d times within %s", r.Attempts, time.Duration(r.Window))
+		return events.NoRestartAttempts,
+			fmt.Sprintf("it is not restarted here: it was %d times within %s", r.Attempts, time.Duration(r.Window))
 	}
-	return ""
+	return "", ""
 }

@@ -244,7 +244,7 @@ func (v View) Failed(step Step, err error, now time.Time) View {
 		return v
 	}
 	v.Failures++
-	v.RetryAt = now.Add(v.delay())
+	v.RetryAt = now.Add(v.stepDelay())
 	if step == StepStop || step == StepRemove {
 		return v
 	}
@@ -366,7 +366,7 @@ func (v View) ended() View {
 
 // fail counts a failure of an instance that ran, and forgets those before it where it had served for long.
 func (v View) fail(now time.Time) View {
-	if !v.Served.IsZero() && now.Sub(v.Served) >= steadyAfter {
+	if !v.Served.IsZero() && now.Sub(v.Served) >= events.SteadyAfter {
 		v.Failures = 0
 	}
 	v.Served = time.Time{}
@@ -394,7 +394,7 @@ func (v View) State(epoch uint64) events.InstanceState {
 		Ordinal: v.Instance.Ordinal, Generation: v.Instance.Generation,
 		Revision: v.Order.Revision,
 		Position: events.Position{Epoch: epoch, Attempt: v.Attempt, Phase: v.Phase},
-		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, Output: v.Output, Images: v.Images,
+		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, NoRestart: v.NoRestart(), Output: v.Output, Images: v.Images,
 		Confirmed: v.Confirmed,
 	}
 	if v.Confirmed != nil && v.Confirmed.Refused == "" && v.Confirmed.Phase == events.OperationExport {

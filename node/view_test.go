@@ -14,8 +14,11 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func after(d time.Duration) time.Time { return start.Add(d) }
 
 func ordered(action events.Action) node.View {
-	return node.View{}.Ordered(events.Order{Action: action, Spec: &events.Spec{StopGrace: events.DefaultStopGrace}})
+	return node.View{}.Ordered(events.Order{Action: action, Spec: &events.Spec{StopGrace: events.DefaultStopGrace, RestartSpec: quick}})
 }
+
+// quick has instances begin again after a second.
+var quick = events.RestartSpec{Restart: &events.Restart{Delay: events.Duration(time.Second), MaxDelay: events.Duration(time.Minute)}}
 
 func container(state node.State, attempt uint32) *node.Container {
 	return &node.Container{Handle: "c", State: state, Attempt: attempt}

@@ -98,8 +98,14 @@ func (c *Cluster) recovered() bool {
 
 func (c *Cluster) noteShort(id events.ServiceID) {
 	s := c.Service(id)
+	if s == nil || !s.Lacks() {
+		delete(c.crashed, id)
+	}
 	if s != nil && !s.Lacks() {
 		s.Pending, s.WaitsSince = nil, time.Time{}
+		if s.Job == nil {
+			s.Grown = nil
+		}
 	}
 	c.noteHolder(id)
 	switch short := s != nil && (s.Lacks() || s.Rolling()); {
@@ -184,18 +190,23 @@ func (c *Cluster) applyService(r events.Record) {
 		if current := s.Current(); current == nil || !current.Spec.Global() {
 			s.Changed = r.Sequence
 		}
+		if d.Scale > s.Scale {
+			s.grow(s.Scale, r.Time)
+		}
 		s.Scale = d.Scale
 		s.renew(d.Scale)
 		s.trim()
 	case events.ServiceFired:
 		c.letGo(s)
 		s.fired(d, r.Time)
+		s.grow(0, r.Time)
 	case events.ServiceSkipped:
 		s.considered(d.Scheduled)
 	case events.ServiceSuspended:
 		s.suspend(r)
 	case events.ServiceResumed:
 		s.resume(r, d)
+		s.grow(0, r.Time)
 	case events.ServiceDropped:
 		s.Suspension, s.Resumption = nil, nil
 		s.Dropped, s.Changed, s.Snapshots.Wanted = true, r.Sequence, 0
@@ -250,6 +261,7 @@ func (c *Cluster) applyInstance(r events.Record) {
 	case events.InstanceOffline:
 		if i := c.seen(r, id, d.InstanceSeen); i != nil {
 			c.Services[id].noteFailure(i, d.InstanceSeen, r.Time)
+			c.Services[id].noteEnd(i, d.InstanceSeen, r.Time)
 		}
 	case events.InstanceCompleted:
 		if i := c.seen(r, id, d.InstanceSeen); i != nil {
@@ -276,6 +288,7 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	}
 	n.hold(i)
 	s := c.service(service)
+	i.Times = Times{Created: momentOf(r.Time), Scheduled: momentOf(r.Time)}
 	if d.Replaces > 0 {
 		s.succeed(i)
 		if s.Operation == nil && !c.evacuates(s.Slots[d.Ordinal].Current) {
@@ -287,6 +300,9 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 		s.refill(i) // what is adopted has its volumes already
 	}
 	s.Pending = nil
+	if since := s.Lacking(d.Ordinal); since != 0 {
+		i.Times.Created = since
+	}
 	s.add(i)
 	s.noteJob(i, "", r.Time)
 }
@@ -301,8 +317,12 @@ func (c *Cluster) retired(r events.Record, id events.InstanceID, reason events.R
 	i.Decided, i.Counter = r.Sequence, n.Orders
 	c.moved(i, reason)
 	s := c.Services[id.Service]
+	if reason == events.RetireCrashLooping {
+		s.crashed(i, r.Time)
+		c.crashed[id.Service] = struct{}{}
+	}
 	c.drains(s, i, reason, r.Time)
-	s.retire(i, reason)
+	s.retire(i, reason, r.Time)
 	s.noteJob(i, reason, r.Time)
 }
 
@@ -316,7 +336,11 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	s.countServing(i, -1)
 	s.beginsAnew(i, d.Position)
 	i.serveSince(d.Position, r.Time)
-	i.Seen, i.Reason, i.ExitCode, i.Message = d.Position, d.Reason, d.ExitCode, d.Message
+	s.noteRestarts(i, d.Position)
+	i.Times.saw(i.Seen, d, r.Time)
+	took := i.Takes()
+	i.Seen, i.Reason, i.ExitCode, i.Message, i.NoRestart = d.Position, d.Reason, d.ExitCode, d.Message, d.NoRestart
+	c.node(i.Node).takesNow(i, took)
 	i.Output = d.Output != ""
 	s.resolve(r.Sequence, i, d.Images)
 	s.countServing(i, 1)

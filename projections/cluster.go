@@ -76,6 +76,8 @@ type Cluster struct {
 	repeating map[events.ServiceID]struct{}
 	// losing are the services with lost instances.
 	losing map[events.ServiceID]struct{}
+	// crashed are the services of which a slot may wait because its last instance used up its restarts.
+	crashed map[events.ServiceID]struct{}
 	// members are the commands of the groups that hold services, whether there are these yet or not.
 	members map[events.ServiceID]uint64
 }
@@ -97,6 +99,7 @@ func NewCluster() *Cluster {
 		operating: map[events.ServiceID]struct{}{},
 		repeating: map[events.ServiceID]struct{}{},
 		losing:    map[events.ServiceID]struct{}{},
+		crashed:   map[events.ServiceID]struct{}{},
 		Groups:    map[uint64]*Group{},
 		members:   map[events.ServiceID]uint64{},
 	}

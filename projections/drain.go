@@ -57,7 +57,7 @@ func (c *Cluster) forgotten(r events.Record, id events.InstanceID) {
 		return
 	}
 	if s := c.Services[id.Service]; i.Retired == "" {
-		s.retire(i, events.RetireNodeForgotten)
+		s.retire(i, events.RetireNodeForgotten, r.Time)
 		s.noteJob(i, events.RetireNodeForgotten, r.Time)
 	}
 	c.removed(id)

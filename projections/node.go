@@ -128,7 +128,7 @@ func (n *Node) FreePorts(count int) []uint16 {
 
 func (n *Node) hold(i *Instance) {
 	n.instances++
-	n.reserved = n.reserved.Plus(i.Reserved)
+	n.reserved = n.reserved.Plus(i.Takes())
 	for _, p := range i.Ports {
 		if _, held := n.ports[p.HostPort]; !held && n.Facts.Ports.Holds(p.HostPort) {
 			n.picked++
@@ -142,7 +142,7 @@ func (n *Node) hold(i *Instance) {
 
 func (n *Node) release(i *Instance) {
 	n.instances--
-	n.reserved = n.reserved.Minus(i.Reserved)
+	n.reserved = n.reserved.Minus(i.Takes())
 	for _, p := range i.Ports {
 		if n.ports[p.HostPort] == i.ID {
 			delete(n.ports, p.HostPort)
@@ -151,6 +151,11 @@ func (n *Node) release(i *Instance) {
 			}
 		}
 	}
+}
+
+// takesNow has the node set aside what an instance takes now that took something else before.
+func (n *Node) takesNow(i *Instance, before events.Resources) {
+	n.reserved = n.reserved.Plus(i.Takes()).Minus(before)
 }
 
 func (n *Node) rejoin(j events.NodeJoined) {

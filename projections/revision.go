@@ -60,7 +60,7 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 		s.Snapshots.Scheduled = now
 	}
 	for _, slot := range s.Slots {
-		slot.Ended = nil
+		slot.Ended, slot.Restarts = nil, 0
 	}
 }
 

@@ -56,6 +56,8 @@ type Service struct {
 	Failures map[string]Failures
 	// Job is how far a job has come; nil where the service is none.
 	Job *Job
+	// Grown says since when slots are to be there, in order of the ordinals, as long as one of the service lacks an instance.
+	Grown []Growth `json:",omitempty"`
 	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
 	Slots []*Slot
 
@@ -103,6 +105,12 @@ type Slot struct {
 	Fresh bool `json:",omitzero"`
 	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
 	Ended *Instance
+	// Crashes are the ends in a row of its instances; nil where there was none since one served for long.
+	Crashes *Crashes `json:",omitempty"`
+	// Restarts counts how often an instance of it began again in the current revision, on its node or another in its place.
+	Restarts uint32 `json:",omitzero"`
+	// Since is when its last instance was retired, where it has had no other since; none where it begins anew.
+	Since Moment `json:",omitzero"`
 }
 
 // Instance is one incarnation of a slot.
@@ -134,6 +142,9 @@ type Instance struct {
 	OnlineSince time.Time `json:",omitzero"`
 	// Lost says that its node was silent for too long, and has not said since what became of it.
 	Lost bool `json:",omitzero"`
+	// NoRestart is why its node does not start it again; "" where it does.
+	NoRestart events.NoRestart `json:",omitempty"`
+	Times     Times
 	// Differs says that it was made from another image than its revision has.
 	Differs bool `json:",omitzero"`
 	// Confirmed is how it last answered what it was asked as the topology changes.
@@ -142,6 +153,20 @@ type Instance struct {
 	Restore *events.Restore `json:",omitempty"`
 	// Output says that what its container printed last was kept, under the key of the attempt that was seen.
 	Output bool `json:",omitzero"`
+}
+
+// Rests reports whether nothing of the instance runs, and its node starts it no more.
+func (i *Instance) Rests() bool {
+	return i.Seen.Phase >= events.PhaseCompleted || (i.Seen.Phase == events.PhaseOffline && i.NoRestart != "")
+}
+
+// Takes is what is set aside for the instance now. What rests takes no CPU and no memory. Its files are there until it is removed,
+// and so are its ports, which it would publish again.
+func (i *Instance) Takes() events.Resources {
+	if i.Rests() {
+		return events.Resources{Disk: i.Reserved.Disk}
+	}
+	return i.Reserved
 }
 
 // Current returns the current revision.
@@ -290,7 +315,13 @@ func (s *Service) renew(from uint32) {
 func (s *Service) add(i *Instance) {
 	s.Moved = s.Topology != nil
 	slot := s.slot(i.ID.Ordinal)
-	slot.Last, slot.Fresh = i.ID.Generation, false
+	if c := slot.Crashes; c != nil && c.Waits {
+		c.Waits = false
+		if c.Revision == i.Revision {
+			slot.Restarts++
+		}
+	}
+	slot.Last, slot.Fresh, slot.Since = i.ID.Generation, false, 0
 	slot.Current = i
 	s.filled++
 	s.use(i)
@@ -315,7 +346,7 @@ func (s *Service) use(i *Instance) {
 	}
 }
 
-func (s *Service) retire(i *Instance, reason events.RetireReason) {
+func (s *Service) retire(i *Instance, reason events.RetireReason, now time.Time) {
 	before := s.isAbsent(i)
 	if !s.isAway(i) { // what stands in for one that is away serves on
 		s.servesNoMore(i)
@@ -325,7 +356,11 @@ func (s *Service) retire(i *Instance, reason events.RetireReason) {
 	s.countAbsent(i, before)
 	slot := s.Slots[i.ID.Ordinal]
 	slot.Leaving = append(slot.Leaving, i)
-	slot.Fresh = slot.Fresh || reason == events.RetireScaledDown || reason == events.RetireDropped || reason == events.RetireSuspended
+	if reason == events.RetireScaledDown || reason == events.RetireDropped || reason == events.RetireSuspended {
+		slot.Fresh, slot.Crashes, slot.Restarts, slot.Since = true, nil, 0, 0
+	} else if slot.Current == nil {
+		slot.Since = momentOf(now)
+	}
 }
 
 // leave has the instance be no more what its slot has or is to have.

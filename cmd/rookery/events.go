@@ -243,6 +243,9 @@ func seenDetails(data events.Data) string {
 		text += ") " + seen.Message
 	}
 	text = strings.TrimRight(text, " ")
+	if seen.NoRestart != "" && seen.Message == "" {
+		text += " it is not restarted: " + string(seen.NoRestart)
+	}
 	if seen.Output != "" {
 		text += "; what it printed last: " + readOutput(seen.Output)
 	}

@@ -93,6 +93,10 @@ func statusWords(v views.Instance) string {
 		}
 		text += ")"
 	}
+	if v.Status == views.StatusCrashLooping {
+		said, _, _ := strings.Cut(strings.TrimPrefix(v.Message, "crash loop: "), "; last lines:") // those are said below the table
+		return views.StatusCrashLooping + " (" + said + ")"
+	}
 	if v.Status == "pending" && v.Message != "" {
 		text += " (" + v.Message + ")"
 	}

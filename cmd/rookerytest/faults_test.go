@@ -18,7 +18,7 @@ import (
 // web is the first instance of demo/web.
 var web = events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 1}
 
-const one = `{"image":"localhost/web:1","scale":1}`
+const one = `{"image":"localhost/web:1","scale":1,"restart":{"delay":"1s"}}`
 
 func listen(t *testing.T, cluster *rookerytest.Cluster) bus.Subscription {
 	t.Helper()

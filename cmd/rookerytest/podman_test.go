@@ -251,7 +251,7 @@ func (r *realNode) untilSucceeded(t *testing.T, seen <-chan events.Message) {
 // TestKilledContainersAndNodes kills a container's process and the node's own with SIGKILL, on the real Podman.
 func TestKilledContainersAndNodes(t *testing.T) {
 	r := startReal(t)
-	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":3,"stop_grace":"2s","ports":[{"name":"http","port":8080}]}`)
+	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":3,"stop_grace":"2s","restart":{"delay":"1s"},"ports":[{"name":"http","port":8080}]}`)
 	before := r.running()
 	victim := slices.SortedFunc(maps.Keys(before), events.InstanceID.Compare)[0]
 	podmantest.Kill(t, r.uri, before[victim].Handle)

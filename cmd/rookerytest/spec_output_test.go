@@ -18,7 +18,7 @@ func outputRows() []specRow {
 		often  = `"interval":"100ms","retries":1`
 	)
 	return []specRow{
-		{"output", prints + `,"restart":{"delay":"10ms","attempts":1}`, func(s *seen) {
+		{"output", prints + `,"restart":{"delay":"2s","attempts":1}`, func(s *seen) {
 			heard := s.overhear("rookery.>")
 			var e events.InstanceOffline
 			for attempt := range 2 {

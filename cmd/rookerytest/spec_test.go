@@ -527,6 +527,25 @@ func restartRows() []specRow {
 			s.want("the container under the next process", s.listed("{{.ID}} {{.Exited}}"), left)
 		}
 	}
+	// usesUp has the instance end until it is restarted no more, and another take its place.
+	usesUp := func(times uint32, words string) func(*seen) {
+		return func(s *seen) {
+			for attempt := range times {
+				if e := s.offline(events.OfflineExited, ""); e.Attempt != attempt || e.NoRestart != "" {
+					s.Errorf("the end is %+v, want that of attempt %d, after which it is restarted", e, attempt)
+				}
+			}
+			if e := s.offline(events.OfflineExited, words); e.Attempt != times || e.NoRestart != events.NoRestartAttempts {
+				s.Errorf("the end is %+v, want that of attempt %d, the last", e, times)
+			}
+			if e := event[events.InstanceRetired](s); e.Generation != 1 || e.Reason != events.RetireCrashLooping {
+				s.Errorf("generation %d goes as %s", e.Generation, e.Reason)
+			}
+			if e := event[events.InstancePlaced](s); e.Generation != 2 {
+				s.Errorf("generation %d takes its place", e.Generation)
+			}
+		}
+	}
 	return []specRow{
 		{"restart always", `"args":["-exit-code","0","-exit-after","300ms"],"restart":{"delay":"10ms"}`, func(s *seen) {
 			for attempt := range uint32(3) {
@@ -537,11 +556,8 @@ func restartRows() []specRow {
 		}},
 		{"restart never", `"args":["-exit-code","3"],"restart":{"policy":"never"}`, ends(events.OfflineExited, "the policy is never", 0)},
 		{"restart on-failure after success", `"args":["-exit-after","1ms"],"restart":{"policy":"on-failure"}`, ends(events.OfflineExited, "the policy is on-failure", 0)},
-		{"restart on-failure and attempts", `"args":["-exit-code","3"],"restart":{"policy":"on-failure","delay":"10ms","attempts":2}`, ends(events.OfflineExited, "it was 2 times", 2)},
-		{"restart window", `"args":["-exit-code","3"],"restart":{"delay":"10ms","attempts":1,"window":"1m"}`, func(s *seen) {
-			s.offline(events.OfflineExited, "")
-			s.offline(events.OfflineExited, "1 times within 1m0s")
-		}},
+		{"restart on-failure and attempts", `"args":["-exit-code","3"],"restart":{"policy":"on-failure","delay":"10ms","attempts":2}`, usesUp(2, "it was 2 times")},
+		{"restart window", `"args":["-exit-code","3"],"restart":{"delay":"10ms","attempts":1,"window":"1m"}`, usesUp(1, "1 times within 1m0s")},
 		{"restart delay", `"args":["-exit-code","3"],"restart":{"delay":"2s"}`, func(s *seen) {
 			s.offline(events.OfflineExited, "")
 			at := time.Now()

@@ -24,7 +24,7 @@ func (b *Board) ChooseBeside(s *projections.Service, i *projections.Instance) De
 func (b *Board) VerdictsBeside(s *projections.Service, i *projections.Instance) []Verdict {
 	q := b.queue(s, s.Revision)
 	var verdicts []Verdict
-	q.without(i, func() { verdicts = q.verdicts("", b.heldFrom(s, i.ID.Ordinal)) })
+	q.without(i, func() { verdicts = q.verdicts("", b.heldFrom(s, i.ID.Ordinal), "") })
 	return verdicts
 }
 
@@ -35,7 +35,7 @@ func (q *queue) without(i *projections.Instance, decide func()) {
 		decide()
 		return
 	}
-	q.leaves = &leaves{rank, i.Reserved}
+	q.leaves = &leaves{rank, i.Takes()}
 	q.shift(rank, i, -1)
 	decide()
 	q.leaves = nil

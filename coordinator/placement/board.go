@@ -116,6 +116,12 @@ func (b *Board) Note(r events.Record) {
 		b.stale = true
 	case events.InstanceOffline:
 		b.changed(d.Node)
+	case events.InstanceCompleted, events.InstanceStopped:
+		b.changed(d.(events.Sighting).Seen().Node)
+	case events.InstancePrepared, events.InstanceStarted, events.InstanceOnline:
+		if seen := d.(events.Sighting).Seen(); seen.Attempt > 0 { // it may have rested
+			b.changed(seen.Node)
+		}
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
 		events.NodeDraining:
 		name, _ := r.Scope.Node()

@@ -21,7 +21,7 @@ func (b *Board) Choose(s *projections.Service, ordinal uint32) Decision {
 	if home := q.home(s, ordinal, held); home != "" {
 		return q.atHome(home, held)
 	}
-	return q.choose(held)
+	return q.chooseApart(b.crashedOn(s, ordinal), held)
 }
 
 // choose decides among all nodes but the one that is held.

@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -24,12 +25,13 @@ var names = [filters]string{
 	maxPerNode: "max_per_node", hostPort: "host_port", ports: "ports", cpu: "cpu", memory: "memory", disk: "disk",
 }
 
-// spreadName is that of the filter that goes by zones, volumesName of the one that goes by where a slot's volumes are,
+// crashedName is that of the rule that keeps a slot from the node on which it crashed last, spreadName is that of the filter that goes by zones, volumesName of the one that goes by where a slot's volumes are,
 // and heldName of the one that keeps a node for another service.
 const (
 	spreadName  = "spread"
 	volumesName = "volumes"
 	heldName    = "held"
+	crashedName = "crashed"
 )
 
 // VerdictsWithout is Verdicts for the successor of an instance that moves, as if that one were gone.
@@ -37,7 +39,7 @@ func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Insta
 	q := b.queue(s, s.Revision)
 	gone := change{rank: b.ranks[moves.Node], by: -1, service: s.ID, revision: s.Revisions[moves.Revision]}
 	q.take(gone)
-	verdicts := q.verdicts("", b.held())
+	verdicts := q.verdicts("", b.held(), "")
 	gone.by = 1
 	q.take(gone)
 	return verdicts
@@ -47,12 +49,12 @@ func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Insta
 // first, in the order in which they would be chosen, then the others by name.
 func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
 	q, held := b.queue(s, s.Target(ordinal)), b.heldFrom(s, ordinal)
-	return q.verdicts(q.home(s, ordinal, held), held)
+	return q.verdicts(q.home(s, ordinal, held), held, s.CrashedOn(ordinal))
 }
 
 // verdicts are those of a slot whose volumes are on the node home, or nowhere where that is "", and from which the node of a
-// rank is held.
-func (q *queue) verdicts(home string, held int32) []Verdict {
+// rank is held. One that it crashed on is for it where no other is.
+func (q *queue) verdicts(home string, held int32, crashed string) []Verdict {
 	b := q.board
 	var could []contender
 	var others []Verdict
@@ -82,5 +84,7 @@ func (q *queue) verdicts(home string, held int32) []Verdict {
 		terms.SameZone, terms.Spread = q.together(c.zone), q.even(c.zone)
 		verdicts = append(verdicts, Verdict{Node: b.nodes[c.rank].Name, Terms: terms, Score: c.score})
 	}
+	verdicts, others = putApart(crashed, verdicts, others)
+	slices.SortStableFunc(others, func(a, b Verdict) int { return strings.Compare(a.Node, b.Node) })
 	return append(verdicts, others...)
 }

@@ -110,7 +110,7 @@ type credit struct {
 }
 
 func creditOf(i *projections.Instance) credit {
-	c := credit{reserved: i.Reserved}
+	c := credit{reserved: i.Takes()}
 	for _, p := range i.Ports {
 		c.ports = append(c.ports, p.HostPort)
 	}

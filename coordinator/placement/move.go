@@ -70,7 +70,7 @@ func (b *Board) move(s *projections.Service, i *projections.Instance) Move {
 // gain is how many points the contender is ahead of the node that an instance is on, as if that one were gone.
 func (q *queue) gain(first contender, rank int32, i *projections.Instance) int64 {
 	node, zone := q.board.nodes[rank], q.zone(rank)
-	stays := q.scoreWithout(rank, i.Reserved) + q.together(zone) + q.even(zone)
+	stays := q.scoreWithout(rank, i.Takes()) + q.together(zone) + q.even(zone)
 	gain := first.score - stays
 	met := q.meets(node, q.loads[rank], creditOf(i))
 	if met > notAllowed || (q.ahead(zone) && !q.policy.Spread.Soft) {

@@ -65,6 +65,7 @@ func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 	before := in.view
 	in.view = after
 	news := after.Phase != before.Phase || after.Attempt != before.Attempt || after.Reason != before.Reason ||
+		after.NoRestart() != before.NoRestart() ||
 		(after.Order.Action != before.Order.Action && after.Phase == events.PhaseRemoved) ||
 		(after.Confirmed != nil && after.Confirmed != before.Confirmed)
 	c, failing := after.Failing()

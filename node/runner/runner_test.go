@@ -336,8 +336,11 @@ func (w *world) prune(_ context.Context, _ node.Owner, needed []string) error {
 	return w.pruneErr
 }
 
+// quick has instances begin again after a second.
+var quick = events.RestartSpec{Restart: &events.Restart{Delay: events.Duration(time.Second), MaxDelay: events.Duration(time.Minute)}}
+
 func specOf(image string) *events.Spec {
-	spec := &events.Spec{Image: image}
+	spec := &events.Spec{Image: image, RestartSpec: quick}
 	if image == asked {
 		spec.Health = &events.Health{
 			Exec: []string{"/check"}, Interval: events.DefaultCheckInterval, Timeout: events.Duration(time.Hour), Retries: 1,

@@ -68,8 +68,8 @@ type Instance struct {
 	Revision   uint64 `json:"revision,omitzero"`
 	Node       string `json:"node,omitempty"`
 	Address    string `json:"address,omitempty"`
-	// Status is pending, online, offline, leaving, suspended, or lost where its node was silent for too long; of a job's slot
-	// whose last instance has ended completed, failed or lost.
+	// Status is pending, online, offline, crash-looping, leaving, suspended, or lost where its node was silent for too long; of a
+	// job's slot whose last instance has ended completed, failed or lost.
 	Status   string               `json:"status"`
 	Phase    string               `json:"phase,omitempty"`
 	Reason   events.OfflineReason `json:"reason,omitempty"`
@@ -77,9 +77,15 @@ type Instance struct {
 	Message  string               `json:"message,omitempty"`
 	// Output is the key under which the bucket rookery_output has what it printed last, for a day.
 	Output string `json:"output,omitempty"`
-	// Restarts counts the attempts on the node before this one.
-	Restarts uint32               `json:"restarts"`
-	Ports    []events.PortBinding `json:"ports,omitempty"`
+	// Restarts counts how often the slot's instance began again in the service's revision, on its node or another one in its place.
+	Restarts uint32 `json:"restarts"`
+	// Crashes counts the ends in a row, and Exits are the last of them, oldest first, where that is a crash loop.
+	Crashes uint32            `json:"crashes,omitzero"`
+	Exits   []projections.End `json:"exits,omitempty"`
+	// Conditions say how far it has come, and why no further.
+	Conditions Conditions           `json:"conditions"`
+	Times      Times                `json:"times,omitzero"`
+	Ports      []events.PortBinding `json:"ports,omitempty"`
 	// Next is what takes its place once that serves. It has no sequence of its own.
 	Next     *Instance `json:"next,omitempty"`
 	Sequence uint64    `json:"sequence,omitzero"`
@@ -312,7 +318,7 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 		newest, ended = slot.Current, slot.Ended
 		if slot.Next != nil {
 			value.Next = &Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal}
-			value.Next.fill(slot.Next)
+			value.Next.fill(s, slot.Next)
 		}
 		if newest == nil && len(slot.Away) > 0 {
 			newest = slot.Away[len(slot.Away)-1]
@@ -323,9 +329,9 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	}
 	switch {
 	case ended != nil && !s.Dropped && (newest == nil || newest.Retired != ""):
-		value.fillEnded(ended)
+		value.fillEnded(s, ended)
 	case newest != nil:
-		value.fill(newest)
+		value.fill(s, newest)
 		if newest.Lost && newest.Retired == "" && s.Slots[ordinal].Current == nil {
 			value.Message += "; no other has its place: " + why()
 		}
@@ -337,40 +343,8 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	default:
 		value.Message = why()
 	}
+	value.ofSlot(s)
 	ch.put(bus.BucketInstances, key, value)
-}
-
-// fillEnded shows how the last instance of a job's slot ended.
-func (v *Instance) fillEnded(i *projections.Instance) {
-	v.fill(i)
-	v.Status, v.Reason = "failed", i.Reason
-	switch {
-	case i.Seen.Phase == events.PhaseCompleted:
-		v.Status = "completed"
-	case i.Retired == events.RetireLost:
-		v.Status = "lost"
-	}
-}
-
-func (v *Instance) fill(i *projections.Instance) {
-	v.Generation, v.Revision, v.Node, v.Address, v.Ports = i.ID.Generation, i.Revision, i.Node, i.Address, i.Ports
-	v.Phase, v.Restarts = i.Seen.Phase.String(), i.Seen.Attempt
-	v.Reason, v.ExitCode, v.Message = i.Reason, i.ExitCode, i.Message
-	if i.Output {
-		v.Output = events.OutputKey(i.ID, i.Seen.Attempt)
-	}
-	switch {
-	case i.Lost:
-		v.Status, v.Message = "lost", "lost connection to "+i.Node
-	case i.Retired != "":
-		v.Status = "leaving"
-	case i.Seen.Phase == events.PhaseOnline:
-		v.Status = "online"
-	case i.Seen.Phase == events.PhaseOffline:
-		v.Status = "offline"
-	default:
-		v.Status, v.Reason = "offline", events.OfflineInitializing
-	}
 }
 
 func (ch Changes) node(c *projections.Cluster, name string) {

@@ -20,6 +20,9 @@ type instance struct {
 	scratch  events.Size
 	retired  bool
 	removed  bool
+	// rests says that nothing of it runs, and its node starts it no more. spent says that this is because it used up its restarts.
+	rests bool
+	spent bool
 	gone     time.Time
 	// since is when the log had it first.
 	since time.Time
@@ -181,11 +184,14 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 	if _, offline := d.(events.InstanceOffline); offline {
 		j.refers(id, s)
 	}
-	if !climbs(i.seen, s.Position) {
+	ends := s.Position == i.seen && s.NoRestart != "" && !i.rests // once what was not well is stopped
+	if !climbs(i.seen, s.Position) && !ends {
 		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
 	}
 	k.operating(j, service).beginsAnew(i, s.Position)
 	i.seen = s.Position
+	i.spent = s.Phase == events.PhaseOffline && s.NoRestart == events.NoRestartAttempts
+	i.rests = i.spent || s.Phase >= events.PhaseCompleted || (s.Phase == events.PhaseOffline && s.NoRestart == events.NoRestartPolicy)
 	k.operating(j, service).serve(i, s.Phase)
 	k.service(service).fail(i, s, j.at)
 	k.service(service).runs(i, s.Phase)
@@ -205,6 +211,14 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 			delete(held, p.HostPort)
 		}
 	}
+}
+
+// takes is what is set aside for the instance: of what rests its disk.
+func (i *instance) takes() events.Resources {
+	if i.rests {
+		return events.Resources{Disk: i.reserved.Disk}
+	}
+	return i.reserved
 }
 
 // climbs reports whether to is further than from.

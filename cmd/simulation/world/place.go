@@ -155,7 +155,7 @@ func (k *knowledge) lacks(id events.ServiceID, node string, gone *instance) even
 	needs := asks
 	for _, i := range k.present {
 		if i.node == node && i != gone {
-			needs = needs.Plus(i.reserved)
+			needs = needs.Plus(i.takes())
 		}
 	}
 	var lacks events.Resources

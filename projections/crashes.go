@@ -1,0 +1,183 @@
+package projections
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+const (
+	// loopsFrom is from how many ends in a row on a slot is said to be in a crash loop.
+	loopsFrom = 3
+	// maxEnds is how many ends of a slot are remembered.
+	maxEnds = 5
+	// outputBucket is where what containers printed last is kept.
+	outputBucket = "rookery_output"
+)
+
+// Crashes are the ends in a row of a slot's instances, none of which had served for events.SteadyAfter.
+type Crashes struct {
+	// Revision is that of the instances: those of another count anew.
+	Revision uint64
+	// Row counts the ends. Ends are the last of them, oldest first.
+	Row  uint32
+	Ends []End
+	// Generation and Attempt tell which was the last, and Output that what it printed last was kept.
+	Generation uint32
+	Attempt    uint32
+	Output     bool `json:",omitzero"`
+	// Moves counts the instances in a row that used up their restarts. The last of them was on Node, and was retired at Moved. Waits
+	// says that the slot has had no other since.
+	Moves uint32    `json:",omitzero"`
+	Node  string    `json:",omitempty"`
+	Moved time.Time `json:",omitzero"`
+	Waits bool      `json:",omitzero"`
+}
+
+// End is how an attempt of an instance ended.
+type End struct {
+	Reason events.OfflineReason `json:"reason"`
+	// ExitCode is not there where its process had not ended by itself.
+	ExitCode *int32 `json:"exit_code,omitzero"`
+}
+
+// noteEnd counts an attempt that ran and ended. It is said once more where nothing of the instance runs any more, or by a later
+// process of its node.
+func (s *Service) noteEnd(i *Instance, d events.InstanceSeen, now time.Time) {
+	if s.Job != nil || i.Retired != "" || !d.Reason.HasRun() {
+		return
+	}
+	slot := s.Slots[i.ID.Ordinal]
+	c := slot.Crashes
+	if c != nil && c.Revision == i.Revision && c.Generation == i.ID.Generation && c.Attempt == d.Attempt && c.Row > 0 {
+		c.Output = c.Output || d.Output != ""
+		return
+	}
+	if c == nil || c.Revision != i.Revision || i.steady(now) {
+		c = &Crashes{Revision: i.Revision}
+		slot.Crashes = c
+	}
+	c.Row++
+	c.Ends = append(c.Ends[max(0, len(c.Ends)-maxEnds+1):], End{Reason: d.Reason, ExitCode: d.ExitCode})
+	c.Generation, c.Attempt, c.Output = i.ID.Generation, d.Attempt, d.Output != ""
+}
+
+// noteRestarts counts the attempts since the one that was seen last.
+func (s *Service) noteRestarts(i *Instance, to events.Position) {
+	if to.Attempt > i.Seen.Attempt && s.UpToDate(i) {
+		s.Slots[i.ID.Ordinal].Restarts += to.Attempt - i.Seen.Attempt
+	}
+}
+
+// crashed follows an instance that is retired because it used up its restarts.
+func (s *Service) crashed(i *Instance, now time.Time) {
+	slot := s.Slots[i.ID.Ordinal]
+	if slot.Crashes == nil || slot.Crashes.Revision != i.Revision {
+		slot.Crashes = &Crashes{Revision: i.Revision, Generation: i.ID.Generation, Attempt: i.Seen.Attempt}
+	}
+	c := slot.Crashes
+	c.Moves, c.Node, c.Moved, c.Waits = c.Moves+1, i.Node, now, true
+}
+
+// waits returns how the slot's instances ended, where it waits because the last one used up its restarts; nil otherwise.
+func (s *Service) waits(ordinal uint32) *Crashes {
+	if int(ordinal) >= len(s.Slots) {
+		return nil
+	}
+	if c := s.Slots[ordinal].Crashes; c != nil && c.Waits && c.Revision == s.Target(ordinal) {
+		return c
+	}
+	return nil
+}
+
+// RetryAt is when the slot may have its next instance, where the one before used up its restarts; the zero time otherwise. The time
+// until then doubles with each that does so in a row.
+func (s *Service) RetryAt(ordinal uint32) time.Time {
+	c := s.waits(ordinal)
+	if c == nil {
+		return time.Time{}
+	}
+	return c.Moved.Add(s.Revisions[c.Revision].Spec.Restarts().Backoff(c.Moves))
+}
+
+// CrashedOn returns the node on which the slot's last instance used up its restarts, and that its next one should not be on; ""
+// for none. That of a global service takes the place of the one before.
+func (s *Service) CrashedOn(ordinal uint32) string {
+	c := s.waits(ordinal)
+	if c == nil || s.Current().Spec.Global() {
+		return ""
+	}
+	return c.Node
+}
+
+// Crashed returns, in no order, the services of which a slot may wait because its last instance used up its restarts.
+func (c *Cluster) Crashed() map[events.ServiceID]struct{} { return c.crashed }
+
+// Loop returns how the slot's instances of a revision ended, where that is a crash loop; nil where it is none.
+func (s *Slot) Loop(revision uint64) *Crashes {
+	if c := s.Crashes; c != nil && c.Revision == revision && (c.Row >= loopsFrom || c.Moves > 0) {
+		return c
+	}
+	return nil
+}
+
+// Key is that under which the bucket of what containers printed last has the lines of the last of them; "" where it has none.
+func (c *Crashes) Key(service events.ServiceID, ordinal uint32) string {
+	if !c.Output {
+		return ""
+	}
+	return events.OutputKey(events.InstanceID{Service: service, Ordinal: ordinal, Generation: c.Generation}, c.Attempt)
+}
+
+// String says for people how they ended.
+func (c *Crashes) String() string {
+	codes := make([]string, len(c.Ends))
+	for n, end := range c.Ends {
+		codes[n] = end.String()
+	}
+	text := "crash loop"
+	switch {
+	case c.Row == 1:
+		text += ": ended once, exit code "
+	case int(c.Row) == len(c.Ends):
+		text += fmt.Sprintf(": ended %d times in a row, exit codes ", c.Row)
+	case c.Row > 1:
+		text += fmt.Sprintf(": ended %d times in a row, the last exit codes ", c.Row)
+	}
+	return text + strings.Join(codes, " ")
+}
+
+// String is the exit code, and the reason where that is not that the process ended.
+func (e End) String() string {
+	switch {
+	case e.ExitCode == nil:
+		return string(e.Reason)
+	case e.Reason == events.OfflineExited:
+		return fmt.Sprint(*e.ExitCode)
+	}
+	return fmt.Sprintf("%d (%s)", *e.ExitCode, e.Reason)
+}
+
+// CrashLoop says for people how the slot's instances of the revision end, when it is tried again where it waits for that, and where
+// the last lines are; "" where they are in no crash loop.
+func (s *Service) CrashLoop(ordinal uint32, revision uint64) string {
+	if int(ordinal) >= len(s.Slots) {
+		return ""
+	}
+	slot := s.Slots[ordinal]
+	c := slot.Loop(revision)
+	if c == nil {
+		return ""
+	}
+	text := c.String()
+	clears := len(slot.Leaving) > 0 && s.Alone(ordinal)
+	if at := s.RetryAt(ordinal); !at.IsZero() && !clears && s.Pending == nil {
+		text += "; next try at " + at.UTC().Format(time.RFC3339)
+	}
+	if key := c.Key(s.ID, ordinal); key != "" {
+		text += "; last lines: nats kv get --raw " + outputBucket + " " + key
+	}
+	return text
+}
