@@ -67,6 +67,7 @@ func TestZonesOfPodmanHosts(t *testing.T) {
 		t.Errorf("%s/2 is explained to be on %q", b, d.Node)
 	}
 	r.checkQuiet()
+	untilClean(t, r.Cluster, r.audited()...)
 	r.CheckReplay()
 }
 
