@@ -142,8 +142,9 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 	}
 	a.board.Note(r)
 	switch d := r.Data.(type) {
-	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
-		events.NodeUpdated, events.NodeDraining, events.NodeForgotten, events.NodeRemoved, events.PolicyChanged, events.NodesAllowed:
+	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeDegraded, events.NodeRecovered,
+		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeDraining, events.NodeForgotten, events.NodeRemoved,
+		events.PolicyChanged, events.NodesAllowed:
 		a.shifted, a.turned, a.unheard = true, true, true
 	case events.NodeListed:
 		a.turned = true

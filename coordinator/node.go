@@ -52,6 +52,17 @@ func (t *Turn) Returned(node string) {
 	}
 }
 
+// engine takes what a node says of its engine, if it is above what is known and says something new.
+func (t *Turn) engine(n *projections.Node, s events.EngineStatus) {
+	switch {
+	case s.Epoch != n.Epoch || s.Counter <= n.EngineCounter:
+	case n.Degraded == "" && s.Degraded != "":
+		t.emit(events.NodeScope(n.Name), events.NodeDegraded{Epoch: s.Epoch, Counter: s.Counter, Message: s.Degraded})
+	case n.Degraded != "" && s.Degraded == "":
+		t.emit(events.NodeScope(n.Name), events.NodeRecovered{Epoch: s.Epoch, Counter: s.Counter})
+	}
+}
+
 // contradiction says in what an instance that a node has is none that it should have.
 func (t *Turn) contradiction(s events.InstanceState) events.StrayReason {
 	service := t.Cluster.Services[s.ID().Service]
@@ -89,7 +100,7 @@ func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState)
 	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Resting() && s.Ordinal < service.Span() &&
 		s.Revision == service.Revision && s.Generation >= service.NextGeneration(s.Ordinal) &&
 		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
-		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Ready()
+		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Open()
 }
 
 // pause has nothing be placed on the node any more, as is so of one that is drained.

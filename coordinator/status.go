@@ -20,6 +20,9 @@ func (t *Turn) Status(sequence uint64, s events.Status) {
 	if n == nil || n.Forgotten {
 		return
 	}
+	if s.Engine != nil {
+		t.engine(n, *s.Engine)
+	}
 	if s.Instance != nil && s.Instance.Epoch == n.Epoch {
 		t.instance(n, s.Instance.InstanceState)
 	}

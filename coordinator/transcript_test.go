@@ -72,6 +72,8 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.round(func(turn *coordinator.Turn) { turn.Silent(d.CmdArgs[0].Key) })
 	case "returned":
 		return h.round(func(turn *coordinator.Turn) { turn.Returned(d.CmdArgs[0].Key) })
+	case "engine":
+		return h.engine(d)
 	case "adopt":
 		return h.round(func(turn *coordinator.Turn) { turn.Found(adoption(d.CmdArgs[0].Key)) })
 	case "pass":
@@ -339,6 +341,13 @@ func (h *house) state(d *datadriven.TestData, instance, phase string) events.Ins
 	}
 	s.Epoch = h.number(d, "epoch", 1)
 	return s
+}
+
+// engine <node> counter=n [epoch=1], with what is wrong with it below, or nothing.
+func (h *house) engine(d *datadriven.TestData) string {
+	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Engine: &events.EngineStatus{
+		Counter: h.number(d, "counter", 1), Epoch: h.number(d, "epoch", 1), Degraded: strings.TrimSpace(d.Input),
+	}})
 }
 
 // order <namespace/name.ordinal.generation> tells what the order says that its images stand for.

@@ -3,9 +3,10 @@ package events
 // Removed counts the nodes that each filter of placement removes, in the order in which a node meets them but for Volumes,
 // which is met first: a node counts for the first that removes it.
 type Removed struct {
-	// Silent nodes are not heard, Paused ones are to get nothing, Drained ones are to have nothing, and those that are NotAllowed
-	// are not on the cluster's list of nodes.
+	// Silent nodes are not heard, the engine of Degraded ones does not answer, Paused ones are to get nothing, Drained ones are to have
+	// nothing, and those that are NotAllowed are not on the cluster's list of nodes.
 	Silent     uint32 `json:"silent,omitzero"`
+	Degraded   uint32 `json:"degraded,omitzero"`
 	Paused     uint32 `json:"paused,omitzero"`
 	Drained    uint32 `json:"drained,omitzero"`
 	NotAllowed uint32 `json:"not_allowed,omitzero"`
@@ -37,11 +38,12 @@ type Removed struct {
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
 // filters is how many there are.
-const filters = 17
+const filters = 18
 
 func (r Removed) which() (which [filters]bool) {
 	for i, n := range [...]uint32{
-		r.Silent, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
+		r.Silent, r.Degraded, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity,
+		r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
 		r.Held, r.Volumes, r.Crashed,
 	} {
 		which[i] = n > 0

@@ -142,6 +142,7 @@ func FuzzDecode(f *testing.F) {
 
 func FuzzParseStatus(f *testing.F) {
 	addSamples(f, HelloSubject("n1"))
+	addSamples(f, EngineSubject("n1"))
 	addSamples(f, InstanceStatusSubject("n1", InstanceID{Service: ServiceID{Namespace: "text", Name: "text"}, Ordinal: 7, Generation: 7}))
 	f.Fuzz(func(t *testing.T, subject, kind, at, traceParent string, body []byte) {
 		s, err := ParseStatus(written(subject, kind, at, traceParent, body))
@@ -149,7 +150,7 @@ func FuzzParseStatus(f *testing.F) {
 			return
 		}
 		set := 0
-		for _, is := range []bool{s.Hello != nil, s.List != nil, s.Instance != nil} {
+		for _, is := range []bool{s.Hello != nil, s.List != nil, s.Instance != nil, s.Engine != nil} {
 			if is {
 				set++
 			}

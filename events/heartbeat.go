@@ -18,6 +18,8 @@ type HeartbeatAnswer struct {
 	Superseded bool `json:"superseded,omitzero"`
 	// Orders is the counter of the latest order for the node.
 	Orders uint64 `json:"orders"`
+	// Degraded says that the log has the node as degraded: one that knows better says so again.
+	Degraded bool `json:"degraded,omitzero"`
 	// List asks for the node's full list. It is a number that climbs: a node lists once for each.
 	List uint64 `json:"list"`
 }

@@ -19,13 +19,13 @@ const (
 	RetireDrainForced  RetireReason = "drain-forced"  // its node is drained, and the deadline of that has passed
 	// RetireNodeForgotten is of no event: an instance that is forgotten with its node shall not run any more, either.
 	RetireNodeForgotten RetireReason = "node-forgotten"
-	RetireOtherImage    RetireReason = "other-image" // a tag stood for another image on its node than the revision has
-	RetireCompleted     RetireReason = "completed"   // its slot of a job is done
-	RetireFailed        RetireReason = "failed"      // it is of a job, and went offline: another takes its place after a back-off
-	RetireLost          RetireReason = "lost"        // it is of a job, and was lost with its node: another takes its place
-	RetireReplaced      RetireReason = "replaced"    // its job has begun a later run, or waits for one; or it was lost, and its replacement stays
-	RetireReturned      RetireReason = "returned"    // the lost instance that it replaced is back, and stays
-	RetireGivenUp       RetireReason = "given-up"    // more instances of its job have failed than may
+	RetireOtherImage    RetireReason = "other-image"   // a tag stood for another image on its node than the revision has
+	RetireCompleted     RetireReason = "completed"     // its slot of a job is done
+	RetireFailed        RetireReason = "failed"        // it is of a job, and went offline: another takes its place after a back-off
+	RetireLost          RetireReason = "lost"          // it is of a job, and was lost with its node: another takes its place
+	RetireReplaced      RetireReason = "replaced"      // its job has begun a later run, or waits for one; or it was lost, and its replacement stays
+	RetireReturned      RetireReason = "returned"      // the lost instance that it replaced is back, and stays
+	RetireGivenUp       RetireReason = "given-up"      // more instances of its job have failed than may
 	RetireCrashLooping  RetireReason = "crash-looping" // it ended more often than its spec has it restarted on a node
 )
 

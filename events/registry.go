@@ -83,7 +83,7 @@ var standard = newRegistry(
 	of[InstancePrepared](), of[InstanceStarted](), of[InstanceOnline](), of[InstanceOffline](), of[InstanceCompleted](),
 	of[InstanceStopped](), of[InstanceRemoved](), of[InstanceLost](), of[InstanceReturned](),
 	of[StrayFound](), of[StrayRemoved](),
-	of[NodeJoined](), of[NodeSilent](), of[NodeLost](), of[NodeReturned](), of[NodeListed](),
+	of[NodeJoined](), of[NodeSilent](), of[NodeLost](), of[NodeReturned](), of[NodeListed](), of[NodeDegraded](), of[NodeRecovered](),
 	of[NodePause](), of[NodeResume](), of[NodePaused](), of[NodeResumed](),
 	of[NodeDrain](), of[NodeDraining](), of[NodeDrained](),
 	of[NodeForget](), of[NodeForgotten](), of[NodeRemoved](), of[InstanceForgotten](), of[StrayForgotten](),
@@ -92,7 +92,7 @@ var standard = newRegistry(
 	of[ClusterRebalance](), of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
 	of[EvictionsPaused](), of[EvictionsResumed](),
 	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),
-	of[Hello](), of[InstanceList](), of[InstanceStatus](),
+	of[Hello](), of[InstanceList](), of[InstanceStatus](), of[EngineStatus](),
 	of[Order](), of[OrdersEpoch](),
 	of[Heartbeat](), of[HeartbeatAnswer](),
 )

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Status is one message in ROOKERY_STATUS, understood. Exactly one of Hello, List and Instance is set.
+// Status is one message in ROOKERY_STATUS, understood. Exactly one of Hello, List, Instance and Engine is set.
 type Status struct {
 	Node     string
 	Hello    *Hello
 	List     *InstanceList
 	Instance *InstanceStatus
+	Engine   *EngineStatus
 }
 
 // ParseStatus reads a message of ROOKERY_STATUS. Its errors are ErrMalformed, ErrUnknownType and *Rejection.
@@ -31,6 +32,9 @@ func ParseStatus(m Message) (Status, error) {
 		return s, d.check()
 	case InstanceList:
 		s.List = &d
+		return s, d.check()
+	case EngineStatus:
+		s.Engine = &d
 		return s, d.check()
 	case InstanceStatus:
 		s.Instance = &d

@@ -34,6 +34,7 @@ func seen() InstanceStatus {
 
 func TestStatusesReadBack(t *testing.T) {
 	h, s := hello(), seen()
+	e := EngineStatus{Counter: 3, Epoch: 2, Degraded: "it hangs"}
 	l := InstanceList{Counter: 1, Epoch: 2, Instances: []InstanceState{s.InstanceState}, Last: true}
 	for _, tt := range []struct {
 		m    Message
@@ -41,6 +42,7 @@ func TestStatusesReadBack(t *testing.T) {
 	}{
 		{status(t, HelloSubject("n1"), h), Status{Node: "n1", Hello: &h}},
 		{status(t, ListSubject("n1"), l), Status{Node: "n1", List: &l}},
+		{status(t, EngineSubject("n1"), e), Status{Node: "n1", Engine: &e}},
 		{status(t, InstanceStatusSubject("n1", web41), s), Status{Node: "n1", Instance: &s}},
 	} {
 		if got, err := ParseStatus(tt.m); err != nil || !reflect.DeepEqual(got, tt.want) {
@@ -93,6 +95,8 @@ func TestStatusesThatBreakARule(t *testing.T) {
 	s.Message = strings.Repeat("x", MaxMessage+1)
 	_, err := ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
 	wantRejection(t, err, CodeOutOfRange, "message")
+	_, err = ParseStatus(status(t, EngineSubject("n1"), EngineStatus{Degraded: strings.Repeat("x", MaxMessage+1)}))
+	wantRejection(t, err, CodeOutOfRange, "degraded")
 	for _, output := range []string{
 		"web", OutputKey(web41, 8), OutputKey(InstanceID{Service: web, Ordinal: 4, Generation: 2}, 7),
 		"demo.web.4.1.7 ", "demo.web.4.1.07", strings.Repeat("x", MaxMessage),

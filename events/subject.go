@@ -138,6 +138,9 @@ func HelloSubject(node string) string { return StatusRoot + "." + node + ".hello
 // ListSubject is where a node publishes all that it has.
 func ListSubject(node string) string { return StatusRoot + "." + node + ".list" }
 
+// EngineSubject is where a node says how its engine is.
+func EngineSubject(node string) string { return StatusRoot + "." + node + ".engine" }
+
 // InstanceStatusSubject is where a node publishes what it saw of one instance.
 func InstanceStatusSubject(node string, id InstanceID) string {
 	return StatusRoot + "." + node + ".instance." + instanceTokens(id)

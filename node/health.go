@@ -74,6 +74,14 @@ func (v View) Checked(c Container, err error, now time.Time) View {
 	return v.unhealthy(err, *check, now)
 }
 
+// Unchecked returns the view after a check that could not be made: the next one tells.
+func (v View) Unchecked(now time.Time) View {
+	if check := v.Check(); check != nil {
+		v.Health.Due = now.Add(time.Duration(check.Interval))
+	}
+	return v
+}
+
 func (v View) unhealthy(err error, check events.Health, now time.Time) View {
 	message := err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {

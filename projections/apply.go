@@ -31,7 +31,7 @@ func (c *Cluster) Apply(r events.Record) error {
 	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.InstanceForgotten, events.Sighting,
 		events.Answer:
 		c.applyInstance(r)
-	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodeListed,
+	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodeListed, events.NodeDegraded, events.NodeRecovered,
 		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeMisfits, events.StrayFound, events.StrayRemoved,
 		events.NodeDraining, events.NodeDrained, events.NodeForgotten, events.NodeRemoved, events.StrayForgotten:
 		c.applyNode(r)
@@ -413,6 +413,10 @@ func (c *Cluster) applyNode(r events.Record) {
 		n.back()
 	case events.NodeLost:
 		n.Lost = true
+	case events.NodeDegraded:
+		n.Degraded, n.EngineCounter = d.Message, d.Counter
+	case events.NodeRecovered:
+		n.Degraded, n.EngineCounter = "", d.Counter
 	case events.NodeListed:
 		n.Unlisted = false
 	case events.StrayFound:

@@ -34,6 +34,10 @@ type Node struct {
 	SilentSince time.Time
 	// Lost says that it was silent for longer than the cluster waits, and still is.
 	Lost bool `json:",omitzero"`
+	// Degraded says why the node's engine cannot be relied on, "" where it can, and EngineCounter is that of its last word on it
+	// in this node epoch that the log has.
+	Degraded      string `json:",omitempty"`
+	EngineCounter uint64 `json:",omitzero"`
 	// Paused says that nothing is placed on the node.
 	Paused bool
 	// Drain says how far the node is whose instances go elsewhere; nil where it keeps them.
@@ -78,9 +82,12 @@ func (n *Node) Allocatable() events.Resources { return n.allocatable }
 // Heard reports whether the node has joined and is not silent.
 func (n *Node) Heard() bool { return n.Epoch > 0 && !n.Silent }
 
+// Open reports whether the node is heard and people let instances be there.
+func (n *Node) Open() bool { return n.Heard() && !n.Paused && !n.NotAllowed }
+
 // Ready reports whether instances may be placed on the node.
 func (n *Node) Ready() bool {
-	return n.Heard() && !n.Paused && n.Drain == nil && !n.NotAllowed && !n.Forgotten
+	return n.Open() && n.Degraded == "" && n.Drain == nil && !n.Forgotten
 }
 
 // HoldsPort reports whether an instance holds this port of the node.
@@ -165,6 +172,7 @@ func (n *Node) rejoin(j events.NodeJoined) {
 	}
 	n.Epoch, n.Incarnation, n.Told = j.Epoch, j.Incarnation, j.NodeFacts
 	n.back()
+	n.Degraded, n.EngineCounter = "", 0
 	n.know()
 	n.picked = 0
 	for port := range n.ports {

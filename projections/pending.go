@@ -51,6 +51,7 @@ func Reasons(p events.InstancePending) string {
 		what  string
 	}{
 		{p.Removed.Silent, "silent"},
+		{p.Removed.Degraded, "degraded"},
 		{p.Removed.Paused, "paused"},
 		{p.Removed.Drained, "drained"},
 		{p.Removed.NotAllowed, "not on the list of allowed nodes"},

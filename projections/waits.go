@@ -78,6 +78,8 @@ func (p phase) said(w Wait) string {
 		return p.cluster.WhyPending(p.service)
 	case !p.cluster.Nodes[i.Node].Heard():
 		return "its node is " + p.cluster.Nodes[i.Node].state()
+	case p.cluster.Nodes[i.Node].Degraded != "":
+		return "its node is degraded: " + p.cluster.Nodes[i.Node].Degraded
 	case i.Retired != "":
 		return i.ID.String() + " has not stopped yet"
 	case p.op.Phase == events.OperationRetire && p.op.Together():
@@ -99,6 +101,8 @@ func (n *Node) state() string {
 		return "lost"
 	case !n.Heard():
 		return "silent"
+	case n.Degraded != "":
+		return "degraded"
 	case n.Paused:
 		return "paused"
 	case n.Drain != nil:

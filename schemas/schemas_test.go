@@ -63,6 +63,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.NoRestart]():        events.NoRestartAttempts,
 	reflect.TypeFor[events.RetireReason]():     events.RetireDropped,
 	reflect.TypeFor[events.StrayReason]():      events.StrayOtherNode,
+	reflect.TypeFor[events.ForgetReason]():     events.NodeNoLongerExists,
 	reflect.TypeFor[events.When]():             events.RebalanceOnJoin,
 	reflect.TypeFor[events.RebalanceEnd]():     events.RebalanceDone,
 	reflect.TypeFor[events.MisfitFilter]():     events.MisfitZone,

@@ -29,6 +29,7 @@ type dev struct {
 	listen, data, podman, ports string
 	nodes                       int
 	clean                       bool
+	answerTime                  time.Duration
 }
 
 func devCommand() *cobra.Command {
@@ -45,6 +46,7 @@ goes on with them when it starts again, unless --clean is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	podmanFlag(cmd, &d.podman)
+	answerTimeFlag(cmd, &d.answerTime)
 	cmd.Flags().StringVar(&d.listen, "listen", "127.0.0.1:4222", "`address` of the NATS server; port 0 for any that is free")
 	cmd.Flags().StringVar(&d.data, "data", stateFolder(), "`folder` for the streams")
 	cmd.Flags().IntVar(&d.nodes, "nodes", 1, "how many nodes")
@@ -65,6 +67,9 @@ func stateFolder() string {
 }
 
 func (d *dev) run(ctx context.Context, out io.Writer) error {
+	if err := checkAnswerTime(d.answerTime); err != nil {
+		return err
+	}
 	ports, err := parsePorts(d.ports)
 	if err != nil {
 		return err
@@ -168,7 +173,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		defer done()
 		name := "node-" + strconv.Itoa(i)
 		start(name, noderunner.New(noderunner.Config{
-			Bus: nb, Engine: engine, Name: name, Log: log.With("part", name),
+			Bus: nb, Engine: engine, Name: name, Log: log.With("part", name), AnswerTime: d.answerTime,
 			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: split(ports, i, d.nodes)},
 		}).Run)
 	}

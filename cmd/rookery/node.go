@@ -33,7 +33,7 @@ type nodeFlags struct {
 	unusedFor                          time.Duration
 	labels                             map[string]string
 	reserve, defaults                  events.Resources
-	heartbeat                          time.Duration
+	heartbeat, answerTime              time.Duration
 	allow                              node.Allowance
 }
 
@@ -66,6 +66,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 		host = "node"
 	}
 	podmanFlag(cmd, &f.podman)
+	answerTimeFlag(cmd, &f.answerTime)
 	cmd.Flags().StringVar(&f.name, "name", strings.ToLower(strings.Split(host, ".")[0]), "`name` of the node; no two may share one")
 	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1", "`address` where the ports of its instances are reached")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "availability `zone`")
@@ -86,6 +87,18 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	return cmd
 }
 
+func answerTimeFlag(cmd *cobra.Command, value *time.Duration) {
+	cmd.Flags().DurationVar(value, "answer-timeout", node.DefaultAnswerTime, fmt.Sprintf("how long Podman may take to say what it is and has, "+
+		"from %s to %s: a node whose Podman takes longer is degraded, and gets nothing new", node.MinAnswerTime, node.MaxAnswerTime))
+}
+
+func checkAnswerTime(value time.Duration) error {
+	if value < node.MinAnswerTime || value > node.MaxAnswerTime {
+		return fmt.Errorf("--answer-timeout %s is out of range: give %s to %s", value, node.MinAnswerTime, node.MaxAnswerTime)
+	}
+	return nil
+}
+
 func podmanFlag(cmd *cobra.Command, value *string) {
 	host := os.Getenv("CONTAINER_HOST")
 	if host == "" {
@@ -102,8 +115,10 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 	if err != nil {
 		return runner.Config{}, err
 	}
-	const patience = 10 * time.Second
-	call, cancel := context.WithTimeout(ctx, patience)
+	if err := checkAnswerTime(f.answerTime); err != nil {
+		return runner.Config{}, err
+	}
+	call, cancel := context.WithTimeout(ctx, f.answerTime)
 	defer cancel()
 	engine, err := podman.Connect(call, f.podman)
 	if err != nil {
@@ -113,7 +128,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 		return runner.Config{}, err
 	}
 	return runner.Config{
-		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, Allow: f.allow, Prune: f.pruner(engine),
+		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, AnswerTime: f.answerTime, Allow: f.allow, Prune: f.pruner(engine),
 		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve, Default: f.defaults},
 	}, nil
 }

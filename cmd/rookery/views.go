@@ -138,9 +138,25 @@ The same with the nats CLI:
 				v.Instances, v.Reserved.CPU, v.Allocatable.CPU, float64(v.Reserved.Memory)/gib, float64(v.Allocatable.Memory)/gib,
 				v.Ports.First, v.Ports.Last, v.Engine)
 		}
-		return table(cmd.OutOrStdout(), "NODE\tSTATE\tZONE\tADDRESS\tINSTANCES\tCPU\tMEMORY\tPORTS\tENGINE", rows)
+		if err := table(cmd.OutOrStdout(), "NODE\tSTATE\tZONE\tADDRESS\tINSTANCES\tCPU\tMEMORY\tPORTS\tENGINE", rows); err != nil {
+			return err
+		}
+		return printDegraded(cmd.OutOrStdout(), all)
 	}
 	return cmd
+}
+
+// printDegraded says below the table what is wrong with nodes that are degraded.
+func printDegraded(out io.Writer, all []views.Node) error {
+	for _, v := range all {
+		if v.Degraded == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "%s is degraded: %s\n", v.Name, v.Degraded); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readView reads every value of a bucket.

@@ -123,7 +123,7 @@ func (b *Board) Note(r events.Record) {
 			b.changed(seen.Node)
 		}
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
-		events.NodeDraining:
+		events.NodeDraining, events.NodeDegraded, events.NodeRecovered:
 		name, _ := r.Scope.Node()
 		b.nodeChanged(name, d)
 	case events.PolicyChanged, events.NodesAllowed, events.NodeUpdated, events.NodeRemoved, events.InstanceLost, events.InstanceReturned:

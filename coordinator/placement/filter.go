@@ -13,6 +13,7 @@ type filter int8
 const (
 	none filter = iota
 	silent
+	degraded
 	paused
 	drained
 	notAllowed
@@ -37,7 +38,8 @@ type tally [filters]uint32
 // removed returns the counts, with those in zones that are too far ahead.
 func (t *tally) removed(spread uint32) events.Removed {
 	return events.Removed{
-		Silent: t[silent], Paused: t[paused], Drained: t[drained], NotAllowed: t[notAllowed], NodeSelector: t[nodeSelector], Zone: t[zone],
+		Silent: t[silent], Degraded: t[degraded], Paused: t[paused], Drained: t[drained], NotAllowed: t[notAllowed],
+		NodeSelector: t[nodeSelector], Zone: t[zone],
 		AntiAffinity: t[antiAffinity], MaxPerNode: t[maxPerNode], HostPort: t[hostPort], Ports: t[ports],
 		CPU: t[cpu], Memory: t[memory], Disk: t[disk], Spread: spread,
 	}
@@ -54,6 +56,8 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 	switch {
 	case !n.Heard():
 		return silent
+	case n.Degraded != "":
+		return degraded
 	case n.Paused:
 		return paused
 	case n.Drain != nil:

@@ -154,7 +154,7 @@ func (w *town) step(check func(*town, *projections.Service, placement.Decision))
 	node := events.NodeScope(nodeName(w.IntN(len(w.cluster.Nodes))))
 	name, _ := node.Node()
 	n := w.cluster.Nodes[name]
-	switch w.IntN(22) {
+	switch w.IntN(24) {
 	case 0:
 		w.join(w.IntN(14))
 	case 1:
@@ -165,6 +165,8 @@ func (w *town) step(check func(*town, *projections.Service, placement.Decision))
 		w.apply(node, map[bool]events.Data{true: events.NodeResumed{}, false: events.NodePaused{}}[n != nil && n.Paused])
 	case 5, 6:
 		w.apply(node, map[bool]events.Data{true: events.NodeReturned{}, false: events.NodeSilent{}}[n != nil && n.Silent])
+	case 22, 23:
+		w.apply(node, map[bool]events.Data{true: events.NodeRecovered{}, false: events.NodeDegraded{Message: "hangs"}}[n != nil && n.Degraded != ""])
 	case 7, 8, 9:
 		w.stop(w.cluster.Services[id])
 	case 10:
@@ -368,7 +370,7 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 				w.t.Errorf("the score of %s is %d, and its terms are %+v", s.ID, d.Choice.Score, d.Choice.Terms)
 			}
 		}
-		sum := int(removed.Silent + removed.Paused + removed.NotAllowed + removed.NodeSelector + removed.Zone + removed.AntiAffinity + removed.MaxPerNode +
+		sum := int(removed.Silent + removed.Degraded + removed.Paused + removed.NotAllowed + removed.NodeSelector + removed.Zone + removed.AntiAffinity + removed.MaxPerNode +
 			removed.HostPort + removed.Ports + removed.CPU + removed.Memory + removed.Disk + removed.Spread +
 			removed.Held + removed.Volumes)
 		if nodes != len(w.cluster.Nodes) || (d.Node == nil) != (sum == nodes) || sum > nodes {

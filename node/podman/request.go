@@ -82,6 +82,9 @@ func (e *Engine) open(ctx context.Context, r request) (*http.Response, error) {
 		sent.Header.Set("Content-Type", kind)
 	}
 	answer, err := e.client.Do(sent)
+	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+		return nil, wrapped.Err // without the request's address, which says nothing to people
+	}
 	if err != nil {
 		return nil, err
 	}

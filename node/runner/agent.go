@@ -28,8 +28,7 @@ const (
 	watchAgain = time.Second
 	// joinEvery is how often a process that has no node epoch yet asks for one.
 	joinEvery   = 250 * time.Millisecond
-	callTimeout = 5 * time.Second
-	listTimeout = 30 * time.Second
+	callTimeout = 5 * time.Second // of the bus
 	// pruneEvery is how often images that nobody uses are looked for, and pruneTimeout how long that may take.
 	pruneEvery   = time.Hour
 	pruneTimeout = 10 * time.Minute
@@ -61,6 +60,9 @@ type Config struct {
 	Log   *slog.Logger
 	// Heartbeat is how often it asks the leader.
 	Heartbeat time.Duration
+	// AnswerTime is how long the engine may take for a quick call: to say what it is and what it has, and to begin with its
+	// hints. One that takes longer degrades the node. node.DefaultAnswerTime where it is 0.
+	AnswerTime time.Duration
 	// Now is the wall clock that messages carry; time.Now where it is nil. What is due when goes by the process's own.
 	Now func() time.Time
 }
@@ -79,6 +81,7 @@ type Agent struct {
 	moving      places                          // for those that are started or removed
 	configReads turns
 	looks       looks
+	answering   node.Answering
 	reading     reading
 	publisher   publisher
 	keeping     int // how many containers' output is being kept
@@ -99,6 +102,9 @@ type Agent struct {
 func New(config Config) *Agent {
 	if config.Heartbeat == 0 {
 		config.Heartbeat = DefaultHeartbeat
+	}
+	if config.AnswerTime == 0 {
+		config.AnswerTime = node.DefaultAnswerTime
 	}
 	if config.Incarnation == "" {
 		config.Incarnation = nuid.Next()
@@ -138,7 +144,7 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // tidy has the engine remove what an earlier process has left. What cannot be removed now harms nobody.
 func (a *Agent) tidy(ctx context.Context) {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, a.AnswerTime)
 	defer cancel()
 	if err := a.Engine.Tidy(call, a.owner); err != nil {
 		a.Log.Warn("cannot remove what an earlier process has left", "error", err)
@@ -155,7 +161,7 @@ func ended(ctx context.Context, err error) error {
 
 // complete asks the engine for the facts that were not given.
 func (a *Agent) complete(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.AnswerTime)
 	defer cancel()
 	facts, err := a.Engine.Facts(ctx)
 	if err != nil {

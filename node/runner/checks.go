@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/rookery-project/rookery/events"
 )
 
 // check asks the instance whether it is healthy, beside its steps: any of them ends it. One at a time.
@@ -11,19 +13,32 @@ func (a *Agent) check(ctx context.Context, in *instance) {
 	if in.checking != nil {
 		return // its end goes on
 	}
-	container, health := *in.view.Container, *in.view.Check()
+	container, health, id := *in.view.Container, *in.view.Check(), in.view.Instance
 	call, cancel := context.WithTimeout(ctx, time.Duration(health.Timeout))
 	in.checking = cancel
 	a.beside(ctx, func() func() {
 		defer cancel()
 		err := a.Engine.Check(call, container, health, a.Facts.Address)
 		ended := errors.Is(call.Err(), context.Canceled)
+		asked := ended || err == nil || len(health.Exec) == 0 || a.answers(ctx, id)
 		return func() {
 			in.checking = nil
-			if !ended {
+			switch {
+			case ended:
+			case asked:
 				a.change(ctx, in, in.view.Checked(container, err, time.Now()))
+			default:
+				in.view = in.view.Unchecked(time.Now())
 			}
 			a.settle(ctx, in)
 		}
 	})
+}
+
+// answers reports whether the engine answers. A command that an engine did not run tells nothing of the instance.
+func (a *Agent) answers(ctx context.Context, id events.InstanceID) bool {
+	call, cancel := context.WithTimeout(ctx, a.AnswerTime)
+	defer cancel()
+	_, err := a.Engine.Inspect(call, a.owner, id)
+	return err == nil
 }

@@ -103,6 +103,9 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer) error {
 	// Another leader may follow another stream of orders, whose sequences and counter tell nothing of those before.
 	a.reading.stale = a.reading.stale || answer.List != a.listed
 	a.epoch, a.listed = answer.Epoch, answer.List
+	if answer.Degraded != (a.answering.Degraded != "") {
+		a.publisher.engine = true // what was said of it is lost, or of a log that was restored since
+	}
 	if answer.Orders != a.counter || a.reading.stale {
 		a.reading.told = answer.Orders
 		a.reading.again = true

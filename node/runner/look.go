@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +17,9 @@ type looks struct {
 	underWay bool
 	again    bool
 }
+
+// errNoHints is why a watch of the engine is given up.
+var errNoHints = errors.New("the engine has not begun with its hints in time")
 
 // sight is when the engine was asked: the time, and the turn of the loop, which tells apart what has the same time.
 type sight struct {
@@ -31,7 +36,7 @@ func (a *Agent) look(ctx context.Context) {
 	a.looks = looks{underWay: true}
 	a.alarms[alarmLook] = time.Time{}
 	s := sight{time.Now(), a.turn}
-	call, cancel := context.WithTimeout(ctx, listTimeout)
+	call, cancel := context.WithTimeout(ctx, a.AnswerTime)
 	a.beside(ctx, func() func() {
 		defer cancel()
 		containers, err := a.Engine.List(call, a.owner)
@@ -44,6 +49,7 @@ func (a *Agent) looked(ctx context.Context, s sight, containers []node.Container
 	if a.began {
 		a.alarms[alarmLook] = s.began.Add(lookEvery)
 	}
+	a.answered(time.Since(s.began), err)
 	switch {
 	case err == nil:
 		a.foundAll(ctx, s, containers)
@@ -87,15 +93,27 @@ func (a *Agent) found(ctx context.Context, s sight, in *instance, c *node.Contai
 	a.settle(ctx, in)
 }
 
-// watch turns the engine's hints into looks, beginning again where they end.
+// watch turns the engine's hints into looks, beginning again where they end. One that has not begun within the answer time
+// is given up: hints may have ended because the engine hangs.
 func (a *Agent) watch(ctx context.Context) {
+	watching, end := context.WithCancelCause(ctx)
+	late, began := time.AfterFunc(a.AnswerTime, func() { end(errNoHints) }), false
 	a.beside(ctx, func() func() {
-		err := a.Engine.Watch(ctx, a.owner,
-			func() { a.tell(ctx, func() { a.look(ctx) }) },
+		defer end(nil)
+		defer late.Stop()
+		err := a.Engine.Watch(watching, a.owner,
+			func() {
+				late.Stop()
+				began = true
+				a.tell(ctx, func() { a.look(ctx) })
+			},
 			func(id events.InstanceID) { a.tell(ctx, func() { a.hint(ctx, id) }) })
 		return func() {
-			a.Log.Warn("hints of the engine ended", "error", err)
+			a.Log.Warn("hints of the engine ended", "error", cmp.Or(err, context.Cause(watching)))
 			a.alarms[alarmWatch] = time.Now().Add(watchAgain)
+			if began {
+				a.look(ctx) // mostly the engine's service has ended
+			}
 		}
 	})
 }
@@ -114,7 +132,7 @@ func (a *Agent) inspect(ctx context.Context, in *instance) {
 	}
 	in.inspecting = true
 	s, id := sight{time.Now(), a.turn}, in.view.Instance
-	call, cancel := context.WithTimeout(ctx, inspectTimeout)
+	call, cancel := context.WithTimeout(ctx, a.AnswerTime)
 	a.beside(ctx, func() func() {
 		defer cancel()
 		c, err := a.Engine.Inspect(call, a.owner, id)

@@ -26,6 +26,7 @@ type publisher struct {
 	wanted, listed uint64
 	asked          time.Time
 	underWay       bool
+	engine         bool // how the engine is, is to be said
 	counter        uint64
 }
 
@@ -58,6 +59,8 @@ func (a *Agent) publishNext(ctx context.Context) {
 	p := &a.publisher
 	switch {
 	case p.underWay || !a.alarms[alarmPublish].IsZero():
+	case p.engine:
+		a.publishEngine(ctx)
 	case len(p.queue) > 0:
 		a.publishStatus(ctx)
 	case p.wanted == p.listed:

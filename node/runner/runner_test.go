@@ -42,6 +42,8 @@ type engine struct {
 	hint       func(events.InstanceID)
 	crashes    int  // how many starts are still to crash; for tests of one container
 	mute       bool // health checks hang
+	hangs      bool // lists are not answered, and commands not run
+	refuses    bool // nothing is answered but with an error, and hints end
 	usage      node.Usage
 	prints     string              // every container
 	slow       time.Duration       // that it takes to read what one has printed
@@ -55,7 +57,31 @@ func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{
 
 func (e *engine) Tidy(context.Context, node.Owner) error { return nil }
 
-func (e *engine) List(context.Context, node.Owner) ([]node.Container, error) {
+// answers returns how a call ends that the engine does not answer.
+func (e *engine) answers(ctx context.Context) error {
+	e.mu.Lock()
+	hangs, refuses := e.hangs, e.refuses
+	e.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if refuses {
+		return errFailing
+	}
+	return nil
+}
+
+func (e *engine) ail(hangs, refuses bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hangs, e.refuses = hangs, refuses
+}
+
+func (e *engine) List(ctx context.Context, _ node.Owner) ([]node.Container, error) {
+	if err := e.answers(ctx); err != nil {
+		return nil, err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var all []node.Container
@@ -65,7 +91,10 @@ func (e *engine) List(context.Context, node.Owner) ([]node.Container, error) {
 	return all, nil
 }
 
-func (e *engine) Inspect(_ context.Context, _ node.Owner, id events.InstanceID) (*node.Container, error) {
+func (e *engine) Inspect(ctx context.Context, _ node.Owner, id events.InstanceID) (*node.Container, error) {
+	if err := e.answers(ctx); err != nil {
+		return nil, err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if c := e.containers[id]; c != nil {
@@ -132,6 +161,9 @@ func (e *engine) Remove(_ context.Context, c node.Container) error {
 }
 
 func (e *engine) Check(ctx context.Context, _ node.Container, _ events.Health, _ string) error {
+	if err := e.answers(ctx); err != nil {
+		return err
+	}
 	e.mu.Lock()
 	mute := e.mute
 	e.mu.Unlock()

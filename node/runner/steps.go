@@ -17,7 +17,6 @@ const (
 	startTimeout   = 30 * time.Second
 	stopTimeout    = 15 * time.Second // beyond the grace
 	removeTimeout  = 30 * time.Second
-	inspectTimeout = 10 * time.Second
 )
 
 // places are how many steps of a kind may be under way at once. Instances that find none free stand in line.
@@ -65,6 +64,10 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 		step, until := in.view.Next(time.Now())
 		if step == node.StepRemove && in.keeping {
 			return // its end goes on
+		}
+		if a.answering.Holds(step) {
+			in.leaveLine()
+			return // the look that is answered goes on
 		}
 		p := a.placesOf(step)
 		if in.line != nil && in.line == p {

@@ -42,7 +42,9 @@ func TestAnOperationThatWaitsForNodesIsShownAnewAsTheyChange(t *testing.T) {
 	}{
 		{events.NodePaused{}, `"waits":[{"ordinal":0,"instance":"demo/web.0.1","node":"n","missing":"it is bound to its node, which is paused"}]`},
 		{events.NodeSilent{}, "which is silent"},
-		{events.NodeReturned{}, "which is paused"},
+		{events.NodeDegraded{Message: "hangs"}, "which is silent"},
+		{events.NodeReturned{}, "which is degraded"},
+		{events.NodeRecovered{}, "which is paused"},
 	} {
 		shown := string(apply(events.NodeScope("n"), step.data).Values[views.Key{Bucket: bus.BucketOperations, Key: "demo.web"}])
 		if !strings.Contains(shown, step.want) {

@@ -94,9 +94,11 @@ type Instance struct {
 // Node is the value of a key <node> in the bucket rookery_nodes.
 type Node struct {
 	Name string `json:"name"`
-	// State is ready, paused, draining, drained, not-allowed, silent, lost or forgotten.
+	// State is forgotten, lost, silent, degraded, drained, draining, paused, not-allowed or ready: the first of these that holds.
 	State string `json:"state"`
-	Epoch uint64 `json:"epoch"`
+	// Degraded says why its engine cannot be relied on; not there where it can.
+	Degraded string `json:"degraded,omitempty"`
+	Epoch    uint64 `json:"epoch"`
 	events.NodeFacts
 	// Allocatable is what instances may have of it together, Reserved what is set aside for those that it has.
 	Allocatable events.Resources `json:"allocatable"`
@@ -364,6 +366,8 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 		state = "lost"
 	case n.Silent:
 		state = "silent"
+	case n.Degraded != "":
+		state = "degraded"
 	case n.Draining() && n.Drain.Done:
 		state = "drained"
 	case n.Draining():
@@ -374,7 +378,7 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 		state = "not-allowed"
 	}
 	ch.put(bus.BucketNodes, name, Node{
-		Name: name, State: state, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
+		Name: name, State: state, Degraded: n.Degraded, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
 		Instances: n.Instances(), Strays: len(n.Strays), StrayInstances: straysOf(n), Drain: drainOf(n), Sequence: c.Sequence,
 	})
 }

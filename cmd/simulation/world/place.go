@@ -311,6 +311,6 @@ func (k *knowledge) reach(id events.ServiceID) uint32 {
 
 // sum counts the nodes that any filter removed.
 func sum(r events.Removed) int {
-	return int(r.Silent + r.Paused + r.NotAllowed + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
+	return int(r.Silent + r.Degraded + r.Paused + r.NotAllowed + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
 		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread + r.Held + r.Volumes)
 }

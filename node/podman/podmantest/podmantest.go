@@ -10,14 +10,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +48,9 @@ func StartIn(t testing.TB, namespace string) string {
 	return start(t, "nsenter", "--net="+namespace)
 }
 
+// prefixes are what the set-up script was prefixed with, by the address of the service.
+var prefixes sync.Map
+
 // start has the set-up script run by what is prefixed.
 func start(t testing.TB, prefix ...string) string {
 	t.Helper()
@@ -71,7 +73,9 @@ func start(t testing.TB, prefix ...string) string {
 		t.Fatalf("starting a private Podman: %v\n%s\nTo install what it needs: deploy/podman install", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	return lines[len(lines)-1]
+	uri := lines[len(lines)-1]
+	prefixes.Store(uri, prefix)
+	return uri
 }
 
 // LoadWeb builds the example web server, loads it as an image into each Podman and returns the image's reference.
@@ -140,20 +144,6 @@ func load(t testing.TB, uri string, archive []byte) {
 	}
 }
 
-// ServicePID returns the process of the service that Start started at uri, for tests that stop or kill it.
-func ServicePID(t testing.TB, uri string) int {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(strings.TrimPrefix(uri, "unix://")), "podman.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pid int
-	if _, err := fmt.Sscan(string(text), &pid); err != nil {
-		t.Fatal(err)
-	}
-	return pid
-}
-
 // run runs the command apart from the test's context: the end of the test is when a clean-up needs it.
 func run(within time.Duration, dir, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -183,22 +173,5 @@ func root(t testing.TB) string {
 			t.Fatalf("deploy/podman is in no folder above this package: %v", err)
 		}
 		dir = parent
-	}
-}
-
-// Kill ends the container's own process with SIGKILL, as a crash does, behind the back of everybody.
-func Kill(t testing.TB, uri, handle string) {
-	t.Helper()
-	dir := filepath.Dir(strings.TrimPrefix(uri, "unix://"))
-	out, err := run(startWithin, root(t), filepath.Join(dir, "podman"), "inspect", "--format", "{{.State.Pid}}", handle)
-	if err != nil {
-		t.Fatalf("asking Podman for the process of %s: %v\n%s", handle, err, out)
-	}
-	var pid int
-	if _, err := fmt.Sscan(out, &pid); err != nil || pid <= 1 {
-		t.Fatalf("container %s has no process: %q, %v", handle, out, err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
 	}
 }

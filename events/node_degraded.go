@@ -1,0 +1,23 @@
+package events
+
+// NodeDegraded says that the engine of a node that is heard does not answer. Nothing new is placed on the node; what runs there
+// runs on.
+type NodeDegraded struct {
+	// Epoch and Counter are those of the node's word: what it said before counts no more.
+	Epoch   uint64 `json:"epoch"`
+	Counter uint64 `json:"counter"`
+	// Message says for people what is wrong.
+	Message string `json:"message"`
+}
+
+// NodeRecovered says that the engine of a degraded node answers again.
+type NodeRecovered struct {
+	Epoch   uint64 `json:"epoch"`
+	Counter uint64 `json:"counter"`
+}
+
+// Kind implements Data.
+func (NodeDegraded) Kind() Kind { return v1("node", "degraded") }
+
+// Kind implements Data.
+func (NodeRecovered) Kind() Kind { return v1("node", "recovered") }

@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// answered follows a look that the engine answered, or did not: then what it was asked for is not known. It has the leader told
+// where that makes the node degraded, or no longer.
+func (a *Agent) answered(took time.Duration, err error) {
+	before := a.answering.Degraded
+	if err == nil {
+		a.answering = a.answering.Answered()
+	} else {
+		a.answering = a.answering.Missed(err, took, a.AnswerTime)
+	}
+	switch after := a.answering.Degraded; {
+	case before == "" && after != "":
+		a.Log.Warn("the node is degraded: its engine does not answer", "error", after)
+	case before != "" && after == "":
+		a.Log.Info("the engine answers again")
+	default:
+		return
+	}
+	a.publisher.engine = true
+}
+
+// publishEngine publishes how the engine is.
+func (a *Agent) publishEngine(ctx context.Context) {
+	p := &a.publisher
+	p.engine = false
+	p.counter++
+	s := status{
+		events.EngineSubject(a.Name), p.counter,
+		events.EngineStatus{Counter: p.counter, Epoch: a.epoch, Degraded: a.answering.Degraded},
+	}
+	a.publish(ctx, []status{s}, func(err error) { p.engine = p.engine || err != nil })
+}
