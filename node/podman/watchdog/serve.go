@@ -1,0 +1,237 @@
+package watchdog
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// seekEvery is how often the process of a container is looked for that has none yet, and lookEvery how often the clock and
+	// the processes are looked at otherwise.
+	seekEvery = 5 * time.Millisecond
+	lookEvery = 100 * time.Millisecond
+	// idleFor is how long a watchdog stays that guards nothing and that nobody is connected to.
+	idleFor = 5 * time.Second
+)
+
+// keeper is a watchdog at work. All below belongs to the goroutine of run.
+type keeper struct {
+	asks  chan ask
+	turns chan int // how many connections there are more, or less
+
+	heard       instant
+	wards       map[string]*ward
+	connections int
+	idleSince   instant
+}
+
+type ask struct {
+	message message
+	reply   chan answer
+}
+
+// Listener is the descriptor under which a watchdog that is begun finds its listening socket.
+const Listener = 3
+
+// Inherited returns the listening socket that the process was begun with.
+func Inherited() (*net.UnixListener, error) {
+	file := os.NewFile(Listener, "listener")
+	listener, err := net.FileListener(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("descriptor %d is no listening socket: a node begins its watchdog by itself: %w", Listener, err)
+	}
+	socket, ok := listener.(*net.UnixListener)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("descriptor %d listens at %s, which is no socket of this host", Listener, listener.Addr()), listener.Close())
+	}
+	socket.SetUnlinkOnClose(true)
+	return socket, nil
+}
+
+// Serve guards what nodes ask it to, at the socket, until ctx ends or there is nothing left to do for a while. It closes and removes
+// the socket at its end.
+func Serve(ctx context.Context, listener *net.UnixListener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	k := &keeper{asks: make(chan ask), turns: make(chan int), wards: map[string]*ward{}}
+	var serving sync.WaitGroup
+	serving.Go(func() { k.accept(ctx, listener, &serving) })
+	err := k.run(ctx)
+	cancel()
+	closeErr := listener.Close()
+	serving.Wait()
+	return errors.Join(err, closeErr)
+}
+
+func (k *keeper) accept(ctx context.Context, listener *net.UnixListener, serving *sync.WaitGroup) {
+	for {
+		connection, err := listener.AcceptUnix()
+		if err != nil {
+			return // it is closed at the end alone
+		}
+		serving.Go(func() {
+			defer func() { _ = connection.Close() }() // all that was to be said is
+			ended := context.AfterFunc(ctx, func() { _ = connection.Close() })
+			defer ended()
+			k.tell(ctx, 1)
+			defer k.tell(ctx, -1)
+			_ = k.converse(ctx, connection) // the node has the error from its own end
+		})
+	}
+}
+
+func (k *keeper) tell(ctx context.Context, more int) {
+	select {
+	case k.turns <- more:
+	case <-ctx.Done():
+	}
+}
+
+// converse answers one message after the other.
+func (k *keeper) converse(ctx context.Context, connection *net.UnixConn) error {
+	if err := ours(connection); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(connection)
+	lines.Buffer(nil, maxMessage)
+	for lines.Scan() {
+		var a ask
+		if err := json.Unmarshal(lines.Bytes(), &a.message); err != nil {
+			return err
+		}
+		a.reply = make(chan answer, 1)
+		select {
+		case k.asks <- a:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := say(connection, <-a.reply); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func say(to io.Writer, what any) error {
+	line, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(append(line, '\n'))
+	return err
+}
+
+// ours refuses a connection of another user: whoever may say when a node was heard could keep its containers from ending.
+func ours(connection *net.UnixConn) error {
+	socket, err := connection.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *unix.Ucred
+	var peerErr error
+	err = socket.Control(func(fd uintptr) { peer, peerErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err := errors.Join(err, peerErr); err != nil {
+		return err
+	}
+	if int(peer.Uid) != os.Getuid() {
+		return fmt.Errorf("user %d is not ours", peer.Uid)
+	}
+	return nil
+}
+
+// run looks at the clock and the processes until there is nothing left to do.
+func (k *keeper) run(ctx context.Context) error {
+	defer func() {
+		for _, w := range k.wards {
+			w.release()
+		}
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case more := <-k.turns:
+			k.connections += more
+		case a := <-k.asks:
+			a.reply <- k.guard(a.message)
+		case <-timer.C:
+		}
+		at, err := now()
+		if err != nil {
+			return err
+		}
+		_ = k.look(at) // who asks next is told what fails still
+		if k.idle(at) {
+			return nil
+		}
+		timer.Reset(k.rest())
+	}
+}
+
+// guard guards what the message names, beside what is guarded already.
+func (k *keeper) guard(m message) answer {
+	at, err := now()
+	switch {
+	case err != nil:
+		return answer{Refused: err.Error()}
+	case len(m.Guarded)+len(k.wards) > maxGuarded:
+		return answer{Refused: fmt.Sprintf("more than %d containers", maxGuarded)}
+	}
+	k.heard = max(k.heard, m.Heard)
+	for _, g := range m.Guarded {
+		if w := k.wards[g.ID]; w != nil {
+			w.Window = g.Window
+			continue
+		}
+		k.wards[g.ID] = &ward{Guarded: g, process: none, since: at}
+	}
+	if err := k.look(at); err != nil {
+		return answer{Refused: err.Error()}
+	}
+	return answer{Guarding: len(k.wards)}
+}
+
+// look finds processes, ends those whose window has passed and lets go of what has ended.
+func (k *keeper) look(at instant) error {
+	var failed []error
+	for id, w := range k.wards {
+		failed = append(failed, w.find())
+		if at >= k.heard.add(w.Window) {
+			failed = append(failed, w.end())
+		}
+		if w.over(at) {
+			w.release()
+			delete(k.wards, id)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// rest is how long nothing need be looked at.
+func (k *keeper) rest() time.Duration {
+	for _, w := range k.wards {
+		if w.process == none {
+			return seekEvery
+		}
+	}
+	return lookEvery
+}
+
+func (k *keeper) idle(at instant) bool {
+	if len(k.wards) > 0 || k.connections > 0 || k.idleSince == 0 {
+		k.idleSince = at
+		return false
+	}
+	return at-k.idleSince > instant(idleFor)
+}

@@ -1,0 +1,110 @@
+package watchdog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// ward is a container that is guarded.
+type ward struct {
+	Guarded
+	// process is its pidfd; none before it was found.
+	process int
+	// placed says that the folder of its pid file was seen.
+	placed bool
+	// since is when it began to be guarded.
+	since instant
+}
+
+const none = -1
+
+// unplaced is how long a container is waited for whose folder was never seen: it may be made still by a Podman that hung.
+const unplaced = instant(1 << 42) // a good hour
+
+// find looks for the container's process. A number that another process has got since is none.
+func (w *ward) find() error {
+	if w.process != none {
+		return nil
+	}
+	text, err := os.ReadFile(w.PIDFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	pid, numberErr := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err != nil || numberErr != nil || pid <= 0 {
+		return fmt.Errorf("the process of container %s: %w", w.ID, errors.Join(err, numberErr))
+	}
+	process, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the process of container %s: %w", w.ID, err)
+	}
+	if !belongs(pid, w.ID) {
+		return unix.Close(process)
+	}
+	w.process = process
+	return nil
+}
+
+// belongs reports whether a process that is held is one of the container: it is in its control group, or the container's
+// monitor is its parent.
+func belongs(pid int, id string) bool {
+	folder := filepath.Join("/proc", strconv.Itoa(pid))
+	if groups, err := os.ReadFile(filepath.Join(folder, "cgroup")); err == nil && bytes.Contains(groups, []byte(id)) {
+		return true
+	}
+	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
+	if err != nil {
+		return false
+	}
+	// The name in parentheses may hold anything; behind it come the state and the parent.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return false
+	}
+	words, err := os.ReadFile(filepath.Join("/proc", string(fields[1]), "cmdline"))
+	return err == nil && bytes.Contains(words, []byte(id))
+}
+
+// over reports whether nothing is left that could be guarded: its process has ended, or the container is gone.
+func (w *ward) over(at instant) bool {
+	if w.process != none {
+		poll := []unix.PollFd{{Fd: int32(w.process), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, 0)
+		return err == nil && n > 0
+	}
+	_, err := os.Stat(filepath.Dir(w.PIDFile))
+	there := err == nil
+	if !there && !w.placed {
+		return at-w.since > unplaced
+	}
+	w.placed = true
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// end kills the container's process, where it is known.
+func (w *ward) end() error {
+	if w.process == none {
+		return nil
+	}
+	err := unix.PidfdSendSignal(w.process, unix.SIGKILL, nil, 0)
+	if err == nil || errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	return fmt.Errorf("ending container %s: %w", w.ID, err)
+}
+
+func (w *ward) release() {
+	if w.process != none {
+		_ = unix.Close(w.process) // a pidfd holds nothing that could be lost
+	}
+}
