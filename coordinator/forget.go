@@ -47,9 +47,14 @@ func (t *Turn) forgetNodes() {
 // forgetNode goes on where the round before had no room.
 func (t *Turn) forgetNode(n *projections.Node, left []*projections.Instance) {
 	scope := events.NodeScope(n.Name)
+	waits := false
 	for _, i := range left {
 		if t.Room() < maxStep {
 			return
+		}
+		if t.mayLive(n, i) {
+			waits = true
+			continue
 		}
 		t.emit(events.ServiceScope(i.ID.Service), events.InstanceForgotten{
 			Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: n.Name, Reason: events.NodeNoLongerExists,
@@ -63,7 +68,7 @@ func (t *Turn) forgetNode(n *projections.Node, left []*projections.Instance) {
 			Namespace: id.Service.Namespace, Name: id.Service.Name, Ordinal: id.Ordinal, Generation: id.Generation, Why: n.Strays[id].Why,
 		}})
 	}
-	if t.Room() < maxStep {
+	if waits || t.Room() < maxStep {
 		return
 	}
 	command := n.Holder

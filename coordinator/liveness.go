@@ -59,17 +59,20 @@ func (t *Turn) loseNodes() {
 func (t *Turn) loseInstances() {
 	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Services), events.ServiceID.Compare) {
 		s := t.Cluster.Services[id]
-		after := t.Cluster.LostAfter(s)
 		for _, i := range slices.Collect(s.Instances()) {
 			n := t.Cluster.Nodes[i.Node]
-			if i.Lost || !n.Silent || !t.overdue(n, after) {
+			if i.Lost || !n.Silent || !t.overdue(n, t.lostAfter(s, i)) {
 				continue
 			}
-			if t.Room() == 0 {
+			const most = 2
+			if t.Room() < most {
 				t.agenda.unheard = true
 				return
 			}
 			t.emit(events.ServiceScope(id), events.InstanceLost{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node})
+			if i.Window > 0 && i.Retired == "" {
+				t.retire(i, events.RetireLost) // it has ended, and does not come back
+			}
 		}
 	}
 }

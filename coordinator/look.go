@@ -112,7 +112,7 @@ func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 	}
 	slot := s.Slots[ordinal]
 	return slot.Vacant() && !t.comesBack(slot) && !clears(s, ordinal) && !t.backsOff(s, ordinal) &&
-		(len(slot.Leaving)+len(slot.Away) == 0 || !s.Alone(ordinal))
+		(slot.Remains() == nil || !s.Alone(ordinal))
 }
 
 // retireFrom retires the instances of every slot from the ordinal on.

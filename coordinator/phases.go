@@ -77,5 +77,5 @@ func clears(s *projections.Service, ordinal uint32) bool {
 // slot has one at a time, or there is one on a node at most.
 func startsFirst(s *projections.Service) bool {
 	spec := &s.Current().Spec
-	return spec.Updates().Order == events.StartFirst && !spec.Global() && spec.Topology == nil && !spec.KeepsVolumes()
+	return spec.Updates().Order == events.StartFirst && !spec.Global() && spec.Topology == nil && !spec.KeepsVolumes() && !spec.Exclusive
 }

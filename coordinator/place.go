@@ -25,7 +25,7 @@ func (t *Turn) placement(s *projections.Service, ordinal uint32, d placement.Dec
 		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: revision, Run: s.Run(),
 		Node: d.Node.Name, Address: d.Node.Facts.Address, Ports: bind(d.Node, spec.Ports),
 		Reserved: d.Reserved, Scratch: spec.ScratchSize(&t.Cluster.Policy),
-		SecurityContext: t.Cluster.Policy.SecurityContext, Choice: d.Choice,
+		SecurityContext: t.Cluster.Policy.SecurityContext, Window: t.windowOf(s, spec), Choice: d.Choice,
 	}
 }
 

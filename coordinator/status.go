@@ -49,6 +49,7 @@ func (t *Turn) listed(n *projections.Node, s events.InstanceState) {
 			Node: n.Name, Address: n.Facts.Address, Ports: s.Ports,
 			Scratch:         t.Cluster.Services[s.ID().Service].Current().Spec.ScratchSize(&t.Cluster.Policy),
 			SecurityContext: t.Cluster.Policy.SecurityContext,
+			Window:          t.windowOf(t.Cluster.Services[s.ID().Service], &t.Cluster.Services[s.ID().Service].Current().Spec),
 		}})
 		t.instance(n, s)
 	default:

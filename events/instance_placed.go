@@ -28,6 +28,9 @@ type InstancePlaced struct {
 	Scratch Size `json:"scratch,omitzero"`
 	// SecurityContext is the policy's as it was placed; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
+	// Window is how long after its node was last heard the node has it run: then it must have ended. 0 for no such bound, of what is
+	// not exclusive.
+	Window Duration `json:"window,omitzero"`
 	// Choice says why this node; it is not there where nobody chose, as on an adoption.
 	Choice *Choice `json:"choice,omitzero"`
 }

@@ -40,6 +40,8 @@ type Order struct {
 	Ask *Ask `json:"ask,omitempty"`
 	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
 	Restore *Restore `json:"restore,omitempty"`
+	// Window is how long the instance may run after the sending of the last heartbeat that was answered; 0 for no such bound.
+	Window Duration `json:"window,omitzero"`
 	// SecurityContext is what its containers may do where Spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
 }

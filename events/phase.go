@@ -62,6 +62,7 @@ const (
 	OfflineConfigMissing OfflineReason = "config-missing" // the bus does not have one of its configs
 	OfflineConfigSize    OfflineReason = "config-size"    // one of its configs is empty, or larger than a config may be
 	OfflineConfigUnread  OfflineReason = "config-unread"  // the bus does not tell one of its configs now
+	OfflineDisconnected  OfflineReason = "disconnected"   // it is exclusive, and its node was not heard for too long; the node ended it
 	OfflineUnknown       OfflineReason = "unknown"        // its container is gone
 )
 
@@ -71,7 +72,7 @@ func (r OfflineReason) HasRun() bool {
 	case OfflineExited, OfflineOOMKilled, OfflineOverDisk, OfflineUnhealthy, OfflineInitFailed:
 		return true
 	case OfflineInitializing, OfflineImagePull, OfflinePortConflict, OfflineCreateFailed, OfflineNotAllowed, OfflineSecretMissing,
-		OfflineConfigMissing, OfflineConfigSize, OfflineConfigUnread, OfflineUnknown:
+		OfflineConfigMissing, OfflineConfigSize, OfflineConfigUnread, OfflineDisconnected, OfflineUnknown:
 	}
 	return false
 }

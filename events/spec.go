@@ -69,6 +69,7 @@ type Spec struct {
 	UpdateSpec
 	TopologySpec
 	SnapshotSpec
+	ExclusiveSpec
 }
 
 // Port is one named port of a service.
@@ -200,7 +201,7 @@ func (s Spec) checkGroups() error {
 		s.ProcessSpec.check(), s.NetworkSpec.check(s.Ports), s.VolumeSpec.check(), s.ScratchSpec.check(s.Volumes), s.DeviceSpec.check(), s.SecretSpec.check(s.Env),
 		s.ConfigSpec.check(s.Secrets, s.Volumes), s.ImageSpec.check(), s.InitSpec.check(),
 		s.HealthSpec.check(s.Ports), s.RestartSpec.check(), s.DisconnectSpec.check(), s.SidecarSpec.check(), s.checkMode(), s.UpdateSpec.check(),
-		s.TopologySpec.check(s.Mode, s.Ports, s.mountedIn), s.checkSnapshot(),
+		s.TopologySpec.check(s.Mode, s.Ports, s.mountedIn), s.checkSnapshot(), s.ExclusiveSpec.check(s.Mode, s.Disconnects()),
 	} {
 		if err != nil {
 			return err

@@ -25,6 +25,10 @@ type Engine interface {
 	Prepare(ctx context.Context, plan Plan) (Container, error)
 	// Start starts the container; one that runs already is no error. Errors are *Failure where the reason is known.
 	Start(ctx context.Context, c Container) error
+	// Guard has the host end the containers when their windows have passed since the node was heard, whatever becomes of this process
+	// and of the engine, until it is told of a later time. It returns once they are guarded. One that does not run yet ends as it
+	// begins. What is guarded stays so until its end.
+	Guard(ctx context.Context, heard time.Time, guarded []Guarded) error
 	// Stop asks the container to end, and kills it after grace; one that is not running is no error.
 	Stop(ctx context.Context, c Container, grace time.Duration) error
 	// Remove removes the container, running or not; one that is gone already is no error.

@@ -46,6 +46,9 @@ type View struct {
 	// the instance serves.
 	Changed time.Time
 	Served  time.Time
+	// Heard is when the node was last heard: the time at which it sent the last heartbeat that was answered. What is exclusive
+	// goes by it, and it is known of that alone.
+	Heard time.Time
 }
 
 // Step is the next thing to do for an instance.
@@ -68,7 +71,7 @@ const (
 func (v View) Next(now time.Time) (Step, time.Time) {
 	switch v.Order.Action {
 	case events.ActionRun:
-		return v.nextRun(now)
+		return v.bounded(now)
 	case events.ActionStop:
 		return v.nextStop(now)
 	case events.ActionForget:
@@ -189,6 +192,9 @@ func (v View) Done(step Step, now time.Time) View {
 		stopped := *v.Container
 		stopped.State, stopped.Beside = Exited, false
 		v.Container = &stopped
+		if v.yields(now) {
+			return v.disconnected(nil)
+		}
 		if v = v.stopped(); v.Reason == events.OfflineOverDisk {
 			v.RetryAt = now.Add(v.delay()) // it was stopped before that
 		}
@@ -337,6 +343,8 @@ func (v View) exited(now time.Time) View {
 		return v.stopped()
 	case v.Phase == events.PhaseOffline && v.Attempt == before:
 		return v
+	case v.yields(now):
+		return v.disconnected(&v.Container.ExitCode)
 	}
 	if v = v.ended(); v.Phase == events.PhaseCompleted {
 		return v

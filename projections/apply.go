@@ -283,8 +283,8 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	i := &Instance{
 		ID:       events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation},
 		Revision: d.Revision, Run: d.Run, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved, Scratch: d.Scratch,
-		SecurityContext: d.SecurityContext,
-		Decided:         r.Sequence, Counter: n.Orders,
+		SecurityContext: d.SecurityContext, Window: d.Window,
+		Decided: r.Sequence, Counter: n.Orders,
 	}
 	n.hold(i)
 	s := c.service(service)

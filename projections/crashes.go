@@ -172,7 +172,7 @@ func (s *Service) CrashLoop(ordinal uint32, revision uint64) string {
 		return ""
 	}
 	text := c.String()
-	clears := len(slot.Leaving) > 0 && s.Alone(ordinal)
+	clears := slot.Remains() != nil && s.Alone(ordinal)
 	if at := s.RetryAt(ordinal); !at.IsZero() && !clears && s.Pending == nil {
 		text += "; next try at " + at.UTC().Format(time.RFC3339)
 	}

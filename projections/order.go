@@ -13,7 +13,7 @@ func (c *Cluster) Order(i *Instance) events.Order {
 	r := s.Revisions[i.Revision]
 	o.Action, o.Revision, o.Hash, o.Spec, o.Ports = events.ActionRun, i.Revision, r.Hash, &r.Spec, i.Ports
 	o.Images, o.Scratch, o.SecurityContext, o.Topology = r.resolved(i.Decided), i.Scratch, i.SecurityContext, s.told(i)
-	o.Ask, o.Restore = s.AskOf(i), i.Restore
+	o.Ask, o.Restore, o.Window = s.AskOf(i), i.Restore, i.Window
 	return o
 }
 

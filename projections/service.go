@@ -145,6 +145,8 @@ type Instance struct {
 	// NoRestart is why its node does not start it again; "" where it does.
 	NoRestart events.NoRestart `json:",omitempty"`
 	Times     Times
+	// Window is how long after its node was last heard it may run there; 0 for no such bound.
+	Window events.Duration `json:",omitzero"`
 	// Differs says that it was made from another image than its revision has.
 	Differs bool `json:",omitzero"`
 	// Confirmed is how it last answered what it was asked as the topology changes.
@@ -264,6 +266,20 @@ func (s *Slot) find(generation uint32) *Instance {
 				return i
 			}
 		}
+	}
+	return nil
+}
+
+// Remains returns the first instance that may run beside what the slot has or is to have; nil for none. What is exclusive and
+// lost has ended.
+func (s *Slot) Remains() *Instance {
+	for _, i := range s.Leaving {
+		if !i.Lost || i.Window == 0 {
+			return i
+		}
+	}
+	if len(s.Away) > 0 {
+		return s.Away[0]
 	}
 	return nil
 }

@@ -17,9 +17,10 @@ func (s *Service) Rescales() bool {
 }
 
 // Alone reports whether the slot's next instance must wait until nothing is left of those before: two would answer for the
-// same, or write to one volume.
+// same, or write to one volume, or both be what there is to be one of.
 func (s *Service) Alone(ordinal uint32) bool {
-	return s.Revisions[s.Target(ordinal)].Spec.Topology != nil || s.Home(ordinal) != ""
+	spec := &s.Revisions[s.Target(ordinal)].Spec
+	return spec.Topology != nil || spec.Exclusive || s.Home(ordinal) != ""
 }
 
 // tell takes a topology into the state, and counts an order for each instance that is told. Those whose orders are of this

@@ -70,8 +70,8 @@ func (p phase) awaited(ordinal uint32) *Instance {
 func (p phase) said(w Wait) string {
 	slot, i := p.slot(w.Ordinal), w.Instance
 	switch {
-	case i == nil && len(slot.Leaving) > 0 && p.service.Alone(w.Ordinal):
-		return slot.Leaving[0].ID.String() + " is to be gone first"
+	case i == nil && slot.Remains() != nil && p.service.Alone(w.Ordinal):
+		return slot.Remains().ID.String() + " is to be gone first"
 	case i == nil && slot.Current != nil:
 		return "no node has had room for another beside " + slot.Current.ID.String()
 	case i == nil:

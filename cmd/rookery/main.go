@@ -80,7 +80,7 @@ Begin with:
 	link := &link{}
 	link.flags(cmd)
 	cmd.AddCommand(
-		devCommand(), coordinatorCommand(link), nodeCommand(link), busCommand(link),
+		devCommand(), coordinatorCommand(link), nodeCommand(link), watchdogCommand(), busCommand(link),
 		ensureCommand(link), scaleCommand(link), restartCommand(link), snapshotCommand(link), suspendCommand(link), resumeCommand(link),
 		rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
 		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link),

@@ -127,6 +127,9 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 	if err := f.useRegistryAuth(engine); err != nil {
 		return runner.Config{}, err
 	}
+	if err := f.useWatchdog(engine); err != nil {
+		return runner.Config{}, err
+	}
 	return runner.Config{
 		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, AnswerTime: f.answerTime, Allow: f.allow, Prune: f.pruner(engine),
 		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve, Default: f.defaults},

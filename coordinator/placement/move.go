@@ -25,7 +25,7 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 	best := Move{Gain: int64(terms.MinGain)*point - 1}
 	for _, id := range slices.SortedFunc(maps.Keys(b.cluster.Services), events.ServiceID.Compare) {
 		s := b.cluster.Services[id]
-		if s.Dropped || s.Suspension != nil || s.Holder != 0 || s.Operation != nil || s.Job != nil || s.Current().Spec.Global() || !s.Settled() || s.Current().Spec.Topology != nil || (s.Current().Spec.KeepsVolumes() && !terms.Volumes) {
+		if s.Dropped || s.Suspension != nil || s.Holder != 0 || s.Operation != nil || s.Job != nil || s.Current().Spec.Global() || !s.Settled() || s.Current().Spec.Topology != nil || s.Current().Spec.Exclusive || (s.Current().Spec.KeepsVolumes() && !terms.Volumes) {
 			continue
 		}
 		for _, slot := range s.Slots {

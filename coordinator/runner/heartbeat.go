@@ -28,7 +28,7 @@ func (c *Coordinator) beatHandler(ctx context.Context) func(events.Message) (eve
 func (c *Coordinator) answerBeat(node string, beat events.Heartbeat) events.HeartbeatAnswer {
 	answer := events.HeartbeatAnswer{Log: c.cluster.LogID(), List: max(c.list, c.lists[node])}
 	n := c.cluster.Nodes[node]
-	if n == nil {
+	if n == nil || n.Forgotten {
 		return answer
 	}
 	switch {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/node/podman/watchdog"
 )
 
 // Engine is a Podman service behind a unix socket. Its methods may be called from many goroutines at once.
@@ -29,6 +30,8 @@ type Engine struct {
 	authFile string
 	// unusedFor is how long an image that was pulled may be unused; 0 for ever.
 	unusedFor time.Duration
+	// watchdog ends what is exclusive; nil where none was said.
+	watchdog *watchdog.Client
 	// exitFolder is where monitors write exit codes; nil until one was asked.
 	exitFolder atomic.Pointer[string]
 
@@ -39,6 +42,8 @@ type Engine struct {
 	recent map[string]*inspected
 	// starved are containers, by handle, that were seen to be killed for want of memory.
 	starved map[string]struct{}
+	// monitored are the containers that were guarded, by handle or name, as the watchdog knows them.
+	monitored map[string]monitored
 }
 
 var _ node.Engine = (*Engine)(nil)
@@ -87,11 +92,18 @@ func Connect(ctx context.Context, uri string) (*Engine, error) {
 		watchers: map[chan string]struct{}{},
 		recent:   map[string]*inspected{},
 		starved:  map[string]struct{}{},
+
+		monitored: map[string]monitored{},
 	}, nil
 }
 
-// Close closes the connections that no call uses. Containers go on.
-func (e *Engine) Close() { e.client.CloseIdleConnections() }
+// Close closes the connections that no call uses. Containers go on, and so does the watchdog.
+func (e *Engine) Close() {
+	e.client.CloseIdleConnections()
+	if e.watchdog != nil {
+		_ = e.watchdog.Close() // nothing that was said waits in it
+	}
+}
 
 func unreachable(uri string, err error) error {
 	return fmt.Errorf("connecting to Podman at %s: %w; is its service running? Start it with "+

@@ -84,6 +84,7 @@ func (e *Engine) forget(handle string) {
 	defer e.mu.Unlock()
 	delete(e.recent, handle)
 	delete(e.starved, handle)
+	delete(e.monitored, handle)
 }
 
 // justEnded returns the instance's container where a watch saw its end and the monitor has written the exit code, and

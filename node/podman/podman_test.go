@@ -24,9 +24,25 @@ import (
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/podman"
 	"github.com/rookery-project/rookery/node/podman/podmantest"
+	"github.com/rookery-project/rookery/node/podman/watchdog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// watching has the test's own program be the watchdog where it is begun as one.
+const watching = "ROOKERY_TEST_WATCHDOG"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(watching) != "" {
+		listener, err := watchdog.Inherited()
+		if err == nil {
+			err = watchdog.Serve(context.Background(), listener)
+		}
+		if err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var owner = node.Owner{Cluster: "0123456789", Node: "one"}
 
@@ -77,6 +93,7 @@ func TestEngine(t *testing.T) {
 		{"what comes before a stop", testBeforeStop},
 		{"watch many", testWatchMany},
 		{"watch by events alone", testBlind},
+		{"exclusive containers", testGuard},
 		{"a service that hangs", testHang}, // stops the service, and so is last
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
@@ -458,7 +475,7 @@ func testHang(t *testing.T, b *bench) {
 	c := b.prepare(t, plan)
 	b.start(t, c)
 	pid := b.pid(t, c)
-	hints := b.watch(t)
+	hints, guarding := b.watch(t), b.guarding(t)
 	service := podmantest.ServicePID(t, b.uri)
 	if err := syscall.Kill(service, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -478,6 +495,9 @@ func testHang(t *testing.T, b *bench) {
 		"Start":   func(ctx context.Context) error { return b.engine.Start(ctx, c) },
 		"Stop":    func(ctx context.Context) error { return b.engine.Stop(ctx, c, time.Second) },
 		"Remove":  func(ctx context.Context) error { return b.engine.Remove(ctx, c) },
+		"Guard": func(ctx context.Context) error {
+			return guarding.Guard(ctx, time.Now(), []node.Guarded{{Container: c, Window: time.Hour}})
+		},
 		"Connect": func(ctx context.Context) error { _, err := podman.Connect(ctx, b.uri); return err },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -83,6 +83,7 @@ type Agent struct {
 	looks       looks
 	answering   node.Answering
 	reading     reading
+	hearing     hearing
 	publisher   publisher
 	keeping     int // how many containers' output is being kept
 	alarms      [alarms]time.Time

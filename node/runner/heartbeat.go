@@ -14,6 +14,7 @@ import (
 func (a *Agent) join(ctx context.Context) error {
 	waited := time.Now()
 	for {
+		sent := time.Now()
 		answer, err := a.introduce(ctx)
 		switch {
 		case err == nil && answer.Superseded:
@@ -21,6 +22,7 @@ func (a *Agent) join(ctx context.Context) error {
 		case err == nil && answer.Epoch > 0:
 			a.owner = node.Owner{Cluster: answer.Log, Node: a.Name}
 			a.epoch, a.listed = answer.Epoch, answer.List
+			a.heardAt(sent, answer.Orders)
 			return nil
 		}
 		if err != nil && ctx.Err() == nil && time.Since(waited) > callTimeout {
@@ -75,22 +77,22 @@ func (a *Agent) ask(ctx context.Context) (events.HeartbeatAnswer, error) {
 // beat asks the leader whether this is still the node of its name. The next time is due a heartbeat after this one, and
 // not before its end.
 func (a *Agent) beat(ctx context.Context) {
-	next := time.Now().Add(a.Heartbeat)
+	sent := time.Now()
 	a.beside(ctx, func() func() {
 		answer, err := a.introduce(ctx)
 		return func() {
-			a.alarms[alarmBeat] = next
+			a.alarms[alarmBeat] = sent.Add(a.Heartbeat)
 			if err != nil {
 				a.Log.Debug("no answer to a heartbeat", "error", err)
 				return
 			}
-			a.failure = a.heed(ctx, answer)
+			a.failure = a.heed(ctx, answer, sent)
 		}
 	})
 }
 
-// heed follows a heartbeat's answer. It returns an error where this process must stop acting.
-func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer) error {
+// heed follows the answer to a heartbeat that was sent at a time. It returns an error where this process must stop acting.
+func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer, sent time.Time) error {
 	switch {
 	case answer.Superseded:
 		return fmt.Errorf("node %s: %w: give each machine a name of its own", a.Name, ErrSuperseded)
@@ -110,6 +112,7 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer) error {
 		a.reading.told = answer.Orders
 		a.reading.again = true
 	}
+	a.heardAt(sent, answer.Orders)
 	a.readAgain(ctx)
 	return nil
 }

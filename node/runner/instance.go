@@ -83,7 +83,9 @@ func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 
 // ordered puts the instance under the order. One to stop ends a step that brings the instance up.
 func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
-	a.change(ctx, in, in.view.Ordered(o))
+	after := in.view.Ordered(o)
+	after.Heard = a.hearing.heard
+	a.change(ctx, in, after)
 	if in.busy && o.Action == events.ActionStop && (in.step == node.StepPrepare || in.step == node.StepStart) {
 		in.interrupt()
 	}

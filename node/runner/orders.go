@@ -163,4 +163,5 @@ func (a *Agent) readAgain(ctx context.Context) {
 		a.relist = false
 		a.publisher.relist()
 	}
+	a.renew(ctx)
 }

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,8 @@ type engine struct {
 	configs    map[uint32][]string // that containers were made with, by ordinal
 	done       []string            // the hooks and stops, in order
 	filled     []string            // volumes, in order
+	guards     []time.Time         // when the node was heard, of each call that guards something
+	guardErr   error               // what comes of these
 }
 
 func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
@@ -146,6 +149,15 @@ func (e *engine) Start(_ context.Context, c node.Container) error {
 	err := e.set(c, node.Exited)
 	e.hint(c.Instance)
 	return err
+}
+
+func (e *engine) Guard(_ context.Context, heard time.Time, guarded []node.Guarded) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(guarded) > 0 {
+		e.guards = append(e.guards, heard)
+	}
+	return e.guardErr
 }
 
 func (e *engine) Stop(_ context.Context, c node.Container, grace time.Duration) error {
@@ -255,6 +267,10 @@ type world struct {
 	slow bool
 	// away has nothing published and neither bucket nor object read.
 	away atomic.Bool
+	// unheard has no heartbeat be answered.
+	unheard atomic.Bool
+	// heartbeat is how often the node sends one; an hour where it is zero.
+	heartbeat time.Duration
 	// larger is how much larger the values of buckets are than what was put.
 	larger atomic.Int64
 	// needed are the images that were told as needed, one list for each time; pruneErr is what came of it.
@@ -337,6 +353,9 @@ func (w *world) run() { w.t.Cleanup(w.begin()) }
 func (w *world) begin() (end func()) {
 	w.t.Helper()
 	stop, err := w.Answer(events.HeartbeatSubject("node-0"), func(events.Message) (events.Message, error) {
+		if w.unheard.Load() {
+			return events.Message{}, errors.New("nobody leads")
+		}
 		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: 1, Orders: w.counter}, events.Attributes{
 			ID: "1", Source: "/test", Time: time.Now(),
 		})
@@ -350,7 +369,7 @@ func (w *world) begin() (end func()) {
 		ended <- runner.New(runner.Config{
 			Bus: w, Engine: w.engine, Name: "node-0", Log: slog.New(slog.NewTextHandler(&w.log, nil)), Incarnation: "one",
 			Prune:     w.prune,
-			Heartbeat: time.Hour, // the orders alone show what was missed
+			Heartbeat: cmp.Or(w.heartbeat, time.Hour), // so that mostly the orders alone show what was missed
 		}).Run(ctx)
 	}()
 	synctest.Wait()

@@ -191,7 +191,7 @@ func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Co
 	return func(ctx context.Context) (node.Container, error) {
 		switch step {
 		case node.StepStart:
-			return node.Container{}, a.Engine.Start(ctx, *v.Container)
+			return node.Container{}, a.start(ctx, v)
 		case node.StepBeforeStop:
 			return node.Container{}, a.askBeforeStop(ctx, v)
 		case node.StepStop:
@@ -202,6 +202,16 @@ func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Co
 		}
 		return node.Container{}, nil
 	}
+}
+
+// start starts the instance's container, once the host guards it where it is exclusive.
+func (a *Agent) start(ctx context.Context, v node.View) error {
+	if g, exclusive := v.Guarded(); exclusive {
+		if err := a.Engine.Guard(ctx, v.Heard, []node.Guarded{g}); err != nil {
+			return err
+		}
+	}
+	return a.Engine.Start(ctx, *v.Container)
 }
 
 // askBeforeStop runs the hook of the container that is to be stopped.

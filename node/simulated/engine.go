@@ -33,6 +33,7 @@ type Engine struct {
 	held       map[string]uint64 // in which operation containers held still, by handle
 	volumes    map[string]*Volume
 	mounted    map[string]mounted // by handle
+	guarded    map[string]guarded // by handle
 	watchers   map[*watcher]struct{}
 	calls      map[events.InstanceID]int
 }
@@ -54,7 +55,7 @@ func New(capacity events.Capacity) *Engine {
 	return &Engine{
 		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
 		configs: map[key]map[string][]byte{}, printed: map[string]string{}, topologies: map[string][]byte{}, asked: map[string][]events.TopologyChange{}, held: map[string]uint64{},
-		volumes: map[string]*Volume{}, mounted: map[string]mounted{},
+		volumes: map[string]*Volume{}, mounted: map[string]mounted{}, guarded: map[string]guarded{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
 }

@@ -35,6 +35,7 @@ const (
 	Inspect       Point = "inspect"
 	Check         Point = "check"
 	AskState      Point = "ask-state"
+	Guard         Point = "guard"
 	end           Point = "end"
 	reply         Point = "reply"
 )

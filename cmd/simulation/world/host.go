@@ -23,6 +23,8 @@ type host struct {
 	troubles []*trouble
 	pulled   map[string]bool
 	deaf     bool // hints of exits are lost
+	// watches is when it next looks for containers that may run no more; zero for not at all.
+	watches time.Time
 	// preparing counts the containers that the engine is about to make, whoever waits for them still.
 	preparing int
 }
@@ -314,6 +316,10 @@ func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
 
 // runs follows a start: every container prints something, and some images end by themselves.
 func (h *host) runs(c node.Container) {
+	if h.watch(); !h.runsNow(c) {
+		return
+	}
+	h.world.judge.oneLives(c)
 	h.world.judge.begins(h, c)
 	h.world.judge.startsWith(h, c)
 	h.engine.Print(c.Instance, printed(c))

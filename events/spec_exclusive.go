@@ -1,0 +1,31 @@
+package events
+
+import "time"
+
+// ExclusiveSpec says whether two copies of an instance may ever live at once.
+type ExclusiveSpec struct {
+	// Exclusive has no slot ever have two live instances: the next begins once the one before is known to have ended, or must have.
+	// A node that is not heard ends the instance by itself, even where its process or Podman hangs; its successor waits until
+	// then. Not for mode global.
+	Exclusive bool `json:"exclusive,omitzero"`
+}
+
+// MinWindow is the shortest time for which an exclusive instance runs without its node being heard: three heartbeats.
+const MinWindow = Duration(15 * time.Second)
+
+func (s ExclusiveSpec) check(mode Mode, d Disconnect) error {
+	switch {
+	case !s.Exclusive:
+	case mode == ModeGlobal:
+		return Reject(CodeInvalidValue, "exclusive",
+			"exclusive is true, and an instance of mode global has no place but its own node: leave it out")
+	case d.LostAfter > 0 && d.LostAfter < MinWindow:
+		return Reject(CodeOutOfRange, "disconnect.lost_after",
+			"disconnect.lost_after %s is less than %s, and an exclusive instance ends when its node was not heard for as long: give it some heartbeats",
+			time.Duration(d.LostAfter), time.Duration(MinWindow))
+	case d.Reconcile != ReconcileLongestRunning:
+		return Reject(CodeInvalidValue, "disconnect.reconcile",
+			"disconnect.reconcile is %s, and an exclusive instance that was replaced has ended: leave it out", d.Reconcile)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package runner_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// exclusive begins a node with a heartbeat every ten seconds, and an instance that may run a minute without one.
+func exclusive(t *testing.T) *world {
+	w := newWorld(t)
+	w.heartbeat = 10 * time.Second
+	w.run()
+	w.live <- w.storeOrder(0, exclusively())
+	synctest.Wait()
+	return w
+}
+
+func exclusively() events.Order {
+	spec := specOf(good)
+	spec.StopGrace = events.Duration(10 * time.Second)
+	return events.Order{Action: events.ActionRun, Spec: spec, Window: events.Duration(time.Minute)}
+}
+
+// pass has the time pass.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestAnExclusiveInstanceRunsAsLongAsItsNodeIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := exclusive(t)
+		pass(15 * time.Second)
+		w.want([]uint32{0}, nil)
+		pass(time.Hour)
+		w.want([]uint32{0}, nil)
+		before := len(w.engine.guards)
+		pass(time.Minute)
+		if more := len(w.engine.guards) - before; more != 6 {
+			t.Errorf("in a minute its host was told %d times that the node is heard, want 6", more)
+		}
+		w.unheard.Store(true)
+		last := w.engine.guards[len(w.engine.guards)-1]
+		pass(time.Until(last.Add(49*time.Second - time.Millisecond)))
+		w.want([]uint32{0}, nil)
+		pass(time.Millisecond)
+		w.want(nil, nil)
+		pass(time.Hour)
+		w.want(nil, nil)
+		w.unheard.Store(false)
+		pass(11 * time.Second)
+		w.want([]uint32{0}, nil)
+		want := []string{"0 prepared", "0 started", "0 online", "0 offline", "1 prepared", "1 started", "1 online"}
+		if got := w.positions(); !slices.Equal(got, want) {
+			t.Errorf("it is said to be %q, want %q", got, want)
+		}
+	})
+}
+
+// TestAnExclusiveInstanceThatWasReplacedDoesNotBeginAgain has the node be heard again while it has not heard the order to stop: the
+// answer to its heartbeat says that there is one.
+func TestAnExclusiveInstanceThatWasReplacedDoesNotBeginAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := exclusive(t)
+		pass(15 * time.Second)
+		w.unheard.Store(true)
+		pass(time.Hour)
+		w.store(0, events.ActionStop, "")
+		w.unheard.Store(false)
+		pass(11 * time.Second)
+		w.want(nil, nil)
+		if got := w.positions(); slices.Contains(got, "1 prepared") {
+			t.Errorf("it is said to be %q", got)
+		}
+	})
+}
+
+func TestAnExclusiveInstanceThatNobodyGuardsDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.heartbeat, w.engine.guardErr = 10*time.Second, errors.New("no watchdog")
+		w.run()
+		w.live <- w.storeOrder(0, exclusively())
+		pass(time.Minute)
+		w.want(nil, []uint32{0})
+		w.engine.mu.Lock()
+		w.engine.guardErr = nil
+		w.engine.mu.Unlock()
+		pass(10 * time.Minute)
+		w.want([]uint32{0}, nil)
+	})
+}

@@ -1,0 +1,60 @@
+package simulated
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+// guarded is until when a container may run.
+type guarded struct {
+	instance events.InstanceID
+	window   time.Duration
+	until    time.Time
+}
+
+// Guard implements node.Engine. Nothing ends by itself here: whoever has the engine calls Expire.
+func (e *Engine) Guard(_ context.Context, heard time.Time, all []node.Guarded) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, g := range all {
+		e.guarded[g.Container.Handle] = guarded{instance: g.Container.Instance, window: g.Window}
+	}
+	for handle, g := range e.guarded {
+		if until := heard.Add(g.window); until.After(g.until) {
+			g.until = until
+			e.guarded[handle] = g
+		}
+	}
+	return nil
+}
+
+// Expire ends the running containers that may run no more at this time, and returns when the next may not; the zero time for none.
+func (e *Engine) Expire(now time.Time) (next time.Time) {
+	e.mu.Lock()
+	var ended []events.InstanceID
+	for _, handle := range slices.Sorted(maps.Keys(e.guarded)) {
+		g := e.guarded[handle]
+		_, c := e.byHandle(handle)
+		switch {
+		case c == nil || c.State == node.Exited:
+			delete(e.guarded, handle)
+		case now.Before(g.until):
+			if next.IsZero() || g.until.Before(next) {
+				next = g.until
+			}
+		case c.State == node.Running:
+			ended = append(ended, g.instance)
+		}
+	}
+	e.mu.Unlock()
+	const killed = 137
+	for _, id := range ended {
+		e.Kill(id, killed)
+	}
+	return next
+}
