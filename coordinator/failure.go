@@ -123,6 +123,8 @@ func (t *Turn) detail(s *projections.Service, ordinal uint32) string {
 			return fmt.Sprintf("%s is in a %s", i.ID, loop)
 		case i.Seen.Phase == events.PhaseOffline:
 			return strings.TrimSpace(fmt.Sprintf("%s is offline: %s %s", i.ID, i.Reason, i.Message))
+		case i.Lost:
+			return fmt.Sprintf("%s is lost with %s", i.ID, i.Node)
 		case i.Seen.Phase == events.PhaseOnline:
 			return ""
 		default:

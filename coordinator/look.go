@@ -261,7 +261,11 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 		if loop := s.CrashLoop(uint32(o), s.Target(uint32(o))); loop != "" && !serves(slot.Current) {
 			return fmt.Sprintf("%s; slot %d is in a %s", text, o, loop)
 		}
-		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOffline {
+		switch i := slot.Current; {
+		case i == nil:
+		case i.Lost:
+			return text + fmt.Sprintf("; %s is lost: lost connection to %s", i.ID, i.Node)
+		case i.Seen.Phase == events.PhaseOffline:
 			return strings.TrimSpace(text + fmt.Sprintf("; %s is offline: %s %s", i.ID, i.Reason, i.Message))
 		}
 	}

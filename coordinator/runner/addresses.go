@@ -74,7 +74,7 @@ func addresses(c *projections.Cluster, id events.ServiceID, port string) ([]byte
 }
 
 func (a *SlotAddress) fill(i *projections.Instance, port string) {
-	a.Generation, a.Online = i.ID.Generation, i.Seen.Phase == events.PhaseOnline
+	a.Generation, a.Online = i.ID.Generation, i.Seen.Phase == events.PhaseOnline && !i.Lost
 	for _, p := range i.Ports {
 		if p.Name == port {
 			a.Address = hostPort(i.Address, p.HostPort)

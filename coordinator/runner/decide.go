@@ -74,10 +74,10 @@ func (l *leader) round(due bool) error {
 	if err := l.publish(turn.Records); err != nil {
 		return err
 	}
+	l.putBack(rest)
 	for _, node := range l.returned {
 		l.lists[node] = uint64(l.clock.now().UnixNano())
 	}
-	l.putBack(rest)
 	l.limit = min(2*l.limit, maxInputs)
 	l.founding, l.renewal, l.returned, l.silent, l.inherited = nil, nil, nil, nil, rest.inherited
 	return nil

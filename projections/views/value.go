@@ -156,6 +156,7 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok {
 			changes.node(c, name)
+			changes.waiting(c, name, r.Data)
 		}
 		if _, ok := r.Data.(events.NodesAllowed); ok {
 			changes.nodes(c)
@@ -208,6 +209,18 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 		changes.operationsOfNodes(c)
 	}
 	return changes
+}
+
+// waiting shows anew why slots wait whose volumes are on a node that is lost.
+func (ch Changes) waiting(c *projections.Cluster, node string, d events.Data) {
+	if _, lost := d.(events.NodeLost); !lost {
+		return
+	}
+	for id := range c.Short() {
+		if s := c.Services[id]; s.Pending != nil && s.Home(s.Pending.Ordinal) == node {
+			ch.slots(c, id)
+		}
+	}
 }
 
 // has reports whether the key has its value already: the state does not change between records.

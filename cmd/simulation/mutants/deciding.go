@@ -15,7 +15,7 @@ var deciding = []mutant{
 	},
 	{
 		"success-too-early", "a command succeeds while instances of before are not gone", []edit{{
-			"projections/service.go", "s.serving == int(s.Scale) && s.total == int(s.Scale)", "s.serving == int(s.Scale)",
+			"projections/service.go", "s.serving == int(s.Scale) && s.total-s.absent == int(s.Scale)", "s.serving == int(s.Scale)",
 		}},
 	},
 	{

@@ -74,7 +74,7 @@ var operating = []mutant{
 	},
 	{
 		"volume-of-two", "what writes to a slot's volumes comes before what did is gone", []edit{{
-			"coordinator/look.go", ` && (len(slot.Leaving) == 0 || !s.Alone(ordinal))`, "",
+			"coordinator/look.go", ` && (len(slot.Leaving)+len(slot.Away) == 0 || !s.Alone(ordinal))`, "",
 		}},
 	},
 	{

@@ -105,17 +105,17 @@ var placing = []mutant{
 	},
 	{
 		"nodes-not-followed", "a global service does not see nodes that come", []edit{{
-			"coordinator/agenda.go", "		a.shifted, a.turned = true, true\n", "		a.shifted, a.turned = true, a.turned\n",
+			"coordinator/agenda.go", "		a.shifted, a.turned, a.unheard = true, true, true\n", "		a.shifted, a.unheard = true, true\n",
 		}},
 	},
 	{
 		"labels-of-before", "a node that is given other labels is still taken for what it was", []edit{{
-			"coordinator/placement/board.go", "events.NodesAllowed, events.NodeUpdated:", "events.NodesAllowed:",
+			"coordinator/placement/board.go", "events.NodesAllowed, events.NodeUpdated, events", "events.NodesAllowed, events",
 		}},
 	},
 	{
 		"word-of-people-forgotten", "what people say of a node is forgotten with its process", []edit{{
-			"projections/node.go", "j.Epoch, j.Incarnation, j.NodeFacts, false\n", "j.Epoch, j.Incarnation, j.NodeFacts, false\n	n.Overrides = events.Overrides{}\n",
+			"projections/node.go", "j.Epoch, j.Incarnation, j.NodeFacts\n", "j.Epoch, j.Incarnation, j.NodeFacts\n	n.Overrides = events.Overrides{}\n",
 		}},
 	},
 	{

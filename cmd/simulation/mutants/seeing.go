@@ -26,7 +26,7 @@ var seeing = []mutant{
 	},
 	{
 		"lists-not-asked-for", "a leader that takes over asks no node what it has", []edit{{
-			"coordinator/runner/takeover.go", "	c.list = uint64(lead.clock.now().UnixNano())\n", "",
+			"coordinator/runner/takeover.go", "	c.list, c.lists = uint64(lead.clock.now().UnixNano()), map[string]uint64{}\n", "	c.lists = map[string]uint64{}\n",
 		}},
 	},
 	{

@@ -33,11 +33,6 @@ var working = []mutant{
 		}},
 	},
 	{
-		"lost-too-soon", "a job's instances are lost as soon as their node is silent", []edit{{
-			"coordinator/job.go", "n.Silent && !t.Now.Before(n.SilentSince.Add(LostAfter))", "n.Silent",
-		}},
-	},
-	{
 		"runs-overlap", "a run begins before what is left of the one before has stopped", []edit{{
 			"coordinator/job.go", "		if s.OfBefore(i) {\n", "		if i.Revision != s.Revision {\n",
 		}},

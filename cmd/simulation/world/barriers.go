@@ -10,7 +10,7 @@ import (
 // bound reports whether the slot must have its next instance on a node that takes none now.
 func (o operating) bound(slot uint32) bool {
 	for _, i := range o.k.of(o.id) {
-		if i.id.Ordinal == slot && !i.retired && i.replaces == 0 {
+		if i.id.Ordinal == slot && i.runs() && i.replaces == 0 {
 			return ((o.s.specs[o.s.revision].Global() && !o.k.room(o.id, slot)) || o.s.home(slot) != "") && !o.k.ready(i.node)
 		}
 	}
@@ -55,14 +55,14 @@ func (o operating) done(slot uint32) (done, failed bool) {
 // made reports whether the slot has an instance of what it is to get that stands ready, or runs.
 func (o operating) made(slot uint32) bool {
 	return slices.ContainsFunc(o.k.of(o.id), func(i *instance) bool {
-		return i.id.Ordinal == slot && !i.retired && o.s.upToDate(i) && i.seen.Phase >= events.PhasePrepared && i.seen.Phase <= events.PhaseOnline
+		return i.id.Ordinal == slot && i.runs() && o.s.upToDate(i) && i.seen.Phase >= events.PhasePrepared && i.seen.Phase <= events.PhaseOnline
 	})
 }
 
 // remains reports whether something is left of what the slot had before, on a node that is heard.
 func (o operating) remains(slot uint32) bool {
 	return slices.ContainsFunc(o.k.of(o.id), func(i *instance) bool {
-		return i.id.Ordinal == slot && !o.s.upToDate(i) && (!i.retired || !o.k.machine(i.node).silent)
+		return i.id.Ordinal == slot && !o.s.upToDate(i) && !i.away && (!i.retired || !o.k.machine(i.node).silent)
 	})
 }
 

@@ -187,7 +187,8 @@ func (k *knowledge) succeeded(j *judge, sequence uint64, id events.ServiceID) {
 	}
 	for _, i := range k.of(id) {
 		switch {
-		case s != nil && !s.dropped && !i.retired && (s.upToDate(i) || s.op != nil) && i.replaces == 0 && i.seen.Phase == events.PhaseOnline:
+		case i.absent(): // nobody waits for it
+		case s != nil && !s.dropped && i.runs() && !i.lost && (s.upToDate(i) || s.op != nil) && i.replaces == 0 && i.seen.Phase == events.PhaseOnline:
 			serving++
 		case s != nil && s.op != nil && i.replaces > 0: // it is what a paused update has begun
 		default:

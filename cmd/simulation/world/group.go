@@ -249,7 +249,10 @@ func (k *knowledge) isSettled(id events.ServiceID) bool {
 	}
 	serving := 0
 	for _, i := range k.of(id) {
-		if i.retired || !s.upToDate(i) || i.replaces > 0 || i.seen.Phase != events.PhaseOnline {
+		if i.absent() {
+			continue
+		}
+		if i.retired || i.lost || !s.upToDate(i) || i.replaces > 0 || i.seen.Phase != events.PhaseOnline {
 			return false
 		}
 		serving++

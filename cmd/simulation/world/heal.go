@@ -101,6 +101,9 @@ func (j *judge) unlike() []string {
 	if j.cluster.moves != nil {
 		why = append(why, "a rebalancing has not ended")
 	}
+	if j.cluster.parted {
+		why = append(why, "evictions are paused")
+	}
 	for _, name := range slices.Sorted(maps.Keys(j.cluster.nodes)) {
 		if n := j.cluster.nodes[name]; n.silent && j.w.hosts[name] != nil {
 			why = append(why, name+" is silent")
@@ -134,6 +137,9 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 		why = append(why, fmt.Sprintf("%s is in phase %s", id, s.op.phase))
 	}
 	for _, i := range j.cluster.of(id) {
+		if i.lost {
+			why = append(why, fmt.Sprintf("%s is lost, and its node is back", i.id))
+		}
 		if rests && (i.replaces > 0 || !i.retired) {
 			if !i.retired && i.seen.Phase != events.PhaseOnline {
 				why = append(why, fmt.Sprintf("%s is %s, and nothing keeps it from serving", i.id, i))

@@ -41,7 +41,7 @@ func (k *knowledge) older(id, other events.ServiceID) bool {
 func (k *knowledge) renew(id events.ServiceID, from uint32) {
 	runs := map[uint32]bool{}
 	for _, i := range k.of(id) {
-		runs[i.id.Ordinal] = runs[i.id.Ordinal] || !i.retired
+		runs[i.id.Ordinal] = runs[i.id.Ordinal] || i.runs()
 	}
 	maps.DeleteFunc(k.service(id).had, func(o uint32, _ bool) bool { return o >= from && !runs[o] })
 }
@@ -67,7 +67,7 @@ func (k *knowledge) waitsNoMore(id events.ServiceID) {
 func (k *knowledge) lacking(id events.ServiceID) bool {
 	s, filled, wanted := k.services[id], map[uint32]bool{}, 0
 	for _, i := range k.of(id) {
-		if !i.retired {
+		if i.runs() {
 			filled[i.id.Ordinal] = true
 		}
 	}

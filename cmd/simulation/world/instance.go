@@ -19,11 +19,15 @@ type instance struct {
 	replaces uint32
 	scratch  events.Size
 	retired  bool
-	removed  bool
+	// lost says that its node was silent for too long, away that another may stand in for it meanwhile, and served since when it
+	// serves in its attempt.
+	lost, away bool
+	served     time.Time
+	removed    bool
 	// rests says that nothing of it runs, and its node starts it no more. spent says that this is because it used up its restarts.
 	rests bool
 	spent bool
-	gone     time.Time
+	gone  time.Time
 	// since is when the log had it first.
 	since time.Time
 	seen  events.Position
@@ -52,7 +56,7 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 		j.breach("P6", "%s is placed before what its slot had is gone", id)
 	}
 	for _, i := range k.of(service) {
-		if i.id.Ordinal == d.Ordinal && !i.retired {
+		if i.id.Ordinal == d.Ordinal && i.runs() {
 			j.breach("P5", "%s is placed while %s is to run", id, i.id)
 		}
 	}
@@ -160,10 +164,11 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 	} else if d.Reason == events.RetireFailed && (i.seen.Phase != events.PhaseOffline || !s.specs[i.revision].IsJob()) {
 		j.breach("retire", "%s is retired as failed, and is %s, and no job's", id, i)
 	}
-	if s.op != nil && s.upToDate(i) {
+	k.reconciled(j, i, d.Reason)
+	if s.op != nil && s.upToDate(i) && !i.away {
 		delete(s.op.serves, id.Ordinal)
 	}
-	i.retired = true
+	i.retired, i.away = true, false
 	if d.Reason == events.RetireScaledDown || d.Reason == events.RetireDropped || d.Reason == events.RetireSuspended {
 		delete(s.had, id.Ordinal)
 	}
@@ -189,6 +194,11 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
 	}
 	k.operating(j, service).beginsAnew(i, s.Position)
+	if s.Phase != events.PhaseOnline {
+		i.served = time.Time{}
+	} else if i.served.IsZero() || s.Attempt != i.seen.Attempt {
+		i.served = j.at
+	}
 	i.seen = s.Position
 	i.spent = s.Phase == events.PhaseOffline && s.NoRestart == events.NoRestartAttempts
 	i.rests = i.spent || s.Phase >= events.PhaseCompleted || (s.Phase == events.PhaseOffline && s.NoRestart == events.NoRestartPolicy)

@@ -18,14 +18,9 @@ type job struct {
 	failedAt  time.Time
 	// moved is when an instance was last placed or retired.
 	moved time.Time
-	// late is what was closed since an instance is on a node that is silent for long.
-	late late
 	// owed is what was closed since a run is due.
 	owed late
 }
-
-// lostAfter is how long a node is silent before its instances of jobs are lost.
-const lostAfter = time.Minute
 
 // jobs draws what somebody asks of jobs: of the services that others speak of, too.
 func (d *drawer) jobs() []Action {
@@ -126,7 +121,7 @@ func (k *knowledge) againstJob(id events.ServiceID, now time.Time) string {
 
 // retiredOfJob holds the retirement of a job's instance to its reason.
 func (k *knowledge) retiredOfJob(j *judge, i *instance, reason events.RetireReason) {
-	s, n := k.service(i.id.Service), k.machine(i.node)
+	s := k.service(i.id.Service)
 	s.job.moved = j.at
 	why := ""
 	switch {
@@ -134,11 +129,11 @@ func (k *knowledge) retiredOfJob(j *judge, i *instance, reason events.RetireReas
 		why = "its slot is not done"
 	case reason == events.RetireFailed && i.seen.Phase != events.PhaseOffline:
 		why = "it is not offline"
-	case reason == events.RetireLost && (!n.silent || j.at.Sub(n.since) < lostAfter):
-		why = "its node is not silent for long"
+	case reason == events.RetireLost && !i.lost && !j.w.plan.Golden: // an earlier version did not say what is lost
+		why = "it is not lost"
 	case reason == events.RetireGivenUp && !s.givenUp():
 		why = "its job is not given up"
-	case reason == events.RetireReplaced && i.run == s.job.run && !s.idle():
+	case reason == events.RetireReplaced && i.run == s.job.run && !s.idle() && !i.away:
 		why = "it is of the current run"
 	}
 	if why != "" {
@@ -193,19 +188,6 @@ func (k *knowledge) worksOn(f *fate, now time.Time) bool {
 func (k *knowledge) waitsForJob(f *fate, now time.Time) bool {
 	s := k.services[f.service]
 	return k.worksOn(f, now) || (s != nil && s.isJob() && !s.dropped && len(k.of(f.service)) > 0)
-}
-
-// lost holds a leader to let go of a job's instances on a node that is silent for long.
-func (s *service) lost(j *judge, k *knowledge, id events.ServiceID, epoch uint64, now time.Time) {
-	for _, i := range k.of(id) {
-		if n := k.machine(i.node); s.isJob() && !i.retired && n.silent && now.Sub(n.since) > lostAfter {
-			if s.job.late.left(epoch, now) {
-				j.breach("jobs", "%s is to run on %s, which is silent for %s", i.id, i.node, now.Sub(n.since))
-			}
-			return
-		}
-	}
-	s.job.late = late{}
 }
 
 // jobUnlike says in what a job is not as it shall be: it is done, given up, or no node could have more of it.

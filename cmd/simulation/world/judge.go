@@ -32,7 +32,9 @@ type judge struct {
 	round  uint64
 	epoch  uint64
 	began  time.Time // the first round of the epoch
-	now    time.Time
+	// stored is when the last round was, and before when the last of the leader before was: this one began no sooner.
+	stored, before time.Time
+	now            time.Time
 	// recovers is until when nodes may say what they have after streams were adopted.
 	recovers time.Time
 	at       time.Time // of the event that is being judged
@@ -168,8 +170,9 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 		j.breach("P4", "the hash of round %d does not fit its events", d.Round)
 	}
 	if d.Epoch > j.epoch {
-		j.began = d.Now
+		j.began, j.before = d.Now, j.stored
 	}
+	j.stored = time.Now()
 	j.leads(d.Epoch, d.Leader)
 	j.checkTime(d)
 	adopted := false

@@ -18,6 +18,9 @@ type knowledge struct {
 	present []*instance
 	nodes   map[string]*machine
 	policy  events.Policy
+	// parted says that so many nodes are silent that nothing is lost, and whole is since when that is no more so.
+	parted  bool
+	whole   time.Time
 	allowed []string // nodes; any where there are none
 	// moves is the rebalancing that is under way, nil where none is.
 	moves *moves
@@ -121,6 +124,8 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.moves = &moves{terms: d.RebalanceTerms}
 	case events.RebalanceEnded:
 		k.moves = nil
+	case events.InstanceLost, events.InstanceReturned, events.EvictionsPaused, events.EvictionsResumed:
+		k.lives(j, id, d)
 	case events.PolicyChanged:
 		k.policy = d.Policy
 	case events.NodesAllowed:

@@ -12,8 +12,10 @@ type machine struct {
 	epoch  uint64
 	silent bool
 	since  time.Time // it is silent
-	offers events.PortRange
-	paused bool
+	// lost says that it was for long, and unlisted that it is to list what it has since.
+	lost, unlisted bool
+	offers         events.PortRange
+	paused         bool
 	// told is what the node says of itself, facts the same with what people say in its place.
 	told, facts events.NodeFacts
 	people      events.NodeUpdated
@@ -37,7 +39,8 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 		if d.Epoch != n.epoch+1 {
 			j.breach("nodes", "%s joins in epoch %d after epoch %d", name, d.Epoch, n.epoch)
 		}
-		n.epoch, n.silent, n.offers, n.told = d.Epoch, false, d.Ports, d.NodeFacts
+		n.epoch, n.offers, n.told = d.Epoch, d.Ports, d.NodeFacts
+		k.heard(name)
 		n.believe()
 	case events.NodeUpdated:
 		n.people = d
@@ -57,7 +60,11 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 		if !n.silent {
 			j.breach("nodes", "%s returned, and was not silent", name)
 		}
-		n.silent = false
+		k.heard(name)
+	case events.NodeLost:
+		k.gone(j, name)
+	case events.NodeListed:
+		n.unlisted = false
 	case events.StrayFound:
 		n.strays[d.ID()] = true
 	case events.StrayRemoved:
@@ -84,7 +91,7 @@ func (k *knowledge) misfits(j *judge, node string, d events.NodeMisfits) {
 	count := uint32(0)
 	for _, i := range k.present {
 		s := k.services[i.id.Service]
-		if i.node == node && !i.retired && !s.dropped && !s.specs[s.revision].Global() && k.excluded(s.specs[i.revision], k.nodes[node]) != "" {
+		if i.node == node && i.runs() && !s.dropped && !s.specs[s.revision].Global() && k.excluded(s.specs[i.revision], k.nodes[node]) != "" {
 			count++
 		}
 	}

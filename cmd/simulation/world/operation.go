@@ -116,7 +116,7 @@ func (o operating) changesBack() bool {
 func (o operating) outdated() []uint32 {
 	var slots []uint32
 	for _, i := range o.k.of(o.id) {
-		if !i.retired && i.replaces == 0 && !o.s.upToDate(i) && i.id.Ordinal < o.s.scale {
+		if i.runs() && i.replaces == 0 && !o.s.upToDate(i) && i.id.Ordinal < o.s.scale {
 			slots = append(slots, i.id.Ordinal)
 		}
 	}

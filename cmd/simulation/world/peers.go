@@ -14,7 +14,7 @@ func (k *knowledge) rendered(i *instance) []string {
 	}
 	peers := make([]string, s.scale)
 	for _, peer := range k.of(i.id.Service) {
-		if !peer.retired && peer.replaces == 0 && int(peer.id.Ordinal) < len(peers) {
+		if peer.runs() && peer.replaces == 0 && int(peer.id.Ordinal) < len(peers) {
 			peers[peer.id.Ordinal] = peer.reached("http")
 		}
 	}

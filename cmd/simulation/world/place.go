@@ -99,7 +99,7 @@ func (s *service) fails(node string, at time.Time) bool {
 func (k *knowledge) empty(id events.ServiceID) []uint32 {
 	s, filled := k.services[id], map[uint32]bool{}
 	for _, i := range k.of(id) {
-		filled[i.id.Ordinal] = filled[i.id.Ordinal] || !i.retired
+		filled[i.id.Ordinal] = filled[i.id.Ordinal] || i.runs()
 	}
 	var empty []uint32
 	for o := uint32(0); o < s.span() && !s.dropped && !s.resting(); o++ {
@@ -133,7 +133,7 @@ func (k *knowledge) beside(id events.ServiceID, node string, gone *instance) str
 	spec := k.services[id].specs[k.services[id].revision]
 	own := uint32(0)
 	for _, i := range k.present {
-		if i.node != node || i == gone || i.retired {
+		if i.node != node || i == gone || !i.runs() {
 			continue
 		}
 		if i.id.Service == id {
@@ -202,7 +202,7 @@ func (k *knowledge) uneven(id events.ServiceID, zone string, gone *instance) str
 	}
 	for _, i := range k.present {
 		at := k.nodes[i.node].facts.Zone
-		if _, counted := counts[at]; counted && !i.retired && i != gone && i != k.leaves && k.spreads(id, i) {
+		if _, counted := counts[at]; counted && i.runs() && i != gone && i != k.leaves && k.spreads(id, i) {
 			counts[at]++
 		}
 	}
@@ -272,7 +272,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 	k.heldRightly(j, epoch, now)
 	for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
 		s := k.services[id]
-		s.lost(j, k, id, epoch, now)
+		k.letsGoOfLost(j, id, epoch, now)
 		s.due(j, id, epoch, now)
 		k.stuck(j, id, epoch, now)
 		k.stillRuns(j, id, epoch, now)

@@ -204,6 +204,7 @@ func Draw(seed uint64) Plan {
 	for n := d.IntN(5); n > 0; n-- {
 		p.Actions = append(p.Actions, d.grouping(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
+	d.absences()
 	d.beforeStops()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p

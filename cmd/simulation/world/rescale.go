@@ -96,8 +96,8 @@ func (o operating) doneInRescale(slot uint32) (done, failed bool) {
 	left := false
 	for _, one := range o.k.of(o.id) {
 		if one.id.Ordinal == slot {
-			left = left || !one.retired || !o.k.machine(one.node).silent
-			if !one.retired {
+			left = left || one.runs() || !one.away && !o.k.machine(one.node).silent
+			if one.runs() {
 				i = one
 			}
 		}

@@ -27,6 +27,8 @@ type service struct {
 	waits      bool
 	late, lags late
 	job        job
+	// unlost is what was closed since an instance is on a node that is silent for long.
+	unlost late
 	// op is the change that is under way, nil for none.
 	op *operation
 	// ended is what the one before came to; without a sequence where there was none.

@@ -76,7 +76,7 @@ func (o operating) bindsAsShown(waits []views.Wait) string {
 		nodes[w.Ordinal] = w.Node
 	}
 	for _, i := range o.k.of(o.id) {
-		if i.retired || i.replaces > 0 || !slices.Contains(o.op.waiting, i.id.Ordinal) {
+		if !i.runs() || i.replaces > 0 || !slices.Contains(o.op.waiting, i.id.Ordinal) {
 			continue
 		}
 		want := ""

@@ -110,7 +110,7 @@ func (o operating) endsSnapshot(d events.OperationEnded) {
 func (o operating) doneInSnapshot(slot uint32) (done, failed bool) {
 	op, late := o.op, o.late()
 	for _, i := range o.k.of(o.id) {
-		if i.id.Ordinal != slot || i.retired {
+		if i.id.Ordinal != slot || !i.runs() {
 			continue
 		}
 		spec := o.s.specs[i.revision]
@@ -170,7 +170,7 @@ func (k *knowledge) waitedForNoMore(f *fate) {
 func (o operating) isKept(slot uint32) {
 	spec := o.s.specs[o.s.revision]
 	for _, i := range o.k.of(o.id) {
-		if i.id.Ordinal == slot && !i.retired && i.replaces == 0 {
+		if i.id.Ordinal == slot && i.runs() && i.replaces == 0 {
 			spec = o.s.specs[i.revision]
 		}
 	}

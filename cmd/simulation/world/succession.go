@@ -8,10 +8,10 @@ import (
 
 // serve follows whether a slot of the wave serves in what it is to get.
 func (o operating) serve(i *instance, phase events.Phase) {
-	if o.op == nil || i.retired || (!o.op.together() && !o.s.upToDate(i)) || !slices.Contains(o.op.slots, i.id.Ordinal) {
+	if o.op == nil || !i.runs() || (!o.op.together() && !o.s.upToDate(i)) || !slices.Contains(o.op.slots, i.id.Ordinal) {
 		return
 	}
-	if phase == events.PhaseOnline {
+	if phase == events.PhaseOnline && !i.lost {
 		o.op.serves[i.id.Ordinal] = o.j.at
 	} else {
 		delete(o.op.serves, i.id.Ordinal)
@@ -91,7 +91,7 @@ func (k *knowledge) hasNext(i *instance) bool {
 // replaced holds an instance of an earlier revision to go in the phase for it.
 func (k *knowledge) replaced(j *judge, i *instance, reason events.RetireReason) {
 	o := k.operating(j, i.id.Service)
-	if o.s.isJob() || i.replaces > 0 || j.rereading || (reason != events.RetireRevised && reason != events.RetireMakesRoom) {
+	if o.s.isJob() || i.away || i.replaces > 0 || j.rereading || (reason != events.RetireRevised && reason != events.RetireMakesRoom) {
 		return
 	}
 	phase := events.OperationRetire

@@ -108,7 +108,7 @@ func (k *knowledge) resumed(j *judge, id events.ServiceID, sequence uint64, d ev
 
 // hasOne reports whether the slot has an instance that shall run, and runsAny whether any slot has.
 func (k *knowledge) hasOne(id events.ServiceID, slot uint32) bool {
-	return slices.ContainsFunc(k.of(id), func(i *instance) bool { return i.id.Ordinal == slot && !i.retired })
+	return slices.ContainsFunc(k.of(id), func(i *instance) bool { return i.id.Ordinal == slot && i.runs() })
 }
 
 func (k *knowledge) runsAny(id events.ServiceID) bool {
@@ -195,7 +195,7 @@ func (o operating) doneInSuspension(slot uint32) (done, failed bool) {
 		return o.doneInSnapshot(slot)
 	}
 	left := slices.ContainsFunc(o.k.of(o.id), func(i *instance) bool {
-		return i.id.Ordinal == slot && (!i.retired || !o.k.machine(i.node).silent)
+		return i.id.Ordinal == slot && !i.away && (!i.retired || !o.k.machine(i.node).silent)
 	})
 	return !left, o.late()
 }

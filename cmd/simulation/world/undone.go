@@ -62,7 +62,7 @@ func (o operating) undone(slot uint32) bool {
 	var before, next *instance
 	for _, i := range o.k.of(o.id) {
 		switch {
-		case i.id.Ordinal != slot || i.retired:
+		case i.id.Ordinal != slot || !i.runs():
 		case i.replaces > 0:
 			next = i
 		case !o.s.upToDate(i):
