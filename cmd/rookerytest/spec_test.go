@@ -41,6 +41,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, initRows()...)
 	rows = append(rows, healthRows()...)
 	rows = append(rows, restartRows()...)
+	rows = append(rows, disconnectRows()...)
 	rows = append(rows, jobRows()...)
 	rows = append(rows, outputRows()...)
 	rows = append(rows, sidecarRows()...)

@@ -150,8 +150,7 @@ func Draw(seed uint64) Plan {
 	if d.IntN(2) == 0 {
 		p.Cores, p.GiB, p.Zones = 1+d.IntN(8), 1+d.IntN(16), d.IntN(4)
 	}
-	if d.IntN(12) == 0 {
-		const many = 24
+	if many := 24; d.IntN(12) == 0 {
 		p.Nodes += d.IntN(many)
 	}
 	d.plan = &p
