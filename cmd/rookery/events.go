@@ -162,6 +162,8 @@ func details(data events.Data) string {
 		return fmt.Sprintf(" of %d at most, for %d points or more", d.MaxMoves, d.MinGain)
 	case events.RebalanceEnded:
 		return fmt.Sprintf(" (%s) after %d moved %s", d.Reason, d.Moved, d.Message)
+	case events.InstanceLost, events.InstanceReturned, events.EvictionsPaused, events.EvictionsResumed:
+		return lossDetails(d)
 	case events.NodeUpdated:
 		return overrideDetails(d.Overrides)
 	case events.NodeMisfits:

@@ -20,6 +20,21 @@ func overrideDetails(o events.Overrides) string {
 	return text + resourceDetails(o.Capacity)
 }
 
+// lossDetails says what is lost with its node or back with it, and why nothing is.
+func lossDetails(data events.Data) string {
+	switch d := data.(type) {
+	case events.InstanceLost:
+		return fmt.Sprintf(" %d.%d: lost connection to %s", d.Ordinal, d.Generation, d.Node)
+	case events.InstanceReturned:
+		return fmt.Sprintf(" %d.%d on %s", d.Ordinal, d.Generation, d.Node)
+	case events.EvictionsPaused:
+		return fmt.Sprintf(" %d of %d nodes are silent: nothing is lost until fewer are", d.Silent, d.Nodes)
+	case events.EvictionsResumed:
+		return fmt.Sprintf(" %d of %d nodes are silent", d.Silent, d.Nodes)
+	}
+	return ""
+}
+
 func misfitDetails(m events.NodeMisfits) string {
 	text := fmt.Sprintf(" %d", m.Total)
 	for _, i := range m.Instances {

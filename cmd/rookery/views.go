@@ -97,7 +97,7 @@ func statusWords(v views.Instance) string {
 		said, _, _ := strings.Cut(strings.TrimPrefix(v.Message, "crash loop: "), "; last lines:") // those are said below the table
 		return views.StatusCrashLooping + " (" + said + ")"
 	}
-	if v.Status == "pending" && v.Message != "" {
+	if (v.Status == "pending" || v.Status == "lost") && v.Message != "" {
 		text += " (" + v.Message + ")"
 	}
 	return text

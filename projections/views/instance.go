@@ -50,14 +50,16 @@ type Times struct {
 // fillEnded shows how the last instance of a job's slot ended.
 func (v *Instance) fillEnded(s *projections.Service, i *projections.Instance) {
 	v.fill(s, i)
-	v.Status, v.Reason = "failed", i.Reason
+	v.Status, v.Reason, v.ExitCode, v.Message = "failed", i.Reason, i.ExitCode, i.Message
 	switch {
 	case i.Seen.Phase == events.PhaseCompleted:
 		v.Status = "completed"
 	case i.Retired == events.RetireLost:
-		v.Status = "lost"
+		v.Status, v.Message = "lost", lostConnection(i)
 	}
 }
+
+func lostConnection(i *projections.Instance) string { return "lost connection to " + i.Node }
 
 func (v *Instance) fill(s *projections.Service, i *projections.Instance) {
 	v.Generation, v.Revision, v.Node, v.Address, v.Ports = i.ID.Generation, i.Revision, i.Node, i.Address, i.Ports
@@ -68,7 +70,7 @@ func (v *Instance) fill(s *projections.Service, i *projections.Instance) {
 	}
 	switch {
 	case i.Lost:
-		v.Status, v.Message = "lost", "lost connection to "+i.Node
+		v.Status, v.Reason, v.ExitCode, v.Message = "lost", "", nil, lostConnection(i)
 	case i.Retired != "":
 		v.Status = "leaving"
 	case i.Seen.Phase == events.PhaseOnline:
