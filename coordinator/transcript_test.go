@@ -239,13 +239,28 @@ func (h *house) command(d *datadriven.TestData) string {
 	return h.round(func(turn *coordinator.Turn) { turn.Command(events.ParseRequest(m)) })
 }
 
-// plan <namespace/name> <verb>, with the body below, tells what the command would do.
+// tellDrain writes a plan, an instance a line.
+func tellDrain(p coordinator.DrainPlan) string {
+	if p.Rejection != nil {
+		return fmt.Sprintf("%s: %s\n", p.Rejection.Code, p.Rejection.Reason)
+	}
+	told := fmt.Sprintf("%d instances\n", len(p.Instances))
+	for _, i := range p.Instances {
+		told += fmt.Sprintf("%s/%d %s to %q at deadline %t (%s)\n", i.Service, i.Ordinal, i.Action, i.To, i.AtDeadline, i.Reason)
+	}
+	return told
+}
+
+// plan <namespace/name|node> <verb>, with the body below, tells what the command would do.
 func (h *house) plan(d *datadriven.TestData) string {
 	same := projections.NewCluster()
 	for _, round := range h.rounds {
 		round(same)
 	}
 	m := events.Message{Subject: subject(d.CmdArgs[0].Key, d.CmdArgs[1].Key), Body: []byte(d.Input)}
+	if drain, ok := events.ParseRequest(m).Command.(events.NodeDrain); ok {
+		return tellDrain(coordinator.PlanDrain(same, d.CmdArgs[0].Key, drain, h.now))
+	}
 	p := coordinator.PlanCommand(same, events.ParseRequest(m), h.now)
 	if p.Rejection != nil {
 		return fmt.Sprintf("%s: %s\n", p.Rejection.Code, p.Rejection.Reason)

@@ -168,6 +168,9 @@ func details(data events.Data) string {
 		return overrideDetails(d.Overrides)
 	case events.NodeMisfits:
 		return misfitDetails(d)
+	case events.NodeDraining, events.NodeDrained, events.NodeRemoved, events.InstanceForgotten,
+		events.StrayFound, events.StrayRemoved, events.StrayForgotten:
+		return leavingDetails(d)
 	case events.TopologyChanged, events.Answer:
 		return topologyDetails(d)
 	}

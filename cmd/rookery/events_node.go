@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -56,6 +57,37 @@ func resourceDetails(r events.Resources) string {
 	}
 	if r.Disk > 0 {
 		text += " disk=" + r.Disk.String()
+	}
+	return text
+}
+
+// leavingDetails says what becomes of a node that goes, and of instances that it should not have.
+func leavingDetails(data events.Data) string {
+	switch d := data.(type) {
+	case events.NodeDraining:
+		return " until " + d.Until.Local().Format(time.TimeOnly)
+	case events.NodeDrained:
+		if d.Forced {
+			return ": what was left had to stop at the deadline"
+		}
+	case events.NodeRemoved:
+		return fmt.Sprintf(" with its epoch %d", d.Epoch)
+	case events.InstanceForgotten:
+		return fmt.Sprintf(" %d.%d on %s: %s", d.Ordinal, d.Generation, d.Node, d.Reason)
+	case events.StrayFound:
+		return strayDetails(d)
+	case events.StrayRemoved:
+		return strayDetails(d.StrayFound)
+	case events.StrayForgotten:
+		return strayDetails(d.StrayFound)
+	}
+	return ""
+}
+
+func strayDetails(d events.StrayFound) string {
+	text := " " + d.ID().String()
+	if d.Why != "" {
+		text += ": " + d.Why.Words()
 	}
 	return text
 }

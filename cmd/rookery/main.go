@@ -83,7 +83,7 @@ Begin with:
 		devCommand(), coordinatorCommand(link), nodeCommand(link), watchdogCommand(), busCommand(link),
 		ensureCommand(link), scaleCommand(link), restartCommand(link), snapshotCommand(link), suspendCommand(link), resumeCommand(link),
 		rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
-		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link),
+		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link), drainCommand(link), forgetCommand(link),
 		psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link), doctorCommand(link),
 	)
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -134,8 +135,8 @@ The same with the nats CLI:
 		rows := make([]string, len(all))
 		for i, v := range all {
 			const gib = 1 << 30
-			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s of %s\t%.1f of %.1f GiB\t%d-%d\t%s", v.Name, v.State, v.Zone, v.Address,
-				v.Instances, v.Reserved.CPU, v.Allocatable.CPU, float64(v.Reserved.Memory)/gib, float64(v.Allocatable.Memory)/gib,
+			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s of %s\t%.1f of %.1f GiB\t%d-%d\t%s", v.Name, v.State, v.Zone, v.Address,
+				instanceWords(v), v.Reserved.CPU, v.Allocatable.CPU, float64(v.Reserved.Memory)/gib, float64(v.Allocatable.Memory)/gib,
 				v.Ports.First, v.Ports.Last, v.Engine)
 		}
 		if err := table(cmd.OutOrStdout(), "NODE\tSTATE\tZONE\tADDRESS\tINSTANCES\tCPU\tMEMORY\tPORTS\tENGINE", rows); err != nil {
@@ -157,6 +158,14 @@ func printDegraded(out io.Writer, all []views.Node) error {
 		}
 	}
 	return nil
+}
+
+// instanceWords counts the instances of a node, and those that it should not have.
+func instanceWords(v views.Node) string {
+	if v.Strays == 0 {
+		return strconv.Itoa(v.Instances)
+	}
+	return fmt.Sprintf("%d and %d strays", v.Instances, v.Strays)
 }
 
 // readView reads every value of a bucket.

@@ -1,0 +1,210 @@
+package coordinator
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// DrainAction is what becomes of an instance whose node is drained.
+type DrainAction string
+
+// The actions of a drain.
+const (
+	DrainMove    DrainAction = "move"    // it stops once its successor on another node serves
+	DrainRestart DrainAction = "restart" // it stops, and its slot comes up on another node then
+	DrainWait    DrainAction = "wait"    // it stops, and no node can have its slot's next instance for now
+	DrainEnd     DrainAction = "end"     // it stops, and nothing takes its place
+	DrainFinish  DrainAction = "finish"  // it is a job's, and is waited for until the deadline
+)
+
+// PlannedDrain is what becomes of one instance.
+type PlannedDrain struct {
+	Service string      `json:"service"`
+	Ordinal uint32      `json:"ordinal"`
+	Action  DrainAction `json:"action"`
+	// To is the node of the slot's next instance; "" for none.
+	To string `json:"to,omitempty"`
+	// AtDeadline says that it stops no sooner.
+	AtDeadline bool `json:"at_deadline,omitzero"`
+	// Reason says why it is not simply moved.
+	Reason string `json:"reason,omitempty"`
+}
+
+// DrainPlan is what a drain would do.
+type DrainPlan struct {
+	// Rejection says why the command would be refused; nil where it would do what is planned.
+	Rejection *events.Rejection `json:"rejection,omitempty"`
+	Instances []PlannedDrain    `json:"instances"`
+}
+
+// drainPlanner carries a drain out in a state of its own, in which every successor comes to serve, and what is told to stop does.
+type drainPlanner struct {
+	cluster *projections.Cluster
+	agenda  *Agenda
+	node    string
+	now     time.Time
+	since   uint64
+	planned map[events.InstanceID]*PlannedDrain
+}
+
+// PlanDrain returns what a drain of the node that begins now would do with each of its instances, where every successor comes to serve and
+// nothing else happens. It does so in the state as it goes: that is of no use to anybody afterwards.
+func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, now time.Time) DrainPlan {
+	p := &drainPlanner{cluster: c, agenda: NewAgenda(c), node: node, now: now, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
+	var plan DrainPlan
+	if n := c.Nodes[node]; n != nil {
+		p.present(n)
+	}
+	p.round(func(t *Turn) {
+		t.Command(events.Request{
+			Sequence: math.MaxUint64, Scope: events.NodeScope(node), Verb: command.Kind().Name, Command: command,
+		})
+		for _, r := range t.Records {
+			if d, rejected := r.Data.(events.CommandRejected); rejected {
+				plan.Rejection = &d.Rejection
+			}
+		}
+	})
+	if plan.Rejection != nil {
+		return plan
+	}
+	p.run()
+	early := map[events.InstanceID]bool{}
+	for id := range p.planned {
+		i := c.Instance(id)
+		early[id] = i == nil || i.Retired != ""
+	}
+	if n := c.Nodes[node]; n.Draining() && !n.Drain.Done {
+		p.now = n.Drain.Until
+		p.round(func(*Turn) {})
+		p.run()
+	}
+	for id, planned := range p.planned {
+		p.conclude(id, planned, early[id])
+		plan.Instances = append(plan.Instances, *planned)
+	}
+	slices.SortFunc(plan.Instances, func(a, b PlannedDrain) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Ordinal, b.Ordinal))
+	})
+	return plan
+}
+
+// present notes what the node has.
+func (p *drainPlanner) present(n *projections.Node) {
+	for _, i := range NewTurn(p.cluster, p.agenda, p.now).instancesOn([]*projections.Node{n})[n.Name] {
+		if i.Retired == "" {
+			p.planned[i.ID] = &PlannedDrain{Service: i.ID.Service.String(), Ordinal: i.ID.Ordinal}
+		}
+	}
+}
+
+// run goes on until nothing more follows, as far as time need not pass but for what successors are to serve before that counts.
+func (p *drainPlanner) run() {
+	for range maxPlanned {
+		done := p.obey()
+		follows := p.round(func(t *Turn) {
+			for _, r := range done {
+				t.emit(r.Scope, r.Data)
+			}
+		})
+		if !follows && !p.wait() {
+			return
+		}
+	}
+}
+
+// wait has the time pass that a successor is to serve for, and reports whether there is one.
+func (p *drainPlanner) wait() bool {
+	for id := range p.planned {
+		if i := p.cluster.Instance(id); i != nil {
+			s := p.cluster.Services[id.Service]
+			if since := s.Slots[id.Ordinal].NextServes; !since.IsZero() {
+				until := since.Add(time.Duration(*s.Current().Spec.Updates().MinHealthy))
+				if until.After(p.now) {
+					p.now = until
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// round decides a round, and reports whether anything followed. It notes who succeeds whom.
+func (p *drainPlanner) round(input func(*Turn)) bool {
+	t := NewTurn(p.cluster, p.agenda, p.now)
+	input(t)
+	t.Look()
+	for _, r := range t.Records {
+		if d, placed := r.Data.(events.InstancePlaced); placed && d.Replaces > 0 {
+			id, _ := r.Scope.Service()
+			if planned := p.planned[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Replaces}]; planned != nil {
+				planned.Action = DrainMove
+			}
+		}
+	}
+	c := p.cluster
+	c.Close(c.Sequence+uint64(len(t.Records))+1, events.RoundClosed{
+		Round: c.Round + 1, Epoch: c.Epoch, Leader: c.Leader, Now: p.now, Commands: c.CommandCursor, Statuses: c.StatusCursor,
+	}, c.Chain)
+	return len(t.Records) > 0
+}
+
+// obey returns what nodes would see next of what was decided since the drain began.
+func (p *drainPlanner) obey() []events.Record {
+	var done []events.Record
+	see := func(i *projections.Instance, d events.Data) {
+		done = append(done, events.Record{Event: events.Event{Scope: events.ServiceScope(i.ID.Service), Data: d}})
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(p.cluster.Services), events.ServiceID.Compare) {
+		for i := range p.cluster.Services[id].Instances() {
+			switch {
+			case len(done) == MaxPerInput:
+				return done
+			case i.Retired != "":
+				see(i, events.InstanceRemoved{InstanceSeen: seenOf(i, events.PhaseRemoved)})
+			case i.Decided > p.since && i.Seen.Phase < events.PhaseOnline:
+				see(i, events.InstanceOnline{InstanceSeen: seenOf(i, events.PhaseOnline)})
+			}
+		}
+	}
+	return done
+}
+
+// conclude says what became of an instance.
+func (p *drainPlanner) conclude(id events.InstanceID, planned *PlannedDrain, early bool) {
+	s := p.cluster.Services[id.Service]
+	planned.AtDeadline = !early
+	var next *projections.Instance
+	if s != nil && int(id.Ordinal) < len(s.Slots) {
+		next = s.Slots[id.Ordinal].Current
+	}
+	if next != nil && next.Node != p.node {
+		planned.To = next.Node
+	}
+	switch {
+	case s == nil || s.Dropped || s.Resting():
+		planned.Action, planned.To, planned.Reason = DrainEnd, "", "its service ends, or rests"
+	case s.Job != nil:
+		planned.Action, planned.Reason = DrainFinish, "it is a job's; at the deadline it begins anew elsewhere"
+	case s.Current().Spec.Global():
+		planned.Action, planned.To, planned.Reason = DrainEnd, "", "its service has one on each node; it stops last"
+	case planned.To == "":
+		planned.Action = DrainWait
+		if planned.Reason = p.cluster.WhyPending(s); s.Home(id.Ordinal) != "" {
+			planned.Reason = "its volumes are on this node; it stops last"
+		}
+	case planned.Action == DrainMove && early:
+	default:
+		planned.Action, planned.Reason = DrainRestart, "no node has room for its successor beside it"
+		if s.Alone(id.Ordinal) {
+			planned.Reason = "its slot has one instance at a time"
+		}
+	}
+}
