@@ -11,6 +11,7 @@ import (
 type fate struct {
 	service  events.ServiceID
 	group    events.GroupID // that it was for; without a name where it was for none
+	node     string         // that it was for, "" where it was for none
 	verb     string
 	since    time.Time
 	accepted bool
@@ -84,6 +85,9 @@ func (k *knowledge) alone(j *judge, sequence uint64, id events.ServiceID) {
 // deadline is how long an accepted command may wait without progress.
 func (k *knowledge) deadline(f *fate) time.Duration {
 	const usual = 10 * time.Minute
+	if n := k.nodes[f.node]; n != nil && n.drain != nil {
+		return max(n.drain.until.Sub(f.since), 0) + drainGrace + drainSlack
+	}
 	if s := k.services[f.service]; s != nil && s.revision > 0 {
 		return time.Duration(s.specs[s.revision].Updates().ProgressDeadline)
 	}

@@ -105,7 +105,7 @@ func TestWriteGolden(t *testing.T) {
 // logOf returns the log of a short run in which much goes wrong.
 func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 	d := Draw(seed)
-	d.Golden, d.Lasts = false, 25*time.Minute
+	d.Golden, d.Lasts, d.Nodes = false, 25*time.Minute, max(d.Nodes, 2)
 	say := func(at time.Duration, subject, body string) Action {
 		return Action{At: at, Kind: Command, Subject: events.CommandRoot + subject, Body: body}
 	}
@@ -155,6 +155,13 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(22*time.Minute, ".cluster.rebalance", `{"when":"node-joins"}`),
 		say(16*time.Minute+30*time.Second, ".cluster.policy", `{"liveness":{"max_silent":0.1}}`),
 		say(20*time.Minute, ".cluster.policy", `{}`),
+		say(20*time.Minute, ".node.node-0.drain", `{"deadline":"20s"}`),
+		say(20*time.Minute+50*time.Second, ".node.node-0.resume", `{}`),
+		Action{At: 16 * time.Minute, Kind: Freeze, Targets: []string{nodeName(1)}, For: 150 * time.Second},
+		say(17*time.Minute+40*time.Second, ".node.node-1.forget", `{}`),
+		Action{At: 18*time.Minute + 25*time.Second, Kind: EngineRefuses, Targets: []string{nodeName(1)}, Point: Stop, N: 1, For: 5 * time.Minute},
+		Action{At: 19*time.Minute + 10*time.Second, Kind: HostDown, Targets: []string{nodeName(1)}, For: 100 * time.Second},
+		say(20*time.Minute+40*time.Second, ".node.node-1.forget", `{}`),
 		say(3*time.Minute, ".cluster.nodes", `{"allowed":["node-0"]}`),
 		say(4*time.Minute, ".cluster.nodes", `{"allowed":[]}`),
 		Action{At: 5 * time.Minute, Kind: TornRound, Targets: []string{coordinatorName(0)}},

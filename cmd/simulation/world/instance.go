@@ -31,6 +31,8 @@ type instance struct {
 	// since is when the log had it first.
 	since time.Time
 	seen  events.Position
+	// serves is since when it serves; zero where it does not.
+	serves time.Time
 	// answer is how it last answered what it was asked as the topology changed.
 	answer events.Confirmation
 	// restore is what its volumes are to hold before it first runs.
@@ -43,6 +45,11 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 	j.settled(id)
 	if k.instances[id] != nil {
 		j.breach("P5", "%s is placed a second time: its generation is used again", id)
+	}
+	before := k.instances[events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Replaces}]
+	if d.Replaces > 0 && k.drains(before) && k.service(service).upToDate(before) {
+		k.evacuates(j, id, d, before)
+		return
 	}
 	if d.Replaces > 0 && k.service(service).op != nil {
 		k.besideBefore(j, id, d)
@@ -195,9 +202,14 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 	}
 	k.operating(j, service).beginsAnew(i, s.Position)
 	if s.Phase != events.PhaseOnline {
-		i.served = time.Time{}
-	} else if i.served.IsZero() || s.Attempt != i.seen.Attempt {
-		i.served = j.at
+		i.served, i.serves = time.Time{}, time.Time{}
+	} else {
+		if i.served.IsZero() || s.Attempt != i.seen.Attempt {
+			i.served = j.at
+		}
+		if i.serves.IsZero() {
+			i.serves = j.at
+		}
 	}
 	i.seen = s.Position
 	i.spent = s.Phase == events.PhaseOffline && s.NoRestart == events.NoRestartAttempts
@@ -212,6 +224,12 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 	if !i.retired {
 		j.breach("P9", "%s is removed, and was to run", id)
 	}
+	k.remove(i)
+}
+
+// remove has an instance be no more.
+func (k *knowledge) remove(i *instance) {
+	id := i.id
 	i.removed, i.gone = true, time.Now()
 	if at, there := k.find(id); there {
 		k.present = slices.Delete(k.present, at, at+1)

@@ -17,6 +17,7 @@ type knowledge struct {
 	// present are those that are not removed, in order.
 	present []*instance
 	nodes   map[string]*machine
+	floor   uint64 // the greatest epoch of nodes that were forgotten
 	policy  events.Policy
 	// parted says that so many nodes are silent that nothing is lost, and whole is since when that is no more so.
 	parted  bool
@@ -78,6 +79,9 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 			return
 		}
 		k.fate(j, id, r.Time, d)
+		if name != "" {
+			k.nodeFate(j, name, r.Time, d)
+		}
 	case events.GroupStarted, events.GroupEntered, events.GroupAborted, events.GroupEnded:
 		gid, _ := r.Scope.Group()
 		k.together(j, gid, d)
@@ -130,6 +134,8 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.policy = d.Policy
 	case events.NodesAllowed:
 		k.allowed = d.Allowed
+	case events.InstanceForgotten:
+		k.goneWith(j, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d)
 	case events.Sighting:
 		k.sighted(j, id, d)
 	default:

@@ -16,6 +16,9 @@ type machine struct {
 	lost, unlisted bool
 	offers         events.PortRange
 	paused         bool
+	// drain says that it is to have nothing, nil where it may; forgotten that it is gone for good.
+	drain     *draining
+	forgotten bool
 	// told is what the node says of itself, facts the same with what people say in its place.
 	told, facts events.NodeFacts
 	people      events.NodeUpdated
@@ -34,10 +37,15 @@ func (k *knowledge) machine(name string) *machine {
 
 func (k *knowledge) node(j *judge, name string, d events.Data) {
 	n := k.machine(name)
+	k.leaving(j, name, d)
 	switch d := d.(type) {
 	case events.NodeJoined:
-		if d.Epoch != n.epoch+1 {
-			j.breach("nodes", "%s joins in epoch %d after epoch %d", name, d.Epoch, n.epoch)
+		before := n.epoch
+		if before == 0 {
+			before = k.floor
+		}
+		if d.Epoch != before+1 || n.forgotten {
+			j.breach("nodes", "%s joins in epoch %d after epoch %d, forgotten: %t", name, d.Epoch, before, n.forgotten)
 		}
 		n.epoch, n.offers, n.told = d.Epoch, d.Ports, d.NodeFacts
 		k.heard(name)
@@ -55,7 +63,7 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 	case events.NodePaused:
 		n.paused = true
 	case events.NodeResumed:
-		n.paused = false
+		n.paused, n.drain = false, nil
 	case events.NodeReturned:
 		if !n.silent {
 			j.breach("nodes", "%s returned, and was not silent", name)

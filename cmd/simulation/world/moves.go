@@ -6,6 +6,8 @@ import "github.com/rookery-project/rookery/events"
 type moves struct {
 	terms events.RebalanceTerms
 	begun events.Moves
+	// moving is the last successor.
+	moving events.InstanceID
 	// failed says that a successor did not come to serve.
 	failed bool
 }
@@ -28,32 +30,45 @@ func (k *knowledge) moved(j *judge, id events.InstanceID, d events.InstancePlace
 		j.breach("moves", "%s moves, and leaves its volumes behind", id)
 	}
 	for _, i := range k.present {
-		if i.replaces > 0 && !i.retired && k.service(i.id.Service).op == nil {
+		before := k.instances[events.InstanceID{Service: i.id.Service, Ordinal: i.id.Ordinal, Generation: i.replaces}]
+		if i.replaces > 0 && !i.retired && k.service(i.id.Service).op == nil && !k.drains(before) {
 			j.breach("moves", "%s moves while %s does", id, i.id)
 		}
 	}
 	k.moves.begun++
+	k.moves.moving = id
 	k.fitting(j, id, d, before)
 	k.hold(j, id.Service, d)
 }
 
 // succeeds holds an instance that moves to go once its successor serves, and not before.
 func (k *knowledge) succeeds(j *judge, i *instance, reason events.RetireReason) {
-	var next *instance
-	for _, o := range k.of(i.id.Service) {
-		if o.id.Ordinal == i.id.Ordinal && o.replaces == i.id.Generation && !o.retired {
-			next = o
-		}
-	}
+	next := k.next(i)
+	k.emptied(j, i, next, reason)
 	switch {
 	case reason == events.RetireMoved && (next == nil || next.seen.Phase != events.PhaseOnline):
 		j.breach("moves", "%s is retired, and no other one serves in its place", i.id)
 	case reason == events.RetireMoveFailed && i.replaces == 0:
 		j.breach("moves", "%s is retired as one that was to succeed another, and it was not", i.id)
-	case reason == events.RetireMoveFailed && k.moves != nil && k.service(i.id.Service).op == nil:
+	case reason == events.RetireMoveFailed && k.moves != nil && k.moves.moving == i.id:
 		k.moves.failed = true
 	}
-	if next != nil {
+	k.follows(i)
+}
+
+// next returns the instance that is to succeed the other, or nil.
+func (k *knowledge) next(i *instance) *instance {
+	for _, o := range k.of(i.id.Service) {
+		if o.id.Ordinal == i.id.Ordinal && o.replaces == i.id.Generation && !o.retired {
+			return o
+		}
+	}
+	return nil
+}
+
+// follows has what is to succeed an instance take its place.
+func (k *knowledge) follows(i *instance) {
+	if next := k.next(i); next != nil {
 		next.replaces = 0
 		k.service(i.id.Service).settle(next)
 	}

@@ -145,6 +145,36 @@ func (d *drawer) pauses(node string, at, lasts time.Duration) []Action {
 	}
 }
 
+// drains draws that a node is emptied, and mostly that it is taken back.
+func (d *drawer) drains(at time.Duration) []Action {
+	const long = 4 * time.Minute
+	subject := events.CommandRoot + ".node." + d.node()
+	bodies := []string{`{}`, `{"deadline":"1s"}`, `{"deadline":"30s"}`, `{"deadline":"2m"}`, `{"deadline":"5m"}`, `{"deadline":"0s"}`, `{"deadline":"48h"}`}
+	actions := []Action{{At: at, Kind: Command, Subject: subject + ".drain", Body: bodies[d.IntN(len(bodies))]}}
+	if d.IntN(3) == 0 {
+		actions = append(actions, d.drains(at+d.soon(long))...)
+	}
+	if d.IntN(4) == 0 {
+		actions = append(actions, Action{At: at + d.soon(long), Kind: Command, Subject: subject + ".pause", Body: `{}`})
+	}
+	if d.IntN(5) > 0 {
+		actions = append(actions, Action{At: at + d.soon(long), Kind: Command, Subject: subject + ".resume", Body: `{}`})
+	}
+	return actions
+}
+
+// forgets draws that a node is gone for long, and forgotten: it may come back all the same, with all that it had or without.
+func (d *drawer) forgets(at time.Duration) []Action {
+	const long, away = 3 * time.Minute, 6 * time.Minute
+	node := d.node()
+	kind := []Kind{HostDown, HostWiped, Freeze, Partition}[d.IntN(4)]
+	actions := []Action{{At: at, Kind: kind, Targets: []string{node}, For: 2*time.Minute + d.soon(away), N: d.IntN(1 << 30)}}
+	for n := 1 + d.IntN(3); n > 0; n-- {
+		actions = append(actions, Action{At: at + d.soon(long), Kind: Command, Subject: events.CommandRoot + ".node." + node + ".forget", Body: `{}`})
+	}
+	return actions
+}
+
 // update draws what people say of a node in place of its own, and services that grow just then.
 func (d *drawer) update(at time.Duration) []Action {
 	bodies := []string{

@@ -34,7 +34,7 @@ func (k *knowledge) against(id events.ServiceID, node string, gone *instance) st
 // ready reports whether the node takes instances at all.
 func (k *knowledge) ready(node string) bool {
 	n := k.nodes[node]
-	return n != nil && n.epoch > 0 && !n.silent && !n.paused && (len(k.allowed) == 0 || slices.Contains(k.allowed, node))
+	return n != nil && n.epoch > 0 && !n.silent && !n.paused && n.drain == nil && !n.forgotten && (len(k.allowed) == 0 || slices.Contains(k.allowed, node))
 }
 
 // againstSlot says why the node must not get the slot's next instance, or "" where it may.
@@ -270,6 +270,7 @@ func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePend
 // forgotten holds a leader to look at what waits once there is a node for it, and to have global services follow the nodes.
 func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 	k.heldRightly(j, epoch, now)
+	k.forced(j, epoch, now)
 	for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
 		s := k.services[id]
 		k.letsGoOfLost(j, id, epoch, now)
@@ -311,6 +312,6 @@ func (k *knowledge) reach(id events.ServiceID) uint32 {
 
 // sum counts the nodes that any filter removed.
 func sum(r events.Removed) int {
-	return int(r.Silent + r.Degraded + r.Paused + r.NotAllowed + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
+	return int(r.Silent + r.Degraded + r.Paused + r.Drained + r.NotAllowed + r.NodeSelector + r.Zone + r.AntiAffinity + r.MaxPerNode +
 		r.HostPort + r.Ports + r.CPU + r.Memory + r.Disk + r.Spread + r.Held + r.Volumes)
 }
