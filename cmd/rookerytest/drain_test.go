@@ -1,0 +1,103 @@
+package rookerytest_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// TestDrainOnPodmanHosts drains a host of a service with one instance while a client asks it all the time: no request fails. Then it takes the
+// drain back, and has a host be forgotten whose node is gone: its slots are elsewhere, and what it still runs is stopped once it is back.
+func TestDrainOnPodmanHosts(t *testing.T) {
+	r := startRegion(t, "attic-1", "barn-1")
+	r.Ensure("demo/one", served(1, `"update":{"min_healthy":"3s"}`))
+	before := r.running()["demo/one/0"]
+	asks := r.steady("demo/one/0")
+	if fate := r.Fate(r.command(before.host.name, "drain", `{"deadline":"2m"}`)); fate.Outcome != "succeeded" {
+		t.Fatalf("the drain ended as %+v", fate)
+	}
+	asked, failed := asks()
+	if failed != "" || asked == 0 {
+		t.Errorf("of %d requests one failed: %s", asked, failed)
+	}
+	t.Logf("%d requests while %s was drained", asked, before.host.name)
+	after := r.running()["demo/one/0"]
+	if after.host == before.host || len(before.host.containers()) > 0 {
+		t.Errorf("the instance was on %s, which was drained, and is on %s", before.host.name, after.host.name)
+	}
+	if fate := r.Fate(r.command(before.host.name, "resume", `{}`)); fate.Outcome != "succeeded" {
+		t.Errorf("the drain was not taken back: %+v", fate)
+	}
+	r.gone(after.host)
+	r.CheckReplay()
+}
+
+// gone has the node of a host that has the only instance end, forgets it, and has it come back.
+func (r *region) gone(h *host) {
+	r.t.Helper()
+	if fate := r.Fate(r.command(h.name, "forget", `{}`)); fate.Outcome != "rejected" || fate.Rejection.Code != events.CodeHeard {
+		r.t.Errorf("a node that is heard was forgotten: %+v", fate)
+	}
+	silent := r.listen("node." + h.name + ".silent")
+	h.node.kill()
+	silent()
+	if fate := r.Fate(r.command(h.name, "forget", `{}`)); fate.Outcome != "succeeded" {
+		r.t.Fatalf("the node was not forgotten: %+v", fate)
+	}
+	r.Until("the slot is elsewhere", func() bool {
+		i := r.instances()["demo/one/0"]
+		return i.Status == "online" && i.Node != h.name
+	})
+	joined := r.listen("node." + h.name + ".joined")
+	h.startNode(r.URL, regionHeartbeat)
+	if said := joined(); !strings.Contains(said, `"epoch":2`) {
+		r.t.Errorf("the node that was forgotten is back as %s", said)
+	}
+	r.Until("what the node still ran is stopped", func() bool { return len(h.containers()) == 0 })
+}
+
+// command publishes a command to a node, and returns its sequence.
+func (r *region) command(node, verb, body string) uint64 {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	sequence, err := r.Bus().Publish(ctx, events.Message{Subject: events.CommandRoot + ".node." + node + "." + verb, Body: []byte(body)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return sequence
+}
+
+// steady asks a slot again and again where the view says that it is served. What it returns ends that, and returns how often it asked, and
+// how it failed.
+func (r *region) steady(slot string) func() (asked int, failed string) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	var done sync.WaitGroup
+	asked, failed := 0, ""
+	done.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := r.visit(serves(r.instances()[slot])); err != nil && failed == "" {
+				failed = err.Error()
+			}
+			asked++
+		}
+	})
+	return func() (int, string) {
+		cancel()
+		done.Wait()
+		return asked, failed
+	}
+}
+
+// serves is the instance that clients ask: what is to succeed it as soon as that serves.
+func serves(i views.Instance) views.Instance {
+	if i.Next != nil && i.Next.Status == "online" {
+		return *i.Next
+	}
+	return i
+}
