@@ -13,6 +13,11 @@ var placing = []mutant{
 		}},
 	},
 	{
+		"degraded-node-chosen", "an instance is placed on a node whose engine does not answer", []edit{{
+			"coordinator/placement/filter.go", "case n.Degraded != \"\":", "case n.Degraded != \"\" && n.Silent:",
+		}},
+	},
+	{
 		"paused-node-chosen", "an instance is placed on a node that is paused", []edit{{
 			"coordinator/placement/filter.go", "case n.Paused:", "case n.Paused && n.Silent:",
 		}},

@@ -13,6 +13,25 @@ var seeing = []mutant{
 		}},
 	},
 	{
+		"degraded-never-told", "a node does not say that its engine answers no more", []edit{{
+			"node/runner/answering.go", "before == \"\" && after != \"\":", "before == \"\" && after != \"\":\n		return",
+		}, {
+			"node/runner/heartbeat.go", "answer.Degraded != (a.answering.Degraded != \"\")", "answer.Degraded && a.answering.Degraded == \"\"",
+		}},
+	},
+	{
+		"recovered-never-told", "a node does not say that its engine answers again", []edit{{
+			"node/runner/answering.go", "before != \"\" && after == \"\":", "before != \"\" && after == \"\":\n		return",
+		}, {
+			"node/runner/heartbeat.go", "answer.Degraded != (a.answering.Degraded != \"\")", "!answer.Degraded && a.answering.Degraded != \"\"",
+		}},
+	},
+	{
+		"degraded-word-sinks", "what a node said of its engine before is taken after what it said since", []edit{{
+			"coordinator/node.go", "s.Epoch != n.Epoch || s.Counter <= n.EngineCounter", "s.Epoch != n.Epoch && s.Counter <= n.EngineCounter",
+		}},
+	},
+	{
 		"removed-unasked", "a node's word that an instance is removed is taken of one that shall run", []edit{{
 			"coordinator/status.go",
 			"(s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired == \"\"",

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -70,6 +72,11 @@ func (j *judge) outdated(i *instance) bool {
 
 // troubled reports whether anything is broken now.
 func (w *World) troubled() bool {
+	return w.troubledBesideEngines() || slices.ContainsFunc(slices.Collect(maps.Values(w.hosts)), func(h *host) bool { return len(h.troubles) > 0 })
+}
+
+// troubledBesideEngines reports whether anything is broken now but engines.
+func (w *World) troubledBesideEngines() bool {
 	if w.full {
 		return true
 	}
@@ -89,7 +96,7 @@ func (w *World) troubled() bool {
 		}
 	}
 	for _, h := range w.hosts {
-		if len(h.troubles) > 0 || h.deaf {
+		if h.deaf {
 			return true
 		}
 	}

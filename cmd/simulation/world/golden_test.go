@@ -162,6 +162,7 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		Action{At: 18*time.Minute + 25*time.Second, Kind: EngineRefuses, Targets: []string{nodeName(1)}, Point: Stop, N: 1, For: 5 * time.Minute},
 		Action{At: 19*time.Minute + 10*time.Second, Kind: HostDown, Targets: []string{nodeName(1)}, For: 100 * time.Second},
 		say(20*time.Minute+40*time.Second, ".node.node-1.forget", `{}`),
+		Action{At: 16 * time.Minute, Kind: EngineRefuses, Targets: []string{"node-0"}, Point: List, For: time.Minute},
 		say(3*time.Minute, ".cluster.nodes", `{"allowed":["node-0"]}`),
 		say(4*time.Minute, ".cluster.nodes", `{"allowed":[]}`),
 		Action{At: 5 * time.Minute, Kind: TornRound, Targets: []string{coordinatorName(0)}},

@@ -79,6 +79,8 @@ type judge struct {
 	// ready are the processes that were asked to make ready for their end.
 	ready map[process]bool
 	quiet calm
+	// answering is how engines answer.
+	answering answering
 	// archived is what was read of volumes, by its digest.
 	archived map[string]archived
 	// plans are what containers were made by, and volumes what those of hosts were filled with.
@@ -111,7 +113,7 @@ func newJudge(w *World) *judge {
 // forget begins anew with a log of which nothing is known.
 func (j *judge) forget() {
 	j.held, j.chain, j.open = nil, chain{}, chain{}
-	j.quiet = calm{}
+	j.quiet, j.answering = calm{}, answering{}
 	j.last, j.closed, j.round, j.epoch, j.commands, j.mark = 0, 0, 0, 0, 0, 0
 	j.now, j.recovers, j.streams = time.Time{}, time.Time{}, nil
 	j.leaders, j.decided = map[uint64]string{}, map[string]uint64{}
@@ -204,6 +206,7 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	j.chain = chain(events.Chain(j.open).Extend(m))
 	j.open = j.chain
 	j.checkCalm()
+	j.checkAnswers()
 }
 
 // adopted follows an adoption: the commands of an inbox that is no more count no more.

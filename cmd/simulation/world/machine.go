@@ -19,6 +19,9 @@ type machine struct {
 	// drain says that it is to have nothing, nil where it may; forgotten that it is gone for good.
 	drain     *draining
 	forgotten bool
+	// degraded says that its engine does not answer, and word is the counter of what it said of that last in its epoch.
+	degraded bool
+	word     uint64
 	// told is what the node says of itself, facts the same with what people say in its place.
 	told, facts events.NodeFacts
 	people      events.NodeUpdated
@@ -47,7 +50,7 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 		if d.Epoch != before+1 || n.forgotten {
 			j.breach("nodes", "%s joins in epoch %d after epoch %d, forgotten: %t", name, d.Epoch, before, n.forgotten)
 		}
-		n.epoch, n.offers, n.told = d.Epoch, d.Ports, d.NodeFacts
+		n.epoch, n.offers, n.told, n.degraded, n.word = d.Epoch, d.Ports, d.NodeFacts, false, 0
 		k.heard(name)
 		n.believe()
 	case events.NodeUpdated:
@@ -60,6 +63,10 @@ func (k *knowledge) node(j *judge, name string, d events.Data) {
 			j.breach("nodes", "%s is silent a second time", name)
 		}
 		n.silent, n.since = true, j.at
+	case events.NodeDegraded:
+		n.answers(j, name, false, d.Epoch, d.Counter)
+	case events.NodeRecovered:
+		n.answers(j, name, true, d.Epoch, d.Counter)
 	case events.NodePaused:
 		n.paused = true
 	case events.NodeResumed:

@@ -34,7 +34,7 @@ func (k *knowledge) against(id events.ServiceID, node string, gone *instance) st
 // ready reports whether the node takes instances at all.
 func (k *knowledge) ready(node string) bool {
 	n := k.nodes[node]
-	return n != nil && n.epoch > 0 && !n.silent && !n.paused && n.drain == nil && !n.forgotten && (len(k.allowed) == 0 || slices.Contains(k.allowed, node))
+	return n != nil && n.epoch > 0 && !n.silent && !n.degraded && !n.paused && n.drain == nil && !n.forgotten && (len(k.allowed) == 0 || slices.Contains(k.allowed, node))
 }
 
 // againstSlot says why the node must not get the slot's next instance, or "" where it may.
