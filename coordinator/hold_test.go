@@ -25,7 +25,7 @@ func (h *house) say(name, verb, body string) {
 func (h *house) joins(nodes, gib int) {
 	for i := range nodes {
 		h.statusOf(events.Status{Node: fmt.Sprintf("n%d", i), Hello: &events.Hello{Incarnation: "a", NodeFacts: events.NodeFacts{
-			Address: "10.0.0.1", Engine: "test", Ports: events.PortRange{First: 20_000, Last: 20_999},
+			Address: "10.0.0.1", EngineFacts: events.EngineFacts{Engine: "test"}, Ports: events.PortRange{First: 20_000, Last: 20_999},
 			Capacity: events.Capacity{Memory: uint64(gib) << 30},
 		}}})
 	}

@@ -14,7 +14,7 @@ func crowded(t *testing.T) *house {
 	h := newHouse(t)
 	join := func(name string) {
 		h.statusOf(events.Status{Node: name, Hello: &events.Hello{Incarnation: name, NodeFacts: events.NodeFacts{
-			Address: "10.0.0.1", Engine: "test", Zone: "zone-" + name[len(name)-1:], Capacity: events.Capacity{CPU: 16, Memory: 16 << 30},
+			Address: "10.0.0.1", EngineFacts: events.EngineFacts{Engine: "test"}, Zone: "zone-" + name[len(name)-1:], Capacity: events.Capacity{CPU: 16, Memory: 16 << 30},
 			Ports: events.PortRange{First: 20_000, Last: 20_999},
 		}}})
 	}

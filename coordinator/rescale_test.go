@@ -68,7 +68,7 @@ func newRescaling(t *testing.T, seed uint64) *rescaling {
 	}
 	r.take(func(turn *coordinator.Turn) {
 		turn.Status(1, events.Status{Node: "a", Hello: &events.Hello{Incarnation: "a", NodeFacts: events.NodeFacts{
-			Address: "10.0.0.1", Engine: "test", Ports: events.PortRange{First: 20_000, Last: 20_999},
+			Address: "10.0.0.1", EngineFacts: events.EngineFacts{Engine: "test"}, Ports: events.PortRange{First: 20_000, Last: 20_999},
 		}}})
 	})
 	return r

@@ -193,7 +193,7 @@ func (h *house) hello(d *datadriven.TestData) string {
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Hello: &events.Hello{
 		Incarnation: argument(d, "incarnation", "a"),
 		NodeFacts: events.NodeFacts{
-			Address: "10.0.0.1", Engine: "test", Zone: argument(d, "zone", ""), Labels: labels(argument(d, "label", "")),
+			Address: "10.0.0.1", EngineFacts: events.EngineFacts{Engine: "test"}, Zone: argument(d, "zone", ""), Labels: labels(argument(d, "label", "")),
 			Capacity: events.Capacity{CPU: float64(h.number(d, "cpu", 0)), Memory: h.number(d, "gib", 0) << 30, Disk: h.number(d, "disk-gib", 0) << 30},
 			Default: events.Resources{
 				CPU: events.CPU(h.number(d, "default-cpu", 0)) * events.Core, Memory: events.Size(h.number(d, "default-gib", 0)) << 30,

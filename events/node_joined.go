@@ -30,8 +30,7 @@ type NodeFacts struct {
 	// Default is set aside on this node for an instance whose spec says nothing of it, before the policy's.
 	Default Resources `json:"default,omitzero"`
 	Ports   PortRange `json:"ports"`
-	// Engine names what runs its containers, with its version.
-	Engine string `json:"engine"`
+	EngineFacts
 }
 
 // Allocatable is what instances may have of the node. A capacity of 0 is one that the node could not tell: it bounds

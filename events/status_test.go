@@ -84,6 +84,7 @@ func TestStatusesThatBreakARule(t *testing.T) {
 	}{
 		{helloWith(func(h *Hello) { h.Incarnation = "" }), CodeOutOfRange, "incarnation"},
 		{helloWith(func(h *Hello) { h.Incarnation = strings.Repeat("x", 64) }), CodeOutOfRange, "incarnation"},
+		{helloWith(func(h *Hello) { h.Runtime = strings.Repeat("x", 129) }), CodeOutOfRange, "runtime"},
 		{helloWith(func(h *Hello) { h.Ports = PortRange{Last: 5} }), CodeOutOfRange, "ports"},
 		{helloWith(func(h *Hello) { h.Ports = PortRange{First: 6, Last: 5} }), CodeOutOfRange, "ports"},
 		{helloWith(func(h *Hello) { h.Labels = map[string]string{ReservedLabel + "x": ""} }), CodeInvalidName, "labels.io.rookery.x"},

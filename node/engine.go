@@ -63,8 +63,7 @@ type Asked interface {
 
 // Facts is what an engine says of itself and its host.
 type Facts struct {
-	// Engine is the name and version, as in "podman 4.3.1 (runc)".
-	Engine   string
+	Engine   events.EngineFacts
 	Capacity events.Capacity
 }
 

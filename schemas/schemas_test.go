@@ -67,6 +67,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.When]():             events.RebalanceOnJoin,
 	reflect.TypeFor[events.RebalanceEnd]():     events.RebalanceDone,
 	reflect.TypeFor[events.MisfitFilter]():     events.MisfitZone,
+	reflect.TypeFor[events.Cgroups]():          events.CgroupsHybrid,
 	reflect.TypeFor[events.FailureReason]():    events.ReasonDeadline,
 	reflect.TypeFor[events.Phase]():            events.PhaseOffline,
 	reflect.TypeFor[events.Overlap]():          events.OverlapReplace,

@@ -132,12 +132,18 @@ func checkHost(ctx context.Context, url string) []check {
 		return []check{result("podman", "", err, "see whether its service answers: podman --url "+url+" info")}
 	}
 	checks := []check{
-		{Name: "podman", OK: true, Found: info.Version},
+		{Name: "podman", OK: true, Found: info.Version + map[bool]string{true: ", rootless", false: ", rootful"}[info.Rootless]},
 		{Name: "runtime", OK: true, Found: info.Runtime},
-		{Name: "cgroups", OK: true, Found: info.Cgroups},
+		{Name: "cgroups", OK: true, Found: string(info.Cgroups)},
 	}
-	if info.Runtime == "crun" && info.Cgroups == "v1" {
-		checks[1] = check{Name: "runtime", Found: "crun with cgroups v1", Advice: "crun refuses hybrid cgroups: install runc and set runtime = \"runc\" in containers.conf"}
+	if info.Rootless && info.Cgroups != events.CgroupsV2 {
+		checks[2] = check{
+			Name: "cgroups", Found: string(info.Cgroups) + " with a rootless Podman",
+			Advice: "limits of CPU and memory are refused here: boot with cgroups v2, or run Podman as root",
+		}
+	}
+	if info.Runtime == "crun" && info.Cgroups != events.CgroupsV2 {
+		checks[1] = check{Name: "runtime", Found: "crun with cgroups " + string(info.Cgroups), Advice: "crun refuses hybrid cgroups: install runc and set runtime = \"runc\" in containers.conf"}
 	}
 	return append(checks, checkDisk(info.Store))
 }

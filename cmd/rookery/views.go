@@ -137,7 +137,7 @@ The same with the nats CLI:
 			const gib = 1 << 30
 			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s of %s\t%.1f of %.1f GiB\t%d-%d\t%s", v.Name, v.State, v.Zone, v.Address,
 				instanceWords(v), v.Reserved.CPU, v.Allocatable.CPU, float64(v.Reserved.Memory)/gib, float64(v.Allocatable.Memory)/gib,
-				v.Ports.First, v.Ports.Last, v.Engine)
+				v.Ports.First, v.Ports.Last, v.Words())
 		}
 		if err := table(cmd.OutOrStdout(), "NODE\tSTATE\tZONE\tADDRESS\tINSTANCES\tCPU\tMEMORY\tPORTS\tENGINE", rows); err != nil {
 			return err

@@ -35,6 +35,9 @@ type Engine struct {
 	// exitFolder is where monitors write exit codes; nil until one was asked.
 	exitFolder atomic.Pointer[string]
 
+	// known is what Podman said of itself; nil until that was needed.
+	known atomic.Pointer[info]
+
 	mu sync.Mutex
 	// watchers hear of every container that was started through this engine.
 	watchers map[chan string]struct{}

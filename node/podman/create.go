@@ -114,6 +114,9 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 	if err := plan.Allow.Check(*plan.Order.Spec); err != nil {
 		return node.Container{}, err
 	}
+	if err := e.limitable(ctx, plan.Order.Spec.Resources); err != nil {
+		return node.Container{}, err
+	}
 	images, err := e.resolve(ctx, plan)
 	if err != nil {
 		return node.Container{}, err

@@ -1,9 +1,11 @@
 package podman
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -11,10 +13,11 @@ import (
 
 // Info is what Podman says of itself, for people who look for a problem.
 type Info struct {
-	Version string // of Podman
-	Runtime string // runc or crun
-	Cgroups string // v1 or v2
-	Store   string // the folder of its storage, on its host
+	Version  string // of Podman
+	Runtime  string // runc or crun
+	Rootless bool
+	Cgroups  events.Cgroups
+	Store    string // the folder of its storage, on its host
 }
 
 type info struct {
@@ -25,6 +28,9 @@ type info struct {
 		Runtime  struct {
 			Name string `json:"name"`
 		} `json:"ociRuntime"`
+		Security struct {
+			Rootless bool `json:"rootless"`
+		} `json:"security"`
 	} `json:"host"`
 	Store struct {
 		Root      string `json:"graphRoot"`
@@ -47,7 +53,7 @@ func (e *Engine) info(ctx context.Context) (info, error) {
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	i, err := e.info(ctx)
 	return Info{
-		Version: i.Version.Version, Runtime: i.Host.Runtime.Name, Cgroups: i.Host.Cgroups, Store: i.Store.Root,
+		Version: i.Version.Version, Runtime: i.Host.Runtime.Name, Rootless: i.Host.Security.Rootless, Cgroups: e.cgroups(i), Store: i.Store.Root,
 	}, err
 }
 
@@ -58,9 +64,69 @@ func (e *Engine) Facts(ctx context.Context) (node.Facts, error) {
 		return node.Facts{}, err
 	}
 	return node.Facts{
-		Engine: fmt.Sprintf("podman %s (%s)", i.Version.Version, i.Host.Runtime.Name),
+		Engine: events.EngineFacts{
+			Engine: "podman " + i.Version.Version, Runtime: i.Host.Runtime.Name, Rootless: i.Host.Security.Rootless, Cgroups: e.cgroups(i),
+		},
 		Capacity: events.Capacity{
 			CPU: float64(i.Host.CPUs), Memory: i.Host.MemTotal, Disk: i.Store.Allocated,
 		},
 	}, nil
+}
+
+// cgroups returns which control groups Podman's host has. Podman calls v1 what is hybrid, too: the mounts tell, where they are
+// those that Podman has.
+func (e *Engine) cgroups(i info) events.Cgroups {
+	if i.Host.Cgroups != string(events.CgroupsV1) || !e.visible {
+		return events.Cgroups(i.Host.Cgroups)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return events.CgroupsV1
+	}
+	return cgroupsOf(mounts)
+}
+
+// cgroupsOf tells by the mounts of a host which control groups it has.
+func cgroupsOf(mounts []byte) events.Cgroups {
+	var v1, v2 bool
+	for line := range bytes.Lines(mounts) {
+		// The type of the file system is the first word behind " - ".
+		_, kind, _ := bytes.Cut(line, []byte(" - "))
+		v1 = v1 || bytes.HasPrefix(kind, []byte("cgroup "))
+		v2 = v2 || bytes.HasPrefix(kind, []byte("cgroup2 "))
+	}
+	switch {
+	case v1 && v2:
+		return events.CgroupsHybrid
+	case v2:
+		return events.CgroupsV2
+	}
+	return events.CgroupsV1
+}
+
+// limitable refuses a spec with limits where Podman would let them go with a warning that nobody sees: it is rootless, and cgroups
+// are not v2.
+func (e *Engine) limitable(ctx context.Context, r events.Resources) error {
+	if r.Memory == 0 && r.CPU == 0 {
+		return nil
+	}
+	known := e.known.Load()
+	if known == nil {
+		i, err := e.info(ctx)
+		if err != nil {
+			return err
+		}
+		known = &i
+		e.known.Store(known)
+	}
+	if !known.unlimited() {
+		return nil
+	}
+	return &node.Failure{Reason: events.OfflineNotAllowed, Message: "this node cannot limit CPU and memory: its Podman is rootless and its host has cgroups " +
+		known.Host.Cgroups + ", where Podman ignores limits: run Podman as root, boot the host with cgroups v2, or place the service elsewhere"}
+}
+
+// unlimited reports whether Podman ignores limits.
+func (i info) unlimited() bool {
+	return i.Host.Security.Rootless && i.Host.Cgroups == string(events.CgroupsV1)
 }

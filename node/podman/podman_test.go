@@ -126,9 +126,23 @@ func testFacts(t *testing.T, b *bench) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(facts.Engine, "podman ") || !strings.HasSuffix(facts.Engine, ")") {
-		t.Errorf("the engine is %q", facts.Engine)
+	// By Podman's own command, and by what the machine has mounted.
+	said := strings.Fields(b.podman(t, "info", "--format", "{{.Version.Version}} {{.Host.OCIRuntime.Name}} {{.Host.Security.Rootless}} {{.Host.CgroupsVersion}}"))
+	if got := facts.Engine; got.Engine != "podman "+said[0] || got.Runtime != said[1] || fmt.Sprint(got.Rootless) != said[2] {
+		t.Errorf("the engine is %+v, and Podman says %q", got, said)
 	}
+	mounts, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cgroups := events.Cgroups(said[3])
+	if cgroups == events.CgroupsV1 && strings.Contains(string(mounts), " cgroup2 ") {
+		cgroups = events.CgroupsHybrid
+	}
+	if facts.Engine.Cgroups != cgroups {
+		t.Errorf("the host has cgroups %q, want %q", facts.Engine.Cgroups, cgroups)
+	}
+	t.Logf("probed: %s", facts.Engine.Words())
 	if facts.Capacity.CPU < 1 || facts.Capacity.Memory < 1<<20 || facts.Capacity.Disk < 1<<20 {
 		t.Errorf("the capacity is %+v", facts.Capacity)
 	}

@@ -168,7 +168,7 @@ func (a *Agent) complete(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask the engine what it is: %w", err)
 	}
-	a.Facts.Engine = facts.Engine
+	a.Facts.EngineFacts = facts.Engine
 	if a.Facts.Capacity.CPU == 0 {
 		a.Facts.Capacity.CPU = facts.Capacity.CPU
 	}

@@ -56,7 +56,9 @@ type engine struct {
 	guardErr   error               // what comes of these
 }
 
-func (e *engine) Facts(context.Context) (node.Facts, error) { return node.Facts{Engine: "test"}, nil }
+func (e *engine) Facts(context.Context) (node.Facts, error) {
+	return node.Facts{Engine: events.EngineFacts{Engine: "test"}}, nil
+}
 
 func (e *engine) Tidy(context.Context, node.Owner) error { return nil }
 

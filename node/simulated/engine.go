@@ -62,7 +62,7 @@ func New(capacity events.Capacity) *Engine {
 
 // Facts implements node.Engine.
 func (e *Engine) Facts(context.Context) (node.Facts, error) {
-	return node.Facts{Engine: "simulated", Capacity: e.capacity}, nil
+	return node.Facts{Engine: events.EngineFacts{Engine: "simulated"}, Capacity: e.capacity}, nil
 }
 
 // Tidy implements node.Engine: no call leaves anything.

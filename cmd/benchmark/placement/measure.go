@@ -36,7 +36,7 @@ func measure(m mix, end store) (result, error) {
 		apply(c, events.NodeScope(nodeName(i)), events.NodeJoined{
 			Epoch: 1, Incarnation: "a", NodeFacts: events.NodeFacts{
 				Address: "10.0.0.1", Zone: rackName(i % m.racks), Labels: m.labels(i), Capacity: m.node,
-				Ports: events.PortRange{First: 20_000, Last: 30_000}, Engine: "podman",
+				Ports: events.PortRange{First: 20_000, Last: 30_000}, EngineFacts: events.EngineFacts{Engine: "podman"},
 			},
 		})
 	}
