@@ -27,11 +27,6 @@ var seeing = []mutant{
 		}},
 	},
 	{
-		"degraded-word-sinks", "what a node said of its engine before is taken after what it said since", []edit{{
-			"coordinator/node.go", "s.Epoch != n.Epoch || s.Counter <= n.EngineCounter", "s.Epoch != n.Epoch && s.Counter <= n.EngineCounter",
-		}},
-	},
-	{
 		"removed-unasked", "a node's word that an instance is removed is taken of one that shall run", []edit{{
 			"coordinator/status.go",
 			"(s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired == \"\"",
