@@ -36,7 +36,7 @@ func (a Answering) Missed(err error, took, answerTime time.Duration) Answering {
 	}
 	a.Degraded = err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {
-		a.Degraded = fmt.Sprintf("it does not answer within %s: see whether its service hangs, and restart that", answerTime)
+		a.Degraded = fmt.Sprintf("its engine does not answer within %s: see whether its service hangs, and restart that", answerTime)
 	}
 	a.Degraded = strings.ToValidUTF8(a.Degraded[:min(len(a.Degraded), events.MaxMessage)], "")
 	return a

@@ -12,6 +12,11 @@
 //	c, err := engine.Prepare(ctx, plan)
 //	err = engine.Start(ctx, c)
 //
+// Every call ends when its context does; who calls says when. The node's runner does so: quick calls, which are Facts, Tidy, List, Inspect
+// and the beginning of Watch, have the answer time (10 s, a setting); Start and Remove 30 s; Stop its grace and 15 s; Prepare,
+// which pulls images, 10 minutes and what the filling of volumes takes; Check the health check's time-out; Tell and the secrets of configs 10 s;
+// Output 1 s; Usage 1 minute; Ask and Export what the operation gives; Prune 10 minutes.
+//
 // Where the service's processes are visible to us (one host, one process namespace), a container whose process has
 // ended is told as exited before Podman knows, and also where Podman never learns it. Elsewhere Podman is believed.
 package podman

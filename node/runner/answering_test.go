@@ -45,13 +45,13 @@ func TestANodeIsDegradedWhoseEngineHangs(t *testing.T) {
 		w.wantEngines()
 		w.engine.ail(true, false)
 		<-time.After(15 * time.Second) // the time to the next look, and its own
-		w.wantEngines("1 it does not answer within 10s")
+		w.wantEngines("1 its engine does not answer within 10s")
 		w.tell(1, events.ActionRun, good)
 		<-time.After(5 * time.Minute)
 		w.want([]uint32{0}, nil)
 		w.engine.ail(false, false)
 		<-time.After(10 * time.Second)
-		w.wantEngines("1 it does not answer within 10s", "1 ")
+		w.wantEngines("1 its engine does not answer within 10s", "1 ")
 		w.want([]uint32{0, 1}, nil)
 		want := []string{"0 prepared", "0 started", "0 online", "0 prepared", "0 started", "0 online"}
 		if said := w.positions(); !slices.Equal(said, want) {
@@ -86,6 +86,6 @@ func TestAnEngineIsSaidUntilItIsKnown(t *testing.T) {
 		w.wantEngines()
 		w.away.Store(false)
 		<-time.After(time.Second)
-		w.wantEngines("1 it does not answer within 10s")
+		w.wantEngines("1 its engine does not answer within 10s")
 	})
 }
