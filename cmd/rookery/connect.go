@@ -27,9 +27,19 @@ func (l *link) flags(cmd *cobra.Command) {
 	f.StringVar(&l.context, "context", os.Getenv("NATS_CONTEXT"), "NATS context `name` (NATS_CONTEXT; else the selected one)")
 }
 
+// A link that has died without a word is found out by pings that nobody answers: within (deafPings + 1) * pingEvery the
+// connection is given up and made anew.
+const (
+	pingEvery = 5 * time.Second
+	deafPings = 2
+)
+
 // connect returns a connection. Long-lived parts wait for a server that is not there yet; others say so.
 func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) {
-	options = append([]nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond)}, options...)
+	options = append([]nats.Option{
+		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(deafPings),
+	}, options...)
 	if l.server != "" {
 		if l.creds != "" {
 			options = append(options, nats.UserCredentials(l.creds))
