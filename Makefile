@@ -31,7 +31,7 @@ fast: ## Run the fast tests, with the race detector
 
 .PHONY: test
 test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
-	go test -race -timeout 30m ./...
+	go test -race -timeout 50m ./...
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
 	$(BIN)/simulation -for 1m
 	deploy/run --once
@@ -45,6 +45,20 @@ test-operations: setup ## Run the tests of operations on the real Podman; the la
 	@set -o pipefail; go test -race -v -timeout 20m -run '$(OPERATIONS)' ./cmd/rookerytest -tally 2>&1 | \
 		awk '/^operations /{seen = $$0; next} {print} END {print seen; exit seen == ""}'
 OPERATIONS := ShardsMove|CoordinatorKilledIn|UpdatesOfPodmanHosts|CanariesWaitForPeople|TwoCommandsAtOnce|RollbackBringsBack|GroupsOnPodman
+
+# Interrupting make ends the test alone, which prints what it has seen and removes what it has made.
+LAST_LINE = { trap '' INT; awk '/^$(1) /{seen = $$0; next} {print} END {print seen; exit seen == ""}'; }
+
+.PHONY: test-faults
+test-faults: setup ## Inject every fault on the real Podman, one after the other; the last line counts what did not heal
+	@set -o pipefail; go test -v -timeout 25m -run TestFaultsOnPodman ./cmd/rookerytest 2>&1 | $(call LAST_LINE,faults)
+
+# SOAK_FAULTS is how long `make soak-faults` lasts at least.
+SOAK_FAULTS := 30m
+.PHONY: soak-faults
+soak-faults: setup ## Inject faults at random for long: make soak-faults SOAK_FAULTS=2h
+	@set -o pipefail; go test -v -timeout 24h -run TestFaultsSoakOnPodman ./cmd/rookerytest -soak-faults $(SOAK_FAULTS) 2>&1 | \
+		$(call LAST_LINE,lifecycles)
 
 # Seeds that every run of the tests has, beside the plans that are kept and a minute of fresh ones.
 FIXED_SEEDS := 100
@@ -65,7 +79,7 @@ sim-mutants: ## Prove the simulation: plant one bug after the other, and see tha
 
 .PHONY: setup
 setup: ## Install what is missing for the tests
-	deploy/podman install
+	deploy/podman install registry
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire

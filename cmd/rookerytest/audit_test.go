@@ -73,9 +73,13 @@ func untilClean(t testing.TB, cluster *rookerytest.Cluster, all ...audited) {
 // at rest: what is under way differs for a moment.
 func audit(t testing.TB, cluster *rookerytest.Cluster, all ...audited) findings {
 	t.Helper()
-	a := auditor{
-		t: t, log: cluster.Replay(func([]events.Record) {}), live: map[string][]string{}, has: map[placed]bool{},
-	}
+	return auditBeside(t, cluster.Replay(func([]events.Record) {}), all...)
+}
+
+// auditBeside is audit for who has folded the log.
+func auditBeside(t testing.TB, log *projections.Cluster, all ...audited) findings {
+	t.Helper()
+	a := auditor{t: t, log: log, live: map[string][]string{}, has: map[placed]bool{}}
 	for _, p := range all {
 		a.containers(p)
 		a.volumes(p)

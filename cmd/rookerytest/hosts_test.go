@@ -4,15 +4,20 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/podman/podmantest"
@@ -71,8 +76,17 @@ type host struct {
 	node          *process
 }
 
-// newHost makes a host at the network. It ends with the test.
+// newHost makes a host at the network, with a Podman. It ends with the test.
 func (n *network) newHost(name, zone string) *host {
+	n.t.Helper()
+	h := n.newMachine(name, zone)
+	n.t.Cleanup(h.checkRules)
+	h.uri = podmantest.StartIn(n.t, h.namespace)
+	return h
+}
+
+// newMachine makes a host without a Podman at the network. It ends with the test.
+func (n *network) newMachine(name, zone string) *host {
 	n.t.Helper()
 	const machine = 1 // has the first address
 	n.hosts++
@@ -92,8 +106,6 @@ func (n *network) newHost(name, zone string) *host {
 	h.sh("ip", "link", "set", "lo", "up")
 	h.sh("ip", "address", "add", n.prefix(machine+n.hosts), "dev", "eth0")
 	h.sh("ip", "link", "set", "eth0", "up")
-	n.t.Cleanup(h.checkRules)
-	h.uri = podmantest.StartIn(n.t, h.namespace)
 	return h
 }
 
@@ -122,6 +134,29 @@ func (h *host) startNode(server string, heartbeat time.Duration) {
 		"--heartbeat", heartbeat.String()))
 	h.node.cmd.Stdout = h.node.output
 	h.node.start()
+}
+
+// listen listens in the host's network.
+func (h *host) listen(address string) (net.Listener, error) {
+	type opened struct {
+		listener net.Listener
+		err      error
+	}
+	done := make(chan opened)
+	go func() {
+		runtime.LockOSThread() // it is in another network from here on, and ends with this
+		var o opened
+		space, err := os.Open(h.namespace)
+		if err == nil {
+			err = errors.Join(unix.Setns(int(space.Fd()), unix.CLONE_NEWNET), space.Close())
+		}
+		if o.err = err; err == nil {
+			o.listener, o.err = net.Listen("tcp", address) //nolint:noctx // it opens at once
+		}
+		done <- o
+	}()
+	o := <-done
+	return o.listener, o.err
 }
 
 // cut takes the host's link down: it and this machine hear nothing of each other.

@@ -16,9 +16,10 @@ import (
 )
 
 // serverFolder is the variable that has this test program be a NATS server with its store in the folder, for tests that
-// stop or kill one; serverPort is the port it listens on.
+// stop or kill one; serverHost and serverPort are where it listens.
 const (
 	serverFolder = "ROOKERYTEST_SERVER_FOLDER"
+	serverHost   = "ROOKERYTEST_SERVER_HOST"
 	serverPort   = "ROOKERYTEST_SERVER_PORT"
 )
 
@@ -35,7 +36,7 @@ func serve(dir string) {
 }
 
 func serveOn(dir string, port int) error {
-	s, err := embedded.Start(dir, "127.0.0.1", port)
+	s, err := embedded.Start(dir, os.Getenv(serverHost), port)
 	if err != nil {
 		return err
 	}
@@ -61,11 +62,16 @@ func freePort(t testing.TB) int {
 	return port
 }
 
-// startServer runs a NATS server as a process of its own and returns it with its URL.
+// startServer runs a NATS server on the loopback as a process of its own and returns it with its URL.
 func startServer(t testing.TB, dir string, port int) (*process, string) {
 	t.Helper()
+	return startServerAt(t, dir, "127.0.0.1", port)
+}
+
+func startServerAt(t testing.TB, dir, host string, port int) (*process, string) {
+	t.Helper()
 	p := newProcess(t, exec.Command(os.Args[0])) //nolint:noctx // ended by the test
-	p.cmd.Env = append(os.Environ(), serverFolder+"="+dir, serverPort+"="+strconv.Itoa(port))
+	p.cmd.Env = append(os.Environ(), serverFolder+"="+dir, serverHost+"="+host, serverPort+"="+strconv.Itoa(port))
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -37,25 +37,34 @@ const (
 // Start starts a private Podman, ends it with the test, and returns the address of its service.
 func Start(t testing.TB) string {
 	t.Helper()
-	return start(t)
+	return start(t, "")
 }
 
 // StartIn is Start in the network namespace at this path, as on a host of its own. The namespace must be there until
 // the clean-up of the test has ended the Podman.
 func StartIn(t testing.TB, namespace string) string {
 	t.Helper()
-	// Not `ip netns exec`: it mounts another /sys, where no cgroups are.
-	return start(t, "nsenter", "--net="+namespace)
+	return StartOn(t, namespace, "")
 }
 
 // prefixes are what the set-up script was prefixed with, by the address of the service.
 var prefixes sync.Map
 
-// start has the set-up script run by what is prefixed.
-func start(t testing.TB, prefix ...string) string {
+// StartOn is StartIn with all files of the Podman in a folder below this one, as on a disk of its own.
+func StartOn(t testing.TB, namespace, parent string) string {
+	t.Helper()
+	return start(t, parent, within(namespace)...)
+}
+
+// within is what has a command run in the network namespace. Not `ip netns exec`: it mounts another /sys, where no cgroups
+// are.
+func within(namespace string) []string { return []string{"nsenter", "--net=" + namespace} }
+
+// start has the set-up script run by what is prefixed, for a folder below the parent.
+func start(t testing.TB, parent string, prefix ...string) string {
 	t.Helper()
 	// Not t.TempDir: its path holds the test's name, and is too long for a socket.
-	dir, err := os.MkdirTemp("", "rk")
+	dir, err := os.MkdirTemp(parent, "rk")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +102,17 @@ func LoadWeb(t testing.TB, uris ...string) string {
 func WebArchive(t testing.TB, args ...string) []byte {
 	t.Helper()
 	archive, err := image.Archive(WebReference, build(t, "web"), append([]string{"/web"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+// OwnWebArchive is WebArchive of an image of this reference that shares no layer with any other: the program has the reference
+// behind its end.
+func OwnWebArchive(t testing.TB, reference string) []byte {
+	t.Helper()
+	archive, err := image.Archive(reference, append(build(t, "web"), reference...), "/web")
 	if err != nil {
 		t.Fatal(err)
 	}

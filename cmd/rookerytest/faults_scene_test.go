@@ -1,0 +1,238 @@
+package rookerytest_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+// fault is one fault, and what is expected of the house beyond what is expected after every one: that it settles within a
+// minute of the fault's end, without an orphan or a duplicate, and that every command has ended once.
+type fault struct {
+	name, expected string
+	// inject makes the fault and returns once it is there to be seen. What ends it is given to scene.heals meanwhile.
+	inject func(*scene)
+	// check looks at what has come of it, once all has settled; nil where nothing more is expected.
+	check func(*scene)
+}
+
+// scene is one fault on a trial.
+type scene struct {
+	*trial
+	// host and beside are two hosts that the fault may pick.
+	host, beside *station
+	mark         int // the first event that is told after the beginning
+	undo         []func()
+	services     []string       // those that were made for it
+	pids         map[string]int // what ran on the host by the ids of containers
+	seen         []string
+	// image is what a scene with a registry pulls, local the name under which a host's Podman is given it.
+	image, local string
+	// mutely says that nobody reaches the bus while the fault lasts: what people ask, they ask after it.
+	mutely bool
+}
+
+// failing is how a scene is left early: what was to be seen was not.
+type failing string
+
+// attempt runs a part of the scene, and returns what went wrong, or "".
+func attempt(part func()) (wrong string) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failing:
+			wrong = string(r)
+		default:
+			panic(r)
+		}
+	}()
+	part()
+	return ""
+}
+
+func (s *scene) fail(format string, values ...any) { panic(failing(fmt.Sprintf(format, values...))) }
+
+// saw notes what was seen.
+func (s *scene) saw(format string, values ...any) {
+	s.seen = append(s.seen, fmt.Sprintf(format, values...))
+}
+
+// heals has the fault end so. What was given last is done first.
+func (s *scene) heals(end func()) { s.undo = append(s.undo, end) }
+
+// heal ends the fault, and says what went wrong.
+func (s *scene) heal() (wrong string) {
+	for i := len(s.undo) - 1; i >= 0; i-- {
+		if w := attempt(s.undo[i]); w != "" {
+			wrong = w
+		}
+	}
+	s.undo = nil
+	return wrong
+}
+
+// run runs a command of the system and returns what it prints.
+func (s *scene) run(name string, words ...string) string {
+	out, err := exec.CommandContext(s.interrupted, name, words...).CombinedOutput()
+	if err != nil {
+		s.fail("%s %s: %v: %s", name, strings.Join(words, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// in runs a command of the system in the host's network.
+func (s *scene) in(h *host, words ...string) string {
+	return s.run("nsenter", append([]string{"--net=" + h.namespace}, words...)...)
+}
+
+// podman runs the own command of the host's Podman, which needs no service for it.
+func (s *scene) podman(h *station, words ...string) string {
+	return s.in(h.host, append([]string{h.folder() + "/podman"}, words...)...)
+}
+
+// until waits until the condition holds, and leaves the scene where that takes too long.
+func (s *scene) until(what string, condition func() bool) {
+	if !s.within(settlesWithin, condition) {
+		s.fail("gave up waiting until %s", what)
+	}
+}
+
+// within reports whether the condition came to hold in time.
+func (f *trial) within(limit time.Duration, condition func() bool) bool {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	deadline := time.After(limit)
+	for !condition() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			return false
+		case <-f.interrupted.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// hears waits for an event of the subject whose body has the words, and notes that it was told.
+func (s *scene) hears(subject, words string) {
+	next := s.mark
+	s.until(subject+" "+words+" is told", func() bool {
+		all, after := s.heard.after(next)
+		next = after
+		for _, m := range all {
+			if m.Subject == "rookery.event."+subject && bytes.Contains(m.Data, []byte(words)) {
+				s.saw("%s", strings.TrimSpace(subject+" "+words))
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// ensures publishes a service for this scene alone, which the host shall have, and returns the command's sequence.
+func (s *scene) ensures(service, fields string) uint64 {
+	s.services = append(s.services, service)
+	sequence, ok := s.command(service, "ensure", fmt.Sprintf(
+		`{"image":%q,"node_selector":{"host":%q},"restart":{"delay":"100ms","max_delay":"1s"},"stop_grace":"1s"%s}`,
+		podmantest.WebReference, s.host.name, fields))
+	if !ok {
+		s.fail("ensure of %s was not acknowledged", service)
+	}
+	return sequence
+}
+
+// runs has the host run a service for this scene alone.
+func (s *scene) runs(service, fields string) {
+	sequence := s.ensures(service, fields)
+	if fate := s.Fate(sequence); fate.Outcome != "succeeded" {
+		s.fail("ensure of %s ended as %+v", service, fate)
+	}
+}
+
+// container returns the container of the service's slot 0 on the host, which must be there.
+func (s *scene) container(service string) listed {
+	all, err := s.host.list()
+	if err != nil {
+		s.fail("%v", err)
+	}
+	for _, l := range all {
+		if l.Labels[node.LabelNamespace]+"/"+l.Labels[node.LabelService] == service && l.Labels[node.LabelOrdinal] == "0" {
+			return l
+		}
+	}
+	s.fail("%s has no container of %s", s.host.name, service)
+	return listed{}
+}
+
+// serves starts the service of the host's Podman again.
+func (s *scene) serves(h *station) {
+	podmantest.RestartService(s.t, h.uri)
+}
+
+// endsService ends the service of the host's Podman with SIGKILL until the fault is healed.
+func (s *scene) endsService(h *station) {
+	s.heals(func() { s.serves(h) })
+	s.signal(podmantest.ServicePID(s.t, h.uri), syscall.SIGKILL)
+}
+
+// signal sends a signal to a process that the trial has started, or had started.
+func (s *scene) signal(pid int, what syscall.Signal) {
+	if pid <= 1 {
+		s.fail("there is no process %d", pid)
+	}
+	if err := syscall.Kill(pid, what); err != nil {
+		s.fail("process %d: %v", pid, err)
+	}
+}
+
+// ended waits until the process has ended.
+func (s *scene) ended(pid int) {
+	s.until(fmt.Sprintf("process %d has ended", pid), func() bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return true
+		}
+		_, state, _ := strings.Cut(string(text), ") ")
+		return strings.HasPrefix(state, "Z")
+	})
+}
+
+// processes returns what runs on the host by slot.
+func (s *scene) processes(h *station) map[string]int {
+	all, err := h.list()
+	if err != nil {
+		s.fail("%v", err)
+	}
+	running := map[string]int{}
+	for _, l := range all {
+		if l.State == "running" {
+			running[l.ID] = l.PID
+		}
+	}
+	return running
+}
+
+// stays fails the scene unless what ran on the host does so still, as the same processes, but for what people took away.
+func (s *scene) stays(before map[string]int, now map[string]int) {
+	kept := 0
+	for id, pid := range before {
+		switch {
+		case now[id] == pid:
+			kept++
+		case now[id] != 0:
+			s.fail("container %.12s was process %d and is %d", id, pid, now[id])
+		}
+	}
+	if kept == 0 && len(before) > 0 {
+		s.fail("none of %d containers stayed", len(before))
+	}
+	s.saw("%d of %d containers stayed", kept, len(before))
+}

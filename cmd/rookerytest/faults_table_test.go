@@ -1,0 +1,159 @@
+package rookerytest_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+var onlyFault = flag.String("fault", "", "inject only those `faults` whose name has one of these in it, as in ports,image")
+
+// TestFaultsOnPodman injects one fault after the other into a whole Rookery, for real, and holds the house to settle after
+// each.
+func TestFaultsOnPodman(t *testing.T) {
+	f := startTrial(t)
+	var sum score
+	for i, row := range faults() {
+		if f.interrupted.Err() != nil {
+			t.Errorf("interrupted before %d of the faults", len(faults())-i)
+			break
+		}
+		if !matches(row.name) {
+			continue
+		}
+		r := f.face(row, i)
+		sum.add(r)
+		t.Log(r.line())
+	}
+	sum.print()
+	f.CheckReplay()
+	if sum.converged != sum.faults || sum.orphans > 0 || sum.duplicates > 0 {
+		t.Errorf("of %d faults %d did not converge", sum.faults, sum.faults-sum.converged)
+	}
+}
+
+// matches reports whether the fault is one of those that were asked for.
+func matches(name string) bool {
+	return slices.ContainsFunc(strings.Split(*onlyFault, ","), func(word string) bool { return strings.Contains(name, word) })
+}
+
+// faults are all faults, by kind.
+func faults() []fault {
+	return slices.Concat(processFaults(), networkFaults(), podmanFaults(), imageFaults(), serviceFaults(), doubleFaults())
+}
+
+// result is what one fault has come to.
+type result struct {
+	fault
+	seen  string
+	wrong string // why the house did not come through it, or ""
+	found findings
+	took  time.Duration // to settle, from the fault's end on
+}
+
+// face injects the fault, has people go on working, heals it, and has the house settle.
+func (f *trial) face(row fault, turn int) result {
+	r := result{fault: row}
+	if why, found := f.settles(); why != "" {
+		r.wrong, r.found = "before it: "+why, found
+		f.note(found)
+		return r
+	}
+	s := &scene{trial: f, host: f.hosts[turn%len(f.hosts)], beside: f.hosts[(turn+1)%len(f.hosts)]}
+	_, s.mark = f.heard.after(0)
+	r.wrong = attempt(func() { row.inject(s) })
+	if !s.mutely {
+		f.work()
+	}
+	if wrong := s.heal(); wrong != "" {
+		r.wrong = wrong
+	}
+	healed := time.Now()
+	if s.mutely {
+		f.until(func() bool { return f.Conn.IsConnected() })
+		f.work()
+	}
+	why, found := f.settles()
+	r.took = time.Since(healed)
+	if why == "" && r.wrong == "" && row.check != nil {
+		why = attempt(func() { row.check(s) })
+	}
+	if why == "" {
+		for _, service := range s.services {
+			f.command(service, "drop", `{}`)
+		}
+		if why, found = f.settles(); why != "" {
+			why = "after what was made for it is dropped: " + why
+		}
+	}
+	if r.wrong == "" {
+		r.wrong = why
+	}
+	r.seen, r.found = strings.Join(s.seen, ", "), found
+	f.note(found)
+	return r
+}
+
+func (f *trial) until(condition func() bool) { f.within(settlesWithin, condition) }
+
+// note remembers what was found, so that it is not counted again.
+func (f *trial) note(found findings) {
+	for _, one := range slices.Concat(found.orphans, found.duplicates, found.leftovers) {
+		f.known[one] = true
+	}
+}
+
+// settles waits until the house has settled, and says why it has not where it does not in time.
+func (f *trial) settles() (why string, found findings) {
+	f.within(settlesWithin, func() bool {
+		why, found = f.look()
+		return why == ""
+	})
+	if f.interrupted.Err() != nil && why != "" {
+		why = "interrupted: " + why
+	}
+	return why, found
+}
+
+func (r result) line() string {
+	if r.wrong != "" {
+		return fmt.Sprintf("%s: NOT CONVERGED: %s (seen: %s)", r.name, r.wrong, r.seen)
+	}
+	return fmt.Sprintf("%s: settled %.1f s after its end (seen: %s)", r.name, r.took.Seconds(), r.seen)
+}
+
+// score sums results up.
+type score struct {
+	faults, converged, orphans, duplicates int
+	all                                    []result
+}
+
+func (s *score) add(r result) {
+	s.faults++
+	if r.wrong == "" {
+		s.converged++
+	}
+	s.orphans += len(r.found.orphans) + len(r.found.leftovers)
+	s.duplicates += len(r.found.duplicates)
+	s.all = append(s.all, r)
+}
+
+// print prints the table, and the sum as the last line.
+func (s *score) print() {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "FAULT\tEXPECTED\tSEEN\tSETTLED")
+	for _, r := range s.all {
+		settled := fmt.Sprintf("after %.1f s", r.took.Seconds())
+		if r.wrong != "" {
+			settled = "NO: " + r.wrong
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.name, r.expected, r.seen, settled)
+	}
+	_ = table.Flush() // to the standard output
+	fmt.Printf("faults %d, not converged %d, orphans %d, duplicates %d\n", s.faults, s.faults-s.converged, s.orphans, s.duplicates)
+}
