@@ -271,7 +271,7 @@ func (f *trial) work() {
 	f.command("demo/web", "scale", scaleBody(f.webScale))
 	f.jobs++
 	f.command(fmt.Sprintf("demo/job-%d", f.jobs), "ensure", fmt.Sprintf(
-		`{"image":%q,"args":["-exit-after","200ms"],"mode":"job","job":{"completions":2,"parallelism":2},"restart":{"delay":"100ms"}}`,
+		`{"image":%q,"args":["-exit-after","200ms"],"mode":"job","job":{"completions":4,"parallelism":4},"restart":{"delay":"100ms"}}`,
 		podmantest.WebReference))
 	if f.jobs > 1 {
 		f.command(fmt.Sprintf("demo/job-%d", f.jobs-1), "drop", `{}`)

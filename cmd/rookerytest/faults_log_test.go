@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -13,6 +14,7 @@ import (
 type followed struct {
 	fold    *projections.Fold
 	history history
+	removed int // instances
 	reader  bus.Reader
 }
 
@@ -47,6 +49,9 @@ func (l *followed) follow(ctx context.Context, b bus.Bus) error {
 			}
 			for _, r := range records {
 				l.history.note(r)
+				if _, gone := r.Data.(events.InstanceRemoved); gone {
+					l.removed++
+				}
 			}
 		case <-call.Done():
 			l.stop() // what it reads by may be lost with a server

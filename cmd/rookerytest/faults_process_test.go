@@ -46,9 +46,12 @@ func (s *scene) endsCoordinator(c *seat) {
 	s.saw("%s is gone", c.name)
 }
 
-// remembers notes what runs on the host.
+// remembers notes what runs on the host, which is something.
 func (s *scene) remembers() {
-	s.pids = s.processes(s.host)
+	if s.pids = s.processes(s.host); len(s.pids) == 0 {
+		s.runs("demo/probe", probe)
+		s.pids = s.processes(s.host)
+	}
 }
 
 func adopted(s *scene) { s.stays(s.pids, s.processes(s.host)) }

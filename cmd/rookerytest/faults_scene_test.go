@@ -2,6 +2,7 @@ package rookerytest_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -129,12 +130,28 @@ func (s *scene) hears(subject, words string) {
 		next = after
 		for _, m := range all {
 			if m.Subject == "rookery.event."+subject && bytes.Contains(m.Data, []byte(words)) {
-				s.saw("%s", strings.TrimSpace(subject+" "+words))
+				s.saw("%s", told(subject, words, m.Data))
 				return true
 			}
 		}
 		return false
 	})
+}
+
+// told is an event as the table shows it: its word, what was looked for and the beginning of its message.
+func told(subject, words string, data []byte) string {
+	var body struct{ Message string }
+	_ = json.Unmarshal(data, &body) // there may be none
+	const most = 90
+	message := strings.Join(strings.Fields(body.Message), " ")
+	if len(message) > most {
+		message = message[:most] + "…"
+	}
+	parts := strings.Split(subject, ".")
+	if parts[0] == "service" {
+		parts = parts[3:]
+	}
+	return strings.TrimSpace(strings.Join(parts, ".") + " " + words + " " + message)
 }
 
 // ensures publishes a service for this scene alone, which the host shall have, and returns the command's sequence.

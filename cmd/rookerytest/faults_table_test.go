@@ -26,13 +26,13 @@ func TestFaultsOnPodman(t *testing.T) {
 		if !matches(row.name) {
 			continue
 		}
-		r := f.face(row, i)
+		r := f.face(row, f.hosts[i%len(f.hosts)], f.hosts[(i+1)%len(f.hosts)])
 		sum.add(r)
 		t.Log(r.line())
 	}
 	sum.print()
 	f.CheckReplay()
-	if sum.converged != sum.faults || sum.orphans > 0 || sum.duplicates > 0 {
+	if sum.failed() {
 		t.Errorf("of %d faults %d did not converge", sum.faults, sum.faults-sum.converged)
 	}
 }
@@ -57,14 +57,14 @@ type result struct {
 }
 
 // face injects the fault, has people go on working, heals it, and has the house settle.
-func (f *trial) face(row fault, turn int) result {
+func (f *trial) face(row fault, host, beside *station) result {
 	r := result{fault: row}
 	if why, found := f.settles(); why != "" {
 		r.wrong, r.found = "before it: "+why, found
 		f.note(found)
 		return r
 	}
-	s := &scene{trial: f, host: f.hosts[turn%len(f.hosts)], beside: f.hosts[(turn+1)%len(f.hosts)]}
+	s := &scene{trial: f, host: host, beside: beside}
 	_, s.mark = f.heard.after(0)
 	r.wrong = attempt(func() { row.inject(s) })
 	if !s.mutely {
@@ -142,6 +142,8 @@ func (s *score) add(r result) {
 	s.duplicates += len(r.found.duplicates)
 	s.all = append(s.all, r)
 }
+
+func (s *score) failed() bool { return s.converged != s.faults || s.orphans > 0 || s.duplicates > 0 }
 
 // print prints the table, and the sum as the last line.
 func (s *score) print() {

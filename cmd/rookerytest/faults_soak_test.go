@@ -1,0 +1,145 @@
+package rookerytest_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var soakFaults = flag.Duration("soak-faults", 0, "inject faults at random for `this long` at least")
+
+// The least that a soak has to come through, however long it takes.
+const (
+	soakLifecycles = 1000
+	soakFaultCount = 150
+)
+
+// TestFaultsSoakOnPodman injects faults drawn at random, until there were many, and holds the house to be no larger then.
+func TestFaultsSoakOnPodman(t *testing.T) {
+	if *soakFaults == 0 {
+		t.Log("it lasts for long, and runs with -soak-faults alone: see `make soak-faults`")
+		return
+	}
+	f := startTrial(t)
+	all := faults()
+	const warm = 5 // faults, before anything is measured
+	var sum score
+	meet := func() {
+		// The node of the last host is never killed: what it leaks adds up.
+		i := f.random.IntN(len(f.hosts) - 1)
+		r := f.face(all[f.random.IntN(len(all))], f.hosts[i], f.hosts[1-i])
+		sum.add(r)
+		t.Logf("%d, %d lifecycles: %s", sum.faults, f.lifecycles(), r.line())
+	}
+	for range warm {
+		meet()
+	}
+	before := f.measure()
+	f.startAll()
+	end := time.Now().Add(*soakFaults)
+	for f.interrupted.Err() == nil && (time.Now().Before(end) || sum.faults < soakFaultCount || f.lifecycles() < soakLifecycles) {
+		meet()
+	}
+	if why, _ := f.settles(); why != "" {
+		t.Errorf("at the end: %s", why)
+	}
+	f.CheckReplay()
+	after := f.measure()
+	t.Logf("at the beginning %+v, at the end %+v", before, after)
+	growth := float64(after.memory-before.memory) / float64(before.memory)
+	fmt.Printf("lifecycles %d, faults %d, not converged %d, orphans %d, duplicates %d, memory %+.0f%%, descriptors %+d, goroutines %+d\n",
+		f.lifecycles(), sum.faults, sum.faults-sum.converged, sum.orphans, sum.duplicates,
+		growth*100, after.descriptors-before.descriptors, after.goroutines-before.goroutines)
+	if sum.failed() {
+		t.Errorf("of %d faults %d did not converge", sum.faults, sum.faults-sum.converged)
+	}
+	// What garbage collectors and pools of connections happen to hold is no growth.
+	const mostMemory, mostOthers = 0.5, 20
+	if growth > mostMemory || after.descriptors-before.descriptors > mostOthers || after.goroutines-before.goroutines > mostOthers {
+		t.Error("the house has grown")
+	}
+}
+
+// lifecycles returns how many instances were placed and are gone again.
+func (f *trial) lifecycles() int {
+	if err := f.log.follow(context.Background(), f.Bus()); err != nil {
+		f.t.Logf("following the log: %v", err)
+	}
+	return f.log.removed
+}
+
+// size is how much the processes of coordinators and nodes hold together, at rest.
+type size struct {
+	memory                             int64 // resident, in KiB
+	descriptors, goroutines, processes int
+}
+
+// parts returns the processes of coordinators and nodes.
+func (f *trial) parts() []*process {
+	var all []*process
+	for _, c := range f.coordinators {
+		all = append(all, c.process)
+	}
+	for _, h := range f.hosts {
+		all = append(all, h.node)
+	}
+	return all
+}
+
+// measure measures all parts at rest. They end with it: a program of Go says how many goroutines it has as it ends by SIGQUIT.
+func (f *trial) measure() size {
+	// Connections that nobody uses are closed after a while.
+	const rest = 40 * time.Second
+	least := f.held()
+	f.within(rest, func() bool {
+		now := f.held()
+		least.descriptors, least.memory = min(least.descriptors, now.descriptors), min(least.memory, now.memory)
+		return false
+	})
+	for _, p := range f.parts() {
+		p.signal(syscall.SIGQUIT)
+		<-p.ended
+		least.goroutines += strings.Count(p.output.String(), "\ngoroutine ")
+	}
+	return least
+}
+
+// held returns what all parts hold now.
+func (f *trial) held() size {
+	var all size
+	for _, p := range f.parts() {
+		folder := fmt.Sprintf("/proc/%d", p.cmd.Process.Pid)
+		status, err := os.ReadFile(folder + "/status")
+		if err != nil {
+			f.t.Fatalf("a part has ended: %v\n%s", err, p.output)
+		}
+		_, text, _ := strings.Cut(string(status), "VmRSS:")
+		var memory int64
+		if _, err := fmt.Sscan(text, &memory); err != nil {
+			f.t.Fatal(err)
+		}
+		descriptors, err := os.ReadDir(folder + "/fd")
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		all.memory += memory
+		all.descriptors += len(descriptors)
+		all.processes++
+	}
+	return all
+}
+
+// startAll starts all parts, which have ended.
+func (f *trial) startAll() {
+	for _, c := range f.coordinators {
+		f.startCoordinator(c)
+	}
+	for _, h := range f.hosts {
+		f.startNode(h)
+	}
+}
