@@ -120,8 +120,12 @@ func startTrial(t *testing.T) *trial {
 // interrupts returns what ends when somebody interrupts the test: then it must come to its end, for what it has made is not
 // ended with its process.
 func interrupts(t *testing.T) context.Context {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	t.Cleanup(stop)
+	// Who reads what the test prints may be gone before it.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	t.Cleanup(func() { signal.Stop(unread) })
 	if deadline, ok := t.Deadline(); ok {
 		const toEnd = 2 * time.Minute
 		var cancel context.CancelFunc

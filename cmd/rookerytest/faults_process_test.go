@@ -48,9 +48,9 @@ func (s *scene) endsCoordinator(c *seat) {
 
 // remembers notes what runs on the host, which is something.
 func (s *scene) remembers() {
-	if s.pids = s.processes(s.host); len(s.pids) == 0 {
+	if s.pids = s.steady(s.host); len(s.pids) == 0 {
 		s.runs("demo/probe", probe)
-		s.pids = s.processes(s.host)
+		s.pids = s.steady(s.host)
 	}
 }
 
