@@ -47,7 +47,8 @@ test-operations: setup ## Run the tests of operations on the real Podman; the la
 OPERATIONS := ShardsMove|CoordinatorKilledIn|UpdatesOfPodmanHosts|CanariesWaitForPeople|TwoCommandsAtOnce|RollbackBringsBack|GroupsOnPodman
 
 # Interrupting make ends the test alone, which prints what it has seen and removes what it has made.
-LAST_LINE = { trap '' INT; awk '/^$(1) /{seen = $$0; next} {print; fflush()} END {print seen; exit seen == ""}'; }
+LAST_LINE = { trap '' INT; last=; while IFS= read -r line; do \
+	case $$line in "$(1) "*) last=$$line;; *) printf '%s\n' "$$line";; esac; done; echo "$$last"; [ -n "$$last" ]; }
 
 .PHONY: test-faults
 test-faults: setup ## Inject every fault on the real Podman, one after the other; the last line counts what did not heal
