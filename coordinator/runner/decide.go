@@ -76,7 +76,9 @@ func (l *leader) round(due bool) error {
 	}
 	l.putBack(rest)
 	for _, node := range l.returned {
-		l.lists[node] = uint64(l.clock.now().UnixNano())
+		if n := l.cluster.Nodes[node]; n != nil && n.Unlisted {
+			l.lists[node] = uint64(l.clock.now().UnixNano())
+		}
 	}
 	l.limit = min(2*l.limit, maxInputs)
 	l.founding, l.renewal, l.returned, l.silent, l.inherited = nil, nil, nil, nil, rest.inherited

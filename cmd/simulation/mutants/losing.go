@@ -67,11 +67,6 @@ var losing = []mutant{
 		}},
 	},
 	{
-		"lost-serves", "a lost instance counts as serving", []edit{{
-			"projections/service.go", "i.Seen.Phase == events.PhaseOnline && !i.Lost && ", "i.Seen.Phase == events.PhaseOnline && ",
-		}},
-	},
-	{
 		"never-lost", "what runs on a silent node counts for ever", []edit{{
 			"coordinator/liveness.go", "		t.loseInstances()\n", "",
 		}},

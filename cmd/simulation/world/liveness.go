@@ -242,7 +242,7 @@ func (k *knowledge) prefers(original, replacement *instance) bool {
 
 // letsGoOfLost holds a leader to let go of what is on a node that is silent for long, and of what it has said so of.
 func (k *knowledge) letsGoOfLost(j *judge, id events.ServiceID, epoch uint64, now time.Time) {
-	const patience = 10 * time.Minute // a leader's loop that stood still begins to listen anew, and nobody is told
+	const patience = 2 * time.Minute // a leader's loop that stood still begins to listen anew, and nobody is told
 	s, overdue := k.services[id], (*instance)(nil)
 	for _, i := range k.of(id) {
 		n, since := k.machine(i.node), k.lostAfter(id)+patience
