@@ -22,7 +22,7 @@ const (
 	drainSlack = time.Minute
 )
 
-// leaves reports whether the node of the instance is drained.
+// drains reports whether the node of the instance is drained.
 func (k *knowledge) drains(i *instance) bool {
 	return i != nil && k.nodes[i.node] != nil && k.nodes[i.node].drain != nil
 }
@@ -52,30 +52,36 @@ func (k *knowledge) evacuates(j *judge, id events.InstanceID, d events.InstanceP
 // emptied holds an instance that goes because of a drain to go only once another serves for it, where there can be two of it at once;
 // by force it goes at the deadline, and not before.
 func (k *knowledge) emptied(j *judge, i, next *instance, reason events.RetireReason) {
-	s, n := k.service(i.id.Service), k.machine(i.node)
-	switch reason {
-	case events.RetireDrained:
-		spec := s.specs[s.revision]
-		alone := spec.Global() || volumes(spec) || spec.Topology != nil
-		switch {
-		case n.drain == nil:
-			j.breach("drain", "%s goes, as if %s were drained", i.id, i.node)
-		case i.replaces > 0 || alone:
-		case next == nil || next.seen.Phase != events.PhaseOnline:
-			j.breach("drain", "%s goes as %s is drained, and nobody serves in its place", i.id, i.node)
-		case j.at.Sub(next.serves) < time.Duration(*spec.Updates().MinHealthy):
-			j.breach("drain", "%s goes as %s is drained, and what follows has served for %s", i.id, i.node, j.at.Sub(next.serves))
-		}
-	case events.RetireDrainForced:
-		if n.drain == nil || j.at.Before(n.drain.until) {
-			j.breach("drain", "%s is forced from %s before the deadline", i.id, i.node)
-			return
-		}
-		n.drain.forced = true
-	case events.RetireMoveUndone:
-		if i.replaces == 0 {
-			j.breach("drain", "%s goes as a successor, and is none", i.id)
-		}
+	n := k.machine(i.node)
+	if reason == events.RetireDrained {
+		k.followed(j, i, next)
+	}
+	if reason == events.RetireMoveUndone && i.replaces == 0 {
+		j.breach("drain", "%s goes as a successor, and is none", i.id)
+	}
+	if reason != events.RetireDrainForced {
+		return
+	}
+	if n.drain == nil || j.at.Before(n.drain.until) {
+		j.breach("drain", "%s is forced from %s before the deadline", i.id, i.node)
+		return
+	}
+	n.drain.forced = true
+}
+
+// followed holds an instance that goes before the deadline to have been followed, unless it is alone.
+func (k *knowledge) followed(j *judge, i, next *instance) {
+	s := k.service(i.id.Service)
+	spec := s.specs[s.revision]
+	alone := spec.Global() || volumes(spec) || spec.Topology != nil
+	switch {
+	case k.machine(i.node).drain == nil:
+		j.breach("drain", "%s goes, as if %s were drained", i.id, i.node)
+	case i.replaces > 0 || alone:
+	case next == nil || next.seen.Phase != events.PhaseOnline:
+		j.breach("drain", "%s goes as %s is drained, and nobody serves in its place", i.id, i.node)
+	case j.at.Sub(next.serves) < time.Duration(*spec.Updates().MinHealthy):
+		j.breach("drain", "%s goes as %s is drained, and what follows has served for %s", i.id, i.node, j.at.Sub(next.serves))
 	}
 }
 
@@ -157,6 +163,7 @@ func (k *knowledge) goneWith(j *judge, id events.InstanceID, d events.InstanceFo
 		s.job.moved = j.at
 		i.retired = true
 	}
+	i.forgotten = true
 	k.remove(i)
 }
 

@@ -16,7 +16,7 @@ func (j *judge) prepared(h *host, p node.Plan, k *call) {
 		j.breach("orders", "%s makes a container for %s, which the log does not have", h.name, p.Instance)
 	case i.node != h.name:
 		j.breach("P5", "%s makes a container for %s, which is on %s", h.name, p.Instance, i.node)
-	case i.removed && k.since.After(i.gone) && !k.client.ended.Load():
+	case i.removed && !i.forgotten && k.since.After(i.gone) && !k.client.ended.Load():
 		j.breach("orders", "%s makes a container for %s, which it has said is removed: it obeys an order of before", h.name, p.Instance)
 	}
 }

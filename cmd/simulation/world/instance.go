@@ -27,7 +27,9 @@ type instance struct {
 	// rests says that nothing of it runs, and its node starts it no more. spent says that this is because it used up its restarts.
 	rests bool
 	spent bool
-	gone  time.Time
+	// forgotten says that it went with its node, which may not know of it.
+	forgotten bool
+	gone      time.Time
 	// since is when the log had it first.
 	since time.Time
 	seen  events.Position

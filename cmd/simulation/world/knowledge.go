@@ -74,14 +74,7 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 	defer k.settles(id, r.Time)
 	switch d := d.(type) {
 	case events.Fate:
-		if gid, ok := r.Scope.Group(); ok {
-			k.groupFate(j, gid, r.Time, d)
-			return
-		}
-		k.fate(j, id, r.Time, d)
-		if name != "" {
-			k.nodeFate(j, name, r.Time, d)
-		}
+		k.fated(j, r, d)
 	case events.GroupStarted, events.GroupEntered, events.GroupAborted, events.GroupEnded:
 		gid, _ := r.Scope.Group()
 		k.together(j, gid, d)
@@ -140,6 +133,19 @@ func (k *knowledge) take(j *judge, r events.Record, d events.Data) {
 		k.sighted(j, id, d)
 	default:
 		k.node(j, name, d)
+	}
+}
+
+// fated judges what becomes of a command to a group, a service or a node.
+func (k *knowledge) fated(j *judge, r events.Record, d events.Fate) {
+	if gid, ok := r.Scope.Group(); ok {
+		k.groupFate(j, gid, r.Time, d)
+		return
+	}
+	id, _ := r.Scope.Service()
+	k.fate(j, id, r.Time, d)
+	if node, ok := r.Scope.Node(); ok {
+		k.nodeFate(j, node, r.Time, d)
 	}
 }
 

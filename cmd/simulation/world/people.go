@@ -145,6 +145,18 @@ func (d *drawer) pauses(node string, at, lasts time.Duration) []Action {
 	}
 }
 
+// ends draws nodes that are emptied, nodes that are gone, and what services do before they stop.
+func (d *drawer) ends() {
+	defer d.beforeStops()
+	p := d.plan
+	for n := d.IntN(5); n > 0; n-- {
+		p.Actions = append(p.Actions, d.drains(time.Duration(d.Int64N(int64(p.Lasts))))...)
+	}
+	for n := d.IntN(3); n > 0; n-- {
+		p.Actions = append(p.Actions, d.forgets(time.Duration(d.Int64N(int64(p.Lasts))))...)
+	}
+}
+
 // drains draws that a node is emptied, and mostly that it is taken back.
 func (d *drawer) drains(at time.Duration) []Action {
 	const long = 4 * time.Minute

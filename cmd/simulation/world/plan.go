@@ -204,13 +204,7 @@ func Draw(seed uint64) Plan {
 		p.Actions = append(p.Actions, d.grouping(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
 	d.absences()
-	for n := d.IntN(5); n > 0; n-- {
-		p.Actions = append(p.Actions, d.drains(time.Duration(d.Int64N(int64(p.Lasts))))...)
-	}
-	for n := d.IntN(3); n > 0; n-- {
-		p.Actions = append(p.Actions, d.forgets(time.Duration(d.Int64N(int64(p.Lasts))))...)
-	}
-	d.beforeStops()
+	d.ends()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }
