@@ -4,7 +4,7 @@ package main
 var moving = []mutant{
 	{
 		"moved-before-it-serves", "an instance that moves is stopped before its successor serves", []edit{{
-			"coordinator/rebalance.go", "case moves && next.Seen.Phase == events.PhaseOnline && !next.Lost:", "case moves && next.Seen.Phase >= events.PhasePrepared:",
+			"coordinator/rebalance.go", "case moves && next.Seen.Phase == events.PhaseOnline && !next.Lost && !t.Cluster.Nodes[slot.Current.Node].Draining():", "case moves && next.Seen.Phase >= events.PhasePrepared:",
 		}},
 	},
 	{

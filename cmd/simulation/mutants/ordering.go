@@ -50,8 +50,8 @@ var ordering = []mutant{
 	{
 		"stray-left", "a container that nobody knows is not ordered to stop", []edit{{
 			"coordinator/runner/orders.go",
-			`		if stray := l.cluster.Nodes[node].Strays[d.ID()]; stray != nil {
-			changed.put(events.OrderSubject(node, d.ID()), l.cluster.StrayOrder(stray))
+			`		if n := l.cluster.Nodes[node]; n != nil && n.Strays[d.ID()] != nil {
+			changed.put(events.OrderSubject(node, d.ID()), l.cluster.StrayOrder(n.Strays[d.ID()]))
 		}
 `, "",
 		}},
