@@ -98,9 +98,6 @@ func (c *Cluster) recovered() bool {
 
 func (c *Cluster) noteShort(id events.ServiceID) {
 	s := c.Service(id)
-	if s == nil || !s.Lacks() {
-		delete(c.crashed, id)
-	}
 	if s != nil && !s.Lacks() {
 		s.Pending, s.WaitsSince = nil, time.Time{}
 		if s.Job == nil {
@@ -223,6 +220,7 @@ func (c *Cluster) applyService(r events.Record) {
 		index(c.jobs, id, false)
 		index(c.operating, id, false)
 		index(c.repeating, id, false)
+		index(c.crashed, id, false)
 	}
 }
 
@@ -304,6 +302,9 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 		i.Times.Created = since
 	}
 	s.add(i)
+	if _, crashed := c.crashed[service]; crashed && !s.anyWaits() {
+		delete(c.crashed, service)
+	}
 	s.noteJob(i, "", r.Time)
 }
 

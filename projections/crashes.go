@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +91,11 @@ func (s *Service) waits(ordinal uint32) *Crashes {
 		return c
 	}
 	return nil
+}
+
+// anyWaits reports whether any slot of the service waits so. Most services have none that ever crashed.
+func (s *Service) anyWaits() bool {
+	return slices.ContainsFunc(s.Slots, func(slot *Slot) bool { return slot.Crashes != nil && slot.Crashes.Waits })
 }
 
 // RetryAt is when the slot may have its next instance, where the one before used up its restarts; the zero time otherwise. The time

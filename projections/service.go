@@ -324,7 +324,9 @@ func (s *Service) Fresh(ordinal uint32) bool {
 // renew has the slots from an ordinal on begin anew that have no instance which shall run.
 func (s *Service) renew(from uint32) {
 	for o := int(from); o < len(s.Slots); o++ {
-		s.Slots[o].Fresh = s.Slots[o].Fresh || s.Slots[o].Current == nil
+		if slot := s.Slots[o]; slot.Current == nil {
+			slot.Fresh, slot.Crashes, slot.Restarts, slot.Since = true, nil, 0, 0
+		}
 	}
 }
 

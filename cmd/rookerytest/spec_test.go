@@ -536,13 +536,14 @@ func restartRows() []specRow {
 					s.Errorf("the end is %+v, want that of attempt %d, after which it is restarted", e, attempt)
 				}
 			}
-			if e := s.offline(events.OfflineExited, words); e.Attempt != times || e.NoRestart != events.NoRestartAttempts {
-				s.Errorf("the end is %+v, want that of attempt %d, the last", e, times)
+			last := s.offline(events.OfflineExited, words)
+			if last.Attempt != times || last.NoRestart != events.NoRestartAttempts {
+				s.Errorf("the end is %+v, want that of attempt %d, the last", last, times)
 			}
-			if e := event[events.InstanceRetired](s); e.Generation != 1 || e.Reason != events.RetireCrashLooping {
+			if e := event[events.InstanceRetired](s); e.Generation != last.Generation || e.Reason != events.RetireCrashLooping {
 				s.Errorf("generation %d goes as %s", e.Generation, e.Reason)
 			}
-			if e := event[events.InstancePlaced](s); e.Generation != 2 {
+			if e := event[events.InstancePlaced](s); e.Generation != last.Generation+1 {
 				s.Errorf("generation %d takes its place", e.Generation)
 			}
 		}

@@ -23,7 +23,10 @@ type edit struct{ file, old, now string }
 
 // all returns every mutant.
 func all() []mutant {
-	return slices.Concat(writing, reading, deciding, differing, placing, moving, queueing, operating, rescaling, snapshotting, suspending, losing, grouping, leaving, working, ordering, seeing, obeying, found)
+	return slices.Concat(
+		writing, reading, deciding, differing, placing, moving, queueing, operating, rescaling, snapshotting, suspending, losing, crashing,
+		grouping, leaving, working, ordering, seeing, obeying, found,
+	)
 }
 
 // flags are what the simulation of the mutant is told beside how many seeds it has: only runs that differ from each

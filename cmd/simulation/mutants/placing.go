@@ -39,7 +39,7 @@ var placing = []mutant{
 	},
 	{
 		"reserved-for-ever", "what is set aside for an instance is not given back", []edit{{
-			"projections/node.go", "	n.reserved = n.reserved.Minus(i.Reserved)\n", "",
+			"projections/node.go", "	n.reserved = n.reserved.Minus(i.Takes())\n", "",
 		}},
 	},
 	{

@@ -60,6 +60,9 @@ func readGolden(name string) ([]events.Message, error) {
 	return messages, nil
 }
 
+// earlier reports whether the judge reads what an earlier version wrote.
+func (j *judge) earlier() bool { return j.rereading && j.w.plan.Golden }
+
 // inherit has the cluster begin with a golden log, as one that was updated does, and an operator adopt it.
 func (w *World) inherit() {
 	names := goldenNames()

@@ -44,6 +44,7 @@ func (k *knowledge) renew(id events.ServiceID, from uint32) {
 		runs[i.id.Ordinal] = runs[i.id.Ordinal] || i.runs()
 	}
 	maps.DeleteFunc(k.service(id).had, func(o uint32, _ bool) bool { return o >= from && !runs[o] })
+	maps.DeleteFunc(k.service(id).crashes, func(o uint32, _ *crash) bool { return o >= from && !runs[o] })
 }
 
 // letGo ends a hold of the service.

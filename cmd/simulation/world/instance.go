@@ -30,6 +30,8 @@ type instance struct {
 	// forgotten says that it went with its node, which may not know of it.
 	forgotten bool
 	gone      time.Time
+	// lasted is since when it serves, or did last.
+	lasted time.Time
 	// since is when the log had it first.
 	since time.Time
 	seen  events.Position
@@ -73,6 +75,7 @@ func (k *knowledge) placed(j *judge, service events.ServiceID, d events.Instance
 		k.fitting(j, id, d, nil)
 		k.explained(j, id, d)
 	})
+	k.begunAgain(j, id, d.Node)
 	if k.service(service).resting() {
 		j.breach("suspend", "%s is placed, and its service rests", id)
 	}
@@ -164,6 +167,7 @@ func (k *knowledge) retired(j *judge, id events.InstanceID, d events.InstanceRet
 		j.breach("suspend", "%s goes as %s, and its service rests: %t", id, d.Reason, s.resting())
 	}
 	k.replaced(j, i, d.Reason)
+	k.crashed(j, i, d.Reason)
 	if d.Reason == events.RetireRevised && s.upToDate(i) && (i.replaces == 0 || i.revision == s.revision) {
 		j.breach("revisions", "%s is replaced as one of another revision, and is as revision %d", id, s.revision)
 	}
@@ -203,6 +207,7 @@ func (k *knowledge) sighted(j *judge, service events.ServiceID, d events.Sightin
 		j.breach("status", "%s sinks from %v to %v", id, i.seen, s.Position)
 	}
 	k.operating(j, service).beginsAnew(i, s.Position)
+	k.service(service).ends(i, s, j.at)
 	if s.Phase != events.PhaseOnline {
 		i.served, i.serves = time.Time{}, time.Time{}
 	} else {

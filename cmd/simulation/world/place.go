@@ -241,11 +241,14 @@ func (k *knowledge) explained(j *judge, id events.InstanceID, d events.InstanceP
 		}
 		if k.againstSlot(id, name, nil) == "" {
 			could++
-			better = better || !k.services[id.Service].fails(name, j.at)
+			better = better || (!k.services[id.Service].fails(name, j.at) && name != k.services[id.Service].crashedOn(id.Ordinal))
 		}
 	}
 	if better && k.services[id.Service].fails(d.Node, j.at) {
 		j.breach("placement", "%s is placed on %s, where its revision fails, and another node could have it", id, d.Node)
+	}
+	if j.earlier() {
+		return // what had ended held its share of the node until it was removed
 	}
 	if left := int(d.Choice.Nodes) - sum(d.Choice.Removed); int(d.Choice.Nodes) != joined || left != could {
 		j.breach("reasons", "%s is placed as if %d of %d nodes could have it, and %d of %d could", id, left, d.Choice.Nodes, could, joined)
@@ -258,7 +261,7 @@ func (k *knowledge) pending(j *judge, id events.ServiceID, d events.InstancePend
 	if k.service(id).resting() {
 		j.breach("suspend", "%s/%d waits for a node, and the service rests", id, d.Ordinal)
 	}
-	if k.room(id, d.Ordinal) {
+	if k.room(id, d.Ordinal) && !j.earlier() {
 		j.breach("placement", "%s/%d waits for a node, and there is one for it", id, d.Ordinal)
 	}
 	if left := int(d.Nodes) - sum(d.Removed); left != 0 {
@@ -275,6 +278,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 		s := k.services[id]
 		k.letsGoOfLost(j, id, epoch, now)
 		s.due(j, id, epoch, now)
+		k.leftToCrash(j, id, epoch, now)
 		k.stuck(j, id, epoch, now)
 		k.stillRuns(j, id, epoch, now)
 		switch {
@@ -286,7 +290,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 		}
 		switch {
 		case !s.waits:
-		case k.againstJob(id, now) != "" || !k.roomForAny(id, k.empty(id)):
+		case k.againstJob(id, now) != "" || !k.roomForAny(id, s.mayHave(k.empty(id), now)):
 			s.late = late{}
 		case s.late.left(epoch, now):
 			j.breach("placement", "%s waits for a node, and has had one for %d rounds", id, s.late.rounds)

@@ -205,6 +205,7 @@ func Draw(seed uint64) Plan {
 	}
 	d.absences()
 	d.ends()
+	d.crashing()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

@@ -47,6 +47,9 @@ type service struct {
 	back       *back
 	kept       map[uint64]*kept
 	restFailed bool
+	// crashes are those of slots, and crashLate what was closed since one is left alone.
+	crashes   map[uint32]*crash
+	crashLate late
 	// since is when a slot first had no node since all had one, and had are the slots that have had an instance.
 	since time.Time
 	had   map[uint32]bool
@@ -55,7 +58,7 @@ type service struct {
 func (k *knowledge) service(id events.ServiceID) *service {
 	s := k.services[id]
 	if s == nil {
-		s = &service{specs: map[uint64]events.Spec{}, homes: map[uint32]string{}, had: map[uint32]bool{}}
+		s = &service{specs: map[uint64]events.Spec{}, homes: map[uint32]string{}, had: map[uint32]bool{}, crashes: map[uint32]*crash{}}
 		k.services[id] = s
 	}
 	return s
