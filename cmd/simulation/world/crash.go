@@ -10,6 +10,12 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
+// sayMore has people ask for more in what they say anyhow.
+func (d *drawer) sayMore() {
+	d.beforeStops()
+	d.crashing()
+}
+
 // crashing has people of some plans say how often instances are restarted on a node, in what they say anyhow, and images crash now
 // and then.
 func (d *drawer) crashing() {

@@ -205,7 +205,7 @@ func Draw(seed uint64) Plan {
 	}
 	d.absences()
 	d.ends()
-	d.crashing()
+	d.sayMore()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }
