@@ -29,6 +29,7 @@ func TestAnInstanceIsShownWithWhatHoldsAndWhen(t *testing.T) {
 	online := func(attempt uint32) events.Data {
 		return events.InstanceOnline{InstanceSeen: seen(1, attempt, events.PhaseOnline)}
 	}
+	retired := events.InstanceRetired{Generation: 1, Reason: events.RetireCrashLooping}
 	spec := events.Spec{Image: "localhost/web:1", RestartSpec: events.RestartSpec{Restart: &events.Restart{Delay: events.Duration(10 * time.Second), Attempts: 2}}}
 	at := func(second int64) time.Time {
 		if second == 0 {
@@ -52,10 +53,7 @@ func TestAnInstanceIsShownWithWhatHoldsAndWhen(t *testing.T) {
 		{online(1), "online", "", "", [4]int64{2, 3, 4, 6}, 0, ""},
 		{ended(1, ""), "offline", "", "exited", [4]int64{2, 3, 4, 6}, 0, ""},
 		{ended(2, events.NoRestartAttempts), "crash-looping", "", "exited", [4]int64{2, 3, 4, 6}, 3, "ended 3 times in a row, exit codes 3 3 3"},
-		{
-			events.InstanceRetired{Generation: 1, Reason: events.RetireCrashLooping}, "crash-looping", "crash-looping", "exited",
-			[4]int64{2, 3, 4, 6}, 3, "next try at 1970-01-01T00:00:19Z",
-		},
+		{retired, "crash-looping", "crash-looping", "exited", [4]int64{2, 3, 4, 6}, 3, "next try at 1970-01-01T00:00:19Z"},
 		{events.InstanceRemoved{InstanceSeen: seen(1, 2, events.PhaseRemoved)}, "crash-looping", "back-off", "not-scheduled", [4]int64{9}, 3, "next try at"},
 		{events.InstancePlaced{Generation: 2, Revision: 1, Node: "m"}, "crash-looping", "", "initializing", [4]int64{9, 11}, 3, "ended 3 times"},
 	} {
