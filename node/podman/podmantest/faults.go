@@ -141,3 +141,24 @@ func Kill(t testing.TB, uri, handle string) {
 		t.Fatal(err)
 	}
 }
+
+// ShrinkStorage puts the storage into a file system in memory of so many bytes, with all that it holds, and returns where that is.
+// The service starts anew for it; nothing may run then but what can do without it.
+func ShrinkStorage(t testing.TB, uri string, size int) string {
+	t.Helper()
+	KillService(t, uri)
+	storage := filepath.Join(folder(uri), "root")
+	const script = `set -e; mkdir "$1.old"; cp -a "$1/." "$1.old/"; mount -t tmpfs -o size="$2",mode=700 tmpfs "$1"; cp -a "$1.old/." "$1/"; rm -rf "$1.old"`
+	if out, err := run(startWithin, "/", "sh", "-c", script, "sh", storage, fmt.Sprint(size)); err != nil {
+		t.Fatalf("mounting a small storage: %v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		KillService(t, uri)
+		// What is below has mounts, too, which the end of this Podman must find.
+		if out, err := run(startWithin, "/", "umount", "--recursive", "--lazy", storage); err != nil {
+			t.Errorf("unmounting the small storage: %v\n%s", err, out)
+		}
+	})
+	RestartService(t, uri)
+	return storage
+}
