@@ -19,7 +19,7 @@ var crashing = []mutant{
 	},
 	{
 		"crashes-where-it-crashed", "the next instance goes to the node on which the one before used up its restarts", []edit{{
-			"coordinator/placement/apart.go", "if apart == absent || apart == held", "if apart != absent || apart == held",
+			"coordinator/placement/apart.go", "if d.Node == nil {", "if d.Node != nil {",
 		}},
 	},
 	{
@@ -39,7 +39,7 @@ var crashing = []mutant{
 	},
 	{
 		"moved-under-its-wave", "an instance that used up its restarts is replaced while its wave waits for it", []edit{{
-			"coordinator/crash.go", "return op != nil && (op.Together() || slices.Contains(op.Slots, ordinal))", "return op != nil && op.Together() && len(op.Slots) < int(ordinal)",
+			"coordinator/crash.go", "return op != nil && (op.Together() || slices.Contains(op.Slots, ordinal))", "return op != nil && op.Together() && slices.Contains(op.Slots, ordinal)",
 		}},
 	},
 }
