@@ -19,7 +19,7 @@ var crashing = []mutant{
 	},
 	{
 		"crashes-where-it-crashed", "the next instance goes to the node on which the one before used up its restarts", []edit{{
-			"coordinator/placement/apart.go", "if d.Node == nil {", "if d.Node != nil {",
+			"coordinator/placement/choose.go", "q.chooseApart(b.crashedOn(s, ordinal), held)", "q.chooseApart(absent, held)",
 		}},
 	},
 	{
