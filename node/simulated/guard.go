@@ -33,6 +33,13 @@ func (e *Engine) Guard(_ context.Context, heard time.Time, all []node.Guarded) e
 	return nil
 }
 
+// Guarded returns until when the container may run; the zero time where it is not guarded.
+func (e *Engine) Guarded(c node.Container) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.guarded[c.Handle].until
+}
+
 // Expire ends the running containers that may run no more at this time, and returns when the next may not; the zero time for none.
 func (e *Engine) Expire(now time.Time) (next time.Time) {
 	e.mu.Lock()

@@ -37,7 +37,7 @@ var losing = []mutant{
 	{
 		"alone-replaced", "a slot that has one instance at a time gets another while nobody knows what became of the first", []edit{
 			{"projections/liveness.go", "!s.Alone(i.ID.Ordinal) && spec.Topology == nil && !spec.KeepsVolumes()", "spec.Image != \"\""},
-			{"coordinator/look.go", "len(slot.Leaving)+len(slot.Away) == 0", "len(slot.Leaving) == 0"},
+			{"coordinator/look.go", "slot.Remains() == nil", "len(slot.Leaving) == 0"},
 			{"coordinator/liveness.go", "s.Current().Spec.Global(), s.Alone(o), !s", "s.Current().Spec.Global(), !s"},
 		},
 	},

@@ -74,7 +74,8 @@ var operating = []mutant{
 	},
 	{
 		"volume-of-two", "what writes to a slot's volumes comes before what did is gone", []edit{{
-			"coordinator/look.go", ` && (len(slot.Leaving)+len(slot.Away) == 0 || !s.Alone(ordinal))`, "",
+			"coordinator/look.go", ` &&
+		(slot.Remains() == nil || !s.Alone(ordinal))`, "",
 		}},
 	},
 	{

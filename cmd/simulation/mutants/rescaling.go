@@ -45,7 +45,7 @@ var rescaling = []mutant{
 	},
 	{
 		"two-of-a-slot", "a slot gets its next instance while the last one still serves what the slot has", []edit{{
-			"projections/topology.go", "return s.Revisions[s.Target(ordinal)].Spec.Topology != nil || s.Home(ordinal) != \"\"", "return s.Home(ordinal) != \"\"",
+			"projections/topology.go", "return spec.Topology != nil || spec.Exclusive", "return spec.Exclusive",
 		}},
 	},
 	{

@@ -4,7 +4,7 @@ package main
 var seeing = []mutant{
 	{
 		"status-sinks", "a status that is below what is known is taken", []edit{{
-			"coordinator/status.go", "s.Above(i.Seen) && !same", "!same",
+			"coordinator/status.go", "s.Above(i.Seen) && (!same || i.Lost)", "!same || i.Lost",
 		}},
 	},
 	{

@@ -10,10 +10,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// sayMore has people ask for more in what they say anyhow.
+// sayMore has people ask for more in what they say anyhow, and has what they made fail.
 func (d *drawer) sayMore() {
 	d.beforeStops()
 	d.crashing()
+	d.exclusives()
 }
 
 // crashing has people of some plans say how often instances are restarted on a node, in what they say anyhow, and images crash now
@@ -183,4 +184,10 @@ func (s *service) crashedOn(ordinal uint32) string {
 		return ""
 	}
 	return s.crashes[ordinal].node
+}
+
+// leftForPeople reports whether the instance used up its restarts in a wave of an operation that waits for people: these decide.
+func (k *knowledge) leftForPeople(i *instance) bool {
+	s := k.service(i.id.Service)
+	return i.spent && s.waitsForPeople() && slices.Contains(s.op.slots, i.id.Ordinal)
 }

@@ -73,7 +73,7 @@ func (k *knowledge) emptied(j *judge, i, next *instance, reason events.RetireRea
 func (k *knowledge) followed(j *judge, i, next *instance) {
 	s := k.service(i.id.Service)
 	spec := s.specs[s.revision]
-	alone := spec.Global() || volumes(spec) || spec.Topology != nil
+	alone := spec.Global() || volumes(spec) || spec.Topology != nil || spec.Exclusive
 	switch {
 	case k.machine(i.node).drain == nil:
 		j.breach("drain", "%s goes, as if %s were drained", i.id, i.node)

@@ -31,7 +31,7 @@ func (j *judge) ends(h *host, c node.Container) {
 // mayEndNow reports whether the container is one that shall go, or may be.
 func (j *judge) mayEndNow(h *host, c node.Container) bool {
 	i := j.cluster.instances[c.Instance]
-	return j.rewound || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed))
+	return j.rewound || j.cluster.machine(h.name).strays[c.Instance] || (i != nil && (i.retired || i.removed || h.yields(c, i)))
 }
 
 // runsNow reports whether the container runs.

@@ -106,10 +106,18 @@ func TestWriteGolden(t *testing.T) {
 func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 	d := Draw(seed)
 	d.Golden, d.Lasts, d.Nodes = false, 25*time.Minute, max(d.Nodes, 2)
-	say := func(at time.Duration, subject, body string) Action {
-		return Action{At: at, Kind: Command, Subject: events.CommandRoot + subject, Body: body}
-	}
-	d.Actions = append(d.Actions,
+	d.Actions = slices.Concat(d.Actions, aboutServices(), aboutNodes())
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(d, nil)
+		w.live()
+		messages = w.server.Backup(bus.Log).Messages()
+	})
+	return messages
+}
+
+// aboutServices are commands that have services go through whatever one can.
+func aboutServices() []Action {
+	return []Action{
 		say(2*time.Minute, ".service.demo.agent.ensure", `{"image":"localhost/a:1","mode":"global"}`),
 		say(2*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/a:1","volumes":[{"name":"data","path":"/data"}]}`),
 		say(2*time.Minute, ".service.demo.batch.ensure", `{"image":"localhost/a:1","mode":"job","job":{"completions":3,"parallelism":2}}`),
@@ -124,7 +132,7 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(2*time.Minute, ".service.demo.kv.ensure", `{"image":"localhost/b:1","scale":2,"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]}}}`),
 		say(3*time.Minute, ".service.demo.kv.scale", `{"scale":4}`),
 		say(5*time.Minute, ".service.demo.kv.scale", `{"scale":1}`),
-		Action{At: 8*time.Minute + 30*time.Second, Kind: BadImage, N: 3*len(images) + slices.Index(images, "localhost/b:1"), For: time.Minute},
+		{At: 8*time.Minute + 30*time.Second, Kind: BadImage, N: 3*len(images) + slices.Index(images, "localhost/b:1"), For: time.Minute},
 		say(8*time.Minute+31*time.Second, ".service.demo.kv.scale", `{"scale":3}`),
 		say(2*time.Minute, ".service.demo.state.ensure", `{"image":"localhost/a:1","scale":2,"volumes":[{"name":"data","path":"/data","state":true}],`+
 			`"hooks":{"snapshot":{"exec":["a"]}},"snapshot":{"every":"100s"}}`),
@@ -148,6 +156,12 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(12*time.Minute, ".service.demo.store.scale", `{"scale":2,"busy":"queue"}`),
 		say(13*time.Minute, ".service.demo.store.ensure", `{"image":"localhost/b:1","busy":"queue"}`),
 		say(13*time.Minute, ".service.demo.store.cancel", `{}`),
+	}
+}
+
+// aboutNodes are commands and faults that have nodes and streams do so.
+func aboutNodes() []Action {
+	return []Action{
 		say(19*time.Minute, ".service.demo.fast.ensure", `{"image":"localhost/a:1","scale":4,"node_selector":{"disk":"ssd"}}`),
 		say(21*time.Minute, ".node.node-0.update", `{"without":["disk"]}`),
 		say(21*time.Minute, ".node.node-1.update", `{"labels":{"disk":"ssd"}}`),
@@ -157,25 +171,23 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 		say(20*time.Minute, ".cluster.policy", `{}`),
 		say(20*time.Minute, ".node.node-0.drain", `{"deadline":"20s"}`),
 		say(20*time.Minute+50*time.Second, ".node.node-0.resume", `{}`),
-		Action{At: 16 * time.Minute, Kind: Freeze, Targets: []string{nodeName(1)}, For: 150 * time.Second},
+		{At: 16 * time.Minute, Kind: Freeze, Targets: []string{nodeName(1)}, For: 150 * time.Second},
 		say(17*time.Minute+40*time.Second, ".node.node-1.forget", `{}`),
-		Action{At: 18*time.Minute + 25*time.Second, Kind: EngineRefuses, Targets: []string{nodeName(1)}, Point: Stop, N: 1, For: 5 * time.Minute},
-		Action{At: 19*time.Minute + 10*time.Second, Kind: HostDown, Targets: []string{nodeName(1)}, For: 100 * time.Second},
+		{At: 18*time.Minute + 25*time.Second, Kind: EngineRefuses, Targets: []string{nodeName(1)}, Point: Stop, N: 1, For: 5 * time.Minute},
+		{At: 19*time.Minute + 10*time.Second, Kind: HostDown, Targets: []string{nodeName(1)}, For: 100 * time.Second},
 		say(20*time.Minute+40*time.Second, ".node.node-1.forget", `{}`),
-		Action{At: 16 * time.Minute, Kind: EngineRefuses, Targets: []string{"node-0"}, Point: List, For: time.Minute},
+		{At: 16 * time.Minute, Kind: EngineRefuses, Targets: []string{"node-0"}, Point: List, For: time.Minute},
 		say(3*time.Minute, ".cluster.nodes", `{"allowed":["node-0"]}`),
 		say(4*time.Minute, ".cluster.nodes", `{"allowed":[]}`),
-		Action{At: 5 * time.Minute, Kind: TornRound, Targets: []string{coordinatorName(0)}},
-		Action{At: 8 * time.Minute, Kind: ServerRestart, For: 5 * time.Second},
-		Action{At: 10 * time.Minute, Kind: Freeze, Targets: []string{nodeName(0)}, For: 4 * time.Minute},
-		Action{At: 17 * time.Minute, Kind: Freeze, Targets: []string{nodeName(0)}, For: 2 * time.Minute},
-		Action{At: 15 * time.Minute, Kind: LogRestored, For: 20 * time.Second, N: 11},
-		Action{At: 24 * time.Minute, Kind: ServerRestart, For: 5 * time.Second},
-	)
-	synctest.Test(t, func(*testing.T) {
-		w := newWorld(d, nil)
-		w.live()
-		messages = w.server.Backup(bus.Log).Messages()
-	})
-	return messages
+		{At: 5 * time.Minute, Kind: TornRound, Targets: []string{coordinatorName(0)}},
+		{At: 8 * time.Minute, Kind: ServerRestart, For: 5 * time.Second},
+		{At: 10 * time.Minute, Kind: Freeze, Targets: []string{nodeName(0)}, For: 4 * time.Minute},
+		{At: 17 * time.Minute, Kind: Freeze, Targets: []string{nodeName(0)}, For: 2 * time.Minute},
+		{At: 15 * time.Minute, Kind: LogRestored, For: 20 * time.Second, N: 11},
+		{At: 24 * time.Minute, Kind: ServerRestart, For: 5 * time.Second},
+	}
+}
+
+func say(at time.Duration, subject, body string) Action {
+	return Action{At: at, Kind: Command, Subject: events.CommandRoot + subject, Body: body}
 }

@@ -4,10 +4,38 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rookery-project/rookery/node"
 )
+
+// exclusives has people of some plans say that services are exclusive, in what they say anyhow.
+func (d *drawer) exclusives() {
+	const share, often = 2, 3
+	if d.IntN(share) > 0 {
+		return
+	}
+	for i := range d.plan.Actions {
+		a := &d.plan.Actions[i]
+		if a.Kind == Command && strings.HasSuffix(a.Subject, ".ensure") && !strings.Contains(a.Body, `"global"`) && d.IntN(often) == 0 {
+			a.Body = strings.Replace(a.Body, `"image":`, `"exclusive":true,"image":`, 1)
+		}
+	}
+}
+
+// mustHaveEnded reports whether an exclusive instance was lost so long ago that its host has ended it.
+func (i *instance) mustHaveEnded() bool { return i.lost && i.window > 0 }
+
+// lostAfterOf is how long its node is silent before an instance is lost: one that is exclusive has ended by then.
+func (k *knowledge) lostAfterOf(i *instance) time.Duration {
+	const margin = 2 * time.Second
+	after := k.lostAfter(i.id.Service)
+	if i.window > 0 {
+		after = max(after, i.window) + margin
+	}
+	return after
+}
 
 // Guard implements node.Engine: what guards is beside the engine's service, and none of its troubles are its own.
 func (e *engine) Guard(ctx context.Context, heard time.Time, guarded []node.Guarded) error {
@@ -37,6 +65,12 @@ func (h *host) watch() {
 		h.watch()
 		return true
 	})
+}
+
+// yields reports whether the window of an exclusive instance is nearly over: its node ends it, so that its host need not.
+func (h *host) yields(c node.Container, i *instance) bool {
+	until := h.engine.Guarded(c)
+	return i.window > 0 && !until.IsZero() && !time.Now().Before(until.Add(-i.window/4))
 }
 
 // oneLives holds an exclusive slot to have one live container at most, on whatever hosts.

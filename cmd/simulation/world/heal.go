@@ -143,7 +143,7 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 			why = append(why, fmt.Sprintf("%s is lost, and its node is back", i.id))
 		}
 		if rests && (i.replaces > 0 || !i.retired) {
-			if !i.retired && i.seen.Phase != events.PhaseOnline {
+			if !i.retired && i.seen.Phase != events.PhaseOnline && !j.cluster.leftForPeople(i) {
 				why = append(why, fmt.Sprintf("%s is %s, and nothing keeps it from serving", i.id, i))
 			}
 			continue // it stays in its revision
@@ -206,7 +206,7 @@ func (j *judge) enginesUnlike() []string {
 		}
 	}
 	for _, i := range j.cluster.present {
-		if i.retired || j.w.hosts[i.node] == nil {
+		if i.retired || j.w.hosts[i.node] == nil || j.cluster.leftForPeople(i) {
 			continue
 		}
 		if _, running := j.w.hosts[i.node].holds(i.id); !running {

@@ -18,7 +18,9 @@ type instance struct {
 	// replaces is the generation that runs on until this one serves; 0 where there is none any more.
 	replaces uint32
 	scratch  events.Size
-	retired  bool
+	// window is how long it may run without its node being heard; 0 for no such bound.
+	window  time.Duration
+	retired bool
 	// lost says that its node was silent for too long, away that another may stand in for it meanwhile, and served since when it
 	// serves in its attempt.
 	lost, away bool
@@ -101,6 +103,9 @@ func (k *knowledge) fitting(j *judge, id events.InstanceID, d events.InstancePla
 	if has := k.scratch(service); d.Scratch != has {
 		j.breach("capacity", "%s has %s of scratch disk, and shall have %s", id, d.Scratch, has)
 	}
+	if exclusive := s.specs[d.Revision].Exclusive; exclusive != (d.Window > 0) || (exclusive && d.Window < events.MinWindow) {
+		j.breach("liveness", "%s may run %s without its node being heard, and is exclusive: %t", id, time.Duration(d.Window), exclusive)
+	}
 	if d.SecurityContext != k.policy.SecurityContext {
 		j.breach("placement", "%s has the security context %q, and the policy has %q", id, d.SecurityContext, k.policy.SecurityContext)
 	}
@@ -131,7 +136,7 @@ func (k *knowledge) hold(j *judge, service events.ServiceID, d events.InstancePl
 	id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 	i := &instance{
 		id: id, node: d.Node, address: d.Address, revision: d.Revision, run: d.Run, ports: d.Ports, reserved: d.Reserved,
-		scratch: d.Scratch, replaces: d.Replaces, since: time.Now(),
+		scratch: d.Scratch, window: time.Duration(d.Window), replaces: d.Replaces, since: time.Now(),
 	}
 	k.instances[id] = i
 	if d.Replaces == 0 {

@@ -312,6 +312,9 @@ func (j *judge) orderedToRun(id events.InstanceID, o events.Order) {
 		j.breach("orders", "%s is ordered to run, and the log has it %s", id, i)
 		return
 	}
+	if time.Duration(o.Window) != i.window {
+		j.breach("orders", "%s is ordered to run with window %s, and has %s", id, time.Duration(o.Window), i.window)
+	}
 	j.refills(i, o)
 	if want := j.cluster.rendered(i); want != nil && (o.Spec == nil || !slices.Equal(o.Spec.Args, want)) {
 		j.breach("orders", "%s is ordered to run with %+v, and the log has its addresses and its peers' as %q", id, o.Spec, want)

@@ -92,7 +92,7 @@ func (k *knowledge) tooManySilent() bool {
 		most = float64(own)
 	}
 	for _, n := range k.nodes {
-		if n.epoch > 0 && !n.lost {
+		if n.epoch > 0 && !n.lost && !n.forgotten {
 			all++
 			if n.silent {
 				silent++
@@ -166,7 +166,7 @@ func (k *knowledge) loses(j *judge, id events.InstanceID) {
 		return
 	}
 	j.settled(id)
-	k.inTime(j, id.String(), k.machine(i.node), k.lostAfter(id.Service))
+	k.inTime(j, id.String(), k.machine(i.node), k.lostAfterOf(i))
 	s := k.service(id.Service)
 	if s.op != nil && i.runs() && (s.op.together() || s.upToDate(i)) {
 		delete(s.op.serves, id.Ordinal)
@@ -174,7 +174,7 @@ func (k *knowledge) loses(j *judge, id events.InstanceID) {
 	i.lost = true
 	own, next := s.specs[i.revision], s.specs[s.target(id.Ordinal)]
 	i.away = !i.retired && i.replaces == 0 && !s.isJob() && !s.specs[s.revision].Global() &&
-		own.Topology == nil && !volumes(own) && next.Topology == nil && s.home(id.Ordinal) == ""
+		own.Topology == nil && !volumes(own) && next.Topology == nil && !next.Exclusive && s.home(id.Ordinal) == ""
 	for _, o := range k.of(id.Service) {
 		if i.away && o.id.Ordinal == id.Ordinal && o.replaces == id.Generation && !o.retired {
 			o.replaces = 0
@@ -245,7 +245,7 @@ func (k *knowledge) letsGoOfLost(j *judge, id events.ServiceID, epoch uint64, no
 	const patience = 2 * time.Minute // a leader's loop that stood still begins to listen anew, and nobody is told
 	s, overdue := k.services[id], (*instance)(nil)
 	for _, i := range k.of(id) {
-		n, since := k.machine(i.node), k.lostAfter(id)+patience
+		n, since := k.machine(i.node), k.lostAfterOf(i)+patience
 		if !i.lost && n.silent && !k.parted && !k.tooManySilent() && now.Sub(n.since) > since && now.Sub(k.whole) > since {
 			overdue = i
 		}

@@ -26,6 +26,8 @@ func (k *knowledge) moved(j *judge, id events.InstanceID, d events.InstancePlace
 		return
 	case d.Choice == nil || before.node == d.Node:
 		j.breach("moves", "%s moves from %s to %s without a reason", id, before.node, d.Node)
+	case k.service(id.Service).specs[d.Revision].Exclusive:
+		j.breach("moves", "%s moves, and is exclusive", id)
 	case volumes(k.service(id.Service).specs[d.Revision]) && !k.moves.terms.Volumes:
 		j.breach("moves", "%s moves, and leaves its volumes behind", id)
 	}

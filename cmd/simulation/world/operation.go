@@ -226,7 +226,7 @@ func (o operating) allOrNone() bool {
 // stopsFirst reports whether what slots have goes before what they get comes.
 func (o operating) stopsFirst() bool {
 	spec := o.s.specs[o.s.revision]
-	return o.update().Order == events.StopFirst || spec.Global() || volumes(spec) || spec.Topology != nil
+	return o.update().Order == events.StopFirst || spec.Global() || volumes(spec) || spec.Topology != nil || spec.Exclusive
 }
 
 // enters holds a phase to follow the one before, once all slots are done with that.

@@ -188,6 +188,17 @@ func Draw(seed uint64) Plan {
 	if d.IntN(3) == 0 {
 		p.Actions = append(p.Actions, d.asOf(time.Duration(d.Int64N(int64(20*time.Minute))))...)
 	}
+	d.operations()
+	d.absences()
+	d.ends()
+	d.sayMore()
+	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
+	return p
+}
+
+// operations draws changes that go through services wave by wave, or through all of their slots at once.
+func (d *drawer) operations() {
+	p := d.plan
 	for n := d.IntN(5); n > 0; n-- {
 		p.Actions = append(p.Actions, d.updates(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
@@ -203,11 +214,6 @@ func Draw(seed uint64) Plan {
 	for n := d.IntN(5); n > 0; n-- {
 		p.Actions = append(p.Actions, d.grouping(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
-	d.absences()
-	d.ends()
-	d.sayMore()
-	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
-	return p
 }
 
 // drawer draws a plan.

@@ -40,10 +40,11 @@ func (s *service) as(slot uint32, judged func()) {
 func (k *knowledge) clears(j *judge, id events.ServiceID, slot uint32) bool {
 	o := k.operating(j, id)
 	writes := func(i *instance) bool {
-		return i.id.Ordinal == slot && i.node == o.s.home(slot) && i.retired && i.seen.Phase < events.PhaseCompleted && volumes(o.s.specs[i.revision])
+		return i.id.Ordinal == slot && !i.mustHaveEnded() && i.node == o.s.home(slot) && i.retired && i.seen.Phase < events.PhaseCompleted && volumes(o.s.specs[i.revision])
 	}
 	alone := func(i *instance) bool {
-		return i.id.Ordinal == slot && i.retired && o.s.specs[o.s.target(slot)].Topology != nil
+		next := o.s.specs[o.s.target(slot)]
+		return i.id.Ordinal == slot && i.retired && !i.mustHaveEnded() && (next.Topology != nil || next.Exclusive)
 	}
 	if slices.ContainsFunc(k.of(id), writes) || slices.ContainsFunc(k.of(id), alone) {
 		return true
