@@ -118,6 +118,10 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 	slot := s.Slots[i.ID.Ordinal]
 	switch {
 	case s.Dropped || s.Job != nil || s.Suspension != nil || operates(s):
+	case slices.Contains(slot.Away, i): // another stands in for it already, or will
+		if slot.Current != nil && t.serves(slot.Current) {
+			t.retire(i, events.RetireDrained)
+		}
 	case slot.Next == i:
 		if s.UpToDate(slot.Current) {
 			t.retire(i, events.RetireDrained)

@@ -119,21 +119,26 @@ func (p *drainPlanner) run() {
 	}
 }
 
-// wait has the time pass that a successor is to serve for, and reports whether there is one.
+// wait has the time pass that a successor is to serve for, and reports whether there is one: the first, where there are more.
 func (p *drainPlanner) wait() bool {
+	first := time.Time{}
 	for id := range p.planned {
-		if i := p.cluster.Instance(id); i != nil {
-			s := p.cluster.Services[id.Service]
-			if since := s.Slots[id.Ordinal].NextServes; !since.IsZero() {
-				until := since.Add(time.Duration(*s.Current().Spec.Updates().MinHealthy))
-				if until.After(p.now) {
-					p.now = until
-					return true
-				}
-			}
+		i := p.cluster.Instance(id)
+		if i == nil {
+			continue
+		}
+		s := p.cluster.Services[id.Service]
+		since := s.Slots[id.Ordinal].NextServes
+		until := since.Add(time.Duration(*s.Current().Spec.Updates().MinHealthy))
+		if !since.IsZero() && until.After(p.now) && (first.IsZero() || until.Before(first)) {
+			first = until
 		}
 	}
-	return false
+	if first.IsZero() {
+		return false
+	}
+	p.now = first
+	return true
 }
 
 // round decides a round, and reports whether anything followed. It notes who succeeds whom.

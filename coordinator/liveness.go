@@ -19,8 +19,7 @@ func (t *Turn) livenessDue() {
 	t.cause = events.Cause{}
 	a.unheard, a.lostAt = false, time.Time{}
 	t.guardEvictions()
-	if !t.Cluster.Evictions.Paused && t.anySilent() {
-		t.loseNodes()
+	if !t.Cluster.Evictions.Paused && t.anySilent() && t.loseNodes() {
 		t.loseInstances()
 	}
 }
@@ -45,14 +44,20 @@ func (t *Turn) guardEvictions() {
 	}
 }
 
-// loseNodes gives up the nodes that were silent for longer than the cluster waits.
-func (t *Turn) loseNodes() {
+// loseNodes gives up the nodes that were silent for longer than the cluster waits. It reports false where the round is full before
+// that.
+func (t *Turn) loseNodes() bool {
 	after := time.Duration(t.Cluster.Policy.Liveness.WithDefaults().LostAfter)
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
 		if n := t.Cluster.Nodes[name]; n.Silent && !n.Lost && t.overdue(n, after) {
+			if t.Room() == 0 {
+				t.agenda.unheard = true
+				return false
+			}
 			t.emit(events.NodeScope(name), events.NodeLost{})
 		}
 	}
+	return true
 }
 
 // loseInstances gives up the instances on nodes that were silent for longer than their services wait.
@@ -126,7 +131,7 @@ func (t *Turn) reconcile(s *projections.Service) bool {
 func (t *Turn) comesBack(slot *projections.Slot) bool {
 	return slices.ContainsFunc(slot.Away, func(i *projections.Instance) bool {
 		n := t.Cluster.Nodes[i.Node]
-		return n.Heard() && !n.Tells()
+		return n.Heard() && !n.Tells() && n.Degraded == ""
 	})
 }
 
@@ -159,8 +164,11 @@ func outlived(s *projections.Service, away *projections.Instance) events.RetireR
 	return ""
 }
 
-// prefers reports whether the original is to stay, and not the replacement.
+// prefers reports whether the original is to stay, and not the replacement. What is on a node that is drained would go from there.
 func (t *Turn) prefers(s *projections.Service, original, replacement *projections.Instance) bool {
+	if t.Cluster.Nodes[original.Node].Draining() {
+		return false
+	}
 	switch s.Current().Spec.Disconnects().Reconcile {
 	case events.ReconcileKeepOriginal:
 		return true

@@ -100,7 +100,7 @@ func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState)
 	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Resting() && s.Ordinal < service.Span() &&
 		s.Revision == service.Revision && s.Generation >= service.NextGeneration(s.Ordinal) &&
 		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
-		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Open()
+		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Open() && !n.Draining()
 }
 
 // pause has nothing be placed on the node any more, as is so of one that is drained.

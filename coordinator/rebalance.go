@@ -61,7 +61,7 @@ func (t *Turn) beginMove(m placement.Move) {
 func (t *Turn) swap(s *projections.Service) bool {
 	for _, slot := range s.Slots {
 		next := slot.Next
-		if next == nil {
+		if next == nil || slot.Current == nil {
 			continue
 		}
 		retires, reason := (*projections.Instance)(nil), events.RetireMoveFailed

@@ -44,7 +44,7 @@ func matches(name string) bool {
 
 // faults are all faults, by kind.
 func faults() []fault {
-	return slices.Concat(processFaults(), networkFaults(), podmanFaults(), imageFaults(), serviceFaults(), doubleFaults())
+	return slices.Concat(processFaults(), networkFaults(), podmanFaults(), imageFaults(), serviceFaults(), doubleFaults(), lostFaults())
 }
 
 // result is what one fault has come to.

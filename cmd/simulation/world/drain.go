@@ -77,7 +77,7 @@ func (k *knowledge) followed(j *judge, i, next *instance) {
 	switch {
 	case k.machine(i.node).drain == nil:
 		j.breach("drain", "%s goes, as if %s were drained", i.id, i.node)
-	case i.replaces > 0 || alone:
+	case i.replaces > 0 || i.away || alone:
 	case next == nil || next.seen.Phase != events.PhaseOnline:
 		j.breach("drain", "%s goes as %s is drained, and nobody serves in its place", i.id, i.node)
 	case j.at.Sub(next.serves) < time.Duration(*spec.Updates().MinHealthy):

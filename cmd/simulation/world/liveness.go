@@ -228,6 +228,9 @@ func (k *knowledge) reconciled(j *judge, i *instance, reason events.RetireReason
 // prefers reports whether the original is to stay, and not its replacement.
 func (k *knowledge) prefers(original, replacement *instance) bool {
 	s := k.service(original.id.Service)
+	if k.machine(original.node).drain != nil {
+		return false
+	}
 	if d := s.specs[s.revision].Disconnect; d != nil && d.Reconcile != events.ReconcileLongestRunning {
 		return d.Reconcile == events.ReconcileKeepOriginal
 	}
