@@ -212,9 +212,6 @@ func (t *Turn) retireWave(s *projections.Service) bool {
 // tell.
 func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
 	i := slot.Current
-	if remains := slot.Remains(); remains != nil && remains.Lost && s.Alone(i.ID.Ordinal) {
-		return false // what comes would wait for a node that nobody hears
-	}
 	return slot.Next != nil || allAtOnce(s) ||
 		(!startsFirst(s) && t.agenda.board.Could(s, i.ID.Ordinal)) || t.agenda.board.CouldInstead(s, i)
 }

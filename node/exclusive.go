@@ -12,9 +12,9 @@ type Guarded struct {
 	Window    time.Duration
 }
 
-// Guarded returns the container as its host is to guard it; false where it need not be, or there is none.
+// Guarded returns the container that runs as its host is to guard it, also while it stops; false where it need not be.
 func (v View) Guarded() (Guarded, bool) {
-	if v.Order.Window == 0 || v.Order.Action != events.ActionRun || v.Container == nil {
+	if v.Order.Window == 0 || !v.Container.runs() {
 		return Guarded{}, false
 	}
 	return Guarded{*v.Container, time.Duration(v.Order.Window)}, true

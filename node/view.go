@@ -140,6 +140,9 @@ func (v View) Ordered(o events.Order) View {
 	if o.Spec == nil {
 		o.Spec = v.Order.Spec
 	}
+	if o.Window == 0 {
+		o.Window = v.Order.Window // as long as it runs, whatever becomes of it
+	}
 	before := v.Order.Action
 	if o.Action != before {
 		v.Failures, v.RetryAt, v.Ends, v.MadeReady = 0, time.Time{}, nil, ""

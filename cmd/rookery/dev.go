@@ -135,7 +135,11 @@ func (d *dev) engine(ctx context.Context) (*podman.Engine, error) {
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return podman.Connect(ctx, d.podman)
+	engine, err := podman.Connect(ctx, d.podman)
+	if err != nil {
+		return nil, err
+	}
+	return engine, useWatchdog(engine, d.podman, "dev")
 }
 
 // parts runs coordinator and nodes until ctx ends, and then waits for their end.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -31,7 +32,7 @@ func drainCommand(l *link) *cobra.Command {
 		Short: "Empty a node: show a plan, ask, and carry it out; or undo it",
 		Long: `Empty a node. Each instance runs on until its successor on another node serves, as many of a service at a time as an
 update replaces, and also where there is one instance alone. What cannot be in two places stops first: slots of a topology
-one at a time; slots with named volumes and instances of global services last, once all else is gone. Jobs are waited
+and exclusive ones one at a time; slots with named volumes and instances of global services last, once all else is gone. Jobs are waited
 for. At the deadline all that is left stops, and comes up elsewhere where it can. The node takes nothing until --undo.
 
 On a terminal you are asked before anything is done. Without one nothing is done and the exit code is 2; --yes goes on
@@ -93,6 +94,13 @@ type drained struct {
 }
 
 func (d *drain) run(cmd *cobra.Command, node string) error {
+	if d.undo && cmd.Flags().Changed("deadline") {
+		return usage(cmd, errors.New("--undo takes no --deadline: what has moved stays where it is"))
+	}
+	const beyond = 5 * time.Minute // what is left at the deadline has its grace, and the command two minutes
+	if !cmd.Flags().Changed("timeout") {
+		d.timeout = max(d.timeout, d.deadline+beyond)
+	}
 	if d.undo {
 		return d.askNode(cmd, node, events.NodeResume{})
 	}
@@ -183,7 +191,13 @@ func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, comma
 		return err
 	}
 	fmt.Fprintf(d.progress(), "command %d is stored\n", w.sequence)
-	go showDrain(d.progress(), happens, p)
+	showing, end := context.WithCancel(ctx)
+	var shows sync.WaitGroup
+	shows.Go(func() { showDrain(showing, d.progress(), happens, p) })
+	defer func() {
+		end()
+		shows.Wait()
+	}()
 	fate, err := w.follow(ctx, seen)
 	if err != nil {
 		if cmd.Context().Err() != nil {
@@ -198,16 +212,26 @@ func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, comma
 	return outcome(fate)
 }
 
-// showDrain prints a line for what becomes of each instance of the plan, until the reading ends.
-func showDrain(w io.Writer, happens bus.Reader, p *drained) {
+// showDrain prints a line for what becomes of each instance of the plan, until ctx or the reading ends.
+func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained) {
 	slots := map[string]bool{}
 	for _, d := range p.Instances {
 		slots[fmt.Sprintf("%s/%d", d.Service, d.Ordinal)] = true
 	}
-	for m := range happens.Messages() {
+	for {
+		var m events.Message
+		select {
+		case <-ctx.Done():
+			return
+		case next, ok := <-happens.Messages():
+			if !ok {
+				return
+			}
+			m = next
+		}
 		data, _, err := events.Decode(m)
 		if err != nil {
-			return
+			continue // it is of a later version
 		}
 		if ordinal, follows := ofDrain(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
 			fmt.Fprintln(w, waves{}.describe(m))

@@ -127,7 +127,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
 	if err := f.useRegistryAuth(engine); err != nil {
 		return runner.Config{}, err
 	}
-	if err := f.useWatchdog(engine); err != nil {
+	if err := useWatchdog(engine, f.podman, f.name); err != nil {
 		return runner.Config{}, err
 	}
 	return runner.Config{

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,20 +26,19 @@ func watchdogCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// It goes on where everything of the node is asked to end, and ends by itself when it guards nothing any more.
-			return watchdog.Serve(context.WithoutCancel(cmd.Context()), listener)
+			return watchdog.Serve(cmd.Context(), listener)
 		},
 	}
 }
 
 // useWatchdog has a watchdog end what is exclusive on the host. Its socket is beside Podman's, of this node: one that begins anew
 // finds the watchdog of the process before.
-func (f *nodeFlags) useWatchdog(engine *podman.Engine) error {
+func useWatchdog(engine *podman.Engine, uri, node string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	folder := filepath.Dir(strings.TrimPrefix(f.podman, "unix://"))
-	engine.Watchdog(filepath.Join(folder, "rookery-"+f.name+".sock"), self, watchdogName)
+	folder := filepath.Dir(strings.TrimPrefix(uri, "unix://"))
+	engine.Watchdog(filepath.Join(folder, "rookery-"+node+".sock"), self, watchdogName)
 	return nil
 }

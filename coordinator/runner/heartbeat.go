@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 )
 
-// beatHandler answers heartbeats from the state of the last closed round.
-func (c *Coordinator) beatHandler(ctx context.Context) func(events.Message) (events.Message, error) {
+// beatHandler answers heartbeats from the state of the last closed round, as long as nobody else may lead.
+func (c *Coordinator) beatHandler(ctx context.Context, l *lease) func(events.Message) (events.Message, error) {
 	return func(m events.Message) (events.Message, error) {
 		node := strings.TrimPrefix(m.Subject, events.HeartbeatRoot+".")
 		beat, _, err := events.DecodeAs[events.Heartbeat](m)
@@ -16,8 +17,12 @@ func (c *Coordinator) beatHandler(ctx context.Context) func(events.Message) (eve
 			return events.Message{}, err
 		}
 		var answer events.HeartbeatAnswer
-		if err := c.put(ctx, node, beat, func(c *Coordinator) { answer = c.answerBeat(node, beat) }); err != nil {
+		expired := false
+		if err := c.put(ctx, node, beat, func(c *Coordinator) { answer, expired = c.answerBeat(node, beat), l.expired() }); err != nil {
 			return events.Message{}, err
+		}
+		if expired {
+			return events.Message{}, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
 		}
 		return events.Encode("", answer, events.Attributes{
 			ID: node + "/" + beat.Incarnation, Source: "/rookery/" + answer.Log, Time: c.Now(),

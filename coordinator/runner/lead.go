@@ -41,7 +41,7 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		l.statuses.Stop()
 		l.views.Wait()
 	}()
-	stop, err := c.Bus.Answer(events.HeartbeatRoot+".*", c.beatHandler(ctx))
+	stop, err := c.Bus.Answer(events.HeartbeatRoot+".*", c.beatHandler(ctx, ls))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -15,7 +16,13 @@ type lease struct {
 	bucket   bus.Bucket
 	name     string
 	revision uint64
+	// kept is when the last call began that has kept it.
+	kept time.Time
 }
+
+// expired reports whether another may have the lease by now. It tells nothing of who leads; but a node that is answered by one who
+// leads no more would have its exclusive instances run on beside those that another has put in their place.
+func (l *lease) expired() bool { return time.Since(l.kept) > bus.LeaseAge }
 
 // claim returns the lease, or nil and its revision where another coordinator holds it.
 func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err error) {
@@ -43,6 +50,7 @@ func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err err
 
 // take takes a lease that nobody else holds, or returns nil where another coordinator was faster.
 func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
+	began := time.Now()
 	revision, err := c.leases.Put(ctx, leaseKey, []byte(c.Name), before)
 	if errors.Is(err, bus.ErrPosition) {
 		return nil, nil
@@ -50,7 +58,7 @@ func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lease{bucket: c.leases, name: c.Name, revision: revision}
+	l := &lease{bucket: c.leases, name: c.Name, revision: revision, kept: began}
 	if err := c.checkClock(ctx, newClock(c.Now())); err != nil {
 		l.release(ctx)
 		return nil, err
@@ -62,10 +70,11 @@ func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, bus.LeaseAge/3)
 	defer cancel()
+	began := time.Now()
 	revision, err := l.bucket.Put(ctx, leaseKey, []byte(l.name), l.revision)
 	switch {
 	case err == nil:
-		l.revision = revision
+		l.revision, l.kept = revision, began
 	case errors.Is(err, bus.ErrPosition):
 		return fmt.Errorf("%w: it has the lease", errLost)
 	}

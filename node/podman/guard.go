@@ -36,6 +36,9 @@ func (e *Engine) Guard(ctx context.Context, heard time.Time, guarded []node.Guar
 	for _, g := range guarded {
 		for _, name := range append([]string{g.Container.Handle}, g.Container.Sidecars...) {
 			m, err := e.monitoredBy(ctx, name)
+			if gone(err) {
+				continue // it has ended since
+			}
 			if err != nil {
 				return fmt.Errorf("guarding the container of %s: %w", g.Container.Instance, err)
 			}

@@ -14,13 +14,15 @@ func (a *Agent) check(ctx context.Context, in *instance) {
 		return // its end goes on
 	}
 	container, health, id := *in.view.Container, *in.view.Check(), in.view.Instance
-	call, cancel := context.WithTimeout(ctx, time.Duration(health.Timeout))
+	checking, cancel := context.WithCancel(ctx)
+	call, end := context.WithTimeout(checking, time.Duration(health.Timeout))
 	in.checking = cancel
 	a.beside(ctx, func() func() {
 		defer cancel()
+		defer end()
 		err := a.Engine.Check(call, container, health, a.Facts.Address)
 		ended := errors.Is(call.Err(), context.Canceled)
-		asked := ended || err == nil || len(health.Exec) == 0 || a.answers(ctx, id)
+		asked := ended || err == nil || len(health.Exec) == 0 || a.answers(checking, id)
 		return func() {
 			in.checking = nil
 			switch {

@@ -206,7 +206,8 @@ func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Co
 
 // start starts the instance's container, once the host guards it where it is exclusive.
 func (a *Agent) start(ctx context.Context, v node.View) error {
-	if g, exclusive := v.Guarded(); exclusive {
+	if v.Exclusive() {
+		g := node.Guarded{Container: *v.Container, Window: time.Duration(v.Order.Window)}
 		if err := a.Engine.Guard(ctx, v.Heard, []node.Guarded{g}); err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 // guarded is until when a container may run.
 type guarded struct {
 	instance events.InstanceID
-	window   time.Duration
 	until    time.Time
 }
 
@@ -22,13 +21,12 @@ func (e *Engine) Guard(_ context.Context, heard time.Time, all []node.Guarded) e
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, g := range all {
-		e.guarded[g.Container.Handle] = guarded{instance: g.Container.Instance, window: g.Window}
-	}
-	for handle, g := range e.guarded {
-		if until := heard.Add(g.window); until.After(g.until) {
-			g.until = until
-			e.guarded[handle] = g
+		before := e.guarded[g.Container.Handle]
+		until := heard.Add(g.Window)
+		if before.until.After(until) {
+			until = before.until
 		}
+		e.guarded[g.Container.Handle] = guarded{instance: g.Container.Instance, until: until}
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ var losing = []mutant{
 	},
 	{
 		"guard-ignored", "nodes are lost however many are silent", []edit{{
-			"coordinator/liveness.go", "if !t.Cluster.Evictions.Paused && t.anySilent() {", "if t.anySilent() {",
+			"coordinator/liveness.go", "if !t.Cluster.Evictions.Paused && t.anySilent() && t.loseNodes() {", "if t.anySilent() && t.loseNodes() {",
 		}},
 	},
 	{

@@ -25,7 +25,7 @@ type edit struct{ file, old, now string }
 func all() []mutant {
 	return slices.Concat(
 		writing, reading, deciding, differing, placing, moving, queueing, operating, rescaling, snapshotting, suspending, losing, crashing,
-		grouping, leaving, working, ordering, seeing, obeying, found,
+		grouping, leaving, guarding, working, ordering, seeing, obeying, found,
 	)
 }
 

@@ -28,6 +28,12 @@ type Client struct {
 	begun      *os.Process // the last that was
 }
 
+// answersWithin bounds one call: a watchdog that is stopped keeps no others waiting for long.
+const answersWithin = 2 * time.Second
+
+// longestPath is what an address of a socket has room for.
+const longestPath = 107
+
 // Guard has the watchdog guard the containers beside what it guards already, and count every window from the time at which the node
 // was heard. It returns once it does.
 func (c *Client) Guard(ctx context.Context, heard time.Time, containers []Guarded) error {
@@ -36,6 +42,8 @@ func (c *Client) Guard(ctx context.Context, heard time.Time, containers []Guarde
 		return err
 	}
 	m := message{Heard: at.add(-time.Since(heard)), Guarded: containers}
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.connection != nil && c.exchange(ctx, m) == nil {
@@ -151,6 +159,9 @@ func (c *Client) collect() {
 
 // listen takes the socket over from a watchdog that was killed.
 func listen(ctx context.Context, socket string) (*net.UnixListener, error) {
+	if len(socket) > longestPath {
+		return nil, fmt.Errorf("the path of the watchdog's socket, %s, is longer than %d bytes: have Podman listen in a folder with a shorter path", socket, longestPath)
+	}
 	address := &net.UnixAddr{Name: socket, Net: "unix"}
 	listener, err := net.ListenUnix("unix", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

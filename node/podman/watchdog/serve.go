@@ -20,6 +20,8 @@ const (
 	// the processes are looked at otherwise.
 	seekEvery = 5 * time.Millisecond
 	lookEvery = 100 * time.Millisecond
+	// seekFor is how long it is looked for so often since it was last named: a Podman that hangs for longer starts it seen a little later.
+	seekFor = 10 * time.Minute
 	// idleFor is how long a watchdog stays that guards nothing and that nobody is connected to.
 	idleFor = 5 * time.Second
 )
@@ -29,7 +31,6 @@ type keeper struct {
 	asks  chan ask
 	turns chan int // how many connections there are more, or less
 
-	heard       instant
 	wards       map[string]*ward
 	connections int
 	idleSince   instant
@@ -58,8 +59,8 @@ func Inherited() (*net.UnixListener, error) {
 	return socket, nil
 }
 
-// Serve guards what nodes ask it to, at the socket, until ctx ends or there is nothing left to do for a while. It closes and removes
-// the socket at its end.
+// Serve guards what nodes ask it to, at the socket, until there is nothing left to do for a while. Where ctx ends before, it ends all
+// that it guards: nobody else would. It closes and removes the socket at its end.
 func Serve(ctx context.Context, listener *net.UnixListener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	k := &keeper{asks: make(chan ask), turns: make(chan int), wards: map[string]*ward{}}
@@ -160,7 +161,7 @@ func (k *keeper) run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return k.endAll()
 		case more := <-k.turns:
 			k.connections += more
 		case a := <-k.asks:
@@ -175,8 +176,17 @@ func (k *keeper) run(ctx context.Context) error {
 		if k.idle(at) {
 			return nil
 		}
-		timer.Reset(k.rest())
+		timer.Reset(k.rest(at))
 	}
+}
+
+// endAll ends every container that is guarded.
+func (k *keeper) endAll() error {
+	var failed []error
+	for _, w := range k.wards {
+		failed = append(failed, w.find(), w.end())
+	}
+	return errors.Join(failed...)
 }
 
 // guard guards what the message names, beside what is guarded already.
@@ -188,13 +198,13 @@ func (k *keeper) guard(m message) answer {
 	case len(m.Guarded)+len(k.wards) > maxGuarded:
 		return answer{Refused: fmt.Sprintf("more than %d containers", maxGuarded)}
 	}
-	k.heard = max(k.heard, m.Heard)
 	for _, g := range m.Guarded {
-		if w := k.wards[g.ID]; w != nil {
-			w.Window = g.Window
-			continue
+		w := k.wards[g.ID]
+		if w == nil {
+			w = &ward{process: none, since: at}
+			k.wards[g.ID] = w
 		}
-		k.wards[g.ID] = &ward{Guarded: g, process: none, since: at}
+		w.Guarded, w.heard, w.named = g, max(w.heard, m.Heard), at
 	}
 	if err := k.look(at); err != nil {
 		return answer{Refused: err.Error()}
@@ -207,7 +217,7 @@ func (k *keeper) look(at instant) error {
 	var failed []error
 	for id, w := range k.wards {
 		failed = append(failed, w.find())
-		if at >= k.heard.add(w.Window) {
+		if at >= w.heard.add(w.Window) {
 			failed = append(failed, w.end())
 		}
 		if w.over(at) {
@@ -219,9 +229,9 @@ func (k *keeper) look(at instant) error {
 }
 
 // rest is how long nothing need be looked at.
-func (k *keeper) rest() time.Duration {
+func (k *keeper) rest(at instant) time.Duration {
 	for _, w := range k.wards {
-		if w.process == none {
+		if w.process == none && at-w.named < instant(seekFor) {
 			return seekEvery
 		}
 	}

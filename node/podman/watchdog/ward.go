@@ -15,6 +15,8 @@ import (
 // ward is a container that is guarded.
 type ward struct {
 	Guarded
+	// heard is when its node was last heard and named it, and named when that was told.
+	heard, named instant
 	// process is its pidfd; none before it was found.
 	process int
 	// placed says that the folder of its pid file was seen.
@@ -37,9 +39,12 @@ func (w *ward) find() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	pid, numberErr := strconv.Atoi(string(bytes.TrimSpace(text)))
-	if err != nil || numberErr != nil || pid <= 0 {
-		return fmt.Errorf("the process of container %s: %w", w.ID, errors.Join(err, numberErr))
+	if err != nil {
+		return fmt.Errorf("the process of container %s: %w", w.ID, err)
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	if err != nil || pid <= 0 {
+		return nil // it is being written
 	}
 	process, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
