@@ -10,10 +10,10 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// guarded is until when a container may run.
+// guarded is until when a container may run, and until when it might before that was last told.
 type guarded struct {
-	instance events.InstanceID
-	until    time.Time
+	instance      events.InstanceID
+	until, before time.Time
 }
 
 // Guard implements node.Engine. Nothing ends by itself here: whoever has the engine calls Expire.
@@ -26,16 +26,17 @@ func (e *Engine) Guard(_ context.Context, heard time.Time, all []node.Guarded) e
 		if before.until.After(until) {
 			until = before.until
 		}
-		e.guarded[g.Container.Handle] = guarded{instance: g.Container.Instance, until: until}
+		e.guarded[g.Container.Handle] = guarded{instance: g.Container.Instance, until: until, before: before.until}
 	}
 	return nil
 }
 
-// Guarded returns until when the container may run; the zero time where it is not guarded.
-func (e *Engine) Guarded(c node.Container) time.Time {
+// Guarded returns until when the container may run, and until when it might before that was last told; zero times for never.
+func (e *Engine) Guarded(c node.Container) (until, before time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.guarded[c.Handle].until
+	g := e.guarded[c.Handle]
+	return g.until, g.before
 }
 
 // Expire ends the running containers that may run no more at this time, and returns when the next may not; the zero time for none.

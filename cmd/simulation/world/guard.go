@@ -67,11 +67,21 @@ func (h *host) watch() {
 	})
 }
 
-// yields reports whether the window of an exclusive instance is nearly over: its node ends it, so that its host need not.
+// yields reports whether the window of an exclusive instance is nearly over, or was before its host was last told: its node ends
+// it, so that its host need not.
 func (h *host) yields(c node.Container, i *instance) bool {
-	until := h.engine.Guarded(c)
+	until, before := h.engine.Guarded(c)
+	if before.IsZero() {
+		before = until
+	}
 	early := i.window/4 + h.world.plan.Heartbeat // that its host was told of the last heartbeat, it may not have heard
-	return i.window > 0 && !until.IsZero() && !time.Now().Before(until.Add(-early))
+	return i.window > 0 && !until.IsZero() && !time.Now().Before(before.Add(-early))
+}
+
+// guards reports whether the container is one of an exclusive slot.
+func (h *host) guards(c node.Container) bool {
+	until, _ := h.engine.Guarded(c)
+	return !until.IsZero()
 }
 
 // oneLives holds an exclusive slot to have one live container at most, on whatever hosts.
@@ -82,7 +92,7 @@ func (j *judge) oneLives(started node.Container) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
 		for _, c := range j.w.hosts[name].running() {
-			if c.Instance.Service == started.Instance.Service && c.Instance.Ordinal == started.Instance.Ordinal && c.Instance != started.Instance && !j.w.hosts[name].engine.Guarded(c).IsZero() {
+			if c.Instance.Service == started.Instance.Service && c.Instance.Ordinal == started.Instance.Ordinal && c.Instance != started.Instance && j.w.hosts[name].guards(c) {
 				j.breach("P5", "%s begins while %s runs on %s still", started.Instance, c.Instance, name)
 			}
 		}
