@@ -24,6 +24,28 @@ func (a *Agent) heardAt(sent time.Time, orders uint64) {
 	a.hearing.answered, a.hearing.orders = sent, orders
 }
 
+// beatsInWindow is how many heartbeats are sent in the window of an exclusive instance, at the least: one that goes astray ends none.
+const beatsInWindow = 5
+
+// beatEvery is how often a heartbeat is sent.
+func (a *Agent) beatEvery() time.Duration {
+	every := a.Heartbeat
+	for _, in := range a.instances {
+		if in.view.Exclusive() {
+			every = min(every, time.Duration(in.view.Order.Window)/beatsInWindow)
+		}
+	}
+	return every
+}
+
+// beatSooner has the next heartbeat be sent as soon as an instance needs it that has just been ordered.
+func (a *Agent) beatSooner() {
+	next := time.Now().Add(a.beatEvery())
+	if due := a.alarms[alarmBeat]; !due.IsZero() && next.Before(due) {
+		a.alarms[alarmBeat] = next
+	}
+}
+
 // renew lets exclusive instances run on from the last heartbeat that was answered, once the node has the orders of that: one of them
 // may be that an instance has been replaced. The host must know before the instances do, for it is what ends them in time.
 func (a *Agent) renew(ctx context.Context) {

@@ -95,3 +95,18 @@ func TestAnExclusiveInstanceThatNobodyGuardsDoesNotBegin(t *testing.T) {
 		w.want([]uint32{0}, nil)
 	})
 }
+
+// TestANodeIsHeardOftenEnoughForItsExclusiveInstances has a node whose heartbeats are as far apart as a window is long.
+func TestANodeIsHeardOftenEnoughForItsExclusiveInstances(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.heartbeat = time.Minute
+		w.run()
+		w.live <- w.storeOrder(0, exclusively())
+		pass(time.Hour)
+		w.want([]uint32{0}, nil)
+		if got := w.positions(); slices.Contains(got, "0 offline") {
+			t.Errorf("it is said to be %q", got)
+		}
+	})
+}

@@ -81,7 +81,7 @@ func (a *Agent) beat(ctx context.Context) {
 	a.beside(ctx, func() func() {
 		answer, err := a.introduce(ctx)
 		return func() {
-			a.alarms[alarmBeat] = sent.Add(a.Heartbeat)
+			a.alarms[alarmBeat] = sent.Add(a.beatEvery())
 			if err != nil {
 				a.Log.Debug("no answer to a heartbeat", "error", err)
 				return

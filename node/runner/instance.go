@@ -86,6 +86,9 @@ func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 	after := in.view.Ordered(o)
 	after.Heard = a.hearing.heard
 	a.change(ctx, in, after)
+	if after.Exclusive() {
+		a.beatSooner()
+	}
 	if in.busy && o.Action == events.ActionStop && (in.step == node.StepPrepare || in.step == node.StepStart) {
 		in.interrupt()
 	}
