@@ -48,10 +48,10 @@ func (j *judge) makesReady(h *host, c node.Container) {
 }
 
 // stops judges the stop of a container that runs: where its spec has a hook for that, it was asked before. What is not healthy or
-// takes too much of the disk is stopped without, so is what is exclusive and not heard, and engines that do not answer ask nobody.
+// takes too much of the disk is stopped without, so may be what is exclusive, and engines that do not answer ask nobody.
 func (j *judge) stops(h *host, c node.Container) {
 	i := j.cluster.instances[c.Instance]
-	if i == nil || c.Role != node.RoleMain || !h.runsNow(c) || j.rewound || h.yields(c, i) || j.sick[c.Instance.String()] || j.sick[stopHook(c)] {
+	if i == nil || c.Role != node.RoleMain || !h.runsNow(c) || j.rewound || i.window > 0 || j.sick[c.Instance.String()] || j.sick[stopHook(c)] {
 		return
 	}
 	s := j.cluster.services[c.Instance.Service]

@@ -110,6 +110,11 @@ func (k *knowledge) empty(id events.ServiceID) []uint32 {
 	return empty
 }
 
+// vacant returns the empty slots that need not wait for what they had to be gone.
+func (k *knowledge) vacant(j *judge, id events.ServiceID) []uint32 {
+	return slices.DeleteFunc(k.empty(id), func(o uint32) bool { return k.clears(j, id, o) })
+}
+
 // roomForAny reports whether a node could have the next instance of one of the slots.
 func (k *knowledge) roomForAny(id events.ServiceID, slots []uint32) bool {
 	return slices.ContainsFunc(slots, func(o uint32) bool { return k.room(id, o) })
@@ -290,7 +295,7 @@ func (k *knowledge) forgotten(j *judge, epoch uint64, now time.Time) {
 		}
 		switch {
 		case !s.waits:
-		case k.againstJob(id, now) != "" || !k.roomForAny(id, s.mayHave(k.empty(id), now)):
+		case k.againstJob(id, now) != "" || !k.roomForAny(id, s.mayHave(k.vacant(j, id), now)):
 			s.late = late{}
 		case s.late.left(epoch, now):
 			j.breach("placement", "%s waits for a node, and has had one for %d rounds", id, s.late.rounds)
