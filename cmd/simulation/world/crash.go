@@ -20,7 +20,7 @@ func (d *drawer) sayMore() {
 // crashing has people of some plans say how often instances are restarted on a node, in what they say anyhow, and images crash now
 // and then.
 func (d *drawer) crashing() {
-	const share, often, mean, lasts = 2, 2, 15 * time.Minute, 20 * time.Minute
+	const share, often, mean, lasts = 4, 2, 15 * time.Minute, 20 * time.Minute
 	if d.IntN(share) > 0 {
 		return
 	}
@@ -161,7 +161,7 @@ func (k *knowledge) crashLeft(id events.ServiceID, now time.Time) string {
 		leaves[i.id.Ordinal] = leaves[i.id.Ordinal] || i.retired
 	}
 	for _, i := range k.of(id) {
-		if i.spent && !i.retired && i.id.Ordinal < s.span() && !moves[i.id.Ordinal] {
+		if i.spent && i.runs() && !i.lost && i.id.Ordinal < s.span() && !moves[i.id.Ordinal] {
 			return i.id.String() + " has used up its restarts and stays"
 		}
 	}
