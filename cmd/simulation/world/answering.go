@@ -12,8 +12,9 @@ const toldWithin = time.Minute
 
 // answering is since when engines are as they are and nothing else is broken.
 type answering struct {
-	since  time.Time
-	faults int
+	since time.Time
+	// faults counts what has gone wrong so far, engines what is wrong with them now.
+	faults, engines int
 }
 
 // answers takes a node's word on its engine. It must say another thing than before, and be later.
@@ -35,8 +36,8 @@ func (j *judge) checkAnswers() {
 	for _, h := range j.w.hosts {
 		engines += len(h.troubles)
 	}
-	if faults += engines; a.since.IsZero() || faults != a.faults || j.w.troubledBesideEngines() {
-		*a = answering{now, faults}
+	if a.since.IsZero() || faults != a.faults || engines != a.engines || j.w.troubledBesideEngines() {
+		*a = answering{now, faults, engines}
 	}
 	if now.Sub(a.since) < toldWithin {
 		return
