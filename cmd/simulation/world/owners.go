@@ -95,6 +95,9 @@ func (j *judge) oneOwner(id events.ServiceID) {
 			if o == nil || c.State != node.Running || c.Instance.Service != id {
 				continue
 			}
+			if i := j.cluster.instances[c.Instance]; i != nil && i.forgotten {
+				continue // people have said that its machine is gone, and it is not
+			}
 			for key, serves := range o.serves {
 				if other := serving[key]; serves && other != nil && other.instance != o.instance {
 					j.breach("owners", "%s and %s both serve key %d", other.instance, o.instance, key)
