@@ -16,6 +16,7 @@ const maxStep = 4
 // again where its slots are to be mended first, because it shall be something else now, and false for fits where the round is
 // full before that.
 func (t *Turn) operate(s *projections.Service) (again, fits bool) {
+	ended := false // what no slot of a wave may have is due then
 	for {
 		if t.Room() < maxStep {
 			return false, false
@@ -24,7 +25,7 @@ func (t *Turn) operate(s *projections.Service) (again, fits bool) {
 			return true, true
 		}
 		if s.Operation == nil && !t.startOperation(s) {
-			return false, true
+			return ended, true
 		}
 		if s.Operation.Paused != "" {
 			return false, true
@@ -40,6 +41,7 @@ func (t *Turn) operate(s *projections.Service) (again, fits bool) {
 		if v.State == barrier.Waiting || !t.advance(s, v) {
 			return false, true
 		}
+		ended = s.Operation == nil
 	}
 }
 
