@@ -16,8 +16,10 @@ var onlyFault = flag.String("fault", "", "inject only those `faults` whose name 
 // TestFaultsOnPodman injects one fault after the other into a whole Rookery, for real, and holds the house to settle after
 // each.
 func TestFaultsOnPodman(t *testing.T) {
-	f := startTrial(t)
 	var sum score
+	// What went wrong stands behind all that the processes have printed.
+	t.Cleanup(func() { sum.tellWrong(t) })
+	f := startTrial(t)
 	for i, row := range faults() {
 		if f.interrupted.Err() != nil {
 			t.Errorf("interrupted before %d of the faults", len(faults())-i)
@@ -144,6 +146,14 @@ func (s *score) add(r result) {
 }
 
 func (s *score) failed() bool { return s.converged != s.faults || s.orphans > 0 || s.duplicates > 0 }
+
+func (s *score) tellWrong(t *testing.T) {
+	for _, r := range s.all {
+		if r.wrong != "" {
+			t.Log(r.line())
+		}
+	}
+}
 
 // print prints the table, and the sum as the last line.
 func (s *score) print() {

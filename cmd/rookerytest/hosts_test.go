@@ -99,7 +99,7 @@ func (n *network) newMachine(name, zone string) *host {
 	}
 	// Mounted on a file of the test's own: what `ip netns add` makes is in a folder that all runs share.
 	sh(n.t, "unshare", "--net="+h.namespace, "true")
-	n.t.Cleanup(func() { sh(n.t, "umount", h.namespace) })
+	n.t.Cleanup(func() { umount(n.t, h.namespace) })
 	sh(n.t, "ip", "link", "add", h.link, "type", "veth", "peer", "name", "eth0", "netns", h.namespace)
 	n.t.Cleanup(func() { sh(n.t, "ip", "link", "delete", h.link) })
 	sh(n.t, "ip", "link", "set", h.link, "master", n.bridge, "up")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rookery-project/rookery/events/bus/embedded"
 )
@@ -103,9 +104,29 @@ func mount(t testing.TB, args ...string) (unmount func()) {
 	unmount = func() {
 		if mounted {
 			mounted = false
-			sh(t, "umount", folder)
+			umount(t, folder)
 		}
 	}
 	t.Cleanup(unmount)
 	return unmount
+}
+
+// umount unmounts what is mounted in the folder. It may be busy for a while, and not by this test: each container that is made on this
+// machine has all mounts for a moment.
+func umount(t testing.TB, folder string) {
+	t.Helper()
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	deadline := time.After(settlesWithin)
+	for {
+		out, err := exec.Command("umount", folder).CombinedOutput() //nolint:noctx // short
+		if err == nil {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("umount %s: %v\n%s", folder, err, out)
+		}
+	}
 }
