@@ -39,6 +39,21 @@ func (v View) yields(now time.Time) bool {
 	return v.Exclusive() && !v.Heard.IsZero() && !now.Before(v.yieldsAt())
 }
 
+// killMargin goes between the end of a window and what may begin after it: clocks do not run alike, and to kill takes a moment.
+const killMargin = 2 * time.Second
+
+// Inherited returns the view of an instance that was ordered before this process joined, at a time. Where this host has nothing of one
+// that is exclusive, another may have been the node: what runs there has ended only when its window has passed, for no heartbeat from
+// there was answered since. Until then it is neither begun nor said to be removed.
+func (v View) Inherited(joined time.Time) View {
+	if v.Order.Window > 0 && v.Container == nil {
+		v.Elsewhere = joined.Add(time.Duration(v.Order.Window) + killMargin)
+	}
+	return v
+}
+
+func (v View) elsewhere(now time.Time) bool { return v.Container == nil && now.Before(v.Elsewhere) }
+
 // bounded is the next step of an instance that shall run. One that is exclusive begins nothing without its node being heard, and is
 // stopped in time.
 func (v View) bounded(now time.Time) (Step, time.Time) {
@@ -48,6 +63,8 @@ func (v View) bounded(now time.Time) (Step, time.Time) {
 	}
 	runs, begins := v.Container.runs(), step == StepPrepare || step == StepStart
 	switch yields := v.yields(now); {
+	case begins && v.elsewhere(now):
+		return StepWait, v.Elsewhere
 	case yields && runs && now.Before(v.RetryAt):
 		return StepWait, v.RetryAt
 	case yields && runs:

@@ -49,6 +49,9 @@ type View struct {
 	// Heard is when the node was last heard: the time at which it sent the last heartbeat that was answered. What is exclusive
 	// goes by it, and it is known of that alone.
 	Heard time.Time
+	// Elsewhere is until when an exclusive instance that this host has nothing of may run on another one, which was the node of this
+	// name before; zero for not at all.
+	Elsewhere time.Time
 }
 
 // Step is the next thing to do for an instance.
@@ -109,6 +112,8 @@ func (v View) nextStop(now time.Time) (Step, time.Time) {
 		return StepNone, time.Time{}
 	case now.Before(v.RetryAt):
 		return StepWait, v.RetryAt
+	case v.elsewhere(now):
+		return StepWait, v.Elsewhere
 	case v.Container.runs() && v.mustMakeReady():
 		return StepBeforeStop, time.Time{}
 	case v.Container.runs():

@@ -6,6 +6,7 @@ import "github.com/rookery-project/rookery/events"
 // goes out.
 func (c *Cluster) Order(i *Instance) events.Order {
 	o := c.order(events.ActionStop, i.Decided, i.Counter)
+	o.Window = i.Window
 	if i.Retired != "" {
 		return o
 	}
@@ -13,7 +14,7 @@ func (c *Cluster) Order(i *Instance) events.Order {
 	r := s.Revisions[i.Revision]
 	o.Action, o.Revision, o.Hash, o.Spec, o.Ports = events.ActionRun, i.Revision, r.Hash, &r.Spec, i.Ports
 	o.Images, o.Scratch, o.SecurityContext, o.Topology = r.resolved(i.Decided), i.Scratch, i.SecurityContext, s.told(i)
-	o.Ask, o.Restore, o.Window = s.AskOf(i), i.Restore, i.Window
+	o.Ask, o.Restore = s.AskOf(i), i.Restore
 	return o
 }
 

@@ -110,3 +110,51 @@ func TestANodeIsHeardOftenEnoughForItsExclusiveInstances(t *testing.T) {
 		}
 	})
 }
+
+// TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore has a process join that finds nothing of what was ordered before it: it
+// begins nothing, and says of nothing that it is removed, before the window of such a machine has passed.
+func TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		order events.Action
+		want  []string
+	}{
+		"one that shall run":  {events.ActionRun, []string{"0 prepared", "0 started", "0 online"}},
+		"one that shall stop": {events.ActionStop, []string{"0 removed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.heartbeat = 10 * time.Second
+				o := exclusively()
+				o.Action = c.order
+				w.storeOrder(0, o)
+				w.run()
+				pass(time.Minute + 2*time.Second - time.Millisecond)
+				if got := w.positions(); len(got) > 0 {
+					t.Errorf("before the window has passed it is said to be %q", got)
+				}
+				pass(10 * time.Second)
+				if got := w.positions(); !slices.Equal(got, c.want) {
+					t.Errorf("it is said to be %q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestAnExclusiveInstanceThatTheHostHasBeginsAtOnce has a process join where the one before it was: it goes on from what it finds.
+func TestAnExclusiveInstanceThatTheHostHasBeginsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.heartbeat = 10 * time.Second
+		end := w.begin()
+		w.live <- w.storeOrder(0, exclusively())
+		pass(15 * time.Second)
+		end()
+		w.run()
+		w.live <- w.storeOrder(0, exclusively())
+		w.live <- w.storeOrder(1, exclusively())
+		pass(15 * time.Second)
+		w.want([]uint32{0, 1}, nil)
+	})
+}

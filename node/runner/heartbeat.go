@@ -23,6 +23,7 @@ func (a *Agent) join(ctx context.Context) error {
 			a.owner = node.Owner{Cluster: answer.Log, Node: a.Name}
 			a.epoch, a.listed = answer.Epoch, answer.List
 			a.heardAt(sent, answer.Orders)
+			a.hearing.joined, a.hearing.inherited = time.Now(), answer.Orders
 			return nil
 		}
 		if err != nil && ctx.Err() == nil && time.Since(waited) > callTimeout {
