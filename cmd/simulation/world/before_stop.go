@@ -55,7 +55,10 @@ func (j *judge) stops(h *host, c node.Container) {
 		return
 	}
 	s := j.cluster.services[c.Instance.Service]
-	if s != nil && asksBeforeStop(s.specs[i.revision]) && !j.ready[process{h.name, c.Handle}] {
+	if s == nil || i.since.Before(s.born) {
+		return // its service is gone, and its revisions with that
+	}
+	if asksBeforeStop(s.specs[i.revision]) && !j.ready[process{h.name, c.Handle}] {
 		j.breach("before-stop", "%s stops %s, which was not asked to make ready for that", h.name, c.Instance)
 	}
 }

@@ -7,6 +7,8 @@ import (
 )
 
 type service struct {
+	// born is when the log had it first, after the last one of its name was gone.
+	born     time.Time
 	scale    uint32
 	revision uint64
 	specs    map[uint64]events.Spec
@@ -58,7 +60,7 @@ type service struct {
 func (k *knowledge) service(id events.ServiceID) *service {
 	s := k.services[id]
 	if s == nil {
-		s = &service{specs: map[uint64]events.Spec{}, homes: map[uint32]string{}, had: map[uint32]bool{}, crashes: map[uint32]*crash{}}
+		s = &service{born: time.Now(), specs: map[uint64]events.Spec{}, homes: map[uint32]string{}, had: map[uint32]bool{}, crashes: map[uint32]*crash{}}
 		k.services[id] = s
 	}
 	return s
