@@ -45,10 +45,8 @@ type DrainPlan struct {
 
 // drainPlanner carries a drain out in a state of its own, in which every successor comes to serve, and what is told to stop does.
 type drainPlanner struct {
-	cluster *projections.Cluster
-	agenda  *Agenda
+	rehearsal
 	node    string
-	now     time.Time
 	since   uint64
 	planned map[events.InstanceID]*PlannedDrain
 }
@@ -56,12 +54,12 @@ type drainPlanner struct {
 // PlanDrain returns what a drain of the node that begins now would do with each of its instances, where every successor comes to serve and
 // nothing else happens. It does so in the state as it goes: that is of no use to anybody afterwards.
 func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, now time.Time) DrainPlan {
-	p := &drainPlanner{cluster: c, agenda: NewAgenda(c), node: node, now: now, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
+	p := &drainPlanner{rehearsal: rehearsal{c, NewAgenda(c), now}, node: node, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
 	var plan DrainPlan
 	if n := c.Nodes[node]; n != nil {
 		p.present(n)
 	}
-	p.round(func(t *Turn) {
+	p.follows(func(t *Turn) {
 		t.Command(events.Request{
 			Sequence: math.MaxUint64, Scope: events.NodeScope(node), Verb: command.Kind().Name, Command: command,
 		})
@@ -82,7 +80,7 @@ func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, no
 	}
 	if n := c.Nodes[node]; n.Draining() && !n.Drain.Done {
 		p.now = n.Drain.Until
-		p.round(func(*Turn) {})
+		p.follows(func(*Turn) {})
 		p.run()
 	}
 	for id, planned := range p.planned {
@@ -108,7 +106,7 @@ func (p *drainPlanner) present(n *projections.Node) {
 func (p *drainPlanner) run() {
 	for range maxPlanned {
 		done := p.obey()
-		follows := p.round(func(t *Turn) {
+		follows := p.follows(func(t *Turn) {
 			for _, r := range done {
 				t.emit(r.Scope, r.Data)
 			}
@@ -141,12 +139,10 @@ func (p *drainPlanner) wait() bool {
 	return true
 }
 
-// round decides a round, and reports whether anything followed. It notes who succeeds whom.
-func (p *drainPlanner) round(input func(*Turn)) bool {
-	t := NewTurn(p.cluster, p.agenda, p.now)
-	input(t)
-	t.Look()
-	for _, r := range t.Records {
+// follows decides a round, and reports whether anything followed. It notes who succeeds whom.
+func (p *drainPlanner) follows(input func(*Turn)) bool {
+	records := p.round(input)
+	for _, r := range records {
 		if d, placed := r.Data.(events.InstancePlaced); placed && d.Replaces > 0 {
 			id, _ := r.Scope.Service()
 			if planned := p.planned[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Replaces}]; planned != nil {
@@ -154,11 +150,7 @@ func (p *drainPlanner) round(input func(*Turn)) bool {
 			}
 		}
 	}
-	c := p.cluster
-	c.Close(c.Sequence+uint64(len(t.Records))+1, events.RoundClosed{
-		Round: c.Round + 1, Epoch: c.Epoch, Leader: c.Leader, Now: p.now, Commands: c.CommandCursor, Statuses: c.StatusCursor,
-	}, c.Chain)
-	return len(t.Records) > 0
+	return len(records) > 0
 }
 
 // obey returns what nodes would see next of what was decided since the drain began.

@@ -179,7 +179,7 @@ func (t *Turn) prefers(s *projections.Service, original, replacement *projection
 	if serves := t.serves(original); !serves || !t.serves(replacement) {
 		return serves
 	}
-	return original.OnlineSince.Before(replacement.OnlineSince)
+	return original.Times.Served < replacement.Times.Served
 }
 
 // serves reports whether the instance is known to serve: of one whose node has begun anew since it was seen, nobody knows.

@@ -56,37 +56,32 @@ type PlannedSlot struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// maxPlanned bounds the rounds that a plan looks ahead.
-const maxPlanned = 4 * events.MaxScale
-
 // planner carries a command out in a state of its own, in which every instance comes to serve and goes as it is told to.
 type planner struct {
-	cluster *projections.Cluster
-	agenda  *Agenda
-	id      events.ServiceID
-	now     time.Time
-	slots   map[uint32]*PlannedSlot
-	waves   uint32
+	rehearsal
+	id    events.ServiceID
+	slots map[uint32]*PlannedSlot
+	waves uint32
 }
 
 // PlanCommand returns what the command to a service would do if it came now and nothing else happened. It does so in the
 // state as it goes: that is of no use to anybody afterwards.
 func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 	id, _ := r.Scope.Service()
-	p := &planner{cluster: c, agenda: NewAgenda(c), id: id, now: now, slots: map[uint32]*PlannedSlot{}}
+	p := &planner{rehearsal: rehearsal{c, NewAgenda(c), now}, id: id, slots: map[uint32]*PlannedSlot{}}
 	plan := Plan{Service: id.String(), Sequence: c.Sequence}
 	p.present()
 	p.agenda.services = map[events.ServiceID]struct{}{}
 	r.Sequence = math.MaxUint64 // that no command has
 	if plan.Rejection = r.Rejection; plan.Rejection == nil {
-		p.round(func(t *Turn) { t.Command(r) }, func(d events.Data) {
-			switch d := d.(type) {
+		for _, e := range p.decide(func(t *Turn) { t.Command(r) }) {
+			switch d := e.Data.(type) {
 			case events.CommandRejected:
 				plan.Rejection = &d.Rejection
 			case events.CommandQueued:
 				plan.Rejection = &events.Rejection{Code: events.CodeBusy, Field: "busy", Reason: fmt.Sprintf("it waits behind command %d", d.Behind)}
 			}
-		})
+		}
 	}
 	for i := 0; i < maxPlanned && plan.Rejection == nil && p.goOn(); i++ {
 	}
@@ -112,24 +107,20 @@ func (p *planner) present() {
 	}
 }
 
-// round decides a round, and hands its events over. It reports whether there were any.
-func (p *planner) round(input func(*Turn), each func(events.Data)) bool {
-	t := NewTurn(p.cluster, p.agenda, p.now)
-	input(t)
-	p.agenda.add(p.id)
-	t.Look()
-	for _, r := range t.Records {
+// decide decides a round of the input, follows what it decides of the slots, and returns its events.
+func (p *planner) decide(input func(*Turn)) []events.Record {
+	records := p.round(func(t *Turn) {
+		input(t)
+		p.agenda.add(p.id)
+	})
+	for _, r := range records {
 		p.note(r.Data)
-		each(r.Data)
 	}
-	c := p.cluster
-	c.Close(c.Sequence+uint64(len(t.Records))+1, events.RoundClosed{
-		Round: c.Round + 1, Epoch: c.Epoch, Leader: c.Leader, Now: p.now, Commands: c.CommandCursor, Statuses: c.StatusCursor,
-	}, c.Chain)
-	return len(t.Records) > 0
+	return records
 }
 
-func (p *planner) quietly(input func(*Turn)) bool { return p.round(input, func(events.Data) {}) }
+// follows decides a round, and reports whether anything followed.
+func (p *planner) follows(input func(*Turn)) bool { return len(p.decide(input)) > 0 }
 
 // goOn has what is ordered be done, or else the time pass that the operation waits for, and canaries be promoted. It reports
 // whether anything followed.
@@ -139,7 +130,7 @@ func (p *planner) goOn() bool {
 		return false
 	}
 	if done := p.obey(s); len(done) > 0 {
-		return p.quietly(func(t *Turn) {
+		return p.follows(func(t *Turn) {
 			for _, d := range done {
 				t.emit(events.ServiceScope(p.id), d)
 			}
@@ -150,7 +141,7 @@ func (p *planner) goOn() bool {
 	case op == nil:
 		return false
 	case op.Phase == events.OperationPromote && !op.Promoted:
-		return p.quietly(func(t *Turn) {
+		return p.follows(func(t *Turn) {
 			t.emit(events.ServiceScope(p.id), events.OperationPromoted{Operation: op.Started})
 		})
 	case op.Phase == events.OperationStart:
@@ -160,7 +151,7 @@ func (p *planner) goOn() bool {
 			p.now = until
 		}
 	}
-	return p.quietly(func(*Turn) {})
+	return p.follows(func(*Turn) {})
 }
 
 // obey returns what the nodes that are heard would see next of the service's instances.

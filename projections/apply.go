@@ -336,7 +336,6 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	s := c.Services[service]
 	s.countServing(i, -1)
 	s.beginsAnew(i, d.Position)
-	i.serveSince(d.Position, r.Time)
 	s.noteRestarts(i, d.Position)
 	i.Times.saw(i.Seen, d, r.Time)
 	took := i.Takes()

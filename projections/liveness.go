@@ -136,13 +136,3 @@ func (s *Slot) forgetAway(i *Instance) {
 		s.Away = nil
 	}
 }
-
-// serveSince follows since when the instance serves as it comes to a position: a new attempt serves only since then.
-func (i *Instance) serveSince(p events.Position, now time.Time) {
-	switch {
-	case p.Phase != events.PhaseOnline:
-		i.OnlineSince = time.Time{}
-	case i.OnlineSince.IsZero() || p.Attempt != i.Seen.Attempt:
-		i.OnlineSince = now
-	}
-}

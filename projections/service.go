@@ -138,8 +138,6 @@ type Instance struct {
 	Reason   events.OfflineReason
 	ExitCode *int32
 	Message  string
-	// OnlineSince is since when it serves in its present attempt; zero where it does not.
-	OnlineSince time.Time `json:",omitzero"`
 	// Lost says that its node was silent for too long, and has not said since what became of it.
 	Lost bool `json:",omitzero"`
 	// NoRestart is why its node does not start it again; "" where it does.

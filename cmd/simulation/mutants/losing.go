@@ -53,7 +53,7 @@ var losing = []mutant{
 	},
 	{
 		"newest-stays", "of two instances of a slot the one stays that has served for a shorter time", []edit{{
-			"coordinator/liveness.go", "return original.OnlineSince.Before(replacement.OnlineSince)", "return replacement.OnlineSince.Before(original.OnlineSince)",
+			"coordinator/liveness.go", "return original.Times.Served < replacement.Times.Served", "return original.Times.Served > replacement.Times.Served",
 		}},
 	},
 	{

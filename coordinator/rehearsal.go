@@ -1,0 +1,30 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// maxPlanned bounds the rounds that a plan looks ahead.
+const maxPlanned = 4 * events.MaxScale
+
+// rehearsal decides ahead what would be decided, in a state of its own that goes with it and is of no use to anybody afterwards.
+type rehearsal struct {
+	cluster *projections.Cluster
+	agenda  *Agenda
+	now     time.Time
+}
+
+// round decides a round of the input and of what is due with it, and returns its events.
+func (r *rehearsal) round(input func(*Turn)) []events.Record {
+	t := NewTurn(r.cluster, r.agenda, r.now)
+	input(t)
+	t.Look()
+	c := r.cluster
+	c.Close(c.Sequence+uint64(len(t.Records))+1, events.RoundClosed{
+		Round: c.Round + 1, Epoch: c.Epoch, Leader: c.Leader, Now: r.now, Commands: c.CommandCursor, Statuses: c.StatusCursor,
+	}, c.Chain)
+	return t.Records
+}
