@@ -107,6 +107,8 @@ func (j *judge) unlike() []string {
 	for _, name := range slices.Sorted(maps.Keys(j.cluster.nodes)) {
 		if n := j.cluster.nodes[name]; n.silent && j.w.hosts[name] != nil {
 			why = append(why, name+" is silent")
+		} else if n.degraded && j.w.hosts[name] != nil {
+			why = append(why, name+" is degraded")
 		} else if n.drain != nil && !n.drain.done {
 			why = append(why, name+" is not drained")
 		}
