@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
@@ -75,13 +76,18 @@ func (l *leader) round(due bool) error {
 		return err
 	}
 	l.putBack(rest)
-	for _, node := range l.returned {
-		if n := l.cluster.Nodes[node]; n != nil && n.Unlisted {
+	l.returned = slices.DeleteFunc(l.returned, func(node string) bool {
+		n := l.cluster.Nodes[node]
+		if n != nil && n.Silent && !n.Forgotten {
+			return false // the round was full before it
+		}
+		if n != nil && n.Unlisted {
 			l.lists[node] = uint64(l.clock.now().UnixNano())
 		}
-	}
+		return true
+	})
 	l.limit = min(2*l.limit, maxInputs)
-	l.founding, l.renewal, l.returned, l.silent, l.inherited = nil, nil, nil, nil, rest.inherited
+	l.founding, l.renewal, l.silent, l.inherited = nil, nil, nil, rest.inherited
 	return nil
 }
 
@@ -108,10 +114,10 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	if l.renewal != nil {
 		turn.Renewed(*l.renewal)
 	}
-	for _, node := range l.returned {
+	for _, node := range l.returned[:min(len(l.returned), turn.Room())] {
 		turn.Returned(node)
 	}
-	for _, node := range l.silent {
+	for _, node := range l.silent[:min(len(l.silent), turn.Room())] {
 		turn.Silent(node)
 	}
 	for len(in.inherited) > 0 && turn.Room() > 0 && !turn.Cluster.Recovering {

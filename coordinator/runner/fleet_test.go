@@ -1,0 +1,77 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
+)
+
+// TestMoreNodesFallSilentAndComeBackThanARoundHasEvents has a whole fleet be cut off at once, and heard again.
+func TestMoreNodesFallSilentAndComeBackThanARoundHasEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const nodes = 2500
+		b := memory.New(time.Now)
+		told, err := b.Subscribe(events.EventRoot + ".node.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		defer start(t, b, "first")()
+		for n := range nodes {
+			join(t, b, name(n))
+		}
+		wait(t, told, "joined", nodes)
+		wait(t, told, "silent", nodes)
+		for n := range nodes {
+			beat(t, b, name(n))
+		}
+		wait(t, told, "returned", nodes)
+	})
+}
+
+func name(n int) string { return fmt.Sprintf("n%d", n) }
+
+func join(t *testing.T, b bus.Bus, node string) {
+	t.Helper()
+	m, err := events.Encode(events.HelloSubject(node), events.Hello{Incarnation: "i", NodeFacts: events.NodeFacts{
+		Address: "10.0.0.1", Ports: events.PortRange{First: 20_000, Last: 20_099}, EngineFacts: events.EngineFacts{Engine: "test"},
+	}}, events.Attributes{ID: node, Source: "/test", Time: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func beat(t *testing.T, b bus.Bus, node string) {
+	t.Helper()
+	m, err := events.Encode(events.HeartbeatSubject(node), events.Heartbeat{Incarnation: "i"}, events.Attributes{
+		ID: node, Source: "/test", Time: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := b.Request(ctx, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wait waits for so many events of a kind.
+func wait(t *testing.T, told bus.Subscription, kind string, count int) {
+	t.Helper()
+	for count > 0 {
+		if m := next(t, told); strings.HasSuffix(m.Subject, "."+kind) {
+			count--
+		}
+	}
+}
