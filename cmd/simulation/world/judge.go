@@ -31,7 +31,9 @@ type judge struct {
 	closed uint64
 	round  uint64
 	epoch  uint64
-	began  time.Time // the first round of the epoch
+	// began is the first round of the epoch that rules.
+	began time.Time
+	rules uint64
 	// stored is when the last round was, and before when the last of the leader before was: this one began no sooner.
 	stored, before time.Time
 	now            time.Time
@@ -114,7 +116,7 @@ func newJudge(w *World) *judge {
 func (j *judge) forget() {
 	j.held, j.chain, j.open = nil, chain{}, chain{}
 	j.quiet, j.answering = calm{}, answering{}
-	j.last, j.closed, j.round, j.epoch, j.commands, j.mark = 0, 0, 0, 0, 0, 0
+	j.last, j.closed, j.round, j.epoch, j.rules, j.commands, j.mark = 0, 0, 0, 0, 0, 0, 0
 	j.now, j.recovers, j.streams = time.Time{}, time.Time{}, nil
 	j.leaders, j.decided = map[uint64]string{}, map[string]uint64{}
 	j.cluster = newKnowledge()
@@ -171,8 +173,8 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	if chain(d.Chain) != j.open {
 		j.breach("P4", "the hash of round %d does not fit its events", d.Round)
 	}
-	if d.Epoch > j.epoch {
-		j.began, j.before = d.Now, j.stored
+	if d.Epoch > j.rules { // it may have voided a round before
+		j.rules, j.began, j.before = d.Epoch, d.Now, j.stored
 	}
 	j.stored = time.Now()
 	j.leads(d.Epoch, d.Leader)
