@@ -44,7 +44,12 @@ func (v View) Measured(c Container, u Usage, now time.Time) View {
 	default:
 		return v
 	}
-	v = v.offline(events.OfflineOverDisk, nil, message).fail(now)
+	return v.offline(events.OfflineOverDisk, nil, message).endedHere(now)
+}
+
+// endedHere counts the failure of an instance that runs still: it is stopped at once, and rests after that.
+func (v View) endedHere(now time.Time) View {
+	v = v.fail(now)
 	v.RetryAt = time.Time{}
 	return v
 }

@@ -87,5 +87,5 @@ func (v View) unhealthy(err error, check events.Health, now time.Time) View {
 	if errors.Is(err, context.DeadlineExceeded) {
 		message = "no answer within " + time.Duration(check.Timeout).String()
 	}
-	return v.offline(events.OfflineUnhealthy, nil, "the health check fails: "+message).fail(now)
+	return v.offline(events.OfflineUnhealthy, nil, "the health check fails: "+message).endedHere(now)
 }

@@ -203,7 +203,7 @@ func (v View) Done(step Step, now time.Time) View {
 		if v.yields(now) {
 			return v.disconnected(nil)
 		}
-		if v = v.stopped(); v.Reason == events.OfflineOverDisk {
+		if v = v.stopped(); v.Reason == events.OfflineOverDisk || v.Reason == events.OfflineUnhealthy {
 			v.RetryAt = now.Add(v.delay()) // it was stopped before that
 		}
 		return v
