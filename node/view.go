@@ -78,6 +78,9 @@ func (v View) Next(now time.Time) (Step, time.Time) {
 	case events.ActionStop:
 		return v.nextStop(now)
 	case events.ActionForget:
+		if v.Container != nil && v.Phase == events.PhaseRemoved {
+			return v.nextStop(now) // it turned up while an order to stop held, which nobody takes back
+		}
 	}
 	return StepNone, time.Time{}
 }
@@ -200,8 +203,11 @@ func (v View) Done(step Step, now time.Time) View {
 		stopped := *v.Container
 		stopped.State, stopped.Beside = Exited, false
 		v.Container = &stopped
-		if v.yields(now) {
+		switch {
+		case v.yields(now):
 			return v.disconnected(nil)
+		case v.Phase == events.PhaseRemoved:
+			return v // it turned up after that was told
 		}
 		if v = v.stopped(); v.Reason == events.OfflineOverDisk || v.Reason == events.OfflineUnhealthy {
 			v.RetryAt = now.Add(v.delay()) // it was stopped before that

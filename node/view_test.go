@@ -292,3 +292,23 @@ func TestAContainerThatTurnsUpAfterItsEndIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestAContainerThatTurnsUpBeforeItIsForgottenIsRemoved has the leader forget an instance that was told to be removed, while the node
+// removes a container that a call made after that.
+func TestAContainerThatTurnsUpBeforeItIsForgottenIsRemoved(t *testing.T) {
+	for state, want := range map[node.State][]node.Step{
+		node.Created: {node.StepRemove, node.StepNone},
+		node.Running: {node.StepStop, node.StepRemove, node.StepNone},
+		node.Exited:  {node.StepRemove, node.StepNone},
+	} {
+		v := node.View{Order: events.Order{Action: events.ActionStop}, Phase: events.PhaseRemoved}
+		v = v.Found(container(state, 0), start, start).Ordered(events.Order{Action: events.ActionForget})
+		for _, next := range want {
+			step, _ := v.Next(start)
+			if step != next || v.Phase != events.PhaseRemoved {
+				t.Errorf("a container in state %d: step %d, %s; want step %d, %s", state, step, v.Phase, next, events.PhaseRemoved)
+			}
+			v = v.Done(step, start)
+		}
+	}
+}
