@@ -340,7 +340,7 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	i.Times.saw(i.Seen, d, r.Time)
 	took := i.Takes()
 	i.Seen, i.Reason, i.ExitCode, i.Message, i.NoRestart = d.Position, d.Reason, d.ExitCode, d.Message, d.NoRestart
-	c.node(i.Node).takesNow(i, took)
+	c.node(i.Node).takesNow(i, took, r.Sequence)
 	i.Output = d.Output != ""
 	s.resolve(r.Sequence, i, d.Images)
 	s.countServing(i, 1)

@@ -60,6 +60,8 @@ type Node struct {
 	ports map[uint16]events.InstanceID
 	// lost counts the instances that are lost with it.
 	lost int
+	// turned is the event that last had an instance take another share than before.
+	turned uint64
 }
 
 // Stray is an instance that a node has and should not have.
@@ -160,10 +162,16 @@ func (n *Node) release(i *Instance) {
 	}
 }
 
-// takesNow has the node set aside what an instance takes now that took something else before.
-func (n *Node) takesNow(i *Instance, before events.Resources) {
-	n.reserved = n.reserved.Plus(i.Takes()).Minus(before)
+// takesNow has the node set aside what an instance takes since an event that took something else before.
+func (n *Node) takesNow(i *Instance, before events.Resources, sequence uint64) {
+	if takes := i.Takes(); takes != before {
+		n.reserved, n.turned = n.reserved.Plus(takes).Minus(before), sequence
+	}
 }
+
+// TurnedAt reports whether the event with this sequence had one of its instances take another share than before: one that has ended
+// for good takes none.
+func (n *Node) TurnedAt(sequence uint64) bool { return n.turned == sequence }
 
 func (n *Node) rejoin(j events.NodeJoined) {
 	if n.Incarnation != "" {

@@ -203,6 +203,9 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			changes.instance(c, id, d.Ordinal, d.Node)
 		case events.Sighting:
 			changes.slot(c, id, d.Seen().Ordinal)
+			if n := c.Nodes[d.Seen().Node]; n != nil && n.TurnedAt(r.Sequence) {
+				changes.node(c, n.Name)
+			}
 		}
 	}
 	if ofNodes {
