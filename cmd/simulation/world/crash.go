@@ -20,7 +20,7 @@ func (d *drawer) sayMore() {
 // crashing has people of some plans say how often instances are restarted on a node, in what they say anyhow, and images crash now
 // and then.
 func (d *drawer) crashing() {
-	const share, often, mean, lasts = 8, 2, 15 * time.Minute, 20 * time.Minute
+	const share, often, mean, lasts = 2, 2, 15 * time.Minute, 20 * time.Minute
 	if d.IntN(share) > 0 {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // exclusives has people of some plans say that services are exclusive, in what they say anyhow.
 func (d *drawer) exclusives() {
-	const share, often = 12, 3
+	const share, often = 2, 3
 	if d.IntN(share) > 0 {
 		return
 	}

@@ -157,6 +157,11 @@ func (j *judge) serviceUnlike(id events.ServiceID) []string {
 		}
 		serving++
 	}
+	for _, o := range j.cluster.empty(id) {
+		if s.until(o).After(time.Now()) {
+			why = append(why, fmt.Sprintf("%s/%d waits for its next instance", id, o))
+		}
+	}
 	if j.cluster.roomForAny(id, j.cluster.empty(id)) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d, and there is room", id, serving, s.scale))
 	}

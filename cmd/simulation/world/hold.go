@@ -154,14 +154,14 @@ func (k *knowledge) lackRoom(id events.ServiceID, ordinal uint32) map[string]flo
 func (k *knowledge) heldRightly(j *judge, epoch uint64, now time.Time) {
 	wrong := ""
 	if k.kept.node != "" {
-		if slots := k.vacant(j, k.kept.service); k.againstJob(k.kept.service, now) == "" && len(slots) > 0 {
+		if slots := k.due(j, k.kept.service, now); k.againstJob(k.kept.service, now) == "" && len(slots) > 0 {
 			if _, eligible := k.couldBeHeld(k.kept.service, slots[0])[k.kept.node]; !eligible {
 				wrong = k.kept.node + " is held for " + k.kept.service.String() + ", and cannot have it"
 			}
 		}
 	} else {
 		for _, id := range slices.SortedFunc(maps.Keys(k.services), events.ServiceID.Compare) {
-			if slots := k.vacant(j, id); k.services[id].waits && len(slots) > 0 && k.againstJob(id, now) == "" && len(k.couldBeHeld(id, slots[0])) > 0 {
+			if slots := k.due(j, id, now); k.services[id].waits && len(slots) > 0 && k.againstJob(id, now) == "" && len(k.couldBeHeld(id, slots[0])) > 0 {
 				wrong = id.String() + " waits for room alone, and no node is held"
 			}
 		}

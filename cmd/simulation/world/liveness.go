@@ -10,7 +10,7 @@ import (
 
 // absences draws the times at which nodes are lost.
 func (d *drawer) absences() {
-	const most = 3
+	const most = 6
 	for n := d.IntN(most); n > 0; n-- {
 		d.plan.Actions = append(d.plan.Actions, d.absence(time.Duration(d.Int64N(int64(d.plan.Lasts))))...)
 	}

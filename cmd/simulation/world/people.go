@@ -148,10 +148,10 @@ func (d *drawer) pauses(node string, at, lasts time.Duration) []Action {
 // ends draws nodes that are emptied, nodes that are gone, and what services do before they stop.
 func (d *drawer) ends() {
 	p := d.plan
-	for n := d.IntN(2); n > 0; n-- {
+	for n := d.IntN(5); n > 0; n-- {
 		p.Actions = append(p.Actions, d.drains(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
-	for n := d.IntN(4) / 3; n > 0; n-- {
+	for n := d.IntN(3); n > 0; n-- {
 		p.Actions = append(p.Actions, d.forgets(time.Duration(d.Int64N(int64(p.Lasts))))...)
 	}
 }

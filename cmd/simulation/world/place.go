@@ -115,6 +115,11 @@ func (k *knowledge) vacant(j *judge, id events.ServiceID) []uint32 {
 	return slices.DeleteFunc(k.empty(id), func(o uint32) bool { return k.clears(j, id, o) })
 }
 
+// due returns the vacant slots that may have their next instance now: one that used up its restarts waits for a while.
+func (k *knowledge) due(j *judge, id events.ServiceID, now time.Time) []uint32 {
+	return slices.DeleteFunc(k.vacant(j, id), func(o uint32) bool { return k.services[id].until(o).After(now) })
+}
+
 // roomForAny reports whether a node could have the next instance of one of the slots.
 func (k *knowledge) roomForAny(id events.ServiceID, slots []uint32) bool {
 	return slices.ContainsFunc(slots, func(o uint32) bool { return k.room(id, o) })
