@@ -19,14 +19,14 @@ var obeying = []mutant{
 	},
 	{
 		"stopped-without-order", "a container of which the node has no order yet is stopped", []edit{{
-			"node/view.go", "	case events.ActionForget:\n	}\n	return StepNone, time.Time{}\n",
-			`	case events.ActionForget:
+			"node/view.go", "// it turned up while an order to stop held, which nobody takes back\n		}\n	}\n",
+			`
+		}
 	case "":
 		if v.Container != nil {
 			return v.nextStop(now)
 		}
 	}
-	return StepNone, time.Time{}
 `,
 		}},
 	},

@@ -100,7 +100,7 @@ var operating = []mutant{
 	},
 	{
 		"prolonged-without-end", "a phase has its whole time once more with every round of a leader", []edit{{
-			"coordinator/runner/decide.go", "nil, nil, nil, nil, rest.inherited\n", "nil, nil, nil, nil, in.inherited\n",
+			"coordinator/runner/decide.go", "nil, nil, nil, rest.inherited\n", "nil, nil, nil, in.inherited\n",
 		}},
 	},
 	{
