@@ -79,5 +79,6 @@ func (v View) bounded(now time.Time) (Step, time.Time) {
 
 // disconnected follows the end of an exclusive instance whose node was not heard: that is no failure of its own.
 func (v View) disconnected(code *int32) View {
+	v.Yielded = false
 	return v.offline(events.OfflineDisconnected, code, "its node was not heard, and another may run it by now")
 }

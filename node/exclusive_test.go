@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -83,5 +84,26 @@ func TestAnExclusiveInstanceBeginsAnewWhenItsNodeIsHeardAgain(t *testing.T) {
 		if step, _ := ended.Next(over); step != node.StepPrepare || ended.NextAttempt() != 1 {
 			t.Errorf("%s: once heard the next step is %d, attempt %d", name, step, ended.NextAttempt())
 		}
+	}
+}
+
+// TestAJobThatWasStoppedForWantOfAHeartbeatIsNotDone has the call to stop it fail and have its effect, and the node be heard again before
+// the end is seen.
+func TestAJobThatWasStoppedForWantOfAHeartbeatIsNotDone(t *testing.T) {
+	heard := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	over := heard.Add(time.Minute)
+	spec := events.Spec{Image: "localhost/web:1", Mode: events.ModeJob, StopGrace: events.Duration(10 * time.Second)}
+	v := node.View{
+		Order: events.Order{Action: events.ActionRun, Spec: &spec, Window: events.Duration(time.Minute)}, Heard: heard,
+		Container: &node.Container{State: node.Running}, Phase: events.PhaseOnline,
+	}.Failed(node.StepStop, errors.New("no answer"), over)
+	v.Heard = over
+	after := over.Add(time.Second)
+	if ended := v.Found(&node.Container{State: node.Exited}, after, after); ended.Phase != events.PhaseOffline || ended.Reason != events.OfflineDisconnected {
+		t.Errorf("stopped by its node it is %s, %s", ended.Phase, ended.Reason)
+	}
+	runs := v.Found(&node.Container{State: node.Running}, after, after)
+	if ended := runs.Found(&node.Container{State: node.Exited}, after.Add(time.Second), after.Add(time.Second)); ended.Phase != events.PhaseCompleted {
+		t.Errorf("seen to run after that, and ended by itself, it is %s, %s", ended.Phase, ended.Reason)
 	}
 }

@@ -49,6 +49,8 @@ type View struct {
 	// Heard is when the node was last heard: the time at which it sent the last heartbeat that was answered. What is exclusive
 	// goes by it, and it is known of that alone.
 	Heard time.Time
+	// Yielded says that it was to stop because its node was not heard, and that nobody knows whether it has.
+	Yielded bool
 	// Elsewhere is until when an exclusive instance that this host has nothing of may run on another one, which was the node of this
 	// name before; zero for not at all.
 	Elsewhere time.Time
@@ -265,6 +267,7 @@ func (v View) Failed(step Step, err error, now time.Time) View {
 	}
 	v.Failures++
 	v.RetryAt = now.Add(v.stepDelay())
+	v.Yielded = v.Yielded || (step == StepStop && v.Exclusive() && v.Phase < events.PhaseOffline)
 	if step == StepStop || step == StepRemove {
 		return v
 	}
@@ -298,6 +301,7 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 			return v.turnedUp(events.PhasePrepared)
 		}
 	case Running:
+		v.Yielded = false
 		if before == nil || before.State != Running {
 			v.Health, v.Confirmed = Health{Since: now}, nil
 			return v.turnedUp(events.PhaseStarted)
@@ -357,7 +361,7 @@ func (v View) exited(now time.Time) View {
 		return v.stopped()
 	case v.Phase == events.PhaseOffline && v.Attempt == before:
 		return v
-	case v.yields(now):
+	case v.yields(now) || v.Yielded:
 		return v.disconnected(&v.Container.ExitCode)
 	}
 	if v = v.ended(); v.Phase == events.PhaseCompleted {

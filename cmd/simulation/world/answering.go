@@ -45,7 +45,7 @@ func (j *judge) checkAnswers() {
 	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
 		h, m := j.w.hosts[name], j.cluster.machine(name)
 		switch refuses := h.wrong(List) == EngineRefuses; {
-		case m.epoch == 0 || m.silent:
+		case m.epoch == 0 || m.silent || now.Sub(m.heardAgain) < toldWithin:
 		case refuses && !m.degraded:
 			j.breach("nodes", "the engine of %s lists nothing for more than %s, and the log does not have it as degraded", name, toldWithin)
 		case len(h.troubles) == 0 && m.degraded:

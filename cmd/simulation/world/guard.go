@@ -86,8 +86,7 @@ func (h *host) guards(c node.Container) bool {
 
 // oneLives holds an exclusive slot to have one live container at most, on whatever hosts.
 func (j *judge) oneLives(started node.Container) {
-	s := j.cluster.services[started.Instance.Service]
-	if j.rewound || s == nil || !s.specs[started.Revision].Exclusive {
+	if i := j.cluster.instances[started.Instance]; j.rewound || i == nil || i.window == 0 {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {

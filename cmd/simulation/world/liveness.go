@@ -130,7 +130,7 @@ func (k *knowledge) parts(j *judge, paused bool) {
 // heard follows a node that is heard again: it lists what it has, where any of that is lost.
 func (k *knowledge) heard(name string) {
 	n := k.machine(name)
-	n.silent, n.lost = false, false
+	n.silent, n.lost, n.heardAgain = false, false, time.Now()
 	n.unlisted = n.unlisted || slices.ContainsFunc(k.present, func(i *instance) bool { return i.node == name && i.lost })
 }
 

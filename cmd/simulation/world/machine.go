@@ -12,6 +12,8 @@ type machine struct {
 	epoch  uint64
 	silent bool
 	since  time.Time // it is silent
+	// heardAgain is when it last joined or returned.
+	heardAgain time.Time
 	// lost says that it was for long, and unlisted that it is to list what it has since.
 	lost, unlisted bool
 	offers         events.PortRange
