@@ -12,6 +12,8 @@ type EngineFacts struct {
 	Rootless bool `json:"rootless,omitzero"`
 	// Cgroups are the control groups of its host; not there where it cannot tell.
 	Cgroups Cgroups `json:"cgroups,omitempty"`
+	// Machine tells its host and storage from all others that may be a node of one name; not there where it cannot tell.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Cgroups are the control groups that a host has.

@@ -16,6 +16,9 @@ type HeartbeatAnswer struct {
 	Epoch uint64 `json:"epoch"`
 	// Superseded says that a later process is the node now: this one must stop acting.
 	Superseded bool `json:"superseded,omitzero"`
+	// Machine is the first node epoch since which the machine of this process is the node: what was ordered in an earlier one may be on
+	// another. 0 where machines are not told apart.
+	Machine uint64 `json:"machine,omitzero"`
 	// Orders is the counter of the latest order for the node.
 	Orders uint64 `json:"orders"`
 	// Degraded says that the log has the node as degraded: one that knows better says so again.

@@ -42,6 +42,8 @@ type Order struct {
 	Restore *Restore `json:"restore,omitempty"`
 	// Window is how long the instance may run after the sending of the last heartbeat that was answered; 0 for no such bound.
 	Window Duration `json:"window,omitzero"`
+	// Epoch is the node epoch in which an instance with such a window was placed.
+	Epoch uint64 `json:"epoch,omitzero"`
 	// SecurityContext is what its containers may do where Spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
 }

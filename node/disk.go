@@ -47,7 +47,8 @@ func (v View) Measured(c Container, u Usage, now time.Time) View {
 	return v.offline(events.OfflineOverDisk, nil, message).endedHere(now)
 }
 
-// endedHere counts the failure of an instance that runs still: it is stopped at once, and rests after that.
+// endedHere counts the failure of an instance that runs still: it is stopped and removed at once, and rests after that. A container that
+// stood meanwhile would tell a process of the node that starts by then how it ended, and not why.
 func (v View) endedHere(now time.Time) View {
 	v = v.fail(now)
 	v.RetryAt = time.Time{}

@@ -42,11 +42,15 @@ func TestWhatTakesTooMuchDiskIsStoppedAtOnce(t *testing.T) {
 				t.Errorf("the next step is %d, want to stop it", step)
 			}
 			v = v.Done(node.StepStop, start)
-			if step, until := v.Next(start); step != node.StepWait || until != after(time.Second) {
-				t.Errorf("once stopped the next step is %d at %s, want to wait for a second", step, until)
+			if step, _ := v.Next(start); step != node.StepRemove {
+				t.Errorf("once stopped the next step is %d, want to remove it", step)
 			}
-			if step, _ := v.Next(after(time.Second)); step != node.StepRemove || v.NextAttempt() != 1 {
-				t.Errorf("then it is %d in attempt %d, want to be removed for attempt 1", step, v.NextAttempt())
+			v = v.Done(node.StepRemove, start)
+			if step, until := v.Next(start); step != node.StepWait || until != after(time.Second) {
+				t.Errorf("once removed the next step is %d at %s, want to wait for a second", step, until)
+			}
+			if step, _ := v.Next(after(time.Second)); step != node.StepPrepare || v.NextAttempt() != 1 {
+				t.Errorf("then it is %d in attempt %d, want to be made for attempt 1", step, v.NextAttempt())
 			}
 		})
 	}

@@ -42,17 +42,22 @@ func (v View) yields(now time.Time) bool {
 // killMargin goes between the end of a window and what may begin after it: clocks do not run alike, and to kill takes a moment.
 const killMargin = 2 * time.Second
 
-// Inherited returns the view of an instance that was ordered before this process joined, at a time. Where this host has nothing of one
-// that is exclusive, another may have been the node: what runs there has ended only when its window has passed, for no heartbeat from
-// there was answered since. Until then it is neither begun nor said to be removed.
+// Inherited returns the view of an exclusive instance that was placed while another machine was the node, before this one joined at a
+// time. What runs there has ended only when its window has passed, for no heartbeat from there was answered since. Until then it is
+// neither begun here nor said to be removed.
 func (v View) Inherited(joined time.Time) View {
-	if v.Order.Window > 0 && v.Container == nil {
-		v.Elsewhere = joined.Add(time.Duration(v.Order.Window) + killMargin)
+	if v.Container.runs() {
+		return v
+	}
+	v.Elsewhere = joined.Add(time.Duration(v.Order.Window) + killMargin)
+	if v.Order.Action == events.ActionRun && v.Phase < events.PhaseOffline {
+		return v.offline(events.OfflineDisconnected, nil, "another machine was the node, and may run it still")
 	}
 	return v
 }
 
-func (v View) elsewhere(now time.Time) bool { return v.Container == nil && now.Before(v.Elsewhere) }
+// elsewhere reports whether another machine may run the instance.
+func (v View) elsewhere(now time.Time) bool { return !v.Container.runs() && now.Before(v.Elsewhere) }
 
 // bounded is the next step of an instance that shall run. One that is exclusive begins nothing without its node being heard, and is
 // stopped in time.
@@ -65,6 +70,8 @@ func (v View) bounded(now time.Time) (Step, time.Time) {
 	switch yields := v.yields(now); {
 	case begins && v.elsewhere(now):
 		return StepWait, v.Elsewhere
+	case begins && v.Heard.Before(v.Elsewhere):
+		return StepNone, time.Time{} // yet another may be the node by now
 	case yields && runs && now.Before(v.RetryAt):
 		return StepWait, v.RetryAt
 	case yields && runs:
@@ -79,6 +86,5 @@ func (v View) bounded(now time.Time) (Step, time.Time) {
 
 // disconnected follows the end of an exclusive instance whose node was not heard: that is no failure of its own.
 func (v View) disconnected(code *int32) View {
-	v.Yielded = false
 	return v.offline(events.OfflineDisconnected, code, "its node was not heard, and another may run it by now")
 }

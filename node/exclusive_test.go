@@ -102,8 +102,13 @@ func TestAJobThatWasStoppedForWantOfAHeartbeatIsNotDone(t *testing.T) {
 	if ended := v.Found(&node.Container{State: node.Exited}, after, after); ended.Phase != events.PhaseOffline || ended.Reason != events.OfflineDisconnected {
 		t.Errorf("stopped by its node it is %s, %s", ended.Phase, ended.Reason)
 	}
-	runs := v.Found(&node.Container{State: node.Running}, after, after)
-	if ended := runs.Found(&node.Container{State: node.Exited}, after.Add(time.Second), after.Add(time.Second)); ended.Phase != events.PhaseCompleted {
+	sooner := v.Found(&node.Container{State: node.Running}, after, after)
+	if ended := sooner.Found(&node.Container{State: node.Exited}, after.Add(time.Second), after.Add(time.Second)); ended.Phase != events.PhaseOffline {
+		t.Errorf("seen to run within its grace, it is %s, %s", ended.Phase, ended.Reason)
+	}
+	later := after.Add(11 * time.Second)
+	runs := v.Found(&node.Container{State: node.Running}, later, later)
+	if ended := runs.Found(&node.Container{State: node.Exited}, later.Add(time.Second), later.Add(time.Second)); ended.Phase != events.PhaseCompleted {
 		t.Errorf("seen to run after that, and ended by itself, it is %s, %s", ended.Phase, ended.Reason)
 	}
 }

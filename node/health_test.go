@@ -28,6 +28,7 @@ func TestAnInstanceServesOnceItIsHealthy(t *testing.T) {
 	serving := well.Done(node.StepServe, start)
 	missed := serving.Checked(c, no, after(10*time.Second))
 	sick := missed.Checked(c, no, after(20*time.Second))
+	gone := sick.Done(node.StepStop, after(20*time.Second)).Done(node.StepRemove, after(20*time.Second))
 	for name, k := range map[string]struct {
 		view  node.View
 		now   time.Duration
@@ -43,8 +44,9 @@ func TestAnInstanceServesOnceItIsHealthy(t *testing.T) {
 		"missed once":                   {missed, 20 * time.Second, node.StepCheck, events.PhaseOnline},
 		"missed once and well again":    {missed.Checked(c, nil, after(20*time.Second)).Checked(c, no, after(30*time.Second)), 40 * time.Second, node.StepCheck, events.PhaseOnline},
 		"sick":                          {sick, 20 * time.Second, node.StepStop, events.PhaseOffline},
-		"sick and stopped":              {sick.Done(node.StepStop, after(20*time.Second)), 20 * time.Second, node.StepWait, events.PhaseOffline},
-		"sick, after the back-off":      {sick.Done(node.StepStop, after(20*time.Second)), 21 * time.Second, node.StepRemove, events.PhaseOffline},
+		"sick and stopped":              {sick.Done(node.StepStop, after(20*time.Second)), 20 * time.Second, node.StepRemove, events.PhaseOffline},
+		"sick and removed":              {gone, 20 * time.Second, node.StepWait, events.PhaseOffline},
+		"sick, after the back-off":      {gone, 21 * time.Second, node.StepPrepare, events.PhaseOffline},
 		"never well":                    {checked(0).Checked(c, no, after(20*time.Second)), 20 * time.Second, node.StepStop, events.PhaseOffline},
 		"in its start period":           {checked(time.Minute).Checked(c, no, after(79*time.Second)), 80 * time.Second, node.StepCheck, events.PhaseStarted},
 		"after its start period":        {checked(time.Minute).Checked(c, no, after(80*time.Second)), 80 * time.Second, node.StepStop, events.PhaseOffline},

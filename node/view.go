@@ -179,7 +179,7 @@ const stoppedBefore = "an earlier order had it stopped"
 
 // Prepared returns the view after StepPrepare made the container.
 func (v View) Prepared(c Container, now time.Time) View {
-	v.Container, v.Attempt, v.Changed = &c, c.Attempt, now
+	v.Container, v.Attempt, v.Changed, v.Yielded = &c, c.Attempt, now, false
 	v.Images = merged(v.Images, c.Images)
 	v.Told, v.Confirmed = c.Told, nil
 	return v.at(events.PhasePrepared)
@@ -206,17 +206,14 @@ func (v View) Done(step Step, now time.Time) View {
 		stopped.State, stopped.Beside = Exited, false
 		v.Container = &stopped
 		switch {
-		case v.yields(now):
+		case v.Phase < events.PhaseOffline && (v.yields(now) || v.Yielded):
 			return v.disconnected(nil)
 		case v.Phase == events.PhaseRemoved:
 			return v // it turned up after that was told
 		}
-		if v = v.stopped(); v.Reason == events.OfflineOverDisk || v.Reason == events.OfflineUnhealthy {
-			v.RetryAt = now.Add(v.delay()) // it was stopped before that
-		}
-		return v
+		return v.stopped()
 	case StepRemove:
-		return v.gone()
+		return v.gone(now)
 	case StepNone, StepWait, StepPrepare, StepCheck:
 	}
 	return v
@@ -244,11 +241,14 @@ func (v View) stopped() View {
 }
 
 // gone follows a removal: of an instance that shall stop nothing is left, one that shall run tries again.
-func (v View) gone() View {
+func (v View) gone(now time.Time) View {
 	v.Initialized = v.initDone() && v.Phase != events.PhaseOffline
 	v.Container = nil
 	if v.Order.Action == events.ActionStop {
 		return v.at(events.PhaseRemoved)
+	}
+	if v.Phase == events.PhaseOffline && (v.Reason == events.OfflineOverDisk || v.Reason == events.OfflineUnhealthy) {
+		v.RetryAt = now.Add(v.delay())
 	}
 	return v
 }
@@ -301,7 +301,7 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 			return v.turnedUp(events.PhasePrepared)
 		}
 	case Running:
-		v.Yielded = false
+		v.Yielded = v.Yielded && now.Sub(v.Changed) <= v.StopGrace()+afterKill // the stop that failed may have its effect yet
 		if before == nil || before.State != Running {
 			v.Health, v.Confirmed = Health{Since: now}, nil
 			return v.turnedUp(events.PhaseStarted)
@@ -408,7 +408,7 @@ func (v View) at(phase events.Phase) View {
 
 func (v View) offline(reason events.OfflineReason, code *int32, message string) View {
 	v.Phase, v.Reason, v.ExitCode, v.Output = events.PhaseOffline, reason, code, ""
-	v.Initialized = false
+	v.Initialized, v.Yielded = false, false
 	v.Message = strings.ToValidUTF8(message[:min(len(message), events.MaxMessage)], "")
 	return v
 }

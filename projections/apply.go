@@ -284,6 +284,9 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 		SecurityContext: d.SecurityContext, Window: d.Window,
 		Decided: r.Sequence, Counter: n.Orders,
 	}
+	if i.Window > 0 {
+		i.Epoch = n.Epoch
+	}
 	n.hold(i)
 	s := c.service(service)
 	i.Times = Times{Created: momentOf(r.Time), Scheduled: momentOf(r.Time)}

@@ -29,6 +29,8 @@ type Node struct {
 	// Told are the facts as its process told them, and Overrides what people put in the place of some.
 	Told      events.NodeFacts
 	Overrides events.Overrides
+	// MachineSince is the first node epoch since which the node is the same machine; 0 where machines are not told apart.
+	MachineSince uint64 `json:",omitzero"`
 	// Silent says that the node was not heard for longer than it may, since SilentSince.
 	Silent      bool
 	SilentSince time.Time
@@ -177,6 +179,9 @@ func (n *Node) rejoin(j events.NodeJoined) {
 	if n.Incarnation != "" {
 		n.Past = append(n.Past, n.Incarnation)
 		n.Past = n.Past[max(0, len(n.Past)-maxPast):]
+	}
+	if n.Told.Machine != j.Machine {
+		n.MachineSince = j.Epoch
 	}
 	n.Epoch, n.Incarnation, n.Told = j.Epoch, j.Incarnation, j.NodeFacts
 	n.back()

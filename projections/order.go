@@ -6,7 +6,7 @@ import "github.com/rookery-project/rookery/events"
 // goes out.
 func (c *Cluster) Order(i *Instance) events.Order {
 	o := c.order(events.ActionStop, i.Decided, i.Counter)
-	o.Window = i.Window
+	o.Window, o.Epoch = i.Window, i.Epoch
 	if i.Retired != "" {
 		return o
 	}

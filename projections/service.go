@@ -145,6 +145,8 @@ type Instance struct {
 	Times     Times
 	// Window is how long after its node was last heard it may run there; 0 for no such bound.
 	Window events.Duration `json:",omitzero"`
+	// Epoch is the node epoch in which one with such a bound was placed.
+	Epoch uint64 `json:",omitzero"`
 	// Differs says that it was made from another image than its revision has.
 	Differs bool `json:",omitzero"`
 	// Confirmed is how it last answered what it was asked as the topology changes.

@@ -38,7 +38,7 @@ func (c *Coordinator) answerBeat(node string, beat events.Heartbeat) events.Hear
 	}
 	switch {
 	case n.Incarnation == beat.Incarnation:
-		answer.Epoch, answer.Orders, answer.Degraded = n.Epoch, n.Orders, n.Degraded != ""
+		answer.Epoch, answer.Machine, answer.Orders, answer.Degraded = n.Epoch, n.MachineSince, n.Orders, n.Degraded != ""
 	case n.Was(beat.Incarnation):
 		answer.Superseded = true
 	}

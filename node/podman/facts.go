@@ -66,6 +66,7 @@ func (e *Engine) Facts(ctx context.Context) (node.Facts, error) {
 	return node.Facts{
 		Engine: events.EngineFacts{
 			Engine: "podman " + i.Version.Version, Runtime: i.Host.Runtime.Name, Rootless: i.Host.Security.Rootless, Cgroups: e.cgroups(i),
+			Machine: machine(i.Store.Root),
 		},
 		Capacity: events.Capacity{
 			CPU: float64(i.Host.CPUs), Memory: i.Host.MemTotal, Disk: i.Store.Allocated,

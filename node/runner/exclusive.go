@@ -12,9 +12,9 @@ type hearing struct {
 	// answered is when the last heartbeat was sent that was answered, and orders the count of orders that the leader told then.
 	answered time.Time
 	orders   uint64
-	// joined is when the log knew this process as the node, and inherited the count of orders then.
-	joined    time.Time
-	inherited uint64
+	// joined is when the log was heard to know this process as the node, and machine since which node epoch its machine is that.
+	joined  time.Time
+	machine uint64
 	// heard is the last of these by which the node knew all orders, and the host guarded what is exclusive.
 	heard time.Time
 	// guarding says that the host is asked to, again that it is to be asked once more.

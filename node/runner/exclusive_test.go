@@ -111,29 +111,29 @@ func TestANodeIsHeardOftenEnoughForItsExclusiveInstances(t *testing.T) {
 	})
 }
 
-// TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore has a process join that finds nothing of what was ordered before it: it
-// begins nothing, and says of nothing that it is removed, before the window of such a machine has passed.
+// TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore has a process join on another machine: it begins nothing that was ordered
+// before, and says of nothing that it is removed, until the window of that machine has passed.
 func TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore(t *testing.T) {
 	for name, c := range map[string]struct {
-		order events.Action
-		want  []string
+		order        events.Action
+		before, want []string
 	}{
-		"one that shall run":  {events.ActionRun, []string{"0 prepared", "0 started", "0 online"}},
-		"one that shall stop": {events.ActionStop, []string{"0 removed"}},
+		"one that shall run":  {events.ActionRun, []string{"0 offline"}, []string{"0 offline", "1 prepared", "1 started", "1 online"}},
+		"one that shall stop": {events.ActionStop, nil, []string{"0 removed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				w.heartbeat = 10 * time.Second
+				w.heartbeat, w.epoch, w.machine = 10*time.Second, 2, 2
 				o := exclusively()
-				o.Action = c.order
+				o.Action, o.Epoch = c.order, 1
 				w.storeOrder(0, o)
 				w.run()
 				pass(time.Minute + 2*time.Second - time.Millisecond)
-				if got := w.positions(); len(got) > 0 {
-					t.Errorf("before the window has passed it is said to be %q", got)
+				if got := w.positions(); !slices.Equal(got, c.before) {
+					t.Errorf("before the window has passed it is said to be %q, want %q", got, c.before)
 				}
-				pass(10 * time.Second)
+				pass(20 * time.Second)
 				if got := w.positions(); !slices.Equal(got, c.want) {
 					t.Errorf("it is said to be %q, want %q", got, c.want)
 				}
@@ -142,19 +142,24 @@ func TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore(t *testing.T)
 	}
 }
 
-// TestAnExclusiveInstanceThatTheHostHasBeginsAtOnce has a process join where the one before it was: it goes on from what it finds.
-func TestAnExclusiveInstanceThatTheHostHasBeginsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.heartbeat = 10 * time.Second
-		end := w.begin()
-		w.live <- w.storeOrder(0, exclusively())
-		pass(15 * time.Second)
-		end()
-		w.run()
-		w.live <- w.storeOrder(0, exclusively())
-		w.live <- w.storeOrder(1, exclusively())
-		pass(15 * time.Second)
-		w.want([]uint32{0, 1}, nil)
-	})
+// TestAnExclusiveInstanceBeginsAtOnceOnTheMachineThatIsTheNode has a process join where the one before it was, and one that is the first on
+// its machine: neither waits for anybody.
+func TestAnExclusiveInstanceBeginsAtOnceOnTheMachineThatIsTheNode(t *testing.T) {
+	for name, epochs := range map[string]struct{ machine, placed uint64 }{
+		"placed before this process, on this machine": {1, 1},
+		"placed since it joined":                      {2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.heartbeat, w.epoch, w.machine = 10*time.Second, 2, epochs.machine
+				o := exclusively()
+				o.Epoch = epochs.placed
+				w.storeOrder(0, o)
+				w.run()
+				pass(15 * time.Second)
+				w.want([]uint32{0}, nil)
+			})
+		})
+	}
 }

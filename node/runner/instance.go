@@ -85,7 +85,7 @@ func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 	after := in.view.Ordered(o)
 	after.Heard = a.hearing.heard
-	if !a.began && o.Counter <= a.hearing.inherited {
+	if o.Window > 0 && o.Epoch < a.hearing.machine {
 		after = after.Inherited(a.hearing.joined)
 	}
 	a.change(ctx, in, after)

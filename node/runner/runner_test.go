@@ -271,6 +271,8 @@ type world struct {
 	away atomic.Bool
 	// unheard has no heartbeat be answered.
 	unheard atomic.Bool
+	// epoch is the node epoch, 1 where it is zero, and machine the first one of the node's machine.
+	epoch, machine uint64
 	// heartbeat is how often the node sends one; an hour where it is zero.
 	heartbeat time.Duration
 	// larger is how much larger the values of buckets are than what was put.
@@ -358,7 +360,7 @@ func (w *world) begin() (end func()) {
 		if w.unheard.Load() {
 			return events.Message{}, errors.New("nobody leads")
 		}
-		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: 1, Orders: w.counter}, events.Attributes{
+		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: cmp.Or(w.epoch, 1), Machine: w.machine, Orders: w.counter}, events.Attributes{
 			ID: "1", Source: "/test", Time: time.Now(),
 		})
 	})

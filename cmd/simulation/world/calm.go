@@ -20,7 +20,7 @@ type calm struct {
 
 // mendsWithin is how long a house in which nothing is broken may take for what a fault has left behind: the longest
 // back-off, and the steps after it.
-const mendsWithin = 6 * time.Minute
+const mendsWithin = 3 * time.Minute
 
 // calm returns for how long nothing has been broken.
 func (j *judge) calm() time.Duration {

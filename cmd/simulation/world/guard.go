@@ -85,8 +85,9 @@ func (h *host) guards(c node.Container) bool {
 }
 
 // oneLives holds an exclusive slot to have one live container at most, on whatever hosts.
-func (j *judge) oneLives(started node.Container) {
-	if i := j.cluster.instances[started.Instance]; j.rewound || i == nil || i.window == 0 {
+func (j *judge) oneLives(on *host, started node.Container) {
+	i := j.cluster.instances[started.Instance]
+	if exclusive := on.guards(started) || (i != nil && i.window > 0); j.rewound || !exclusive {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {

@@ -319,7 +319,7 @@ func (h *host) runs(c node.Container) {
 	if h.watch(); !h.runsNow(c) {
 		return
 	}
-	h.world.judge.oneLives(c)
+	h.world.judge.oneLives(h, c)
 	h.world.judge.begins(h, c)
 	h.world.judge.startsWith(h, c)
 	h.engine.Print(c.Instance, printed(c))
