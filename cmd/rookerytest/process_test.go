@@ -46,7 +46,9 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	printTally()
 	http.DefaultClient.CloseIdleConnections()
-	if err := goleak.Find(); err != nil {
+	// The client of NATS (nats.go 1.55.0) leaks this one where a publisher is cleaned up before it has begun.
+	const published = "github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"
+	if err := goleak.Find(goleak.IgnoreTopFunction(published)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
