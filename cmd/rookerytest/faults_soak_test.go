@@ -19,6 +19,9 @@ const (
 	soakFaultCount = 150
 )
 
+// lookAtSize is after how many faults each it is said how much all parts hold, to show whether that grows on.
+const lookAtSize = 20
+
 // TestFaultsSoakOnPodman injects faults drawn at random, until there were many, and holds the house to be no larger then.
 func TestFaultsSoakOnPodman(t *testing.T) {
 	if *soakFaults == 0 {
@@ -35,6 +38,9 @@ func TestFaultsSoakOnPodman(t *testing.T) {
 		r := f.face(all[f.random.IntN(len(all))], f.hosts[i], f.hosts[1-i])
 		sum.add(r)
 		t.Logf("%d, %d lifecycles: %s", sum.faults, f.lifecycles(), r.line())
+		if sum.faults%lookAtSize == 0 {
+			t.Logf("%d, %d lifecycles: all parts hold %+v", sum.faults, f.lifecycles(), f.held())
+		}
 	}
 	for range warm {
 		meet()
