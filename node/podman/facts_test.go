@@ -45,6 +45,10 @@ func TestFactsByVersion(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			engine := connect(t, fakeService(t, map[string]string{"/info": tt.answer}))
 			facts, err := engine.Facts(t.Context())
+			if facts.Engine.Machine == "" {
+				t.Error("the machine is not told from others")
+			}
+			tt.want.Machine = facts.Engine.Machine
 			if err != nil || facts.Engine != tt.want || facts.Capacity.CPU < 1 || facts.Capacity.Memory == 0 || facts.Capacity.Disk == 0 {
 				t.Errorf("the facts are %+v, %v, want %+v", facts, err, tt.want)
 			}

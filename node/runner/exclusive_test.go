@@ -39,13 +39,14 @@ func TestAnExclusiveInstanceRunsAsLongAsItsNodeIsHeard(t *testing.T) {
 		w.want([]uint32{0}, nil)
 		pass(time.Hour)
 		w.want([]uint32{0}, nil)
-		before := len(w.engine.guards)
+		before := len(w.engine.guarded())
 		pass(time.Minute)
-		if more := len(w.engine.guards) - before; more != 6 {
+		if more := len(w.engine.guarded()) - before; more != 6 {
 			t.Errorf("in a minute its host was told %d times that the node is heard, want 6", more)
 		}
 		w.unheard.Store(true)
-		last := w.engine.guards[len(w.engine.guards)-1]
+		told := w.engine.guarded()
+		last := told[len(told)-1]
 		pass(time.Until(last.Add(49*time.Second - time.Millisecond)))
 		w.want([]uint32{0}, nil)
 		pass(time.Millisecond)

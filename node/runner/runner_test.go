@@ -162,6 +162,13 @@ func (e *engine) Guard(_ context.Context, heard time.Time, guarded []node.Guarde
 	return e.guardErr
 }
 
+// guarded returns when the node was heard, of each call that guarded something.
+func (e *engine) guarded() []time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.guards)
+}
+
 func (e *engine) Stop(_ context.Context, c node.Container, grace time.Duration) error {
 	e.did(fmt.Sprintf("stop with %s", grace))
 	return e.set(c, node.Exited)
