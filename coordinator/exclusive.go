@@ -8,10 +8,6 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// exclusiveMargin goes between the end of an exclusive instance's window, by which its node has ended it, and its replacement: clocks
-// do not run alike, and to kill takes a moment.
-const exclusiveMargin = 2 * time.Second
-
 // windowOf is how long after its node was last heard an instance of the spec may run there; 0 for no such bound. It begins when
 // the node sent its last heartbeat, and the leader waits as long from when it found the node silent: which is later.
 func (t *Turn) windowOf(s *projections.Service, spec *events.Spec) events.Duration {
@@ -32,7 +28,7 @@ func (t *Turn) mayLive(n *projections.Node, i *projections.Instance) bool {
 func (t *Turn) lostAfter(s *projections.Service, i *projections.Instance) time.Duration {
 	after := t.Cluster.LostAfter(s)
 	if i.Window > 0 {
-		after = max(after, time.Duration(i.Window)) + exclusiveMargin
+		after = max(after, time.Duration(i.Window)) + events.WindowMargin
 	}
 	return after
 }

@@ -13,6 +13,10 @@ type ExclusiveSpec struct {
 // MinWindow is the shortest time for which an exclusive instance runs without its node being heard: three heartbeats.
 const MinWindow = Duration(15 * time.Second)
 
+// WindowMargin goes between the end of an exclusive instance's window, by which its node has ended it, and what may begin after it: clocks
+// do not run alike, and to kill takes a moment.
+const WindowMargin = 2 * time.Second
+
 func (s ExclusiveSpec) check(mode Mode, d Disconnect) error {
 	switch {
 	case !s.Exclusive:

@@ -39,9 +39,6 @@ func (v View) yields(now time.Time) bool {
 	return v.Exclusive() && !v.Heard.IsZero() && !now.Before(v.yieldsAt())
 }
 
-// killMargin goes between the end of a window and what may begin after it: clocks do not run alike, and to kill takes a moment.
-const killMargin = 2 * time.Second
-
 // Inherited returns the view of an exclusive instance that was placed while another machine was the node, before this one joined at a
 // time. What runs there has ended only when its window has passed, for no heartbeat from there was answered since. Until then it is
 // neither begun here nor said to be removed.
@@ -49,7 +46,7 @@ func (v View) Inherited(joined time.Time) View {
 	if v.Container.runs() {
 		return v
 	}
-	v.Elsewhere = joined.Add(time.Duration(v.Order.Window) + killMargin)
+	v.Elsewhere = joined.Add(time.Duration(v.Order.Window) + events.WindowMargin)
 	if v.Order.Action == events.ActionRun && v.Phase < events.PhaseOffline {
 		return v.offline(events.OfflineDisconnected, nil, "another machine was the node, and may run it still")
 	}

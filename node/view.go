@@ -51,8 +51,8 @@ type View struct {
 	Heard time.Time
 	// Yielded says that it was to stop because its node was not heard, and that nobody knows whether it has.
 	Yielded bool
-	// Elsewhere is until when an exclusive instance that this host has nothing of may run on another one, which was the node of this
-	// name before; zero for not at all.
+	// Elsewhere is until when an exclusive instance that does not run here may run on another machine, which was the node of this name
+	// before; zero for not at all.
 	Elsewhere time.Time
 }
 

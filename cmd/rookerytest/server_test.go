@@ -2,6 +2,7 @@ package rookerytest_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -117,15 +118,17 @@ func umount(t testing.TB, folder string) {
 	t.Helper()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	deadline := time.After(settlesWithin)
+	// Not the test's own context, which has ended when this is called to clean up.
+	ctx, cancel := context.WithTimeout(context.Background(), settlesWithin)
+	defer cancel()
 	for {
-		out, err := exec.Command("umount", folder).CombinedOutput() //nolint:noctx // short
+		out, err := exec.CommandContext(ctx, "umount", folder).CombinedOutput()
 		if err == nil {
 			return
 		}
 		select {
 		case <-ticker.C:
-		case <-deadline:
+		case <-ctx.Done():
 			t.Fatalf("umount %s: %v\n%s", folder, err, out)
 		}
 	}

@@ -25,23 +25,24 @@ func TestMoreNodesFallSilentAndComeBackThanARoundHasEvents(t *testing.T) {
 		defer told.Stop()
 		defer start(t, b, "first")()
 		for n := range nodes {
-			join(t, b, name(n))
+			join(t, b, nodeName(n))
 		}
 		wait(t, told, "joined", nodes)
 		wait(t, told, "silent", nodes)
 		for n := range nodes {
-			beat(t, b, name(n))
+			beat(t, b, nodeName(n))
 		}
 		wait(t, told, "returned", nodes)
 	})
 }
 
-func name(n int) string { return fmt.Sprintf("n%d", n) }
+func nodeName(n int) string { return fmt.Sprintf("n%d", n) }
 
+// join has a node introduce itself.
 func join(t *testing.T, b bus.Bus, node string) {
 	t.Helper()
 	m, err := events.Encode(events.HelloSubject(node), events.Hello{Incarnation: "i", NodeFacts: events.NodeFacts{
-		Address: "10.0.0.1", Ports: events.PortRange{First: 20_000, Last: 20_099}, EngineFacts: events.EngineFacts{Engine: "test"},
+		Address: "10.0.0.1", Ports: events.PortRange{First: 20_000, Last: 20_999}, EngineFacts: events.EngineFacts{Engine: "test"},
 	}}, events.Attributes{ID: node, Source: "/test", Time: time.Now()})
 	if err != nil {
 		t.Fatal(err)

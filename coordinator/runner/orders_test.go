@@ -3,7 +3,6 @@ package runner_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -37,15 +36,7 @@ func TestOrdersHoldThePeersThatWereKnown(t *testing.T) {
 
 func hello(t *testing.T, b bus.Bus) {
 	t.Helper()
-	m, err := events.Encode(events.HelloSubject("n0"), events.Hello{Incarnation: "i", NodeFacts: events.NodeFacts{
-		Address: "10.0.0.1", Ports: events.PortRange{First: 20000, Last: 20999},
-	}}, events.Attributes{ID: "i", Source: "/test", Time: time.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Publish(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	join(t, b, "n0")
 }
 
 func tell(t *testing.T, b bus.Bus, verb, body string) {

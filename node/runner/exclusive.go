@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -20,6 +21,11 @@ type hearing struct {
 	// guarding says that the host is asked to, again that it is to be asked once more.
 	guarding bool
 	again    bool
+}
+
+// becomes notes that the log was heard to know this process as the node.
+func (a *Agent) becomes(answer events.HeartbeatAnswer) {
+	a.hearing.joined, a.hearing.machine = time.Now(), answer.Machine
 }
 
 // heardAt notes that a heartbeat was answered which was sent at a time.

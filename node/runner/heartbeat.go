@@ -23,7 +23,7 @@ func (a *Agent) join(ctx context.Context) error {
 			a.owner = node.Owner{Cluster: answer.Log, Node: a.Name}
 			a.epoch, a.listed = answer.Epoch, answer.List
 			a.heardAt(sent, answer.Orders)
-			a.hearing.joined, a.hearing.machine = time.Now(), answer.Machine
+			a.becomes(answer)
 			return nil
 		}
 		if err != nil && ctx.Err() == nil && time.Since(waited) > callTimeout {
@@ -103,7 +103,7 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer, sent ti
 		return nil // the hello is on its way
 	}
 	if answer.Epoch != a.epoch {
-		a.hearing.joined, a.hearing.machine = time.Now(), answer.Machine
+		a.becomes(answer)
 		a.reading.told, a.reading.again = answer.Orders, true // each order is held against that
 	}
 	a.relist = a.relist || answer.Epoch != a.epoch || answer.List != a.listed

@@ -4,7 +4,7 @@ package main
 var guarding = []mutant{
 	{
 		"replaced-within-its-window", "an exclusive instance is replaced before its host must have ended it", []edit{{
-			"coordinator/exclusive.go", "after = max(after, time.Duration(i.Window)) + exclusiveMargin", "after /= 4",
+			"coordinator/exclusive.go", "after = max(after, time.Duration(i.Window)) + events.WindowMargin", "after /= 4",
 		}},
 	},
 }
