@@ -41,12 +41,16 @@ var law = []room{
 		[]string{"events", "projections"},
 		"placement is a function of the state: it knows no command and no order",
 	},
+	{
+		"coordinator/whatif", true, []string{"coordinator", "events", "projections"},
+		"what would have been is a function of the log and a policy: it decides as the coordinator does",
+	},
 	{"node", true, []string{"events"}, "a node's steps follow from orders and what the engine has: it never decides what should run"},
 	{"events/bus", false, []string{"events", "events/bus"}, "the door to the bus translates messages and knows nothing of what they mean"},
 	{"projections/views", false, []string{"projections", "events", "events/bus"}, "the views write the fold to the bus"},
 	{
 		"coordinator/runner", false,
-		[]string{"coordinator", "projections", "projections/views", "events", "events/bus"},
+		[]string{"coordinator", "coordinator/whatif", "projections", "projections/views", "events", "events/bus"},
 		"the coordinator's loop meets nodes on the bus alone",
 	},
 	{"node/runner", false, []string{"node", "events", "events/bus"}, "the node's loop meets the coordinator on the bus alone"},

@@ -180,6 +180,15 @@ func (s Strictness) check(field string) error {
 
 func (c ClusterPolicy) normal() Command { return c }
 
+// ParseClusterPolicy reads the body of the command as strictly as the coordinator does.
+func ParseClusterPolicy(body []byte) (ClusterPolicy, error) {
+	var c ClusterPolicy
+	if err := decodeStrict(body, &c); err != nil {
+		return c, err
+	}
+	return c, c.check()
+}
+
 // PolicyChanged says that placement weighs nodes by this policy from here on.
 type PolicyChanged struct {
 	Policy

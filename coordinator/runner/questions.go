@@ -96,6 +96,7 @@ func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
 		"plan":      func(body []byte) ([]byte, error) { return c.askPlan(ctx, body) },
 		"state":     func([]byte) ([]byte, error) { return c.askState(ctx) },
+		"what-if":   func(body []byte) ([]byte, error) { return c.askWhatIf(ctx, body) },
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -67,6 +68,8 @@ type Coordinator struct {
 	list uint64
 	// lists has the same of single nodes that returned, where it is above that of all.
 	lists map[string]uint64
+	// simulates is held while a past is simulated: one at a time.
+	simulates sync.Mutex
 }
 
 // New returns a coordinator that does nothing before Run.

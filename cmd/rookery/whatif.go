@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/whatif"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// whatIf asks what would have been.
+type whatIf struct {
+	link     *link
+	out      output
+	policy   string
+	capacity []string
+	from, to string
+}
+
+func whatIfCommand(l *link) *cobra.Command {
+	w := &whatIf{link: l}
+	cmd := &cobra.Command{
+		Use:   "what-if [--policy FILE] [--capacity NODE.memory=32GiB]",
+		Short: "Say what would have been with another policy or capacity, over the real past",
+		Long: `Carry the past out once more with another scheduling policy or another capacity of nodes, and compare. Nothing is changed:
+the log is read, and all of it happens in this process.
+
+Kept of the past, each at its time: what people asked for (specs, scales, drops, suspensions, drains, pauses, allowed nodes,
+rebalancings, what groups and rollbacks made of it) and what nodes did (joined, silent, returned, degraded, forgotten). All
+that was decided is decided anew. Simulated is what instances do: each serves, stops and completes after the median time that
+the log shows, canaries are promoted at once, and no instance fails, whatever failed: that is no matter of the policy. The
+policy is in force over the whole range, in place of every one that was.
+
+Three columns: REAL is what the log says; SAME is the simulation with what was in force, so that its difference from REAL is
+the error of the simulation; OTHER is the simulation with what you ask for. Compare OTHER with SAME.
+
+The file has the body of rookery.cmd.cluster.policy; what it does not say has its default. --capacity may be given several
+times, with cpu, memory or disk. At most 1,000,000 events and 400 days lie between --from and --to.
+
+Exit codes: 0 compared, 1 error, 2 wrong usage, 130 Ctrl-C.`,
+		Example: `  echo '{"profile":"optimize-utilization"}' | rookery what-if --policy -
+  rookery what-if --policy tight.json --from 2026-11-01T00:00:00Z --to 2026-11-02T00:00:00Z
+  rookery what-if --capacity node-0.memory=32GiB --capacity node-0.cpu=8 --from 4711 --output json
+The same with the nats CLI, within 30 seconds:
+  nats req --timeout 35s rookery.api.what-if '{"policy":{"profile":"optimize-utilization"},"from":4711}'`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return w.run(cmd) },
+	}
+	w.out.flag(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&w.policy, "policy", "p", "", "`file` with another policy as JSON; - for standard input")
+	f.StringArrayVar(&w.capacity, "capacity", nil, "what a node has to give, as `NODE.memory=32GiB`; may be given several times")
+	f.StringVar(&w.from, "from", "", "first `place` in the log: a sequence, or a time as 2026-11-01T12:00:00Z; the beginning where it is not given")
+	f.StringVar(&w.to, "to", "", "last `place` in the log, as --from; its end where it is not given")
+	return cmd
+}
+
+func (w *whatIf) run(cmd *cobra.Command) error {
+	q, err := w.question(cmd)
+	if err != nil {
+		return err
+	}
+	b, done, err := w.link.open("rookery what-if")
+	if err != nil {
+		return err
+	}
+	defer done()
+	state, err := stateOfLog(cmd.Context(), b)
+	if err != nil {
+		return err
+	}
+	log, end := watched(runner.ReadLog(cmd.Context(), b, state.Last), state.Last)
+	report, err := whatif.Run(log, q)
+	end()
+	switch {
+	case errors.Is(err, whatif.ErrQuestion):
+		return usage(cmd, err)
+	case err != nil:
+		return err
+	case w.out.json():
+		return printJSON(cmd.OutOrStdout(), report)
+	}
+	return printWhatIf(cmd.OutOrStdout(), report)
+}
+
+func stateOfLog(ctx context.Context, b bus.Bus) (bus.State, error) {
+	call, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	return b.State(call, bus.Log)
+}
+
+// question reads the flags.
+func (w *whatIf) question(cmd *cobra.Command) (q whatif.Question, err error) {
+	if w.policy == "" && len(w.capacity) == 0 {
+		return q, usage(cmd, errors.New("nothing would be different: give --policy or --capacity"))
+	}
+	if w.policy != "" {
+		body, err := readFile(cmd.InOrStdin(), w.policy)
+		if err != nil {
+			return q, err
+		}
+		c, err := events.ParseClusterPolicy(body)
+		if err != nil {
+			return q, fmt.Errorf("read the policy in %s: %w", w.policy, err)
+		}
+		q.Policy = new(c.Policy())
+	}
+	if q.Capacity, err = whatif.ParseCapacity(w.capacity); err != nil {
+		return q, usage(cmd, err)
+	}
+	if q.From, q.To, err = places(w.from, w.to); err != nil {
+		return q, usage(cmd, err)
+	}
+	return q, nil
+}
+
+// places reads two places in the log; none where a text is empty.
+func places(from, to string) (first, last whatif.Moment, err error) {
+	if from != "" {
+		if first, err = whatif.ParseMoment(from); err != nil {
+			return first, last, fmt.Errorf("--from: %w", err)
+		}
+	}
+	if to != "" {
+		if last, err = whatif.ParseMoment(to); err != nil {
+			return first, last, fmt.Errorf("--to: %w", err)
+		}
+	}
+	return first, last, nil
+}
+
+// watched is the log with a line on the terminal that says how far it was read, once that takes more than a second. The line
+// goes with end.
+func watched(log whatif.Log, last uint64) (whatif.Log, func()) {
+	if !isTerminal(os.Stderr) {
+		return log, func() {}
+	}
+	began, shown, pass := time.Now(), time.Time{}, 0
+	watches := func(yield func(events.Message, error) bool) {
+		pass++
+		for m, err := range log {
+			if now := time.Now(); now.Sub(began) > time.Second && now.Sub(shown) > 100*time.Millisecond {
+				shown = now
+				fmt.Fprintf(os.Stderr, "\r\x1b[K%s: reading %d of 2, event %d of %d", now.Sub(began).Round(time.Second), pass, m.Sequence, last)
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
+	return watches, func() {
+		if !shown.IsZero() {
+			fmt.Fprint(os.Stderr, "\r\x1b[K")
+		}
+	}
+}
+
+// printWhatIf tells people.
+func printWhatIf(out io.Writer, r whatif.Report) error {
+	_, err := fmt.Fprintf(out, "Sequence %d to %d of the log: %d events in %d rounds over %s. An instance serves after %s and is gone after %s.\n",
+		r.From, r.To, r.Events, r.Rounds, r.Ended.Sub(r.Began).Round(time.Second), seconds(r.StartSeconds), seconds(r.StopSeconds))
+	if err != nil {
+		return err
+	}
+	row := func(name string, of func(whatif.Figures) string) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", name, of(r.Real), of(r.Same), of(r.Other))
+	}
+	err = table(out, "\tREAL\tSAME\tOTHER", []string{
+		row("instances placed", func(f whatif.Figures) string { return fmt.Sprint(f.Placed) }),
+		row("  of them replaced", func(f whatif.Figures) string { return fmt.Sprint(f.Replaced) }),
+		row("  of them on another node", func(f whatif.Figures) string { return fmt.Sprint(f.Moved) }),
+		row("lost with their nodes", func(f whatif.Figures) string { return fmt.Sprint(f.Lost) }),
+		row("slots waited for a node", func(f whatif.Figures) string { return seconds(f.Unplaced) }),
+		row("skew over zones, mean", func(f whatif.Figures) string { return fmt.Sprintf("%.2f", f.Skew) }),
+		row("skew over zones, worst", func(f whatif.Figures) string { return fmt.Sprint(f.WorstSkew) }),
+		row("CPU taken, mean", func(f whatif.Figures) string { return percent(f.Mean.CPU) }),
+		row("CPU taken, fullest node", func(f whatif.Figures) string { return percent(f.Peak.CPU) }),
+		row("memory taken, mean", func(f whatif.Figures) string { return percent(f.Mean.Memory) }),
+		row("memory taken, fullest node", func(f whatif.Figures) string { return percent(f.Peak.Memory) }),
+	})
+	if err != nil {
+		return err
+	}
+	if err := printWhatIfServices(out, r); err != nil {
+		return err
+	}
+	rows := make([]string, len(r.Nodes))
+	for i, n := range r.Nodes {
+		rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", n.Node, percent(n.Real.Mean.CPU), percent(n.Same.Mean.CPU), percent(n.Other.Mean.CPU),
+			percent(n.Real.Mean.Memory), percent(n.Same.Mean.Memory), percent(n.Other.Mean.Memory))
+	}
+	fmt.Fprintln(out)
+	return table(out, "NODE\tCPU REAL\tSAME\tOTHER\tMEMORY REAL\tSAME\tOTHER", rows)
+}
+
+// printWhatIfServices prints the services of which something differs.
+func printWhatIfServices(out io.Writer, r whatif.Report) error {
+	var rows []string
+	for _, s := range r.Services {
+		if s.Same != s.Other {
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%d\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f", s.Service, s.Real.Moved, s.Same.Moved, s.Other.Moved,
+				seconds(s.Real.Unplaced), seconds(s.Same.Unplaced), seconds(s.Other.Unplaced), s.Real.Skew, s.Same.Skew, s.Other.Skew))
+		}
+	}
+	fmt.Fprintln(out)
+	if len(rows) == 0 {
+		_, err := fmt.Fprintf(out, "Of none of the %d services OTHER differs from SAME.\n", len(r.Services))
+		return err
+	}
+	return table(out, "SERVICE\tMOVED REAL\tSAME\tOTHER\tWAITED REAL\tSAME\tOTHER\tSKEW REAL\tSAME\tOTHER", rows)
+}
+
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
