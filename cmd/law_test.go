@@ -42,8 +42,14 @@ var law = []room{
 		"placement is a function of the state: it knows no command and no order",
 	},
 	{
-		"coordinator/whatif", true, []string{"coordinator", "events", "projections"},
+		"coordinator/whatif", true,
+		[]string{"coordinator", "events", "projections"},
 		"what would have been is a function of the log and a policy: it decides as the coordinator does",
+	},
+	{
+		"coordinator/capsule", true,
+		[]string{"coordinator", "coordinator/placement", "events", "projections"},
+		"a capsule is decided on as the coordinator does: whoever reads or writes one brings its bytes",
 	},
 	{"node", true, []string{"events"}, "a node's steps follow from orders and what the engine has: it never decides what should run"},
 	{"events/bus", false, []string{"events", "events/bus"}, "the door to the bus translates messages and knows nothing of what they mean"},

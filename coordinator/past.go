@@ -26,8 +26,7 @@ func (p *Past) Round(now time.Time, happened iter.Seq[events.Event]) []events.Re
 	p.now = now
 	return p.round(func(t *Turn) {
 		for e := range happened {
-			t.cause = e.Cause
-			t.emit(e.Scope, e.Data)
+			t.Happened(e)
 		}
 		if t.Takes() {
 			t.Due()
@@ -37,3 +36,9 @@ func (p *Past) Round(now time.Time, happened iter.Seq[events.Event]) []events.Re
 
 // Waits reports whether something did not fit into the last round, and is to be decided in another one at the same time.
 func (p *Past) Waits() bool { return p.agenda.Waits(p.cluster) }
+
+// Happened takes into the round what is known to have happened, as it is.
+func (t *Turn) Happened(e events.Event) {
+	t.cause = e.Cause
+	t.emit(e.Scope, e.Data)
+}

@@ -321,6 +321,16 @@ func CauseOf(stream string, sequence uint64) string {
 	return stream + "/" + strconv.FormatUint(sequence, 10)
 }
 
+// CauseIn returns the stream and the sequence of a message that CauseOf names; "" and 0 for what names none.
+func CauseIn(cause string) (stream string, sequence uint64) {
+	stream, number, _ := strings.Cut(cause, "/")
+	sequence, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return "", 0
+	}
+	return stream, sequence
+}
+
 // Identity returns how the log remembers the request.
 func (r Request) Identity() CommandIdentity {
 	return CommandIdentity{Sequence: r.Sequence, Verb: r.Verb, ID: r.ID, Source: r.Source, Digest: r.Digest}

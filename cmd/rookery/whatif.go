@@ -77,7 +77,7 @@ func (w *whatIf) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	log, end := watched(runner.ReadLog(cmd.Context(), b, state.Last), state.Last)
+	log, end := watched(runner.ReadLog(cmd.Context(), b, state.Last), 2, state.Last)
 	report, err := whatif.Run(log, q)
 	end()
 	switch {
@@ -137,9 +137,9 @@ func places(from, to string) (first, last whatif.Moment, err error) {
 	return first, last, nil
 }
 
-// watched is the log with a line on the terminal that says how far it was read, once that takes more than a second. The line
+// watched is the log, which is read as often as there are passes, with a line on the terminal that says how far it was read, once that takes more than a second. The line
 // goes with end.
-func watched(log whatif.Log, last uint64) (whatif.Log, func()) {
+func watched(log whatif.Log, passes int, last uint64) (whatif.Log, func()) {
 	if !isTerminal(os.Stderr) {
 		return log, func() {}
 	}
@@ -149,7 +149,7 @@ func watched(log whatif.Log, last uint64) (whatif.Log, func()) {
 		for m, err := range log {
 			if now := time.Now(); now.Sub(began) > time.Second && now.Sub(shown) > 100*time.Millisecond {
 				shown = now
-				fmt.Fprintf(os.Stderr, "\r\x1b[K%s: reading %d of 2, event %d of %d", now.Sub(began).Round(time.Second), pass, m.Sequence, last)
+				fmt.Fprintf(os.Stderr, "\r\x1b[K%s: reading %d of %d, event %d of %d", now.Sub(began).Round(time.Second), pass, passes, m.Sequence, last)
 			}
 			if !yield(m, err) {
 				return

@@ -29,9 +29,17 @@ drawn from a seed, and holds them to what Rookery promises.
   simulation -seeds 200            run the seeds 1 to 200
   simulation -for 2m               run fresh seeds for two minutes
   simulation -seeds 20000 -for 30m run seeds from 1 on, until either ends
+  simulation -seed 17 -save bug.json   write what breaks a promise into a capsule, which reproduces it
+  simulation -capsule bug.json     replay a capsule, and say whether it comes to the same
 
 One seed gives the same run each time, byte for byte. One of a hundred seeds is run twice to show that. At the first
 broken promise it stops, prints the seed, the promise, and the shortest transcript that it finds which breaks it.
+
+A capsule is a file that needs nothing else: the shortest plan that was found to break a promise, the version that it was found
+with, and how the promise was broken. Where the run breaks it again the exit code is 1, where it does not any more 0.
+A capsule that rookery capsule made of a cluster holds its log and the commands. The log is folded with its hash chain, and each
+round of the part that it is of is decided once more, as far as what it was decided on is there: every command, and the node of
+every instance. What nodes said and what time made due is taken from the log. The first difference is told, and the exit code 1.
 
 Exit codes: 0 every promise kept, 1 one was broken, 2 wrong usage, 130 Ctrl-C.
 
@@ -44,6 +52,9 @@ type options struct {
 	lasts  time.Duration
 	twice  bool
 	output string
+	// saveTo is where the capsule of a failure is written, and capsule the one that is replayed; "" for none.
+	saveTo  string
+	capsule string
 }
 
 func main() {
@@ -90,6 +101,8 @@ func parse(args []string) (*options, error) {
 	flags.Uint64Var(&o.seeds, "seeds", 0, "run the seeds from 1 to `N`")
 	flags.DurationVar(&o.lasts, "for", 0, "run for this long, as in 2m; fresh seeds unless -seeds is given")
 	flags.BoolVar(&o.twice, "twice", false, "run every seed twice, and hold both runs to one log")
+	flags.StringVar(&o.saveTo, "save", "", "where a promise is broken, write a capsule to this `file`")
+	flags.StringVar(&o.capsule, "capsule", "", "replay the capsule in this `file`")
 	flags.StringVar(&o.output, "output", "text", "how the report is printed: text, or json for scripts")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -102,8 +115,12 @@ func parse(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.output != "text" && o.output != "json":
 		return nil, fmt.Errorf("-output is text or json, not %q", o.output)
+	case o.capsule != "" && (o.seed != 0 || o.seeds != 0 || o.lasts != 0 || o.twice || o.saveTo != "" || o.output != "text"):
+		return nil, errors.New("-capsule replays what is in a file: it goes with no other flag")
+	case o.capsule != "":
+		return &o, nil
 	case o.seed == 0 && o.seeds == 0 && o.lasts <= 0:
-		return nil, errors.New("say what to run: -seed 17, -seeds 200 or -for 2m")
+		return nil, errors.New("say what to run: -seed 17, -seeds 200, -for 2m or -capsule bug.json")
 	case o.seed != 0 && (o.seeds != 0 || o.lasts != 0):
 		return nil, errors.New("-seed replays one run: it goes with neither -seeds nor -for")
 	}
@@ -111,13 +128,21 @@ func parse(args []string) (*options, error) {
 }
 
 func (o *options) run(ctx context.Context) (int, error) {
-	if o.seed != 0 {
-		return replay(ctx, o.seed)
+	if o.capsule != "" {
+		return replayCapsule(ctx, o.capsule)
 	}
 	p := &pool{options: o, workers: runtime.NumCPU()}
+	if o.seed != 0 {
+		return p.replay(ctx, o.seed)
+	}
 	r, err := p.run(ctx)
 	if err != nil {
 		return exitBroken, err
+	}
+	if o.saveTo != "" && ctx.Err() == nil {
+		if err := save(o.saveTo, r.Failures); err != nil {
+			return exitBroken, err
+		}
 	}
 	if o.output == "json" {
 		return r.code(), r.printJSON(os.Stdout)

@@ -98,7 +98,7 @@ func (p *pool) work(ctx context.Context) (err error) {
 			return nil
 		case errors.Is(err, errCrashed):
 			crashed = true
-			p.fail(failure{Seed: seed, Promise: "panic", What: err.Error()})
+			p.fail(failure{Seed: seed, Promise: promisePanic, What: err.Error()})
 			return nil
 		case err != nil:
 			return err
@@ -113,16 +113,24 @@ func (p *pool) work(ctx context.Context) (err error) {
 
 // again runs the plan a second time, and has it break a promise where that is another run.
 func (p *pool) again(w *worker, plan world.Plan, r *world.Result) error {
+	err := differs(w, plan, r)
+	if err == nil {
+		p.mu.Lock()
+		p.report.Twice++
+		p.mu.Unlock()
+	}
+	return err
+}
+
+// differs has the result say so where the plan gives another run the second time.
+func differs(w *worker, plan world.Plan, r *world.Result) error {
 	second, err := w.run(task{Plan: plan})
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	p.report.Twice++
-	p.mu.Unlock()
 	if second.Log != r.Log || second.Digest != r.Digest {
 		r.Broken = append(r.Broken, world.Breach{
-			Promise: "determinism", What: fmt.Sprintf("one seed gave two runs: the log's hash is %s, and %s", r.Log, second.Log),
+			Promise: promiseDeterminism, What: fmt.Sprintf("one seed gave two runs: the log's hash is %s, and %s", r.Log, second.Log),
 		})
 	}
 	return nil

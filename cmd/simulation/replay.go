@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rookery-project/rookery/cmd/simulation/world"
@@ -14,17 +15,18 @@ func printReplay(r world.Result, sum report) {
 	fmt.Println(sum.line())
 }
 
-// replay runs one seed and prints all that happens.
-func replay(ctx context.Context, seed uint64) (int, error) {
+// replay runs one seed and prints all that happens. Where a capsule is to be written, it looks for the shortest plan too.
+func (p *pool) replay(ctx context.Context, seed uint64) (int, error) {
 	w, err := startWorker(ctx)
 	if err != nil {
 		return exitBroken, err
 	}
-	r, err := w.run(task{Plan: world.Draw(seed), Script: true})
-	if err != nil {
-		return exitBroken, err
+	plan := world.Draw(seed)
+	r, err := w.run(task{Plan: plan, Script: true})
+	if errors.Is(err, errCrashed) && ctx.Err() == nil && p.saveTo != "" {
+		return exitBroken, errors.Join(err, save(p.saveTo, []failure{{Seed: seed, Promise: promisePanic, What: err.Error()}}))
 	}
-	if err := w.stop(); err != nil {
+	if err != nil {
 		return exitBroken, err
 	}
 	var sum report
@@ -34,5 +36,14 @@ func replay(ctx context.Context, seed uint64) (int, error) {
 		sum.Failures = append(sum.Failures, failure{Seed: seed, Promise: b.Promise, What: b.What})
 	}
 	printReplay(r, sum)
-	return sum.code(), nil
+	if p.saveTo != "" {
+		var found []failure
+		if len(r.Broken) > 0 {
+			found = append(found, p.explain(ctx, w, plan, r))
+		}
+		if err := save(p.saveTo, found); err != nil {
+			return exitBroken, err
+		}
+	}
+	return sum.code(), w.stop()
 }

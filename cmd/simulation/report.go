@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/rookery-project/rookery/cmd/simulation/world"
+	"github.com/rookery-project/rookery/coordinator/capsule"
 )
 
 // failure is a seed that broke a promise.
@@ -22,7 +23,15 @@ type failure struct {
 	// Shortest is the plan that is left after shrinking, and Script what happens in it.
 	Shortest *world.Plan `json:"shortest,omitempty"`
 	Script   string      `json:"-"`
+	// shortestBreaks is how that plan breaks the promise.
+	shortestBreaks capsule.Broken
 }
+
+// What is broken that is no promise of the house, but of the simulation.
+const (
+	promisePanic       = "panic"
+	promiseDeterminism = "determinism"
+)
 
 // report is what many runs came to.
 type report struct {
@@ -122,7 +131,7 @@ func (f failure) print(w io.Writer) {
 	if body, err := json.Marshal(f.Shortest, world.Codec); err == nil {
 		fmt.Fprintf(w, "the plan, to be kept in cmd/simulation/world/testdata/kept:\n%s\n\n", body)
 	}
-	fmt.Fprintf(w, "replay all of the seed with: simulation -seed %d\n\n", f.Seed)
+	fmt.Fprintf(w, "replay all of the seed with: simulation -seed %d; write it into a capsule with: -save bug.json\n\n", f.Seed)
 }
 
 // printJSON tells scripts.

@@ -17,7 +17,7 @@ const shrinkFor = 90 * time.Second
 func (p *pool) explain(ctx context.Context, w *worker, plan world.Plan, r world.Result) failure {
 	b := r.Broken[0]
 	f := failure{Seed: plan.Seed, Promise: b.Promise, What: b.What, At: b.At.Round(time.Millisecond).String()}
-	if b.Promise == "determinism" || p.output == "json" {
+	if b.Promise == promiseDeterminism || (p.output == "json" && p.saveTo == "") {
 		return f
 	}
 	ctx, cancel := context.WithTimeout(ctx, shrinkFor)
@@ -25,10 +25,10 @@ func (p *pool) explain(ctx context.Context, w *worker, plan world.Plan, r world.
 	s := &shrinker{ctx: ctx, worker: w, promise: b.Promise}
 	shortest := s.shrink(plan, b.At)
 	scripted, err := w.run(task{Plan: shortest, Script: true})
-	if err != nil {
+	if err != nil || len(scripted.Broken) == 0 {
 		return f
 	}
-	f.Shortest, f.Script = &shortest, scripted.Script
+	f.Shortest, f.Script, f.shortestBreaks = &shortest, scripted.Script, shortestBroken(scripted, b.Promise)
 	return f
 }
 

@@ -79,13 +79,13 @@ func (m *Moment) UnmarshalJSON(body []byte) (err error) {
 	return err
 }
 
-// after reports whether a round that ended at this place lies behind the moment.
-func (m Moment) after(r events.Record) bool {
+// Before reports whether the moment lies before the end of a round; never for none.
+func (m Moment) Before(r events.Record) bool {
 	return (m.Sequence > 0 && r.Sequence > m.Sequence) || (!m.Time.IsZero() && r.Time.After(m.Time))
 }
 
-// before reports whether a round that ended at this place lies before the moment.
-func (m Moment) before(r events.Record) bool {
+// After reports whether the moment lies behind the end of a round; never for none.
+func (m Moment) After(r events.Record) bool {
 	return (m.Sequence > 0 && r.Sequence < m.Sequence) || (!m.Time.IsZero() && r.Time.Before(m.Time))
 }
 

@@ -64,10 +64,10 @@ func survey(log Log, q Question) (part, error) {
 		} else if ok {
 			r.Time = closed.Now
 		}
-		if q.To.after(r) {
+		if q.To.Before(r) {
 			break
 		}
-		if !q.From.before(r) {
+		if !q.From.After(r) {
 			p.add(opened, r, void)
 		}
 		if p.events > MaxEvents || p.ended.Sub(p.began) > MaxSpan {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestACapsuleOfAFailureReproducesIt has a planted bug break a promise, and replays the capsule that is written of it: with
+// the bug it comes to the same failure, and without it every promise is kept.
+func TestACapsuleOfAFailureReproducesIt(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "bug.json")
+	i := slices.IndexFunc(all(), func(m mutant) bool { return m.name == "scale-off-by-one" })
+	buggy, sound := builtWith(t, all()[i]), builtWith(t, clean)
+	out, code := runIn(t, dir, buggy, "-seeds", "20", "-save", file)
+	if code != exitUncaught || !strings.Contains(out, "replay it with: simulation -capsule "+file) {
+		t.Fatalf("the bug breaks nothing, or no capsule is written: exit %d: %s", code, last(out))
+	}
+	again, code := runIn(t, dir, buggy, "-capsule", file)
+	if code != exitUncaught || !strings.Contains(last(again), "the same failure: seed ") {
+		t.Errorf("with the bug: exit %d: %s", code, last(again))
+	}
+	fixed, code := runIn(t, dir, sound, "-capsule", file)
+	if code != 0 || !strings.Contains(last(fixed), "kept: nothing is broken by this version; it was: seed ") {
+		t.Errorf("without the bug: exit %d: %s", code, last(fixed))
+	}
+	if was, is := after(last(fixed), "it was: "), after(last(again), "the same failure: "); was != is || was == "" {
+		t.Errorf("the failure was %q, and is %q", was, is)
+	}
+	t.Log(last(again))
+	t.Log(last(fixed))
+	if out, code := runIn(t, dir, sound, "-capsule", file, "-seed", "1"); code != exitUsage {
+		t.Errorf("a capsule and a seed: exit %d: %s", code, out)
+	}
+}
+
+// builtWith builds the simulation with the mutant's bug.
+func builtWith(t *testing.T, m mutant) string {
+	t.Helper()
+	dir := t.TempDir()
+	house, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := m.plant(house, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := trial{root: house}.build(t.Context(), m, overlay, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func runIn(t *testing.T, dir, program string, args ...string) (string, int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// last returns the last line.
+func last(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+func after(text, mark string) string {
+	_, rest, _ := strings.Cut(text, mark)
+	return rest
+}
