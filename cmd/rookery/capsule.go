@@ -72,7 +72,7 @@ func (c *capsuling) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	body, err := capsule.Write(capsule.Capsule{Made: capsule.Made{By: "rookery", Version: builtFrom()}, Recorded: &recorded})
+	body, err := capsule.Write(capsule.Capsule{Made: capsule.Made{By: "rookery", Version: capsule.VersionOf(debug.ReadBuildInfo())}, Recorded: &recorded})
 	if err != nil {
 		return err
 	}
@@ -188,22 +188,4 @@ func commandsOf(ctx context.Context, b bus.Bus, above, upTo uint64) ([]capsule.M
 			}
 		}
 	}
-}
-
-// builtFrom is the version of the source that this program was built from.
-func builtFrom() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := "unknown"
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			version = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			version += " and changes"
-		}
-	}
-	return version
 }

@@ -23,25 +23,8 @@ func (f failure) saved() (capsule.Capsule, error) {
 		plan, broken = *f.Shortest, f.shortestBreaks
 	}
 	body, err := json.Marshal(plan, world.Codec)
-	return capsule.Capsule{Made: made(), Simulated: &capsule.Simulated{Plan: body, Broken: broken}}, err
-}
-
-// made says which version this program is of.
-func made() capsule.Made {
-	m := capsule.Made{By: "simulation", Version: "unknown"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return m
-	}
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			m.Version = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			m.Version += " and changes"
-		}
-	}
-	return m
+	made := capsule.Made{By: "simulation", Version: capsule.VersionOf(debug.ReadBuildInfo())}
+	return capsule.Capsule{Made: made, Simulated: &capsule.Simulated{Plan: body, Broken: broken}}, err
 }
 
 // save writes the capsule of the first failure, and tells people of it.

@@ -3,6 +3,7 @@ package capsule
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 	"unicode/utf8"
 
@@ -41,6 +42,23 @@ type Capsule struct {
 type Made struct {
 	By      string `json:"by"`
 	Version string `json:"version"`
+}
+
+// VersionOf is the version of the source that a program was built from, as the program knows of itself.
+func VersionOf(info *debug.BuildInfo, known bool) string {
+	version := "unknown, as it was built without -buildvcs"
+	if !known {
+		return version
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			version = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			version += " and changes"
+		}
+	}
+	return version
 }
 
 // Simulated is a run that broke a promise.

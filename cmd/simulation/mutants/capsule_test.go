@@ -1,11 +1,16 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/coordinator/capsule"
 )
 
 // TestACapsuleOfAFailureReproducesIt has a planted bug break a promise, and replays the capsule that is written of it: with
@@ -33,6 +38,41 @@ func TestACapsuleOfAFailureReproducesIt(t *testing.T) {
 	t.Log(last(fixed))
 	if out, code := runIn(t, dir, sound, "-capsule", file, "-seed", "1"); code != exitUsage {
 		t.Errorf("a capsule and a seed: exit %d: %s", code, out)
+	}
+}
+
+// TestACapsuleOfALogIsChecked has the simulation decide a log once more, and one that was changed.
+func TestACapsuleOfALogIsChecked(t *testing.T) {
+	dir, sound := t.TempDir(), builtWith(t, clean)
+	body, err := os.ReadFile(root + "/cmd/simulation/world/testdata/golden/v1-liveness.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := capsule.Recorded{From: 1, Commands: []capsule.Message{}}
+	if err := json.Unmarshal(body, &r.Log); err != nil {
+		t.Fatal(err)
+	}
+	r.Log = r.Log[:2000] // the version that wrote it decided as this one does for as long
+	for i := range r.Log {
+		r.Log[i].Sequence = uint64(i) + 1
+	}
+	r.To = uint64(len(r.Log))
+	write := func(name string) string {
+		body, err := capsule.Write(capsule.Capsule{Recorded: &r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	if out, code := runIn(t, dir, sound, "-capsule", write("log.json")); code != 0 || last(out) != "nothing differs" {
+		t.Errorf("a log: exit %d: %s", code, out)
+	}
+	r.Log[1000].Body += " "
+	if out, code := runIn(t, dir, sound, "-capsule", write("changed.json")); code != 1 || !strings.Contains(last(out), "it differs first in round ") {
+		t.Errorf("a log that was changed: exit %d: %s", code, out)
 	}
 }
 
