@@ -97,7 +97,7 @@ func (a *apply) run(cmd *cobra.Command, files []string) error {
 		err = a.carryOut(cmd, b, p, present)
 	}
 	if a.out.json() {
-		return errors.Join(err, printJSON(cmd.OutOrStdout(), p))
+		return errors.Join(err, a.out.print(cmd.OutOrStdout(), p))
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 		fmt.Fprintf(a.progress(), "nothing has changed: %s was asked to be so before\n", cmp.Or(fate.Service, fate.Group))
 	}
 	if a.out.json() {
-		if err := printJSON(cmd.OutOrStdout(), fate); err != nil {
+		if err := a.out.print(cmd.OutOrStdout(), fate); err != nil {
 			return err
 		}
 	}

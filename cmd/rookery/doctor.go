@@ -40,20 +40,20 @@ func doctorCommand(l *link) *cobra.Command {
 	podmanFlag(cmd, &podmanURL)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		checks := append(checkBus(cmd.Context(), l), checkHost(cmd.Context(), podmanURL)...)
-		return printChecks(cmd.OutOrStdout(), checks, out.json())
+		return printChecks(cmd.OutOrStdout(), checks, out)
 	}
 	return cmd
 }
 
-func printChecks(out io.Writer, checks []check, asJSON bool) error {
+func printChecks(out io.Writer, checks []check, how output) error {
 	var failed []string
 	for _, c := range checks {
 		if !c.OK {
 			failed = append(failed, c.Name)
 		}
 	}
-	if asJSON {
-		if err := printJSON(out, checks); err != nil {
+	if how.json() {
+		if err := how.print(out, checks); err != nil {
 			return err
 		}
 	} else {

@@ -134,7 +134,7 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 		err = d.carryOut(cmd, b, p, command)
 	}
 	if d.out.json() {
-		return errors.Join(err, printJSON(cmd.OutOrStdout(), p))
+		return errors.Join(err, d.out.print(cmd.OutOrStdout(), p))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -19,27 +20,29 @@ import (
 func eventsCommand(l *link) *cobra.Command {
 	var out output
 	var follow bool
+	var of within
 	cmd := &cobra.Command{
-		Use:   "events [NAMESPACE/NAME]",
-		Short: "Print what happened, of one service, of one group or of all",
+		Use:   "events [NAMESPACE[/NAME]]",
+		Short: "Print what happened, of one namespace, service or group or of all",
+		Long: `Print what happened, a line an event: when, to what, what. On a terminal longer lines are folded below themselves; --output wide
+folds nothing and begins with the sequence in the log, and json and yaml print the whole events.`,
 		Example: `  rookery events
   rookery events demo/web --follow
   rookery events demo/shop
   rookery events --output json
 The same with the nats CLI:
   nats sub 'rookery.event.service.demo.web.>'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: someServices(&of),
 	}
-	out.flag(cmd)
+	out.tableFlag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens from now on, until Ctrl-C")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		scopes := []string{events.LogRoot + "."}
-		if len(args) == 1 {
-			id, err := events.ParseServiceID(args[0])
-			if err != nil {
-				return usage(cmd, err)
+		if of.namespace != "" {
+			below := "." + of.namespace + "."
+			if of.name != "" {
+				below += of.name + "."
 			}
-			below := "." + id.Namespace + "." + id.Name + "."
 			scopes = []string{events.LogRoot + ".service" + below, events.LogRoot + ".group" + below}
 		}
 		b, done, err := l.open("rookery events")
@@ -47,7 +50,7 @@ The same with the nats CLI:
 			return err
 		}
 		defer done()
-		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scopes, out.json(), waves{}}, follow)
+		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scopes, out, out.style(cmd.OutOrStdout()), waves{}}, follow)
 	}
 	return cmd
 }
@@ -55,7 +58,8 @@ The same with the nats CLI:
 // printer prints the events of some scopes.
 type printer struct {
 	scopes []string
-	json   bool
+	out    output
+	style  grid.Style
 	waves  waves
 }
 
@@ -98,11 +102,11 @@ func (p printer) print(out io.Writer, m events.Message) error {
 	if !slices.ContainsFunc(p.scopes, within) || m.Subject == events.LogRoot+".round" {
 		return nil
 	}
-	if !p.json {
-		_, err := fmt.Fprintln(out, p.waves.describe(m))
+	if !p.out.json() {
+		_, err := fmt.Fprintln(out, strings.Join(eventLines(p.waves.describe(m), m.Sequence, p.style), "\n"))
 		return err
 	}
-	return printJSON(out, struct {
+	return p.out.printEach(out, struct {
 		Sequence uint64         `json:"sequence"`
 		Subject  string         `json:"subject"`
 		Type     string         `json:"type"`

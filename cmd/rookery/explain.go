@@ -49,7 +49,7 @@ The same in short with the nats CLI:
 			return err
 		}
 		if out.json() {
-			return printJSON(cmd.OutOrStdout(), x)
+			return out.print(cmd.OutOrStdout(), x)
 		}
 		return x.print(cmd.OutOrStdout())
 	}

@@ -84,8 +84,8 @@ Begin with:
 		ensureCommand(link), scaleCommand(link), restartCommand(link), snapshotCommand(link), suspendCommand(link), resumeCommand(link),
 		rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
 		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link), drainCommand(link), forgetCommand(link),
-		whatIfCommand(link), capsuleCommand(link),
-		psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link), doctorCommand(link),
+		whatIfCommand(link), capsuleCommand(link), psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link),
+		doctorCommand(link), servicesCommand(link), opsCommand(link),
 	)
 	return cmd
 }

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -17,45 +13,40 @@ import (
 // mostWaits is how many of the slots that an operation waits for people are told the reason of.
 const mostWaits = 5
 
-// printOperations says what services are going through, and who is waited for: those of the arguments, or all where there are none.
-func printOperations(cmd *cobra.Command, l *link, args []string) error {
-	all, err := readView[views.ServiceOperation](cmd, l, bus.BucketOperations)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(all, func(a, b views.ServiceOperation) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
-	out := cmd.OutOrStdout()
+// operationNotes says what services are going through, and who is waited for, in lines.
+func operationNotes(all []views.ServiceOperation) []string {
+	var notes []string
 	for _, op := range all {
-		name := op.Namespace + "/" + op.Name
-		if op.Outcome != "" || (len(args) == 1 && args[0] != name) {
+		if op.Outcome != "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "\n%s: %s\n%s", name, operationWords(op), waitWords(op)); err != nil {
-			return err
-		}
+		notes = append(notes, "", op.Namespace+"/"+op.Name+": "+operationWords(op))
+		notes = append(notes, waitNotes(op)...)
 	}
-	return nil
+	return notes
 }
 
-// waitWords says of each slot that is waited for what it lacks, a line a slot.
-func waitWords(op views.ServiceOperation) string {
-	text := ""
+// waitNotes says of each slot that is waited for what it lacks, a line a slot.
+func waitNotes(op views.ServiceOperation) []string {
 	if op.Phase == events.OperationPromote {
-		return text // all wait for the same, which is said
+		return nil // all wait for the same, which is said
 	}
+	var notes []string
 	for _, w := range op.Waits[:min(mostWaits, len(op.Waits))] {
-		text += fmt.Sprintf("  slot %d", w.Ordinal)
-		if w.Instance != "" {
-			text += fmt.Sprintf(" (%s on %s)", w.Instance, w.Node)
-		}
-		text += ": " + w.Missing + "\n"
+		notes = append(notes, "  "+waitWords(w))
 	}
 	if more := max(len(op.WaitsFor), len(op.Waits)) - mostWaits; more > 0 {
-		text += fmt.Sprintf("  and %d more: nats kv get %s %s.%s\n", more, bus.BucketOperations, op.Namespace, op.Name)
+		notes = append(notes, fmt.Sprintf("  and %d more: nats kv get %s %s.%s", more, bus.BucketOperations, op.Namespace, op.Name))
 	}
-	return text
+	return notes
+}
+
+func waitWords(w views.Wait) string {
+	text := fmt.Sprintf("slot %d", w.Ordinal)
+	if w.Instance != "" {
+		text += fmt.Sprintf(" (%s on %s)", w.Instance, w.Node)
+	}
+	return text + ": " + w.Missing
 }
 
 // operationWords says where an operation stands, who is waited for, since when and until when.

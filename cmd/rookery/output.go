@@ -1,31 +1,143 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
 	"golang.org/x/term"
+
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
 )
 
-// output is how a command prints: for people, or as JSON for pipes.
+// The formats in which commands print.
+const (
+	formatText = "text" // for people
+	formatWide = "wide" // for people, with all columns and nothing cut
+	formatJSON = "json"
+	formatYAML = "yaml"
+)
+
+// output is how a command prints: for people, or whole values for scripts.
 type output struct{ format string }
 
-func (o *output) flag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.format, "output", "o", "text", "`format`: text or json")
+func (o *output) flag(cmd *cobra.Command) { o.formats(cmd, formatText, formatJSON, formatYAML) }
+
+// tableFlag is flag for a command that prints a table.
+func (o *output) tableFlag(cmd *cobra.Command) {
+	o.formats(cmd, formatText, formatWide, formatJSON, formatYAML)
+}
+
+func (o *output) formats(cmd *cobra.Command, known ...string) {
+	words := strings.Join(known[:len(known)-1], ", ") + " or " + known[len(known)-1]
+	cmd.Flags().StringVarP(&o.format, "output", "o", formatText, "`format`: "+words)
 	cmd.PreRunE = func(c *cobra.Command, _ []string) error {
-		if o.format != "text" && o.format != "json" {
-			return usage(c, fmt.Errorf("--output %q is neither text nor json", o.format))
+		if !slices.Contains(known, o.format) {
+			return usage(c, fmt.Errorf("--output %q is not %s", o.format, words))
 		}
 		return nil
 	}
 }
 
-func (o *output) json() bool { return o.format == "json" }
+// json reports whether it prints whole values for scripts, as JSON or as YAML.
+func (o *output) json() bool { return o.format == formatJSON || o.format == formatYAML }
+
+// print prints one value for scripts.
+func (o *output) print(out io.Writer, value any) error {
+	if o.format != formatYAML {
+		return printJSON(out, value)
+	}
+	body, err := yamlOf(value)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(body)
+	return err
+}
+
+// printEach is print for a command that prints one value after the other.
+func (o *output) printEach(out io.Writer, value any) error {
+	if o.format == formatYAML {
+		fmt.Fprintln(out, "---")
+	}
+	return o.print(out, value)
+}
+
+// style is what tables are laid out for.
+func (o *output) style(out io.Writer) grid.Style {
+	s := grid.Style{All: o.format == formatWide}
+	if !isTerminal(out) {
+		return s
+	}
+	s.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	s.Width, _ = screenSize(out)
+	return s
+}
+
+// screenSize returns the size of the terminal in cells; 0 where it does not tell.
+func screenSize(out io.Writer) (width, height int) {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, height
+}
+
+// yamlOf returns a value as YAML, with the names and in the order that it has as JSON.
+func yamlOf(value any) ([]byte, error) {
+	body, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(body, &document); err != nil { // JSON is YAML
+		return nil, fmt.Errorf("write YAML: %w", err)
+	}
+	unfold(&document)
+	const indent = 2
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(indent)
+	err = errors.Join(encoder.Encode(&document), encoder.Close())
+	return text.Bytes(), err
+}
+
+// unfold has a document be written in lines, and quoted only where it must be. What is empty stays as it is, and so do texts that
+// readers of YAML 1.1 take for something else: yes, off, 12:30.
+func unfold(n *yaml.Node) {
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		if n.Tag != "!!str" || !mistakable(n.Value) {
+			n.Style = 0
+		}
+	case len(n.Content) > 0:
+		n.Style = 0
+	}
+	for _, c := range n.Content {
+		unfold(c)
+	}
+}
+
+func mistakable(text string) bool {
+	switch strings.ToLower(text) {
+	case "y", "n", "yes", "no", "on", "off":
+		return true
+	}
+	return text != "" && strings.ContainsRune("0123456789+-.", rune(text[0]))
+}
 
 // printJSON prints one value, indented where a person looks at it.
 func printJSON(out io.Writer, value any) error {
@@ -46,12 +158,30 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// table prints rows under a head, in columns.
+// table prints rows under a head, in columns. On a terminal the last one is folded where it has no room.
 func table(out io.Writer, head string, rows []string) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	const gap, least = 2, 20
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, gap, ' ', 0)
 	fmt.Fprintln(t, head)
 	for _, row := range rows {
 		fmt.Fprintln(t, row)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	screen, _ := screenSize(out)
+	first, _, _ := strings.Cut(text.String(), "\n")
+	last := head[strings.LastIndexByte(head, '\t')+1:]
+	begin := len(strings.TrimSuffix(first, last))
+	if screen == 0 || last == "" || screen-begin < least {
+		_, err := io.WriteString(out, text.String())
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		for _, folded := range grid.Fold(strings.TrimRight(line, " \n"), screen, begin) {
+			fmt.Fprintln(out, folded)
+		}
+	}
+	return nil
 }

@@ -58,7 +58,7 @@ The same with the nats CLI:
 			return err
 		}
 		if out.json() {
-			err = printJSON(cmd.OutOrStdout(), p)
+			err = out.print(cmd.OutOrStdout(), p)
 		} else if p.Rejection == nil {
 			err = printPlan(cmd.OutOrStdout(), p)
 		}

@@ -88,7 +88,7 @@ func (r *rebalance) run(cmd *cobra.Command) error {
 		err = r.carryOut(cmd, b, p, body)
 	}
 	if r.out.json() {
-		return errors.Join(err, printJSON(cmd.OutOrStdout(), p))
+		return errors.Join(err, r.out.print(cmd.OutOrStdout(), p))
 	}
 	return err
 }

@@ -1,88 +1,90 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
 )
 
 func psCommand(l *link) *cobra.Command {
-	var out output
+	var of within
 	cmd := &cobra.Command{
-		Use:   "ps [NAMESPACE/NAME]",
+		Use:   "ps [NAMESPACE[/NAME]]",
 		Short: "List instances: where they run, at which addresses, how they are",
 		Example: `  rookery ps
   rookery ps demo/web --output json
+  rookery ps --watch
 The same with the nats CLI:
   nats kv ls rookery_instances; nats kv get rookery_instances demo.web.0
-  nats kv get rookery_operations demo.web`,
-		Args: cobra.MaximumNArgs(1),
+  nats kv watch rookery_instances`,
+		Args: someServices(&of),
 	}
-	out.flag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		all, err := readView[views.Instance](cmd, l, bus.BucketInstances)
-		if err != nil {
-			return err
-		}
-		all = slices.DeleteFunc(all, func(i views.Instance) bool {
-			return len(args) == 1 && args[0] != i.Namespace+"/"+i.Name
-		})
-		slices.SortFunc(all, func(a, b views.Instance) int {
-			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.Ordinal, b.Ordinal))
-		})
-		if out.json() {
-			return printJSON(cmd.OutOrStdout(), all)
-		}
-		all = withNext(all)
-		rows := make([]string, len(all))
-		for i, v := range all {
-			rows[i] = fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s\t%d", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node,
-				statusWords(v), addresses(v), v.Restarts)
-		}
-		if err := table(cmd.OutOrStdout(), "SERVICE\tORDINAL\tGENERATION\tNODE\tSTATUS\tADDRESSES\tRESTARTS", rows); err != nil {
-			return err
-		}
-		if err := printOutputs(cmd.OutOrStdout(), all); err != nil {
-			return err
-		}
-		return printOperations(cmd, l, args)
-	}
+	each := &list{link: l, buckets: []string{bus.BucketInstances, bus.BucketOperations}}
+	each.page = func(s *seen, now time.Time) page { return instancesPage(s, of, now) }
+	each.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return each.run(cmd) }
 	return cmd
 }
 
-// withNext has what takes an instance's place follow it.
-func withNext(all []views.Instance) []views.Instance {
-	var each []views.Instance
-	for _, v := range all {
-		each = append(each, v)
-		if v.Next != nil {
-			each = append(each, *v.Next)
-		}
-	}
-	return each
+var instanceColumns = []grid.Column{
+	{Head: "SERVICE"},
+	{Head: "ORDINAL"},
+	{Head: "GENERATION", Keep: grid.Detail},
+	{Head: "NODE", Keep: grid.Useful},
+	{Head: "STATUS", Least: 24, Whole: true},
+	{Head: "ADDRESSES", Keep: grid.Useful, Least: 20},
+	{Head: "RESTARTS", Keep: grid.Detail},
+	{Head: "REVISION", Keep: grid.Wide},
+	{Head: "PHASE", Keep: grid.Wide},
+	{Head: "AGE", Keep: grid.Wide, Passing: true},
 }
 
-// printOutputs says below the table where what failed containers have printed is read.
-func printOutputs(out io.Writer, all []views.Instance) error {
+func instancesPage(s *seen, of within, now time.Time) page {
+	p := page{grid: grid.Table{Columns: instanceColumns}}
+	all := s.instancesOf(of)
 	for _, v := range all {
-		if v.Output == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(out, "%s/%s/%d printed last: %s\n", v.Namespace, v.Name, v.Ordinal, readOutput(v.Output)); err != nil {
-			return err
+		p.values = append(p.values, value{fmt.Sprintf("%s/%s/%d", v.Namespace, v.Name, v.Ordinal), v})
+	}
+	for _, v := range all {
+		p.instance(v, now)
+		if v.Next != nil {
+			p.instance(*v.Next, now)
+			p.grid.Rows[len(p.grid.Rows)-1].Key += " next"
 		}
 	}
-	return nil
+	p.notes = append(p.notes, operationNotes(s.operationsOf(of))...)
+	return p
+}
+
+// instance adds a row, and what else there is to say of it.
+func (p *page) instance(v views.Instance, now time.Time) {
+	p.grid.Rows = append(p.grid.Rows, instanceRow(v, now))
+	if v.Output != "" {
+		p.notes = append(p.notes, fmt.Sprintf("%s/%s/%d printed last: %s", v.Namespace, v.Name, v.Ordinal, readOutput(v.Output)))
+	}
+}
+
+func instanceRow(v views.Instance, now time.Time) grid.Row {
+	revision := ""
+	if v.Revision > 0 {
+		revision = strconv.FormatUint(v.Revision, 10)
+	}
+	return grid.Row{Key: fmt.Sprintf("%s/%s/%d", v.Namespace, v.Name, v.Ordinal), Cells: []grid.Cell{
+		grid.Plain(v.Namespace + "/" + v.Name), grid.Plain(strconv.FormatUint(uint64(v.Ordinal), 10)),
+		grid.Plain(strconv.FormatUint(uint64(v.Generation), 10)), grid.Plain(v.Node),
+		{Text: statusWords(v), Mood: statusMood(v.Status)},
+		grid.Plain(addresses(v)), grid.Plain(strconv.FormatUint(uint64(v.Restarts), 10)),
+		grid.Plain(revision), grid.Plain(v.Phase), grid.Plain(age(v.Times.Created, now)),
+	}}
 }
 
 func statusWords(v views.Instance) string {
@@ -113,51 +115,65 @@ func addresses(v views.Instance) string {
 }
 
 func nodesCommand(l *link) *cobra.Command {
-	var out output
+	name := ""
 	cmd := &cobra.Command{
-		Use:   "nodes",
+		Use:   "nodes [NODE]",
 		Short: "List nodes: whether they are heard, what is set aside of what they have",
 		Example: `  rookery nodes
+  rookery nodes --watch
 The same with the nats CLI:
-  nats kv ls rookery_nodes; nats kv get rookery_nodes node-0`,
-		Args: arguments(),
+  nats kv ls rookery_nodes; nats kv get rookery_nodes node-0
+  nats kv watch rookery_nodes`,
+		Args: cobra.MaximumNArgs(1),
 	}
-	out.flag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		all, err := readView[views.Node](cmd, l, bus.BucketNodes)
-		if err != nil {
-			return err
+	each := &list{link: l, buckets: []string{bus.BucketNodes}}
+	each.page = func(s *seen, _ time.Time) page { return nodesPage(s.nodesOf(name)) }
+	each.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			name = args[0]
 		}
-		slices.SortFunc(all, func(a, b views.Node) int { return strings.Compare(a.Name, b.Name) })
-		if out.json() {
-			return printJSON(cmd.OutOrStdout(), all)
-		}
-		rows := make([]string, len(all))
-		for i, v := range all {
-			const gib = 1 << 30
-			rows[i] = fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s of %s\t%.1f of %.1f GiB\t%d-%d\t%s", v.Name, v.State, v.Zone, v.Address,
-				instanceWords(v), v.Reserved.CPU, v.Allocatable.CPU, float64(v.Reserved.Memory)/gib, float64(v.Allocatable.Memory)/gib,
-				v.Ports.First, v.Ports.Last, v.Words())
-		}
-		if err := table(cmd.OutOrStdout(), "NODE\tSTATE\tZONE\tADDRESS\tINSTANCES\tCPU\tMEMORY\tPORTS\tENGINE", rows); err != nil {
-			return err
-		}
-		return printDegraded(cmd.OutOrStdout(), all)
+		return each.run(cmd)
 	}
 	return cmd
 }
 
-// printDegraded says below the table what is wrong with nodes that are degraded.
-func printDegraded(out io.Writer, all []views.Node) error {
+var nodeColumns = []grid.Column{
+	{Head: "NODE"},
+	{Head: "STATE"},
+	{Head: "ZONE", Keep: grid.Detail},
+	{Head: "ADDRESS", Keep: grid.Detail},
+	{Head: "INSTANCES"},
+	{Head: "CPU", Keep: grid.Useful},
+	{Head: "MEMORY", Keep: grid.Useful},
+	{Head: "PORTS", Keep: grid.Detail},
+	{Head: "ENGINE", Keep: grid.Detail, Least: 12},
+	{Head: "DISK", Keep: grid.Wide},
+	{Head: "EPOCH", Keep: grid.Wide},
+}
+
+func nodesPage(all []views.Node) page {
+	p := page{grid: grid.Table{Columns: nodeColumns}}
 	for _, v := range all {
-		if v.Degraded == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(out, "%s is degraded: %s\n", v.Name, v.Degraded); err != nil {
-			return err
+		p.values = append(p.values, value{v.Name, v})
+		p.grid.Rows = append(p.grid.Rows, grid.Row{Key: v.Name, Cells: []grid.Cell{
+			grid.Plain(v.Name),
+			{Text: v.State, Mood: nodeMood(v.State)},
+			grid.Plain(v.Zone), grid.Plain(v.Address), grid.Plain(instanceWords(v)),
+			grid.Plain(fmt.Sprintf("%s of %s", v.Reserved.CPU, v.Allocatable.CPU)), grid.Plain(gibibytes(int64(v.Reserved.Memory), int64(v.Allocatable.Memory))),
+			grid.Plain(fmt.Sprintf("%d-%d", v.Ports.First, v.Ports.Last)), grid.Plain(v.Words()),
+			grid.Plain(gibibytes(int64(v.Reserved.Disk), int64(v.Allocatable.Disk))), grid.Plain(strconv.FormatUint(v.Epoch, 10)),
+		}})
+		if v.Degraded != "" {
+			p.notes = append(p.notes, fmt.Sprintf("%s is degraded: %s", v.Name, v.Degraded))
 		}
 	}
-	return nil
+	return p
+}
+
+func gibibytes(reserved, allocatable int64) string {
+	const gib = 1 << 30
+	return fmt.Sprintf("%.1f of %.1f GiB", float64(reserved)/gib, float64(allocatable)/gib)
 }
 
 // instanceWords counts the instances of a node, and those that it should not have.
@@ -166,21 +182,6 @@ func instanceWords(v views.Node) string {
 		return strconv.Itoa(v.Instances)
 	}
 	return fmt.Sprintf("%d and %d strays", v.Instances, v.Strays)
-}
-
-// readView reads every value of a bucket.
-func readView[T any](cmd *cobra.Command, l *link, name string) ([]T, error) {
-	b, done, err := l.open("rookery")
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
-	defer cancel()
-	if _, err := logState(ctx, b); err != nil {
-		return nil, err
-	}
-	return readBucket[T](ctx, b, name)
 }
 
 // logState returns what the log says of itself. Its error says what to do where there is none.

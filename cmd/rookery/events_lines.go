@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
+)
+
+// timeWidth is that of the time with which the line of an event begins.
+const timeWidth = len(time.TimeOnly + ".000")
+
+// eventLines lays the line of an event out: when, about what, what.
+func eventLines(line string, sequence uint64, s grid.Style) []string {
+	at, rest, timed := strings.Cut(line, "  ")
+	about, what, _ := strings.Cut(rest, "  ")
+	if !timed || len(at) != timeWidth {
+		return grid.Fold(line, s.Width, 0) // it does not read
+	}
+	if s.All {
+		return []string{fmt.Sprintf("%8d  %s", sequence, line)}
+	}
+	lines := grid.Fold(line, s.Width, timeWidth+2)
+	if !s.Colour {
+		return lines
+	}
+	word, _, _ := strings.Cut(what, " ")
+	lines[0] = strings.Replace(lines[0], at, grid.Quiet.Paint(at), 1)
+	if begin := timeWidth + 2 + len(about) + 2; eventMood(word) != grid.Neutral && strings.Contains(line[begin:], word) {
+		lines[0] = strings.Replace(lines[0], "  "+word, "  "+eventMood(word).Paint(word), 1)
+	}
+	return lines
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// statusMood says how an instance of this status is.
+func statusMood(status string) grid.Mood {
+	switch status {
+	case "online", "completed":
+		return grid.Good
+	case "offline", "lost", "failed", views.StatusCrashLooping:
+		return grid.Bad
+	case views.StateSuspended:
+		return grid.Quiet
+	}
+	return grid.Changing
+}
+
+// serviceMood says how a service in this state is.
+func serviceMood(state string) grid.Mood {
+	switch state {
+	case views.StateRunning, views.StateCompleted:
+		return grid.Good
+	case views.StateFailed, views.StatePaused, views.StatePending:
+		return grid.Bad
+	case views.StateSuspended, views.StateIdle, views.StateScheduled:
+		return grid.Quiet
+	}
+	return grid.Changing
+}
+
+// nodeMood says how a node in this state is.
+func nodeMood(state string) grid.Mood {
+	switch state {
+	case "ready":
+		return grid.Good
+	case "silent", "draining", "paused":
+		return grid.Changing
+	case "drained", "forgotten":
+		return grid.Quiet
+	}
+	return grid.Bad
+}
+
+// operationMood says how an operation stands, or ended.
+func operationMood(op views.ServiceOperation) grid.Mood {
+	switch {
+	case op.Outcome == events.OperationDone:
+		return grid.Good
+	case op.Outcome == events.OperationSuperseded:
+		return grid.Quiet
+	case op.Outcome != "" || op.Paused != "":
+		return grid.Bad
+	}
+	return grid.Changing
+}
+
+// eventMood says what an event of this name tells of.
+func eventMood(word string) grid.Mood {
+	_, name, _ := strings.Cut(word, ".")
+	switch name {
+	case "online", "succeeded", "returned", "recovered", "completed", "resumed":
+		return grid.Good
+	case "offline", "failed", "rejected", "lost", "aborted", "refused", "degraded", "misfits", "void":
+		return grid.Bad
+	case "pending", "paused", "silent", "superseded", "draining", "skipped", "queued":
+		return grid.Changing
+	}
+	return grid.Neutral
+}

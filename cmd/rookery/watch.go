@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+const (
+	// drawAtMost is the shortest time between two pictures: rounds come faster than anybody reads.
+	drawAtMost = 100 * time.Millisecond
+	// agesEvery is how often ages are drawn anew where nothing else changes.
+	agesEvery = time.Second
+)
+
+// follow shows what is seen as it changes, until the context ends.
+func (l *list) follow(ctx context.Context, b *bus.JetStream, out, trouble io.Writer) error {
+	watch, cancel := context.WithCancel(ctx)
+	told, ended := make(chan bus.Sight), make(chan struct{})
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	go func() {
+		defer close(ended)
+		b.Watch(watch, l.buckets, func(s bus.Sight) {
+			select {
+			case told <- s:
+			case <-watch.Done():
+			}
+		})
+	}()
+	var shown display = &lines{list: l, out: out, trouble: trouble, rows: map[string]string{}}
+	if isTerminal(out) && !l.out.json() {
+		shown = &picture{list: l, out: out}
+	}
+	return l.show(ctx, told, shown)
+}
+
+// display is where people see what changes: a picture on a terminal, lines in a pipe.
+type display interface {
+	begin()
+	// draw shows the page; lost says why it may be otherwise by now.
+	draw(p page, lost error) error
+	end()
+	// ages reports whether it shows for how long things are so.
+	ages() bool
+}
+
+// show draws what is told, with a pause after each picture.
+func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) error {
+	on.begin()
+	defer on.end()
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH)
+	defer signal.Stop(resized)
+	tick := time.NewTicker(drawAtMost)
+	defer tick.Stop()
+	s, lost, stale, drawn := newSeen(), error(nil), false, time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case sight := <-told:
+			if lost = sight.Lost; lost == nil {
+				if err := s.take(sight); err != nil {
+					return err
+				}
+			}
+			stale = true
+		case <-resized:
+			stale = true
+		case now := <-tick.C:
+			if !stale && (!on.ages() || now.Sub(drawn) < agesEvery) {
+				continue
+			}
+			if err := on.draw(l.page(s, now), lost); err != nil {
+				return err
+			}
+			stale, drawn = false, now
+		}
+	}
+}
+
+// picture draws on a terminal, in place. What it drew last stays when it ends.
+type picture struct {
+	list *list
+	out  io.Writer
+	last page
+}
+
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J" // the other screen, without a cursor
+	leaveScreen = "\x1b[?25h\x1b[?1049l"
+	lineEnd     = "\x1b[K\r\n"
+	screenEnd   = "\x1b[J"
+)
+
+func (p *picture) begin()     { fmt.Fprint(p.out, enterScreen) }
+func (p *picture) ages() bool { return true }
+
+func (p *picture) end() {
+	fmt.Fprint(p.out, leaveScreen)
+	if len(p.last.grid.Columns) > 0 {
+		fmt.Fprintln(p.out, strings.Join(p.last.lines(p.list.out.style(p.out)), "\n"))
+	}
+}
+
+func (p *picture) draw(now page, lost error) error {
+	p.last = now
+	s := p.list.out.style(p.out)
+	_, height := screenSize(p.out)
+	_, err := fmt.Fprint(p.out, "\x1b[H"+strings.Join(pictured(now, s, height, lost), lineEnd)+"\x1b[K"+screenEnd)
+	return err
+}
+
+// pictured returns the lines of a page that have room on a screen of this height; 0 for any.
+func pictured(p page, s grid.Style, height int, lost error) []string {
+	all := p.lines(s)
+	var below []string
+	if lost != nil {
+		text := grid.Cut(errLostBus.Error()+", and this is what was seen last: "+lost.Error(), max(s.Width, 1))
+		if s.Colour {
+			text = grid.Bad.Paint(text)
+		}
+		below = append(below, text)
+	}
+	if room := height - len(below); height > 0 && len(all) > room {
+		shown := max(room-1, 0)
+		more := grid.Cut(fmt.Sprintf("… and %d lines more", len(all)-shown), max(s.Width, 1))
+		all = append(slices.Clone(all[:shown]), more)[:max(room, 0)]
+	}
+	return append(all, below...)
+}
+
+// lines writes a line for each row that has changed.
+type lines struct {
+	list         *list
+	out, trouble io.Writer
+	rows         map[string]string // what was written of each, by key
+	begun        bool
+	lost         bool
+}
+
+func (w *lines) begin()     {}
+func (w *lines) end()       {}
+func (w *lines) ages() bool { return false }
+
+func (w *lines) draw(p page, lost error) error {
+	if w.lost != (lost != nil) {
+		w.lost = lost != nil
+		if w.lost {
+			fmt.Fprintf(w.trouble, "%s: %s: trying again\n", errLostBus, lost)
+		} else {
+			fmt.Fprintln(w.trouble, "the bus is back")
+		}
+	}
+	if lost != nil {
+		return nil
+	}
+	if w.list.out.json() {
+		return w.values(p.values)
+	}
+	return w.table(p.grid)
+}
+
+func (w *lines) table(t grid.Table) error {
+	s := w.list.out.style(w.out)
+	laid := t.Lines(s)
+	if !w.begun {
+		fmt.Fprintln(w.out, laid[0])
+		w.begun = true
+	}
+	now := make([]told, len(t.Rows))
+	for i, r := range t.Rows {
+		now[i] = told{r.Key, t.Told(r, s)}
+	}
+	return w.changed(now, func(i int) error {
+		_, err := fmt.Fprintln(w.out, laid[i+1])
+		return err
+	}, func(key string) error {
+		_, err := fmt.Fprintln(w.out, key+"  gone")
+		return err
+	})
+}
+
+func (w *lines) values(all []value) error {
+	now := make([]told, len(all))
+	for i, v := range all {
+		body, err := json.Marshal(v.of, json.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		now[i] = told{v.key, string(body)}
+	}
+	return w.changed(now, func(i int) error { return w.list.out.printEach(w.out, all[i].of) },
+		func(key string) error { return w.list.out.printEach(w.out, map[string]string{"gone": key}) })
+}
+
+// told is what a row tells.
+type told struct{ key, text string }
+
+// changed calls say for each row that tells something else than before, and gone for those that are no more.
+func (w *lines) changed(now []told, say func(row int) error, gone func(key string) error) error {
+	there := map[string]bool{}
+	for i, row := range now {
+		there[row.key] = true
+		if before, known := w.rows[row.key]; known && before == row.text {
+			continue
+		}
+		w.rows[row.key] = row.text
+		if err := say(i); err != nil {
+			return err
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.rows)) {
+		if there[key] {
+			continue
+		}
+		delete(w.rows, key)
+		if err := gone(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

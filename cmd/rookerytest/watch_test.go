@@ -1,0 +1,66 @@
+package rookerytest_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+)
+
+// TestWhatChangesIsWatched has `rookery ps --watch` write what becomes of a service, until somebody presses Ctrl-C.
+func TestWhatChangesIsWatched(t *testing.T) {
+	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	watch := startProcess(t, "ps", "demo", "--watch", "--server", cluster.URL)
+	says := func(what string) {
+		t.Helper()
+		cluster.Until("it writes "+what, func() bool { return strings.Contains(watch.output.String(), what) })
+	}
+	says("SERVICE  ORDINAL  GENERATION  NODE  STATUS  ADDRESSES  RESTARTS\n")
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
+	says("demo/web  0        1           node-0  online")
+	cluster.Command("demo/web", "restart", `{}`)
+	says("demo/web  0        2           node-0  online")
+	cluster.Command("demo/web", "drop", `{}`)
+	says("demo/web/0  gone\n")
+	watch.signal(syscall.SIGINT)
+	<-watch.ended
+	if code := watch.cmd.ProcessState.ExitCode(); code != 130 || strings.Contains(watch.output.String(), "\x1b") {
+		t.Errorf("Ctrl-C ends it with %d:\n%s", code, watch.output.String())
+	}
+}
+
+// TestATerminalIsDrawnOnAndRestored watches on a terminal of 80 columns.
+func TestATerminalIsDrawnOnAndRestored(t *testing.T) {
+	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	people, side := terminal(t)
+	if err := unix.IoctlSetWinsize(int(side.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := newProcess(t, exec.Command(path, "services", "--watch", "--server", cluster.URL)) //nolint:noctx // ended by the test
+	watch.cmd.Stdout, watch.cmd.Env = side, append(os.Environ(), "TERM=xterm", "NO_COLOR=")
+	var screen safeBuffer
+	go io.Copy(&screen, people) //nolint:errcheck // it ends with the terminal
+	watch.start()
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
+	cluster.Until("it is drawn in colour", func() bool { return strings.Contains(screen.String(), "demo/web  \x1b[38;5;28mrunning\x1b[39m") })
+	watch.signal(syscall.SIGINT)
+	<-watch.ended
+	const entered, left = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+	cluster.Until("the terminal is as it was, with what was drawn last", func() bool {
+		drawn, after, restored := strings.Cut(screen.String(), left)
+		return restored && strings.HasPrefix(drawn, entered) && strings.Contains(after, "demo/web") && !strings.Contains(after, "\x1b[H")
+	})
+	if code := watch.cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("Ctrl-C ends it with %d", code)
+	}
+}
