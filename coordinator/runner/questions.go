@@ -90,7 +90,7 @@ type ClusterState struct {
 }
 
 func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
-	return map[string]bus.Question{
+	all := map[string]bus.Question{
 		"actual":    func(body []byte) ([]byte, error) { return c.askActual(ctx, body) },
 		"addresses": func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
 		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
@@ -98,6 +98,10 @@ func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 		"state":     func([]byte) ([]byte, error) { return c.askState(ctx) },
 		"what-if":   func(body []byte) ([]byte, error) { return c.askWhatIf(ctx, body) },
 	}
+	for name, l := range lists {
+		all[name] = func(body []byte) ([]byte, error) { return c.askList(ctx, l, body) }
+	}
+	return all
 }
 
 func (c *Coordinator) askState(ctx context.Context) (body []byte, err error) {

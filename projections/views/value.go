@@ -257,13 +257,7 @@ func (ch Changes) turns(c *projections.Cluster, id events.ServiceID) {
 // slots shows every slot of the service, and no others.
 func (ch Changes) slots(c *projections.Cluster, id events.ServiceID) {
 	s := c.Services[id]
-	shown := 0
-	if s != nil {
-		shown = len(s.Slots)
-		if !s.Dropped {
-			shown = max(shown, int(s.Span()))
-		}
-	}
+	shown := slotsOf(s)
 	ch.Slots[id] = shown
 	why := sync.OnceValue(func() string { return c.WhyPending(s) })
 	for ordinal := range shown {
