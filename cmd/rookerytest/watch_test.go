@@ -64,3 +64,40 @@ func TestATerminalIsDrawnOnAndRestored(t *testing.T) {
 		t.Errorf("Ctrl-C ends it with %d", code)
 	}
 }
+
+// TestTopIsDrawnUntilPeopleQuit opens the live screen, types into it, and quits it in both ways.
+func TestTopIsDrawnUntilPeopleQuit(t *testing.T) {
+	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for typed, want := range map[string]int{"q": 0, "\x03": 130} {
+		people, side := terminal(t)
+		if err := unix.IoctlSetWinsize(int(side.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+			t.Fatal(err)
+		}
+		top := newProcess(t, exec.Command(path, "top", "--server", cluster.URL)) //nolint:noctx // ended by the test
+		top.cmd.Stdin, top.cmd.Stdout, top.cmd.Env = side, side, append(os.Environ(), "TERM=xterm", "NO_COLOR=1")
+		var screen safeBuffer
+		go io.Copy(&screen, people) //nolint:errcheck // it ends with the terminal
+		top.start()
+		for _, what := range []string{"node-0", "demo/web", "running", "instance.online", "q quit"} {
+			cluster.Until("it shows "+what, func() bool { return strings.Contains(screen.String(), what) })
+		}
+		if _, err := people.WriteString(typed); err != nil {
+			t.Fatal(err)
+		}
+		<-top.ended
+		cluster.Until("the terminal is as it was", func() bool {
+			return strings.LastIndex(screen.String(), "\x1b[?1049l") > strings.LastIndex(screen.String(), "\x1b[?1049h")
+		})
+		if code := top.cmd.ProcessState.ExitCode(); code != want {
+			t.Errorf("%q ends it with %d, want %d", typed, code, want)
+		}
+	}
+	if out, code := rookery(t, "top", "--server", cluster.URL); code != 2 || !strings.Contains(out, "top needs a terminal") {
+		t.Errorf("without a terminal it ends with %d: %s", code, out)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+func topCommand(l *link) *cobra.Command {
+	return &cobra.Command{
+		Use:   "top",
+		Short: "Show the cluster live: nodes, services, operations with who is waited for, and what happens",
+		Long: `Show the cluster on the whole terminal, and every change as it comes: nodes with what is set aside of their capacity,
+services, operations with their phases and who is waited for, and the events. It works from 80 columns and 24 lines on, and goes
+on by itself where the bus was lost.
+
+` + topKeysHelp,
+		Example: `  rookery top
+The same with the nats CLI:
+  nats kv watch rookery_services; nats kv watch rookery_operations; nats sub 'rookery.event.>'`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runTop(cmd, l) },
+	}
+}
+
+// runTop is the door of the screen: it sends what it hears to the model, until people quit.
+func runTop(cmd *cobra.Command, l *link) error {
+	if !isTerminal(os.Stdin) || !isTerminal(cmd.OutOrStdout()) {
+		return usage(cmd, errors.New("top needs a terminal: take `rookery services --watch` or `rookery events --follow` for a pipe"))
+	}
+	b, done, err := l.open("rookery top")
+	if err != nil {
+		return err
+	}
+	defer done()
+	call, cancelCall := context.WithTimeout(cmd.Context(), busTimeout)
+	defer cancelCall()
+	state, err := logState(call, b)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	style := (&output{}).style(cmd.OutOrStdout())
+	program := tea.NewProgram(newTop(time.Now(), style.Colour), tea.WithContext(ctx), tea.WithoutSignalHandler())
+	var doors sync.WaitGroup
+	defer doors.Wait()
+	defer cancel()
+	doors.Go(func() { b.Watch(ctx, bus.Views, func(s bus.Sight) { program.Send(s) }) })
+	doors.Go(func() { hearEvents(ctx, b, state, func(e topEvents) { program.Send(e) }) })
+	doors.Go(func() { tellTime(ctx, func(t topTime) { program.Send(t) }) })
+	_, err = program.Run()
+	switch {
+	case errors.Is(err, tea.ErrInterrupted):
+		return &codedError{exitSignal, errors.New("interrupted")}
+	case cmd.Context().Err() != nil:
+		return cmd.Context().Err()
+	}
+	return err
+}
+
+func tellTime(ctx context.Context, tell func(topTime)) {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-second.C:
+			tell(topTime(now))
+		}
+	}
+}
+
+// hearEvents tells the events at the end of the log, and those that come. Where the log cannot be read it tries again.
+func hearEvents(ctx context.Context, b *bus.JetStream, state bus.State, tell func(topEvents)) {
+	const before = 200
+	next := state.First
+	if state.Last > before {
+		next = max(next, state.Last-before)
+	}
+	w := waves{}
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for ctx.Err() == nil {
+		if reader, err := b.Read(ctx, bus.Log, max(next, 1)); err == nil {
+			next = hear(ctx, reader, w, next, tell)
+			reader.Stop()
+		}
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+	}
+}
+
+// hear tells what the reader reads until it ends, those together that have come together, and returns where to go on.
+func hear(ctx context.Context, reader bus.Reader, w waves, next uint64, tell func(topEvents)) uint64 {
+	for {
+		var m events.Message
+		var ok bool
+		select {
+		case <-ctx.Done():
+			return next
+		case m, ok = <-reader.Messages():
+		}
+		var told topEvents
+		for more := ok; more && len(told) < mostEvents; {
+			next = m.Sequence + 1
+			if m.Subject != events.LogRoot+".round" {
+				told = append(told, w.describe(m))
+			}
+			select {
+			case m, ok = <-reader.Messages():
+				more = ok
+			default:
+				more = false
+			}
+		}
+		if len(told) > 0 {
+			tell(told)
+		}
+		if !ok {
+			return next
+		}
+	}
+}

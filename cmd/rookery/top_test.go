@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// topOf returns the screen after these messages.
+func topOf(t *testing.T, messages ...tea.Msg) top {
+	t.Helper()
+	time.Local = time.UTC
+	var m tea.Model = newTop(noon, false)
+	for _, msg := range messages {
+		m, _ = m.Update(msg)
+	}
+	return m.(top)
+}
+
+// pressed are the keys of these names.
+func pressed(names ...string) []tea.Msg {
+	var keys []tea.Msg
+	codes := map[string]rune{
+		"tab": tea.KeyTab, "esc": tea.KeyEscape, "enter": tea.KeyEnter, "backspace": tea.KeyBackspace, "up": tea.KeyUp, "down": tea.KeyDown,
+		"left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+	}
+	for _, name := range names {
+		if code, special := codes[name]; special {
+			keys = append(keys, tea.KeyPressMsg{Code: code})
+			continue
+		}
+		for _, r := range name {
+			keys = append(keys, tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+	return keys
+}
+
+// exampleEvents are as many events as a screen does not have room for.
+func exampleEvents() topEvents {
+	var all topEvents
+	for i := range 60 {
+		all = append(all, fmt.Sprintf("11:59:%02d.000  demo/web  instance.started 1.%d on edge-1", i, i))
+	}
+	return append(all, "12:00:00.000  demo/stuck  instance.pending 0: of 3 nodes 2 with too little memory left, 1 without the labels of node_selector")
+}
+
+// TestTheScreenOfTop holds the screen to its pictures.
+func TestTheScreenOfTop(t *testing.T) {
+	var text strings.Builder
+	lost := bus.Sight{Lost: errors.New("watch: nats: server is disconnected")}
+	for _, row := range []struct {
+		name          string
+		width, height int
+		then          []tea.Msg
+	}{
+		{"80x24", 80, 24, nil},
+		{"80x24, operations marked, filtered by web", 80, 24, pressed("tab", "tab", "/", "web", "enter")},
+		{"80x24, events scrolled up, the bus lost", 80, 24, append(pressed("left", "pgup", "up"), lost)},
+		{"80x24, a filter is typed", 80, 24, pressed("/", "edgee", "backspace")},
+		{"80x24, help", 80, 24, pressed("?")},
+		{"200x50", 200, 50, nil},
+	} {
+		m := topOf(t, append([]tea.Msg{tea.WindowSizeMsg{Width: row.width, Height: row.height}, exampleViews(t), exampleEvents()}, row.then...)...)
+		text.WriteString("== " + row.name + "\n")
+		for _, line := range m.lines() {
+			text.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+	}
+	golden(t, "testdata/top.txt", text.String())
+}
+
+// TestTheScreenOfTopHasItsSize resizes it and presses keys at random: it is always as high as the terminal, and never wider.
+func TestTheScreenOfTopHasItsSize(t *testing.T) {
+	views, happened := exampleViews(t), exampleEvents()
+	names := []string{"tab", "left", "right", "up", "down", "pgup", "pgdown", "home", "end", "/", "web", "esc", "enter", "backspace", "?", "x"}
+	rapid.Check(t, func(r *rapid.T) {
+		var m tea.Model = newTop(noon, rapid.Bool().Draw(r, "colour"))
+		for range rapid.IntRange(0, 12).Draw(r, "steps") {
+			var msg tea.Msg
+			switch rapid.IntRange(0, 5).Draw(r, "step") {
+			case 0:
+				msg = tea.WindowSizeMsg{Width: rapid.IntRange(1, 220).Draw(r, "width"), Height: rapid.IntRange(1, 60).Draw(r, "height")}
+			case 1:
+				msg = views
+			case 2:
+				msg = happened
+			case 3:
+				msg = bus.Sight{Lost: errors.New("no server")}
+			case 4:
+				msg = topTime(noon.Add(time.Hour))
+			default:
+				msg = pressed(rapid.SampledFrom(names).Draw(r, "key"))[0]
+			}
+			m, _ = m.Update(msg)
+			now := m.(top)
+			lines := now.lines()
+			if len(lines) != now.height {
+				r.Fatalf("it has %d lines on a screen of %d", len(lines), now.height)
+			}
+			for _, line := range lines {
+				if w := ansi.StringWidth(line); w > max(now.width, len(time.TimeOnly)) {
+					r.Fatalf("a line has %d cells on a screen of %d: %q", w, now.width, line)
+				}
+			}
+		}
+	})
+}
+
+// TestTopQuits presses what ends it.
+func TestTopQuits(t *testing.T) {
+	for _, row := range []struct {
+		key  tea.KeyPressMsg
+		want tea.Msg
+	}{
+		{tea.KeyPressMsg{Code: 'q', Text: "q"}, tea.QuitMsg{}},
+		{tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}, tea.InterruptMsg{}},
+	} {
+		if _, cmd := topOf(t).Update(row.key); cmd == nil || cmd() != row.want {
+			t.Errorf("%s does not end it", row.key)
+		}
+	}
+	typing := topOf(t, pressed("/")...)
+	if next, cmd := typing.Update(pressed("q")[0]); cmd != nil || next.(top).filter != "q" {
+		t.Error("what is typed into the filter ends it")
+	}
+}
+
+// TestTopGoesOnWhenTheBusIsBack loses it twice.
+func TestTopGoesOnWhenTheBusIsBack(t *testing.T) {
+	lost := bus.Sight{Lost: errors.New("no server")}
+	m := topOf(t, exampleViews(t), topTime(noon.Add(time.Minute)), lost, topTime(noon.Add(time.Hour)), lost)
+	if got := m.lines()[0]; !strings.HasPrefix(got, "the bus is lost since 12:01:00, trying again: no server") || len(m.seen.nodes) != 2 {
+		t.Errorf("a lost bus is shown as %q, with %d nodes", got, len(m.seen.nodes))
+	}
+	next, _ := m.Update(bus.Sight{Whole: true})
+	if got := next.(top).lines()[0]; !strings.HasPrefix(got, "rookery top   0 nodes") {
+		t.Errorf("a bus that is back is shown as %q", got)
+	}
+}

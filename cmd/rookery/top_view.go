@@ -1,0 +1,253 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
+)
+
+const (
+	// besideFrom is the width from which on nodes and services stand beside each other.
+	besideFrom = 150
+	// paneLeast is the height below which no pane goes: its title, the head of its table and a row.
+	paneLeast = 3
+)
+
+const topKeys = "tab pane   ↑↓ scroll   / filter   ? help   q quit"
+
+const topHelp = `rookery top shows the cluster as it is, and every change as it comes.
+
+` + topKeysHelp + `
+
+Any key goes back.`
+
+const topKeysHelp = `  tab, → and shift+tab, ←   the next pane, the pane before
+  ↑ ↓ pgup pgdn home end    scroll the pane that is marked
+  /                         show only what has this text in it
+  enter, esc                keep the filter, drop it
+  ?                         this help
+  q                         quit (Ctrl-C quits with exit code 130)
+
+NODES       CPU and MEMORY are what is set aside, of what instances may have
+SERVICES    INSTANCES are those that serve, of those that there shall be
+OPERATIONS  what goes on first, with who is waited for; then what has ended
+EVENTS      the newest last; scroll up for those before`
+
+// View implements tea.Model.
+func (m top) View() tea.View {
+	v := tea.NewView(strings.Join(m.lines(), "\n"))
+	v.AltScreen = true
+	v.WindowTitle = "rookery top"
+	return v
+}
+
+// lines are those of the whole screen.
+func (m top) lines() []string {
+	var body []string
+	if m.help {
+		for line := range strings.SplitSeq(topHelp, "\n") {
+			body = append(body, grid.Cut(line, m.width))
+		}
+	} else {
+		body = m.body()
+	}
+	room := max(m.height-2, 0)
+	body = append(body, make([]string, room)...)[:room]
+	lines := append([]string{m.header()}, body...)
+	return append(lines, m.footer())[:max(m.height, 1)]
+}
+
+func (m top) header() string {
+	clock := m.now.Local().Format(time.TimeOnly)
+	text := fmt.Sprintf("rookery top   %d nodes   %d services   %d instances", len(m.seen.nodes), len(m.seen.services), len(m.seen.instances))
+	mood := grid.Neutral
+	switch {
+	case m.lost != nil:
+		text = fmt.Sprintf("the bus is lost since %s, trying again: %s", m.lostAt.Local().Format(time.TimeOnly), m.lost)
+		mood = grid.Bad
+	case !m.begun:
+		text = "rookery top   waiting for what there is"
+	}
+	text = grid.Cut(text, max(m.width-len(clock)-2, 0))
+	return m.bold(m.painted(mood, text)) + strings.Repeat(" ", max(m.width-ansi.StringWidth(text)-len(clock), 0)) + clock
+}
+
+func (m top) footer() string {
+	switch {
+	case m.typing:
+		return grid.Cut("filter: "+m.filter+"▏  enter keeps it, esc drops it", m.width)
+	case m.filter != "":
+		return grid.Cut("only what has \""+m.filter+"\" (esc shows all)   "+topKeys, m.width)
+	}
+	return m.painted(grid.Quiet, grid.Cut(topKeys, m.width))
+}
+
+func (m top) painted(mood grid.Mood, text string) string {
+	if !m.colour {
+		return text
+	}
+	return mood.Paint(text)
+}
+
+func (m top) bold(text string) string {
+	if !m.colour {
+		return text
+	}
+	return "\x1b[1m" + text + "\x1b[22m"
+}
+
+// body lays out the panes.
+func (m top) body() []string {
+	if m.width < besideFrom {
+		heights := m.heights([]pane{paneNodes, paneServices, paneOperations, paneEvents}, m.width)
+		var lines []string
+		for p := range panes {
+			lines = append(lines, m.pane(p, m.width, heights[p])...)
+		}
+		return lines
+	}
+	const between = 3
+	left := (m.width - between) / 2
+	right := m.width - between - left
+	heights := m.heights([]pane{paneServices, paneOperations, paneEvents}, m.width)
+	heights[paneServices] = min(max(heights[paneServices], len(m.content(paneNodes, left))+1), max(heights[paneServices], m.height/2))
+	heights[paneEvents] = max(m.height-2-heights[paneServices]-heights[paneOperations], 0)
+	var lines []string
+	nodes, services := m.pane(paneNodes, left, heights[paneServices]), m.pane(paneServices, right, heights[paneServices])
+	for i := range services {
+		lines = append(lines, nodes[i]+strings.Repeat(" ", left-ansi.StringWidth(nodes[i])+between)+services[i])
+	}
+	lines = append(lines, m.pane(paneOperations, m.width, heights[paneOperations])...)
+	return append(lines, m.pane(paneEvents, m.width, heights[paneEvents])...)
+}
+
+// heights shares the screen out: to each pane the least, then to those that lack lines in turn, the one with the focus twice. Events
+// take what is left.
+func (m top) heights(all []pane, width int) [panes]int {
+	var heights, wanted [panes]int
+	room := m.height - 2
+	for _, p := range all {
+		heights[p] = paneLeast
+		wanted[p] = len(m.content(p, width)) + 1
+		room -= paneLeast
+	}
+	for given := true; given && room > 0; {
+		given = false
+		for _, p := range append(slices.Clone(all), m.focus) {
+			if room > 0 && slices.Contains(all, p) && heights[p] < wanted[p] {
+				heights[p]++
+				room--
+				given = true
+			}
+		}
+	}
+	heights[paneEvents] += max(room, 0)
+	return heights
+}
+
+// content returns the lines of a pane, of which the first is the head of a table but for events.
+func (m top) content(p pane, width int) []string {
+	style := grid.Style{Width: width, Colour: m.colour}
+	var shown page
+	switch p {
+	case paneNodes:
+		shown = nodesPage(m.seen.nodesOf(""))
+	case paneServices:
+		shown = servicesPage(m.seen, within{}, m.now)
+	case paneOperations:
+		all := m.operations()
+		shown = operationsPage(all, m.now)
+		shown.notes = nil
+		for _, op := range all {
+			if op.Outcome == "" && m.passes(op.Namespace+"/"+op.Name) {
+				for _, n := range waitNotes(op) {
+					shown.notes = append(shown.notes, op.Namespace+"/"+op.Name+" "+strings.TrimLeft(n, " "))
+				}
+			}
+		}
+	case paneEvents, panes:
+		return m.eventLines(style)
+	}
+	shown.grid.Rows = slices.DeleteFunc(shown.grid.Rows, func(r grid.Row) bool { return !m.passes(shown.grid.Told(r, style)) })
+	if p == paneNodes {
+		shown.notes = slices.DeleteFunc(shown.notes, func(n string) bool { return !m.passes(n) })
+	}
+	switch p {
+	case paneServices: // what is cut there stands among the operations
+		return shown.grid.Lines(style)
+	case paneOperations: // who is waited for stands before what has ended
+		waits := page{notes: shown.notes}.lines(style)[1:] // without a head
+		ended := page{notes: shown.grid.Untold(style)}.lines(style)[1:]
+		return append(append(shown.grid.Lines(style), waits...), ended...)
+	case paneNodes, paneEvents, panes:
+	}
+	return shown.lines(style)
+}
+
+func (m top) eventLines(style grid.Style) []string {
+	const most = 300 // lines: nobody scrolls farther, and all are laid out with each picture
+	var lines []string
+	for i := len(m.events) - 1; i >= 0 && len(lines) < most; i-- {
+		if m.passes(m.events[i]) {
+			folded := eventLines(m.events[i], 0, style)
+			slices.Reverse(folded)
+			lines = append(lines, folded...)
+		}
+	}
+	slices.Reverse(lines)
+	return lines
+}
+
+// farthest is how far the pane can be scrolled.
+func (m top) farthest(p pane) int {
+	heads := 1
+	if p == paneEvents {
+		heads = 0
+	}
+	return max(len(m.content(p, m.width))-heads-1, 0)
+}
+
+// pane returns the lines of a pane, as many as it is high.
+func (m top) pane(p pane, width, height int) []string {
+	if height <= 0 {
+		return nil
+	}
+	content := m.content(p, width)
+	var head []string
+	if p != paneEvents && len(content) > 0 {
+		head, content = content[:1], content[1:]
+	}
+	room := max(height-1-len(head), 0)
+	most := max(len(content)-room, 0)
+	from := min(m.scroll[p], most)
+	if p == paneEvents {
+		from = most - from
+	}
+	shown := content[from:min(from+room, len(content))]
+	lines := append([]string{m.title(p, width, from, len(shown), len(content))}, append(slices.Clone(head), shown...)...)
+	return append(lines, make([]string, height)...)[:height]
+}
+
+// title names the pane, and says where in it the screen is where that does not show all.
+func (m top) title(p pane, width, from, shown, all int) string {
+	mark := "  "
+	if p == m.focus {
+		mark = "▸ "
+	}
+	text := mark + paneNames[p] + " "
+	if shown < all {
+		text += fmt.Sprintf("%d-%d of %d ", from+1, from+shown, all)
+	}
+	text = grid.Cut(text, width)
+	rule := strings.Repeat("─", max(width-ansi.StringWidth(text), 0))
+	if p == m.focus {
+		return m.bold(text) + m.painted(grid.Quiet, rule)
+	}
+	return text + m.painted(grid.Quiet, rule)
+}
