@@ -87,6 +87,7 @@ Begin with:
 		whatIfCommand(link), capsuleCommand(link), psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link),
 		doctorCommand(link), servicesCommand(link), opsCommand(link), topCommand(link),
 	)
+	completeNames(cmd, link)
 	return cmd
 }
 

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// completeTimeout is how long a shell waits for names: who has pressed a key waits no longer.
+const completeTimeout = time.Second
+
+// offered returns the names that may stand in the place of a first argument.
+type offered func(ctx context.Context, b *bus.JetStream) []string
+
+// completeNames has shells complete, in every command below, the first argument by what its use calls it, with the names that the
+// bus has by then, and the values of flags that are one of a few.
+func completeNames(cmd *cobra.Command, l *link) {
+	for _, c := range cmd.Commands() {
+		completeNames(c, l)
+	}
+	if cmd.Flags().Lookup("busy") != nil {
+		policies := []string{string(events.BusyReject), string(events.BusyQueue), string(events.BusySupersede)}
+		mustComplete(cmd, "busy", policies)
+	}
+	if offer := offeredFor(cmd); offer != nil && cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			switch {
+			case len(args) == 0:
+				return l.complete(offer, begun), cobra.ShellCompDirectiveNoFileComp
+			case strings.Contains(cmd.Use, "FILE..."):
+				return []string{"json", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+// mustComplete has a flag be completed with these values.
+func mustComplete(cmd *cobra.Command, flag string, values []string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic("a flag that is there is completed twice: " + err.Error())
+	}
+}
+
+// offeredFor says what the first argument of a command is, by its use; nil for one that nobody knows.
+func offeredFor(cmd *cobra.Command) offered {
+	first, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " ")
+	switch {
+	case cmd.HasParent() && cmd.Parent().Name() == "group":
+		return groupNames
+	case strings.HasPrefix(first, "NAMESPACE/NAME") && cmd.Name() == "promote":
+		return namesIn(bus.BucketOperations, serviceName)
+	case strings.HasPrefix(first, "NAMESPACE/NAME"):
+		return namesIn(bus.BucketServices, serviceName)
+	case first == "[NAMESPACE[/NAME]]" && cmd.Name() == "ops":
+		return namesIn(bus.BucketOperations, namespace, serviceName)
+	case first == "[NAMESPACE[/NAME]]":
+		return namesIn(bus.BucketServices, namespace, serviceName)
+	case first == "NAMESPACE":
+		return namesIn(bus.BucketServices, namespace)
+	case strings.Trim(first, "[]") == "NODE":
+		return namesIn(bus.BucketNodes, func(key string) string { return key })
+	}
+	return nil
+}
+
+func serviceName(key string) string { return strings.Replace(key, ".", "/", 1) }
+
+func namespace(key string) string {
+	name, _, _ := strings.Cut(key, ".")
+	return name
+}
+
+// namesIn offers what each of the functions makes of the keys of a bucket.
+func namesIn(bucket string, names ...func(key string) string) offered {
+	return func(ctx context.Context, b *bus.JetStream) []string {
+		keys, err := b.Keys(ctx, bucket)
+		if err != nil {
+			return nil // there is nobody to tell: the shell completes nothing
+		}
+		var all []string
+		for _, name := range names {
+			for _, key := range keys {
+				all = append(all, name(key))
+			}
+		}
+		return all
+	}
+}
+
+// complete returns the names that begin so; none where the bus is not there or not in time.
+func (l *link) complete(offer offered, begun string) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), completeTimeout)
+	defer cancel()
+	found := make(chan []string, 1)
+	go func() {
+		b, done, err := l.open("rookery completion", nats.Timeout(completeTimeout))
+		if err != nil {
+			found <- nil
+			return
+		}
+		defer done()
+		found <- offer(ctx, b)
+	}()
+	select {
+	case <-ctx.Done():
+		return nil
+	case all := <-found:
+		all = slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, begun) })
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+}
+
+// groupNames offers the groups that have begun and not ended, as the log has them.
+func groupNames(ctx context.Context, b *bus.JetStream) []string {
+	last, err := b.Latest(ctx, bus.Log, events.LogRoot+".group.>")
+	if err != nil {
+		return nil
+	}
+	begun := map[string]bool{}
+	for _, m := range last { // in order of their sequences
+		t := strings.Split(m.Subject, ".")
+		const namespace, name, event = 3, 4, 5
+		if len(t) == event+1 { // of the group itself, and not what became of its command
+			begun[t[namespace]+"/"+t[name]] = t[event] != events.GroupEnded{}.Kind().Name
+		}
+	}
+	var all []string
+	for group, under := range begun {
+		if under {
+			all = append(all, group)
+		}
+	}
+	return all
+}
