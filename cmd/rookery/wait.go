@@ -124,14 +124,20 @@ func (w *waiter) show(m events.Message) (end bool) {
 	line := w.waves.describe(m)
 	data, _, err := events.Decode(m)
 	if err != nil {
-		fmt.Fprintln(w.progress, line)
+		w.say(line)
 		return false
 	}
 	if fate, ok := data.(events.Fate); ok {
 		return w.showFate(fate, line)
 	}
-	fmt.Fprintln(w.progress, line)
+	w.say(line)
 	return false
+}
+
+// say prints the line of an event, on a terminal as that has room.
+func (w *waiter) say(line string) {
+	style := (&output{}).style(w.progress)
+	fmt.Fprintln(w.progress, strings.Join(eventLines(line, 0, style), "\n"))
 }
 
 // showFate prints that the command waits, or begins. It reports whether this may be its end.
@@ -143,7 +149,7 @@ func (w *waiter) showFate(fate events.Fate, line string) (end bool) {
 	case events.CommandAccepted:
 		return false
 	case events.CommandQueued, events.CommandBegun:
-		fmt.Fprintln(w.progress, line)
+		w.say(line)
 		return false
 	}
 	return true

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -77,7 +79,8 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 	// The service itself does not wait for answers under way: it drains its subscriptions in the background.
 	var gate sync.RWMutex
 	stopped := false
-	for name, question := range questions {
+	for _, name := range slices.Sorted(maps.Keys(questions)) { // people are told of them in this order
+		question := questions[name]
 		handler := micro.HandlerFunc(func(r micro.Request) {
 			gate.RLock()
 			defer gate.RUnlock()
