@@ -18,6 +18,14 @@ func (g GroupID) String() string { return g.Namespace + "/" + g.Name }
 // MarshalText writes "namespace/name".
 func (g GroupID) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
+// UnmarshalText reads what MarshalText wrote.
+func (g *GroupID) UnmarshalText(text []byte) error {
+	var id ServiceID
+	err := id.UnmarshalText(text)
+	*g = GroupID(id)
+	return err
+}
+
 // MembersOf returns the services of a group that an event names; none for any other event.
 func MembersOf(r Record) []ServiceID {
 	var names []string

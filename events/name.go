@@ -1,6 +1,7 @@
 package events
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,6 +52,19 @@ type ServiceID struct {
 // MarshalText makes the id a key in JSON.
 func (s ServiceID) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads what MarshalText wrote. It takes the name of no service, too.
+func (s *ServiceID) UnmarshalText(text []byte) error {
+	if string(text) == "/" {
+		*s = ServiceID{}
+		return nil
+	}
+	id, err := ParseServiceID(string(text))
+	if err == nil {
+		*s = id
+	}
+	return err
+}
+
 // String returns "namespace/name".
 func (s ServiceID) String() string { return s.Namespace + "/" + s.Name }
 
@@ -94,6 +108,24 @@ func (i InstanceID) String() string {
 
 // MarshalText makes the id a key in JSON.
 func (i InstanceID) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (i *InstanceID) UnmarshalText(text []byte) error {
+	parts := strings.Split(string(text), ".")
+	const service, ordinal, generation, count = 0, 1, 2, 3
+	if len(parts) != count {
+		return Reject(CodeInvalidName, "", "%s is no instance: write namespace/name.ordinal.generation", quote(string(text)))
+	}
+	var id InstanceID
+	o, wrongOrdinal := strconv.ParseUint(parts[ordinal], 10, 32)
+	g, wrongGeneration := strconv.ParseUint(parts[generation], 10, 32)
+	if err := errors.Join(id.Service.UnmarshalText([]byte(parts[service])), wrongOrdinal, wrongGeneration); err != nil {
+		return Reject(CodeInvalidName, "", "%s is no instance: %v", quote(string(text)), err)
+	}
+	id.Ordinal, id.Generation = uint32(o), uint32(g)
+	*i = id
+	return nil
+}
 
 // Compare orders instances by service, ordinal and generation.
 func (i InstanceID) Compare(o InstanceID) int {

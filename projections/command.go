@@ -79,13 +79,19 @@ func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, out
 		cmd.Node = name
 	}
 	c.Commands[identity.Sequence] = cmd
-	if identity.ID != "" {
-		key := commandKey{identity.Source, identity.ID}
-		if _, known := c.byID[key]; !known {
-			c.byID[key] = identity.Sequence
-		}
-	}
+	c.know(cmd)
 	return cmd
+}
+
+// know has the command be found by its id, unless an earlier one has that.
+func (c *Cluster) know(cmd *Command) {
+	if cmd.ID == "" {
+		return
+	}
+	key := commandKey{cmd.Source, cmd.ID}
+	if _, known := c.byID[key]; !known {
+		c.byID[key] = cmd.Sequence
+	}
 }
 
 func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {

@@ -43,7 +43,7 @@ type Node struct {
 	// Paused says that nothing is placed on the node.
 	Paused bool
 	// Drain says how far the node is whose instances go elsewhere; nil where it keeps them.
-	Drain *Drain `json:",omitempty"`
+	Drain *Drain `json:",omitzero"`
 	// Forgotten says that the node is gone for good: it goes from the state with the last of what it had.
 	Forgotten bool `json:",omitzero"`
 	// Holder is the command that drains or forgets the node and has not ended, or 0.
@@ -198,6 +198,13 @@ func (n *Node) rejoin(j events.NodeJoined) {
 // know has the facts follow from what was told and what people put in its place.
 func (n *Node) know() {
 	n.Facts = n.Overrides.Of(n.Told)
-	n.allocatable = n.Facts.Allocatable()
-	n.offered = int32(n.Facts.Ports.Last) - int32(n.Facts.Ports.First) + 1
+	n.offer()
+}
+
+// offer has what follows from the facts follow. A node that has not joined offers nothing.
+func (n *Node) offer() {
+	n.allocatable, n.offered = n.Facts.Allocatable(), 0
+	if n.Epoch > 0 {
+		n.offered = int32(n.Facts.Ports.Last) - int32(n.Facts.Ports.First) + 1
+	}
 }

@@ -18,7 +18,7 @@ type Operation struct {
 	Revision uint64
 	From     uint64
 	// Rescale is what topology it brings; nil where it brings none. Attempt counts from 1 with each phase that it tries again.
-	Rescale *events.Rescale `json:",omitempty"`
+	Rescale *events.Rescale `json:",omitzero"`
 	Attempt uint32          `json:",omitzero"`
 	// Total counts the slots that take part, Waiting are those whose wave has not come.
 	Total   int
@@ -50,7 +50,7 @@ type EndedOperation struct {
 	Command  uint64 `json:",omitzero"`
 	Revision uint64
 	From     uint64          `json:",omitzero"`
-	Rescale  *events.Rescale `json:",omitempty"`
+	Rescale  *events.Rescale `json:",omitzero"`
 	Attempt  uint32          `json:",omitzero"`
 	// Wave and Phase are those in which it ended, Failed counts the slots that were given up.
 	Wave    uint32

@@ -28,12 +28,12 @@ type Service struct {
 	// TakesBack says that it is to be again what it was before a group that ended in the middle, until something else is asked of it.
 	TakesBack bool `json:",omitzero"`
 	// Operation is the change that is under way, wave by wave; nil for none.
-	Operation *Operation `json:",omitempty"`
+	Operation *Operation `json:",omitzero"`
 	// Last is what the one before came to; nil where there was none.
-	Last *EndedOperation `json:",omitempty"`
+	Last *EndedOperation `json:",omitzero"`
 	// Topology is what its instances were last told of each other; nil where its spec asks for none. Versions is the last
 	// config version of any.
-	Topology *events.Topology `json:",omitempty"`
+	Topology *events.Topology `json:",omitzero"`
 	Versions uint64           `json:",omitzero"`
 	// Moved says that instances have come or gone since that.
 	Moved bool `json:",omitzero"`
@@ -41,8 +41,8 @@ type Service struct {
 	Snapshots Snapshots `json:",omitzero"`
 	// Suspension says how far the service is that shall rest; nil where it shall run. Resumption is how it last came back; nil for never,
 	// or with its volumes as they are.
-	Suspension *Suspension `json:",omitempty"`
-	Resumption *Resumption `json:",omitempty"`
+	Suspension *Suspension `json:",omitzero"`
+	Resumption *Resumption `json:",omitzero"`
 	// Floor is a generation that no slot of the service has yet gone above when it is made.
 	Floor uint32
 	// Pending says why no node can have the next instance; nil where that is not known.
@@ -106,7 +106,7 @@ type Slot struct {
 	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
 	Ended *Instance
 	// Crashes are the ends in a row of its instances; nil where there was none since one served for long.
-	Crashes *Crashes `json:",omitempty"`
+	Crashes *Crashes `json:",omitzero"`
 	// Restarts counts how often an instance of it began again in the current revision, on its node or another in its place.
 	Restarts uint32 `json:",omitzero"`
 	// Since is when its last instance was retired, where it has had no other since; none where it begins anew.
@@ -152,7 +152,7 @@ type Instance struct {
 	// Confirmed is how it last answered what it was asked as the topology changes.
 	Confirmed events.Confirmation `json:",omitzero"`
 	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
-	Restore *events.Restore `json:",omitempty"`
+	Restore *events.Restore `json:",omitzero"`
 	// Output says that what its container printed last was kept, under the key of the attempt that was seen.
 	Output bool `json:",omitzero"`
 }

@@ -1,0 +1,298 @@
+package projections
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// recordedLogs are logs with every kind of event in them.
+const recordedLogs = "../cmd/simulation/world/testdata/golden"
+
+func readLog(t *testing.T, file string) []events.Message {
+	t.Helper()
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []struct {
+		Subject string        `json:"subject"`
+		Header  events.Header `json:"header"`
+		Body    string        `json:"body"`
+	}
+	if err := json.Unmarshal(body, &kept); err != nil {
+		t.Fatal(err)
+	}
+	messages := make([]events.Message, len(kept))
+	for i, k := range kept {
+		messages[i] = events.Message{Subject: k.Subject, Header: k.Header, Body: []byte(k.Body), Sequence: uint64(i) + 1}
+	}
+	return messages
+}
+
+func eachLog(t *testing.T, each func(*testing.T, []events.Message)) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(recordedLogs, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no recorded logs", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			each(t, readLog(t, file))
+		})
+	}
+}
+
+// everyRound is how many rounds lie between two that are looked at: one, and more where tests are to be short.
+func everyRound() uint64 {
+	if testing.Short() {
+		return 11
+	}
+	return 1
+}
+
+// TestASnapshotIsTheStateAtEveryRound takes a snapshot at the end of every round of the recorded logs. What is read from it is the
+// state to the last index, and is written the same again.
+func TestASnapshotIsTheStateAtEveryRound(t *testing.T) {
+	eachLog(t, func(t *testing.T, log []events.Message) {
+		fold := NewFold()
+		for _, m := range log {
+			take(t, fold, m)
+			if fold.Cluster.Sequence != m.Sequence || fold.Cluster.Round%everyRound() != 0 {
+				continue
+			}
+			body := encode(t, fold.Cluster)
+			read, err := DecodeFold(body, fold.Cluster.LogID())
+			if err != nil {
+				t.Fatalf("at %d: %v", m.Sequence, err)
+			}
+			if again := encode(t, read); string(again) != string(body) {
+				t.Fatalf("at %d the snapshot is written otherwise when it was read", m.Sequence)
+			}
+			if where := unlike(reflect.ValueOf(fold.Cluster), reflect.ValueOf(read), "cluster"); where != "" {
+				t.Fatalf("at %d the state that was read differs: %s", m.Sequence, where)
+			}
+		}
+	})
+}
+
+// TestFromASnapshotAllGoesOnAsFromTheStart goes on from a snapshot of every 150th round to the end of the log, and has the hash of the
+// fold from the first message at the end of each round.
+func TestFromASnapshotAllGoesOnAsFromTheStart(t *testing.T) {
+	const apart = 150
+	eachLog(t, func(t *testing.T, log []events.Message) {
+		fold, hashes := NewFold(), map[uint64]string{}
+		var snapshots [][]byte
+		for _, m := range log {
+			take(t, fold, m)
+			if c := fold.Cluster; c.Sequence == m.Sequence {
+				hashes[m.Sequence] = c.Hash()
+				if c.Round%apart == 1 {
+					snapshots = append(snapshots, encode(t, c))
+				}
+			}
+		}
+		for _, body := range snapshots {
+			c, err := DecodeFold(body, fold.Cluster.LogID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun, from := Continue(c), c.Sequence
+			for _, m := range log[from:] {
+				take(t, begun, m)
+				if c.Sequence == m.Sequence && c.Round%everyRound() == 0 && c.Hash() != hashes[m.Sequence] {
+					t.Fatalf("from the snapshot at %d on the state at %d has another hash than from the start", from, m.Sequence)
+				}
+			}
+		}
+	})
+}
+
+var writeFold = flag.Bool("write-fold", false, "write anew what the fold makes of the recorded logs")
+
+// TestTheVersionClimbsWithTheFold holds the fold to make of the recorded logs what it made of them when it got its version: else
+// snapshots of before would be taken for what it makes now.
+func TestTheVersionClimbsWithTheFold(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(recordedLogs, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no recorded logs", err)
+	}
+	made := fmt.Sprintf("version %d\n", FoldVersion)
+	for _, file := range files {
+		fold := NewFold()
+		for _, m := range readLog(t, file) {
+			take(t, fold, m)
+		}
+		made += fold.Cluster.Hash() + " " + filepath.Base(file) + "\n"
+	}
+	const kept = "testdata/fold.txt"
+	if *writeFold {
+		if err := os.WriteFile(kept, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(was) != made {
+		t.Errorf("the fold makes another state of a recorded log than before, or there is another log. Raise FoldVersion where it is the fold, and run\n"+
+			"go test ./projections -run VersionClimbs -write-fold\nbefore:\n%snow:\n%s", was, made)
+	}
+}
+
+// TestASnapshotThatIsNotOfTheLogIsRefused changes what a snapshot says in every way that matters.
+func TestASnapshotThatIsNotOfTheLogIsRefused(t *testing.T) {
+	log := readLog(t, filepath.Join(recordedLogs, "v1.json"))
+	fold := NewFold()
+	var end events.Message
+	for _, m := range log {
+		take(t, fold, m)
+		if _, closed := closing(m); closed && fold.Cluster.Round == 30 {
+			end = m
+			break
+		}
+	}
+	whole := encode(t, fold.Cluster)
+	id := fold.Cluster.LogID()
+	middle := slices.Clone(whole)
+	middle[len(middle)/2] ^= 1
+	version := []byte(fmt.Sprintf(`"version":%d`, FoldVersion))
+	for name, c := range map[string]struct {
+		body []byte
+		log  string
+		want error
+	}{
+		"one bit is another":     {middle, id, ErrSnapshotDamaged},
+		"its end is missing":     {whole[:len(whole)-1], id, ErrSnapshotDamaged},
+		"it is empty":            {nil, id, ErrSnapshotDamaged},
+		"it is of another log":   {whole, "another", ErrSnapshotOfOther},
+		"its version is unknown": {replace(t, whole, version, []byte(`"version":99`)), id, ErrSnapshotVersion},
+		"its hash is another":    {replace(t, whole, []byte(fold.Cluster.Hash()), []byte("00")), id, ErrSnapshotDamaged},
+	} {
+		if _, err := DecodeFold(c.body, c.log); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	read, err := DecodeFold(whole, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Holds(end); err != nil {
+		t.Errorf("its own log does not hold it: %v", err)
+	}
+	other := end
+	other.Body = replace(t, end.Body, []byte(`"leader"`), []byte(`"leaDer"`))
+	if err := read.Holds(other); !errors.Is(err, ErrSnapshotOfOther) {
+		t.Errorf("another end of the round: %v", err)
+	}
+	if err := read.Holds(log[0]); !errors.Is(err, ErrSnapshotOfOther) {
+		t.Errorf("the first message of the log: %v", err)
+	}
+}
+
+// unlike says where two values differ, unexported fields included; "" for nowhere. What is only reserved or remembered as a short way
+// is passed over.
+func unlike(a, b reflect.Value, at string) string {
+	if a.Kind() != b.Kind() {
+		return at
+	}
+	if a.Type() == reflect.TypeFor[time.Time]() { // the same moment may be written in two ways
+		if unlike(a.Field(0), b.Field(0), "") != "" && a.CanInterface() && !a.Interface().(time.Time).Equal(b.Interface().(time.Time)) {
+			return at
+		}
+		return ""
+	}
+	switch a.Kind() { //nolint:exhaustive // all others are compared as they are
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			if a.IsNil() != b.IsNil() {
+				return at
+			}
+			return ""
+		}
+		return unlike(a.Elem(), b.Elem(), at)
+	case reflect.Struct:
+		for i := range a.NumField() {
+			name := a.Type().Field(i).Name
+			switch a.Type().String() + "." + name {
+			case "projections.Cluster.last", "projections.Service.spare":
+				continue
+			case "projections.Cluster.crashed": // it says which may wait
+				continue
+			}
+			if where := unlike(a.Field(i), b.Field(i), at+"."+name); where != "" {
+				return where
+			}
+		}
+		return ""
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			return fmt.Sprintf("%s: %d and %d long", at, a.Len(), b.Len())
+		}
+		for i := range a.Len() {
+			if where := unlike(a.Index(i), b.Index(i), fmt.Sprintf("%s[%d]", at, i)); where != "" {
+				return where
+			}
+		}
+		return ""
+	case reflect.Map:
+		if a.Len() != b.Len() {
+			return fmt.Sprintf("%s: %d and %d long", at, a.Len(), b.Len())
+		}
+		for _, k := range a.MapKeys() {
+			if !b.MapIndex(k).IsValid() {
+				return fmt.Sprintf("%s[%v]", at, k)
+			}
+			if where := unlike(a.MapIndex(k), b.MapIndex(k), fmt.Sprintf("%s[%v]", at, k)); where != "" {
+				return where
+			}
+		}
+		return ""
+	}
+	if !a.Equal(b) {
+		return fmt.Sprintf("%s: %v and %v", at, a, b)
+	}
+	return ""
+}
+
+func take(t *testing.T, fold *Fold, m events.Message) {
+	t.Helper()
+	if _, err := fold.Take(m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func encode(t *testing.T, c *Cluster) []byte {
+	t.Helper()
+	body, err := EncodeFold(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+func closing(m events.Message) (events.RoundClosed, bool) {
+	d, _, err := events.DecodeAs[events.RoundClosed](m)
+	return d, err == nil
+}
+
+func replace(t *testing.T, body, what, with []byte) []byte {
+	t.Helper()
+	if bytes.Count(body, what) == 0 {
+		t.Fatalf("there is no %s", what)
+	}
+	return bytes.Replace(body, what, with, 1)
+}
