@@ -34,6 +34,9 @@ const patience = 60 * time.Second
 // heartbeat of the nodes: short, so that tests see a lost order or node soon.
 const heartbeat = 500 * time.Millisecond
 
+// snapshotEvery is how often the coordinator takes a snapshot of the fold: so often that tests meet them.
+const snapshotEvery = 100
+
 // Cluster is a Rookery that lives as long as its test.
 type Cluster struct {
 	// URL is where the NATS server listens, and Conn a connection to it.
@@ -110,7 +113,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	if s.coordinator {
 		c.parts["coordinator"] = c.run(func(ctx context.Context, b bus.Bus) error {
 			return coordinator.New(coordinator.Config{
-				Bus: b, Name: "coordinator", Log: c.log.With("part", "coordinator"), Heartbeat: heartbeat,
+				Bus: b, Name: "coordinator", Log: c.log.With("part", "coordinator"), Heartbeat: heartbeat, SnapshotEvery: snapshotEvery,
 			}).Run(ctx)
 		})
 	}

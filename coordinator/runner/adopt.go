@@ -14,9 +14,9 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// fold returns the state that the log holds now.
+// fold returns the state that the log holds now. All of it is read: who asks wants to know whether it is whole.
 func fold(ctx context.Context, b bus.Bus, name string) (*projections.Fold, error) {
-	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler)})
+	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler), SnapshotEvery: NoSnapshots})
 	f, err := c.follow(ctx)
 	if err != nil {
 		return nil, err

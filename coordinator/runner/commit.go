@@ -62,6 +62,7 @@ func (l *leader) commit(turn *coordinator.Turn) error {
 	}
 	l.cluster.Close(last, round.Closed, round.Chain)
 	l.closed, l.settled = last, true
+	l.keeper.note(last, l.cluster.LogID())
 	return nil
 }
 

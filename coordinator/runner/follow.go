@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -33,13 +34,18 @@ func (f *follower) take(m events.Message) error {
 
 func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
 	c.leading, c.settled = false, false
-	reader, err := c.Bus.Read(ctx, bus.Log, 1)
+	fold, reader, err := c.folds().begin(ctx, math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{c: c, fold: projections.NewFold(), reader: reader}
+	f := &follower{c: c, fold: fold, reader: reader}
 	c.cluster = f.fold.Cluster
 	return f, nil
+}
+
+// folds begins folds of the log as this coordinator does.
+func (c *Coordinator) folds() folds {
+	return folds{bus: c.Bus, log: c.Log, never: c.SnapshotEvery == NoSnapshots}
 }
 
 // stop ends the reading of the log, if that has not ended.

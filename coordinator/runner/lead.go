@@ -40,6 +40,7 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		l.commands.Stop()
 		l.statuses.Stop()
 		l.views.Wait()
+		l.keeper.wait()
 	}()
 	stop, err := c.Bus.Answer(events.HeartbeatRoot+".*", c.beatHandler(ctx, ls))
 	if err != nil {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,8 +95,10 @@ func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 		"actual":    func(body []byte) ([]byte, error) { return c.askActual(ctx, body) },
 		"addresses": func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
 		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
+		"diff":      func(body []byte) ([]byte, error) { return c.askDiff(ctx, body) },
+		"history":   func(body []byte) ([]byte, error) { return c.askHistory(ctx, body) },
 		"plan":      func(body []byte) ([]byte, error) { return c.askPlan(ctx, body) },
-		"state":     func([]byte) ([]byte, error) { return c.askState(ctx) },
+		"state":     func(body []byte) ([]byte, error) { return c.askState(ctx, body) },
 		"what-if":   func(body []byte) ([]byte, error) { return c.askWhatIf(ctx, body) },
 	}
 	for name, l := range lists {
@@ -104,15 +107,34 @@ func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 	return all
 }
 
-func (c *Coordinator) askState(ctx context.Context) (body []byte, err error) {
+// askState answers the question `state`: in short where it is that of now, which a loop that is busy answers too.
+func (c *Coordinator) askState(ctx context.Context, question []byte) (body []byte, err error) {
+	var q StateQuestion
+	if len(bytes.TrimSpace(question)) > 0 {
+		err = json.Unmarshal(question, &q, json.RejectUnknownMembers(true))
+	}
+	past := q.AtSeq > 0 || !q.AtTime.IsZero()
+	if err != nil || (q.AtSeq > 0 && !q.AtTime.IsZero()) || (!past && q.Service+q.Node != "") {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for now, or for any time with {"at_seq":100} or` +
+			` {"at_time":"2026-11-01T12:00:00Z"}, and there with "service":"demo/web" or "node":"n1" for these alone`}
+	}
+	if past {
+		return c.askPastState(ctx, q)
+	}
 	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
-		s := c.cluster
-		body, err = json.Marshal(ClusterState{
-			Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Hash: s.Hash(), Now: s.Now,
-			Services: len(s.Services), Nodes: len(s.Nodes), Open: len(s.Open()), Answered: c.Name, Leading: c.leading,
-		})
+		state := stateOf(c.cluster)
+		state.Answered, state.Leading = c.Name, c.leading
+		body, err = json.Marshal(state)
 	})
 	return body, errors.Join(asked, err)
+}
+
+// stateOf says a state in short.
+func stateOf(s *projections.Cluster) ClusterState {
+	return ClusterState{
+		Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Hash: s.Hash(), Now: s.Now,
+		Services: len(s.Services), Nodes: len(s.Nodes), Open: len(s.Open()),
+	}
 }
 
 func (c *Coordinator) askCommand(ctx context.Context, body []byte) (answer []byte, err error) {

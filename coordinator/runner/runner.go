@@ -48,6 +48,9 @@ type Config struct {
 	Log  *slog.Logger
 	// Heartbeat is how often nodes ask.
 	Heartbeat time.Duration
+	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for DefaultSnapshotEvery, NoSnapshots
+	// for none.
+	SnapshotEvery uint64
 	// Now tells the time of the wall; nil for time.Now. How much time has passed is not asked of it.
 	Now func() time.Time
 }
@@ -57,6 +60,8 @@ type Coordinator struct {
 	Config
 
 	asks chan ask
+	// past has one element for each answer about the past that is being worked out.
+	past chan struct{}
 	// cluster is the state as of the last whole round that this coordinator has folded or closed. Where it is not, as
 	// before the first fold and after a round that was not stored, settled is false and nothing is answered from it.
 	cluster *projections.Cluster
@@ -77,10 +82,13 @@ func New(config Config) *Coordinator {
 	if config.Heartbeat == 0 {
 		config.Heartbeat = DefaultHeartbeat
 	}
+	if config.SnapshotEvery == 0 {
+		config.SnapshotEvery = DefaultSnapshotEvery
+	}
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Coordinator{Config: config, asks: make(chan ask), cluster: projections.NewCluster()}
+	return &Coordinator{Config: config, asks: make(chan ask), past: make(chan struct{}, pastAtOnce), cluster: projections.NewCluster()}
 }
 
 // Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:

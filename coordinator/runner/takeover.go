@@ -25,6 +25,7 @@ type leader struct {
 	agenda  *coordinator.Agenda
 	shunned []events.ServiceID
 	views   *views.Writer
+	keeper  *keeper
 
 	commands, statuses bus.Reader
 	// waiting are inputs that were read and not yet decided; a round takes at most limit of them.
@@ -223,5 +224,6 @@ func (l *leader) openInboxes() error {
 	}
 	l.hearBy = time.Now().Add(hearFor)
 	l.views = views.Start(l.ctx, l.Bus, l.Log, views.All(l.cluster))
+	l.keeper = startKeeper(l.ctx, l.folds(), l.Log, l.SnapshotEvery)
 	return nil
 }

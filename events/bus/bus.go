@@ -45,6 +45,8 @@ const (
 	MaxBatch = 1000
 	// MaxMessage is the greatest size of one message in bytes that every server takes: NATS's own default.
 	MaxMessage = 1 << 20
+	// MatchingPage is how many messages Bus.Matching returns at most.
+	MatchingPage = 500
 	// MaxConfig is the greatest size of a config in bytes; the server refuses larger ones.
 	MaxConfig = 256 << 10
 )
@@ -88,6 +90,9 @@ type Bus interface {
 	Last(ctx context.Context, stream Stream) (events.Message, bool, error)
 	// Latest returns the last message of each subject that matches the filter, in order of sequence.
 	Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error)
+	// Matching returns the messages from the sequence on whose subjects match the filter, in order: at most MatchingPage of them. Where
+	// it returns fewer, there are no more.
+	Matching(ctx context.Context, stream Stream, filter string, from uint64) ([]events.Message, error)
 	// State returns what the stream says of itself, or ErrNoStream.
 	State(ctx context.Context, stream Stream) (State, error)
 	// Renew makes anew, where they are missing, the streams that the server keeps in memory alone: they go with its restart.

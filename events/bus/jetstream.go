@@ -71,31 +71,39 @@ func fromRaw(raw *jetstream.RawStreamMsg) events.Message {
 
 // Latest implements Bus, by direct gets: no consumer is made. It is for streams that keep one message per subject.
 func (b *JetStream) Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error) {
-	const page = 500
 	var all []events.Message
 	from := uint64(1)
 	for {
-		batch, err := jetstreamext.GetBatch(ctx, b.js, string(stream), page,
-			jetstreamext.GetBatchSubject(filter), jetstreamext.GetBatchSeq(from))
+		page, err := b.Matching(ctx, stream, filter, from)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < MatchingPage {
+			return all, nil
+		}
+		from = page[len(page)-1].Sequence + 1
+	}
+}
+
+// Matching implements Bus, by direct gets.
+func (b *JetStream) Matching(ctx context.Context, stream Stream, filter string, from uint64) ([]events.Message, error) {
+	batch, err := jetstreamext.GetBatch(ctx, b.js, string(stream), MatchingPage,
+		jetstreamext.GetBatchSubject(filter), jetstreamext.GetBatchSeq(max(from, 1)))
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", filter, stream, translate(err))
+	}
+	var page []events.Message
+	for raw, err := range batch {
+		if errors.Is(err, jetstreamext.ErrNoMessages) {
+			break
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", filter, stream, translate(err))
 		}
-		count := 0
-		for raw, err := range batch {
-			if errors.Is(err, jetstreamext.ErrNoMessages) {
-				break
-			}
-			if err != nil {
-				return nil, fmt.Errorf("read %s of %s: %w", filter, stream, translate(err))
-			}
-			all = append(all, fromRaw(raw))
-			from = raw.Sequence + 1
-			count++
-		}
-		if count < page {
-			return all, nil
-		}
+		page = append(page, fromRaw(raw))
 	}
+	return page, nil
 }
 
 // State implements Bus.

@@ -13,6 +13,9 @@ import (
 // ObjectsVolumes is where nodes keep what volumes of services held as snapshots were taken, each under the SHA-256 of its content.
 const ObjectsVolumes = "rookery_volumes"
 
+// ObjectsFolds is where leaders keep snapshots of the fold. The runner of the coordinator names them, and lets go of old ones.
+const ObjectsFolds = "rookery_snapshots"
+
 const (
 	// SweptAfter is how old an object of ObjectsVolumes is at least that the leader removes because no snapshot names it.
 	SweptAfter = 4 * time.Hour
@@ -71,10 +74,7 @@ func (o objects) open(ctx context.Context) (jetstream.ObjectStore, error) {
 func (o objects) Put(ctx context.Context, name string, content io.Reader) error {
 	store, err := o.open(ctx)
 	if errors.Is(err, ErrNoKey) {
-		store, err = o.bus.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
-			Bucket: o.name, Description: "What volumes held as snapshots were taken. Get one with: nats object get " + o.name + " <digest>",
-			MaxBytes: maxVolumesBytes, Replicas: o.bus.Replicas(ctx), Compression: true,
-		})
+		store, err = o.bus.js.CreateObjectStore(ctx, objectStore(o.name, o.bus.Replicas(ctx)))
 	}
 	if err != nil {
 		return fmt.Errorf("make object store %s: %w", o.name, translate(err))
@@ -84,6 +84,19 @@ func (o objects) Put(ctx context.Context, name string, content io.Reader) error 
 		return fmt.Errorf("put object %s into %s: %w", name, o.name, translate(err))
 	}
 	return nil
+}
+
+// objectStore returns how the store is kept.
+func objectStore(name string, replicas int) jetstream.ObjectStoreConfig {
+	c := jetstream.ObjectStoreConfig{Bucket: name, Replicas: replicas, Compression: true}
+	switch name {
+	case ObjectsVolumes:
+		c.Description = "What volumes held as snapshots were taken. Get one with: nats object get " + name + " <digest>"
+		c.MaxBytes = maxVolumesBytes
+	case ObjectsFolds:
+		c.Description = "The state at places in ROOKERY_LOG, so that it need not be folded from its first message. All may be deleted at any time."
+	}
+	return c
 }
 
 // bounded is content that can be read until its context ends.

@@ -18,6 +18,9 @@ import (
 // headerSequence is where the server says which sequence a republished message was stored under.
 const headerSequence = "Nats-Sequence"
 
+// answersAtOnce is how many questions are answered at once; more of them wait.
+const answersAtOnce = 64
+
 func storedSequence(h nats.Header) uint64 {
 	sequence, err := strconv.ParseUint(h.Get(headerSequence), 10, 64)
 	if err != nil {
@@ -79,14 +82,19 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 	// The service itself does not wait for answers under way: it drains its subscriptions in the background.
 	var gate sync.RWMutex
 	stopped := false
+	under := make(chan struct{}, answersAtOnce)
 	for _, name := range slices.Sorted(maps.Keys(questions)) { // people are told of them in this order
 		question := questions[name]
 		handler := micro.HandlerFunc(func(r micro.Request) {
-			gate.RLock()
-			defer gate.RUnlock()
-			if !stopped {
-				respond(r, question)
-			}
+			under <- struct{}{}
+			gate.RLock() // until the answer is given: who stops the service waits for that
+			go func() {  // one that takes long holds up no other
+				defer func() { <-under }()
+				defer gate.RUnlock()
+				if !stopped {
+					respond(r, question)
+				}
+			}()
 		})
 		if err := service.AddEndpoint(name, handler, micro.WithEndpointSubject(events.APIRoot+"."+name)); err != nil {
 			return nil, errors.Join(fmt.Errorf("serve question %s: %w", name, err), service.Stop())

@@ -28,7 +28,30 @@ var reading = []mutant{
 	},
 	{
 		"log-read-from-two", "the fold begins with the second message of the log", []edit{{
-			"coordinator/runner/follow.go", "c.Bus.Read(ctx, bus.Log, 1)", "c.Bus.Read(ctx, bus.Log, 2)",
+			"coordinator/runner/foldsnapshots.go", "f.bus.Read(ctx, bus.Log, 1)", "f.bus.Read(ctx, bus.Log, 2)",
+		}},
+	},
+	{
+		"fold-snapshot-not-verified", "a snapshot of the fold is taken as it is, whatever it says of itself", []edit{
+			{"projections/fold_snapshot.go", "hex.EncodeToString(sum[:]) != head.Sum {", "hex.EncodeToString(sum[:]) == \"\" {"},
+			{"projections/fold_snapshot.go", " || c.Hash() != head.Hash {", " {"},
+		},
+	},
+	{
+		"fold-snapshot-lacks-a-round", "a snapshot of the fold has the end of its last round, and not the commands of it", []edit{{
+			"projections/fold_snapshot.go", "	state, err := json.Marshal(c, foldOptions()...)\n",
+			`	for sequence, cmd := range c.Commands {
+		if cmd.Received.Equal(c.Now) {
+			delete(c.Commands, sequence)
+		}
+	}
+	state, err := json.Marshal(c, foldOptions()...)
+`,
+		}},
+	},
+	{
+		"fold-snapshot-without-open-commands", "a fold that begins with a snapshot has forgotten which commands have not ended", []edit{{
+			"projections/reindex.go", "			c.open[sequence] = struct{}{}\n", "",
 		}},
 	},
 	{

@@ -315,6 +315,13 @@ func (c *client) Latest(ctx context.Context, stream bus.Stream, filter string) (
 	})
 }
 
+// Matching implements bus.Bus.
+func (c *client) Matching(ctx context.Context, stream bus.Stream, filter string, from uint64) ([]events.Message, error) {
+	return do(ctx, c.look(LookAtStream, filter), func() ([]events.Message, error) {
+		return c.world.server.Matching(context.Background(), stream, filter, from)
+	})
+}
+
 // State implements bus.Bus.
 func (c *client) State(ctx context.Context, stream bus.Stream) (bus.State, error) {
 	return do(ctx, c.look(LookAtStream, string(stream)), func() (bus.State, error) {

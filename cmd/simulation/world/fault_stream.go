@@ -102,9 +102,10 @@ func hitLogDamaged(w *World, a Action) {
 	const inFlight = 20 * time.Second // what was sent has arrived by then
 	w.at(time.Now().Add(inFlight), func() bool {
 		backup := w.server.Backup(bus.Log)
-		if last := w.judge.closed; last > 1 && !w.healing {
+		// What is before a snapshot nobody reads any more.
+		if last, first := w.judge.closed, max(w.newestFold(w.judge.closed), 1); last > first && !w.healing {
 			w.judge.damaged = true
-			w.server.Damage(bus.Log, 1+uint64(a.N)%(last-1), func(m events.Message) (events.Message, bool) {
+			w.server.Damage(bus.Log, first+uint64(a.N)%(last-first), func(m events.Message) (events.Message, bool) {
 				m.Body = slices.Clone(m.Body)
 				m.Body[len(m.Body)/2] ^= 1
 				return m, a.N%2 == 0

@@ -40,6 +40,7 @@ var faults = []fault{
 	{LostAsRead, 0, drawNode, hitLostAsRead},
 	{LogRestored, 0, drawNothing, hitLogRestored},
 	{LogDamaged, 0, drawNothing, hitLogDamaged},
+	{FoldSpoiled, 0, drawNothing, hitFoldSpoiled},
 	{TagMoved, 0, drawNothing, hitTagMoved},
 	{DiskFilled, 0, drawNothing, hitDiskFilled},
 }

@@ -270,6 +270,7 @@ func (j *judge) atEnd() {
 		}
 	}
 	j.checkViews(c)
+	j.checkFolds()
 	j.told = false
 	j.w.ask()
 	j.w.until(time.Now().Add(callTimeout), j.w.broken)

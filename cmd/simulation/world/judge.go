@@ -81,6 +81,8 @@ type judge struct {
 	// ready are the processes that were asked to make ready for their end.
 	ready map[process]bool
 	quiet calm
+	// spoiled are the snapshots of the fold that a fault has changed.
+	spoiled map[string]bool
 	// answering is how engines answer.
 	answering answering
 	// archived is what was read of volumes, by its digest.
@@ -105,7 +107,7 @@ func newJudge(w *World) *judge {
 	j := &judge{
 		w: w, states: map[bus.Stream]bus.State{}, sent: map[uint64]Action{}, finished: map[events.InstanceID]bool{}, sick: map[string]bool{},
 		owners: map[process]*owner{}, did: map[events.InstanceID]map[events.Confirmation]bool{}, ready: map[process]bool{},
-		plans: map[process]node.Plan{}, volumes: map[place]filled{},
+		spoiled: map[string]bool{}, plans: map[process]node.Plan{}, volumes: map[place]filled{},
 		archived: map[string]archived{}, configs: map[string][]configValue{}, outputs: map[string]bool{},
 	}
 	j.forget()

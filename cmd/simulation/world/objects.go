@@ -11,11 +11,14 @@ import (
 // objects is a bus.Objects over a client's link.
 type objects struct {
 	client *client
+	name   string
 	bus.Objects
 }
 
 // Objects implements bus.Bus.
-func (c *client) Objects(name string) bus.Objects { return objects{c, c.world.server.Objects(name)} }
+func (c *client) Objects(name string) bus.Objects {
+	return objects{c, name, c.world.server.Objects(name)}
+}
 
 // Put implements bus.Objects.
 func (o objects) Put(ctx context.Context, name string, content io.Reader) error {
@@ -41,7 +44,7 @@ func (o objects) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // All implements bus.Objects.
 func (o objects) All(ctx context.Context) ([]bus.Object, error) {
-	return do(ctx, o.client.look(ReadBucket, "objects"), func() ([]bus.Object, error) {
+	return do(ctx, o.client.look(ReadBucket, "objects of "+o.name), func() ([]bus.Object, error) {
 		return o.Objects.All(context.Background())
 	})
 }

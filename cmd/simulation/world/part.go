@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -62,6 +63,7 @@ func (w *World) addCoordinator(name string) {
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		return coordinator.New(coordinator.Config{
 			Bus: c, Name: name, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
+			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, coordinator.NoSnapshots),
 		}).Run(ctx)
 	}
 	w.parts = append(w.parts, p)

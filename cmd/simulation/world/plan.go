@@ -46,6 +46,7 @@ const (
 	LogRestored   Kind = "log-restored"   // the log is restored from a backup, and adopted
 	DiskFilled    Kind = "disk-filled"    // a container takes more of the disk than it may
 	TagMoved      Kind = "tag-moved"      // a tag comes to stand for another image on hosts
+	FoldSpoiled   Kind = "fold-spoiled"   // the last snapshot of the fold is changed, or gone
 	LogDamaged    Kind = "log-damaged"    // the log loses or changes a message, and is repaired
 )
 
@@ -128,6 +129,8 @@ type Plan struct {
 	DefaultMiB int `json:"default_mib,omitzero"`
 	// Heartbeat is how often nodes ask.
 	Heartbeat time.Duration `json:"heartbeat"`
+	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for none.
+	SnapshotEvery uint64 `json:"snapshot_every,omitzero"`
 	// Golden has the cluster begin with the log that an earlier version wrote.
 	Golden bool `json:"golden,omitzero"`
 	// Lasts is how long people and faults go on; then everything heals.
@@ -192,6 +195,7 @@ func Draw(seed uint64) Plan {
 	d.absences()
 	d.ends()
 	d.sayMore()
+	d.folds()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

@@ -15,6 +15,7 @@ var reading = []promise{
 	{"last is the last message", last},
 	{"latest is the last message of each subject in order", latest},
 	{"latest returns more subjects than one page holds", latestMany},
+	{"messages of subjects that match are read page by page", matching},
 	{"orders keep one message of each subject", oneOrderPerSubject},
 }
 
@@ -133,6 +134,34 @@ func latestMany(s *suite) {
 		if m.Sequence != uint64(i)+1 {
 			s.Fatalf("message %d has sequence %d, want %d", i, m.Sequence, i+1)
 		}
+	}
+}
+
+func matching(s *suite) {
+	const each = bus.MatchingPage/2 + 10
+	after := uint64(0)
+	for range 2 {
+		for _, of := range []string{logged, logged + ".other"} {
+			messages := make([]events.Message, each)
+			for i := range messages {
+				messages[i] = message(of+".x", "{}")
+			}
+			after = s.append(bus.Log, after, messages)
+		}
+	}
+	first, err := s.bus.Matching(s.ctx, bus.Log, logged+".*", 1)
+	s.need(err)
+	if len(first) != bus.MatchingPage || first[0].Sequence != 1 || first[each].Sequence != 2*each+1 {
+		s.Fatalf("the first page has %d messages from %d on, and message %d has sequence %d", len(first), first[0].Sequence, each, first[each].Sequence)
+	}
+	from := first[len(first)-1].Sequence + 1
+	rest, err := s.bus.Matching(s.ctx, bus.Log, logged+".*", from)
+	s.need(err)
+	if len(rest) != 2*each-bus.MatchingPage || rest[0].Sequence != from {
+		s.Fatalf("the second page has %d messages from %d on, want %d from %d", len(rest), rest[0].Sequence, 2*each-bus.MatchingPage, from)
+	}
+	if none, err := s.bus.Matching(s.ctx, bus.Log, logged+".*", after+1); err != nil || len(none) != 0 {
+		s.Fatalf("behind the end there are %d messages (%v)", len(none), err)
 	}
 }
 

@@ -152,6 +152,22 @@ func (b *Bus) Latest(_ context.Context, name bus.Stream, filter string) ([]event
 	return all, nil
 }
 
+// Matching implements bus.Bus.
+func (b *Bus) Matching(_ context.Context, name bus.Stream, filter string, from uint64) ([]events.Message, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var page []events.Message
+	for m := range b.streams[name].from(from) {
+		if len(page) == bus.MatchingPage {
+			break
+		}
+		if matches(filter, m.Subject) {
+			page = append(page, m)
+		}
+	}
+	return page, nil
+}
+
 // State implements bus.Bus.
 func (b *Bus) State(_ context.Context, name bus.Stream) (bus.State, error) {
 	b.mu.Lock()

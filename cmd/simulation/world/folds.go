@@ -1,0 +1,148 @@
+package world
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// folds draws, for most plans, that coordinators take snapshots of the fold, and when one of them is spoiled and they begin anew.
+func (d *drawer) folds() {
+	const share, least, spread, mean = 4, 40, 600, 15 * time.Minute
+	p := d.plan
+	if d.IntN(share) == 0 {
+		return
+	}
+	p.SnapshotEvery = uint64(least + d.IntN(spread))
+	for at := d.soon(mean); at < p.Lasts; at += d.soon(mean) {
+		p.Actions = append(p.Actions, Action{At: at, Kind: FoldSpoiled, N: d.IntN(1 << 30)})
+		for i := range p.Coordinators {
+			p.Actions = append(p.Actions, Action{At: at + d.soon(time.Second), Kind: Restart, Targets: []string{coordinatorName(i)}, For: d.soon(3 * time.Second)})
+		}
+	}
+}
+
+// foldObjects returns the snapshots of the fold that there are, the last ones of the log first.
+func (w *World) foldObjects() (bus.Objects, []bus.Object) {
+	objects := w.server.Objects(bus.ObjectsFolds)
+	all, err := objects.All(context.Background())
+	if err != nil {
+		w.breach("plan", "snapshots of the fold cannot be listed: %v", err)
+	}
+	slices.SortFunc(all, func(a, b bus.Object) int { return cmp.Compare(b.Name, a.Name) })
+	return objects, all
+}
+
+func (w *World) foldBody(objects bus.Objects, name string) []byte {
+	content, err := objects.Get(context.Background(), name)
+	if err != nil {
+		return nil
+	}
+	body, err := io.ReadAll(content)
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// hitFoldSpoiled changes a digit of the last snapshot of the fold, has it end too early, or takes it away.
+func hitFoldSpoiled(w *World, a Action) {
+	objects, all := w.foldObjects()
+	if len(all) == 0 {
+		return
+	}
+	name := all[0].Name
+	body := w.foldBody(objects, name)
+	w.judge.spoiled[name] = true
+	w.note("== the snapshot %s is spoiled", name)
+	switch a.N % 4 {
+	case 0:
+		body = body[:len(body)/2]
+	case 1:
+		if err := objects.Delete(context.Background(), name); err != nil {
+			w.breach("plan", "%v", err)
+		}
+		return
+	default:
+		changeDigit(body, a.N)
+	}
+	if err := objects.Put(context.Background(), name, bytes.NewReader(body)); err != nil {
+		w.breach("plan", "%v", err)
+	}
+}
+
+// changeDigit makes another one of a digit of the state, which stays readable.
+func changeDigit(body []byte, n int) {
+	begin := bytes.IndexByte(body, '\n') + 1
+	for i := range len(body) - begin {
+		at := begin + (n+i)%(len(body)-begin)
+		if c := body[at]; c >= '1' && c < '9' {
+			body[at] = c + 1
+			return
+		}
+	}
+}
+
+// newestFold returns the place in the log that its last snapshot was taken at, not behind a place; 0 for none.
+func (w *World) newestFold(upTo uint64) uint64 {
+	objects, all := w.foldObjects()
+	for _, o := range all {
+		c, err := projections.DecodeFold(w.foldBody(objects, o.Name), w.judge.follower.Cluster.LogID())
+		if err == nil && c.Sequence <= upTo {
+			return c.Sequence
+		}
+	}
+	return 0
+}
+
+// checkFolds holds every snapshot of the fold to be the state that the log folds to there, and to be few.
+func (j *judge) checkFolds() {
+	const most = 16
+	objects, all := j.w.foldObjects()
+	if len(all) > most+1 { // one that was just stored may come before the one that goes for it
+		j.breach("P7", "%d snapshots of the fold are kept", len(all))
+	}
+	states := map[uint64]*projections.Cluster{}
+	for _, o := range all {
+		c, err := projections.DecodeFold(j.w.foldBody(objects, o.Name), j.follower.Cluster.LogID())
+		switch {
+		case j.spoiled[o.Name] || j.rewound || j.tampered: // it may be of what the log had once
+		case err != nil:
+			j.breach("P7", "the snapshot %s is of no use: %v", o.Name, err)
+			return
+		default:
+			states[c.Sequence] = c
+		}
+	}
+	fold := projections.NewFold()
+	cursor := j.w.server.Cursor(bus.Log, 1)
+	for len(states) > 0 {
+		page, _ := cursor.Next(waiting)
+		if len(page) == 0 {
+			j.breach("P7", "%d snapshots are of places that the log does not have", len(states))
+			return
+		}
+		for _, m := range page {
+			j.compareFold(fold, m, states)
+		}
+	}
+}
+
+func (j *judge) compareFold(fold *projections.Fold, m events.Message, states map[uint64]*projections.Cluster) {
+	if _, err := fold.Take(m); err != nil {
+		j.breach("P8", "the log does not fold: %v", err)
+	}
+	if c := states[m.Sequence]; c != nil {
+		delete(states, m.Sequence)
+		if c.Hash() != fold.Cluster.Hash() {
+			j.breach("P7", "the snapshot at sequence %d is another state than the fold", m.Sequence)
+		}
+	}
+}

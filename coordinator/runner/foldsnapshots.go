@@ -1,0 +1,157 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+const (
+	// maxFoldSnapshot bounds what is read of one snapshot in bytes.
+	maxFoldSnapshot = 1 << 30
+	// loadTimeout bounds how long a snapshot may take to be read. The log is there all the same.
+	loadTimeout = time.Minute
+)
+
+// folds begins folds of the log from snapshots.
+type folds struct {
+	bus bus.Bus
+	log *slog.Logger
+	// never says that every fold begins with the first message.
+	never bool
+}
+
+// foldName is the name of the snapshot of a log at the end of a round. Their order is that of the names.
+func foldName(logID string, sequence uint64) string {
+	return fmt.Sprintf("%s%020d", foldPrefix(logID), sequence)
+}
+
+func foldPrefix(logID string) string {
+	return "fold/" + logID + "/v" + strconv.Itoa(projections.FoldVersion) + "/"
+}
+
+// foldSequence returns the place in the log that the snapshot of this name is of; false for one of another log or version.
+func foldSequence(logID, name string) (uint64, bool) {
+	digits, ours := strings.CutPrefix(name, foldPrefix(logID))
+	sequence, err := strconv.ParseUint(digits, 10, 64)
+	return sequence, ours && err == nil
+}
+
+// list returns the places of the log that there are snapshots of, the last one first.
+func (f folds) list(ctx context.Context, logID string) ([]uint64, error) {
+	objects, err := f.bus.Objects(bus.ObjectsFolds).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sequences []uint64
+	for _, o := range objects {
+		if sequence, ours := foldSequence(logID, o.Name); ours {
+			sequences = append(sequences, sequence)
+		}
+	}
+	slices.Sort(sequences)
+	slices.Reverse(sequences)
+	return sequences, nil
+}
+
+// begin returns a fold that has not passed the place in the log, and what is to be taken next: the fold of the nearest snapshot at or
+// below it that is of this log, or an empty one. Whatever is wrong with a snapshot is logged, and costs time alone.
+func (f folds) begin(ctx context.Context, at uint64) (*projections.Fold, bus.Reader, error) {
+	if !f.never {
+		call, cancel := context.WithTimeout(ctx, loadTimeout)
+		defer cancel()
+		state, err := f.bus.State(call, bus.Log)
+		if err != nil {
+			return nil, nil, err
+		}
+		sequences, err := f.list(call, state.Identity)
+		if err != nil {
+			f.log.Warn("folding the log from its first message: snapshots cannot be listed", "error", err)
+		}
+		for _, sequence := range sequences {
+			if sequence > min(at, state.Last) {
+				continue
+			}
+			fold, reader, err := f.load(ctx, call, state.Identity, sequence)
+			if err == nil {
+				f.log.Debug("folding the log from a snapshot", "sequence", sequence)
+				return fold, reader, nil
+			}
+			f.log.Warn("passing over a snapshot of the fold", "sequence", sequence, "error", err, "advice", "none needed: an earlier one is taken")
+		}
+	}
+	reader, err := f.bus.Read(ctx, bus.Log, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	return projections.NewFold(), reader, nil
+}
+
+// load reads the snapshot, and holds it to the log. The reader lasts for ctx, all else for the call.
+func (f folds) load(ctx, call context.Context, logID string, sequence uint64) (*projections.Fold, bus.Reader, error) {
+	content, err := f.bus.Objects(bus.ObjectsFolds).Get(call, foldName(logID, sequence))
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(content, maxFoldSnapshot))
+	if err := errors.Join(err, content.Close()); err != nil {
+		return nil, nil, err
+	}
+	cluster, err := projections.DecodeFold(body, logID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cluster.Sequence != sequence {
+		return nil, nil, fmt.Errorf("%w: it is of sequence %d, under the name of %d", projections.ErrSnapshotOfOther, cluster.Sequence, sequence)
+	}
+	reader, err := f.bus.Read(ctx, bus.Log, cluster.Sequence)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := next(call, reader)
+	if err == nil {
+		err = cluster.Holds(m)
+	}
+	if err != nil {
+		reader.Stop()
+		return nil, nil, err
+	}
+	return projections.Continue(cluster), reader, nil
+}
+
+// next returns the reader's next message.
+func next(ctx context.Context, reader bus.Reader) (events.Message, error) {
+	select {
+	case m, ok := <-reader.Messages():
+		if !ok {
+			return m, errReader
+		}
+		return m, nil
+	case <-ctx.Done():
+		return events.Message{}, fmt.Errorf("%w: nothing comes: %w", errReader, ctx.Err())
+	}
+}
+
+// to folds on until the place in the log is taken, and leaves the fold at the last round closed by then.
+func to(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
+	for fold.Last() < at {
+		m, err := next(ctx, reader)
+		if err != nil {
+			return err
+		}
+		if _, err := fold.Take(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+const (
+	// pastTimeout bounds how long an answer about the past may take, waiting included.
+	pastTimeout = time.Minute
+	// pastAtOnce is how many of them are worked out at once: each has a state of its own in memory.
+	pastAtOnce = 2
+	// MaxAnswer is the greatest size of an answer in bytes: that of a message, and some of its headers.
+	MaxAnswer = bus.MaxMessage - 4<<10
+)
+
+// StateQuestion asks for the state. Without a place in the log it is that of now, in short; with one it is all that the views had then.
+type StateQuestion struct {
+	// AtSeq is a place in the log, AtTime a moment; one of them at most. The state is that of the last round that was closed by then.
+	AtSeq  uint64    `json:"at_seq,omitzero"`
+	AtTime time.Time `json:"at_time,omitzero"`
+	// Service, as demo/web, and Node have the answer show these alone.
+	Service string `json:"service,omitempty"`
+	Node    string `json:"node,omitempty"`
+}
+
+// PastState is the answer to the question `state` where it names a place in the log.
+type PastState struct {
+	ClusterState
+	// Views are the values of each bucket by their keys, as they were at Sequence.
+	Views map[string]map[string]jsontext.Value `json:"views"`
+}
+
+// DiffQuestion asks what changed between two places in the log, each a sequence or a time. Without To it is up to now.
+type DiffQuestion struct {
+	From    jsontext.Value `json:"from"`
+	To      jsontext.Value `json:"to,omitzero"`
+	Service string         `json:"service,omitempty"`
+	Node    string         `json:"node,omitempty"`
+}
+
+// Place is the end of a round.
+type Place struct {
+	Sequence uint64    `json:"sequence"`
+	Round    uint64    `json:"round"`
+	Now      time.Time `json:"now"`
+	Hash     string    `json:"hash"`
+}
+
+// Diff is the answer to the question `diff`.
+type Diff struct {
+	From    Place          `json:"from"`
+	To      Place          `json:"to"`
+	Changes []views.Change `json:"changes"`
+}
+
+// inPast has something be worked out beside the loop, at most pastAtOnce at once, within pastTimeout.
+func (c *Coordinator) inPast(ctx context.Context, work func(context.Context) ([]byte, error)) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
+	defer cancel()
+	select {
+	case c.past <- struct{}{}:
+		defer func() { <-c.past }()
+	case <-ctx.Done():
+		return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("%d questions about the past are being answered here: ask again", pastAtOnce)}
+	}
+	body, err := work(ctx)
+	var known *bus.QuestionError
+	switch {
+	case err != nil && !errors.As(err, &known):
+		return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the log cannot be folded: %v", err)}
+	case err == nil && len(body) > MaxAnswer:
+		return nil, &bus.QuestionError{Code: 413, Reason: fmt.Sprintf(
+			`the answer has %d bytes, and a message takes %d: ask for less, with "service":"demo/web" or "node":"n1"`, len(body), MaxAnswer)}
+	}
+	return body, err
+}
+
+// askPastState answers the question `state` for a place in the log.
+func (c *Coordinator) askPastState(ctx context.Context, q StateQuestion) ([]byte, error) {
+	return c.inPast(ctx, func(ctx context.Context) ([]byte, error) {
+		at, err := c.find(ctx, q.AtSeq, q.AtTime)
+		if err != nil {
+			return nil, err
+		}
+		fold, reader, err := c.folds().begin(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		defer reader.Stop()
+		if err := toRound(ctx, fold, reader, at); err != nil {
+			return nil, err
+		}
+		past := PastState{ClusterState: stateOf(fold.Cluster), Views: map[string]map[string]jsontext.Value{}}
+		past.Answered = c.Name
+		for key, value := range shown(fold.Cluster, q.Service, q.Node).Values {
+			if past.Views[key.Bucket] == nil {
+				past.Views[key.Bucket] = map[string]jsontext.Value{}
+			}
+			past.Views[key.Bucket][key.Key] = value
+		}
+		return json.Marshal(past, json.Deterministic(true))
+	})
+}
+
+// askDiff answers the question `diff`.
+func (c *Coordinator) askDiff(ctx context.Context, body []byte) ([]byte, error) {
+	var q DiffQuestion
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || len(q.From) == 0 {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"from":100,"to":200} or {"from":"2026-11-01T12:00:00Z"}; "service":"demo/web" and` +
+			` "node":"n1" show these alone`}
+	}
+	return c.inPast(ctx, func(ctx context.Context) ([]byte, error) {
+		from, err := c.findValue(ctx, "from", q.From)
+		if err != nil {
+			return nil, err
+		}
+		to, err := c.findValue(ctx, "to", q.To)
+		if err != nil {
+			return nil, err
+		}
+		if from > to {
+			return nil, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("from is at sequence %d, behind to at %d: turn them round", from, to)}
+		}
+		fold, reader, err := c.folds().begin(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		defer reader.Stop()
+		if err := toRound(ctx, fold, reader, from); err != nil {
+			return nil, err
+		}
+		d := Diff{From: placeOf(fold.Cluster)}
+		before := shown(fold.Cluster, q.Service, q.Node)
+		if err := toRound(ctx, fold, reader, to); err != nil {
+			return nil, err
+		}
+		d.To = placeOf(fold.Cluster)
+		if d.Changes, err = views.Differences(before, shown(fold.Cluster, q.Service, q.Node)); err != nil {
+			return nil, err
+		}
+		return json.Marshal(d, json.Deterministic(true))
+	})
+}
+
+func placeOf(s *projections.Cluster) Place {
+	return Place{Sequence: s.Sequence, Round: s.Round, Now: s.Now, Hash: s.Hash()}
+}
+
+// toRound folds on to the last round that is closed at or below the place.
+func toRound(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
+	if err := to(ctx, fold, reader, at); err != nil {
+		return err
+	}
+	if fold.Cluster.Sequence == 0 {
+		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("no round is closed at or below sequence %d: there was no state yet", at)}
+	}
+	return nil
+}
+
+// shown returns all the values of the state, or those of one service or node alone.
+func shown(c *projections.Cluster, service, node string) views.Changes {
+	all := views.All(c)
+	if service == "" && node == "" {
+		return all
+	}
+	key := strings.ReplaceAll(service, "/", ".")
+	for k := range all.Values {
+		ofService := service != "" && k.Bucket != bus.BucketNodes && (k.Key == key || strings.HasPrefix(k.Key, key+"."))
+		if !ofService && (k.Bucket != bus.BucketNodes || k.Key != node) {
+			delete(all.Values, k)
+		}
+	}
+	return all
+}
+
+// findValue returns the place in the log that a JSON number or a JSON string with a time stands for; its end where there is none.
+func (c *Coordinator) findValue(ctx context.Context, field string, value jsontext.Value) (uint64, error) {
+	var sequence uint64
+	var at time.Time
+	switch value.Kind() { //nolint:exhaustive // all others are refused below
+	case '0':
+		if err := json.Unmarshal(value, &sequence); err != nil || sequence == 0 {
+			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is no place in the log: they count from 1", field)}
+		}
+	case '"':
+		if err := json.Unmarshal(value, &at); err != nil {
+			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is no time: write it as 2026-11-01T12:00:00Z", field)}
+		}
+	default:
+		if len(value) > 0 && value.Kind() != 'n' {
+			return 0, &bus.QuestionError{Code: 400, Reason: field + " is neither a sequence nor a time: write 100, or \"2026-11-01T12:00:00Z\""}
+		}
+	}
+	return c.find(ctx, sequence, at)
+}
+
+// find returns the place in the log that is asked for: a sequence, the last one at a time, or where there is neither its end.
+func (c *Coordinator) find(ctx context.Context, sequence uint64, at time.Time) (uint64, error) {
+	state, err := c.Bus.State(ctx, bus.Log)
+	switch {
+	case err != nil:
+		return 0, err
+	case state.First > state.Last:
+		return 0, &bus.QuestionError{Code: 404, Reason: "the log is empty"}
+	case sequence > state.Last:
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log ends at sequence %d: %d is not decided yet", state.Last, sequence)}
+	case sequence > 0 && sequence < state.First:
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: what was at %d is not kept", state.First, sequence)}
+	case sequence > 0:
+		return sequence, nil
+	case at.IsZero():
+		return state.Last, nil
+	}
+	return c.findTime(ctx, state, at)
+}
+
+// findTime halves the log until it has found the last message of a time. Times never run back in it.
+func (c *Coordinator) findTime(ctx context.Context, state bus.State, at time.Time) (uint64, error) {
+	first, err := c.timeAt(ctx, state.First)
+	if err != nil {
+		return 0, err
+	}
+	if first.After(at) {
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: what was before is not kept", first.Format(time.RFC3339))}
+	}
+	low, high := state.First, state.Last+1 // at low the time is not after, at high it is, or nothing is there
+	for low+1 < high {
+		middle := low + (high-low)/2
+		then, err := c.timeAt(ctx, middle)
+		if err != nil {
+			return 0, err
+		}
+		if then.After(at) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return low, nil
+}
+
+// timeAt returns the time of the message at a place in the log.
+func (c *Coordinator) timeAt(ctx context.Context, sequence uint64) (time.Time, error) {
+	reader, err := c.Bus.Read(ctx, bus.Log, sequence)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer reader.Stop()
+	m, err := next(ctx, reader)
+	if err != nil {
+		return time.Time{}, err
+	}
+	_, a, err := events.Decode(m)
+	return a.Time, err
+}
