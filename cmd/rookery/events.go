@@ -37,20 +37,12 @@ The same with the nats CLI:
 	out.tableFlag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens from now on, until Ctrl-C")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		scopes := []string{events.LogRoot + "."}
-		if of.namespace != "" {
-			below := "." + of.namespace + "."
-			if of.name != "" {
-				below += of.name + "."
-			}
-			scopes = []string{events.LogRoot + ".service" + below, events.LogRoot + ".group" + below}
-		}
 		b, done, err := l.open("rookery events")
 		if err != nil {
 			return err
 		}
 		defer done()
-		return printLog(cmd.Context(), b, cmd.OutOrStdout(), printer{scopes, out, out.style(cmd.OutOrStdout()), waves{}}, follow)
+		return printLog(cmd.Context(), b, cmd.OutOrStdout(), newPrinter(of, out, cmd.OutOrStdout()), follow)
 	}
 	return cmd
 }
@@ -61,6 +53,19 @@ type printer struct {
 	out    output
 	style  grid.Style
 	waves  waves
+}
+
+// newPrinter returns what prints the events within a namespace, a service or a group, or all of them.
+func newPrinter(of within, out output, w io.Writer) printer {
+	scopes := []string{events.LogRoot + "."}
+	if of.namespace != "" {
+		below := "." + of.namespace + "."
+		if of.name != "" {
+			below += of.name + "."
+		}
+		scopes = []string{events.LogRoot + ".service" + below, events.LogRoot + ".group" + below}
+	}
+	return printer{scopes, out, out.style(w), waves{}}
 }
 
 // printLog prints the log from its beginning to its end, and on from there where follow is set.
@@ -97,9 +102,14 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, f
 	}
 }
 
-func (p printer) print(out io.Writer, m events.Message) error {
+// shows reports whether the event is one of those to be printed.
+func (p printer) shows(m events.Message) bool {
 	within := func(scope string) bool { return strings.HasPrefix(m.Subject, scope) }
-	if !slices.ContainsFunc(p.scopes, within) || m.Subject == events.LogRoot+".round" {
+	return slices.ContainsFunc(p.scopes, within) && m.Subject != events.LogRoot+".round"
+}
+
+func (p printer) print(out io.Writer, m events.Message) error {
+	if !p.shows(m) {
 		return nil
 	}
 	if !p.out.json() {

@@ -85,7 +85,8 @@ Begin with:
 		rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
 		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link), drainCommand(link), forgetCommand(link),
 		whatIfCommand(link), capsuleCommand(link), psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link),
-		doctorCommand(link), servicesCommand(link), opsCommand(link), topCommand(link),
+		doctorCommand(link), servicesCommand(link), opsCommand(link), topCommand(link), stateCommand(link), diffCommand(link),
+		historyCommand(link), replayCommand(link),
 	)
 	completeNames(cmd, link)
 	return cmd

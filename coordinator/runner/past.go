@@ -90,7 +90,7 @@ func (c *Coordinator) inPast(ctx context.Context, work func(context.Context) ([]
 // askPastState answers the question `state` for a place in the log.
 func (c *Coordinator) askPastState(ctx context.Context, q StateQuestion) ([]byte, error) {
 	return c.inPast(ctx, func(ctx context.Context) ([]byte, error) {
-		at, err := c.find(ctx, q.AtSeq, q.AtTime)
+		at, err := Find(ctx, c.Bus, q.AtSeq, q.AtTime)
 		if err != nil {
 			return nil, err
 		}
@@ -203,12 +203,13 @@ func (c *Coordinator) findValue(ctx context.Context, field string, value jsontex
 			return 0, &bus.QuestionError{Code: 400, Reason: field + " is neither a sequence nor a time: write 100, or \"2026-11-01T12:00:00Z\""}
 		}
 	}
-	return c.find(ctx, sequence, at)
+	return Find(ctx, c.Bus, sequence, at)
 }
 
-// find returns the place in the log that is asked for: a sequence, the last one at a time, or where there is neither its end.
-func (c *Coordinator) find(ctx context.Context, sequence uint64, at time.Time) (uint64, error) {
-	state, err := c.Bus.State(ctx, bus.Log)
+// Find returns the place in the log that is asked for: a sequence, the last one at a time, or where there is neither its end. Errors of
+// what is asked are *bus.QuestionError.
+func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64, error) {
+	state, err := b.State(ctx, bus.Log)
 	switch {
 	case err != nil:
 		return 0, err
@@ -223,12 +224,12 @@ func (c *Coordinator) find(ctx context.Context, sequence uint64, at time.Time) (
 	case at.IsZero():
 		return state.Last, nil
 	}
-	return c.findTime(ctx, state, at)
+	return findTime(ctx, b, state, at)
 }
 
 // findTime halves the log until it has found the last message of a time. Times never run back in it.
-func (c *Coordinator) findTime(ctx context.Context, state bus.State, at time.Time) (uint64, error) {
-	first, err := c.timeAt(ctx, state.First)
+func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (uint64, error) {
+	first, err := timeAt(ctx, b, state.First)
 	if err != nil {
 		return 0, err
 	}
@@ -238,7 +239,7 @@ func (c *Coordinator) findTime(ctx context.Context, state bus.State, at time.Tim
 	low, high := state.First, state.Last+1 // at low the time is not after, at high it is, or nothing is there
 	for low+1 < high {
 		middle := low + (high-low)/2
-		then, err := c.timeAt(ctx, middle)
+		then, err := timeAt(ctx, b, middle)
 		if err != nil {
 			return 0, err
 		}
@@ -252,8 +253,8 @@ func (c *Coordinator) findTime(ctx context.Context, state bus.State, at time.Tim
 }
 
 // timeAt returns the time of the message at a place in the log.
-func (c *Coordinator) timeAt(ctx context.Context, sequence uint64) (time.Time, error) {
-	reader, err := c.Bus.Read(ctx, bus.Log, sequence)
+func timeAt(ctx context.Context, b bus.Bus, sequence uint64) (time.Time, error) {
+	reader, err := b.Read(ctx, bus.Log, sequence)
 	if err != nil {
 		return time.Time{}, err
 	}

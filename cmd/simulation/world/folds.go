@@ -92,9 +92,13 @@ func changeDigit(body []byte, n int) {
 
 // newestFold returns the place in the log that its last snapshot was taken at, not behind a place; 0 for none.
 func (w *World) newestFold(upTo uint64) uint64 {
+	state, err := w.server.State(context.Background(), bus.Log)
+	if err != nil {
+		w.breach("plan", "%v", err)
+	}
 	objects, all := w.foldObjects()
 	for _, o := range all {
-		c, err := projections.DecodeFold(w.foldBody(objects, o.Name), w.judge.follower.Cluster.LogID())
+		c, err := projections.DecodeFold(w.foldBody(objects, o.Name), state.Identity)
 		if err == nil && c.Sequence <= upTo {
 			return c.Sequence
 		}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+func historyCommand(l *link) *cobra.Command {
+	var out output
+	q := runner.HistoryQuestion{}
+	cmd := &cobra.Command{
+		Use:   "history NAMESPACE/NAME",
+		Short: "Show which commands a service got, when, from whom, and what became of them",
+		Long: `Show which commands a service got, and groups that it was a member of, from the log: also of a service that is gone, and of commands
+that nobody keeps any more.`,
+		Example: `  rookery history demo/web
+  rookery history demo/web --limit 20 --before 4711
+The same with the nats CLI:
+  nats req rookery.api.history '{"service":"demo/web"}'`,
+		Args: arguments("NAMESPACE/NAME"),
+	}
+	out.flag(cmd)
+	cmd.Flags().IntVar(&q.Limit, "limit", runner.DefaultHistory, fmt.Sprintf("how `many`, the last ones; %d at most", runner.MaxHistory))
+	cmd.Flags().Uint64Var(&q.Before, "before", 0, "those that were decided before this `sequence` of the log")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := events.ParseServiceID(args[0])
+		if err != nil {
+			return usage(cmd, err)
+		}
+		if q.Limit < 1 || q.Limit > runner.MaxHistory {
+			return usage(cmd, fmt.Errorf("--limit %d is not from 1 to %d", q.Limit, runner.MaxHistory))
+		}
+		b, done, err := l.open("rookery history")
+		if err != nil {
+			return err
+		}
+		defer done()
+		q.Service = id.String()
+		var h runner.History
+		if err := askPast(cmd.Context(), b, "history", q, &h); err != nil {
+			return err
+		}
+		if out.json() {
+			return printJSON(cmd.OutOrStdout(), h)
+		}
+		return printHistory(cmd.OutOrStdout(), h)
+	}
+	return cmd
+}
+
+func printHistory(out io.Writer, h runner.History) error {
+	if h.Earlier > 0 && len(h.Commands) > 0 {
+		fmt.Fprintf(out, "%d earlier ones: see --before %d\n", h.Earlier, h.Commands[0].Sequence)
+	}
+	rows := make([]string, len(h.Commands))
+	for i, a := range h.Commands {
+		rows[i] = fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%s", a.Sequence, a.At.Local().Format(time.DateTime), a.Command, askedWords(a), sourceWords(a), becameWords(a))
+	}
+	return table(out, "SEQUENCE\tWHEN\tCOMMAND\tASKED\tBY\tOUTCOME", rows)
+}
+
+func askedWords(a projections.Asked) string {
+	if a.Group != "" {
+		return a.Verb + " of group " + a.Group
+	}
+	return a.Verb
+}
+
+// sourceWords says who asked, as far as they have said.
+func sourceWords(a projections.Asked) string {
+	switch {
+	case a.Source == "" && a.ID == "":
+		return "-"
+	case a.Source == "":
+		return "id " + a.ID
+	case a.ID == "":
+		return a.Source
+	}
+	return a.Source + " id " + a.ID
+}
+
+func becameWords(a projections.Asked) string {
+	text := string(a.Outcome)
+	if a.Unchanged {
+		text += ", which changed nothing"
+	}
+	if !a.Ended.IsZero() && a.Ended.After(a.At) {
+		text += " after " + a.Ended.Sub(a.At).Round(time.Millisecond).String()
+	}
+	if a.Outcome == projections.Superseded {
+		text += fmt.Sprintf(" by command %d", a.Other)
+	}
+	if a.Outcome == projections.Repeated {
+		text += fmt.Sprintf(" of command %d", a.Other)
+	}
+	if a.Code != "" {
+		text += " (" + a.Code + "): " + a.Message
+	}
+	return text
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// longestPause is how long a replay waits for the next event at most, however quiet the cluster was.
+const longestPause = 5 * time.Second
+
+// replay is how the log is walked through.
+type replay struct {
+	speed float64
+	step  bool
+	in    *bufio.Reader
+	last  time.Time // of the event before
+}
+
+func replayCommand(l *link) *cobra.Command {
+	var out output
+	var from, to string
+	var r replay
+	var of within
+	cmd := &cobra.Command{
+		Use:   "replay [NAMESPACE[/NAME]]",
+		Short: "Walk through the log, a line for each event: at once, at speed, or step by step",
+		Long: `Walk through the log, a line for each event, between two places: at once, at a multiple of the speed at which all happened, or with
+Enter for each. A place is ` + placeForms + `.
+At speed, quiet times are cut to 5 seconds.`,
+		Example: `  rookery replay --from 10m --speed 20
+  rookery replay demo/web --step
+  rookery replay --from 4711 --to 4800 --output json`,
+		Args: someServices(&of),
+	}
+	out.tableFlag(cmd)
+	cmd.Flags().StringVar(&from, "from", "", "`place` to begin at; the beginning of the log otherwise")
+	cmd.Flags().StringVar(&to, "to", "", "`place` to end at; the end of the log otherwise")
+	cmd.Flags().Float64Var(&r.speed, "speed", 0, "how many `times` as fast as it happened; 0 for at once")
+	cmd.Flags().BoolVar(&r.step, "step", false, "wait for Enter before each event")
+	cmd.MarkFlagsMutuallyExclusive("speed", "step")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if r.speed < 0 {
+			return usage(cmd, fmt.Errorf("--speed %g is below 0: time runs forward", r.speed))
+		}
+		now := time.Now()
+		first, err := parsePlace(from, now)
+		if err != nil {
+			return usage(cmd, fmt.Errorf("--from %w", err))
+		}
+		last, err := parsePlace(to, now)
+		if err != nil {
+			return usage(cmd, fmt.Errorf("--to %w", err))
+		}
+		b, done, err := l.open("rookery replay")
+		if err != nil {
+			return err
+		}
+		defer done()
+		r.in = bufio.NewReader(cmd.InOrStdin())
+		return r.between(cmd.Context(), b, cmd.OutOrStdout(), newPrinter(of, out, cmd.OutOrStdout()), first, last)
+	}
+	return cmd
+}
+
+// between walks from one place to the other.
+func (r *replay) between(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, first, last place) error {
+	begin := uint64(1)
+	if first != (place{}) {
+		var err error
+		if begin, err = first.find(ctx, b); err != nil {
+			return err
+		}
+		if !first.time.IsZero() {
+			begin++ // what is found is the last event up to then
+		}
+	}
+	end, err := last.find(ctx, b)
+	if err != nil {
+		return err
+	}
+	if begin > end {
+		return nil
+	}
+	reader, err := b.Read(ctx, bus.Log, begin)
+	if err != nil {
+		return err
+	}
+	defer reader.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case m, ok := <-reader.Messages():
+			if !ok {
+				return errors.New("the log cannot be read any more")
+			}
+			if p.shows(m) {
+				if err := r.pause(ctx, m); err != nil {
+					return ended(err)
+				}
+				if err := p.print(out, m); err != nil {
+					return err
+				}
+			}
+			if m.Sequence >= end {
+				return nil
+			}
+		}
+	}
+}
+
+// ended takes the end of what is typed for a wish to stop.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// pause waits until the event's time has come.
+func (r *replay) pause(ctx context.Context, m events.Message) error {
+	if r.step {
+		return r.enter(ctx)
+	}
+	_, a, err := events.Decode(m)
+	if err != nil || r.speed == 0 {
+		return nil //nolint:nilerr // what cannot be read is printed as such
+	}
+	wait := time.Duration(0)
+	if !r.last.IsZero() {
+		wait = min(time.Duration(float64(a.Time.Sub(r.last))/r.speed), longestPause)
+	}
+	r.last = a.Time
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
+	}
+}
+
+// enter waits for Enter, or Ctrl-C.
+func (r *replay) enter(ctx context.Context) error {
+	typed := make(chan error, 1)
+	go func() {
+		_, err := r.in.ReadString('\n')
+		typed <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-typed:
+		return err
+	}
+}

@@ -1,0 +1,183 @@
+package rookerytest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// TestThePastIsAnsweredOnABus asks a real server's coordinator for the state at the end of rounds, for what changed between them, and for
+// who asked what.
+func TestThePastIsAnsweredOnABus(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","ports":[{"name":"http","port":80}]}`)
+	for i := 1; i <= 11; i++ {
+		cluster.Command("demo/web", "scale", fmt.Sprintf(`{"scale":%d}`, i%2*4))
+	}
+	snapshots := cluster.Bus().Objects(bus.ObjectsFolds)
+	cluster.Until("there is a snapshot", func() bool {
+		all, err := snapshots.All(t.Context())
+		return err == nil && len(all) > 0
+	})
+	var rounds []uint64
+	cluster.Replay(func(records []events.Record) {
+		if n := len(records); n > 0 {
+			rounds = append(rounds, records[n-1].Sequence)
+		}
+	})
+	middle := rounds[len(rounds)/2]
+	var inside, past runner.PastState
+	askUntil(t, cluster, "state", fmt.Sprintf(`{"at_seq":%d}`, middle), &past)
+	askUntil(t, cluster, "state", fmt.Sprintf(`{"at_seq":%d}`, rounds[len(rounds)/2+1]-1), &inside)
+	if past.Sequence != middle || inside.Sequence != middle || past.Hash != inside.Hash {
+		t.Errorf("at %d the answer is of %d, and inside the next round of %d", middle, past.Sequence, inside.Sequence)
+	}
+	if len(past.Views[bus.BucketServices]) != 1 || len(past.Views[bus.BucketNodes]) != 3 {
+		t.Errorf("the views show %v", past.Views)
+	}
+	var at runner.PastState
+	askUntil(t, cluster, "state", fmt.Sprintf(`{"at_time":%q,"node":"node-0"}`, past.Now.Format(time.RFC3339Nano)), &at)
+	if at.Sequence < middle || !at.Now.Equal(past.Now) || len(at.Views) != 1 {
+		t.Errorf("at %s the answer is of %d, of %s, and shows %v", past.Now, at.Sequence, at.Now, at.Views)
+	}
+	var d runner.Diff
+	askUntil(t, cluster, "diff", fmt.Sprintf(`{"from":%d,"service":"demo/web"}`, middle), &d)
+	if d.From.Hash != past.Hash || !strings.Contains(fmt.Sprint(d.Changes), "generation") {
+		t.Errorf("from %d on has changed %+v", middle, d)
+	}
+	var h runner.History
+	askUntil(t, cluster, "history", `{"service":"demo/web","limit":10}`, &h)
+	if len(h.Commands) != 10 || h.Earlier != 2 || h.Commands[9].Verb != "scale" || h.Commands[9].Outcome != projections.Succeeded {
+		t.Errorf("the history is %+v", h)
+	}
+}
+
+func askUntil(t *testing.T, cluster *rookerytest.Cluster, question, body string, answer any) {
+	t.Helper()
+	cluster.Until(question+" is answered", func() bool { return cluster.Ask(question, body, answer) })
+}
+
+// TestQuestionsAboutThePastSayWhatIsWrongWithThem asks for what there is not.
+func TestQuestionsAboutThePastSayWhatIsWrongWithThem(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1"}`)
+	for _, row := range []struct{ question, body, code, reason string }{
+		{"state", `{"at_seq":1000000}`, "404", "the log ends at sequence"},
+		{"state", `{"at_seq":1}`, "404", "no round is closed at or below sequence 1"},
+		{"state", `{"at_time":"2001-01-01T00:00:00Z"}`, "404", "the log begins at"},
+		{"state", `{"at":7}`, "400", `{"at_seq":100}`},
+		{"state", `{"at_seq":7,"at_time":"2026-01-01T00:00:00Z"}`, "400", `{"at_seq":100}`},
+		{"state", `{"service":"demo/web"}`, "400", `{"at_seq":100}`},
+		{"diff", `{}`, "400", `{"from":100,"to":200}`},
+		{"diff", `{"from":0}`, "400", "from is no place in the log"},
+		{"diff", `{"from":"yesterday"}`, "400", "from is no time"},
+		{"diff", `{"from":true}`, "400", "neither a sequence nor a time"},
+		{"diff", `{"from":9,"to":3}`, "400", "turn them round"},
+		{"history", `{}`, "400", "namespace/name"},
+		{"history", `{"service":"demo/web","limit":5000}`, "400", `"limit" from 1 to 1000`},
+	} {
+		m, err := cluster.Conn.Request(events.APIRoot+"."+row.question, []byte(row.body), 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, reason := m.Header.Get("Nats-Service-Error-Code"), m.Header.Get("Nats-Service-Error")
+		if code != row.code || !strings.Contains(reason, row.reason) {
+			t.Errorf("%s %s: %s %q, want %s %q", row.question, row.body, code, reason, row.code, row.reason)
+		}
+	}
+}
+
+// said gathers what a coordinator logs.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) has(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(s.text.String(), text)
+}
+
+// TestAStandbyBeginsWithASnapshotAndIsAsTheLeader starts a second coordinator once there are snapshots, the last of them spoiled.
+func TestAStandbyBeginsWithASnapshotAndIsAsTheLeader(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	snapshots := cluster.Bus().Objects(bus.ObjectsFolds)
+	var all []bus.Object
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1"}`)
+	for i := 1; len(all) < 2; i++ {
+		cluster.Command("demo/web", "scale", fmt.Sprintf(`{"scale":%d}`, i%2*4))
+		var err error
+		if all, err = snapshots.All(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := all[0].Name
+	for _, o := range all {
+		last = max(last, o.Name)
+	}
+	if err := snapshots.Put(t.Context(), last, strings.NewReader("spoiled")); err != nil {
+		t.Fatal(err)
+	}
+	var log said
+	conn, err := nats.Connect(cluster.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	own, err := bus.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- runner.New(runner.Config{
+			Bus: own, Name: "second", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), SnapshotEvery: 1000,
+		}).Run(ctx)
+	}()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	cluster.Until("the second begins with a snapshot that is whole", func() bool {
+		return log.has("passing over a snapshot") && log.has("from a snapshot")
+	})
+	cluster.Until("the second answers, with the hash of the first", func() bool {
+		hashes := map[string]map[string]bool{}
+		answered := map[string]bool{}
+		for range 20 {
+			s := cluster.State()
+			key := fmt.Sprint(s.Sequence)
+			if hashes[key] == nil {
+				hashes[key] = map[string]bool{}
+			}
+			hashes[key][s.Hash], answered[s.Answered] = true, true
+			if len(hashes[key]) > 1 {
+				t.Fatalf("at %d there are two states", s.Sequence)
+			}
+		}
+		return len(answered) == 2
+	})
+}
