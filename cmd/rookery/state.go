@@ -90,8 +90,14 @@ func printState(out io.Writer, past runner.PastState) error {
 		return err
 	}
 	rows = nil
-	for _, v := range withNext(instances) {
+	row := func(v views.Instance) {
 		rows = append(rows, fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node, statusWords(v), addresses(v)))
+	}
+	for _, v := range instances {
+		row(v)
+		if v.Next != nil {
+			row(*v.Next)
+		}
 	}
 	if err := section(out, "INSTANCE OF\tORDINAL\tGENERATION\tNODE\tSTATUS\tADDRESSES", rows); err != nil {
 		return err

@@ -181,3 +181,40 @@ func TestAStandbyBeginsWithASnapshotAndIsAsTheLeader(t *testing.T) {
 		return len(answered) == 2
 	})
 }
+
+// TestPeopleSeeThePast types what people type about the past.
+func TestPeopleSeeThePast(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
+	before := cluster.State().Sequence
+	cluster.Command("demo/web", "scale", `{"scale":3}`)
+	at := fmt.Sprint(before)
+	for _, row := range []struct {
+		args []string
+		code int
+		want []string
+	}{
+		{[]string{"state", "--seq", at}, 0, []string{"State at sequence " + at + " of the log", "demo/web  running  1         2 of 2  localhost/web:1", "node-2"}},
+		{[]string{"state"}, 0, []string{"3 of 3"}},
+		{[]string{"state", "--at", "0s", "--node", "node-1", "-o", "json"}, 0, []string{`"rookery_nodes":{"node-1":`}},
+		{[]string{"state", "--seq", "1000000"}, 1, []string{"the coordinator answers 404: the log ends at sequence"}},
+		{[]string{"state", "--at", "noon"}, 2, []string{`"noon" is no place in the log: write a sequence of the log as 4711`}},
+		{[]string{"diff", "--from", at}, 0, []string{"service demo/web  scale: 2 → 3", "slot demo/web/2  status: is \"online\""}},
+		{[]string{"diff"}, 2, []string{"give --from"}},
+		{[]string{"history", "demo/web"}, 0, []string{"ensure  -", "scale   -", "succeeded after"}},
+		{[]string{"history", "demo/web", "--limit", "1"}, 0, []string{"1 earlier ones: see --before"}},
+		{[]string{"replay", "demo/web", "--from", at, "--speed", "1000"}, 0, []string{"demo/web  service.scaled to 3", "demo/web  instance.placed 2.1"}},
+		{[]string{"replay", "--step"}, 0, nil}, // nothing is typed
+		{[]string{"replay", "--speed", "-1"}, 2, []string{"time runs forward"}},
+	} {
+		out, code := rookery(t, append(row.args, "--server", cluster.URL)...)
+		if code != row.code {
+			t.Errorf("%v: exit %d, want %d: %s", row.args, code, row.code, out)
+		}
+		for _, want := range row.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%v does not say %q:\n%s", row.args, want, out)
+			}
+		}
+	}
+}
