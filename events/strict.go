@@ -202,6 +202,9 @@ func memberType(t reflect.Type, name string) reflect.Type {
 	return t
 }
 
+// Nearest returns the known name that who wrote this one may have meant, or "".
+func Nearest(name string, known []string) string { return nearest(name, known) }
+
 // nearest returns the known name that is at most a third of its length away from name, or "".
 func nearest(name string, known []string) string {
 	best, least := "", len(name)/3+2

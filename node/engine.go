@@ -50,6 +50,12 @@ type Engine interface {
 	// Output returns the last lines that the container has printed, no more than are kept: see LastLines. It may run still,
 	// and there are none of one that is removed.
 	Output(ctx context.Context, c Container) ([]byte, error)
+	// Logs hands over each line that the container has printed, in order, and waits for each to be taken. Where it follows, it goes on
+	// until the container ends. There may be fewer where more was printed than an engine keeps.
+	Logs(ctx context.Context, c Container, asked events.LogsRequest, line func(events.LogLine) error) error
+	// Execute runs a command in the running container and returns its exit code. Where the context or the output ends before the command,
+	// that is ended too, as far as the engine can.
+	Execute(ctx context.Context, c Container, run Execution) (exitCode int32, err error)
 	// Watch calls hint with each instance whose container may have ended, until ctx ends, and then returns nil. It
 	// calls ready once it misses nothing more. Hints may be lost or come twice: List is the truth.
 	Watch(ctx context.Context, owner Owner, ready func(), hint func(events.InstanceID)) error

@@ -139,6 +139,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer orders.Stop()
 	defer a.running.Wait()
+	stop, err := a.serveSessions()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	defer cancel()
 	return ended(ctx, a.loop(ctx, orders.Messages()))
 }

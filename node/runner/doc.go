@@ -10,6 +10,7 @@
 //	steps.go      next step → a place → engine → view
 //	checks.go     health checks, beside the steps
 //	disk.go       what instances take of the disk, measured after each look
+//	sessions.go   what people read of an instance's output, and what they run in it: beside the loop, which knows nothing of it
 //	publisher.go  statuses, in order, however long the bus is away
 //
 // It never decides what should run. A bus that is away stops nothing: instances are kept as the last orders say.

@@ -224,6 +224,15 @@ func (e *engine) Usage(context.Context, node.Container, string) (node.Usage, err
 	return e.usage, nil
 }
 
+// Logs and Execute are the sessions', which the loop knows nothing of.
+func (e *engine) Logs(context.Context, node.Container, events.LogsRequest, func(events.LogLine) error) error {
+	return errFailing
+}
+
+func (e *engine) Execute(context.Context, node.Container, node.Execution) (int32, error) {
+	return 0, errFailing
+}
+
 func (e *engine) Output(ctx context.Context, c node.Container) ([]byte, error) {
 	if e.slow > 0 {
 		select {

@@ -26,9 +26,10 @@ type Engine struct {
 	refused    map[string]*node.Failure
 	tags       map[string]string
 	usage      map[events.InstanceID]node.Usage
-	configs    map[key]map[string][]byte // that containers were made with, by name
-	printed    map[string]string         // by containers, by handle
-	topologies map[string][]byte         // the files of containers, by handle
+	configs    map[key]map[string][]byte   // that containers were made with, by name
+	printed    map[string][]events.LogLine // by containers, by handle
+	changed    chan struct{}               // closed when a line is printed, or a container ends
+	topologies map[string][]byte           // the files of containers, by handle
 	asked      map[string][]events.TopologyChange
 	held       map[string]uint64 // in which operation containers held still, by handle
 	volumes    map[string]*Volume
@@ -54,7 +55,7 @@ var _ node.Engine = (*Engine)(nil)
 func New(capacity events.Capacity) *Engine {
 	return &Engine{
 		capacity: capacity, containers: map[key]*node.Container{}, refused: map[string]*node.Failure{}, tags: map[string]string{}, usage: map[events.InstanceID]node.Usage{},
-		configs: map[key]map[string][]byte{}, printed: map[string]string{}, topologies: map[string][]byte{}, asked: map[string][]events.TopologyChange{}, held: map[string]uint64{},
+		configs: map[key]map[string][]byte{}, printed: map[string][]events.LogLine{}, changed: make(chan struct{}), topologies: map[string][]byte{}, asked: map[string][]events.TopologyChange{}, held: map[string]uint64{},
 		volumes: map[string]*Volume{}, mounted: map[string]mounted{}, guarded: map[string]guarded{},
 		watchers: map[*watcher]struct{}{}, calls: map[events.InstanceID]int{},
 	}
@@ -200,6 +201,7 @@ func (e *Engine) Remove(_ context.Context, removed node.Container) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if k, c := e.byHandle(removed.Handle); c != nil {
+		e.wake()
 		delete(e.containers, k)
 		delete(e.configs, k)
 		delete(e.usage, k.instance)
@@ -269,29 +271,6 @@ func (e *Engine) Usage(_ context.Context, measured node.Container, _ string) (no
 	return e.usage[measured.Instance], nil
 }
 
-// Output implements node.Engine: what Print said.
-func (e *Engine) Output(_ context.Context, c node.Container) ([]byte, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, have := e.byHandle(c.Handle); have == nil {
-		return nil, fmt.Errorf("read the log of %s: no such container", c.Handle)
-	}
-	return node.LastLines([]byte(e.printed[c.Handle])), nil
-}
-
-// Print has the instance's container print a line. It reports false where none runs.
-func (e *Engine) Print(id events.InstanceID, line string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for k, c := range e.containers {
-		if k.instance == id && c.State == node.Running {
-			e.printed[c.Handle] += line + "\n"
-			return true
-		}
-	}
-	return false
-}
-
 // Fill has the instance take this much of the disk, until its container is removed. It reports false where none runs.
 func (e *Engine) Fill(id events.InstanceID, usage node.Usage) bool {
 	e.mu.Lock()
@@ -330,6 +309,7 @@ func (e *Engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint
 
 func (e *Engine) exit(k key, c *node.Container, code int32) {
 	c.State, c.ExitCode = node.Exited, code
+	e.wake()
 	for w := range e.watchers {
 		if w.owner != k.owner {
 			continue

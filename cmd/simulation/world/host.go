@@ -277,6 +277,16 @@ func (e *engine) Output(ctx context.Context, c node.Container) ([]byte, error) {
 	})
 }
 
+// Logs implements node.Engine. Nobody in the world reads logs: nothing depends on who does.
+func (e *engine) Logs(ctx context.Context, c node.Container, asked events.LogsRequest, line func(events.LogLine) error) error {
+	return e.host.engine.Logs(ctx, c, asked, line)
+}
+
+// Execute implements node.Engine. Nobody in the world runs commands in containers.
+func (e *engine) Execute(ctx context.Context, c node.Container, run node.Execution) (int32, error) {
+	return e.host.engine.Execute(ctx, c, run)
+}
+
 // Watch implements node.Engine. A host that is deaf loses hints; any other gives them a moment later.
 func (e *engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
 	hints := make(chan events.InstanceID, waiting)

@@ -1,0 +1,63 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/session"
+	"github.com/rookery-project/rookery/node"
+)
+
+// How many sessions of a kind a node has at once. Each may take a session's window of memory and a connection of the engine.
+const (
+	maxLogs  = 64
+	maxExecs = 32
+)
+
+// serveSessions lets people read what instances print and run commands in them, until stop is called: then all of that ends. It is
+// apart from the loop and uses nothing of its state.
+func (a *Agent) serveSessions() (stop func(), err error) {
+	stopLogs, err := session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionLogs), maxLogs, a.serveLogs)
+	if err != nil {
+		return nil, err
+	}
+	stopExec, err := session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionExec), maxExecs, a.serveExec)
+	if err != nil {
+		stopLogs()
+		return nil, err
+	}
+	return func() {
+		stopExec()
+		stopLogs()
+	}, nil
+}
+
+// sought returns the container of the instance that a session was opened with.
+func (a *Agent) sought(ctx context.Context, opened events.Message) (node.Container, error) {
+	id, ok := events.ParseSessionSubject(opened.Subject)
+	if !ok {
+		return node.Container{}, &bus.QuestionError{Code: 400, Reason: "the subject names no instance: end it with <namespace>.<name>.<ordinal>.<generation>"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.AnswerTime)
+	defer cancel()
+	c, err := a.Engine.Inspect(ctx, a.owner, id)
+	if err != nil {
+		return node.Container{}, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the engine of node %s does not answer: %v", a.Name, err)}
+	}
+	if c == nil {
+		return node.Container{}, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("node %s has no container of %s: it is not made yet, or removed", a.Name, id)}
+	}
+	return *c, nil
+}
+
+// told is an error for who opened the session.
+func told(err error) error {
+	var known *bus.QuestionError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &bus.QuestionError{Code: 500, Reason: err.Error()}
+}
