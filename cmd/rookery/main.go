@@ -47,10 +47,13 @@ func run() int {
 		return 0
 	}
 	var coded *codedError
+	var executed *endedError
 	if strings.HasPrefix(err.Error(), "unknown command") {
 		err = &codedError{exitUsage, fmt.Errorf("%w\nSee 'rookery --help'", err)}
 	}
 	switch {
+	case errors.As(err, &executed):
+		return int(executed.code)
 	case errors.As(err, &coded):
 		fmt.Fprintln(os.Stderr, "rookery: "+err.Error())
 		return coded.code
@@ -86,7 +89,7 @@ Begin with:
 		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link), drainCommand(link), forgetCommand(link),
 		whatIfCommand(link), capsuleCommand(link), psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link),
 		doctorCommand(link), servicesCommand(link), opsCommand(link), topCommand(link), stateCommand(link), diffCommand(link),
-		historyCommand(link), replayCommand(link),
+		historyCommand(link), replayCommand(link), logsCommand(link), execCommand(link),
 	)
 	completeNames(cmd, link)
 	return cmd

@@ -193,7 +193,7 @@ func logState(ctx context.Context, b *bus.JetStream) (bus.State, error) {
 	return state, nil
 }
 
-func readBucket[T any](ctx context.Context, b *bus.JetStream, name string) ([]T, error) {
+func readBucket[T any](ctx context.Context, b bus.Bus, name string) ([]T, error) {
 	bucket, err := b.Bucket(ctx, name)
 	if err != nil {
 		return nil, err

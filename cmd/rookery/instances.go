@@ -1,0 +1,94 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// target is what logs and exec are asked of: a service, or one slot of it.
+type target struct {
+	service events.ServiceID
+	ordinal int // -1 for all
+}
+
+// parseTarget reads NAMESPACE/NAME[/ORDINAL].
+func parseTarget(text string) (target, error) {
+	w, err := parseWanted(text, 0)
+	return target{w.service, w.ordinal}, err
+}
+
+func (t target) String() string {
+	if t.ordinal < 0 {
+		return t.service.String()
+	}
+	return t.service.String() + "/" + strconv.Itoa(t.ordinal)
+}
+
+// instances are those of the target that are shown to be on a node, by ordinal and generation.
+func (t target) instances(ctx context.Context, b bus.Bus) ([]views.Instance, error) {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	all, err := readBucket[views.Instance](ctx, b, bus.BucketInstances)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(withNext(all), func(i views.Instance) bool {
+		return i.Namespace != t.service.Namespace || i.Name != t.service.Name || i.Node == "" || i.Generation == 0 ||
+			(t.ordinal >= 0 && i.Ordinal != uint32(t.ordinal))
+	})
+	slices.SortFunc(all, func(a, b views.Instance) int {
+		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Generation, b.Generation))
+	})
+	return all, nil
+}
+
+// check returns an error that says what to do where there is no such service, or it has no such slot.
+func (t target) check(ctx context.Context, b bus.Bus) error {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	services, err := readBucket[views.Service](ctx, b, bus.BucketServices)
+	if err != nil {
+		return err
+	}
+	known := make([]string, len(services))
+	for i, s := range services {
+		known[i] = s.Namespace + "/" + s.Name
+		if known[i] == t.service.String() {
+			return t.checkOrdinal(ctx, b, s)
+		}
+	}
+	slices.Sort(known)
+	switch near := events.Nearest(t.service.String(), known); {
+	case near != "":
+		return fmt.Errorf("there is no service %s: did you mean %s?", t.service, near)
+	case len(known) == 0:
+		return fmt.Errorf("there is no service %s, and no other: make one with `rookery ensure`", t.service)
+	}
+	const most = 5
+	return fmt.Errorf("there is no service %s: there are %s; `rookery ps` lists all", t.service, strings.Join(known[:min(len(known), most)], ", "))
+}
+
+func (t target) checkOrdinal(ctx context.Context, b bus.Bus, s views.Service) error {
+	if t.ordinal < 0 || t.ordinal < int(s.Scale) {
+		return nil
+	}
+	if there, err := t.instances(ctx, b); err != nil || len(there) > 0 {
+		return err
+	}
+	return fmt.Errorf("service %s has no ordinal %d: it has a scale of %d, and ordinals are counted from 0", t.service, t.ordinal, s.Scale)
+}
+
+// idOf is the instance that is shown.
+func idOf(i views.Instance) events.InstanceID {
+	return events.InstanceID{
+		Service: events.ServiceID{Namespace: i.Namespace, Name: i.Name}, Ordinal: i.Ordinal, Generation: i.Generation,
+	}
+}

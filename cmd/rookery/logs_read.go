@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/session"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+const (
+	// readAgain is how long an instance rests whose container has ended or whose node does not answer, before it is read again.
+	readAgain = time.Second
+	// viewsFollow is how long after an event of the service the views have it, and viewsSurely on a busy cluster.
+	viewsFollow = 300 * time.Millisecond
+	viewsSurely = 3 * time.Second
+	// viewsAnyway is how often they are read where no event was heard.
+	viewsAnyway = 30 * time.Second
+)
+
+// reading reads the lines of a target's instances, each beside the others.
+type reading struct {
+	bus     bus.Bus
+	target  target
+	asked   events.LogsRequest
+	merging *merging
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	notes   io.Writer
+	sources map[events.InstanceID]*source
+	silent  map[string]bool // nodes that do not answer
+	missing []string        // instances whose lines could not be read
+}
+
+// source is one instance, and how far it was read.
+type source struct {
+	id    events.InstanceID
+	node  string
+	queue *queue
+	// gone says that the service does not have it any more.
+	gone bool
+	// container is the one that was read last, last the time of its last line, and count how many lines of that time there were.
+	container string
+	last      time.Time
+	count     int
+}
+
+func newReading(b bus.Bus, t target, asked events.LogsRequest, notes io.Writer) *reading {
+	hold := time.Duration(0)
+	if asked.Follow {
+		hold = holdFollowed
+	}
+	return &reading{
+		bus: b, target: t, asked: asked, merging: newMerging(settle, hold), notes: notes,
+		sources: map[events.InstanceID]*source{}, silent: map[string]bool{},
+	}
+}
+
+// begin begins to read all instances that there are. Where it follows, those that come later too, until the context ends.
+func (r *reading) begin(ctx context.Context) error {
+	if !r.asked.Follow {
+		there, err := r.target.instances(ctx, r.bus)
+		if err != nil {
+			return err
+		}
+		r.have(ctx, there, r.asked)
+		r.merging.complete()
+		if len(there) == 0 {
+			r.note("%s has no instance on any node: see `rookery ps %s`", r.target, r.target.service)
+		}
+		return nil
+	}
+	heard, err := r.bus.Subscribe(events.EventRoot + ".service." + r.target.service.Namespace + "." + r.target.service.Name + ".>")
+	if err != nil {
+		return err
+	}
+	there, err := r.target.instances(ctx, r.bus)
+	if err != nil {
+		heard.Stop()
+		return err
+	}
+	r.have(ctx, there, r.asked)
+	r.running.Go(func() {
+		defer heard.Stop()
+		r.watch(ctx, heard.Messages())
+	})
+	return nil
+}
+
+// watch reads the views again after each event of the service. Of what is new, all lines are read.
+func (r *reading) watch(ctx context.Context, heard <-chan events.Message) {
+	soon, surely := time.NewTimer(viewsAnyway), time.NewTimer(viewsAnyway)
+	defer soon.Stop()
+	defer surely.Stop()
+	for {
+		select {
+		case <-heard:
+			soon.Reset(viewsFollow)
+			surely.Reset(viewsSurely)
+			continue
+		case <-soon.C:
+		case <-surely.C:
+		case <-ctx.Done():
+			return
+		}
+		surely.Reset(viewsAnyway)
+		there, err := r.target.instances(ctx, r.bus)
+		if err != nil {
+			continue // the bus is away: what is read goes on
+		}
+		r.have(ctx, there, events.LogsRequest{Follow: true, Since: r.asked.Since})
+	}
+}
+
+// have begins to read those of the instances that are new, and says of the others whether they are there still.
+func (r *reading) have(ctx context.Context, there []views.Instance, asked events.LogsRequest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := map[events.InstanceID]bool{}
+	for _, i := range there {
+		id := idOf(i)
+		ids[id] = true
+		if r.sources[id] != nil {
+			continue
+		}
+		s := &source{id: id, node: i.Node, queue: r.merging.add()}
+		r.sources[id] = s
+		r.running.Go(func() {
+			defer r.merging.end(s.queue)
+			r.read(ctx, s, asked)
+		})
+	}
+	for id, s := range r.sources {
+		s.gone = !ids[id]
+		if s.gone {
+			delete(r.sources, id)
+		}
+	}
+}
+
+// read reads the source to its end. Where it follows that is once the service does not have it any more.
+func (r *reading) read(ctx context.Context, s *source, asked events.LogsRequest) {
+	for ctx.Err() == nil {
+		err := r.readOnce(ctx, s, asked)
+		r.explain(s, err, asked.Follow)
+		r.mu.Lock()
+		gone := s.gone
+		r.mu.Unlock()
+		if !asked.Follow || gone {
+			return
+		}
+		asked.Tail, asked.Since = nil, latest(asked.Since, s.last)
+		select {
+		case <-time.After(readAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// readOnce reads the source's container until that ends. Lines that were read before are left out.
+func (r *reading) readOnce(ctx context.Context, s *source, asked events.LogsRequest) error {
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
+	c, err := session.Open(ctx, r.bus, events.SessionSubject(s.node, events.SessionLogs, s.id), body)
+	if err != nil {
+		return err
+	}
+	defer c.Close(nil, nil)
+	skip := 0
+	for {
+		f, err := c.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		r.answers(s.node)
+		if f.Kind == events.FrameContainer {
+			if s.container == string(f.Body) {
+				skip = s.count
+			}
+			s.container = string(f.Body)
+			continue
+		}
+		lines, err := events.ParseLogLines(f.Body)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			if skip > 0 && !l.Time.After(s.last) {
+				skip--
+				continue
+			}
+			skip = 0
+			if err := r.merging.put(ctx, s.queue, lineOf{l, s.id.Ordinal, s.id.Generation, s.node}); err != nil {
+				return err
+			}
+			if !l.Time.Equal(s.last) {
+				s.last, s.count = l.Time, 0
+			}
+			s.count++
+		}
+	}
+}
+
+// explain says what people must know of how a source was read.
+func (r *reading) explain(s *source, err error, follow bool) {
+	var said *bus.QuestionError
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, context.Canceled):
+		return
+	case errors.As(err, &said):
+		const notFound = 404
+		if follow && said.Code == notFound {
+			return // it is not made yet, or goes
+		}
+		r.note("%s on %s: %s", s.id, s.node, said.Reason)
+		if said.Code != notFound {
+			r.miss(s)
+		}
+		return
+	case errors.Is(err, bus.ErrNoAnswer) || errors.Is(err, session.ErrSilent):
+	case follow:
+		return // it is read again from where it was
+	default:
+		r.note("%s on %s: %v", s.id, s.node, err)
+		r.miss(s)
+		return
+	}
+	r.mu.Lock()
+	known := r.silent[s.node]
+	r.silent[s.node] = true
+	r.mu.Unlock()
+	if !known && follow {
+		r.note("node %s does not answer: its lines come once it does", s.node)
+	}
+	if !follow {
+		r.note("node %s does not answer: the lines of %s are missing", s.node, s.id)
+		r.miss(s)
+	}
+}
+
+// answers notes that the node is heard.
+func (r *reading) answers(node string) {
+	r.mu.Lock()
+	known := r.silent[node]
+	delete(r.silent, node)
+	r.mu.Unlock()
+	if known {
+		r.note("node %s answers again", node)
+	}
+}
+
+func (r *reading) note(format string, values ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.notes, "rookery: "+format+"\n", values...)
+}
+
+func (r *reading) miss(s *source) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.missing = append(r.missing, s.id.String())
+}
+
+// missed is an error where lines could not be read.
+func (r *reading) missed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.missing) == 0 {
+		return nil
+	}
+	slices.Sort(r.missing)
+	return fmt.Errorf("the lines of %s are missing", strings.Join(r.missing, ", "))
+}
