@@ -227,6 +227,7 @@ func (r *reading) explain(s *source, err error, follow bool) {
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, context.Canceled):
 		return
+	case errors.As(err, &said) && said.Code == 503:
 	case errors.As(err, &said):
 		const notFound = 404
 		if follow && said.Code == notFound {

@@ -45,6 +45,11 @@ func TestQuestionsSayWhatIsWrongWithThem(t *testing.T) {
 		{"addresses", `{"service":"demo/web"}`, "400", `ask with {"namespace":"demo","name":"web","port":"http"}`},
 		{"actual", `{"node":"elsewhere"}`, "404", `there is no node "elsewhere": no node of this name has joined`},
 		{"actual", ``, "400", `ask with {"node":"edge-1"}`},
+		{"logs", `{"service":"demo/db"}`, "404", "there is no service demo/db"},
+		{"logs", `{"service":"demo/web"}`, "404", "service demo/web has no such instance on any node"},
+		{"logs", `{"service":"demo/web","tail":5000}`, "400", "tail 5000 is out of range: give 0 to 1000"},
+		{"logs", `{"name":"web"}`, "400", `ask with {"service":"demo/web","tail":20}`},
+		{"exec", `{"service":"web"}`, "400", "write namespace/name"},
 	} {
 		m, err := cluster.Conn.Request(events.APIRoot+"."+row.question, []byte(row.body), 10*time.Second)
 		if err != nil {
@@ -74,5 +79,42 @@ func TestACommandThatChangesNothingSaysSo(t *testing.T) {
 		if fate.Outcome != "succeeded" || fate.Unchanged != row.unchanged {
 			t.Errorf("%s %s: %+v, want it to succeed, and unchanged %t", row.verb, row.body, fate, row.unchanged)
 		}
+	}
+}
+
+func TestLogsAndWhereToExecuteAreTold(t *testing.T) {
+	cluster := rookerytest.Start(t)
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
+	for i := range uint32(30) {
+		printTo(t, cluster, i%3, 1, fmt.Sprintf("line %d", i))
+	}
+	name, _ := nodeOf(t, cluster, 2, 1)
+	var told runner.Logs
+	if !cluster.Ask("logs", `{"service":"demo/web","tail":2}`, &told) || len(told.Lines) != 6 || told.LogSequence == 0 {
+		t.Fatalf("the last two lines of each are %+v", told)
+	}
+	for i, l := range told.Lines {
+		if l.Text != fmt.Sprintf("line %d", 24+i) || l.Ordinal != uint32(i%3) || l.Generation != 1 || l.Stream != events.Stdout {
+			t.Errorf("line %d is %+v", i, l)
+		}
+	}
+	for i := range 1000 {
+		printTo(t, cluster, 0, 1, fmt.Sprintf("%d %s", i, strings.Repeat("x", 1000)))
+	}
+	told = runner.Logs{}
+	if !cluster.Ask("logs", `{"service":"demo/web","ordinal":0,"tail":1000}`, &told) || !told.Cut || len(told.Lines) == 0 ||
+		!strings.HasPrefix(told.Lines[len(told.Lines)-1].Text, "999 x") {
+		t.Errorf("of a megabyte there are %d lines, cut %t", len(told.Lines), told.Cut)
+	}
+	var where runner.Sessions
+	want := "rookery.node." + name + ".exec.demo.web.2.1"
+	if !cluster.Ask("exec", `{"service":"demo/web","ordinal":2}`, &where) || len(where.Instances) != 1 || where.Instances[0].Subject != want || !where.Instances[0].Online {
+		t.Errorf("where to execute is told as %+v, want %s", where, want)
+	}
+	cluster.StopNode(name)
+	told = runner.Logs{}
+	if !cluster.Ask("logs", `{"service":"demo/web","tail":1}`, &told) || len(told.Missing) == 0 ||
+		told.Missing[0].Reason != "node "+name+" does not answer" {
+		t.Errorf("without a node it is %+v", told)
 	}
 }

@@ -97,6 +97,8 @@ func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
 		"diff":      func(body []byte) ([]byte, error) { return c.askDiff(ctx, body) },
 		"history":   func(body []byte) ([]byte, error) { return c.askHistory(ctx, body) },
+		"exec":      func(body []byte) ([]byte, error) { return c.askExec(ctx, body) },
+		"logs":      func(body []byte) ([]byte, error) { return c.askLogs(ctx, body) },
 		"plan":      func(body []byte) ([]byte, error) { return c.askPlan(ctx, body) },
 		"state":     func(body []byte) ([]byte, error) { return c.askState(ctx, body) },
 		"what-if":   func(body []byte) ([]byte, error) { return c.askWhatIf(ctx, body) },

@@ -141,8 +141,11 @@ func (s *server) serve(own, inbox string, m events.Message) {
 		return
 	}
 	result, err := s.handle(c.ctx, c, m)
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		err = nil
+	case s.ctx.Err() != nil:
+		err = &bus.QuestionError{Code: 503, Reason: "who served this session ends"}
 	}
 	c.Close(result, err)
 }
