@@ -50,6 +50,18 @@ func (t target) instances(ctx context.Context, b bus.Bus) ([]views.Instance, err
 	return all, nil
 }
 
+// withNext returns the instances, and behind each the one that is to succeed it.
+func withNext(all []views.Instance) []views.Instance {
+	var each []views.Instance
+	for _, v := range all {
+		each = append(each, v)
+		if v.Next != nil {
+			each = append(each, *v.Next)
+		}
+	}
+	return each
+}
+
 // check returns an error that says what to do where there is no such service, or it has no such slot.
 func (t target) check(ctx context.Context, b bus.Bus) error {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)

@@ -90,14 +90,8 @@ func printState(out io.Writer, past runner.PastState) error {
 		return err
 	}
 	rows = nil
-	row := func(v views.Instance) {
+	for _, v := range withNext(instances) {
 		rows = append(rows, fmt.Sprintf("%s/%s\t%d\t%d\t%s\t%s\t%s", v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node, statusWords(v), addresses(v)))
-	}
-	for _, v := range instances {
-		row(v)
-		if v.Next != nil {
-			row(*v.Next)
-		}
 	}
 	if err := section(out, "INSTANCE OF\tORDINAL\tGENERATION\tNODE\tSTATUS\tADDRESSES", rows); err != nil {
 		return err
