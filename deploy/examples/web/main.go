@@ -29,6 +29,8 @@ func main() {
 	env := flag.String("env", "", "end at once, with exit code 1 where one of these `variables` has another value: a hook")
 	add := flag.String("append", "", "add a line to a file, `file=line`, and end at once: a hook")
 	last := flag.String("last", "", "add a line to a file, `file=line`, as the last thing before the end")
+	every := flag.Duration("every", 0, "print a line each time that this has passed")
+	talk := flag.Bool("console", false, "do what is asked on standard input, and end with it")
 	ignoreTerm := flag.Bool("ignore-term", false, "do not end when asked to")
 	flag.Parse()
 	if *check {
@@ -43,6 +45,12 @@ func main() {
 	if *add != "" {
 		appendLine(*add)
 		return
+	}
+	if *talk {
+		os.Exit(console(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if *every > 0 {
+		go printEvery(*every)
 	}
 	for i := range *lines {
 		fmt.Printf("line %d of %d\n", i+1, *lines)
