@@ -1,0 +1,130 @@
+package compose
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// deploy says how many instances there are, what they get, and where they go.
+func (o *one) deploy() {
+	if o.Deploy == nil {
+		o.Deploy = &types.DeployConfig{}
+	}
+	o.amount()
+	o.resources()
+	o.placement()
+}
+
+// amount says how many instances there are. Where the file does not, a service keeps the scale that it has.
+func (o *one) amount() {
+	given := o.Deploy.Replicas
+	if given == nil {
+		given = o.Scale
+	}
+	count := uint32(1)
+	if given != nil {
+		count = uint32(max(0, *given))
+	}
+	mode := o.Deploy.Mode
+	if o.jobs[o.Name] && (mode == "" || mode == "replicated") {
+		mode = "replicated-job" // another service waits for its end
+	}
+	switch mode {
+	case "", "replicated":
+		if given != nil {
+			scale := int64(*given)
+			o.is.Scale = &scale
+		}
+	case "global":
+		o.is.Mode = events.ModeGlobal
+		if given != nil {
+			o.refuse("deploy.replicas", *given, "a global service has one instance on each node: leave it out")
+		}
+	case "replicated-job":
+		o.is.Mode, o.is.Job = events.ModeJob, &events.Job{Completions: count, Parallelism: count}
+	default:
+		o.refuse("deploy.mode", mode, "a service is replicated, global, or a replicated-job: use one of these")
+	}
+}
+
+// instances is how many instances the service has: 1, or any other number for several.
+func (o *one) instances() int64 {
+	switch {
+	case o.is.Mode == events.ModeGlobal:
+		return math.MaxInt64
+	case o.is.Scale != nil:
+		return *o.is.Scale
+	case o.is.Job != nil:
+		return int64(o.is.Job.Parallelism)
+	}
+	return 1
+}
+
+func (o *one) resources() {
+	o.is.Resources = events.Resources{CPU: cores(o.CPUS), Memory: size(o.MemLimit)}
+	o.is.Requests = events.Resources{Memory: size(o.MemReservation)}
+	if l := o.Deploy.Resources.Limits; l != nil {
+		if l.NanoCPUs > 0 {
+			o.is.Resources.CPU = cores(float32(l.NanoCPUs))
+		}
+		if l.MemoryBytes > 0 {
+			o.is.Resources.Memory = size(l.MemoryBytes)
+		}
+	}
+	if r := o.Deploy.Resources.Reservations; r != nil {
+		if r.NanoCPUs > 0 {
+			o.is.Requests.CPU = cores(float32(r.NanoCPUs))
+		}
+		if r.MemoryBytes > 0 {
+			o.is.Requests.Memory = size(r.MemoryBytes)
+		}
+	}
+}
+
+func cores(n float32) events.CPU {
+	return events.CPU(math.Round(float64(n) * float64(events.Core)))
+}
+
+func size(bytes types.UnitBytes) events.Size { return events.Size(max(0, bytes)) }
+
+// zoneLabel is how a file names the zone of a node.
+const zoneLabel = "node.labels.zone"
+
+func (o *one) placement() {
+	p := o.Deploy.Placement
+	o.is.MaxPerNode = uint32(p.MaxReplicas)
+	for i, text := range p.Constraints {
+		key := fmt.Sprintf("deploy.placement.constraints[%d]", i)
+		name, value, equal := strings.Cut(text, "==")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		labelled, isLabel := strings.CutPrefix(name, "node.labels.")
+		switch {
+		case !equal && strings.Contains(text, "!="):
+			o.refuse(key, text, "nodes are chosen by labels that they have: give those that may have instances one, and say node.labels.NAME==VALUE")
+		case !equal || !isLabel || labelled == "":
+			o.refuse(key, text, "nodes are chosen by their labels: give the nodes one with rookery node --label, and say node.labels.NAME==VALUE")
+		default:
+			if o.is.NodeSelector == nil {
+				o.is.NodeSelector = map[string]string{}
+			}
+			if other, twice := o.is.NodeSelector[labelled]; twice && other != value {
+				o.refuse(key, text, "no node has both %s and %s for one label: leave one out", other, value)
+				continue
+			}
+			o.is.NodeSelector[labelled] = value
+		}
+	}
+	for i, preference := range p.Preferences {
+		key := fmt.Sprintf("deploy.placement.preferences[%d].spread", i)
+		if preference.Spread != zoneLabel {
+			o.refuse(key, preference.Spread, "instances are spread over the zones of nodes (rookery node --zone) by themselves: leave it out, or say %s", zoneLabel)
+			continue
+		}
+		o.warn(key, preference.Spread, "the zone of a node is what rookery node --zone says, not a label, and the cluster's policy says how instances are spread over zones")
+	}
+}
