@@ -37,6 +37,7 @@ type plan struct {
 	// Sequence is the place in the log up to which everything was seen when the plan was made.
 	Sequence uint64  `json:"sequence"`
 	Steps    []*step `json:"steps"`
+	composed
 }
 
 // step is what is to be done with one service, and what came of it.
@@ -155,7 +156,7 @@ func withoutBusy(c events.ServiceEnsure) events.ServiceEnsure {
 
 // does reports whether there is anything to do.
 func (p *plan) does() bool {
-	return slices.ContainsFunc(p.Steps, func(s *step) bool { return s.ask != nil })
+	return p.puts() || slices.ContainsFunc(p.Steps, func(s *step) bool { return s.ask != nil })
 }
 
 // print tells people.
@@ -170,6 +171,7 @@ func (p *plan) print(out io.Writer) error {
 	if err := table(out, "SERVICE\tACTION\tWHAT", rows); err != nil {
 		return err
 	}
+	p.printComposed(out)
 	var said []string
 	for _, a := range actions {
 		if counts[a] > 0 {

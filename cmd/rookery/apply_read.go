@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -14,33 +13,6 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
 )
-
-// readServices reads the services that the files list, by name. Its error says all that is wrong with them: which file,
-// service and field.
-func readServices(in io.Reader, namespace string, files []string) (map[string]events.ServiceEnsure, error) {
-	all, from := map[string]events.ServiceEnsure{}, map[string]string{}
-	var wrong []error
-	for _, file := range files {
-		body, err := readFile(in, file)
-		if err != nil {
-			return nil, err
-		}
-		services, err := events.ParseServices(namespace, body)
-		if err != nil {
-			wrong = append(wrong, inFile(file, err)...)
-		}
-		for _, name := range slices.Sorted(maps.Keys(services)) {
-			if other, twice := from[name]; twice {
-				wrong = append(wrong, fmt.Errorf("read %s: %s stands in %s too: name it once", file, name, other))
-			}
-			if _, err := commandMessage(scopeOf(events.ServiceID{Namespace: namespace, Name: name}), services[name]); err != nil {
-				wrong = append(wrong, fmt.Errorf("read %s: %s: %w", file, name, err))
-			}
-			all[name], from[name] = services[name], file
-		}
-	}
-	return all, errors.Join(wrong...)
-}
 
 // inFile has each of joined errors begin with the file.
 func inFile(file string, err error) []error {

@@ -28,7 +28,7 @@ func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Write
 			ensures = append(ensures, s)
 		}
 	}
-	err := together(ctx, b, progress, ensures)
+	err := p.ensure(ctx, b, progress, ensures)
 	if err == nil {
 		return together(ctx, b, progress, drops)
 	}

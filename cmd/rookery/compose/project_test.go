@@ -25,61 +25,64 @@ func project(t *testing.T, file string, beside map[string]string) Project {
 	return s.Project()
 }
 
-// TestWhatBecomesOfAService has each line of a service and what the spec has of it.
+// becomes has lines of a service, and what the spec has of them beside the image.
+var becomes = []struct{ says, spec string }{
+	{"command: [a, '{{b}}']\nentrypoint: /c d", `"args":["a","{{\"{{\"}}b}}"],"command":["/c","d"]`},
+	{"environment: {A: b}\nenv_file: more.env", `"env":{"A":"b","FROM":"file"}`},
+	{"ports: ['8080:80', '53/udp', {name: web, target: 81}]", `"ports":[{"name":"port-80","port":80,"protocol":"tcp","host_port":8080},` +
+		`{"name":"port-53-udp","port":53,"protocol":"udp"},{"name":"web","port":81}]`},
+	{
+		"volumes: ['db_data:/data', {type: tmpfs, target: /tmp/x, tmpfs: {size: 1048576}}]\ntmpfs: /run:size=64m",
+		`"volumes":[{"name":"db-data","path":"/data"},{"name":"tmp-x","path":"/tmp/x","kind":"tmpfs","size":"1MiB"},{"name":"run","path":"/run","kind":"tmpfs","size":"64MiB"}]`,
+	},
+	{"healthcheck: {test: 'curl -f x', interval: 5s, retries: 2}", `"health":{"exec":["/bin/sh","-c","curl -f x"],"interval":"5s","timeout":"30s","retries":2}`},
+	{
+		"deploy: {replicas: 3, resources: {limits: {cpus: '0.5', memory: 64M}, reservations: {memory: 32M}}}",
+		`"requests":{"memory":"32MiB"},"resources":{"cpu":"500m","memory":"64MiB"},"scale":3`,
+	},
+	{
+		"deploy: {mode: global, placement: {constraints: [node.labels.disk == ssd], max_replicas_per_node: 1}}",
+		`"max_per_node":1,"mode":"global","node_selector":{"disk":"ssd"}`,
+	},
+	{
+		"deploy: {mode: replicated-job, replicas: 2, restart_policy: {condition: on-failure, max_attempts: 4}}",
+		`"job":{"backoff_limit":4,"completions":2,"parallelism":2},"mode":"job"`,
+	},
+	{
+		"deploy: {update_config: {parallelism: 2, order: start-first, failure_action: rollback, monitor: 10s, max_failure_ratio: 0.5, delay: 1s}}",
+		`"update":{"delay":"1s","max_failure_ratio":0.5,"monitor":"10s","on_failure":"rollback","order":"start-first","parallelism":2}`,
+	},
+	{
+		"deploy: {restart_policy: {condition: on-failure, delay: 2s, max_attempts: 3, window: 60s}}",
+		`"restart":{"attempts":3,"delay":"2s","policy":"on-failure","window":"1m0s"}`,
+	},
+	{"restart: 'no'", `"restart":{"policy":"never"}`},
+	{"restart: unless-stopped", `"restart":{"policy":"always"}`},
+	{"restart: on-failure:3", `"restart":{"attempts":3,"policy":"on-failure"}`},
+	{"cap_drop: [ALL]\ncap_add: [NET_BIND_SERVICE]", `"capabilities":["NET_BIND_SERVICE"]`},
+	{
+		"read_only: true\nuser: '1000:1000'\nworking_dir: /w\nhostname: h\nstop_grace_period: 1m",
+		`"hostname":"h","read_only_root":true,"stop_grace":"1m0s","user":"1000:1000","working_dir":"/w"`,
+	},
+	{
+		"extra_hosts: ['db:10.0.0.7']\nsysctls: {net.core.somaxconn: 1024}\nulimits: {nofile: 1024}\nshm_size: 128m",
+		`"extra_hosts":[{"address":"10.0.0.7","name":"db"}],"shm_size":"128MiB","sysctls":{"net.core.somaxconn":"1024"},"ulimits":[{"name":"nofile","value":1024}]`,
+	},
+	{
+		"devices: ['/dev/fuse:/dev/fuse:rw']\nsecurity_opt: [no-new-privileges:true]\nprivileged: false\ntty: false",
+		`"devices":[{"access":"rw","path":"/dev/fuse","target":"/dev/fuse"}]`,
+	},
+	{"configs: [web]\nlabels: [a=b]\nnetworks: [default]", `"configs":[{"name":"web-185f8db322","path":"/web"}],"labels":{"a":"b"}`},
+	{"secrets: [{source: key, target: k, mode: 0400}]", `"secrets":[{"mode":"0400","name":"key","path":"/run/secrets/k"}]`},
+	{
+		"x-rookery: {health: {http: {port: web, path: /}}, env: {SELF: '{{.Address \"web\"}}'}}\nports: [{name: web, target: 80}]\nenvironment: {A: b}",
+		`"env":{"A":"b","SELF":"{{.Address \"web\"}}"},"health":{"http":{"path":"/","port":"web"}},"ports":[{"name":"web","port":80}]`,
+	},
+}
+
+// TestWhatBecomesOfAService has each line of a service become what the spec has of it.
 func TestWhatBecomesOfAService(t *testing.T) {
-	for _, c := range []struct{ says, spec string }{
-		{"command: [a, '{{b}}']\nentrypoint: /c d", `"args":["a","{{\"{{\"}}b}}"],"command":["/c","d"]`},
-		{"environment: {A: b}\nenv_file: more.env", `"env":{"A":"b","FROM":"file"}`},
-		{"ports: ['8080:80', '53/udp', {name: web, target: 81}]", `"ports":[{"name":"port-80","port":80,"protocol":"tcp","host_port":8080},` +
-			`{"name":"port-53-udp","port":53,"protocol":"udp"},{"name":"web","port":81}]`},
-		{
-			"volumes: ['db_data:/data', {type: tmpfs, target: /tmp/x, tmpfs: {size: 1048576}}]\ntmpfs: /run:size=64m",
-			`"volumes":[{"name":"db-data","path":"/data"},{"name":"tmp-x","path":"/tmp/x","kind":"tmpfs","size":"1MiB"},{"name":"run","path":"/run","kind":"tmpfs","size":"64MiB"}]`,
-		},
-		{"healthcheck: {test: 'curl -f x', interval: 5s, retries: 2}", `"health":{"exec":["/bin/sh","-c","curl -f x"],"interval":"5s","timeout":"30s","retries":2}`},
-		{
-			"deploy: {replicas: 3, resources: {limits: {cpus: '0.5', memory: 64M}, reservations: {memory: 32M}}}",
-			`"requests":{"memory":"32MiB"},"resources":{"cpu":"500m","memory":"64MiB"},"scale":3`,
-		},
-		{
-			"deploy: {mode: global, placement: {constraints: [node.labels.disk == ssd], max_replicas_per_node: 1}}",
-			`"max_per_node":1,"mode":"global","node_selector":{"disk":"ssd"}`,
-		},
-		{
-			"deploy: {mode: replicated-job, replicas: 2, restart_policy: {condition: on-failure, max_attempts: 4}}",
-			`"job":{"backoff_limit":4,"completions":2,"parallelism":2},"mode":"job"`,
-		},
-		{
-			"deploy: {update_config: {parallelism: 2, order: start-first, failure_action: rollback, monitor: 10s, max_failure_ratio: 0.5, delay: 1s}}",
-			`"update":{"delay":"1s","max_failure_ratio":0.5,"monitor":"10s","on_failure":"rollback","order":"start-first","parallelism":2}`,
-		},
-		{
-			"deploy: {restart_policy: {condition: on-failure, delay: 2s, max_attempts: 3, window: 60s}}",
-			`"restart":{"attempts":3,"delay":"2s","policy":"on-failure","window":"1m0s"}`,
-		},
-		{"restart: 'no'", `"restart":{"policy":"never"}`},
-		{"restart: unless-stopped", `"restart":{"policy":"always"}`},
-		{"restart: on-failure:3", `"restart":{"attempts":3,"policy":"on-failure"}`},
-		{"cap_drop: [ALL]\ncap_add: [NET_BIND_SERVICE]", `"capabilities":["NET_BIND_SERVICE"]`},
-		{
-			"read_only: true\nuser: '1000:1000'\nworking_dir: /w\nhostname: h\nstop_grace_period: 1m",
-			`"hostname":"h","read_only_root":true,"stop_grace":"1m0s","user":"1000:1000","working_dir":"/w"`,
-		},
-		{
-			"extra_hosts: ['db:10.0.0.7']\nsysctls: {net.core.somaxconn: 1024}\nulimits: {nofile: 1024}\nshm_size: 128m",
-			`"extra_hosts":[{"address":"10.0.0.7","name":"db"}],"shm_size":"128MiB","sysctls":{"net.core.somaxconn":"1024"},"ulimits":[{"name":"nofile","value":1024}]`,
-		},
-		{
-			"devices: ['/dev/fuse:/dev/fuse:rw']\nsecurity_opt: [no-new-privileges:true]\nprivileged: false\ntty: false",
-			`"devices":[{"access":"rw","path":"/dev/fuse","target":"/dev/fuse"}]`,
-		},
-		{"configs: [web]\nlabels: [a=b]\nnetworks: [default]", `"configs":[{"name":"web-185f8db322","path":"/web"}],"labels":{"a":"b"}`},
-		{"secrets: [{source: key, target: k, mode: 0400}]", `"secrets":[{"mode":"0400","name":"key","path":"/run/secrets/k"}]`},
-		{
-			"x-rookery: {health: {http: {port: web, path: /}}, env: {SELF: '{{.Address \"web\"}}'}}\nports: [{name: web, target: 80}]\nenvironment: {A: b}",
-			`"env":{"A":"b","SELF":"{{.Address \"web\"}}"},"health":{"http":{"path":"/","port":"web"}},"ports":[{"name":"web","port":80}]`,
-		},
-	} {
+	for _, c := range becomes {
 		file := "services:\n  web:\n    image: i\n    " + strings.ReplaceAll(c.says, "\n", "\n    ") +
 			"\nvolumes: {db_data: {}}\nnetworks: {default: {}}\nconfigs: {web: {content: Hello}}\nsecrets: {key: {external: true}}\n"
 		p := project(t, file, map[string]string{"more.env": "FROM=file\nA=other\n"})

@@ -3,6 +3,7 @@ package compose
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,8 +67,8 @@ func Read(ctx context.Context, files []File, name string) (*Source, error) {
 	}
 	resolved := loader.ToOptions(&details, options(true))
 	project, err := loader.LoadWithContext(ctx, details, options(true)...)
-	if err != nil {
-		return nil, err
+	if err != nil { // of a key that there is not, the validator says what it is checked against
+		return nil, errors.New(strings.ReplaceAll(err.Error(), " false schema", " is no key of the Compose specification"))
 	}
 	model, err := loader.LoadModelWithContext(ctx, details, options(false)...)
 	if err != nil {

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/cmd/rookery/compose"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// composed is the part of a plan that Compose files have.
+type composed struct {
+	// Configs are those of the project.
+	Configs []*configStep `json:"configs,omitempty"`
+	// LeftOut is what the files ask for and Rookery does not do, and Otherwise what it does but not as Compose.
+	LeftOut   []compose.Issue `json:"left_out,omitempty"`
+	Otherwise []compose.Issue `json:"otherwise,omitempty"`
+
+	grouped bool
+	after   map[string][]string
+}
+
+// configStep is a config that a bucket is to have.
+type configStep struct {
+	Key   string `json:"key"`
+	Bytes int    `json:"bytes"`
+	// Action is create, or unchanged where it is there.
+	Action action `json:"action"`
+
+	value []byte
+}
+
+// addCompose adds to the plan what Compose files say beside their services.
+func (p *plan) addCompose(ctx context.Context, b *bus.JetStream, w wish) error {
+	if w.project == nil {
+		return nil
+	}
+	p.LeftOut, p.Otherwise, p.grouped, p.after = w.project.Refused, w.project.Otherwise, true, w.project.After
+	if len(w.project.Configs) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	bucket, err := b.Bucket(ctx, bus.BucketConfigs)
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.project.Configs)) {
+		s := &configStep{Key: key, value: w.project.Configs[key], Bytes: len(w.project.Configs[key]), Action: actionCreate}
+		switch there, err := bucket.Get(ctx, key); {
+		case err == nil && bytes.Equal(there.Value, s.value):
+			s.Action = actionUnchanged
+		case err == nil:
+			return fmt.Errorf("the bucket %s has %s with something else in it: remove it with \"nats kv del %s %s\"", bus.BucketConfigs, key, bus.BucketConfigs, key)
+		case !errors.Is(err, bus.ErrNoKey):
+			return err
+		}
+		p.Configs = append(p.Configs, s)
+	}
+	return nil
+}
+
+// puts reports whether a config is to be put.
+func (c *composed) puts() bool {
+	return slices.ContainsFunc(c.Configs, func(s *configStep) bool { return s.Action == actionCreate })
+}
+
+func (c *composed) printComposed(out io.Writer) {
+	for _, s := range c.Configs {
+		if s.Action == actionCreate {
+			fmt.Fprintf(out, "config %s: %d bytes, to put\n", s.Key, s.Bytes)
+		}
+	}
+	for _, part := range []struct {
+		head   string
+		issues []compose.Issue
+	}{{"Left out, for Rookery does not do it:", c.LeftOut}, {"Otherwise than Compose:", c.Otherwise}} {
+		if len(part.issues) > 0 {
+			fmt.Fprintln(out, part.head)
+		}
+		for _, i := range part.issues {
+			fmt.Fprintln(out, "  "+i.String())
+		}
+	}
+}
+
+// putConfigs puts what instances read as they are made.
+func (c *composed) putConfigs(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
+	if !c.puts() {
+		return nil
+	}
+	bucket, err := b.Bucket(ctx, bus.BucketConfigs)
+	if err != nil {
+		return err
+	}
+	for _, s := range c.Configs {
+		if s.Action != actionCreate {
+			continue
+		}
+		if _, err := bucket.Put(ctx, s.Key, s.value, 0); err != nil && !errors.Is(err, bus.ErrPosition) { // somebody puts the same
+			return fmt.Errorf("config %s: %w", s.Key, err)
+		}
+		fmt.Fprintf(progress, "config %s is put\n", s.Key)
+	}
+	return nil
+}
+
+// ensure has what is to be created and changed be so: those of lists all together, those of Compose files piece by piece.
+func (p *plan) ensure(ctx context.Context, b *bus.JetStream, progress io.Writer, steps []*step) error {
+	if !p.grouped {
+		return together(ctx, b, progress, steps)
+	}
+	if err := p.putConfigs(ctx, b, progress); err != nil {
+		return err
+	}
+	pieces := p.pieces(steps)
+	for i, piece := range pieces {
+		var err error
+		if len(piece) > 1 && !isJob(piece[0]) {
+			err = p.asGroup(ctx, b, progress, piece)
+		} else {
+			err = together(ctx, b, progress, piece)
+		}
+		if err != nil {
+			for _, s := range slices.Concat(pieces[i+1:]...) {
+				s.Note = "not asked for: not all that it comes after succeeded"
+				fmt.Fprintf(progress, "%s: %s\n", s.Service, s.Note)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func isJob(s *step) bool {
+	c, ensures := s.ask.(events.ServiceEnsure)
+	return ensures && c.IsJob()
+}
+
+// pieces divides the steps into those that can go out at once, in turn: groups, in which services wait for each other, and jobs,
+// which no group has, as one that ends has nothing to go back to.
+func (p *plan) pieces(steps []*step) [][]*step {
+	var pieces [][]*step
+	for left := slices.Clone(steps); len(left) > 0; {
+		open := map[string]*step{}
+		for _, s := range left {
+			open[s.Service.Name] = s
+		}
+		ready := func(s *step) bool { // a job waits for all that it comes after, and a service for jobs
+			return !slices.ContainsFunc(p.before(s.Service.Name), func(name string) bool {
+				return open[name] != nil && (isJob(s) || isJob(open[name]))
+			})
+		}
+		var group, jobs, later []*step
+		for _, s := range left {
+			switch {
+			case !ready(s):
+				later = append(later, s)
+			case isJob(s):
+				jobs = append(jobs, s)
+			default:
+				group = append(group, s)
+			}
+		}
+		for _, piece := range [][]*step{jobs, group} {
+			if len(piece) > 0 {
+				pieces = append(pieces, piece)
+			}
+		}
+		if left = later; len(jobs)+len(group) == 0 { // Compose lets no service come after itself
+			return append(pieces, left)
+		}
+	}
+	return pieces
+}
+
+// before returns all services that one comes after, at any remove.
+func (p *plan) before(name string) []string {
+	found, open := map[string]bool{}, slices.Clone(p.after[name])
+	for len(open) > 0 {
+		next := open[0]
+		if open = open[1:]; !found[next] {
+			found[next], open = true, append(open, p.after[next]...)
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// asGroup has the services of a piece change with one command: all of them, or none.
+func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer, piece []*step) error {
+	id := events.GroupID{Namespace: p.Namespace, Name: p.Namespace}
+	command := events.GroupEnsure{Services: map[string]events.GroupMember{}, Guard: events.Guard{SeenAt: events.SeenAt{IfSeq: p.Sequence}}}
+	w := &waiter{bus: b, progress: progress, scope: "group." + id.Namespace + "." + id.Name, waves: waves{}}
+	for _, s := range piece {
+		c, _ := s.ask.(events.ServiceEnsure)
+		w.members = append(w.members, s.Service)
+		command.Services[s.Service.Name] = events.GroupMember{Spec: c.Spec, Scale: c.Scale}
+	}
+	for name, m := range command.Services {
+		for _, other := range p.before(name) {
+			if _, there := command.Services[other]; there {
+				m.After = append(m.After, other)
+			}
+		}
+		command.Services[name] = m
+	}
+	m, err := commandMessage(w.scope, command)
+	if err != nil {
+		return err
+	}
+	fate, err := w.run(ctx, m)
+	for _, s := range piece {
+		if s.Command = w.sequence; err == nil {
+			s.Fate = &fate
+		}
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &codedError{exitSignal, fmt.Errorf("interrupted: the group %s/%s goes on, as command %d: see `rookery ps`", id.Namespace, id.Name, w.sequence)}
+	case err != nil:
+		return err
+	}
+	if err := outcome(fate); err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "group %s/%s: command %d %s\n", id.Namespace, id.Name, fate.Sequence, projections.Succeeded)
+	return nil
+}

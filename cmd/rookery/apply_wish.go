@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/rookery-project/rookery/cmd/rookery/compose"
+	"github.com/rookery-project/rookery/events"
+)
+
+// wish is what files say that a namespace is to have.
+type wish struct {
+	namespace string
+	services  map[string]events.ServiceEnsure
+	// project is what Compose files say; nil where there is none.
+	project *compose.Project
+}
+
+// readWish reads the files. Its error says all that is wrong with them: which file, service and field.
+func readWish(ctx context.Context, in io.Reader, namespace string, files []string) (wish, error) {
+	w := wish{namespace: namespace, services: map[string]events.ServiceEnsure{}}
+	var lists, composed []compose.File
+	for _, file := range files {
+		body, err := readFile(in, file)
+		if err != nil {
+			return w, err
+		}
+		content, plain, err := asObject(body)
+		switch {
+		case err != nil:
+			return w, fmt.Errorf("read %s: %w", file, err)
+		case compose.Is(content):
+			composed = append(composed, compose.File{Name: file, Body: body})
+		default:
+			lists = append(lists, compose.File{Name: file, Body: plain})
+		}
+	}
+	if len(composed) > 0 {
+		source, err := compose.Read(ctx, composed, namespace)
+		if err != nil {
+			return w, fmt.Errorf("read %s: %w", composed[0].Name, err)
+		}
+		project := source.Project()
+		w.project, w.namespace = &project, project.Name
+		body, err := json.Marshal(project.Services, json.Deterministic(true))
+		if err != nil {
+			return w, err
+		}
+		lists = slices.Insert(lists, 0, compose.File{Name: composed[0].Name, Body: body})
+	}
+	if w.namespace == "" {
+		return w, &codedError{exitUsage, errors.New("the files name no namespace, as Compose files do: give it before them")}
+	}
+	return w, w.read(lists)
+}
+
+// read adds the services of lists, each one JSON object.
+func (w *wish) read(lists []compose.File) error {
+	from := map[string]string{}
+	var wrong []error
+	for _, file := range lists {
+		services, err := events.ParseServices(w.namespace, file.Body)
+		if err != nil {
+			wrong = append(wrong, inFile(file.Name, err)...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(services)) {
+			if other, twice := from[name]; twice {
+				wrong = append(wrong, fmt.Errorf("read %s: %s stands in %s too: name it once", file.Name, name, other))
+			}
+			if _, err := commandMessage(scopeOf(events.ServiceID{Namespace: w.namespace, Name: name}), services[name]); err != nil {
+				wrong = append(wrong, fmt.Errorf("read %s: %s: %w", file.Name, name, err))
+			}
+			w.services[name], from[name] = services[name], file.Name
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// asObject reads a file in JSON or YAML: as an object, where it is one, and as JSON. What begins as JSON stays as it is, for
+// its errors to say where they are.
+func asObject(body []byte) (map[string]any, []byte, error) {
+	var content map[string]any
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		var inside struct {
+			Services jsontext.Value `json:"services"`
+		}
+		if json.Unmarshal(body, &inside) != nil || inside.Services == nil {
+			return nil, body, nil
+		}
+		return content, body, json.Unmarshal(body, &content)
+	}
+	if err := yaml.Unmarshal(body, &content); err != nil {
+		return nil, nil, fmt.Errorf("this is neither JSON nor YAML of services by their names: %w", err)
+	}
+	plain, err := json.Marshal(content, json.Deterministic(true))
+	return content, plain, err
+}
+
+// refused returns an error with all that Compose files ask for and Rookery does not do, unless people leave it out.
+func (w wish) refused(lenient bool) error {
+	if w.project == nil || lenient || len(w.project.Refused) == 0 {
+		return nil
+	}
+	wrong := make([]error, 0, len(w.project.Refused)+1)
+	for _, i := range w.project.Refused {
+		wrong = append(wrong, errors.New(i.String()))
+	}
+	return errors.Join(append(wrong, fmt.Errorf("nothing was done: Rookery does not do %d things that the files ask for; --lenient leaves them out", len(wrong)))...)
+}
