@@ -63,8 +63,14 @@ func (o *one) ports() {
 			}
 		}
 		o.addPort(key, made)
+		if p.Target < privileged && len(o.CapAdd)+len(o.CapDrop) == 0 && len(o.Sysctls) == 0 {
+			o.warn(key, nil, "a process may take a port below %d with a capability alone, and has none where the file names none: say cap_add: [NET_BIND_SERVICE]", privileged)
+		}
 	}
 }
+
+// privileged is the first port that any process may take.
+const privileged = 1024
 
 // portName is the name of a port that has none.
 func portName(p events.Port) string {
