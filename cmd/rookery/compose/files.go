@@ -104,18 +104,17 @@ func (o *one) secret(source string) string {
 		}
 		return name
 	}
-	from := "FILE"
+	create := "podman secret create " + o.project.Name + "." + name + " "
 	switch {
-	case s.File != "":
-		from = s.File
 	case s.Environment != "":
-		from = "- <<< \"$" + s.Environment + "\""
+		create = "printf %s \"$" + s.Environment + "\" | " + create + "-"
+	default:
+		create += s.File
 	}
 	key := "secrets." + source
 	known := func(i Issue) bool { return i.Key == key }
 	if !slices.ContainsFunc(o.made.Refused, known) {
-		o.mapper.refuse("", key, nil, "the bus never has a secret: on every node, type podman secret create %s.%s %s, and write external: true, with name: %s",
-			o.project.Name, name, from, name)
+		o.mapper.refuse("", key, nil, "the bus never has a secret: on every node, type %s, and write external: true, with name: %s", create, name)
 	}
 	return name
 }

@@ -147,6 +147,11 @@ func TestSecretsStayWhereTheyAre(t *testing.T) {
 	if len(p.Refused) != 1 || !strings.Contains(p.Refused[0].String(), "podman secret create demo.db-password ") {
 		t.Errorf("refused is %v", p.Refused)
 	}
+	t.Setenv("KEY_OF_THE_SHOP", "s3cret")
+	shell := project(t, "services: {web: {image: i, secrets: [key]}}\nsecrets: {key: {environment: KEY_OF_THE_SHOP}}\n", nil)
+	if said := shell.Refused[0].String(); !strings.Contains(said, `printf %s "$KEY_OF_THE_SHOP" | podman secret create demo.key -`) || strings.Contains(said, "s3cret") {
+		t.Error(said)
+	}
 	all, err := json.Marshal(p)
 	if err != nil || strings.Contains(string(all), "s3cret") || !strings.Contains(string(all), `"name":"db-password"`) {
 		t.Errorf("%v: %s", err, all)
