@@ -106,7 +106,7 @@ func TestExecInAPodmanContainer(t *testing.T) {
 	}{
 		{[]string{"-i", "demo/web/0", "/web", "-console"}, "say hello\nwarn hm\nexit 3\n", "hello\n", "hm\n", 3},
 		{[]string{"-i", "demo/web/0", "/web", "-console"}, "say end\n", "end\n", "", 0},
-		{[]string{"demo/web/0", "/web", "-print", "20000", "-exit-after", "1ms"}, "", lines(20000), "", 0},
+		{[]string{"demo/web/0", "/web", "-listen", "127.0.0.1:0", "-print", "20000", "-exit-after", "1ms"}, "", lines(20000), "", 0},
 		{[]string{"demo/web/0", "/none"}, "", "", "", 127},
 		{[]string{"demo/web/0", "/etc"}, "", "", "", 126},
 	} {
