@@ -101,25 +101,30 @@ func hitLogDamaged(w *World, a Action) {
 	}
 	const inFlight = 20 * time.Second // what was sent has arrived by then
 	w.at(time.Now().Add(inFlight), func() bool {
-		backup := w.server.Backup(bus.Log)
 		// What is before a snapshot nobody reads any more.
 		if last, first := w.judge.closed, max(w.newestFold(w.judge.closed), 1); last > first && !w.healing {
-			w.judge.damaged = true
-			w.server.Damage(bus.Log, first+uint64(a.N)%(last-first), func(m events.Message) (events.Message, bool) {
-				m.Body = slices.Clone(m.Body)
-				m.Body[len(m.Body)/2] ^= 1
-				return m, a.N%2 == 0
-			})
+			w.damage(a, first+uint64(a.N)%(last-first))
 		}
-		w.lasts(a, func() {
-			w.judge.damaged = false
-			w.server.Restore(bus.Log, backup)
-			w.judge.cursor = w.server.Cursor(bus.Log, w.judge.follower.Last()+1)
-			w.spread()
-		})
 		for _, p := range hit {
 			p.letUp()
 		}
 		return true
+	})
+}
+
+// damage has a message of the log be another one, or none, until it is repaired.
+func (w *World) damage(a Action, sequence uint64) {
+	backup := w.server.Backup(bus.Log)
+	w.judge.damaged = true
+	w.server.Damage(bus.Log, sequence, func(m events.Message) (events.Message, bool) {
+		m.Body = slices.Clone(m.Body)
+		m.Body[len(m.Body)/2] ^= 1
+		return m, a.N%2 == 0
+	})
+	w.lasts(a, func() {
+		w.judge.damaged = false
+		w.server.Restore(bus.Log, backup)
+		w.judge.cursor = w.server.Cursor(bus.Log, w.judge.follower.Last()+1)
+		w.spread()
 	})
 }
