@@ -29,9 +29,12 @@ SLOW := Podman|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordi
 fast: ## Run the fast tests, with the race detector
 	go test -race -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
 
+# These look at every place of the recorded logs, and under the race detector at some.
+WHOLE := TheStateAtEverySequence|ASnapshotIsTheStateAtEveryRound
 .PHONY: test
 test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
 	go test -race -timeout 50m ./...
+	go test -run '$(WHOLE)' ./coordinator/runner ./projections
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
 	$(BIN)/simulation -for 1m
 	deploy/run --once

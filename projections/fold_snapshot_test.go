@@ -55,9 +55,9 @@ func eachLog(t *testing.T, each func(*testing.T, []events.Message)) {
 	}
 }
 
-// everyRound is how many rounds lie between two that are looked at: one, and more where tests are to be short.
+// everyRound is how many rounds lie between two that are looked at: one, and more where tests are to be short or are watched.
 func everyRound() uint64 {
-	if testing.Short() {
+	if testing.Short() || racing {
 		return 11
 	}
 	return 1

@@ -117,10 +117,13 @@ func (r *recorded) closedBy(at uint64) uint64 {
 	return r.rounds[i-1]
 }
 
-// stride is how many places of a log lie between two that are asked for: one, and more where tests are to be short.
+// stride is how many places of a log lie between two that are asked for: one, and more where tests are to be short or are watched.
 func stride() uint64 {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return 97
+	case racing:
+		return 23
 	}
 	return 1
 }
