@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -62,12 +63,12 @@ type LogLine struct {
 func (l LogLine) AppendTo(b []byte) []byte {
 	b = l.Time.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(append(append(b, ' '), l.Stream...), ' ')
-	if len(l.Text) > MaxLogLine {
-		b = append(append(b, l.Text[:MaxLogLine]...), CutMark...)
-	} else {
-		b = append(b, l.Text...)
+	text, cut := l.Text, ""
+	if len(text) > MaxLogLine {
+		text, cut = text[:MaxLogLine], CutMark
 	}
-	return append(b, '\n')
+	b = append(b, strings.ToValidUTF8(text, "\uFFFD")...) // what is printed may be anything, or cut inside a character
+	return append(append(b, cut...), '\n')
 }
 
 // ParseLogLines reads lines as AppendTo writes them.

@@ -34,12 +34,14 @@ func (x *execution) converse(ctx context.Context, c *session.Conn) (code int32, 
 	defer c.Close(nil, nil)
 	defer cancel()
 	if x.terminal {
+		sending.Go(func() { x.sendSizes(ctx, c) })
+	}
+	if x.terminal && x.input { // else nobody would read what is typed, Ctrl-C too
 		before, err := term.MakeRaw(int(x.in.Fd()))
 		if err != nil {
 			return 0, fmt.Errorf("taking the terminal: %w", err)
 		}
 		defer func() { err = errors.Join(err, term.Restore(int(x.in.Fd()), before)) }()
-		sending.Go(func() { x.sendSizes(ctx, c) })
 	}
 	if x.input {
 		go x.sendInput(ctx, c) // it may wait for who types: nobody waits for it

@@ -227,7 +227,7 @@ func (s *sighting) add(c *Change) {
 	switch {
 	case c == nil:
 		s.begins--
-	case s.begins == 0 || c.Value != nil: // in the beginning what is gone was never known
+	default: // what is gone may be known from a bucket that was told already
 		s.pending = append(s.pending, *c)
 	}
 }
