@@ -218,16 +218,33 @@ func (s *sighting) take(c *Change, more <-chan *Change) {
 		}
 	}
 	if s.begins == 0 {
+		if began > 0 {
+			s.pending = standing(s.pending)
+		}
 		s.tell(Sight{Changes: s.pending, Whole: began > 0})
 		s.pending = nil
 	}
 }
 
-func (s *sighting) add(c *Change) {
-	switch {
-	case c == nil:
-		s.begins--
-	default: // what is gone may be known from a bucket that was told already
-		s.pending = append(s.pending, *c)
+// standing returns the last change of each key, without those that are gone: a bucket may change while another is still read.
+func standing(changes []Change) []Change {
+	last := map[[2]string]int{}
+	for i, c := range changes {
+		last[[2]string{c.Bucket, c.Key}] = i
 	}
+	var kept []Change
+	for i, c := range changes {
+		if c.Value != nil && last[[2]string{c.Bucket, c.Key}] == i {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+func (s *sighting) add(c *Change) {
+	if c == nil {
+		s.begins--
+		return
+	}
+	s.pending = append(s.pending, *c)
 }
