@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -91,6 +92,10 @@ func (a *apply) run(cmd *cobra.Command) error {
 	}
 	if err := w.refused(a.lenient); err != nil {
 		return err
+	}
+	if a.prune && w.project != nil && len(w.project.Left) > 0 {
+		return fmt.Errorf("nothing was done: --prune would drop %s, which the files list and --lenient leaves out: leave --prune out, or the service",
+			strings.Join(w.project.Left, ", "))
 	}
 	a.namespace = w.namespace
 	b, done, err := a.link.open("rookery apply")

@@ -17,6 +17,8 @@ type Project struct {
 	Name string
 	// Services has under the name of each what ensure takes for it, as JSON.
 	Services map[string]any
+	// Left are the services that the files list and that cannot be had at all.
+	Left []string
 	// After names the services of the project that each comes after.
 	After map[string][]string
 	// Configs are what the bucket of configs is to have, by key.
@@ -51,6 +53,9 @@ func (s *Source) Project() Project {
 	m.readConfigs()
 	for _, name := range slices.Sorted(maps.Keys(s.project.Services)) {
 		m.service(s.project.Services[name])
+		if m.made.Services[name] == nil {
+			m.made.Left = append(m.made.Left, name)
+		}
 	}
 	m.shared()
 	m.order()

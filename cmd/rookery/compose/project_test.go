@@ -3,6 +3,7 @@ package compose
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,5 +184,14 @@ services:
 	}
 	if !strings.Contains(said.String(), "environment.URL: it seems to name the service db") || !strings.Contains(said.String(), "ports[0]: a process may take") || !strings.Contains(said.String(), "prefer secrets") || strings.Contains(said.String(), "pw") {
 		t.Errorf("said is %s", said.String())
+	}
+}
+
+// TestServicesThatAreLeftOutAreNamed has a project say which of the services in its files it does not have: nobody is to take them for
+// services that the files do not list.
+func TestServicesThatAreLeftOutAreNamed(t *testing.T) {
+	p := project(t, "services:\n  web: {image: i}\n  tools: {image: i, profiles: [debug]}\n  made: {build: .}\n", nil)
+	if want := []string{"made", "tools"}; !slices.Equal(p.Left, want) || len(p.Services) != 1 {
+		t.Errorf("%v are left out of %v, want %v", p.Left, p.Services, want)
 	}
 }
