@@ -112,6 +112,7 @@ var refused = map[string]string{
 	"services.*.memswap_limit":                                   noSwap,
 	"services.*.models":                                          "Rookery runs no models: give the address of one in environment",
 	"services.*.networks.*":                                      noNetworks,
+	"services.*.networks.default.*":                              noNetworks,
 	"services.*.oom_kill_disable":                                noOOM,
 	"services.*.oom_score_adj":                                   noOOM,
 	"services.*.pid":                                             noHostNamespace,

@@ -128,8 +128,9 @@ func TestValuesThatAreRefused(t *testing.T) {
 		{"depends_on: {a: {condition: service_started, restart: true}}", "depends_on.a.restart", "connect again"},
 		{"entrypoint: []", "entrypoint", "name the one"},
 		{"expose: ['80-90']", "expose[0]", "a line for each"},
+		{"networks: {default: {aliases: [db]}}", "networks.default.aliases", "leave it out"},
 	} {
-		file := "services:\n  web:\n    image: i\n    " + c.says + "\n  a:\n    image: i\n    volumes: ['data:/a']\nvolumes: {data: {}}\n"
+		file := "services:\n  web:\n    image: i\n    " + c.says + "\n  a:\n    image: i\n    volumes: ['data:/a']\nvolumes: {data: {}}\nnetworks: {default: {}}\n"
 		p := project(t, file, nil)
 		if len(p.Refused) != 1 {
 			t.Errorf("%s: refused is %v", c.says, p.Refused)
