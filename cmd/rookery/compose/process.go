@@ -134,6 +134,8 @@ func literals(words []string) []string {
 // capabilities are those that the file has the process have; where it says nothing of them, those of the cluster's policy.
 func (o *one) capabilities() {
 	if len(o.CapAdd) == 0 && len(o.CapDrop) == 0 {
+		o.warn("cap_add", nil, "a process has no capability where the file names none: an image that changes its user or owners of files as it starts "+
+			"wants cap_add: [CHOWN, SETUID, SETGID]")
 		return
 	}
 	has := map[string]bool{}

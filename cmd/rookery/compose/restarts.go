@@ -13,6 +13,9 @@ func (o *one) restarts() {
 	policy, attempts, counted := strings.Cut(o.Restart, ":")
 	switch policy {
 	case "":
+		if o.Deploy == nil || o.Deploy.RestartPolicy == nil {
+			o.warn("restart", nil, "an instance that has ended is started again always, where Compose leaves it: say restart: \"no\" for one that ends by itself")
+		}
 	case "no":
 		made.Policy = events.RestartNever
 	case "always", "unless-stopped": // who stops a service suspends or drops it, and then nothing is started again
