@@ -62,7 +62,7 @@ The same with the nats CLI:
 			return err
 		}
 		if out.json() {
-			return printJSON(cmd.OutOrStdout(), d)
+			return out.print(cmd.OutOrStdout(), d)
 		}
 		return printDiff(cmd.OutOrStdout(), d)
 	}

@@ -48,7 +48,7 @@ The same with the nats CLI:
 			return err
 		}
 		if out.json() {
-			return printJSON(cmd.OutOrStdout(), h)
+			return out.print(cmd.OutOrStdout(), h)
 		}
 		return printHistory(cmd.OutOrStdout(), h)
 	}

@@ -64,7 +64,7 @@ The same with the nats CLI:
 			return err
 		}
 		if out.json() {
-			return printJSON(cmd.OutOrStdout(), past)
+			return out.print(cmd.OutOrStdout(), past)
 		}
 		return printState(cmd.OutOrStdout(), past)
 	}

@@ -86,7 +86,7 @@ func (w *whatIf) run(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case w.out.json():
-		return printJSON(cmd.OutOrStdout(), report)
+		return w.out.print(cmd.OutOrStdout(), report)
 	}
 	return printWhatIf(cmd.OutOrStdout(), report)
 }
