@@ -176,4 +176,9 @@ var found = []mutant{
 			"projections/operation.go", "d.Outcome == events.OperationDone && s.Suspension != nil", "len(op.Slots) > 0 && s.Suspension != nil",
 		}},
 	},
+	{
+		"forgotten-home-kept", "volumes of a node that is forgotten are waited for", []edit{{
+			"projections/drain.go", "			if home == n.Name {\n", "			if home == n.Name && !n.Forgotten {\n",
+		}},
+	},
 }

@@ -43,11 +43,6 @@ var leaving = []mutant{
 		}},
 	},
 	{
-		"forgotten-home-kept", "volumes of a node that is forgotten are waited for", []edit{{
-			"projections/drain.go", "				delete(s.Homes, ordinal)\n", "",
-		}},
-	},
-	{
 		"forgets-what-is-heard", "a node that is heard can be forgotten", []edit{{
 			"coordinator/forget.go", "	if n.Heard() {\n", "	if n.Heard() && n.Silent {\n",
 		}},
