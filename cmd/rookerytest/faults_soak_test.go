@@ -82,6 +82,7 @@ func (f *trial) lifecycles() int {
 // size is how much the processes of coordinators and nodes hold together, at rest.
 type size struct {
 	memory                             int64 // resident, in KiB
+	heap                               int64 // of that, what is mapped from no file: the program's text is, and counts where it was used
 	descriptors, goroutines, processes int
 }
 
@@ -104,7 +105,7 @@ func (f *trial) measure() size {
 	least := f.held()
 	f.within(rest, func() bool {
 		now := f.held()
-		least.descriptors, least.memory = min(least.descriptors, now.descriptors), min(least.memory, now.memory)
+		least.descriptors, least.memory, least.heap = min(least.descriptors, now.descriptors), min(least.memory, now.memory), min(least.heap, now.heap)
 		return false
 	})
 	for _, p := range f.parts() {
@@ -124,20 +125,26 @@ func (f *trial) held() size {
 		if err != nil {
 			f.t.Fatalf("a part has ended: %v\n%s", err, p.output)
 		}
-		_, text, _ := strings.Cut(string(status), "VmRSS:")
-		var memory int64
-		if _, err := fmt.Sscan(text, &memory); err != nil {
-			f.t.Fatal(err)
-		}
+		all.memory += f.kibibytes(string(status), "VmRSS:")
+		all.heap += f.kibibytes(string(status), "RssAnon:")
 		descriptors, err := os.ReadDir(folder + "/fd")
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		all.memory += memory
 		all.descriptors += len(descriptors)
 		all.processes++
 	}
 	return all
+}
+
+// kibibytes returns what the kernel says of a process under the name.
+func (f *trial) kibibytes(status, name string) int64 {
+	_, text, _ := strings.Cut(status, name)
+	var n int64
+	if _, err := fmt.Sscan(text, &n); err != nil {
+		f.t.Fatalf("%s %v", name, err)
+	}
+	return n
 }
 
 // startAll starts all parts, which have ended.
