@@ -18,20 +18,24 @@ import (
 )
 
 const (
+	// startTimeout bounds how long Podman takes to begin a command.
+	startTimeout = 15 * time.Second
 	// hangUpGrace is how long a command has to end that was told to, before it is killed.
 	hangUpGrace = 3 * time.Second
-	// hangUpTimeout bounds all of that, and endedTimeout how long Podman takes to have the exit code of a command whose output has ended.
+	// hangUpTimeout bounds all of that, and endedTimeout how long Podman takes to have the exit code of a command whose process has ended.
 	hangUpTimeout = 10 * time.Second
 	endedTimeout  = 5 * time.Second
-	// endedEvery is how often Podman is asked meanwhile.
-	endedEvery = 20 * time.Millisecond
+	// endedEvery is how often Podman is asked meanwhile, and endedSeldom how often of a command that goes on without an output.
+	endedEvery  = 20 * time.Millisecond
+	endedSeldom = time.Second
 )
 
-// executed is what Podman says of a command.
+// executed is what Podman says of a command: of one that has not begun that it neither runs nor can be removed.
 type executed struct {
-	Running  bool
-	ExitCode int32
-	Pid      int
+	Running   bool
+	CanRemove bool // it has ended
+	ExitCode  int32
+	Pid       int
 }
 
 // Execute runs a command in the main container. Podman has no call that ends one: it is signalled as a process of this host, and the
@@ -49,32 +53,37 @@ func (e *Engine) Execute(ctx context.Context, c node.Container, run node.Executi
 	}
 	path := "/exec/" + url.PathEscape(made.ID)
 	attached, err := e.attach(ctx, path, run)
+	if refused := new(refusal); errors.As(err, &refused) {
+		return startFailed(refused)
+	}
+	code := int32(0)
 	if err != nil {
-		return startFailed(err)
+		err = fmt.Errorf("starting the command: %w", err)
+	} else if err = e.exchange(ctx, path, attached, run); err == nil {
+		code, err = e.exitCode(ctx, path)
 	}
-	err = e.exchange(ctx, path, attached, run)
-	if err == nil {
-		return e.exitCode(ctx, path)
+	if err != nil {
+		e.hangUp(ctx, path, run)
 	}
-	e.hangUp(ctx, path, run)
-	return 0, err
+	return code, err
 }
 
-// startFailed is how a command ends that did not start, as shells have it.
-func startFailed(err error) (int32, error) {
-	refused := new(refusal)
+// startFailed is how a command ends that Podman did not start, as shells have it.
+func startFailed(refused *refusal) (int32, error) {
 	switch {
-	case !errors.As(err, &refused):
 	case refused.says("executable file") || refused.says("no such file or directory"):
 		return events.ExitCommandMissing, nil
 	case refused.says("permission denied"):
 		return events.ExitNotExecutable, nil
 	}
-	return 0, fmt.Errorf("starting the command: %w", err)
+	return 0, fmt.Errorf("starting the command: %w", refused)
 }
 
-// attach starts the command and returns the connection that it reads and writes.
+// attach starts the command and returns the connection that it reads and writes. Whoever wants it no more waits for the start: Podman would
+// go on with it, and a command that has not begun cannot be ended.
 func (e *Engine) attach(ctx context.Context, path string, run node.Execution) (io.ReadWriteCloser, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
+	defer cancel()
 	start := map[string]any{"Detach": false, "Tty": run.Terminal != nil}
 	if run.Terminal != nil {
 		start["h"], start["w"] = run.Terminal.Rows, run.Terminal.Columns
@@ -183,30 +192,39 @@ func copyOutput(from io.Reader, part []byte, stream events.Stream, output func(e
 	}
 }
 
-// exitCode returns that of a command whose output has ended, as soon as Podman has it.
+// exitCode returns that of a command whose output has ended, as soon as Podman has it. One that has closed its output may run on, for as
+// long as its process is to be seen.
 func (e *Engine) exitCode(ctx context.Context, path string) (int32, error) {
-	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
-	defer cancel()
-	again := time.NewTicker(endedEvery)
-	defer again.Stop()
-	for {
-		var x executed
-		if err := e.do(ctx, request{method: http.MethodGet, path: path + "/json"}, &x); err != nil {
+	seen := time.Now()
+	for every := endedEvery; ; every = min(2*every, endedSeldom) {
+		x, err := e.executed(ctx, path)
+		switch {
+		case err != nil:
 			return 0, fmt.Errorf("asking for the exit code: %w", err)
-		}
-		if !x.Running {
+		case !x.Running:
 			return x.ExitCode, nil
+		case e.visible && x.Pid > 1 && syscall.Kill(x.Pid, 0) == nil:
+			seen = time.Now()
+		case time.Since(seen) > endedTimeout:
+			return 0, fmt.Errorf("the command has closed its output, and Podman does not say within %s that it has ended", endedTimeout)
 		}
 		select {
-		case <-again.C:
+		case <-time.After(every):
 		case <-ctx.Done():
-			return 0, fmt.Errorf("the command has closed its output, and Podman does not say that it has ended: %w", ctx.Err())
+			return 0, ctx.Err()
 		}
 	}
 }
 
-// hangUp ends a command that nobody waits for: as the end of its terminal does where it has one, else as it is asked to end; and then
-// it is killed.
+func (e *Engine) executed(ctx context.Context, path string) (x executed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
+	defer cancel()
+	err = e.do(ctx, request{method: http.MethodGet, path: path + "/json"}, &x)
+	return x, err
+}
+
+// hangUp ends a command that nobody waits for, also one that is about to begin: as the end of its terminal does where it has one, else as it
+// is asked to end; and then it is killed.
 func (e *Engine) hangUp(ctx context.Context, path string, run node.Execution) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hangUpTimeout)
 	defer cancel()
@@ -214,36 +232,37 @@ func (e *Engine) hangUp(ctx context.Context, path string, run node.Execution) {
 	if run.Terminal != nil {
 		asked = syscall.SIGHUP // what interactive shells end of
 	}
-	e.signal(ctx, path, asked)
-	again, killed := time.NewTicker(endedEvery), time.NewTimer(hangUpGrace)
+	again := time.NewTicker(endedEvery)
 	defer again.Stop()
-	defer killed.Stop()
-	for {
-		var x executed
-		if err := e.do(ctx, request{method: http.MethodGet, path: path + "/json"}, &x); err != nil || !x.Running {
+	var told time.Time // zero until it was asked to end
+	for ctx.Err() == nil {
+		x, err := e.executed(ctx, path)
+		switch {
+		case gone(err) || err == nil && x.CanRemove:
 			return // it has ended, or went with its container
+		case err != nil || !x.Running: // Podman is busy with it
+		case told.IsZero():
+			told = time.Now()
+			e.signal(x.Pid, asked)
+		case time.Since(told) > hangUpGrace:
+			e.signal(x.Pid, syscall.SIGKILL)
 		}
 		select {
 		case <-again.C:
-		case <-killed.C:
-			e.signal(ctx, path, syscall.SIGKILL)
 		case <-ctx.Done():
-			return
 		}
 	}
 }
 
 // signal sends the signal to the command and the others of its process group. Every command in a container has one of its own.
-func (e *Engine) signal(ctx context.Context, path string, s syscall.Signal) {
-	var x executed
-	err := e.do(ctx, request{method: http.MethodGet, path: path + "/json"}, &x)
-	if err != nil || !x.Running || x.Pid <= 1 || !e.visible {
+func (e *Engine) signal(pid int, s syscall.Signal) {
+	if pid <= 1 || !e.visible {
 		return
 	}
-	group, err := syscall.Getpgid(x.Pid)
-	if err == nil && group == x.Pid {
+	group, err := syscall.Getpgid(pid)
+	if err == nil && group == pid {
 		_ = syscall.Kill(-group, s) // who is gone needs none
 		return
 	}
-	_ = syscall.Kill(x.Pid, s) // as above
+	_ = syscall.Kill(pid, s) // as above
 }

@@ -91,6 +91,7 @@ func TestEngine(t *testing.T) {
 		{"topology", testTopology},
 		{"hooks", testHooks},
 		{"what comes before a stop", testBeforeStop},
+		{"commands whose client goes", testExecuteLeft},
 		{"watch many", testWatchMany},
 		{"watch by events alone", testBlind},
 		{"exclusive containers", testGuard},

@@ -17,13 +17,7 @@ import (
 // fakeService serves answers by path and returns the address. For what no Podman can be made to do at will.
 func fakeService(t *testing.T, answers map[string]string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "s")
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Libpod-API-Version", "4.3.1")
+	return serveFake(t, func(w http.ResponseWriter, r *http.Request) {
 		for end, answer := range answers {
 			if strings.HasSuffix(r.URL.Path, end) {
 				if _, err := io.WriteString(w, answer); err != nil {
@@ -35,6 +29,19 @@ func fakeService(t *testing.T, answers map[string]string) string {
 		if !strings.HasSuffix(r.URL.Path, "/_ping") {
 			http.Error(w, "no such path", http.StatusInternalServerError)
 		}
+	})
+}
+
+func serveFake(t *testing.T, answer http.HandlerFunc) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Libpod-API-Version", "4.3.1")
+		answer(w, r)
 	}))
 	if err := server.Listener.Close(); err != nil {
 		t.Fatal(err)
