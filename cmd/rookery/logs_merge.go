@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -13,7 +14,8 @@ const linesWaiting = 256
 
 // merging puts the lines of several instances in the order of their times, as far as they come in time.
 type merging struct {
-	// settle is how long others wait for one that has no line, and hold how long a line waits for earlier ones of those that were quiet.
+	// settle is how long others wait for one that has no line. Where hold is not 0 they do so for its first line alone, and a line that
+	// has come waits no longer than that for all of them together; hold is how long it waits for earlier ones of those that were quiet.
 	settle, hold time.Duration
 
 	mu      sync.Mutex
@@ -26,8 +28,8 @@ type merging struct {
 // queue has the lines of one instance that wait.
 type queue struct {
 	lines []arrived
-	// empty is since when it has no line that waits.
-	empty  time.Time
+	// until is how long others wait for its next line, where none waits.
+	until  time.Time
 	closed bool
 }
 
@@ -50,7 +52,7 @@ func (m *merging) wake() {
 func (m *merging) add() *queue {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	q := &queue{empty: time.Now()}
+	q := &queue{until: time.Now().Add(m.settle)}
 	m.queues = append(m.queues, q)
 	return q
 }
@@ -127,7 +129,7 @@ func (m *merging) take(now time.Time) (lineOf, time.Duration, error) {
 	for _, q := range m.queues {
 		switch {
 		case len(q.lines) == 0:
-			all, wait = false, max(wait, m.settle-now.Sub(q.empty))
+			all, wait = false, max(wait, q.until.Sub(now))
 		case first == nil || earlier(q.lines[0], first.lines[0]):
 			first = q
 		}
@@ -140,13 +142,16 @@ func (m *merging) take(now time.Time) (lineOf, time.Duration, error) {
 	case !all && len(first.lines) < linesWaiting:
 		wait = max(wait, m.hold-now.Sub(first.lines[0].at))
 	}
+	if m.hold > 0 {
+		wait = min(wait, m.settle-now.Sub(first.lines[0].at))
+	}
 	if wait > 0 {
 		return lineOf{}, wait, nil
 	}
 	l := first.lines[0]
 	first.lines = first.lines[1:]
 	if len(first.lines) == 0 {
-		first.empty = now
+		first.until = now.Add(cmp.Or(m.hold, m.settle))
 	}
 	m.wake()
 	return l.lineOf, 0, nil
