@@ -26,6 +26,8 @@ const (
 	viewsSurely = 3 * time.Second
 	// viewsAnyway is how often they are read where no event was heard.
 	viewsAnyway = 30 * time.Second
+	// remembered is how long it is known how far an instance was read that the views do not have: while they are made anew they have none.
+	remembered = 10 * time.Minute
 )
 
 // reading reads the lines of a target's instances, each beside the others.
@@ -48,8 +50,9 @@ type source struct {
 	id    events.InstanceID
 	node  string
 	queue *queue
-	// gone says that the service does not have it any more.
-	gone bool
+	// gone is since when the service does not have it any more; zero where it has. Nobody reads it where ended is set.
+	gone  time.Time
+	ended bool
 	// container is the one that was read last, last the time of its last line, and count how many lines of that time there were.
 	container string
 	last      time.Time
@@ -123,7 +126,8 @@ func (r *reading) watch(ctx context.Context, heard <-chan events.Message) {
 	}
 }
 
-// have begins to read those of the instances that are new, and says of the others whether they are there still.
+// have begins to read those of the instances that nobody reads: those that were read before from where that ended. It notes of all whether
+// they are there still.
 func (r *reading) have(ctx context.Context, there []views.Instance, asked events.LogsRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,41 +135,56 @@ func (r *reading) have(ctx context.Context, there []views.Instance, asked events
 	for _, i := range there {
 		id := idOf(i)
 		ids[id] = true
-		if r.sources[id] != nil {
-			continue
+		s := r.sources[id]
+		if s == nil {
+			s = &source{id: id, node: i.Node, ended: true}
+			r.sources[id] = s
 		}
-		s := &source{id: id, node: i.Node, queue: r.merging.add()}
-		r.sources[id] = s
-		r.running.Go(func() {
-			defer r.merging.end(s.queue)
-			r.read(ctx, s, asked)
-		})
+		s.gone = time.Time{}
+		if s.ended {
+			s.ended, s.queue = false, r.merging.add()
+			r.running.Go(func() {
+				defer r.merging.end(s.queue)
+				r.read(ctx, s, asked)
+			})
+		}
 	}
+	now := time.Now()
 	for id, s := range r.sources {
-		s.gone = !ids[id]
-		if s.gone {
+		switch {
+		case ids[id]:
+		case s.gone.IsZero():
+			s.gone = now
+		case s.ended && now.Sub(s.gone) > remembered:
 			delete(r.sources, id)
 		}
 	}
 }
 
-// read reads the source to its end. Where it follows that is once the service does not have it any more.
+// read reads the source to its end, from where it was read to. Where it follows that is once the service does not have it any more.
 func (r *reading) read(ctx context.Context, s *source, asked events.LogsRequest) {
-	for ctx.Err() == nil {
+	for {
+		if !s.last.IsZero() {
+			asked.Tail, asked.Since = nil, latest(asked.Since, s.last)
+		}
 		err := r.readOnce(ctx, s, asked)
 		r.explain(s, err, asked.Follow)
-		r.mu.Lock()
-		gone := s.gone
-		r.mu.Unlock()
-		if !asked.Follow || gone {
+		if r.ends(ctx, s, asked.Follow) {
 			return
 		}
-		asked.Tail, asked.Since = nil, latest(asked.Since, s.last)
 		select {
 		case <-time.After(readAgain):
 		case <-ctx.Done():
 		}
 	}
+}
+
+// ends reports whether the source has been read to its end.
+func (r *reading) ends(ctx context.Context, s *source, follow bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.ended = !follow || !s.gone.IsZero() || ctx.Err() != nil
+	return s.ended
 }
 
 func latest(a, b time.Time) time.Time {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus/memory"
+	"github.com/rookery-project/rookery/events/bus/session"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// talker is a node whose one container has printed lines, and prints more.
+type talker struct {
+	mu      sync.Mutex
+	lines   []events.LogLine
+	changed chan struct{}
+	// hang ends the sessions that are open.
+	hang context.CancelFunc
+}
+
+// print prints the lines, all at one time.
+func (p *talker) print(texts ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range texts {
+		p.lines = append(p.lines, events.LogLine{Time: time.Now(), Stream: events.Stdout, Text: text})
+	}
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+func (p *talker) serve(ctx context.Context, c *session.Conn, opened events.Message) ([]byte, error) {
+	asked, err := events.ParseLogsRequest(opened.Body)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	ctx, p.hang = context.WithCancel(ctx)
+	p.mu.Unlock()
+	if err := c.Send(ctx, events.FrameContainer, []byte("c")); err != nil {
+		return nil, err
+	}
+	for from := 0; ; {
+		p.mu.Lock()
+		lines, changed := slices.Clone(p.lines[from:]), p.changed
+		p.mu.Unlock()
+		for _, l := range lines {
+			from++
+			if l.Time.Before(asked.Since) {
+				continue
+			}
+			if err := c.Send(ctx, events.FrameLines, l.AppendTo(nil)); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// TestALineIsPrintedOnceThoughTheViewsAreMadeAnew has the views lose an instance for a while, as they do when a bucket is deleted, once
+// while its lines go on and once while its session ends.
+func TestALineIsPrintedOnceThoughTheViewsAreMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		p := &talker{changed: make(chan struct{})}
+		stop, err := session.Serve(b, events.SessionSubjects("node-0", events.SessionLogs), 2, p.serve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		ctx, end := context.WithCancel(t.Context())
+		asked := events.LogsRequest{Follow: true}
+		r := newReading(b, target{}, asked, io.Discard)
+		defer r.running.Wait()
+		defer end()
+		there := []views.Instance{{Namespace: "demo", Name: "web", Generation: 1, Node: "node-0"}}
+		wait := func() { <-time.After(2 * readAgain) }
+
+		p.print("1", "2")
+		r.have(ctx, there, asked)
+		wait()
+		r.have(ctx, nil, asked)
+		p.print("3", "4")
+		wait()
+		r.have(ctx, there, asked)
+		p.print("5", "6")
+		wait()
+		r.have(ctx, nil, asked)
+		p.hang()
+		wait()
+		p.print("7")
+		r.have(ctx, there, asked)
+		wait()
+		p.print("8")
+		wait()
+
+		var got []string
+		for range 8 {
+			l, err := r.merging.next(ctx, func() error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, l.Text)
+		}
+		if want := "[1 2 3 4 5 6 7 8]"; fmt.Sprint(got) != want {
+			t.Errorf("printed %v, want %s", got, want)
+		}
+	})
+}
