@@ -74,6 +74,8 @@ var (
 	ErrNoKey = errors.New("no such key")
 	// ErrNoAnswer occurs when nobody answers a request in time.
 	ErrNoAnswer = errors.New("nobody answers")
+	// ErrForbidden occurs when the permissions of the NATS user do not allow a request.
+	ErrForbidden = errors.New("the permissions of this NATS user do not allow it")
 )
 
 // Bus is what Rookery asks of a message bus.
@@ -106,10 +108,13 @@ type Bus interface {
 	Subscribe(subject string) (Subscription, error)
 	// Request sends and waits for one answer, or ErrNoAnswer.
 	Request(ctx context.Context, m events.Message) (events.Message, error)
-	// Answer answers requests on the subject until stop is called; stop returns when no answer is under way.
+	// NewInbox returns a subject that nobody else is heard on.
+	NewInbox() string
+	// Answer answers requests on the subject until stop is called; stop returns when no answer is under way. A request that names another
+	// subject than an inbox for its answer is ignored.
 	Answer(subject string, answer func(events.Message) (events.Message, error)) (stop func(), err error)
 
-	// Serve answers questions on rookery.api.<name> until stop is called; stop returns when no answer is under way.
+	// Serve answers questions on rookery.api.<name> as Answer does.
 	Serve(questions map[string]Question) (stop func(), err error)
 
 	// Bucket opens a bucket, making it where it is missing.

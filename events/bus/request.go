@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -40,16 +41,32 @@ func (b *JetStream) Send(m events.Message) error {
 // Request implements Bus.
 func (b *JetStream) Request(ctx context.Context, m events.Message) (events.Message, error) {
 	answer, err := b.conn.RequestMsgWithContext(ctx, toNATS(m))
+	if err != nil && b.forbidden(m.Subject) {
+		return events.Message{}, fmt.Errorf("ask %s: %w", m.Subject, ErrForbidden)
+	}
 	if err != nil {
 		return events.Message{}, fmt.Errorf("ask %s: %w: %w", m.Subject, ErrNoAnswer, err)
 	}
 	return fromNATS(answer), nil
 }
 
+// forbidden reports whether the server has said last that the permissions of this connection do not allow to publish to the subject. It
+// says so beside the request, which ends as one that nobody answers.
+func (b *JetStream) forbidden(subject string) bool {
+	err := b.conn.LastError()
+	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(strings.ToLower(err.Error()), `publish to "`+strings.ToLower(subject)+`"`)
+}
+
+// NewInbox implements Bus, below the prefix that the connection was made with.
+func (b *JetStream) NewInbox() string { return b.conn.NewInbox() }
+
 // Answer implements Bus.
 func (b *JetStream) Answer(subject string, answer func(events.Message) (events.Message, error)) (func(), error) {
 	ended := make(chan struct{})
 	sub, err := b.conn.Subscribe(subject, func(msg *nats.Msg) {
+		if !answerable(msg.Reply) {
+			return
+		}
 		reply, err := answer(fromNATS(msg))
 		if err != nil {
 			return // who asked hears nothing, and asks again
@@ -86,6 +103,9 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 	for _, name := range slices.Sorted(maps.Keys(questions)) { // people are told of them in this order
 		question := questions[name]
 		handler := micro.HandlerFunc(func(r micro.Request) {
+			if !answerable(r.Reply()) {
+				return
+			}
 			under <- struct{}{}
 			gate.RLock() // until the answer is given: who stops the service waits for that
 			go func() {  // one that takes long holds up no other

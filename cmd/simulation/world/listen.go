@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nuid"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -74,6 +76,9 @@ type answerer struct {
 	asked  []func()
 	making bool
 }
+
+// NewInbox implements bus.Bus.
+func (c *client) NewInbox() string { return "_INBOX." + nuid.Next() }
 
 // Answer implements bus.Bus.
 func (c *client) Answer(subject string, answer func(events.Message) (events.Message, error)) (func(), error) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/nats-io/nuid"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -102,6 +104,9 @@ func (b *Bus) Request(ctx context.Context, m events.Message) (events.Message, er
 		return events.Message{}, fmt.Errorf("ask %s: %w: %w", m.Subject, bus.ErrNoAnswer, ctx.Err())
 	}
 }
+
+// NewInbox implements bus.Bus.
+func (b *Bus) NewInbox() string { return "_INBOX." + nuid.Next() }
 
 // Answer implements bus.Bus.
 func (b *Bus) Answer(subject string, answer func(events.Message) (events.Message, error)) (func(), error) {

@@ -16,10 +16,6 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// inboxRoot begins the subjects that clients of NATS are answered on. No session talks to any other: who opens one must not have
-// this end's permissions.
-const inboxRoot = "_INBOX."
-
 // openTimeout bounds how long the opening of a session takes.
 const openTimeout = 5 * time.Second
 
@@ -28,7 +24,7 @@ const openTimeout = 5 * time.Second
 func Open(ctx context.Context, b bus.Bus, subject string, body []byte) (*Conn, error) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	inbox := inboxRoot + nuid.Next()
+	inbox := b.NewInbox()
 	heard, err := b.Subscribe(inbox)
 	if err != nil {
 		return nil, err
@@ -105,8 +101,8 @@ func Serve(b bus.Bus, subjects string, most int, handle Handler) (stop func(), e
 // answer begins a session and waits for nothing of it.
 func (s *server) answer(m events.Message) (events.Message, error) {
 	inbox := m.Header.Get(headerReply)
-	if token, ok := strings.CutPrefix(inbox, inboxRoot); !ok || token == "" || strings.ContainsAny(token, " \t\r\n*>") {
-		return refused(&bus.QuestionError{Code: 400, Reason: "the header " + headerReply + " must name an inbox: a subject that begins with " + inboxRoot}), nil
+	if !bus.IsInbox(inbox) {
+		return refused(&bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name an inbox: a subject below _INBOX, or below a prefix as _INBOX_alice", headerReply)}), nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,26 @@
+package bus
+
+import "strings"
+
+// inboxRoot begins the subjects that clients of NATS are answered on: alone, or with an underscore and a name of the client's own
+// behind it.
+const inboxRoot = "_INBOX"
+
+// IsInbox reports whether the subject is one that a client is answered on: below _INBOX, or below a prefix of its own that begins so, as
+// _INBOX_alice. Nothing answers on any other: who asks has not the permissions of who answers, and must not borrow them.
+func IsInbox(subject string) bool {
+	root, rest, _ := strings.Cut(subject, ".")
+	ours := root == inboxRoot || strings.HasPrefix(root, inboxRoot+"_")
+	return ours && rest != "" && !strings.ContainsAny(subject, " \t\r\n*>")
+}
+
+// answerable reports whether a request is answered there. Where it came from another account or cluster of servers, the server has put a
+// subject of its own in the place of the inbox, or before it.
+func answerable(reply string) bool {
+	const otherAccount, otherCluster, tokens = "_R_.", "_GR_.", 4 // before an inbox are _GR_ and two tokens
+	if strings.HasPrefix(reply, otherCluster) {
+		parts := strings.SplitN(reply, ".", tokens)
+		reply = parts[len(parts)-1]
+	}
+	return IsInbox(reply) || strings.HasPrefix(reply, otherAccount)
+}
