@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +43,7 @@ type reading struct {
 	notes   io.Writer
 	sources map[events.InstanceID]*source
 	silent  map[string]bool // nodes that do not answer
+	said    map[string]bool // what need not be said again
 	missing []string        // instances whose lines could not be read
 }
 
@@ -66,7 +68,7 @@ func newReading(b bus.Bus, t target, asked events.LogsRequest, notes io.Writer) 
 	}
 	return &reading{
 		bus: b, target: t, asked: asked, merging: newMerging(settle, hold), notes: notes,
-		sources: map[events.InstanceID]*source{}, silent: map[string]bool{},
+		sources: map[events.InstanceID]*source{}, silent: map[string]bool{}, said: map[string]bool{},
 	}
 }
 
@@ -169,7 +171,7 @@ func (r *reading) read(ctx context.Context, s *source, asked events.LogsRequest)
 		}
 		err := r.readOnce(ctx, s, asked)
 		r.explain(s, err, asked.Follow)
-		if r.ends(ctx, s, asked.Follow) {
+		if r.ends(ctx, s, asked.Follow && !errors.Is(err, bus.ErrForbidden)) {
 			return
 		}
 		select {
@@ -246,18 +248,26 @@ func (r *reading) explain(s *source, err error, follow bool) {
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, context.Canceled):
 		return
-	case errors.As(err, &said) && said.Code == 503:
-	case errors.As(err, &said):
-		const notFound = 404
-		if follow && said.Code == notFound {
-			return // it is not made yet, or goes
-		}
-		r.note("%s on %s: %s", s.id, s.node, said.Reason)
-		if said.Code != notFound {
+	case errors.As(err, &said) && said.Code == http.StatusNotFound && follow:
+		return // it is not made yet, or goes
+	case errors.As(err, &said) && said.Code == http.StatusTooManyRequests && follow:
+		r.once("node %s has as many readers as it serves: the lines of some instances there come once others have gone", s.node)
+		return
+	case errors.As(err, &said) && said.Code == http.StatusTooManyRequests:
+		r.once("node %s has as many readers as it serves: the lines of some instances there are missing", s.node)
+		r.miss(s)
+		return
+	case errors.As(err, &said) && said.Code != http.StatusServiceUnavailable:
+		r.once("%s on %s: %s", s.id, s.node, said.Reason)
+		if said.Code != http.StatusNotFound && !follow {
 			r.miss(s)
 		}
 		return
-	case errors.Is(err, bus.ErrNoAnswer) || errors.Is(err, session.ErrSilent):
+	case errors.Is(err, bus.ErrForbidden):
+		r.once("the logs of %s: %v", s.id.Service, bus.ErrForbidden)
+		r.miss(s)
+		return
+	case said != nil || errors.Is(err, bus.ErrNoAnswer) || errors.Is(err, session.ErrSilent):
 	case follow:
 		return // it is read again from where it was
 	default:
@@ -293,6 +303,22 @@ func (r *reading) note(format string, values ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fmt.Fprintf(r.notes, "rookery: "+format+"\n", values...)
+}
+
+// once notes what was not noted before: who reads again and again has the same to say each time.
+func (r *reading) once(format string, values ...any) {
+	text := fmt.Sprintf(format, values...)
+	r.mu.Lock()
+	const most = 1000
+	if len(r.said) >= most {
+		clear(r.said)
+	}
+	known := r.said[text]
+	r.said[text] = true
+	r.mu.Unlock()
+	if !known {
+		r.note("%s", text)
+	}
 }
 
 func (r *reading) miss(s *source) {

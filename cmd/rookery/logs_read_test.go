@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
 	"github.com/rookery-project/rookery/events/bus/session"
 	"github.com/rookery-project/rookery/projections/views"
@@ -117,4 +118,45 @@ func TestALineIsPrintedOnceThoughTheViewsAreMadeAnew(t *testing.T) {
 			t.Errorf("printed %v, want %s", got, want)
 		}
 	})
+}
+
+// TestAFullNodeIsSaidOnce has a node serve fewer readers than a service has instances there.
+func TestAFullNodeIsSaidOnce(t *testing.T) {
+	for _, follow := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := memory.New(time.Now)
+			full := func(context.Context, *session.Conn, events.Message) ([]byte, error) {
+				return nil, &bus.QuestionError{Code: 429, Reason: "2 sessions are open here, which is the most"}
+			}
+			stop, err := session.Serve(b, events.SessionSubjects("node-0", events.SessionLogs), 100, full)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			ctx, end := context.WithCancel(t.Context())
+			notes := &lineCount{}
+			r := newReading(b, target{}, events.LogsRequest{Follow: follow}, notes)
+			defer r.running.Wait()
+			defer end()
+			var there []views.Instance
+			for i := range uint32(10) {
+				there = append(there, views.Instance{Namespace: "demo", Name: "web", Ordinal: i, Generation: 1, Node: "node-0"})
+			}
+			r.have(ctx, there, r.asked)
+			<-time.After(time.Minute)
+			if len(notes.lines) != 1 {
+				t.Errorf("following is %t, and it was said %d times: %.200q", follow, len(notes.lines), notes.lines)
+			}
+			if err := r.missed(); (err == nil) != follow {
+				t.Errorf("following is %t, and it ends with %.200v", follow, err)
+			}
+		})
+	}
+}
+
+type lineCount struct{ lines []string }
+
+func (c *lineCount) Write(p []byte) (int, error) {
+	c.lines = append(c.lines, string(p))
+	return len(p), nil
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// How many sessions of a kind a node has at once. Each may take a session's window of memory and a connection of the engine.
+// How many sessions of a kind a node has at once. Each may take a session's window of memory and a connection of the engine. Who reads a
+// service has one for each of its instances: there is room for a few who read all of a full node.
 const (
-	maxLogs  = 64
+	maxLogs  = 512
 	maxExecs = 32
 )
 
