@@ -102,9 +102,9 @@ func TestLogsAndWhereToExecuteAreTold(t *testing.T) {
 		printTo(t, cluster, 0, 1, fmt.Sprintf("%d %s", i, strings.Repeat("x", 1000)))
 	}
 	told = runner.Logs{}
-	if !cluster.Ask("logs", `{"service":"demo/web","ordinal":0,"tail":1000}`, &told) || !told.Cut || len(told.Lines) == 0 ||
+	if !cluster.Ask("logs", `{"service":"demo/web","ordinal":0,"tail":1000}`, &told) || !told.Truncated || len(told.TruncatedInstances) != 1 || len(told.Lines) == 0 ||
 		!strings.HasPrefix(told.Lines[len(told.Lines)-1].Text, "999 x") {
-		t.Errorf("of a megabyte there are %d lines, cut %t", len(told.Lines), told.Cut)
+		t.Errorf("of a megabyte there are %d lines, and truncated are %v", len(told.Lines), told.TruncatedInstances)
 	}
 	var where runner.Sessions
 	want := "rookery.node." + name + ".exec.demo.web.2.1"

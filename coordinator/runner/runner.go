@@ -62,6 +62,8 @@ type Coordinator struct {
 	asks chan ask
 	// past has one element for each answer about the past that is being worked out.
 	past chan struct{}
+	// reads has one for each answer about what instances have printed.
+	reads chan struct{}
 	// cluster is the state as of the last whole round that this coordinator has folded or closed. Where it is not, as
 	// before the first fold and after a round that was not stored, settled is false and nothing is answered from it.
 	cluster *projections.Cluster
@@ -88,7 +90,10 @@ func New(config Config) *Coordinator {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Coordinator{Config: config, asks: make(chan ask), past: make(chan struct{}, pastAtOnce), cluster: projections.NewCluster()}
+	return &Coordinator{
+		Config: config, asks: make(chan ask), past: make(chan struct{}, pastAtOnce), reads: make(chan struct{}, logsAtOnce),
+		cluster: projections.NewCluster(),
+	}
 }
 
 // Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:

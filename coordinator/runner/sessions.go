@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +25,13 @@ const (
 	MostTail    = 1000
 	// mostRead is how many instances are read at once; of a service with more one is to be named.
 	mostRead = 200
-	// mostLines is how many bytes of lines there are; the earliest are left out.
-	mostLines = 512 << 10
+	// mostLines is how many bytes the lines of an answer have; the earliest are left out. mostHeld is how many of all instances together are
+	// held until it is known which those are, by each of the answers that are worked out at once.
+	mostLines  = 512 << 10
+	mostHeld   = 8 << 20
+	logsAtOnce = 4
+	// mostReason is how many bytes of an error of a node are told.
+	mostReason = 200
 	// readTimeout is how long nodes may take: less than clients wait for an answer.
 	readTimeout = 3 * time.Second
 )
@@ -34,28 +41,33 @@ type Logs struct {
 	Service string `json:"service"`
 	// Lines are in the order of time.
 	Lines []ServiceLine `json:"lines"`
-	// Cut says that there are earlier lines that were asked for, and are left out for the size of the answer.
-	Cut bool `json:"cut,omitzero"`
+	// Truncated says that there are earlier lines that were asked for, and are left out for the size of the answer; TruncatedInstances
+	// are those that have printed them.
+	Truncated          bool        `json:"truncated,omitzero"`
+	TruncatedInstances []PrintedBy `json:"truncated_instances,omitempty"`
 	// Missing are instances that were not read, and why.
 	Missing []MissingLines `json:"missing,omitempty"`
 	// LogSequence is the place in the log that the list of instances is true at.
 	LogSequence uint64 `json:"log_sequence"`
 }
 
-// ServiceLine is a line that an instance of a service has printed.
-type ServiceLine struct {
-	events.LogLine
+// PrintedBy is an instance of a service that prints lines.
+type PrintedBy struct {
 	Ordinal    uint32 `json:"ordinal"`
 	Generation uint32 `json:"generation"`
 	Node       string `json:"node"`
 }
 
+// ServiceLine is a line that an instance of a service has printed.
+type ServiceLine struct {
+	events.LogLine
+	PrintedBy
+}
+
 // MissingLines is an instance whose lines were not read.
 type MissingLines struct {
-	Ordinal    uint32 `json:"ordinal"`
-	Generation uint32 `json:"generation"`
-	Node       string `json:"node"`
-	Reason     string `json:"reason"`
+	PrintedBy
+	Reason string `json:"reason"`
 }
 
 // Sessions is the answer to the question `exec`: where sessions with a service's instances are opened.
@@ -166,6 +178,12 @@ func (c *Coordinator) askLogs(ctx context.Context, body []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+	select {
+	case c.reads <- struct{}{}:
+		defer func() { <-c.reads }()
+	default:
+		return nil, &bus.QuestionError{Code: 429, Reason: fmt.Sprintf("%d of these questions are answered at once: ask again in a moment, or read with `rookery logs`", logsAtOnce)}
+	}
 	a := readAll(ctx, c.Bus, there, asked)
 	a.Service, a.LogSequence = q.Service, sequence
 	a.bound(mostLines)
@@ -176,35 +194,47 @@ func (c *Coordinator) askLogs(ctx context.Context, body []byte) ([]byte, error) 
 func readAll(ctx context.Context, b bus.Bus, there []found, asked []byte) Logs {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	lines, errs := make([][]events.LogLine, len(there)), make([]error, len(there))
+	read := make([]linesOf, len(there))
 	var reading sync.WaitGroup
 	for i, f := range there {
-		reading.Go(func() { lines[i], errs[i] = readLines(ctx, b, f, asked) })
+		reading.Go(func() { read[i] = readLines(ctx, b, f, asked, min(mostLines, mostHeld/len(there))) })
 	}
 	reading.Wait()
 	a := Logs{Lines: []ServiceLine{}}
 	for i, f := range there {
-		for _, l := range lines[i] {
-			a.Lines = append(a.Lines, ServiceLine{l, f.id.Ordinal, f.id.Generation, f.node})
+		by := PrintedBy{f.id.Ordinal, f.id.Generation, f.node}
+		for _, l := range read[i].lines {
+			a.Lines = append(a.Lines, ServiceLine{l, by})
 		}
-		if errs[i] != nil {
-			a.Missing = append(a.Missing, MissingLines{f.id.Ordinal, f.id.Generation, f.node, errs[i].Error()})
+		if read[i].cut {
+			a.TruncatedInstances = append(a.TruncatedInstances, by)
+		}
+		if err := read[i].err; err != nil {
+			text := err.Error()
+			a.Missing = append(a.Missing, MissingLines{by, strings.ToValidUTF8(text[:min(len(text), mostReason)], "")})
 		}
 	}
 	slices.SortStableFunc(a.Lines, func(x, y ServiceLine) int { return x.Time.Compare(y.Time) })
 	return a
 }
 
-// readLines reads the lines of one instance: no more bytes of them than an answer has.
-func readLines(ctx context.Context, b bus.Bus, f found, asked []byte) ([]events.LogLine, error) {
+// linesOf are the last lines of one instance; cut says that there were earlier ones, and err why they may not be all.
+type linesOf struct {
+	lines []events.LogLine
+	cut   bool
+	err   error
+}
+
+// readLines reads the lines of one instance: the last ones that have this many bytes.
+func readLines(ctx context.Context, b bus.Bus, f found, asked []byte, most int) (l linesOf) {
 	c, err := session.Open(ctx, b, events.SessionSubject(f.node, events.SessionLogs, f.id), asked)
 	if err != nil {
-		return nil, quiet(err, f.node)
+		return linesOf{err: quiet(err, f.node)}
 	}
 	defer c.Close(nil, nil)
-	body, err := session.Collect(ctx, c, events.FrameLines, mostLines)
+	body, cut, err := session.Collect(ctx, c, events.FrameLines, most)
 	lines, unread := events.ParseLogLines(body)
-	return lines, errors.Join(quiet(err, f.node), unread)
+	return linesOf{lines, cut, errors.Join(quiet(err, f.node), unread)}
 }
 
 // quiet says of a node that it does not answer, where that is what went wrong.
@@ -215,14 +245,22 @@ func quiet(err error, node string) error {
 	return err
 }
 
-// bound leaves out the earliest lines, until there are no more bytes than this.
+// bound leaves out the earliest lines, until those that are left have no more bytes than this, as they are written.
 func (a *Logs) bound(most int) {
-	const around = 160 // what a line has beside its text
-	for i, size := len(a.Lines)-1, 0; i >= 0; i-- {
-		size += around + 2*len(a.Lines[i].Text)
-		if size > most {
-			a.Lines, a.Cut = a.Lines[i+1:], true
-			return
+	left := len(a.Lines)
+	for size := 0; left > 0; left-- {
+		body, err := json.Marshal(a.Lines[left-1])
+		if size += len(body) + 1; err != nil || size > most {
+			break
 		}
 	}
+	for _, l := range a.Lines[:left] {
+		if !slices.Contains(a.TruncatedInstances, l.PrintedBy) {
+			a.TruncatedInstances = append(a.TruncatedInstances, l.PrintedBy)
+		}
+	}
+	slices.SortFunc(a.TruncatedInstances, func(x, y PrintedBy) int {
+		return cmp.Or(cmp.Compare(x.Ordinal, y.Ordinal), cmp.Compare(x.Generation, y.Generation))
+	})
+	a.Lines, a.Truncated = a.Lines[left:], len(a.TruncatedInstances) > 0
 }
