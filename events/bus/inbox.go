@@ -2,12 +2,11 @@ package bus
 
 import "strings"
 
-// inboxRoot begins the subjects that clients of NATS are answered on: alone, or with an underscore and a name of the client's own
-// behind it.
+// inboxRoot begins the subjects that clients of NATS are answered on: alone, or with an underscore and a name behind it.
 const inboxRoot = "_INBOX"
 
-// IsInbox reports whether the subject is one that a client is answered on: below _INBOX, or below a prefix of its own that begins so, as
-// _INBOX_alice. Nothing answers on any other: who asks has not the permissions of who answers, and must not borrow them.
+// IsInbox reports whether the subject is one that a client is answered on: below _INBOX, as that of a prefix of its own, _INBOX.ann, or
+// below one as _INBOX_ann. Nothing answers on any other: who asks has not the permissions of who answers, and must not borrow them.
 func IsInbox(subject string) bool {
 	root, rest, _ := strings.Cut(subject, ".")
 	ours := root == inboxRoot || strings.HasPrefix(root, inboxRoot+"_")

@@ -102,7 +102,7 @@ func Serve(b bus.Bus, subjects string, most int, handle Handler) (stop func(), e
 func (s *server) answer(m events.Message) (events.Message, error) {
 	inbox := m.Header.Get(headerReply)
 	if !bus.IsInbox(inbox) {
-		return refused(&bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name an inbox: a subject below _INBOX, or below a prefix as _INBOX_alice", headerReply)}), nil
+		return refused(&bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name an inbox: a subject below _INBOX, as that of a prefix _INBOX.alice", headerReply)}), nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
