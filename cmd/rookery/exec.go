@@ -24,6 +24,8 @@ type execution struct {
 	input, terminal bool
 	in              *os.File
 	out, err        io.Writer
+	// wrote says that the command has written anything.
+	wrote bool
 }
 
 func execCommand(l *link) *cobra.Command {
@@ -115,8 +117,16 @@ func (x *execution) run(ctx context.Context, b *bus.JetStream) error {
 		return &codedError{events.ExitExecFailed, fmt.Errorf("running the command in %s on %s: %w", idOf(i), i.Node, err)}
 	case code == 0:
 		return nil
+	case !x.wrote && notRun[code] != "":
+		return &codedError{int(code), fmt.Errorf("running %q in %s on %s: %s (exit code %d)", x.command[0], idOf(i), i.Node, notRun[code], code)}
 	}
 	return &endedError{code}
+}
+
+// notRun is why a command did not run that ended with the exit code and wrote nothing: Podman itself does not always say so.
+var notRun = map[int32]string{
+	events.ExitNotExecutable:  "it cannot be run: it is no program, or may not be executed",
+	events.ExitCommandMissing: "there is no such command in the container",
 }
 
 // endedError is the exit code of a command that was run: it has said what there is to say.

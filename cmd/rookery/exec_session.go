@@ -63,6 +63,7 @@ func (x *execution) receive(ctx context.Context, c *session.Conn) (int32, error)
 		if err != nil {
 			return 0, err
 		}
+		x.wrote = true
 		out := x.out
 		if f.Kind == string(events.Stderr) {
 			out = x.err

@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/events"
@@ -31,7 +30,7 @@ func logsCommand(l *link) *cobra.Command {
 		Use:   "logs NAMESPACE/NAME[/ORDINAL]",
 		Short: "Print what the instances of a service print, wherever they are, in the order of time",
 		Long: `Print what the instances of a service print, wherever they are, in the order of time: each line with the ordinal and the
-generation of the instance that printed it. Both streams of a container are printed; --output json tells them apart.
+generation of the instance that printed it. Both streams of a container are printed; --output json or yaml tells them apart.
 
 With --follow it goes on with what is printed from now on, also by instances that take the place of others, until Ctrl-C. A
 node that does not answer holds up nothing: that is said on standard error, and its lines come once it answers again.
@@ -71,7 +70,7 @@ The last lines with the nats CLI:
 			return err
 		}
 		defer done()
-		p := &linePrinter{out: bufio.NewWriter(cmd.OutOrStdout()), json: out.json(), colour: isTerminal(cmd.OutOrStdout())}
+		p := &linePrinter{out: bufio.NewWriter(cmd.OutOrStdout()), output: out, colour: isTerminal(cmd.OutOrStdout())}
 		return printLogs(cmd.Context(), b, t, asked, p, cmd.ErrOrStderr())
 	}
 	return cmd
@@ -134,21 +133,17 @@ type lineOf struct {
 
 // linePrinter prints lines for people or for pipes.
 type linePrinter struct {
-	out          *bufio.Writer
-	json, colour bool
+	out    *bufio.Writer
+	output output
+	colour bool
 }
 
 // colours tell ordinals apart on a terminal: those of its palette that are neither black nor white.
 var colours = []int{36, 33, 32, 35, 34, 31, 96, 93, 92, 95, 94, 91}
 
 func (p *linePrinter) print(l lineOf) error {
-	if p.json {
-		body, err := json.Marshal(l)
-		if err != nil {
-			return err
-		}
-		_, err = p.out.Write(append(body, '\n'))
-		return err
+	if p.output.json() {
+		return p.output.printEach(p.out, l)
 	}
 	const width = 5 // most have it, and so their lines begin in one column
 	prefix := fmt.Sprintf("%-*s |", width, fmt.Sprintf("%d.%d", l.Ordinal, l.Generation))
