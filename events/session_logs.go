@@ -63,12 +63,11 @@ type LogLine struct {
 func (l LogLine) AppendTo(b []byte) []byte {
 	b = l.Time.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(append(append(b, ' '), l.Stream...), ' ')
-	text, cut := l.Text, ""
-	if len(text) > MaxLogLine {
-		text, cut = text[:MaxLogLine], CutMark
+	text, cut := strings.ToValidUTF8(l.Text, "\uFFFD"), "" // what is printed may be anything, and longer as a text
+	if max(len(l.Text), len(text)) > MaxLogLine {
+		text, cut = strings.ToValidUTF8(text[:min(len(text), MaxLogLine)], ""), CutMark // a character that was cut too is left out
 	}
-	b = append(b, strings.ToValidUTF8(text, "\uFFFD")...) // what is printed may be anything, or cut inside a character
-	return append(append(b, cut...), '\n')
+	return append(append(append(b, text...), cut...), '\n')
 }
 
 // ParseLogLines reads lines as AppendTo writes them.
