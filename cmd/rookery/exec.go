@@ -115,6 +115,13 @@ func (x *execution) run(ctx context.Context, b *bus.JetStream) error {
 		return ctx.Err()
 	case err != nil:
 		return &codedError{events.ExitExecFailed, fmt.Errorf("running the command in %s on %s: %w", idOf(i), i.Node, err)}
+	}
+	return x.outcome(i, code)
+}
+
+// outcome returns an error with the exit code that the command has ended with, unless that is 0.
+func (x *execution) outcome(i views.Instance, code int32) error {
+	switch {
 	case code == 0:
 		return nil
 	case !x.wrote && notRun[code] != "":
