@@ -38,10 +38,12 @@ is there, and the node of every instance. It says where the first difference is.
 A capsule holds specs as people sent them, with their environment and arguments, names of nodes and addresses: look at it
 before you give it away. Values of secrets are not in it, as they are neither in the log nor in commands.
 
-At most 500,000 messages and 256 MiB are written.
+At most 500,000 messages and 256 MiB are written. A place is
+` + placeForms + `.
 
 Exit codes: 0 written, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery capsule --out bug.json
+  rookery capsule --from 10m --out bug.json
   rookery capsule --from 2026-11-01T12:00:00Z --to 2026-11-01T12:10:00Z --out bug.json
   rookery capsule --from 4711 --to 4790 --out - | gzip > bug.json.gz
   simulation -capsule bug.json`,
@@ -49,7 +51,7 @@ Exit codes: 0 written, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.from, "from", "", "first `place` of the part: a sequence, or a time as 2026-11-01T12:00:00Z; the beginning of the log where it is not given")
+	f.StringVar(&c.from, "from", "", "first `place` of the part; the beginning of the log where it is not given")
 	f.StringVar(&c.to, "to", "", "last `place` of the part, as --from; the end of the log where it is not given")
 	f.StringVarP(&c.file, "out", "o", "", "`file` to write; - for standard output")
 	return cmd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -52,6 +53,23 @@ func (p place) find(ctx context.Context, b *bus.JetStream) (uint64, error) {
 	return runner.Find(ctx, b, p.sequence, p.time)
 }
 
+// begin returns the sequence of the first message at or behind the place: the log's first where there is none, or where its time lies
+// before the log.
+func (p place) begin(ctx context.Context, b *bus.JetStream) (uint64, error) {
+	log, err := logState(ctx, b)
+	switch {
+	case err != nil || p == (place{}) || log.Last == 0:
+		return log.First, err
+	case p.sequence > 0:
+		return p.find(ctx, b)
+	}
+	before, err := place{time: p.time.Add(-time.Nanosecond)}.find(ctx, b)
+	if q := new(bus.QuestionError); errors.As(err, &q) && q.Code == 404 {
+		return log.First, nil
+	}
+	return before + 1, err
+}
+
 // askPast asks a coordinator a question that may take long.
 func askPast(ctx context.Context, b *bus.JetStream, name string, question, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
@@ -65,7 +83,7 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 	}
 	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + "." + name, Header: events.Header{}, Body: body})
 	if err != nil {
-		return fmt.Errorf("no coordinator answers: %w: start one with `rookery coordinator`", err)
+		return unanswered(err)
 	}
 	if code := m.Header.Get(bus.HeaderErrorCode); code != "" {
 		return fmt.Errorf("the coordinator answers %s: %s", code, m.Header.Get(bus.HeaderError))
@@ -74,6 +92,17 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 		return fmt.Errorf("the answer does not read: %w", err)
 	}
 	return nil
+}
+
+// unanswered says what to do where a question got no answer.
+func unanswered(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer came in time: %w: ask again, or where none answers look at its log", err)
+	}
+	return fmt.Errorf("no coordinator answers: %w: start one with `rookery coordinator`", err)
 }
 
 // parts are which service and which node alone are to be shown; all where there is none.

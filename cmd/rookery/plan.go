@@ -86,7 +86,7 @@ func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []
 	}
 	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: body})
 	if err != nil {
-		return coordinator.Plan{}, fmt.Errorf("no coordinator answers: %w: start one with `rookery coordinator`", err)
+		return coordinator.Plan{}, unanswered(err)
 	}
 	if code := m.Header.Get("Nats-Service-Error-Code"); code != "" {
 		return coordinator.Plan{}, fmt.Errorf("the coordinator answers %s: %s", code, m.Header.Get("Nats-Service-Error"))

@@ -35,7 +35,7 @@ func replayCommand(l *link) *cobra.Command {
 		Short: "Walk through the log, a line for each event: at once, at speed, or step by step",
 		Long: `Walk through the log, a line for each event, between two places: at once, at a multiple of the speed at which all happened, or with
 Enter for each. A place is ` + placeForms + `.
-At speed, quiet times are cut to 5 seconds.`,
+At speed, quiet times are cut to 5 seconds. The beginning of a round that its leader did not live to close is left out: it is void.`,
 		Example: `  rookery replay --from 10m --speed 20
   rookery replay demo/web --step
   rookery replay --from 4711 --to 4800 --output json`,
@@ -73,28 +73,24 @@ At speed, quiet times are cut to 5 seconds.`,
 
 // between walks from one place to the other.
 func (r *replay) between(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, first, last place) error {
-	begin := uint64(1)
-	if first != (place{}) {
-		var err error
-		if begin, err = first.find(ctx, b); err != nil {
-			return err
-		}
-		if !first.time.IsZero() {
-			begin++ // what is found is the last event up to then
-		}
+	begin, err := first.begin(ctx, b)
+	if err != nil {
+		return err
 	}
 	end, err := last.find(ctx, b)
 	if err != nil {
 		return err
 	}
-	if begin > end {
-		return nil
+	log, err := logState(ctx, b)
+	if err != nil || begin > end {
+		return err
 	}
 	reader, err := b.Read(ctx, bus.Log, begin)
 	if err != nil {
 		return err
 	}
 	defer reader.Stop()
+	var open round
 	for {
 		select {
 		case <-ctx.Done():
@@ -103,7 +99,11 @@ func (r *replay) between(ctx context.Context, b *bus.JetStream, out io.Writer, p
 			if !ok {
 				return errors.New("the log cannot be read any more")
 			}
-			if p.shows(m) {
+			closed, whole := open.take(m)
+			for _, m := range closed {
+				if m.Sequence > end || !p.shows(m) {
+					continue
+				}
 				if err := r.pause(ctx, m); err != nil {
 					return ended(err)
 				}
@@ -111,11 +111,32 @@ func (r *replay) between(ctx context.Context, b *bus.JetStream, out io.Writer, p
 					return err
 				}
 			}
-			if m.Sequence >= end {
+			if m.Sequence >= log.Last || (whole && m.Sequence >= end) {
 				return nil
 			}
 		}
 	}
+}
+
+// round holds the events of a round until it is closed: the beginning of one that was torn off is void, and nothing of it happened.
+type round struct{ open []events.Message }
+
+// take returns the messages of the round that the message closes, and whether a round ends with it at all.
+func (r *round) take(m events.Message) (closed []events.Message, whole bool) {
+	data, _, err := events.Decode(m)
+	r.open = append(r.open, m)
+	if err != nil {
+		return nil, false
+	}
+	switch data.(type) {
+	case events.RoundClosed:
+		closed, r.open = r.open, nil
+		return closed, true
+	case events.RoundVoid:
+		r.open = nil
+		return nil, true
+	}
+	return nil, false
 }
 
 // ended takes the end of what is typed for a wish to stop.

@@ -37,7 +37,8 @@ Kept of the past, each at its time: what people asked for (specs, scales, drops,
 rebalancings, what groups and rollbacks made of it) and what nodes did (joined, silent, returned, degraded, forgotten). All
 that was decided is decided anew. Simulated is what instances do: each serves, stops and completes after the median time that
 the log shows, canaries are promoted at once, and no instance fails, whatever failed: that is no matter of the policy. The
-policy is in force over the whole range, in place of every one that was.
+policy is in force over the whole range, in place of every one that was. A place is
+` + placeForms + `.
 
 Three columns: REAL is what the log says; SAME is the simulation with what was in force, so that its difference from REAL is
 the error of the simulation; OTHER is the simulation with what you ask for. Compare OTHER with SAME.
@@ -47,6 +48,7 @@ times, with cpu, memory or disk. At most 1,000,000 events and 400 days lie betwe
 
 Exit codes: 0 compared, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  echo '{"profile":"optimize-utilization"}' | rookery what-if --policy -
+  rookery what-if --policy tight.json --from 24h
   rookery what-if --policy tight.json --from 2026-11-01T00:00:00Z --to 2026-11-02T00:00:00Z
   rookery what-if --capacity node-0.memory=32GiB --capacity node-0.cpu=8 --from 4711 --output json
 The same with the nats CLI, within 30 seconds:
@@ -58,7 +60,7 @@ The same with the nats CLI, within 30 seconds:
 	f := cmd.Flags()
 	f.StringVarP(&w.policy, "policy", "p", "", "`file` with another policy as JSON; - for standard input")
 	f.StringArrayVar(&w.capacity, "capacity", nil, "what a node has to give, as `NODE.memory=32GiB`; may be given several times")
-	f.StringVar(&w.from, "from", "", "first `place` in the log: a sequence, or a time as 2026-11-01T12:00:00Z; the beginning where it is not given")
+	f.StringVar(&w.from, "from", "", "first `place` in the log; its beginning where it is not given")
 	f.StringVar(&w.to, "to", "", "last `place` in the log, as --from; its end where it is not given")
 	return cmd
 }
@@ -124,17 +126,16 @@ func (w *whatIf) question(cmd *cobra.Command) (q whatif.Question, err error) {
 
 // places reads two places in the log; none where a text is empty.
 func places(from, to string) (first, last whatif.Moment, err error) {
-	if from != "" {
-		if first, err = whatif.ParseMoment(from); err != nil {
-			return first, last, fmt.Errorf("--from: %w", err)
-		}
+	now := time.Now()
+	begin, err := parsePlace(from, now)
+	if err != nil {
+		return first, last, fmt.Errorf("--from %w", err)
 	}
-	if to != "" {
-		if last, err = whatif.ParseMoment(to); err != nil {
-			return first, last, fmt.Errorf("--to: %w", err)
-		}
+	end, err := parsePlace(to, now)
+	if err != nil {
+		return first, last, fmt.Errorf("--to %w", err)
 	}
-	return first, last, nil
+	return whatif.Moment{Sequence: begin.sequence, Time: begin.time}, whatif.Moment{Sequence: end.sequence, Time: end.time}, nil
 }
 
 // watched is the log, which is read as often as there are passes, with a line on the terminal that says how far it was read, once that takes more than a second. The line

@@ -189,6 +189,14 @@ func TestPeopleSeeThePast(t *testing.T) {
 	before := cluster.State().Sequence
 	cluster.Command("demo/web", "scale", `{"scale":3}`)
 	at := fmt.Sprint(before)
+	var scaled string
+	cluster.Replay(func(records []events.Record) {
+		for _, r := range records {
+			if _, is := r.Data.(events.ServiceScaled); is {
+				scaled = r.Time.Format(time.RFC3339Nano)
+			}
+		}
+	})
 	for _, row := range []struct {
 		args []string
 		code int
@@ -198,12 +206,18 @@ func TestPeopleSeeThePast(t *testing.T) {
 		{[]string{"state"}, 0, []string{"3 of 3"}},
 		{[]string{"state", "--at", "0s", "--node", "node-1", "-o", "json"}, 0, []string{`"rookery_nodes":{"node-1":`}},
 		{[]string{"state", "--seq", "1000000"}, 1, []string{"the coordinator answers 404: the log ends at sequence"}},
+		{[]string{"state", "--at", "2999-01-01T00:00Z"}, 1, []string{"2999-01-01T00:00:00Z has not come yet: it is"}},
 		{[]string{"state", "--at", "noon"}, 2, []string{`"noon" is no place in the log: write a sequence of the log as 4711`}},
 		{[]string{"diff", "--from", at}, 0, []string{"service demo/web  scale: 2 → 3", "slot demo/web/2  status: is \"online\""}},
 		{[]string{"diff"}, 2, []string{"give --from"}},
 		{[]string{"history", "demo/web"}, 0, []string{"ensure  -", "scale   -", "succeeded after"}},
 		{[]string{"history", "demo/web", "--limit", "1"}, 0, []string{"1 earlier ones: see --before"}},
 		{[]string{"replay", "demo/web", "--from", at, "--speed", "1000"}, 0, []string{"demo/web  service.scaled to 3", "demo/web  instance.placed 2.1"}},
+		{[]string{"replay", "demo/web", "--from", scaled}, 0, []string{"demo/web  service.scaled to 3"}},
+		{[]string{"replay", "demo/web", "--from", "2001-01-01T00:00Z"}, 0, []string{"demo/web  service.scaled to 3"}},
+		{[]string{"capsule", "--from", "1h", "--out", "-"}, 0, []string{`"recorded"`}},
+		{[]string{"capsule", "--from", "noon", "--out", "-"}, 2, []string{`--from "noon" is no place in the log`}},
+		{[]string{"what-if", "--capacity", "node-0.cpu=8", "--from", "1h"}, 0, []string{"instances placed"}},
 		{[]string{"replay", "--step"}, 0, nil}, // nothing is typed
 		{[]string{"replay", "--speed", "-1"}, 2, []string{"time runs forward"}},
 	} {

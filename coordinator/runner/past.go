@@ -223,6 +223,9 @@ func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64
 		return sequence, nil
 	case at.IsZero():
 		return state.Last, nil
+	case at.After(time.Now().Add(maxSkew)):
+		return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s has not come yet: it is %s here",
+			at.Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339))}
 	}
 	return findTime(ctx, b, state, at)
 }
