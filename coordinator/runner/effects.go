@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -10,9 +11,20 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
+// withdrawFor bounds how long orders to stop wait for the addresses to be withdrawn of what is to stop.
+const withdrawFor = 2 * time.Second
+
+// unhurried are the buckets that nothing waits for.
+var unhurried = slices.DeleteFunc(slices.Clone(bus.Views), func(name string) bool { return name == bus.BucketEndpoints })
+
 // publish sends out what the round changed: orders first, for nodes wait for them; then fates and views. Fates are sent
-// whatever became of the orders, which the next leader mends.
+// whatever became of the orders, which the next leader mends. What is to stop is told so once its addresses are withdrawn.
 func (l *leader) publish(records []events.Record) error {
+	changes := views.Of(l.cluster, records)
+	l.endpoints.Show(changes)
+	if views.Withdraws(records) {
+		l.withdrawn()
+	}
 	orders, err := l.ordersOf(records)
 	if err != nil {
 		return err
@@ -23,8 +35,17 @@ func (l *leader) publish(records []events.Record) error {
 	if err := errors.Join(err, l.sendFates(records)); err != nil {
 		return err
 	}
-	l.views.Show(views.Of(l.cluster, records))
+	l.views.Show(changes)
 	return nil
+}
+
+// withdrawn waits until the endpoints are written, for a while: a bucket that cannot be written stops nothing from stopping.
+func (l *leader) withdrawn() {
+	ctx, cancel := context.WithTimeout(l.ctx, withdrawFor)
+	defer cancel()
+	if err := l.endpoints.Written(ctx); err != nil && l.ctx.Err() == nil {
+		l.Log.Warn("orders go out before "+bus.BucketEndpoints+" is written", "error", err)
+	}
 }
 
 // sendFates tells whoever waits for a command what became of it. It goes to those who listen now; the state answers

@@ -11,6 +11,7 @@ import (
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
 )
 
 const (
@@ -33,6 +34,14 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 	defer cancel()
 	l, err := c.takeOver(ctx, f, ls)
 	if err != nil {
+		return err
+	}
+	l.endpoints = views.Start(ctx, c.Bus, c.Log, []string{bus.BucketEndpoints}, views.Reached(l.cluster))
+	defer func() {
+		cancel()
+		l.endpoints.Wait()
+	}()
+	if err := l.begin(f.round); err != nil {
 		return err
 	}
 	defer func() {

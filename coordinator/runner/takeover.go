@@ -24,8 +24,10 @@ type leader struct {
 	epoch   uint64
 	agenda  *coordinator.Agenda
 	shunned []events.ServiceID
-	views   *views.Writer
-	keeper  *keeper
+	// endpoints are written apart from the other views, for orders wait for them.
+	endpoints *views.Writer
+	views     *views.Writer
+	keeper    *keeper
 
 	commands, statuses bus.Reader
 	// waiting are inputs that were read and not yet decided; a round takes at most limit of them.
@@ -71,8 +73,7 @@ func (l *leader) deaf() bool {
 	return l.cursors.statuses < l.hearTo && time.Now().Before(l.hearBy)
 }
 
-// takeOver makes the log whole, checks that every stream is the one that the log knows, fences the orders of leaders
-// before and mends what they left undone.
+// takeOver makes the log whole, and checks that every stream is the one that the log knows.
 func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*leader, error) {
 	if err := f.catchUp(ctx); err != nil {
 		return nil, err
@@ -96,17 +97,23 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 		return nil, err
 	}
 	c.list, c.lists = uint64(lead.clock.now().UnixNano()), map[string]uint64{}
-	if err := lead.takeOrders(); err != nil {
-		return nil, err
+	return lead, nil
+}
+
+// begin does what the leader before may have left undone, which may have ended between its last append, of this round, and what follows
+// from it; and then opens the inboxes.
+func (l *leader) begin(last []events.Record) error {
+	l.withdrawn()
+	if err := l.takeOrders(); err != nil {
+		return err
 	}
-	// The leader before may have ended between its last append and what follows from it.
-	if err := lead.sendFates(f.round); err != nil {
-		return nil, err
+	if err := l.sendFates(last); err != nil {
+		return err
 	}
-	if err := l.renew(ctx); err != nil {
-		return nil, err
+	if err := l.lease.renew(l.ctx); err != nil {
+		return err
 	}
-	return lead, lead.openInboxes()
+	return l.openInboxes()
 }
 
 // closeTorn voids the beginning of a round whose end was never stored.
@@ -223,7 +230,7 @@ func (l *leader) openInboxes() error {
 		return err
 	}
 	l.hearBy = time.Now().Add(hearFor)
-	l.views = views.Start(l.ctx, l.Bus, l.Log, views.All(l.cluster))
+	l.views = views.Start(l.ctx, l.Bus, l.Log, unhurried, views.All(l.cluster))
 	l.keeper = startKeeper(l.ctx, l.folds(), l.Log, l.SnapshotEvery)
 	return nil
 }

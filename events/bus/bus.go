@@ -30,7 +30,9 @@ const (
 	BucketNodes     = "rookery_nodes"
 	// BucketOperations has what services go through, and how the last of that ended.
 	BucketOperations = "rookery_operations"
-	BucketLease      = "rookery_lease"
+	// BucketEndpoints has where the ports of services are reached. What is to stop is withdrawn there before it is told so.
+	BucketEndpoints = "rookery_endpoints"
+	BucketLease     = "rookery_lease"
 	// BucketConfigs is where people put configs, for nodes to read. It alone is kept on disk.
 	BucketConfigs = "rookery_configs"
 	// BucketOutput is where nodes put what containers that failed have printed last, for people to read.
@@ -38,7 +40,7 @@ const (
 )
 
 // Views lists the buckets that the leader writes for people to read.
-var Views = []string{BucketServices, BucketInstances, BucketNodes, BucketOperations}
+var Views = []string{BucketServices, BucketInstances, BucketNodes, BucketOperations, BucketEndpoints}
 
 const (
 	// MaxBatch is the greatest number of messages in one atomic append.

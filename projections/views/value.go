@@ -3,6 +3,7 @@ package views
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -121,16 +122,36 @@ type Changes struct {
 	Values map[Key][]byte
 	// Slots says of services how many of their slots have a value, where that may be fewer than before.
 	Slots map[events.ServiceID]int
+	// Ports says of services which of their ports have a value, where these may be others than before.
+	Ports map[events.ServiceID][]string
 }
 
 func newChanges() Changes {
-	return Changes{Values: map[Key][]byte{}, Slots: map[events.ServiceID]int{}}
+	return Changes{Values: map[Key][]byte{}, Slots: map[events.ServiceID]int{}, Ports: map[events.ServiceID][]string{}}
 }
 
 // merge takes later changes over these.
 func (ch Changes) merge(later Changes) {
 	maps.Copy(ch.Values, later.Values)
 	maps.Copy(ch.Slots, later.Slots)
+	maps.Copy(ch.Ports, later.Ports)
+}
+
+// in returns those of these that some buckets are to have.
+func (ch Changes) in(buckets []string) Changes {
+	within := newChanges()
+	for key, value := range ch.Values {
+		if slices.Contains(buckets, key.Bucket) {
+			within.Values[key] = value
+		}
+	}
+	if slices.Contains(buckets, bus.BucketInstances) {
+		within.Slots = ch.Slots
+	}
+	if slices.Contains(buckets, bus.BucketEndpoints) {
+		within.Ports = ch.Ports
+	}
+	return within
 }
 
 // All returns every value of the state.
@@ -139,6 +160,7 @@ func All(c *projections.Cluster) Changes {
 	for _, s := range c.Services {
 		changes.service(c, s.ID)
 		changes.slots(c, s.ID)
+		changes.endpoints(c, s.ID)
 	}
 	changes.nodes(c)
 	return changes
@@ -170,6 +192,9 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			continue
 		}
 		changes.service(c, id)
+		if moves(r.Data) {
+			changes.endpoints(c, id)
+		}
 		switch d := r.Data.(type) {
 		case events.ServiceScaled, events.ServiceRevised, events.ServiceFired, events.ServiceSuspended, events.ServiceResumed,
 			events.ServiceDropped, events.ServiceRemoved,

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -24,12 +25,18 @@ const (
 // Writer writes views behind the leader's back, so that no decision waits for them. Of several values for one key only
 // the last is written.
 type Writer struct {
-	bus bus.Bus
-	log *slog.Logger
+	bus     bus.Bus
+	log     *slog.Logger
+	buckets []string
 
 	mu      sync.Mutex
 	pending Changes
 	whole   bool // pending holds every value there shall be
+	// shown counts what was handed over, taken is how much of that the writer has taken up, and done how much it has tried to write:
+	// behind says why in vain. tried is closed with the next try.
+	shown, taken, done uint64
+	behind             error
+	tried              chan struct{}
 
 	wake  chan struct{}
 	ended chan struct{}
@@ -38,16 +45,19 @@ type Writer struct {
 	desired map[Key][]byte
 	written map[Key]bus.Entry
 	open    map[string]bus.Bucket
+	// ports are those that each service has a value for.
+	ports map[events.ServiceID][]string
 	// last is the revision of the last change of each bucket, as far as this writer knows.
 	last map[string]uint64
 }
 
-// Start begins a writer with every value that there shall be. It ends when ctx does; Wait returns then.
-func Start(ctx context.Context, b bus.Bus, log *slog.Logger, all Changes) *Writer {
+// Start begins a writer of some buckets with every value that there shall be. It ends when ctx does; Wait returns then.
+func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, all Changes) *Writer {
 	w := &Writer{
-		bus: b, log: log, pending: all, whole: true,
+		bus: b, log: log, buckets: buckets, pending: all.in(buckets), whole: true, shown: 1, tried: make(chan struct{}),
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		desired: map[Key][]byte{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{}, last: map[string]uint64{},
+		ports: map[events.ServiceID][]string{},
 	}
 	w.wake <- struct{}{}
 	go w.run(ctx)
@@ -57,12 +67,43 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, all Changes) *Write
 // Show hands over what changed and returns at once.
 func (w *Writer) Show(changes Changes) {
 	w.mu.Lock()
-	w.pending.merge(changes)
+	w.pending.merge(changes.in(w.buckets))
+	w.shown++
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
+}
+
+// Written waits until all that was handed over is written, or was tried in vain: the writer catches up when it can, and nobody waits
+// for that.
+func (w *Writer) Written(ctx context.Context) error {
+	w.mu.Lock()
+	want := w.shown
+	w.mu.Unlock()
+	for {
+		w.mu.Lock()
+		done, behind, tried := w.done >= want, w.behind, w.tried
+		w.mu.Unlock()
+		if done {
+			return behind
+		}
+		select {
+		case <-tried:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// note tells those who wait what became of all that had been handed over.
+func (w *Writer) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done, w.behind = w.taken, err
+	close(w.tried)
+	w.tried = make(chan struct{})
 }
 
 // Wait returns when the writer has ended.
@@ -109,17 +150,19 @@ func (w *Writer) look(ctx context.Context) error {
 	if err != nil || same {
 		return err
 	}
-	return w.rewrite(ctx)
+	err = w.rewrite(ctx)
+	w.note(err)
+	return err
 }
 
 // unchanged reports whether the last change of every bucket is this writer's own.
 func (w *Writer) unchanged(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	if len(w.open) < len(bus.Views) {
+	if len(w.open) < len(w.buckets) {
 		return false, nil
 	}
-	for _, name := range bus.Views {
+	for _, name := range w.buckets {
 		last, err := w.open[name].Last(ctx)
 		if err != nil || last != w.last[name] {
 			return false, err
@@ -144,13 +187,20 @@ func (w *Writer) take() (Changes, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	changes, whole := w.pending, w.whole
-	w.pending, w.whole = newChanges(), false
+	w.pending, w.whole, w.taken = newChanges(), false, w.shown
 	return changes, whole
 }
 
 func (w *Writer) flush(ctx context.Context) error {
 	changes, whole := w.take()
+	err := w.write(ctx, changes, whole)
+	w.note(err)
+	return err
+}
+
+func (w *Writer) write(ctx context.Context, changes Changes, whole bool) error {
 	w.trim(changes)
+	w.trimPorts(changes)
 	for key, value := range changes.Values {
 		if value == nil {
 			delete(w.desired, key)
@@ -158,10 +208,14 @@ func (w *Writer) flush(ctx context.Context) error {
 		}
 		w.desired[key] = value
 	}
-	if whole || len(w.open) < len(bus.Views) {
+	if whole || len(w.open) < len(w.buckets) {
 		return w.rewrite(ctx)
 	}
-	return w.settle(ctx, changes.Values)
+	if err := w.settle(ctx, changes.Values); err != nil {
+		w.log.Info("views are written once more", "reason", err)
+		return w.rewrite(ctx)
+	}
+	return nil
 }
 
 // trim has what a service showed beyond its slots be shown no more. Slots are numbered without gaps.
@@ -177,13 +231,27 @@ func (w *Writer) trim(changes Changes) {
 	}
 }
 
+// trimPorts has ports be shown no more that a service has no more.
+func (w *Writer) trimPorts(changes Changes) {
+	for id, ports := range changes.Ports {
+		for _, gone := range w.ports[id] {
+			if !slices.Contains(ports, gone) {
+				changes.Values[Key{bus.BucketEndpoints, endpointsKey(id, gone)}] = nil
+			}
+		}
+		if w.ports[id] = ports; len(ports) == 0 {
+			delete(w.ports, id)
+		}
+	}
+}
+
 // load opens the buckets and reads what they have.
 func (w *Writer) load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	clear(w.open)
 	clear(w.written)
-	for _, name := range bus.Views {
+	for _, name := range w.buckets {
 		b, err := w.bus.Bucket(ctx, name)
 		if err != nil {
 			return err

@@ -3,6 +3,21 @@ package main
 // seeing has the bugs of what the coordinator takes from nodes, and of what it shows people.
 var seeing = []mutant{
 	{
+		"stopped-while-reached", "orders to stop do not wait until nobody is sent there any more", []edit{{
+			"coordinator/runner/effects.go", "if views.Withdraws(records) {", "if views.Withdraws(nil) {",
+		}},
+	},
+	{
+		"reached-as-it-leaves", "what shall stop is to be reached until it is gone", []edit{{
+			"projections/views/endpoints.go", "i == nil || i.Retired != \"\" || i.Lost", "i == nil || i.Lost",
+		}},
+	},
+	{
+		"port-of-before", "a port that a service has no more is to be reached still", []edit{{
+			"projections/views/writer.go", "if !slices.Contains(ports, gone) {", "if len(ports) > 9 {",
+		}},
+	},
+	{
 		"status-sinks", "a status that is below what is known is taken", []edit{{
 			"coordinator/status.go", "s.Above(i.Seen) && (!same || i.Lost)", "!same || i.Lost",
 		}},

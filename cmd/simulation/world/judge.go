@@ -29,6 +29,8 @@ type judge struct {
 	open   chain
 	last   uint64
 	closed uint64
+	// opened is behind what the last closed round begins.
+	opened uint64
 	round  uint64
 	epoch  uint64
 	// began is the first round of the epoch that rules.
@@ -206,6 +208,7 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	j.cluster.overdue(j, d.Epoch, d.Now)
 	j.cluster.forgotten(j, d.Epoch, d.Now)
 	j.commands = d.Commands
+	j.opened = j.closed
 	j.held, j.round, j.now, j.closed = nil, d.Round, d.Now, j.last
 	j.chain = chain(events.Chain(j.open).Extend(m))
 	j.open = j.chain
@@ -300,9 +303,11 @@ func (j *judge) ordered(messages []events.Message) {
 			j.breach("orders", "an order for %s of %d replaces one of %d", id, o.Decided, j.decided[m.Subject])
 		}
 		j.decided[m.Subject] = o.Decided
-		if o.Action == events.ActionRun {
-			j.orderedToRun(id, o)
+		if o.Action == events.ActionStop {
+			j.orderedToStop(id, o)
+			continue
 		}
+		j.orderedToRun(id, o)
 	}
 }
 

@@ -1,0 +1,64 @@
+package views_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// TestEndpointsAreWhatServesAndShall follows where a service of two slots is reached, event by event.
+func TestEndpointsAreWhatServesAndShall(t *testing.T) {
+	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
+	seen := func(ordinal, generation uint32, phase events.Phase) events.InstanceSeen {
+		return events.InstanceSeen{Ordinal: ordinal, Generation: generation, Node: "n", Position: events.Position{Epoch: 1, Phase: phase}}
+	}
+	placed := func(ordinal, generation uint32, port uint16) events.Data {
+		return events.InstancePlaced{
+			Ordinal: ordinal, Generation: generation, Revision: 1, Node: "n", Address: "10.0.0.7",
+			Ports: []events.PortBinding{{Name: "http", Port: 80, HostPort: port}},
+		}
+	}
+	online := func(ordinal, generation uint32) events.Data {
+		return events.InstanceOnline{InstanceSeen: seen(ordinal, generation, events.PhaseOnline)}
+	}
+	offline := seen(1, 1, events.PhaseOffline)
+	offline.Reason = events.OfflineExited
+	spec := events.Spec{Image: "localhost/web:1", Ports: []events.Port{{Name: "http", Port: 80}}}
+	other := events.Spec{Image: "localhost/web:1", Ports: []events.Port{{Name: "rpc", Port: 81}}}
+	const none, first, second, both = `[]`, `[{"ordinal":0,"address":"10.0.0.7:20000"}]`, `[{"ordinal":1,"address":"10.0.0.7:20001"}]`,
+		`[{"ordinal":0,"address":"10.0.0.7:20000"},{"ordinal":1,"address":"10.0.0.7:20001"}]`
+	for _, step := range []struct {
+		data events.Data
+		http string // the addresses; "" where there is no such port
+	}{
+		{events.ServiceRevised{Revision: 1, Spec: spec, Hash: spec.Hash()}, none},
+		{events.ServiceScaled{Scale: 2}, none},
+		{placed(1, 1, 20001), none},
+		{online(1, 1), second},
+		{placed(0, 1, 20000), second},
+		{online(0, 1), both},
+		{events.InstanceOffline{InstanceSeen: offline}, first},
+		{events.InstanceRetired{Generation: 1, Reason: events.RetireScaledDown}, none},
+		{events.ServiceRevised{Revision: 2, Spec: other, Hash: other.Hash()}, ""},
+	} {
+		sequence++
+		record := events.Record{Event: events.Event{Scope: events.ServiceScope(web), Data: step.data}, Sequence: sequence, Time: time.Unix(int64(sequence), 0).UTC()}
+		if err := c.Apply(record); err != nil {
+			t.Fatal(err)
+		}
+		key, want := views.Key{Bucket: bus.BucketEndpoints, Key: "demo.web.http"}, ""
+		if step.http != "" {
+			want = `{"namespace":"demo","name":"web","port":"http","addresses":` + step.http + `,"sequence":0}`
+		}
+		if got := string(views.All(c).Values[key]); got != want {
+			t.Errorf("after %d, %T, http is %s, want %s", sequence, step.data, got, want)
+		}
+		if changed, is := views.Of(c, []events.Record{record}).Values[key]; is && string(changed) != want {
+			t.Errorf("by %d, %T, http is said to be %s, want %s", sequence, step.data, changed, want)
+		}
+	}
+}
