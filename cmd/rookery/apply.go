@@ -36,11 +36,11 @@ namespace's whole list. A service without a scale keeps the one that it has. One
 no command and is not waited for.
 
 Compose files are one project, later ones over earlier ones. The namespace is the project's name where none is given. What
-changes goes out as one group of that name, in the order of depends_on: all of it or none. A service that others wait for the
-end of is a job; jobs go out by themselves, in the same order. What Rookery does not do is an error that says where it stands
-and what to do instead; with --lenient it is listed, and the rest is applied. What it does otherwise than Compose is listed.
-Configs are put into the bucket rookery_configs, under names with a hash of what they hold. The README has what becomes of
-which key, and x-rookery adds to a service what Compose has no key for.
+changes goes out as one group of that name, in the order of depends_on: all of it or none, of 32 services at most. A service
+that others wait for the end of is a job; jobs go out by themselves, in the same order. What Rookery does not do is an error
+that says where it stands and what to do instead; with --lenient it is listed, and the rest is applied. What it does otherwise
+than Compose is listed. Configs are put into the bucket rookery_configs, under names with a hash of what they hold. The README
+has what becomes of which key, and x-rookery adds to a service what Compose has no key for.
 
 On a terminal you are asked before anything is done. Without one nothing is done and the exit code is 2 where the plan has
 something to do, and 0 where it has not; --yes goes on without asking. The commands for what is created and changed go out
@@ -112,6 +112,9 @@ func (a *apply) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := p.addCompose(cmd.Context(), b, w); err != nil {
+		return err
+	}
+	if err := p.checkGroups(); err != nil {
 		return err
 	}
 	if a.prune {

@@ -12,7 +12,6 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookery/compose"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
-	"github.com/rookery-project/rookery/projections"
 )
 
 // composed is the part of a plan that Compose files have.
@@ -123,7 +122,7 @@ func (p *plan) ensure(ctx context.Context, b *bus.JetStream, progress io.Writer,
 	pieces := p.pieces(steps)
 	for i, piece := range pieces {
 		var err error
-		if len(piece) > 1 && !isJob(piece[0]) {
+		if isGroup(piece) {
 			err = p.asGroup(ctx, b, progress, piece)
 		} else {
 			err = together(ctx, b, progress, piece)
@@ -191,45 +190,4 @@ func (p *plan) before(name string) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// asGroup has the services of a piece change with one command: all of them, or none.
-func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer, piece []*step) error {
-	id := events.GroupID{Namespace: p.Namespace, Name: p.Namespace}
-	command := events.GroupEnsure{Services: map[string]events.GroupMember{}, Guard: events.Guard{SeenAt: events.SeenAt{IfSeq: p.Sequence}}}
-	w := &waiter{bus: b, progress: progress, scope: "group." + id.Namespace + "." + id.Name, waves: waves{}}
-	for _, s := range piece {
-		c, _ := s.ask.(events.ServiceEnsure)
-		w.members = append(w.members, s.Service)
-		command.Services[s.Service.Name] = events.GroupMember{Spec: c.Spec, Scale: c.Scale}
-	}
-	for name, m := range command.Services {
-		for _, other := range p.before(name) {
-			if _, there := command.Services[other]; there {
-				m.After = append(m.After, other)
-			}
-		}
-		command.Services[name] = m
-	}
-	m, err := commandMessage(w.scope, command)
-	if err != nil {
-		return err
-	}
-	fate, err := w.run(ctx, m)
-	for _, s := range piece {
-		if s.Command = w.sequence; err == nil {
-			s.Fate = &fate
-		}
-	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		return &codedError{exitSignal, fmt.Errorf("interrupted: the group %s/%s goes on, as command %d: see `rookery ps`", id.Namespace, id.Name, w.sequence)}
-	case err != nil:
-		return err
-	}
-	if err := outcome(fate); err != nil {
-		return err
-	}
-	fmt.Fprintf(progress, "group %s/%s: command %d %s\n", id.Namespace, id.Name, fate.Sequence, projections.Succeeded)
-	return nil
 }

@@ -159,6 +159,11 @@ func (p *plan) does() bool {
 	return p.puts() || slices.ContainsFunc(p.Steps, func(s *step) bool { return s.ask != nil })
 }
 
+// ensures are the steps that create or change a service.
+func (p *plan) ensures() []*step {
+	return slices.DeleteFunc(slices.Clone(p.Steps), func(s *step) bool { return s.ask == nil || s.Action == actionDrop })
+}
+
 // print tells people.
 func (p *plan) print(out io.Writer) error {
 	fmt.Fprintf(out, "Plan for %s, at sequence %d of the log:\n", p.Namespace, p.Sequence)

@@ -19,16 +19,8 @@ var worst = []int{exitSignal, exitError, exitFailed, exitRejected, exitSupersede
 // carryOut publishes the plan's commands and waits for their ends: those that create and change together, and drops once
 // all of these have succeeded. It returns the errors of all, with the worst exit code.
 func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
-	var ensures, drops []*step
-	for _, s := range p.Steps {
-		switch {
-		case s.Action == actionDrop:
-			drops = append(drops, s)
-		case s.ask != nil:
-			ensures = append(ensures, s)
-		}
-	}
-	err := p.ensure(ctx, b, progress, ensures)
+	err := p.ensure(ctx, b, progress, p.ensures())
+	drops := slices.DeleteFunc(slices.Clone(p.Steps), func(s *step) bool { return s.Action != actionDrop })
 	if err == nil {
 		return together(ctx, b, progress, drops)
 	}

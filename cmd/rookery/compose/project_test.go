@@ -57,6 +57,7 @@ var becomes = []struct{ says, spec string }{
 		"deploy: {restart_policy: {condition: on-failure, delay: 2s, max_attempts: 3, window: 60s}}",
 		`"restart":{"attempts":3,"delay":"2s","policy":"on-failure","window":"1m0s"}`,
 	},
+	{"deploy: {update_config: {max_failure_ratio: 0.3}}", `"update":{"max_failure_ratio":0.3,"order":"stop-first"}`},
 	{"restart: 'no'", `"restart":{"policy":"never"}`},
 	{"restart: unless-stopped", `"restart":{"policy":"always"}`},
 	{"restart: on-failure:3", `"restart":{"attempts":3,"policy":"on-failure"}`},

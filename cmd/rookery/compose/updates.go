@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"strconv"
+
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"github.com/rookery-project/rookery/events"
@@ -20,7 +22,7 @@ func (o *one) updates() {
 		return
 	}
 	made := &events.Update{
-		Order: events.StopFirst, Delay: events.Duration(u.Delay), Monitor: events.Duration(u.Monitor), MaxFailureRatio: events.Ratio(u.MaxFailureRatio),
+		Order: events.StopFirst, Delay: events.Duration(u.Delay), Monitor: events.Duration(u.Monitor), MaxFailureRatio: ratio(u.MaxFailureRatio),
 	}
 	if u.Order != "" {
 		made.Order = events.UpdateOrder(u.Order)
@@ -38,6 +40,16 @@ func (o *one) updates() {
 		o.refuse("deploy.update_config.failure_action", u.FailureAction, "it is pause, continue or rollback: use one of these")
 	}
 	o.is.Update = made
+}
+
+// ratio returns the one that is written, as far as that has no more than six digits: compose-go keeps the nearest of 32 bits, and 0.3
+// is not what that has as one of 64.
+func ratio(read float32) events.Ratio {
+	written, err := strconv.ParseFloat(strconv.FormatFloat(float64(read), 'g', -1, 32), 64)
+	if err != nil { // what is formatted can be read, always
+		return events.Ratio(read)
+	}
+	return events.Ratio(written)
 }
 
 // rollback refuses what would have a service go back otherwise than it goes on.
