@@ -27,7 +27,8 @@ func agree(cmd *cobra.Command, out output, show func(io.Writer) error) error {
 	fmt.Fprint(os.Stderr, "Go on? [y/N] ")
 	answer, err := readLine(cmd.Context(), in)
 	if err != nil {
-		return err
+		fmt.Fprintln(os.Stderr) // the question stays as it was
+		return &codedError{exitSignal, errors.New("interrupted: nothing was done")}
 	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was done")

@@ -71,6 +71,9 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 	defer cancel()
 	w := &waiter{bus: b, progress: a.progress(), scope: scope, members: members, waves: waves{}}
 	fate, err := w.run(ctx, m)
+	if errors.Is(err, context.Canceled) && w.sequence > 0 {
+		return &codedError{exitSignal, fmt.Errorf("interrupted: command %d goes on: see `rookery ps`", w.sequence)}
+	}
 	if err != nil {
 		return err
 	}

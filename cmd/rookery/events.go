@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -25,7 +26,11 @@ func eventsCommand(l *link) *cobra.Command {
 		Use:   "events [NAMESPACE[/NAME]]",
 		Short: "Print what happened, of one namespace, service or group or of all",
 		Long: `Print what happened, a line an event: when, to what, what. On a terminal longer lines are folded below themselves; --output wide
-folds nothing and begins with the sequence in the log, and json and yaml print the whole events.`,
+folds nothing and begins with the sequence in the log, and json and yaml print the whole events.
+
+With --follow it goes on with what happens from then on, until Ctrl-C, which ends it with exit code 130.
+
+Exit codes: 0 succeeded, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery events
   rookery events demo/web --follow
   rookery events demo/shop
@@ -87,10 +92,13 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, f
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		case m, ok := <-reader.Messages():
-			if !ok {
-				return fmt.Errorf("the log cannot be read any more")
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case !ok:
+				return errors.New("the log cannot be read any more")
 			}
 			if err := p.print(out, m); err != nil {
 				return err

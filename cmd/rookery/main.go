@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
 )
 
 // The exit codes. Scripts may count on them.
@@ -55,14 +58,26 @@ func run() int {
 	case errors.As(err, &executed):
 		return int(executed.code)
 	case errors.As(err, &coded):
-		fmt.Fprintln(os.Stderr, "rookery: "+err.Error())
+		complain(os.Stderr, err.Error())
 		return coded.code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "rookery: interrupted")
+		complain(os.Stderr, "interrupted")
 		return exitSignal
 	}
-	fmt.Fprintln(os.Stderr, "rookery: "+err.Error())
+	complain(os.Stderr, err.Error())
 	return exitError
+}
+
+// complain says what went wrong: on a terminal folded as that has room, and over the ^C with which it shows a Ctrl-C.
+func complain(out io.Writer, text string) {
+	const below = 4
+	screen, _ := screenSize(out)
+	if isTerminal(out) {
+		fmt.Fprint(out, "\r\x1b[K")
+	}
+	for line := range strings.SplitSeq("rookery: "+text, "\n") {
+		fmt.Fprintln(out, strings.Join(grid.Fold(line, screen, below), "\n"))
+	}
 }
 
 func root() *cobra.Command {

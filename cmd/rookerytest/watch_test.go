@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
 )
 
 // TestWhatChangesIsWatched has `rookery ps --watch` write what becomes of a service, until somebody presses Ctrl-C.
@@ -33,6 +35,39 @@ func TestWhatChangesIsWatched(t *testing.T) {
 	if code := watch.cmd.ProcessState.ExitCode(); code != 130 || strings.Contains(watch.output.String(), "\x1b") {
 		t.Errorf("Ctrl-C ends it with %d:\n%s", code, watch.output.String())
 	}
+}
+
+// TestCtrlCEndsWhatFollows has each command that goes on end with the same code, and those that wait say what goes on without them.
+func TestCtrlCEndsWhatFollows(t *testing.T) {
+	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
+	if !cluster.Nodes["node-0"].Print(events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 1}, "it serves") {
+		t.Fatal("the instance does not run")
+	}
+	for _, row := range []struct{ args, begun, said string }{
+		{"events --follow", "command.succeeded", "interrupted"},
+		{"logs demo/web --follow", "it serves", "interrupted"},
+		{"services --watch", "demo/web", "interrupted"},
+		{"ensure demo/db --image localhost/db:1 --scale 3 --file " + tooLarge(t), "is stored", "interrupted: command 2 goes on: see `rookery ps`"},
+	} {
+		p := startProcess(t, append(strings.Fields(row.args), "--server", cluster.URL)...)
+		cluster.Until("it says "+row.begun, func() bool { return strings.Contains(p.output.String(), row.begun) })
+		p.signal(syscall.SIGINT)
+		<-p.ended
+		if code, out := p.cmd.ProcessState.ExitCode(), p.output.String(); code != 130 || !strings.HasSuffix(out, "\nrookery: "+row.said+"\n") {
+			t.Errorf("%s ends with %d: %s", row.args, code, out)
+		}
+	}
+}
+
+// tooLarge is the file of a spec that no node has room for.
+func tooLarge(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "spec.json")
+	if err := os.WriteFile(file, []byte(`{"image":"localhost/db:1","requests":{"memory":"900GiB"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // TestATerminalIsDrawnOnAndRestored watches on a terminal of 80 columns.
