@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,8 +20,10 @@ func busCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bus",
 		Short: "Make and check the streams that Rookery keeps on NATS",
-		Args:  arguments(),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  rookery bus init
+  rookery bus check`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(busInit(l), busCheck(l), busAdopt(l))
 	return cmd
@@ -30,6 +31,7 @@ func busCommand(l *link) *cobra.Command {
 
 func busInit(l *link) *cobra.Command {
 	var replicas int
+	var out output
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make the streams that are missing",
@@ -42,10 +44,11 @@ that is kept otherwise than it must be is an error that names the difference.`,
 				if err := b.Init(ctx, replicas); err != nil {
 					return err
 				}
-				return report(ctx, cmd.OutOrStdout(), b)
+				return report(ctx, cmd.OutOrStdout(), out, b)
 			})
 		},
 	}
+	out.flag(cmd)
 	cmd.Flags().IntVar(&replicas, "replicas", 1, "how many servers keep each stream")
 	return cmd
 }
@@ -62,30 +65,34 @@ func withBus(cmd *cobra.Command, l *link, do func(context.Context, *bus.JetStrea
 }
 
 func busCheck(l *link) *cobra.Command {
-	return &cobra.Command{
+	var out output
+	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check that every stream stands as it must, and is the one that the log knows",
-		Args:  arguments(),
+		Example: `  rookery bus check
+  rookery bus check --output json`,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
-				if err := report(ctx, cmd.OutOrStdout(), b); err != nil {
+				if err := report(ctx, cmd.OutOrStdout(), out, b); err != nil {
 					return err
 				}
 				return runner.CheckIdentity(ctx, b)
 			})
 		},
 	}
+	out.flag(cmd)
+	return cmd
 }
 
-// report prints a line a stream and returns what is wrong with them.
-func report(ctx context.Context, out io.Writer, b *bus.JetStream) error {
+// report prints a line a stream, or all of them as values, and returns what is wrong with them.
+func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) error {
 	findings, err := b.Check(ctx)
 	if err != nil {
 		return err
 	}
 	var problems []error
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STREAM\tIDENTITY\tSETTINGS")
+	var rows []string
 	for _, f := range findings {
 		settings := "as they must be"
 		switch {
@@ -94,10 +101,13 @@ func report(ctx context.Context, out io.Writer, b *bus.JetStream) error {
 		case len(f.Differences) > 0:
 			settings = strings.Join(f.Differences, "; ")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", f.Stream, f.Identity, settings)
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", f.Stream, f.Identity, settings))
 		problems = append(problems, f.Err())
 	}
-	return errors.Join(append(problems, table.Flush())...)
+	if how.json() {
+		return errors.Join(append(problems, how.print(out, findings))...)
+	}
+	return errors.Join(append(problems, table(out, "STREAM\tIDENTITY\tSETTINGS", rows))...)
 }
 
 func busAdopt(l *link) *cobra.Command {
@@ -109,8 +119,9 @@ on could repeat or lose what people asked. Once you know why that is so, adopt m
 the identities in the log, reads the inboxes on from where that is safe, and has every node list all that it has before
 anything is placed or stopped. Nothing that runs is stopped by it. A stream that it makes has as many replicas as the
 log.`,
-		Example: "  rookery bus check; rookery bus adopt",
-		Args:    arguments(),
+		Example: `  rookery bus check
+  rookery bus adopt`,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
 				if err := b.Init(ctx, b.Replicas(ctx)); err != nil {

@@ -18,6 +18,8 @@ func groupCommand(l *link) *cobra.Command {
 
 A group is no thing that stays: it is the command, and its services are held by it until it has ended. The name is for
 people to speak of it, and there is one of a name at a time.`,
+		Example: `  rookery group ensure demo/shop --file shop.json
+  rookery group cancel demo/shop`,
 	}
 	cmd.AddCommand(groupEnsureCommand(l), groupCancelCommand(l))
 	return cmd

@@ -70,7 +70,7 @@ The last lines with the nats CLI:
 			return err
 		}
 		defer done()
-		p := &linePrinter{out: bufio.NewWriter(cmd.OutOrStdout()), output: out, colour: isTerminal(cmd.OutOrStdout())}
+		p := &linePrinter{out: bufio.NewWriter(cmd.OutOrStdout()), output: out, colour: out.style(cmd.OutOrStdout()).Colour}
 		return printLogs(cmd.Context(), b, t, asked, p, cmd.ErrOrStderr())
 	}
 	return cmd

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// commandTree returns all commands that people can type but for those of cobra itself, by what they are typed as.
+func commandTree() map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, below := range c.Commands() {
+			if !below.Hidden {
+				all[below.CommandPath()] = below
+			}
+			walk(below)
+		}
+	}
+	walk(root())
+	return all
+}
+
+// TestCommandsHaveExamples walks all commands: the help of each shows how it is typed, with commands and flags that there are.
+func TestCommandsHaveExamples(t *testing.T) {
+	for path, c := range commandTree() {
+		shown := 0
+		for line := range strings.Lines(c.Example) {
+			typed, ours := strings.CutPrefix(line, "  rookery ")
+			if !ours {
+				continue
+			}
+			if strings.HasPrefix(line, "  "+path) {
+				shown++
+			}
+			for part := range strings.SplitSeq("rookery "+typed, "; ") {
+				typesWhatThereIs(t, path, part)
+			}
+		}
+		if shown == 0 {
+			t.Errorf("%s --help has no example of it", path)
+		}
+	}
+}
+
+// typesWhatThereIs fails the test where an example has a command or a flag that there is not.
+func typesWhatThereIs(t *testing.T, path, typed string) {
+	t.Helper()
+	typed, _, _ = strings.Cut(typed, "   ") // what stands behind it says what it does
+	if end := strings.IndexAny(typed, "|<>;"); end >= 0 {
+		typed = typed[:end]
+	}
+	words := strings.Fields(typed)
+	if len(words) == 0 || words[0] != "rookery" {
+		return
+	}
+	c, rest, err := root().Find(words[1:])
+	if err == nil && c.HasParent() {
+		err = c.ParseFlags(rest)
+	}
+	if err != nil || !c.HasParent() {
+		t.Errorf("%s --help has %q, which is no such command: %v", path, typed, err)
+	}
+}
+
+// printsForPeople are the commands that print no values for scripts, and why.
+var printsForPeople = map[string]string{
+	"rookery bus adopt":   "says one sentence",
+	"rookery capsule":     "writes a file that is JSON",
+	"rookery coordinator": "runs until it is stopped",
+	"rookery dev":         "runs until it is stopped",
+	"rookery exec":        "prints what another program does",
+	"rookery node":        "runs until it is stopped",
+	"rookery top":         "is drawn on a terminal",
+}
+
+// TestCommandsPrintValuesForScripts walks all commands: whatever prints does so as JSON and YAML too, and tables wide.
+func TestCommandsPrintValuesForScripts(t *testing.T) {
+	all := commandTree()
+	lists := []string{"rookery events", "rookery nodes", "rookery ops", "rookery ps", "rookery replay", "rookery services"}
+	for path, c := range all {
+		if c.HasSubCommands() {
+			continue
+		}
+		flag := c.Flags().Lookup("output")
+		if _, people := printsForPeople[path]; people != (flag == nil) {
+			t.Errorf("%s has --output: %v; it is one of those that print for people alone: %v", path, flag != nil, people)
+			continue
+		}
+		if flag == nil {
+			continue
+		}
+		formats := []string{formatText, formatJSON, formatYAML}
+		if slices.Contains(lists, path) {
+			formats = append(formats, formatWide)
+		}
+		for _, format := range append(formats, "xml") {
+			if err := c.Flags().Set("output", format); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.PreRunE(c, nil); (err == nil) != (format != "xml") {
+				t.Errorf("%s --output %s: %v", path, format, err)
+			}
+		}
+	}
+	for _, path := range append(slices.Collect(maps.Keys(printsForPeople)), lists...) {
+		if all[path] == nil {
+			t.Errorf("there is no %s", path)
+		}
+	}
+}
