@@ -72,9 +72,10 @@ func (c *composed) puts() bool {
 }
 
 func (c *composed) printComposed(out io.Writer) {
+	const below = 4
 	for _, s := range c.Configs {
 		if s.Action == actionCreate {
-			fmt.Fprintf(out, "config %s: %d bytes, to put\n", s.Key, s.Bytes)
+			folded(out, fmt.Sprintf("config %s: %d bytes, to put", s.Key, s.Bytes), below)
 		}
 	}
 	for _, part := range []struct {
@@ -85,7 +86,7 @@ func (c *composed) printComposed(out io.Writer) {
 			fmt.Fprintln(out, part.head)
 		}
 		for _, i := range part.issues {
-			fmt.Fprintln(out, "  "+i.String())
+			folded(out, "  "+i.String(), below)
 		}
 	}
 }
@@ -130,7 +131,7 @@ func (p *plan) ensure(ctx context.Context, b *bus.JetStream, progress io.Writer,
 		if err != nil {
 			for _, s := range slices.Concat(pieces[i+1:]...) {
 				s.Note = "not asked for: not all that it comes after succeeded"
-				fmt.Fprintf(progress, "%s: %s\n", s.Service, s.Note)
+				folded(progress, s.Service.String()+": "+s.Note, 0)
 			}
 			return err
 		}

@@ -26,7 +26,7 @@ func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Write
 	}
 	for _, s := range drops {
 		s.Note = "not dropped: not all before it succeeded"
-		fmt.Fprintf(progress, "%s: %s\n", s.Service, s.Note)
+		folded(progress, s.Service.String()+": "+s.Note, 0)
 	}
 	return err
 }

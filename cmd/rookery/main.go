@@ -12,8 +12,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/rookery-project/rookery/cmd/rookery/grid"
 )
 
 // The exit codes. Scripts may count on them.
@@ -71,12 +69,11 @@ func run() int {
 // complain says what went wrong: on a terminal folded as that has room, and over the ^C with which it shows a Ctrl-C.
 func complain(out io.Writer, text string) {
 	const below = 4
-	screen, _ := screenSize(out)
 	if isTerminal(out) {
 		fmt.Fprint(out, "\r\x1b[K")
 	}
 	for line := range strings.SplitSeq("rookery: "+text, "\n") {
-		fmt.Fprintln(out, strings.Join(grid.Fold(line, screen, below), "\n"))
+		folded(out, line, below)
 	}
 }
 

@@ -154,6 +154,12 @@ func printJSON(out io.Writer, value any) error {
 	return err
 }
 
+// folded prints a text, on a terminal in lines that fit: those behind the first begin below the cell of this number.
+func folded(out io.Writer, text string, below int) {
+	screen, _ := screenSize(out)
+	fmt.Fprintln(out, strings.Join(grid.Fold(text, screen, below), "\n"))
+}
+
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

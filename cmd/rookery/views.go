@@ -48,6 +48,9 @@ var instanceColumns = []grid.Column{
 	{Head: "AGE", Keep: grid.Wide, Passing: true},
 }
 
+// ordinalColumn is the place of ORDINAL among them.
+const ordinalColumn = 1
+
 func instancesPage(s *seen, of within, now time.Time) page {
 	p := page{grid: grid.Table{Columns: instanceColumns}}
 	all := s.instancesOf(of)
@@ -58,7 +61,9 @@ func instancesPage(s *seen, of within, now time.Time) page {
 		p.instance(v, now)
 		if v.Next != nil {
 			p.instance(*v.Next, now)
-			p.grid.Rows[len(p.grid.Rows)-1].Key += " next"
+			row := &p.grid.Rows[len(p.grid.Rows)-1]
+			row.Key += " next"
+			row.Cells[ordinalColumn].Text += " next" // generations are not always shown
 		}
 	}
 	p.notes = append(p.notes, operationNotes(s.operationsOf(of))...)

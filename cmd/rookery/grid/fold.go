@@ -6,7 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Fold returns a text in lines of no more than this many cells, broken between words where that can be; those behind the first
+// Fold returns a text in lines of no more than this many cells, broken between words, or behind
+// a comma, where that can be; those behind the first
 // begin below the cell of this number. Width 0 has it be one line.
 func Fold(text string, screen, below int) []string {
 	text = clean(text)
@@ -32,7 +33,11 @@ func broken(text string, room int) (line, rest string) {
 		return "", text[len(line):]
 	}
 	rest = text[len(line):]
-	if end := strings.LastIndexByte(line, ' '); end > 0 && strings.TrimLeft(line[:end], " ") != "" && !strings.HasPrefix(rest, " ") {
+	end := strings.LastIndexByte(line, ' ')
+	if comma := strings.LastIndexByte(line, ',') + 1; end < len(line)/2 && comma > len(line)/2 { // as in JSON, which has no words
+		end = comma
+	}
+	if end > 0 && strings.TrimLeft(line[:end], " ") != "" && !strings.HasPrefix(rest, " ") {
 		line, rest = line[:end], text[end:]
 	}
 	return strings.TrimRight(line, " "), rest
