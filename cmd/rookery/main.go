@@ -104,6 +104,7 @@ Begin with:
 		historyCommand(link), replayCommand(link), logsCommand(link), execCommand(link),
 	)
 	completeNames(cmd, link)
+	helpThatFits(cmd)
 	return cmd
 }
 
