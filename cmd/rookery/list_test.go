@@ -98,8 +98,6 @@ func examplePages(s *seen) map[string]page {
 
 // TestListsFitTheScreen holds every list to its picture at 80 and at 200 columns and in a pipe.
 func TestListsFitTheScreen(t *testing.T) {
-	t.Setenv("TZ", "UTC")
-	time.Local = time.UTC
 	pages := examplePages(seenOf(t, exampleViews(t)))
 	var text strings.Builder
 	for _, name := range []string{"ps", "services", "nodes", "ops"} {

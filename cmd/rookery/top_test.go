@@ -17,7 +17,6 @@ import (
 // topOf returns the screen after these messages.
 func topOf(t *testing.T, messages ...tea.Msg) top {
 	t.Helper()
-	time.Local = time.UTC
 	var m tea.Model = newTop(noon, false)
 	for _, msg := range messages {
 		m, _ = m.Update(msg)
