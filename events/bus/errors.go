@@ -36,7 +36,7 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(err, jetstream.ErrKeyNotFound), errors.Is(err, jetstream.ErrKeyDeleted),
 		errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrObjectNotFound),
-		errors.Is(err, jetstream.ErrUpdateMetaDeleted):
+		errors.Is(err, jetstream.ErrUpdateMetaDeleted), errors.Is(err, jetstream.ErrDigestMismatch):
 		return fmt.Errorf("%w: %w", ErrNoKey, err)
 	case errors.Is(err, jetstream.ErrKeyExists):
 		return fmt.Errorf("%w: %w", ErrPosition, err)

@@ -2,12 +2,17 @@ package bus
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 )
 
 // ObjectsVolumes is where nodes keep what volumes of services held as snapshots were taken, each under the SHA-256 of its content.
@@ -21,6 +26,10 @@ const (
 	SweptAfter = 4 * time.Hour
 	// maxVolumesBytes bounds all that is kept of volumes. The log may be on the same disk.
 	maxVolumesBytes = 4 << 30
+	// partBytes is the size of a part of an object.
+	partBytes = 128 << 10
+	// partTimeout bounds the storing of one.
+	partTimeout = 10 * time.Second
 )
 
 // Objects keeps what is too large for a message, by name.
@@ -33,7 +42,8 @@ type Objects interface {
 	Stat(ctx context.Context, name string) (Object, error)
 	// Touch has what there is under the name be stored now.
 	Touch(ctx context.Context, name string) error
-	// Get reads what there is under the name, or returns ErrNoKey. The caller closes it, and reads it within ctx.
+	// Get reads what there is under the name, or returns ErrNoKey, as reading does where that is not what was put. The caller closes it, and
+	// reads it within ctx.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
 	// All returns every object, in no order.
 	All(ctx context.Context) ([]Object, error)
@@ -79,11 +89,85 @@ func (o objects) Put(ctx context.Context, name string, content io.Reader) error 
 	if err != nil {
 		return fmt.Errorf("make object store %s: %w", o.name, translate(err))
 	}
-	// The library takes away what it has stored of an object that cannot be read to its end, if its own context lasts as long.
-	if _, err := store.Put(context.WithoutCancel(ctx), jetstream.ObjectMeta{Name: name}, &bounded{ctx, content}); err != nil {
+	info, err := o.putParts(ctx, content)
+	if err == nil {
+		err = o.putEntry(ctx, store, name, info)
+	}
+	if err != nil {
+		o.takeBack(context.WithoutCancel(ctx), info.NUID)
 		return fmt.Errorf("put object %s into %s: %w", name, o.name, translate(err))
 	}
 	return nil
+}
+
+// putParts stores the content part by part, each when the one before is stored: the library sends thousands at once, and all else on the
+// connection waits behind them. What it returns names them, whatever the error.
+func (o objects) putParts(ctx context.Context, content io.Reader) (jetstream.ObjectInfo, error) {
+	info := jetstream.ObjectInfo{Bucket: o.name, NUID: nuid.Next()}
+	sum, part, ended := sha256.New(), make([]byte, partBytes), false
+	for !ended {
+		n := 0
+		for n < len(part) && !ended {
+			read, err := content.Read(part[n:])
+			n += read
+			if ended = errors.Is(err, io.EOF); err != nil && !ended {
+				return info, err
+			}
+			if err := ctx.Err(); err != nil {
+				return info, err
+			}
+		}
+		if n == 0 {
+			break
+		}
+		sum.Write(part[:n])
+		info.Chunks, info.Size = info.Chunks+1, info.Size+uint64(n) //nolint:gosec // not below 0
+		if err := o.store(ctx, &nats.Msg{Subject: o.partsOf(info.NUID), Data: part[:n]}); err != nil {
+			return info, err
+		}
+	}
+	info.Digest = jetstream.GetObjectDigestValue(sum)
+	return info, nil
+}
+
+// putEntry names the parts as the object's, and removes those that it had before.
+func (o objects) putEntry(ctx context.Context, store jetstream.ObjectStore, name string, info jetstream.ObjectInfo) error {
+	before, err := store.GetInfo(ctx, name)
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	info.ObjectMeta = jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: partBytes}}
+	body, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	entry := &nats.Msg{
+		Subject: "$O." + o.name + ".M." + base64.URLEncoding.EncodeToString([]byte(name)),
+		Header:  nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, Data: body,
+	}
+	if err := o.store(ctx, entry); err != nil {
+		return err
+	}
+	if before != nil {
+		o.takeBack(ctx, before.NUID)
+	}
+	return nil
+}
+
+func (o objects) store(ctx context.Context, m *nats.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, partTimeout)
+	defer cancel()
+	_, err := o.bus.js.PublishMsg(ctx, m)
+	return err
+}
+
+// takeBack removes parts that no entry names. Where it fails Tidy finds them.
+func (o objects) takeBack(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, partTimeout)
+	defer cancel()
+	if below, err := o.below(ctx); err == nil {
+		_ = below.Purge(ctx, jetstream.WithPurgeSubject(o.partsOf(id)))
+	}
 }
 
 // objectStore returns how the store is kept.
@@ -97,20 +181,6 @@ func objectStore(name string, replicas int) jetstream.ObjectStoreConfig {
 		c.Description = "The state at places in ROOKERY_LOG, so that it need not be folded from its first message. All may be deleted at any time."
 	}
 	return c
-}
-
-// bounded is content that can be read until its context ends.
-type bounded struct {
-	ctx     context.Context //nolint:containedctx // a reader has no other way to end in time
-	content io.Reader
-}
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
-	if err := b.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return b.content.Read(p)
 }
 
 // Stat implements Objects.
@@ -183,7 +253,16 @@ func (o objects) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read object %s of %s: %w", name, o.name, translate(err))
 	}
-	return content, nil
+	return whole{content}, nil
+}
+
+// whole is content that reads to its end only where it is what was stored.
+type whole struct{ jetstream.ObjectResult }
+
+// Read implements io.Reader.
+func (w whole) Read(p []byte) (int, error) {
+	n, err := w.ObjectResult.Read(p)
+	return n, translate(err)
 }
 
 // All implements Objects.
