@@ -29,6 +29,8 @@ type folds struct {
 	log *slog.Logger
 	// never says that every fold begins with the first message.
 	never bool
+	// spoiled takes snapshots that were met and are of no use, for the keeper to remove; what it has no room for is met again.
+	spoiled chan closedRound
 }
 
 // foldName is the name of the snapshot of a log at the end of a round. Their order is that of the names.
@@ -88,6 +90,9 @@ func (f folds) begin(ctx context.Context, at uint64) (*projections.Fold, bus.Rea
 				return fold, reader, nil
 			}
 			f.log.Warn("passing over a snapshot of the fold", "sequence", sequence, "error", err, "advice", "none needed: an earlier one is taken")
+			if useless(err) {
+				f.tell(closedRound{state.Identity, sequence})
+			}
 		}
 	}
 	reader, err := f.bus.Read(ctx, bus.Log, 1)
@@ -97,9 +102,30 @@ func (f folds) begin(ctx context.Context, at uint64) (*projections.Fold, bus.Rea
 	return projections.NewFold(), reader, nil
 }
 
+func (f folds) tell(spoiled closedRound) {
+	select {
+	case f.spoiled <- spoiled:
+	default:
+	}
+}
+
+// useless reports whether an error of load says that the snapshot will never be of use.
+func useless(err error) bool {
+	for _, target := range []error{projections.ErrSnapshotDamaged, projections.ErrSnapshotOfOther, projections.ErrSnapshotVersion, bus.ErrNoKey} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
 // load reads the snapshot, and holds it to the log. The reader lasts for ctx, all else for the call.
 func (f folds) load(ctx, call context.Context, logID string, sequence uint64) (*projections.Fold, bus.Reader, error) {
-	content, err := f.bus.Objects(bus.ObjectsFolds).Get(call, foldName(logID, sequence))
+	objects := f.bus.Objects(bus.ObjectsFolds)
+	if _, err := objects.Stat(call, foldName(logID, sequence)); err != nil { // nobody says so of one that parts are missing of as it is read
+		return nil, nil, err
+	}
+	content, err := objects.Get(call, foldName(logID, sequence))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,6 +153,39 @@ func (f folds) load(ctx, call context.Context, logID string, sequence uint64) (*
 		return nil, nil, err
 	}
 	return projections.Continue(cluster), reader, nil
+}
+
+// lastRound returns the records of the round that ends at the place in the log, the closing message last.
+func lastRound(ctx context.Context, b bus.Bus, end uint64) ([]events.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	reader, err := b.Read(ctx, bus.Log, max(end, bus.MaxBatch)-bus.MaxBatch+1)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Stop()
+	var round []events.Record
+	for {
+		m, err := next(ctx, reader)
+		if err != nil {
+			return nil, err
+		}
+		r, err := events.ParseRecord(m)
+		if err != nil {
+			return nil, err
+		}
+		_, void := r.Data.(events.RoundVoid)
+		if void { // what it voids is no part of any round
+			round = nil
+		}
+		round = append(round, r)
+		if m.Sequence >= end {
+			return round, nil
+		}
+		if _, closed := r.Data.(events.RoundClosed); closed || void {
+			round = nil
+		}
+	}
 }
 
 // next returns the reader's next message.

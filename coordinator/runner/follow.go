@@ -45,7 +45,7 @@ func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
 
 // folds begins folds of the log as this coordinator does.
 func (c *Coordinator) folds() folds {
-	return folds{bus: c.Bus, log: c.Log, never: c.SnapshotEvery == NoSnapshots}
+	return folds{bus: c.Bus, log: c.Log, never: c.SnapshotEvery == NoSnapshots, spoiled: c.spoiled}
 }
 
 // stop ends the reading of the log, if that has not ended.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -22,12 +24,14 @@ const (
 	keptFolds = 16
 	// keptLast is how many of the last stay, however near to each other they are: one of them may be damaged.
 	keptLast = 3
-	// keepTimeout bounds the taking of one.
+	// keptFoldsBytes bounds all of them. The store has no bound of its own: the server would set that much aside from the first on.
+	keptFoldsBytes = 4 << 30
+	// keepTimeout bounds the taking of one, from the one before it on.
 	keepTimeout = 10 * time.Minute
 )
 
-// keeper takes snapshots of the fold beside the loop, which it costs nothing: it folds the log itself, from the snapshot before. It
-// owns one goroutine, and at most one snapshot is under way.
+// keeper takes snapshots of the fold beside the loop, which it costs nothing: it folds the log itself, from the snapshot before, and lets
+// go of those that are too many or of no use. It owns one goroutine, and at most one snapshot is under way.
 type keeper struct {
 	folds folds
 	log   *slog.Logger
@@ -70,6 +74,8 @@ func (k *keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case spoiled := <-k.folds.spoiled:
+			k.remove(ctx, spoiled)
 		case round := <-k.closed:
 			if round.sequence < k.every || (known && round.sequence-last < k.every) {
 				continue
@@ -105,58 +111,150 @@ func (k *keeper) newest(ctx context.Context, upTo closedRound) uint64 {
 	return 0
 }
 
-// take takes the snapshot at the end of a round, and lets go of what is one too many.
+// take takes the snapshot at the end of a round. Where the one before is far, it takes others on its way, so that they lie all over the
+// log again, and what was folded is not folded once more if it is interrupted.
 func (k *keeper) take(ctx context.Context, round closedRound) error {
-	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
-	defer cancel()
-	began := time.Now()
 	fold, reader, err := k.folds.begin(ctx, round.sequence)
 	if err != nil {
 		return err
 	}
 	defer reader.Stop()
-	if err := to(ctx, fold, reader, round.sequence); err != nil {
+	apart := max(k.every, round.sequence/(keptFolds-keptLast))
+	for fold.Cluster.Sequence < round.sequence {
+		at := round.sequence
+		if left := at - fold.Cluster.Sequence; left > apart && left-apart >= k.every {
+			at = fold.Cluster.Sequence + apart
+		}
+		if err := k.takeNext(ctx, fold, reader, at, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeNext folds on to the end of the round at the place, and keeps the state there.
+func (k *keeper) takeNext(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64, round closedRound) error {
+	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+	defer cancel()
+	began := time.Now()
+	if err := toClosed(ctx, fold, reader, at); err != nil {
 		return err
 	}
-	if fold.Cluster.Sequence != round.sequence {
+	if fold.Cluster.Sequence > round.sequence {
 		return fmt.Errorf("no round is closed at %d", round.sequence)
 	}
 	body, err := projections.EncodeFold(fold.Cluster)
 	if err != nil {
 		return err
 	}
+	if len(body) > maxFoldSnapshot {
+		return fmt.Errorf("the state has %d bytes, and a snapshot %d at most", len(body), maxFoldSnapshot)
+	}
+	taken := closedRound{round.log, fold.Cluster.Sequence}
 	objects := k.folds.bus.Objects(bus.ObjectsFolds)
-	if err := objects.Put(ctx, foldName(round.log, round.sequence), bytes.NewReader(body)); err != nil {
+	if err := k.makeRoom(ctx, objects, taken, round.sequence, int64(len(body))); err != nil {
 		return err
 	}
-	k.log.Info("took a snapshot of the fold", "sequence", round.sequence, "round", fold.Cluster.Round, "bytes", len(body), "took", time.Since(began))
-	return k.prune(ctx, objects, round)
+	if err := objects.Put(ctx, foldName(taken.log, taken.sequence), bytes.NewReader(body)); err != nil {
+		return err
+	}
+	k.log.Info("took a snapshot of the fold", "sequence", taken.sequence, "round", fold.Cluster.Round, "bytes", len(body), "took", time.Since(began))
+	return nil
 }
 
-// prune lets go of snapshots that are too many, and of those that nobody reads: of other logs, of earlier versions, and of a log that was
-// longer once.
-func (k *keeper) prune(ctx context.Context, objects bus.Objects, last closedRound) error {
+// toClosed folds on to the first round that ends at or behind the place.
+func toClosed(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
+	for {
+		m, err := next(ctx, reader)
+		if err != nil {
+			return err
+		}
+		records, err := fold.Take(m)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 || m.Sequence < at {
+			continue
+		}
+		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // what is voided has no snapshot
+			return nil
+		}
+	}
+}
+
+// makeRoom lets go of snapshots that are too many or too large beside the one that is taken, of those that nobody reads (of other logs, of
+// earlier versions, and of a log that was longer than the end once), and of what there is of such as were never whole.
+func (k *keeper) makeRoom(ctx context.Context, objects bus.Objects, taken closedRound, end uint64, size int64) error {
+	now, err := k.folds.bus.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := objects.Tidy(ctx, now.Add(-keepTimeout)); err != nil {
+		return err
+	}
 	all, err := objects.All(ctx)
 	if err != nil {
 		return err
 	}
-	var sequences []uint64
+	sizes := map[uint64]int64{taken.sequence: size}
 	for _, o := range all {
-		sequence, ours := foldSequence(last.log, o.Name)
-		if ours && sequence <= last.sequence {
-			sequences = append(sequences, sequence)
-			continue
-		}
-		if err := objects.Delete(ctx, o.Name); err != nil {
-			return err
+		sequence, ours := foldSequence(taken.log, o.Name)
+		switch {
+		case !ours || sequence > end:
+			if err := objects.Delete(ctx, o.Name); err != nil {
+				return err
+			}
+		case sequence != taken.sequence:
+			sizes[sequence] = o.Size
 		}
 	}
-	for _, sequence := range Surplus(sequences, keptFolds) {
-		if err := objects.Delete(ctx, foldName(last.log, sequence)); err != nil {
+	for _, sequence := range TooMany(sizes) {
+		if err := objects.Delete(ctx, foldName(taken.log, sequence)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// remove lets go of a snapshot that could not be used, unless another was put there since.
+func (k *keeper) remove(ctx context.Context, spoiled closedRound) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	_, reader, err := k.folds.load(ctx, ctx, spoiled.log, spoiled.sequence)
+	if err == nil {
+		reader.Stop()
+		return
+	}
+	if !useless(err) {
+		return
+	}
+	if err := k.folds.bus.Objects(bus.ObjectsFolds).Delete(ctx, foldName(spoiled.log, spoiled.sequence)); err != nil {
+		k.log.Warn("cannot remove a snapshot of the fold that is of no use", "sequence", spoiled.sequence, "error", err)
+		return
+	}
+	k.log.Info("removed a snapshot of the fold that is of no use", "sequence", spoiled.sequence, "reason", err)
+}
+
+// TooMany returns which of the snapshots, by the places that they were taken at, are to go for their number or their bytes. The last one
+// stays.
+func TooMany(sizes map[uint64]int64) []uint64 {
+	sequences := slices.Collect(maps.Keys(sizes))
+	sum := int64(0)
+	for _, size := range sizes {
+		sum += size
+	}
+	gone := Surplus(sequences, keptFolds)
+	for _, sequence := range gone {
+		sum -= sizes[sequence]
+	}
+	for keep := len(sequences) - len(gone) - 1; sum > keptFoldsBytes && keep > 0; keep-- {
+		before := len(gone)
+		gone = Surplus(sequences, keep)
+		for _, sequence := range gone[before:] {
+			sum -= sizes[sequence]
+		}
+	}
+	return gone
 }
 
 // Surplus returns which of the places that snapshots were taken at are to go, so that so many are left: all over the log, with the last
@@ -166,7 +264,7 @@ func Surplus(sequences []uint64, keep int) []uint64 {
 	var gone []uint64
 	for len(rest) > keep {
 		nearest := 0
-		for i := range len(rest) - keptLast {
+		for i := range max(len(rest)-keptLast, 1) {
 			if gap(rest, i) < gap(rest, nearest) {
 				nearest = i
 			}

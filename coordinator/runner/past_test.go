@@ -86,10 +86,16 @@ func (r *recorded) coordinator() *Coordinator {
 	return New(Config{Bus: r.bus, Name: "test", Log: slog.New(slog.NewTextHandler(&r.said, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 }
 
+// cut lets the log end at a place.
+func (r *recorded) cut(end uint64) {
+	r.log = r.log[:end]
+	r.bus.Restore(bus.Log, memory.NewBackup(r.id, r.log))
+}
+
 // snapshots takes one at the end of every so many rounds.
 func (r *recorded) snapshots(apart int) {
 	r.Helper()
-	k := &keeper{folds: r.coordinator().folds(), log: slog.New(slog.DiscardHandler)}
+	k := &keeper{folds: r.coordinator().folds(), log: slog.New(slog.DiscardHandler), every: NoSnapshots}
 	for i := apart; i < len(r.rounds); i += apart {
 		if _, closed := closing(r.log[r.rounds[i]-1]); !closed {
 			continue // a round that was voided has no snapshot
@@ -239,11 +245,18 @@ func TestSnapshotsThatAreWrongArePassedOver(t *testing.T) {
 			if err := objects.Put(t.Context(), foldName(r.id, sequences[0]), bytes.NewReader(spoiled)); err != nil {
 				t.Fatal(err)
 			}
-			fold, reader, err := r.coordinator().folds().begin(t.Context(), uint64(len(r.log)))
+			c := r.coordinator()
+			fold, reader, err := c.folds().begin(t.Context(), uint64(len(r.log)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer reader.Stop()
+			k := &keeper{folds: c.folds(), log: c.Log}
+			k.remove(t.Context(), closedRound{r.id, sequences[1]})
+			k.remove(t.Context(), <-c.spoiled)
+			if left, err := c.folds().list(t.Context(), r.id); err != nil || !slices.Equal(left, sequences[1:]) {
+				t.Errorf("of %v there are left %v, %v", sequences, left, err)
+			}
 			if name == "of an earlier place" && fold.Cluster.Sequence == sequences[0] {
 				t.Error("a snapshot of an earlier place is taken for that of a later one")
 			}

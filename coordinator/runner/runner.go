@@ -64,6 +64,8 @@ type Coordinator struct {
 	past chan struct{}
 	// reads has one for each answer about what instances have printed.
 	reads chan struct{}
+	// spoiled has snapshots of the fold that were met here and are of no use.
+	spoiled chan closedRound
 	// cluster is the state as of the last whole round that this coordinator has folded or closed. Where it is not, as
 	// before the first fold and after a round that was not stored, settled is false and nothing is answered from it.
 	cluster *projections.Cluster
@@ -92,7 +94,7 @@ func New(config Config) *Coordinator {
 	}
 	return &Coordinator{
 		Config: config, asks: make(chan ask), past: make(chan struct{}, pastAtOnce), reads: make(chan struct{}, logsAtOnce),
-		cluster: projections.NewCluster(),
+		spoiled: make(chan closedRound, keptFolds), cluster: projections.NewCluster(),
 	}
 }
 

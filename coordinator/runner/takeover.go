@@ -107,13 +107,24 @@ func (l *leader) begin(last []events.Record) error {
 	if err := l.takeOrders(); err != nil {
 		return err
 	}
-	if err := l.sendFates(last); err != nil {
+	if err := l.repeatFates(last); err != nil {
 		return err
 	}
 	if err := l.lease.renew(l.ctx); err != nil {
 		return err
 	}
 	return l.openInboxes()
+}
+
+// repeatFates sends the fates of the last round again. A fold that began with a snapshot at the end of the log has not read that round.
+func (l *leader) repeatFates(round []events.Record) error {
+	if round == nil && l.closed > 0 {
+		var err error
+		if round, err = lastRound(l.ctx, l.Bus, l.closed); err != nil {
+			return err
+		}
+	}
+	return l.sendFates(round)
 }
 
 // closeTorn voids the beginning of a round whose end was never stored.
