@@ -112,6 +112,13 @@ bench-placement: ## Measure placement beside swarmkit's scheduler, in rounds tha
 	cd cmd/benchmark/placement/swarmkit && $(GO) build -o $(BIN)/swarmkit .
 	$(BIN)/placement -peer $(BIN)/swarmkit
 
+# EVENTS is how long the log of `make bench-log` is. Each takes up to 600 bytes in TMPDIR, which go with the end.
+EVENTS := 10000000
+.PHONY: bench-log
+bench-log: ## Measure starts, questions about the past and memory on a log of ten million events: make bench-log EVENTS=1000000
+	@$(GO) build -o $(BIN)/log ./cmd/benchmark/log
+	@$(BIN)/log -events $(EVENTS)
+
 .PHONY: schemas
 schemas: ## Write the JSON Schemas of all messages anew
 	go generate ./schemas

@@ -21,11 +21,11 @@ const (
 	// NoSnapshots is the distance of a coordinator that takes no snapshots of the fold, and begins from none.
 	NoSnapshots = ^uint64(0)
 	// keptFolds is how many snapshots are kept: the last of them, and others all over the log, so that no place in it is far from one.
-	keptFolds = 16
+	keptFolds = 64
 	// keptLast is how many of the last stay, however near to each other they are: one of them may be damaged.
 	keptLast = 3
 	// keptFoldsBytes bounds all of them. The store has no bound of its own: the server would set that much aside from the first on.
-	keptFoldsBytes = 4 << 30
+	keptFoldsBytes = 1 << 30
 	// keepTimeout bounds the taking of one, from the one before it on.
 	keepTimeout = 10 * time.Minute
 )

@@ -108,7 +108,7 @@ func (w *World) newestFold(upTo uint64) uint64 {
 
 // checkFolds holds every snapshot of the fold to be the state that the log folds to there, and to be few.
 func (j *judge) checkFolds() {
-	const most = 16
+	const most = 64
 	objects, all := j.w.foldObjects()
 	if len(all) > most+1 { // one that was just stored may come before the one that goes for it
 		j.breach("P7", "%d snapshots of the fold are kept", len(all))
