@@ -51,6 +51,11 @@ var law = []room{
 		[]string{"coordinator", "coordinator/placement", "events", "projections"},
 		"a capsule is decided on as the coordinator does: whoever reads or writes one brings its bytes",
 	},
+	{
+		"coordinator/archive", true,
+		[]string{"coordinator/capsule", "events"},
+		"an archive is messages of the log in lines: whoever reads or writes one brings its bytes",
+	},
 	{"node", true, []string{"events"}, "a node's steps follow from orders and what the engine has: it never decides what should run"},
 	{"events/bus", false, []string{"events", "events/bus"}, "the door to the bus translates messages and knows nothing of what they mean"},
 	{"projections/views", false, []string{"projections", "events", "events/bus"}, "the views write the fold to the bus"},
