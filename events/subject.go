@@ -17,6 +17,9 @@ const (
 	OrderRoot     = "rookery.order"
 	HeartbeatRoot = "rookery.heartbeat"
 	APIRoot       = "rookery.api"
+	// TrimSubject is where `rookery archive` asks the leader to let go of what it has archived. It is no question, so that who may ask
+	// these cannot.
+	TrimSubject = "rookery.trim"
 )
 
 // OrdersEpochSubject holds the leader's mark in ROOKERY_ORDERS.

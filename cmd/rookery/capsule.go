@@ -96,7 +96,7 @@ func record(ctx context.Context, b bus.Bus, from, to whatif.Moment) (r capsule.R
 	if err != nil {
 		return r, err
 	}
-	log, end := watched(runner.ReadLog(ctx, b, state.Last), 1, state.Last)
+	log, end := watched(runner.ReadLog(ctx, b, 1, state.Last), 1, state.Last)
 	defer end()
 	p := partOf{from: from, to: to}
 	for m, err := range log {

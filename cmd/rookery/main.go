@@ -101,7 +101,7 @@ Begin with:
 		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link), drainCommand(link), forgetCommand(link),
 		whatIfCommand(link), capsuleCommand(link), psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link),
 		doctorCommand(link), servicesCommand(link), opsCommand(link), topCommand(link), stateCommand(link), diffCommand(link),
-		historyCommand(link), replayCommand(link), logsCommand(link), execCommand(link),
+		historyCommand(link), replayCommand(link), archiveCommand(link), logsCommand(link), execCommand(link),
 	)
 	completeNames(cmd, link)
 	helpThatFits(cmd)

@@ -53,23 +53,6 @@ func (p place) find(ctx context.Context, b *bus.JetStream) (uint64, error) {
 	return runner.Find(ctx, b, p.sequence, p.time)
 }
 
-// begin returns the sequence of the first message at or behind the place: the log's first where there is none, or where its time lies
-// before the log.
-func (p place) begin(ctx context.Context, b *bus.JetStream) (uint64, error) {
-	log, err := logState(ctx, b)
-	switch {
-	case err != nil || p == (place{}) || log.Last == 0:
-		return log.First, err
-	case p.sequence > 0:
-		return p.find(ctx, b)
-	}
-	before, err := place{time: p.time.Add(-time.Nanosecond)}.find(ctx, b)
-	if q := new(bus.QuestionError); errors.As(err, &q) && q.Code == 404 {
-		return log.First, nil
-	}
-	return before + 1, err
-}
-
 // askPast asks a coordinator a question that may take long.
 func askPast(ctx context.Context, b *bus.JetStream, name string, question, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
@@ -86,7 +69,11 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 		return unanswered(err)
 	}
 	if code := m.Header.Get(bus.HeaderErrorCode); code != "" {
-		return fmt.Errorf("the coordinator answers %s: %s", code, m.Header.Get(bus.HeaderError))
+		number, err := strconv.Atoi(code)
+		if err != nil {
+			return fmt.Errorf("the coordinator answers with the code %q: %s", code, m.Header.Get(bus.HeaderError))
+		}
+		return fmt.Errorf("the coordinator answers %d: %w", number, &bus.QuestionError{Code: number, Reason: m.Header.Get(bus.HeaderError)})
 	}
 	if err := json.Unmarshal(m.Body, answer); err != nil {
 		return fmt.Errorf("the answer does not read: %w", err)

@@ -27,7 +27,7 @@ type replay struct {
 
 func replayCommand(l *link) *cobra.Command {
 	var out output
-	var from, to string
+	var from, to, folder string
 	var r replay
 	var of within
 	cmd := &cobra.Command{
@@ -46,6 +46,7 @@ At speed, quiet times are cut to 5 seconds. The beginning of a round that its le
 	cmd.Flags().StringVar(&to, "to", "", "`place` to end at; the end of the log otherwise")
 	cmd.Flags().Float64Var(&r.speed, "speed", 0, "how many `times` as fast as it happened; 0 for at once")
 	cmd.Flags().BoolVar(&r.step, "step", false, "wait for Enter before each event")
+	archiveFlag(cmd, &folder)
 	cmd.MarkFlagsMutuallyExclusive("speed", "step")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if r.speed < 0 {
@@ -66,18 +67,26 @@ At speed, quiet times are cut to 5 seconds. The beginning of a round that its le
 		}
 		defer done()
 		r.in = bufio.NewReader(cmd.InOrStdin())
-		return r.between(cmd.Context(), b, cmd.OutOrStdout(), newPrinter(of, out, cmd.OutOrStdout()), first, last)
+		state, err := logState(cmd.Context(), b)
+		if err != nil {
+			return err
+		}
+		a, err := openArchive(folder, state.Identity)
+		if err != nil {
+			return err
+		}
+		return r.between(cmd.Context(), b, a, cmd.OutOrStdout(), newPrinter(of, out, cmd.OutOrStdout()), first, last)
 	}
 	return cmd
 }
 
-// between walks from one place to the other.
-func (r *replay) between(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, first, last place) error {
-	begin, err := first.begin(ctx, b)
+// between walks from one place to the other. Without an archive the beginning is that of what the log has still.
+func (r *replay) between(ctx context.Context, b *bus.JetStream, a archived, out io.Writer, p printer, first, last place) error {
+	begin, err := a.begin(ctx, b, first)
 	if err != nil {
 		return err
 	}
-	end, err := last.find(ctx, b)
+	end, err := a.find(ctx, b, last)
 	if err != nil {
 		return err
 	}
@@ -85,37 +94,28 @@ func (r *replay) between(ctx context.Context, b *bus.JetStream, out io.Writer, p
 	if err != nil || begin > end {
 		return err
 	}
-	reader, err := b.Read(ctx, bus.Log, begin)
-	if err != nil {
-		return err
-	}
-	defer reader.Stop()
 	var open round
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case m, ok := <-reader.Messages():
-			if !ok {
-				return errors.New("the log cannot be read any more")
+	for m, err := range a.wholeLog(ctx, b, begin, log.Last) {
+		if err != nil {
+			return err
+		}
+		closed, whole := open.take(m)
+		for _, m := range closed {
+			if m.Sequence > end || !p.shows(m) {
+				continue
 			}
-			closed, whole := open.take(m)
-			for _, m := range closed {
-				if m.Sequence > end || !p.shows(m) {
-					continue
-				}
-				if err := r.pause(ctx, m); err != nil {
-					return ended(err)
-				}
-				if err := p.print(out, m); err != nil {
-					return err
-				}
+			if err := r.pause(ctx, m); err != nil {
+				return ended(err)
 			}
-			if m.Sequence >= log.Last || (whole && m.Sequence >= end) {
-				return nil
+			if err := p.print(out, m); err != nil {
+				return err
 			}
 		}
+		if whole && m.Sequence >= end {
+			return nil
+		}
 	}
+	return nil
 }
 
 // round holds the events of a round until it is closed: the beginning of one that was torn off is void, and nothing of it happened.

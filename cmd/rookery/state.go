@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -19,13 +20,13 @@ import (
 func stateCommand(l *link) *cobra.Command {
 	var out output
 	var only parts
-	var at string
+	var at, folder string
 	var sequence uint64
 	cmd := &cobra.Command{
 		Use:   "state [--at TIME | --seq N]",
 		Short: "Show the whole cluster as it is, or as it was at any time of its past",
 		Long: `Show services, instances and nodes as they were at the end of the last round that was closed by then; without --at and --seq
-as they are. A coordinator folds the log for it, from the nearest snapshot.
+as they are. A coordinator folds the log for it, from the nearest snapshot. With --archive what the log has let go of is folded here.
 
 An answer has at most a mebibyte: where there is more, --service and --node ask for less.`,
 		Example: `  rookery state --at 2026-11-01T12:00Z
@@ -39,6 +40,7 @@ The same with the nats CLI:
 	only.flags(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "at this `time`, as 2026-11-01T12:00Z, or so long ago, as 90m")
 	cmd.Flags().Uint64Var(&sequence, "seq", 0, "at this `sequence` of the log")
+	archiveFlag(cmd, &folder)
 	cmd.MarkFlagsMutuallyExclusive("at", "seq")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		where, err := parsePlace(at, time.Now())
@@ -60,7 +62,11 @@ The same with the nats CLI:
 			}
 		}
 		var past runner.PastState
-		if err := askPast(cmd.Context(), b, "state", q, &past); err != nil {
+		err = askPast(cmd.Context(), b, "state", q, &past)
+		if folder != "" && bus.CodeOf(err) == notFound {
+			past, err = archivedState(cmd.Context(), b, folder, q)
+		}
+		if err != nil {
 			return err
 		}
 		if out.json() {
@@ -69,6 +75,27 @@ The same with the nats CLI:
 		return printState(cmd.OutOrStdout(), past)
 	}
 	return cmd
+}
+
+// archivedState folds the archive, where the log has let go of what is asked for.
+func archivedState(ctx context.Context, b *bus.JetStream, folder string, q runner.StateQuestion) (past runner.PastState, err error) {
+	state, err := stateOfLog(ctx, b)
+	if err != nil {
+		return past, err
+	}
+	a, err := openArchive(folder, state.Identity)
+	if err != nil {
+		return past, err
+	}
+	at, err := a.find(ctx, b, place{sequence: q.AtSeq, time: q.AtTime})
+	if err != nil {
+		return past, err
+	}
+	c, err := a.foldTo(ctx, at)
+	if err != nil {
+		return past, err
+	}
+	return runner.PastOf(c, q.Service, q.Node), nil
 }
 
 func printState(out io.Writer, past runner.PastState) error {

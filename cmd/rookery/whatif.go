@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -23,6 +22,7 @@ type whatIf struct {
 	policy   string
 	capacity []string
 	from, to string
+	archive  string
 }
 
 func whatIfCommand(l *link) *cobra.Command {
@@ -62,6 +62,7 @@ The same with the nats CLI, within 30 seconds:
 	f.StringArrayVar(&w.capacity, "capacity", nil, "what a node has to give, as `NODE.memory=32GiB`; may be given several times")
 	f.StringVar(&w.from, "from", "", "first `place` in the log; its beginning where it is not given")
 	f.StringVar(&w.to, "to", "", "last `place` in the log, as --from; its end where it is not given")
+	archiveFlag(cmd, &w.archive)
 	return cmd
 }
 
@@ -79,7 +80,11 @@ func (w *whatIf) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	log, end := watched(runner.ReadLog(cmd.Context(), b, state.Last), 2, state.Last)
+	a, err := openArchive(w.archive, state.Identity)
+	if err != nil {
+		return err
+	}
+	log, end := watched(a.wholeLog(cmd.Context(), b, 1, state.Last), 2, state.Last)
 	report, err := whatif.Run(log, q)
 	end()
 	switch {

@@ -27,7 +27,7 @@ const (
 type folds struct {
 	bus bus.Bus
 	log *slog.Logger
-	// never says that every fold begins with the first message.
+	// never says that every fold begins with the first message; of a log that has it no more, with the first snapshot.
 	never bool
 	// spoiled takes snapshots that were met and are of no use, for the keeper to remove; what it has no room for is met again.
 	spoiled chan closedRound
@@ -67,39 +67,62 @@ func (f folds) list(ctx context.Context, logID string) ([]uint64, error) {
 }
 
 // begin returns a fold that has not passed the place in the log, and what is to be taken next: the fold of the nearest snapshot at or
-// below it that is of this log, or an empty one. Whatever is wrong with a snapshot is logged, and costs time alone.
+// below it that is of this log, or an empty one. Whatever is wrong with a snapshot is logged, and costs time alone; but of a log that has
+// let go of its beginning there is no other fold, and where no snapshot is of use the error is ErrTrimmed.
 func (f folds) begin(ctx context.Context, at uint64) (*projections.Fold, bus.Reader, error) {
-	if !f.never {
-		call, cancel := context.WithTimeout(ctx, loadTimeout)
-		defer cancel()
-		state, err := f.bus.State(call, bus.Log)
-		if err != nil {
-			return nil, nil, err
+	call, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	state, err := f.bus.State(call, bus.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	trimmed := state.First > 1
+	if !f.never || trimmed {
+		fold, reader, err := f.fromSnapshot(ctx, call, state, at)
+		if fold != nil || (trimmed && err != nil) {
+			return fold, reader, err
 		}
-		sequences, err := f.list(call, state.Identity)
-		if err != nil {
-			f.log.Warn("folding the log from its first message: snapshots cannot be listed", "error", err)
-		}
-		for _, sequence := range sequences {
-			if sequence > min(at, state.Last) {
-				continue
-			}
-			fold, reader, err := f.load(ctx, call, state.Identity, sequence)
-			if err == nil {
-				f.log.Debug("folding the log from a snapshot", "sequence", sequence)
-				return fold, reader, nil
-			}
-			f.log.Warn("passing over a snapshot of the fold", "sequence", sequence, "error", err, "advice", "none needed: an earlier one is taken")
-			if useless(err) {
-				f.tell(closedRound{state.Identity, sequence})
-			}
-		}
+	}
+	if trimmed {
+		return nil, nil, fmt.Errorf("%w: it begins at sequence %d, and no snapshot of the fold from there to %d can be used: run `rookery archive`"+
+			" with the folder of its archive, which puts one back", ErrTrimmed, state.First, min(at, state.Last))
 	}
 	reader, err := f.bus.Read(ctx, bus.Log, 1)
 	if err != nil {
 		return nil, nil, err
 	}
 	return projections.NewFold(), reader, nil
+}
+
+// fromSnapshot returns a fold from a snapshot that the log holds, or none where there is none of use. The error says what kept it from
+// finding out.
+func (f folds) fromSnapshot(ctx, call context.Context, state bus.State, at uint64) (*projections.Fold, bus.Reader, error) {
+	sequences, err := f.list(call, state.Identity)
+	if err != nil {
+		f.log.Warn("snapshots of the fold cannot be listed", "error", err)
+		return nil, nil, err
+	}
+	if f.never {
+		slices.Reverse(sequences)
+	}
+	var unknown error
+	for _, sequence := range sequences {
+		if sequence < state.First || sequence > min(at, state.Last) {
+			continue
+		}
+		fold, reader, err := f.load(ctx, call, state.Identity, sequence)
+		if err == nil {
+			f.log.Debug("folding the log from a snapshot", "sequence", sequence)
+			return fold, reader, nil
+		}
+		f.log.Warn("passing over a snapshot of the fold", "sequence", sequence, "error", err, "advice", "none needed: an earlier one is taken")
+		if useless(err) {
+			f.tell(closedRound{state.Identity, sequence})
+		} else {
+			unknown = err
+		}
+	}
+	return nil, nil, unknown
 }
 
 func (f folds) tell(spoiled closedRound) {

@@ -183,7 +183,8 @@ func toClosed(ctx context.Context, fold *projections.Fold, reader bus.Reader, at
 }
 
 // makeRoom lets go of snapshots that are too many or too large beside the one that is taken, of those that nobody reads (of other logs, of
-// earlier versions, and of a log that was longer than the end once), and of what there is of such as were never whole.
+// earlier versions, of a log that was longer than the end once, and of what the log
+// has let go of), and of what there is of such as were never whole.
 func (k *keeper) makeRoom(ctx context.Context, objects bus.Objects, taken closedRound, end uint64, size int64) error {
 	now, err := k.folds.bus.Now(ctx)
 	if err != nil {
@@ -196,17 +197,24 @@ func (k *keeper) makeRoom(ctx context.Context, objects bus.Objects, taken closed
 	if err != nil {
 		return err
 	}
+	state, err := k.folds.bus.State(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
 	sizes := map[uint64]int64{taken.sequence: size}
 	for _, o := range all {
 		sequence, ours := foldSequence(taken.log, o.Name)
 		switch {
-		case !ours || sequence > end:
+		case !ours || sequence > end || sequence < state.First:
 			if err := objects.Delete(ctx, o.Name); err != nil {
 				return err
 			}
 		case sequence != taken.sequence:
 			sizes[sequence] = o.Size
 		}
+	}
+	if floor := slices.Min(slices.Collect(maps.Keys(sizes))); state.First > 1 && floor != taken.sequence {
+		delete(sizes, floor) // all that the log has is folded from it
 	}
 	for _, sequence := range TooMany(sizes) {
 		if err := objects.Delete(ctx, foldName(taken.log, sequence)); err != nil {

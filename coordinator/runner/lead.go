@@ -59,6 +59,14 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		stop()
 	}()
+	stopTrims, err := c.Bus.Answer(events.TrimSubject, c.trimHandler(ctx, ls))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cancel()
+		stopTrims()
+	}()
 	c.Log.Info("leading", "epoch", l.epoch, "round", c.cluster.Round, "sequence", c.cluster.Sequence)
 	return l.loop()
 }

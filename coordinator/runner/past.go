@@ -78,6 +78,8 @@ func (c *Coordinator) inPast(ctx context.Context, work func(context.Context) ([]
 	body, err := work(ctx)
 	var known *bus.QuestionError
 	switch {
+	case errors.Is(err, ErrTrimmed):
+		return nil, &bus.QuestionError{Code: 404, Reason: err.Error()}
 	case err != nil && !errors.As(err, &known):
 		return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the log cannot be folded: %v", err)}
 	case err == nil && len(body) > MaxAnswer:
@@ -102,16 +104,22 @@ func (c *Coordinator) askPastState(ctx context.Context, q StateQuestion) ([]byte
 		if err := toRound(ctx, fold, reader, at); err != nil {
 			return nil, err
 		}
-		past := PastState{ClusterState: stateOf(fold.Cluster), Views: map[string]map[string]jsontext.Value{}}
+		past := PastOf(fold.Cluster, q.Service, q.Node)
 		past.Answered = c.Name
-		for key, value := range shown(fold.Cluster, q.Service, q.Node).Values {
-			if past.Views[key.Bucket] == nil {
-				past.Views[key.Bucket] = map[string]jsontext.Value{}
-			}
-			past.Views[key.Bucket][key.Key] = value
-		}
 		return json.Marshal(past, json.Deterministic(true))
 	})
+}
+
+// PastOf is what is shown of a state of the past: all of it, or one service and node alone.
+func PastOf(c *projections.Cluster, service, node string) PastState {
+	past := PastState{ClusterState: stateOf(c), Views: map[string]map[string]jsontext.Value{}}
+	for key, value := range shown(c, service, node).Values {
+		if past.Views[key.Bucket] == nil {
+			past.Views[key.Bucket] = map[string]jsontext.Value{}
+		}
+		past.Views[key.Bucket][key.Key] = value
+	}
+	return past
 }
 
 // askDiff answers the question `diff`.
@@ -218,7 +226,7 @@ func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64
 	case sequence > state.Last:
 		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log ends at sequence %d: %d is not decided yet", state.Last, sequence)}
 	case sequence > 0 && sequence < state.First:
-		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: what was at %d is not kept", state.First, sequence)}
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: what was at %d is in its archive alone, see --archive", state.First, sequence)}
 	case sequence > 0:
 		return sequence, nil
 	case at.IsZero():
@@ -237,7 +245,7 @@ func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (ui
 		return 0, err
 	}
 	if first.After(at) {
-		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: what was before is not kept", first.Format(time.RFC3339))}
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: what was before is in its archive alone, see --archive", first.Format(time.RFC3339))}
 	}
 	low, high := state.First, state.Last+1 // at low the time is not after, at high it is, or nothing is there
 	for low+1 < high {

@@ -38,6 +38,8 @@ var (
 	errReader = errors.New("the stream cannot be read any more")
 	// ErrIdentity occurs when a stream is not the one that the log recorded: it was deleted, made again or restored.
 	ErrIdentity = errors.New("a stream is not the one that the log knows")
+	// ErrTrimmed occurs when the log has let go of its beginning, and there is nothing to fold it from.
+	ErrTrimmed = errors.New("the beginning of the log is not kept")
 )
 
 // Config is what a Coordinator needs.
@@ -138,7 +140,7 @@ func restAfter(err error) time.Duration {
 func fatal(err error) bool {
 	for _, target := range []error{
 		projections.ErrGap, projections.ErrChain, projections.ErrUnknown, projections.ErrTorn,
-		events.ErrMalformed, ErrIdentity, bus.ErrNoStream,
+		events.ErrMalformed, ErrIdentity, ErrTrimmed, bus.ErrNoStream,
 	} {
 		if errors.Is(err, target) {
 			return true

@@ -64,10 +64,12 @@ func (c *Coordinator) askWhatIf(ctx context.Context, body []byte) ([]byte, error
 	if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) { at = c.cluster.Sequence }); err != nil {
 		return nil, err
 	}
-	report, err := whatif.Run(ReadLog(ctx, c.Bus, at), asked)
+	report, err := whatif.Run(ReadLog(ctx, c.Bus, 1, at), asked)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, &bus.QuestionError{Code: 413, Reason: fmt.Sprintf("it takes longer than %s: ask for less of the log, or have `rookery what-if` do it", whatIfTimeout)}
+	case errors.Is(err, ErrTrimmed):
+		return nil, &bus.QuestionError{Code: 404, Reason: err.Error()}
 	case errors.Is(err, whatif.ErrQuestion):
 		return nil, &bus.QuestionError{Code: 400, Reason: err.Error()}
 	case errors.Is(err, whatif.ErrTooMuch):
@@ -78,26 +80,31 @@ func (c *Coordinator) askWhatIf(ctx context.Context, body []byte) ([]byte, error
 	return json.Marshal(report, json.Deterministic(true))
 }
 
-// ReadLog yields the log from its first message to the one with the sequence. It may be read again.
-func ReadLog(ctx context.Context, b bus.Bus, to uint64) whatif.Log {
+// ReadLog yields the log from a sequence on, 1 for its first message, to the one with another. It may be read again. Where the log does not
+// have the first of them any more the error is ErrTrimmed.
+func ReadLog(ctx context.Context, b bus.Bus, from, to uint64) whatif.Log {
 	return func(yield func(events.Message, error) bool) {
-		if to == 0 {
+		if from > to {
 			return
 		}
-		reader, err := b.Read(ctx, bus.Log, 1)
+		reader, err := b.Read(ctx, bus.Log, from)
 		if err != nil {
 			yield(events.Message{}, err)
 			return
 		}
 		defer reader.Stop()
-		for {
+		for first := true; ; first = false {
 			select {
 			case <-ctx.Done():
 				yield(events.Message{}, ctx.Err())
 				return
 			case m, ok := <-reader.Messages():
-				if !ok {
+				switch {
+				case !ok:
 					yield(events.Message{}, errLogEnds)
+					return
+				case first && m.Sequence != from:
+					yield(events.Message{}, fmt.Errorf("%w: it begins at sequence %d: name the folder of its archive with --archive", ErrTrimmed, m.Sequence))
 					return
 				}
 				if !yield(m, nil) || m.Sequence >= to {

@@ -120,6 +120,15 @@ func (b *JetStream) State(ctx context.Context, stream Stream) (State, error) {
 	return s, nil
 }
 
+// Size returns how many bytes the stream has stored.
+func (b *JetStream) Size(ctx context.Context, stream Stream) (uint64, error) {
+	handle, err := b.js.Stream(ctx, string(stream))
+	if err != nil {
+		return 0, fmt.Errorf("look up stream %s: %w", stream, translate(err))
+	}
+	return handle.CachedInfo().State.Bytes, nil
+}
+
 // Purge implements Bus.
 func (b *JetStream) Purge(ctx context.Context, stream Stream, below uint64) error {
 	handle, err := b.js.Stream(ctx, string(stream))

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+
+	"github.com/rookery-project/rookery/coordinator/archive"
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/embedded"
+	"github.com/rookery-project/rookery/projections"
+)
+
+const archivePatience = time.Minute
+
+// longLog is a cluster whose log grows by commands that are rejected.
+type longLog struct {
+	*testing.T
+	url    string
+	bus    *bus.JetStream
+	asked  uint64
+	folder string
+}
+
+func newLongLog(t *testing.T) *longLog {
+	t.Helper()
+	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	b, err := bus.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Init(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	return &longLog{T: t, url: server.URL(), bus: b, folder: t.TempDir()}
+}
+
+// lead runs a coordinator until stop is called, which returns what it ended with.
+func (l *longLog) lead() (stop func() error) {
+	l.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	c := runner.New(runner.Config{Bus: l.bus, Name: "test", Log: slog.New(slog.DiscardHandler), SnapshotEvery: 200})
+	go func() { ended <- c.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// grow asks for so much that cannot be done, and waits until a snapshot of the log is kept that has decided all of it.
+func (l *longLog) grow(commands int) {
+	l.Helper()
+	for range commands {
+		l.asked++
+		m := events.Message{Subject: events.CommandSubject(events.ServiceID{Namespace: "demo", Name: "none"}, "scale"), Body: []byte(`{"scale":1}`)}
+		if _, err := l.bus.Publish(l.Context(), m); err != nil {
+			l.Fatal(err)
+		}
+	}
+	l.until("a snapshot of the whole log", func() bool {
+		state, err := l.bus.State(l.Context(), bus.Log)
+		at, _, snapErr := runner.LastSnapshot(l.Context(), l.bus, slog.New(slog.DiscardHandler), state.Last)
+		return err == nil && snapErr == nil && state.Last > uint64(commands) && state.Last-at < 200 && at > 0 && l.decided()
+	})
+}
+
+func (l *longLog) decided() bool {
+	ctx, cancel := context.WithTimeout(l.Context(), time.Second)
+	defer cancel()
+	m, err := l.bus.Request(ctx, events.Message{Subject: events.APIRoot + ".command", Header: events.Header{}, Body: fmt.Appendf(nil, `{"sequence":%d}`, l.asked)})
+	return err == nil && m.Header.Get(bus.HeaderErrorCode) == ""
+}
+
+func (l *longLog) until(what string, so func() bool) {
+	l.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(archivePatience); !so(); {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			l.Fatal("gave up waiting for " + what)
+		}
+	}
+}
+
+// rookery runs a command of the people.
+func (l *longLog) rookery(args ...string) (string, error) {
+	l.Helper()
+	var out bytes.Buffer
+	cmd := root()
+	cmd.SetOut(&out)
+	cmd.SetArgs(append(args, "--server", l.url))
+	err := cmd.ExecuteContext(l.Context())
+	return out.String(), err
+}
+
+func (l *longLog) first() uint64 {
+	l.Helper()
+	state, err := l.bus.State(l.Context(), bus.Log)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return state.First
+}
+
+// hashes folds the log as it is, and returns the hash of the state at the end of each round.
+func (l *longLog) hashes() map[uint64]string {
+	l.Helper()
+	state, err := l.bus.State(l.Context(), bus.Log)
+	if err != nil {
+		l.Fatal(err)
+	}
+	all, fold := map[uint64]string{}, projections.NewFold()
+	for m, err := range runner.ReadLog(l.Context(), l.bus, 1, state.Last) {
+		if err != nil {
+			l.Fatal(err)
+		}
+		if _, err := fold.Take(m); err != nil {
+			l.Fatal(err)
+		}
+		all[fold.Cluster.Sequence] = fold.Cluster.Hash()
+	}
+	return all
+}
+
+// TestTheLogIsArchivedAndLetGoOf archives twice, reads what has gone, and begins without a snapshot.
+func TestTheLogIsArchivedAndLetGoOf(t *testing.T) {
+	l := newLongLog(t)
+	stop := l.lead()
+	l.grow(2500)
+	hashes := l.hashes()
+	out, err := l.rookery("archive", "--to", l.folder, "--keep-bytes", "1KiB")
+	if err != nil || !strings.Contains(out, "the log begins at sequence") || l.first() < 500 {
+		t.Fatalf("the log begins at %d: %s%v", l.first(), out, err)
+	}
+	l.grow(600)
+	begins := l.first()
+	if out, err := l.rookery("archive", "--to", l.folder, "--keep-bytes", "1KiB"); err != nil || l.first() <= begins {
+		t.Fatalf("the log begins at %d, as before: %s%v", l.first(), out, err)
+	}
+	t.Run("the state is that of before", func(t *testing.T) {
+		rounds := slices.Sorted(maps.Keys(hashes))
+		for i := 1; i < len(rounds); i += len(rounds) / 8 { // each folds the archive
+			out, err := l.rookery("state", "--seq", fmt.Sprint(rounds[i]), "--archive", l.folder, "--output", "json")
+			var past runner.PastState
+			if err := errors.Join(err, json.Unmarshal([]byte(out), &past)); err != nil || past.Hash != hashes[rounds[i]] {
+				t.Errorf("at %d: %s, want %s: %v", rounds[i], past.Hash, hashes[rounds[i]], err)
+			}
+		}
+		if _, err := l.rookery("state", "--seq", "20"); err == nil || !strings.Contains(err.Error(), "--archive") {
+			t.Errorf("without an archive: %v", err)
+		}
+	})
+	t.Run("replay reads on from the archive", func(t *testing.T) {
+		whole, err := l.rookery("replay", "--archive", l.folder, "--output", "json")
+		kept, errKept := l.rookery("replay", "--output", "json")
+		if err := errors.Join(err, errKept); err != nil || !strings.HasSuffix(whole, kept) || len(whole) < 2*len(kept) {
+			t.Errorf("with its archive the log has %d bytes, and without %d: %v", len(whole), len(kept), err)
+		}
+	})
+	t.Run("what-if wants the archive", func(t *testing.T) {
+		args := []string{"what-if", "--policy", writeTemp(t, `{"profile":"optimize-utilization"}`)}
+		if _, err := l.rookery(args...); !errors.Is(err, runner.ErrTrimmed) {
+			t.Errorf("without an archive: %v", err)
+		}
+		if out, err := l.rookery(append(args, "--archive", l.folder)...); err != nil || !strings.Contains(out, "Sequence 1 to ") {
+			t.Errorf("with it: %s%v", out, err)
+		}
+	})
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("without a snapshot nothing is folded", func(t *testing.T) { l.losesSnapshots(t) })
+}
+
+func writeTemp(t *testing.T, body string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// losesSnapshots deletes every snapshot of a log that has no beginning any more. The archive puts one back.
+func (l *longLog) losesSnapshots(t *testing.T) {
+	objects := l.bus.Objects(bus.ObjectsFolds)
+	all, err := objects.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		if err := objects.Delete(t.Context(), o.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := runner.New(runner.Config{Bus: l.bus, Name: "test", Log: slog.New(slog.DiscardHandler)})
+	if err := c.Run(t.Context()); !errors.Is(err, runner.ErrTrimmed) {
+		t.Fatalf("a coordinator that cannot fold ends with %v", err)
+	}
+	if _, err := l.rookery("archive", "--to", l.folder, "--keep-age", "1h"); err != nil {
+		t.Fatal(err)
+	}
+	stop := l.lead()
+	l.grow(10)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnArchiveThatIsDamagedLetsNothingGo spoils a file, and archives more.
+func TestAnArchiveThatIsDamagedLetsNothingGo(t *testing.T) {
+	l := newLongLog(t)
+	stop := l.lead()
+	l.grow(1500)
+	if out, err := l.rookery("archive", "--to", l.folder, "--keep-bytes", "1KiB"); err != nil {
+		t.Fatal(out, err)
+	}
+	begins := l.first()
+	files, err := filepath.Glob(filepath.Join(l.folder, "*.zst"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	body, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.grow(1500)
+	spoiled := bytes.Clone(body)
+	spoiled[len(spoiled)/2] ^= 1
+	for name, content := range map[string][]byte{"one bit is another": spoiled, "its end is missing": body[:len(body)-20], "it is empty": nil} {
+		if err := os.WriteFile(files[0], content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.rookery("archive", "--to", l.folder, "--keep-bytes", "1KiB"); !errors.Is(err, archive.ErrDamaged) || l.first() != begins {
+			t.Errorf("%s: %v, and the log begins at %d, want %d", name, err, l.first(), begins)
+		}
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.rookery("archive", "--to", l.folder, "--keep-bytes", "1KiB"); !errors.Is(err, archive.ErrMissing) {
+		t.Errorf("without its first file: %v", err)
+	}
+	body2, err := json.Marshal(runner.Trim{Log: "another", Sequence: begins + 1000, Hash: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := l.bus.Request(t.Context(), events.Message{Subject: events.TrimSubject, Header: events.Header{}, Body: body2})
+	if err != nil || m.Header.Get(bus.HeaderErrorCode) != "409" {
+		t.Errorf("of another log the leader says %v, %v", m.Header, err)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,132 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+const (
+	// trimTimeout bounds how long the leader takes to let go of a part of the log.
+	trimTimeout = 2 * time.Minute
+	// trimStep is how many messages go at once: rounds wait for that.
+	trimStep = 500_000
+)
+
+// Trim asks the leader to let go of the log before the round that ends at a place. Who asks has all that goes, and has folded it to the
+// state with this hash.
+type Trim struct {
+	Log      string `json:"log"`
+	Sequence uint64 `json:"sequence"`
+	Hash     string `json:"hash"`
+}
+
+// Trimmed is the leader's answer.
+type Trimmed struct {
+	// First is the sequence of the first message that is kept.
+	First uint64 `json:"first"`
+}
+
+// trimHandler answers on events.TrimSubject for as long as the coordinator leads.
+func (c *Coordinator) trimHandler(ctx context.Context, l *lease) func(events.Message) (events.Message, error) {
+	return func(m events.Message) (events.Message, error) {
+		ctx, cancel := context.WithTimeout(ctx, trimTimeout)
+		defer cancel()
+		answer, err := c.trim(ctx, l, m.Body)
+		if err != nil {
+			return events.Message{Header: events.Header{bus.HeaderErrorCode: {strconv.Itoa(bus.CodeOf(err))}, bus.HeaderError: {err.Error()}}}, nil
+		}
+		body, err := json.Marshal(answer)
+		return events.Message{Header: events.Header{}, Body: body}, err
+	}
+}
+
+// trim lets go of the log before a round whose state is kept as a snapshot, which is read and held to the log and to what was folded by who
+// asks. The last messages before the end of the round stay: a fold that begins with the snapshot reads the round back.
+func (c *Coordinator) trim(ctx context.Context, l *lease, body []byte) (t Trimmed, err error) {
+	var asked Trim
+	if err := json.Unmarshal(body, &asked, json.RejectUnknownMembers(true)); err != nil || asked.Sequence == 0 {
+		return t, &bus.QuestionError{Code: 400, Reason: "have `rookery archive` ask: it has the hash of what it has written"}
+	}
+	state, err := c.Bus.State(ctx, bus.Log)
+	if err != nil {
+		return t, err
+	}
+	if state.Identity != asked.Log {
+		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("the log is %s, and not %s", state.Identity, asked.Log)}
+	}
+	at, hash, err := LastSnapshot(ctx, c.Bus, c.Log, asked.Sequence)
+	switch {
+	case err != nil:
+		return t, err
+	case at != asked.Sequence:
+		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("there is no snapshot of the fold at %d that verifies: nothing is let go of", asked.Sequence)}
+	case hash != asked.Hash:
+		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("the state at %d has the hash %s, and what was archived folds to %s", at, hash, asked.Hash)}
+	}
+	below := max(at, bus.MaxBatch) - bus.MaxBatch + 1
+	for next := state.First; next < below; {
+		if err := c.mayLead(ctx, l); err != nil {
+			return t, err
+		}
+		next = min(next+trimStep, below)
+		if err := c.Bus.Purge(ctx, bus.Log, next); err != nil {
+			return t, err
+		}
+	}
+	c.Log.Info("let go of the beginning of the log, which is archived", "below", below, "snapshot", at)
+	return Trimmed{max(below, state.First)}, nil
+}
+
+// mayLead returns an error where another coordinator may lead by now.
+func (c *Coordinator) mayLead(ctx context.Context, l *lease) error {
+	leads := false
+	if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) { leads = c.leading && !l.expired() }); err != nil {
+		return err
+	}
+	if !leads {
+		return &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
+	}
+	return nil
+}
+
+// LastSnapshot returns where the last snapshot of the fold was taken at or before a place that verifies, and the hash of its state; 0
+// where there is none.
+func LastSnapshot(ctx context.Context, b bus.Bus, log *slog.Logger, at uint64) (uint64, string, error) {
+	fold, reader, err := folds{bus: b, log: log}.begin(ctx, at)
+	if err != nil {
+		return 0, "", err
+	}
+	reader.Stop()
+	return fold.Cluster.Sequence, fold.Cluster.Hash(), nil
+}
+
+// PutSnapshot keeps the state as a snapshot, if the log has the end of its round.
+func PutSnapshot(ctx context.Context, b bus.Bus, c *projections.Cluster) error {
+	reader, err := b.Read(ctx, bus.Log, c.Sequence)
+	if err != nil {
+		return err
+	}
+	defer reader.Stop()
+	m, err := next(ctx, reader)
+	if err == nil {
+		err = c.Holds(m)
+	}
+	if err != nil {
+		return err
+	}
+	body, err := projections.EncodeFold(c)
+	if err != nil {
+		return err
+	}
+	return b.Objects(bus.ObjectsFolds).Put(ctx, foldName(c.LogID(), c.Sequence), bytes.NewReader(body))
+}
