@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator/runner"
@@ -74,7 +75,11 @@ func busCheck(l *link) *cobra.Command {
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
-				if err := report(ctx, cmd.OutOrStdout(), out, b); err != nil {
+				err := report(ctx, cmd.OutOrStdout(), out, b)
+				if !out.json() {
+					err = errors.Join(err, reportRoom(ctx, cmd.OutOrStdout(), b))
+				}
+				if err != nil {
 					return err
 				}
 				return runner.CheckIdentity(ctx, b)
@@ -108,6 +113,34 @@ func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) er
 		return errors.Join(append(problems, how.print(out, findings))...)
 	}
 	return errors.Join(append(problems, table(out, "STREAM\tIDENTITY\tSETTINGS", rows))...)
+}
+
+// reportRoom says how much the log takes, and how near the account is to its limit.
+func reportRoom(ctx context.Context, out io.Writer, b *bus.JetStream) error {
+	found, room, err := roomWords(ctx, b)
+	if err != nil {
+		return err
+	}
+	if room.Scarce() {
+		found += "\nWARNING: " + roomAdvice
+	}
+	_, err = fmt.Fprintln(out, found)
+	return err
+}
+
+const roomAdvice = "when the account is full nothing is decided any more: let go of the oldest part of the log with `rookery archive`, or raise the limit"
+
+func roomWords(ctx context.Context, b *bus.JetStream) (string, bus.Room, error) {
+	size, err := b.Size(ctx, bus.Log)
+	if err != nil {
+		return "", bus.Room{}, err
+	}
+	room, err := b.Room(ctx)
+	limit := "without a limit of its own"
+	if room.Most > 0 {
+		limit = "of " + humanize.IBytes(room.Most)
+	}
+	return fmt.Sprintf("the log takes %s; the account has stored %s, %s", humanize.IBytes(size), humanize.IBytes(room.Used), limit), room, err
 }
 
 func busAdopt(l *link) *cobra.Command {

@@ -104,7 +104,7 @@ func checkBus(ctx context.Context, l *link) []check {
 		return checks
 	}
 	checks = append(checks, result("identity", "the log knows every stream", runner.CheckIdentity(ctx, b), "run `rookery bus adopt` once you know why"))
-	checks = append(checks, checkClock(ctx, b))
+	checks = append(checks, checkClock(ctx, b), checkRoom(ctx, b))
 	_, err = b.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}})
 	return append(checks, result("coordinator", "answers", err, "start one with `rookery coordinator`"))
 }
@@ -118,6 +118,14 @@ func checkClock(ctx context.Context, b bus.Bus) check {
 		err = fmt.Errorf("%s off the server's", skew.Round(time.Millisecond))
 	}
 	return result("clock", fmt.Sprintf("%s off the server's", skew.Round(time.Millisecond)), err, "set both by NTP: a coordinator does not lead like that")
+}
+
+func checkRoom(ctx context.Context, b *bus.JetStream) check {
+	found, room, err := roomWords(ctx, b)
+	if err == nil && room.Scarce() {
+		err = errors.New(found)
+	}
+	return result("room", found, err, roomAdvice)
 }
 
 func checkHost(ctx context.Context, url string) []check {

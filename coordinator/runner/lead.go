@@ -178,6 +178,7 @@ func (l *leader) tick() error {
 	}
 	l.checkedAt = now
 	l.sweep(now)
+	l.watchRoom(now)
 	if err := l.checkClock(l.ctx, l.clock); err != nil {
 		return err
 	}

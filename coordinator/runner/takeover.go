@@ -57,6 +57,8 @@ type leader struct {
 	// sweptAt is when objects that no snapshot names were last looked for, and unnamed are those found.
 	unnamed []bus.Object
 	sweptAt time.Time
+	// roomAt is when the leader last looked how full the account is.
+	roomAt time.Time
 	// inherited are the services whose operations leaders before have begun, and this one has not taken over.
 	inherited []events.ServiceID
 	founding  *events.ClusterAdopted

@@ -123,6 +123,8 @@ type Bus interface {
 	Bucket(ctx context.Context, name string) (Bucket, error)
 	// Objects returns the store of objects of this name, which may have none yet.
 	Objects(name string) Objects
+	// Room returns how much the account has stored on disk.
+	Room(ctx context.Context) (Room, error)
 	// Now returns the server's time, as far as the bus can tell it.
 	Now(ctx context.Context) (time.Time, error)
 }
@@ -156,6 +158,25 @@ type State struct {
 	Identity string
 	// First and Last are the sequences of its first and last message; First is Last+1 where it is empty.
 	First, Last uint64
+}
+
+// Room is what an account has stored on disk, and may store.
+type Room struct {
+	// Used and Most are in bytes; Most is 0 where the account has no limit of its own.
+	Used, Most uint64
+}
+
+// Scarce reports whether so much is used that somebody should see to it.
+func (r Room) Scarce() bool {
+	const much = 0.7
+	return r.share() > much
+}
+
+func (r Room) share() float64 {
+	if r.Most == 0 {
+		return 0
+	}
+	return float64(r.Used) / float64(r.Most)
 }
 
 // Reader delivers messages of a stream in order.

@@ -129,6 +129,25 @@ func (b *JetStream) Size(ctx context.Context, stream Stream) (uint64, error) {
 	return handle.CachedInfo().State.Bytes, nil
 }
 
+// Room implements Bus. Of an account with limits for each number of replicas it is the fullest.
+func (b *JetStream) Room(ctx context.Context) (Room, error) {
+	info, err := b.js.AccountInfo(ctx)
+	if err != nil {
+		return Room{}, fmt.Errorf("ask how full the account is: %w", translate(err))
+	}
+	room := roomOf(info.Tier)
+	for _, tier := range info.Tiers {
+		if other := roomOf(tier); other.share() > room.share() {
+			room = other
+		}
+	}
+	return room, nil
+}
+
+func roomOf(t jetstream.Tier) Room {
+	return Room{t.Store, uint64(max(t.Limits.MaxStore, 0))} //nolint:gosec // not below 0
+}
+
 // Purge implements Bus.
 func (b *JetStream) Purge(ctx context.Context, stream Stream, below uint64) error {
 	handle, err := b.js.Stream(ctx, string(stream))

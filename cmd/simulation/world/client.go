@@ -346,6 +346,11 @@ func (c *client) Purge(ctx context.Context, stream bus.Stream, below uint64) err
 	return err
 }
 
+// Room implements bus.Bus.
+func (c *client) Room(ctx context.Context) (bus.Room, error) {
+	return do(ctx, c.look(LookAtStream, "room"), func() (bus.Room, error) { return c.world.server.Room(context.Background()) })
+}
+
 // Now implements bus.Bus.
 func (c *client) Now(ctx context.Context) (time.Time, error) {
 	return do(ctx, c.look(LookAtStream, "time"), func() (time.Time, error) { return time.Now(), nil })

@@ -192,6 +192,9 @@ func (b *Bus) Purge(_ context.Context, name bus.Stream, below uint64) error {
 // Renew implements bus.Bus: no stream of this bus is ever missing.
 func (b *Bus) Renew(context.Context) error { return nil }
 
+// Room implements bus.Bus. There is no limit.
+func (b *Bus) Room(context.Context) (bus.Room, error) { return bus.Room{}, nil }
+
 // Now implements bus.Bus.
 func (b *Bus) Now(context.Context) (time.Time, error) { return b.now(), nil }
 
