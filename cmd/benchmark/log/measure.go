@@ -31,11 +31,14 @@ func (s *scene) measure(ctx context.Context, w written) error {
 	row("rounds", "%d", w.rounds)
 	row("written, events a second", "%.0f", float64(w.events)/w.took.Seconds())
 	row("on disk, MB", "%.0f", float64(disk)/1e6)
-	first, err := s.begin(ctx, func(ctx context.Context) error { return s.snapshots(ctx, row) })
+	began := time.Now()
+	first, err := s.begin(ctx, func(ctx context.Context) error {
+		row("start from the first message, s", "%.1f", time.Since(began).Seconds())
+		return s.snapshots(ctx, row)
+	})
 	if err != nil {
 		return err
 	}
-	row("start from the first message, s", "%.1f", first.ready.Seconds())
 	row("its memory, with a fold beside it for the snapshots, MB", "%.0f", float64(first.peak)/1e6)
 	var past []time.Duration
 	cold, err := s.begin(ctx, func(context.Context) error { return nil })

@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait.
-const patience = 20 * time.Minute
+const patience = time.Hour
 
 // scene is a NATS server with the streams.
 type scene struct {
