@@ -136,7 +136,10 @@ func respond(r micro.Request, question Question) {
 	if err == nil {
 		err = r.Respond(answer)
 	} else {
-		err = r.Error(strconv.Itoa(CodeOf(err)), err.Error(), nil)
+		// Error would tell the service, which has gone on by now, too.
+		err = r.Respond(nil, micro.WithHeaders(micro.Headers{
+			HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()},
+		}))
 	}
 	if err != nil {
 		return // the connection is gone, and who asked with it
