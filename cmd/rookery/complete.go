@@ -63,7 +63,7 @@ func offeredFor(cmd *cobra.Command) offered {
 		return namesIn(bus.BucketOperations, namespace, serviceName)
 	case first == "[NAMESPACE[/NAME]]":
 		return namesIn(bus.BucketServices, namespace, serviceName)
-	case first == "NAMESPACE":
+	case strings.Trim(first, "[]") == "NAMESPACE":
 		return namesIn(bus.BucketServices, namespace)
 	case strings.Trim(first, "[]") == "NODE":
 		return namesIn(bus.BucketNodes, func(key string) string { return key })
