@@ -11,8 +11,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// withdrawFor bounds how long orders to stop wait for the addresses to be withdrawn of what is to stop.
-const withdrawFor = 2 * time.Second
+// withdrawFor bounds how long orders to stop wait for the addresses to be withdrawn of what is to stop. Meanwhile the lease is not kept.
+const withdrawFor = bus.LeaseAge / 4
 
 // unhurried are the buckets that nothing waits for.
 var unhurried = slices.DeleteFunc(slices.Clone(bus.Views), func(name string) bool { return name == bus.BucketEndpoints })

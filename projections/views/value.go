@@ -124,6 +124,8 @@ type Changes struct {
 	Slots map[events.ServiceID]int
 	// Ports says of services which of their ports have a value, where these may be others than before.
 	Ports map[events.ServiceID][]string
+	// Sequence is the place in the log that the values are true at.
+	Sequence uint64
 }
 
 func newChanges() Changes {
@@ -140,6 +142,7 @@ func (ch Changes) merge(later Changes) {
 // in returns those of these that some buckets are to have.
 func (ch Changes) in(buckets []string) Changes {
 	within := newChanges()
+	within.Sequence = ch.Sequence
 	for key, value := range ch.Values {
 		if slices.Contains(buckets, key.Bucket) {
 			within.Values[key] = value
@@ -163,6 +166,7 @@ func All(c *projections.Cluster) Changes {
 		changes.endpoints(c, s.ID)
 	}
 	changes.nodes(c)
+	changes.Sequence = c.Sequence
 	return changes
 }
 
@@ -175,6 +179,7 @@ func (ch Changes) nodes(c *projections.Cluster) {
 // Of returns the values that these records may have changed, as the state has them now.
 func Of(c *projections.Cluster, records []events.Record) Changes {
 	changes, ofNodes := newChanges(), false
+	changes.Sequence = c.Sequence
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok {
 			changes.node(c, name)

@@ -45,6 +45,9 @@ type Writer struct {
 	desired map[Key][]byte
 	written map[Key]bus.Entry
 	open    map[string]bus.Bucket
+	// latest is the last place in the log that a value shown here was true at; began says that the buckets have been written once.
+	latest uint64
+	began  bool
 	// ports are those that each service has a value for.
 	ports map[events.ServiceID][]string
 	// last is the revision of the last change of each bucket, as far as this writer knows.
@@ -68,6 +71,7 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, a
 func (w *Writer) Show(changes Changes) {
 	w.mu.Lock()
 	w.pending.merge(changes.in(w.buckets))
+	w.pending.Sequence = changes.Sequence
 	w.shown++
 	w.mu.Unlock()
 	select {
@@ -176,11 +180,31 @@ func (w *Writer) rewrite(ctx context.Context) error {
 	if err := w.load(ctx); err != nil {
 		return err
 	}
+	if w.began && w.overtaken() {
+		return errOvertaken
+	}
 	wanted := maps.Clone(w.desired)
 	for key := range w.written {
 		wanted[key] = nil
 	}
-	return w.settle(ctx, wanted)
+	if err := w.settle(ctx, wanted); err != nil {
+		return err
+	}
+	w.began = true
+	return nil
+}
+
+// errOvertaken occurs where the buckets have values from behind all that this writer has been shown: another one leads by now, and what
+// it has withdrawn is not to come back. A writer that begins takes the buckets over, whatever they have.
+var errOvertaken = errors.New("another leader writes the views")
+
+func (w *Writer) overtaken() bool {
+	for _, e := range w.written {
+		if sequenceOf(e.Value) > w.latest {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *Writer) take() (Changes, bool) {
@@ -199,6 +223,7 @@ func (w *Writer) flush(ctx context.Context) error {
 }
 
 func (w *Writer) write(ctx context.Context, changes Changes, whole bool) error {
+	w.latest = max(w.latest, changes.Sequence)
 	w.trim(changes)
 	w.trimPorts(changes)
 	for key, value := range changes.Values {
@@ -280,7 +305,7 @@ func (w *Writer) settle(ctx context.Context, wanted map[Key][]byte) error {
 		before, written := w.written[key]
 		var err error
 		switch {
-		case desired && !bytes.Equal(before.Value, value):
+		case desired && !same(key, before.Value, value):
 			err = w.put(ctx, key, value)
 		case !desired && written:
 			err = w.delete(ctx, key)
@@ -290,6 +315,15 @@ func (w *Writer) settle(ctx context.Context, wanted map[Key][]byte) error {
 		}
 	}
 	return nil
+}
+
+// same reports whether a value needs not be written again. Endpoints are not where they are the same at a later place in the log: whoever
+// goes by them looks at each change.
+func same(key Key, before, after []byte) bool {
+	if key.Bucket == bus.BucketEndpoints {
+		before, after = untimed(before), untimed(after)
+	}
+	return bytes.Equal(before, after)
 }
 
 func compare(a, b Key) int {

@@ -13,7 +13,7 @@ import (
 )
 
 // withdrawnFor is how long an order to stop may wait for the addresses to be withdrawn: what is stored later was not waited for.
-const withdrawnFor = 2 * time.Second
+const withdrawnFor = bus.LeaseAge / 4
 
 // orderedToStop holds an order of the round that was closed last to what people are told by then: nobody is sent to what is to stop.
 func (j *judge) orderedToStop(id events.InstanceID, o events.Order) {
@@ -36,8 +36,16 @@ func (j *judge) orderedToStop(id events.InstanceID, o events.Order) {
 			j.breach("endpoints", "%s does not read: %v", e.Key, err)
 			return
 		}
-		if own := (views.Endpoint{Ordinal: id.Ordinal, Address: i.reached(p.Name)}); slices.Contains(v.Addresses, own) {
+		own := views.Endpoint{Ordinal: id.Ordinal, Address: i.reached(p.Name)}
+		if slices.Contains(v.Addresses, own) && !j.cluster.anothersAddress(i, p.Name) {
 			j.breach("endpoints", "%s is ordered to stop, and is still to be reached at %s", id, own.Address)
 		}
 	}
+}
+
+// anothersAddress reports whether another instance has the address by now: a stray that turns up late may have had it once.
+func (k *knowledge) anothersAddress(i *instance, port string) bool {
+	return slices.ContainsFunc(k.of(i.id.Service), func(peer *instance) bool {
+		return peer != i && !peer.retired && peer.reached(port) == i.reached(port)
+	})
 }
