@@ -99,6 +99,8 @@ func ofWhat(c views.Change) string {
 		return "node " + c.Key
 	case c.Bucket == bus.BucketInstances && len(parts) > 2:
 		return "slot " + parts[0] + "/" + parts[1] + "/" + parts[2]
+	case c.Bucket == bus.BucketEndpoints && len(parts) > 2:
+		return "port " + parts[0] + "/" + parts[1] + " " + parts[2]
 	case c.Bucket == bus.BucketOperations:
 		return "operation of " + strings.Replace(c.Key, ".", "/", 1)
 	}

@@ -1,0 +1,176 @@
+package runner_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// TestEndpointsAreWithdrawnBeforeStop scales a service down and drops it. Whenever an order to stop is about to be stored, the bucket
+// does not have the instance any more; neither as a leader takes over from one that died before it wrote either.
+func TestEndpointsAreWithdrawnBeforeStop(t *testing.T) {
+	both(t, func(t *testing.T, b bus.Bus) {
+		w := &ordersWatched{Bus: b, t: t, stopped: make(chan string, 10), seen: make(chan struct{})}
+		defer start(t, w, "first")()
+		hello(t, b)
+		told, err := b.Subscribe(events.OrderRoot + ".>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		tell(t, b, "ensure", `{`+peered+`,"scale":2}`)
+		for ordinal := range uint32(2) {
+			for m := next(t, told); !strings.Contains(string(m.Body), `"run"`); {
+				m = next(t, told)
+			}
+			serves(t, b, ordinal)
+		}
+		before := awaitEndpoints(t, b, `"10.0.0.1:20000"`, `"10.0.0.1:20001"`)
+		w.die(before)
+		tell(t, b, "scale", `{"scale":1,"busy":"supersede"}`)
+		w.wantStop("web.1")
+		awaitEndpoints(t, b, `"10.0.0.1:20000"`)
+		tell(t, b, "drop", `{"busy":"supersede"}`)
+		w.wantStop("web.0")
+	})
+}
+
+// ordersWatched looks at the endpoints before it stores an order to stop.
+type ordersWatched struct {
+	bus.Bus
+	t       *testing.T
+	stopped chan string
+	seen    chan struct{} // an order to stop has come
+
+	mu sync.Mutex
+	// undone is what the bucket is to have again as the leader dies with the next order to stop.
+	undone []byte
+}
+
+func (w *ordersWatched) die(undone []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.undone = undone
+}
+
+func (w *ordersWatched) Append(ctx context.Context, stream bus.Stream, last uint64, messages []events.Message) (uint64, error) {
+	for _, m := range messages {
+		if stream != bus.Orders || m.Subject == events.OrdersEpochSubject {
+			continue
+		}
+		_, id, o, err := events.ParseOrder(m)
+		if err != nil || o.Action != events.ActionStop {
+			continue
+		}
+		shown := endpoints(w.t, w.Bus)
+		address := []string{"10.0.0.1:20000", "10.0.0.1:20001"}[id.Ordinal]
+		if strings.Contains(string(shown.Value), address) {
+			w.t.Errorf("%s is told to stop, and the endpoints are %s", id, shown.Value)
+		}
+		select {
+		case w.seen <- struct{}{}:
+		default:
+		}
+		w.mu.Lock()
+		undone := w.undone
+		w.undone = nil
+		w.mu.Unlock()
+		if undone == nil {
+			w.stopped <- m.Subject
+			continue
+		}
+		k, err := w.Bucket(ctx, bus.BucketEndpoints)
+		if err == nil {
+			err = k.Set(ctx, "demo.web.http", undone)
+		}
+		if err != nil {
+			w.t.Error(err)
+		}
+		return 0, bus.ErrPosition
+	}
+	return w.Bus.Append(ctx, stream, last, messages)
+}
+
+// Bucket gives the endpoints slowly, so that an order which does not wait for them comes first.
+func (w *ordersWatched) Bucket(ctx context.Context, name string) (bus.Bucket, error) {
+	k, err := w.Bus.Bucket(ctx, name)
+	if err != nil || name != bus.BucketEndpoints {
+		return k, err
+	}
+	return slowBucket{k, w.seen}, nil
+}
+
+type slowBucket struct {
+	bus.Bucket
+	seen chan struct{}
+}
+
+func (k slowBucket) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	select {
+	case <-k.seen:
+	case <-time.After(100 * time.Millisecond):
+	}
+	return k.Bucket.Put(ctx, key, value, revision)
+}
+
+func (w *ordersWatched) wantStop(of string) {
+	w.t.Helper()
+	select {
+	case subject := <-w.stopped:
+		if !strings.Contains(subject, of) {
+			w.t.Fatalf("%s is told to stop, want %s", subject, of)
+		}
+	case <-time.After(patience):
+		w.t.Fatal("nothing is told to stop")
+	}
+}
+
+func endpoints(t *testing.T, b bus.Bus) bus.Entry {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	k, err := b.Bucket(ctx, bus.BucketEndpoints)
+	if err != nil {
+		t.Error(err)
+		return bus.Entry{}
+	}
+	e, _ := k.Get(ctx, "demo.web.http") // none where nothing has ports
+	return e
+}
+
+// awaitEndpoints waits until the value has these addresses and no others, and returns it.
+func awaitEndpoints(t *testing.T, b bus.Bus, addresses ...string) []byte {
+	t.Helper()
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		value := string(endpoints(t, b).Value)
+		found := strings.Count(value, `"address"`) == len(addresses)
+		for _, address := range addresses {
+			found = found && strings.Contains(value, address)
+		}
+		if found {
+			return []byte(value)
+		}
+	}
+	t.Fatalf("the endpoints do not come to be %q", addresses)
+	return nil
+}
+
+// serves has the node say that the slot's first instance serves.
+func serves(t *testing.T, b bus.Bus, ordinal uint32) {
+	t.Helper()
+	s := events.InstanceStatus{InstanceState: events.InstanceState{
+		Namespace: web.Namespace, Name: web.Name, Ordinal: ordinal, Generation: 1, Revision: 1,
+		Position: events.Position{Epoch: 1, Phase: events.PhaseOnline},
+	}}
+	m, err := events.Encode(events.InstanceStatusSubject("n0", s.ID()), s, events.Attributes{ID: s.ID().String(), Source: "/test", Time: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+}
