@@ -64,7 +64,7 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 	if err != nil {
 		return err
 	}
-	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + "." + name, Header: events.Header{}, Body: body})
+	m, err := b.RequestWhole(ctx, events.Message{Subject: events.APIRoot + "." + name, Header: events.Header{}, Body: body})
 	if err != nil {
 		return unanswered(err)
 	}

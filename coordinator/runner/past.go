@@ -21,8 +21,6 @@ const (
 	pastTimeout = time.Minute
 	// pastAtOnce is how many of them are worked out at once: each has a state of its own in memory.
 	pastAtOnce = 2
-	// MaxAnswer is the greatest size of an answer in bytes: that of a message, and some of its headers.
-	MaxAnswer = bus.MaxMessage - 4<<10
 )
 
 // StateQuestion asks for the state. Without a place in the log it is that of now, in short; with one it is all that the views had then.
@@ -82,9 +80,9 @@ func (c *Coordinator) inPast(ctx context.Context, work func(context.Context) ([]
 		return nil, &bus.QuestionError{Code: 404, Reason: err.Error()}
 	case err != nil && !errors.As(err, &known):
 		return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the log cannot be folded: %v", err)}
-	case err == nil && len(body) > MaxAnswer:
+	case err == nil && len(body) > bus.MaxAnswer:
 		return nil, &bus.QuestionError{Code: 413, Reason: fmt.Sprintf(
-			`the answer has %d bytes, and a message takes %d: ask for less, with "service":"demo/web" or "node":"n1"`, len(body), MaxAnswer)}
+			`the answer has %d bytes, and %d are the most: ask for less, with "service":"demo/web" or "node":"n1"`, len(body), bus.MaxAnswer)}
 	}
 	return body, err
 }

@@ -134,7 +134,7 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 func respond(r micro.Request, question Question) {
 	answer, err := question(r.Data())
 	if err == nil {
-		err = r.Respond(answer)
+		err = inParts(r, answer)
 	} else {
 		// Error would tell the service, which has gone on by now, too.
 		err = r.Respond(nil, micro.WithHeaders(micro.Headers{

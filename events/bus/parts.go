@@ -1,0 +1,85 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+const (
+	// HeaderPart numbers the messages of an answer in parts, from 1.
+	HeaderPart = "Rookery-Part"
+	// HeaderParts is on the last of them, and says how many they are.
+	HeaderParts = "Rookery-Parts"
+	// MaxAnswer bounds an answer in bytes, all its parts together. It stays below what a NATS server and a subscription hold for one who
+	// reads slowly, 64 MiB each: the parts are sent without waiting for who asked.
+	MaxAnswer = 48 << 20
+	// partBytes is the size of each part but the last; an answer up to it is one message without the headers.
+	partBytes = 900_000
+)
+
+// inParts sends an answer as as many messages as it takes: their bodies put one after the other are the answer.
+func inParts(r micro.Request, answer []byte) error {
+	if len(answer) <= partBytes {
+		return r.Respond(answer)
+	}
+	if len(answer) > MaxAnswer {
+		return r.Error("413", fmt.Sprintf("the answer has %d bytes, and %d are the most: ask for less", len(answer), MaxAnswer), nil)
+	}
+	all := slices.Collect(slices.Chunk(answer, partBytes))
+	for i, part := range all {
+		header := micro.Headers{HeaderPart: {strconv.Itoa(i + 1)}}
+		if i+1 == len(all) {
+			header[HeaderParts] = []string{strconv.Itoa(len(all))}
+		}
+		if err := r.Respond(part, micro.WithHeaders(header)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RequestWhole asks as Request does, and puts an answer in parts together.
+func (b *JetStream) RequestWhole(ctx context.Context, m events.Message) (events.Message, error) {
+	sub, err := b.conn.SubscribeSync(b.conn.NewRespInbox())
+	if err != nil {
+		return events.Message{}, fmt.Errorf("ask %s: %w", m.Subject, translate(err))
+	}
+	defer func() { _ = sub.Unsubscribe() }() // fails where the connection is closed, and the subscription with it
+	question := toNATS(m)
+	question.Reply = sub.Subject
+	if err := b.conn.PublishMsg(question); err != nil {
+		return events.Message{}, fmt.Errorf("ask %s: %w", m.Subject, translate(err))
+	}
+	var whole bytes.Buffer
+	for part := 1; ; part++ {
+		got, err := sub.NextMsgWithContext(ctx)
+		if err == nil && len(got.Data) == 0 && got.Header.Get("Status") == "503" {
+			err = nats.ErrNoResponders
+		}
+		if err != nil {
+			return events.Message{}, fmt.Errorf("ask %s: %w: %w", m.Subject, ErrNoAnswer, err)
+		}
+		number := got.Header.Get(HeaderPart)
+		if number == "" && part == 1 {
+			return fromNATS(got), nil
+		}
+		if number != strconv.Itoa(part) || whole.Len()+len(got.Data) > MaxAnswer {
+			return events.Message{}, fmt.Errorf("ask %s: %w: part %q of the answer came where part %d of at most %d bytes was due: ask again",
+				m.Subject, ErrNoAnswer, number, part, MaxAnswer)
+		}
+		whole.Write(got.Data)
+		if parts := got.Header.Get(HeaderParts); parts != "" {
+			answer := fromNATS(got)
+			answer.Body = whole.Bytes()
+			return answer, nil
+		}
+	}
+}
