@@ -24,7 +24,7 @@ run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev,
 check: build lint fast ## Build, lint and run the fast tests: what every commit passes
 
 # The slow tests run processes, Podman, the nats CLI or mounts, or last for minutes.
-SLOW := Podman|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut
+SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
 	go test -race -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)

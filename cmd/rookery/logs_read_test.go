@@ -144,6 +144,7 @@ func TestAFullNodeIsSaidOnce(t *testing.T) {
 			}
 			r.have(ctx, there, r.asked)
 			<-time.After(time.Minute)
+			synctest.Wait()
 			if len(notes.lines) != 1 {
 				t.Errorf("following is %t, and it was said %d times: %.200q", follow, len(notes.lines), notes.lines)
 			}

@@ -84,7 +84,7 @@ func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []
 	if err != nil {
 		return coordinator.Plan{}, err
 	}
-	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: body})
+	m, err := b.RequestWhole(ctx, events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: body})
 	if err != nil {
 		return coordinator.Plan{}, unanswered(err)
 	}

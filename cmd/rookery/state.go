@@ -28,7 +28,7 @@ func stateCommand(l *link) *cobra.Command {
 		Long: `Show services, instances and nodes as they were at the end of the last round that was closed by then; without --at and --seq
 as they are. A coordinator folds the log for it, from the nearest snapshot. With --archive what the log has let go of is folded here.
 
-An answer has at most a mebibyte: where there is more, --service and --node ask for less.`,
+An answer has at most 48 MiB: where there is more, --service and --node ask for less.`,
 		Example: `  rookery state --at 2026-11-01T12:00Z
   rookery state --at 90m --service demo/web
   rookery state --seq 4711 --output json

@@ -69,6 +69,7 @@ func typesWhatThereIs(t *testing.T, path, typed string) {
 
 // printsForPeople are the commands that print no values for scripts, and why.
 var printsForPeople = map[string]string{
+	"rookery archive":     "writes files, and says how it goes on",
 	"rookery bus adopt":   "says one sentence",
 	"rookery capsule":     "writes a file that is JSON",
 	"rookery coordinator": "runs until it is stopped",

@@ -21,19 +21,19 @@ const (
 	// MaxAnswer bounds an answer in bytes, all its parts together. It stays below what a NATS server and a subscription hold for one who
 	// reads slowly, 64 MiB each: the parts are sent without waiting for who asked.
 	MaxAnswer = 48 << 20
-	// partBytes is the size of each part but the last; an answer up to it is one message without the headers.
-	partBytes = 900_000
+	// answerPart is the size of each part but the last; an answer up to it is one message without the headers.
+	answerPart = 900_000
 )
 
 // inParts sends an answer as as many messages as it takes: their bodies put one after the other are the answer.
 func inParts(r micro.Request, answer []byte) error {
-	if len(answer) <= partBytes {
+	if len(answer) <= answerPart {
 		return r.Respond(answer)
 	}
 	if len(answer) > MaxAnswer {
 		return r.Error("413", fmt.Sprintf("the answer has %d bytes, and %d are the most: ask for less", len(answer), MaxAnswer), nil)
 	}
-	all := slices.Collect(slices.Chunk(answer, partBytes))
+	all := slices.Collect(slices.Chunk(answer, answerPart))
 	for i, part := range all {
 		header := micro.Headers{HeaderPart: {strconv.Itoa(i + 1)}}
 		if i+1 == len(all) {
