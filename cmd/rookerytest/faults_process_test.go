@@ -200,6 +200,7 @@ func busStopped(s *scene) {
 	s.mutely = true
 	s.heals(func() { s.bus.signal(syscall.SIGCONT) })
 	s.bus.signal(syscall.SIGSTOP)
+	s.stands(s.bus.cmd.Process.Pid)
 	const longer = 4 // seconds: a lease lasts 2
 	for range longer {
 		if s.Conn.FlushTimeout(lookEvery*10) == nil {

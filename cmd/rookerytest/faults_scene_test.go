@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -223,6 +225,19 @@ func (s *scene) ended(pid int) {
 		}
 		_, state, _ := strings.Cut(string(text), ") ")
 		return strings.HasPrefix(state, "Z")
+	})
+}
+
+// stands waits until no thread of a process that was sent SIGSTOP runs: until then it may answer still.
+func (s *scene) stands(pid int) {
+	s.until(fmt.Sprintf("process %d stands", pid), func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		runs := func(file string) bool {
+			text, err := os.ReadFile(file)
+			_, state, _ := strings.Cut(string(text), ") ")
+			return err == nil && !strings.HasPrefix(state, "T")
+		}
+		return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, runs)
 	})
 }
 
