@@ -28,7 +28,7 @@ func TestConfigsAreInTheirBucketAlone(t *testing.T) {
 	}
 	put("team.web-conf", other)
 	sequence := c.Publish("demo/web", "ensure",
-		`{"image":"i","scale":2,"restart":{"delay":"10ms","max_delay":"100ms"},"configs":[{"name":"web-conf"}]}`)
+		`{"image":"i","scale":2,"restart":{"delay":"10ms","max_delay":"100ms"},"ports":[{"name":"http","port":80}],"configs":[{"name":"web-conf"}]}`)
 	c.Until("a node says what is missing", func() bool { return strings.Contains(output.String(), "no config demo.web-conf") })
 	put("demo.web-conf", first)
 	if fate := c.Fate(sequence); fate.Outcome != "succeeded" {
@@ -41,7 +41,7 @@ func TestConfigsAreInTheirBucketAlone(t *testing.T) {
 			t.Errorf("slot %d was made with %q, want %q", ordinal, got, want)
 		}
 	}
-	c.Ensure("demo/web", `{"image":"j","scale":3,"configs":[{"name":"web-conf"}]}`)
+	c.Ensure("demo/web", `{"image":"j","scale":3,"ports":[{"name":"http","port":80}],"configs":[{"name":"web-conf"}]}`)
 	for ordinal := range uint32(3) {
 		if got := given(ordinal, 2); got != second {
 			t.Errorf("slot %d of the next revision was made with %q, want %q", ordinal, got, second)
