@@ -249,7 +249,8 @@ func (k *knowledge) letsGoOfLost(j *judge, id events.ServiceID, epoch uint64, no
 	s, overdue := k.services[id], (*instance)(nil)
 	for _, i := range k.of(id) {
 		n, since := k.machine(i.node), k.lostAfterOf(i)+patience
-		if !i.lost && n.silent && !k.parted && !k.tooManySilent() && now.Sub(n.since) > since && now.Sub(k.whole) > since {
+		if !i.lost && n.silent && !k.parted && !k.tooManySilent() && now.Sub(n.since) > since && now.Sub(k.whole) > since &&
+			now.Sub(j.w.freed) > since { // whoever cannot write the log leads anew once it can, and begins to listen then
 			overdue = i
 		}
 	}

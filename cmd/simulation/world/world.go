@@ -35,6 +35,8 @@ type World struct {
 	parts   []*part
 	images  map[string]behaviour
 	full    bool
+	// freed is since when the log can be written again.
+	freed   time.Time
 	backups []memory.Backup
 	person  *client
 	// ordersRead is told of each reading of orders before it is done; nil where nobody waits for one.
