@@ -183,8 +183,8 @@ func toClosed(ctx context.Context, fold *projections.Fold, reader bus.Reader, at
 }
 
 // makeRoom lets go of snapshots that are too many or too large beside the one that is taken, of those that nobody reads (of other logs, of
-// earlier versions, of a log that was longer than the end once, and of what the log
-// has let go of), and of what there is of such as were never whole.
+// earlier versions, of a log that was longer than the end once, and of what the log has let go of), and of what there is of such as were
+// never whole.
 func (k *keeper) makeRoom(ctx context.Context, objects bus.Objects, taken closedRound, end uint64, size int64) error {
 	now, err := k.folds.bus.Now(ctx)
 	if err != nil {

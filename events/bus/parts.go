@@ -31,7 +31,7 @@ func inParts(r micro.Request, answer []byte) error {
 		return r.Respond(answer)
 	}
 	if len(answer) > MaxAnswer {
-		return r.Error("413", fmt.Sprintf("the answer has %d bytes, and %d are the most: ask for less", len(answer), MaxAnswer), nil)
+		return refuse(r, &QuestionError{Code: 413, Reason: fmt.Sprintf("the answer has %d bytes, and %d are the most: ask for less", len(answer), MaxAnswer)})
 	}
 	all := slices.Collect(slices.Chunk(answer, answerPart))
 	for i, part := range all {

@@ -131,15 +131,17 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 	}, nil
 }
 
+// refuse answers with an error. The request's own Error would tell the service, which has gone on by now, too.
+func refuse(r micro.Request, err error) error {
+	return r.Respond(nil, micro.WithHeaders(micro.Headers{HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()}}))
+}
+
 func respond(r micro.Request, question Question) {
 	answer, err := question(r.Data())
 	if err == nil {
 		err = inParts(r, answer)
 	} else {
-		// Error would tell the service, which has gone on by now, too.
-		err = r.Respond(nil, micro.WithHeaders(micro.Headers{
-			HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()},
-		}))
+		err = refuse(r, err)
 	}
 	if err != nil {
 		return // the connection is gone, and who asked with it
