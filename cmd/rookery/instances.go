@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// target is what logs and exec are asked of: a service, or one slot of it.
+// target is what logs, exec and explain are asked of: a service, or one slot of it.
 type target struct {
 	service events.ServiceID
 	ordinal int // -1 for all
@@ -21,8 +21,18 @@ type target struct {
 
 // parseTarget reads NAMESPACE/NAME[/ORDINAL].
 func parseTarget(text string) (target, error) {
-	w, err := parseWanted(text, 0)
-	return target{w.service, w.ordinal}, err
+	t := target{ordinal: -1}
+	parts := strings.SplitN(text, "/", 3)
+	if len(parts) == 3 {
+		n, err := strconv.ParseUint(parts[2], 10, 32)
+		if err != nil {
+			return t, fmt.Errorf("%q is no ordinal: write demo/web/2", parts[2])
+		}
+		t.ordinal, text = int(n), parts[0]+"/"+parts[1]
+	}
+	id, err := events.ParseServiceID(text)
+	t.service = id
+	return t, err
 }
 
 func (t target) String() string {

@@ -87,6 +87,9 @@ func TestQuestionsAboutThePastSayWhatIsWrongWithThem(t *testing.T) {
 		{"diff", `{"from":true}`, "400", "neither a sequence nor a time"},
 		{"diff", `{"from":9,"to":3}`, "400", "turn them round"},
 		{"history", `{}`, "400", "namespace/name"},
+		{"explain", `{"service":"demo"}`, "400", "namespace/name"},
+		{"explain", `{"slot":1}`, "400", `{"service":"demo/web"}`},
+		{"explain", `{"service":"demo/web","ordinal":7}`, "404", "the log has no decision on a node for demo/web that fits"},
 		{"history", `{"service":"demo/web","limit":5000}`, "400", `"limit" from 1 to 1000`},
 	} {
 		m, err := cluster.Conn.Request(events.APIRoot+"."+row.question, []byte(row.body), 10*time.Second)

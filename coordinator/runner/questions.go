@@ -96,6 +96,7 @@ func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 		"addresses": func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
 		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
 		"diff":      func(body []byte) ([]byte, error) { return c.askDiff(ctx, body) },
+		"explain":   func(body []byte) ([]byte, error) { return c.askExplain(ctx, body) },
 		"history":   func(body []byte) ([]byte, error) { return c.askHistory(ctx, body) },
 		"exec":      func(body []byte) ([]byte, error) { return c.askExec(ctx, body) },
 		"logs":      func(body []byte) ([]byte, error) { return c.askLogs(ctx, body) },

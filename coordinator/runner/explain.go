@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// ExplainQuestion asks why an instance is on its node, or why none can have it.
+type ExplainQuestion struct {
+	// Service is the one, as demo/web.
+	Service string `json:"service"`
+	// Ordinal is the slot; the one that was decided on last where there is none.
+	Ordinal *uint32 `json:"ordinal,omitzero"`
+	// Sequence is the place of the decision in the log; 0 for the last.
+	Sequence uint64 `json:"sequence,omitzero"`
+}
+
+// askExplain answers the question `explain`: it makes the decision once more from the log as it was then.
+func (c *Coordinator) askExplain(ctx context.Context, body []byte) ([]byte, error) {
+	var q ExplainQuestion
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"service":"demo/web"}, and with "ordinal":2 or "sequence":4711 for one decision`}
+	}
+	id, err := events.ParseServiceID(q.Service)
+	if err != nil {
+		return nil, &bus.QuestionError{Code: 400, Reason: err.Error()}
+	}
+	return c.inPast(ctx, func(ctx context.Context) ([]byte, error) {
+		decision, err := c.decisionOn(ctx, id, q)
+		if err != nil {
+			return nil, err
+		}
+		state, err := c.before(ctx, decision.Sequence)
+		if err != nil {
+			return nil, err
+		}
+		x, err := coordinator.Explain(state, decision)
+		if errors.Is(err, coordinator.ErrOtherPolicy) {
+			return nil, &bus.QuestionError{Code: 409, Reason: err.Error()}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(x, json.Deterministic(true))
+	})
+}
+
+// decisionOn returns the last decision on a node that is asked for.
+func (c *Coordinator) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQuestion) (events.Record, error) {
+	var last events.Record
+	for _, kind := range []events.Kind{events.InstancePlaced{}.Kind(), events.InstancePending{}.Kind()} {
+		filter := events.ServiceScope(id).LogSubject(kind)
+		for from := max(q.Sequence, 1); ; {
+			page, err := c.Bus.Matching(ctx, bus.Log, filter, from)
+			if err != nil {
+				return last, err
+			}
+			for _, m := range page {
+				r, err := events.ParseRecord(m)
+				if err != nil {
+					return last, err
+				}
+				if _, ordinal, is := coordinator.OnNode(r); is && r.Sequence > last.Sequence && q.fits(r.Sequence, ordinal) {
+					last = r
+				}
+			}
+			if q.Sequence > 0 || len(page) < bus.MatchingPage {
+				break
+			}
+			from = page[len(page)-1].Sequence + 1
+		}
+	}
+	if last.Sequence == 0 {
+		return last, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log has no decision on a node for %s that fits: see `rookery events %s`", id, id)}
+	}
+	return last, nil
+}
+
+func (q ExplainQuestion) fits(sequence uint64, ordinal uint32) bool {
+	return (q.Sequence == 0 || sequence == q.Sequence) && (q.Ordinal == nil || ordinal == *q.Ordinal)
+}
+
+// before returns the state in which the event at this place in the log was decided: with what was decided before it in the same round.
+func (c *Coordinator) before(ctx context.Context, sequence uint64) (*projections.Cluster, error) {
+	fold, reader, err := c.folds().begin(ctx, sequence-1)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Stop()
+	if err := to(ctx, fold, reader, sequence-1); err != nil || fold.Cluster.Sequence == sequence-1 {
+		return fold.Cluster, err
+	}
+	open, err := lastRound(ctx, c.Bus, sequence-1)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range open {
+		if err := fold.Cluster.Apply(r); err != nil {
+			return nil, err
+		}
+	}
+	return fold.Cluster, nil
+}
