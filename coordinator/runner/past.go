@@ -21,6 +21,8 @@ const (
 	pastTimeout = time.Minute
 	// pastAtOnce is how many of them are worked out at once: each has a state of its own in memory.
 	pastAtOnce = 2
+	// pastWaiting is how many more wait for that; the next one is refused.
+	pastWaiting = 6
 )
 
 // StateQuestion asks for the state. Without a place in the log it is that of now, in short; with one it is all that the views had then.
@@ -63,16 +65,20 @@ type Diff struct {
 	Changes []views.Change `json:"changes"`
 }
 
-// inPast has something be worked out beside the loop, at most pastAtOnce at once, within pastTimeout.
+// inPast has something be worked out beside the loop as one of the questions about the past.
 func (c *Coordinator) inPast(ctx context.Context, work func(context.Context) ([]byte, error)) ([]byte, error) {
+	return c.inTurn(ctx, c.past, work)
+}
+
+// inTurn has something be worked out beside the loop when its turn comes, within pastTimeout.
+func (c *Coordinator) inTurn(ctx context.Context, of turns, work func(context.Context) ([]byte, error)) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
 	defer cancel()
-	select {
-	case c.past <- struct{}{}:
-		defer func() { <-c.past }()
-	case <-ctx.Done():
-		return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("%d questions about the past are being answered here: ask again", pastAtOnce)}
+	done, err := of.take(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	body, err := work(ctx)
 	var known *bus.QuestionError
 	switch {

@@ -28,7 +28,7 @@ func (c *Coordinator) askPlan(ctx context.Context, body []byte) ([]byte, error) 
 			Code: 400, Reason: `ask with {"namespace":"demo","name":"web","verb":"ensure","body":{"image":"localhost/web:2"}}`,
 		}
 	}
-	return c.inPast(ctx, func(ctx context.Context) ([]byte, error) { return c.plan(ctx, q) })
+	return c.inTurn(ctx, c.plans, func(ctx context.Context) ([]byte, error) { return c.plan(ctx, q) })
 }
 
 func (c *Coordinator) plan(ctx context.Context, q PlanQuestion) ([]byte, error) {

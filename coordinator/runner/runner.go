@@ -62,8 +62,8 @@ type Coordinator struct {
 	Config
 
 	asks chan ask
-	// past has one element for each answer about the past that is being worked out.
-	past chan struct{}
+	// past are the turns of questions about the past, plans those of plans: neither waits for the other.
+	past, plans turns
 	// reads has one for each answer about what instances have printed.
 	reads chan struct{}
 	// spoiled has snapshots of the fold that were met here and are of no use.
@@ -95,8 +95,8 @@ func New(config Config) *Coordinator {
 		config.Now = time.Now
 	}
 	return &Coordinator{
-		Config: config, asks: make(chan ask), past: make(chan struct{}, pastAtOnce), reads: make(chan struct{}, logsAtOnce),
-		spoiled: make(chan closedRound, keptFolds), cluster: projections.NewCluster(),
+		Config: config, asks: make(chan ask), reads: make(chan struct{}, logsAtOnce), spoiled: make(chan closedRound, keptFolds),
+		past: newTurns(pastAtOnce, pastWaiting), plans: newTurns(pastAtOnce, pastWaiting), cluster: projections.NewCluster(),
 	}
 }
 
