@@ -24,7 +24,7 @@ run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev,
 check: build lint fast ## Build, lint and run the fast tests: what every commit passes
 
 # The slow tests run processes, Podman, the nats CLI or mounts, or last for minutes.
-SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut
+SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut|Screens
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
 	go test -race -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
@@ -42,6 +42,12 @@ test: build setup nats ## Run all tests, on the real Podman and the real NATS, w
 .PHONY: test-spec
 test-spec: setup ## Run the table test of every spec field through the real Podman
 	go test -race -timeout 10m -run TestSpecFieldsOnPodman ./cmd/rookerytest
+
+.PHONY: screens
+screens: setup ## Test what terminals show, and write each screen into .bin/screens for people to look at
+	@mkdir -p $(BIN)/screens
+	go test -timeout 10m -count 1 -run TestScreens ./cmd/rookerytest -screens $(BIN)/screens
+	@ls $(BIN)/screens
 
 .PHONY: test-operations
 test-operations: setup ## Run the tests of operations on the real Podman; the last line counts what they have seen
@@ -83,7 +89,7 @@ sim-mutants: ## Prove the simulation: plant one bug after the other, and see tha
 
 .PHONY: setup
 setup: ## Install what is missing for the tests
-	deploy/podman install registry
+	deploy/podman install tests
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
