@@ -51,7 +51,19 @@ func (l *leader) takeOrders() error {
 	if len(repairs) > 0 && len(standing) > 0 {
 		l.Log.Info("mending orders", "count", len(repairs))
 	}
-	return l.putOrders(repairs)
+	if err := l.putOrders(nil); err != nil {
+		return err
+	}
+	// Many take longer than a lease lasts, and nothing else keeps it meanwhile.
+	for some := range slices.Chunk(repairs, bus.MaxBatch) {
+		if err := l.putOrders(some); err != nil {
+			return err
+		}
+		if err := l.lease.renew(l.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repairs returns the orders that are missing or not as the state says, and marks those that no instance has any more.
