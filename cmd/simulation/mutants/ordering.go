@@ -34,7 +34,7 @@ var ordering = []mutant{
 	},
 	{
 		"orders-not-mended", "a leader that takes over writes no order that the one before left undone", []edit{{
-			"coordinator/runner/orders.go", "	return l.putOrders(repairs)\n", "	return l.putOrders(nil)\n",
+			"coordinator/runner/orders.go", "slices.Chunk(repairs, bus.MaxBatch)", "slices.Chunk(repairs[:0], bus.MaxBatch)",
 		}},
 	},
 	{
