@@ -114,10 +114,17 @@ func (s *Service) beginsAnew(i *Instance, to events.Position) {
 	if op == nil || !op.snapshots() || i.Confirmed.Operation != op.Started {
 		return
 	}
-	if to.Phase >= events.PhaseOffline || to.Attempt != i.Seen.Attempt {
+	if to.Phase >= events.PhaseOffline || anotherProcess(i.Seen, to) {
 		i.Confirmed = events.Confirmation{}
 		delete(op.Exports, i.ID.Ordinal)
 	}
+}
+
+// anotherProcess reports whether what is seen at to may be another process than what was seen at from. A host that comes back empty
+// counts attempts from 0 again: there the container is made anew, and where nobody heard of that, an epoch went by unheard.
+func anotherProcess(from, to events.Position) bool {
+	return to.Attempt != from.Attempt ||
+		(to.Epoch != from.Epoch && (to.Phase < events.PhaseStarted || to.Epoch > from.Epoch+1))
 }
 
 // Repeating returns, in no order, the services whose spec has snapshots be taken by themselves.

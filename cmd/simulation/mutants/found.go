@@ -181,4 +181,9 @@ var found = []mutant{
 			"projections/drain.go", "			if home == n.Name {\n", "			if home == n.Name && !n.Forgotten {\n",
 		}},
 	},
+	{
+		"snapshot-of-a-host-made-anew", "what held still for a snapshot before its host came back empty is taken to hold still there", []edit{{
+			"projections/snapshot.go", "	return to.Attempt != from.Attempt ||\n", "	return to.Attempt != from.Attempt || to.Epoch == 0 &&\n",
+		}},
+	},
 }

@@ -4,7 +4,7 @@ package main
 var snapshotting = []mutant{
 	{
 		"held-by-another-process", "what an instance did for a snapshot counts although it has begun anew", []edit{{
-			"projections/snapshot.go", "to.Phase >= events.PhaseOffline || to.Attempt != i.Seen.Attempt", "to.Phase >= events.PhaseRemoved",
+			"projections/snapshot.go", "to.Phase >= events.PhaseOffline || anotherProcess(i.Seen, to)", "to.Phase >= events.PhaseRemoved",
 		}},
 	},
 	{

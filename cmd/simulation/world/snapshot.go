@@ -201,7 +201,9 @@ func (o operating) beginsAnew(i *instance, to events.Position) {
 	if o.op == nil || !o.op.snapshots() || i.answer.Operation != o.op.sequence {
 		return
 	}
-	if to.Attempt != i.seen.Attempt || to.Phase >= events.PhaseOffline {
+	unheard := to.Epoch > i.seen.Epoch+1
+	madeAnew := to.Epoch > i.seen.Epoch && to.Phase <= events.PhasePrepared
+	if to.Attempt != i.seen.Attempt || to.Phase >= events.PhaseOffline || unheard || madeAnew {
 		i.answer = events.Confirmation{}
 		delete(o.op.exports, i.id.Ordinal)
 	}
