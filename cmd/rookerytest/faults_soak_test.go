@@ -81,8 +81,8 @@ func (f *trial) lifecycles() int {
 
 // size is how much the processes of coordinators and nodes hold together, at rest.
 type size struct {
-	memory                             int64 // resident, in KiB
-	heap                               int64 // of that, what is mapped from no file: the program's text is, and counts where it was used
+	memory                             int64   // resident, in KiB
+	heap                               []int64 // of that, by part, what is mapped from no file: the program's text is, and counts where it was used
 	descriptors, goroutines, processes int
 }
 
@@ -100,12 +100,16 @@ func (f *trial) parts() []*process {
 
 // measure measures all parts at rest. They end with it: a program of Go says how many goroutines it has as it ends by SIGQUIT.
 func (f *trial) measure() size {
-	// Connections that nobody uses are closed after a while.
-	const rest = 40 * time.Second
+	// Connections that nobody uses are closed after a while. Garbage, as a fold from the first message leaves, is collected within two
+	// minutes, and goes back to the kernel after that.
+	const rest = 3 * time.Minute
 	least := f.held()
 	f.within(rest, func() bool {
 		now := f.held()
-		least.descriptors, least.memory, least.heap = min(least.descriptors, now.descriptors), min(least.memory, now.memory), min(least.heap, now.heap)
+		least.descriptors, least.memory = min(least.descriptors, now.descriptors), min(least.memory, now.memory)
+		for i := range least.heap {
+			least.heap[i] = min(least.heap[i], now.heap[i])
+		}
 		return false
 	})
 	for _, p := range f.parts() {
@@ -126,7 +130,7 @@ func (f *trial) held() size {
 			f.t.Fatalf("a part has ended: %v\n%s", err, p.output)
 		}
 		all.memory += f.kibibytes(string(status), "VmRSS:")
-		all.heap += f.kibibytes(string(status), "RssAnon:")
+		all.heap = append(all.heap, f.kibibytes(string(status), "RssAnon:"))
 		descriptors, err := os.ReadDir(folder + "/fd")
 		if err != nil {
 			f.t.Fatal(err)
