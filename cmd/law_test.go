@@ -33,6 +33,7 @@ type room struct {
 // law is the import law: the longest path that fits counts. What is not named here must not exist.
 var law = []room{
 	{"events", true, nil, "the words depend on nothing in the house: everyone speaks them"},
+	{"events/golden", true, []string{"events"}, "logs of before are words alone: whatever reads logs is tested with them"},
 	{"projections", true, []string{"events", "projections/barrier"}, "the fold knows the words and nothing else: state is the fold of the log"},
 	{"coordinator", true, []string{"events", "projections", "projections/barrier", "coordinator/placement"}, "decisions are functions of the state: they meet nodes and the bus in events alone"},
 	{"projections/barrier", true, nil, "a barrier is a verdict over what is said to it: it knows neither services nor time"},

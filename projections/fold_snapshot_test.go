@@ -6,51 +6,32 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/golden"
 )
 
-// recordedLogs are logs with every kind of event in them.
-const recordedLogs = "../cmd/simulation/world/testdata/golden"
-
-func readLog(t *testing.T, file string) []events.Message {
+// readLog returns the recorded log of that name.
+func readLog(t *testing.T, name string) []events.Message {
 	t.Helper()
-	body, err := os.ReadFile(file)
+	log, err := golden.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept []struct {
-		Subject string        `json:"subject"`
-		Header  events.Header `json:"header"`
-		Body    string        `json:"body"`
-	}
-	if err := json.Unmarshal(body, &kept); err != nil {
-		t.Fatal(err)
-	}
-	messages := make([]events.Message, len(kept))
-	for i, k := range kept {
-		messages[i] = events.Message{Subject: k.Subject, Header: k.Header, Body: []byte(k.Body), Sequence: uint64(i) + 1}
-	}
-	return messages
+	return log
 }
 
+// eachLog holds the recorded logs to something, which have every kind of event in them.
 func eachLog(t *testing.T, each func(*testing.T, []events.Message)) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(recordedLogs, "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no recorded logs", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+	for _, name := range golden.Names() {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, readLog(t, file))
+			each(t, readLog(t, name))
 		})
 	}
 }
@@ -125,17 +106,13 @@ var writeFold = flag.Bool("write-fold", false, "write anew what the fold makes o
 // TestTheVersionClimbsWithTheFold holds the fold to make of the recorded logs what it made of them when it got its version: else
 // snapshots of before would be taken for what it makes now.
 func TestTheVersionClimbsWithTheFold(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(recordedLogs, "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no recorded logs", err)
-	}
 	made := fmt.Sprintf("version %d\n", FoldVersion)
-	for _, file := range files {
+	for _, name := range golden.Names() {
 		fold := NewFold()
-		for _, m := range readLog(t, file) {
+		for _, m := range readLog(t, name) {
 			take(t, fold, m)
 		}
-		made += fold.Cluster.Hash() + " " + filepath.Base(file) + "\n"
+		made += fold.Cluster.Hash() + " " + name + "\n"
 	}
 	const kept = "testdata/fold.txt"
 	if *writeFold {
@@ -155,7 +132,7 @@ func TestTheVersionClimbsWithTheFold(t *testing.T) {
 
 // TestASnapshotThatIsNotOfTheLogIsRefused changes what a snapshot says in every way that matters.
 func TestASnapshotThatIsNotOfTheLogIsRefused(t *testing.T) {
-	log := readLog(t, filepath.Join(recordedLogs, "v1.json"))
+	log := readLog(t, "v1.json")
 	fold := NewFold()
 	var end events.Message
 	for _, m := range log {

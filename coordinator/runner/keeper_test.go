@@ -40,7 +40,7 @@ func (f failingObjects) Put(ctx context.Context, name string, content io.Reader)
 
 // TestALongFoldLeavesSnapshotsOnItsWay folds a log that has no snapshots, is interrupted, and goes on from where it was.
 func TestALongFoldLeavesSnapshotsOnItsWay(t *testing.T) {
-	r := read(t, "../../cmd/simulation/world/testdata/golden/v1.json")
+	r := read(t, "v1.json")
 	end := r.rounds[len(r.rounds)-1]
 	room := 3
 	k := &keeper{folds: folds{bus: failing{r.bus, &room}, log: slog.New(slog.DiscardHandler)}, log: slog.New(slog.DiscardHandler), every: 20}
@@ -98,7 +98,7 @@ func TestSnapshotsAreBoundInNumberAndBytes(t *testing.T) {
 
 // TestTheLastRoundIsReadBack reads each round of a log by its end.
 func TestTheLastRoundIsReadBack(t *testing.T) {
-	r := read(t, "../../cmd/simulation/world/testdata/golden/v1.json")
+	r := read(t, "v1.json")
 	fold, c := projections.NewFold(), r.coordinator()
 	for _, m := range r.log {
 		want, err := fold.Take(m)
@@ -117,7 +117,7 @@ func TestTheLastRoundIsReadBack(t *testing.T) {
 // TestAStartFromASnapshotRepeatsFates leads a log at whose end a snapshot stands: what its last round said of commands is said again, as by
 // a start from the first message.
 func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
-	whole := read(t, "../../cmd/simulation/world/testdata/golden/v1.json")
+	whole := read(t, "v1.json")
 	fold, end := projections.NewFold(), uint64(0)
 	for _, m := range whole.log {
 		records, err := fold.Take(m)
@@ -131,7 +131,7 @@ func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
 	}
 	for name, every := range map[string]uint64{"from a snapshot": 20, "from the first message": NoSnapshots} {
 		t.Run(name, func(t *testing.T) {
-			r := read(t, "../../cmd/simulation/world/testdata/golden/v1.json")
+			r := read(t, "v1.json")
 			r.cut(end)
 			k := &keeper{folds: r.coordinator().folds(), log: slog.New(slog.DiscardHandler), every: every}
 			if err := k.take(t.Context(), closedRound{r.id, end}); err != nil {

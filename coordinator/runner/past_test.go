@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
+	"github.com/rookery-project/rookery/events/golden"
 	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
 )
@@ -38,37 +37,23 @@ type recorded struct {
 
 func eachRecorded(t *testing.T, each func(*recorded)) {
 	t.Helper()
-	files, err := filepath.Glob("../../cmd/simulation/world/testdata/golden/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no recorded logs", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+	for _, name := range golden.Names() {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(read(t, file))
+			each(read(t, name))
 		})
 	}
 }
 
-func read(t *testing.T, file string) *recorded {
+func read(t *testing.T, name string) *recorded {
 	t.Helper()
-	body, err := os.ReadFile(file)
+	log, err := golden.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept []struct {
-		Subject string        `json:"subject"`
-		Header  events.Header `json:"header"`
-		Body    string        `json:"body"`
-	}
-	if err := json.Unmarshal(body, &kept); err != nil {
-		t.Fatal(err)
-	}
-	r := &recorded{T: t, bus: memory.New(time.Now), hashes: map[uint64]string{}}
+	r := &recorded{T: t, bus: memory.New(time.Now), log: log, hashes: map[uint64]string{}}
 	fold := projections.NewFold()
-	for i, k := range kept {
-		m := events.Message{Subject: k.Subject, Header: k.Header, Body: []byte(k.Body), Sequence: uint64(i) + 1}
-		r.log = append(r.log, m)
+	for _, m := range log {
 		if _, err := fold.Take(m); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +153,7 @@ func TestTheStateAtEverySequenceIsTheFoldToIt(t *testing.T) {
 
 // TestTheStateAtATimeIsThatOfTheLastRoundByThen asks for times on, before and behind the ends of rounds.
 func TestTheStateAtATimeIsThatOfTheLastRoundByThen(t *testing.T) {
-	r := read(t, "../../cmd/simulation/world/testdata/golden/v1.json")
+	r := read(t, "v1.json")
 	c := r.coordinator()
 	for i := 20; i+1 < len(r.rounds); i += 25 {
 		this, _ := closing(r.log[r.rounds[i]-1])
@@ -234,7 +219,7 @@ func TestSnapshotsThatAreWrongArePassedOver(t *testing.T) {
 		"of an earlier place": func(r *recorded, _ []byte) []byte { return r.snapshot(r.rounds[10]) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := read(t, "../../cmd/simulation/world/testdata/golden/v1.json")
+			r := read(t, "v1.json")
 			r.snapshots(len(r.rounds) / 4)
 			sequences, err := r.coordinator().folds().list(t.Context(), r.id)
 			if err != nil || len(sequences) < 2 {
@@ -299,7 +284,7 @@ func (r *recorded) snapshot(at uint64) []byte {
 
 // TestASnapshotOfALogThatWasLongerIsPassedOver restores an older log, which then goes on otherwise.
 func TestASnapshotOfALogThatWasLongerIsPassedOver(t *testing.T) {
-	r := read(t, "../../cmd/simulation/world/testdata/golden/v1.json")
+	r := read(t, "v1.json")
 	r.snapshots(len(r.rounds) / 4)
 	middle := r.rounds[len(r.rounds)/2]
 	r.bus.Restore(bus.Log, memory.NewBackup(r.id, r.log[:middle]))

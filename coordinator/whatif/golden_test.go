@@ -3,8 +3,6 @@ package whatif_test
 import (
 	"iter"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,31 +12,17 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/golden"
 )
 
-// goldenLogs are logs of runs in which much went wrong.
-const goldenLogs = "../../cmd/simulation/world/testdata/golden"
-
-// readLog reads the messages of a golden log.
+// readLog returns the messages of a golden log: they are of runs in which much went wrong.
 func readLog(t *testing.T, name string) []events.Message {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join(goldenLogs, name+".json"))
+	log, err := golden.Read(name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept []struct {
-		Subject string        `json:"subject"`
-		Header  events.Header `json:"header"`
-		Body    string        `json:"body"`
-	}
-	if err := json.Unmarshal(body, &kept); err != nil {
-		t.Fatal(err)
-	}
-	messages := make([]events.Message, len(kept))
-	for i, k := range kept {
-		messages[i] = events.Message{Subject: k.Subject, Header: k.Header, Body: []byte(k.Body), Sequence: uint64(i) + 1}
-	}
-	return messages
+	return log
 }
 
 func logOf(messages []events.Message) iter.Seq2[events.Message, error] {

@@ -44,7 +44,7 @@ func TestACapsuleOfAFailureReproducesIt(t *testing.T) {
 // TestACapsuleOfALogIsChecked has the simulation decide a log once more, and one that was changed.
 func TestACapsuleOfALogIsChecked(t *testing.T) {
 	dir, sound := t.TempDir(), builtWith(t, clean)
-	body, err := os.ReadFile(root + "/cmd/simulation/world/testdata/golden/v1-liveness.json")
+	body, err := os.ReadFile(root + "/events/golden/v1-liveness.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/golden"
 )
 
 var write = flag.String("write-golden", "", "write a new golden log of this name, as in v2.json")
@@ -37,8 +35,8 @@ func inLog() map[events.Kind]bool {
 // log of before that shows it.
 func TestGoldenLogsHoldEveryKind(t *testing.T) {
 	missing := inLog()
-	for _, name := range goldenNames() {
-		messages, err := readGolden(name)
+	for _, name := range golden.Names() {
+		messages, err := golden.Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,9 +55,9 @@ func TestGoldenLogsHoldEveryKind(t *testing.T) {
 
 // TestAClusterGoesOnFromEachGoldenLog begins a run with each golden log.
 func TestAClusterGoesOnFromEachGoldenLog(t *testing.T) {
-	for i, name := range goldenNames() {
+	for i, name := range golden.Names() {
 		t.Run(name, func(t *testing.T) {
-			p := Draw(uint64(len(goldenNames()) + i))
+			p := Draw(uint64(len(golden.Names()) + i))
 			p.Golden, p.Lasts = true, min(p.Lasts, 30*time.Minute)
 			if r := Run(t, p); len(r.Broken) > 0 {
 				t.Error(r.Broken)
@@ -87,15 +85,11 @@ func TestWriteGolden(t *testing.T) {
 			t.Logf("seed %d has no %v", seed, missing)
 			continue
 		}
-		kept := make([]goldenMessage, len(messages))
-		for i, m := range messages {
-			kept[i] = goldenMessage{Subject: m.Subject, Header: m.Header, Body: string(m.Body)}
-		}
-		body, err := json.Marshal(kept, jsontext.WithIndent(" "), json.Deterministic(true))
+		body, err := golden.Encode(messages)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(goldenFolder, *write), append(body, '\n'), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("../../../events/golden", *write), body, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
