@@ -84,6 +84,28 @@ var doors = []door{
 	{"github.com/nats-io/nats-server/v2", "events/bus/embedded", "only events/bus/embedded runs a server"},
 }
 
+// telemetry is what instruments are made with, measuring are the rooms that may, and wiring is what in it carries figures away: that is
+// put together in cmd alone, where it is known who collects.
+const telemetry = "go.opentelemetry.io"
+
+var (
+	measuring = []string{"events/bus", "coordinator/runner", "node/runner", "node/podman"}
+	wiring    = []string{telemetry + "/otel/sdk", telemetry + "/otel/exporters", telemetry + "/contrib"}
+)
+
+// unmeasured returns why a package of this room must not import what measures, or "" where it may.
+func unmeasured(r room, imported string) string {
+	switch {
+	case !below(imported, telemetry) || r.path == "cmd":
+		return ""
+	case !slices.Contains(measuring, r.path):
+		return "instruments are in shells and doors alone: return what is worth measuring"
+	case slices.ContainsFunc(wiring, func(w string) bool { return below(imported, w) }):
+		return "who collects what is measured is wired in cmd alone: take a meter"
+	}
+	return ""
+}
+
 // touching are packages that touch the world; pure packages take what they would have to say as an argument.
 var touching = []string{"net", "os", "log", "math/rand", "crypto/rand", "syscall", "io/fs"}
 
@@ -139,6 +161,9 @@ func forbidden(r room, inside, imported string) string {
 		if below(imported, d.outside) && !below(inside, d.room) && r.path != "cmd" {
 			return d.why
 		}
+	}
+	if reason := unmeasured(r, imported); reason != "" {
+		return reason
 	}
 	for _, world := range touching {
 		if r.pure && below(imported, world) && !slices.Contains(textual, imported) {
@@ -218,6 +243,13 @@ func TestTheLawFires(t *testing.T) {
 		{"coordinator/runner", "github.com/nats-io/nats.go/jetstream", "speaks JetStream"},
 		{"node/runner", "github.com/containers/podman/v5/pkg/bindings", "speaks to Podman"},
 		{"events/bus", "github.com/nats-io/nats-server/v2/server", "runs a server"},
+		{"coordinator", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
+		{"projections", "go.opentelemetry.io/otel/trace", "in shells and doors alone"},
+		{"projections/views", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
+		{"node/simulated", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
+		{"coordinator/runner", "go.opentelemetry.io/otel/sdk/metric", "wired in cmd alone"},
+		{"node/podman", "go.opentelemetry.io/otel/exporters/prometheus", "wired in cmd alone"},
+		{"events/bus", "go.opentelemetry.io/contrib/exporters/autoexport", "wired in cmd alone"},
 		{"common", "fmt", "named for nothing"},
 		{"attic", "fmt", "has no place in the law"},
 		{"events", "net/url", ""},
@@ -228,6 +260,9 @@ func TestTheLawFires(t *testing.T) {
 		{"node/podman", "github.com/containers/podman/v5/pkg/bindings", ""},
 		{"cmd/rookery", house + "/coordinator/runner", ""},
 		{"coordinator/runner", "time", ""},
+		{"coordinator/runner", "go.opentelemetry.io/otel/metric", ""},
+		{"node/podman", "go.opentelemetry.io/otel/attribute", ""},
+		{"cmd/rookery/telemetry", "go.opentelemetry.io/otel/sdk/metric", ""},
 	} {
 		found := strings.Join(violations([]pkg{{ImportPath: house + "/" + c.from, Name: path.Base(c.from), Imports: []string{c.imports}}}), "; ")
 		if (found == "") != (c.want == "") || !strings.Contains(found, c.want) {

@@ -8,6 +8,7 @@ go 1.26.0
 require (
 	github.com/containers/podman/v5 v5.0.0
 	github.com/nats-io/nats.go v1.0.0
+	go.opentelemetry.io/otel v1.0.0
 )
 
 // Hollow stand-ins: the laws look at import paths only, and proving them must
@@ -15,4 +16,5 @@ require (
 replace (
 	github.com/containers/podman/v5 => ./.stubs/podman
 	github.com/nats-io/nats.go => ./.stubs/nats.go
+	go.opentelemetry.io/otel => ./.stubs/otel
 )

@@ -7,10 +7,12 @@ import (
 	"os"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/rookery-project/rookery/coordinator/schedule"
 	"github.com/rookery-project/rookery/node/plan"
 )
 
 func main() {
-	slog.Info("started", "at", time.Now(), "args", os.Args, "names", schedule.Name+plan.Name)
+	slog.Info("started", "at", time.Now(), "args", os.Args, "names", schedule.Name+plan.Name+metric.Name)
 }

@@ -6,6 +6,9 @@ import (
 	"os"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric" // want: depguard "wired in cmd alone"
+
 	"github.com/rookery-project/rookery/node/plan" // want: depguard "meet only in events"
 )
 
@@ -14,5 +17,5 @@ const Name = "runner" + plan.Name
 
 // Uses is allowed to see the world.
 func Uses() []any {
-	return []any{os.Args, time.Now()}
+	return []any{os.Args, metric.Name, sdk.Name, time.Now()}
 }
