@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
@@ -46,7 +47,7 @@ func Seal(records []events.Record, closed events.RoundClosed, logID string, afte
 
 // commit appends the round as one atomic batch behind the last one and takes its end into the state. After any error
 // the state is of no use.
-func (l *leader) commit(turn *coordinator.Turn) error {
+func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	closed := events.RoundClosed{
 		Round: l.cluster.Round + 1, Epoch: l.epoch, Leader: l.Name, Now: turn.Now,
 		Commands: l.cursors.commands, Statuses: l.cursors.statuses,
@@ -56,11 +57,13 @@ func (l *leader) commit(turn *coordinator.Turn) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDecide, err)
 	}
+	began := time.Now()
 	last, err := l.store(round.Messages)
 	if err != nil {
 		return err
 	}
 	l.cluster.Close(last, round.Closed, round.Chain)
+	l.meters.round(l.ctx, t, time.Since(began), l.Now(), l.cluster, turn.Records)
 	l.closed, l.settled = last, true
 	l.keeper.note(last, l.cluster.LogID())
 	return nil

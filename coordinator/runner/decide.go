@@ -23,6 +23,14 @@ type inputs struct {
 
 func (in inputs) count() int { return len(in.commands) + len(in.statuses) }
 
+// before returns the inputs that come before the rest of them.
+func (in inputs) before(rest inputs) inputs {
+	return inputs{
+		commands: in.commands[:len(in.commands)-len(rest.commands)],
+		statuses: in.statuses[:len(in.statuses)-len(rest.statuses)],
+	}
+}
+
 // size is that of all bodies in bytes.
 func (in inputs) size() (size int) {
 	for _, m := range in.commands {
@@ -53,17 +61,18 @@ func (l *leader) putBack(in inputs) {
 
 // round decides what waits, appends it and publishes what changed. What did not fit waits for the next round.
 func (l *leader) round(due bool) error {
-	in := l.take()
+	in, began := l.take(), time.Now()
 	cursors := l.cursors
 	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
 	l.settled = false // until the log has what is decided now, or nothing was
 	rest, err := l.decide(turn, in, due)
+	took := time.Since(began)
 	if err == nil && len(turn.Records) == 0 && !l.cluster.Recovering {
 		l.settled, l.returned, l.silent, l.inherited = true, nil, nil, nil
 		return nil // the cursors go into the log with the next round that says something
 	}
 	if err == nil {
-		err = l.commit(turn)
+		err = l.commit(turn, taken{in.before(rest), took})
 	}
 	if errors.Is(err, errDecide) || errors.Is(err, bus.ErrTooLarge) {
 		l.cursors = cursors
@@ -191,7 +200,7 @@ func (l *leader) refuse(m events.Message, cause error) error {
 	}
 	turn.Refuse(parseAnyway(m), why)
 	l.cursors.commands = m.Sequence
-	if err := l.commit(turn); err != nil {
+	if err := l.commit(turn, taken{inputs: inputs{commands: []events.Message{m}}}); err != nil {
 		return err
 	}
 	return l.publish(turn.Records)

@@ -67,6 +67,8 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		stopTrims()
 	}()
+	c.meters.leads(c.cluster)
+	defer c.meters.followsOn()
 	c.Log.Info("leading", "epoch", l.epoch, "round", c.cluster.Round, "sequence", c.cluster.Sequence)
 	return l.loop()
 }
@@ -189,6 +191,8 @@ func (l *leader) tick() error {
 	if states[bus.Statuses].Identity != l.cluster.Streams[string(bus.Statuses)] {
 		return fmt.Errorf("%w: %s was deleted", errReader, bus.Statuses)
 	}
+	l.meters.lags.look(bus.Commands, states[bus.Commands].Last, l.cursors.commands, now)
+	l.meters.lags.look(bus.Statuses, states[bus.Statuses].Last, l.cursors.statuses, now)
 	if last := states[bus.Log].Last; last < l.closed {
 		return fmt.Errorf("%w: %s ends at %d, and it was closed at %d", errReader, bus.Log, last, l.closed)
 	}
@@ -282,6 +286,7 @@ func (l *leader) listen() {
 		l.agenda.Resume()
 	}
 	l.silent = nil
+	answering := 0
 	silence := l.cluster.Policy.Liveness.Silence(l.Heartbeat)
 	maps.DeleteFunc(l.heard, func(name string, _ time.Time) bool { return l.cluster.Nodes[name] == nil })
 	for name, n := range l.cluster.Nodes {
@@ -291,7 +296,11 @@ func (l *leader) listen() {
 		if !n.Silent && now.Sub(l.heard[name]) > silence {
 			l.silent = append(l.silent, name)
 		}
+		if n.Heard() && now.Sub(l.heard[name]) <= l.Heartbeat+tickEvery {
+			answering++
+		}
 	}
+	l.meters.answering.Store(int64(answering))
 	slices.Sort(l.silent)
 	slices.Sort(l.returned)
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -55,6 +57,8 @@ type Config struct {
 	SnapshotEvery uint64
 	// Now tells the time of the wall; nil for time.Now. How much time has passed is not asked of it.
 	Now func() time.Time
+	// Meter makes the instruments; nil where nothing is measured. What is decided is the same.
+	Meter metric.Meter
 }
 
 // Coordinator leads or stands by.
@@ -81,6 +85,7 @@ type Coordinator struct {
 	lists map[string]uint64
 	// simulates is held while a past is simulated: one at a time.
 	simulates sync.Mutex
+	meters    *meters
 }
 
 // New returns a coordinator that does nothing before Run.
@@ -104,6 +109,16 @@ func New(config Config) *Coordinator {
 // the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown, ErrTorn), or a stream is another (ErrIdentity) or
 // is not there (bus.ErrNoStream).
 func (c *Coordinator) Run(ctx context.Context) error {
+	meters, err := newMeters(c.Meter)
+	if err != nil {
+		return err
+	}
+	c.meters = meters
+	unobserve, err := c.observe(ctx)
+	if err != nil {
+		return err
+	}
+	defer unobserve()
 	stop, err := c.Bus.Serve(c.questions(ctx))
 	if err != nil {
 		return err

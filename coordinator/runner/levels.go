@@ -1,0 +1,230 @@
+package runner
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// How many series there are at most of what is told of single services, nodes and operations. What is beyond is added up in one more.
+const (
+	mostServicesMeasured   = 1000
+	mostNodesMeasured      = 1000
+	mostOperationsMeasured = 100
+)
+
+// levels are what stands in a state at one moment. They cost no more than a look at each service and each node.
+type levels struct {
+	sequence uint64
+	open     int
+	nodes    map[nodeState]int
+	pending  map[string]int
+	services []serviceLevels
+	machines []nodeLevels
+	under    []operationLevels
+}
+
+// serviceLevels are those of a service, or of all beyond the bound together, which has no name.
+type serviceLevels struct {
+	id events.ServiceID
+	// desired is how many slots shall have an instance, online how many serve and pending how many have none.
+	desired, online, pending int
+	// waits is for how long one of them has found no node.
+	waits time.Duration
+}
+
+type nodeLevels struct {
+	name                  string
+	allocatable, reserved events.Resources
+}
+
+// operationLevels are those of an operation that is under way.
+type operationLevels struct {
+	id      events.ServiceID
+	kind    events.OperationKind
+	phase   events.OperationPhase
+	since   time.Duration
+	overdue time.Duration
+	// awaited is how many slots are not done with the phase, as far as that is looked at.
+	awaited int
+	// slowest is the first of them, and on where its instance is; "" where it has none.
+	slowest uint32
+	on      string
+}
+
+// nodeState is what a node is as far as placement goes: the first that fits.
+type nodeState string
+
+// The states of a node.
+const (
+	nodeForgotten  nodeState = "forgotten"
+	nodeLost       nodeState = "lost"
+	nodeSilent     nodeState = "silent"
+	nodeDegraded   nodeState = "degraded"
+	nodeDraining   nodeState = "draining"
+	nodePaused     nodeState = "paused"
+	nodeNotAllowed nodeState = "not-allowed"
+	nodeReady      nodeState = "ready"
+)
+
+var nodeStates = []nodeState{
+	nodeForgotten, nodeLost, nodeSilent, nodeDegraded, nodeDraining, nodePaused, nodeNotAllowed, nodeReady,
+}
+
+// levelsOf looks at the state at a time.
+func levelsOf(c *projections.Cluster, now time.Time) levels {
+	l := levels{sequence: c.Sequence, open: len(c.Open()), nodes: map[nodeState]int{}, pending: map[string]int{}}
+	for _, state := range nodeStates {
+		l.nodes[state] = 0 // one that has none says so
+	}
+	rest := serviceLevels{}
+	for i, id := range slices.SortedFunc(maps.Keys(c.Services), events.ServiceID.Compare) {
+		s := levelsOfService(c.Services[id], now)
+		if s.pending > 0 {
+			l.pending[pendingReason(c.Services[id])] += s.pending
+		}
+		if i < mostServicesMeasured {
+			l.services = append(l.services, s)
+			continue
+		}
+		rest = serviceLevels{
+			desired: rest.desired + s.desired, online: rest.online + s.online, pending: rest.pending + s.pending, waits: max(rest.waits, s.waits),
+		}
+	}
+	if len(c.Services) > mostServicesMeasured {
+		l.services = append(l.services, rest)
+	}
+	l.lookAtNodes(c)
+	l.lookAtOperations(c, now)
+	return l
+}
+
+func levelsOfService(s *projections.Service, now time.Time) serviceLevels {
+	l := serviceLevels{id: s.ID, desired: s.Wanted(), online: s.Serving()}
+	l.pending = max(l.desired-s.Filled(), 0)
+	if !s.WaitsSince.IsZero() {
+		l.waits = max(now.Sub(s.WaitsSince), 0)
+	}
+	return l
+}
+
+func (l *levels) lookAtNodes(c *projections.Cluster) {
+	rest := nodeLevels{}
+	for i, name := range slices.Sorted(maps.Keys(c.Nodes)) {
+		n := c.Nodes[name]
+		l.nodes[stateOfNode(n)]++
+		if i < mostNodesMeasured {
+			l.machines = append(l.machines, nodeLevels{name, n.Allocatable(), n.Reserved()})
+			continue
+		}
+		rest.allocatable, rest.reserved = rest.allocatable.Plus(n.Allocatable()), rest.reserved.Plus(n.Reserved())
+	}
+	if len(c.Nodes) > mostNodesMeasured {
+		l.machines = append(l.machines, rest)
+	}
+}
+
+func stateOfNode(n *projections.Node) nodeState {
+	switch {
+	case n.Forgotten:
+		return nodeForgotten
+	case n.Lost:
+		return nodeLost
+	case n.Silent:
+		return nodeSilent
+	case n.Degraded != "":
+		return nodeDegraded
+	case n.Drain != nil:
+		return nodeDraining
+	case n.Paused:
+		return nodePaused
+	case n.NotAllowed:
+		return nodeNotAllowed
+	}
+	return nodeReady
+}
+
+// lookAtOperations looks at those under way that have been in their phase for longest.
+func (l *levels) lookAtOperations(c *projections.Cluster, now time.Time) {
+	services := make([]*projections.Service, 0, len(c.Operating()))
+	for id := range c.Operating() {
+		services = append(services, c.Services[id])
+	}
+	slices.SortFunc(services, func(a, b *projections.Service) int {
+		return cmp.Or(a.Operation.Entered.Compare(b.Operation.Entered), a.ID.Compare(b.ID))
+	})
+	for _, s := range services[:min(len(services), mostOperationsMeasured)] {
+		op := s.Operation
+		o := operationLevels{id: s.ID, kind: op.Kind, phase: op.Phase, since: max(now.Sub(op.Entered), 0)}
+		if op.Paused == "" && (op.Together() || op.Revision == s.Revision) {
+			o.waitsFor(c, s, now)
+		}
+		l.under = append(l.under, o)
+	}
+}
+
+// waitsFor looks at whom the phase waits for, and by how much its time is over.
+func (o *operationLevels) waitsFor(c *projections.Cluster, s *projections.Service, now time.Time) {
+	if until := s.Until(); !until.IsZero() {
+		o.overdue = max(now.Sub(until), 0)
+	}
+	awaited := c.Verdict(s, now).Awaited()
+	o.awaited = len(awaited)
+	if len(awaited) == 0 {
+		return
+	}
+	o.slowest = awaited[0]
+	if int(o.slowest) < len(s.Slots) && s.Slots[o.slowest].Current != nil {
+		o.on = s.Slots[o.slowest].Current.Node
+	}
+}
+
+// Reasons for which a slot waits that no filter of placement gives.
+const (
+	pendingUndecided = "undecided" // what it had before is to be gone first, or nobody has come to it yet
+	pendingNoNode    = "no-node"   // no node has joined
+)
+
+// pendingReason is the filter that removes most nodes from those that could have the service's next instance.
+func pendingReason(s *projections.Service) string {
+	switch {
+	case s.Pending == nil:
+		return pendingUndecided
+	case s.Pending.Nodes == 0:
+		return pendingNoNode
+	}
+	r := s.Pending.Removed
+	reason, most := pendingUndecided, uint32(0)
+	for _, filter := range []struct {
+		name  string
+		count uint32
+	}{
+		{"cpu", r.CPU},
+		{"memory", r.Memory},
+		{"disk", r.Disk},
+		{"node-selector", r.NodeSelector},
+		{"zone", r.Zone},
+		{"anti-affinity", r.AntiAffinity},
+		{"max-per-node", r.MaxPerNode},
+		{"host-port", r.HostPort},
+		{"ports", r.Ports},
+		{"spread", r.Spread},
+		{"held", r.Held},
+		{"volumes", r.Volumes},
+		{"crashed", r.Crashed},
+		{"silent", r.Silent},
+		{"degraded", r.Degraded},
+		{"paused", r.Paused},
+		{"drained", r.Drained},
+		{"not-allowed", r.NotAllowed},
+	} {
+		if filter.count > most {
+			reason, most = filter.name, filter.count
+		}
+	}
+	return reason
+}

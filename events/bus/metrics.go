@@ -1,0 +1,57 @@
+package bus
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+)
+
+// infoTimeout bounds the questions to the server about its streams, when somebody collects what it says.
+const infoTimeout = 2 * time.Second
+
+// Observe has the streams be looked at whenever somebody collects, until stop is called or ctx ends. Without a meter nobody looks.
+func (b *JetStream) Observe(ctx context.Context, meter metric.Meter) (stop func(), err error) {
+	if meter == nil {
+		meter = noop.Meter{}
+	}
+	messages, err := meter.Int64ObservableUpDownCounter("rookery.stream.messages", metric.WithUnit("{message}"),
+		metric.WithDescription("Messages that a stream has."))
+	if err != nil {
+		return nil, err
+	}
+	size, err := meter.Int64ObservableUpDownCounter("rookery.stream.size", metric.WithUnit("By"),
+		metric.WithDescription("What a stream takes on disk or in memory."))
+	if err != nil {
+		return nil, err
+	}
+	limit, err := meter.Int64ObservableUpDownCounter("rookery.stream.limit", metric.WithUnit("By"),
+		metric.WithDescription("The most that a stream may take; not there where there is no bound."))
+	if err != nil {
+		return nil, err
+	}
+	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		call, cancel := context.WithTimeout(ctx, infoTimeout)
+		defer cancel()
+		for _, stream := range Streams {
+			handle, err := b.js.Stream(call, string(stream))
+			if err != nil {
+				continue // it is missing, or nobody answers: there is nothing to tell
+			}
+			info := handle.CachedInfo()
+			at := metric.WithAttributes(attribute.String("rookery.stream", string(stream)))
+			o.ObserveInt64(messages, int64(info.State.Msgs), at)
+			o.ObserveInt64(size, int64(info.State.Bytes), at)
+			if info.Config.MaxBytes > 0 {
+				o.ObserveInt64(limit, info.Config.MaxBytes, at)
+			}
+		}
+		return nil
+	}, messages, size, limit)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = registration.Unregister() }, nil // it fails where it is not registered any more
+}
