@@ -95,6 +95,7 @@ var standard = newRegistry(
 	of[Hello](), of[InstanceList](), of[InstanceStatus](), of[EngineStatus](),
 	of[Order](), of[OrdersEpoch](),
 	of[Heartbeat](), of[HeartbeatAnswer](),
+	of[MetricProcess](),
 )
 
 // Samples returns a zero value of every kind, ordered by type: what schemas are made from.

@@ -47,6 +47,8 @@ type Engine interface {
 	Export(ctx context.Context, c Container, path string) (io.ReadCloser, error)
 	// Usage measures what the running container takes of the disk; scratch is where its scratch disk is mounted.
 	Usage(ctx context.Context, c Container, scratch string) (Usage, error)
+	// Stats measures all containers of the host that run, by handle, those of others among them. It may leave some out.
+	Stats(ctx context.Context) (map[string]Stats, error)
 	// Output returns the last lines that the container has printed, no more than are kept: see LastLines. It may run still,
 	// and there are none of one that is removed.
 	Output(ctx context.Context, c Container) ([]byte, error)

@@ -65,9 +65,10 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 		c.AllowAtomicPublish, c.AllowMsgTTL, c.AllowDirect = true, true, true
 		c.RePublish = &jetstream.RePublish{Source: events.OrdersRoot + ".>", Destination: events.OrderRoot + ".>"}
 	case Metrics:
-		c.Description = "What instances use."
+		c.Description = "What instances use now."
 		c.Subjects = []string{events.MetricRoot + ".>"}
 		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, metricsAge, maxMetricsBytes
+		c.MaxMsgsPerSubject, c.AllowDirect = 1, true // who asks is told the latest, and a large fleet has room for that
 	}
 	return c
 }

@@ -32,6 +32,8 @@ type Engine struct {
 	unusedFor time.Duration
 	// watchdog ends what is exclusive; nil where none was said.
 	watchdog *watchdog.Client
+	// pulls measures the pulls of images; nil where nobody said so.
+	pulls *pulls
 	// exitFolder is where monitors write exit codes; nil until one was asked.
 	exitFolder atomic.Pointer[string]
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -26,7 +27,9 @@ func (e *Engine) pull(ctx context.Context, image string, policy events.PullPolic
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	err = e.fetch(ctx, image, policy, header)
+	e.pulls.done(ctx, time.Since(began), err)
 	if failed := new(node.Failure); errors.As(err, &failed) {
 		return pullFailed(image, auth.advice(image, failed.Message)+failed.Message)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nuid"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -63,6 +64,10 @@ type Config struct {
 	// AnswerTime is how long the engine may take for a quick call: to say what it is and what it has, and to begin with its
 	// hints. One that takes longer degrades the node. node.DefaultAnswerTime where it is 0.
 	AnswerTime time.Duration
+	// SampleEvery is how often what its instances use is measured and published; never where it is 0.
+	SampleEvery time.Duration
+	// Meter makes the instruments; nil where nothing is measured. What the node does is the same.
+	Meter metric.Meter
 	// Now is the wall clock that messages carry; time.Now where it is nil. What is due when goes by the process's own.
 	Now func() time.Time
 }
@@ -97,6 +102,9 @@ type Agent struct {
 	relist  bool   // that one is to be met once the node has caught up with its orders
 	began   bool   // what the engine has is adopted, and the orders are known
 	failure error  // why this process must not go on
+
+	meters  *meters
+	sampler sampler
 }
 
 // New returns a node that does nothing before Run.
@@ -125,6 +133,11 @@ func New(config Config) *Agent {
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	meters, err := newMeters(a.Meter, a.Name)
+	if err != nil {
+		return err
+	}
+	a.meters, a.Engine = meters, measured{a.Engine, meters.calls}
 	if err := a.complete(ctx); err != nil {
 		return err
 	}
@@ -138,7 +151,15 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	defer orders.Stop()
+	unobserve, err := a.observe(ctx)
+	if err != nil {
+		return err
+	}
+	defer unobserve()
 	defer a.running.Wait()
+	if a.SampleEvery > 0 {
+		a.running.Go(func() { a.sampleAll(ctx) })
+	}
 	stop, err := a.serveSessions()
 	if err != nil {
 		return err

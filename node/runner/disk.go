@@ -37,6 +37,7 @@ func (a *Agent) measureOne(ctx context.Context, in *instance) {
 			case err != nil:
 				a.Log.Warn("cannot measure what an instance takes of the disk", "instance", in.view.Instance.String(), "error", err)
 			case !in.busy:
+				in.disk = new(uint64(usage.Own + usage.Scratch))
 				a.change(ctx, in, in.view.Measured(container, usage, now))
 				a.settle(ctx, in)
 			}

@@ -67,7 +67,9 @@ func (a *Agent) ask(ctx context.Context) (events.HeartbeatAnswer, error) {
 	}
 	call, cancel := context.WithTimeout(ctx, min(callTimeout, a.Heartbeat))
 	defer cancel()
+	sent := time.Now()
 	m, err := a.Bus.Request(call, beat)
+	a.meters.beaten(ctx, time.Since(sent), err)
 	if err != nil {
 		return events.HeartbeatAnswer{}, err
 	}

@@ -27,6 +27,8 @@ type instance struct {
 	// measuring says that its disk is being measured, measureAt when that is due again.
 	measuring bool
 	measureAt time.Time
+	// disk is what it was last found to take of the disk, in bytes; nil where that was not measured.
+	disk *uint64
 	// inspecting says that the engine is being asked about it, hinted that it is to be asked again.
 	inspecting bool
 	hinted     bool
@@ -64,6 +66,7 @@ func (in *instance) over() bool {
 func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 	before := in.view
 	in.view = after
+	a.meters.restarted(ctx, before, after)
 	news := after.Phase != before.Phase || after.Attempt != before.Attempt || after.Reason != before.Reason ||
 		after.NoRestart() != before.NoRestart() ||
 		(after.Order.Action != before.Order.Action && after.Phase == events.PhaseRemoved) ||

@@ -83,6 +83,8 @@ func (e *engine) ail(hangs, refuses bool) {
 	e.hangs, e.refuses = hangs, refuses
 }
 
+func (e *engine) Stats(context.Context) (map[string]node.Stats, error) { return nil, nil }
+
 func (e *engine) List(ctx context.Context, _ node.Owner) ([]node.Container, error) {
 	if err := e.answers(ctx); err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type Engine struct {
 	refused    map[string]*node.Failure
 	tags       map[string]string
 	usage      map[events.InstanceID]node.Usage
+	used       map[string]node.Stats       // by handle
 	configs    map[key]map[string][]byte   // that containers were made with, by name
 	printed    map[string][]events.LogLine // by containers, by handle
 	changed    chan struct{}               // closed when a line is printed, or a container ends

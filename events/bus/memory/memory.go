@@ -52,7 +52,7 @@ func (b *Bus) makeStream(name bus.Stream) {
 	case bus.Orders:
 		s.root, s.live, s.latest = events.OrdersRoot, events.OrderRoot, map[string]uint64{}
 	case bus.Metrics:
-		s.root = events.MetricRoot
+		s.root, s.latest = events.MetricRoot, map[string]uint64{}
 	}
 	b.streams[name] = s
 }

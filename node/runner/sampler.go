@@ -1,0 +1,216 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node"
+)
+
+const (
+	// DefaultSampleEvery is how often a node measures what its instances use.
+	DefaultSampleEvery = 30 * time.Second
+	// statsTimeout bounds how long the engine may take to measure all of them.
+	statsTimeout = 10 * time.Second
+	// mostProcessesMeasured is how many instances of a node have series of their own; on the bus all have.
+	mostProcessesMeasured = 500
+)
+
+// sampler measures what instances use, beside the loop: it asks that which containers there are, and has no word in what it does.
+type sampler struct {
+	// before is what containers had used at a time, by handle. It belongs to the goroutine that samples.
+	before map[string]node.Stats
+	at     time.Time
+
+	mu   sync.Mutex
+	last []events.MetricProcess // in order
+}
+
+// process is an instance that runs, with all of its containers, and what it was last found to take of the disk.
+type process struct {
+	id      events.InstanceID
+	handles []string
+	disk    *uint64
+}
+
+// sampleAll samples from time to time, until ctx ends.
+func (a *Agent) sampleAll(ctx context.Context) {
+	ticker := time.NewTicker(a.SampleEvery)
+	defer ticker.Stop()
+	for {
+		if err := a.sample(ctx); err != nil && ctx.Err() == nil {
+			a.Log.Debug("cannot measure what instances use", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// sample measures once, and publishes what was found. What is published is lost where nobody can take it now.
+func (a *Agent) sample(ctx context.Context) error {
+	running, ok := a.processes(ctx)
+	if !ok {
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, statsTimeout)
+	defer cancel()
+	stats, err := a.Engine.Stats(call)
+	all := a.sampler.take(running, stats, time.Now())
+	for i := range all {
+		all[i].Node = a.Name
+		if err := a.publishMetric(all[i]); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// processes asks the loop what runs.
+func (a *Agent) processes(ctx context.Context) (all []process, ok bool) {
+	told := make(chan []process, 1)
+	a.tell(ctx, func() {
+		var all []process
+		for _, in := range a.inOrder() {
+			if c := in.view.Container; c != nil && c.State == node.Running && c.Role == node.RoleMain {
+				all = append(all, process{in.view.Instance, append([]string{c.Handle}, c.Sidecars...), in.disk})
+			}
+		}
+		told <- all
+	})
+	select {
+	case all = <-told:
+		return all, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// take makes of what containers have used since they started what each process uses. Without stats nothing is known but that they run.
+func (s *sampler) take(running []process, stats map[string]node.Stats, now time.Time) []events.MetricProcess {
+	all := make([]events.MetricProcess, 0, len(running))
+	mine := map[string]node.Stats{}
+	for _, p := range running {
+		use := events.ProcessUse{DiskBytes: p.disk}
+		if used, known := together(p.handles, stats); known {
+			use.MemoryBytes, use.NetworkReceivedBytes, use.NetworkSentBytes = used.Memory, used.Received, used.Sent
+			if before, known := together(p.handles, s.before); known {
+				use.CPUNanoCores = nanoCores(before.CPU, used.CPU, now.Sub(s.at))
+			}
+		}
+		for _, handle := range p.handles {
+			if one, known := stats[handle]; known {
+				mine[handle] = one
+			}
+		}
+		all = append(all, events.MetricProcess{
+			Namespace: p.id.Service.Namespace, Name: p.id.Service.Name, Ordinal: p.id.Ordinal, Generation: p.id.Generation, ProcessUse: use,
+		})
+	}
+	s.before, s.at = mine, now
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = slices.Clone(all)
+	return all
+}
+
+// together is what several containers have used. It reports false where one of them is not known.
+func together(handles []string, stats map[string]node.Stats) (all node.Stats, known bool) {
+	for i, handle := range handles {
+		one, known := stats[handle]
+		switch {
+		case !known:
+			return node.Stats{}, false
+		case i == 0:
+			all = one
+		default:
+			all = all.Plus(one)
+		}
+	}
+	return all, len(handles) > 0
+}
+
+// billion is how many nanocores a core has.
+const billion = 1e9
+
+// nanoCores is how many billionths of a core were taken between two times; nil where that is not known.
+func nanoCores(before, after *time.Duration, lasted time.Duration) *uint64 {
+	if before == nil || after == nil || *after < *before || lasted <= 0 {
+		return nil
+	}
+	taken := uint64(float64(*after-*before) / float64(lasted) * billion)
+	return &taken
+}
+
+func (a *Agent) publishMetric(p events.MetricProcess) error {
+	service := events.ServiceID{Namespace: p.Namespace, Name: p.Name}
+	now := a.Now()
+	m, err := events.Encode(events.MetricSubject(service, p.Ordinal), p, a.attributes("metric/"+strconv.FormatInt(now.UnixNano(), 10)))
+	if err != nil {
+		return err
+	}
+	return a.Bus.Send(m)
+}
+
+// observe tells whoever collects what was measured last.
+func (s *sampler) observe(m *meters, o metric.Observer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var cpu, memory uint64
+	for i, p := range s.last {
+		cpu, memory = cpu+known(p.CPUNanoCores), memory+known(p.MemoryBytes)
+		if i < mostProcessesMeasured && (i+1 == len(s.last) || !sameSlot(p, s.last[i+1])) {
+			m.observeProcess(o, p)
+		}
+	}
+	if len(s.last) > 0 {
+		o.ObserveFloat64(m.usedCPU, inCores(cpu), metric.WithAttributes(m.node))
+		o.ObserveInt64(m.usedMemory, int64(memory), metric.WithAttributes(m.node))
+	}
+}
+
+// sameSlot reports whether both are of one slot: then the later generation has the slot's series.
+func sameSlot(a, b events.MetricProcess) bool {
+	return a.Namespace == b.Namespace && a.Name == b.Name && a.Ordinal == b.Ordinal
+}
+
+// known is what was measured, 0 for nothing.
+func known(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func inCores(nano uint64) float64 { return float64(nano) / billion }
+
+// observeProcess tells what one instance uses, as far as that is known.
+func (m *meters) observeProcess(o metric.Observer, p events.MetricProcess) {
+	about := []attribute.KeyValue{
+		m.node, keyNamespace.String(p.Namespace), keyService.String(p.Name), keyOrdinal.Int64(int64(p.Ordinal)),
+	}
+	at := metric.WithAttributes(about...)
+	if p.CPUNanoCores != nil {
+		o.ObserveFloat64(m.processCPU, inCores(*p.CPUNanoCores), at)
+	}
+	if p.MemoryBytes != nil {
+		o.ObserveInt64(m.processMemory, int64(*p.MemoryBytes), at)
+	}
+	if p.DiskBytes != nil {
+		o.ObserveInt64(m.processDisk, int64(*p.DiskBytes), at)
+	}
+	for direction, bytes := range map[string]*uint64{"receive": p.NetworkReceivedBytes, "transmit": p.NetworkSentBytes} {
+		if bytes != nil {
+			o.ObserveInt64(m.processNetwork, int64(*bytes), metric.WithAttributes(append(slices.Clone(about), keyDirection.String(direction))...))
+		}
+	}
+}
