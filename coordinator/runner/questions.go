@@ -92,17 +92,18 @@ type ClusterState struct {
 
 func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
 	all := map[string]bus.Question{
-		"actual":    func(body []byte) ([]byte, error) { return c.askActual(ctx, body) },
-		"addresses": func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
-		"command":   func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
-		"diff":      func(body []byte) ([]byte, error) { return c.askDiff(ctx, body) },
-		"explain":   func(body []byte) ([]byte, error) { return c.askExplain(ctx, body) },
-		"history":   func(body []byte) ([]byte, error) { return c.askHistory(ctx, body) },
-		"exec":      func(body []byte) ([]byte, error) { return c.askExec(ctx, body) },
-		"logs":      func(body []byte) ([]byte, error) { return c.askLogs(ctx, body) },
-		"plan":      func(body []byte) ([]byte, error) { return c.askPlan(ctx, body) },
-		"state":     func(body []byte) ([]byte, error) { return c.askState(ctx, body) },
-		"what-if":   func(body []byte) ([]byte, error) { return c.askWhatIf(ctx, body) },
+		"actual":          func(body []byte) ([]byte, error) { return c.askActual(ctx, body) },
+		"addresses":       func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
+		"command":         func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
+		"diff":            func(body []byte) ([]byte, error) { return c.askDiff(ctx, body) },
+		"explain":         func(body []byte) ([]byte, error) { return c.askExplain(ctx, body) },
+		"history":         func(body []byte) ([]byte, error) { return c.askHistory(ctx, body) },
+		"exec":            func(body []byte) ([]byte, error) { return c.askExec(ctx, body) },
+		"logs":            func(body []byte) ([]byte, error) { return c.askLogs(ctx, body) },
+		"plan":            func(body []byte) ([]byte, error) { return c.askPlan(ctx, body) },
+		"state":           func(body []byte) ([]byte, error) { return c.askState(ctx, body) },
+		"service-metrics": func(body []byte) ([]byte, error) { return c.askServiceMetrics(ctx, body) },
+		"what-if":         func(body []byte) ([]byte, error) { return c.askWhatIf(ctx, body) },
 	}
 	for name, l := range lists {
 		all[name] = func(body []byte) ([]byte, error) { return c.askList(ctx, l, body) }
