@@ -11,12 +11,13 @@ import (
 	"github.com/nats-io/nuid"
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
 func coordinatorCommand(l *link) *cobra.Command {
-	var name string
+	var name, metrics string
 	var heartbeat time.Duration
 	cmd := &cobra.Command{
 		Use:   "coordinator",
@@ -24,7 +25,9 @@ func coordinatorCommand(l *link) *cobra.Command {
 		Long: `Run a coordinator. Any number may run against one bus: one leads, the others fold the log and stand by. The log
 itself refuses all but one writer, so two that both believe they lead do no harm.`,
 		Example: `  rookery coordinator --server nats://10.0.0.1:4222
-  NATS_CONTEXT=production rookery coordinator`,
+  NATS_CONTEXT=production rookery coordinator
+  rookery coordinator --metrics 127.0.0.1:9464
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://10.0.0.9:4318 rookery coordinator`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, done, err := l.open("rookery coordinator", patient())
@@ -32,12 +35,31 @@ itself refuses all but one writer, so two that both believe they lead do no harm
 				return err
 			}
 			defer done()
-			return supervise(cmd.Context(), runner.Config{Bus: b, Name: name, Log: logger().With("part", "coordinator"), Heartbeat: heartbeat})
+			log := logger().With("part", "coordinator")
+			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-coordinator", Instance: name, Log: log}, metrics)
+			if err != nil {
+				return err
+			}
+			defer told.Stop()
+			unobserve, err := b.Observe(cmd.Context(), told.Meter("events/bus"))
+			if err != nil {
+				return err
+			}
+			defer unobserve()
+			return supervise(cmd.Context(), runner.Config{
+				Bus: b, Name: name, Log: log, Heartbeat: heartbeat, Meter: told.Meter("coordinator/runner"),
+			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", processName(), "`name` of this coordinator; no two may share one")
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often nodes send heartbeats; the same on all parts")
+	metricsFlag(cmd, &metrics)
 	return cmd
+}
+
+func metricsFlag(cmd *cobra.Command, address *string) {
+	cmd.Flags().StringVar(address, "metrics", "", "serve metrics for Prometheus at this `address`, below /metrics, as in 127.0.0.1:9464; "+
+		"to a collector they go by OTLP where the OTEL_* variables name one")
 }
 
 // logger writes one line per event that matters.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -27,6 +28,7 @@ import (
 // dev is a whole Rookery in one process.
 type dev struct {
 	listen, data, podman, ports string
+	metrics                     string
 	nodes                       int
 	clean                       bool
 	answerTime                  time.Duration
@@ -49,6 +51,7 @@ goes on with them when it starts again, unless --clean is given.`,
 	answerTimeFlag(cmd, &d.answerTime)
 	cmd.Flags().StringVar(&d.listen, "listen", "127.0.0.1:4222", "`address` of the NATS server; port 0 for any that is free")
 	cmd.Flags().StringVar(&d.data, "data", stateFolder(), "`folder` for the streams")
+	metricsFlag(cmd, &d.metrics)
 	cmd.Flags().IntVar(&d.nodes, "nodes", 1, "how many nodes")
 	cmd.Flags().StringVar(&d.ports, "ports", defaultPorts, "`range` of ports that the nodes share")
 	cmd.Flags().BoolVar(&d.clean, "clean", false, "remove containers and data at the end")
@@ -145,6 +148,14 @@ func (d *dev) engine(ctx context.Context) (*podman.Engine, error) {
 // parts runs coordinator and nodes until ctx ends, and then waits for their end.
 func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server, engine *podman.Engine, ports events.PortRange) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	told, err := telemetry.Start(ctx, telemetry.Process{Service: "rookery-dev", Instance: processName(), Log: log}, d.metrics)
+	if err != nil {
+		return err
+	}
+	defer told.Stop()
+	if err := engine.Measure(told.Meter("node/podman"), "dev"); err != nil {
+		return err
+	}
 	b, done, err := openEmbedded(server, "coordinator")
 	if err != nil {
 		return err
@@ -155,6 +166,11 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 	if err := prepareBus(call, b); err != nil {
 		return err
 	}
+	unobserve, err := b.Observe(ctx, told.Meter("events/bus"))
+	if err != nil {
+		return err
+	}
+	defer unobserve()
 	ctx, stop := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -167,7 +183,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		})
 	}
 	start("coordinator", func(ctx context.Context) error {
-		return supervise(ctx, coordinator.Config{Bus: b, Name: processName(), Log: log.With("part", "coordinator")})
+		return supervise(ctx, coordinator.Config{Bus: b, Name: processName(), Log: log.With("part", "coordinator"), Meter: told.Meter("coordinator/runner")})
 	})
 	for i := range d.nodes {
 		nb, done, err := openEmbedded(server, "node")
@@ -178,11 +194,15 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		name := "node-" + strconv.Itoa(i)
 		start(name, noderunner.New(noderunner.Config{
 			Bus: nb, Engine: engine, Name: name, Log: log.With("part", name), AnswerTime: d.answerTime,
+			Meter: told.Meter("node/runner"), SampleEvery: noderunner.DefaultSampleEvery,
 			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: split(ports, i, d.nodes)},
 		}).Run)
 	}
 	fmt.Fprintf(out, "Rookery listens at %s\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C ends it%s.\n",
 		server.URL(), server.URL(), map[bool]string{true: " and removes containers and data", false: "; containers and data stay"}[d.clean])
+	if address := told.Address(); address != "" {
+		fmt.Fprintf(out, "Metrics for Prometheus are at http://%s/metrics.\n", address)
+	}
 	<-ctx.Done()
 	running.Wait()
 	if d.clean {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/podman"
@@ -29,6 +30,7 @@ const defaultPodman = "unix:///run/podman/podman.sock"
 // nodeFlags are what a node is told of itself.
 type nodeFlags struct {
 	name, podman, address, zone, ports string
+	metrics                            string
 	registryAuth                       string
 	unusedFor                          time.Duration
 	labels                             map[string]string
@@ -53,11 +55,20 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 				return err
 			}
 			defer done()
-			config, err := f.config(cmd.Context())
+			config, engine, err := f.config(cmd.Context())
 			if err != nil {
 				return err
 			}
 			config.Bus, config.Log = b, logger().With("part", "node", "node", f.name)
+			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-node", Instance: f.name, Log: config.Log}, f.metrics)
+			if err != nil {
+				return err
+			}
+			defer told.Stop()
+			config.Meter = told.Meter("node/runner")
+			if err := engine.Measure(told.Meter("node/podman"), f.name); err != nil {
+				return err
+			}
 			return runner.New(config).Run(cmd.Context())
 		},
 	}
@@ -76,6 +87,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().TextVar(&f.reserve.Disk, "reserve-disk", events.Size(0), "`disk` that is for others than instances, as in 10GiB")
 	cmd.Flags().TextVar(&f.defaults.CPU, "default-cpu", events.CPU(0), "`CPU` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
 	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
+	metricsFlag(cmd, &f.metrics)
 	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
 	cmd.Flags().StringVar(&f.registryAuth, "registry-auth", "", "`file` with the credentials for registries, as \"podman login --authfile\" writes it; read at each pull, in place of Podman's own")
 	cmd.Flags().DurationVar(&f.unusedFor, "prune-images", defaultUnused, "remove images that the node has pulled itself once nothing has used them for `this long`; 0 keeps them")
@@ -107,33 +119,34 @@ func podmanFlag(cmd *cobra.Command, value *string) {
 	cmd.Flags().StringVar(value, "podman", host, "`URL` of Podman's service (CONTAINER_HOST)")
 }
 
-func (f *nodeFlags) config(ctx context.Context) (runner.Config, error) {
+func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, error) {
 	if !events.ValidName(f.name) {
-		return runner.Config{}, fmt.Errorf("--name %q is not a name: use 1 to %d of a-z, 0-9 and \"-\"", f.name, events.MaxName)
+		return runner.Config{}, nil, fmt.Errorf("--name %q is not a name: use 1 to %d of a-z, 0-9 and \"-\"", f.name, events.MaxName)
 	}
 	ports, err := parsePorts(f.ports)
 	if err != nil {
-		return runner.Config{}, err
+		return runner.Config{}, nil, err
 	}
 	if err := checkAnswerTime(f.answerTime); err != nil {
-		return runner.Config{}, err
+		return runner.Config{}, nil, err
 	}
 	call, cancel := context.WithTimeout(ctx, f.answerTime)
 	defer cancel()
 	engine, err := podman.Connect(call, f.podman)
 	if err != nil {
-		return runner.Config{}, err
+		return runner.Config{}, nil, err
 	}
 	if err := f.useRegistryAuth(engine); err != nil {
-		return runner.Config{}, err
+		return runner.Config{}, nil, err
 	}
 	if err := useWatchdog(engine, f.podman, f.name); err != nil {
-		return runner.Config{}, err
+		return runner.Config{}, nil, err
 	}
 	return runner.Config{
-		Engine: engine, Name: f.name, Heartbeat: f.heartbeat, AnswerTime: f.answerTime, Allow: f.allow, Prune: f.pruner(engine),
+		SampleEvery: runner.DefaultSampleEvery,
+		Engine:      engine, Name: f.name, Heartbeat: f.heartbeat, AnswerTime: f.answerTime, Allow: f.allow, Prune: f.pruner(engine),
 		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve, Default: f.defaults},
-	}, nil
+	}, engine, nil
 }
 
 // useRegistryAuth has the engine use the file. What is wrong with it now is no reason not to begin: it is read again when

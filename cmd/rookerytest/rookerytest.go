@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/metric"
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
@@ -49,6 +50,7 @@ type Cluster struct {
 	bus   *bus.JetStream
 	log   *slog.Logger
 	parts map[string]*part
+	meter func(part string) metric.Meter
 }
 
 // part is a process of the cluster: a coordinator or a node's agent.
@@ -74,6 +76,7 @@ type settings struct {
 	coordinator bool
 	log         io.Writer
 	server      string
+	meter       func(part string) metric.Meter
 }
 
 // WithNodes has the cluster begin with this many nodes, node-0 and on. It is 3 otherwise.
@@ -88,6 +91,12 @@ func WithServer(url string) Option { return func(s *settings) { s.server = url }
 // WithLog writes what coordinator and nodes log.
 func WithLog(w io.Writer) Option { return func(s *settings) { s.log = w } }
 
+// WithMetrics has coordinator and nodes measure: with instruments that meter makes for a part, and what instances use, which nodes
+// publish with each heartbeat.
+func WithMetrics(meter func(part string) metric.Meter) Option {
+	return func(s *settings) { s.meter = meter }
+}
+
 // Start runs a cluster that ends with the test. It fails the test where that is not possible.
 func Start(t testing.TB, options ...Option) *Cluster {
 	t.Helper()
@@ -98,7 +107,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	if s.server == "" {
 		s.server = startServer(t)
 	}
-	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t, parts: map[string]*part{}}
+	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t, parts: map[string]*part{}, meter: s.meter}
 	c.Conn = c.connect()
 	var err error
 	if c.bus, err = bus.New(c.Conn); err != nil {
@@ -114,6 +123,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 		c.parts["coordinator"] = c.run(func(ctx context.Context, b bus.Bus) error {
 			return coordinator.New(coordinator.Config{
 				Bus: b, Name: "coordinator", Log: c.log.With("part", "coordinator"), Heartbeat: heartbeat, SnapshotEvery: snapshotEvery,
+				Meter: c.meterOf("coordinator/runner"),
 			}).Run(ctx)
 		})
 	}
@@ -146,12 +156,25 @@ func (c *Cluster) StartNode(name string) {
 		c.t.Fatalf("node %s is not one that Start made: %v", name, err)
 	}
 	first, engine := uint16(20_000+index%ranges*ports), c.Nodes[name]
+	sampleEvery := time.Duration(0)
+	if c.meter != nil {
+		sampleEvery = heartbeat
+	}
 	c.parts[name] = c.run(func(ctx context.Context, b bus.Bus) error {
 		return noderunner.New(noderunner.Config{
+			Meter: c.meterOf("node/runner"), SampleEvery: sampleEvery,
 			Bus: b, Engine: engine, Name: name, Log: c.log.With("part", name), Heartbeat: heartbeat,
 			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: events.PortRange{First: first, Last: first + ports - 1}},
 		}).Run(ctx)
 	})
+}
+
+// meterOf returns what makes the instruments of a part; nil where nothing is measured.
+func (c *Cluster) meterOf(part string) metric.Meter {
+	if c.meter == nil {
+		return nil
+	}
+	return c.meter(part)
 }
 
 // StopNode ends the agent that was started last under the node's name. Its containers stay as they are.
