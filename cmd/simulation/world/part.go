@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	noderunner "github.com/rookery-project/rookery/node/runner"
@@ -63,7 +65,7 @@ func (w *World) addCoordinator(name string) {
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		return coordinator.New(coordinator.Config{
 			Bus: c, Name: name, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
-			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, coordinator.NoSnapshots),
+			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, coordinator.NoSnapshots), Meter: w.measures(),
 		}).Run(ctx)
 	}
 	w.parts = append(w.parts, p)
@@ -80,10 +82,18 @@ func (w *World) addNode(name string, number int) {
 	p.run = func(ctx context.Context, c *client, incarnation string) error {
 		return noderunner.New(noderunner.Config{
 			Bus: c, Engine: &engine{host: h, client: c}, Name: name, Facts: h.facts, Log: p.log(),
-			Heartbeat: w.plan.Heartbeat, Incarnation: incarnation, Now: p.now,
+			Heartbeat: w.plan.Heartbeat, Incarnation: incarnation, Now: p.now, Meter: w.measures(),
 		}).Run(ctx)
 	}
 	w.parts = append(w.parts, p)
+}
+
+// measures returns what makes the instruments of the next process.
+func (w *World) measures() metric.Meter {
+	if w.meter == nil {
+		return nil
+	}
+	return w.meter()
 }
 
 // facts are what a node of the plan says of itself: every second one has a label that specs ask for.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
 )
@@ -26,7 +28,9 @@ type World struct {
 	draw     *rand.Rand
 	judge    *judge
 	log      *slog.Logger
-	told     bus.Subscription
+	// meter makes the instruments of one process; nil where none measures.
+	meter func() metric.Meter
+	told  bus.Subscription
 
 	clients []*client
 	readers []*reader
