@@ -71,6 +71,7 @@ func TestEngine(t *testing.T) {
 		{"facts", testFacts},
 		{"run, adopt, stop and remove", testLife},
 		{"exit code", testExitCode},
+		{"what it uses", testStats},
 		{"output", testOutput},
 		{"kill of the process", testKill},
 		{"kill of the process and its monitor", testOrphan},

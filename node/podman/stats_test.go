@@ -1,0 +1,61 @@
+package podman_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestStatsTellNothingOfWhatPodmanCannot gives the answers of two versions of Podman, with figures of 0 that are none.
+func TestStatsTellNothingOfWhatPodmanCannot(t *testing.T) {
+	for version, answer := range map[string]string{
+		"4": `{"Error":null,"Stats":[{"ContainerID":"a","CPUNano":1500000000,"MemUsage":4096,"NetInput":7,"NetOutput":0},{"ContainerID":"b"}]}`,
+		"5": `{"Error":null,"Stats":[{"ContainerID":"a","CPUNano":1500000000,"MemUsage":4096,"Network":{"eth0":{"RxBytes":4,"TxBytes":0},"eth1":{"RxBytes":3,"TxBytes":0}}},` +
+			`{"ContainerID":"b","Network":null}]}`,
+	} {
+		stats, err := connect(t, fakeService(t, map[string]string{"/containers/stats": answer})).Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := stats["a"], stats["b"]
+		if a.CPU == nil || *a.CPU != 1500*time.Millisecond || a.Memory == nil || *a.Memory != 4096 ||
+			a.Received == nil || *a.Received != 7 || a.Sent == nil || *a.Sent != 0 {
+			t.Errorf("of Podman %s, a has used %+v", version, a)
+		}
+		if b.CPU != nil || b.Memory != nil || b.Received != nil || b.Sent != nil {
+			t.Errorf("of Podman %s, nothing is known of b, and it has used %+v", version, b)
+		}
+	}
+}
+
+func TestStatsThatFailSaySo(t *testing.T) {
+	engine := connect(t, fakeService(t, map[string]string{"/containers/stats": `{"Error":{"message":"no cgroups"},"Stats":null}`}))
+	if _, err := engine.Stats(t.Context()); err == nil || !strings.Contains(err.Error(), "no cgroups") {
+		t.Errorf("Stats gave %v, want Podman's words", err)
+	}
+}
+
+// testStats waits until Podman tells of a container what it uses: the memory that it has taken, and some time of the processor.
+func testStats(t *testing.T, b *bench) {
+	c := b.prepare(t, b.plan(t, "-eat", "64"))
+	b.start(t, c)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		stats, err := b.engine.Stats(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, known := stats[c.Handle]
+		if known && s.CPU != nil && s.Memory != nil && *s.Memory > 64<<20 {
+			break
+		}
+		t.Logf("Podman says %+v of it still", s)
+		select {
+		case <-ctx.Done():
+			t.Fatalf("nobody says what it uses: %+v", s)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
