@@ -89,6 +89,15 @@ func (a Attributes) header(kind Kind) Header {
 	return h
 }
 
+// TraceParentOf returns the W3C trace context of the command that a message of Rookery's is due to, or "".
+func TraceParentOf(m Message) string {
+	parent, err := percentDecode(m.Header.reader()(headerTrace))
+	if err != nil {
+		return ""
+	}
+	return traceParent(parent)
+}
+
 // Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.
 func Decode(m Message) (Data, Attributes, error) {
 	read := m.Header.reader()

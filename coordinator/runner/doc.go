@@ -12,6 +12,8 @@
 //		}
 //	}
 //
+// What a round has done is counted when it is in the log (metrics.go, figures.go, traces.go); nothing is ever read from that.
+//
 // Whatever goes wrong while it leads, it drops its state, folds the log again and stands by. Safety rests on the fenced
 // append alone; the lease only saves wasted work.
 package runner

@@ -84,7 +84,7 @@ func (l *leader) repairs(have map[string]events.Message) ([]events.Message, erro
 		if stands(have[subject], want[subject]) {
 			continue
 		}
-		m, err := l.orderMessage(subject, want[subject])
+		m, err := l.orderMessage(subject, want[subject], "")
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (l *leader) repairs(have map[string]events.Message) ([]events.Message, erro
 		if _, wanted := want[subject]; wanted || have[subject].Header.Get(headerTTL) != "" {
 			continue
 		}
-		m, err := l.orderMessage(subject, l.cluster.ForgetOrder(0))
+		m, err := l.orderMessage(subject, l.cluster.ForgetOrder(0), "")
 		if err != nil {
 			return nil, err
 		}
@@ -119,14 +119,14 @@ func stands(standing events.Message, want events.Order) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// orderMessage writes the order, its templates rendered.
-func (l *leader) orderMessage(subject string, o events.Order) (events.Message, error) {
+// orderMessage writes the order, its templates rendered. The trace parent is that of the command which it is due to, "" for none.
+func (l *leader) orderMessage(subject string, o events.Order, traceParent string) (events.Message, error) {
 	if _, id, ok := events.ParseOrderSubject(subject); ok {
 		o = l.cluster.Rendered(id, o)
 	}
 	m, err := events.Encode(subject, o, events.Attributes{
 		ID:     subject + "/" + strconv.FormatUint(o.Decided, 10) + "/" + string(o.Action),
-		Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now,
+		Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now, Cause: events.Cause{TraceParent: traceParent},
 	})
 	if err == nil && o.Action == events.ActionForget {
 		m.Header[headerTTL] = []string{forgetAfter}
@@ -138,11 +138,12 @@ func (l *leader) orderMessage(subject string, o events.Order) (events.Message, e
 func (l *leader) ordersOf(records []events.Record) ([]events.Message, error) {
 	changed := newChangedOrders()
 	for _, r := range records {
+		changed.traceParent = r.Cause.TraceParent
 		l.noteOrder(changed, r)
 	}
 	messages := make([]events.Message, 0, len(changed.subjects))
 	for _, subject := range changed.subjects {
-		m, err := l.orderMessage(subject, changed.orders[subject])
+		m, err := l.orderMessage(subject, changed.orders[subject], changed.traceParents[subject])
 		if err != nil {
 			return nil, err
 		}
@@ -155,15 +156,20 @@ func (l *leader) ordersOf(records []events.Record) ([]events.Message, error) {
 type changedOrders struct {
 	subjects []string
 	orders   map[string]events.Order
+	// traceParents are those of the events that changed them last, and traceParent that of the event at hand.
+	traceParents map[string]string
+	traceParent  string
 }
 
-func newChangedOrders() *changedOrders { return &changedOrders{orders: map[string]events.Order{}} }
+func newChangedOrders() *changedOrders {
+	return &changedOrders{orders: map[string]events.Order{}, traceParents: map[string]string{}}
+}
 
 func (c *changedOrders) put(subject string, o events.Order) {
 	if _, known := c.orders[subject]; !known {
 		c.subjects = append(c.subjects, subject)
 	}
-	c.orders[subject] = o
+	c.orders[subject], c.traceParents[subject] = o, c.traceParent
 }
 
 func (l *leader) noteOrder(changed *changedOrders, r events.Record) {

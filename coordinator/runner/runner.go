@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -59,6 +60,8 @@ type Config struct {
 	Now func() time.Time
 	// Meter makes the instruments; nil where nothing is measured. What is decided is the same.
 	Meter metric.Meter
+	// Tracer begins spans; nil where nobody is told of them.
+	Tracer trace.Tracer
 }
 
 // Coordinator leads or stands by.

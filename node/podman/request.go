@@ -11,6 +11,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 )
 
 const (
@@ -40,6 +44,11 @@ func (r *refusal) says(words string) bool {
 func gone(err error) bool {
 	refused := new(refusal)
 	return errors.As(err, &refused) && (refused.status == http.StatusNotFound || refused.says("no such container"))
+}
+
+// within returns who traces calls that are made in the span of ctx: nobody where there is none.
+func within(ctx context.Context) trace.Tracer {
+	return trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/rookery-project/rookery/node/podman")
 }
 
 // request is one call of the service. A body that is an io.Reader is sent as it is, any other as JSON.
@@ -81,7 +90,15 @@ func (e *Engine) open(ctx context.Context, r request) (*http.Response, error) {
 	if kind != "" {
 		sent.Header.Set("Content-Type", kind)
 	}
+	_, span := within(ctx).Start(ctx, "podman "+r.method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("http.request.method", r.method), attribute.String("url.path", r.path)))
 	answer, err := e.client.Do(sent)
+	if err == nil {
+		span.SetAttributes(attribute.Int("http.response.status_code", answer.StatusCode))
+	} else {
+		span.SetStatus(codes.Error, "no answer")
+	}
+	span.End()
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
 		return nil, wrapped.Err // without the request's address, which says nothing to people
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nuid"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -68,6 +69,8 @@ type Config struct {
 	SampleEvery time.Duration
 	// Meter makes the instruments; nil where nothing is measured. What the node does is the same.
 	Meter metric.Meter
+	// Tracer begins spans; nil where nobody is told of them.
+	Tracer trace.Tracer
 	// Now is the wall clock that messages carry; time.Now where it is nil. What is due when goes by the process's own.
 	Now func() time.Time
 }

@@ -33,8 +33,8 @@ func (a *Agent) publishEngine(ctx context.Context) {
 	p.engine = false
 	p.counter++
 	s := status{
-		events.EngineSubject(a.Name), p.counter,
-		events.EngineStatus{Counter: p.counter, Epoch: a.epoch, Degraded: a.answering.Degraded},
+		subject: events.EngineSubject(a.Name), counter: p.counter,
+		data: events.EngineStatus{Counter: p.counter, Epoch: a.epoch, Degraded: a.answering.Degraded},
 	}
 	a.publish(ctx, []status{s}, func(err error) { p.engine = p.engine || err != nil })
 }

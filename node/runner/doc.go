@@ -11,6 +11,8 @@
 //	checks.go     health checks, beside the steps
 //	disk.go       what instances take of the disk, measured after each look
 //	sessions.go   what people read of an instance's output, and what they run in it: beside the loop, which knows nothing of it
+//	sampler.go    what instances use, measured and published beside the loop
+//	metrics.go    instruments; measured.go has those of the engine's calls, and traces.go the spans of steps
 //	publisher.go  statuses, in order, however long the bus is away
 //
 // It never decides what should run. A bus that is away stops nothing: instances are kept as the last orders say.

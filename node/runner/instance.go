@@ -13,8 +13,10 @@ import (
 // instance is what the node keeps of one instance.
 type instance struct {
 	view     node.View
-	sequence uint64  // of the latest order, in ROOKERY_ORDERS
-	line     *places // where it waits for a place, nil for nowhere
+	sequence uint64 // of the latest order, in ROOKERY_ORDERS
+	// traceParent is that of the command which the order is due to; "" for none.
+	traceParent string
+	line        *places // where it waits for a place, nil for nowhere
 	// busy says that a step is under way in the engine, which one is step, and interrupt ends it; ended is the turn in
 	// which the last one ended.
 	busy      bool

@@ -12,6 +12,8 @@ type heard struct {
 	id       events.InstanceID
 	order    events.Order
 	sequence uint64
+	// traceParent is that of the command which it is due to; "" for none.
+	traceParent string
 }
 
 // reading is the reading of all orders of the node: one at a time, and one more where that was asked for meanwhile.
@@ -45,7 +47,7 @@ func (a *Agent) parse(m events.Message) (heard, bool) {
 		a.Log.Error("ignored an order of another cluster", "instance", id.String(), "log", order.Log)
 		return heard{}, false
 	}
-	return heard{id, order, m.Sequence}, true
+	return heard{id, order, m.Sequence, events.TraceParentOf(m)}, true
 }
 
 // hear takes a live order. One that does not follow the last has others before it that were missed, or is of another stream than
@@ -73,7 +75,7 @@ func (a *Agent) apply(ctx context.Context, o heard) {
 		return
 	}
 	if in := a.instance(o.id); o.sequence >= in.sequence {
-		in.sequence = o.sequence
+		in.sequence, in.traceParent = o.sequence, o.traceParent
 		a.ordered(ctx, in, o.order)
 	}
 }

@@ -35,6 +35,9 @@ type status struct {
 	subject string
 	counter uint64
 	data    events.Data
+	// traceParent is that of the command which it is due to, and about what it says something; "" and nothing where that is not one.
+	traceParent string
+	about       events.InstanceID
 }
 
 // put has published what the view says.
@@ -80,7 +83,10 @@ func (a *Agent) publishStatus(ctx context.Context) {
 	state.Ports = nil
 	s := status{
 		events.InstanceStatusSubject(a.Name, next.Instance), p.counter,
-		events.InstanceStatus{Counter: p.counter, InstanceState: state},
+		events.InstanceStatus{Counter: p.counter, InstanceState: state}, "", next.Instance,
+	}
+	if in := a.instances[next.Instance]; in != nil {
+		s.traceParent = in.traceParent
 	}
 	a.publish(ctx, []status{s}, func(err error) {
 		if err != nil {
@@ -96,7 +102,7 @@ func (a *Agent) publishList(ctx context.Context) {
 		n := min(len(instances), events.MaxListed)
 		p.counter++
 		list := events.InstanceList{Counter: p.counter, Epoch: a.epoch, Instances: instances[:n], Last: n == len(instances)}
-		parts = append(parts, status{events.ListSubject(a.Name), p.counter, list})
+		parts = append(parts, status{subject: events.ListSubject(a.Name), counter: p.counter, data: list})
 		if list.Last {
 			break
 		}
@@ -130,11 +136,15 @@ func (a *Agent) send(ctx context.Context, all []status) error {
 	for _, s := range all {
 		m, err := events.Encode(s.subject, s.data, events.Attributes{
 			ID: strconv.FormatUint(s.counter, 10), Source: "/rookery/node/" + a.Name, Time: a.Now(),
+			Cause: events.Cause{TraceParent: s.traceParent},
 		})
 		if err != nil {
 			return err
 		}
-		if err := a.store(ctx, m); err != nil {
+		within, end := a.traced(ctx, s.traceParent, "status", s.about)
+		err = a.store(within, m)
+		end(err)
+		if err != nil {
 			return err
 		}
 	}

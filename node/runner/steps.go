@@ -99,6 +99,11 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 	}
 }
 
+// stepNames are those of the steps that an engine takes, for people.
+var stepNames = map[node.Step]string{
+	node.StepPrepare: "prepare", node.StepStart: "start", node.StepBeforeStop: "before stop", node.StepStop: "stop", node.StepRemove: "remove",
+}
+
 // take has the engine take the step.
 func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
 	if in.checking != nil {
@@ -108,14 +113,16 @@ func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
 	view := in.view
 	takes := a.call(step, view)
 	call, cancel := context.WithTimeout(ctx, deadline(step, view))
+	call, end := a.traced(call, in.traceParent, stepNames[step], view.Instance)
 	in.busy, in.step, in.interrupt = true, step, cancel
 	a.beside(ctx, func() func() {
 		defer cancel()
 		made, err := takes(call)
+		end(err)
 		failed := err != nil && !errors.Is(call.Err(), context.Canceled)
 		return func() {
 			if failed {
-				a.Log.Warn("a step failed", "instance", view.Instance.String(), "error", err)
+				a.Log.WarnContext(call, "a step failed", "instance", view.Instance.String(), "error", err)
 			}
 			a.taken(ctx, in, made, err)
 		}
