@@ -47,7 +47,8 @@ itself refuses all but one writer, so two that both believe they lead do no harm
 			}
 			defer unobserve()
 			return supervise(cmd.Context(), runner.Config{
-				Bus: b, Name: name, Log: log, Heartbeat: heartbeat, Meter: told.Meter("coordinator/runner"),
+				Bus: b, Name: name, Log: told.Log(), Heartbeat: heartbeat,
+				Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
 			})
 		},
 	}

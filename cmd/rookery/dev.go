@@ -153,6 +153,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		return err
 	}
 	defer told.Stop()
+	log = told.Log()
 	if err := engine.Measure(told.Meter("node/podman"), "dev"); err != nil {
 		return err
 	}
@@ -183,7 +184,10 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		})
 	}
 	start("coordinator", func(ctx context.Context) error {
-		return supervise(ctx, coordinator.Config{Bus: b, Name: processName(), Log: log.With("part", "coordinator"), Meter: told.Meter("coordinator/runner")})
+		return supervise(ctx, coordinator.Config{
+			Bus: b, Name: processName(), Log: log.With("part", "coordinator"),
+			Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
+		})
 	})
 	for i := range d.nodes {
 		nb, done, err := openEmbedded(server, "node")
@@ -194,7 +198,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		name := "node-" + strconv.Itoa(i)
 		start(name, noderunner.New(noderunner.Config{
 			Bus: nb, Engine: engine, Name: name, Log: log.With("part", name), AnswerTime: d.answerTime,
-			Meter: told.Meter("node/runner"), SampleEvery: noderunner.DefaultSampleEvery,
+			Meter: told.Meter("node/runner"), Tracer: told.Tracer("node/runner"), SampleEvery: noderunner.DefaultSampleEvery,
 			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: split(ports, i, d.nodes)},
 		}).Run)
 	}

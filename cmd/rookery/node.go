@@ -65,7 +65,8 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 				return err
 			}
 			defer told.Stop()
-			config.Meter = told.Meter("node/runner")
+			config.Log = told.Log()
+			config.Meter, config.Tracer = told.Meter("node/runner"), told.Tracer("node/runner")
 			if err := engine.Measure(told.Meter("node/podman"), f.name); err != nil {
 				return err
 			}

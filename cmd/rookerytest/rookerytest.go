@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
@@ -51,6 +52,7 @@ type Cluster struct {
 	log   *slog.Logger
 	parts map[string]*part
 	meter func(part string) metric.Meter
+	trace func(part string) trace.Tracer
 }
 
 // part is a process of the cluster: a coordinator or a node's agent.
@@ -77,6 +79,7 @@ type settings struct {
 	log         io.Writer
 	server      string
 	meter       func(part string) metric.Meter
+	trace       func(part string) trace.Tracer
 }
 
 // WithNodes has the cluster begin with this many nodes, node-0 and on. It is 3 otherwise.
@@ -97,6 +100,11 @@ func WithMetrics(meter func(part string) metric.Meter) Option {
 	return func(s *settings) { s.meter = meter }
 }
 
+// WithTraces has coordinator and nodes trace commands whose senders do, with what tracer gives a part.
+func WithTraces(tracer func(part string) trace.Tracer) Option {
+	return func(s *settings) { s.trace = tracer }
+}
+
 // Start runs a cluster that ends with the test. It fails the test where that is not possible.
 func Start(t testing.TB, options ...Option) *Cluster {
 	t.Helper()
@@ -107,7 +115,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 	if s.server == "" {
 		s.server = startServer(t)
 	}
-	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t, parts: map[string]*part{}, meter: s.meter}
+	c := &Cluster{URL: s.server, Nodes: map[string]*simulated.Engine{}, t: t, parts: map[string]*part{}, meter: s.meter, trace: s.trace}
 	c.Conn = c.connect()
 	var err error
 	if c.bus, err = bus.New(c.Conn); err != nil {
@@ -123,7 +131,7 @@ func Start(t testing.TB, options ...Option) *Cluster {
 		c.parts["coordinator"] = c.run(func(ctx context.Context, b bus.Bus) error {
 			return coordinator.New(coordinator.Config{
 				Bus: b, Name: "coordinator", Log: c.log.With("part", "coordinator"), Heartbeat: heartbeat, SnapshotEvery: snapshotEvery,
-				Meter: c.meterOf("coordinator/runner"),
+				Meter: c.meterOf("coordinator/runner"), Tracer: c.tracerOf("coordinator/runner"),
 			}).Run(ctx)
 		})
 	}
@@ -162,7 +170,7 @@ func (c *Cluster) StartNode(name string) {
 	}
 	c.parts[name] = c.run(func(ctx context.Context, b bus.Bus) error {
 		return noderunner.New(noderunner.Config{
-			Meter: c.meterOf("node/runner"), SampleEvery: sampleEvery,
+			Meter: c.meterOf("node/runner"), Tracer: c.tracerOf("node/runner"), SampleEvery: sampleEvery,
 			Bus: b, Engine: engine, Name: name, Log: c.log.With("part", name), Heartbeat: heartbeat,
 			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: events.PortRange{First: first, Last: first + ports - 1}},
 		}).Run(ctx)
@@ -175,6 +183,14 @@ func (c *Cluster) meterOf(part string) metric.Meter {
 		return nil
 	}
 	return c.meter(part)
+}
+
+// tracerOf returns what begins the spans of a part; nil where nothing is traced.
+func (c *Cluster) tracerOf(part string) trace.Tracer {
+	if c.trace == nil {
+		return nil
+	}
+	return c.trace(part)
 }
 
 // StopNode ends the agent that was started last under the node's name. Its containers stay as they are.

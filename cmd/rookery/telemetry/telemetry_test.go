@@ -3,15 +3,11 @@ package telemetry_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +15,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"go.opentelemetry.io/otel/metric"
-	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/cmd/rookerytest"
@@ -37,7 +31,7 @@ var silent = telemetry.Process{Service: "rookery-test", Instance: "one", Log: sl
 func forget(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
-		"OTEL_METRICS_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_SDK_DISABLED",
+		"OTEL_METRICS_EXPORTER", "OTEL_TRACES_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_SDK_DISABLED",
 		"OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES",
 	} {
 		t.Setenv(name, "")
@@ -58,8 +52,8 @@ func start(t *testing.T, listen string) *telemetry.Telemetry {
 func TestNothingIsToldWhereNobodyAsked(t *testing.T) {
 	forget(t)
 	told := start(t, "")
-	if told.Meter("node/runner") != nil || told.Address() != "" {
-		t.Errorf("it measures with %v and listens at %q, though nobody asked", told.Meter("node/runner"), told.Address())
+	if told.Meter("node/runner") != nil || told.Tracer("node/runner") != nil || told.Address() != "" {
+		t.Errorf("it measures, traces, or listens at %q, though nobody asked", told.Address())
 	}
 }
 
@@ -299,86 +293,5 @@ func asksForProcesses(t *testing.T, cluster *rookerytest.Cluster) {
 	m, err := cluster.Conn.Request(events.APIRoot+".service-metrics", []byte(`{"namespace":"demo","name":"nowhere"}`), 5*time.Second)
 	if err != nil || !strings.Contains(string(m.Data), `"cpu_nano_cores":null,"memory_bytes":null,"disk_bytes":null`) {
 		t.Errorf("what is missing is not null: %s, %v", m.Data, err)
-	}
-}
-
-// receiver is a collector that takes metrics by OTLP over HTTP.
-type receiver struct {
-	*httptest.Server
-	mu    sync.Mutex
-	names map[string]string // of metrics, with the service that told them
-	bad   error
-}
-
-func newReceiver(t *testing.T) *receiver {
-	r := &receiver{names: map[string]string{}}
-	r.Server = httptest.NewServer(http.HandlerFunc(r.take))
-	t.Cleanup(r.Close)
-	return r
-}
-
-func (r *receiver) take(w http.ResponseWriter, ask *http.Request) {
-	body, err := io.ReadAll(ask.Body)
-	var told collector.ExportMetricsServiceRequest
-	if err == nil {
-		err = proto.Unmarshal(body, &told)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil || ask.URL.Path != "/v1/metrics" {
-		r.bad = fmt.Errorf("%s: %w", ask.URL.Path, err)
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	for _, resource := range told.GetResourceMetrics() {
-		service := ""
-		for _, a := range resource.GetResource().GetAttributes() {
-			if a.GetKey() == "service.name" {
-				service = a.GetValue().GetStringValue()
-			}
-		}
-		for _, scope := range resource.GetScopeMetrics() {
-			for _, m := range scope.GetMetrics() {
-				r.names[m.GetName()] = service
-			}
-		}
-	}
-	w.Header().Set("Content-Type", "application/x-protobuf")
-}
-
-func (r *receiver) heard(name string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.names[name]
-}
-
-// TestACollectorIsToldByOTLP has the standard variables name a collector, and a cluster tell it what happens.
-func TestACollectorIsToldByOTLP(t *testing.T) {
-	forget(t)
-	r := newReceiver(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
-	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "200")
-	t.Setenv("OTEL_SERVICE_NAME", "by-the-variables")
-	told := start(t, "")
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1), rookerytest.WithMetrics(func(part string) metric.Meter { return told.Meter(part) }))
-	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
-	for _, name := range []string{
-		"rookery.coordinator.rounds", "rookery.placements", "rookery.service.online", "rookery.engine.call.duration", "rookery.node.containers",
-	} {
-		cluster.Until("the collector has heard of "+name, func() bool { return r.heard(name) == "by-the-variables" })
-	}
-	readme, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.bad != nil {
-		t.Error(r.bad)
-	}
-	for name := range r.names {
-		if !strings.Contains(string(readme), "`"+name+"`") {
-			t.Errorf("the tables of the README do not have %s", name)
-		}
 	}
 }
