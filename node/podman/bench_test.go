@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -108,6 +109,36 @@ func BenchmarkList(b *testing.B) {
 	}
 	report(b, "list", list)
 	report(b, "inspect", inspect)
+}
+
+// BenchmarkStats measures 200 running containers at once, and what of the processor that takes here.
+func BenchmarkStats(b *testing.B) {
+	const containers = 200
+	p := newBench(b)
+	for range containers {
+		p.start(b, p.prepare(b, p.plan(b)))
+	}
+	var stats, own []time.Duration
+	for b.Loop() {
+		began, before := time.Now(), spent(b)
+		all, err := p.engine.Stats(b.Context())
+		stats, own = append(stats, time.Since(began)), append(own, spent(b)-before)
+		if err != nil || len(all) < containers {
+			b.Fatalf("of %d containers %d are measured: %v", containers, len(all), err)
+		}
+	}
+	report(b, "stats", stats)
+	report(b, "own-cpu", own)
+}
+
+// spent is the time of the processor that this process has had.
+func spent(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func post(b *testing.B, client *http.Client, path string, body any) {
