@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
 // TestStatsTellNothingOfWhatPodmanCannot gives the answers of two versions of Podman, with figures of 0 that are none.
@@ -33,6 +36,22 @@ func TestStatsThatFailSaySo(t *testing.T) {
 	engine := connect(t, fakeService(t, map[string]string{"/containers/stats": `{"Error":{"message":"no cgroups"},"Stats":null}`}))
 	if _, err := engine.Stats(t.Context()); err == nil || !strings.Contains(err.Error(), "no cgroups") {
 		t.Errorf("Stats gave %v, want Podman's words", err)
+	}
+}
+
+// TestCallsOfASpanAreInItsTrace holds a call to be traced where what it is a part of is, and nowhere else.
+func TestCallsOfASpanAreInItsTrace(t *testing.T) {
+	engine := connect(t, fakeService(t, map[string]string{"/containers/stats": `{"Stats":[]}`}))
+	recorder := tracetest.NewSpanRecorder()
+	ctx, span := sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder)).Tracer("test").Start(t.Context(), "a step")
+	for _, in := range []context.Context{t.Context(), ctx} {
+		if _, err := engine.Stats(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := recorder.Ended()
+	if len(ended) != 1 || ended[0].Name() != "podman GET" || ended[0].Parent().SpanID() != span.SpanContext().SpanID() {
+		t.Errorf("two calls, one of them in a span, are %d spans: %v", len(ended), ended)
 	}
 }
 

@@ -165,16 +165,19 @@ func (a *Agent) publishMetric(p events.MetricProcess) error {
 func (s *sampler) observe(m *meters, o metric.Observer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var cpu, memory uint64
+	var cpu, memory total
 	for i, p := range s.last {
-		cpu, memory = cpu+known(p.CPUNanoCores), memory+known(p.MemoryBytes)
+		cpu.add(p.CPUNanoCores)
+		memory.add(p.MemoryBytes)
 		if i < mostProcessesMeasured && (i+1 == len(s.last) || !sameSlot(p, s.last[i+1])) {
 			m.observeProcess(o, p)
 		}
 	}
-	if len(s.last) > 0 {
-		o.ObserveFloat64(m.usedCPU, inCores(cpu), metric.WithAttributes(m.node))
-		o.ObserveInt64(m.usedMemory, int64(memory), metric.WithAttributes(m.node))
+	if cpu.known {
+		o.ObserveFloat64(m.usedCPU, inCores(cpu.sum), metric.WithAttributes(m.node))
+	}
+	if memory.known {
+		o.ObserveInt64(m.usedMemory, int64(memory.sum), metric.WithAttributes(m.node))
 	}
 }
 
@@ -183,12 +186,16 @@ func sameSlot(a, b events.MetricProcess) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name && a.Ordinal == b.Ordinal
 }
 
-// known is what was measured, 0 for nothing.
-func known(n *uint64) uint64 {
-	if n == nil {
-		return 0
+// total adds up what was measured, where anything was.
+type total struct {
+	sum   uint64
+	known bool
+}
+
+func (t *total) add(n *uint64) {
+	if n != nil {
+		t.sum, t.known = t.sum+*n, true
 	}
-	return *n
 }
 
 func inCores(nano uint64) float64 { return float64(nano) / billion }

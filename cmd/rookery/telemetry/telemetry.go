@@ -74,7 +74,7 @@ func (t *Telemetry) measure(ctx context.Context, about *resource.Resource, liste
 	var err error
 	if listen != "" {
 		if t.served, err = serve(listen, t.log); err != nil {
-			err = fmt.Errorf("--metrics %s: %w", listen, err)
+			err = fmt.Errorf("--metrics %s: %w: give an address that is free, as in 127.0.0.1:9464", listen, err)
 		} else {
 			readers = append(readers, sdk.WithReader(t.served.reader))
 		}

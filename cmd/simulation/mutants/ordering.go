@@ -5,12 +5,12 @@ var ordering = []mutant{
 	{
 		"orders-before-append", "orders and fates are told before their round is in the log", []edit{
 			{
-				"coordinator/runner/decide.go", "	if err == nil {\n		err = l.commit(turn)\n	}\n",
+				"coordinator/runner/decide.go", "	if err == nil {\n		err = l.commit(turn, taken{in.before(rest), took})\n	}\n",
 				`	if err == nil {
 		err = l.publish(turn.Records)
 	}
 	if err == nil {
-		err = l.commit(turn)
+		err = l.commit(turn, taken{in.before(rest), took})
 	}
 `,
 			},
