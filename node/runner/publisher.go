@@ -82,8 +82,8 @@ func (a *Agent) publishStatus(ctx context.Context) {
 	state := next.State(a.epoch)
 	state.Ports = nil
 	s := status{
-		events.InstanceStatusSubject(a.Name, next.Instance), p.counter,
-		events.InstanceStatus{Counter: p.counter, InstanceState: state}, "", next.Instance,
+		subject: events.InstanceStatusSubject(a.Name, next.Instance), counter: p.counter,
+		data: events.InstanceStatus{Counter: p.counter, InstanceState: state}, about: next.Instance,
 	}
 	if in := a.instances[next.Instance]; in != nil {
 		s.traceParent = in.traceParent

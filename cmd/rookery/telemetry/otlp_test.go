@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +19,7 @@ import (
 	logcollector "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	tracecollector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
@@ -166,6 +168,57 @@ func TestACollectorIsToldByOTLP(t *testing.T) {
 		if !strings.Contains(string(readme), "`"+name+"`") {
 			t.Errorf("the tables of the README do not have %s", name)
 		}
+	}
+}
+
+// byGRPC is a collector that takes metrics by gRPC.
+type byGRPC struct {
+	collector.UnimplementedMetricsServiceServer
+	heard chan struct{}
+}
+
+// Export takes what is told.
+func (r *byGRPC) Export(context.Context, *collector.ExportMetricsServiceRequest) (*collector.ExportMetricsServiceResponse, error) {
+	select {
+	case r.heard <- struct{}{}:
+	default: // it was heard of before
+	}
+	return &collector.ExportMetricsServiceResponse{}, nil
+}
+
+// TestACollectorIsToldByGRPC has the variables ask for the other protocol.
+func TestACollectorIsToldByGRPC(t *testing.T) {
+	forget(t)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, r := grpc.NewServer(), &byGRPC{heard: make(chan struct{}, 1)}
+	collector.RegisterMetricsServiceServer(server, r)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://"+listener.Addr().String())
+	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc")
+	told := start(t, "")
+	if told.Tracer("node/runner") != nil {
+		t.Error("it traces, and the variables name who is told of metrics alone")
+	}
+	count, err := told.Meter("node/runner").Int64Counter("rookery.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count.Add(t.Context(), 1)
+	told.Stop() // it tells what is not told yet
+	select {
+	case <-r.heard:
+	case <-time.After(10 * time.Second):
+		t.Error("the collector has heard of nothing")
 	}
 }
 
