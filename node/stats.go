@@ -12,9 +12,10 @@ type Stats struct {
 	Received, Sent *uint64
 }
 
-// Plus is what both have used together: nil where one of them is not known.
-func (s Stats) Plus(o Stats) Stats {
-	return Stats{CPU: sum(s.CPU, o.CPU), Memory: sum(s.Memory, o.Memory), Received: sum(s.Received, o.Received), Sent: sum(s.Sent, o.Sent)}
+// With is what the container has used together with a sidecar: nil where one of them is not known. They have one network, so what
+// is said of it counts once.
+func (s Stats) With(sidecar Stats) Stats {
+	return Stats{CPU: sum(s.CPU, sidecar.CPU), Memory: sum(s.Memory, sidecar.Memory), Received: s.Received, Sent: s.Sent}
 }
 
 func sum[N time.Duration | uint64](a, b *N) *N {

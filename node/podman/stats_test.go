@@ -8,6 +8,8 @@ import (
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/rookery-project/rookery/events"
 )
 
 // TestStatsTellNothingOfWhatPodmanCannot gives the answers of two versions of Podman, with figures of 0 that are none.
@@ -57,7 +59,10 @@ func TestCallsOfASpanAreInItsTrace(t *testing.T) {
 
 // testStats waits until Podman tells of a container what it uses: the memory that it has taken, and some time of the processor.
 func testStats(t *testing.T, b *bench) {
-	c := b.prepare(t, b.plan(t, "-eat", "64"))
+	plan := b.plan(t, "-eat", "64")
+	plan.Order.Spec.Sidecars = []events.Sidecar{{Name: "beside", Image: b.image, Args: []string{"-listen", ":8081"}}}
+	c := b.prepare(t, plan)
+	defer b.remove(t, c)
 	b.start(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -66,11 +71,11 @@ func testStats(t *testing.T, b *bench) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, known := stats[c.Handle]
-		if known && s.CPU != nil && s.Memory != nil && *s.Memory > 64<<20 {
+		s, beside := stats[c.Handle], stats[c.Sidecars[0]]
+		if s.CPU != nil && s.Memory != nil && *s.Memory > 64<<20 && beside.CPU != nil && beside.Memory != nil {
 			break
 		}
-		t.Logf("Podman says %+v of it still", s)
+		t.Logf("Podman says %+v of it still, and %+v of its sidecar", s, beside)
 		select {
 		case <-ctx.Done():
 			t.Fatalf("nobody says what it uses: %+v", s)

@@ -160,15 +160,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer unobserve()
 	defer a.running.Wait()
-	if a.SampleEvery > 0 {
-		a.running.Go(func() { a.sampleAll(ctx) })
-	}
 	stop, err := a.serveSessions()
 	if err != nil {
 		return err
 	}
 	defer stop()
 	defer cancel()
+	if a.SampleEvery > 0 {
+		a.running.Go(func() { a.sampleAll(ctx) })
+	}
 	return ended(ctx, a.loop(ctx, orders.Messages()))
 }
 

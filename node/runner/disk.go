@@ -35,9 +35,12 @@ func (a *Agent) measureOne(ctx context.Context, in *instance) {
 			in.measuring, in.measureAt = false, began.Add(max(measureEvery, measureShare*now.Sub(began)))
 			switch {
 			case err != nil:
+				in.disk = nil
 				a.Log.Warn("cannot measure what an instance takes of the disk", "instance", in.view.Instance.String(), "error", err)
 			case !in.busy:
-				in.disk = new(uint64(usage.Own + usage.Scratch))
+				if c := in.view.Container; c != nil && c.Handle == container.Handle {
+					in.disk = new(uint64(usage.Own + usage.Scratch))
+				}
 				a.change(ctx, in, in.view.Measured(container, usage, now))
 				a.settle(ctx, in)
 			}

@@ -33,7 +33,7 @@ type sampler struct {
 	last []events.MetricProcess // in order
 }
 
-// process is an instance that runs, with all of its containers, and what it was last found to take of the disk.
+// process is an instance that runs, with all of its containers, its own before its sidecars, and what it was last found to take of the disk.
 type process struct {
 	id      events.InstanceID
 	handles []string
@@ -44,10 +44,20 @@ type process struct {
 func (a *Agent) sampleAll(ctx context.Context) {
 	ticker := time.NewTicker(a.SampleEvery)
 	defer ticker.Stop()
-	for {
-		if err := a.sample(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Debug("cannot measure what instances use", "error", err)
+	for failing := false; ; {
+		err := a.sample(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			a.sampler.forget()
+			if !failing {
+				a.Log.Warn("cannot measure what instances use", "error", err, "next", a.SampleEvery)
+			}
+		case failing:
+			a.Log.Info("what instances use is measured again")
 		}
+		failing = err != nil
 		select {
 		case <-ctx.Done():
 			return
@@ -56,32 +66,36 @@ func (a *Agent) sampleAll(ctx context.Context) {
 	}
 }
 
-// sample measures once, and publishes what was found. What is published is lost where nobody can take it now.
+// sample measures once, and publishes what was found. What is published is lost where nobody can take it now. Where the engine cannot
+// measure, what was said last stands until it is too old.
 func (a *Agent) sample(ctx context.Context) error {
-	running, ok := a.processes(ctx)
-	if !ok {
-		return nil
-	}
 	call, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
+	running, err := a.processes(call)
+	if err != nil {
+		return err
+	}
 	stats, err := a.Engine.Stats(call)
-	all := a.sampler.take(running, stats, time.Now())
-	for i := range all {
-		all[i].Node = a.Name
-		if err := a.publishMetric(all[i]); err != nil {
+	if err != nil {
+		return err
+	}
+	for _, p := range a.sampler.take(running, stats, time.Now()) {
+		p.Node = a.Name
+		if err := a.publishMetric(p); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// processes asks the loop what runs.
-func (a *Agent) processes(ctx context.Context) (all []process, ok bool) {
+// processes asks the loop what runs and shall.
+func (a *Agent) processes(ctx context.Context) (all []process, err error) {
 	told := make(chan []process, 1)
 	a.tell(ctx, func() {
 		var all []process
 		for _, in := range a.inOrder() {
-			if c := in.view.Container; c != nil && c.State == node.Running && c.Role == node.RoleMain {
+			c := in.view.Container
+			if c != nil && c.State == node.Running && c.Role == node.RoleMain && in.view.Order.Action == events.ActionRun {
 				all = append(all, process{in.view.Instance, append([]string{c.Handle}, c.Sidecars...), in.disk})
 			}
 		}
@@ -89,13 +103,13 @@ func (a *Agent) processes(ctx context.Context) (all []process, ok bool) {
 	})
 	select {
 	case all = <-told:
-		return all, true
+		return all, nil
 	case <-ctx.Done():
-		return nil, false
+		return nil, ctx.Err()
 	}
 }
 
-// take makes of what containers have used since they started what each process uses. Without stats nothing is known but that they run.
+// take makes of what containers have used since they started what each process uses.
 func (s *sampler) take(running []process, stats map[string]node.Stats, now time.Time) []events.MetricProcess {
 	all := make([]events.MetricProcess, 0, len(running))
 	mine := map[string]node.Stats{}
@@ -133,7 +147,7 @@ func together(handles []string, stats map[string]node.Stats) (all node.Stats, kn
 		case i == 0:
 			all = one
 		default:
-			all = all.Plus(one)
+			all = all.With(one)
 		}
 	}
 	return all, len(handles) > 0
@@ -159,6 +173,13 @@ func (a *Agent) publishMetric(p events.MetricProcess) error {
 		return err
 	}
 	return a.Bus.Send(m)
+}
+
+// forget has nothing be told to whoever collects, until it is measured again.
+func (s *sampler) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = nil
 }
 
 // observe tells whoever collects what was measured last.

@@ -137,6 +137,7 @@ func (a *Agent) taken(ctx context.Context, in *instance, made node.Container, er
 	case err != nil:
 		a.change(ctx, in, in.view.Failed(in.step, err, now))
 	case in.step == node.StepPrepare:
+		in.disk = nil
 		a.change(ctx, in, in.view.Prepared(made, now))
 	default:
 		a.change(ctx, in, in.view.Done(in.step, now))
