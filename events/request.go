@@ -316,6 +316,20 @@ func traceParent(s string) string {
 	return s
 }
 
+// SampledTrace returns the trace context as version 00 of the W3C's recommendation has it, or "" where its sender does not record the
+// trace. It is one that came with a message. Flags that nobody knows yet say nothing.
+func SampledTrace(traceParent string) string {
+	const sampled = 1
+	if traceParent == "" {
+		return ""
+	}
+	flags, err := strconv.ParseUint(traceParent[len(traceParent)-2:], 16, 8)
+	if err != nil || flags&sampled == 0 {
+		return ""
+	}
+	return "00" + traceParent[2:len(traceParent)-2] + "01"
+}
+
 // CauseOf names a message of a stream as a direct cause: "<stream>/<sequence>".
 func CauseOf(stream string, sequence uint64) string {
 	return stream + "/" + strconv.FormatUint(sequence, 10)

@@ -7,7 +7,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -16,15 +15,14 @@ import (
 const mostLinks = 64
 
 // traceRound tells of a round that is in the log by now, where it served commands whose senders trace them. It belongs to the trace
-// of the command that it served, or has one of its own that is linked to those of all.
+// of the command that it served, or has one of its own that is linked to theirs, mostLinks of them at most.
 func (c *Coordinator) traceRound(ctx context.Context, began time.Time, closed events.RoundClosed, records []events.Record) {
+	if c.Tracer == nil {
+		return
+	}
 	parents := parentsOf(records)
 	if len(parents) == 0 {
 		return
-	}
-	tracer := c.Tracer
-	if tracer == nil {
-		tracer = noop.Tracer{}
 	}
 	options := []trace.SpanStartOption{
 		trace.WithTimestamp(began),
@@ -37,9 +35,9 @@ func (c *Coordinator) traceRound(ctx context.Context, began time.Time, closed ev
 			options = append(options, trace.WithLinks(trace.LinkFromContext(within(context.Background(), parent))))
 		}
 	}
-	_, span := tracer.Start(ctx, "rookery round", options...)
+	_, span := c.Tracer.Start(ctx, "rookery round", options...)
 	for _, r := range records {
-		if r.Cause.TraceParent != "" {
+		if events.SampledTrace(r.Cause.TraceParent) != "" {
 			span.AddEvent(r.Data.Kind().Word(), trace.WithAttributes(
 				attribute.Int64("rookery.log.sequence", int64(r.Sequence)), attribute.Int64("rookery.command", int64(r.Cause.Correlation))))
 		}
@@ -47,11 +45,11 @@ func (c *Coordinator) traceRound(ctx context.Context, began time.Time, closed ev
 	span.End()
 }
 
-// parentsOf are the trace contexts of the commands that the records are due to, in the order in which they come up.
+// parentsOf are the traces of the commands that the records are due to, in the order in which they come up, as far as they are recorded.
 func parentsOf(records []events.Record) (parents []string) {
 	known := map[string]bool{"": true}
 	for _, r := range records {
-		if parent := r.Cause.TraceParent; !known[parent] {
+		if parent := events.SampledTrace(r.Cause.TraceParent); !known[parent] {
 			known[parent], parents = true, append(parents, parent)
 		}
 	}

@@ -40,7 +40,9 @@ func TestARoundIsOfTheTraceThatItServedOrLinkedToAll(t *testing.T) {
 		if got := ended[0].SpanContext().TraceID().String(); (got == c.trace) != (c.trace != "") || ended[0].StartTime() != noon {
 			t.Errorf("%s: the round is of trace %s since %s", c.name, got, ended[0].StartTime())
 		}
-		coordinator.traceRound(t.Context(), noon, events.RoundClosed{Round: 2}, []events.Record{inTrace("")})
+		unsampled := inTrace("c")
+		unsampled.Cause.TraceParent = strings.TrimSuffix(unsampled.Cause.TraceParent, "01") + "00"
+		coordinator.traceRound(t.Context(), noon, events.RoundClosed{Round: 2}, []events.Record{inTrace(""), unsampled})
 		if len(recorder.Ended()) != 1 {
 			t.Errorf("%s: a round that nobody traces is a span", c.name)
 		}

@@ -95,6 +95,9 @@ func (e *Engine) open(ctx context.Context, r request) (*http.Response, error) {
 	answer, err := e.client.Do(sent)
 	if err == nil {
 		span.SetAttributes(attribute.Int("http.response.status_code", answer.StatusCode))
+		if answer.StatusCode >= http.StatusBadRequest {
+			span.SetStatus(codes.Error, answer.Status)
+		}
 	} else {
 		span.SetStatus(codes.Error, "no answer")
 	}

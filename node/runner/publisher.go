@@ -85,14 +85,27 @@ func (a *Agent) publishStatus(ctx context.Context) {
 		subject: events.InstanceStatusSubject(a.Name, next.Instance), counter: p.counter,
 		data: events.InstanceStatus{Counter: p.counter, InstanceState: state}, about: next.Instance,
 	}
-	if in := a.instances[next.Instance]; in != nil {
-		s.traceParent = in.traceParent
+	in, order := a.instances[next.Instance], uint64(0)
+	if in != nil {
+		s.traceParent, order = in.traceParent, in.sequence
 	}
 	a.publish(ctx, []status{s}, func(err error) {
-		if err != nil {
+		switch {
+		case err != nil:
 			p.queue = slices.Insert(p.queue, 0, next)
+		case in != nil && in.sequence == order && in.view.Phase == next.Phase && attained(in.view):
+			in.traceParent = ""
 		}
 	})
+}
+
+// attained reports whether the instance has come to what its order asks for, or to its first end on the way. What it does from there on
+// nobody asked for: it is no part of a command's trace any more.
+func attained(v node.View) bool {
+	if v.Order.Action == events.ActionRun {
+		return v.Phase >= events.PhaseOnline
+	}
+	return v.Phase == events.PhaseRemoved
 }
 
 func (a *Agent) publishList(ctx context.Context) {
