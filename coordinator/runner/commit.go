@@ -62,9 +62,10 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	if err != nil {
 		return err
 	}
+	lasted := time.Since(began)
 	l.cluster.Close(last, round.Closed, round.Chain)
 	l.traceRound(l.ctx, began.Add(-t.decide), round.Closed, turn.Records)
-	l.meters.round(l.ctx, t, time.Since(began), l.Now(), l.cluster, turn.Records)
+	l.meters.round(l.ctx, t, lasted, l.Now(), l.cluster, turn.Records)
 	l.closed, l.settled = last, true
 	l.keeper.note(last, l.cluster.LogID())
 	return nil

@@ -193,6 +193,7 @@ func (l *leader) isolate(in inputs, looking events.ServiceID, cause error) error
 }
 
 func (l *leader) refuse(m events.Message, cause error) error {
+	began := time.Now()
 	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
 	why := "the defect is in the coordinator's log"
 	if errors.Is(cause, bus.ErrTooLarge) {
@@ -200,7 +201,7 @@ func (l *leader) refuse(m events.Message, cause error) error {
 	}
 	turn.Refuse(parseAnyway(m), why)
 	l.cursors.commands = m.Sequence
-	if err := l.commit(turn, taken{inputs: inputs{commands: []events.Message{m}}}); err != nil {
+	if err := l.commit(turn, taken{inputs: inputs{commands: []events.Message{m}}, decide: time.Since(began)}); err != nil {
 		return err
 	}
 	return l.publish(turn.Records)

@@ -41,7 +41,8 @@ type operationEnd struct {
 	outcome events.OperationOutcome
 }
 
-// scheduling is how long it took from the round that accepted a command to that which placed an instance for it, or saw it serve.
+// scheduling is how long it took from when a slot came to lack an instance, by a command, an update or a loss, until it was placed, or
+// first served.
 type scheduling struct {
 	reached string
 	lasted  time.Duration
@@ -57,18 +58,21 @@ const (
 type crossing struct {
 	phase  events.OperationPhase
 	lasted time.Duration
-	// spread is how long the others waited for the slowest, from the first that was done on.
-	spread time.Duration
+	// spread is how long the others waited for the slowest, from the first that was done on; nil where not all of them were seen.
+	spread *time.Duration
 }
 
-// tally makes the figures of one round after the other. It knows of operations since when they are in their phase.
+// tally makes the figures of one round after the other. It knows of operations since when they are in their phase, and which instances
+// have not served yet.
 type tally struct {
-	phases map[events.ServiceID]*phase
+	phases   map[events.ServiceID]*phase
+	starting map[events.InstanceID]struct{}
 }
 
 // phase is one that a service's operation is in, since entered. Participants have been done with it from first to last; both are zero
-// before.
+// before. Of one that was under way when this coordinator took over, some may have been done before.
 type phase struct {
+	underWay             bool
 	kind                 events.OperationKind
 	name                 events.OperationPhase
 	attempt              uint32
@@ -77,10 +81,17 @@ type phase struct {
 
 // newTally begins with the operations that are under way in the state.
 func newTally(c *projections.Cluster) *tally {
-	t := &tally{phases: map[events.ServiceID]*phase{}}
+	t := &tally{phases: map[events.ServiceID]*phase{}, starting: map[events.InstanceID]struct{}{}}
 	for id := range c.Operating() {
 		op := c.Services[id].Operation
-		t.phases[id] = &phase{kind: op.Kind, name: op.Phase, attempt: op.Attempt, entered: op.Entered}
+		t.phases[id] = &phase{underWay: true, kind: op.Kind, name: op.Phase, attempt: op.Attempt, entered: op.Entered}
+	}
+	for _, s := range c.Services {
+		for i := range s.Instances() {
+			if i.Times.Served == 0 {
+				t.starting[i.ID] = struct{}{}
+			}
+		}
 	}
 	return t
 }
@@ -92,11 +103,19 @@ func (t *tally) of(c *projections.Cluster, records []events.Record) figures {
 		switch d := r.Data.(type) {
 		case events.InstancePlaced:
 			f.placed++
-			f.schedule(c, r, reachedPlaced)
+			id := instanceOf(r, d.Ordinal, d.Generation)
+			t.starting[id] = struct{}{}
+			f.schedule(c, id, r.Time, reachedPlaced)
 		case events.InstanceOnline:
-			if d.Attempt == 0 {
-				f.schedule(c, r, reachedOnline)
+			id := instanceOf(r, d.Ordinal, d.Generation)
+			if _, first := t.starting[id]; first {
+				delete(t.starting, id)
+				f.schedule(c, id, r.Time, reachedOnline)
 			}
+		case events.InstanceRemoved:
+			delete(t.starting, instanceOf(r, d.Ordinal, d.Generation))
+		case events.InstanceForgotten:
+			delete(t.starting, instanceOf(r, d.Ordinal, d.Generation))
 		case events.InstanceLost:
 			f.evicted[evictedLost]++
 		case events.InstanceRetired:
@@ -109,13 +128,16 @@ func (t *tally) of(c *projections.Cluster, records []events.Record) figures {
 	return f
 }
 
-// schedule notes how long an instance took that a command about its service has led to.
-func (f *figures) schedule(c *projections.Cluster, r events.Record, reached string) {
-	cmd := c.Commands[r.Cause.Correlation]
-	if cmd == nil || (cmd.Service.Name == "" && cmd.Group.Name == "") {
-		return
+func instanceOf(r events.Record, ordinal, generation uint32) events.InstanceID {
+	id, _ := r.Scope.Service()
+	return events.InstanceID{Service: id, Ordinal: ordinal, Generation: generation}
+}
+
+// schedule notes how long an instance took, unless the round has an end of it as well.
+func (f *figures) schedule(c *projections.Cluster, id events.InstanceID, now time.Time, reached string) {
+	if i := c.Instance(id); i != nil {
+		f.scheduled = append(f.scheduled, scheduling{reached, max(now.Sub(i.Times.Created.Time()), 0)})
 	}
-	f.scheduled = append(f.scheduled, scheduling{reached, r.Time.Sub(cmd.Begun)})
 }
 
 func (f *figures) retire(reason events.RetireReason) {
@@ -193,9 +215,14 @@ func (t *tally) follow(f *figures, r events.Record) {
 
 // cross notes that all participants are through with the phase, if it is one.
 func (f *figures) cross(p *phase, now time.Time) {
-	if p.name != "" {
-		f.crossed = append(f.crossed, crossing{p.name, now.Sub(p.entered), p.last.Sub(p.first)})
+	if p.name == "" {
+		return
 	}
+	x := crossing{phase: p.name, lasted: now.Sub(p.entered)}
+	if !p.underWay && !p.first.IsZero() {
+		x.spread = new(p.last.Sub(p.first))
+	}
+	f.crossed = append(f.crossed, x)
 }
 
 // ends reports whether the event says of a participant what it is to come to in the phase.

@@ -269,6 +269,7 @@ func (l *leader) hear(a ask) {
 		return
 	}
 	l.heard[a.node] = time.Now()
+	delete(l.assumed, a.node)
 	if n := l.cluster.Nodes[a.node]; n != nil && n.Silent && a.beat.Incarnation == n.Incarnation {
 		if !slices.Contains(l.returned, a.node) {
 			l.returned = append(l.returned, a.node)
@@ -289,14 +290,15 @@ func (l *leader) listen() {
 	answering := 0
 	silence := l.cluster.Policy.Liveness.Silence(l.Heartbeat)
 	maps.DeleteFunc(l.heard, func(name string, _ time.Time) bool { return l.cluster.Nodes[name] == nil })
+	maps.DeleteFunc(l.assumed, func(name string, _ bool) bool { return l.cluster.Nodes[name] == nil })
 	for name, n := range l.cluster.Nodes {
 		if _, known := l.heard[name]; !known || paused {
-			l.heard[name] = now
+			l.heard[name], l.assumed[name] = now, true
 		}
 		if !n.Silent && now.Sub(l.heard[name]) > silence {
 			l.silent = append(l.silent, name)
 		}
-		if n.Heard() && now.Sub(l.heard[name]) <= l.Heartbeat+tickEvery {
+		if n.Heard() && !l.assumed[name] && now.Sub(l.heard[name]) <= l.Heartbeat+tickEvery {
 			answering++
 		}
 	}

@@ -117,6 +117,9 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 	for i, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 		n := c.Nodes[name]
 		l.nodes[stateOfNode(n)]++
+		if !n.Heard() || n.Forgotten {
+			continue // nobody can have anything of it
+		}
 		if i < mostNodesMeasured {
 			l.machines = append(l.machines, nodeLevels{name, n.Allocatable(), n.Reserved()})
 			continue

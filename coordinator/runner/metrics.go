@@ -103,7 +103,7 @@ func newMeters(meter metric.Meter) (*meters, error) {
 		decide:     m.seconds("rookery.coordinator.decide.duration", "How long it took to decide a round.", quick),
 		append:     m.seconds("rookery.coordinator.append.duration", "How long it took to append a round to the log.", quick),
 		age:        m.seconds("rookery.coordinator.input.age", "How old an input was when its round was in the log.", quick),
-		scheduling: m.seconds("rookery.scheduling.duration", "From a command to its instances, placed or online.", slow),
+		scheduling: m.seconds("rookery.scheduling.duration", "From when a slot lacks an instance until it is placed, or first online.", slow),
 		barrier:    m.seconds("rookery.barrier.duration", "How long all participants of an operation took for a phase.", slow),
 		spread:     m.seconds("rookery.barrier.spread", "How long the first that was done with a phase waited for the slowest.", slow),
 	}
@@ -155,7 +155,9 @@ func (m *meters) count(ctx context.Context, f figures) {
 	for _, x := range f.crossed {
 		at := metric.WithAttributes(keyPhase.String(string(x.phase)))
 		m.barrier.Record(ctx, x.lasted.Seconds(), at)
-		m.spread.Record(ctx, x.spread.Seconds(), at)
+		if x.spread != nil {
+			m.spread.Record(ctx, x.spread.Seconds(), at)
+		}
 	}
 }
 

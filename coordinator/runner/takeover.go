@@ -50,7 +50,9 @@ type leader struct {
 	orders, closed uint64
 
 	// heard is when each node last gave a sign of life. It is no part of the state.
-	heard            map[string]time.Time
+	heard map[string]time.Time
+	// assumed are the nodes that were not heard since the term began, or since the loop rested: heard says when that was.
+	assumed          map[string]bool
 	returned, silent []string
 	lastTick         time.Time
 	checkedAt        time.Time
@@ -88,12 +90,12 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
-		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{},
+		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{}, assumed: map[string]bool{},
 		closed: f.fold.Last(), lastTick: time.Now(), limit: maxInputs,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
 	for name := range c.cluster.Nodes {
-		lead.heard[name] = lead.lastTick
+		lead.heard[name], lead.assumed[name] = lead.lastTick, true
 	}
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
