@@ -17,17 +17,17 @@ func (b *JetStream) Observe(ctx context.Context, meter metric.Meter) (stop func(
 	if meter == nil {
 		meter = noop.Meter{}
 	}
-	messages, err := meter.Int64ObservableUpDownCounter("rookery.stream.messages", metric.WithUnit("{message}"),
+	messages, err := meter.Int64ObservableGauge("rookery.stream.messages", metric.WithUnit("{message}"),
 		metric.WithDescription("Messages that a stream has."))
 	if err != nil {
 		return nil, err
 	}
-	size, err := meter.Int64ObservableUpDownCounter("rookery.stream.size", metric.WithUnit("By"),
+	size, err := meter.Int64ObservableGauge("rookery.stream.size", metric.WithUnit("By"),
 		metric.WithDescription("What a stream takes on disk or in memory."))
 	if err != nil {
 		return nil, err
 	}
-	limit, err := meter.Int64ObservableUpDownCounter("rookery.stream.limit", metric.WithUnit("By"),
+	limit, err := meter.Int64ObservableGauge("rookery.stream.limit", metric.WithUnit("By"),
 		metric.WithDescription("The most that a stream may take; not there where there is no bound."))
 	if err != nil {
 		return nil, err

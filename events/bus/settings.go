@@ -27,6 +27,7 @@ const (
 	maxCommandsBytes = 64 << 20
 	maxStatusBytes   = 256 << 20
 	maxMetricsBytes  = 64 << 20
+	maxMetric        = 4 << 10
 	maxConfigsBytes  = 64 << 20
 	configHistory    = 5
 	maxOutputBytes   = 32 << 20
@@ -68,6 +69,7 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 		c.Description = "What instances use now."
 		c.Subjects = []string{events.MetricRoot + ".>"}
 		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, metricsAge, maxMetricsBytes
+		c.MaxMsgSize = maxMetric
 		c.MaxMsgsPerSubject, c.AllowDirect = 1, true // who asks is told the latest, and a large fleet has room for that
 	}
 	return c
