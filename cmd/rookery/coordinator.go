@@ -35,8 +35,7 @@ itself refuses all but one writer, so two that both believe they lead do no harm
 				return err
 			}
 			defer done()
-			log := logger().With("part", "coordinator")
-			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-coordinator", Instance: name, Log: log}, metrics)
+			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-coordinator", Instance: name, Log: logger()}, metrics)
 			if err != nil {
 				return err
 			}
@@ -47,7 +46,7 @@ itself refuses all but one writer, so two that both believe they lead do no harm
 			}
 			defer unobserve()
 			return supervise(cmd.Context(), runner.Config{
-				Bus: b, Name: name, Log: told.Log(), Heartbeat: heartbeat,
+				Bus: b, Name: name, Log: told.Log().With("part", "coordinator"), Heartbeat: heartbeat,
 				Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
 			})
 		},

@@ -59,13 +59,13 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 			if err != nil {
 				return err
 			}
-			config.Bus, config.Log = b, logger().With("part", "node", "node", f.name)
-			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-node", Instance: f.name, Log: config.Log}, f.metrics)
+			config.Bus = b
+			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-node", Instance: f.name, Log: logger()}, f.metrics)
 			if err != nil {
 				return err
 			}
 			defer told.Stop()
-			config.Log = told.Log()
+			config.Log = told.Log().With("part", "node", "node", f.name)
 			config.Meter, config.Tracer = told.Meter("node/runner"), told.Tracer("node/runner")
 			if err := engine.Measure(told.Meter("node/podman"), f.name); err != nil {
 				return err

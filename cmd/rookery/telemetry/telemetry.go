@@ -20,6 +20,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/errgroup"
 )
 
 // stopTimeout is how long the last figures may take on their way out.
@@ -74,7 +75,7 @@ func (t *Telemetry) measure(ctx context.Context, about *resource.Resource, liste
 	var err error
 	if listen != "" {
 		if t.served, err = serve(listen, t.log); err != nil {
-			err = fmt.Errorf("--metrics %s: %w: give an address that is free, as in 127.0.0.1:9464", listen, err)
+			err = fmt.Errorf("--metrics %s: %w: give an address of this machine that is free, as in 127.0.0.1:9464", listen, err)
 		} else {
 			readers = append(readers, sdk.WithReader(t.served.reader))
 		}
@@ -152,19 +153,20 @@ func (t *Telemetry) Address() string {
 
 // Stop tells what is not told yet, and ends.
 func (t *Telemetry) Stop() {
+	err := t.served.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	err := t.served.stop()
+	var ending errgroup.Group // none has to wait for another that nobody takes
 	if t.meters != nil {
-		err = errors.Join(err, t.meters.Shutdown(ctx))
+		ending.Go(func() error { return t.meters.Shutdown(ctx) })
 	}
 	if t.traces != nil {
-		err = errors.Join(err, t.traces.Shutdown(ctx))
+		ending.Go(func() error { return t.traces.Shutdown(ctx) })
 	}
 	if t.logs != nil {
-		err = errors.Join(err, t.logs.Shutdown(ctx))
+		ending.Go(func() error { return t.logs.Shutdown(ctx) })
 	}
-	if err != nil {
+	if err := errors.Join(err, ending.Wait()); err != nil {
 		t.log.Warn("the last of the telemetry was not told", "error", err)
 	}
 }
