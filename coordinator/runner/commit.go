@@ -65,6 +65,7 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	lasted := time.Since(began)
 	l.cluster.Close(last, round.Closed, round.Chain)
 	l.traceRound(l.ctx, began.Add(-t.decide), round.Closed, turn.Records)
+	l.logRound(l.ctx, turn.Records)
 	l.meters.round(l.ctx, t, lasted, l.Now(), l.cluster, turn.Records)
 	l.closed, l.settled = last, true
 	l.keeper.note(last, l.cluster.LogID())
