@@ -11,6 +11,7 @@ require (
 	github.com/containers/podman/v5 v5.8.6
 	github.com/dustin/go-humanize v1.1.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
+	github.com/grafana/grafana-foundation-sdk/go v0.0.18
 	github.com/invopop/jsonschema v0.14.0
 	github.com/klauspost/compress v1.20.3
 	github.com/nats-io/nats-server/v2 v2.15.2
