@@ -129,6 +129,10 @@ bench-log: ## Measure starts, questions about the past and memory on a log of te
 schemas: ## Write the JSON Schemas of all messages anew
 	go generate ./schemas
 
+.PHONY: dashboards
+dashboards: ## Write the screens for Grafana and the alert rules for Prometheus anew
+	cd deploy/grafana && $(GO) run ./generate
+
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf $(BIN)

@@ -71,6 +71,7 @@ var law = []room{
 	{"node/simulated", false, []string{"node", "events"}, "the simulated engine knows the engine's interface and no bus"},
 	{"schemas", false, []string{"events"}, "schemas are made from the words"},
 	{"deploy", false, nil, "what is deployed stands on its own"},
+	{"deploy/grafana", false, []string{"deploy/grafana"}, "screens ask for metrics by name: they know nothing of who measures"},
 	{"cmd", false, []string{"*"}, "commands wire everything"},
 }
 

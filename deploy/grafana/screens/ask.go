@@ -1,0 +1,62 @@
+package screens
+
+import (
+	"fmt"
+	"strings"
+)
+
+// inRange is the time that the screen shows, as in figures that count all of it.
+const inRange = "$__range"
+
+// inStep is the time around one point of a line.
+const inStep = "$__rate_interval"
+
+// known is for how long a series is looked for before the time that is counted: where there was none, it began within.
+const known = "6h"
+
+// sumBy adds up what there is by labels; without any, all of it.
+func sumBy(expr string, labels ...string) string {
+	if len(labels) == 0 {
+		return "sum(" + expr + ")"
+	}
+	return "sum by (" + strings.Join(labels, ", ") + ") (" + expr + ")"
+}
+
+// maxBy is for what several processes tell of the same thing.
+func maxBy(expr string, labels ...string) string {
+	return "max by (" + strings.Join(labels, ", ") + ") (" + expr + ")"
+}
+
+// grown is by how much counters have grown within a time. One that is new has grown by all that it has: increase alone would not see
+// its first, and of what is rare that is often the only one.
+func grown(series, within string) string {
+	return fmt.Sprintf("((%[1]s unless last_over_time(%[1]s[%[3]s] offset %[2]s)) or increase(%[1]s[%[2]s]))", series, within, known)
+}
+
+// perSecond is how fast counters grow.
+func perSecond(series string) string { return "rate(" + series + "[" + inStep + "])" }
+
+// orZero is for what is 0 while Prometheus has no series of it: nothing of the kind has ever happened.
+func orZero(expr string) string { return expr + " or on() vector(0)" }
+
+// orNone is orZero with a name for the 0 in the place of what the label says.
+func orNone(expr, label string) string {
+	return fmt.Sprintf(`%s or on() label_replace(vector(0), "%s", "none", "", "")`, expr, label)
+}
+
+// quantile is the time or number that a share of what a histogram has counted stayed below, by labels. counted is the buckets, as
+// perSecond or grown has them.
+func quantile(share float64, counted string, labels ...string) string {
+	return fmt.Sprintf("histogram_quantile(%g, %s)", share, sumBy(counted, append([]string{"le"}, labels...)...))
+}
+
+// quantiles are the middle and the slow end, as lines.
+func quantiles(buckets string) []ask {
+	return []ask{
+		{quantile(0.5, perSecond(buckets)), "median"},
+		{quantile(0.99, perSecond(buckets)), "99 of 100"},
+	}
+}
+
+// ask is one query with the legend of its series, where {{label}} stands for the label's value.
+type ask struct{ expr, legend string }

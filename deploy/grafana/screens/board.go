@@ -1,0 +1,58 @@
+package screens
+
+import (
+	"strings"
+
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
+	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+)
+
+// screen is one in Grafana's classic form, which every Grafana reads; the form after it only the latest do.
+type screen = dashboard.DashboardBuilder //nolint:staticcheck // deprecated for a form that Grafana 11 and before do not know
+
+// board is an empty screen, with what all of them have.
+func board(uid, title, description string) *screen {
+	//nolint:staticcheck // deprecated as screen is
+	b := dashboard.NewDashboardBuilder("Rookery: " + title)
+	return b.Uid(uid).Description(description).Tags([]string{tag}).Readonly().
+		Time("now-1h", "now").Refresh("30s").Timezone("browser").Tooltip(dashboard.DashboardCursorSyncCrosshair).
+		Link(dashboard.NewDashboardLinkBuilder("Rookery").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{tag}).
+			IncludeVars(true).KeepTime(true)).
+		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Prometheus").Type("prometheus")).
+		Annotation(underWay()).Annotation(endedBadly())
+}
+
+// tag is that of all screens: it leads from each to the others.
+const tag = "rookery"
+
+// choice is a variable of a screen: the values of a label, of which all, some or one is chosen.
+func choice(label, title, series string) *dashboard.QueryVariableBuilder {
+	ask := "label_values(" + series + ", " + label + ")"
+	all := dashboard.VariableOption{
+		Selected: cog.ToPtr(true),
+		Text:     dashboard.StringOrArrayOfString{ArrayOfString: []string{"All"}},
+		Value:    dashboard.StringOrArrayOfString{ArrayOfString: []string{"$__all"}},
+	}
+	return dashboard.NewQueryVariableBuilder(strings.TrimPrefix(label, "rookery_")).Label(title).Datasource(source()).
+		Query(dashboard.StringOrMap{String: cog.ToPtr(ask)}).Definition(ask).
+		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).Sort(dashboard.VariableSortNaturalAsc).
+		Multi(true).IncludeAll(true).AllValue(".*").Current(all)
+}
+
+// underWay marks the time during which an operation changes a service.
+func underWay() *dashboard.AnnotationQueryBuilder {
+	return annotation("Operations", "blue",
+		"count by (rookery_namespace, rookery_service, rookery_operation) (rookery_operation_phase_duration_seconds)",
+		"{{rookery_operation}} of {{rookery_namespace}}/{{rookery_service}}", "It is under way.")
+}
+
+// endedBadly marks the moment at which one has ended otherwise than it should.
+func endedBadly() *dashboard.AnnotationQueryBuilder {
+	ended := sumBy(grown(`rookery_operations_total{rookery_outcome!="done"}`, inStep), "rookery_operation", "rookery_outcome") + " > 0"
+	return annotation("Operations that did not get through", "red", ended, "{{rookery_operation}}: {{rookery_outcome}}", "An operation has ended so.")
+}
+
+func annotation(name, colour, expr, title, text string) *dashboard.AnnotationQueryBuilder {
+	return dashboard.NewAnnotationQueryBuilder().Name(name).Datasource(source()).Enable(true).IconColor(colour).
+		Expr(expr).Step("15s").TitleFormat(title).TextFormat(text).TagKeys("rookery_operation")
+}

@@ -1,0 +1,97 @@
+package screens
+
+import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
+// fleet says at a glance whether all is well: nodes, services, what waits and why, and what there is room for.
+func fleet() *screen {
+	b := board("rookery-fleet", "fleet", "Whether all is well: nodes, services, what waits and why, and room.")
+	for _, p := range []panel{
+		figure(what{"Alerts firing", "Alert rules of Rookery that fire now. Each says what to do.", unitCount}, 4, colours(good, level{1, bad}),
+			ask{orZero(`count(ALERTS{alertname=~"Rookery.+", alertstate="firing"})`), "firing"}),
+		figure(what{"Leaders", "Coordinators that lead. It is to be one.", unitCount}, 4, colours(bad, level{1, good}, level{2, warns}),
+			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`)), "leaders"}),
+		figure(what{"Nodes ready", "Nodes that take instances.", unitCount}, 4, colours(bad, level{1, good}),
+			ask{sumBy(`rookery_nodes{rookery_state="ready"}`), "ready"}),
+		figure(what{"Nodes in trouble", "Nodes that are not heard, or whose engine does not answer.", unitCount}, 4, colours(good, level{1, bad}),
+			ask{sumBy(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`), "in trouble"}),
+		figure(what{"Instances missing", "Slots that shall have an instance which serves, and have none.", unitCount}, 4, colours(good, level{1, warns}),
+			ask{orZero(sumBy(`clamp_min(rookery_service_desired - rookery_service_online, 0)`)), "missing"}),
+		figure(what{"Instances pending", "Slots that have no instance: no node can have one, or what was before is to go first.", unitCount}, 4,
+			colours(good, level{1, warns}), ask{orZero(sumBy(`rookery_service_pending`)), "pending"}),
+		stacked(what{"Nodes by state", "What nodes are for placement.", unitCount}, 8,
+			ask{sumBy(`rookery_nodes`, "rookery_state") + " > 0", "{{rookery_state}}"}),
+		lines(what{"Instances", "Slots of all services: that shall serve, that do, and that have no instance.", unitCount}, 8,
+			ask{orZero(sumBy(`rookery_service_desired`)), "desired"}, ask{orZero(sumBy(`rookery_service_online`)), "online"},
+			ask{orZero(sumBy(`rookery_service_pending`)), "pending"}),
+		stacked(what{"Pending by reason", "What most nodes lack for the slots that wait.", unitCount}, 8,
+			ask{orNone(sumBy(`rookery_pending`, "rookery_reason"), "rookery_reason"), "{{rookery_reason}}"}).
+			DataLinks(to("Which services wait", "rookery-service")),
+		servicesOfFleet().panel(12), nodesOfFleet().panel(12),
+		room("CPU", unitCount, "cpu", "cores"), room("Memory", unitBytes, "memory_bytes", ""), room("Disk", unitBytes, "disk_bytes", ""),
+		counted(what{"Commands by outcome", "Commands of people and programs that have ended.", unitCount}, 8,
+			ask{orNone(sumBy(grown("rookery_commands_total", inStep), "rookery_outcome"), "rookery_outcome"), "{{rookery_outcome}}"}),
+		counted(what{"Evictions and moves", "Instances that had to leave their node, by why, and that a rebalancing has moved.", unitCount}, 8,
+			ask{orNone(sumBy(grown("rookery_evictions_total", inStep), "rookery_reason"), "rookery_reason"), "evicted: {{rookery_reason}}"},
+			ask{orZero(sumBy(grown("rookery_moves_total", inStep))), "moved"}),
+		bars(what{"Alerts", "Rules that fire now, and for how many things.", unitCount}, 8, colours(good, level{1, bad}),
+			ask{orNone(`count by (alertname) (ALERTS{alertname=~"Rookery.+", alertstate="firing"})`, "alertname"), "{{alertname}}"}),
+	} {
+		b.WithPanel(p)
+	}
+	return b
+}
+
+// servicesOfFleet are all services, a row each.
+func servicesOfFleet() rows {
+	by := []string{"rookery_namespace", "rookery_service"}
+	return rows{
+		what:   what{"Services", "How many instances serve, and for how long one has found no node. A click leads to the service.", unitCount},
+		labels: by, titles: []string{"Namespace", "Service"}, screen: "rookery-service", link: "Open the service",
+		columns: []column{
+			{"Desired", unitCount, sumBy("rookery_service_desired", by...), nil},
+			{"Online", unitCount, sumBy("rookery_service_online", by...), nil},
+			{"Missing", unitCount, sumBy("clamp_min(rookery_service_desired - rookery_service_online, 0)", by...), colours(good, level{1, bad})},
+			{"Pending", unitCount, sumBy("rookery_service_pending", by...), colours(good, level{1, warns})},
+			{"Pending for", unitSeconds, maxBy("rookery_service_pending_duration_seconds", by...), colours(good, level{1, warns}, level{300, bad})},
+		},
+	}
+}
+
+// nodesOfFleet are all nodes, a row each.
+func nodesOfFleet() rows {
+	return rows{
+		what:   what{"Nodes", "How much of each node is set aside, and when it was last heard. A click leads to the node.", unitShare},
+		labels: []string{"rookery_node"}, titles: []string{"Node"}, screen: "rookery-node", link: "Open the node",
+		columns: []column{
+			{"CPU reserved", unitShare, reservedShare("cpu"), full()},
+			{"Memory reserved", unitShare, reservedShare("memory_bytes"), full()},
+			{"Disk reserved", unitShare, reservedShare("disk_bytes"), full()},
+			{"Online", unitCount, sumBy(`rookery_node_containers{rookery_phase="online"}`, "rookery_node"), nil},
+			{"Heard", unitSeconds, maxBy("rookery_node_heartbeat_age_seconds", "rookery_node"), colours(good, level{15, warns}, level{60, bad})},
+		},
+	}
+}
+
+// reservedShare is how much of what a node may give is set aside.
+func reservedShare(resource string) string {
+	return sumBy("rookery_node_reserved_"+resource, "rookery_node") + " / (" + sumBy("rookery_node_allocatable_"+resource, "rookery_node") + " > 0)"
+}
+
+// full is how a share of what there is looks.
+func full() *dashboard.ThresholdsConfigBuilder {
+	return colours(good, level{0.8, warns}, level{0.95, bad})
+}
+
+// room is how much there is of a resource, and how far it is taken.
+func room(title, unit, resource, axis string) panel {
+	asks := []ask{
+		{sumBy("rookery_node_capacity_" + resource), "capacity"},
+		{sumBy("rookery_node_allocatable_" + resource), "allocatable"},
+		{sumBy("rookery_node_reserved_" + resource), "reserved"},
+	}
+	if resource != "disk_bytes" {
+		asks = append(asks, ask{sumBy("rookery_node_used_" + resource), "used"})
+	}
+	return lines(what{title, "Of all nodes: what they have, what of it instances may have, what is set aside for them, and what they use.", unit}, 8, asks...).
+		AxisLabel(axis)
+}

@@ -1,0 +1,81 @@
+package screens
+
+// ofNode are the series of the nodes that are chosen.
+const ofNode = `{rookery_node=~"$node"}`
+
+// byNode is the legend of what is told of nodes.
+const byNode = "{{rookery_node}}"
+
+// node says how nodes are, what they do, and what of them is taken.
+func node() *screen {
+	b := board("rookery-node", "node", "How nodes are, what they do, and what of them is taken.").
+		WithVariable(choice("rookery_node", "Node", "rookery_node_allocatable_cpu"))
+	for _, p := range []panel{
+		figure(what{"Last heard", "How long ago the last heartbeat was sent that was answered, of the node for which that is longest.", unitSeconds}, 4,
+			colours(good, level{15, warns}, level{60, bad}), ask{"max(rookery_node_heartbeat_age_seconds" + ofNode + ")", "last heard"}),
+		figure(what{"Instances online", "Instances that serve.", unitCount}, 4, colours(plain), ask{sumBy(inPhase("online")), "online"}),
+		figure(what{"Instances offline", "Instances that are there and do not serve.", unitCount}, 4, colours(good, level{1, bad}), ask{sumBy(inPhase("offline")), "offline"}),
+		figure(what{"Restarts", "Attempts in the time shown that follow one which has ended or failed.", unitCount}, 4, colours(good, level{1, warns}),
+			ask{orZero(sumBy(grown("rookery_node_restarts_total"+ofNode, inRange))), "restarts"}).Decimals(0),
+		figure(what{"CPU reserved", "How much of the CPU that instances may have is set aside.", unitShare}, 4, full(), ask{shareOf("cpu"), "cpu"}),
+		figure(what{"Memory reserved", "How much of the memory that instances may have is set aside.", unitShare}, 4, full(), ask{shareOf("memory_bytes"), "memory"}),
+		stacked(what{"Instances by phase", "How far the instances of the nodes are.", unitCount}, 12,
+			ask{sumBy("rookery_node_containers"+ofNode, "rookery_phase") + " > 0 or on() " + sumBy(inPhase("online")), "{{rookery_phase}}"}),
+		counted(what{"Restarts by reason", "Attempts that follow one which has ended or failed, by why it was offline.", unitCount}, 12,
+			ask{orNone(sumBy(grown("rookery_node_restarts_total"+ofNode, inStep), "rookery_node", "rookery_reason"), "rookery_reason"), byNode + " {{rookery_reason}}"}),
+		roomOfNode("CPU", unitCount, "cpu", "cores"), roomOfNode("Memory", unitBytes, "memory_bytes", ""), roomOfNode("Disk", unitBytes, "disk_bytes", ""),
+		lines(what{"CPU by service", "Cores that the instances of each service use on these nodes.", unitCount}, 12,
+			ask{sumBy("rookery_process_cpu_usage"+ofNode, "rookery_namespace", "rookery_service"), byService}).AxisLabel("cores").
+			NoValue("Nothing was measured yet").DataLinks(to("Open the service", "rookery-service", "rookery_namespace", "rookery_service")),
+		lines(what{"Memory by service", "Memory that the instances of each service use on these nodes.", unitBytes}, 12,
+			ask{sumBy("rookery_process_memory_usage_bytes"+ofNode, "rookery_namespace", "rookery_service"), byService}).
+			NoValue("Nothing was measured yet").DataLinks(to("Open the service", "rookery-service", "rookery_namespace", "rookery_service")),
+		lines(what{"Age of heartbeats", "How long ago the last heartbeat was sent that was answered.", unitSeconds}, 12,
+			ask{maxBy("rookery_node_heartbeat_age_seconds"+ofNode, "rookery_node"), byNode}),
+		lines(what{"Heartbeats", "How long the leader takes to answer heartbeats, the slowest of 20.", unitSeconds}, 12,
+			ask{quantile(0.95, perSecond("rookery_node_heartbeat_duration_seconds_bucket"+ofNode), "rookery_node"), byNode}),
+		stacked(what{"Calls of the engine", "Calls a second of all nodes, by kind.", unitPerSec}, 8,
+			ask{sumBy(perSecond("rookery_engine_call_duration_seconds_count"), "rookery_engine_call"), "{{rookery_engine_call}}"}),
+		counted(what{"Calls of the engine that failed", "Calls of all nodes that failed, by kind and error.", unitCount}, 8,
+			ask{
+				orNone(sumBy(grown(`rookery_engine_call_duration_seconds_count{error_type!=""}`, inStep), "rookery_engine_call", "error_type"), "error_type"),
+				"{{rookery_engine_call}} {{error_type}}",
+			}),
+		lines(what{"Time of the engine's calls", "How long calls take on all nodes, the slowest of 20, by kind.", unitSeconds}, 8,
+			ask{quantile(0.95, perSecond("rookery_engine_call_duration_seconds_bucket"), "rookery_engine_call"), "{{rookery_engine_call}}"}),
+		counted(what{"Image pulls", "Images that were pulled, and errors.", unitCount}, 12,
+			ask{orZero(sumBy(grown(`rookery_image_pull_duration_seconds_count{error_type=""}`, inStep))), "pulled"},
+			ask{orNone(sumBy(grown(`rookery_image_pull_duration_seconds_count{error_type!=""}`, inStep), "error_type"), "error_type"), "failed: {{error_type}}"}),
+		bars(what{"Time of image pulls in all of the time shown", "How long it takes to have an image: the middle one, and the slowest of 20.", unitSeconds}, 12,
+			colours(plain),
+			ask{quantile(0.5, grown("rookery_image_pull_duration_seconds_bucket", inRange), "rookery_node"), byNode + ", median"},
+			ask{quantile(0.95, grown("rookery_image_pull_duration_seconds_bucket", inRange), "rookery_node"), byNode + ", 95 of 100"}).
+			NoValue("No image was pulled in this time"),
+	} {
+		b.WithPanel(p)
+	}
+	return b
+}
+
+// inPhase are the instances of the chosen nodes that are so far.
+func inPhase(phase string) string {
+	return `rookery_node_containers{rookery_node=~"$node", rookery_phase="` + phase + `"}`
+}
+
+// shareOf is how much of what the chosen nodes may give is set aside.
+func shareOf(resource string) string {
+	return sumBy("rookery_node_reserved_"+resource+ofNode) + " / " + sumBy("rookery_node_allocatable_"+resource+ofNode)
+}
+
+// roomOfNode is how much each chosen node has of a resource, and how far it is taken.
+func roomOfNode(title, unit, resource, axis string) panel {
+	var asks []ask
+	for _, kind := range []string{"capacity", "allocatable", "reserved", "used"} {
+		if kind == "used" && resource == "disk_bytes" {
+			continue // nobody measures it
+		}
+		asks = append(asks, ask{maxBy("rookery_node_"+kind+"_"+resource+ofNode, "rookery_node"), byNode + " " + kind})
+	}
+	return lines(what{title, "What nodes have, what of it instances may have, what is set aside for them, and what they use.", unit}, 8, asks...).
+		AxisLabel(axis)
+}

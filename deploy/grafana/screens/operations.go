@@ -1,0 +1,72 @@
+package screens
+
+// operations says what is being changed, whom it waits for, and how long phases take.
+func operations() *screen {
+	b := board("rookery-operations", "operations and barriers", "What is being changed, whom it waits for, and how long phases take.").
+		WithVariable(choice("rookery_namespace", "Namespace", "rookery_service_desired")).
+		WithVariable(choice("rookery_service", "Service", `rookery_service_desired{rookery_namespace=~"$namespace"}`))
+	ends := []string{"rookery_operation", "rookery_outcome"}
+	for _, p := range []panel{
+		figure(what{"Under way", "Operations that are not through yet.", unitCount}, 6, colours(plain),
+			ask{orZero("count(rookery_operation_phase_duration_seconds" + ofService + ")"), "under way"}),
+		figure(what{"Overdue", "Operations whose phase is beyond its deadline.", unitCount}, 6, colours(good, level{1, bad}),
+			ask{orZero("count(rookery_operation_overdue_seconds" + ofService + " > 0)"), "overdue"}),
+		figure(what{"Slots awaited", "Slots that all phases together wait for.", unitCount}, 6, colours(plain),
+			ask{orZero(sumBy("rookery_operation_awaited" + ofService)), "awaited"}),
+		figure(what{"Ended otherwise than done", "Operations that were rolled back, aborted or superseded in the time shown.", unitCount}, 6,
+			colours(good, level{1, warns}), ask{orZero(sumBy(grown(`rookery_operations_total{rookery_outcome!="done"}`, inRange))), "not done"}).Decimals(0),
+		underWayNow().panel(24),
+		lines(what{"Time in the phase", "For how long each operation has been in the phase it is in.", unitSeconds}, 12,
+			ask{orNone(maxBy("rookery_operation_phase_duration_seconds"+ofService, phases...), "rookery_operation"), byPhase}),
+		lines(what{"Overdue", "By how much the time of a phase is over.", unitSeconds}, 12,
+			ask{orNone(maxBy("rookery_operation_overdue_seconds"+ofService, phases...), "rookery_operation"), byPhase}),
+		counted(what{"Operations by kind and end", "Operations that have ended.", unitCount}, 12,
+			ask{orNone(sumBy(grown("rookery_operations_total", inStep), ends...), "rookery_operation"), "{{rookery_operation}} {{rookery_outcome}}"}),
+		bars(what{"Operations in all of the time shown", "How operations have ended, by kind.", unitCount}, 12, colours(plain),
+			ask{orNone(sumBy(grown("rookery_operations_total", inRange), ends...), "rookery_operation"), "{{rookery_operation}} {{rookery_outcome}}"}).Decimals(0),
+		bars(what{"Barrier wait by phase", "How long all participants took for a phase: the middle one, and the slowest of 20.", unitSeconds}, 12, colours(plain),
+			ask{quantile(0.5, grown("rookery_barrier_duration_seconds_bucket", inRange), "rookery_phase"), "{{rookery_phase}}, median"},
+			ask{quantile(0.95, grown("rookery_barrier_duration_seconds_bucket", inRange), "rookery_phase"), "{{rookery_phase}}, 95 of 100"}).
+			NoValue("No operation went through a phase in this time"),
+		bars(what{"Barrier spread by phase", "How long the first that was done with a phase waited for the slowest.", unitSeconds}, 12, colours(plain),
+			ask{quantile(0.5, grown("rookery_barrier_spread_seconds_bucket", inRange), "rookery_phase"), "{{rookery_phase}}, median"},
+			ask{quantile(0.95, grown("rookery_barrier_spread_seconds_bucket", inRange), "rookery_phase"), "{{rookery_phase}}, 95 of 100"}).
+			NoValue("No operation went through a phase in this time"),
+		lines(what{"Barrier wait over time", "How long all participants took for a phase, the slowest of 20.", unitSeconds}, 24,
+			ask{quantile(0.95, grown("rookery_barrier_duration_seconds_bucket", inStep), "rookery_phase"), "{{rookery_phase}}"}).
+			NoValue("No operation went through a phase in this time"),
+	} {
+		b.WithPanel(p)
+	}
+	return b
+}
+
+// phases tell operations apart that are under way.
+var phases = []string{"rookery_namespace", "rookery_service", "rookery_operation", "rookery_phase"}
+
+// byPhase is the legend of what is told of them.
+const byPhase = "{{rookery_operation}} {{rookery_namespace}}/{{rookery_service}} {{rookery_phase}}"
+
+// underWayNow are the operations that are under way, a row each, with whom they wait for.
+func underWayNow() rows {
+	first := append(append([]string{}, phases...), "rookery_ordinal", "rookery_node")
+	return rows{
+		what: what{
+			"Under way now", "How many slots each phase waits for, and the first of them: its ordinal, and the node where it is. A click leads to the service.",
+			unitCount,
+		},
+		labels: first, titles: []string{"Namespace", "Service", "Operation", "Phase", "Slowest slot", "On node"},
+		screen: "rookery-service", link: "Open the service",
+		columns: []column{
+			{"Slots awaited", unitCount, maxBy("rookery_operation_awaited"+ofService, first...), nil},
+			{"In the phase for", unitSeconds, ofAwaited("rookery_operation_phase_duration_seconds", first), nil},
+			{"Overdue by", unitSeconds, ofAwaited("rookery_operation_overdue_seconds", first), colours(good, level{1, bad})},
+		},
+	}
+}
+
+// ofAwaited is a time of the operation that slots are awaited of, with their labels: so that both are in one row.
+func ofAwaited(series string, first []string) string {
+	same := "on (rookery_namespace, rookery_service, rookery_operation, rookery_phase)"
+	return "0 * " + maxBy("rookery_operation_awaited"+ofService, first...) + " + " + same + " group_left () " + maxBy(series+ofService, phases...)
+}

@@ -1,0 +1,66 @@
+package screens
+
+// ofService are the series of the services that are chosen.
+const ofService = `{rookery_namespace=~"$namespace", rookery_service=~"$service"}`
+
+// slot names an instance's place in all services.
+var slot = []string{"rookery_namespace", "rookery_service", "rookery_ordinal", "rookery_node"}
+
+// bySlot is the legend of what is told of slots.
+const bySlot = "{{rookery_namespace}}/{{rookery_service}}/{{rookery_ordinal}} on {{rookery_node}}"
+
+// byService is the legend of what is told of services.
+const byService = "{{rookery_namespace}}/{{rookery_service}}"
+
+// service says how services are, and what each of their processes uses.
+func service() *screen {
+	b := board("rookery-service", "service", "How services are, and what each of their processes uses.").
+		WithVariable(choice("rookery_namespace", "Namespace", "rookery_service_desired")).
+		WithVariable(choice("rookery_service", "Service", `rookery_service_desired{rookery_namespace=~"$namespace"}`))
+	service := []string{"rookery_namespace", "rookery_service"}
+	for _, p := range []panel{
+		figure(what{"Desired", "Slots that shall have an instance.", unitCount}, 4, colours(plain),
+			ask{orZero(sumBy("rookery_service_desired" + ofService)), "desired"}),
+		figure(what{"Online", "Slots that serve in the current revision.", unitCount}, 4, colours(plain),
+			ask{orZero(sumBy("rookery_service_online" + ofService)), "online"}),
+		figure(what{"Missing", "Slots that shall serve and do not.", unitCount}, 4, colours(good, level{1, bad}),
+			ask{orZero(sumBy("clamp_min(rookery_service_desired" + ofService + " - rookery_service_online" + ofService + ", 0)")), "missing"}),
+		figure(what{"Pending", "Slots without an instance.", unitCount}, 4, colours(good, level{1, warns}),
+			ask{orZero(sumBy("rookery_service_pending" + ofService)), "pending"}),
+		figure(what{"Pending for", "For how long a slot has found no node. `rookery explain` says why.", unitSeconds}, 4,
+			colours(good, level{1, warns}, level{300, bad}), ask{orZero("max(rookery_service_pending_duration_seconds" + ofService + ")"), "pending for"}),
+		figure(what{"Operations under way", "Changes of these services that are not through yet.", unitCount}, 4, colours(plain),
+			ask{orZero("count(rookery_operation_phase_duration_seconds" + ofService + ")"), "under way"}),
+		lines(what{"Instances", "Slots of each service: that shall serve, that do, and that have no instance.", unitCount}, 12,
+			ask{sumBy("rookery_service_desired"+ofService, service...), byService + " desired"},
+			ask{sumBy("rookery_service_online"+ofService, service...), byService + " online"},
+			ask{sumBy("rookery_service_pending"+ofService, service...), byService + " pending"}),
+		lines(what{"CPU", "Cores that each process uses.", unitCount}, 12, ask{maxBy("rookery_process_cpu_usage"+ofService, slot...), bySlot}).
+			AxisLabel("cores").DataLinks(to("Open the node", "rookery-node", "rookery_node")),
+		lines(what{"Memory", "Memory that each process uses.", unitBytes}, 12, ask{maxBy("rookery_process_memory_usage_bytes"+ofService, slot...), bySlot}).
+			DataLinks(to("Open the node", "rookery-node", "rookery_node")),
+		lines(what{"Disk", "Disk that each process uses. Only those with a limit of it are measured.", unitBytes}, 12,
+			ask{maxBy("rookery_process_disk_usage_bytes"+ofService, slot...), bySlot}).
+			NoValue("No instance has a limit of its disk, so none is measured").DataLinks(to("Open the node", "rookery-node", "rookery_node")),
+		lines(what{"Network received", "Bytes a second to each process. Those on their host's network are not measured.", unitByteSec}, 12,
+			ask{sumBy(perSecond(network("receive")), slot...), bySlot}).NoValue("No instance has a network of its own"),
+		lines(what{"Network sent", "Bytes a second from each process. Those on their host's network are not measured.", unitByteSec}, 12,
+			ask{sumBy(perSecond(network("transmit")), slot...), bySlot}).NoValue("No instance has a network of its own"),
+		lines(what{"Scheduling time", "From a command to its instances, of all services: placed on a node, and online. The slowest of 20.", unitSeconds}, 12,
+			ask{quantile(0.95, grown("rookery_scheduling_duration_seconds_bucket", inStep), "rookery_reached"), "{{rookery_reached}}"}).
+			NoValue("No command has placed an instance in this time"),
+		bars(what{"Scheduling time in all of the time shown", "From a command to its instances, of all services: the middle one, and the slowest of 20.", unitSeconds}, 12,
+			colours(plain),
+			ask{quantile(0.5, grown("rookery_scheduling_duration_seconds_bucket", inRange), "rookery_reached"), "{{rookery_reached}}, median"},
+			ask{quantile(0.95, grown("rookery_scheduling_duration_seconds_bucket", inRange), "rookery_reached"), "{{rookery_reached}}, 95 of 100"}).
+			NoValue("No command has placed an instance in this time"),
+	} {
+		b.WithPanel(p)
+	}
+	return b
+}
+
+// network are the bytes of the chosen services' processes that go one way.
+func network(direction string) string {
+	return `rookery_process_network_io_bytes_total{rookery_namespace=~"$namespace", rookery_service=~"$service", network_io_direction="` + direction + `"}`
+}
