@@ -25,15 +25,19 @@ check: build lint fast ## Build, lint and run the fast tests: what every commit 
 
 # The slow tests run processes, Podman, the nats CLI or mounts, or last for minutes.
 SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut|Screens
+# The screens lie outside of the module that checks them: what is cached would say nothing of them.
+CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -count 1 ./...
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
 	go test -race -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
+	$(CHECK_SCREENS)
 
 # These look at every place of the recorded logs, and under the race detector at some.
 WHOLE := TheStateAtEverySequence|ASnapshotIsTheStateAtEveryRound
 .PHONY: test
 test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
 	go test -race -timeout 50m ./...
+	$(CHECK_SCREENS)
 	go test -run '$(WHOLE)' ./coordinator/runner ./projections
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
 	$(BIN)/simulation -for 1m

@@ -1,0 +1,172 @@
+package check_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/rookery-project/rookery/deploy/grafana/query"
+)
+
+// units are those that panels may have, by Grafana's names.
+var units = []string{"short", "s", "bytes", "Bps", "percentunit", "ops"}
+
+// TestScreensKeepTheRulesOfGrafana holds screens to the rules of Grafana's dashboard-linter, but for those about the labels job and
+// instance: a screen shows all of a cluster, wherever its parts run.
+func TestScreensKeepTheRulesOfGrafana(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range screens(t) {
+		complain := func(rule, where, what string) { t.Errorf("%s, %s: %s (%s)", s.file, where, what, rule) }
+		if seen[s.UID] || s.UID == "" || s.Title == "" || s.Description == "" {
+			complain("uid", "screen", "it has no uid of its own, no title or no description")
+		}
+		seen[s.UID] = true
+		if s.Editable {
+			complain("uneditable-dashboard-rule", "screen", "it can be edited, which the next start would undo")
+		}
+		if !slices.Contains(s.Tags, "rookery") {
+			complain("tags", "screen", "the links between screens do not find it")
+		}
+		s.lintVariables(complain)
+		for _, p := range s.Panels {
+			s.lintPanel(p, complain)
+		}
+		for _, a := range s.Annotations.List {
+			if a.Datasource.UID != "$datasource" || a.Expr == "" {
+				complain("annotation", a.Name, "it does not ask the Prometheus that is chosen")
+			}
+		}
+		s.lintPlaces(complain)
+	}
+}
+
+type complaint func(rule, where, what string)
+
+func (s screen) lintVariables(complain complaint) {
+	if len(s.Templating.List) == 0 || s.Templating.List[0].Name != "datasource" || s.Templating.List[0].Type != "datasource" ||
+		s.Templating.List[0].Query != "prometheus" || s.Templating.List[0].Label == "" {
+		complain("template-datasource-rule", "variables", "the first is not the choice of a Prometheus")
+	}
+	for _, v := range s.Templating.List {
+		if v.Type != "query" {
+			continue
+		}
+		if v.Refresh != 2 {
+			complain("template-on-time-change-reload-rule", v.Name, "its values are not asked for anew when the time changes")
+		}
+		if v.Datasource.UID != "$datasource" || !v.IncludeAll || !v.Multi || v.AllValue != ".*" || v.Label == "" {
+			complain("template-variable", v.Name, "it does not ask the Prometheus that is chosen, or All cannot be chosen")
+		}
+	}
+}
+
+func (s screen) lintPanel(p panel, complain complaint) {
+	if p.Title == "" || p.Description == "" {
+		complain("panel-title-description-rule", p.Title, "it has no title or no description")
+	}
+	if p.Datasource.UID != "$datasource" || p.Datasource.Type != "prometheus" {
+		complain("panel-datasource-rule", p.Title, "it does not ask the Prometheus that is chosen")
+	}
+	if !slices.Contains(units, p.FieldConfig.Defaults.Unit) {
+		complain("panel-units-rule", p.Title, "its unit is "+p.FieldConfig.Defaults.Unit)
+	}
+	if len(p.Targets) == 0 || p.ID == 0 {
+		complain("panel-no-targets-rule", p.Title, "it asks nothing, or has no id")
+	}
+	for i, q := range p.Targets {
+		where := p.Title + ", " + q.RefID
+		if q.RefID != string(rune('A'+i)) || q.Expr == "" || q.Datasource.UID != "$datasource" || q.Range == q.Instant {
+			complain("target", where, "it is no query of the Prometheus that is chosen")
+		}
+		if q.LegendFormat == "" {
+			complain("target-legend", where, "it has no legend")
+		}
+		s.lintQuery(q.Expr, where, complain)
+	}
+}
+
+var used = regexp.MustCompile(`\$\{?(\w+)`)
+
+// lintQuery holds a query to use no variable that is not there, and to take rates as Grafana's step wants it, of what only grows.
+func (s screen) lintQuery(expr, where string, complain complaint) {
+	for _, v := range used.FindAllStringSubmatch(expr, -1) {
+		if !strings.HasPrefix(v[1], "__") && !slices.Contains(s.variableNames(), v[1]) {
+			complain("variable", where, "the screen has no variable "+v[1])
+		}
+	}
+	parsed, err := promql.ParseExpr(query.Expand(expr, map[string]string{
+		"__rate_interval": rateInterval, "__range": "1h", "namespace": ".*", "service": ".*", "node": ".*",
+	}))
+	if err != nil {
+		complain("target-promql-rule", where, err.Error())
+		return
+	}
+	parser.Inspect(parsed, func(n parser.Node, _ []parser.Node) error {
+		call, ok := n.(*parser.Call)
+		if !ok || (call.Func.Name != "rate" && call.Func.Name != "increase") {
+			return nil
+		}
+		of := call.Args[0].(*parser.MatrixSelector)
+		if call.Func.Name == "rate" && of.Range.String() != rateInterval {
+			complain("target-rate-interval-rule", where, "it takes a rate over "+of.Range.String()+", not $__rate_interval")
+		}
+		name := of.VectorSelector.(*parser.VectorSelector).Name
+		if !slices.ContainsFunc([]string{"_total", "_bucket", "_sum", "_count"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			complain("target-counter-agg-rule", where, name+" does not only grow")
+		}
+		return nil
+	})
+}
+
+// rateInterval is one that no query would name by itself.
+const rateInterval = "11m13s"
+
+// lintPlaces holds panels to lie beside each other, within the width, with none over another.
+func (s screen) lintPlaces(complain complaint) {
+	taken := map[[2]int]string{}
+	ids := map[uint32]bool{}
+	for _, p := range s.Panels {
+		if ids[p.ID] {
+			complain("panel-id", p.Title, "its id is another one's")
+		}
+		ids[p.ID] = true
+		if p.GridPos.W == 0 || p.GridPos.H == 0 || p.GridPos.X+p.GridPos.W > 24 {
+			complain("grid", p.Title, "it does not lie on the screen")
+		}
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				if other := taken[[2]int{x, y}]; other != "" {
+					complain("grid", p.Title, "it lies over "+other)
+				}
+				taken[[2]int{x, y}] = p.Title
+			}
+		}
+	}
+}
+
+// TestAlertsSayWhatToDo holds every rule to have all that a person needs who is called by it.
+func TestAlertsSayWhatToDo(t *testing.T) {
+	all := rules(t)
+	if len(all) != 8 {
+		t.Errorf("there are %d rules", len(all))
+	}
+	for _, r := range all {
+		if !strings.HasPrefix(r.Alert, "Rookery") {
+			t.Errorf("%s: its name does not begin with Rookery, and the screens do not show it", r.Alert)
+		}
+		if r.For == 0 || (r.Labels["severity"] != "critical" && r.Labels["severity"] != "warning") {
+			t.Errorf("%s: it fires at once, or with the severity %q", r.Alert, r.Labels["severity"])
+		}
+		for _, about := range []string{"summary", "description", "runbook"} {
+			if r.Annotations[about] == "" {
+				t.Errorf("%s: it has no %s", r.Alert, about)
+			}
+		}
+		if !strings.Contains(r.Annotations["runbook"], "1. ") || !strings.Contains(r.Annotations["runbook"], "rookery ") && !strings.Contains(r.Annotations["runbook"], "nats ") {
+			t.Errorf("%s: its runbook has no steps, or no command to type", r.Alert)
+		}
+	}
+}
