@@ -11,8 +11,9 @@ const inRange = "$__range"
 // inStep is the time around one point of a line.
 const inStep = "$__rate_interval"
 
-// known is for how long a series is looked for before the time that is counted: where there was none, it began within.
-const known = "6h"
+// known is for how long a series is looked for before the time that is counted: where there was none, it began within. It is longer than
+// Prometheus or a coordinator should ever be away.
+const known = "1h"
 
 // sumBy adds up what there is by labels; without any, all of it.
 func sumBy(expr string, labels ...string) string {

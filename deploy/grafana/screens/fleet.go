@@ -9,17 +9,17 @@ func fleet() *screen {
 		figure(what{"Alerts firing", "Alert rules of Rookery that fire now. Each says what to do.", unitCount}, 4, colours(good, level{1, bad}),
 			ask{orZero(`count(ALERTS{alertname=~"Rookery.+", alertstate="firing"})`), "firing"}),
 		figure(what{"Leaders", "Coordinators that lead. It is to be one.", unitCount}, 4, colours(bad, level{1, good}, level{2, warns}),
-			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`)), "leaders"}),
+			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`)), "leaders"}).DataLinks(to("Open the coordinators", "rookery-coordinator")),
 		figure(what{"Nodes ready", "Nodes that take instances.", unitCount}, 4, colours(bad, level{1, good}),
-			ask{sumBy(`rookery_nodes{rookery_state="ready"}`), "ready"}),
+			ask{sumBy(`rookery_nodes{rookery_state="ready"}`), "ready"}).DataLinks(to("Open the nodes", "rookery-node")),
 		figure(what{"Nodes in trouble", "Nodes that are not heard, or whose engine does not answer.", unitCount}, 4, colours(good, level{1, bad}),
-			ask{sumBy(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`), "in trouble"}),
+			ask{sumBy(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`), "in trouble"}).DataLinks(to("Open the nodes", "rookery-node")),
 		figure(what{"Instances missing", "Slots that shall have an instance which serves, and have none.", unitCount}, 4, colours(good, level{1, warns}),
-			ask{orZero(sumBy(`clamp_min(rookery_service_desired - rookery_service_online, 0)`)), "missing"}),
+			ask{orZero(sumBy(`clamp_min(rookery_service_desired - rookery_service_online, 0)`)), "missing"}).DataLinks(to("Open the services", "rookery-service")),
 		figure(what{"Instances pending", "Slots that have no instance: no node can have one, or what was before is to go first.", unitCount}, 4,
-			colours(good, level{1, warns}), ask{orZero(sumBy(`rookery_service_pending`)), "pending"}),
+			colours(good, level{1, warns}), ask{orZero(sumBy(`rookery_service_pending`)), "pending"}).DataLinks(to("Open the services", "rookery-service")),
 		stacked(what{"Nodes by state", "What nodes are for placement.", unitCount}, 8,
-			ask{sumBy(`rookery_nodes`, "rookery_state") + " > 0", "{{rookery_state}}"}),
+			ask{sumBy(`rookery_nodes`, "rookery_state"), "{{rookery_state}}"}),
 		lines(what{"Instances", "Slots of all services: that shall serve, that do, and that have no instance.", unitCount}, 8,
 			ask{orZero(sumBy(`rookery_service_desired`)), "desired"}, ask{orZero(sumBy(`rookery_service_online`)), "online"},
 			ask{orZero(sumBy(`rookery_service_pending`)), "pending"}),
@@ -29,7 +29,7 @@ func fleet() *screen {
 		servicesOfFleet().panel(12), nodesOfFleet().panel(12),
 		room("CPU", unitCount, "cpu", "cores"), room("Memory", unitBytes, "memory_bytes", ""), room("Disk", unitBytes, "disk_bytes", ""),
 		counted(what{"Commands by outcome", "Commands of people and programs that have ended.", unitCount}, 8,
-			ask{orNone(sumBy(grown("rookery_commands_total", inStep), "rookery_outcome"), "rookery_outcome"), "{{rookery_outcome}}"}),
+			ask{orNone(sumBy(grown("rookery_commands_total", inStep), "rookery_outcome"), "rookery_outcome"), "{{rookery_outcome}}"}).DataLinks(to("Open the operations", "rookery-operations")),
 		counted(what{"Evictions and moves", "Instances that had to leave their node, by why, and that a rebalancing has moved.", unitCount}, 8,
 			ask{orNone(sumBy(grown("rookery_evictions_total", inStep), "rookery_reason"), "rookery_reason"), "evicted: {{rookery_reason}}"},
 			ask{orZero(sumBy(grown("rookery_moves_total", inStep))), "moved"}),
@@ -46,7 +46,7 @@ func servicesOfFleet() rows {
 	by := []string{"rookery_namespace", "rookery_service"}
 	return rows{
 		what:   what{"Services", "How many instances serve, and for how long one has found no node. A click leads to the service.", unitCount},
-		labels: by, titles: []string{"Namespace", "Service"}, screen: "rookery-service", link: "Open the service",
+		labels: by, titles: []string{"Namespace", "Service"},
 		columns: []column{
 			{"Desired", unitCount, sumBy("rookery_service_desired", by...), nil},
 			{"Online", unitCount, sumBy("rookery_service_online", by...), nil},
@@ -61,7 +61,7 @@ func servicesOfFleet() rows {
 func nodesOfFleet() rows {
 	return rows{
 		what:   what{"Nodes", "How much of each node is set aside, and when it was last heard. A click leads to the node.", unitShare},
-		labels: []string{"rookery_node"}, titles: []string{"Node"}, screen: "rookery-node", link: "Open the node",
+		labels: []string{"rookery_node"}, titles: []string{"Node"},
 		columns: []column{
 			{"CPU reserved", unitShare, reservedShare("cpu"), full()},
 			{"Memory reserved", unitShare, reservedShare("memory_bytes"), full()},

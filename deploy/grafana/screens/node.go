@@ -20,7 +20,7 @@ func node() *screen {
 		figure(what{"CPU reserved", "How much of the CPU that instances may have is set aside.", unitShare}, 4, full(), ask{shareOf("cpu"), "cpu"}),
 		figure(what{"Memory reserved", "How much of the memory that instances may have is set aside.", unitShare}, 4, full(), ask{shareOf("memory_bytes"), "memory"}),
 		stacked(what{"Instances by phase", "How far the instances of the nodes are.", unitCount}, 12,
-			ask{sumBy("rookery_node_containers"+ofNode, "rookery_phase") + " > 0 or on() " + sumBy(inPhase("online")), "{{rookery_phase}}"}),
+			ask{sumBy("rookery_node_containers"+ofNode, "rookery_phase"), "{{rookery_phase}}"}),
 		counted(what{"Restarts by reason", "Attempts that follow one which has ended or failed, by why it was offline.", unitCount}, 12,
 			ask{orNone(sumBy(grown("rookery_node_restarts_total"+ofNode, inStep), "rookery_node", "rookery_reason"), "rookery_reason"), byNode + " {{rookery_reason}}"}),
 		roomOfNode("CPU", unitCount, "cpu", "cores"), roomOfNode("Memory", unitBytes, "memory_bytes", ""), roomOfNode("Disk", unitBytes, "disk_bytes", ""),
@@ -46,7 +46,7 @@ func node() *screen {
 		counted(what{"Image pulls", "Images that were pulled, and errors.", unitCount}, 12,
 			ask{orZero(sumBy(grown(`rookery_image_pull_duration_seconds_count{error_type=""}`, inStep))), "pulled"},
 			ask{orNone(sumBy(grown(`rookery_image_pull_duration_seconds_count{error_type!=""}`, inStep), "error_type"), "error_type"), "failed: {{error_type}}"}),
-		bars(what{"Time of image pulls in all of the time shown", "How long it takes to have an image: the middle one, and the slowest of 20.", unitSeconds}, 12,
+		bars(what{"Time of image pulls, whole range", "How long it takes to have an image: the middle one, and the slowest of 20.", unitSeconds}, 12,
 			colours(plain),
 			ask{quantile(0.5, grown("rookery_image_pull_duration_seconds_bucket", inRange), "rookery_node"), byNode + ", median"},
 			ask{quantile(0.95, grown("rookery_image_pull_duration_seconds_bucket", inRange), "rookery_node"), byNode + ", 95 of 100"}).

@@ -22,7 +22,7 @@ func operations() *screen {
 			ask{orNone(maxBy("rookery_operation_overdue_seconds"+ofService, phases...), "rookery_operation"), byPhase}),
 		counted(what{"Operations by kind and end", "Operations that have ended.", unitCount}, 12,
 			ask{orNone(sumBy(grown("rookery_operations_total", inStep), ends...), "rookery_operation"), "{{rookery_operation}} {{rookery_outcome}}"}),
-		bars(what{"Operations in all of the time shown", "How operations have ended, by kind.", unitCount}, 12, colours(plain),
+		bars(what{"Operations, whole range", "How operations have ended, by kind.", unitCount}, 12, colours(plain),
 			ask{orNone(sumBy(grown("rookery_operations_total", inRange), ends...), "rookery_operation"), "{{rookery_operation}} {{rookery_outcome}}"}).Decimals(0),
 		bars(what{"Barrier wait by phase", "How long all participants took for a phase: the middle one, and the slowest of 20.", unitSeconds}, 12, colours(plain),
 			ask{quantile(0.5, grown("rookery_barrier_duration_seconds_bucket", inRange), "rookery_phase"), "{{rookery_phase}}, median"},
@@ -56,7 +56,6 @@ func underWayNow() rows {
 			unitCount,
 		},
 		labels: first, titles: []string{"Namespace", "Service", "Operation", "Phase", "Slowest slot", "On node"},
-		screen: "rookery-service", link: "Open the service",
 		columns: []column{
 			{"Slots awaited", unitCount, maxBy("rookery_operation_awaited"+ofService, first...), nil},
 			{"In the phase for", unitSeconds, ofAwaited("rookery_operation_phase_duration_seconds", first), nil},

@@ -1,6 +1,7 @@
 package screens
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -17,11 +18,9 @@ type column struct {
 // rows are the things that labels tell apart, a row for each, with figures of now.
 type rows struct {
 	what
-	// labels are shown as the titles beside them say.
+	// labels are shown as the titles beside them say. A click on a service or a node leads to its screen.
 	labels, titles []string
 	columns        []column
-	// screen is where a click on the first of the labels leads, "" for nowhere.
-	screen, link string
 }
 
 func (r rows) panel(width uint32) *table.PanelBuilder {
@@ -45,9 +44,9 @@ func (r rows) panel(width uint32) *table.PanelBuilder {
 	} {
 		p.WithTransformation(t)
 	}
-	if r.screen != "" {
-		for _, title := range r.titles {
-			p.OverrideByName(title, []dashboard.DynamicConfigValue{{Id: "links", Value: []map[string]any{{"title": r.link, "url": r.url()}}}})
+	for i, label := range r.labels {
+		if link := r.leads(label); link != nil {
+			p.OverrideByName(r.titles[i], []dashboard.DynamicConfigValue{{Id: "links", Value: []map[string]any{link}}})
 		}
 	}
 	return p
@@ -68,13 +67,23 @@ func (c column) looks() []dashboard.DynamicConfigValue {
 		dashboard.DynamicConfigValue{Id: "custom.cellOptions", Value: map[string]any{"type": "color-text"}})
 }
 
-// url is the other screen with the row's labels for its variables.
-func (r rows) url() string {
-	url := []string{"/d/" + r.screen + "?${__url_time_range}", "${datasource:queryparam}"}
-	for i, label := range r.labels {
-		if name := strings.TrimPrefix(label, "rookery_"); name == "namespace" || name == "service" || name == "node" {
-			url = append(url, "var-"+name+`=${__data.fields["`+r.titles[i]+`"]}`)
-		}
+// leads returns the link of a label's cells to the screen about what it names, with the row's labels for its variables; nil where there is
+// none.
+func (r rows) leads(label string) map[string]any {
+	switch label {
+	case "rookery_node":
+		return map[string]any{"title": "Open the node", "url": r.url("rookery-node", label)}
+	case "rookery_namespace", "rookery_service":
+		return map[string]any{"title": "Open the service", "url": r.url("rookery-service", "rookery_namespace", "rookery_service")}
+	}
+	return nil
+}
+
+func (r rows) url(screen string, labels ...string) string {
+	url := []string{"/d/" + screen + "?${__url_time_range}", "${datasource:queryparam}"}
+	for _, label := range labels {
+		title := r.titles[slices.Index(r.labels, label)]
+		url = append(url, "var-"+strings.TrimPrefix(label, "rookery_")+`=${__data.fields["`+title+`"]}`)
 	}
 	return strings.Join(url, "&")
 }
