@@ -45,6 +45,12 @@ func orNone(expr, label string) string {
 	return fmt.Sprintf(`%s or on() label_replace(vector(0), "%s", "none", "", "")`, expr, label)
 }
 
+// underWayOr is what operations tell, by service, kind and phase, with the service in one label; 0 while nothing is under way.
+func underWayOr(series string) string {
+	return `label_join(` + maxBy(series, phases...) + `, "about", "/", "rookery_namespace", "rookery_service")` +
+		` or on() label_replace(vector(0), "about", "nothing is under way", "", "")`
+}
+
 // quantile is the time or number that a share of what a histogram has counted stayed below, by labels. counted is the buckets, as
 // perSecond or grown has them.
 func quantile(share float64, counted string, labels ...string) string {

@@ -6,7 +6,8 @@ func coordinator() *screen {
 	for _, p := range []panel{
 		figure(what{"Leaders", "Coordinators that lead. It is to be one.", unitCount}, 4, colours(bad, level{1, good}, level{2, warns}),
 			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`)), "leaders"}),
-		figure(what{"Standbys", "Coordinators that take over where the leader ends.", unitCount}, 4, colours(warns, level{1, good}),
+		figure(what{"Standbys", "Coordinators that take over where the leader ends. With none, nothing is decided until it is started again.", unitCount}, 4,
+			colours(plain, level{1, good}),
 			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="standby"}`)), "standbys"}),
 		figure(what{"Lag", "Messages that are not decided yet.", unitCount}, 4, colours(good, level{100, warns}, level{1000, bad}),
 			ask{sumBy("rookery_coordinator_lag"), "messages"}),

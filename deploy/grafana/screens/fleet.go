@@ -1,7 +1,5 @@
 package screens
 
-import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 // fleet says at a glance whether all is well: nodes, services, what waits and why, and what there is room for.
 func fleet() *screen {
 	b := board("rookery-fleet", "fleet", "Whether all is well: nodes, services, what waits and why, and room.")
@@ -15,7 +13,7 @@ func fleet() *screen {
 		figure(what{"Nodes in trouble", "Nodes that are not heard, or whose engine does not answer.", unitCount}, 4, colours(good, level{1, bad}),
 			ask{sumBy(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`), "in trouble"}).DataLinks(to("Open the nodes", "rookery-node")),
 		figure(what{"Instances missing", "Slots that shall have an instance which serves, and have none.", unitCount}, 4, colours(good, level{1, warns}),
-			ask{orZero(sumBy(`clamp_min(rookery_service_desired - rookery_service_online, 0)`)), "missing"}).DataLinks(to("Open the services", "rookery-service")),
+			ask{orZero(sumBy(missing(""))), "missing"}).DataLinks(to("Open the services", "rookery-service")),
 		figure(what{"Instances pending", "Slots that have no instance: no node can have one, or what was before is to go first.", unitCount}, 4,
 			colours(good, level{1, warns}), ask{orZero(sumBy(`rookery_service_pending`)), "pending"}).DataLinks(to("Open the services", "rookery-service")),
 		stacked(what{"Nodes by state", "What nodes are for placement.", unitCount}, 8,
@@ -27,7 +25,7 @@ func fleet() *screen {
 			ask{orNone(sumBy(`rookery_pending`, "rookery_reason"), "rookery_reason"), "{{rookery_reason}}"}).
 			DataLinks(to("Which services wait", "rookery-service")),
 		servicesOfFleet().panel(12), nodesOfFleet().panel(12),
-		room("CPU", unitCount, "cpu", "cores"), room("Memory", unitBytes, "memory_bytes", ""), room("Disk", unitBytes, "disk_bytes", ""),
+		room("", "CPU", unitCount, "cpu").AxisLabel("cores"), room("", "Memory", unitBytes, "memory_bytes"), room("", "Disk", unitBytes, "disk_bytes"),
 		counted(what{"Commands by outcome", "Commands of people and programs that have ended.", unitCount}, 8,
 			ask{orNone(sumBy(grown("rookery_commands_total", inStep), "rookery_outcome"), "rookery_outcome"), "{{rookery_outcome}}"}).DataLinks(to("Open the operations", "rookery-operations")),
 		counted(what{"Evictions and moves", "Instances that had to leave their node, by why, and that a rebalancing has moved.", unitCount}, 8,
@@ -50,7 +48,7 @@ func servicesOfFleet() rows {
 		columns: []column{
 			{"Desired", unitCount, sumBy("rookery_service_desired", by...), nil},
 			{"Online", unitCount, sumBy("rookery_service_online", by...), nil},
-			{"Missing", unitCount, sumBy("clamp_min(rookery_service_desired - rookery_service_online, 0)", by...), colours(good, level{1, bad})},
+			{"Missing", unitCount, sumBy(missing(""), by...), colours(good, level{1, bad})},
 			{"Pending", unitCount, sumBy("rookery_service_pending", by...), colours(good, level{1, warns})},
 			{"Pending for", unitSeconds, maxBy("rookery_service_pending_duration_seconds", by...), colours(good, level{1, warns}, level{300, bad})},
 		},
@@ -63,35 +61,11 @@ func nodesOfFleet() rows {
 		what:   what{"Nodes", "How much of each node is set aside, and when it was last heard. A click leads to the node.", unitShare},
 		labels: []string{"rookery_node"}, titles: []string{"Node"},
 		columns: []column{
-			{"CPU reserved", unitShare, reservedShare("cpu"), full()},
-			{"Memory reserved", unitShare, reservedShare("memory_bytes"), full()},
-			{"Disk reserved", unitShare, reservedShare("disk_bytes"), full()},
+			{"CPU reserved", unitShare, reserved("", "cpu", "rookery_node"), full()},
+			{"Memory reserved", unitShare, reserved("", "memory_bytes", "rookery_node"), full()},
+			{"Disk reserved", unitShare, reserved("", "disk_bytes", "rookery_node"), full()},
 			{"Online", unitCount, sumBy(`rookery_node_containers{rookery_phase="online"}`, "rookery_node"), nil},
-			{"Heard", unitSeconds, maxBy("rookery_node_heartbeat_age_seconds", "rookery_node"), colours(good, level{15, warns}, level{60, bad})},
+			{"Heard", unitSeconds, maxBy("rookery_node_heartbeat_age_seconds", "rookery_node"), heardLately()},
 		},
 	}
-}
-
-// reservedShare is how much of what a node may give is set aside.
-func reservedShare(resource string) string {
-	return sumBy("rookery_node_reserved_"+resource, "rookery_node") + " / (" + sumBy("rookery_node_allocatable_"+resource, "rookery_node") + " > 0)"
-}
-
-// full is how a share of what there is looks.
-func full() *dashboard.ThresholdsConfigBuilder {
-	return colours(good, level{0.8, warns}, level{0.95, bad})
-}
-
-// room is how much there is of a resource, and how far it is taken.
-func room(title, unit, resource, axis string) panel {
-	asks := []ask{
-		{sumBy("rookery_node_capacity_" + resource), "capacity"},
-		{sumBy("rookery_node_allocatable_" + resource), "allocatable"},
-		{sumBy("rookery_node_reserved_" + resource), "reserved"},
-	}
-	if resource != "disk_bytes" {
-		asks = append(asks, ask{sumBy("rookery_node_used_" + resource), "used"})
-	}
-	return lines(what{title, "Of all nodes: what they have, what of it instances may have, what is set aside for them, and what they use.", unit}, 8, asks...).
-		AxisLabel(axis)
 }

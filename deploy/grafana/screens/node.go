@@ -1,5 +1,7 @@
 package screens
 
+import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
+
 // ofNode are the series of the nodes that are chosen.
 const ofNode = `{rookery_node=~"$node"}`
 
@@ -12,18 +14,19 @@ func node() *screen {
 		WithVariable(choice("rookery_node", "Node", "rookery_node_allocatable_cpu"))
 	for _, p := range []panel{
 		figure(what{"Last heard", "How long ago the last heartbeat was sent that was answered, of the node for which that is longest.", unitSeconds}, 4,
-			colours(good, level{15, warns}, level{60, bad}), ask{"max(rookery_node_heartbeat_age_seconds" + ofNode + ")", "last heard"}),
+			heardLately(), ask{"max(rookery_node_heartbeat_age_seconds" + ofNode + ")", "last heard"}),
 		figure(what{"Instances online", "Instances that serve.", unitCount}, 4, colours(plain), ask{sumBy(inPhase("online")), "online"}),
 		figure(what{"Instances offline", "Instances that are there and do not serve.", unitCount}, 4, colours(good, level{1, bad}), ask{sumBy(inPhase("offline")), "offline"}),
 		figure(what{"Restarts", "Attempts in the time shown that follow one which has ended or failed.", unitCount}, 4, colours(good, level{1, warns}),
 			ask{orZero(sumBy(grown("rookery_node_restarts_total"+ofNode, inRange))), "restarts"}).Decimals(0),
-		figure(what{"CPU reserved", "How much of the CPU that instances may have is set aside.", unitShare}, 4, full(), ask{shareOf("cpu"), "cpu"}),
-		figure(what{"Memory reserved", "How much of the memory that instances may have is set aside.", unitShare}, 4, full(), ask{shareOf("memory_bytes"), "memory"}),
+		figure(what{"CPU reserved", "How much of the CPU that instances may have is set aside.", unitShare}, 4, full(), ask{reserved(ofNode, "cpu"), "cpu"}),
+		figure(what{"Memory reserved", "How much of the memory that instances may have is set aside.", unitShare}, 4, full(), ask{reserved(ofNode, "memory_bytes"), "memory"}),
 		stacked(what{"Instances by phase", "How far the instances of the nodes are.", unitCount}, 12,
 			ask{sumBy("rookery_node_containers"+ofNode, "rookery_phase"), "{{rookery_phase}}"}),
 		counted(what{"Restarts by reason", "Attempts that follow one which has ended or failed, by why it was offline.", unitCount}, 12,
-			ask{orNone(sumBy(grown("rookery_node_restarts_total"+ofNode, inStep), "rookery_node", "rookery_reason"), "rookery_reason"), byNode + " {{rookery_reason}}"}),
-		roomOfNode("CPU", unitCount, "cpu", "cores"), roomOfNode("Memory", unitBytes, "memory_bytes", ""), roomOfNode("Disk", unitBytes, "disk_bytes", ""),
+			ask{orNone(sumBy(grown("rookery_node_restarts_total"+ofNode, inStep), "rookery_node", "rookery_reason"), "rookery_reason"), "{{rookery_reason}} {{rookery_node}}"}),
+		eachNode().panel(24),
+		room(ofNode, "CPU", unitCount, "cpu").AxisLabel("cores"), room(ofNode, "Memory", unitBytes, "memory_bytes"), room(ofNode, "Disk", unitBytes, "disk_bytes"),
 		lines(what{"CPU by service", "Cores that the instances of each service use on these nodes.", unitCount}, 12,
 			ask{sumBy("rookery_process_cpu_usage"+ofNode, "rookery_namespace", "rookery_service"), byService}).AxisLabel("cores").
 			NoValue("Nothing was measured yet").DataLinks(to("Open the service", "rookery-service", "rookery_namespace", "rookery_service")),
@@ -62,20 +65,25 @@ func inPhase(phase string) string {
 	return `rookery_node_containers{rookery_node=~"$node", rookery_phase="` + phase + `"}`
 }
 
-// shareOf is how much of what the chosen nodes may give is set aside.
-func shareOf(resource string) string {
-	return sumBy("rookery_node_reserved_"+resource+ofNode) + " / " + sumBy("rookery_node_allocatable_"+resource+ofNode)
+// eachNode are the chosen nodes, a row each.
+func eachNode() rows {
+	return rows{
+		what:   what{"Each node", "How much of each node is set aside and used, and when it was last heard.", unitShare},
+		labels: []string{"rookery_node"}, titles: []string{"Node"},
+		columns: []column{
+			{"CPU reserved", unitShare, reserved(ofNode, "cpu", "rookery_node"), full()},
+			{"CPU used", unitShare, used(ofNode, "cpu"), full()},
+			{"Memory reserved", unitShare, reserved(ofNode, "memory_bytes", "rookery_node"), full()},
+			{"Memory used", unitShare, used(ofNode, "memory_bytes"), full()},
+			{"Disk reserved", unitShare, reserved(ofNode, "disk_bytes", "rookery_node"), full()},
+			{"Online", unitCount, sumBy(inPhase("online"), "rookery_node"), nil},
+			{"Offline", unitCount, sumBy(inPhase("offline"), "rookery_node"), colours(good, level{1, bad})},
+			{"Heard", unitSeconds, maxBy("rookery_node_heartbeat_age_seconds"+ofNode, "rookery_node"), heardLately()},
+		},
+	}
 }
 
-// roomOfNode is how much each chosen node has of a resource, and how far it is taken.
-func roomOfNode(title, unit, resource, axis string) panel {
-	var asks []ask
-	for _, kind := range []string{"capacity", "allocatable", "reserved", "used"} {
-		if kind == "used" && resource == "disk_bytes" {
-			continue // nobody measures it
-		}
-		asks = append(asks, ask{maxBy("rookery_node_"+kind+"_"+resource+ofNode, "rookery_node"), byNode + " " + kind})
-	}
-	return lines(what{title, "What nodes have, what of it instances may have, what is set aside for them, and what they use.", unit}, 8, asks...).
-		AxisLabel(axis)
+// heardLately is how the time since a heartbeat looks: one is sent every five seconds.
+func heardLately() *dashboard.ThresholdsConfigBuilder {
+	return colours(good, level{15, warns}, level{60, bad})
 }

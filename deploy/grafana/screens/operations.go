@@ -9,7 +9,7 @@ func operations() *screen {
 	for _, p := range []panel{
 		figure(what{"Under way", "Operations that are not through yet.", unitCount}, 6, colours(plain),
 			ask{orZero("count(rookery_operation_phase_duration_seconds" + ofService + ")"), "under way"}),
-		figure(what{"Overdue", "Operations whose phase is beyond its deadline.", unitCount}, 6, colours(good, level{1, bad}),
+		figure(what{"Overdue", "Operations whose phase is beyond its deadline, or that are paused and wait for people.", unitCount}, 6, colours(good, level{1, bad}),
 			ask{orZero("count(rookery_operation_overdue_seconds" + ofService + " > 0)"), "overdue"}),
 		figure(what{"Slots awaited", "Slots that all phases together wait for.", unitCount}, 6, colours(plain),
 			ask{orZero(sumBy("rookery_operation_awaited" + ofService)), "awaited"}),
@@ -17,9 +17,9 @@ func operations() *screen {
 			colours(good, level{1, warns}), ask{orZero(sumBy(grown(`rookery_operations_total{rookery_outcome!="done"}`, inRange))), "not done"}).Decimals(0),
 		underWayNow().panel(24),
 		lines(what{"Time in the phase", "For how long each operation has been in the phase it is in.", unitSeconds}, 12,
-			ask{orNone(maxBy("rookery_operation_phase_duration_seconds"+ofService, phases...), "rookery_operation"), byPhase}),
-		lines(what{"Overdue", "By how much the time of a phase is over.", unitSeconds}, 12,
-			ask{orNone(maxBy("rookery_operation_overdue_seconds"+ofService, phases...), "rookery_operation"), byPhase}),
+			ask{underWayOr("rookery_operation_phase_duration_seconds" + ofService), byPhase}),
+		lines(what{"Overdue", "By how much the time of a phase is over, or for how long a paused one has waited for people.", unitSeconds}, 12,
+			ask{underWayOr("rookery_operation_overdue_seconds" + ofService), byPhase}),
 		counted(what{"Operations by kind and end", "Operations that have ended.", unitCount}, 12,
 			ask{orNone(sumBy(grown("rookery_operations_total", inStep), ends...), "rookery_operation"), "{{rookery_operation}} {{rookery_outcome}}"}),
 		bars(what{"Operations, whole range", "How operations have ended, by kind.", unitCount}, 12, colours(plain),
@@ -45,7 +45,7 @@ func operations() *screen {
 var phases = []string{"rookery_namespace", "rookery_service", "rookery_operation", "rookery_phase"}
 
 // byPhase is the legend of what is told of them.
-const byPhase = "{{rookery_operation}} {{rookery_namespace}}/{{rookery_service}} {{rookery_phase}}"
+const byPhase = "{{about}} {{rookery_operation}} {{rookery_phase}}"
 
 // underWayNow are the operations that are under way, a row each, with whom they wait for.
 func underWayNow() rows {

@@ -24,17 +24,21 @@ func service() *screen {
 		figure(what{"Online", "Slots that serve in the current revision.", unitCount}, 4, colours(plain),
 			ask{orZero(sumBy("rookery_service_online" + ofService)), "online"}),
 		figure(what{"Missing", "Slots that shall serve and do not.", unitCount}, 4, colours(good, level{1, bad}),
-			ask{orZero(sumBy("clamp_min(rookery_service_desired" + ofService + " - rookery_service_online" + ofService + ", 0)")), "missing"}),
+			ask{orZero(sumBy(missing(ofService))), "missing"}),
 		figure(what{"Pending", "Slots without an instance.", unitCount}, 4, colours(good, level{1, warns}),
 			ask{orZero(sumBy("rookery_service_pending" + ofService)), "pending"}),
 		figure(what{"Pending for", "For how long a slot has found no node. `rookery explain` says why.", unitSeconds}, 4,
 			colours(good, level{1, warns}, level{300, bad}), ask{orZero("max(rookery_service_pending_duration_seconds" + ofService + ")"), "pending for"}),
 		figure(what{"Operations under way", "Changes of these services that are not through yet.", unitCount}, 4, colours(plain),
 			ask{orZero("count(rookery_operation_phase_duration_seconds" + ofService + ")"), "under way"}).DataLinks(to("Open the operations", "rookery-operations")),
-		lines(what{"Instances", "Slots of each service: that shall serve, that do, and that have no instance.", unitCount}, 12,
-			ask{sumBy("rookery_service_desired"+ofService, service...), byService + " desired"},
-			ask{sumBy("rookery_service_online"+ofService, service...), byService + " online"},
-			ask{sumBy("rookery_service_pending"+ofService, service...), byService + " pending"}).DataLinks(to("What is done to it", "rookery-operations", service...)),
+		lines(what{"Instances", "Slots of the chosen services: that shall serve, that do, and that have no instance.", unitCount}, 8,
+			ask{orZero(sumBy("rookery_service_desired" + ofService)), "desired"}, ask{orZero(sumBy("rookery_service_online" + ofService)), "online"},
+			ask{orZero(sumBy("rookery_service_pending" + ofService)), "pending"}),
+		lines(what{"Online by service", "Slots that serve in the current revision.", unitCount}, 8,
+			ask{sumBy("rookery_service_online"+ofService, service...), byService}).
+			DataLinks(to("What is done to it", "rookery-operations", service...)),
+		lines(what{"Missing by service", "Slots that shall serve and do not.", unitCount}, 8, ask{sumBy(missing(ofService), service...), byService}).
+			DataLinks(to("What is done to it", "rookery-operations", service...)),
 		lines(what{"CPU", "Cores that each process uses.", unitCount}, 12, ask{maxBy("rookery_process_cpu_usage"+ofService, slot...), bySlot}).
 			AxisLabel("cores").DataLinks(to("Open the node", "rookery-node", "rookery_node")),
 		lines(what{"Memory", "Memory that each process uses.", unitBytes}, 12, ask{maxBy("rookery_process_memory_usage_bytes"+ofService, slot...), bySlot}).
@@ -63,4 +67,9 @@ func service() *screen {
 // network are the bytes of the chosen services' processes that go one way.
 func network(direction string) string {
 	return `rookery_process_network_io_bytes_total{rookery_namespace=~"$namespace", rookery_service=~"$service", network_io_direction="` + direction + `"}`
+}
+
+// missing is how many slots of each service shall serve and do not.
+func missing(which string) string {
+	return "clamp_min(rookery_service_desired" + which + " - rookery_service_online" + which + ", 0)"
 }
