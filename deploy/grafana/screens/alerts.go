@@ -73,14 +73,14 @@ var alerts = []alert{
 		runbook: `1. Why: rookery explain ` + ofTheService + ` names the filter that removes each node.
 2. cpu, memory, disk: rookery nodes shows what is set aside. Add a node, lower the requests in the spec, or scale something down.
 3. node-selector, zone, anti-affinity, spread: no node has what the spec wants. Change the spec, or start a node with these labels.
-4. silent, degraded, paused, drained: rookery nodes says which. Bring the node back, or have it take instances again: rookery drain NODE --undo.
+4. silent, degraded, paused, drained: rookery nodes says which. Bring the node back, or end its drain: rookery drain NODE --undo.
 `,
 	},
 	{
 		name: "RookeryNodeDegraded", severity: warning, lasts: degradedFor,
 		expr:        `sum by (rookery_state) (rookery_nodes{rookery_state="degraded"}) > 0`,
 		summary:     "{{ $value }} nodes have an engine that does not answer",
-		description: "The node is heard, and its Podman does not answer. What runs there runs on; nothing new is placed there, and nothing is stopped.",
+		description: "A node is heard, and its Podman does not answer. What runs there runs on, and nothing new is placed there.",
 		runbook: `1. Which: rookery nodes shows it as degraded, and says why.
 2. On that host: rookery doctor says what of Podman does not answer; podman ps; df -h.
 3. Podman's service hangs: systemctl restart podman.service, or end its process. Containers run on, and the node goes on by itself.
@@ -105,11 +105,11 @@ var alerts = []alert{
 		expr: "max by (rookery_namespace, rookery_service, rookery_operation, rookery_phase) (rookery_operation_overdue_seconds) > 0",
 		summary: "The {{ $labels.rookery_operation }} of " + ofTheService +
 			" is over its deadline in the phase {{ $labels.rookery_phase }}",
-		description: "By {{ $value | humanizeDuration }}. Slots of the service do not get through the phase, and the others wait for them.",
+		description: "By {{ $value | humanizeDuration }}. Slots do not get through the phase and the others wait, or it is paused and waits for people.",
 		runbook: `1. Whom does it wait for? rookery ops ` + ofTheService + `, and the screen "Rookery: operations and barriers".
 2. Why is that one not through? rookery ps ` + ofTheService + `; rookery logs ` + ofTheService + `; rookery events ` + ofTheService + `.
-3. Mend what it says: the image, the health check, the hook, the node.
-4. Or have the service go back to what it was: rookery cancel ` + ofTheService + `.
+3. Mend what it says: the image, the health check, the hook, the node. An update that is paused for it needs the next spec: rookery ensure.
+4. Or have the service go back: rookery rollback ` + ofTheService + ` to the revision before, or rookery cancel ` + ofTheService + `.
 `,
 	},
 	{
@@ -117,7 +117,7 @@ var alerts = []alert{
 		expr: `max by (rookery_stream) (rookery_stream_size_bytes{rookery_stream!="ROOKERY_METRICS"}) / ` +
 			`(max by (rookery_stream) (rookery_stream_limit_bytes) > 0) > ` + strconv.FormatFloat(nearBound, 'g', -1, 64),
 		summary:     "{{ $labels.rookery_stream }} has taken {{ $value | humanizePercentage }} of its bound",
-		description: "Once ROOKERY_COMMANDS is full, new commands are refused; once ROOKERY_STATUS is, what nodes have said is lost until they say it again.",
+		description: "A full ROOKERY_COMMANDS refuses commands; a full ROOKERY_STATUS loses what nodes said, until they say it again.",
 		runbook: `1. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". It removes what is decided: commands a day later.
 2. Who sends so much? nats stream subjects {{ $labels.rookery_stream }} counts messages by subject. Have that sender end, or wait.
 3. ROOKERY_STATUS: an instance that restarts all the time says so each time. rookery ps shows which; mend or rookery drop it.
@@ -133,7 +133,8 @@ var alerts = []alert{
 		runbook: `1. Which, and why: rookery ps ` + ofTheService + ` says how each instance is.
 2. offline with a reason: rookery logs ` + ofTheService + `; rookery events ` + ofTheService + `. Mend the image, the health check or the spec.
 3. No instance: rookery explain ` + ofTheService + `.
-4. An update is paused or takes long: rookery ops ` + ofTheService + `. rookery promote ` + ofTheService + ` has it go on, rookery rollback ` + ofTheService + ` brings the one before back.
+4. An update is paused or takes long: rookery ops ` + ofTheService + `.
+   rookery rollback ` + ofTheService + ` brings the revision before back.
 `,
 	},
 }

@@ -11,8 +11,8 @@ const inRange = "$__range"
 // inStep is the time around one point of a line.
 const inStep = "$__rate_interval"
 
-// known is for how long a series is looked for before the time that is counted: where there was none, it began within. It is longer than
-// Prometheus or a coordinator should ever be away.
+// known is for how long a series is looked for before the time that is counted: where there was none, it began within. It is longer
+// than Prometheus or a coordinator should ever be away.
 const known = "1h"
 
 // sumBy adds up what there is by labels; without any, all of it.
@@ -45,6 +45,11 @@ func orNone(expr, label string) string {
 	return fmt.Sprintf(`%s or on() label_replace(vector(0), "%s", "none", "", "")`, expr, label)
 }
 
+// grownBy is by how much counters have grown within a time, by labels; 0 with a name while there are none.
+func grownBy(series, within string, labels ...string) string {
+	return orNone(sumBy(grown(series, within), labels...), labels[0])
+}
+
 // underWayOr is what operations tell, by service, kind and phase, with the service in one label; 0 while nothing is under way.
 func underWayOr(series string) string {
 	return `label_join(` + maxBy(series, phases...) + `, "about", "/", "rookery_namespace", "rookery_service")` +
@@ -62,6 +67,14 @@ func quantiles(buckets string) []ask {
 	return []ask{
 		{quantile(0.5, perSecond(buckets)), "median"},
 		{quantile(0.99, perSecond(buckets)), "99 of 100"},
+	}
+}
+
+// overall are the middle and the slow end of all that is in the time shown, as bars, by a label.
+func overall(buckets, label string) []ask {
+	return []ask{
+		{quantile(0.5, grown(buckets, inRange), label), "{{" + label + "}}, median"},
+		{quantile(0.95, grown(buckets, inRange), label), "{{" + label + "}}, 95 of 100"},
 	}
 }
 

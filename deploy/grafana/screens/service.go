@@ -30,33 +30,41 @@ func service() *screen {
 		figure(what{"Pending for", "For how long a slot has found no node. `rookery explain` says why.", unitSeconds}, 4,
 			colours(good, level{1, warns}, level{300, bad}), ask{orZero("max(rookery_service_pending_duration_seconds" + ofService + ")"), "pending for"}),
 		figure(what{"Operations under way", "Changes of these services that are not through yet.", unitCount}, 4, colours(plain),
-			ask{orZero("count(rookery_operation_phase_duration_seconds" + ofService + ")"), "under way"}).DataLinks(to("Open the operations", "rookery-operations")),
-		lines(what{"Instances", "Slots of the chosen services: that shall serve, that do, and that have no instance.", unitCount}, 8,
+			ask{orZero("count(rookery_operation_phase_duration_seconds" + ofService + ")"), "under way"}).
+			DataLinks(to("Open the operations", "rookery-operations")),
+		lines(what{"Instances", "Slots of the chosen services: that shall serve, that do, and that have no instance.", unitCount},
+			8,
 			ask{orZero(sumBy("rookery_service_desired" + ofService)), "desired"}, ask{orZero(sumBy("rookery_service_online" + ofService)), "online"},
 			ask{orZero(sumBy("rookery_service_pending" + ofService)), "pending"}),
 		lines(what{"Online by service", "Slots that serve in the current revision.", unitCount}, 8,
 			ask{sumBy("rookery_service_online"+ofService, service...), byService}).
 			DataLinks(to("What is done to it", "rookery-operations", service...)),
-		lines(what{"Missing by service", "Slots that shall serve and do not.", unitCount}, 8, ask{sumBy(missing(ofService), service...), byService}).
+		lines(what{"Missing by service", "Slots that shall serve and do not.", unitCount}, 8,
+			ask{sumBy(missing(ofService), service...), byService}).
 			DataLinks(to("What is done to it", "rookery-operations", service...)),
-		lines(what{"CPU", "Cores that each process uses.", unitCount}, 12, ask{maxBy("rookery_process_cpu_usage"+ofService, slot...), bySlot}).
+		lines(what{"CPU", "Cores that each process uses.", unitCount}, 12,
+			ask{maxBy("rookery_process_cpu_usage"+ofService, slot...), bySlot}).
 			AxisLabel("cores").DataLinks(to("Open the node", "rookery-node", "rookery_node")),
-		lines(what{"Memory", "Memory that each process uses.", unitBytes}, 12, ask{maxBy("rookery_process_memory_usage_bytes"+ofService, slot...), bySlot}).
+		lines(what{"Memory", "Memory that each process uses.", unitBytes}, 12,
+			ask{maxBy("rookery_process_memory_usage_bytes"+ofService, slot...), bySlot}).
 			DataLinks(to("Open the node", "rookery-node", "rookery_node")),
 		lines(what{"Disk", "Disk that each process uses. Only those with a limit of it are measured.", unitBytes}, 12,
 			ask{maxBy("rookery_process_disk_usage_bytes"+ofService, slot...), bySlot}).
 			NoValue("No instance has a limit of its disk, so none is measured").DataLinks(to("Open the node", "rookery-node", "rookery_node")),
-		lines(what{"Network received", "Bytes a second to each process. Those on their host's network are not measured.", unitByteSec}, 12,
+		lines(what{"Network received", "Bytes a second to each process. Those on their host's network are not measured.", unitByteSec},
+			12,
 			ask{sumBy(perSecond(network("receive")), slot...), bySlot}).NoValue("No instance has a network of its own"),
-		lines(what{"Network sent", "Bytes a second from each process. Those on their host's network are not measured.", unitByteSec}, 12,
+		lines(what{"Network sent", "Bytes a second from each process. Those on their host's network are not measured.", unitByteSec},
+			12,
 			ask{sumBy(perSecond(network("transmit")), slot...), bySlot}).NoValue("No instance has a network of its own"),
-		lines(what{"Scheduling time", "From a command to its instances, of all services: placed on a node, and online. The slowest of 20.", unitSeconds}, 12,
+		lines(what{"Scheduling time", "From a command to its instances, of all services: placed on a node, and online. The slowest of 20.", unitSeconds},
+			12,
 			ask{quantile(0.95, grown("rookery_scheduling_duration_seconds_bucket", inStep), "rookery_reached"), "{{rookery_reached}}"}).
 			NoValue("No command has placed an instance in this time"),
-		bars(what{"Scheduling time, whole range", "From a command to its instances, of all services: the middle one, and the slowest of 20.", unitSeconds}, 12,
+		bars(what{"Scheduling time, whole range", "From a command to its instances, of all services: the middle one, and the slowest of 20.", unitSeconds},
+			12,
 			colours(plain),
-			ask{quantile(0.5, grown("rookery_scheduling_duration_seconds_bucket", inRange), "rookery_reached"), "{{rookery_reached}}, median"},
-			ask{quantile(0.95, grown("rookery_scheduling_duration_seconds_bucket", inRange), "rookery_reached"), "{{rookery_reached}}, 95 of 100"}).
+			overall("rookery_scheduling_duration_seconds_bucket", "rookery_reached")...).
 			NoValue("No command has placed an instance in this time"),
 	} {
 		b.WithPanel(p)

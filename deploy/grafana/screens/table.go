@@ -26,21 +26,21 @@ type rows struct {
 func (r rows) panel(width uint32) *table.PanelBuilder {
 	p := table.NewPanelBuilder().Title(r.title).Description(r.description).Datasource(source()).Unit(r.unit).
 		Height(highHeight).Span(width).Thresholds(colours(plain)).NoValue("none")
-	names, hidden := map[string]string{}, map[string]bool{"Time": true}
+	names, places := map[string]string{}, map[string]int{}
 	for i, label := range r.labels {
-		names[label] = r.titles[i]
+		names[label], places[label] = r.titles[i], i
 	}
 	for i, c := range r.columns {
 		p.WithTarget(instant(i, ask{c.expr, c.title}).Format(prometheus.PromQueryFormatTable))
-		names["Value #"+refID(i)] = c.title
-		if len(r.columns) == 1 {
-			names["Value"] = c.title
-		}
+		value := "Value #" + refID(i) // as Grafana names it where there are several
+		names[value], places[value] = c.title, len(r.labels)+i
 		p.OverrideByName(c.title, c.looks())
 	}
 	for _, t := range []dashboard.DataTransformerConfig{
 		{Id: "merge", Options: map[string]any{}},
-		{Id: "organize", Options: map[string]any{"excludeByName": hidden, "renameByName": names}},
+		{Id: "organize", Options: map[string]any{
+			"excludeByName": map[string]bool{"Time": true}, "indexByName": places, "renameByName": names,
+		}},
 	} {
 		p.WithTransformation(t)
 	}
