@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -150,11 +152,34 @@ func (s screen) lintPlaces(complain complaint) {
 	}
 }
 
-var command = regexp.MustCompile(`\b(rookery|nats stream) [a-z]+`)
+var (
+	command = regexp.MustCompile(`\brookery ([a-z-]+)`)
+	use     = regexp.MustCompile(`\bUse:\s+"([a-z-]+)`)
+)
+
+// commands are those of the program, read from its source.
+func commands(t *testing.T) map[string]bool {
+	t.Helper()
+	paths, err := filepath.Glob("../../../cmd/rookery/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, path := range paths {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range use.FindAllStringSubmatch(string(source), -1) {
+			found[c[1]] = true
+		}
+	}
+	return found
+}
 
 // TestAlertsSayWhatToDo holds every rule to have all that a person needs who is called by it.
 func TestAlertsSayWhatToDo(t *testing.T) {
-	all := rules(t)
+	all, known := rules(t), commands(t)
 	if len(all) != 8 {
 		t.Errorf("there are %d rules", len(all))
 	}
@@ -170,8 +195,17 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 				t.Errorf("%s: it has no %s", r.Alert, about)
 			}
 		}
-		if runbook := r.Annotations["runbook"]; !strings.HasPrefix(runbook, "1. ") || !command.MatchString(runbook) {
-			t.Errorf("%s: its runbook has no steps, or no command to type", r.Alert)
+		if !strings.HasPrefix(r.Annotations["runbook"], "1. ") {
+			t.Errorf("%s: its runbook has no steps", r.Alert)
+		}
+		typed := command.FindAllStringSubmatch(r.Annotations["runbook"], -1)
+		if len(typed) == 0 {
+			t.Errorf("%s: its runbook has no command to type", r.Alert)
+		}
+		for _, c := range typed {
+			if !known[c[1]] {
+				t.Errorf("%s: its runbook says %q, and there is no such command", r.Alert, c[0])
+			}
 		}
 	}
 }

@@ -60,7 +60,7 @@ var alerts = []alert{
 		summary:     "Messages of {{ $labels.rookery_stream }} wait for {{ $value | humanizeDuration }}",
 		description: "The coordinator does not keep up with what people ask or nodes see. It is decided late, and not lost.",
 		runbook: `1. Look at the screen "Rookery: coordinator and bus": is it deciding or appending that takes long?
-2. Appending: the disk of NATS is slow or full. On its host: df -h, vmstat 1. Have what else uses the disk end.
+2. Appending: the disk of NATS is slow or full. On its host: df -h, vmstat 1; rookery doctor says how the bus answers.
 3. Deciding: its host is short of CPU. On the host of the coordinator that leads: top.
 4. Neither: more comes than can be decided. Who sends it? nats stream subjects {{ $labels.rookery_stream }}. Have that sender wait.
 `,
@@ -121,7 +121,7 @@ var alerts = []alert{
 		runbook: `1. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". It removes what is decided: commands a day later.
 2. Who sends so much? nats stream subjects {{ $labels.rookery_stream }} counts messages by subject. Have that sender end, or wait.
 3. ROOKERY_STATUS: an instance that restarts all the time says so each time. rookery ps shows which; mend or rookery drop it.
-4. Leave the stream as it is: one whose bound is edited, or that is purged or deleted, is no more the one that the coordinator knows.
+4. Leave the stream as it is: purged it would lose commands, and with another bound, or deleted, the coordinator refuses it.
 `,
 	},
 	{
