@@ -157,6 +157,32 @@ func TestLevelsAreBounded(t *testing.T) {
 	}
 }
 
+// TestWhatIsPausedIsOverdue has an operation be in a phase for three times as long as that may last: while people are waited for, too.
+func TestWhatIsPausedIsOverdue(t *testing.T) {
+	const lasts = 10 * time.Second
+	for _, row := range []struct {
+		phase  events.OperationPhase
+		paused string
+		want   time.Duration
+	}{
+		{events.OperationStart, "", 2 * lasts},
+		{events.OperationStart, "it does not come to serve", 2 * lasts},
+		{events.OperationWait, "", 0},
+		{events.OperationWait, "slots have kept what they had", 3 * lasts},
+	} {
+		c, web := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}
+		spec := events.Spec{UpdateSpec: events.UpdateSpec{Update: &events.Update{HealthyDeadline: events.Duration(lasts)}}}
+		c.Services[web] = &projections.Service{
+			ID: web, Revision: 1, Revisions: map[uint64]*projections.Revision{1: {Spec: spec}},
+			Operation: &projections.Operation{Kind: events.OperationUpdate, Revision: 1, Phase: row.phase, Paused: row.paused, Entered: noon},
+		}
+		c.Operating()[web] = struct{}{}
+		if l := levelsOf(c, noon.Add(3*lasts)); len(l.under) != 1 || l.under[0].overdue != row.want {
+			t.Errorf("in the phase %s, paused as %q, it is %+v, want overdue %s", row.phase, row.paused, l.under, row.want)
+		}
+	}
+}
+
 func TestAServicePendsForWhatMostNodesLack(t *testing.T) {
 	for _, c := range []struct {
 		pending *events.InstancePending

@@ -163,17 +163,29 @@ func (l *levels) lookAtOperations(c *projections.Cluster, now time.Time) {
 	for _, s := range services[:min(len(services), mostOperationsMeasured)] {
 		op := s.Operation
 		o := operationLevels{id: s.ID, kind: op.Kind, phase: op.Phase, since: max(now.Sub(op.Entered), 0)}
-		if op.Paused == "" && (op.Together() || op.Revision == s.Revision) {
+		switch {
+		case op.Paused != "":
+			o.overdue = overdue(s, now)
+		case op.Together() || op.Revision == s.Revision:
 			o.waitsFor(c, s, now)
 		}
 		l.under = append(l.under, o)
 	}
 }
 
+// overdue is by how much the time of the operation's phase is over. One that is paused waits for people, who are late from its phase's end on.
+func overdue(s *projections.Service, now time.Time) time.Duration {
+	until := s.Until()
+	if until.IsZero() {
+		until = s.Operation.Entered
+	}
+	return max(now.Sub(until), 0)
+}
+
 // waitsFor looks at whom the phase waits for, and by how much its time is over.
 func (o *operationLevels) waitsFor(c *projections.Cluster, s *projections.Service, now time.Time) {
-	if until := s.Until(); !until.IsZero() {
-		o.overdue = max(now.Sub(until), 0)
+	if !s.Until().IsZero() {
+		o.overdue = overdue(s, now)
 	}
 	awaited := c.Verdict(s, now).Awaited()
 	o.awaited = len(awaited)
