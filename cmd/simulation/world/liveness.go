@@ -250,7 +250,8 @@ func (k *knowledge) letsGoOfLost(j *judge, id events.ServiceID, epoch uint64, no
 	for _, i := range k.of(id) {
 		n, since := k.machine(i.node), k.lostAfterOf(i)+patience
 		if !i.lost && n.silent && !k.parted && !k.tooManySilent() && now.Sub(n.since) > since && now.Sub(k.whole) > since &&
-			now.Sub(j.w.freed) > since { // whoever cannot write the log leads anew once it can, and begins to listen then
+			now.Sub(j.w.freed) > since && // whoever cannot write the log leads anew once it can, and begins to listen then
+			now.Sub(j.recovers) > since { // nor is anything lost before each node that was heard by an adopted log has said what it has, or is silent
 			overdue = i
 		}
 	}
