@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/rookery-project/rookery/deploy/grafana/query"
+	"github.com/rookery-project/rookery/deploy/grafana/written"
 )
 
 // units are those that panels may have, by Grafana's names.
@@ -21,7 +22,7 @@ var units = []string{"short", "s", "bytes", "Bps", "percentunit", "ops"}
 func TestScreensKeepTheRulesOfGrafana(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range screens(t) {
-		complain := func(rule, where, what string) { t.Errorf("%s, %s: %s (%s)", s.file, where, what, rule) }
+		complain := func(rule, where, what string) { t.Errorf("%s, %s: %s (%s)", s.File, where, what, rule) }
 		if seen[s.UID] || s.UID == "" || s.Title == "" || s.Description == "" {
 			complain("uid", "screen", "it has no uid of its own, no title or no description")
 		}
@@ -32,22 +33,22 @@ func TestScreensKeepTheRulesOfGrafana(t *testing.T) {
 		if !slices.Contains(s.Tags, "rookery") {
 			complain("tags", "screen", "the links between screens do not find it")
 		}
-		s.lintVariables(complain)
+		lintVariables(s, complain)
 		for _, p := range s.Panels {
-			s.lintPanel(p, complain)
+			lintPanel(s, p, complain)
 		}
 		for _, a := range s.Annotations.List {
 			if a.Datasource.UID != "$datasource" || a.Expr == "" {
 				complain("annotation", a.Name, "it does not ask the Prometheus that is chosen")
 			}
 		}
-		s.lintPlaces(complain)
+		lintPlaces(s, complain)
 	}
 }
 
 type complaint func(rule, where, what string)
 
-func (s screen) lintVariables(complain complaint) {
+func lintVariables(s written.Screen, complain complaint) {
 	if len(s.Templating.List) == 0 || s.Templating.List[0].Name != "datasource" || s.Templating.List[0].Type != "datasource" ||
 		s.Templating.List[0].Query != "prometheus" || s.Templating.List[0].Label == "" {
 		complain("template-datasource-rule", "variables", "the first is not the choice of a Prometheus")
@@ -65,7 +66,7 @@ func (s screen) lintVariables(complain complaint) {
 	}
 }
 
-func (s screen) lintPanel(p panel, complain complaint) {
+func lintPanel(s written.Screen, p written.Panel, complain complaint) {
 	if p.Title == "" || p.Description == "" {
 		complain("panel-title-description-rule", p.Title, "it has no title or no description")
 	}
@@ -86,16 +87,16 @@ func (s screen) lintPanel(p panel, complain complaint) {
 		if q.LegendFormat == "" {
 			complain("target-legend", where, "it has no legend")
 		}
-		s.lintQuery(q.Expr, where, complain)
+		lintQuery(s, q.Expr, where, complain)
 	}
 }
 
 var used = regexp.MustCompile(`\$\{?(\w+)`)
 
 // lintQuery holds a query to use no variable that is not there, and to take rates as Grafana's step wants it, of what only grows.
-func (s screen) lintQuery(expr, where string, complain complaint) {
+func lintQuery(s written.Screen, expr, where string, complain complaint) {
 	for _, v := range used.FindAllStringSubmatch(expr, -1) {
-		if !strings.HasPrefix(v[1], "__") && !slices.Contains(s.variableNames(), v[1]) {
+		if !strings.HasPrefix(v[1], "__") && !slices.Contains(s.VariableNames(), v[1]) {
 			complain("variable", where, "the screen has no variable "+v[1])
 		}
 	}
@@ -130,7 +131,7 @@ var grows = regexp.MustCompile(`_(total|bucket|sum|count)$`)
 const rateInterval = "11m13s"
 
 // lintPlaces holds panels to lie beside each other, within the width, with none over another.
-func (s screen) lintPlaces(complain complaint) {
+func lintPlaces(s written.Screen, complain complaint) {
 	taken := map[[2]int]string{}
 	ids := map[uint32]bool{}
 	for _, p := range s.Panels {

@@ -20,8 +20,8 @@ func TestPrometheusUnderstandsEveryQuery(t *testing.T) {
 		t.Errorf("%d queries were found: most are overlooked", len(all))
 	}
 	for _, q := range all {
-		if _, err := promql.ParseExpr(query.Expand(q.expr, query.Everything())); err != nil {
-			t.Errorf("%s: %v\n%s", q.where, err, q.expr)
+		if _, err := promql.ParseExpr(query.Expand(q.Expr, query.Everything())); err != nil {
+			t.Errorf("%s: %v\n%s", q.Where, err, q.Expr)
 		}
 	}
 }
@@ -32,20 +32,20 @@ func TestQueriesAskForWhatIsMeasured(t *testing.T) {
 	known := listed(t, instruments(t))
 	asked := map[string]bool{}
 	for _, q := range queries(t) {
-		expr, err := promql.ParseExpr(query.Expand(q.expr, query.Everything()))
+		expr, err := promql.ParseExpr(query.Expand(q.Expr, query.Everything()))
 		if err != nil {
 			continue // said by the test above
 		}
 		for metric, labels := range namesOf(expr) {
 			family := known.family(metric)
 			if family == "" {
-				t.Errorf("%s asks for %s, which nobody measures\n%s", q.where, metric, q.expr)
+				t.Errorf("%s asks for %s, which nobody measures\n%s", q.Where, metric, q.Expr)
 				continue
 			}
 			asked[family] = true
 			for label := range labels {
 				if !slices.Contains(known[family], label) {
-					t.Errorf("%s asks for the label %s of %s, which has %v\n%s", q.where, label, metric, known[family], q.expr)
+					t.Errorf("%s asks for the label %s of %s, which has %v\n%s", q.Where, label, metric, known[family], q.Expr)
 				}
 			}
 		}
