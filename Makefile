@@ -20,6 +20,12 @@ build: ## Build the programs into .bin
 run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev, an example service
 	@deploy/run
 
+# METRICS is where coordinators and nodes serve theirs; without it, where those of `make run` do.
+METRICS :=
+.PHONY: observe
+observe: ## Look at a cluster that runs with Prometheus until Ctrl-C: make observe METRICS="10.0.0.4:9464 10.0.0.5:9464"
+	@deploy/observe $(METRICS)
+
 .PHONY: check
 check: build lint fast ## Build, lint and run the fast tests: what every commit passes
 
