@@ -111,7 +111,7 @@ func Screens(folder fs.FS) ([]Screen, error) {
 	return all, nil
 }
 
-// Query is one, as it stands in a file, and what it is the query of.
+// Query is one, as it stands in a file, and where it stands, which no other one does.
 type Query struct{ Where, Expr string }
 
 // Queries returns those of a screen's panels, variables and annotations. It fails where a variable does not ask for the values of a label.
@@ -119,7 +119,7 @@ func (s Screen) Queries() ([]Query, error) {
 	var all []Query
 	for _, p := range s.Panels {
 		for _, t := range p.Targets {
-			all = append(all, Query{s.File + ", " + p.Title + ", " + t.RefID, t.Expr})
+			all = append(all, Query{fmt.Sprintf("%s, panel %d (%s), %s", s.File, p.ID, p.Title, t.RefID), t.Expr})
 		}
 	}
 	for _, v := range s.Templating.List {

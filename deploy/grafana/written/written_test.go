@@ -1,6 +1,7 @@
 package written_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -22,19 +23,19 @@ func TestScreensAreReadWithTheirQueries(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		of := map[string]bool{}
+		of := map[string]int{}
 		for _, q := range queries {
-			of[q.Where] = true
-			if q.Expr == "" {
-				t.Errorf("%s asks nothing", q.Where)
+			of[q.Where]++
+			if q.Expr == "" || of[q.Where] > 1 {
+				t.Errorf("%s asks nothing, or stands twice", q.Where)
 			}
 		}
 		for _, p := range s.Panels {
-			if !of[s.File+", "+p.Title+", A"] {
+			if of[fmt.Sprintf("%s, panel %d (%s), A", s.File, p.ID, p.Title)] == 0 {
 				t.Errorf("no query of %q in %s", p.Title, s.File)
 			}
 		}
-		if !of[s.File+", annotation Operations"] {
+		if of[s.File+", annotation Operations"] == 0 {
 			t.Errorf("no query of annotations in %s", s.File)
 		}
 	}
