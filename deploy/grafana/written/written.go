@@ -43,10 +43,32 @@ type Panel struct {
 	Targets                  []Target
 	GridPos                  Place
 	FieldConfig              struct {
-		Defaults  struct{ Unit, NoValue string }
+		Defaults  Looks
 		Overrides []Override
 	}
 	Transformations []Transformation
+}
+
+// Looks are how a panel's values are shown. Without Decimals, Min and Max they follow from the values.
+type Looks struct {
+	Unit, NoValue string
+	Decimals      *int
+	Min, Max      *float64
+	Thresholds    Thresholds
+	Custom        struct {
+		DrawStyle, AxisLabel string
+		FillOpacity          float64
+		Stacking             struct{ Mode string }
+	}
+}
+
+// Thresholds are colours by the least value that has them, in order. The first is that of all values below the others.
+type Thresholds struct{ Steps []Step }
+
+// Step is a colour, by the name that Grafana has for it.
+type Step struct {
+	Value *float64
+	Color string
 }
 
 // Override changes how the fields look that it matches.
@@ -54,7 +76,7 @@ type Override struct {
 	Matcher    struct{ ID, Options string }
 	Properties []struct {
 		ID    string
-		Value any
+		Value json.RawMessage
 	}
 }
 
@@ -86,8 +108,8 @@ type Variable struct {
 
 // Annotation marks times in all charts of a screen.
 type Annotation struct {
-	Name, Expr string
-	Datasource Source
+	Name, Expr, IconColor string
+	Datasource            Source
 }
 
 // Screens reads all dashboards of a folder, in the order of their names. An error names the file.
