@@ -1,0 +1,204 @@
+package pictures
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/rookery-project/rookery/deploy/grafana/written"
+)
+
+const tableRow = 24
+
+// field is a column of a table: a label's values, or those of a target where it has one.
+type field struct {
+	title  string
+	place  int
+	label  model.LabelName
+	target int
+	looks  written.Looks
+	plain  bool // its text has no colour of its own
+}
+
+// table has a row for each set of labels, with a column for each label and for the value of each target.
+func table(c canvas, b box, p panel) bool {
+	rows := rowsOf(p)
+	if len(rows) == 0 {
+		return false
+	}
+	fields := fieldsOf(p, rows)
+	room := b.h/tableRow - 1
+	more := 0
+	if len(rows) > room {
+		more = len(rows) - room + 1
+		rows = rows[:room-1]
+	}
+	widths := widthsOf(c, b.w, fields, rows)
+	x := b.x
+	for i, f := range fields {
+		cell := box{x, b.y, widths[i] - 12, tableRow}
+		c.write(f, f.title, dim, cell)
+		for _, r := range rows {
+			cell.y += tableRow
+			text, ink := f.cell(r)
+			c.write(f, text, ink, cell)
+		}
+		x += widths[i]
+	}
+	for i := range rows {
+		c.fill(box{b.x, b.y + (i+1)*tableRow, b.w, 1}, rule)
+	}
+	if more > 0 {
+		c.left(fmt.Sprintf("and %d more", more), small, dim, box{b.x, b.y + (len(rows)+1)*tableRow, b.w, tableRow})
+	}
+	return true
+}
+
+// write puts labels on the left of a cell, and numbers on its right.
+func (c canvas) write(f field, text string, i ink, cell box) {
+	if f.label != "" {
+		c.left(text, medium, i, cell)
+	} else {
+		c.right(text, medium, i, cell)
+	}
+}
+
+// record is a row: labels, and values by their target.
+type record struct {
+	labels model.Metric
+	values map[int]float64
+}
+
+// rowsOf merges the answers by their labels, in the order of the labels.
+func rowsOf(p panel) []record {
+	at := map[string]int{}
+	var rows []record
+	for target, answer := range p.said {
+		for _, s := range seriesOf(answer) {
+			if len(s.values) == 0 {
+				continue
+			}
+			key := s.labels.String()
+			if _, found := at[key]; !found {
+				at[key] = len(rows)
+				rows = append(rows, record{s.labels, map[int]float64{}})
+			}
+			rows[at[key]].values[target] = s.last()
+		}
+	}
+	slices.SortFunc(rows, func(a, b record) int { return strings.Compare(a.labels.String(), b.labels.String()) })
+	return rows
+}
+
+// fieldsOf are the columns in their order, as the panel's transformations name and place them.
+func fieldsOf(p panel, rows []record) []field {
+	var all []field
+	add := func(name string, f field) {
+		f.title, f.place = name, len(p.Targets)+len(all)+100
+		for _, t := range p.Transformations {
+			if renamed := t.Options.RenameByName[name]; renamed != "" {
+				f.title = renamed
+			}
+			if place, given := t.Options.IndexByName[name]; given {
+				f.place = place
+			}
+		}
+		f.looks, f.plain = looksOf(p.Panel, f.title)
+		all = append(all, f)
+	}
+	labels := map[model.LabelName]bool{}
+	for _, r := range rows {
+		for label := range r.labels {
+			labels[label] = true
+		}
+	}
+	for label := range labels {
+		add(string(label), field{label: label})
+	}
+	for i, t := range p.Targets {
+		name := "Value #" + t.RefID
+		if len(p.Targets) == 1 {
+			name = "Value"
+		}
+		add(name, field{target: i})
+	}
+	slices.SortFunc(all, func(a, b field) int {
+		if a.place != b.place {
+			return a.place - b.place
+		}
+		return strings.Compare(a.title, b.title)
+	})
+	return all
+}
+
+// looksOf are how the field with this title looks: as the panel's, but for what overrides say. Without cellOptions its text is plain.
+func looksOf(p written.Panel, title string) (looks written.Looks, plain bool) {
+	looks, plain = p.FieldConfig.Defaults, true
+	for _, o := range p.FieldConfig.Overrides {
+		if o.Matcher.ID != "byName" || o.Matcher.Options != title {
+			continue
+		}
+		for _, property := range o.Properties {
+			var err error
+			switch property.ID {
+			case "unit":
+				err = json.Unmarshal(property.Value, &looks.Unit)
+			case "thresholds":
+				looks.Thresholds = written.Thresholds{}
+				err = json.Unmarshal(property.Value, &looks.Thresholds)
+			case "custom.cellOptions":
+				plain = false
+			}
+			if err != nil {
+				panic(err)
+			}
+		}
+	}
+	return looks, plain
+}
+
+// overriddenUnits are those that a panel's overrides name.
+func overriddenUnits(p written.Panel) []string {
+	var all []string
+	for _, o := range p.FieldConfig.Overrides {
+		looks, _ := looksOf(p, o.Matcher.Options)
+		all = append(all, looks.Unit)
+	}
+	return all
+}
+
+// cell is what stands in the row's cell.
+func (f field) cell(r record) (string, ink) {
+	if f.label != "" {
+		return string(r.labels[f.label]), bright
+	}
+	value, there := r.values[f.target]
+	switch {
+	case !there:
+		return f.looks.NoValue, dim
+	case f.plain:
+		return tell(f.looks.Unit, f.looks.Decimals, value), bright
+	}
+	return tell(f.looks.Unit, f.looks.Decimals, value), colour(f.looks.Thresholds, value)
+}
+
+// widthsOf shares the width by how much the columns have to say.
+func widthsOf(c canvas, whole int, fields []field, rows []record) []int {
+	widths, sum := make([]int, len(fields)), 0
+	for i, f := range fields {
+		widths[i] = c.width(f.title, medium)
+		for _, r := range rows {
+			text, _ := f.cell(r)
+			widths[i] = max(widths[i], c.width(text, medium))
+		}
+		widths[i] += 24
+		sum += widths[i]
+	}
+	for i := range widths {
+		widths[i] = widths[i] * whole / sum
+	}
+	return widths
+}
