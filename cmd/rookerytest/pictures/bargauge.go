@@ -14,7 +14,7 @@ func bargauge(c canvas, b box, p panel) bool {
 		return false
 	}
 	looks := p.FieldConfig.Defaults
-	room := b.h / shortestBar
+	room := max(1, b.h/shortestBar)
 	first, more := all, 0
 	if len(all) > room {
 		first = foremost(all, room-1)

@@ -24,7 +24,6 @@ type ink = charts.Color
 
 // Sizes of text.
 const (
-	tiny   = 11
 	small  = 12
 	medium = 14
 	large  = 20

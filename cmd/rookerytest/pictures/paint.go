@@ -2,8 +2,6 @@ package pictures
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
@@ -48,6 +46,8 @@ type panel struct {
 	said  []model.Value
 	shown promv1.Range
 	marks []mark
+	// overridden are the looks of fields that differ from those of the panel, by their titles.
+	overridden map[string]looks
 }
 
 // Paint draws a screen from the answers, as of the time that is shown. The same answers give the same picture.
@@ -66,12 +66,13 @@ func Paint(s written.Screen, said Answers, shown promv1.Range) (Picture, error) 
 		if !known {
 			return Picture{}, fmt.Errorf("%s, %s: nobody knows how to draw a %s; add it to sheets", s.File, p.Title, p.Type)
 		}
-		if unknown := unknownUnits(p); len(unknown) > 0 {
-			return Picture{}, fmt.Errorf("%s, %s: nobody knows the unit %s; add it to scales", s.File, p.Title, strings.Join(unknown, ", "))
+		overridden, err := overriddenBy(p)
+		if err != nil {
+			return Picture{}, fmt.Errorf("%s, %s: %w", s.File, p.Title, err)
 		}
 		b := place(p)
 		c.frame(p, b)
-		if !draw(c, b.inner(12, 32, 12, 8), panel{p, said.Panels[i], shown, marks}) {
+		if !draw(c, b.inner(12, 32, 12, 8), panel{p, said.Panels[i], shown, marks, overridden}) {
 			empty = append(empty, p.Title)
 			c.nothing(p, b)
 		}
@@ -96,14 +97,4 @@ func orNoData(p written.Panel) string {
 		return text
 	}
 	return "No data"
-}
-
-func unknownUnits(p written.Panel) []string {
-	var all []string
-	for _, unit := range append([]string{p.FieldConfig.Defaults.Unit}, overriddenUnits(p)...) {
-		if !known(unit) && !slices.Contains(all, unit) {
-			all = append(all, unit)
-		}
-	}
-	return all
 }

@@ -24,7 +24,7 @@ var keep = flag.String("pictures", "", "the folder that pictures are written int
 
 // shown is the time of all pictures: an hour.
 var shown = promv1.Range{
-	Start: time.Date(2026, 3, 4, 11, 0, 0, 0, time.UTC), End: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC), Step: 15 * time.Second,
+	Start: time.Date(2026, 3, 4, 11, 0, 0, 0, time.UTC), End: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC), Step: 30 * time.Second,
 }
 
 func screens(t *testing.T) []written.Screen {
@@ -39,9 +39,18 @@ func screens(t *testing.T) []written.Screen {
 	return all
 }
 
+// operation is one that begins so long after what is shown does, and lasts so long.
+func operation(after, long time.Duration) *model.SampleStream {
+	s := &model.SampleStream{}
+	for at := shown.Start.Add(after); !at.After(shown.Start.Add(after + long)); at = at.Add(shown.Step) {
+		s.Values = append(s.Values, model.SamplePair{Timestamp: model.TimeFromUnix(at.Unix()), Value: 1})
+	}
+	return s
+}
+
 // values are made up for labels, by their names.
 var values = map[string][]string{
-	"rookery_namespace": {"demo", "infra"}, "rookery_service": {"web", "shardkv", "db"}, "rookery_node": {"node-a", "node-b", "node-c"},
+	"rookery_namespace": {"demo", "infra"}, "rookery_service": {"web", "shardkv"}, "rookery_node": {"node-a", "node-b"},
 	"rookery_ordinal": {"0", "1"}, "rookery_state": {"ready", "silent", "draining"}, "rookery_reason": {"no room for memory", "node lost"},
 	"rookery_phase": {"stop", "start", "online"}, "rookery_operation": {"update", "restart", "scale"}, "rookery_outcome": {"done", "failed"},
 	"rookery_stream":      {"ROOKERY_COMMANDS", "ROOKERY_LOG", "ROOKERY_STATUS", "ROOKERY_ORDERS"},
@@ -50,8 +59,8 @@ var values = map[string][]string{
 	"about": {"demo/web", "infra/db"},
 }
 
-// magnitudes are of made-up values, by their units.
-var magnitudes = map[string]float64{"short": 0.02, "s": 0.4, "bytes": 300e6, "Bps": 20e3, "percentunit": 0.6, "ops": 3}
+// magnitudes are of made-up values, by their units. Those without a unit are counts, but for cores.
+var magnitudes = map[string]float64{"short": 3, "cores": 0.0004, "s": 0.4, "bytes": 300e6, "Bps": 20e3, "percentunit": 0.6, "ops": 3}
 
 // madeUp are answers to all of a panel's targets, the same each time.
 func madeUp(t *testing.T, p written.Panel) []model.Value {
@@ -59,26 +68,33 @@ func madeUp(t *testing.T, p written.Panel) []model.Value {
 	var answers []model.Value
 	for i, target := range p.Targets {
 		labels := labelsOf(t, p, target)
-		unit := magnitudes[p.FieldConfig.Defaults.Unit]
-		if unit == 0 {
-			t.Fatalf("no value is made up for the unit %s", p.FieldConfig.Defaults.Unit)
+		unit := p.FieldConfig.Defaults.Unit
+		if p.FieldConfig.Defaults.Custom.AxisLabel == "cores" {
+			unit = "cores"
+		}
+		size := magnitudes[unit]
+		if size == 0 {
+			t.Fatalf("no value is made up for the unit %s", unit)
 		}
 		var vector model.Vector
 		var matrix model.Matrix
 		for _, metric := range combinations(labels) {
 			h := fnv.New32()
 			fmt.Fprint(h, p.Title, i, metric)
-			own := unit * float64(1+h.Sum32()%97) / 40
-			if p.Type != "timeseries" && p.FieldConfig.Defaults.Unit == "short" {
-				own = math.Round(own * 100)
+			own := size * float64(1+h.Sum32()%97) / 40
+			rounded := func(v float64) model.SampleValue {
+				if unit == "short" {
+					v = math.Round(v)
+				}
+				return model.SampleValue(v)
 			}
 			stream := &model.SampleStream{Metric: metric}
 			for at := shown.Start; !at.After(shown.End); at = at.Add(shown.Step) {
 				wave := 1 + 0.3*math.Sin(float64(h.Sum32()%7)+at.Sub(shown.Start).Minutes()/5)
-				stream.Values = append(stream.Values, model.SamplePair{Timestamp: model.TimeFromUnix(at.Unix()), Value: model.SampleValue(own * wave)})
+				stream.Values = append(stream.Values, model.SamplePair{Timestamp: model.TimeFromUnix(at.Unix()), Value: rounded(own * wave)})
 			}
 			matrix = append(matrix, stream)
-			vector = append(vector, &model.Sample{Metric: metric, Timestamp: model.TimeFromUnix(shown.End.Unix()), Value: model.SampleValue(own)})
+			vector = append(vector, &model.Sample{Metric: metric, Timestamp: model.TimeFromUnix(shown.End.Unix()), Value: rounded(own)})
 		}
 		if target.Instant {
 			answers = append(answers, vector)
@@ -138,8 +154,8 @@ func TestEachScreenIsDrawnWhole(t *testing.T) {
 			for _, p := range s.Panels {
 				said.Panels = append(said.Panels, madeUp(t, p))
 			}
-			for range s.Annotations.List {
-				said.Annotations = append(said.Annotations, model.Matrix{})
+			for i := range s.Annotations.List {
+				said.Annotations = append(said.Annotations, model.Matrix{operation(10*time.Minute*time.Duration(1+i), 4*time.Minute)})
 			}
 			picture, err := pictures.Paint(s, said, shown)
 			if err != nil {

@@ -18,6 +18,7 @@ type series struct {
 	name   string
 	labels model.Metric
 	values []sample
+	ink    ink
 }
 
 // sample is a value at a time.

@@ -1,14 +1,12 @@
 package pictures
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/common/model"
-
-	"github.com/rookery-project/rookery/deploy/grafana/written"
 )
 
 const tableRow = 24
@@ -19,8 +17,7 @@ type field struct {
 	place  int
 	label  model.LabelName
 	target int
-	looks  written.Looks
-	plain  bool // its text has no colour of its own
+	looks  looks
 }
 
 // table has a row for each set of labels, with a column for each label and for the value of each target.
@@ -30,7 +27,7 @@ func table(c canvas, b box, p panel) bool {
 		return false
 	}
 	fields := fieldsOf(p, rows)
-	room := b.h/tableRow - 1
+	room := max(1, b.h/tableRow-1)
 	more := 0
 	if len(rows) > room {
 		more = len(rows) - room + 1
@@ -106,7 +103,7 @@ func fieldsOf(p panel, rows []record) []field {
 				f.place = place
 			}
 		}
-		f.looks, f.plain = looksOf(p.Panel, f.title)
+		f.looks = p.looks(f.title)
 		all = append(all, f)
 	}
 	labels := map[model.LabelName]bool{}
@@ -115,7 +112,7 @@ func fieldsOf(p panel, rows []record) []field {
 			labels[label] = true
 		}
 	}
-	for label := range labels {
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		add(string(label), field{label: label})
 	}
 	for i, t := range p.Targets {
@@ -134,42 +131,6 @@ func fieldsOf(p panel, rows []record) []field {
 	return all
 }
 
-// looksOf are how the field with this title looks: as the panel's, but for what overrides say. Without cellOptions its text is plain.
-func looksOf(p written.Panel, title string) (looks written.Looks, plain bool) {
-	looks, plain = p.FieldConfig.Defaults, true
-	for _, o := range p.FieldConfig.Overrides {
-		if o.Matcher.ID != "byName" || o.Matcher.Options != title {
-			continue
-		}
-		for _, property := range o.Properties {
-			var err error
-			switch property.ID {
-			case "unit":
-				err = json.Unmarshal(property.Value, &looks.Unit)
-			case "thresholds":
-				looks.Thresholds = written.Thresholds{}
-				err = json.Unmarshal(property.Value, &looks.Thresholds)
-			case "custom.cellOptions":
-				plain = false
-			}
-			if err != nil {
-				panic(err)
-			}
-		}
-	}
-	return looks, plain
-}
-
-// overriddenUnits are those that a panel's overrides name.
-func overriddenUnits(p written.Panel) []string {
-	var all []string
-	for _, o := range p.FieldConfig.Overrides {
-		looks, _ := looksOf(p, o.Matcher.Options)
-		all = append(all, looks.Unit)
-	}
-	return all
-}
-
 // cell is what stands in the row's cell.
 func (f field) cell(r record) (string, ink) {
 	if f.label != "" {
@@ -179,7 +140,7 @@ func (f field) cell(r record) (string, ink) {
 	switch {
 	case !there:
 		return f.looks.NoValue, dim
-	case f.plain:
+	case !f.looks.coloured:
 		return tell(f.looks.Unit, f.looks.Decimals, value), bright
 	}
 	return tell(f.looks.Unit, f.looks.Decimals, value), colour(f.looks.Thresholds, value)

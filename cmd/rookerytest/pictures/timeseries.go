@@ -1,21 +1,12 @@
 package pictures
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
 
 // mostLines are drawn in a chart: more would hide each other.
 const mostLines = 40
-
-// A legend's lines, and its columns.
-const (
-	legendRow    = 18
-	legendRows   = 5 // with that of its titles
-	legendWidth  = 420
-	legendFigure = 92
-)
 
 // chart is a panel of values over time, with the places of its parts.
 type chart struct {
@@ -28,20 +19,21 @@ type chart struct {
 
 // timeseries are lines, areas or bars over time, with a legend below.
 func timeseries(c canvas, b box, p panel) bool {
-	all := foremost(allSeries(p.Panel, p.said), mostLines)
+	all := allSeries(p.Panel, p.said)
 	if len(all) == 0 {
 		return false
 	}
-	whole := len(allSeries(p.Panel, p.said))
-	columns := max(1, b.w/legendWidth)
-	lines := min(legendRows, 1+(whole+columns-1)/columns)
-	legend := box{b.x, b.y + b.h - lines*legendRow, b.w, lines * legendRow}
+	drawn := foremost(all, mostLines)
+	for i := range drawn {
+		drawn[i].ink = nth(i)
+	}
+	l := legendOf(c, b, drawn, len(all), p.FieldConfig.Defaults)
 	ch := chart{canvas: c, panel: p, stacked: p.FieldConfig.Defaults.Custom.Stacking.Mode == "normal"}
-	ch.measure(box{b.x, b.y + 4, b.w, b.h - legend.h - 26}, all)
+	ch.measure(box{b.x, b.y + 4, b.w, b.h - l.h - 26}, drawn)
 	ch.grid()
 	ch.annotate()
-	ch.series(all)
-	c.legend(legend, columns, lines, whole, all, p)
+	ch.series(drawn)
+	l.draw(c, p.FieldConfig.Defaults)
 	return true
 }
 
@@ -65,7 +57,7 @@ func (ch *chart) measure(b box, all []series) {
 	if looks.Max != nil {
 		greatest = max(greatest, *looks.Max)
 	}
-	ch.values = axisOf(looks.Unit, looks.Decimals, least, greatest, max(2, b.h/36))
+	ch.values = axisOf(looks.Unit, looks.Decimals, least, greatest, max(2, b.h/28))
 	labels := 0
 	for _, v := range ch.values.marks() {
 		labels = max(labels, ch.width(tick(looks.Unit, v), small))
@@ -95,7 +87,7 @@ func (ch *chart) grid() {
 		ch.fill(box{ch.plot.x, y, ch.plot.w, 1}, rule)
 		ch.right(tick(ch.FieldConfig.Defaults.Unit, v), small, dim, box{ch.plot.x - 108, y - 8, 100, 16})
 	}
-	marks, layout := clock(ch.shown.Start, ch.shown.End, ch.plot.w/90)
+	marks, layout := clock(ch.shown.Start, ch.shown.End, max(1, ch.plot.w/80))
 	for _, at := range marks {
 		x := ch.x(at)
 		ch.fill(box{x, ch.plot.y, 1, ch.plot.h}, rule)
@@ -122,10 +114,9 @@ func (ch *chart) series(all []series) {
 	}
 	opacity := ch.FieldConfig.Defaults.Custom.FillOpacity / 100
 	for i := range slices.Backward(all) {
-		s := all[i]
-		i, floor := nth(i), floors[i]
+		s, floor := all[i], floors[i]
 		if ch.FieldConfig.Defaults.Custom.DrawStyle == "bars" {
-			ch.bars(s, floor, faint(i, opacity))
+			ch.bars(s, floor, faint(s.ink, opacity))
 			continue
 		}
 		for _, part := range parts(s.values, ch.shown.Step) {
@@ -136,23 +127,25 @@ func (ch *chart) series(all []series) {
 				bottom = append(bottom, point{X: ch.x(v.at), Y: ch.y(max(ch.values.from, below))})
 			}
 			slices.Reverse(bottom)
-			ch.area(faint(i, opacity), slices.Concat(top, bottom, top[:1])...)
-			ch.line(i, 1.5, top...)
+			ch.area(faint(s.ink, opacity), slices.Concat(top, bottom, top[:1])...)
+			ch.line(s.ink, 1.5, top...)
 		}
 	}
 }
 
-// bars has one for each value, between those of other times.
+// bars has one for each value, beside those of other times.
 func (ch *chart) bars(s series, floor map[time.Time]float64, i ink) {
-	wide := max(2, ch.x(ch.shown.Start.Add(ch.shown.Step))-ch.plot.x-2)
+	half := ch.shown.Step / 2
 	for _, v := range s.values {
 		if v.value == 0 {
 			continue
 		}
 		top, bottom := ch.y(floor[v.at]+v.value), ch.y(floor[v.at])
-		left := max(ch.plot.x, ch.x(v.at)-wide/2)
-		right := min(ch.plot.x+ch.plot.w, ch.x(v.at)+wide-wide/2)
-		ch.fill(box{left, top, right - left, max(1, bottom-top)}, i)
+		left, right := ch.x(v.at.Add(-half)), ch.x(v.at.Add(half))
+		if right-left > 5 {
+			right--
+		}
+		ch.fill(box{left, top, max(1, right-left), max(1, bottom-top)}, i)
 	}
 }
 
@@ -176,39 +169,4 @@ func stack(all []series) []map[time.Time]float64 {
 		sums, times = append(sums, sum), sum
 	}
 	return sums
-}
-
-// legend names the series, with the last and the greatest value of each, in columns. What has no room is counted.
-func (c canvas) legend(b box, columns, lines, whole int, all []series, p panel) {
-	looks := p.FieldConfig.Defaults
-	room := (lines - 1) * columns
-	first := all
-	if whole > room {
-		first = foremost(all, room-1)
-	}
-	colours := map[string]ink{}
-	for i, s := range all {
-		colours[s.name+s.labels.String()] = nth(i)
-	}
-	wide := b.w / columns
-	for i := range columns {
-		if i*(lines-1) < len(first) {
-			line := box{b.x + i*wide, b.y, wide - 24, legendRow}
-			c.right("last", tiny, dim, line.inner(0, 0, legendFigure, 0))
-			c.right("max", tiny, dim, line)
-		}
-	}
-	at := func(i int) box {
-		return box{b.x + i/(lines-1)*wide, b.y + (1+i%(lines-1))*legendRow, wide - 24, legendRow}
-	}
-	for i, s := range first {
-		line := at(i)
-		c.fill(box{line.x, line.y + 7, 14, 4}, colours[s.name+s.labels.String()])
-		c.left(s.name, small, bright, line.inner(22, 0, 2*legendFigure, 0))
-		c.right(tell(looks.Unit, looks.Decimals, s.last()), small, bright, line.inner(0, 0, legendFigure, 0))
-		c.right(tell(looks.Unit, looks.Decimals, s.greatest()), small, bright, line)
-	}
-	if whole > len(first) {
-		c.left(fmt.Sprintf("and %d more", whole-len(first)), small, dim, at(len(first)).inner(22, 0, 0, 0))
-	}
 }

@@ -42,9 +42,6 @@ var scales = map[string][]scale{
 	},
 }
 
-// known says whether the unit is one that can be told.
-func known(unit string) bool { return scales[unit] != nil }
-
 // tell writes a value as Grafana does: with three digits that say something, or with so many decimals.
 func tell(unit string, decimals *int, value float64) string {
 	if value == 0 {
