@@ -157,6 +157,51 @@ func TestLevelsAreBounded(t *testing.T) {
 	}
 }
 
+// TestSlotsThatServeAreOnline has an update wait for people once its canary serves, and a job be in the midst of its work: nothing is
+// missing of either. What is offline is.
+func TestSlotsThatServeAreOnline(t *testing.T) {
+	begins := func(slot uint32) []events.Data {
+		return []events.Data{events.InstancePlaced{Ordinal: slot, Generation: 1, Revision: 1, Node: "a"}}
+	}
+	seen := func(slot uint32, phase events.Phase) events.InstanceSeen {
+		return events.InstanceSeen{Ordinal: slot, Generation: 1, Node: "a", Position: events.Position{Phase: phase}}
+	}
+	serves := func(slot uint32) []events.Data {
+		return append(begins(slot), events.InstanceOnline{InstanceSeen: seen(slot, events.PhaseOnline)})
+	}
+	fails := func(slot uint32) []events.Data {
+		return append(begins(slot), events.InstanceOffline{InstanceSeen: seen(slot, events.PhaseOffline)})
+	}
+	revised := events.ServiceRevised{Revision: 2, Spec: events.Spec{Image: "localhost/web:2"}, Hash: "another"}
+	job := events.Spec{Mode: events.ModeJob, JobSpec: events.JobSpec{Job: &events.Job{Completions: 2, Parallelism: 2}}}
+	for _, row := range []struct {
+		name string
+		spec events.Spec
+		then []events.Data
+		want int
+	}{
+		{"all serve", events.Spec{}, slices.Concat(serves(0), serves(1)), 2},
+		{"an update has not come to them", events.Spec{}, append(slices.Concat(serves(0), serves(1)), revised), 2},
+		{"it has not, and one is offline", events.Spec{}, append(slices.Concat(serves(0), fails(1)), revised), 1},
+		{"one has just begun", events.Spec{}, slices.Concat(serves(0), begins(1)), 1},
+		{"one of a job has just begun", job, slices.Concat(serves(0), begins(1)), 2},
+		{"one of a job is offline", job, slices.Concat(serves(0), fails(1)), 1},
+	} {
+		c := projections.NewCluster()
+		for _, data := range append([]events.Data{events.ServiceRevised{Revision: 1, Spec: row.spec}, events.ServiceScaled{Scale: 2}}, row.then...) {
+			c.Sequence++
+			r := happened(int(c.Sequence), data)
+			r.Sequence = c.Sequence
+			if err := c.Apply(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if l := levelsOf(c, noon); len(l.services) != 1 || l.services[0].desired != 2 || l.services[0].online != row.want {
+			t.Errorf("%s: %+v, want %d of 2 online", row.name, l.services, row.want)
+		}
+	}
+}
+
 // TestWhatIsPausedIsOverdue has an operation be in a phase for three times as long as that may last: while people are waited for, too.
 func TestWhatIsPausedIsOverdue(t *testing.T) {
 	const lasts = 10 * time.Second

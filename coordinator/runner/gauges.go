@@ -60,7 +60,7 @@ func (g *gauges) make(m *maker) {
 		nodes:             m.level("rookery.nodes", "{node}", "Nodes by what they are for placement."),
 		pending:           m.level("rookery.pending", "{instance}", "Slots without an instance, by what most nodes lack."),
 		desired:           m.level("rookery.service.desired", "{instance}", "Slots of a service that shall have an instance."),
-		online:            m.level("rookery.service.online", "{instance}", "Slots of a service that serve in its current revision."),
+		online:            m.level("rookery.service.online", "{instance}", "Slots of a service that serve."),
 		waiting:           m.level("rookery.service.pending", "{instance}", "Slots of a service without an instance."),
 		waits:             m.since("rookery.service.pending.duration", "For how long a slot of a service has found no node."),
 		phaseTime:         m.since("rookery.operation.phase.duration", "For how long an operation has been in its phase."),

@@ -17,7 +17,8 @@ const (
 	mostOperationsMeasured = 100
 )
 
-// levels are what stands in a state at one moment. They cost no more than a look at each service and each node.
+// levels are what stands in a state at one moment. They cost no more than a look at each service and each node, and at the slots of
+// those that change.
 type levels struct {
 	sequence uint64
 	open     int
@@ -104,12 +105,27 @@ func levelsOf(c *projections.Cluster, now time.Time) levels {
 }
 
 func levelsOfService(s *projections.Service, now time.Time) serviceLevels {
-	l := serviceLevels{id: s.ID, desired: s.Wanted(), online: s.Serving()}
+	l := serviceLevels{id: s.ID, desired: s.Wanted(), online: online(s)}
 	l.pending = max(l.desired-s.Filled(), 0)
 	if !s.WaitsSince.IsZero() {
 		l.waits = max(now.Sub(s.WaitsSince), 0)
 	}
 	return l
+}
+
+// online is how many slots serve. Those that an update has not come to count as well: it may last for days, as where somebody is to promote
+// it. Of a job it is those whose instance is not offline: it ends by itself, and at any moment some have just begun.
+func online(s *projections.Service) (n int) {
+	if s.Job == nil && !s.Rolling() {
+		return s.Serving()
+	}
+	for _, slot := range s.Slots {
+		i := slot.Current
+		if i != nil && !i.Lost && (i.Seen.Phase == events.PhaseOnline || (s.Job != nil && i.Seen.Phase != events.PhaseOffline)) {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *levels) lookAtNodes(c *projections.Cluster) {

@@ -16,7 +16,7 @@ const (
 	overdueFor   = time.Minute // the coordinator acts on a deadline by itself
 	nearBound    = 0.8
 	nearBoundFor = 5 * time.Minute
-	missingFor   = 15 * time.Minute // an update in waves may take that long
+	missingFor   = 15 * time.Minute // images are pulled, and what starts slowly may take that long
 )
 
 // severity says how soon somebody is to look.
@@ -129,7 +129,7 @@ var alerts = []alert{
 		expr: "max by (rookery_namespace, rookery_service) (rookery_service_desired) - " +
 			"max by (rookery_namespace, rookery_service) (rookery_service_online) > 0",
 		summary:     ofTheService + " lacks {{ $value }} instances",
-		description: "Fewer instances serve in the current revision than shall, and that did not heal.",
+		description: "Fewer instances serve, in whatever revision, than shall, and that did not heal.",
 		runbook: `1. Which, and why: rookery ps ` + ofTheService + ` says how each instance is.
 2. offline with a reason: rookery logs ` + ofTheService + `; rookery events ` + ofTheService + `. Mend the image, the health check or the spec.
 3. No instance: rookery explain ` + ofTheService + `.

@@ -21,7 +21,7 @@ func service() *screen {
 	for _, p := range []panel{
 		figure(what{"Desired", "Slots that shall have an instance.", unitCount}, 4, colours(plain),
 			ask{orZero(sumBy("rookery_service_desired" + ofService)), "desired"}),
-		figure(what{"Online", "Slots that serve in the current revision.", unitCount}, 4, colours(plain),
+		figure(what{"Online", "Slots that serve, in whatever revision. Of a job, those that are not offline.", unitCount}, 4, colours(plain),
 			ask{orZero(sumBy("rookery_service_online" + ofService)), "online"}),
 		figure(what{"Missing", "Slots that shall serve and do not.", unitCount}, 4, colours(good, level{1, bad}),
 			ask{orZero(sumBy(missing(ofService))), "missing"}),
@@ -36,7 +36,7 @@ func service() *screen {
 			8,
 			ask{orZero(sumBy("rookery_service_desired" + ofService)), "desired"}, ask{orZero(sumBy("rookery_service_online" + ofService)), "online"},
 			ask{orZero(sumBy("rookery_service_pending" + ofService)), "pending"}),
-		lines(what{"Online by service", "Slots that serve in the current revision.", unitCount}, 8,
+		lines(what{"Online by service", "Slots that serve, in whatever revision. Of a job, those that are not offline.", unitCount}, 8,
 			ask{sumBy("rookery_service_online"+ofService, service...), byService}).
 			DataLinks(to("What is done to it", "rookery-operations", service...)),
 		lines(what{"Missing by service", "Slots that shall serve and do not.", unitCount}, 8,
