@@ -157,6 +157,27 @@ func TestLevelsAreBounded(t *testing.T) {
 	}
 }
 
+// TestANodeThatWasDrainedMayGo tells a host that is switched off for its maintenance from one that fell silent.
+func TestANodeThatWasDrainedMayGo(t *testing.T) {
+	for _, row := range []struct {
+		node projections.Node
+		want nodeState
+	}{
+		{projections.Node{Silent: true}, nodeSilent},
+		{projections.Node{Silent: true, Lost: true}, nodeLost},
+		{projections.Node{Drain: &projections.Drain{}}, nodeDraining},
+		{projections.Node{Drain: &projections.Drain{}, Silent: true}, nodeSilent}, // with what it still has
+		{projections.Node{Drain: &projections.Drain{Done: true}}, nodeDraining},
+		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true}, nodeAway},
+		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Lost: true}, nodeAway},
+		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Forgotten: true}, nodeForgotten},
+	} {
+		if got := stateOfNode(&row.node); got != row.want {
+			t.Errorf("%+v is %s, not %s", row.node, got, row.want)
+		}
+	}
+}
+
 // TestSlotsThatServeAreOnline has an update wait for people once its canary serves, and a job be in the midst of its work: nothing is
 // missing of either. What is offline is.
 func TestSlotsThatServeAreOnline(t *testing.T) {

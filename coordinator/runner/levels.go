@@ -63,6 +63,7 @@ type nodeState string
 // The states of a node.
 const (
 	nodeForgotten  nodeState = "forgotten"
+	nodeAway       nodeState = "away" // it was drained of all that it had, and is not heard since: nobody misses it
 	nodeLost       nodeState = "lost"
 	nodeSilent     nodeState = "silent"
 	nodeDegraded   nodeState = "degraded"
@@ -73,7 +74,7 @@ const (
 )
 
 var nodeStates = []nodeState{
-	nodeForgotten, nodeLost, nodeSilent, nodeDegraded, nodeDraining, nodePaused, nodeNotAllowed, nodeReady,
+	nodeForgotten, nodeAway, nodeLost, nodeSilent, nodeDegraded, nodeDraining, nodePaused, nodeNotAllowed, nodeReady,
 }
 
 // levelsOf looks at the state at a time.
@@ -151,6 +152,8 @@ func stateOfNode(n *projections.Node) nodeState {
 	switch {
 	case n.Forgotten:
 		return nodeForgotten
+	case n.Silent && n.Drain != nil && n.Drain.Done:
+		return nodeAway
 	case n.Lost:
 		return nodeLost
 	case n.Silent:

@@ -92,7 +92,7 @@ var alerts = []alert{
 		name: "RookeryNodeSilent", severity: critical, lasts: silentFor,
 		expr:        `sum by (rookery_state) (rookery_nodes{rookery_state=~"silent|lost"}) > 0`,
 		summary:     "{{ $value }} nodes are {{ $labels.rookery_state }}",
-		description: "Nodes are not heard. What they ran is replaced elsewhere once they are lost.",
+		description: "Nodes are not heard that were not drained before. What they ran is replaced elsewhere once they are lost.",
 		runbook: `1. Which: rookery nodes.
 2. Is its host up? Log in, or start it. What ran there comes up again by itself.
 3. Does the node run? On that host: pgrep -af 'rookery node'. Start it where it does not; containers run on without it.

@@ -12,7 +12,7 @@ func fleet() *screen {
 			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`)), "leaders"}).DataLinks(to("Open the coordinators", "rookery-coordinator")),
 		figure(what{"Nodes ready", "Nodes that take instances.", unitCount}, 4, colours(bad, level{1, good}),
 			ask{sumBy(`rookery_nodes{rookery_state="ready"}`), "ready"}).DataLinks(to("Open the nodes", "rookery-node")),
-		figure(what{"Nodes in trouble", "Nodes that are not heard, or whose engine does not answer.", unitCount}, 4,
+		figure(what{"Nodes in trouble", "Nodes that are not heard and were not drained before, or whose engine does not answer.", unitCount}, 4,
 			colours(good, level{1, bad}),
 			ask{sumBy(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`), "in trouble"}).DataLinks(to("Open the nodes", "rookery-node")),
 		figure(what{"Instances missing", "Slots that shall have an instance which serves, and have none.", unitCount}, 4,
