@@ -15,7 +15,7 @@ import (
 const gaugeTimeout = 2 * time.Second
 
 // gauges are the instruments of levels, which are looked at when somebody collects them. All but the role and the sequence are told by
-// the leader alone, so that sums over all coordinators are right.
+// the leader alone.
 type gauges struct {
 	sequence, role                     metric.Int64ObservableGauge
 	lag, open, answering               metric.Int64ObservableUpDownCounter

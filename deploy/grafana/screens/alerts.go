@@ -78,7 +78,7 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryNodeDegraded", severity: warning, lasts: degradedFor,
-		expr:        `sum by (rookery_state) (rookery_nodes{rookery_state="degraded"}) > 0`,
+		expr:        `max by (rookery_state) (rookery_nodes{rookery_state="degraded"}) > 0`,
 		summary:     "{{ $value }} nodes have an engine that does not answer",
 		description: "A node is heard, and its Podman does not answer. What runs there runs on, and nothing new is placed there.",
 		runbook: `1. Which: rookery nodes shows it as degraded, and says why.
@@ -90,7 +90,7 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryNodeSilent", severity: critical, lasts: silentFor,
-		expr:        `sum by (rookery_state) (rookery_nodes{rookery_state=~"silent|lost"}) > 0`,
+		expr:        `max by (rookery_state) (rookery_nodes{rookery_state=~"silent|lost"}) > 0`,
 		summary:     "{{ $value }} nodes are {{ $labels.rookery_state }}",
 		description: "Nodes are not heard that were not drained before. What they ran is replaced elsewhere once they are lost.",
 		runbook: `1. Which: rookery nodes.
@@ -114,8 +114,7 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryStreamNearBound", severity: critical, lasts: nearBoundFor,
-		expr: `max by (rookery_stream) (rookery_stream_size_bytes{rookery_stream!="ROOKERY_METRICS"}) / ` +
-			`(max by (rookery_stream) (rookery_stream_limit_bytes) > 0) > ` + strconv.FormatFloat(nearBound, 'g', -1, 64),
+		expr:        fullness + " > " + strconv.FormatFloat(nearBound, 'g', -1, 64),
 		summary:     "{{ $labels.rookery_stream }} has taken {{ $value | humanizePercentage }} of its bound",
 		description: "A full ROOKERY_COMMANDS refuses commands; a full ROOKERY_STATUS loses what nodes said, until they say it again.",
 		runbook: `1. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". It removes what is decided: commands a day later.

@@ -23,37 +23,70 @@ func sumBy(expr string, labels ...string) string {
 	return "sum by (" + strings.Join(labels, ", ") + ") (" + expr + ")"
 }
 
-// maxBy is for what several processes tell of the same thing.
+// maxBy is for what several processes tell of the same thing: where one has just taken over from another that ended, Prometheus may have
+// what both told for some minutes, and sums would be twice what there is.
 func maxBy(expr string, labels ...string) string {
+	if len(labels) == 0 {
+		return "max(" + expr + ")"
+	}
 	return "max by (" + strings.Join(labels, ", ") + ") (" + expr + ")"
 }
 
+// Labels that tell apart what single series are about.
+var (
+	eachService = []string{"rookery_namespace", "rookery_service"}
+	eachNode    = []string{"rookery_node"}
+	eachState   = []string{"rookery_state"}
+	eachReason  = []string{"rookery_reason"}
+	eachStream  = []string{"rookery_stream"}
+	eachPhase   = []string{"rookery_node", "rookery_phase"}
+)
+
+// total adds up levels, of which each is told of one thing that labels tell apart: by the labels after them, or all of it.
+func total(series string, each []string, by ...string) string {
+	return sumBy(maxBy(series, each...), by...)
+}
+
 // grown is by how much counters have grown within a time. One that is new has grown by all that it has: increase alone would not see
-// its first, and of what is rare that is often the only one.
+// its first, and of what is rare that is often the only one. One whose process has ended since counts with what it had.
 func grown(series, within string) string {
-	return fmt.Sprintf("((%[1]s unless last_over_time(%[1]s[%[3]s] offset %[2]s)) or increase(%[1]s[%[2]s]))", series, within, known)
+	first := fmt.Sprintf("(min_over_time(%[1]s[%[2]s]) unless last_over_time(%[1]s[%[3]s] offset %[2]s))", series, within, known)
+	increase := fmt.Sprintf("increase(%s[%s])", series, within)
+	return "((" + first + " + " + increase + ") or " + first + " or " + increase + ")"
 }
 
 // perSecond is how fast counters grow.
 func perSecond(series string) string { return "rate(" + series + "[" + inStep + "])" }
 
-// orZero is for what is 0 while Prometheus has no series of it: nothing of the kind has ever happened.
-func orZero(expr string) string { return expr + " or on() vector(0)" }
+// teller is who would tell of something that has no series while there is none of it: a query with a result only while one does. Where
+// nobody tells nothing is 0: it is not known, and a 0 would say that all is well.
+type teller string
+
+const (
+	aLeader      teller = "max(rookery_commands_open)"
+	aCoordinator teller = "max(rookery_coordinator_role)"
+	aNode        teller = "max(rookery_node_capacity_cpu)"
+	// prometheusItself knows by itself: it is there, or nothing is.
+	prometheusItself teller = "vector(1)"
+)
+
+// orZero is for what is 0 while Prometheus has no series of it and there is somebody to tell.
+func orZero(expr string, tells teller) string { return expr + " or on() 0 * " + string(tells) }
 
 // orNone is orZero with a name for the 0 in the place of what the label says.
-func orNone(expr, label string) string {
-	return fmt.Sprintf(`%s or on() label_replace(vector(0), "%s", "none", "", "")`, expr, label)
+func orNone(expr, label string, tells teller) string {
+	return fmt.Sprintf(`%s or on() label_replace(0 * %s, "%s", "none", "", "")`, expr, tells, label)
 }
 
 // grownBy is by how much counters have grown within a time, by labels; 0 with a name while there are none.
-func grownBy(series, within string, labels ...string) string {
-	return orNone(sumBy(grown(series, within), labels...), labels[0])
+func grownBy(series, within string, tells teller, labels ...string) string {
+	return orNone(sumBy(grown(series, within), labels...), labels[0], tells)
 }
 
 // underWayOr is what operations tell, by service, kind and phase, with the service in one label; 0 while nothing is under way.
 func underWayOr(series string) string {
 	return `label_join(` + maxBy(series, phases...) + `, "about", "/", "rookery_namespace", "rookery_service")` +
-		` or on() label_replace(vector(0), "about", "nothing is under way", "", "")`
+		` or on() label_replace(0 * ` + string(aLeader) + `, "about", "nothing is under way", "", "")`
 }
 
 // quantile is the time or number that a share of what a histogram has counted stayed below, by labels. counted is the buckets, as

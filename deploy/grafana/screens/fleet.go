@@ -4,42 +4,43 @@ package screens
 func fleet() *screen {
 	b := board("rookery-fleet", "fleet", "Whether all is well: nodes, services, what waits and why, and room.")
 	for _, p := range []panel{
-		figure(what{"Alerts firing", "Alert rules of Rookery that fire now. Each says what to do.", unitCount}, 4,
+		figure(what{"Alerts firing", "Alert rules of Rookery that fire now. Each says what to do. It is 0 as well where Prometheus does not have the rules.", unitCount}, 4,
 			colours(good, level{1, bad}),
-			ask{orZero(`count(ALERTS{alertname=~"Rookery.+", alertstate="firing"})`), "firing"}),
+			ask{orZero(`count(ALERTS{alertname=~"Rookery.+", alertstate="firing"})`, prometheusItself), "firing"}),
 		figure(what{"Leaders", "Coordinators that lead. It is to be one.", unitCount}, 4,
 			colours(bad, level{1, good}, level{2, warns}),
-			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`)), "leaders"}).DataLinks(to("Open the coordinators", "rookery-coordinator")),
+			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`), prometheusItself), "leaders"}).DataLinks(to("Open the coordinators", "rookery-coordinator")),
 		figure(what{"Nodes ready", "Nodes that take instances.", unitCount}, 4, colours(bad, level{1, good}),
-			ask{sumBy(`rookery_nodes{rookery_state="ready"}`), "ready"}).DataLinks(to("Open the nodes", "rookery-node")),
+			ask{maxBy(`rookery_nodes{rookery_state="ready"}`), "ready"}).DataLinks(to("Open the nodes", "rookery-node")),
 		figure(what{"Nodes in trouble", "Nodes that are not heard and were not drained before, or whose engine does not answer.", unitCount}, 4,
 			colours(good, level{1, bad}),
-			ask{sumBy(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`), "in trouble"}).DataLinks(to("Open the nodes", "rookery-node")),
+			ask{total(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`, eachState), "in trouble"}).DataLinks(to("Open the nodes", "rookery-node")),
 		figure(what{"Instances missing", "Slots that shall have an instance which serves, and have none.", unitCount}, 4,
 			colours(good, level{1, warns}),
-			ask{orZero(sumBy(missing(""))), "missing"}).DataLinks(to("Open the services", "rookery-service")),
+			ask{orZero(sumBy(missing("")), aLeader), "missing"}).DataLinks(to("Open the services", "rookery-service")),
 		figure(what{"Instances pending", "Slots that have no instance: no node can have one, or what was before is to go first.", unitCount},
 			4,
-			colours(good, level{1, warns}), ask{orZero(sumBy(`rookery_service_pending`)), "pending"}).DataLinks(to("Open the services", "rookery-service")),
+			colours(good, level{1, warns}), ask{orZero(total(`rookery_service_pending`, eachService), aLeader), "pending"}).DataLinks(to("Open the services", "rookery-service")),
 		stacked(what{"Nodes by state", "What nodes are for placement.", unitCount}, 8,
-			ask{sumBy(`rookery_nodes`, "rookery_state"), "{{rookery_state}}"}),
+			ask{maxBy(`rookery_nodes`, eachState...), "{{rookery_state}}"}),
 		lines(what{"Instances", "Slots of all services: that shall serve, that do, and that have no instance.", unitCount}, 8,
-			ask{orZero(sumBy(`rookery_service_desired`)), "desired"}, ask{orZero(sumBy(`rookery_service_online`)), "online"},
-			ask{orZero(sumBy(`rookery_service_pending`)), "pending"}),
+			ask{orZero(total(`rookery_service_desired`, eachService), aLeader), "desired"},
+			ask{orZero(total(`rookery_service_online`, eachService), aLeader), "online"},
+			ask{orZero(total(`rookery_service_pending`, eachService), aLeader), "pending"}),
 		stacked(what{"Pending by reason", "What most nodes lack for the slots that wait.", unitCount}, 8,
-			ask{orNone(sumBy(`rookery_pending`, "rookery_reason"), "rookery_reason"), "{{rookery_reason}}"}).
+			ask{orNone(maxBy(`rookery_pending`, eachReason...), "rookery_reason", aLeader), "{{rookery_reason}}"}).
 			DataLinks(to("Which services wait", "rookery-service")),
 		servicesOfFleet().panel(12), nodesOfFleet().panel(12),
 		room("", "CPU", unitCount, "cpu").AxisLabel("cores"), room("", "Memory", unitBytes, "memory_bytes"), room("", "Disk", unitBytes, "disk_bytes"),
 		counted(what{"Commands by outcome", "Commands of people and programs that have ended.", unitCount}, 8,
-			ask{grownBy("rookery_commands_total", inStep, "rookery_outcome"), "{{rookery_outcome}}"}).
+			ask{grownBy("rookery_commands_total", inStep, aCoordinator, "rookery_outcome"), "{{rookery_outcome}}"}).
 			DataLinks(to("Open the operations", "rookery-operations")),
 		counted(what{"Evictions and moves", "Instances that had to leave their node, by why, and that a rebalancing has moved.", unitCount},
 			8,
-			ask{grownBy("rookery_evictions_total", inStep, "rookery_reason"), "evicted: {{rookery_reason}}"},
-			ask{orZero(sumBy(grown("rookery_moves_total", inStep))), "moved"}),
+			ask{grownBy("rookery_evictions_total", inStep, aCoordinator, "rookery_reason"), "evicted: {{rookery_reason}}"},
+			ask{orZero(sumBy(grown("rookery_moves_total", inStep)), aCoordinator), "moved"}),
 		bars(what{"Alerts", "Rules that fire now, and for how many things.", unitCount}, 8, colours(good, level{1, bad}),
-			ask{orNone(`count by (alertname) (ALERTS{alertname=~"Rookery.+", alertstate="firing"})`, "alertname"), "{{alertname}}"}),
+			ask{orNone(`count by (alertname) (ALERTS{alertname=~"Rookery.+", alertstate="firing"})`, "alertname", prometheusItself), "{{alertname}}"}),
 	} {
 		b.WithPanel(p)
 	}
@@ -48,15 +49,15 @@ func fleet() *screen {
 
 // servicesOfFleet are all services, a row each.
 func servicesOfFleet() rows {
-	by := []string{"rookery_namespace", "rookery_service"}
+	by := eachService
 	return rows{
 		what:   what{"Services", "How many instances serve, and for how long one has found no node. A click leads to the service.", unitCount},
 		labels: by, titles: []string{"Namespace", "Service"},
 		columns: []column{
-			{"Desired", unitCount, sumBy("rookery_service_desired", by...), nil},
-			{"Online", unitCount, sumBy("rookery_service_online", by...), nil},
-			{"Missing", unitCount, sumBy(missing(""), by...), colours(good, level{1, bad})},
-			{"Pending", unitCount, sumBy("rookery_service_pending", by...), colours(good, level{1, warns})},
+			{"Desired", unitCount, maxBy("rookery_service_desired", by...), nil},
+			{"Online", unitCount, maxBy("rookery_service_online", by...), nil},
+			{"Missing", unitCount, missing(""), colours(good, level{1, bad})},
+			{"Pending", unitCount, maxBy("rookery_service_pending", by...), colours(good, level{1, warns})},
 			{"Pending for", unitSeconds, maxBy("rookery_service_pending_duration_seconds", by...), colours(good, level{1, warns}, level{300, bad})},
 		},
 	}
@@ -71,7 +72,7 @@ func nodesOfFleet() rows {
 			{"CPU reserved", unitShare, reserved("", "cpu", "rookery_node"), full()},
 			{"Memory reserved", unitShare, reserved("", "memory_bytes", "rookery_node"), full()},
 			{"Disk reserved", unitShare, reserved("", "disk_bytes", "rookery_node"), full()},
-			{"Online", unitCount, sumBy(`rookery_node_containers{rookery_phase="online"}`, "rookery_node"), nil},
+			{"Online", unitCount, maxBy(`rookery_node_containers{rookery_phase="online"}`, eachNode...), nil},
 			{"Heard", unitSeconds, maxBy("rookery_node_heartbeat_age_seconds", "rookery_node"), heardLately()},
 		},
 	}

@@ -17,28 +17,28 @@ func node() *screen {
 			4,
 			heardLately(), ask{"max(rookery_node_heartbeat_age_seconds" + ofNode + ")", "last heard"}),
 		figure(what{"Instances online", "Instances that serve.", unitCount}, 4, colours(plain),
-			ask{sumBy(inPhase("online")), "online"}),
+			ask{total(inPhase("online"), eachNode), "online"}),
 		figure(what{"Instances offline", "Instances that are there and do not serve.", unitCount}, 4, colours(good, level{1, bad}),
-			ask{sumBy(inPhase("offline")), "offline"}),
+			ask{total(inPhase("offline"), eachNode), "offline"}),
 		figure(what{"Restarts", "Attempts in the time shown that follow one which has ended or failed.", unitCount}, 4,
 			colours(good, level{1, warns}),
-			ask{orZero(sumBy(grown("rookery_node_restarts_total"+ofNode, inRange))), "restarts"}).Decimals(0),
+			ask{orZero(sumBy(grown("rookery_node_restarts_total"+ofNode, inRange)), aNode), "restarts"}).Decimals(0),
 		figure(what{"CPU reserved", "How much of the CPU that instances may have is set aside.", unitShare}, 4, full(),
 			ask{reserved(ofNode, "cpu"), "cpu"}),
 		figure(what{"Memory reserved", "How much of the memory that instances may have is set aside.", unitShare}, 4, full(),
 			ask{reserved(ofNode, "memory_bytes"), "memory"}),
 		stacked(what{"Instances by phase", "How far the instances of the nodes are.", unitCount}, 12,
-			ask{sumBy("rookery_node_containers"+ofNode, "rookery_phase"), "{{rookery_phase}}"}),
+			ask{total("rookery_node_containers"+ofNode, eachPhase, "rookery_phase"), "{{rookery_phase}}"}),
 		counted(what{"Restarts by reason", "Attempts that follow one which has ended or failed, by why it was offline.", unitCount},
 			12,
-			ask{grownBy("rookery_node_restarts_total"+ofNode, inStep, "rookery_reason", "rookery_node"), "{{rookery_reason}} {{rookery_node}}"}),
-		eachNode().panel(24),
+			ask{grownBy("rookery_node_restarts_total"+ofNode, inStep, aNode, "rookery_reason", "rookery_node"), "{{rookery_reason}} {{rookery_node}}"}),
+		nodesChosen().panel(24),
 		room(ofNode, "CPU", unitCount, "cpu").AxisLabel("cores"), room(ofNode, "Memory", unitBytes, "memory_bytes"), room(ofNode, "Disk", unitBytes, "disk_bytes"),
 		lines(what{"CPU by service", "Cores that the instances of each service use on these nodes.", unitCount}, 12,
-			ask{sumBy("rookery_process_cpu_usage"+ofNode, "rookery_namespace", "rookery_service"), byService}).AxisLabel("cores").
+			ask{total("rookery_process_cpu_usage"+ofNode, slot, eachService...), byService}).AxisLabel("cores").
 			NoValue("Nothing was measured yet").DataLinks(to("Open the service", "rookery-service", "rookery_namespace", "rookery_service")),
 		lines(what{"Memory by service", "Memory that the instances of each service use on these nodes.", unitBytes}, 12,
-			ask{sumBy("rookery_process_memory_usage_bytes"+ofNode, "rookery_namespace", "rookery_service"), byService}).
+			ask{total("rookery_process_memory_usage_bytes"+ofNode, slot, eachService...), byService}).
 			NoValue("Nothing was measured yet").DataLinks(to("Open the service", "rookery-service", "rookery_namespace", "rookery_service")),
 		lines(what{"Age of heartbeats", "How long ago the last heartbeat was sent that was answered.", unitSeconds}, 12,
 			ask{maxBy("rookery_node_heartbeat_age_seconds"+ofNode, "rookery_node"), byNode}),
@@ -48,14 +48,14 @@ func node() *screen {
 			ask{sumBy(perSecond("rookery_engine_call_duration_seconds_count"), "rookery_engine_call"), "{{rookery_engine_call}}"}),
 		counted(what{"Calls of the engine that failed", "Calls of all nodes that failed, by kind and error.", unitCount}, 8,
 			ask{
-				grownBy(`rookery_engine_call_duration_seconds_count{error_type!=""}`, inStep, "error_type", "rookery_engine_call"),
+				grownBy(`rookery_engine_call_duration_seconds_count{error_type!=""}`, inStep, aNode, "error_type", "rookery_engine_call"),
 				"{{error_type}} {{rookery_engine_call}}",
 			}),
 		lines(what{"Time of the engine's calls", "How long calls take on all nodes, the slowest of 20, by kind.", unitSeconds}, 8,
 			ask{quantile(0.95, perSecond("rookery_engine_call_duration_seconds_bucket"), "rookery_engine_call"), "{{rookery_engine_call}}"}),
 		counted(what{"Image pulls", "Images that were pulled, and errors.", unitCount}, 12,
-			ask{orZero(sumBy(grown(`rookery_image_pull_duration_seconds_count{error_type=""}`, inStep))), "pulled"},
-			ask{grownBy(`rookery_image_pull_duration_seconds_count{error_type!=""}`, inStep, "error_type"), "failed: {{error_type}}"}),
+			ask{orZero(sumBy(grown(`rookery_image_pull_duration_seconds_count{error_type=""}`, inStep)), aNode), "pulled"},
+			ask{grownBy(`rookery_image_pull_duration_seconds_count{error_type!=""}`, inStep, aNode, "error_type"), "failed: {{error_type}}"}),
 		bars(what{"Time of image pulls, whole range", "How long it takes to have an image: the middle one, and the slowest of 20.", unitSeconds},
 			12,
 			colours(plain),
@@ -72,8 +72,8 @@ func inPhase(phase string) string {
 	return `rookery_node_containers{rookery_node=~"$node", rookery_phase="` + phase + `"}`
 }
 
-// eachNode are the chosen nodes, a row each.
-func eachNode() rows {
+// nodesChosen are the chosen nodes, a row each.
+func nodesChosen() rows {
 	return rows{
 		what:   what{"Each node", "How much of each node is set aside and used, and when it was last heard.", unitShare},
 		labels: []string{"rookery_node"}, titles: []string{"Node"},
@@ -83,8 +83,8 @@ func eachNode() rows {
 			{"Memory reserved", unitShare, reserved(ofNode, "memory_bytes", "rookery_node"), full()},
 			{"Memory used", unitShare, used(ofNode, "memory_bytes"), full()},
 			{"Disk reserved", unitShare, reserved(ofNode, "disk_bytes", "rookery_node"), full()},
-			{"Online", unitCount, sumBy(inPhase("online"), "rookery_node"), nil},
-			{"Offline", unitCount, sumBy(inPhase("offline"), "rookery_node"), colours(good, level{1, bad})},
+			{"Online", unitCount, maxBy(inPhase("online"), eachNode...), nil},
+			{"Offline", unitCount, maxBy(inPhase("offline"), eachNode...), colours(good, level{1, bad})},
 			{"Heard", unitSeconds, maxBy("rookery_node_heartbeat_age_seconds"+ofNode, "rookery_node"), heardLately()},
 		},
 	}

@@ -106,7 +106,7 @@ func stacked(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 
 // counted are bars of how many there were in each step.
 func counted(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
-	return stacked(w, width, asks...).DrawStyle(common.GraphDrawStyleBars).LineWidth(0).FillOpacity(70)
+	return stacked(w, width, asks...).DrawStyle(common.GraphDrawStyleBars).LineWidth(0).FillOpacity(70).Decimals(0)
 }
 
 // bars compare values of now, or of all of the time that is shown.

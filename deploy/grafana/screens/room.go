@@ -8,12 +8,12 @@ import (
 // room is how much nodes have of a resource, all together, and how far it is taken.
 func room(nodes, title, unit, resource string) *timeseries.PanelBuilder {
 	asks := []ask{
-		{sumBy("rookery_node_capacity_" + resource + nodes), "capacity"},
-		{sumBy("rookery_node_allocatable_" + resource + nodes), "allocatable"},
-		{sumBy("rookery_node_reserved_" + resource + nodes), "reserved"},
+		{total("rookery_node_capacity_"+resource+nodes, eachNode), "capacity"},
+		{total("rookery_node_allocatable_"+resource+nodes, eachNode), "allocatable"},
+		{total("rookery_node_reserved_"+resource+nodes, eachNode), "reserved"},
 	}
 	if resource != "disk_bytes" { // of which nobody measures what is used
-		asks = append(asks, ask{sumBy("rookery_node_used_" + resource + nodes), "used"})
+		asks = append(asks, ask{total("rookery_node_used_"+resource+nodes, eachNode), "used"})
 	}
 	about := "What nodes have, what of it instances may have, what is set aside for them, and what they use."
 	return lines(what{title, about, unit}, 8, asks...)
@@ -21,7 +21,8 @@ func room(nodes, title, unit, resource string) *timeseries.PanelBuilder {
 
 // reserved is how much of what nodes may give is set aside, by labels.
 func reserved(nodes, resource string, labels ...string) string {
-	return sumBy("rookery_node_reserved_"+resource+nodes, labels...) + " / (" + sumBy("rookery_node_allocatable_"+resource+nodes, labels...) + " > 0)"
+	return total("rookery_node_reserved_"+resource+nodes, eachNode, labels...) + " / (" +
+		total("rookery_node_allocatable_"+resource+nodes, eachNode, labels...) + " > 0)"
 }
 
 // used is how much of what nodes have their instances use, by node.

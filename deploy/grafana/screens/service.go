@@ -17,31 +17,30 @@ func service() *screen {
 	b := board("rookery-service", "service", "How services are, and what each of their processes uses.").
 		WithVariable(choice("rookery_namespace", "Namespace", "rookery_service_desired")).
 		WithVariable(choice("rookery_service", "Service", `rookery_service_desired{rookery_namespace=~"$namespace"}`))
-	service := []string{"rookery_namespace", "rookery_service"}
 	for _, p := range []panel{
 		figure(what{"Desired", "Slots that shall have an instance.", unitCount}, 4, colours(plain),
-			ask{orZero(sumBy("rookery_service_desired" + ofService)), "desired"}),
+			ask{orZero(total("rookery_service_desired"+ofService, eachService), aLeader), "desired"}),
 		figure(what{"Online", "Slots that serve, in whatever revision. Of a job, those that are not offline.", unitCount}, 4, colours(plain),
-			ask{orZero(sumBy("rookery_service_online" + ofService)), "online"}),
+			ask{orZero(total("rookery_service_online"+ofService, eachService), aLeader), "online"}),
 		figure(what{"Missing", "Slots that shall serve and do not.", unitCount}, 4, colours(good, level{1, bad}),
-			ask{orZero(sumBy(missing(ofService))), "missing"}),
+			ask{orZero(sumBy(missing(ofService)), aLeader), "missing"}),
 		figure(what{"Pending", "Slots without an instance.", unitCount}, 4, colours(good, level{1, warns}),
-			ask{orZero(sumBy("rookery_service_pending" + ofService)), "pending"}),
+			ask{orZero(total("rookery_service_pending"+ofService, eachService), aLeader), "pending"}),
 		figure(what{"Pending for", "For how long a slot has found no node. `rookery explain` says why.", unitSeconds}, 4,
-			colours(good, level{1, warns}, level{300, bad}), ask{orZero("max(rookery_service_pending_duration_seconds" + ofService + ")"), "pending for"}),
+			colours(good, level{1, warns}, level{300, bad}), ask{orZero(maxBy("rookery_service_pending_duration_seconds"+ofService), aLeader), "pending for"}),
 		figure(what{"Operations under way", "Changes of these services that are not through yet.", unitCount}, 4, colours(plain),
-			ask{orZero("count(rookery_operation_phase_duration_seconds" + ofService + ")"), "under way"}).
+			ask{orZero("count("+maxBy("rookery_operation_phase_duration_seconds"+ofService, phases...)+")", aLeader), "under way"}).
 			DataLinks(to("Open the operations", "rookery-operations")),
 		lines(what{"Instances", "Slots of the chosen services: that shall serve, that do, and that have no instance.", unitCount},
 			8,
-			ask{orZero(sumBy("rookery_service_desired" + ofService)), "desired"}, ask{orZero(sumBy("rookery_service_online" + ofService)), "online"},
-			ask{orZero(sumBy("rookery_service_pending" + ofService)), "pending"}),
+			ask{orZero(total("rookery_service_desired"+ofService, eachService), aLeader), "desired"}, ask{orZero(total("rookery_service_online"+ofService, eachService), aLeader), "online"},
+			ask{orZero(total("rookery_service_pending"+ofService, eachService), aLeader), "pending"}),
 		lines(what{"Online by service", "Slots that serve, in whatever revision. Of a job, those that are not offline.", unitCount}, 8,
-			ask{sumBy("rookery_service_online"+ofService, service...), byService}).
-			DataLinks(to("What is done to it", "rookery-operations", service...)),
+			ask{maxBy("rookery_service_online"+ofService, eachService...), byService}).
+			DataLinks(to("What is done to it", "rookery-operations", eachService...)),
 		lines(what{"Missing by service", "Slots that shall serve and do not.", unitCount}, 8,
-			ask{sumBy(missing(ofService), service...), byService}).
-			DataLinks(to("What is done to it", "rookery-operations", service...)),
+			ask{missing(ofService), byService}).
+			DataLinks(to("What is done to it", "rookery-operations", eachService...)),
 		lines(what{"CPU", "Cores that each process uses.", unitCount}, 12,
 			ask{maxBy("rookery_process_cpu_usage"+ofService, slot...), bySlot}).
 			AxisLabel("cores").DataLinks(to("Open the node", "rookery-node", "rookery_node")),
@@ -53,10 +52,10 @@ func service() *screen {
 			NoValue("No instance has a limit of its disk, so none is measured").DataLinks(to("Open the node", "rookery-node", "rookery_node")),
 		lines(what{"Network received", "Bytes a second to each process. Those on their host's network are not measured.", unitByteSec},
 			12,
-			ask{sumBy(perSecond(network("receive")), slot...), bySlot}).NoValue("No instance has a network of its own"),
+			ask{maxBy(perSecond(network("receive")), slot...), bySlot}).NoValue("No instance has a network of its own"),
 		lines(what{"Network sent", "Bytes a second from each process. Those on their host's network are not measured.", unitByteSec},
 			12,
-			ask{sumBy(perSecond(network("transmit")), slot...), bySlot}).NoValue("No instance has a network of its own"),
+			ask{maxBy(perSecond(network("transmit")), slot...), bySlot}).NoValue("No instance has a network of its own"),
 		lines(what{"Scheduling time", "From a command to its instances, of all services: placed on a node, and online. The slowest of 20.", unitSeconds},
 			12,
 			ask{quantile(0.95, grown("rookery_scheduling_duration_seconds_bucket", inStep), "rookery_reached"), "{{rookery_reached}}"}).
@@ -79,5 +78,5 @@ func network(direction string) string {
 
 // missing is how many slots of each service shall serve and do not.
 func missing(which string) string {
-	return "clamp_min(rookery_service_desired" + which + " - rookery_service_online" + which + ", 0)"
+	return "clamp_min(" + maxBy("rookery_service_desired"+which, eachService...) + " - " + maxBy("rookery_service_online"+which, eachService...) + ", 0)"
 }

@@ -1,0 +1,104 @@
+package check_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNothingIsSaidWhereNobodyTells asks a Prometheus that has found nothing: a 0 in green would say that all is well.
+func TestNothingIsSaidWhereNobodyTells(t *testing.T) {
+	// These are 0 then, and that is what is wrong, or Prometheus itself knows.
+	known := []string{
+		"fleet.json, Alerts firing, A", "fleet.json, Alerts, A", "fleet.json, Leaders, A",
+		"coordinator.json, Leaders, A", "coordinator.json, Standbys, A", "rules.yaml, RookeryNoLeader",
+	}
+	for _, q := range queries(t) {
+		if said := (past{}).ask(t, q.Expr, time.Hour); (len(said) > 0) != slices.Contains(known, q.Where) {
+			t.Errorf("%s says %v where nobody tells anything\n%s", q.Where, said, q.Expr)
+		}
+	}
+}
+
+// ledBy is what a leader tells for some minutes of a cluster with nodes, and a service of which one slot does not serve.
+func ledBy(instance string) past {
+	const service = `rookery_namespace="demo",rookery_service="web"`
+	const operation = service + `,rookery_operation="update",rookery_phase="start"`
+	var all past
+	for _, level := range []struct {
+		name, labels string
+		value        int
+	}{
+		{"rookery_coordinator_role", `rookery_role="leader"`, 1},
+		{"rookery_coordinator_lag", `rookery_stream="ROOKERY_STATUS"`, 5},
+		{"rookery_commands_open", "", 2},
+		{"rookery_nodes_answering", "", 2},
+		{"rookery_nodes", `rookery_state="ready"`, 2},
+		{"rookery_nodes", `rookery_state="silent"`, 1},
+		{"rookery_nodes", `rookery_state="degraded"`, 1},
+		{"rookery_pending", `rookery_reason="cpu"`, 1},
+		{"rookery_service_desired", service, 3},
+		{"rookery_service_online", service, 2},
+		{"rookery_service_pending", service, 1},
+		{"rookery_service_pending_duration_seconds", service, 60},
+		{"rookery_operation_awaited", operation + `,rookery_ordinal="1",rookery_node="a"`, 1},
+		{"rookery_operation_phase_duration_seconds", operation, 9},
+		{"rookery_operation_overdue_seconds", operation, 3},
+		{"rookery_node_allocatable_cpu", `rookery_node="a"`, 8},
+		{"rookery_node_reserved_cpu", `rookery_node="a"`, 2},
+	} {
+		named := []string{fmt.Sprintf("instance=%q", instance)}
+		if level.labels != "" {
+			named = append(named, level.labels)
+		}
+		all = append(all, fmt.Sprintf("%s{%s} %dx10", level.name, strings.Join(named, ","), level.value))
+	}
+	return all
+}
+
+// TestTwoThatTellTheSameCountOnce asks while Prometheus has what two leaders told: where one has just taken over, and what the other sent
+// last counts for five minutes.
+func TestTwoThatTellTheSameCountOnce(t *testing.T) {
+	one, both := ledBy("one"), append(ledBy("one"), ledBy("two")...)
+	differ := []string{"coordinator.json, Leaders, A", "fleet.json, Leaders, A", "coordinator.json, Role, A"}
+	answered := 0
+	for _, q := range queries(t) {
+		want, got := one.ask(t, q.Expr, time.Minute), both.ask(t, q.Expr, time.Minute)
+		if len(want) > 0 {
+			answered++
+		}
+		if !got.is(want) && !slices.Contains(differ, q.Where) && !strings.Contains(q.Where, ", annotation") && !strings.Contains(q.Where, ", variable") {
+			t.Errorf("%s says %v of one, and %v of both\n%s", q.Where, want, got, q.Expr)
+		}
+	}
+	if answered < 30 {
+		t.Errorf("%d queries were answered: the test proves little", answered)
+	}
+}
+
+// TestWhatHappenedCountsThoughProcessesEnd asks how many operations ended badly in the last hour, in which something became of those that
+// counted them.
+func TestWhatHappenedCountsThoughProcessesEnd(t *testing.T) {
+	const rolledBack = `rookery_operations_total{rookery_operation="update",rookery_outcome="rolled-back",instance="%s"} %s`
+	role := `rookery_coordinator_role{rookery_role="leader",instance="one"} 1x480`
+	for _, row := range []struct {
+		name string
+		past past
+		want float64
+	}{
+		{"none", past{role}, 0},
+		{"one, long ago", past{role, fmt.Sprintf(rolledBack, "one", "1x480")}, 0},
+		{"the first of its kind", past{role, fmt.Sprintf(rolledBack, "one", "_x399 1x80")}, 1},
+		{"two, the first of their kind", past{role, fmt.Sprintf(rolledBack, "one", "_x399 2x80")}, 2},
+		{"it has ended since", past{role, fmt.Sprintf(rolledBack, "one", "_x399 1x40 stale")}, 1},
+		{"it was started again since", past{role, fmt.Sprintf(rolledBack, "one", "_x299 1x20 2x20 stale _x40 1x80")}, 3},
+		{"another leads since", past{role, fmt.Sprintf(rolledBack, "one", "_x299 1x40 stale"), fmt.Sprintf(rolledBack, "two", "_x399 1x80")}, 2},
+	} {
+		got := row.past.ask(t, panelQuery(t, "operations.json, Ended otherwise than done, A"), 2*time.Hour)
+		if len(got) != 1 || got["{}"] < row.want-0.1 || got["{}"] > row.want+0.1 {
+			t.Errorf("%s: it says %v, want %v", row.name, got, row.want)
+		}
+	}
+}
