@@ -67,7 +67,7 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		stopTrims()
 	}()
-	c.meters.leads(c.cluster)
+	c.meters.leads(ctx, c.cluster)
 	defer c.meters.followsOn()
 	c.Log.Info("leading", "epoch", l.epoch, "round", c.cluster.Round, "sequence", c.cluster.Sequence)
 	return l.loop()

@@ -46,6 +46,7 @@ const (
 // meters are the coordinator's instruments. Nothing is ever read from them: what is decided is the same without.
 type meters struct {
 	rounds, placements, moves, evictions metric.Int64Counter
+	terms                                metric.Int64Counter
 	commands, operations                 metric.Int64Counter
 	inputs, events                       metric.Int64Histogram
 	decide, append, age, scheduling      metric.Float64Histogram
@@ -93,6 +94,7 @@ func newMeters(meter metric.Meter) (*meters, error) {
 	all := &meters{
 		meter:      meter,
 		rounds:     m.counter("rookery.coordinator.rounds", "{round}", "Rounds that were appended to the log."),
+		terms:      m.counter("rookery.coordinator.terms", "{term}", "Times that this coordinator began to lead."),
 		placements: m.counter("rookery.placements", "{instance}", "Instances that were placed on a node."),
 		moves:      m.counter("rookery.moves", "{instance}", "Instances that a rebalancing has moved to another node."),
 		evictions:  m.counter("rookery.evictions", "{instance}", "Instances that could not stay on their node."),
@@ -162,7 +164,8 @@ func (m *meters) count(ctx context.Context, f figures) {
 }
 
 // leads has what is counted begin with the state that is taken over.
-func (m *meters) leads(c *projections.Cluster) {
+func (m *meters) leads(ctx context.Context, c *projections.Cluster) {
+	m.terms.Add(ctx, 1)
 	m.tally = newTally(c)
 	m.leading.Store(true)
 }

@@ -139,6 +139,7 @@ var afterARun = []expectation{
 	{"rookery_coordinator_input_age_seconds", []string{`rookery_stream="ROOKERY_COMMANDS"`}, 3},
 	{"rookery_coordinator_input_age_seconds", []string{`rookery_stream="ROOKERY_STATUS"`}, 3},
 	{"rookery_coordinator_role", []string{`rookery_role="leader"`}, 1},
+	{"rookery_coordinator_terms_total", nil, 1},
 	{"rookery_fold_sequence", nil, 10},
 	{"rookery_placements_total", nil, 5},
 	{"rookery_commands_total", []string{`rookery_verb="scale"`, `rookery_outcome="succeeded"`}, 1},

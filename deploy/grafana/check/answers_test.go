@@ -78,6 +78,41 @@ func TestTwoThatTellTheSameCountOnce(t *testing.T) {
 	}
 }
 
+// TestAlertsTellFaultsFromWhatIsWell asks rules an hour after a past began. Whether it lasts is not looked at.
+func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
+	const (
+		role  = `rookery_coordinator_role{rookery_role="leader",instance="%s"} %s`
+		open  = `rookery_commands_open{instance="%s"} %s`
+		terms = `rookery_coordinator_terms_total{instance="%s"} %s`
+	)
+	one := func(series, values string) string { return fmt.Sprintf(series, "one", values) }
+	two := func(series, values string) string { return fmt.Sprintf(series, "two", values) }
+	for _, row := range []struct {
+		rule, name string
+		past       past
+		fires      bool
+	}{
+		{"RookeryNoLeader", "one leads", past{one(role, "1x240"), one(open, "0x240"), one(terms, "1x240")}, false},
+		{"RookeryNoLeader", "one leads, and another stands by", past{one(role, "1x240"), one(open, "0x240"), two(role, "0x240")}, false},
+		{"RookeryNoLeader", "another has just taken over", past{
+			one(role, "1x236 stale"), one(open, "0x236 stale"), one(terms, "1x236 stale"), two(role, "0x237 1x1"), two(open, "_x237 0x1"), two(terms, "_x237 1x1"),
+		}, false},
+		{"RookeryNoLeader", "all stand by", past{one(role, "0x240"), two(role, "0x240")}, true},
+		{"RookeryNoLeader", "no target answers", past{one(role, "1x230 stale"), one(open, "0x230 stale")}, true},
+		{"RookeryNoLeader", "the leader hangs", past{one(role, "1x240"), one(open, "0x230 stale")}, true},
+		{"RookeryNoLeader", "it leads again and again", past{one(role, "1x240"), one(open, "0x240"), one(terms, "1x220 2+2x20")}, true},
+	} {
+		for _, r := range rules(t) {
+			if r.Alert != row.rule {
+				continue
+			}
+			if said := row.past.ask(t, r.Expr, time.Hour); (len(said) > 0) != row.fires {
+				t.Errorf("%s, while %s: it says %v", row.rule, row.name, said)
+			}
+		}
+	}
+}
+
 // TestWhatHappenedCountsThoughProcessesEnd asks how many operations ended badly in the last hour, in which something became of those that
 // counted them.
 func TestWhatHappenedCountsThoughProcessesEnd(t *testing.T) {

@@ -7,16 +7,17 @@ import (
 
 // From when on a person is called. What heals by itself has healed before.
 const (
-	noLeaderFor  = time.Minute // another coordinator takes over within seconds
-	lagSeconds   = 10          // messages are decided within milliseconds
-	lagFor       = 30 * time.Second
-	pendingFor   = 5 * time.Minute // what makes room may be under way
-	degradedFor  = 2 * time.Minute // an engine is asked again every few seconds
-	silentFor    = time.Minute
-	overdueFor   = time.Minute // the coordinator acts on a deadline by itself
-	nearBound    = 0.8
-	nearBoundFor = 5 * time.Minute
-	missingFor   = 15 * time.Minute // images are pulled, and what starts slowly may take that long
+	noLeaderFor   = time.Minute // another coordinator takes over within seconds
+	unsteadyTerms = 5           // in five minutes
+	lagSeconds    = 10          // messages are decided within milliseconds
+	lagFor        = 30 * time.Second
+	pendingFor    = 5 * time.Minute // what makes room may be under way
+	degradedFor   = 2 * time.Minute // an engine is asked again every few seconds
+	silentFor     = time.Minute
+	overdueFor    = time.Minute // the coordinator acts on a deadline by itself
+	nearBound     = 0.8
+	nearBoundFor  = 5 * time.Minute
+	missingFor    = 15 * time.Minute // images are pulled, and what starts slowly may take that long
 )
 
 // severity says how soon somebody is to look.
@@ -44,14 +45,19 @@ const ofTheService = "{{ $labels.rookery_namespace }}/{{ $labels.rookery_service
 var alerts = []alert{
 	{
 		name: "RookeryNoLeader", severity: critical, lasts: noLeaderFor,
-		expr:        `(sum(rookery_coordinator_role{rookery_role="leader"}) or vector(0)) < 1`,
-		summary:     "No coordinator leads",
+		// One that hangs in its loop, or that loses the lead with each round, has the role and does not do its work.
+		expr: `(sum(rookery_coordinator_role{rookery_role="leader"}) or vector(0)) < 1 or absent(rookery_commands_open) or ` +
+			"sum(increase(rookery_coordinator_terms_total[5m])) > " + strconv.Itoa(unsteadyTerms),
+		summary:     "No coordinator leads, or none for long",
 		description: "What runs goes on running, and nothing is decided: commands wait, and what fails or is lost is not replaced.",
 		runbook: `1. Does one run? On the hosts of coordinators: pgrep -af 'rookery coordinator'. Start it where it does not.
 2. Does it reach the bus? On its host: rookery doctor. Start NATS where it is down, and make room where its disk is full (df -h).
 3. It runs and does not lead? What it logs says why. It says that a stream is missing or another one: rookery bus check, and
    rookery bus adopt once you know why. Its clock is off: timedatectl, and mend its time service.
-4. It leads, by its log? Then Prometheus does not reach it: curl its --metrics address, and look at the targets of Prometheus.
+4. It logs again and again that it folds the log? It leads and cannot write: NATS has no room, or its store is closed until NATS is
+   started again. What it logs says which.
+5. It leads, by its log? Then Prometheus does not reach it: curl its --metrics address, and look at the targets of Prometheus.
+6. It answers there without rookery_commands_open? It hangs: start it again.
 `,
 	},
 	{
@@ -73,7 +79,11 @@ var alerts = []alert{
 		runbook: `1. Why: rookery explain ` + ofTheService + ` names the filter that removes each node.
 2. cpu, memory, disk: rookery nodes shows what is set aside. Add a node, lower the requests in the spec, or scale something down.
 3. node-selector, zone, anti-affinity, spread: no node has what the spec wants. Change the spec, or start a node with these labels.
-4. silent, degraded, paused, drained: rookery nodes says which. Bring the node back, or end its drain: rookery drain NODE --undo.
+4. silent, degraded, paused, drained: rookery nodes says which. Bring the node back, or have it take instances: rookery drain NODE --undo.
+5. ports, host-port, max-per-node: add a node. crashed: it failed there, so rookery logs ` + ofTheService + ` and mend it.
+6. volumes: the slot's volumes are on a node that cannot have it now. Mend that one. held: another service has waited longer for that
+   room: rookery ps shows which is pending, so help that one first.
+7. not-allowed: the cluster has a list of its nodes without that one. no-node: none has joined; start a rookery node.
 `,
 	},
 	{
