@@ -20,7 +20,7 @@ func operations() *screen {
 		underWayNow().panel(24),
 		lines(what{"Time in the phase", "For how long each operation has been in the phase it is in.", unitSeconds}, 12,
 			ask{underWayOr("rookery_operation_phase_duration_seconds" + ofService), byPhase}),
-		lines(what{"Overdue", "By how much the time of a phase is over, or for how long a paused one has waited for people.", unitSeconds},
+		lines(what{"Overdue by operation", "By how much the time of a phase is over, or for how long a paused one has waited for people.", unitSeconds},
 			12,
 			ask{underWayOr("rookery_operation_overdue_seconds" + ofService), byPhase}),
 		counted(what{"Operations by kind and end", "Operations that have ended.", unitCount}, 12,

@@ -141,7 +141,7 @@ func (s Screen) Queries() ([]Query, error) {
 	var all []Query
 	for _, p := range s.Panels {
 		for _, t := range p.Targets {
-			all = append(all, Query{fmt.Sprintf("%s, panel %d (%s), %s", s.File, p.ID, p.Title, t.RefID), t.Expr})
+			all = append(all, Query{s.File + ", " + p.Title + ", " + t.RefID, t.Expr})
 		}
 	}
 	for _, v := range s.Templating.List {
