@@ -23,8 +23,12 @@ run: build ## Run the main job here until Ctrl-C: a private Podman, rookery dev,
 # METRICS is where coordinators and nodes serve theirs; without it, where those of `make run` do.
 METRICS :=
 .PHONY: observe
-observe: ## Look at a cluster that runs with Prometheus until Ctrl-C: make observe METRICS="10.0.0.4:9464 10.0.0.5:9464"
+observe: $(BIN)/collector ## Look at a cluster that runs with Prometheus until Ctrl-C: make observe METRICS="10.0.0.4:9464 10.0.0.5:9464"
 	@deploy/observe $(METRICS)
+
+$(BIN)/collector: deploy/collector/go.mod deploy/collector/main.go
+	@echo "Building an OpenTelemetry Collector, once. That takes a minute or two."
+	@cd deploy/collector && $(GO) build -trimpath -o $@ . || echo "That failed: there will be no traces and logs."
 
 .PHONY: check
 check: build lint fast ## Build, lint and run the fast tests: what every commit passes
