@@ -101,7 +101,7 @@ func lintQuery(s written.Screen, expr, where string, complain complaint) {
 		}
 	}
 	parsed, err := promql.ParseExpr(query.Expand(expr, map[string]string{
-		"__rate_interval": rateInterval, "__range": "1h", "namespace": ".*", "service": ".*", "node": ".*",
+		"__rate_interval": rateInterval, "__interval": "2m", "__range": "1h", "namespace": ".*", "service": ".*", "node": ".*",
 	}))
 	if err != nil {
 		complain("target-promql-rule", where, err.Error())

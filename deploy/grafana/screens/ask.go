@@ -11,6 +11,9 @@ const inRange = "$__range"
 // inStep is the time around one point of a line.
 const inStep = "$__rate_interval"
 
+// inBar is the time from one bar to the next, so that each thing that has happened is in one bar alone.
+const inBar = "$__interval"
+
 // known is for how long a series is looked for before the time that is counted: where there was none, it began within. It is longer
 // than Prometheus or a coordinator should ever be away.
 const known = "1h"

@@ -53,7 +53,7 @@ func coordinator() *screen {
 		lines(what{"Streams, messages", "Messages that each stream has.", unitCount}, 8,
 			ask{maxBy("rookery_stream_messages", "rookery_stream"), "{{rookery_stream}}"}),
 		counted(what{"Changes of the lead", "Times that a coordinator began to lead. One that does so again and again cannot write to the log.", unitCount}, 8,
-			ask{sumBy(grown("rookery_coordinator_terms_total", inStep), "instance"), "{{instance}}"}),
+			ask{sumBy(grown("rookery_coordinator_terms_total", inBar), "instance"), "{{instance}}"}),
 	} {
 		b.WithPanel(p)
 	}

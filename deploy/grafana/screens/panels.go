@@ -104,9 +104,12 @@ func stacked(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 	return lines(w, width, asks...).FillOpacity(40).Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal))
 }
 
-// counted are bars of how many there were in each step.
+// barLasts is how long a bar is at least. Prometheus has to have looked twice within it.
+const barLasts = "2m"
+
+// counted are bars of how many there were inBar.
 func counted(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
-	return stacked(w, width, asks...).DrawStyle(common.GraphDrawStyleBars).LineWidth(0).FillOpacity(70).Decimals(0)
+	return stacked(w, width, asks...).Interval(barLasts).DrawStyle(common.GraphDrawStyleBars).LineWidth(0).FillOpacity(70).Decimals(0)
 }
 
 // bars compare values of now, or of all of the time that is shown.
