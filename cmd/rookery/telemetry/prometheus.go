@@ -3,9 +3,11 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,7 +47,7 @@ func serve(address string, log *slog.Logger) (*served, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: mostAsking, Timeout: askTimeout, ErrorHandling: promhttp.ContinueOnError,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog: complaints{log},
 	}))
 	s := &served{
 		reader: reader, address: listener.Addr().String(), ended: make(chan struct{}),
@@ -77,4 +79,17 @@ func (s *served) stop() error {
 	}
 	<-s.ended
 	return err
+}
+
+// complaints are what goes wrong while somebody is told of the metrics.
+type complaints struct{ log *slog.Logger }
+
+// Println implements promhttp.Logger. Who has gone, or has waited for too long and is told so, needs no line for each metric.
+func (c complaints) Println(words ...any) {
+	for _, word := range words {
+		if err, is := word.(error); is && (errors.Is(err, context.Canceled) || errors.Is(err, http.ErrHandlerTimeout)) {
+			return
+		}
+	}
+	c.log.Warn(strings.TrimSpace(fmt.Sprintln(words...)))
 }
