@@ -77,6 +77,18 @@ LAST_LINE = { trap '' INT; last=; while IFS= read -r line; do \
 test-faults: setup ## Inject every fault on the real Podman, one after the other; the last line counts what did not heal
 	@set -o pipefail; go test -v -timeout 25m -run TestFaultsOnPodman ./cmd/rookerytest 2>&1 | $(call LAST_LINE,faults)
 
+DASHBOARDS := go test -v -count 1 -timeout 15m -run TestDashboardsOnPodman ./cmd/rookerytest
+.PHONY: test-dashboards
+test-dashboards: setup nats ## Ask a real Prometheus each query of screens and alerts; the last line counts what found nothing
+	@$(CHECK_SCREENS)
+	@set -o pipefail; $(DASHBOARDS) 2>&1 | $(call LAST_LINE,dashboards)
+
+.PHONY: pictures
+pictures: setup nats ## Write a picture of each screen over a real run into .bin/pictures for people to look at
+	@mkdir -p $(BIN)/pictures
+	@set -o pipefail; $(DASHBOARDS) -pictures $(BIN)/pictures 2>&1 | $(call LAST_LINE,dashboards)
+	@ls $(BIN)/pictures
+
 # SOAK_FAULTS is how long `make soak-faults` lasts at least.
 SOAK_FAULTS := 30m
 .PHONY: soak-faults

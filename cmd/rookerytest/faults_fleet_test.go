@@ -197,14 +197,16 @@ func (f *trial) launch(h *host, path string, words ...string) *process {
 }
 
 func (f *trial) startCoordinator(c *seat) {
-	c.process = f.launch(c.host, f.path, "coordinator", "--server", "nats://"+c.link.address(), "--name", c.name, "--heartbeat", fleetHeartbeat.String())
+	c.process = f.launch(c.host, f.path, "coordinator", "--server", "nats://"+c.link.address(), "--name", c.name,
+		"--heartbeat", fleetHeartbeat.String(), "--metrics", metricsAt(c.host))
 }
 
 // startNode starts the host's node, as a unit of the system would.
 func (f *trial) startNode(h *station) {
 	h.node = f.launch(h.host, h.path, "node", "--server", "nats://"+h.link.address(), "--podman", "unix://"+h.engine.address(),
 		"--name", h.name, "--zone", h.zone, "--label", "host="+h.name, "--address", h.address,
-		"--ports", fmt.Sprintf("%d-%d", firstPort, lastPort), "--heartbeat", fleetHeartbeat.String())
+		"--ports", fmt.Sprintf("%d-%d", firstPort, lastPort), "--heartbeat", fleetHeartbeat.String(),
+		"--metrics", metricsAt(h.host))
 }
 
 // found brings up the services that run throughout.

@@ -1,0 +1,121 @@
+package rookerytest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+// alarm is an alert, and the fault that has it fire.
+type alarm struct {
+	alert string
+	// about is the label that tells the fault's alert from those of others; "" where there is only one of it.
+	about string
+	fault func(*gallery)
+}
+
+// alarms are all alerts. In the last the lead may change again and again, for which another one would fire.
+var alarms = []alarm{
+	{"RookeryPendingTooLong", `rookery_service="waits"`, func(g *gallery) {
+		g.heals(func() { g.published("demo/waits", "drop", `{}`) })
+		g.published("demo/waits", "ensure", webSpec(`,"scale":1,"node_selector":{"host":"none"}`))
+	}},
+	{"RookeryReplicaMissing", `rookery_service="sick"`, func(g *gallery) {
+		g.heals(func() { g.published("demo/sick", "ensure", webSpec(`,"scale":1,"args":[],"busy":"supersede"`)) })
+		g.published("demo/sick", "ensure", webSpec(`,"scale":1,"args":["-exit-after","1ms"]`))
+	}},
+	{"RookeryOperationOverdue", `rookery_service="late"`, func(g *gallery) {
+		g.heals(func() { g.published("demo/late", "rollback", `{"busy":"supersede"}`) })
+		g.pauses("demo/late")
+	}},
+	{"RookeryNodeDegraded", "", func(g *gallery) {
+		pid := podmantest.ServicePID(g.t, g.beside.uri)
+		g.heals(func() { g.signal(pid, syscall.SIGCONT) })
+		g.signal(pid, syscall.SIGSTOP)
+	}},
+	{"RookeryNodeSilent", "", func(g *gallery) {
+		g.heals(func() { g.startNode(g.beside) })
+		g.beside.node.kill()
+	}},
+	{"RookeryStreamNearBound", `rookery_stream="ROOKERY_COMMANDS"`, floods},
+	{"RookeryNoLeader", "", func(g *gallery) {
+		g.heals(func() {
+			for _, c := range g.coordinators {
+				g.startCoordinator(c)
+			}
+		})
+		for _, c := range g.coordinators {
+			c.process.kill()
+		}
+	}},
+	{"RookeryCoordinatorLag", `rookery_stream="ROOKERY_COMMANDS"`, slows},
+}
+
+// sounds has an alert fire by its fault, and stop once that is healed.
+func (g *gallery) sounds(a alarm) {
+	fires := func() bool {
+		var about []string
+		if a.about != "" {
+			about = []string{a.about}
+		}
+		return g.prometheus.fires(a.alert, about...)
+	}
+	if fires() {
+		g.fail("%s fires before its fault", a.alert)
+	}
+	began := time.Now()
+	a.fault(g)
+	g.until(a.alert+" fires", fires)
+	fired := time.Since(began)
+	g.look()
+	if wrong := g.heal(); wrong != "" {
+		g.fail("%s: %s", a.alert, wrong)
+	}
+	healed := time.Now()
+	g.until(a.alert+" has stopped", func() bool { return !fires() })
+	fmt.Printf("alert %s: fired %.1f s after its fault began, stopped %.1f s after it was healed\n",
+		a.alert, fired.Seconds(), time.Since(healed).Seconds())
+}
+
+// floods fills the stream of commands up to its bound, nearly, with what is refused. Who sent it takes it back.
+func floods(g *gallery) {
+	const share, each = 85, bus.MaxCommand - 1<<10
+	subject := events.CommandSubject(events.ServiceID{Namespace: "demo", Name: "flood"}, "ensure")
+	body := []byte(strings.Repeat("x", each))
+	g.heals(func() { g.purge(subject) })
+	for n := range 64 << 20 * share / 100 / each {
+		ctx, cancel := context.WithTimeout(g.interrupted, time.Minute)
+		_, err := g.Bus().Publish(ctx, events.Message{Subject: subject, Body: body})
+		cancel()
+		if err != nil {
+			g.fail("after %d commands: %v", n, err)
+		}
+	}
+}
+
+// purge removes what is decided of a subject of commands.
+func (g *gallery) purge(subject string) {
+	out := runNATS(g.t, g.Cluster, "stream", "purge", "--force", "--subject="+subject, string(bus.Commands))
+	g.saw("%s", out)
+}
+
+// slows has the coordinators be reached slowly, and sends them more than comes through.
+func slows(g *gallery) {
+	const delay, commands = 20 * time.Millisecond, 60_000
+	for _, c := range g.coordinators {
+		c.link.slow(delay)
+		g.heals(func() { c.link.slow(0) })
+	}
+	subject := events.CommandSubject(events.ServiceID{Namespace: "demo", Name: "nobody"}, "scale")
+	for range commands {
+		if err := g.Conn.Publish(subject, []byte(scaleBody(1))); err != nil {
+			g.fail("%v", err)
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package rookerytest_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest/pictures"
+	"github.com/rookery-project/rookery/deploy/grafana/query"
+	"github.com/rookery-project/rookery/deploy/grafana/written"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/node/podman/podmantest"
+)
+
+var picturesFolder = flag.String("pictures", "", "write a picture of each screen into the `folder`")
+
+// TestDashboardsOnPodman has a real Prometheus scrape a whole Rookery that goes through operations of all kinds, and asks it each query of
+// each screen: all of them find something. Then it has each alert fire by its fault, and stop once that is healed.
+func TestDashboardsOnPodman(t *testing.T) {
+	f := startTrial(t)
+	screens, err := written.Screens(os.DirFS("../../deploy/grafana"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gallery{scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, prometheus: f.startPrometheus(), began: time.Now(), screens: screens}
+	g.collect()
+	if wrong := attempt(g.all); wrong != "" {
+		t.Error(wrong)
+	}
+	if wrong := g.heal(); wrong != "" {
+		t.Error(wrong)
+	}
+	fmt.Printf("dashboards %d, panels %d, queries %d, empty %d\n", len(screens), g.panels, len(g.queries), len(g.empty))
+}
+
+// gallery is all screens over a trial that is scraped.
+type gallery struct {
+	*scene
+	prometheus *prometheus
+	began      time.Time
+	screens    []written.Screen
+	panels     int
+	queries    []written.Query
+	empty      map[string]string // what has not found anything yet: what Prometheus is asked, by where it stands
+}
+
+// all is the run: what happens to the cluster, what screens show of it, and what people are called for.
+func (g *gallery) all() {
+	g.operations()
+	g.troubles()
+	g.fill()
+	for _, s := range g.screens {
+		g.draw(s)
+	}
+	sounded := map[string]bool{}
+	for _, a := range alarms {
+		g.sounds(a)
+		sounded[a.alert] = true
+	}
+	for name := range g.prometheus.alertRules() {
+		if !sounded[name] {
+			g.t.Errorf("no fault has %s fire", name)
+		}
+	}
+}
+
+// collect takes all queries, of panels, variables, annotations and alerts.
+func (g *gallery) collect() {
+	for _, s := range g.screens {
+		of, err := s.Queries()
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		g.queries = append(g.queries, of...)
+		g.panels += len(s.Panels)
+	}
+	rules := g.prometheus.alertRules()
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		g.queries = append(g.queries, written.Query{Where: "rules.yaml, " + name, Expr: rules[name]})
+	}
+	g.empty = map[string]string{}
+	for _, q := range g.queries {
+		g.empty[q.Where] = ownPart(query.Expand(q.Expr, g.variables()))
+	}
+}
+
+// variables are those of a screen that shows all of the run, which is scraped every two seconds.
+func (g *gallery) variables() map[string]string {
+	vars := query.Everything()
+	vars["__range"], vars["__rate_interval"], vars["__interval"] = "15m", "15s", "5s"
+	return vars
+}
+
+// ownPart is the query without the 0 that a panel shows where there is nothing: what it is to show must come by itself.
+func ownPart(expr string) string {
+	own, _, _ := strings.Cut(expr, " or on() ")
+	return own
+}
+
+// look asks all that has not found anything yet.
+func (g *gallery) look() {
+	for _, where := range slices.Sorted(maps.Keys(g.empty)) {
+		found, err := g.prometheus.value(g.empty[where])
+		if err != nil {
+			g.fail("%s: %v\n%s", where, err, g.empty[where])
+		}
+		if has(found) {
+			delete(g.empty, where)
+		}
+	}
+}
+
+// fill waits until each query has found something, but those of alerts, whose time comes later.
+func (g *gallery) fill() {
+	const patience = 2 * time.Minute // what a process uses is measured twice within one
+	g.within(patience, func() bool {
+		g.look()
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(g.empty)), ofScreen)
+	})
+	for where, expr := range g.empty {
+		if ofScreen(where) {
+			g.t.Errorf("%s finds nothing:\n%s", where, expr)
+		}
+	}
+}
+
+func ofScreen(where string) bool { return !strings.HasPrefix(where, "rules.yaml") }
+
+// draw draws a screen of the run so far. No panel may be empty. One may be for a moment, where a part that is busy did not answer
+// Prometheus in time.
+func (g *gallery) draw(s written.Screen) {
+	var picture pictures.Picture
+	whole := g.within(settlesWithin, func() bool {
+		const patience = time.Minute
+		ctx, cancel := context.WithTimeout(g.interrupted, patience)
+		defer cancel()
+		var err error
+		if picture, err = pictures.Draw(ctx, g.prometheus, s, g.variables(), g.began, time.Now()); err != nil {
+			g.fail("%v", err)
+		}
+		return len(picture.Empty) == 0
+	})
+	if !whole {
+		g.fail("%s: these panels are empty: %s", s.File, strings.Join(picture.Empty, ", "))
+	}
+	if *picturesFolder == "" {
+		return
+	}
+	body, err := picture.PNG()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*picturesFolder, strings.TrimSuffix(s.File, ".json")+".png"), body, 0o600)
+	}
+	if err != nil {
+		g.fail("%v", err)
+	}
+}
+
+// step is something that people do with the cluster or that happens to it.
+type step struct {
+	what string
+	do   func()
+}
+
+// take does the steps in their order, and looks after each at what can be seen then.
+func (g *gallery) take(steps []step) {
+	for _, s := range steps {
+		if wrong := attempt(s.do); wrong != "" {
+			g.fail("%s: %s", s.what, wrong)
+		}
+		g.look()
+	}
+}
+
+// asks publishes a command, which must succeed.
+func (g *gallery) asks(service, verb, body string) {
+	if fate := g.Fate(g.published(service, verb, body)); fate.Outcome != "succeeded" {
+		g.fail("%s of %s ended as %+v", verb, service, fate)
+	}
+}
+
+func (g *gallery) published(service, verb, body string) uint64 {
+	sequence, ok := g.command(service, verb, body)
+	if !ok {
+		g.fail("%s of %s was not acknowledged", verb, service)
+	}
+	return sequence
+}
+
+// orders publishes a command to a node or the cluster, which must succeed.
+func (g *gallery) orders(to, body string) {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(g.interrupted, patience)
+	defer cancel()
+	sequence, err := g.Bus().Publish(ctx, events.Message{Subject: events.CommandRoot + "." + to, Body: []byte(body)})
+	if err != nil {
+		g.fail("%s: %v", to, err)
+	}
+	if fate := g.Fate(sequence); fate.Outcome != "succeeded" {
+		g.fail("%s ended as %+v", to, fate)
+	}
+}
+
+// webSpec is a spec of the small image, with more fields.
+func webSpec(fields string) string {
+	return fmt.Sprintf(`{"image":%q,"stop_grace":"1s","restart":{"delay":"100ms","max_delay":"1s"}%s}`, podmantest.WebReference, fields)
+}
+
+// operations takes the cluster through all kinds of operations, each to its end.
+func (g *gallery) operations() {
+	uris := make([]string, 0, len(g.hosts))
+	for _, h := range g.hosts {
+		uris = append(uris, h.uri)
+	}
+	podmantest.LoadShardKV(g.t, uris...)
+	const held = `,"volumes":[{"name":"data","path":"/data","state":true}]`
+	g.take([]step{
+		{"an image that comes from a registry", func() {
+			g.stocks("drawn")
+			if fate := g.Fate(g.pulls()); fate.Outcome != "succeeded" {
+				g.fail("it ended as %+v", fate)
+			}
+		}},
+		{"a limit of the disk", func() { g.asks("demo/capped", "ensure", webSpec(`,"scale":1,"resources":{"disk":"64MiB"}`)) }},
+		{"a rescale", func() {
+			g.asks("demo/kv", "ensure", fmt.Sprintf(shardKV, podmantest.ShardKVReference, 2))
+			g.asks("demo/kv", "scale", scaleBody(3))
+		}},
+		{"a snapshot, a suspend and a resume", func() {
+			g.asks("demo/vault", "ensure", webSpec(`,"scale":1`+held))
+			for _, verb := range []string{"snapshot", "suspend", "resume"} {
+				g.asks("demo/vault", verb, `{}`)
+			}
+		}},
+		{"an update, a restart and a rollback", func() {
+			g.asks("demo/page", "ensure", webSpec(`,"scale":2,"update":{"min_healthy":"0s"}`))
+			g.asks("demo/page", "ensure", webSpec(`,"env":{"SAY":"two"},"update":{"min_healthy":"0s"}`))
+			g.asks("demo/page", "restart", `{}`)
+			g.asks("demo/page", "rollback", `{}`)
+		}},
+		{"an update that goes back by itself", func() {
+			bad := g.published("demo/page", "ensure",
+				`{"image":"localhost/none:1","update":{"min_healthy":"0s","healthy_deadline":"2s","on_failure":"rollback"}}`)
+			if fate := g.Fate(bad); fate.Outcome != "failed" {
+				g.fail("it ended as %+v", fate)
+			}
+		}},
+		{"a job, and a service that is scaled", func() { g.work() }},
+		{"a host that is drained", func() {
+			g.orders("node."+g.beside.name+".drain", `{}`)
+			g.orders("node."+g.beside.name+".resume", `{}`)
+		}},
+		{"a host that is filled again", g.rebalances},
+	})
+}
+
+// rebalances has a service run on two of three hosts, and then be spread over all.
+func (g *gallery) rebalances() {
+	g.orders("node."+g.beside.name+".pause", `{}`)
+	g.asks("demo/heavy", "ensure", webSpec(`,"scale":4,"requests":{"cpu":"0.3"}`))
+	g.orders("node."+g.beside.name+".resume", `{}`)
+	g.orders("cluster.rebalance", `{"max_moves":1}`)
+	g.hears("cluster.rebalance-ended", `"moved":1`)
+}
+
+// troubles has things go wrong in ways that people are shown. Some last as long as people look.
+func (g *gallery) troubles() {
+	g.take([]step{
+		{"a service that no node can have", func() { g.published("demo/nowhere", "ensure", webSpec(`,"scale":1,"node_selector":{"host":"none"}`)) }},
+		{"a container that is killed", func() {
+			g.runs("demo/frail", `,"scale":1`)
+			g.signal(g.container("demo/frail").PID, syscall.SIGKILL)
+			g.hears("service.demo.frail.instance.offline", "")
+		}},
+		{"an image that no registry has", func() {
+			g.image += "-missing"
+			g.published("demo/unknown", "ensure", fmt.Sprintf(`{"image":%q,"scale":1}`, g.image))
+			g.hears("service.demo.unknown.instance.offline", "image-pull")
+		}},
+		{"an update that waits for slots", func() {
+			g.asks("demo/stuck", "ensure", webSpec(`,"scale":2`))
+			g.published("demo/stuck", "ensure",
+				`{"image":"localhost/none:1","update":{"healthy_deadline":"20m","progress_deadline":"20m"}}`)
+		}},
+		{"an update that waits for people", func() {
+			g.asks("demo/canary", "ensure", webSpec(`,"scale":2`))
+			g.published("demo/canary", "ensure", webSpec(`,"env":{"SAY":"two"},"update":{"canaries":1,"min_healthy":"0s"}`))
+		}},
+		{"an update that has failed and is paused", func() { g.pauses("demo/failed") }},
+	})
+}
+
+// pauses has a service be updated to what cannot be had, and the update be paused because of that.
+func (g *gallery) pauses(service string) {
+	g.asks(service, "ensure", webSpec(`,"scale":1`))
+	g.published(service, "ensure",
+		`{"image":"localhost/none:1","update":{"min_healthy":"0s","healthy_deadline":"1s","progress_deadline":"1s","on_failure":"pause"}}`)
+}
