@@ -32,6 +32,16 @@ func (b *JetStream) Observe(ctx context.Context, meter metric.Meter) (stop func(
 	if err != nil {
 		return nil, err
 	}
+	used, err := meter.Int64ObservableGauge("rookery.storage.used", metric.WithUnit("By"),
+		metric.WithDescription("What all of the account takes on disk."))
+	if err != nil {
+		return nil, err
+	}
+	most, err := meter.Int64ObservableGauge("rookery.storage.limit", metric.WithUnit("By"),
+		metric.WithDescription("The most that the account may take on disk; not there where there is no bound."))
+	if err != nil {
+		return nil, err
+	}
 	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		call, cancel := context.WithTimeout(ctx, infoTimeout)
 		defer cancel()
@@ -48,8 +58,14 @@ func (b *JetStream) Observe(ctx context.Context, meter metric.Meter) (stop func(
 				o.ObserveInt64(limit, info.Config.MaxBytes, at)
 			}
 		}
+		if room, err := b.Room(call); err == nil {
+			o.ObserveInt64(used, int64(room.Used)) //nolint:gosec // no disk has that much
+			if room.Most > 0 {
+				o.ObserveInt64(most, int64(room.Most)) //nolint:gosec // it was one before
+			}
+		}
 		return nil
-	}, messages, size, limit)
+	}, messages, size, limit, used, most)
 	if err != nil {
 		return nil, err
 	}

@@ -174,6 +174,7 @@ var afterARun = []expectation{
 	{"rookery_node_used_memory_bytes", nil, 64 << 20},
 	{"rookery_stream_messages", []string{`rookery_stream="ROOKERY_LOG"`}, 10},
 	{"rookery_stream_size_bytes", []string{`rookery_stream="ROOKERY_LOG"`}, 1000},
+	{"rookery_storage_used_bytes", nil, 1000},
 	{"rookery_stream_limit_bytes", []string{`rookery_stream="ROOKERY_COMMANDS"`}, 64 << 20},
 	{"target_info", []string{`service_name="rookery-test"`, `service_instance_id="one"`}, 1},
 }

@@ -100,6 +100,17 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 		{"RookeryNoLeader", "all stand by", past{one(role, "0x240"), two(role, "0x240")}, true},
 		{"RookeryNoLeader", "no target answers", past{one(role, "1x230 stale"), one(open, "0x230 stale")}, true},
 		{"RookeryNoLeader", "the leader hangs", past{one(role, "1x240"), one(open, "0x230 stale")}, true},
+		{"RookeryStreamNearBound", "there is room, and no bound of the account", past{
+			`rookery_stream_size_bytes{rookery_stream="ROOKERY_COMMANDS"} 10x240`, `rookery_stream_limit_bytes{rookery_stream="ROOKERY_COMMANDS"} 100x240`,
+			`rookery_stream_size_bytes{rookery_stream="ROOKERY_METRICS"} 99x240`, `rookery_stream_limit_bytes{rookery_stream="ROOKERY_METRICS"} 100x240`,
+			`rookery_stream_size_bytes{rookery_stream="ROOKERY_LOG"} 1000x240`, `rookery_storage_used_bytes 1010x240`,
+		}, false},
+		{"RookeryStreamNearBound", "a stream is nearly full", past{
+			`rookery_stream_size_bytes{rookery_stream="ROOKERY_COMMANDS"} 90x240`, `rookery_stream_limit_bytes{rookery_stream="ROOKERY_COMMANDS"} 100x240`,
+		}, true},
+		{"RookeryStreamNearBound", "the account is", past{
+			`rookery_stream_size_bytes{rookery_stream="ROOKERY_LOG"} 1000x240`, `rookery_storage_used_bytes 1010x240`, `rookery_storage_limit_bytes 1100x240`,
+		}, true},
 		{"RookeryNoLeader", "it leads again and again", past{one(role, "1x240"), one(open, "0x240"), one(terms, "1x220 2+2x20")}, true},
 	} {
 		for _, r := range rules(t) {

@@ -124,13 +124,17 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryStreamNearBound", severity: critical, lasts: nearBoundFor,
-		expr:        fullness + " > " + strconv.FormatFloat(nearBound, 'g', -1, 64),
-		summary:     "{{ $labels.rookery_stream }} has taken {{ $value | humanizePercentage }} of its bound",
-		description: "A full ROOKERY_COMMANDS refuses commands; a full ROOKERY_STATUS loses what nodes said, until they say it again.",
-		runbook: `1. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". It removes what is decided: commands a day later.
-2. Who sends so much? nats stream subjects {{ $labels.rookery_stream }} counts messages by subject. Have that sender end, or wait.
-3. ROOKERY_STATUS: an instance that restarts all the time says so each time. rookery ps shows which; mend or rookery drop it.
-4. Leave the stream as it is: purged it would lose commands, and with another bound, or deleted, the coordinator refuses it.
+		expr: fullness + " > " + strconv.FormatFloat(nearBound, 'g', -1, 64) + " or label_replace(" +
+			accountFullness + " > " + strconv.FormatFloat(nearBound, 'g', -1, 64) + `, "rookery_stream", "The storage of the NATS account", "", "")`,
+		summary: "{{ $labels.rookery_stream }} has taken {{ $value | humanizePercentage }} of its bound",
+		description: "A full ROOKERY_COMMANDS refuses commands; a full ROOKERY_STATUS loses what nodes said, until they say it again. " +
+			"ROOKERY_LOG has no bound but the storage of its account: when that is full nothing is decided any more.",
+		runbook: `1. The storage of the account: rookery bus check says how much of it the log takes. Let go of its oldest part: rookery archive --to DIR --keep-age 720h.
+   Or raise the account's limit. Go on here where it is a stream.
+2. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". It removes what is decided: commands a day later.
+3. Who sends so much? nats stream subjects {{ $labels.rookery_stream }} counts messages by subject. Have that sender end, or wait.
+4. ROOKERY_STATUS: an instance that restarts all the time says so each time. rookery ps shows which; mend or rookery drop it.
+5. Leave the stream as it is: purged it would lose commands, and with another bound, or deleted, the coordinator refuses it.
 `,
 	},
 	{

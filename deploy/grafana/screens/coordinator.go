@@ -45,8 +45,9 @@ func coordinator() *screen {
 			ask{"scalar(max(rookery_fold_sequence)) - " + maxBy("rookery_fold_sequence", "instance"), "{{instance}}"}),
 		lines(what{"Nodes answering", "Nodes that were heard within the last heartbeat.", unitCount}, 8,
 			ask{maxBy("rookery_nodes_answering"), "answering"}),
-		lines(what{"Streams, size", "What each stream takes on disk or in memory.", unitBytes}, 8,
-			ask{maxBy("rookery_stream_size_bytes", "rookery_stream"), "{{rookery_stream}}"}),
+		lines(what{"Streams, size", "What each stream takes on disk or in memory, and what the NATS account takes on disk together.", unitBytes}, 8,
+			ask{maxBy("rookery_stream_size_bytes", "rookery_stream"), "{{rookery_stream}}"},
+			ask{maxBy("rookery_storage_used_bytes"), "all of the account"}),
 		bars(what{"Streams, how full", "How much of its bound each stream has taken. Those without one are not here, nor is ROOKERY_METRICS, which lets go of its oldest by itself.", unitShare},
 			8, full(),
 			ask{fullness, "{{rookery_stream}}"}).Max(1),
@@ -65,3 +66,6 @@ const quiet = "There was nothing to decide in this time"
 
 // fullness is the share of its bound that a stream has taken. All coordinators tell of the same streams. ROOKERY_METRICS may be full.
 const fullness = `max by (rookery_stream) (rookery_stream_size_bytes{rookery_stream!="ROOKERY_METRICS"}) / (max by (rookery_stream) (rookery_stream_limit_bytes) > 0)`
+
+// accountFullness is that of what the account may take on disk together: ROOKERY_LOG has no other bound.
+const accountFullness = "max(rookery_storage_used_bytes) / (max(rookery_storage_limit_bytes) > 0)"
