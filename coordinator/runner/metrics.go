@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,11 +17,12 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Bounds of the histograms' buckets: of what the loop does itself, in seconds, of what waits for nodes and people, in seconds, and of
-// how many there are.
+// Bounds of the histograms' buckets: of what the loop does itself, in seconds, of what waits for nodes and people, in seconds, of what
+// waits for a leader, in seconds, and of how many there are.
 var (
 	quick  = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
 	slow   = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
+	ages   = append(slices.Clone(quick), 10, 30, 60, 300, 900)
 	counts = []float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}
 )
 
@@ -104,7 +106,7 @@ func newMeters(meter metric.Meter) (*meters, error) {
 		events:     m.many("rookery.coordinator.round.events", "{event}", "Events that one round decided."),
 		decide:     m.seconds("rookery.coordinator.decide.duration", "How long it took to decide a round.", quick),
 		append:     m.seconds("rookery.coordinator.append.duration", "How long it took to append a round to the log.", quick),
-		age:        m.seconds("rookery.coordinator.input.age", "How old an input was when its round was in the log.", quick),
+		age:        m.seconds("rookery.coordinator.input.age", "How old an input was when its round was in the log.", ages),
 		scheduling: m.seconds("rookery.scheduling.duration", "From when a slot lacks an instance until it is placed, or first online.", slow),
 		barrier:    m.seconds("rookery.barrier.duration", "How long all participants of an operation took for a phase.", slow),
 		spread:     m.seconds("rookery.barrier.spread", "How long the first that was done with a phase waited for the slowest.", slow),

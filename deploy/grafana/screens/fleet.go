@@ -35,8 +35,9 @@ func fleet() *screen {
 		counted(what{"Commands by outcome", "Commands of people and programs that have ended.", unitCount}, 8,
 			ask{grownBy("rookery_commands_total", inBar, aCoordinator, "rookery_outcome"), "{{rookery_outcome}}"}).
 			DataLinks(to("Open the operations", "rookery-operations")),
-		counted(what{"Evictions and moves", "Instances that had to leave their node, by why, and that a rebalancing has moved.", unitCount},
+		counted(what{"Placements, evictions and moves", "Instances that were placed, that had to leave their node, by why, and that a rebalancing has moved.", unitCount},
 			8,
+			ask{orZero(sumBy(grown("rookery_placements_total", inBar)), aCoordinator), "placed"},
 			ask{grownBy("rookery_evictions_total", inBar, aCoordinator, "rookery_reason"), "evicted: {{rookery_reason}}"},
 			ask{orZero(sumBy(grown("rookery_moves_total", inBar)), aCoordinator), "moved"}),
 		bars(what{"Alerts", "Rules that fire now, and for how many things.", unitCount}, 8, colours(good, level{1, bad}),
