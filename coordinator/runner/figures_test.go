@@ -152,6 +152,10 @@ func TestLevelsAreBounded(t *testing.T) {
 	if len(l.machines) != mostNodesMeasured/2+1 || l.nodes[nodeReady] != services/2 || l.nodes[nodeSilent] != services/2 {
 		t.Errorf("%d series of nodes, of which %v", len(l.machines), l.nodes)
 	}
+	if len(l.states) != mostNodesMeasured || l.states[0].state != nodeSilent || l.states[services/2-1].state != nodeSilent ||
+		l.states[services/2].state != nodeReady {
+		t.Errorf("%d nodes are told by their state: %v", len(l.states), l.states)
+	}
 	if about := named(l.services[mostServicesMeasured].id); len(about) != 1 || about[0].Key != keyOverflow {
 		t.Errorf("those beyond the bound are told as %v", about)
 	}

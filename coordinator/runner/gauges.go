@@ -17,7 +17,7 @@ const gaugeTimeout = 2 * time.Second
 // gauges are the instruments of levels, which are looked at when somebody collects them. All but the role and the sequence are told by
 // the leader alone.
 type gauges struct {
-	sequence, role                     metric.Int64ObservableGauge
+	sequence, role, state              metric.Int64ObservableGauge
 	lag, open, answering               metric.Int64ObservableUpDownCounter
 	nodes, pending                     metric.Int64ObservableUpDownCounter
 	desired, online, waiting           metric.Int64ObservableUpDownCounter
@@ -53,6 +53,7 @@ func (g *gauges) make(m *maker) {
 	*g = gauges{
 		sequence:          m.gauge("rookery.fold.sequence", "{event}", "The place in the log that this coordinator's state is true at."),
 		role:              m.gauge("rookery.coordinator.role", "{coordinator}", "1 for the role that this coordinator has, 0 for the other."),
+		state:             m.gauge("rookery.node.state", "{node}", "1 for what a node is for placement."),
 		lag:               m.level("rookery.coordinator.lag", "{message}", "Messages of a stream that are not decided yet."),
 		lagTime:           m.since("rookery.coordinator.lag.duration", "For how long the oldest of them has waited, as far as that was seen."),
 		open:              m.level("rookery.commands.open", "{command}", "Commands that were accepted and have not ended."),
@@ -74,7 +75,7 @@ func (g *gauges) make(m *maker) {
 		reservedDisk:      m.level("rookery.node.reserved.disk", "By", "Disk of a node that is set aside for its instances."),
 	}
 	g.all = []metric.Observable{
-		g.sequence, g.role, g.lag, g.lagTime, g.open, g.answering, g.nodes, g.pending, g.desired, g.online, g.waiting, g.waits,
+		g.sequence, g.role, g.state, g.lag, g.lagTime, g.open, g.answering, g.nodes, g.pending, g.desired, g.online, g.waiting, g.waits,
 		g.phaseTime, g.overdue, g.awaited, g.allocatableCPU, g.allocatableMemory, g.allocatableDisk,
 		g.reservedCPU, g.reservedMemory, g.reservedDisk,
 	}
@@ -149,6 +150,9 @@ func (m *meters) tell(o metric.Observer, l levels) {
 	}
 	for _, n := range l.machines {
 		g.tellNode(o, n)
+	}
+	for _, n := range l.states {
+		o.ObserveInt64(g.state, 1, metric.WithAttributes(keyNode.String(n.name), keyState.String(string(n.state))))
 	}
 	for _, op := range l.under {
 		g.tellOperation(o, op)

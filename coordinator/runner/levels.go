@@ -26,6 +26,7 @@ type levels struct {
 	pending  map[string]int
 	services []serviceLevels
 	machines []nodeLevels
+	states   []namedState
 	under    []operationLevels
 }
 
@@ -41,6 +42,12 @@ type serviceLevels struct {
 type nodeLevels struct {
 	name                  string
 	allocatable, reserved events.Resources
+}
+
+// namedState is what one node is.
+type namedState struct {
+	name  string
+	state nodeState
 }
 
 // operationLevels are those of an operation that is under way.
@@ -131,9 +138,16 @@ func online(s *projections.Service) (n int) {
 
 func (l *levels) lookAtNodes(c *projections.Cluster) {
 	rest := nodeLevels{}
+	var ready []namedState
 	for i, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 		n := c.Nodes[name]
-		l.nodes[stateOfNode(n)]++
+		state := stateOfNode(n)
+		l.nodes[state]++
+		if state == nodeReady {
+			ready = append(ready, namedState{name, state})
+		} else {
+			l.states = append(l.states, namedState{name, state})
+		}
 		if !n.Heard() || n.Forgotten {
 			continue // nobody can have anything of it
 		}
@@ -146,6 +160,8 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 	if len(c.Nodes) > mostNodesMeasured {
 		l.machines = append(l.machines, rest)
 	}
+	l.states = append(l.states, ready...)
+	l.states = l.states[:min(len(l.states), mostNodesMeasured)] // those that somebody may have to see to come first
 }
 
 func stateOfNode(n *projections.Node) nodeState {

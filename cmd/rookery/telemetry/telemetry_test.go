@@ -152,6 +152,7 @@ var afterARun = []expectation{
 	{"rookery_evictions_total", []string{`rookery_reason="drained"`}, 1},
 	{"rookery_nodes", []string{`rookery_state="ready"`}, 2},
 	{"rookery_nodes", []string{`rookery_state="draining"`}, 1},
+	{"rookery_node_state", []string{`rookery_node="node-0"`, `rookery_state="draining"`}, 1},
 	{"rookery_nodes_answering", nil, 3},
 	{"rookery_pending", []string{`rookery_reason="node-selector"`}, 2},
 	{"rookery_service_desired", []string{`rookery_service="web"`, `rookery_namespace="demo"`}, 3},

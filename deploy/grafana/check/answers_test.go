@@ -38,6 +38,8 @@ func ledBy(instance string) past {
 		{"rookery_nodes", `rookery_state="ready"`, 2},
 		{"rookery_nodes", `rookery_state="silent"`, 1},
 		{"rookery_nodes", `rookery_state="degraded"`, 1},
+		{"rookery_node_state", `rookery_node="b",rookery_state="silent"`, 1},
+		{"rookery_node_state", `rookery_node="c",rookery_state="degraded"`, 1},
 		{"rookery_pending", `rookery_reason="cpu"`, 1},
 		{"rookery_service_desired", service, 3},
 		{"rookery_service_online", service, 2},
@@ -100,6 +102,15 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 		{"RookeryNoLeader", "all stand by", past{one(role, "0x240"), two(role, "0x240")}, true},
 		{"RookeryNoLeader", "no target answers", past{one(role, "1x230 stale"), one(open, "0x230 stale")}, true},
 		{"RookeryNoLeader", "the leader hangs", past{one(role, "1x240"), one(open, "0x230 stale")}, true},
+		{"RookeryNodeSilent", "one is drained, one away, one degraded", past{
+			`rookery_node_state{rookery_node="a",rookery_state="draining"} 1x240`, `rookery_node_state{rookery_node="b",rookery_state="away"} 1x240`,
+			`rookery_node_state{rookery_node="c",rookery_state="degraded"} 1x240`,
+		}, false},
+		{"RookeryNodeSilent", "one is lost", past{`rookery_node_state{rookery_node="b",rookery_state="lost"} 1x240`}, true},
+		{"RookeryNodeSilent", "one was silent, and is back", past{
+			`rookery_node_state{rookery_node="b",rookery_state="silent"} 1x230 stale`, `rookery_node_state{rookery_node="b",rookery_state="ready"} _x231 1x8`,
+		}, false},
+		{"RookeryNodeDegraded", "one is", past{`rookery_node_state{rookery_node="c",rookery_state="degraded"} 1x240`}, true},
 		{"RookeryStreamNearBound", "there is room, and no bound of the account", past{
 			`rookery_stream_size_bytes{rookery_stream="ROOKERY_COMMANDS"} 10x240`, `rookery_stream_limit_bytes{rookery_stream="ROOKERY_COMMANDS"} 100x240`,
 			`rookery_stream_size_bytes{rookery_stream="ROOKERY_METRICS"} 99x240`, `rookery_stream_limit_bytes{rookery_stream="ROOKERY_METRICS"} 100x240`,

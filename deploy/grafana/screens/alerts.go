@@ -42,6 +42,9 @@ type alert struct {
 // ofTheService names the service that an alert is about.
 const ofTheService = "{{ $labels.rookery_namespace }}/{{ $labels.rookery_service }}"
 
+// ofTheNode names the node that an alert is about.
+const ofTheNode = "{{ $labels.rookery_node }}"
+
 var alerts = []alert{
 	{
 		name: "RookeryNoLeader", severity: critical, lasts: noLeaderFor,
@@ -88,10 +91,10 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryNodeDegraded", severity: warning, lasts: degradedFor,
-		expr:        `max by (rookery_state) (rookery_nodes{rookery_state="degraded"}) > 0`,
-		summary:     "{{ $value }} nodes have an engine that does not answer",
-		description: "A node is heard, and its Podman does not answer. What runs there runs on, and nothing new is placed there.",
-		runbook: `1. Which: rookery nodes shows it as degraded, and says why.
+		expr:        `max by (rookery_node) (rookery_node_state{rookery_state="degraded"}) > 0`,
+		summary:     "The engine of " + ofTheNode + " does not answer",
+		description: "The node is heard, and its Podman does not answer. What runs there runs on, and nothing new is placed there.",
+		runbook: `1. Why: rookery nodes ` + ofTheNode + `.
 2. On that host: rookery doctor says what of Podman does not answer; podman ps; df -h.
 3. Podman's service hangs: systemctl restart podman.service, or end its process. Containers run on, and the node goes on by itself.
 4. It answers slowly and always will: rookery node --answer-timeout 30s on that host.
@@ -100,14 +103,14 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryNodeSilent", severity: critical, lasts: silentFor,
-		expr:        `max by (rookery_state) (rookery_nodes{rookery_state=~"silent|lost"}) > 0`,
-		summary:     "{{ $value }} nodes are {{ $labels.rookery_state }}",
-		description: "Nodes are not heard that were not drained before. What they ran is replaced elsewhere once they are lost.",
-		runbook: `1. Which: rookery nodes.
+		expr:        `max by (rookery_node) (rookery_node_state{rookery_state=~"silent|lost"}) > 0`,
+		summary:     ofTheNode + " is not heard",
+		description: "The node is silent, and was not drained before. What it ran is replaced elsewhere once it is lost.",
+		runbook: `1. Since when, and with what: rookery nodes ` + ofTheNode + `; rookery ps.
 2. Is its host up? Log in, or start it. What ran there comes up again by itself.
 3. Does the node run? On that host: pgrep -af 'rookery node'. Start it where it does not; containers run on without it.
 4. Does it reach the bus? On that host: rookery doctor. Mend the network or its credentials.
-5. The host is gone for good: rookery forget NODE.
+5. The host is gone for good: rookery forget ` + ofTheNode + `.
 `,
 	},
 	{

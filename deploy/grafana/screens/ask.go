@@ -40,9 +40,11 @@ var (
 	eachService = []string{"rookery_namespace", "rookery_service"}
 	eachNode    = []string{"rookery_node"}
 	eachState   = []string{"rookery_state"}
-	eachReason  = []string{"rookery_reason"}
-	eachStream  = []string{"rookery_stream"}
-	eachPhase   = []string{"rookery_node", "rookery_phase"}
+
+	eachNodeState = []string{"rookery_node", "rookery_state"}
+	eachReason    = []string{"rookery_reason"}
+	eachStream    = []string{"rookery_stream"}
+	eachPhase     = []string{"rookery_node", "rookery_phase"}
 )
 
 // total adds up levels, of which each is told of one thing that labels tell apart: by the labels after them, or all of it.

@@ -67,9 +67,10 @@ func servicesOfFleet() rows {
 // nodesOfFleet are all nodes, a row each.
 func nodesOfFleet() rows {
 	return rows{
-		what:   what{"Nodes", "How much of each node is set aside, and when it was last heard. A click leads to the node.", unitShare},
-		labels: []string{"rookery_node"}, titles: []string{"Node"},
+		what:   what{"Nodes", "What each node is for placement, how much of it is set aside, and when it was last heard. A click leads to the node.", unitShare},
+		labels: eachNodeState, titles: []string{"Node", "State"},
 		columns: []column{
+			{"", "", maxBy("rookery_node_state", eachNodeState...), nil},
 			{"CPU reserved", unitShare, reserved("", "cpu", "rookery_node"), full()},
 			{"Memory reserved", unitShare, reserved("", "memory_bytes", "rookery_node"), full()},
 			{"Disk reserved", unitShare, reserved("", "disk_bytes", "rookery_node"), full()},

@@ -11,7 +11,7 @@ const byNode = "{{rookery_node}}"
 // node says how nodes are, what they do, and what of them is taken.
 func node() *screen {
 	b := board("rookery-node", "node", "How nodes are, what they do, and what of them is taken.").
-		WithVariable(choice("rookery_node", "Node", "rookery_node_allocatable_cpu"))
+		WithVariable(choice("rookery_node", "Node", "rookery_node_state"))
 	for _, p := range []panel{
 		figure(what{"Last heard", "How long ago the last heartbeat was sent that was answered, of the node for which that is longest.", unitSeconds},
 			4,
@@ -75,9 +75,10 @@ func inPhase(phase string) string {
 // nodesChosen are the chosen nodes, a row each.
 func nodesChosen() rows {
 	return rows{
-		what:   what{"Each node", "How much of each node is set aside and used, and when it was last heard.", unitShare},
-		labels: []string{"rookery_node"}, titles: []string{"Node"},
+		what:   what{"Each node", "What each node is for placement, how much of it is set aside and used, and when it was last heard.", unitShare},
+		labels: eachNodeState, titles: []string{"Node", "State"},
 		columns: []column{
+			{"", "", maxBy("rookery_node_state"+ofNode, eachNodeState...), nil},
 			{"CPU reserved", unitShare, reserved(ofNode, "cpu", "rookery_node"), full()},
 			{"CPU used", unitShare, used(ofNode, "cpu"), full()},
 			{"Memory reserved", unitShare, reserved(ofNode, "memory_bytes", "rookery_node"), full()},

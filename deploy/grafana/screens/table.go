@@ -1,6 +1,7 @@
 package screens
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,7 +10,8 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/table"
 )
 
-// column is a figure of every row, with its unit and, where that says something, colours.
+// column is a figure of every row, with its unit and, where that says something, colours. One without a title is not shown: it brings
+// labels that the others do not have.
 type column struct {
 	title, unit, expr string
 	meaning           *dashboard.ThresholdsConfigBuilder
@@ -30,16 +32,21 @@ func (r rows) panel(width uint32) *table.PanelBuilder {
 	for i, label := range r.labels {
 		names[label], places[label] = r.titles[i], i
 	}
+	left := map[string]bool{"Time": true}
 	for i, c := range r.columns {
-		p.WithTarget(instant(i, ask{c.expr, c.title}).Format(prometheus.PromQueryFormatTable))
+		p.WithTarget(instant(i, ask{c.expr, cmp.Or(c.title, "labels")}).Format(prometheus.PromQueryFormatTable))
 		value := "Value #" + refID(i) // as Grafana names it where there are several
+		if c.title == "" {
+			left[value] = true
+			continue
+		}
 		names[value], places[value] = c.title, len(r.labels)+i
 		p.OverrideByName(c.title, c.looks())
 	}
 	for _, t := range []dashboard.DataTransformerConfig{
 		{Id: "merge", Options: map[string]any{}},
 		{Id: "organize", Options: map[string]any{
-			"excludeByName": map[string]bool{"Time": true}, "indexByName": places, "renameByName": names,
+			"excludeByName": left, "indexByName": places, "renameByName": names,
 		}},
 	} {
 		p.WithTransformation(t)
