@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/contrib/instrumentation/runtime"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
@@ -82,6 +83,7 @@ func (t *Telemetry) measure(ctx context.Context, about *resource.Resource, liste
 	}
 	if len(readers) > 0 { // also after an error: what was made is ended with the rest
 		t.meters = sdk.NewMeterProvider(append(readers, sdk.WithResource(about))...)
+		err = errors.Join(err, runtime.Start(runtime.WithMeterProvider(t.meters)))
 	}
 	return err
 }

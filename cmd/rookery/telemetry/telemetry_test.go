@@ -177,6 +177,9 @@ var afterARun = []expectation{
 	{"rookery_stream_size_bytes", []string{`rookery_stream="ROOKERY_LOG"`}, 1000},
 	{"rookery_storage_used_bytes", nil, 1000},
 	{"rookery_stream_limit_bytes", []string{`rookery_stream="ROOKERY_COMMANDS"`}, 64 << 20},
+	{"go_memory_used_bytes", []string{`go_memory_type="stack"`}, 1},
+	{"go_memory_used_bytes", []string{`go_memory_type="other"`}, 1},
+	{"go_goroutine_count", nil, 1},
 	{"target_info", []string{`service_name="rookery-test"`, `service_instance_id="one"`}, 1},
 }
 

@@ -135,6 +135,18 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 	}
 }
 
+// TestProcessesOfOthersAreNotShown has a program tell of Go's runtime that is none of ours.
+func TestProcessesOfOthersAreNotShown(t *testing.T) {
+	all := past{
+		`go_goroutine_count{job="rookery",instance="one"} 40x10`, `rookery_coordinator_role{job="rookery",instance="one",rookery_role="leader"} 1x10`,
+		`rookery_coordinator_role{job="rookery",instance="one",rookery_role="standby"} 0x10`, `go_goroutine_count{job="shop",instance="one"} 900x10`,
+	}
+	got := all.ask(t, panelQuery(t, "coordinator.json, Goroutines of the coordinators, A"), time.Minute)
+	if !got.is(told{`{instance="one"}`: 40}) {
+		t.Errorf("the goroutines of the coordinators are %v", got)
+	}
+}
+
 // TestWhatHappenedCountsThoughProcessesEnd asks how many operations ended badly in the last hour, in which something became of those that
 // counted them.
 func TestWhatHappenedCountsThoughProcessesEnd(t *testing.T) {

@@ -51,7 +51,7 @@ func TestQueriesAskForWhatIsMeasured(t *testing.T) {
 		}
 	}
 	for family := range known {
-		if !asked[family] && family != "ALERTS" {
+		if !asked[family] && family != "ALERTS" && !strings.HasPrefix(family, "go_") {
 			t.Errorf("no screen shows %s", family)
 		}
 	}
@@ -115,12 +115,20 @@ type instrument struct {
 	listed             bool
 }
 
+// ofRuntime are the instruments of Go's runtime, which a package of OpenTelemetry makes for telemetry.Start.
+func ofRuntime() map[string]*instrument {
+	return map[string]*instrument{
+		"go.memory.used": {}, "go.goroutine.count": {}, "go.memory.limit": {}, "go.memory.gc.goal": {}, "go.processor.limit": {}, "go.config.gogc": {},
+		"go.memory.allocated": {grows: true}, "go.memory.allocations": {grows: true},
+	}
+}
+
 var made = regexp.MustCompile(`\b(\w+)\("(rookery\.[a-z.]+|error\.type|network\.io\.direction)"`)
 
 // instruments are read from the source of the packages that measure, with the keys of attributes as instruments named "".
 func instruments(t *testing.T) map[string]*instrument {
 	t.Helper()
-	found := map[string]*instrument{}
+	found := ofRuntime()
 	for _, folder := range []string{"coordinator/runner", "node/runner", "node/podman", "events/bus"} {
 		paths, err := filepath.Glob("../../../" + folder + "/*.go")
 		if err != nil || len(paths) == 0 {
@@ -156,12 +164,12 @@ var keys = map[string]string{
 	"rookery.stream": "stream", "rookery.role": "role", "rookery.reason": "reason", "rookery.verb": "verb", "rookery.outcome": "outcome",
 	"rookery.operation": "operation", "rookery.reached": "reached", "rookery.phase": "phase", "rookery.namespace": "namespace",
 	"rookery.service": "service", "rookery.ordinal": "ordinal", "rookery.node": "node", "rookery.state": "state",
-	"rookery.engine.call": "engine.call", "error.type": "error.type", "network.io.direction": "network.io.direction",
+	"go.memory.type": "go.memory.type", "rookery.engine.call": "engine.call", "error.type": "error.type", "network.io.direction": "network.io.direction",
 }
 
 var (
-	row    = regexp.MustCompile("(?m)^\\| (`rookery\\..*?) \\| (.*?) \\|(.*?) \\| [0-9,]+ \\|$")
-	quoted = regexp.MustCompile("`(rookery\\.[a-z.]+)`")
+	row    = regexp.MustCompile("(?m)^\\| (`(?:rookery|go)\\..*?) \\| (.*?) \\|(.*?) \\| [0-9,]+ \\|$")
+	quoted = regexp.MustCompile("`((?:rookery|go)\\.[a-z.]+)`")
 	word   = regexp.MustCompile(`[a-z]+(\.[a-z]+)*`)
 )
 
@@ -179,7 +187,7 @@ func listed(t *testing.T, all map[string]*instrument) families {
 		cell := func(i int) string { return string(readme[at[2*i]:at[2*i+1]]) }
 		labels := attributes(strings.TrimSpace(cell(3)), before)
 		before = labels
-		if at[0] > ofNodes && !strings.Contains(cell(1), "`rookery.engine.") {
+		if at[0] > ofNodes && !strings.Contains(cell(1), "`rookery.engine.") && !strings.HasPrefix(cell(1), "`go.") {
 			labels = append(slices.Clone(labels), "rookery_node")
 		}
 		units := strings.Split(cell(2), ", ")
@@ -229,6 +237,8 @@ func (in *instrument) inPrometheus(name, unit string) string {
 		name += "_seconds"
 	case "By":
 		name += "_bytes"
+	case "%":
+		name += "_percent"
 	}
 	if in.grows {
 		name += "_total"

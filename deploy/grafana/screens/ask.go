@@ -60,6 +60,9 @@ func grown(series, within string) string {
 	return "((" + first + " + " + increase + ") or " + first + " or " + increase + ")"
 }
 
+// of keeps of what all programs may tell that of processes which tell a series of ours, too.
+func of(expr, series string) string { return expr + " and on (job, instance) " + series }
+
 // perSecond is how fast counters grow.
 func perSecond(series string) string { return "rate(" + series + "[" + inStep + "])" }
 

@@ -61,6 +61,10 @@ func node() *screen {
 			colours(plain),
 			overall("rookery_image_pull_duration_seconds_bucket", "rookery_node")...).
 			NoValue("No image was pulled in this time"),
+		lines(what{"Memory of the nodes' processes", "What Go's runtime has of each node's memory.", unitBytes}, 12,
+			ask{sumBy(of("go_memory_used_bytes", "rookery_node_capacity_cpu"+ofNode), "instance"), "{{instance}}"}),
+		lines(what{"Goroutines of the nodes' processes", "Goroutines of each node. What climbs all the time is a defect of ours.", unitCount}, 12,
+			ask{maxBy(of("go_goroutine_count", "rookery_node_capacity_cpu"+ofNode), "instance"), "{{instance}}"}),
 	} {
 		b.WithPanel(p)
 	}
