@@ -135,6 +135,35 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 	}
 }
 
+// TestEachThingIsInOneBar has something happen at each moment between two bars, and adds up what bars say.
+func TestEachThingIsInOneBar(t *testing.T) {
+	const looks = 8 // from one bar to the next
+	expr := strings.ReplaceAll(panelQuery(t, "fleet.json, Placements, evictions and moves, A"), "$__interval", (looks * scraped).String())
+	for _, row := range []struct {
+		name, values string
+		want         float64
+	}{
+		{"the first", "_x21 1x80", 1},
+		{"another", "1x21 2x80", 1},
+		{"some", "5x20 6 7 8 8 9x80", 4},
+		{"it began anew", "5x20 stale _x4 1 2x80", 2},
+	} {
+		for later := range looks {
+			all := past{
+				`rookery_coordinator_role{rookery_role="leader"} 1x120`,
+				fmt.Sprintf(`rookery_placements_total{instance="one"} _x%d %s`, later, row.values),
+			}
+			sum := 0.0
+			for at := 5*time.Minute + scraped/2; at < 15*time.Minute; at += looks * scraped {
+				sum += all.ask(t, expr, at)["{}"]
+			}
+			if sum != row.want {
+				t.Errorf("%s, %d looks later: all bars together have %v, not %v\n%s", row.name, later, sum, row.want, expr)
+			}
+		}
+	}
+}
+
 // TestProcessesOfOthersAreNotShown has a program tell of Go's runtime that is none of ours.
 func TestProcessesOfOthersAreNotShown(t *testing.T) {
 	all := past{

@@ -11,7 +11,7 @@ const inRange = "$__range"
 // inStep is the time around one point of a line.
 const inStep = "$__rate_interval"
 
-// inBar is the time from one bar to the next, so that each thing that has happened is in one bar alone.
+// inBar is the time from one bar to the next.
 const inBar = "$__interval"
 
 // known is for how long a series is looked for before the time that is counted: where there was none, it began within. It is longer
@@ -60,6 +60,14 @@ func grown(series, within string) string {
 	return "((" + first + " + " + increase + ") or " + first + " or " + increase + ")"
 }
 
+// inEachBar is by how much counters have grown from one bar to the next, so that each thing that has happened is in one bar alone, and in
+// one it is: what increase has is from the first look within a bar on, and what came before that look is in no bar. One that is less than
+// before has begun anew.
+func inEachBar(series string) string {
+	now := fmt.Sprintf("last_over_time(%s[%s])", series, inBar)
+	return fmt.Sprintf("((%[1]s - last_over_time(%[2]s[%[3]s] offset %[4]s)) >= 0 or %[1]s)", now, series, known, inBar)
+}
+
 // of keeps of what all programs may tell that of processes which tell a series of ours, too.
 func of(expr, series string) string { return expr + " and on (job, instance) " + series }
 
@@ -86,9 +94,9 @@ func orNone(expr, label string, tells teller) string {
 	return fmt.Sprintf(`%s or on() label_replace(0 * %s, "%s", "none", "", "")`, expr, tells, label)
 }
 
-// grownBy is by how much counters have grown within a time, by labels; 0 with a name while there are none.
-func grownBy(series, within string, tells teller, labels ...string) string {
-	return orNone(sumBy(grown(series, within), labels...), labels[0], tells)
+// byLabels adds up how much counters have grown, by labels; 0 with a name while there are none.
+func byLabels(grew string, tells teller, labels ...string) string {
+	return orNone(sumBy(grew, labels...), labels[0], tells)
 }
 
 // underWayOr is what operations tell, by service, kind and phase, with the service in one label; 0 while nothing is under way.

@@ -54,7 +54,7 @@ func coordinator() *screen {
 		lines(what{"Streams, messages", "Messages that each stream has.", unitCount}, 8,
 			ask{maxBy("rookery_stream_messages", "rookery_stream"), "{{rookery_stream}}"}),
 		counted(what{"Changes of the lead", "Times that a coordinator began to lead. One that does so again and again cannot write to the log.", unitCount}, 8,
-			ask{sumBy(grown("rookery_coordinator_terms_total", inBar), "instance"), "{{instance}}"}),
+			ask{sumBy(inEachBar("rookery_coordinator_terms_total"), "instance"), "{{instance}}"}),
 		lines(what{"Memory of the coordinators", "What Go's runtime has of each coordinator's memory.", unitBytes}, 8,
 			ask{sumBy(of("go_memory_used_bytes", "rookery_coordinator_role"), "instance"), "{{instance}}"}),
 		lines(what{"Goroutines of the coordinators", "Goroutines of each coordinator. What climbs all the time is a defect of ours.", unitCount}, 8,

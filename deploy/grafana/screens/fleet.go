@@ -33,13 +33,13 @@ func fleet() *screen {
 		servicesOfFleet().panel(12), nodesOfFleet().panel(12),
 		room("", "CPU", unitCount, "cpu").AxisLabel("cores"), room("", "Memory", unitBytes, "memory_bytes"), room("", "Disk", unitBytes, "disk_bytes"),
 		counted(what{"Commands by outcome", "Commands of people and programs that have ended.", unitCount}, 8,
-			ask{grownBy("rookery_commands_total", inBar, aCoordinator, "rookery_outcome"), "{{rookery_outcome}}"}).
+			ask{byLabels(inEachBar("rookery_commands_total"), aCoordinator, "rookery_outcome"), "{{rookery_outcome}}"}).
 			DataLinks(to("Open the operations", "rookery-operations")),
 		counted(what{"Placements, evictions and moves", "Instances that were placed, that had to leave their node, by why, and that a rebalancing has moved.", unitCount},
 			8,
-			ask{orZero(sumBy(grown("rookery_placements_total", inBar)), aCoordinator), "placed"},
-			ask{grownBy("rookery_evictions_total", inBar, aCoordinator, "rookery_reason"), "evicted: {{rookery_reason}}"},
-			ask{orZero(sumBy(grown("rookery_moves_total", inBar)), aCoordinator), "moved"}),
+			ask{orZero(sumBy(inEachBar("rookery_placements_total")), aCoordinator), "placed"},
+			ask{byLabels(inEachBar("rookery_evictions_total"), aCoordinator, "rookery_reason"), "evicted: {{rookery_reason}}"},
+			ask{orZero(sumBy(inEachBar("rookery_moves_total")), aCoordinator), "moved"}),
 		bars(what{"Alerts", "Rules that fire now, and for how many things.", unitCount}, 8, colours(good, level{1, bad}),
 			ask{orNone(`count by (alertname) (ALERTS{alertname=~"Rookery.+", alertstate="firing"})`, "alertname", prometheusItself), "{{alertname}}"}),
 	} {

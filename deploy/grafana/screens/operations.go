@@ -24,9 +24,9 @@ func operations() *screen {
 			12,
 			ask{underWayOr("rookery_operation_overdue_seconds" + ofService), byPhase}),
 		counted(what{"Operations by kind and end", "Operations that have ended.", unitCount}, 12,
-			ask{grownBy("rookery_operations_total", inBar, aCoordinator, ends...), "{{rookery_operation}} {{rookery_outcome}}"}),
+			ask{byLabels(inEachBar("rookery_operations_total"), aCoordinator, ends...), "{{rookery_operation}} {{rookery_outcome}}"}),
 		bars(what{"Operations, whole range", "How operations have ended, by kind.", unitCount}, 12, colours(plain),
-			ask{grownBy("rookery_operations_total", inRange, aCoordinator, ends...), "{{rookery_operation}} {{rookery_outcome}}"}).Decimals(0),
+			ask{byLabels(grown("rookery_operations_total", inRange), aCoordinator, ends...), "{{rookery_operation}} {{rookery_outcome}}"}).Decimals(0),
 		bars(what{"Barrier wait by phase", "How long all participants took for a phase: the middle one, and the slowest of 20.", unitSeconds},
 			12, colours(plain),
 			overall("rookery_barrier_duration_seconds_bucket", "rookery_phase")...).

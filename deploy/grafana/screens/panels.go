@@ -107,7 +107,7 @@ func stacked(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 // barLasts is how long a bar is at least. Prometheus has to have looked twice within it.
 const barLasts = "2m"
 
-// counted are bars of how many there were inBar.
+// counted are bars of how many there were, as inEachBar has them.
 func counted(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 	return stacked(w, width, asks...).Interval(barLasts).DrawStyle(common.GraphDrawStyleBars).LineWidth(0).FillOpacity(70).Decimals(0)
 }
