@@ -69,7 +69,7 @@ func TestColoursFollowThresholds(t *testing.T) {
 
 // nodes is a screen with a table, in Grafana's JSON.
 var nodes = fstest.MapFS{"nodes.json": {Data: []byte(`{"panels": [{
-	"type": "table", "targets": [{"refId": "A"}, {"refId": "B"}],
+	"type": "table", "targets": [{"refId": "A"}, {"refId": "B"}, {"refId": "C"}],
 	"fieldConfig": {
 		"defaults": {"unit": "percentunit", "noValue": "none", "thresholds": {"steps": [{"value": null, "color": "blue"}]}},
 		"overrides": [
@@ -78,8 +78,9 @@ var nodes = fstest.MapFS{"nodes.json": {Data: []byte(`{"panels": [{
 				{"id": "custom.cellOptions", "value": {"type": "color-text"}}]},
 			{"matcher": {"id": "byName", "options": "Heard"}, "properties": [{"id": "unit", "value": "s"}]}]},
 	"transformations": [{"id": "organize", "options": {
-		"indexByName": {"node": 0, "Value #A": 1, "Value #B": 2},
-		"renameByName": {"node": "Node", "Value #A": "Full", "Value #B": "Heard"}}}]
+		"excludeByName": {"Value #C": true},
+		"indexByName": {"node": 0, "state": 1, "Value #A": 2, "Value #B": 3},
+		"renameByName": {"node": "Node", "state": "State", "Value #A": "Full", "Value #B": "Heard"}}}]
 }]}`)}}
 
 func TestTablesHaveARowForEachThing(t *testing.T) {
@@ -95,6 +96,7 @@ func TestTablesHaveARowForEachThing(t *testing.T) {
 	p.said = []model.Value{
 		model.Vector{{Metric: b, Value: 0.5}, {Metric: a, Value: 0.9}},
 		model.Vector{{Metric: a, Value: 20}},
+		model.Vector{{Metric: model.Metric{"node": "a", "state": "ready"}, Value: 1}},
 	}
 	rows := rowsOf(p)
 	var got [][]string
@@ -109,7 +111,7 @@ func TestTablesHaveARowForEachThing(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := [][]string{{"Node: a", "Full: 90% in red", "Heard: 20 s"}, {"Node: b", "Full: 50%", "Heard: none"}}
+	want := [][]string{{"Node: a", "State: ready", "Full: 90% in red", "Heard: 20 s"}, {"Node: b", "State: ", "Full: 50%", "Heard: none"}}
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("the rows are %q, not %q", got, want)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/common/model"
+
+	"github.com/rookery-project/rookery/deploy/grafana/written"
 )
 
 const tableRow = 24
@@ -69,31 +71,70 @@ type record struct {
 	values map[int]float64
 }
 
-// rowsOf merges the answers by their labels, in the order of the labels.
+// rowsOf merges the answers as Grafana's transformation does (merge.ts): those that have the same values of the labels which all answers
+// have are one row, unless they differ in another. They are in the order of the labels.
 func rowsOf(p panel) []record {
-	at := map[string]int{}
+	var answers [][]series
+	for _, answer := range p.said {
+		answers = append(answers, slices.DeleteFunc(seriesOf(answer), func(s series) bool { return len(s.values) == 0 }))
+	}
+	mutual := mutualLabels(answers)
 	var rows []record
-	for target, answer := range p.said {
-		for _, s := range seriesOf(answer) {
-			if len(s.values) == 0 {
-				continue
+	for target, answer := range answers {
+		for _, s := range answer {
+			at := slices.IndexFunc(rows, func(r record) bool { return r.takes(s.labels, target, mutual) })
+			if at < 0 {
+				at = len(rows)
+				rows = append(rows, record{model.Metric{}, map[int]float64{}})
 			}
-			key := s.labels.String()
-			if _, found := at[key]; !found {
-				at[key] = len(rows)
-				rows = append(rows, record{s.labels, map[int]float64{}})
-			}
-			rows[at[key]].values[target] = s.last()
+			maps.Copy(rows[at].labels, s.labels)
+			rows[at].values[target] = s.last()
 		}
 	}
 	slices.SortFunc(rows, func(a, b record) int { return strings.Compare(a.labels.String(), b.labels.String()) })
 	return rows
 }
 
+// mutualLabels are those that all series of all answers have, but for answers that are empty.
+func mutualLabels(answers [][]series) []model.LabelName {
+	count, all := map[model.LabelName]int{}, 0
+	for _, answer := range answers {
+		for _, s := range answer {
+			all++
+			for label := range s.labels {
+				count[label]++
+			}
+		}
+	}
+	var mutual []model.LabelName
+	for _, label := range slices.Sorted(maps.Keys(count)) {
+		if count[label] == all {
+			mutual = append(mutual, label)
+		}
+	}
+	return mutual
+}
+
+// takes reports whether what a target has answered is of this row.
+func (r record) takes(labels model.Metric, target int, mutual []model.LabelName) bool {
+	if _, taken := r.values[target]; taken {
+		return false
+	}
+	for label, value := range labels {
+		if has, there := r.labels[label]; there && has != value {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(mutual, func(label model.LabelName) bool { return r.labels[label] != labels[label] })
+}
+
 // fieldsOf are the columns in their order, as the panel's transformations name and place them.
 func fieldsOf(p panel, rows []record) []field {
 	var all []field
 	add := func(name string, f field) {
+		if slices.ContainsFunc(p.Transformations, func(t written.Transformation) bool { return t.Options.ExcludeByName[name] }) {
+			return
+		}
 		f.title, f.place = name, len(p.Targets)+len(all)+100
 		for _, t := range p.Transformations {
 			if renamed := t.Options.RenameByName[name]; renamed != "" {

@@ -84,8 +84,9 @@ type Override struct {
 type Transformation struct {
 	ID      string
 	Options struct {
-		RenameByName map[string]string
-		IndexByName  map[string]int
+		RenameByName  map[string]string
+		IndexByName   map[string]int
+		ExcludeByName map[string]bool
 	}
 }
 
