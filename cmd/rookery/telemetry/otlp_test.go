@@ -2,139 +2,30 @@ package telemetry_test
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
-	logcollector "go.opentelemetry.io/proto/otlp/collector/logs/v1"
-	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	tracecollector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/cmd/rookerytest/collector"
 	"github.com/rookery-project/rookery/events"
 )
 
-// receiver is a collector that takes metrics, traces and logs by OTLP over HTTP.
-type receiver struct {
-	*httptest.Server
-	mu sync.Mutex
-	// metrics are names, with the service that told them; spans are names by trace; lines are log lines with theirs.
-	metrics map[string]string
-	spans   map[string]map[string]bool
-	lines   map[string]string
-	bad     error
-}
-
-func newReceiver(t *testing.T) *receiver {
-	r := &receiver{metrics: map[string]string{}, spans: map[string]map[string]bool{}, lines: map[string]string{}}
-	r.Server = httptest.NewServer(http.HandlerFunc(r.take))
-	t.Cleanup(r.Close)
-	return r
-}
-
-func (r *receiver) take(w http.ResponseWriter, ask *http.Request) {
-	body, err := io.ReadAll(ask.Body)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err == nil {
-		switch ask.URL.Path {
-		case "/v1/metrics":
-			err = r.takeMetrics(body)
-		case "/v1/traces":
-			err = r.takeSpans(body)
-		case "/v1/logs":
-			err = r.takeLines(body)
-		default:
-			err = fmt.Errorf("nobody sends to %s", ask.URL.Path)
-		}
-	}
-	if err != nil {
-		r.bad = err
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	w.Header().Set("Content-Type", "application/x-protobuf")
-}
-
-func (r *receiver) takeMetrics(body []byte) error {
-	var told collector.ExportMetricsServiceRequest
-	err := proto.Unmarshal(body, &told)
-	for _, resource := range told.GetResourceMetrics() {
-		service := ""
-		for _, a := range resource.GetResource().GetAttributes() {
-			if a.GetKey() == "service.name" {
-				service = a.GetValue().GetStringValue()
-			}
-		}
-		for _, scope := range resource.GetScopeMetrics() {
-			for _, m := range scope.GetMetrics() {
-				r.metrics[m.GetName()] = service
-			}
-		}
-	}
-	return err
-}
-
-func (r *receiver) takeSpans(body []byte) error {
-	var told tracecollector.ExportTraceServiceRequest
-	err := proto.Unmarshal(body, &told)
-	for _, resource := range told.GetResourceSpans() {
-		for _, scope := range resource.GetScopeSpans() {
-			for _, span := range scope.GetSpans() {
-				id := fmt.Sprintf("%x", span.GetTraceId())
-				if r.spans[id] == nil {
-					r.spans[id] = map[string]bool{}
-				}
-				r.spans[id][span.GetName()] = true
-			}
-		}
-	}
-	return err
-}
-
-func (r *receiver) takeLines(body []byte) error {
-	var told logcollector.ExportLogsServiceRequest
-	err := proto.Unmarshal(body, &told)
-	for _, resource := range told.GetResourceLogs() {
-		for _, scope := range resource.GetScopeLogs() {
-			for _, line := range scope.GetLogRecords() {
-				r.lines[line.GetBody().GetStringValue()] = fmt.Sprintf("%x", line.GetTraceId())
-			}
-		}
-	}
-	return err
-}
-
-// has reports whether something was told, and fails the test where what was told could not be read.
-func (r *receiver) has(t *testing.T, something func() bool) func() bool {
-	return func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.bad != nil {
-			t.Fatal(r.bad)
-		}
-		return something()
-	}
-}
-
 // collected has a process that tells a collector all that it does, as the variables say.
-func collected(t *testing.T, log *slog.Logger) (*receiver, *telemetry.Telemetry) {
+func collected(t *testing.T, log *slog.Logger) (*collector.Collector, *telemetry.Telemetry) {
 	t.Helper()
 	forget(t)
-	r := newReceiver(t)
+	r := collector.Start(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "200")
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
@@ -153,37 +44,40 @@ func TestACollectorIsToldByOTLP(t *testing.T) {
 	r, told := collected(t, silent.Log)
 	cluster := rookerytest.Start(t, rookerytest.WithNodes(1), rookerytest.WithMetrics(func(part string) metric.Meter { return told.Meter(part) }))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
-	for _, name := range []string{
-		"rookery.coordinator.rounds", "rookery.placements", "rookery.service.online", "rookery.engine.call.duration", "rookery.node.containers",
-	} {
-		cluster.Until("the collector has heard of "+name, r.has(t, func() bool { return r.metrics[name] == "by-the-variables" }))
-	}
+	all := r.Until(func(told collector.Told) (missing []string) {
+		for _, name := range []string{
+			"rookery.coordinator.rounds", "rookery.placements", "rookery.service.online", "rookery.engine.call.duration", "rookery.node.containers",
+		} {
+			if !told.Metrics[collector.Metric{Service: "by-the-variables", Name: name}] {
+				missing = append(missing, name)
+			}
+		}
+		return missing
+	})
 	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for name := range r.metrics {
-		if !strings.Contains(string(readme), "`"+name+"`") {
-			t.Errorf("the tables of the README do not have %s", name)
+	for m := range all.Metrics {
+		if !strings.Contains(string(readme), "`"+m.Name+"`") {
+			t.Errorf("the tables of the README do not have %s", m.Name)
 		}
 	}
 }
 
 // byGRPC is a collector that takes metrics by gRPC.
 type byGRPC struct {
-	collector.UnimplementedMetricsServiceServer
+	otlp.UnimplementedMetricsServiceServer
 	heard chan struct{}
 }
 
 // Export takes what is told.
-func (r *byGRPC) Export(context.Context, *collector.ExportMetricsServiceRequest) (*collector.ExportMetricsServiceResponse, error) {
+func (r *byGRPC) Export(context.Context, *otlp.ExportMetricsServiceRequest) (*otlp.ExportMetricsServiceResponse, error) {
 	select {
 	case r.heard <- struct{}{}:
 	default: // it was heard of before
 	}
-	return &collector.ExportMetricsServiceResponse{}, nil
+	return &otlp.ExportMetricsServiceResponse{}, nil
 }
 
 // TestACollectorIsToldByGRPC has the variables ask for the other protocol.
@@ -194,7 +88,7 @@ func TestACollectorIsToldByGRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, r := grpc.NewServer(), &byGRPC{heard: make(chan struct{}, 1)}
-	collector.RegisterMetricsServiceServer(server, r)
+	otlp.RegisterMetricsServiceServer(server, r)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -237,13 +131,18 @@ func TestOneTraceHoldsTheWholePath(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"rookery round", "rookery prepare", "rookery start", "rookery status"} {
-		cluster.Until("the trace has "+name, r.has(t, func() bool { return r.spans[id][name] }))
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.spans) != 1 {
-		t.Errorf("a command that nobody traces is in %d traces: %v", len(r.spans)-1, r.spans)
+	all := r.Until(func(told collector.Told) (missing []string) {
+		for _, name := range []string{"rookery round", "rookery prepare", "rookery start", "rookery status"} {
+			if !slices.ContainsFunc(told.Spans, func(s collector.Span) bool { return s.Trace == id && s.Name == name }) {
+				missing = append(missing, name)
+			}
+		}
+		return missing
+	})
+	for _, s := range all.Spans {
+		if s.Trace != id {
+			t.Errorf("a command that nobody traces is in a trace: %+v", s)
+		}
 	}
 }
 
@@ -261,9 +160,7 @@ func TestLogLinesHaveTheirTrace(t *testing.T) {
 	if !strings.Contains(own.String(), "trace_id="+want) || strings.Contains(own.String(), "debugging") {
 		t.Errorf("the log is %q, without the trace %s", own.String(), want)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, told := r.lines["for debugging"]; told || r.lines["a step failed"] != want || r.bad != nil {
-		t.Errorf("the collector was told %v, want one line of trace %s: %v", r.lines, want, r.bad)
+	if lines := r.Told().Lines; len(lines) != 1 || lines[0].Text != "a step failed" || lines[0].Trace != want {
+		t.Errorf("the collector was told %v, want one line of trace %s", lines, want)
 	}
 }
