@@ -62,13 +62,23 @@ type realNode struct {
 	node   *process
 	ports  string
 	flags  []string // more of the node's
+	env    []string // of the node; the test's own where it is nil
 }
 
 func startReal(t testing.TB, flags ...string) *realNode {
 	t.Helper()
-	r := &realNode{t: t, uri: podmantest.Start(t), flags: flags}
-	podmantest.LoadWeb(t, r.uri)
+	r := newReal(t)
+	r.flags = flags
 	r.Cluster = rookerytest.Start(t, rookerytest.WithNodes(0), rookerytest.WithLog(t.Output()))
+	r.join()
+	return r
+}
+
+// newReal returns a real Podman, without a cluster yet.
+func newReal(t testing.TB) *realNode {
+	t.Helper()
+	r := &realNode{t: t, uri: podmantest.Start(t)}
+	podmantest.LoadWeb(t, r.uri)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var err error
@@ -78,16 +88,21 @@ func startReal(t testing.TB, flags ...string) *realNode {
 	t.Cleanup(r.engine.Close)
 	first := 31_000 + seed(t).IntN(200)*100
 	r.ports = fmt.Sprintf("%d-%d", first, first+99)
+	return r
+}
+
+// join has the node be the first of the cluster.
+func (r *realNode) join() {
+	r.t.Helper()
 	r.startNode()
 	// Before its first round a cluster has no identity, and containers of none would be looked for.
 	r.Until("the cluster is founded", func() bool { return r.State().Log != "" })
 	r.owner = node.Owner{Cluster: r.State().Log, Node: "edge"}
-	return r
 }
 
 func (r *realNode) startNode() {
 	args := []string{"node", "--server", r.URL, "--podman", r.uri, "--name", "edge", "--ports", r.ports, "--heartbeat", "500ms"}
-	r.node = startProcess(r.t, append(args, r.flags...)...)
+	r.node = startProcessIn(r.t, r.env, append(args, r.flags...)...)
 }
 
 // running returns the node's running containers by instance.

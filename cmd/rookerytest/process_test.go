@@ -99,12 +99,18 @@ func newProcess(t testing.TB, cmd *exec.Cmd) *process {
 // startProcess runs the program with these arguments.
 func startProcess(t testing.TB, args ...string) *process {
 	t.Helper()
+	return startProcessIn(t, nil, args...)
+}
+
+// startProcessIn runs the program with these variables; with the test's own where they are nil.
+func startProcessIn(t testing.TB, env []string, args ...string) *process {
+	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := newProcess(t, exec.Command(path, args...)) //nolint:noctx // ended by the test
-	p.cmd.Stdout = p.output
+	p.cmd.Stdout, p.cmd.Env = p.output, env
 	p.start()
 	return p
 }
