@@ -34,6 +34,7 @@ const (
 	List          Point = "list"
 	Inspect       Point = "inspect"
 	Check         Point = "check"
+	Stats         Point = "stats"
 	AskState      Point = "ask-state"
 	Guard         Point = "guard"
 	end           Point = "end"

@@ -2,6 +2,10 @@ package world
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,6 +14,10 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/rookery-project/rookery/events"
 )
 
 // collecting has each process of a run measure, and somebody collect that every few seconds.
@@ -17,9 +25,8 @@ type collecting struct {
 	ctx   context.Context
 	going sync.WaitGroup
 	mu    sync.Mutex
-	// names are those of all metrics that were collected, and times is how often.
+	// names are those of all metrics that were collected.
 	names map[string]bool
-	times int
 }
 
 func (c *collecting) meter() metric.Meter {
@@ -48,7 +55,6 @@ func (c *collecting) collect(reader *sdk.ManualReader) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.times++
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			c.names[m.Name] = true
@@ -56,32 +62,111 @@ func (c *collecting) collect(reader *sdk.ManualReader) {
 	}
 }
 
-// TestNothingIsDecidedByWhatIsMeasured runs plans with instruments that are collected all the time, and without any, and holds the logs
-// to be one.
+// traced is the plan with a sender of each command who traces it.
+func traced(p Plan) Plan {
+	p.Actions = slices.Clone(p.Actions)
+	for i, a := range p.Actions {
+		if a.Kind != Command {
+			continue
+		}
+		header := map[string]string{"traceparent": fmt.Sprintf("00-%032x-%016x-01", i+1, i+1)}
+		maps.Copy(header, a.Header)
+		p.Actions[i].Header = header
+	}
+	return p
+}
+
+// measured is a run in which all that can be told is told, and what was.
+type measured struct {
+	Result
+	metrics map[string]bool
+	spans   map[string]bool
+	// samples is how many times a node has published what an instance uses.
+	samples int
+}
+
+// runMeasured runs the plan with instruments that are collected all the time, a tracer, and nodes that measure what instances use.
+func runMeasured(t *testing.T, plan Plan) (all measured) {
+	const every = 11 * time.Second
+	c := &collecting{names: map[string]bool{}}
+	all.metrics, all.spans = c.names, map[string]bool{}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		c.ctx = ctx
+		recorder, script := tracetest.NewSpanRecorder(), &strings.Builder{}
+		w := newWorld(plan, script)
+		w.meter, w.sampleEvery = c.meter, every
+		w.tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)).Tracer("world")
+		samples, err := w.server.Subscribe(events.MetricRoot + ".>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.live()
+		samples.Stop()
+		cancel()
+		c.going.Wait()
+		all.Result, all.samples = w.result, len(samples.Messages())
+		all.Script = script.String()
+		for _, span := range recorder.Ended() {
+			all.spans[span.Name()] = true
+		}
+	})
+	return all
+}
+
+// unlike returns the first lines of two transcripts that are not the same, "" where there are none. That nodes cannot measure what
+// instances use they say where they do.
+func unlike(with, without string) (one, other string) {
+	ones := slices.DeleteFunc(strings.Split(with, "\n"), func(line string) bool { return strings.Contains(line, "what instances use") })
+	others := strings.Split(without, "\n")
+	for i := range max(len(ones), len(others)) {
+		if one, other = lineOf(ones, i), lineOf(others, i); one != other {
+			return one, other
+		}
+	}
+	return "", ""
+}
+
+func lineOf(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "(the end)"
+}
+
+// TestNothingIsDecidedByWhatIsMeasured runs plans with all that can be told being told, and with nothing, and holds the runs to be one:
+// each event of the log, each order and each step of an engine, at its time.
 func TestNothingIsDecidedByWhatIsMeasured(t *testing.T) {
 	for seed := range uint64(3) {
-		plan := beginning(seed + 1)
-		without := Run(t, plan)
-		var with Result
-		c := &collecting{names: map[string]bool{}}
-		synctest.Test(t, func(*testing.T) {
-			ctx, cancel := context.WithCancel(context.Background())
-			c.ctx = ctx
-			w := newWorld(plan, nil)
-			w.meter = c.meter
-			w.live()
-			with = w.result
-			cancel()
-			c.going.Wait()
-		})
+		plan := traced(beginning(seed + 1))
+		without, with := Script(t, plan), runMeasured(t, plan)
 		if with.Log != without.Log || with.Rounds != without.Rounds || with.Digest != without.Digest {
 			t.Errorf("seed %d: measured, the log has %d rounds and hash %s; not measured, %d and %s",
 				seed+1, with.Rounds, with.Log, without.Rounds, without.Log)
 		}
-		for _, name := range []string{"rookery.coordinator.rounds", "rookery.service.desired", "rookery.engine.call.duration", "rookery.node.containers"} {
-			if !c.names[name] {
-				t.Errorf("seed %d: %s was not measured in %d collections: the run proves nothing", seed+1, name, c.times)
+		if one, other := unlike(with.Script, without.Script); one != other {
+			t.Errorf("seed %d: measured, there is\n%s\nand not measured\n%s", seed+1, one, other)
+		}
+		for _, kind := range []string{" in ROOKERY_LOG: ", " in ROOKERY_ORDERS: ", " has its engine start "} {
+			if !strings.Contains(without.Script, kind) {
+				t.Errorf("seed %d: nothing is%s: the run proves nothing", seed+1, kind)
 			}
+		}
+		for _, name := range []string{
+			"rookery.coordinator.rounds", "rookery.service.desired", "rookery.engine.call.duration", "rookery.node.containers",
+			"rookery.process.memory.usage", "rookery.process.cpu.usage",
+		} {
+			if !with.metrics[name] {
+				t.Errorf("seed %d: %s was not measured: the run proves nothing", seed+1, name)
+			}
+		}
+		for _, name := range []string{"rookery round", "rookery prepare", "rookery start", "rookery status"} {
+			if !with.spans[name] {
+				t.Errorf("seed %d: no span is a %s: the run proves nothing", seed+1, name)
+			}
+		}
+		if with.samples == 0 {
+			t.Errorf("seed %d: no node has published what an instance uses: the run proves nothing", seed+1)
 		}
 		if len(with.Broken) > 0 || with.Rounds == 0 {
 			t.Errorf("seed %d: %d rounds, and broken is %v", seed+1, with.Rounds, with.Broken)

@@ -65,7 +65,7 @@ func (w *World) addCoordinator(name string) {
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		return coordinator.New(coordinator.Config{
 			Bus: c, Name: name, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
-			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, coordinator.NoSnapshots), Meter: w.measures(),
+			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, coordinator.NoSnapshots), Meter: w.measures(), Tracer: w.tracer,
 		}).Run(ctx)
 	}
 	w.parts = append(w.parts, p)
@@ -82,7 +82,8 @@ func (w *World) addNode(name string, number int) {
 	p.run = func(ctx context.Context, c *client, incarnation string) error {
 		return noderunner.New(noderunner.Config{
 			Bus: c, Engine: &engine{host: h, client: c}, Name: name, Facts: h.facts, Log: p.log(),
-			Heartbeat: w.plan.Heartbeat, Incarnation: incarnation, Now: p.now, Meter: w.measures(),
+			Heartbeat: w.plan.Heartbeat, Incarnation: incarnation, Now: p.now,
+			Meter: w.measures(), Tracer: w.tracer, SampleEvery: w.sampleEvery,
 		}).Run(ctx)
 	}
 	w.parts = append(w.parts, p)

@@ -11,9 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rookery-project/rookery/events"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
 )
@@ -28,9 +29,12 @@ type World struct {
 	draw     *rand.Rand
 	judge    *judge
 	log      *slog.Logger
-	// meter makes the instruments of one process; nil where none measures.
-	meter func() metric.Meter
-	told  bus.Subscription
+	// meter makes the instruments of one process, and tracer begins the spans of all; nil where none measures or traces. sampleEvery is how
+	// often nodes measure what instances use; 0 for never.
+	meter       func() metric.Meter
+	tracer      trace.Tracer
+	sampleEvery time.Duration
+	told        bus.Subscription
 
 	clients []*client
 	readers []*reader
