@@ -156,6 +156,13 @@ func TestLevelsAreBounded(t *testing.T) {
 		l.states[services/2].state != nodeReady {
 		t.Errorf("%d nodes are told by their state: %v", len(l.states), l.states)
 	}
+	// One that nobody has to be called for has the place of another.
+	for i := range services {
+		c.Nodes[fmt.Sprintf("s-%04d", i)].Paused = true
+	}
+	if l = levelsOf(c, noon); l.states[services/2-1].state != nodeSilent || l.states[services/2].state != nodePaused {
+		t.Errorf("beside those that are paused nodes are told by their state: %v", l.states)
+	}
 	if about := named(l.services[mostServicesMeasured].id); len(about) != 1 || about[0].Key != keyOverflow {
 		t.Errorf("those beyond the bound are told as %v", about)
 	}
@@ -200,17 +207,18 @@ func TestSlotsThatServeAreOnline(t *testing.T) {
 	revised := events.ServiceRevised{Revision: 2, Spec: events.Spec{Image: "localhost/web:2"}, Hash: "another"}
 	job := events.Spec{Mode: events.ModeJob, JobSpec: events.JobSpec{Job: &events.Job{Completions: 2, Parallelism: 2}}}
 	for _, row := range []struct {
-		name string
-		spec events.Spec
-		then []events.Data
-		want int
+		name            string
+		spec            events.Spec
+		then            []events.Data
+		desired, online int
 	}{
-		{"all serve", events.Spec{}, slices.Concat(serves(0), serves(1)), 2},
-		{"an update has not come to them", events.Spec{}, append(slices.Concat(serves(0), serves(1)), revised), 2},
-		{"it has not, and one is offline", events.Spec{}, append(slices.Concat(serves(0), fails(1)), revised), 1},
-		{"one has just begun", events.Spec{}, slices.Concat(serves(0), begins(1)), 1},
-		{"one of a job has just begun", job, slices.Concat(serves(0), begins(1)), 2},
-		{"one of a job is offline", job, slices.Concat(serves(0), fails(1)), 1},
+		{"all serve", events.Spec{}, slices.Concat(serves(0), serves(1)), 2, 2},
+		{"an update has not come to them", events.Spec{}, append(slices.Concat(serves(0), serves(1)), revised), 2, 2},
+		{"it has not, and one is offline", events.Spec{}, append(slices.Concat(serves(0), fails(1)), revised), 2, 1},
+		{"one has just begun", events.Spec{}, slices.Concat(serves(0), begins(1)), 2, 1},
+		{"one of a job has just begun", job, slices.Concat(serves(0), begins(1)), 2, 2},
+		{"one of a job is offline", job, slices.Concat(serves(0), fails(1)), 2, 1},
+		{"one of a job is through", job, append(slices.Concat(serves(0), serves(1)), events.InstanceCompleted{InstanceSeen: seen(1, events.PhaseCompleted)}), 1, 1},
 	} {
 		c := projections.NewCluster()
 		for _, data := range append([]events.Data{events.ServiceRevised{Revision: 1, Spec: row.spec}, events.ServiceScaled{Scale: 2}}, row.then...) {
@@ -221,8 +229,8 @@ func TestSlotsThatServeAreOnline(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if l := levelsOf(c, noon); len(l.services) != 1 || l.services[0].desired != 2 || l.services[0].online != row.want {
-			t.Errorf("%s: %+v, want %d of 2 online", row.name, l.services, row.want)
+		if l := levelsOf(c, noon); len(l.services) != 1 || l.services[0].desired != row.desired || l.services[0].online != row.online {
+			t.Errorf("%s: %+v, want %d of %d online", row.name, l.services, row.online, row.desired)
 		}
 	}
 }

@@ -122,14 +122,18 @@ func levelsOfService(s *projections.Service, now time.Time) serviceLevels {
 }
 
 // online is how many slots serve. Those that an update has not come to count as well: it may last for days, as where somebody is to promote
-// it. Of a job it is those whose instance is not offline: it ends by itself, and at any moment some have just begun.
+// it. Of a job it is those whose instance works or comes to it: it ends by itself, and at any moment some have just begun. A job that is
+// through has all of its slots still, and is not looked at.
 func online(s *projections.Service) (n int) {
-	if s.Job == nil && !s.Rolling() {
+	switch {
+	case s.Job == nil && !s.Rolling():
 		return s.Serving()
+	case s.Job != nil && s.Wanted() == 0:
+		return 0
 	}
 	for _, slot := range s.Slots {
 		i := slot.Current
-		if i != nil && !i.Lost && (i.Seen.Phase == events.PhaseOnline || (s.Job != nil && i.Seen.Phase != events.PhaseOffline)) {
+		if i != nil && !i.Lost && (i.Seen.Phase == events.PhaseOnline || (s.Job != nil && i.Seen.Phase < events.PhaseOnline)) {
 			n++
 		}
 	}
@@ -138,16 +142,11 @@ func online(s *projections.Service) (n int) {
 
 func (l *levels) lookAtNodes(c *projections.Cluster) {
 	rest := nodeLevels{}
-	var ready []namedState
 	for i, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 		n := c.Nodes[name]
 		state := stateOfNode(n)
 		l.nodes[state]++
-		if state == nodeReady {
-			ready = append(ready, namedState{name, state})
-		} else {
-			l.states = append(l.states, namedState{name, state})
-		}
+		l.states = append(l.states, namedState{name, state})
 		if !n.Heard() || n.Forgotten {
 			continue // nobody can have anything of it
 		}
@@ -160,8 +159,20 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 	if len(c.Nodes) > mostNodesMeasured {
 		l.machines = append(l.machines, rest)
 	}
-	l.states = append(l.states, ready...)
-	l.states = l.states[:min(len(l.states), mostNodesMeasured)] // those that somebody may have to see to come first
+	slices.SortStableFunc(l.states, func(a, b namedState) int { return cmp.Compare(a.state.urgency(), b.state.urgency()) })
+	l.states = l.states[:min(len(l.states), mostNodesMeasured)]
+}
+
+// urgency is less for nodes of a state that somebody has to see to before others.
+func (s nodeState) urgency() int {
+	switch s {
+	case nodeLost, nodeSilent, nodeDegraded:
+		return 0
+	case nodeForgotten, nodeAway, nodeDraining, nodePaused, nodeNotAllowed:
+		return 1
+	case nodeReady:
+	}
+	return 2
 }
 
 func stateOfNode(n *projections.Node) nodeState {
