@@ -131,7 +131,8 @@ var alerts = []alert{
 			accountFullness + " > " + strconv.FormatFloat(nearBound, 'g', -1, 64) + `, "rookery_stream", "The storage of the NATS account", "", "")`,
 		summary: "{{ $labels.rookery_stream }} has taken {{ $value | humanizePercentage }} of its bound",
 		description: "A full ROOKERY_COMMANDS refuses commands; a full ROOKERY_STATUS loses what nodes said, until they say it again. " +
-			"ROOKERY_LOG has no bound but the storage of its account: when that is full nothing is decided any more.",
+			"ROOKERY_LOG has no bound but the storage of its account, where that has a limit, and of the server, which is not measured here: " +
+			"when that is full nothing is decided any more.",
 		runbook: `1. The storage of the account: rookery bus check says how much of it the log takes. Let go of its oldest part: rookery archive --to DIR --keep-age 720h.
    Or raise the account's limit. Go on here where it is a stream.
 2. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". It removes what is decided: commands a day later.
