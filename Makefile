@@ -26,9 +26,9 @@ METRICS :=
 observe: $(BIN)/collector ## Look at a cluster that runs with Prometheus until Ctrl-C: make observe METRICS="10.0.0.4:9464 10.0.0.5:9464"
 	@deploy/observe $(METRICS)
 
-$(BIN)/collector: deploy/collector/go.mod deploy/collector/main.go
+$(BIN)/collector: deploy/collector/go.mod deploy/collector/go.sum deploy/collector/main.go
 	@echo "Building an OpenTelemetry Collector, once. That takes a minute or two."
-	@cd deploy/collector && $(GO) build -trimpath -o $@ . || echo "That failed: there will be no traces and logs."
+	@cd deploy/collector && $(GO) build -trimpath -o $@ . || { rm -f $@; echo "That failed: there will be no traces and logs."; }
 
 .PHONY: check
 check: build lint fast ## Build, lint and run the fast tests: what every commit passes
