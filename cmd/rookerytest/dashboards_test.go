@@ -92,10 +92,10 @@ func (g *gallery) collect() {
 	}
 }
 
-// variables are those of a screen that shows all of the run, which is scraped every two seconds.
+// variables are those of a screen that shows all of the run, which is scraped every three seconds.
 func (g *gallery) variables() map[string]string {
 	vars := query.Everything()
-	vars["__range"], vars["__rate_interval"], vars["__interval"] = "15m", "15s", "5s"
+	vars["__range"], vars["__rate_interval"], vars["__interval"] = "15m", "15s", "6s"
 	return vars
 }
 
