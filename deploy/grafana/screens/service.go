@@ -20,7 +20,7 @@ func service() *screen {
 	for _, p := range []panel{
 		figure(what{"Desired", "Slots that shall have an instance.", unitCount}, 4, colours(plain),
 			ask{orZero(total("rookery_service_desired"+ofService, eachService), aLeader), "desired"}),
-		figure(what{"Online", "Slots that serve, in whatever revision. Of a job, those that are not offline.", unitCount}, 4, colours(plain),
+		figure(what{"Online", "Slots that serve, in whatever revision. Of a job, those that work or come to it.", unitCount}, 4, colours(plain),
 			ask{orZero(total("rookery_service_online"+ofService, eachService), aLeader), "online"}),
 		figure(what{"Missing", "Slots that shall serve and do not.", unitCount}, 4, colours(good, level{1, bad}),
 			ask{orZero(sumBy(missing(ofService)), aLeader), "missing"}),
@@ -35,7 +35,7 @@ func service() *screen {
 			8,
 			ask{orZero(total("rookery_service_desired"+ofService, eachService), aLeader), "desired"}, ask{orZero(total("rookery_service_online"+ofService, eachService), aLeader), "online"},
 			ask{orZero(total("rookery_service_pending"+ofService, eachService), aLeader), "pending"}),
-		lines(what{"Online by service", "Slots that serve, in whatever revision. Of a job, those that are not offline.", unitCount}, 8,
+		lines(what{"Online by service", "Slots that serve, in whatever revision. Of a job, those that work or come to it.", unitCount}, 8,
 			ask{maxBy("rookery_service_online"+ofService, eachService...), byService}).
 			DataLinks(to("What is done to it", "rookery-operations", eachService...)),
 		lines(what{"Missing by service", "Slots that shall serve and do not.", unitCount}, 8,
