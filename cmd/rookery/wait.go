@@ -91,8 +91,9 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 	defer seen.Stop()
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
-	began := time.Now()
+	began, ended := time.Now(), false
 	for {
+		asked := false
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errTimeout) {
@@ -104,12 +105,18 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 				continue
 			}
 		case <-ticker.C:
+			asked = true
 		}
 		fate, known, err := w.fate(ctx)
 		if err != nil {
 			return fate, err
 		}
 		if known && fate.Outcome != projections.Accepted {
+			// An answer may overtake the events that led to the end: they have until the next time it is asked for.
+			if asked && !ended {
+				ended = true
+				continue
+			}
 			return fate, nil
 		}
 		if !known && !w.warned && time.Since(began) > noCoordinatorAfter {
