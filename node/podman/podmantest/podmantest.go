@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -134,20 +135,39 @@ func LoadShardKV(t testing.TB, uris ...string) {
 	}
 }
 
+// programs are those of the examples, each built once for all tests of the process.
+var programs = map[string]func() ([]byte, error){
+	"web":     sync.OnceValues(func() ([]byte, error) { return compile("web") }),
+	"shardkv": sync.OnceValues(func() ([]byte, error) { return compile("shardkv") }),
+}
+
 // build returns the program of an example.
 func build(t testing.TB, example string) []byte {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), example)
-	out, err := run(buildWithin, root(t), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
-		"-o", binary, "./deploy/examples/"+example)
+	program, err := programs[example]()
 	if err != nil {
-		t.Fatalf("building the example %s: %v\n%s", example, err, out)
-	}
-	program, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("building the example %s: %v", example, err)
 	}
 	return program
+}
+
+func compile(example string) (program []byte, err error) {
+	dir, err := os.MkdirTemp("", "rookery-example")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	top, err := findRoot()
+	if err != nil {
+		return nil, err
+	}
+	binary := filepath.Join(dir, example)
+	out, err := run(buildWithin, top, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags=-s -w",
+		"-o", binary, "./deploy/examples/"+example)
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	return os.ReadFile(binary)
 }
 
 func load(t testing.TB, uri string, archive []byte) {
@@ -176,21 +196,30 @@ func run(within time.Duration, dir, name string, args ...string) (string, error)
 	return out.String(), err
 }
 
-// root returns the folder of the repository: tests run in that of their package.
+// root returns the folder of the repository.
 func root(t testing.TB) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	dir, err := findRoot()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return dir
+}
+
+// findRoot returns the folder of the repository: tests run in that of their package.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
 	}
 	for {
 		_, err := os.Stat(filepath.Join(dir, "deploy", "podman"))
 		if err == nil {
-			return dir
+			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
-			t.Fatalf("deploy/podman is in no folder above this package: %v", err)
+			return "", fmt.Errorf("deploy/podman is in no folder above this package: %w", err)
 		}
 		dir = parent
 	}
