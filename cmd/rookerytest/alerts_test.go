@@ -77,7 +77,10 @@ func (g *gallery) sounds(a alarm) {
 		g.fail("%s: %s", a.alert, wrong)
 	}
 	healed := time.Now()
-	g.until(a.alert+" has stopped", func() bool { return !fires() })
+	// What has piled up is done first, and beside all other tests.
+	if !g.within(3*settlesWithin, func() bool { return !fires() }) {
+		g.fail("%s does not stop", a.alert)
+	}
 	fmt.Printf("alert %s: fired %.1f s after its fault began, stopped %.1f s after it was healed\n",
 		a.alert, fired.Seconds(), time.Since(healed).Seconds())
 }
@@ -106,7 +109,7 @@ func (g *gallery) purge(subject string) {
 
 // slows has the coordinators be reached slowly, and sends them more than comes through.
 func slows(g *gallery) {
-	const delay, commands = 20 * time.Millisecond, 60_000
+	const delay, commands = 20 * time.Millisecond, 40_000
 	for _, c := range g.coordinators {
 		c.link.slow(delay)
 		g.heals(func() { c.link.slow(0) })

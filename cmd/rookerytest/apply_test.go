@@ -86,7 +86,8 @@ const (
 // TestApplyHasWhatTheFilesList follows a namespace from nothing to its last service: what is there already is asked for
 // no more, and each plan names what it changes.
 func TestApplyHasWhatTheFilesList(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/old", `{"image":"localhost/old:1"}`)
 	cluster.Ensure("other/old", `{"image":"localhost/old:1"}`)
 	both := "{" + listedWeb + "," + listedDB + "}"
@@ -127,7 +128,8 @@ func TestApplyHasWhatTheFilesList(t *testing.T) {
 
 // TestApplyWaitsForViewsThatAreBehindTheLog takes a service from the views: what is not shown there is not created again.
 func TestApplyWaitsForViewsThatAreBehindTheLog(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	applyAll(t, cluster, "{"+listedWeb+"}")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -145,7 +147,8 @@ func TestApplyWaitsForViewsThatAreBehindTheLog(t *testing.T) {
 }
 
 func TestApplySaysWhatChanges(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	applyAll(t, cluster, "{"+listedWeb+"}")
 	before := stored(t, cluster)
 	out, code := apply(t, cluster, `{"web":{"image":"localhost/web:2","env":{"MODE":"a","MORE":"1"},"ports":[{"name":"http","port":8081}]}}`)
@@ -169,7 +172,8 @@ func TestApplySaysWhatChanges(t *testing.T) {
 }
 
 func TestApplyChecksAllBeforeItAsks(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	good := filepath.Join(t.TempDir(), "good.json")
 	if err := os.WriteFile(good, []byte("{"+listedDB+"}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -192,7 +196,8 @@ func TestApplyChecksAllBeforeItAsks(t *testing.T) {
 
 // TestApplyKeepsWhatItWouldDropWhereACommandFails has one command rejected by a service that is busy.
 func TestApplyKeepsWhatItWouldDropWhereACommandFails(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/old", `{"image":"localhost/old:1"}`)
 	cluster.Publish("demo/web", "ensure", `{"image":"localhost/web:1","requests":{"memory":"900GiB"}}`)
 	cluster.Until("it waits for a node", func() bool {
@@ -211,7 +216,8 @@ func TestApplyKeepsWhatItWouldDropWhereACommandFails(t *testing.T) {
 }
 
 func TestApplyStopsWaitingAndSaysWhatGoesOn(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	file := filepath.Join(t.TempDir(), "services.json")
 	if err := os.WriteFile(file, []byte("{"+listedWeb+","+listedDB+"}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -228,7 +234,8 @@ func TestApplyStopsWaitingAndSaysWhatGoesOn(t *testing.T) {
 
 // TestApplyAsksOnATerminal answers as people do. What somebody else does while it asks is not overwritten.
 func TestApplyAsksOnATerminal(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	file := filepath.Join(t.TempDir(), "services.json")
 	if err := os.WriteFile(file, []byte("{"+listedDB+"}"), 0o600); err != nil {
 		t.Fatal(err)

@@ -239,6 +239,7 @@ func (a *auditor) ask(p audited, into any, args ...string) {
 // TestAuditFindsWhatIsPlantedOnPodman plants with Podman's own command what an audit must find, while the node's process
 // is stopped and cannot mend it.
 func TestAuditFindsWhatIsPlantedOnPodman(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":2,"stop_grace":"2s","ports":[{"name":"http","port":8080}]}`)
 	untilClean(t, r.Cluster, r.audited())

@@ -229,7 +229,7 @@ type world struct {
 
 func start(t *testing.T) *world {
 	t.Helper()
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	sub, err := cluster.Bus().Subscribe("rookery.event.>")
 	if err != nil {
 		t.Fatal(err)
@@ -349,6 +349,7 @@ func (w *world) kept(sequence uint64, want events.Message) {
 }
 
 func TestBadInputIsRejectedWithAReason(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	for _, r := range slices.Concat(bodies(), subjects(), envelopes()) {
 		t.Run(r.name, func(t *testing.T) {
@@ -361,6 +362,7 @@ func TestBadInputIsRejectedWithAReason(t *testing.T) {
 
 // TestSubjectsThatAreNeverStored notes what has no outcome, because it never gets in: the sender is told so.
 func TestSubjectsThatAreNeverStored(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	for _, r := range []struct {
 		name, subject string
@@ -384,6 +386,7 @@ func TestSubjectsThatAreNeverStored(t *testing.T) {
 }
 
 func TestOneByteTooManyIsRefusedByTheServer(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), anyMoment)
 	defer cancel()
@@ -395,6 +398,7 @@ func TestOneByteTooManyIsRefusedByTheServer(t *testing.T) {
 }
 
 func TestAnIDStandsForOneCommand(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	send := row{header: binaryHeader(nil), body: `{"scale":2}`}
 	first := w.publish(send.message())
@@ -430,6 +434,7 @@ func TestAnIDStandsForOneCommand(t *testing.T) {
 }
 
 func TestWhatIsNotThereCannotBeChanged(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	for _, verb := range []string{"scale", "drop"} {
 		body := map[string]string{"scale": `{"scale":5}`, "drop": `{}`}[verb]
@@ -441,6 +446,7 @@ func TestWhatIsNotThereCannotBeChanged(t *testing.T) {
 }
 
 func TestABusyServiceNamesItsHolder(t *testing.T) {
+	t.Parallel()
 	w := start(t)
 	for _, engine := range w.Nodes {
 		engine.Refuse("localhost/missing:1", &node.Failure{Reason: events.OfflineImagePull, Message: "no such image"})

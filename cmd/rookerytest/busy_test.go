@@ -34,6 +34,7 @@ func ended(cluster *rookerytest.Cluster) map[uint64][]string {
 // TestTwoCommandsAtOnce has commands meet a service whose earlier command has not ended, on the real Podman: each is
 // rejected, waits or takes the other's place as it says, and all that is accepted ends once.
 func TestTwoCommandsAtOnce(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Until("the node has joined", func() bool { return r.State().Nodes == 1 })
 	ask(t, r.Cluster, "rookery.cmd.node.edge.pause", `{}`)
@@ -86,6 +87,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 
 // TestRollbackBringsBackWhatRan has a service go back to an earlier revision, on the real Podman, by the command line.
 func TestRollbackBringsBackWhatRan(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Ensure("demo/web", webWith("one"))
 	r.Ensure("demo/web", webWith("two"))

@@ -13,7 +13,8 @@ import (
 
 // TestACapsuleOfALiveClusterIsDecidedAgain writes what a cluster has recorded, and checks that.
 func TestACapsuleOfALiveClusterIsDecidedAgain(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(3))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(3))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
 	half := cluster.State().Sequence
 	cluster.Ensure("demo/web", `{"image":"localhost/web:2","scale":2}`)

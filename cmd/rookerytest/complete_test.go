@@ -13,7 +13,8 @@ import (
 
 // TestShellsCompleteLiveNames asks for what a shell asks for, with a bus and without one.
 func TestShellsCompleteLiveNames(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(2))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(2))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
 	cluster.Ensure("shop/db", `{"image":"localhost/db:1","scale":1}`)
 	cluster.Command("shop/db", "restart", `{}`)
@@ -56,7 +57,8 @@ func TestShellsCompleteLiveNames(t *testing.T) {
 
 // TestBashTakesTheCompletion has bash complete a name as it does where somebody presses the key.
 func TestBashTakesTheCompletion(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(0))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(0))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":0}`)
 	path, err := program()
 	if err != nil {

@@ -28,6 +28,7 @@ var composeExamples = []composeExample{
 // TestComposeExamplesOnPodman applies each example to one Podman: it serves, applied again there is nothing to do, and without it
 // nothing of it is left.
 func TestComposeExamplesOnPodman(t *testing.T) {
+	t.Parallel()
 	folder, err := filepath.Abs("../../deploy/examples/compose")
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,8 @@ configs: {web: {content: "hello $$world"}}
 // TestApplyOfAComposeFile follows a project from nothing to nothing: it is one group in the order of depends_on, its config is put
 // once, and what is so already is asked for no more.
 func TestApplyOfAComposeFile(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	out, code := compose(t, cluster, shopFile, "--yes")
 	for _, want := range []string{
 		"Plan for shop", "config shop.web-", ": 12 bytes, to put", "3 to create", "is put\n", "group.started of db; then api; then web", "command 1 succeeded",
@@ -96,7 +97,8 @@ func TestApplyOfAComposeFile(t *testing.T) {
 
 // TestApplyOfAComposeFileThatAsksForMore has what Rookery does not do be an error, and a list where people say so.
 func TestApplyOfAComposeFileThatAsksForMore(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	file := "services:\n  web:\n    image: localhost/web:1\n    privileged: true\n    environment: {URL: 'http://db:80'}\n    expose: ['80']\n  db:\n    image: localhost/db:1\n    build: .\n"
 	out, code := compose(t, cluster, file, "--yes")
 	for _, want := range []string{
@@ -130,7 +132,8 @@ func TestApplyOfAComposeFileThatAsksForMore(t *testing.T) {
 
 // TestApplyTakesYAML has a list of services in YAML, which names no namespace by itself.
 func TestApplyTakesYAML(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	file := filepath.Join(t.TempDir(), "services.yaml")
 	if err := os.WriteFile(file, []byte("web:\n  image: localhost/web:1\n  scale: 2\n  env: {A: b}\n"), 0o600); err != nil {
 		t.Fatal(err)

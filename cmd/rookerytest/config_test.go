@@ -13,9 +13,10 @@ import (
 // TestConfigsAreInTheirBucketAlone has a service run with a config, be told of one that is missing, and begin anew with
 // another value; no other stream or bucket has any of the values, and nobody logs one.
 func TestConfigsAreInTheirBucketAlone(t *testing.T) {
+	t.Parallel()
 	const first, second, other = "1st-value-of-the-config", "2nd-value-of-the-config", "the-value-of-another-namespace"
 	output := &safeBuffer{}
-	c := rookerytest.Start(t, rookerytest.WithNodes(2), rookerytest.WithLog(output))
+	c := startCluster(t, rookerytest.WithNodes(2), rookerytest.WithLog(output))
 	put := func(key, value string) { putConfig(t, c.Bus(), key, value) }
 	given := func(ordinal, generation uint32) string {
 		id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: generation}

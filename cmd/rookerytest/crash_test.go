@@ -15,8 +15,9 @@ import (
 // TestCrashLoopsOnPodman has a program end at once that may be restarted twice, on two hosts: it goes from one to the other, later each
 // time, and people are told how it ends and where its last lines are.
 func TestCrashLoopsOnPodman(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
-	podmantest.LoadWeb(t, r.secondHost("32100-32199").uri)
+	podmantest.LoadWeb(t, r.secondHost().uri)
 	s := r.publish(t, specRow{name: "loops", fields: `"args":["-print","3","-exit-code","7"],"restart":{"delay":"1s","attempts":2}`})
 	placed := event[events.InstancePlaced](s)
 	var retired time.Time

@@ -25,6 +25,7 @@ var picturesFolder = flag.String("pictures", "", "write a picture of each screen
 // TestDashboardsOnPodman has a real Prometheus scrape a whole Rookery that goes through operations of all kinds, and asks it each query of
 // each screen: all of them find something. Then it has each alert fire by its fault, and stop once that is healed.
 func TestDashboardsOnPodman(t *testing.T) {
+	t.Parallel()
 	f := startTrial(t)
 	screens, err := written.Screens(os.DirFS("../../deploy/grafana"))
 	if err != nil {

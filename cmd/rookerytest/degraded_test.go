@@ -47,6 +47,7 @@ func (r *realNode) untilState(want string) views.Node {
 // TestDegradedPodman has the real Podman's service hang, and then be killed and started anew: the node is degraded and not
 // silent, what runs there runs on and serves, nothing new comes, and what was asked for meanwhile is there a moment after.
 func TestDegradedPodman(t *testing.T) {
+	t.Parallel()
 	r := startReal(t, "--answer-timeout", "2s")
 	const service = "demo/web"
 	r.Ensure(service, `{"image":"`+podmantest.WebReference+`","scale":2,"stop_grace":"2s","ports":[{"name":"http","port":8080}],

@@ -51,10 +51,11 @@ func ensureServices(t testing.TB, cluster *rookerytest.Cluster, services int) {
 // TestDiskFullAndFreed fills the disk of the store in the middle of rounds, and frees it: the coordinator says what is
 // wrong, and once there is room again every acknowledged command has its end.
 func TestDiskFullAndFreed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mount(t, "-t", "tmpfs", "-o", "size=192m", "tmpfs", dir)
 	store, ballast := filepath.Join(dir, "store"), filepath.Join(dir, "ballast")
-	port := freePort(t)
+	port := freePorts(t)
 	server, url := startServer(t, store, port)
 	cluster := rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator())
 	leader := startCoordinator(t, cluster)
@@ -109,6 +110,7 @@ func fill(t testing.TB, path string) {
 // TestPowerCut copies the disk of the store while the server is stopped in the middle of writing, as a power cut leaves
 // it, and goes on from the copy: no acknowledged command is lost, nothing that should run was stopped.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	disk, after := filepath.Join(dir, "disk"), filepath.Join(dir, "after")
 	first, second := filepath.Join(dir, "1"), filepath.Join(dir, "2")
@@ -120,7 +122,7 @@ func TestPowerCut(t *testing.T) {
 	sh(t, "truncate", "--size", "256M", disk)
 	sh(t, "mkfs.ext4", "-q", disk)
 	unmount := mount(t, "-o", "loop", disk, first)
-	port := freePort(t)
+	port := freePorts(t)
 	server, url := startServer(t, filepath.Join(first, "store"), port)
 	cluster := rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator())
 	startCoordinator(t, cluster)

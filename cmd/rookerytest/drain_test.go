@@ -14,6 +14,7 @@ import (
 // TestDrainOnPodmanHosts drains a host of a service with one instance while a client asks it all the time: no request fails. Then it takes the
 // drain back, and has a host be forgotten whose node is gone: its slots are elsewhere, and what it still runs is stopped once it is back.
 func TestDrainOnPodmanHosts(t *testing.T) {
+	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1")
 	r.Ensure("demo/one", served(1, `"update":{"min_healthy":"3s"}`))
 	before := r.running()["demo/one/0"]

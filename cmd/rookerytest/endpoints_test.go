@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
@@ -19,7 +18,8 @@ import (
 // TestEndpointsAreWithdrawnBeforeWhatTheyLeadToStops has instances go in each way that people ask for, and listens on one connection to
 // what is told of endpoints and to orders, in the order in which the server gets them.
 func TestEndpointsAreWithdrawnBeforeWhatTheyLeadToStops(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	const most = 4096
 	heard := make(chan *nats.Msg, most)
 	for _, subject := range []string{"$KV." + bus.BucketEndpoints + ".demo.web.*", events.OrdersRoot + ".>"} {

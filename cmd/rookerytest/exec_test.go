@@ -31,7 +31,8 @@ func withInput(t *testing.T, input []byte, args ...string) (stdout, stderr strin
 }
 
 func TestExecHasStreamsAndAnExitCode(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
 	big := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16) // eight windows
 	for _, row := range []struct {
@@ -121,7 +122,8 @@ func (s *screen) types(text string) {
 }
 
 func TestExecFollowsTheSizeOfItsTerminal(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1"}`)
 	s := onTerminal(t, 24, 80, "exec", "-it", "--server", cluster.URL, "demo/web/0", "sizes")
 	s.shows(cluster, "24 80")

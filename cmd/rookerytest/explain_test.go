@@ -36,7 +36,8 @@ func explained(t *testing.T, cluster *rookerytest.Cluster, args ...string) decid
 
 // TestExplainDecidesOnceMore places and has wait, as people do with the nats CLI, and explains both from the log.
 func TestExplainDecidesOnceMore(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(3))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(3))
 	cluster.Ensure("demo/each", `{"image":"localhost/web:1","scale":3,"max_per_node":1}`) // every node has joined
 	ask(t, cluster, "rookery.cmd.node.node-0.pause", `{}`)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2,"max_per_node":1}`)
@@ -65,7 +66,8 @@ func TestExplainDecidesOnceMore(t *testing.T) {
 
 // TestExplainSaysForWhomANodeIsHeld has a small service come after a large one that waits, and get the room once that one is gone.
 func TestExplainSaysForWhomANodeIsHeld(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","requests":{"memory":"8GiB"}}`)
 	pending := func(why string) {
 		t.Helper()
@@ -126,7 +128,8 @@ func ask(t *testing.T, cluster *rookerytest.Cluster, subject, body string) {
 }
 
 func TestPolicyIsChangedByOneCommand(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(2))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(2))
 	ask(t, cluster, "rookery.cmd.cluster.policy", `{"profile":"optimize-utilization","same_zone":0}`)
 	cluster.Ensure("demo/pack", `{"image":"localhost/web:1","scale":4,"requests":{"cpu":"1"}}`)
 	node := explained(t, cluster, "demo/pack/0").Node

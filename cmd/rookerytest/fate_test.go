@@ -7,7 +7,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -15,7 +14,8 @@ import (
 // TestPublisherLearnsFateAfterReconnecting has a publisher lose its connection right after the acknowledgement, and
 // learn on another one, by the sequence that it was given, what became of its command.
 func TestPublisherLearnsFateAfterReconnecting(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	publish := func(verb, body string) uint64 {

@@ -1,7 +1,6 @@
 package rookerytest_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rookery-project/rookery/coordinator/runner"
@@ -59,8 +59,9 @@ func (f *trial) audit(c *projections.Cluster) findings {
 		all[i] = audited{h.name, h.podman}
 	}
 	found := auditBeside(f.t, c, all...)
+	running := monitors()
 	for _, h := range f.hosts {
-		f.processes(h, &found)
+		f.processes(h, running, &found)
 	}
 	for _, all := range []*[]string{&found.orphans, &found.duplicates, &found.leftovers} {
 		*all = slices.DeleteFunc(*all, func(one string) bool { return f.known[one] })
@@ -70,7 +71,7 @@ func (f *trial) audit(c *projections.Cluster) findings {
 
 // processes finds monitors of containers that the Podman does not know, containers with two of them, and processes of
 // containers that are gone.
-func (f *trial) processes(h *station, found *findings) {
+func (f *trial) processes(h *station, running []monitor, found *findings) {
 	all, err := h.list()
 	if err != nil {
 		found.missing = append(found.missing, err.Error())
@@ -80,7 +81,7 @@ func (f *trial) processes(h *station, found *findings) {
 	for _, l := range all {
 		known[l.ID], f.ids[l.ID] = true, h.name
 	}
-	for id, pids := range h.monitors() {
+	for id, pids := range h.own(running) {
 		if !known[id] {
 			found.leftovers = append(found.leftovers, fmt.Sprintf("the monitor of %.12s on %s", id, h.name))
 		}
@@ -95,24 +96,40 @@ func (f *trial) processes(h *station, found *findings) {
 	}
 }
 
-// monitors returns the processes of conmon for the host's Podman by their container.
-func (h *station) monitors() map[string][]int {
-	all := map[string][]int{}
+// monitor is a process of conmon, with what it was called with.
+type monitor struct {
+	pid   int
+	words []string
+}
+
+// monitors returns all processes of conmon on this machine.
+func monitors() []monitor {
+	var all []monitor
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
 		text, err := os.ReadFile(filepath.Join(folder, "cmdline"))
-		if err != nil || !bytes.Contains(text, []byte(h.folder()+"/")) {
-			continue
-		}
 		words := strings.Split(string(text), "\x00")
-		at := slices.Index(words, "-c")
-		var pid int
-		if _, err := fmt.Sscan(filepath.Base(folder), &pid); err != nil || filepath.Base(words[0]) != "conmon" || at < 0 || at+1 == len(words) {
+		if err != nil || filepath.Base(words[0]) != "conmon" {
 			continue
 		}
-		all[words[at+1]] = append(all[words[at+1]], pid)
+		if pid, err := strconv.Atoi(filepath.Base(folder)); err == nil {
+			all = append(all, monitor{pid, words})
+		}
 	}
 	return all
+}
+
+// own returns the monitors that are of the host's Podman by their container.
+func (h *station) own(running []monitor) map[string][]int {
+	own := map[string][]int{}
+	for _, m := range running {
+		at := slices.Index(m.words, "-c")
+		isOwn := slices.ContainsFunc(m.words, func(word string) bool { return strings.Contains(word, h.folder()+"/") })
+		if isOwn && at >= 0 && at+1 < len(m.words) {
+			own[m.words[at+1]] = append(own[m.words[at+1]], m.pid)
+		}
+	}
+	return own
 }
 
 // processesOf reports whether the container has processes, as the kernel says.

@@ -99,7 +99,7 @@ func startTrial(t *testing.T) *trial {
 		uris = append(uris, h.uri)
 	}
 	podmantest.LoadWeb(t, uris...)
-	f.bus = &service{folder: t.TempDir(), host: n.address(1), port: freePort(t)}
+	f.bus = &service{folder: t.TempDir(), host: n.address(1), port: freePorts(t)}
 	f.startBus()
 	f.Cluster = rookerytest.Start(t, rookerytest.WithServer("nats://"+f.bus.address()), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
 	f.heard = listenToAll(t, f.Conn)

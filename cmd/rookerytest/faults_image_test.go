@@ -112,7 +112,7 @@ func (r *registry) again(lines string) {
 // stocks has a registry that the host reaches have an image that the host has not. It is the scene's image from then on.
 func (s *scene) stocks(name string) *registry {
 	if s.registry == nil {
-		s.registry = &registry{trial: s.trial, folder: s.t.TempDir(), port: freePort(s.t), wires: map[string]*wire{}}
+		s.registry = &registry{trial: s.trial, folder: s.t.TempDir(), port: freePorts(s.t), wires: map[string]*wire{}}
 		s.registry.again("")
 	}
 	r := s.registry

@@ -130,7 +130,7 @@ func (s *scene) states(service string) string {
 
 // killsMonitor kills conmon of a container.
 func (s *scene) killsMonitor(id string) {
-	pids := s.host.monitors()[id]
+	pids := s.host.own(monitors())[id]
 	if len(pids) != 1 {
 		s.fail("container %.12s has the monitors %v", id, pids)
 	}

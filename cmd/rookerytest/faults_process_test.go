@@ -97,7 +97,7 @@ func hostReboots(s *scene) {
 	})
 	h.node.kill()
 	pids := []int{podmantest.ServicePID(s.t, h.uri)}
-	for _, all := range h.monitors() {
+	for _, all := range h.own(monitors()) {
 		pids = append(pids, all...)
 	}
 	for _, pid := range running {

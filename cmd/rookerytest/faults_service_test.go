@@ -66,8 +66,9 @@ func doubleFaults() []fault {
 		}},
 		{name: "node and Podman's service killed", expected: "its containers stay and are adopted", check: adopted, inject: func(s *scene) {
 			s.remembers()
-			s.endsService(s.host)
+			// The service is started first again: a node that begins without its Podman ends, and only a unit starts it once more.
 			s.endsNode(s.host)
+			s.endsService(s.host)
 		}},
 		{name: "NATS server and a node killed", expected: "both go on from what they have", inject: func(s *scene) {
 			busKilled(s)

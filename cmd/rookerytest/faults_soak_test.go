@@ -24,6 +24,7 @@ const lookAtSize = 20
 
 // TestFaultsSoakOnPodman injects faults drawn at random, until there were many, and holds the house to be no larger then.
 func TestFaultsSoakOnPodman(t *testing.T) {
+	t.Parallel()
 	if *soakFaults == 0 {
 		t.Log("it lasts for long, and runs with -soak-faults alone: see `make soak-faults`")
 		return

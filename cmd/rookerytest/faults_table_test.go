@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -13,30 +14,54 @@ import (
 
 var onlyFault = flag.String("fault", "", "inject only those `faults` whose name has one of these in it, as in ports,image")
 
-// TestFaultsOnPodman injects one fault after the other into a whole Rookery, for real, and holds the house to settle after
-// each.
+// fleets is how many fleets face the faults side by side. Each takes the next fault that none has faced.
+const fleets = 4
+
+// TestFaultsOnPodman injects each fault into a whole Rookery, for real, and holds the house to settle after each.
 func TestFaultsOnPodman(t *testing.T) {
+	t.Parallel()
 	var sum score
-	// What went wrong stands behind all that the processes have printed.
-	t.Cleanup(func() { sum.tellWrong(t) })
-	f := startTrial(t)
+	rows := make(chan numbered, len(faults()))
 	for i, row := range faults() {
-		if f.interrupted.Err() != nil {
-			t.Errorf("interrupted before %d of the faults", len(faults())-i)
-			break
+		if matches(row.name) {
+			rows <- numbered{row, i}
 		}
-		if !matches(row.name) {
-			continue
+	}
+	close(rows)
+	t.Cleanup(func() {
+		sum.print()
+		if sum.failed() {
+			t.Errorf("of %d faults %d did not converge", sum.faults, sum.faults-sum.converged)
 		}
-		r := f.face(row, f.hosts[i%len(f.hosts)], f.hosts[(i+1)%len(f.hosts)])
-		sum.add(r)
-		t.Log(r.line())
+		// What went wrong stands behind all that the processes have printed.
+		sum.tellWrong(t)
+	})
+	for i := range fleets {
+		t.Run(fmt.Sprintf("fleet %d", i+1), func(t *testing.T) {
+			t.Parallel()
+			f := startTrial(t)
+			for row := range rows {
+				if f.interrupted.Err() != nil {
+					t.Errorf("interrupted before %q and %d others", row.name, len(rows))
+					break
+				}
+				r := f.face(row.fault, f.hosts[row.number%len(f.hosts)], f.hosts[(row.number+1)%len(f.hosts)])
+				sum.add(r)
+				if r.wrong != "" {
+					t.Error(r.line())
+				} else {
+					t.Log(r.line())
+				}
+			}
+			f.CheckReplay()
+		})
 	}
-	sum.print()
-	f.CheckReplay()
-	if sum.failed() {
-		t.Errorf("of %d faults %d did not converge", sum.faults, sum.faults-sum.converged)
-	}
+}
+
+// numbered is a fault and its place in the table, which says what hosts it hits.
+type numbered struct {
+	fault
+	number int
 }
 
 // matches reports whether the fault is one of those that were asked for.
@@ -129,13 +154,17 @@ func (r result) line() string {
 	return fmt.Sprintf("%s: settled %.1f s after its end (seen: %s)", r.name, r.took.Seconds(), r.seen)
 }
 
-// score sums results up.
+// score sums the results of all fleets up.
 type score struct {
+	mu sync.Mutex
+
 	faults, converged, orphans, duplicates int
 	all                                    []result
 }
 
 func (s *score) add(r result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.faults++
 	if r.wrong == "" {
 		s.converged++

@@ -48,7 +48,8 @@ func hear[T events.Data](t *testing.T, sub bus.Subscription) T {
 }
 
 func TestAKilledContainerIsStartedAgainAndTheEventsSaySo(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
 	cluster.Ensure("demo/web", one)
 	sub := listen(t, cluster)
 	if !cluster.Nodes["node-0"].Kill(web, 3) {
@@ -67,7 +68,8 @@ func TestAKilledContainerIsStartedAgainAndTheEventsSaySo(t *testing.T) {
 }
 
 func TestANodeThatStartsAgainAdoptsWhatItHas(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":5}`)
 	sub := listen(t, cluster)
 	cluster.StopNode("node-0")
@@ -89,7 +91,8 @@ func TestANodeThatStartsAgainAdoptsWhatItHas(t *testing.T) {
 }
 
 func TestTheEarlierOfTwoProcessesOfOneNameStops(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
 	cluster.Ensure("demo/web", one)
 	conn, err := bus.New(cluster.Conn)
 	if err != nil {
@@ -115,7 +118,8 @@ func TestTheEarlierOfTwoProcessesOfOneNameStops(t *testing.T) {
 }
 
 func TestAnImageThatCannotBeHadIsTriedAgain(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1), rookerytest.WithLog(t.Output()))
 	engine := cluster.Nodes["node-0"]
 	engine.Refuse("localhost/web:1", &node.Failure{Reason: events.OfflineImagePull, Message: "no such image"})
 	sub := listen(t, cluster)
@@ -131,7 +135,8 @@ func TestAnImageThatCannotBeHadIsTriedAgain(t *testing.T) {
 }
 
 func TestANodeThatLosesItsConnectionCatchesUp(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithLog(t.Output()))
 	cluster.Ensure("demo/web", one)
 	for scale := 2; scale <= 6; scale++ {
 		for i := range 3 {

@@ -17,7 +17,8 @@ import (
 // TestCommandsPrintInTheFormatThatIsAskedFor has each command that reads print for people, wide, as JSON and as YAML: the last two
 // are the same values.
 func TestCommandsPrintInTheFormatThatIsAskedFor(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
 	cluster.Command("demo/web", "restart", `{}`)
 	if !cluster.Nodes["node-0"].Print(events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 2}, "it serves") {

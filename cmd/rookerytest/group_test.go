@@ -28,6 +28,7 @@ func shop(image, say string) string {
 // TestGroupsOnPodman has three services come one after the other with one command, then all of them go back because nobody has the
 // image of the last one, and then all of them change; with the program and with the nats CLI.
 func TestGroupsOnPodman(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	file := filepath.Join(t.TempDir(), "shop.json")
 	ensure := func(services string) (string, int) {
@@ -119,8 +120,9 @@ func (r *realNode) said(t *testing.T, prefix string) []string {
 // TestCoordinatorKilledInGroups kills the coordinator's process with SIGKILL as each stage of a group has begun, on the way there and
 // on the way back, and starts another: each command ends once, with all services as it asks for or all as they were.
 func TestCoordinatorKilledInGroups(t *testing.T) {
+	t.Parallel()
 	const stages = 3
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	leader := startCoordinator(t, cluster)
 	publish := func(say, trap string) uint64 {
 		t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // secondHost starts a node on a Podman of its own, and returns that.
-func (r *realNode) secondHost(ports string) *realNode {
+func (r *realNode) secondHost() *realNode {
 	r.t.Helper()
 	second := &realNode{
 		Cluster: r.Cluster, t: r.t, uri: podmantest.Start(r.t), owner: node.Owner{Cluster: r.owner.Cluster, Node: "attic"},
@@ -25,7 +25,8 @@ func (r *realNode) secondHost(ports string) *realNode {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(second.engine.Close)
-	second.node = startProcess(r.t, "node", "--server", r.URL, "--podman", second.uri, "--name", "attic", "--ports", ports, "--heartbeat", "500ms")
+	second.node = startProcess(r.t, "node", "--server", r.URL, "--podman", second.uri, "--name", "attic", "--ports", freePortRange(r.t),
+		"--heartbeat", "500ms")
 	r.Until("the second node has joined", func() bool { return r.State().Nodes == 2 })
 	return second
 }
@@ -45,9 +46,10 @@ func (s *seen) images() []string {
 
 // TestImagesLoadedByHandOnPodman has hosts run an image of a registry that nobody reaches: each was given the same.
 func TestImagesLoadedByHandOnPodman(t *testing.T) {
+	t.Parallel()
 	const image = "registry.invalid/web:1"
 	r := startReal(t)
-	attic := r.secondHost("32100-32199")
+	attic := r.secondHost()
 	podmantest.LoadWeb(t, attic.uri)
 	s := r.publish(t, specRow{name: "waits", fields: `"node_selector":{"none":"none"}`})
 	beside := &seen{T: t, realNode: attic, service: "demo/loaded"}
@@ -64,10 +66,11 @@ func TestImagesLoadedByHandOnPodman(t *testing.T) {
 // restarted and come: all run the image that the tag stood for as the first was made, on every host. A revision finds it out
 // anew, and of hosts that find different images the first in the log is right.
 func TestATagIsResolvedOncePerRevisionOnPodman(t *testing.T) {
+	t.Parallel()
 	reg := podmantest.StartRegistry(t, podmantest.WebArchive(t), "", "")
 	first := reg.Resolved()
 	r := startReal(t)
-	attic := r.secondHost("32000-32099")
+	attic := r.secondHost()
 	s := r.publish(t, specRow{name: "tag", fields: `"image":"` + reg.Image() + `","max_per_node":1,"restart":{"delay":"10ms"},"pull":"always"`})
 	if got := event[events.InstancePrepared](s).Images; got[reg.Image()] != first {
 		t.Errorf("the first instance says that the tag stands for %v, want %s", got, first)

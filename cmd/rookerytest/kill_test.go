@@ -21,16 +21,27 @@ func seed(t testing.TB) *rand.Rand {
 // TestCoordinatorKilledAtAnyPoint kills the coordinator's process with SIGKILL while it scales from 3 to 50, after any
 // number of events, and starts another, a hundred times.
 func TestCoordinatorKilledAtAnyPoint(t *testing.T) {
-	rounds := 100
+	t.Parallel()
+	kills, clusters := 100, 5
 	if testing.Short() {
-		rounds = 3
+		kills, clusters = 3, 1
 	}
+	for i := range clusters {
+		t.Run(fmt.Sprintf("cluster %d", i+1), func(t *testing.T) {
+			t.Parallel()
+			killAtAnyPoint(t, kills/clusters)
+		})
+	}
+}
+
+func killAtAnyPoint(t *testing.T, kills int) {
+	t.Helper()
 	random := seed(t)
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	leader := startCoordinator(t, cluster)
 	commands := []uint64{cluster.Publish("demo/web", "ensure", `{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":8080}]}`)}
 	cluster.Fate(commands[0])
-	for range rounds {
+	for range kills {
 		up := killAfter(t, cluster, leader, random.IntN(200))
 		leader = startCoordinator(t, cluster)
 		if random.IntN(2) == 0 {

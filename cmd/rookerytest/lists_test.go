@@ -17,7 +17,8 @@ import (
 
 // TestListsAreAnsweredPieceByPiece asks for lists in pieces of all sizes, and holds them to the views.
 func TestListsAreAnsweredPieceByPiece(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":12}`)
 	cluster.Ensure("demo/db", `{"image":"localhost/db:1","scale":1}`)
 	cluster.Ensure("shop/web", `{"image":"localhost/web:1","scale":2}`)
@@ -118,7 +119,8 @@ func answersAsTheViews(t *testing.T, cluster *rookerytest.Cluster, asked func(qu
 }
 
 func TestListsSayWhatIsWrongWithTheQuestion(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(0))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(0))
 	cluster.State() // answered: who asks before that is told that nobody is there
 	for _, row := range []struct{ question, body, reason string }{
 		{"services", `{"node":"edge-1"}`, `ask with any of {"namespace":"demo"`},
@@ -141,7 +143,8 @@ func TestListsSayWhatIsWrongWithTheQuestion(t *testing.T) {
 
 // TestAListIsBoundedByItsBytes has more services than one message takes.
 func TestAListIsBoundedByItsBytes(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(0))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(0))
 	const services, bytes = 40, 4_000
 	long := strings.Repeat("a", bytes)
 	env := fmt.Sprintf(`{"A":%q,"B":%q,"C":%q,"D":%q,"E":%q,"F":%q,"G":%q}`, long, long, long, long, long, long, long)

@@ -36,7 +36,8 @@ func texts(output string) []string {
 }
 
 func TestLogsOfAServiceAreInOrderOfTime(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":6}`)
 	var want []string
 	for i := range uint32(60) {
@@ -70,7 +71,8 @@ func TestLogsOfAServiceAreInOrderOfTime(t *testing.T) {
 }
 
 func TestLogsSayWhatIsWrong(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
 	for _, row := range []struct {
 		args []string
@@ -97,7 +99,8 @@ func TestLogsSayWhatIsWrong(t *testing.T) {
 
 // TestLogsFollowAService has instances come, go and end while they are followed, and a node leave for a while.
 func TestLogsFollowAService(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3,"restart":{"delay":"100ms"},"update":{"monitor":"100ms"}}`)
 	printTo(t, cluster, 0, 1, "before")
 	p := startProcess(t, "logs", "demo/web", "--follow", "--server", cluster.URL)

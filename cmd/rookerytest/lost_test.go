@@ -16,6 +16,7 @@ const lostAfter = 15 * time.Second
 // are replaced elsewhere, a slot with a volume waits, and of two containers of a slot the one stays that the spec says. With three of
 // four hosts cut off nothing is replaced, and an event says so.
 func TestLostNodesOfPodmanHosts(t *testing.T) {
+	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "barn-2", "cellar-1")
 	ask(t, r.Cluster, "rookery.cmd.cluster.policy", fmt.Sprintf(`{"liveness":{"lost_after":%q}}`, lostAfter))
 	const perHost = `"max_per_node":2`

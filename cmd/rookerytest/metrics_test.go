@@ -16,7 +16,8 @@ var servesAt = regexp.MustCompile(`url=(http://\S+/metrics)`)
 
 // TestAProcessServesItsMetrics runs the real program with --metrics, and asks it as Prometheus does while it carries out a command.
 func TestAProcessServesItsMetrics(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	p := startProcess(t, "coordinator", "--server", cluster.URL, "--heartbeat", "500ms", "--metrics", "127.0.0.1:0")
 	var url string
 	cluster.Until("it says where it serves", func() bool {

@@ -14,12 +14,23 @@ import (
 // another operation, and starts another: every operation ends as if nothing had happened, and no slot begins a phase before
 // all of its wave are done with the one before.
 func TestCoordinatorKilledInOperations(t *testing.T) {
-	kills := 50
+	t.Parallel()
+	kills, clusters := 50, 2
 	if testing.Short() {
-		kills = 3
+		kills, clusters = 3, 1
 	}
+	for i := range clusters {
+		t.Run(fmt.Sprintf("cluster %d", i+1), func(t *testing.T) {
+			t.Parallel()
+			killInOperations(t, kills/clusters)
+		})
+	}
+}
+
+func killInOperations(t *testing.T, kills int) {
+	t.Helper()
 	random := seed(t)
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	leader := startCoordinator(t, cluster)
 	const scale = 4
 	var commands []uint64

@@ -36,7 +36,8 @@ func shownOperation(t *testing.T, cluster *rookerytest.Cluster, key string) (v v
 // TestOperationsAreShown has services go through operations of all kinds: the bucket, `rookery ps` and `rookery events` say what
 // each is in, who is waited for and why; what it came to stays until the next, and goes with the service.
 func TestOperationsAreShown(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	shows := func(what, key string, is func(views.ServiceOperation) bool) (v views.ServiceOperation) {
 		t.Helper()
 		cluster.Until(what, func() bool { v = shownOperation(t, cluster, key); return is(v) })

@@ -10,8 +10,9 @@ import (
 
 // TestPeopleAreToldWhereOutputIs has an instance print something and fail, and reads of it as people do.
 func TestPeopleAreToldWhereOutputIs(t *testing.T) {
+	t.Parallel()
 	const line, key = "it is of no use", "demo.web.0.1.0"
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","restart":{"policy":"never"}}`)
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 1}
 	if !cluster.Nodes["node-0"].Print(id, line) || !cluster.Nodes["node-0"].Kill(id, 3) {

@@ -22,7 +22,8 @@ import (
 // TestThePastIsAnsweredOnABus asks a real server's coordinator for the state at the end of rounds, for what changed between them, and for
 // who asked what.
 func TestThePastIsAnsweredOnABus(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","ports":[{"name":"http","port":80}]}`)
 	for i := 1; i <= 11; i++ {
 		cluster.Command("demo/web", "scale", fmt.Sprintf(`{"scale":%d}`, i%2*4))
@@ -72,7 +73,8 @@ func askUntil(t *testing.T, cluster *rookerytest.Cluster, question, body string,
 
 // TestQuestionsAboutThePastSayWhatIsWrongWithThem asks for what there is not.
 func TestQuestionsAboutThePastSayWhatIsWrongWithThem(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1"}`)
 	for _, row := range []struct{ question, body, code, reason string }{
 		{"state", `{"at_seq":1000000}`, "404", "the log ends at sequence"},
@@ -123,7 +125,8 @@ func (s *said) has(text string) bool {
 
 // TestAStandbyBeginsWithASnapshotAndIsAsTheLeader starts a second coordinator once there are snapshots, the last of them spoiled.
 func TestAStandbyBeginsWithASnapshotAndIsAsTheLeader(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	snapshots := cluster.Bus().Objects(bus.ObjectsFolds)
 	var all []bus.Object
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1"}`)
@@ -187,7 +190,8 @@ func TestAStandbyBeginsWithASnapshotAndIsAsTheLeader(t *testing.T) {
 
 // TestPeopleSeeThePast types what people type about the past.
 func TestPeopleSeeThePast(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
 	before := cluster.State().Sequence
 	cluster.Command("demo/web", "scale", `{"scale":3}`)

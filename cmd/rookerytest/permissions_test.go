@@ -77,11 +77,10 @@ func guarded(t *testing.T) func(user string) string {
 	}
 }
 
-// contexts writes a NATS context for each user, with an inbox prefix of its own.
-func contexts(t *testing.T, url func(string) string, users ...string) {
+// contexts writes a NATS context for each user, with an inbox prefix of its own, and returns the environment of a process that finds them.
+func contexts(t *testing.T, url func(string) string, users ...string) []string {
 	t.Helper()
 	home := t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", home)
 	folder := filepath.Join(home, "nats", "context")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -95,11 +94,13 @@ func contexts(t *testing.T, url func(string) string, users ...string) {
 			t.Fatal(err)
 		}
 	}
+	return append(os.Environ(), "XDG_CONFIG_HOME="+home)
 }
 
 func TestPermissionsOfLogsAndExec(t *testing.T) {
+	t.Parallel()
 	url := guarded(t)
-	contexts(t, url, "ann", "ben", "carl")
+	env := contexts(t, url, "ann", "ben", "carl")
 	cluster := rookerytest.Start(t, rookerytest.WithServer(url("admin")))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1"}`)
 	cluster.Ensure("secret/web", `{"image":"localhost/web:1"}`)
@@ -118,13 +119,13 @@ func TestPermissionsOfLogsAndExec(t *testing.T) {
 		{"ben", []string{"exec", "secret/web/0", "echo", "x"}, events.ExitExecFailed, forbidden},
 		{"ben", []string{"logs", "demo/web"}, 1, forbidden},
 	} {
-		out, code := rookery(t, append([]string{row.args[0], "--context", row.user}, row.args[1:]...)...)
+		out, code := rookeryIn(t, env, append([]string{row.args[0], "--context", row.user}, row.args[1:]...)...)
 		if code != row.code || !strings.Contains(out, row.says) {
 			t.Errorf("%s: %q ended with %d: %s", row.user, row.args, code, out)
 		}
 	}
 
-	p := startProcess(t, "logs", "demo/web", "--follow", "--context", "ann")
+	p := startProcessIn(t, env, "logs", "demo/web", "--follow", "--context", "ann")
 	p.says(cluster, "0.1   | hello")
 	printTo(t, cluster, 0, 1, "again")
 	p.says(cluster, "0.1   | again")
@@ -134,6 +135,7 @@ func TestPermissionsOfLogsAndExec(t *testing.T) {
 
 // TestInboxesArePrivate has a user ask for answers in the inboxes of another, and where it may not publish; and another account ask.
 func TestInboxesArePrivate(t *testing.T) {
+	t.Parallel()
 	url := guarded(t)
 	cluster := rookerytest.Start(t, rookerytest.WithServer(url("admin")), rookerytest.WithNodes(0))
 	connect := func(user string, options ...nats.Option) *nats.Conn {

@@ -14,6 +14,7 @@ import (
 // TestAPlanIsWhatHappens has a coordinator plan an update of a service on the real Podman, and holds the nodes to do what
 // was planned, and nothing before.
 func TestAPlanIsWhatHappens(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Ensure("demo/web", fmt.Sprintf(`{"image":%q,"scale":2,"stop_grace":"1s"}`, podmantest.WebReference))
 	next := fmt.Sprintf(`{"image":%q,"scale":3,"stop_grace":"1s","env":{"SAY":"two"},"update":{"min_healthy":"1s"}}`, podmantest.WebReference)

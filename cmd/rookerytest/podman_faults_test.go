@@ -18,6 +18,7 @@ import (
 // TestPodmanAsItIs injects what goes wrong with a real Podman, one thing after the other. After each the node has what it was
 // asked for, nothing of what was before is left, and no container of anybody else's was touched.
 func TestPodmanAsItIs(t *testing.T) {
+	t.Parallel()
 	r := startReal(t, "--answer-timeout", "2s")
 	r.plantForeign()
 	before := r.foreign()

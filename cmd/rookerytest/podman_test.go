@@ -69,7 +69,7 @@ func startReal(t testing.TB, flags ...string) *realNode {
 	t.Helper()
 	r := newReal(t)
 	r.flags = flags
-	r.Cluster = rookerytest.Start(t, rookerytest.WithNodes(0), rookerytest.WithLog(t.Output()))
+	r.Cluster = startCluster(t, rookerytest.WithNodes(0), rookerytest.WithLog(t.Output()))
 	r.join()
 	return r
 }
@@ -86,8 +86,7 @@ func newReal(t testing.TB) *realNode {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.engine.Close)
-	first := 31_000 + seed(t).IntN(200)*100
-	r.ports = fmt.Sprintf("%d-%d", first, first+99)
+	r.ports = freePortRange(t)
 	return r
 }
 
@@ -155,6 +154,7 @@ func (r *realNode) visit(port uint16) string {
 
 // TestNatsCLIDrivesPodman is the main job as a person does it: with the nats CLI alone, in the three forms of a command.
 func TestNatsCLIDrivesPodman(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":3,"stop_grace":"2s","ports":[{"name":"http","port":8080}]}`)
 	seen, err := r.Bus().Subscribe(events.EventRoot + ".service.demo.web.>")
@@ -265,6 +265,7 @@ func (r *realNode) untilSucceeded(t *testing.T, seen <-chan events.Message) {
 
 // TestKilledContainersAndNodes kills a container's process and the node's own with SIGKILL, on the real Podman.
 func TestKilledContainersAndNodes(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":3,"stop_grace":"2s","restart":{"delay":"1s"},"ports":[{"name":"http","port":8080}]}`)
 	before := r.running()

@@ -2,6 +2,7 @@ package rookerytest_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,37 +13,52 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 )
 
-// program builds the real rookery once for all tests of the package.
-var program = sync.OnceValues(func() (string, error) {
+// program is the real rookery, and natsServer the real NATS server. Each is built once for all tests of the package, with the flags of the
+// Makefile, and without the race detector: it would watch the server, which is not ours, and takes ten times as long.
+var (
+	program    = sync.OnceValues(func() (string, error) { return compiled("rookery", "github.com/rookery-project/rookery/cmd/rookery") })
+	natsServer = sync.OnceValues(func() (string, error) { return compiled("nats-server", "github.com/nats-io/nats-server/v2") })
+)
+
+// programs is the folder of what is built.
+var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "rookery-test")
+	built.Store(dir)
+	return dir, err
+})
+
+// built is the folder of programs, once there is one.
+var built atomic.Value
+
+func compiled(name, source string) (string, error) {
+	dir, err := programs()
 	if err != nil {
 		return "", err
 	}
-	built.Store(dir)
-	path := filepath.Join(dir, "rookery")
-	build := exec.Command("go", "build", "-o", path, "github.com/rookery-project/rookery/cmd/rookery")
+	path := filepath.Join(dir, name)
+	const patience = 5 * time.Minute
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", &buildError{string(out)}
 	}
 	return path, nil
-})
+}
 
 type buildError struct{ output string }
 
 func (e *buildError) Error() string { return "go build: " + e.output }
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(serverFolder); dir != "" {
-		serve(dir)
-		return
-	}
 	code := m.Run()
 	printTally()
 	http.DefaultClient.CloseIdleConnections()
@@ -57,9 +73,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(code)
 }
-
-// built is the folder of the program, once it is built.
-var built atomic.Value
 
 // process is a real process that the test started; it ends with the test at the latest.
 type process struct {
@@ -162,7 +175,13 @@ func startCoordinator(t testing.TB, cluster *rookerytest.Cluster) *process {
 // rookery runs the program to its end and returns its output and exit code.
 func rookery(t testing.TB, args ...string) (string, int) {
 	t.Helper()
-	p := startProcess(t, args...)
+	return rookeryIn(t, nil, args...)
+}
+
+// rookeryIn is rookery with these variables; with the test's own where they are nil.
+func rookeryIn(t testing.TB, env []string, args ...string) (string, int) {
+	t.Helper()
+	p := startProcessIn(t, env, args...)
 	<-p.ended
 	return p.output.String(), p.cmd.ProcessState.ExitCode()
 }

@@ -63,7 +63,7 @@ scrape_configs: [{job_name: rookery, static_configs: [{targets: [%s]}]}]
 			f.t.Fatal(err)
 		}
 	}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(f.t)))
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(freePorts(f.t)))
 	process := newProcess(f.t, exec.Command("prometheus", "--config.file="+filepath.Join(folder, "prometheus.yml"), //nolint:noctx // ended by the test
 		"--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+address, "--log.level=warn"))
 	process.start()

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 )
 
 func TestAddressesOfAPortAreToldInOrder(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":80},{"name":"admin","port":81}]}`)
 	var told runner.Addresses
 	cluster.Until("every slot serves", func() bool {
@@ -36,7 +36,8 @@ func TestAddressesOfAPortAreToldInOrder(t *testing.T) {
 }
 
 func TestQuestionsSayWhatIsWrongWithThem(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":0,"ports":[{"name":"http","port":80}]}`)
 	for _, row := range []struct{ question, body, code, reason string }{
 		{"addresses", `{"namespace":"demo","name":"web","port":"htp"}`, "404", `service demo/web has no port "htp": it has http`},
@@ -63,7 +64,8 @@ func TestQuestionsSayWhatIsWrongWithThem(t *testing.T) {
 }
 
 func TestACommandThatChangesNothingSaysSo(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	for _, row := range []struct {
 		verb, body string
 		unchanged  bool
@@ -83,7 +85,8 @@ func TestACommandThatChangesNothingSaysSo(t *testing.T) {
 }
 
 func TestLogsAndWhereToExecuteAreTold(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
 	for i := range uint32(30) {
 		printTo(t, cluster, i%3, 1, fmt.Sprintf("line %d", i))

@@ -33,7 +33,8 @@ func rebalance(t *testing.T, cluster *rookerytest.Cluster, args ...string) (move
 
 // TestRebalanceFillsANodeThatComes has everything run on one node, and moves half of it to the other, by a plan.
 func TestRebalanceFillsANodeThatComes(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(2))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(2))
 	cluster.Ensure("demo/each", `{"image":"localhost/web:1","scale":2,"max_per_node":1}`) // every node has joined
 	ask(t, cluster, "rookery.cmd.node.node-1.pause", `{}`)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":4,"requests":{"cpu":"1"},"ports":[{"name":"http","port":80}]}`)
@@ -68,7 +69,8 @@ func TestRebalanceFillsANodeThatComes(t *testing.T) {
 
 // TestANodeThatJoinsIsFilled is the same for nodes that join, once people have asked for that.
 func TestANodeThatJoinsIsFilled(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(2))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(2))
 	cluster.Ensure("demo/each", `{"image":"localhost/web:1","scale":2,"max_per_node":1}`)
 	ask(t, cluster, "rookery.cmd.cluster.rebalance", `{"when":"node-joins","max_moves":1}`)
 	cluster.Command("demo/each", "drop", `{}`)

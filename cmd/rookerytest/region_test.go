@@ -13,7 +13,6 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
-	"github.com/rookery-project/rookery/events/bus/embedded"
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 	"github.com/rookery-project/rookery/projections/views"
 )
@@ -39,12 +38,8 @@ func startRegion(t *testing.T, names ...string) *region {
 		r.hosts, uris = append(r.hosts, h), append(uris, h.uri)
 	}
 	podmantest.LoadWeb(t, uris...)
-	server, err := embedded.Start(t.TempDir(), n.address(1), embedded.AnyPort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Stop)
-	r.Cluster = rookerytest.Start(t, rookerytest.WithServer(server.URL()), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
+	_, url := startServerAt(t, t.TempDir(), n.address(1), anyPort)
+	r.Cluster = rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
 	r.startCoordinator()
 	for _, h := range r.hosts {
 		joined := r.listen("node." + h.name + ".joined")

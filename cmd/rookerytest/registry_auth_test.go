@@ -19,6 +19,7 @@ import (
 // credentials, with none in it, with the wrong ones and with the right ones, while the node runs. Nothing that goes over
 // the bus, is printed or stays in Podman's folder has the password in it.
 func TestRegistryCredentialsOnPodman(t *testing.T) {
+	t.Parallel()
 	const name, password, wrong = "heron", "s3cret-of-the-registry", "s3cret-of-yesterday"
 	reg := podmantest.StartRegistry(t, podmantest.WebArchive(t), name, password)
 	r := startReal(t)

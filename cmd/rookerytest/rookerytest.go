@@ -320,16 +320,20 @@ func (c *Cluster) Ask(question, body string, answer any) bool {
 	return true
 }
 
-// Until waits until the condition holds, looking often. It fails the test where that takes too long.
+// Until waits until the condition holds, looking often at first, and then less often: looking takes time from what is waited for. It
+// fails the test where that takes too long.
 func (c *Cluster) Until(what string, condition func() bool) {
 	c.t.Helper()
-	const often = 10 * time.Millisecond
-	ticker := time.NewTicker(often)
-	defer ticker.Stop()
+	const soonest, latest = 5 * time.Millisecond, 100 * time.Millisecond
+	wait := soonest
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	deadline := time.After(patience)
 	for !condition() {
 		select {
-		case <-ticker.C:
+		case <-timer.C:
+			wait = min(wait*2, latest)
+			timer.Reset(wait)
 		case <-deadline:
 			c.t.Fatalf("gave up after %s waiting until %s", patience, what)
 		}

@@ -20,7 +20,8 @@ func count(cluster *rookerytest.Cluster, state node.State) int {
 }
 
 func TestEnsureScaleDropRunTheirCourse(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithLog(t.Output()))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":8080}]}`)
 	if n := count(cluster, node.Running); n != 3 {
 		t.Fatalf("%d containers run, want 3", n)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
@@ -19,9 +18,10 @@ const (
 
 // TestScreens sits at terminals of two sizes and looks at what the commands show there: with tmux, from outside.
 func TestScreens(t *testing.T) {
+	t.Parallel()
 	for _, size := range []struct{ width, height int }{{80, 24}, {200, 50}} {
 		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
-			cluster := rookerytest.Start(t)
+			cluster := startCluster(t)
 			for _, engine := range cluster.Nodes {
 				engine.Refuse("localhost/bad:1", &node.Failure{
 					Reason: events.OfflineImagePull, Message: "initializing source docker://localhost/bad:1: reading manifest 1 in localhost/bad: manifest unknown",

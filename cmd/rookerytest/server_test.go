@@ -1,89 +1,124 @@
 package rookerytest_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
-	"strconv"
+	"path/filepath"
+	"regexp"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/rookery-project/rookery/events/bus/embedded"
+	"github.com/rookery-project/rookery/cmd/rookerytest"
 )
 
-// serverFolder is the variable that has this test program be a NATS server with its store in the folder, for tests that
-// stop or kill one; serverHost and serverPort are where it listens.
+// blocksGiven counts the blocks of ports that tests of this process were given, and beginBlocks is where it began: each process begins
+// elsewhere.
+var (
+	blocksGiven atomic.Uint32
+	beginBlocks = rand.Uint32N(portBlocks)
+)
+
 const (
-	serverFolder = "ROOKERYTEST_SERVER_FOLDER"
-	serverHost   = "ROOKERYTEST_SERVER_HOST"
-	serverPort   = "ROOKERYTEST_SERVER_PORT"
+	// portBlock is how many ports freePorts gives at once.
+	portBlock = 100
+	// portBlocks is how many blocks there are, from firstBlock on: all below the ports that the kernel gives to whoever asks for any.
+	portBlocks = 220
+	firstBlock = 10_000
 )
 
-// serve is a NATS server until SIGTERM.
-func serve(dir string) {
-	port, err := strconv.Atoi(os.Getenv(serverPort))
-	if err == nil {
-		err = serveOn(dir, port)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func serveOn(dir string, port int) error {
-	s, err := embedded.Start(dir, os.Getenv(serverHost), port)
-	if err != nil {
-		return err
-	}
-	defer s.Stop()
-	fmt.Println(s.URL())
-	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGTERM)
-	<-end
-	return nil
-}
-
-// freePort returns a port that was free a moment ago: a server that is started again must find its clients.
-func freePort(t testing.TB) int {
+// freePorts returns the first of portBlock ports that are free, and that no other test of this process is given: for what must be found
+// again at the same port, and for what containers publish.
+func freePorts(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it opens at once
+	for range portBlocks {
+		first := firstBlock + int((beginBlocks+blocksGiven.Add(1))%portBlocks)*portBlock
+		if allFree(first) {
+			return first
+		}
+	}
+	t.Fatalf("no block of %d ports is free from %d on", portBlock, firstBlock)
+	return 0
+}
+
+// freePortRange is the whole block of freePorts, as a node takes it.
+func freePortRange(t testing.TB) string {
+	t.Helper()
+	first := freePorts(t)
+	return fmt.Sprintf("%d-%d", first, first+portBlock-1)
+}
+
+func allFree(first int) bool {
+	for port := first; port < first+portBlock; port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it opens at once
+		if err != nil {
+			return false
+		}
+		_ = l.Close() // nothing was written
+	}
+	return true
+}
+
+// startCluster is rookerytest.Start on a NATS server that is a process of its own.
+func startCluster(t testing.TB, options ...rookerytest.Option) *rookerytest.Cluster {
+	t.Helper()
+	_, url := startServer(t, t.TempDir(), anyPort)
+	return rookerytest.Start(t, append([]rookerytest.Option{rookerytest.WithServer(url)}, options...)...)
+}
+
+// anyPort has a server listen on a free port.
+const anyPort = -1
+
+// startServer runs a NATS server on the loopback that keeps its streams in the folder, and returns it with its URL.
+func startServer(t testing.TB, folder string, port int) (*process, string) {
+	t.Helper()
+	return startServerAt(t, folder, "127.0.0.1", port)
+}
+
+// listening is what the server says before it is ready, with its address.
+var listening = regexp.MustCompile(`Listening for client connections on (\S+)`)
+
+func startServerAt(t testing.TB, folder, host string, port int) (*process, string) {
+	t.Helper()
+	path, err := natsServer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
+	config := filepath.Join(t.TempDir(), "nats.conf")
+	text := fmt.Sprintf("listen: \"%s:%d\"\njetstream {store_dir: %q, sync_interval: always}\n", host, port, folder)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return port
-}
-
-// startServer runs a NATS server on the loopback as a process of its own and returns it with its URL.
-func startServer(t testing.TB, dir string, port int) (*process, string) {
-	t.Helper()
-	return startServerAt(t, dir, "127.0.0.1", port)
-}
-
-func startServerAt(t testing.TB, dir, host string, port int) (*process, string) {
-	t.Helper()
-	p := newProcess(t, exec.Command(os.Args[0])) //nolint:noctx // ended by the test
-	p.cmd.Env = append(os.Environ(), serverFolder+"="+dir, serverHost+"="+host, serverPort+"="+strconv.Itoa(port))
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newProcess(t, exec.Command(path, "--config", config)) //nolint:noctx // ended by the test
 	p.start()
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the NATS server did not start: %v\n%s", err, p.output)
+	if !ready(p) {
+		t.Fatalf("the NATS server did not start:\n%s", p.output)
 	}
-	return p, strings.TrimSpace(url)
+	return p, "nats://" + listening.FindStringSubmatch(p.output.String())[1]
+}
+
+// ready waits until the server says that it is ready. It reports false where it ends instead, or takes too long.
+func ready(server *process) bool {
+	ticker := time.NewTicker(lookEvery / 10)
+	defer ticker.Stop()
+	late := time.After(settlesWithin)
+	for {
+		select {
+		case <-ticker.C:
+			if strings.Contains(server.output.String(), "Server is ready") {
+				return true
+			}
+		case <-server.ended:
+			return false
+		case <-late:
+			return false
+		}
+	}
 }
 
 // sh runs a command of the system and returns what it prints.

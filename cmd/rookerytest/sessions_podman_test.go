@@ -28,6 +28,7 @@ func ticks(output string) map[int][]int {
 // TestLogsOfPodmanHostsGoOnWithoutOne follows a service of 20 over three hosts while one is cut off, and comes back: those of the others
 // go on meanwhile, and in the end each line of each instance was printed once.
 func TestLogsOfPodmanHostsGoOnWithoutOne(t *testing.T) {
+	t.Parallel()
 	const scale, more = 20, 4
 	r := startRegion(t, "attic-1", "barn-1", "cellar-1")
 	ask(t, r.Cluster, "rookery.cmd.cluster.policy", `{"liveness":{"lost_after":"10m"}}`)
@@ -80,6 +81,7 @@ func TestLogsOfPodmanHostsGoOnWithoutOne(t *testing.T) {
 
 // TestExecInAPodmanContainer runs commands in a container as people do, on a terminal and without.
 func TestExecInAPodmanContainer(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Ensure("demo/web", `{"image":"`+podmantest.WebReference+`","scale":1,"stop_grace":"1s"}`)
 	console := []string{"exec", "--server", r.URL, "-it", "demo/web/0", "--", "/web", "-console"}

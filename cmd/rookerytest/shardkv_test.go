@@ -22,6 +22,7 @@ const shardKV = `{"image":%q,"scale":%d,"stop_grace":"3s","ports":[{"name":"http
 // under a steady load, and kills the coordinator in the middle of both: by the ledger of its clients no key is lost and none
 // served by two.
 func TestShardsMoveWithoutLoss(t *testing.T) {
+	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "cellar-1")
 	var uris []string
 	for _, h := range r.hosts {

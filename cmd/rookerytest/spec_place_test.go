@@ -14,7 +14,7 @@ import (
 // defaults of 5m CPU and 16 MiB.
 func placeRows(t *testing.T) []specRow {
 	t.Helper()
-	port := freePort(t)
+	port := freePorts(t)
 	return []specRow{
 		{"resources", `"resources":{"memory":"96MiB","cpu":"250m"}`, func(s *seen) {
 			s.want("the limit of memory and swap", s.inspect("{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}}"), "100663296 100663296")

@@ -23,10 +23,11 @@ const (
 // publishes a command within a trace as a person does. That one trace is to hold the whole path: the round that accepted the command, the
 // node's steps with their calls of Podman, and the round that found the instance online.
 func TestOneTraceHoldsThePathToPodman(t *testing.T) {
+	t.Parallel()
 	told := collector.Start(t)
 	r := newReal(t)
 	r.env = tellsTo(told)
-	r.Cluster = rookerytest.Start(t, rookerytest.WithNodes(0), rookerytest.WithoutCoordinator())
+	r.Cluster = startCluster(t, rookerytest.WithNodes(0), rookerytest.WithoutCoordinator())
 	startProcessIn(t, r.env, "coordinator", "--server", r.URL, "--heartbeat", "500ms")
 	r.join()
 	r.Ensure("demo/untraced", `{"image":"`+podmantest.WebReference+`","stop_grace":"1s"}`)

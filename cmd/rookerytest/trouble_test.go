@@ -34,10 +34,11 @@ func (p *process) says(cluster *rookerytest.Cluster, words string) {
 // TestDeletedStreams deletes each stream that the log knows, live: the coordinator stops and says what to do, what runs
 // runs on, and `rookery bus adopt` is the way out.
 func TestDeletedStreams(t *testing.T) {
+	t.Parallel()
 	for _, stream := range []string{"ROOKERY_COMMANDS", "ROOKERY_ORDERS"} {
 		t.Run(stream, func(t *testing.T) {
 			t.Parallel()
-			cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
+			cluster := startCluster(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
 			leader := startCoordinator(t, cluster)
 			cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":6}`)
 			before := handles(cluster)
@@ -73,7 +74,8 @@ func TestDeletedStreams(t *testing.T) {
 
 // TestDeletedStatuses deletes the stream that the server keeps in memory alone: the leader makes it again and says so.
 func TestDeletedStatuses(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
 	leader := startCoordinator(t, cluster)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":6}`)
 	before := handles(cluster)
@@ -93,7 +95,8 @@ func TestDeletedStatuses(t *testing.T) {
 
 // TestDeletedViews deletes each view, live: the leader writes it again.
 func TestDeletedViews(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2,"update":{"min_healthy":"0s"}}`)
 	cluster.Command("demo/web", "restart", `{}`)
 	for bucket, key := range map[string]string{
@@ -113,7 +116,8 @@ func TestDeletedViews(t *testing.T) {
 // TestLogRestoredFromOlderBackup backs the log up, lets more happen, and restores it: the coordinator stops, and after
 // `rookery bus adopt` what runs is known again, nothing was stopped, and no acknowledged command is lost.
 func TestLogRestoredFromOlderBackup(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithoutCoordinator(), rookerytest.WithLog(t.Output()))
 	leader := startCoordinator(t, cluster)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
 	backup := filepath.Join(t.TempDir(), "backup")

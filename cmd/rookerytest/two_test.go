@@ -13,12 +13,13 @@ import (
 // TestTwoCoordinators has two coordinator processes stopped and resumed in turn, longer than a lease lasts, under
 // steady commands: one log, every command with one end, no order overwritten by an older one.
 func TestTwoCoordinators(t *testing.T) {
+	t.Parallel()
 	length := time.Minute
 	if testing.Short() {
 		length = 10 * time.Second
 	}
 	random := seed(t)
-	cluster := rookerytest.Start(t, rookerytest.WithoutCoordinator())
+	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	pair := []*process{startCoordinator(t, cluster), startCoordinator(t, cluster)}
 	orders := watchOrders(t, cluster)
 	const services = 5

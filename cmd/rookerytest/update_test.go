@@ -15,6 +15,7 @@ import (
 // itself and touches nothing else, and a rolling update gets to its end although a node is killed in the middle of it. All
 // the while every slot serves.
 func TestUpdatesOfPodmanHosts(t *testing.T) {
+	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "cellar-1")
 	const scale = 4
 	r.Ensure("demo/web", served(scale))
@@ -114,6 +115,7 @@ func leastServing(cluster *rookerytest.Cluster, service string, scale int) int {
 
 // TestCanariesWaitForPeople has somebody promote the canaries of an update with the command line, on the real Podman.
 func TestCanariesWaitForPeople(t *testing.T) {
+	t.Parallel()
 	r := startReal(t)
 	r.Ensure("demo/web", fmt.Sprintf(`{"image":%q,"scale":3,"stop_grace":"1s"}`, podmantest.WebReference))
 	entered, err := r.Conn.SubscribeSync(events.EventRoot + ".service.demo.web.operation.entered")

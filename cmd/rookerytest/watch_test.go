@@ -17,7 +17,8 @@ import (
 
 // TestWhatChangesIsWatched has `rookery ps --watch` write what becomes of a service, until somebody presses Ctrl-C.
 func TestWhatChangesIsWatched(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	watch := startProcess(t, "ps", "demo", "--watch", "--server", cluster.URL)
 	says := func(what string) {
 		t.Helper()
@@ -39,7 +40,8 @@ func TestWhatChangesIsWatched(t *testing.T) {
 
 // TestCtrlCEndsWhatFollows has each command that goes on end with the same code, and those that wait say what goes on without them.
 func TestCtrlCEndsWhatFollows(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
 	if !cluster.Nodes["node-0"].Print(events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Generation: 1}, "it serves") {
 		t.Fatal("the instance does not run")
@@ -72,7 +74,8 @@ func tooLarge(t *testing.T) string {
 
 // TestATerminalIsDrawnOnAndRestored watches on a terminal of 80 columns.
 func TestATerminalIsDrawnOnAndRestored(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	people, side := terminal(t)
 	if err := unix.IoctlSetWinsize(int(side.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
 		t.Fatal(err)
@@ -102,7 +105,8 @@ func TestATerminalIsDrawnOnAndRestored(t *testing.T) {
 
 // TestTopIsDrawnUntilPeopleQuit opens the live screen, types into it, and quits it in both ways.
 func TestTopIsDrawnUntilPeopleQuit(t *testing.T) {
-	cluster := rookerytest.Start(t, rookerytest.WithNodes(1))
+	t.Parallel()
+	cluster := startCluster(t, rookerytest.WithNodes(1))
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":1}`)
 	path, err := program()
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 
 // TestWhatIfIsAskedOfALiveCluster asks a coordinator, and has the program answer by itself: both say the same.
 func TestWhatIfIsAskedOfALiveCluster(t *testing.T) {
-	cluster := rookerytest.Start(t)
+	t.Parallel()
+	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:2","scale":2}`)
 	var asked whatif.Report

@@ -18,6 +18,7 @@ import (
 // other's replicas never share a host, zones stay even as far as they are heard, what no host may have waits and says
 // why, and nothing that runs is touched.
 func TestZonesOfPodmanHosts(t *testing.T) {
+	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "barn-2", "cellar-1")
 	const every, a, b, web = "attic barn cellar", "demo/heron-a", "demo/heron-b", "demo/web"
 	ask(t, r.Cluster, "rookery.cmd.cluster.policy", `{"spread":{"ignore_scaled":false},"liveness":{"lost_after":"24h"}}`)
