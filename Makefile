@@ -4,9 +4,12 @@ SHELL := /bin/bash
 
 BIN := $(CURDIR)/.bin
 # Without cgo the binaries are static, and no package needs a C compiler. The race detector does, and only the tests
-# use it. No package needs build tags.
-GO := CGO_ENABLED=0 go
+# use it. No package needs build tags. All that is built has the same flags, so that what is compiled serves for all of it.
+# GOGC spends memory on building and testing, which there is, for the time of processors.
+ROOMY := GOGC=400
+GO := $(ROOMY) CGO_ENABLED=0 GOFLAGS=-trimpath go
 GOLANGCI_LINT := $(BIN)/golangci-lint
+GOTESTSUM := $(BIN)/gotestsum
 
 .PHONY: help
 help: ## Show this help
@@ -36,22 +39,42 @@ check: build lint fast ## Build, lint and run the fast tests: what every commit 
 # The slow tests run processes, Podman, the nats CLI or mounts, or last for minutes.
 SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut|Screens
 # The screens lie outside of the module that checks them: what is cached would say nothing of them.
-CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -count 1 ./...
+CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -vet=off -count 1 ./...
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
-	go test -race -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
+	go test $(RACE) -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
 	$(CHECK_SCREENS)
 
-# These look at every place of the recorded logs, and under the race detector at some.
-WHOLE := TheStateAtEverySequence|ASnapshotIsTheStateAtEveryRound
+# These look at every place of the recorded logs, and at every write of a leader; under the race detector at some.
+WHOLE := TheStateAtEverySequence|ASnapshotIsTheStateAtEveryRound|FromASnapshotAllGoesOn|TheLeaderKilledAtEachStep
+# Tests by the race detector. The linter vets; without tables of symbols programs are linked in half the time.
+RACE := -race -vet=off -ldflags='-s -w'
+# The packages whose tests run processes and Podman: they mostly wait, and many of them run at once.
+REAL := ./cmd/rookerytest ./node/podman/...
+REPORTS := $(BIN)/tests
+TEST = $(ROOMY) $(NICE) $(GOTESTSUM) --format testname --format-hide-empty-pkg --hide-summary=skipped --jsonfile
 .PHONY: test
-test: build setup nats ## Run all tests, on the real Podman and the real NATS, with the race detector
-	go test -race -timeout 50m ./...
-	$(CHECK_SCREENS)
-	go test -run '$(WHOLE)' ./coordinator/runner ./projections
-	$(BIN)/simulation -seeds $(FIXED_SEEDS)
-	$(BIN)/simulation -for 1m
+test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the real NATS, with the race detector
+	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
+	@$(ROOMY) go test $(RACE) -c -o $(REPORTS)/ $(REAL)
+	@$(MAKE) --no-print-directory -j2 test-real test-pure
 	deploy/run --once
+	@echo; echo "The ten slowest tests:"
+	@cat $(REPORTS)/*.json | $(GOTESTSUM) tool slowest --threshold 0s --num 10
+
+.PHONY: test-real
+test-real:
+	$(TEST) $(REPORTS)/real.json -- $(RACE) -parallel 8 -timeout 30m $(REAL)
+
+# These have the processors that the others leave: they wait for nothing.
+.PHONY: test-pure
+test-pure: NICE := nice
+test-pure:
+	$(TEST) $(REPORTS)/pure.json -- $(RACE) -timeout 30m $$(go list ./... | grep -v -e /rookerytest$$ -e /node/podman)
+	$(CHECK_SCREENS)
+	CGO_ENABLED=0 GOFLAGS=-trimpath $(TEST) $(REPORTS)/whole.json -- -vet=off -run '$(WHOLE)' ./coordinator/runner ./projections ./cmd/simulation/world
+	$(NICE) $(BIN)/simulation -seeds $(FIXED_SEEDS)
+	$(NICE) $(BIN)/simulation -for 1m
 
 .PHONY: test-spec
 test-spec: setup ## Run the table test of every spec field through the real Podman
@@ -119,12 +142,16 @@ setup: ## Install what is missing for the tests
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
-	$(GOLANGCI_LINT) run ./...
+	CGO_ENABLED=0 GOFLAGS=-trimpath $(GOLANGCI_LINT) run ./...
 	$(GOLANGCI_LINT) fmt --diff
 	GOLANGCI_LINT=$(GOLANGCI_LINT) .ci/prove-lint.sh
 
 $(GOLANGCI_LINT): .ci/tools/golangci-lint.version
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$$(cat $<)
+	@touch $@
+
+$(GOTESTSUM): .ci/tools/gotestsum.version
+	GOBIN=$(BIN) $(GO) install gotest.tools/gotestsum@$$(cat $<)
 	@touch $@
 
 .PHONY: nats

@@ -39,7 +39,7 @@ func eachLog(t *testing.T, each func(*testing.T, []events.Message)) {
 // everyRound is how many rounds lie between two that are looked at: one, and more where tests are to be short or are watched.
 func everyRound() uint64 {
 	if testing.Short() || racing {
-		return 11
+		return 61
 	}
 	return 1
 }
@@ -79,7 +79,9 @@ func TestFromASnapshotAllGoesOnAsFromTheStart(t *testing.T) {
 		for _, m := range log {
 			take(t, fold, m)
 			if c := fold.Cluster; c.Sequence == m.Sequence {
-				hashes[m.Sequence] = c.Hash()
+				if c.Round%everyRound() == 0 {
+					hashes[m.Sequence] = c.Hash()
+				}
 				if c.Round%apart == 1 {
 					snapshots = append(snapshots, encode(t, c))
 				}

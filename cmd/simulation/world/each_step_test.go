@@ -100,12 +100,14 @@ type state struct {
 // TestTheLeaderKilledAtEachStep kills the coordinator that leads at each of its writes in an operation of each kind, before it is
 // stored and after: what has come of it by the end is what comes of it when nothing happens.
 func TestTheLeaderKilledAtEachStep(t *testing.T) {
+	t.Parallel()
 	every := 1
-	if testing.Short() {
+	if testing.Short() || racing {
 		every = 19
 	}
 	for _, o := range operations {
 		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
 			p := planOf(o.said)
 			want, _ := disturbed(t, p, step{})
 			if want.fate != o.fate {

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,6 +18,7 @@ func TestKeptPlans(t *testing.T) {
 	}
 	for _, name := range kept {
 		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
 			body, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
@@ -41,9 +43,12 @@ func beginning(seed uint64) Plan {
 
 func TestSeeds(t *testing.T) {
 	for seed := range uint64(4) {
-		for _, b := range Run(t, beginning(seed+1)).Broken {
-			t.Errorf("seed %d: %v", seed+1, b)
-		}
+		t.Run(fmt.Sprintf("seed %d", seed+1), func(t *testing.T) {
+			t.Parallel()
+			for _, b := range Run(t, beginning(seed+1)).Broken {
+				t.Error(b)
+			}
+		})
 	}
 }
 
