@@ -69,8 +69,9 @@ func (t trial) run(ctx context.Context, m mutant) (verdict, error) {
 
 func (t trial) build(ctx context.Context, m mutant, overlay, dir string) (string, error) {
 	program := filepath.Join(dir, "simulation")
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", program, "./cmd/simulation")
-	cmd.Dir = t.root
+	// With the flags of the Makefile: what it has compiled serves here too.
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay", overlay, "-o", program, "./cmd/simulation")
+	cmd.Dir, cmd.Env = t.root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s does not build: %w\n%s", m.name, err, out)
 	}
