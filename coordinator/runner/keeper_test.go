@@ -71,7 +71,7 @@ func TestALongFoldLeavesSnapshotsOnItsWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		reader.Stop()
-		if fold.Cluster.Sequence != at || fold.Cluster.Hash() != r.hashes[at] {
+		if fold.Cluster.Sequence != at || fold.Cluster.Hash() != r.hashAt(at) {
 			t.Errorf("the snapshot at %d gives the state of %d", at, fold.Cluster.Sequence)
 		}
 	}

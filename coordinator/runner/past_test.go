@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,8 +30,8 @@ type recorded struct {
 	id   string
 	log  []events.Message
 	said bytes.Buffer
-	// hashes are those of the state at the end of each round, and rounds these ends in order.
-	hashes map[uint64]string
+	// fold is at the end of some round, and rounds are the ends of all of them in order.
+	fold   *projections.Fold
 	rounds []uint64
 }
 
@@ -48,35 +47,40 @@ func eachRecorded(t *testing.T, each func(*recorded)) {
 
 func read(t *testing.T, name string) *recorded {
 	t.Helper()
-	foldOnce, _ := folded.LoadOrStore(name, sync.OnceValues(func() (recorded, error) { return foldOf(name) }))
-	r, err := foldOnce.(func() (recorded, error))()
+	log, err := golden.Read(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.T, r.bus = t, memory.New(time.Now)
-	r.bus.Restore(bus.Log, memory.NewBackup(r.id, r.log))
-	return &r
-}
-
-// folded are the recorded logs that were read, by their names: what they fold to is worked out once for all tests.
-var folded sync.Map
-
-// foldOf returns the recorded log with the hashes of its rounds, on no bus yet.
-func foldOf(name string) (recorded, error) {
-	log, err := golden.Read(name)
-	r := recorded{log: log, hashes: map[uint64]string{}}
-	fold := projections.NewFold()
+	r := &recorded{T: t, bus: memory.New(time.Now), log: log, fold: projections.NewFold()}
 	for _, m := range log {
-		if err == nil {
-			_, err = fold.Take(m)
-		}
-		if fold.Cluster.Sequence == m.Sequence {
+		r.take(m)
+		if r.fold.Cluster.Sequence == m.Sequence {
 			r.rounds = append(r.rounds, m.Sequence)
-			r.hashes[m.Sequence] = fold.Cluster.Hash()
 		}
 	}
-	r.id = fold.Cluster.LogID()
-	return r, err
+	r.id = r.fold.Cluster.LogID()
+	r.bus.Restore(bus.Log, memory.NewBackup(r.id, r.log))
+	return r
+}
+
+func (r *recorded) take(m events.Message) {
+	r.Helper()
+	if _, err := r.fold.Take(m); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// hashAt returns the hash of the state at the end of the round that ends at this place. It is asked for in order, mostly: else it folds
+// from the first message.
+func (r *recorded) hashAt(sequence uint64) string {
+	r.Helper()
+	if r.fold.Cluster.Sequence > sequence {
+		r.fold = projections.NewFold()
+	}
+	for _, m := range r.log[r.fold.Cluster.Sequence:sequence] {
+		r.take(m)
+	}
+	return r.fold.Cluster.Hash()
 }
 
 func (r *recorded) coordinator() *Coordinator {
@@ -146,8 +150,9 @@ func TestTheStateAtEverySequenceIsTheFoldToIt(t *testing.T) {
 			if err := errors.Join(err, json.Unmarshal(body, &past)); err != nil {
 				r.Fatalf("at %d: %v", at, err)
 			}
-			if past.Sequence != want || past.Hash != r.hashes[want] {
-				r.Fatalf("at %d the answer is of %d with hash %s, and the fold of %d has %s", at, past.Sequence, past.Hash, want, r.hashes[want])
+			hash := r.hashAt(want)
+			if past.Sequence != want || past.Hash != hash {
+				r.Fatalf("at %d the answer is of %d with hash %s, and the fold of %d has %s", at, past.Sequence, past.Hash, want, hash)
 			}
 			shows := len(past.Views[bus.BucketServices]) == past.Services && len(past.Views[bus.BucketNodes]) == past.Nodes
 			if !shows {
@@ -257,7 +262,7 @@ func TestSnapshotsThatAreWrongArePassedOver(t *testing.T) {
 			if err := to(t.Context(), fold, reader, uint64(len(r.log))); err != nil {
 				t.Fatal(err)
 			}
-			if last := r.rounds[len(r.rounds)-1]; fold.Cluster.Hash() != r.hashes[last] {
+			if last := r.rounds[len(r.rounds)-1]; fold.Cluster.Hash() != r.hashAt(last) {
 				t.Error("the fold is another state")
 			}
 			if !strings.Contains(r.said.String(), "passing over a snapshot") {
