@@ -42,7 +42,7 @@ SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|T
 CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -vet=off -count 1 ./...
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
-	go test $(RACE) -short -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
+	$(ROOMY) go test $(RACE) -short -parallel 8 -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
 	$(CHECK_SCREENS)
 
 # These look at every place of the recorded logs, and at every write of a leader; under the race detector at some.
