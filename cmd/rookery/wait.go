@@ -91,11 +91,15 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 	defer seen.Stop()
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
-	began, ended := time.Now(), false
+	began := time.Now()
+	var told *runner.Fate // the answer that came before the last events
 	for {
 		asked := false
 		select {
 		case <-ctx.Done():
+			if told != nil {
+				return *told, nil
+			}
 			if errors.Is(context.Cause(ctx), errTimeout) {
 				return runner.Fate{}, &codedError{exitTimeout, fmt.Errorf("command %d: %w", w.sequence, errTimeout)}
 			}
@@ -112,9 +116,9 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 			return fate, err
 		}
 		if known && fate.Outcome != projections.Accepted {
-			// An answer may overtake the events that led to the end: they have until the next time it is asked for.
-			if asked && !ended {
-				ended = true
+			// The answer can arrive before the last events: they have until the next question.
+			if asked && told == nil {
+				told = &fate
 				continue
 			}
 			return fate, nil
