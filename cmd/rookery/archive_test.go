@@ -149,7 +149,7 @@ func (l *longLog) hashes() map[uint64]string {
 		if _, err := fold.Take(m); err != nil {
 			l.Fatal(err)
 		}
-		if at := fold.Cluster.Sequence; at == m.Sequence && at >= uint64(len(all)+1)*(state.Last/places) {
+		if at := fold.Cluster.Sequence; at == m.Sequence && at >= uint64(len(all))*(state.Last/places) {
 			all[at] = fold.Cluster.Hash()
 		}
 	}

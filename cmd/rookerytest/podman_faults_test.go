@@ -19,7 +19,7 @@ import (
 // asked for, nothing of what was before is left, and no container of anybody else's was touched.
 func TestPodmanAsItIs(t *testing.T) {
 	t.Parallel()
-	r := startReal(t, "--answer-timeout", "2s")
+	r := startReal(t, "--answer-timeout", "5s")
 	r.plantForeign()
 	before := r.foreign()
 	for _, fault := range []struct {
@@ -226,9 +226,11 @@ func faultName(t *testing.T, r *realNode) {
 }
 
 func faultPort(t *testing.T, r *realNode) {
-	r.must(t, "run", "--detach", "--name", "squatter", "--publish", "127.0.0.1:32999:8080", podmantest.WebReference)
+	port := freePorts(t)
+	r.must(t, "run", "--detach", "--name", "squatter", "--publish", fmt.Sprintf("127.0.0.1:%d:8080", port), podmantest.WebReference)
 	offline := r.next(t, "instance.offline")
-	ensured := r.Publish(faulty, "ensure", fmt.Sprintf(`{"image":%q,"stop_grace":"1s","ports":[{"name":"http","port":8080,"host_port":32999}]}`, podmantest.WebReference))
+	ensured := r.Publish(faulty, "ensure", fmt.Sprintf(`{"image":%q,"stop_grace":"1s","ports":[{"name":"http","port":8080,"host_port":%d}]}`,
+		podmantest.WebReference, port))
 	if said := offline(); !strings.Contains(said, "port-conflict") {
 		t.Errorf("of the port that is taken is said %s", said)
 	}

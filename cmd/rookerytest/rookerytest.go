@@ -31,7 +31,7 @@ import (
 )
 
 // patience bounds every wait of a test.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // heartbeat of the nodes: short, so that tests see a lost order or node soon.
 const heartbeat = 500 * time.Millisecond

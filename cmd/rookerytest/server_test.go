@@ -10,37 +10,35 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 )
 
-// blocksGiven counts the blocks of ports that tests of this process were given, and beginBlocks is where it began: each process begins
-// elsewhere.
-var (
-	blocksGiven atomic.Uint32
-	beginBlocks = rand.Uint32N(portBlocks)
-)
-
 const (
-	// portBlock is how many ports freePorts gives at once.
+	// portBlock is how many ports freePorts takes at once: the last is held.
 	portBlock = 100
-	// portBlocks is how many blocks there are, from firstBlock on: all below the ports that the kernel gives to whoever asks for any.
+	// The blocks lie below the ports that the kernel gives to programs that ask for any.
 	portBlocks = 220
 	firstBlock = 10_000
 )
 
-// freePorts returns the first of portBlock ports that are free, and that no other test of this process is given: for what must be found
-// again at the same port, and for what containers publish.
+// freePorts returns the first of portBlock-1 free ports in a row, for servers that restart on their port and for ports of containers. It
+// holds the port behind them until the end of the test, so that no other test of this machine takes the block.
 func freePorts(t testing.TB) int {
 	t.Helper()
-	for range portBlocks {
-		first := firstBlock + int((beginBlocks+blocksGiven.Add(1))%portBlocks)*portBlock
+	for _, block := range rand.Perm(portBlocks) {
+		first := firstBlock + block*portBlock
+		held, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+portBlock-1)) //nolint:noctx // it opens at once
+		if err != nil {
+			continue
+		}
 		if allFree(first) {
+			t.Cleanup(func() { _ = held.Close() }) // nothing was written
 			return first
 		}
+		_ = held.Close()
 	}
 	t.Fatalf("no block of %d ports is free from %d on", portBlock, firstBlock)
 	return 0
@@ -50,11 +48,12 @@ func freePorts(t testing.TB) int {
 func freePortRange(t testing.TB) string {
 	t.Helper()
 	first := freePorts(t)
-	return fmt.Sprintf("%d-%d", first, first+portBlock-1)
+	return fmt.Sprintf("%d-%d", first, first+portBlock-2)
 }
 
+// allFree reports whether nothing listens on the ports of the block, but for the last.
 func allFree(first int) bool {
-	for port := first; port < first+portBlock; port++ {
+	for port := first; port < first+portBlock-1; port++ {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it opens at once
 		if err != nil {
 			return false

@@ -52,7 +52,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 	rows = append(rows, configRows()...)
 	rows = append(rows, placeRows(t)...)
 	rows = append(rows, templateRows()...)
-	// Each host has every so manieth row.
+	// Each host tests every third row.
 	const hosts = 3
 	for first := range hosts {
 		t.Run(fmt.Sprintf("host %d", first+1), func(t *testing.T) {
