@@ -4,10 +4,11 @@ SHELL := /bin/bash
 
 BIN := $(CURDIR)/.bin
 # Without cgo the binaries are static, and no package needs a C compiler. The race detector does, and only the tests
-# use it. No package needs build tags. All that is built has the same flags, so that what is compiled serves for all of it.
-# GOGC spends memory on building and testing, which there is, for the time of processors.
+# use it. No package needs build tags. One set of flags lets all builds share what is compiled.
+FLAGS := CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpath"
+GO := $(FLAGS) go
+# Tests trade memory for CPU time.
 ROOMY := GOGC=400
-GO := $(ROOMY) CGO_ENABLED=0 GOFLAGS=-trimpath go
 GOLANGCI_LINT := $(BIN)/golangci-lint
 GOTESTSUM := $(BIN)/gotestsum
 
@@ -39,7 +40,7 @@ check: build lint fast ## Build, lint and run the fast tests: what every commit 
 # The slow tests run processes, Podman, the nats CLI or mounts, or last for minutes.
 SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut|Screens
 # The screens lie outside of the module that checks them: what is cached would say nothing of them.
-CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -vet=off -count 1 ./...
+CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -count 1 ./...
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
 	$(ROOMY) go test $(RACE) -short -parallel 8 -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
@@ -49,30 +50,32 @@ fast: ## Run the fast tests, with the race detector
 WHOLE := TheStateAtEverySequence|ASnapshotIsTheStateAtEveryRound|FromASnapshotAllGoesOn|TheLeaderKilledAtEachStep
 # Tests by the race detector. The linter vets; without tables of symbols programs are linked in half the time.
 RACE := -race -vet=off -ldflags='-s -w'
-# The packages whose tests run processes and Podman: they mostly wait, and many of them run at once.
+# The packages whose tests run processes and Podman, and mostly wait for them.
 REAL := ./cmd/rookerytest ./node/podman/...
 REPORTS := $(BIN)/tests
 TEST = $(ROOMY) $(NICE) $(GOTESTSUM) --format testname --format-hide-empty-pkg --hide-summary=skipped --jsonfile
 .PHONY: test
 test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the real NATS, with the race detector
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
+	@# First what both lanes need, else each would compile it.
 	@$(ROOMY) go test $(RACE) -c -o $(REPORTS)/ $(REAL)
-	@$(MAKE) --no-print-directory -j2 test-real test-pure
-	deploy/run --once
-	@echo; echo "The ten slowest tests:"
-	@cat $(REPORTS)/*.json | $(GOTESTSUM) tool slowest --threshold 0s --num 10
+	@passed=0; $(MAKE) --no-print-directory -j2 test-real test-pure || passed=$$?; \
+		echo; echo "The ten slowest tests:"; \
+		cat $(REPORTS)/*.json | $(GOTESTSUM) tool slowest --threshold 0s --num 10; \
+		exit $$passed
 
 .PHONY: test-real
 test-real:
-	$(TEST) $(REPORTS)/real.json -- $(RACE) -parallel 8 -timeout 30m $(REAL)
+	$(TEST) $(REPORTS)/real.json -- $(RACE) -parallel 6 -timeout 30m $(REAL)
+	deploy/run --once
 
-# These have the processors that the others leave: they wait for nothing.
+# These only compute: they run at the lowest priority beside the others, whose tests count seconds.
 .PHONY: test-pure
-test-pure: NICE := nice
+test-pure: NICE := nice -n 19
 test-pure:
 	$(TEST) $(REPORTS)/pure.json -- $(RACE) -timeout 30m $$(go list ./... | grep -v -e /rookerytest$$ -e /node/podman)
 	$(CHECK_SCREENS)
-	CGO_ENABLED=0 GOFLAGS=-trimpath $(TEST) $(REPORTS)/whole.json -- -vet=off -run '$(WHOLE)' ./coordinator/runner ./projections ./cmd/simulation/world
+	$(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -run '$(WHOLE)' ./coordinator/runner ./projections ./cmd/simulation/world
 	$(NICE) $(BIN)/simulation -seeds $(FIXED_SEEDS)
 	$(NICE) $(BIN)/simulation -for 1m
 
@@ -97,7 +100,7 @@ LAST_LINE = { trap '' INT; last=; while IFS= read -r line; do \
 	case $$line in "$(1) "*) last=$$line;; *) printf '%s\n' "$$line";; esac; done; echo "$$last"; [ -n "$$last" ]; }
 
 .PHONY: test-faults
-test-faults: setup ## Inject every fault on the real Podman, one after the other; the last line counts what did not heal
+test-faults: setup ## Inject every fault on the real Podman; the last line counts what did not heal
 	@set -o pipefail; go test -v -timeout 25m -run TestFaultsOnPodman ./cmd/rookerytest 2>&1 | $(call LAST_LINE,faults)
 
 DASHBOARDS := go test -v -count 1 -timeout 15m -run TestDashboardsOnPodman ./cmd/rookerytest
@@ -142,7 +145,7 @@ setup: ## Install what is missing for the tests
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
-	CGO_ENABLED=0 GOFLAGS=-trimpath $(GOLANGCI_LINT) run ./...
+	$(FLAGS) $(GOLANGCI_LINT) run ./...
 	$(GOLANGCI_LINT) fmt --diff
 	GOLANGCI_LINT=$(GOLANGCI_LINT) .ci/prove-lint.sh
 
