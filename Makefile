@@ -53,13 +53,11 @@ RACE := -race -vet=off -ldflags='-s -w'
 # The packages whose tests run processes and Podman, and mostly wait for them.
 REAL := ./cmd/rookerytest ./node/podman/...
 REPORTS := $(BIN)/tests
-TEST = $(ROOMY) $(NICE) $(GOTESTSUM) --format testname --format-hide-empty-pkg --hide-summary=skipped --jsonfile
+TEST = $(ROOMY) $(GOTESTSUM) --format testname --format-hide-empty-pkg --hide-summary=skipped --jsonfile
 .PHONY: test
 test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the real NATS, with the race detector
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
-	@# First what both lanes need, else each would compile it.
-	@$(ROOMY) go test $(RACE) -c -o $(REPORTS)/ $(REAL)
-	@passed=0; $(MAKE) --no-print-directory -j2 test-real test-pure || passed=$$?; \
+	@passed=0; $(MAKE) --no-print-directory test-real test-pure || passed=$$?; \
 		echo; echo "The ten slowest tests:"; \
 		cat $(REPORTS)/*.json | $(GOTESTSUM) tool slowest --threshold 0s --num 10; \
 		exit $$passed
@@ -69,15 +67,14 @@ test-real:
 	$(TEST) $(REPORTS)/real.json -- $(RACE) -parallel 6 -timeout 30m $(REAL)
 	deploy/run --once
 
-# These only compute: they run at the lowest priority beside the others, whose tests count seconds.
+# These compute. They run after the others: beside them, tests of either kind run out of time.
 .PHONY: test-pure
-test-pure: NICE := nice -n 19
 test-pure:
 	$(TEST) $(REPORTS)/pure.json -- $(RACE) -timeout 30m $$(go list ./... | grep -v -e /rookerytest$$ -e /node/podman)
 	$(CHECK_SCREENS)
 	$(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -run '$(WHOLE)' ./coordinator/runner ./projections ./cmd/simulation/world
-	$(NICE) $(BIN)/simulation -seeds $(FIXED_SEEDS)
-	$(NICE) $(BIN)/simulation -for 1m
+	$(BIN)/simulation -seeds $(FIXED_SEEDS)
+	$(BIN)/simulation -for 1m
 
 .PHONY: test-spec
 test-spec: setup ## Run the table test of every spec field through the real Podman

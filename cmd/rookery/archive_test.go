@@ -23,7 +23,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-const archivePatience = time.Minute
+const archivePatience = 3 * time.Minute
 
 // longLog is a cluster whose log grows by commands that are rejected.
 type longLog struct {
