@@ -2,6 +2,8 @@ package runner_test
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
 )
 
 // TestEndpointsAreWithdrawnBeforeStop scales a service down and drops it. Whenever an order to stop is about to be stored, the bucket
@@ -173,4 +176,47 @@ func serves(t *testing.T, b bus.Bus, ordinal uint32) {
 	if _, err := b.Publish(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestALeaderOfBeforeBringsNoAddressBack has a writer of views begin that was shown less of the log than the endpoints are of, and one
+// that finds endpoints of a log that is lost.
+func TestALeaderOfBeforeBringsNoAddressBack(t *testing.T) {
+	both(t, func(t *testing.T, b bus.Bus) {
+		const key, end = "demo.web.http", 3
+		for last := range uint64(end) {
+			m := events.Message{Subject: events.LogRoot + ".cluster.adopted", Header: events.Header{}, Body: []byte("{}")}
+			if _, err := b.Append(t.Context(), bus.Log, last, []events.Message{m}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bucket, err := b.Bucket(t.Context(), bus.BucketEndpoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []struct{ stored, shown, want uint64 }{
+			{end, end - 1, end},
+			{end + 1, end - 1, end - 1},
+			{end - 1, end, end},
+		} {
+			if err := bucket.Set(t.Context(), key, valueAt(row.stored)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			w := views.Start(ctx, b, slog.New(slog.DiscardHandler), []string{bus.BucketEndpoints}, views.Changes{
+				Values: map[views.Key][]byte{{Bucket: bus.BucketEndpoints, Key: key}: valueAt(row.shown)}, Sequence: row.shown,
+			})
+			written := w.Written(ctx)
+			stop()
+			w.Wait()
+			e, err := bucket.Get(t.Context(), key)
+			if err != nil || string(e.Value) != string(valueAt(row.want)) || (written == nil) != (row.want == row.shown) {
+				t.Errorf("a log of %d, a value of %d and a writer of %d leave %s, %v, and tell %v", end, row.stored, row.shown, e.Value, err, written)
+			}
+		}
+	})
+}
+
+// valueAt is the value of an endpoint that another value is not the same as.
+func valueAt(sequence uint64) []byte {
+	return fmt.Appendf(nil, `{"addresses":[{"ordinal":%d}],"sequence":%d}`, sequence, sequence)
 }

@@ -45,9 +45,8 @@ type Writer struct {
 	desired map[Key][]byte
 	written map[Key]bus.Entry
 	open    map[string]bus.Bucket
-	// latest is the last place in the log that a value shown here was true at; began says that the buckets have been written once.
+	// latest is the last place in the log that a value shown here was true at.
 	latest uint64
-	began  bool
 	// ports are those that each service has a value for.
 	ports map[events.ServiceID][]string
 	// last is the revision of the last change of each bucket, as far as this writer knows.
@@ -180,31 +179,37 @@ func (w *Writer) rewrite(ctx context.Context) error {
 	if err := w.load(ctx); err != nil {
 		return err
 	}
-	if w.began && w.overtaken() {
-		return errOvertaken
+	if err := w.overtaken(ctx); err != nil {
+		return err
 	}
 	wanted := maps.Clone(w.desired)
 	for key := range w.written {
 		wanted[key] = nil
 	}
-	if err := w.settle(ctx, wanted); err != nil {
-		return err
-	}
-	w.began = true
-	return nil
+	return w.settle(ctx, wanted)
 }
 
 // errOvertaken occurs where the buckets have values from behind all that this writer has been shown: another one leads by now, and what
-// it has withdrawn is not to come back. A writer that begins takes the buckets over, whatever they have.
+// it has withdrawn is not to come back.
 var errOvertaken = errors.New("another leader writes the views")
 
-func (w *Writer) overtaken() bool {
+// overtaken returns errOvertaken where another leader has written. A value from behind the end of the log is of a log that was lost, and
+// is written over.
+func (w *Writer) overtaken(ctx context.Context) error {
+	newest := uint64(0)
 	for _, e := range w.written {
-		if sequenceOf(e.Value) > w.latest {
-			return true
-		}
+		newest = max(newest, sequenceOf(e.Value))
 	}
-	return false
+	if newest <= w.latest {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	log, err := w.bus.State(ctx, bus.Log)
+	if err == nil && newest <= log.Last {
+		return errOvertaken
+	}
+	return err
 }
 
 func (w *Writer) take() (Changes, bool) {

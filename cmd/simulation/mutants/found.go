@@ -186,4 +186,9 @@ var found = []mutant{
 			"projections/snapshot.go", "	return to.Attempt != from.Attempt ||\n", "	return to.Attempt != from.Attempt || to.Epoch == 0 &&\n",
 		}},
 	},
+	{
+		"address-brought-back", "a coordinator that another has overtaken writes the endpoints of before again as it begins to lead", []edit{{
+			"projections/views/writer.go", "	if newest <= w.latest {\n", "	if w.done == 0 || newest <= w.latest {\n",
+		}},
+	},
 }
