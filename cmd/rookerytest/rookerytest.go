@@ -141,6 +141,9 @@ func Start(t testing.TB, options ...Option) *Cluster {
 		c.StartNode(name)
 	}
 	t.Cleanup(func() { c.end(s.coordinator) })
+	if s.coordinator {
+		c.State() // without it a test's first question may come before the coordinator listens
+	}
 	return c
 }
 
