@@ -72,15 +72,17 @@ func (k *knowledge) emptied(j *judge, i, next *instance, reason events.RetireRea
 // followed holds an instance that goes before the deadline to have been followed, unless it is alone.
 func (k *knowledge) followed(j *judge, i, next *instance) {
 	s := k.service(i.id.Service)
-	spec := s.specs[s.revision]
-	alone := spec.Global() || volumes(spec) || spec.Topology != nil || spec.Exclusive
+	alone := false
+	for _, spec := range []events.Spec{s.specs[s.revision], s.specs[i.revision]} {
+		alone = alone || spec.Global() || volumes(spec) || spec.Topology != nil || spec.Exclusive
+	}
 	switch {
 	case k.machine(i.node).drain == nil:
 		j.breach("drain", "%s goes, as if %s were drained", i.id, i.node)
 	case i.replaces > 0 || i.away || alone:
 	case next == nil || next.seen.Phase != events.PhaseOnline:
 		j.breach("drain", "%s goes as %s is drained, and nobody serves in its place", i.id, i.node)
-	case j.at.Sub(next.serves) < time.Duration(*spec.Updates().MinHealthy):
+	case j.at.Sub(next.serves) < time.Duration(*s.specs[s.revision].Updates().MinHealthy):
 		j.breach("drain", "%s goes as %s is drained, and what follows has served for %s", i.id, i.node, j.at.Sub(next.serves))
 	}
 }

@@ -206,7 +206,9 @@ func (j *judge) close(m events.Message, d events.RoundClosed) {
 	}
 	j.cluster.obliged(j)
 	j.cluster.overdue(j, d.Epoch, d.Now)
-	j.cluster.forgotten(j, d.Epoch, d.Now)
+	if d.Now.Sub(j.recovers) > saysWithin {
+		j.cluster.forgotten(j, d.Epoch, d.Now)
+	}
 	j.commands = d.Commands
 	j.opened = j.closed
 	j.held, j.round, j.now, j.closed = nil, d.Round, d.Now, j.last
@@ -228,6 +230,9 @@ func (j *judge) adopted(d events.ClusterAdopted) {
 
 // recoverFor is how long after an adoption nothing is placed or stopped.
 const recoverFor = 15 * time.Second
+
+// saysWithin is how long after that a node that was heard may leave it at that: then it is silent.
+const saysWithin = time.Minute
 
 // settled holds decisions on instances to wait until the nodes had their time to say what they have.
 func (j *judge) settled(id events.InstanceID) {
