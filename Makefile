@@ -6,9 +6,10 @@ BIN := $(CURDIR)/.bin
 # Without cgo the binaries are static, and no package needs a C compiler. The race detector does, and only the tests
 # use it. No package needs build tags. One set of flags lets all builds share what is compiled.
 FLAGS := CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpath"
-GO := $(FLAGS) go
-# Tests trade memory for CPU time.
-ROOMY := GOGC=400
+# Compilers, linters and tests trade memory for CPU time: no garbage is collected below the limit, which is that of one process.
+ROOMY := GOGC=off GOMEMLIMIT=1GiB
+ROOMIEST := GOGC=off GOMEMLIMIT=3GiB
+GO := $(FLAGS) $(ROOMY) go
 GOLANGCI_LINT := $(BIN)/golangci-lint
 GOTESTSUM := $(BIN)/gotestsum
 
@@ -64,7 +65,7 @@ test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the
 
 .PHONY: test-real
 test-real:
-	$(TEST) $(REPORTS)/real.json -- $(RACE) -parallel 6 -timeout 30m $(REAL)
+	$(TEST) $(REPORTS)/real.json -- $(RACE) -exec 'env GOGC=400' -parallel 6 -timeout 30m $(REAL)
 	deploy/run --once
 
 # These compute. They run after the others: beside them, tests of either kind run out of time.
@@ -142,9 +143,9 @@ setup: ## Install what is missing for the tests
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
-	$(FLAGS) $(GOLANGCI_LINT) run ./...
+	$(FLAGS) $(ROOMIEST) $(GOLANGCI_LINT) run ./...
 	$(GOLANGCI_LINT) fmt --diff
-	GOLANGCI_LINT=$(GOLANGCI_LINT) .ci/prove-lint.sh
+	$(ROOMIEST) GOLANGCI_LINT=$(GOLANGCI_LINT) .ci/prove-lint.sh
 
 $(GOLANGCI_LINT): .ci/tools/golangci-lint.version
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$$(cat $<)

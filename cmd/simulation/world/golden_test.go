@@ -57,6 +57,7 @@ func TestGoldenLogsHoldEveryKind(t *testing.T) {
 func TestAClusterGoesOnFromEachGoldenLog(t *testing.T) {
 	for i, name := range golden.Names() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := Draw(uint64(len(golden.Names()) + i))
 			p.Golden, p.Lasts = true, min(p.Lasts, 30*time.Minute)
 			if r := Run(t, p); len(r.Broken) > 0 {
