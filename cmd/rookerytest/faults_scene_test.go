@@ -130,8 +130,8 @@ func (f *trial) within(limit time.Duration, condition func() bool) bool {
 
 // hears waits for an event of the subject whose body has the words, and notes that it was told.
 func (s *scene) hears(subject, words string) {
-	next := s.mark
-	s.until(subject+" "+words+" is told", func() bool {
+	next, others := s.mark, []string(nil)
+	heard := s.within(settlesWithin, func() bool {
 		all, after := s.heard.after(next)
 		next = after
 		for _, m := range all {
@@ -139,9 +139,14 @@ func (s *scene) hears(subject, words string) {
 				s.saw("%s", told(subject, words, m.Data))
 				return true
 			}
+			others = append(others, fmt.Sprintf("%s %.200s", m.Subject, m.Data))
 		}
 		return false
 	})
+	if !heard {
+		const last = 10
+		s.fail("gave up waiting until %s %s is told; last came:\n%s", subject, words, strings.Join(others[max(0, len(others)-last):], "\n"))
+	}
 }
 
 // told is an event as the table shows it: its word, what was looked for and the beginning of its message.

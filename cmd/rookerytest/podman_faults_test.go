@@ -250,7 +250,10 @@ func faultImage(t *testing.T, r *realNode) {
 	offline := r.next(t, "instance.offline")
 	r.must(t, "untag", other, other)
 	podmantest.Kill(t, r.uri, c.Handle)
-	r.must(t, "rm", "--force", "--time", "0", "--ignore", c.Handle)
+	r.Until("Podman removes it", func() bool { // which it refuses while what ends the container is under way
+		_, err := podmantest.Podman(r.uri, "rm", "--force", "--time", "0", "--ignore", c.Handle)
+		return err == nil
+	})
 	said := offline()
 	for !strings.Contains(said, "image-pull") {
 		said = r.next(t, "instance.offline")()
