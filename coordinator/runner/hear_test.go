@@ -75,3 +75,33 @@ func until(t *testing.T, told bus.Subscription, kinds ...string) string {
 		}
 	}
 }
+
+// TestAStreamThatIsEmptiedIsReadFromItsStart loses all statuses while a coordinator leads, and once more while none does. Each time the
+// stream keeps its identity, and the next status is heard.
+func TestAStreamThatIsEmptiedIsReadFromItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told, err := b.Subscribe(events.EventRoot + ".>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		stop := start(t, b, "first")
+		defer func() { stop() }()
+		hello(t, b)
+		tell(t, b, "ensure", `{"image":"localhost/web:1"}`)
+		until(t, told, "instance.placed")
+		see(t, b, 1, 1, events.PhasePrepared)
+		until(t, told, "instance.prepared")
+		b.Empty(bus.Statuses)
+		until(t, told, "cluster.renewed")
+		see(t, b, 1, 2, events.PhaseStarted)
+		until(t, told, "instance.started")
+		stop()
+		b.Empty(bus.Statuses)
+		stop = start(t, b, "second")
+		until(t, told, "cluster.renewed")
+		see(t, b, 1, 3, events.PhaseOnline)
+		until(t, told, "instance.online")
+	})
+}

@@ -188,8 +188,8 @@ func (l *leader) tick() error {
 	if err != nil {
 		return l.lostStatuses(err)
 	}
-	if states[bus.Statuses].Identity != l.cluster.Streams[string(bus.Statuses)] {
-		return fmt.Errorf("%w: %s was deleted", errReader, bus.Statuses)
+	if anew(states[bus.Statuses], l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
+		return fmt.Errorf("%w: %s was lost", errReader, bus.Statuses)
 	}
 	l.meters.lags.look(bus.Commands, states[bus.Commands].Last, l.cursors.commands, now)
 	l.meters.lags.look(bus.Statuses, states[bus.Statuses].Last, l.cursors.statuses, now)

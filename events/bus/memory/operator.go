@@ -62,6 +62,16 @@ func (b *Bus) Restart() {
 	}
 }
 
+// Empty loses what the stream holds and counts its messages from 1 again, under the same identity, as servers do that all end at once
+// with a stream in their memory. Its readers wait for what follows the last message that they read.
+func (b *Bus) Empty(name bus.Stream) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.streams[name]
+	s.messages, s.gaps, s.last = nil, 0, 0
+	clear(s.latest)
+}
+
 // Tear stores the first messages of a batch whose end is never stored, as a server that crashes can.
 func (b *Bus) Tear(name bus.Stream, batch []events.Message) {
 	b.mu.Lock()
