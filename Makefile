@@ -65,7 +65,7 @@ test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the
 
 .PHONY: test-real
 test-real:
-	$(TEST) $(REPORTS)/real.json -- $(RACE) -exec 'env GOGC=400' -parallel 8 -timeout 30m $(REAL)
+	$(TEST) $(REPORTS)/real.json -- $(RACE) -exec 'env GOGC=400' -parallel 6 -timeout 30m $(REAL)
 	deploy/run --once
 
 # These compute. They run after the others: beside them, tests of either kind run out of time.

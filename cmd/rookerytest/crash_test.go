@@ -54,11 +54,11 @@ func TestCrashLoopsOnPodman(t *testing.T) {
 	if lines := s.printed(loop.Output); lines != lastLines(3) {
 		t.Errorf("its last lines are %q", lines)
 	}
-	out, _ := rookery(t, "ps", "demo/loops", "--server", r.URL)
-	t.Log(loop.Message + "\n" + out)
-	if !strings.Contains(out, "crash-looping (ended ") || !strings.Contains(out, "the last exit codes 7 7 7 7 7") {
-		t.Errorf("people are shown\n%s", out)
-	}
+	t.Log(loop.Message)
+	r.Until("ps names it too, which shows it online from time to time", func() bool {
+		out, _ := rookery(t, "ps", "demo/loops", "--server", r.URL)
+		return strings.Contains(out, "crash-looping (ended ") && strings.Contains(out, "the last exit codes 7 7 7 7 7")
+	})
 	r.Command("demo/loops", "drop", `{"busy":"supersede"}`)
 	r.CheckReplay()
 }
