@@ -73,6 +73,10 @@ var law = []room{
 	{"deploy", false, nil, "what is deployed stands on its own"},
 	{"deploy/grafana", false, []string{"deploy/grafana"}, "screens ask for metrics by name: they know nothing of who measures"},
 	{"cmd", false, []string{"*"}, "commands wire everything"},
+	{
+		"cmd/simulation/checker", false, []string{"events", "events/bus", "node", "projections", "projections/views"},
+		"the checker knows what must be true, and neither how the coordinator decides nor how a run is made",
+	},
 }
 
 // door is an outside that one room alone may import.
@@ -260,6 +264,10 @@ func TestTheLawFires(t *testing.T) {
 		{"events/bus/embedded", "github.com/nats-io/nats-server/v2/server", ""},
 		{"node/podman", "github.com/containers/podman/v5/pkg/bindings", ""},
 		{"cmd/rookery", house + "/coordinator/runner", ""},
+		{"cmd/simulation/checker", house + "/coordinator", "what must be true"},
+		{"cmd/simulation/checker", house + "/cmd/simulation/world", "what must be true"},
+		{"cmd/simulation/checker", house + "/projections/views", ""},
+		{"cmd/simulation/world", house + "/cmd/simulation/checker", ""},
 		{"coordinator/runner", "time", ""},
 		{"coordinator/runner", "go.opentelemetry.io/otel/metric", ""},
 		{"node/podman", "go.opentelemetry.io/otel/attribute", ""},

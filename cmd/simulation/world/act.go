@@ -4,8 +4,13 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/cmd/simulation/checker"
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 )
 
@@ -53,20 +58,22 @@ func (w *World) publish(a Action) {
 	w.note("stored as %d: %v", sequence, err)
 	if err == nil {
 		w.result.Commands++
-		w.judge.acknowledged(sequence, a)
+		envelope := strings.Contains(a.Header["Content-Type"], "cloudevents")
+		w.checker.Sent(sequence, checker.Command{Subject: a.Subject, Envelope: envelope, Body: m.Body})
 	}
 	w.spread()
 }
 
-// ask has a person ask for the state, and the judge hold the answer against the log.
+// ask has a person ask for the state, and the checker compare the answer with the log.
 func (w *World) ask() {
 	c := w.person
 	k := c.call(AskState, events.APIRoot+".state")
 	k.deadline = time.Now().Add(callTimeout)
 	k.lost = errEnded
 	k.then = func(o outcome) {
-		if m, ok := o.value.(events.Message); ok && o.err == nil {
-			w.judge.answered(m)
+		var s coordinator.ClusterState
+		if m, ok := o.value.(events.Message); ok && o.err == nil && len(m.Body) > 0 && json.Unmarshal(m.Body, &s) == nil {
+			w.checker.Told(s.Answered, s.Sequence, s.Hash)
 		}
 	}
 	c.ask(k, events.Message{Subject: events.APIRoot + ".state"})

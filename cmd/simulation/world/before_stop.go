@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -38,29 +37,3 @@ func (d *drawer) beforeStops() {
 
 // stopHook is what a call is about that asks the container to make ready for its end.
 func stopHook(c node.Container) string { return "stop hook of " + c.Instance.String() }
-
-// makesReady judges that a container is asked to make ready for its end: it is one that shall go.
-func (j *judge) makesReady(h *host, c node.Container) {
-	if !j.mayEndNow(h, c) {
-		j.breach("before-stop", "%s asks %s to make ready for its end, and the log has it %s", h.name, c.Instance, j.cluster.instances[c.Instance])
-	}
-	j.ready[process{h.name, c.Handle}] = true
-}
-
-// stops judges the stop of a container that runs: where its spec has a hook for that, it was asked before. What is not healthy or
-// takes too much of the disk is stopped without, so may be what is exclusive, and engines that do not answer ask nobody.
-func (j *judge) stops(h *host, c node.Container) {
-	i := j.cluster.instances[c.Instance]
-	if i == nil || c.Role != node.RoleMain || !h.runsNow(c) || j.rewound || i.window > 0 || j.sick[c.Instance.String()] || j.sick[stopHook(c)] {
-		return
-	}
-	s := j.cluster.services[c.Instance.Service]
-	if s == nil || i.since.Before(s.born) {
-		return // its service is gone, and its revisions with that
-	}
-	if asksBeforeStop(s.specs[i.revision]) && !j.ready[process{h.name, c.Handle}] {
-		j.breach("before-stop", "%s stops %s, which was not asked to make ready for that", h.name, c.Instance)
-	}
-}
-
-func asksBeforeStop(spec events.Spec) bool { return spec.Hooks != nil && spec.Hooks.BeforeStop != nil }

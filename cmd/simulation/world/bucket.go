@@ -43,7 +43,7 @@ func (b *bucket) Set(ctx context.Context, key string, value []byte) error {
 	_, err := do(ctx, b.client.call(WriteBucket, key), func() (struct{}, error) {
 		err := b.Bucket.Set(context.Background(), key, value)
 		if err == nil && b.name == bus.BucketOutput {
-			b.client.world.judge.keeps(key, value)
+			b.client.world.checker.OutputKept(key, value)
 		}
 		return struct{}{}, err
 	})

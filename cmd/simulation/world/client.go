@@ -155,7 +155,7 @@ func (k *call) springs(before bool) bool {
 		return false
 	}
 	k.client.trap = nil
-	k.client.world.judge.quiet = calm{}
+	k.client.world.checker.Disturbed()
 	if k.back != nil {
 		k.expire()
 	}
@@ -248,7 +248,7 @@ func (k *call) perform() outcome {
 // expire gives the call up a moment before its deadline, so that of several at one time each ends by itself.
 func (k *call) expire() {
 	w := k.client.world
-	w.judge.unwell(k)
+	w.unwell(k)
 	w.at(latest(time.Now(), k.deadline.Add(-1)), func() bool {
 		if k.over || k.client.hold(func() { k.answer(outcome{err: k.lost}) }) {
 			return false
@@ -286,7 +286,7 @@ func (c *client) Publish(ctx context.Context, m events.Message) (uint64, error) 
 	return do(ctx, c.call(PublishStatus, m.Subject), func() (uint64, error) {
 		sequence, err := c.world.server.Publish(context.Background(), m)
 		c.world.note("%s published %s as %d: %s", c.name, m.Subject, sequence, m.Body)
-		c.world.judge.discreet(m)
+		c.world.checker.Published(m)
 		c.world.spread()
 		return sequence, err
 	})

@@ -1,14 +1,9 @@
 package world
 
 import (
-	"context"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -46,37 +41,5 @@ func hitDiskFilled(w *World, a Action) {
 	const much = 1 << 40
 	id := running[a.N%len(running)].Instance
 	h.engine.Fill(id, node.Usage{Own: much, Scratch: much})
-	w.judge.sick[id.String()] = true
-}
-
-// scratch is how much scratch disk the service's next instance has.
-func (k *knowledge) scratch(id events.ServiceID) events.Size {
-	spec := k.services[id].specs[k.services[id].revision]
-	switch {
-	case spec.Scratch != nil:
-		return *spec.Scratch.Size
-	case k.policy.AlwaysUseDisk:
-		return 1 << 30
-	}
-	return 0
-}
-
-// disksUnlike says which containers run that take more of the disk than they may.
-func (j *judge) disksUnlike() []string {
-	var why []string
-	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
-		h := j.w.hosts[name]
-		for _, c := range h.running() {
-			i, s := j.cluster.instances[c.Instance], j.cluster.services[c.Instance.Service]
-			if i == nil || s == nil || c.Role != node.RoleMain {
-				continue
-			}
-			u, err := h.engine.Usage(context.Background(), c, "")
-			disk := s.specs[i.revision].Resources.Disk
-			if err == nil && ((disk > 0 && u.Own > disk) || (i.scratch > 0 && u.Scratch > i.scratch)) {
-				why = append(why, fmt.Sprintf("%s has %s take %+v of the disk", name, c.Instance, u))
-			}
-		}
-	}
-	return why
+	w.checker.Unwell(id.String())
 }

@@ -15,6 +15,5 @@
 // So at any time one thing happens, and what happens next is drawn from the seed alone. The parts do their share by
 // having one goroutine own what they know, and by taking what has come in one order.
 //
-// While it runs, a judge (judge.go) reads the log, the orders and the engines, and knows of no state but its own. It
-// holds all of them to the promises of the design.
+// While it runs, package checker reads the log, the orders and what engines do, and holds all of them to the promises of the design.
 package world

@@ -92,7 +92,7 @@ func hitHostWiped(w *World, a Action) {
 	h := w.hosts[a.Targets[0]]
 	h.powerOff(a, func() {
 		h.engine, h.pulled = newEngine(), map[string]bool{}
-		w.judge.wiped(h)
+		w.checker.Wiped(h.name)
 	})
 }
 

@@ -77,7 +77,7 @@ func hitServerRestart(w *World, a Action) {
 
 func hitServerFull(w *World, a Action) {
 	w.full = true
-	w.lasts(a, func() { w.full, w.freed = false, time.Now() })
+	w.lasts(a, func() { w.full = false })
 }
 
 // drawAppend draws an append of a coordinator, to the log or to the orders.

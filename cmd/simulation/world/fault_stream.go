@@ -13,13 +13,19 @@ import (
 // operatorName is the name of the part that adopts streams.
 const operatorName = "operator"
 
+// tamper notes that an operator or a disk has changed a stream.
+func (w *World) tamper() {
+	w.tampered = true
+	w.checker.Tampered()
+}
+
 // hitStreamLost deletes a stream that is kept on disk; it is made again, and after a while adopted. Half of the times the
 // nodes begin anew meanwhile, as after a power cut.
 func hitStreamLost(w *World, a Action) {
 	stream := []bus.Stream{bus.Commands, bus.Orders}[a.N%2]
-	w.judge.tampered = true
+	w.tamper()
 	w.server.Remake(stream)
-	w.judge.lost(stream)
+	w.checker.Lost(stream)
 	w.spread()
 	w.lasts(a, w.adopt)
 	if a.N/2%2 == 0 {
@@ -44,9 +50,9 @@ func hitLostAsRead(w *World, a Action) {
 		}
 		w.ordersRead = nil
 		w.note("== the orders are lost as %s reads them", reader.name)
-		w.judge.tampered = true
+		w.tamper()
 		w.server.Remake(bus.Orders)
-		w.judge.lost(bus.Orders)
+		w.checker.Lost(bus.Orders)
 		w.spread()
 		w.lasts(a, w.adopt)
 	}
@@ -57,9 +63,9 @@ func hitLostAsRead(w *World, a Action) {
 
 // hitLogRestored puts an older log in the place of the one there is, which after a while is adopted.
 func hitLogRestored(w *World, a Action) {
-	w.judge.tampered = true
+	w.tamper()
 	w.server.Restore(bus.Log, w.backups[a.N%len(w.backups)])
-	w.judge.reread()
+	w.reread()
 	w.spread()
 	w.lasts(a, w.adopt)
 }
@@ -90,7 +96,7 @@ func (w *World) adopt() {
 
 // hitLogDamaged changes or loses a message of the log while no coordinator runs, has them see it, and repairs it.
 func hitLogDamaged(w *World, a Action) {
-	w.judge.tampered = true
+	w.tamper()
 	var hit []*part
 	for _, p := range w.parts {
 		if isCoordinator(p.name) {
@@ -102,7 +108,7 @@ func hitLogDamaged(w *World, a Action) {
 	const inFlight = 20 * time.Second // what was sent has arrived by then
 	w.at(time.Now().Add(inFlight), func() bool {
 		// What is before a snapshot nobody reads any more.
-		if last, first := w.judge.closed, max(w.newestFold(w.judge.closed), 1); last > first && !w.healing {
+		if last, first := w.checker.Closed(), max(w.newestFold(w.checker.Closed()), 1); last > first && !w.healing {
 			w.damage(a, first+uint64(a.N)%(last-first))
 		}
 		for _, p := range hit {
@@ -115,16 +121,15 @@ func hitLogDamaged(w *World, a Action) {
 // damage has a message of the log be another one, or none, until it is repaired.
 func (w *World) damage(a Action, sequence uint64) {
 	backup := w.server.Backup(bus.Log)
-	w.judge.damaged = true
+	w.checker.Damaged(true)
 	w.server.Damage(bus.Log, sequence, func(m events.Message) (events.Message, bool) {
 		m.Body = slices.Clone(m.Body)
 		m.Body[len(m.Body)/2] ^= 1
 		return m, a.N%2 == 0
 	})
 	w.lasts(a, func() {
-		w.judge.damaged = false
+		w.checker.Damaged(false)
 		w.server.Restore(bus.Log, backup)
-		w.judge.cursor = w.server.Cursor(bus.Log, w.judge.follower.Last()+1)
 		w.spread()
 	})
 }

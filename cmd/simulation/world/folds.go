@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -60,7 +59,7 @@ func hitFoldSpoiled(w *World, a Action) {
 	}
 	name := all[0].Name
 	body := w.foldBody(objects, name)
-	w.judge.spoiled[name] = true
+	w.spoiled[name] = true
 	w.note("== the snapshot %s is spoiled", name)
 	switch a.N % 4 {
 	case 0:
@@ -104,49 +103,4 @@ func (w *World) newestFold(upTo uint64) uint64 {
 		}
 	}
 	return 0
-}
-
-// checkFolds holds every snapshot of the fold to be the state that the log folds to there, and to be few.
-func (j *judge) checkFolds() {
-	const most = 64
-	objects, all := j.w.foldObjects()
-	if len(all) > most+1 { // one that was just stored may come before the one that goes for it
-		j.breach("P7", "%d snapshots of the fold are kept", len(all))
-	}
-	states := map[uint64]*projections.Cluster{}
-	for _, o := range all {
-		c, err := projections.DecodeFold(j.w.foldBody(objects, o.Name), j.follower.Cluster.LogID())
-		switch {
-		case j.spoiled[o.Name] || j.rewound || j.tampered: // it may be of what the log had once
-		case err != nil:
-			j.breach("P7", "the snapshot %s is of no use: %v", o.Name, err)
-			return
-		default:
-			states[c.Sequence] = c
-		}
-	}
-	fold := projections.NewFold()
-	cursor := j.w.server.Cursor(bus.Log, 1)
-	for len(states) > 0 {
-		page, _ := cursor.Next(waiting)
-		if len(page) == 0 {
-			j.breach("P7", "%d snapshots are of places that the log does not have", len(states))
-			return
-		}
-		for _, m := range page {
-			j.compareFold(fold, m, states)
-		}
-	}
-}
-
-func (j *judge) compareFold(fold *projections.Fold, m events.Message, states map[uint64]*projections.Cluster) {
-	if _, err := fold.Take(m); err != nil {
-		j.breach("P8", "the log does not fold: %v", err)
-	}
-	if c := states[m.Sequence]; c != nil {
-		delete(states, m.Sequence)
-		if c.Hash() != fold.Cluster.Hash() {
-			j.breach("P7", "the snapshot at sequence %d is another state than the fold", m.Sequence)
-		}
-	}
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// earlier reports whether the judge reads what an earlier version wrote.
-func (j *judge) earlier() bool { return j.rereading && j.w.plan.Golden }
-
 // inherit has the cluster begin with a golden log, as one that was updated does, and an operator adopt it.
 func (w *World) inherit() {
 	names := golden.Names()
@@ -31,7 +28,7 @@ func (w *World) inherit() {
 	w.began = time.Now()
 	w.server.Remake(bus.Commands)
 	w.server.Restore(bus.Log, memory.NewBackup(fold.Cluster.LogID(), messages))
-	w.judge.tampered = true
-	w.judge.reread()
+	w.tamper()
+	w.reread()
 	w.at(w.began, func() bool { w.adopt(); return true })
 }

@@ -2,8 +2,6 @@ package world
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,19 +20,6 @@ func (d *drawer) exclusives() {
 			a.Body = strings.Replace(a.Body, `"image":`, `"exclusive":true,"image":`, 1)
 		}
 	}
-}
-
-// mustHaveEnded reports whether an exclusive instance was lost so long ago that its host has ended it.
-func (i *instance) mustHaveEnded() bool { return i.lost && i.window > 0 }
-
-// lostAfterOf is how long its node is silent before an instance is lost: one that is exclusive has ended by then.
-func (k *knowledge) lostAfterOf(i *instance) time.Duration {
-	const margin = 2 * time.Second
-	after := k.lostAfter(i.id.Service)
-	if i.window > 0 {
-		after = max(after, i.window) + margin
-	}
-	return after
 }
 
 // Guard implements node.Engine: what guards is beside the engine's service, and none of its troubles are its own.
@@ -67,34 +52,8 @@ func (h *host) watch() {
 	})
 }
 
-// yields reports whether the window of an exclusive instance is nearly over, or was before its host was last told: its node ends
-// it, so that its host need not.
-func (h *host) yields(c node.Container, i *instance) bool {
-	until, before := h.engine.Guarded(c)
-	if before.IsZero() {
-		before = until
-	}
-	early := i.window/4 + h.world.plan.Heartbeat // that its host was told of the last heartbeat, it may not have heard
-	return i.window > 0 && !until.IsZero() && !time.Now().Before(before.Add(-early))
-}
-
 // guards reports whether the container is one of an exclusive slot.
 func (h *host) guards(c node.Container) bool {
 	until, _ := h.engine.Guarded(c)
 	return !until.IsZero()
-}
-
-// oneLives holds an exclusive slot to have one live container at most, on whatever hosts.
-func (j *judge) oneLives(on *host, started node.Container) {
-	i := j.cluster.instances[started.Instance]
-	if exclusive := on.guards(started) || (i != nil && i.window > 0); j.rewound || !exclusive {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
-		for _, c := range j.w.hosts[name].running() {
-			if c.Instance.Service == started.Instance.Service && c.Instance.Ordinal == started.Instance.Ordinal && c.Instance != started.Instance && j.w.hosts[name].guards(c) {
-				j.breach("P5", "%s begins while %s runs on %s still", started.Instance, c.Instance, name)
-			}
-		}
-	}
 }

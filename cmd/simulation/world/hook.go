@@ -39,7 +39,7 @@ func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, as
 	}
 	_, err := do(ctx, k, func() (struct{}, error) {
 		if stops {
-			e.host.world.judge.makesReady(e.host, c)
+			e.host.world.checker.MakesReady(e.host.step(c))
 		}
 		if len(hook.Exec) > 0 && hook.Exec[0] == hangs {
 			return struct{}{}, errNoEngine
@@ -55,11 +55,11 @@ func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, as
 		}
 		switch asked := asked.(type) {
 		case events.TopologyChange:
-			if !e.host.world.judge.does(e.host, c, asked) {
+			if !e.host.world.does(e.host, c, asked) {
 				return struct{}{}, errToldOtherwise
 			}
 		case events.Ask:
-			e.host.world.judge.holds(c, asked)
+			e.host.world.checker.Did(c.Instance, asked.Confirmed())
 		}
 		return struct{}{}, nil
 	})

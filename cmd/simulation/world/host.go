@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rookery-project/rookery/cmd/simulation/checker"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/simulated"
@@ -61,7 +62,7 @@ func (h *host) take(k *call, pull time.Duration) {
 	}
 	kind := h.wrong(k.point)
 	if kind != "" {
-		h.world.judge.unwell(k)
+		h.world.unwell(k)
 	}
 	if kind == EngineRefuses || (kind == EngineFails && h.draw.IntN(2) == 0) {
 		h.comeBack(k, outcome{err: errEngine}, h.pace(k.point)/2)
@@ -198,9 +199,7 @@ func (e *engine) Prepare(ctx context.Context, p node.Plan) (node.Container, erro
 		}
 		made, err := e.host.engine.Prepare(context.Background(), p)
 		if err == nil {
-			e.host.world.judge.prepared(e.host, p, k)
-			e.host.world.judge.configured(e.host, p)
-			e.host.world.judge.restores(e.host, made, p)
+			e.host.world.checker.Prepared(e.host.name, made, p, k.since, k.client.ended.Load())
 		}
 		return made, err
 	})
@@ -221,8 +220,7 @@ func (e *engine) Start(ctx context.Context, c node.Container) error {
 // Stop implements node.Engine.
 func (e *engine) Stop(ctx context.Context, c node.Container, grace time.Duration) error {
 	_, err := do(ctx, e.call(Stop, c.Instance.String(), 0), func() (struct{}, error) {
-		e.host.world.judge.ends(e.host, c)
-		e.host.world.judge.stops(e.host, c)
+		e.host.world.checker.Stopping(e.host.step(c), stopHook(c))
 		return struct{}{}, e.host.engine.Stop(context.Background(), c, grace)
 	})
 	return err
@@ -232,7 +230,7 @@ func (e *engine) Stop(ctx context.Context, c node.Container, grace time.Duration
 func (e *engine) Remove(ctx context.Context, c node.Container) error {
 	_, err := do(ctx, e.call(Remove, c.Instance.String(), 0), func() (struct{}, error) {
 		if c.State == node.Running {
-			e.host.world.judge.ends(e.host, c)
+			e.host.world.checker.Ending(e.host.step(c))
 		}
 		return struct{}{}, e.host.engine.Remove(context.Background(), c)
 	})
@@ -243,7 +241,7 @@ func (e *engine) Remove(ctx context.Context, c node.Container) error {
 func (e *engine) Check(ctx context.Context, c node.Container, health events.Health, address string) error {
 	_, err := do(ctx, e.call(Check, c.Instance.String(), 0), func() (struct{}, error) {
 		if e.host.world.imageOf(e.host.imageOf(c)) == sick {
-			e.host.world.judge.sick[c.Instance.String()] = true
+			e.host.world.checker.Unwell(c.Instance.String())
 			return struct{}{}, errSick
 		}
 		return struct{}{}, e.host.engine.Check(context.Background(), c, health, address)
@@ -256,7 +254,7 @@ func (e *engine) Tell(ctx context.Context, c node.Container, path string, docume
 	_, err := do(ctx, e.call(Check, "topology of "+c.Instance.String(), 0), func() (struct{}, error) {
 		err := e.host.engine.Tell(context.Background(), c, path, document)
 		if err == nil {
-			e.host.world.judge.learns(e.host, c)
+			e.host.world.learns(e.host, c)
 		}
 		return struct{}{}, err
 	})
@@ -329,9 +327,8 @@ func (h *host) runs(c node.Container) {
 	if h.watch(); !h.runsNow(c) {
 		return
 	}
-	h.world.judge.oneLives(h, c)
-	h.world.judge.begins(h, c)
-	h.world.judge.startsWith(h, c)
+	h.world.checker.Started(h.step(c))
+	h.world.begins(h, c)
 	h.engine.Print(c.Instance, printed(c))
 	image := h.imageOf(c)
 	if h.isJob(c) {
@@ -363,7 +360,7 @@ func (h *host) runs(c node.Container) {
 
 // imageOf returns the image of a container, as its revision in the log has it.
 func (h *host) imageOf(c node.Container) string {
-	return h.world.judge.image(c.Instance.Service, c.Revision)
+	return h.world.checker.Spec(c.Instance.Service, c.Revision).Image
 }
 
 // running returns the running containers in order.
@@ -371,4 +368,25 @@ func (h *host) running() []node.Container {
 	all := slices.DeleteFunc(h.engine.Containers(), func(c node.Container) bool { return c.State != node.Running })
 	slices.SortFunc(all, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
 	return all
+}
+
+// step is what the checker is told of a step that a node has its engine take.
+func (h *host) step(c node.Container) checker.Step {
+	s := checker.Step{Node: h.name, Container: c, Runs: h.runsNow(c)}
+	s.Guarded, s.GuardedBefore = h.engine.Guarded(c)
+	return s
+}
+
+// runsNow reports whether the container runs.
+func (h *host) runsNow(c node.Container) bool {
+	return slices.ContainsFunc(h.engine.Containers(), func(have node.Container) bool {
+		return have.Handle == c.Handle && have.State == node.Running
+	})
+}
+
+// unwell tells the checker of a check that does not come back well, for whatever reason: the node may end the container for it.
+func (w *World) unwell(k *call) {
+	if k.point == Check {
+		w.checker.Unwell(k.key)
+	}
 }

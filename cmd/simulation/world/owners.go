@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/rookery-project/rookery/cmd/simulation/checker"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
@@ -36,15 +37,15 @@ func (h *host) topologyIn(c node.Container) (events.TopologyDocument, bool) {
 }
 
 // begins has a process that begins serve what its file gives it, and while that changes only what both topologies do.
-func (j *judge) begins(h *host, c node.Container) {
+func (w *World) begins(h *host, c node.Container) {
 	d, has := h.topologyIn(c)
 	if !has || c.Role != node.RoleMain {
 		return
 	}
 	o := &owner{instance: c.Instance}
 	o.serve(d)
-	j.owners[process{h.name, c.Handle}] = o
-	j.oneOwner(c.Instance.Service)
+	w.owners[process{h.name, c.Handle}] = o
+	w.oneOwner(c.Instance.Service)
 }
 
 func (o *owner) serve(d events.TopologyDocument) {
@@ -54,17 +55,17 @@ func (o *owner) serve(d events.TopologyDocument) {
 }
 
 // learns has the process follow its file where no change is under way any more.
-func (j *judge) learns(h *host, c node.Container) {
-	if d, has := h.topologyIn(c); has && d.Change == nil && j.owners[process{h.name, c.Handle}] != nil {
-		j.owners[process{h.name, c.Handle}].serve(d)
-		j.oneOwner(c.Instance.Service)
+func (w *World) learns(h *host, c node.Container) {
+	if d, has := h.topologyIn(c); has && d.Change == nil && w.owners[process{h.name, c.Handle}] != nil {
+		w.owners[process{h.name, c.Handle}].serve(d)
+		w.oneOwner(c.Instance.Service)
 	}
 }
 
 // does has the process do what it is asked. It reports false where its file says something else.
-func (j *judge) does(h *host, c node.Container, change events.TopologyChange) bool {
+func (w *World) does(h *host, c node.Container, change events.TopologyChange) bool {
 	d, told := h.topologyIn(c)
-	o := j.owners[process{h.name, c.Handle}]
+	o := w.owners[process{h.name, c.Handle}]
 	if !told || o == nil || d.Change == nil || *d.Change != change {
 		return false
 	}
@@ -72,40 +73,20 @@ func (j *judge) does(h *host, c node.Container, change events.TopologyChange) bo
 		mine := has(d.Ordinal, change.Scale, key)
 		o.serves[key] = mine && (o.serves[key] || change.Phase == events.OperationAcquire)
 	}
-	if j.did[c.Instance] == nil {
-		j.did[c.Instance] = map[events.Confirmation]bool{}
-	}
-	j.did[c.Instance][events.Confirmation{Operation: change.Operation, Attempt: change.Attempt, Phase: change.Phase}] = true
-	j.oneOwner(c.Instance.Service)
+	w.checker.Did(c.Instance, change.Confirmed())
+	w.oneOwner(c.Instance.Service)
 	return true
 }
 
-// oneOwner holds every key to be served by one slot at most, unless somebody wanted to go on without those that fail, or the log
-// is not what it was.
-func (j *judge) oneOwner(id events.ServiceID) {
-	if s := j.cluster.services[id]; s == nil || s.giving || j.rewound {
-		return
-	}
-	var serving [shards]*owner
-	for _, name := range slices.Sorted(maps.Keys(j.w.hosts)) {
-		all := j.w.hosts[name].engine.Containers()
-		slices.SortFunc(all, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
-		for _, c := range all {
-			o := j.owners[process{name, c.Handle}]
-			if o == nil || c.State != node.Running || c.Instance.Service != id {
-				continue
-			}
-			if i := j.cluster.instances[c.Instance]; i != nil && i.forgotten {
-				continue // people have said that its machine is gone, and it is not
-			}
-			for key, serves := range o.serves {
-				if other := serving[key]; serves && other != nil && other.instance != o.instance {
-					j.breach("owners", "%s and %s both serve key %d", other.instance, o.instance, key)
-				}
-				if serves {
-					serving[key] = o
-				}
+// oneOwner has the checker see which keys the running processes of a service serve.
+func (w *World) oneOwner(id events.ServiceID) {
+	var all []checker.Owner
+	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {
+		for _, c := range w.hosts[name].running() {
+			if o := w.owners[process{name, c.Handle}]; o != nil && c.Instance.Service == id {
+				all = append(all, checker.Owner{Instance: o.instance, Serves: o.serves[:]})
 			}
 		}
 	}
+	w.checker.Owners(id, all)
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"log/slog"
@@ -15,8 +16,10 @@ import (
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	noderunner "github.com/rookery-project/rookery/node/runner"
 	"github.com/rookery-project/rookery/node/simulated"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // part is a coordinator or a node: one process after the other under one name.
@@ -166,7 +169,7 @@ func (p *part) hasEnded(c *client, err error) {
 	if err == nil && (c.asked || p.down > 0) {
 		return
 	}
-	if !w.judge.mayEnd(p, err) {
+	if !w.mayEnd(p, err) {
 		w.breach("nothing wedges", "%s ended by itself: %v", c.name, err)
 		return
 	}
@@ -210,9 +213,31 @@ func (p *part) letUp() {
 
 // again starts the part if no process of it lives.
 func (p *part) again() bool {
-	if p.down > 0 || p.alive() || p.world.judge.ending {
+	if p.down > 0 || p.alive() || p.world.ending {
 		return false
 	}
 	p.start()
 	return true
+}
+
+// mayEnd reports whether a process may end by itself with this error.
+func (w *World) mayEnd(p *part, err error) bool {
+	if p.name == operatorName {
+		return err == nil
+	}
+	if errors.Is(err, errEngine) || errors.Is(err, errNoEngine) {
+		return true // a node begins with asking its engine what it is
+	}
+	if err == nil || !w.tampered {
+		return false
+	}
+	for _, target := range []error{
+		coordinator.ErrIdentity, bus.ErrNoStream, projections.ErrChain, projections.ErrGap, projections.ErrTorn,
+		projections.ErrUnknown, events.ErrMalformed, noderunner.ErrOtherCluster,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
 }

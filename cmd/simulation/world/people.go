@@ -84,7 +84,7 @@ func (d *drawer) spec(busy string) string {
 	return spec + d.wishes() + busy + `}`
 }
 
-// templates are arguments over the addresses of an instance and its peers. The judge knows what they become.
+// templates are arguments over the addresses of an instance and its peers.
 var templates = []string{`{{.Ordinal}} at {{.Address "http"}}`, `{{join (.Peers "http") ","}}`}
 
 // wishes draws on which nodes instances may run, and what they ask of one.

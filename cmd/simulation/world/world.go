@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,9 +15,11 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/rookery-project/rookery/cmd/simulation/checker"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
+	"github.com/rookery-project/rookery/node"
 )
 
 // World is one run under way. All of it is touched by one goroutine, that of Run; parts reach it by calls alone.
@@ -27,8 +30,10 @@ type World struct {
 	schedule schedule
 	calls    calls
 	draw     *rand.Rand
-	judge    *judge
+	checker  *checker.Checker
 	log      *slog.Logger
+	// states are those of the streams that readers were told of.
+	states map[bus.Stream]bus.State
 	// meter makes the instruments of one process, and tracer begins the spans of all; nil where none measures or traces. sampleEvery is how
 	// often nodes measure what instances use; 0 for never.
 	meter       func() metric.Meter
@@ -43,8 +48,6 @@ type World struct {
 	parts   []*part
 	images  map[string]behaviour
 	full    bool
-	// freed is since when the log can be written again.
-	freed   time.Time
 	backups []memory.Backup
 	person  *client
 	// ordersRead is told of each reading of orders before it is done; nil where nobody waits for one.
@@ -52,6 +55,15 @@ type World struct {
 	// ongoing end the faults that were begun.
 	ongoing []func()
 	healing bool
+	// ending says that the run is over: what parts do as they end counts no longer.
+	ending bool
+	// tampered says that an operator or a disk has changed a stream: processes may end because of it.
+	tampered bool
+	// spoiled are the snapshots of the fold that a fault has changed, owners the processes of services with a topology, and asked the
+	// configs that are there.
+	spoiled map[string]bool
+	owners  map[process]*owner
+	configs map[string]bool
 
 	result Result
 	digest uint64
@@ -114,6 +126,7 @@ func newWorld(p Plan, script *strings.Builder) *World {
 	w := &World{
 		plan: p, began: time.Now(), server: memory.New(time.Now), draw: rand.New(rand.NewPCG(p.Seed, 2)),
 		hosts: map[string]*host{}, links: map[string]*link{}, images: map[string]behaviour{},
+		states: map[bus.Stream]bus.State{}, spoiled: map[string]bool{}, owners: map[process]*owner{}, configs: map[string]bool{},
 		result: Result{Seed: p.Seed, Faults: map[Kind]int{}}, script: script,
 	}
 	w.calls.arrived = make(chan struct{}, 1)
@@ -121,7 +134,10 @@ func newWorld(p Plan, script *strings.Builder) *World {
 	if script != nil {
 		w.log = slog.New(&scribe{w: w})
 	}
-	w.judge = newJudge(w)
+	w.checker = checker.New(checker.Outside{
+		Server: w.server, Now: time.Now, Engines: w.engines, Trouble: w.trouble, Usage: w.usage, Heartbeat: p.Heartbeat,
+		Report: func(b checker.Breach) { w.breach(b.Promise, "%s", b.What) },
+	})
 	var err error
 	if w.told, err = w.server.Subscribe(">"); err != nil {
 		panic(err)
@@ -140,7 +156,7 @@ func newWorld(p Plan, script *strings.Builder) *World {
 	return w
 }
 
-// live has the run begin, has everything heal when its time is up, and judges what it has come to.
+// live has the run begin, has everything heal when its time is up, and checks what it has come to.
 func (w *World) live() {
 	for _, p := range w.parts {
 		p.start()
@@ -216,20 +232,20 @@ func (w *World) until(end time.Time, over func() bool) {
 
 // finish ends every part and adds up.
 func (w *World) finish() {
-	w.judge.ending = true
+	w.ending = true
 	for _, p := range w.parts {
 		p.kill()
 	}
 	for _, p := range w.parts {
 		p.wait()
 	}
-	w.result.Log, w.result.Digest = w.judge.chain.hash(), w.digest
-	w.result.Events, w.result.Rounds = w.judge.last, w.judge.round
+	w.result.Log, w.result.Digest = w.checker.Chain().String(), w.digest
+	w.result.Events, w.result.Rounds = w.checker.Last(), w.checker.Rounds()
 }
 
 // breach records a broken promise.
 func (w *World) breach(promise, format string, args ...any) {
-	if w.judge.ending {
+	if w.ending {
 		return
 	}
 	b := Breach{Promise: promise, What: fmt.Sprintf(format, args...), At: w.since()}
@@ -258,12 +274,12 @@ const digestPrime = 1099511628211
 // appends stores a batch, as far as the server's faults let it.
 func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []events.Message) (uint64, error) {
 	if w.full && stream == bus.Log {
-		w.judge.triesFull(c)
+		w.checker.TriedFull(c.name, c.refused)
 		return 0, fmt.Errorf("append to %s: %w", stream, bus.ErrFull)
 	}
-	if c.tear && stream == bus.Log && len(batch) > 1 && w.judge.last == after {
+	if c.tear && stream == bus.Log && len(batch) > 1 && w.checker.Last() == after {
 		c.tear = false
-		w.judge.quiet = calm{}
+		w.checker.Disturbed()
 		part := batch[:1+w.draw.IntN(len(batch)-1)]
 		w.server.Tear(stream, part)
 		w.stored(c, stream, part, after)
@@ -278,20 +294,13 @@ func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []even
 	return last, nil
 }
 
-// stored has the judge see what was stored.
+// stored has the checker see what was stored.
 func (w *World) stored(c *client, stream bus.Stream, batch []events.Message, after uint64) {
 	w.spread()
 	for i, m := range batch {
 		w.note("%s stored %d in %s: %s %s", c.name, after+uint64(i)+1, stream, m.Subject, m.Body)
 	}
-	w.judge.discreet(batch...)
-	switch stream {
-	case bus.Log:
-		w.judge.logged(batch)
-	case bus.Orders:
-		w.judge.ordered(batch)
-	case bus.Commands, bus.Statuses, bus.Metrics:
-	}
+	w.checker.Stored(stream, batch)
 }
 
 // spread brings what the server told and stored to those who hear and read it.
@@ -310,8 +319,8 @@ func (w *World) spread() {
 		break
 	}
 	for _, s := range bus.Streams {
-		if state, _ := w.server.State(context.Background(), s); state != w.judge.states[s] {
-			w.judge.states[s] = state
+		if state, _ := w.server.State(context.Background(), s); state != w.states[s] {
+			w.states[s] = state
 			w.stir(s)
 		}
 	}
@@ -356,3 +365,65 @@ func (s *scribe) WithAttrs([]slog.Attr) slog.Handler { return s }
 
 // WithGroup implements slog.Handler.
 func (s *scribe) WithGroup(string) slog.Handler { return s }
+
+// engines returns what the engine of each node has, for the checker.
+func (w *World) engines() []checker.Engine {
+	all := make([]checker.Engine, 0, len(w.hosts))
+	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {
+		h := w.hosts[name]
+		has := h.engine.Containers()
+		slices.SortFunc(has, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
+		e := checker.Engine{Node: name, Containers: has, Guarded: map[string]bool{}, Preparing: h.preparing, Refuses: h.wrong(List) == EngineRefuses}
+		for _, c := range has {
+			e.Guarded[c.Handle] = h.guards(c)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// usage returns what a container takes of its host's disk.
+func (w *World) usage(name string, c node.Container) node.Usage {
+	u, _ := w.hosts[name].engine.Usage(context.Background(), c, "")
+	return u
+}
+
+// trouble returns what is broken now.
+func (w *World) trouble() checker.Trouble {
+	t := checker.Trouble{Elsewhere: w.troubled()}
+	for _, n := range w.result.Faults {
+		t.Faults += n
+	}
+	for _, h := range w.hosts {
+		t.Engines += len(h.troubles)
+	}
+	return t
+}
+
+// troubled reports whether anything but an engine is broken now.
+func (w *World) troubled() bool {
+	if w.full {
+		return true
+	}
+	for _, l := range w.links {
+		if l.cut || l.slow > 0 || l.leaky > 0 {
+			return true
+		}
+	}
+	for _, p := range w.parts {
+		if p.name != operatorName && (!p.alive() || p.client.frozen.Load() || p.clock.Load() != 0) {
+			return true
+		}
+	}
+	for _, b := range w.images {
+		if b == sick {
+			return true
+		}
+	}
+	for _, h := range w.hosts {
+		if h.deaf {
+			return true
+		}
+	}
+	return false
+}

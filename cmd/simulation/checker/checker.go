@@ -1,0 +1,151 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Breach is an invariant that does not hold.
+type Breach struct {
+	// Promise is the one that is broken, as in "P1"; What says how.
+	Promise string
+	What    string
+}
+
+// Outside is what the checker sees of a run beside what it is told.
+type Outside struct {
+	// Server holds the streams, buckets and objects.
+	Server *memory.Bus
+	// Now is the simulated clock.
+	Now func() time.Time
+	// Engines returns what the engine of each node has, in order of their names.
+	Engines func() []Engine
+	// Trouble returns what is broken right now.
+	Trouble func() Trouble
+	// Usage returns what a container takes of its host's disk.
+	Usage func(host string, c node.Container) node.Usage
+	// Heartbeat is how often a node asks the leader.
+	Heartbeat time.Duration
+	// Report takes each breach.
+	Report func(Breach)
+}
+
+// Engine is what the engine of one node has.
+type Engine struct {
+	Node string
+	// Containers are in order of their instances. Guarded are the handles of those that the node's watchdog ends in time.
+	Containers []node.Container
+	Guarded    map[string]bool
+	// Preparing counts the containers that the engine is making.
+	Preparing int
+	// Refuses says that the engine refuses to list its containers.
+	Refuses bool
+}
+
+// Trouble is what is broken at a time.
+type Trouble struct {
+	// Faults counts the faults so far.
+	Faults int
+	// Engines counts what is wrong with engines, and Elsewhere says that something else is broken.
+	Engines   int
+	Elsewhere bool
+}
+
+// Checker follows one run and reports each invariant that does not hold.
+type Checker struct {
+	Outside
+	log    logState
+	orders ordersState
+	facts  *facts
+	fold   *projections.Cluster
+	// unfolded are the closed rounds that the fold has not taken yet.
+	unfolded []round
+	// sent are the commands that the server has acknowledged, by sequence.
+	sent map[uint64]Command
+	// replaying says that the checker reads a restored log: nothing in it is reported.
+	replaying bool
+	// rewound says that the log is older than what nodes were told, and tampered that an operator or a disk changed a stream.
+	rewound, tampered bool
+	// damaged says that the log must not be read now.
+	damaged bool
+	engines enginesState
+	volumes volumesState
+	secrets secretsState
+	calm    calmState
+	// answered says that a coordinator's answer was compared with the fold.
+	answered bool
+}
+
+// New returns the checker of a run.
+func New(o Outside) *Checker {
+	c := &Checker{
+		Outside: o, sent: map[uint64]Command{}, engines: newEngines(), volumes: newVolumes(), secrets: newSecrets(),
+	}
+	c.forget()
+	return c
+}
+
+// forget begins again with a log of which nothing is known.
+func (c *Checker) forget() {
+	c.log, c.orders = logState{leaders: map[uint64]string{}}, ordersState{decided: map[string]uint64{}}
+	c.facts, c.fold, c.unfolded = newFacts(), projections.NewCluster(), nil
+	c.calm = calmState{}
+}
+
+func (c *Checker) breach(promise, format string, args ...any) {
+	if !c.replaying {
+		c.Report(Breach{Promise: promise, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// Restored reads a log that was put in the place of the one before. The checker knows what that one said no longer.
+func (c *Checker) Restored(log []events.Message) {
+	c.forget()
+	c.rewound, c.replaying = true, true
+	c.logged(log)
+	c.replaying, c.orders.suspended = false, true
+}
+
+// Lost follows the loss of a stream: what it held counts no longer.
+func (c *Checker) Lost(stream bus.Stream) {
+	switch stream {
+	case bus.Commands:
+		clear(c.sent)
+	case bus.Orders:
+		clear(c.orders.decided)
+		c.orders.mark = 0
+	case bus.Log, bus.Statuses, bus.Metrics:
+	}
+}
+
+// Tampered notes that an operator or a disk has changed a stream.
+func (c *Checker) Tampered() { c.tampered = true }
+
+// Damaged says whether the log must not be read now.
+func (c *Checker) Damaged(is bool) { c.damaged = is }
+
+// Stored follows a batch that was stored.
+func (c *Checker) Stored(stream bus.Stream, batch []events.Message) {
+	c.Published(batch...)
+	switch stream {
+	case bus.Log:
+		c.logged(batch)
+	case bus.Orders:
+		c.ordered(batch)
+	case bus.Commands, bus.Statuses, bus.Metrics:
+	}
+}
+
+// Spec returns the spec of a service's revision, as the last closed round has it.
+func (c *Checker) Spec(id events.ServiceID, revision uint64) events.Spec {
+	if s := c.facts.services[id]; s != nil {
+		return s.specs[revision]
+	}
+	return events.Spec{}
+}

@@ -1,0 +1,283 @@
+package checker
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Unlike says in what the cluster is not as the log says that it shall be; nothing once it has converged.
+func (c *Checker) Unlike() []string {
+	c.follow(c.log.last)
+	why := slices.Concat(c.commandsUnlike(), c.nodesUnlike())
+	for _, id := range slices.SortedFunc(maps.Keys(c.fold.Services), events.ServiceID.Compare) {
+		why = append(why, serviceUnlike(c.fold.Services[id])...)
+	}
+	if len(why) > 0 {
+		return why
+	}
+	return slices.Concat(c.enginesUnlike(), c.ordersUnlike())
+}
+
+// commandsUnlike says which commands have no outcome or no end, and do not wait for an operator.
+func (c *Checker) commandsUnlike() (why []string) {
+	for _, sequence := range slices.Sorted(maps.Keys(c.sent)) {
+		switch cmd := c.facts.commands[sequence]; {
+		case cmd == nil:
+			why = append(why, fmt.Sprintf("command %d has no outcome", sequence))
+		case !cmd.accepted || cmd.ended:
+		case c.awaitsPromotion(cmd.service), c.groupAwaitsPromotion(sequence):
+		default:
+			why = append(why, fmt.Sprintf("command %d has no end", sequence))
+		}
+	}
+	return why
+}
+
+// awaitsPromotion reports whether the canaries of the service wait for an operator.
+func (c *Checker) awaitsPromotion(id events.ServiceID) bool {
+	s := c.facts.services[id]
+	return s != nil && s.op != nil && !s.op.paused && s.op.phase == events.OperationPromote && !s.op.promoted
+}
+
+func (c *Checker) groupAwaitsPromotion(sequence uint64) bool {
+	g := c.facts.groups[sequence]
+	return g != nil && !g.ended && slices.ContainsFunc(slices.Collect(maps.Keys(g.members)), c.awaitsPromotion)
+}
+
+// nodesUnlike says which nodes are not as they are without a fault, and what of the cluster has not ended.
+func (c *Checker) nodesUnlike() (why []string) {
+	if c.fold.Rebalance != nil {
+		why = append(why, "a rebalancing has not ended")
+	}
+	if c.facts.evictionsPaused {
+		why = append(why, "evictions are paused")
+	}
+	for _, e := range c.Engines() {
+		switch m := c.facts.nodes[e.Node]; {
+		case m == nil:
+		case m.silent:
+			why = append(why, e.Node+" is silent")
+		case m.degraded:
+			why = append(why, e.Node+" is degraded")
+		case m.drain != nil && !m.drain.done:
+			why = append(why, e.Node+" is not drained")
+		case len(m.orphans) > 0:
+			why = append(why, e.Node+" has orphans")
+		}
+	}
+	return why
+}
+
+// awaitsOperator reports whether the service's operation goes on once an operator says so.
+func awaitsOperator(s *projections.Service) bool {
+	op := s.Operation
+	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
+}
+
+// serviceUnlike says in what a service is not as it shall be: each slot has an instance that serves, or the service says why no node
+// can have one.
+func serviceUnlike(s *projections.Service) (why []string) {
+	switch {
+	case s.Dropped:
+		return []string{s.ID.String() + " is dropped and not removed"}
+	case s.Job != nil:
+		return jobUnlike(s)
+	case s.Suspension != nil && !(s.Resting() && s.Operation == nil && s.Total() == 0):
+		return []string{s.ID.String() + " is to rest, and does not"}
+	case s.Suspension != nil:
+		return nil
+	}
+	waits := awaitsOperator(s) || (s.Operation != nil && s.Operation.Phase == events.OperationWait)
+	if s.Operation != nil && !waits {
+		why = append(why, fmt.Sprintf("%s is in phase %s", s.ID, s.Operation.Phase))
+	}
+	if s.Operation == nil && s.Rescales() {
+		why = append(why, fmt.Sprintf("the topology of %s is %+v, and its scale %d", s.ID, *s.Topology, s.Scale))
+	}
+	if s.Filled() < int(s.Span()) && s.Pending == nil {
+		why = append(why, fmt.Sprintf("%s has %d instances of %d, and does not say why", s.ID, s.Filled(), s.Span()))
+	}
+	for o, slot := range s.Slots {
+		why = append(why, slotUnlike(s, uint32(o), slot, waits)...)
+	}
+	return why
+}
+
+func slotUnlike(s *projections.Service, ordinal uint32, slot *projections.Slot, waits bool) (why []string) {
+	for _, i := range slices.Concat(slot.Leaving, slot.Away) {
+		why = append(why, i.ID.String()+" is to stop, or is lost, and is not gone")
+	}
+	i := slot.Current
+	switch {
+	case slot.Next != nil && !waits:
+		why = append(why, slot.Next.ID.String()+" has not taken its slot")
+	case i == nil:
+	case ordinal >= s.Span():
+		why = append(why, i.ID.String()+" is beyond the scale")
+	case i.Lost:
+		why = append(why, i.ID.String()+" is lost, and its node is back")
+	case i.Seen.Phase != events.PhaseOnline && !leftAlone(s, i):
+		why = append(why, fmt.Sprintf("%s is %s", i.ID, i.Seen.Phase))
+	case s.Operation == nil && !s.UpToDate(i):
+		why = append(why, fmt.Sprintf("%s is of revision %d", i.ID, i.Revision))
+	}
+	return why
+}
+
+// leftAlone reports whether the instance used up its restarts in a wave of an operation that waits for an operator.
+func leftAlone(s *projections.Service, i *projections.Instance) bool {
+	return i.NoRestart == events.NoRestartAttempts && awaitsOperator(s) && slices.Contains(s.Operation.Slots, i.ID.Ordinal)
+}
+
+// jobUnlike says in what a job is not as it shall be: it is done, given up, waits for its schedule, or says why no node can have more
+// of it.
+func jobUnlike(s *projections.Service) (why []string) {
+	for i := range s.Instances() {
+		why = append(why, i.ID.String()+" of a job is "+i.Seen.Phase.String())
+	}
+	if !s.Done() && !s.GivenUp() && !s.Idle() && s.Pending == nil {
+		why = append(why, fmt.Sprintf("%s has %d slots of %d done, and does not say why", s.ID, s.Completed(), s.Scale))
+	}
+	return why
+}
+
+// enginesUnlike says which containers there are that no instance explains, and which instances have none.
+func (c *Checker) enginesUnlike() (why []string) {
+	for _, e := range c.Engines() {
+		if e.Preparing > 0 {
+			why = append(why, fmt.Sprintf("%s has its engine make %d containers", e.Node, e.Preparing))
+		}
+		running := map[events.InstanceID]bool{}
+		for _, has := range e.Containers {
+			running[has.Instance] = running[has.Instance] || has.State == node.Running
+			if i := c.fold.Instance(has.Instance); i == nil || i.Node != e.Node || i.Revision != has.Revision {
+				why = append(why, fmt.Sprintf("%s has a container of %s, and the log has it %s", e.Node, has.Instance, c.facts.instances[has.Instance]))
+			} else if c.overDisk(e.Node, has, i) {
+				why = append(why, fmt.Sprintf("%s has %s take more of the disk than it may", e.Node, has.Instance))
+			}
+		}
+		if m := c.facts.nodes[e.Node]; m != nil {
+			for id, i := range m.instances {
+				if folded := c.fold.Instance(id); i.runs() && !running[id] && (folded == nil || !leftAlone(c.fold.Services[id.Service], folded)) {
+					why = append(why, fmt.Sprintf("no container of %s runs on %s", id, e.Node))
+				}
+			}
+		}
+	}
+	return slices.Concat(why, c.imagesUnlike())
+}
+
+// overDisk reports whether a running container takes more of the disk than it may.
+func (c *Checker) overDisk(host string, has node.Container, i *projections.Instance) bool {
+	if has.State != node.Running || has.Role != node.RoleMain {
+		return false
+	}
+	used, most := c.Usage(host, has), c.Spec(i.ID.Service, i.Revision).Resources.Disk
+	return (most > 0 && used.Own > most) || (i.Scratch > 0 && used.Scratch > i.Scratch)
+}
+
+// imagesUnlike says which services have instances of one revision that were made from different images.
+func (c *Checker) imagesUnlike() (why []string) {
+	first := map[events.ServiceID]string{}
+	for _, e := range c.Engines() {
+		for _, has := range e.Containers {
+			i, s := c.facts.instances[has.Instance], c.facts.services[has.Instance.Service]
+			if i == nil || s == nil || !i.runs() || !s.current(i) {
+				continue
+			}
+			made, before := has.Images[s.spec().Image], first[s.id]
+			if made != "" && before != "" && made != before {
+				why = append(why, fmt.Sprintf("%s was made from %s, and another instance of %s from %s", i.id, made, s.id, before))
+			}
+			first[s.id] = cmp.Or(before, made)
+		}
+	}
+	return why
+}
+
+// ordersUnlike says which orders are not those that the log asks for. Templates hold what was known when the order was written.
+func (c *Checker) ordersUnlike() (why []string) {
+	standing, err := c.Server.Latest(context.Background(), bus.Orders, events.OrdersRoot+".>")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	want := c.wantedOrders()
+	for _, m := range standing {
+		if m.Subject == events.OrdersEpochSubject {
+			continue
+		}
+		_, id, has, err := events.ParseOrder(m)
+		wanted, known := want[m.Subject]
+		delete(want, m.Subject)
+		switch {
+		case err != nil:
+			why = append(why, err.Error())
+		case !known && has.Action != events.ActionForget:
+			why = append(why, fmt.Sprintf("%s is ordered to %s, and the log has it %s", id, has.Action, c.facts.instances[id]))
+		case known && !sameOrder(has, wanted):
+			why = append(why, fmt.Sprintf("%s has an order that is not the one which the log asks for", id))
+		}
+	}
+	for _, subject := range slices.Sorted(maps.Keys(want)) {
+		why = append(why, subject+" has no order")
+	}
+	return why
+}
+
+// wantedOrders are the orders that the log asks for, by subject.
+func (c *Checker) wantedOrders() map[string]events.Order {
+	want := map[string]events.Order{}
+	for _, s := range c.fold.Services {
+		for i := range s.Instances() {
+			want[events.OrderSubject(i.Node, i.ID)] = c.fold.Order(i)
+		}
+	}
+	for _, n := range c.fold.Nodes {
+		for id, orphan := range n.Strays {
+			want[events.OrderSubject(n.Name, id)] = c.fold.StrayOrder(orphan)
+		}
+	}
+	return want
+}
+
+func sameOrder(has, want events.Order) bool {
+	if want.Spec != nil && want.Spec.Templated() {
+		has.Spec, want.Spec = nil, nil
+	}
+	one, err := json.Marshal(has, json.Deterministic(true))
+	other, err2 := json.Marshal(want, json.Deterministic(true))
+	return err == nil && err2 == nil && bytes.Equal(one, other)
+}
+
+// silentFor is how long nothing is decided once the cluster has converged.
+const silentFor = 90 * time.Second
+
+// SilentUntil is until when nothing is due by itself.
+func (c *Checker) SilentUntil() time.Time {
+	const margin = 2 * time.Second
+	until := c.Now().Add(silentFor)
+	for _, s := range c.fold.Services {
+		due := []time.Time{s.NextRun()}
+		if s.Job == nil && s.Suspension == nil && s.Current().Spec.Snapshot != nil {
+			due = append(due, s.Snapshots.Scheduled.Add(time.Duration(s.Current().Spec.Snapshot.Every)))
+		}
+		for _, at := range due {
+			if !at.IsZero() && at.Add(-margin).Before(until) {
+				until = at.Add(-margin)
+			}
+		}
+	}
+	return until
+}

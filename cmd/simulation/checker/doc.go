@@ -1,0 +1,60 @@
+// Package checker holds a simulated run to the promises of the design. It knows what must be true of everything that is stored and
+// done, whatever the coordinator chooses: it reads the log, the orders and the buckets, and is told what engines do.
+//
+// It owns the invariants, and must never know how the coordinator decides: it imports neither the coordinator nor the node's runner.
+// What must never happen is checked against the events, one by one (facts.go), and not against the fold. What the cluster comes to
+// is compared with the fold, which says what the log means.
+//
+//	c := checker.New(checker.Outside{…})
+//	c.Stored(bus.Log, batch)   // with each batch that the server stores
+//	c.Started(step)            // with each step of an engine
+//	c.Unlike()                 // once all faults are over: nothing, within a bounded time
+//	c.Views()
+//	c.Stays(c.Work(), "…")     // and it stays so
+//
+// # What holds at any time
+//
+//	log.go        the log has one writer: rounds, epochs and cursors climb, the hash fits, time never runs back or far ahead
+//	commands.go   a command has one outcome and one end; a service carries out one at a time; a success is one
+//	desired.go    the log says of a service what the last command of the round asked for
+//	services.go   revisions, runs of jobs and their times climb
+//	slots.go      a slot has one instance, and a generation is never used again; each stop has a reason that is true
+//	capacity.go   a node gives away no more than it has, has what the spec asks for, and takes instances
+//	room.go       a slot that waits gives reasons that are true of each node
+//	positions.go  what nodes say of instances climbs, and what is confirmed was done
+//	nodes.go      node epochs climb; a node is lost, drained, forgotten and removed only in that order
+//	barriers.go   no phase begins before each slot has reached the end of the one before
+//	groups.go     no stage begins before all services of the one before are as they shall be
+//	topology.go   config versions climb, and no two slots serve one key
+//	volumes.go    a slot stays with its volumes, and a snapshot is what its instances held at one time
+//	orders.go     each order follows from the log, and no client is sent to what is ordered to stop
+//	engines.go    each container is explained by an instance, and each end by an order; an exclusive slot has one live copy
+//	secrets.go    no message has a secret, and a container has the configs of its own spec
+//	calm.go       while nothing is broken, the log and the engines agree within a bounded time
+//	work.go       nothing is done again and again for nothing
+//
+// # What holds at the end
+//
+//	converge.go   every command has ended, every service has its instances or says why not, and engines and orders are as the log says
+//	views.go      the views are what the log folds to
+//	replay.go     every coordinator's state, and every snapshot of it, is what the log folds to
+//	work.go       nothing more is decided or done: neither by itself, nor by a new leader that looks at everything
+//
+// # What is not decided here
+//
+// Each of these is the coordinator's choice, and safe whichever way it is made, as far as the invariants above hold.
+//
+//   - Which of the nodes that fit gets an instance, which node is held for whom, and the points. Placement's own tables test them; capacity,
+//     ports and the hard filters of one node are checked here.
+//   - Whether a spread over zones is kept. It bounds no resource; the tables of placement test it.
+//   - Which slots a wave has, in what order, and how many. That no phase begins too early is checked here, and the coordinator's
+//     transcripts show the waves.
+//   - When a phase, a command or a drain is past its time, and what follows a failure: pause, rollback or the next try. All commands end
+//     within a bounded time after the last fault; the transcripts and unit tests have the times.
+//   - What a rollback, a cancellation or a group that is aborted goes back to. The coordinator's tests compare the specs; here the service
+//     converges to what the log says.
+//   - How long a node is silent before its instances are lost, but for exclusive ones. Two live copies of others break no promise.
+//   - In what round a leader looks again at what it left undone. A new leader changes nothing at the end, so nothing was.
+//   - Which of two instances of a slot stays once a lost node is back. There is one in the end.
+//   - When a job's next run is due, and when a slot may be tried again. Runs never come twice or early by the log's own word.
+package checker

@@ -1,0 +1,260 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// facts are what the events of the log say, one by one. Nothing here comes from the fold: what is never to happen is checked
+// against these, so that a bug of the fold does not hide it.
+type facts struct {
+	commands map[uint64]*command
+	open     map[uint64]*command // that were accepted and have not ended
+	ids      map[string]uint64   // of accepted commands, by source and id
+	wanted   map[events.ServiceID]wanted
+	groups   map[uint64]*group
+
+	services  map[events.ServiceID]*service
+	instances map[events.InstanceID]*instance
+	nodes     map[string]*machine
+	// generations are the highest of each slot that ever was.
+	generations map[slotID]uint32
+
+	// epochs is the highest epoch of the nodes that were removed.
+	epochs  uint64
+	policy  events.Policy
+	allowed map[string]bool // the nodes that take instances; any where it is empty
+	// rebalance are the terms of the rebalancing that is under way, and moves how many moves it began.
+	rebalance *events.RebalanceTerms
+	moves     events.Moves
+	// evictionsPaused says that so many nodes are silent that nothing is lost.
+	evictionsPaused bool
+	// at is the time of the event that is checked, and sequence its place.
+	at       time.Time
+	sequence uint64
+}
+
+type slotID struct {
+	service events.ServiceID
+	ordinal uint32
+}
+
+// service is what events say of a service.
+type service struct {
+	id events.ServiceID
+	// born is when the log had it first.
+	born     time.Time
+	revision uint64
+	specs    map[uint64]events.Spec
+	// keeps are the earlier revisions whose instances are as the current one says.
+	keeps   map[uint64]bool
+	scale   uint32
+	dropped bool
+	// suspended says that it shall rest, and stopped that its instances go.
+	suspended, stopped bool
+	// changed is the sequence of the last event that changed what it shall be.
+	changed uint64
+	// slots are the instances that are not removed, by ordinal, oldest first.
+	slots [][]*instance
+	op    *operation
+	// topology is what its instances were last told, versions the last config version. shares says that two slots may serve one
+	// key: a change went on without slots that failed, or instances are not asked.
+	topology *events.Topology
+	versions uint64
+	shares   bool
+	// homes are the nodes that have the volumes of slots.
+	homes map[uint32]string
+	// snapshot is the last version, and snapshots those that it can be resumed from.
+	snapshot  uint64
+	snapshots map[uint64]kept
+	resumed   *resumption
+	// run counts the runs of a job, due is when the last was, and completed are the slots that are done.
+	run       uint64
+	due       time.Time
+	completed map[uint32]bool
+	failures  uint32
+}
+
+// instance is what events say of an instance.
+type instance struct {
+	id       events.InstanceID
+	node     string
+	address  string
+	revision uint64
+	run      uint64
+	ports    []events.PortBinding
+	reserved events.Resources
+	scratch  events.Size
+	// window is how long an exclusive instance may run while its node is not heard; 0 for no bound.
+	window time.Duration
+	// replaces is the generation that it takes the place of once it serves; 0 once it has.
+	replaces uint32
+	seen     events.Position
+	// rests says that nothing of it runs and its node starts it no longer, and spent that it used up its restarts.
+	rests, spent bool
+	answer       events.Confirmation
+	retired      bool
+	lost         bool
+	removed      bool
+	// forgotten says that it went with its node, which may still run it. gone is when it was removed.
+	forgotten bool
+	gone      time.Time
+	// placed is when the checker first saw it, and serves since when it has served without a break; zero where it does not.
+	placed time.Time
+	serves time.Time
+}
+
+func newFacts() *facts {
+	return &facts{
+		commands: map[uint64]*command{}, open: map[uint64]*command{}, ids: map[string]uint64{}, wanted: map[events.ServiceID]wanted{},
+		groups: map[uint64]*group{}, services: map[events.ServiceID]*service{}, instances: map[events.InstanceID]*instance{},
+		nodes: map[string]*machine{}, generations: map[slotID]uint32{}, policy: events.DefaultPolicy(),
+	}
+}
+
+// forgetCommands begins again with another inbox.
+func (f *facts) forgetCommands() {
+	clear(f.commands)
+	clear(f.open)
+	clear(f.ids)
+	clear(f.groups)
+}
+
+// service returns the service, making it where the log has it first.
+func (c *Checker) service(id events.ServiceID) *service {
+	s := c.facts.services[id]
+	if s == nil {
+		s = &service{
+			id: id, born: c.Now(), specs: map[uint64]events.Spec{}, homes: map[uint32]string{}, snapshots: map[uint64]kept{},
+			completed: map[uint32]bool{},
+		}
+		c.facts.services[id] = s
+	}
+	return s
+}
+
+// spec is that of the current revision.
+func (s *service) spec() events.Spec { return s.specs[s.revision] }
+
+// current reports whether the instance is as the current revision says.
+func (s *service) current(i *instance) bool { return i.revision == s.revision || s.keeps[i.revision] }
+
+// span is how many slots shall have an instance: while the topology changes, those of both.
+func (s *service) span() uint32 {
+	if s.topology == nil || s.dropped {
+		return s.scale
+	}
+	return max(s.scale, s.topology.Span())
+}
+
+// at returns the instances of a slot that are not removed, oldest first.
+func (s *service) at(ordinal uint32) []*instance {
+	if int(ordinal) < len(s.slots) {
+		return s.slots[ordinal]
+	}
+	return nil
+}
+
+// paused reports whether the service's operation stands still until an operator says more.
+func (s *service) paused() bool { return s.op != nil && s.op.paused }
+
+// runs reports whether the instance shall run.
+func (i *instance) runs() bool { return !i.retired && !i.removed }
+
+// online reports whether the instance serves, as far as the log knows.
+func (i *instance) online() bool { return i.seen.Phase == events.PhaseOnline && !i.lost }
+
+// takes is what is set aside for the instance: of one that rests its disk alone.
+func (i *instance) takes() events.Resources {
+	if i.rests {
+		return events.Resources{Disk: i.reserved.Disk}
+	}
+	return i.reserved
+}
+
+// String says what the log has of the instance. There may be none.
+func (i *instance) String() string {
+	switch {
+	case i == nil:
+		return "not at all"
+	case i.removed:
+		return "as removed"
+	case i.retired:
+		return "as retired"
+	}
+	return fmt.Sprintf("on %s, %s", i.node, i.seen.Phase)
+}
+
+// event checks an event of a closed round against what was before it, and takes it.
+func (c *Checker) event(r events.Record) {
+	c.facts.at, c.facts.sequence = r.Time, r.Sequence
+	id, _ := r.Scope.Service()
+	name, _ := r.Scope.Node()
+	switch d := r.Data.(type) {
+	case events.Fate:
+		c.fate(r, d)
+	case events.GroupStarted, events.GroupEntered, events.GroupAborted, events.GroupEnded:
+		gid, _ := r.Scope.Group()
+		c.group(gid, d)
+	case events.ServiceRevised, events.ServiceScaled, events.ServiceDropped, events.ServiceRemoved, events.ServiceSuspended,
+		events.ServiceResumed, events.ServiceFired, events.ServiceSkipped:
+		c.serviceChanges(id, d)
+	case events.OperationStarted, events.OperationEntered, events.OperationProlonged, events.OperationPromoted, events.OperationPaused,
+		events.OperationResumed, events.OperationEnded:
+		c.operates(id, d)
+	case events.SnapshotCommitted:
+		c.committed(id, d)
+	case events.TopologyChanged:
+		c.told(id, d.Topology)
+	case events.Answer:
+		c.answers(id, d)
+	case events.InstancePlaced:
+		c.placed(id, d)
+	case events.InstanceAdopted:
+		c.adopted(id, d.InstancePlaced)
+	case events.InstanceRetired:
+		c.retired(id, d)
+	case events.InstancePending:
+		c.pending(id, d)
+	case events.InstanceLost:
+		c.lost(id, d)
+	case events.InstanceReturned:
+		c.returned(id, d)
+	case events.InstanceForgotten:
+		c.forgotten(id, d)
+	case events.Sighting:
+		c.sighted(id, d)
+	default:
+		c.clusterChanges(name, d)
+	}
+}
+
+// clusterChanges takes an event of the cluster or of a node.
+func (c *Checker) clusterChanges(node string, d events.Data) {
+	f := c.facts
+	switch d := d.(type) {
+	case events.PolicyChanged:
+		f.policy = d.Policy
+	case events.NodesAllowed:
+		f.allowed = map[string]bool{}
+		for _, name := range d.Allowed {
+			f.allowed[name] = true
+		}
+	case events.RebalanceStarted:
+		f.rebalance, f.moves = &d.RebalanceTerms, 0
+	case events.RebalanceEnded:
+		f.rebalance = nil
+	case events.EvictionsPaused, events.EvictionsResumed:
+		_, pauses := d.(events.EvictionsPaused)
+		if pauses == f.evictionsPaused {
+			c.breach("liveness", "evictions are paused: %t, and were so before", pauses)
+		}
+		f.evictionsPaused = pauses
+	default:
+		if node != "" {
+			c.nodeChanges(node, d)
+		}
+	}
+}

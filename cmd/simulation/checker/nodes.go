@@ -1,0 +1,223 @@
+package checker
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// machine is what events say of a node.
+type machine struct {
+	epoch  uint64
+	silent bool
+	since  time.Time // it is silent
+	lost   bool
+	// heard is when it last joined or returned, and unlisted says that it is to list what it has.
+	heard    time.Time
+	unlisted bool
+	paused   bool
+	// drain says that it is to have nothing, nil where it may.
+	drain     *draining
+	forgotten bool
+	// degraded says that its engine does not answer, and word is the counter of what it last said of that in its epoch.
+	degraded bool
+	word     uint64
+	// told are the facts as its process told them, and facts those with what an operator put in their place.
+	told, facts events.NodeFacts
+	overrides   events.Overrides
+	// instances are those that are not removed, and ports which of them has each port.
+	instances map[events.InstanceID]*instance
+	ports     map[uint16]events.InstanceID
+	orphans   map[events.InstanceID]bool
+}
+
+// draining is how far a drain is.
+type draining struct {
+	until        time.Time
+	forced, done bool
+}
+
+func (c *Checker) machine(name string) *machine {
+	m := c.facts.nodes[name]
+	if m == nil {
+		m = &machine{
+			instances: map[events.InstanceID]*instance{}, ports: map[uint16]events.InstanceID{}, orphans: map[events.InstanceID]bool{},
+		}
+		c.facts.nodes[name] = m
+	}
+	return m
+}
+
+// takesInstances reports whether anything may be placed on the node.
+func (f *facts) takesInstances(name string) bool {
+	m := f.nodes[name]
+	return m != nil && m.epoch > 0 && !m.silent && !m.degraded && !m.paused && m.drain == nil && !m.forgotten &&
+		(len(f.allowed) == 0 || f.allowed[name])
+}
+
+// nodeChanges checks an event of a node: epochs climb by one, what begins has not begun before, and what ends has.
+func (c *Checker) nodeChanges(name string, d events.Data) {
+	m := c.machine(name)
+	switch d := d.(type) {
+	case events.NodeJoined:
+		c.joined(name, m, d)
+	case events.NodeUpdated:
+		m.overrides = d.Overrides
+		m.facts = m.overrides.Of(m.told)
+	case events.NodeMisfits:
+		c.misfits(name, m, d)
+	case events.NodeSilent:
+		if m.silent {
+			c.breach("nodes", "%s is silent a second time", name)
+		}
+		m.silent, m.since = true, c.facts.at
+	case events.NodeReturned:
+		if !m.silent {
+			c.breach("nodes", "%s returned, and was not silent", name)
+		}
+		c.heard(m)
+	case events.NodeLost:
+		if !m.silent || m.lost || c.facts.evictionsPaused {
+			c.breach("liveness", "%s is lost, and is silent: %t, lost before: %t, while evictions are paused: %t", name, m.silent, m.lost, c.facts.evictionsPaused)
+		}
+		m.lost = true
+	case events.NodeListed:
+		m.unlisted = false
+	case events.NodeDegraded:
+		c.engineSaid(name, m, true, d.Epoch, d.Counter)
+	case events.NodeRecovered:
+		c.engineSaid(name, m, false, d.Epoch, d.Counter)
+	case events.NodePaused:
+		m.paused = true
+	case events.NodeResumed:
+		m.paused, m.drain = false, nil
+	case events.StrayFound:
+		m.orphans[d.ID()] = true
+	case events.StrayRemoved:
+		delete(m.orphans, d.ID())
+	case events.StrayForgotten:
+		delete(m.orphans, d.ID())
+	default:
+		c.leaves(name, m, d)
+	}
+}
+
+func (c *Checker) joined(name string, m *machine, d events.NodeJoined) {
+	before := m.epoch
+	if before == 0 {
+		before = c.facts.epochs
+	}
+	if d.Epoch != before+1 || m.forgotten {
+		c.breach("nodes", "%s joins in epoch %d after epoch %d, forgotten: %t", name, d.Epoch, before, m.forgotten)
+	}
+	m.epoch, m.told, m.degraded, m.word = d.Epoch, d.NodeFacts, false, 0
+	m.facts = m.overrides.Of(m.told)
+	c.heard(m)
+}
+
+// heard follows a node that is heard again: it is to list what it has, where any of that is lost.
+func (c *Checker) heard(m *machine) {
+	m.silent, m.lost, m.heard = false, false, c.Now()
+	for _, i := range m.instances {
+		m.unlisted = m.unlisted || i.lost
+	}
+}
+
+// engineSaid checks a node's word on its engine: it says another thing than before, and is later.
+func (c *Checker) engineSaid(name string, m *machine, degraded bool, epoch, counter uint64) {
+	if m.degraded == degraded || epoch != m.epoch || counter <= m.word {
+		c.breach("nodes", "%s is said to be degraded: %t (%d of epoch %d), and was: %t (%d of epoch %d)",
+			name, degraded, counter, epoch, m.degraded, m.word, m.epoch)
+	}
+	m.degraded, m.word = degraded, counter
+}
+
+// misfits checks that an event counts each instance whose spec no longer fits the node, and no other. One that is lost counts where
+// none stands in for it.
+func (c *Checker) misfits(name string, m *machine, d events.NodeMisfits) {
+	least, most := uint32(0), uint32(0)
+	for id, i := range m.instances {
+		s := c.facts.services[id.Service]
+		if s == nil || s.dropped || !i.runs() || s.spec().Global() || excludes(s.specs[i.revision], m.facts, c.facts.policy) == "" {
+			continue
+		}
+		if most++; !i.lost {
+			least++
+		}
+	}
+	if d.Total < least || d.Total > most || (d.Total == 0 && d.Over == events.Resources{}) {
+		c.breach("nodes", "%s is said to have %d misfits, over by %v, and has %d", name, d.Total, d.Over, most)
+	}
+}
+
+// leaves checks an event of a node that is drained, forgotten or removed.
+func (c *Checker) leaves(name string, m *machine, d events.Data) {
+	switch d := d.(type) {
+	case events.NodeDraining:
+		m.drain = &draining{until: d.Until}
+	case events.NodeDrained:
+		if m.drain == nil || m.drain.done || m.drain.forced != d.Forced || len(m.instances)+len(m.orphans) > 0 {
+			c.breach("drain", "%s is said to be drained (forced: %t), and has %d instances and %d orphans",
+				name, d.Forced, len(m.instances), len(m.orphans))
+			return
+		}
+		m.drain.done = true
+	case events.NodeForgotten:
+		if m.epoch > 0 && !m.silent {
+			c.breach("forget", "%s is forgotten, and is heard", name)
+		}
+		m.forgotten, m.drain = true, nil
+		for _, s := range c.facts.services {
+			for ordinal, home := range s.homes {
+				if home == name {
+					delete(s.homes, ordinal)
+				}
+			}
+		}
+	case events.NodeRemoved:
+		if !m.forgotten || d.Epoch != m.epoch || len(m.instances)+len(m.orphans) > 0 {
+			c.breach("forget", "%s is removed in epoch %d, and has %d instances and %d orphans", name, d.Epoch, len(m.instances), len(m.orphans))
+		}
+		c.facts.epochs = max(c.facts.epochs, d.Epoch)
+		delete(c.facts.nodes, name)
+	}
+}
+
+// lost checks that an instance is lost with its node only: the node is silent, and no exclusive instance may run there any longer.
+func (c *Checker) lost(id events.ServiceID, d events.InstanceLost) {
+	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
+	if i == nil || i.removed || i.lost {
+		c.breach("liveness", "%s/%d of generation %d is lost, and the log has it %s", id, d.Ordinal, d.Generation, i)
+		return
+	}
+	c.recovered(i.id)
+	m := c.machine(i.node)
+	silent := c.facts.at.Sub(m.since)
+	if !m.silent || c.facts.evictionsPaused {
+		c.breach("liveness", "%s is lost, and its node is silent: %t, while evictions are paused: %t", i.id, m.silent, c.facts.evictionsPaused)
+	} else if i.window > 0 && silent < i.window+events.WindowMargin {
+		c.breach("liveness", "%s is lost %s after its node was silent, and may run there for %s", i.id, silent, i.window)
+	}
+	i.lost, i.serves = true, time.Time{}
+}
+
+// returned checks that a lost instance is back only once its node has listed it, and that no other one has its slot.
+func (c *Checker) returned(id events.ServiceID, d events.InstanceReturned) {
+	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
+	if i == nil || i.removed || !i.lost {
+		c.breach("liveness", "%s/%d of generation %d returns, and the log has it %s", id, d.Ordinal, d.Generation, i)
+		return
+	}
+	if m := c.machine(i.node); m.silent || m.unlisted {
+		c.breach("liveness", "%s returns before %s has listed what it has", i.id, i.node)
+	}
+	for _, o := range c.service(id).at(d.Ordinal) {
+		if o != i && i.runs() && o.runs() && !o.lost && o.replaces != i.id.Generation && i.replaces != o.id.Generation {
+			c.breach("P5", "%s returns while %s is to run", i.id, o.id)
+		}
+	}
+	i.lost = false
+	if i.online() {
+		i.serves = c.facts.at
+	}
+}

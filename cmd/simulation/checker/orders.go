@@ -1,0 +1,152 @@
+package checker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// ordersState is where the orders stand.
+type ordersState struct {
+	// decided is the latest decision of each subject, mark the epoch of the last leader's mark, and followed how far that leader
+	// had read the log.
+	decided  map[string]uint64
+	mark     uint64
+	followed uint64
+	// suspended says that the log was restored, and not adopted yet: orders that were on their way follow rounds of before.
+	suspended bool
+	// written counts the orders that were stored, without marks.
+	written int
+}
+
+// ordered checks orders that were stored: each follows a closed round, and none replaces a later one.
+func (c *Checker) ordered(messages []events.Message) {
+	o := &c.orders
+	if o.suspended {
+		return
+	}
+	for _, m := range messages {
+		if m.Subject == events.OrdersEpochSubject {
+			c.marked(m)
+			continue
+		}
+		node, id, order, err := events.ParseOrder(m)
+		if err != nil {
+			c.breach("orders", "an order does not read: %v", err)
+			continue
+		}
+		o.written++
+		if order.Decided > c.log.closed {
+			c.breach("orders", "the order for %s was decided at %d, and the log is closed up to %d", id, order.Decided, c.log.closed)
+		}
+		if order.Action == events.ActionForget {
+			continue
+		}
+		if order.Decided < o.decided[m.Subject] {
+			c.breach("orders", "an order for %s of %d replaces one of %d", id, order.Decided, o.decided[m.Subject])
+		}
+		o.decided[m.Subject] = order.Decided
+		if o.mark < c.log.epoch && c.log.closed > o.followed {
+			continue // the leader before this one wrote it: its next round is refused, and the next leader repairs it
+		}
+		if order.Action == events.ActionStop {
+			c.orderedToStop(node, id, order)
+		} else {
+			c.orderedToRun(node, id, order)
+		}
+	}
+}
+
+// marked checks a leader's mark: epochs climb, and orders follow rounds that are closed.
+func (c *Checker) marked(m events.Message) {
+	o := &c.orders
+	mark, _, err := events.DecodeAs[events.OrdersEpoch](m)
+	switch {
+	case err != nil:
+		c.breach("orders", "a leader's mark does not read: %v", err)
+	case mark.Closed > c.log.closed:
+		c.breach("orders", "orders follow the log up to %d, and it is closed up to %d", mark.Closed, c.log.closed)
+	case mark.Epoch < o.mark:
+		c.breach("orders", "%s writes orders in epoch %d after those of epoch %d", mark.Leader, mark.Epoch, o.mark)
+	}
+	o.mark, o.followed = mark.Epoch, mark.Closed
+}
+
+// orderedToRun checks that an order to run is of an instance that shall run there.
+func (c *Checker) orderedToRun(node string, id events.InstanceID, o events.Order) {
+	i := c.facts.instances[id]
+	switch {
+	case i == nil || !i.runs() || i.node != node:
+		c.breach("orders", "%s is ordered to run on %s, and the log has it %s", id, node, i)
+	case time.Duration(o.Window) != i.window || o.Revision != i.revision:
+		c.breach("orders", "%s is ordered to run revision %d with window %s, and has revision %d with window %s",
+			id, o.Revision, time.Duration(o.Window), i.revision, i.window)
+	}
+}
+
+// withdrawnWithin is how long an order to stop may wait for addresses to be withdrawn: what is stored later was not waited for.
+const withdrawnWithin = bus.LeaseAge / 4
+
+// orderedToStop checks that an order to stop is of an instance that shall stop or of an orphan, and that clients are no longer sent
+// there.
+func (c *Checker) orderedToStop(node string, id events.InstanceID, o events.Order) {
+	i := c.facts.instances[id]
+	if i != nil && i.node == node && i.runs() {
+		c.breach("orders", "%s is ordered to stop, and the log has it %s", id, i)
+	}
+	if i == nil || !i.retired || o.Decided <= c.log.opened || c.Now().Sub(c.log.stored) >= withdrawnWithin {
+		return
+	}
+	for _, p := range i.ports {
+		own := views.Endpoint{Ordinal: id.Ordinal, Address: i.reached(p.Name)}
+		if slices.Contains(c.endpoints(id.Service, p.Name), own) && !c.anotherHas(i, p.Name) {
+			c.breach("endpoints", "%s is ordered to stop, and clients are still sent to %s", id, own.Address)
+		}
+	}
+}
+
+// endpoints returns the addresses that clients of a service's port are told now.
+func (c *Checker) endpoints(id events.ServiceID, port string) []views.Endpoint {
+	b, err := c.Server.Bucket(context.Background(), bus.BucketEndpoints)
+	if err != nil {
+		return nil
+	}
+	e, err := b.Get(context.Background(), id.Namespace+"."+id.Name+"."+port)
+	if err != nil {
+		return nil // there are none
+	}
+	var v views.Endpoints
+	if err := json.Unmarshal(e.Value, &v); err != nil {
+		c.breach("endpoints", "%s does not read: %v", e.Key, err)
+	}
+	return v.Addresses
+}
+
+// anotherHas reports whether another instance of the slot has the address by now: an orphan that turns up late may have had it once.
+func (c *Checker) anotherHas(i *instance, port string) bool {
+	for _, slot := range c.service(i.id.Service).slots {
+		for _, o := range slot {
+			if o != i && o.runs() && o.reached(port) == i.reached(port) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reached returns the address of a port; "" where the instance has none of that name.
+func (i *instance) reached(port string) string {
+	for _, p := range i.ports {
+		if p.Name == port {
+			return fmt.Sprintf("%s:%d", i.address, p.HostPort)
+		}
+	}
+	return ""
+}

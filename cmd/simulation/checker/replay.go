@@ -1,0 +1,106 @@
+package checker
+
+import (
+	"context"
+	"io"
+
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// follow has the fold take the rounds that were closed up to a sequence. Each record was decoded as it was stored.
+func (c *Checker) follow(to uint64) {
+	n := 0
+	for ; n < len(c.unfolded) && c.unfolded[n].sequence <= to; n++ {
+		r := c.unfolded[n]
+		if r.void {
+			c.fold.Epoch, c.fold.Leader, c.fold.Sequence, c.fold.Chain = r.closed.Epoch, r.closed.Leader, r.sequence, r.chain
+			continue
+		}
+		for _, record := range r.records {
+			if err := c.fold.Apply(record); err != nil {
+				c.breach("P8", "the log does not fold: %v", err)
+				return
+			}
+		}
+		c.fold.Close(r.sequence, r.closed, r.chain)
+	}
+	c.unfolded = c.unfolded[n:]
+}
+
+// Told checks that a coordinator's answer of its state is the fold of the log at that place.
+func (c *Checker) Told(who string, sequence uint64, hash string) {
+	c.follow(sequence)
+	if c.fold.Sequence != sequence {
+		return // it is further by now
+	}
+	c.answered = true
+	if folded := c.fold.Hash(); folded != hash {
+		c.breach("P7", "%s has hash %s at sequence %d, and the log folds to %s", who, hash, sequence, folded)
+	}
+}
+
+// Asked forgets the answers so far, and Answered reports whether one was checked since.
+func (c *Checker) Asked()         { c.answered = false }
+func (c *Checker) Answered() bool { return c.answered }
+
+// Snapshots checks that each snapshot of the fold is the state that the log folds to there, and that there are few. Spoiled are those
+// that a fault has changed.
+func (c *Checker) Snapshots(spoiled map[string]bool) {
+	const most = 64
+	objects := c.Server.Objects(bus.ObjectsFolds)
+	all, err := objects.All(context.Background())
+	if err != nil || len(all) > most+1 { // one that was just stored may come before the one that goes for it
+		c.breach("P7", "%d snapshots of the fold are kept: %v", len(all), err)
+	}
+	if c.rewound || c.tampered {
+		return // they may be of what the log had once
+	}
+	states, last := map[uint64]*projections.Cluster{}, uint64(0)
+	for _, o := range all {
+		if spoiled[o.Name] {
+			continue
+		}
+		state, err := decodeFold(objects, o.Name, c.fold.LogID())
+		if err != nil {
+			c.breach("P7", "the snapshot %s does not read: %v", o.Name, err)
+			return
+		}
+		states[state.Sequence], last = state, max(last, state.Sequence)
+	}
+	c.compareFolds(states, last)
+}
+
+func decodeFold(objects bus.Objects, name, logID string) (*projections.Cluster, error) {
+	content, err := objects.Get(context.Background(), name)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(content)
+	if err != nil {
+		return nil, err
+	}
+	return projections.DecodeFold(body, logID)
+}
+
+// compareFolds folds the log from its start, and compares the states that there are.
+func (c *Checker) compareFolds(states map[uint64]*projections.Cluster, last uint64) {
+	const page = 4096
+	fold, cursor := projections.NewFold(), c.Server.Cursor(bus.Log, 1)
+	for fold.Last() < last {
+		messages, _ := cursor.Next(page)
+		if len(messages) == 0 {
+			c.breach("P7", "a snapshot is of sequence %d, and the log ends at %d", last, fold.Last())
+			return
+		}
+		for _, m := range messages {
+			if _, err := fold.Take(m); err != nil {
+				c.breach("P8", "the log does not fold: %v", err)
+				return
+			}
+			if state := states[m.Sequence]; state != nil && state.Hash() != fold.Cluster.Hash() {
+				c.breach("P7", "the snapshot at sequence %d is another state than the fold", m.Sequence)
+			}
+		}
+	}
+}
