@@ -133,9 +133,11 @@ SOAK := 4h
 soak: build ## Simulate for hours: make soak SOAK=8h
 	$(BIN)/simulation -for $(SOAK)
 
+# MUTANTS is how many mutants `make sim-mutants` tries, beside every bug that was really found.
+MUTANTS := 300
 .PHONY: sim-mutants
-sim-mutants: ## Prove the simulation: plant one bug after the other, and see that it is caught
-	$(GO) run ./cmd/simulation/mutants
+sim-mutants: ## Prove tests and simulation: plant small bugs, and report which none of them notices: make sim-mutants MUTANTS=1000
+	$(GO) run ./cmd/simulation/mutants -mutants $(MUTANTS)
 
 .PHONY: setup
 setup: ## Install what is missing for the tests

@@ -1,8 +1,8 @@
 package main
 
-// found has the bugs that the simulation found in the house. Each is named as the plan that is kept for it, and tried by
+// found has the bugs that the simulation found. Each is named as the plan that is kept for it, and tried by
 // that plan: one that its bug does not break holds nothing.
-var found = []mutant{
+var found = []bug{
 	{
 		"take-over-while-another-leads-on", "a leader that closes a round while another takes over looks like a restored log", []edit{{
 			"coordinator/runner/adopt.go",

@@ -1,7 +1,13 @@
-// Command mutants proves the simulation: it plants one bug after the other into the house and has the simulation catch
-// it. A bug that goes by unseen would go by in earnest, too.
+// Command mutants proves the tests and the simulator: it plants one small bug after the other, and sees that something fails.
 //
-// The bugs are planted into copies that the compiler reads in place of the sources; the house itself has no hooks.
+// Mutants are made by rule from the syntax of the core packages (package instrument). One test binary for each package
+// carries all of them, and an environment variable chooses one (package planted). gremlins, go-mutesting and ooze build a program for
+// each mutant. Libraries that choose at run time are pre-releases that know tests of one package, and no simulator.
+//
+// A run without a mutant tells which mutants each test reaches: where the values come that make a difference, not only the
+// line. Then each mutant of a sample has the tests that reach it, quickest first, until one fails.
+//
+// The bugs that were really found are put back as they were (found.go), and must break the plan that is kept for each.
 package main
 
 import (
@@ -9,81 +15,174 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
+
+	"github.com/rookery-project/rookery/cmd/simulation/mutants/instrument"
 )
 
 // The exit codes.
 const (
-	exitUncaught = 1 // a mutant was not caught, the house as it is breaks a promise, or something did not work
+	exitUnproved = 1
 	exitUsage    = 2
 	exitSignal   = 130
 )
 
-// clean is the house as it is.
-var clean = mutant{name: "none", what: "the house as it is"}
+const usage = `mutants plants small bugs by rule into events, projections, coordinator and node, and reports which of them no test and no
+simulated run notices. It puts back the bugs that were really found, too.
 
-func main() { os.Exit(run()) }
+  mutants                        try a sample of 300, and every found bug
+  mutants -mutants 1000          try a larger sample, which has all of the smaller one
+  mutants -mutants 0             try the found bugs alone
+  mutants -only NAME,NAME        try these mutants or found bugs alone
 
-func run() int {
-	only := flag.String("only", "", "run the mutant of this `name` alone")
-	seeds := flag.Int("seeds", 300, "how many `seeds` each mutant has to be caught in")
-	lasts := flag.Duration("for", 10*time.Minute, "how `long` each mutant is simulated at most")
-	output := flag.String("output", "table", "what is printed: table or json")
-	flag.Parse()
-	mutants := chosen(*only)
-	if len(mutants) == 0 || flag.NArg() > 0 || (*output != "table" && *output != "json") {
-		fmt.Fprintf(os.Stderr, "mutants: no mutant %q, or wrong arguments; there are:\n", *only)
-		for _, m := range all() {
-			fmt.Fprintf(os.Stderr, "  %-34s %s\n", m.name, m.what)
-		}
+A mutant is named package.Function/operator/ordinal. The operators are negate, boundary, call, assign, swap, case and return.
+
+Exit codes: 0 every found bug is caught, 90 % of the mutants that are not equivalent are killed and at most 5 % are listed as
+equivalent; 1 that is not so, or something did not work; 2 wrong usage; 130 Ctrl-C.
+
+`
+
+type options struct {
+	mutants int
+	seed    uint64
+	only    string
+	output  string
+}
+
+func main() { os.Exit(start()) }
+
+func start() int {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants: "+err.Error()+"\nSee 'mutants -help'")
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root, err := houseRoot(ctx)
-	if err != nil {
-		return failed(err)
-	}
-	verdicts, err := tryAll(ctx, trial{root: root, seeds: *seeds, lasts: *lasts}, mutants)
-	if err != nil {
-		return failed(err)
-	}
-	if err := show(os.Stdout, verdicts, *output == "json"); err != nil {
-		return failed(err)
-	}
-	if !proved(verdicts) {
-		return exitUncaught
+	proved, err := o.run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "mutants: interrupted")
+		return exitSignal
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mutants: "+err.Error())
+		return exitUnproved
+	case !proved:
+		return exitUnproved
 	}
 	return 0
 }
 
-func failed(err error) int {
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(os.Stderr, "mutants: interrupted")
-		return exitSignal
+func parse(args []string) (o options, err error) {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	flags.SetOutput(os.Stdout)
+	flags.Usage = func() {
+		fmt.Print(usage)
+		flags.PrintDefaults()
 	}
-	fmt.Fprintln(os.Stderr, "mutants: "+err.Error())
-	return exitUncaught
+	flags.IntVar(&o.mutants, "mutants", 300, "try a sample of `N` mutants")
+	flags.Uint64Var(&o.seed, "seed", 1, "choose the sample by this `seed`")
+	flags.StringVar(&o.only, "only", "", "try these mutants and found bugs alone: `names`, separated by commas")
+	flags.StringVar(&o.output, "output", "table", "print a table, or json for scripts")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.mutants < 0:
+		return o, fmt.Errorf("invalid -mutants %d: want a whole number from 0", o.mutants)
+	case o.output != "table" && o.output != "json":
+		return o, fmt.Errorf("invalid -output %q: want table or json", o.output)
+	}
+	return o, nil
 }
 
-func chosen(only string) []mutant {
-	var found []mutant
-	for _, m := range all() {
-		if only == "" || m.name == only {
-			found = append(found, m)
+func (o options) run(ctx context.Context) (bool, error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return false, err
+	}
+	told := newProgress()
+	defer told.end()
+	told.say("find the mutants")
+	set, err := instrument.Packages(ctx, root, core...)
+	if err != nil {
+		return false, err
+	}
+	mutants, bugs, err := o.chosen(set.Mutants)
+	if err != nil {
+		return false, err
+	}
+	r := report{Seed: o.seed, All: len(set.Mutants), Skipped: set.Skipped}
+	if len(mutants) > 0 {
+		if r.Verdicts, err = tryMutants(ctx, root, set, mutants, told); err != nil {
+			return false, err
 		}
 	}
-	return found
+	if r.Found, err = tryFound(ctx, root, bugs, told); err != nil {
+		return false, err
+	}
+	told.end()
+	if o.output == "json" {
+		return r.proved(), r.printJSON(os.Stdout)
+	}
+	return r.proved(), r.print(os.Stdout)
 }
 
-// houseRoot returns the folder of the module.
-func houseRoot(ctx context.Context) (string, error) {
+// chosen returns what the options ask for: names, or a sample and all found bugs.
+func (o options) chosen(all []instrument.Mutant) (mutants []instrument.Mutant, bugs []bug, err error) {
+	if o.only == "" {
+		return sample(all, o.mutants, o.seed), found, nil
+	}
+	for name := range strings.SplitSeq(o.only, ",") {
+		i := slices.IndexFunc(all, func(m instrument.Mutant) bool { return m.ID == name })
+		j := slices.IndexFunc(found, func(b bug) bool { return b.name == name })
+		switch {
+		case i >= 0:
+			mutants = append(mutants, all[i])
+		case j >= 0:
+			bugs = append(bugs, found[j])
+		default:
+			return nil, nil, fmt.Errorf("there is no mutant and no found bug %q", name)
+		}
+	}
+	return mutants, bugs, nil
+}
+
+// tryMutants builds and traces the tests, and has them try the mutants.
+func tryMutants(ctx context.Context, root string, set *instrument.Set, mutants []instrument.Mutant, told *progress) ([]verdict, error) {
+	dir, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	overlay, err := set.Overlay(dir)
+	if err != nil {
+		return nil, err
+	}
+	suites, err := buildSuites(ctx, root, dir, overlay, told)
+	if err != nil {
+		return nil, err
+	}
+	if err := trace(ctx, suites, dir, told); err != nil {
+		return nil, err
+	}
+	return hunt(ctx, suites, mutants, told)
+}
+
+// moduleRoot returns the folder of the module.
+func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	file := strings.TrimSpace(string(out))
 	if err == nil && filepath.Base(file) != "go.mod" {
@@ -92,40 +191,4 @@ func houseRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(file), err
 }
 
-// tryAll tries each mutant, and then the house as it is in as many seeds as the mutants took: a seed that breaks it
-// proves nothing of them.
-func tryAll(ctx context.Context, t trial, mutants []mutant) ([]verdict, error) {
-	const few = 20
-	reach := min(t.seeds, few)
-	var verdicts []verdict
-	for _, m := range append(mutants, clean) {
-		if m.name == clean.name {
-			t.seeds = reach
-		}
-		v, err := t.run(ctx, m)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		progress(v)
-		verdicts = append(verdicts, v)
-		if v.caught() {
-			reach = max(reach, v.Seeds)
-		}
-	}
-	return verdicts, nil
-}
-
-func progress(v verdict) {
-	fate := "keeps every promise"
-	if v.caught() {
-		fate = fmt.Sprintf("breaks %s: %s", v.Promise, v.How)
-	}
-	by := fmt.Sprintf("seed %d", v.Seeds)
-	if v.Plan != "" {
-		by = "its plan"
-	}
-	fmt.Fprintf(os.Stderr, "%s: %s, %.0f s: %s\n", v.Name, by, v.Seconds, fate)
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a program that is run with a limit on its time.
+type process struct {
+	binary, dir string
+	args, env   []string
+	limit       time.Duration
+}
+
+// ended is how a process ended.
+type ended struct {
+	failed, hung bool
+	took         time.Duration
+	said         []byte
+}
+
+// run runs the process to its end. The error is that it could not be run.
+func (p process) run(ctx context.Context) (ended, error) {
+	limited, cancel := context.WithTimeout(ctx, p.limit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, p.binary, p.args...)
+	var said bytes.Buffer
+	cmd.Dir, cmd.Env = p.dir, append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), p.env...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	asGroup(cmd)
+	began := time.Now()
+	err := cmd.Run()
+	e := ended{failed: err != nil, hung: limited.Err() != nil, took: time.Since(began), said: said.Bytes()}
+	if ctx.Err() != nil {
+		return e, ctx.Err()
+	}
+	if cmd.ProcessState == nil {
+		return e, err
+	}
+	return e, nil
+}
+
+// asGroup has a command end with all processes that it started.
+func asGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+}
+
+// why returns the line with which a test says that it failed, or a process why it died.
+func (e ended) why() string {
+	if e.hung {
+		return "time limit"
+	}
+	for line := range strings.Lines(string(e.said)) {
+		line = strings.TrimSpace(line)
+		if test, failed := strings.CutPrefix(line, "--- FAIL: "); failed {
+			test, _, _ = strings.Cut(test, " (")
+			return test
+		}
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		}
+	}
+	return "exit code"
+}
