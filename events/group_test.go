@@ -84,3 +84,15 @@ func TestAGroupIsRefusedWithTheServiceThatIsWrong(t *testing.T) {
 		wantRejection(t, r.Rejection, want.code, want.field, want.says)
 	}
 }
+
+// TestTheSpecsOfAGroupHaveTheirDefaults holds members of a group to become what they would as services alone.
+func TestTheSpecsOfAGroupHaveTheirDefaults(t *testing.T) {
+	c := GroupEnsure{Services: map[string]GroupMember{"web": {Spec: Spec{Image: "i"}, After: []string{}}}}
+	m := c.normal().(GroupEnsure).Services["web"]
+	if m.StopGrace != DefaultStopGrace || m.After != nil {
+		t.Errorf("a member of the group is %+v", m)
+	}
+	if c.Services["web"].StopGrace != 0 {
+		t.Error("the command that was sent has changed")
+	}
+}

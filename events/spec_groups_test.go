@@ -186,21 +186,23 @@ func TestFieldsThatBreakARule(t *testing.T) {
 
 func TestFieldsOfOneMeaningHaveOneHash(t *testing.T) {
 	for fields, same := range map[string]string{
-		`"init":{"args":[],"env":{}}`:              `"init":{}`,
-		`"devices":[{"path":"/dev/fuse"}]`:         `"devices":[{"path":"/dev//fuse","target":"/dev/fuse","access":"rw"}]`,
-		`"secrets":[{"name":"db"}]`:                `"secrets":[{"name":"db","path":"/run/secrets/db","mode":"0444"}]`,
-		`"configs":[{"name":"a"}]`:                 `"configs":[{"name":"a","path":"/run//configs/a","mode":"0444"}]`,
-		`"configs":[]`:                             `"args":[]`,
-		`"scratch":{}`:                             `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
-		`"health":{"exec":["a"]}`:                  `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
-		`"restart":{"policy":"always"}`:            `"restart":{"delay":"15s","max_delay":"5m"}`,
-		`"restart":{}`:                             `"args":[]`,
-		`"mode":"job"`:                             `"mode":"job","job":{"completions":1,"parallelism":1,"backoff_limit":6},"restart":{"policy":"never"}`,
-		`"network":"bridge","pull":"missing"`:      `"args":[]`,
-		`"volumes":[{"name":"a","path":"/a/"}]`:    `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
-		`"capabilities":[],"ulimits":[]`:           `"sysctls":{},"extra_hosts":[]`,
-		`"capabilities":["net_raw","CAP_CHOWN"]`:   `"capabilities":["CHOWN","CAP_NET_RAW","NET_RAW"]`,
-		`"mode":"job","job":{"schedule":"@daily"}`: `"mode":"job","job":{"schedule":"@daily","time_zone":"UTC","overlap":"forbid"}`,
+		`"init":{"args":[],"env":{}}`:           `"init":{}`,
+		`"devices":[{"path":"/dev/fuse"}]`:      `"devices":[{"path":"/dev//fuse","target":"/dev/fuse","access":"rw"}]`,
+		`"secrets":[{"name":"db"}]`:             `"secrets":[{"name":"db","path":"/run/secrets/db","mode":"0444"}]`,
+		`"configs":[{"name":"a"}]`:              `"configs":[{"name":"a","path":"/run//configs/a","mode":"0444"}]`,
+		`"configs":[]`:                          `"args":[]`,
+		`"scratch":{}`:                          `"scratch":{"path":"/scratch/","size":"1024MiB"}`,
+		`"health":{"exec":["a"]}`:               `"health":{"exec":["a"],"interval":"10s","timeout":"2s","retries":3,"start_period":"0s"}`,
+		`"restart":{"policy":"always"}`:         `"restart":{"delay":"15s","max_delay":"5m"}`,
+		`"restart":{}`:                          `"args":[]`,
+		`"mode":"job"`:                          `"mode":"job","job":{"completions":1,"parallelism":1,"backoff_limit":6},"restart":{"policy":"never"}`,
+		`"network":"bridge","pull":"missing"`:   `"args":[]`,
+		`"volumes":[{"name":"a","path":"/a/"}]`: `"volumes":[{"name":"a","path":"/a","kind":"volume"}]`,
+		`"capabilities":[],"ulimits":[]`:        `"sysctls":{},"extra_hosts":[]`,
+		`"sidecars":[{"name":"a","image":"i"}]`: `"sidecars":[{"name":"a","image":"i","command":[],"args":[],"env":{}}]`,
+		`"volumes":[{"name":"a","path":"/a","kind":"host","source":"/srv"}]`: `"volumes":[{"name":"a","path":"/a","kind":"host","source":"/srv//x/../"}]`,
+		`"capabilities":["net_raw","CAP_CHOWN"]`:                             `"capabilities":["CHOWN","CAP_NET_RAW","NET_RAW"]`,
+		`"mode":"job","job":{"schedule":"@daily"}`:                           `"mode":"job","job":{"schedule":"@daily","time_zone":"UTC","overlap":"forbid"}`,
 	} {
 		a, errA := ensure(fields)
 		b, errB := ensure(same)

@@ -203,6 +203,24 @@ func TestManyTemplatesAreBoundedAtAnyScale(t *testing.T) {
 	wantRejection(t, spec.check(), CodeOutOfRange, "args[32]", "bytes, more than 65536")
 }
 
+// TestTextIsPrintedOnceForEachPeerOfARange has a range print text that fits once, and not for every peer.
+func TestTextIsPrintedOnceForEachPeerOfARange(t *testing.T) {
+	const text, peers = 4000, 20
+	spec := Spec{Image: "i", Ports: twoPorts, Args: []string{`{{range .Peers "http"}}` + strings.Repeat("a", text) + `{{end}}`}}
+	if err := spec.CheckScale(MaxRendered / text); err != nil {
+		t.Errorf("it fits, and is refused: %v", err)
+	}
+	wantRejection(t, spec.CheckScale(peers), CodeOutOfRange, "scale", "may make 80000 bytes")
+}
+
+func TestNumbersInTemplatesAreBounded(t *testing.T) {
+	for text, taken := range map[string]bool{`{{2147483647}}`: true, `{{2147483648}}`: false, `{{-1}}`: false, `{{1.5}}`: false} {
+		if err := (Spec{Image: "i", Args: []string{text}}).check(); (err == nil) != taken {
+			t.Errorf("%s: %v, want it taken: %t", text, err, taken)
+		}
+	}
+}
+
 // FuzzTemplates holds what is taken to render without an error, within its bound, and to text that can be written.
 func FuzzTemplates(f *testing.F) {
 	for _, text := range []string{

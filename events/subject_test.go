@@ -37,7 +37,7 @@ func TestSubjectsAreThoseOfTheDesign(t *testing.T) {
 }
 
 func TestLogSubjectsReadBack(t *testing.T) {
-	for _, scope := range []Scope{ClusterScope, RoundScope, NodeScope("n1"), ServiceScope(web)} {
+	for _, scope := range []Scope{ClusterScope, RoundScope, NodeScope("n1"), ServiceScope(web), GroupScope(GroupID{Namespace: "demo", Name: "shop"})} {
 		for _, sample := range Samples() {
 			subject := scope.LogSubject(sample.Kind())
 			if got, ok := parseLogScope(subject); !ok || got != scope {
@@ -46,7 +46,7 @@ func TestLogSubjectsReadBack(t *testing.T) {
 		}
 	}
 	for _, subject := range []string{
-		"", "rookery.log", "rookery.log.round.x", "rookery.log.cluster", "rookery.log.node.n1", "rookery.log.service.demo.web",
+		"", "rookery.log", "rookery.log.round.x", "rookery.log.cluster", "rookery.log.node.n1", "rookery.log.service.demo.web", "rookery.log.group.demo.shop",
 		"rookery.log.other.x", "rookery.event.cluster.adopted", "other.log.cluster.adopted",
 	} {
 		if scope, ok := parseLogScope(subject); ok {

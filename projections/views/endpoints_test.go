@@ -62,3 +62,53 @@ func TestEndpointsAreWhatServesAndShall(t *testing.T) {
 		}
 	}
 }
+
+// TestASuccessorIsReachedOnceItServes has the instance of a slot move: its address stands until that of its successor does.
+func TestASuccessorIsReachedOnceItServes(t *testing.T) {
+	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
+	placed := func(generation, replaces uint32, node, address string) events.Data {
+		return events.InstancePlaced{
+			Generation: generation, Revision: 1, Node: node, Address: address, Replaces: replaces,
+			Ports: []events.PortBinding{{Name: "http", Port: 80, HostPort: 20000}},
+		}
+	}
+	online := func(generation uint32, node string) events.Data {
+		seen := events.InstanceSeen{Generation: generation, Node: node, Position: events.Position{Epoch: 1, Phase: events.PhaseOnline}}
+		return events.InstanceOnline{InstanceSeen: seen}
+	}
+	spec := events.Spec{Image: "localhost/web:1", Ports: []events.Port{{Name: "http", Port: 80}}}
+	for _, step := range []struct {
+		data    events.Data
+		address string
+	}{
+		{events.ServiceRevised{Revision: 1, Spec: spec, Hash: spec.Hash()}, ""},
+		{events.ServiceScaled{Scale: 1}, ""},
+		{placed(1, 0, "n", "10.0.0.7"), ""},
+		{online(1, "n"), "10.0.0.7:20000"},
+		{placed(2, 1, "o", "10.0.0.8"), "10.0.0.7:20000"},
+		{online(2, "o"), "10.0.0.8:20000"},
+		{events.InstanceRetired{Generation: 1, Reason: events.RetireMoved}, "10.0.0.8:20000"},
+	} {
+		sequence++
+		record := events.Record{Event: events.Event{Scope: events.ServiceScope(web), Data: step.data}, Sequence: sequence, Time: time.Unix(int64(sequence), 0).UTC()}
+		if err := c.Apply(record); err != nil {
+			t.Fatal(err)
+		}
+		want := `{"namespace":"demo","name":"web","port":"http","addresses":[],"sequence":0}`
+		if step.address != "" {
+			want = `{"namespace":"demo","name":"web","port":"http","addresses":[{"ordinal":0,"address":"` + step.address + `"}],"sequence":0}`
+		}
+		if got := string(views.All(c).Values[views.Key{Bucket: bus.BucketEndpoints, Key: "demo.web.http"}]); got != want {
+			t.Errorf("after %d, %T, http is %s, want %s", sequence, step.data, got, want)
+		}
+	}
+}
+
+// TestWhereServicesAreReachedIsTrueAtAPlaceInTheLog holds the values of the endpoints alone to say where they are true.
+func TestWhereServicesAreReachedIsTrueAtAPlaceInTheLog(t *testing.T) {
+	c := projections.NewCluster()
+	c.Close(7, events.RoundClosed{Round: 1, Epoch: 1}, events.Chain{})
+	if got := views.Reached(c).Sequence; got != 7 {
+		t.Errorf("they are true at %d, want 7", got)
+	}
+}

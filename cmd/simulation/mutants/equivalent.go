@@ -1,7 +1,18 @@
 package main
 
 // equivalents has the mutants that no test can tell from the original, and a sentence why.
-var equivalents = map[string]string{}
+var equivalents = map[string]string{
+	"coordinator.Turn.fillOnce/assign/3":                "No node has room for the slots that are asked about again either, and only the first is told.",
+	"coordinator.Turn.overdue/boundary/2":               "Of two equal times it makes no difference which is kept.",
+	"coordinator/placement.Board.queue/call/1":          "It bounds what is remembered, and decisions are the same whatever is.",
+	"coordinator/placement.candidate.before/boundary/1": "Scores are compared where they differ.",
+	"coordinator/placement.candidate.before/boundary/2": "Counts are compared where they differ.",
+	"coordinator/placement.candidate.before/boundary/3": "No two candidates have one rank.",
+	"coordinator/placement.queue.shifted/boundary/4":    "A zone that comes down to the least leaves the least as it is.",
+	"events.Request.reject/assign/2":                    "What reading returns is a Rejection always.",
+	"events.Restart.Backoff/boundary/1":                 "A delay that is doubled beyond the longest is cut to it.",
+	"projections.Cluster.applyNode/case/3":              "The case does nothing, and there is no default.",
+}
 
 // mostEquivalent is how many percent of the mutants may be listed: a list that grows hides what nothing tests.
 const mostEquivalent = 5

@@ -30,7 +30,10 @@ type listed struct {
 
 // list returns the packages, and what they depend on, with the files of export data that the type checker reads.
 func list(ctx context.Context, root string, packages []string) ([]listed, error) {
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, packages...)
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}
+	for _, p := range packages {
+		args = append(args, "./"+p)
+	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	var said bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr = root, append(os.Environ(), "CGO_ENABLED=0"), &said

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -59,9 +58,6 @@ type Set struct {
 // Packages finds all mutants of the packages, which are paths below root, the folder of the module.
 func Packages(ctx context.Context, root string, packages ...string) (*Set, error) {
 	s := &Set{Skipped: map[string]int{}, root: root, copies: map[string]string{}}
-	for i, p := range packages {
-		packages[i] = "./" + strings.TrimPrefix(p, "./")
-	}
 	all, err := list(ctx, root, packages)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,123 @@
+package projections_test
+
+import (
+	"testing"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// TestCommandsAreForgottenOnceTheyHaveEnded has a cluster keep what came from a sequence on, and what has not ended.
+func TestCommandsAreForgottenOnceTheyHaveEnded(t *testing.T) {
+	c := projections.NewCluster()
+	sequence := uint64(0)
+	apply := func(data events.Data) {
+		t.Helper()
+		sequence++
+		if err := c.Apply(events.Record{Event: events.Event{Scope: events.ServiceScope(web), Data: data}, Sequence: sequence, Time: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accepted := func(sequence uint64, id string) events.Data {
+		return events.CommandAccepted{CommandIdentity: events.CommandIdentity{Sequence: sequence, Verb: "scale", Source: "/me", ID: id}}
+	}
+	apply(revised(1))
+	apply(accepted(1, "first"))
+	apply(events.CommandSucceeded{Sequence: 1})
+	apply(accepted(2, "second"))
+	apply(events.CommandSucceeded{Sequence: 2})
+	apply(accepted(3, "open"))
+	closed := func(kept uint64) {
+		c.Close(sequence, events.RoundClosed{Round: c.Round + 1, Epoch: 1, Now: at, CommandsKept: kept}, events.Chain{})
+	}
+	for _, step := range []struct {
+		kept uint64
+		left []uint64
+	}{{0, []uint64{1, 2, 3}}, {2, []uint64{2, 3}}, {1, []uint64{2, 3}}, {4, []uint64{3}}} {
+		closed(step.kept)
+		if len(c.Commands) != len(step.left) {
+			t.Errorf("with those from %d on kept there are %d", step.kept, len(c.Commands))
+		}
+		for _, sequence := range step.left {
+			if c.Commands[sequence] == nil {
+				t.Errorf("with those from %d on kept there is no command %d", step.kept, sequence)
+			}
+		}
+	}
+}
+
+// TestAnotherInboxBeginsWithoutCommands has the stream of commands be made again: what was open in the one before holds nothing.
+func TestAnotherInboxBeginsWithoutCommands(t *testing.T) {
+	c := projections.NewCluster()
+	sequence := uint64(0)
+	apply := func(scope events.Scope, data events.Data) {
+		t.Helper()
+		sequence++
+		if err := c.Apply(events.Record{Event: events.Event{Scope: scope, Data: data}, Sequence: sequence, Time: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	adopted := func(commands string) events.ClusterAdopted {
+		return events.ClusterAdopted{Streams: map[string]string{"ROOKERY_LOG": "log", "ROOKERY_COMMANDS": commands}}
+	}
+	scope := events.ServiceScope(web)
+	apply(events.ClusterScope, adopted("first"))
+	apply(scope, revised(1))
+	apply(scope, events.CommandAccepted{CommandIdentity: events.CommandIdentity{Sequence: 7, Verb: "scale"}})
+	apply(events.ClusterScope, adopted("first"))
+	if c.Services[web].Holder != 7 || len(c.Commands) != 1 || len(c.Open()) != 1 {
+		t.Errorf("the same inbox has %d commands, %d open, and %d holds the service", len(c.Commands), len(c.Open()), c.Services[web].Holder)
+	}
+	apply(events.ClusterScope, adopted("second"))
+	if c.Services[web].Holder != 0 || len(c.Commands) != 0 || len(c.Open()) != 0 {
+		t.Errorf("another inbox has %d commands, %d open, and %d holds the service", len(c.Commands), len(c.Open()), c.Services[web].Holder)
+	}
+}
+
+// TestANodeRemembersSinceWhenItsMachineIsIt has a node join again, from the same machine and from another one.
+func TestANodeRemembersSinceWhenItsMachineIsIt(t *testing.T) {
+	c := projections.NewCluster()
+	joined := func(epoch uint64, machine string) events.Data {
+		j := events.NodeJoined{Epoch: epoch, Incarnation: machine}
+		j.Machine = machine
+		return j
+	}
+	for i, step := range []struct {
+		joined events.Data
+		since  uint64
+	}{{joined(1, "a"), 1}, {joined(2, "a"), 1}, {joined(3, "b"), 3}, {joined(4, "b"), 3}, {joined(5, "a"), 5}} {
+		r := events.Record{Event: events.Event{Scope: events.NodeScope("n"), Data: step.joined}, Sequence: uint64(i) + 1, Time: at}
+		if err := c.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Nodes["n"].MachineSince; got != step.since {
+			t.Errorf("in epoch %d its machine is it since %d, want %d", i+1, got, step.since)
+		}
+	}
+}
+
+// TestTheLastSnapshotsAreKept has a service commit more than are kept.
+func TestTheLastSnapshotsAreKept(t *testing.T) {
+	c := projections.NewCluster()
+	for version := range uint64(events.KeptSnapshots + 2) {
+		r := events.Record{Event: events.Event{Scope: events.ServiceScope(web), Data: events.SnapshotCommitted{Version: version + 1}}, Sequence: version + 1, Time: at}
+		if err := c.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := c.Services[web].Snapshots.Kept
+	if len(kept) != events.KeptSnapshots || kept[0].Version != 3 || kept[len(kept)-1].Version != events.KeptSnapshots+2 {
+		t.Errorf("kept are %+v", kept)
+	}
+}
+
+// TestOrdersNameTheDecisionBeforeTheirCount holds the order to forget an instance to carry the decision, which nodes compare.
+func TestOrdersNameTheDecisionBeforeTheirCount(t *testing.T) {
+	c := projections.NewCluster()
+	if o := c.ForgetOrder(7); o.Action != events.ActionForget || o.Decided != 7 || o.Counter != 0 {
+		t.Errorf("the order to forget is %+v", o)
+	}
+	if o := c.StrayOrder(&projections.Stray{Decided: 8, Counter: 3}); o.Action != events.ActionStop || o.Decided != 8 || o.Counter != 3 {
+		t.Errorf("the order to stop a stray is %+v", o)
+	}
+}

@@ -1,0 +1,229 @@
+package views_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// counted is a bus that counts what is written to its buckets, and refuses it as long as it is away.
+type counted struct {
+	bus.Bus
+	puts, deletes, reads int
+	away                 error
+}
+
+type countedBucket struct {
+	bus.Bucket
+	*counted
+}
+
+func (c *counted) Bucket(ctx context.Context, name string) (bus.Bucket, error) {
+	b, err := c.Bus.Bucket(ctx, name)
+	return countedBucket{b, c}, err
+}
+
+func (b countedBucket) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	b.puts++
+	if b.away != nil {
+		return 0, b.away
+	}
+	return b.Bucket.Put(ctx, key, value, revision)
+}
+
+func (b countedBucket) Delete(ctx context.Context, key string, revision uint64) error {
+	b.deletes++
+	return b.Bucket.Delete(ctx, key, revision)
+}
+
+func (b countedBucket) All(ctx context.Context) ([]bus.Entry, error) {
+	b.reads++
+	return b.Bucket.All(ctx)
+}
+
+// shown is a writer of the nodes' bucket.
+type shown struct {
+	t      *testing.T
+	bus    *counted
+	writer *views.Writer
+}
+
+func nodes(sequence uint64, values map[string]string) views.Changes {
+	c := views.Changes{Values: map[views.Key][]byte{}, Sequence: sequence}
+	for key, value := range values {
+		var body []byte
+		if value != "" {
+			body = []byte(value)
+		}
+		c.Values[views.Key{Bucket: bus.BucketNodes, Key: key}] = body
+	}
+	return c
+}
+
+// has holds the bucket to have these values and no others.
+func (s *shown) has(want map[string]string) {
+	s.t.Helper()
+	b, err := s.bus.Bus.Bucket(s.t.Context(), bus.BucketNodes)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	all, err := b.All(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, e := range all {
+		got[e.Key] = string(e.Value)
+	}
+	if !maps.Equal(got, want) {
+		s.t.Errorf("the bucket has %v, want %v", got, want)
+	}
+}
+
+// wrote holds the writer to have written as often since the last time.
+func (s *shown) wrote(puts, deletes int) {
+	s.t.Helper()
+	if s.bus.puts != puts || s.bus.deletes != deletes {
+		s.t.Errorf("it has put %d values and deleted %d, want %d and %d", s.bus.puts, s.bus.deletes, puts, deletes)
+	}
+	s.bus.puts, s.bus.deletes, s.bus.reads = 0, 0, 0
+}
+
+func (s *shown) show(c views.Changes) {
+	s.t.Helper()
+	s.writer.Show(c)
+	if err := s.writer.Written(s.t.Context()); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// inTest runs a test with a writer that begins with the values.
+func inTest(t *testing.T, before func(bus.Bucket), begin views.Changes, test func(*shown)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &shown{t: t, bus: &counted{Bus: memory.New(time.Now)}}
+		b, err := s.bus.Bus.Bucket(t.Context(), bus.BucketNodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before(b)
+		ctx, end := context.WithCancel(t.Context())
+		s.writer = views.Start(ctx, s.bus, slog.New(slog.DiscardHandler), []string{bus.BucketNodes}, begin)
+		if err := s.writer.Written(ctx); err != nil {
+			t.Error(err)
+		}
+		test(s)
+		end()
+		s.writer.Wait()
+	})
+}
+
+func empty(bus.Bucket) {}
+
+// TestAWriterWritesOnlyWhatChanges has a bucket hold what an earlier leader left, and values change, stay and go.
+func TestAWriterWritesOnlyWhatChanges(t *testing.T) {
+	left := func(b bus.Bucket) {
+		for key, value := range map[string]string{"a": `{"state":"ready"}`, "gone": `{"state":"ready"}`} {
+			if _, err := b.Put(context.Background(), key, []byte(value), 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	inTest(t, left, nodes(1, map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`}), func(s *shown) {
+		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`})
+		s.wrote(1, 1)
+		s.show(nodes(2, map[string]string{"a": `{"state":"lost"}`, "b": `{"state":"lost"}`}))
+		s.has(map[string]string{"a": `{"state":"lost"}`, "b": `{"state":"lost"}`})
+		s.wrote(1, 0)
+		s.show(nodes(3, map[string]string{"a": "", "never": ""}))
+		s.has(map[string]string{"b": `{"state":"lost"}`})
+		s.wrote(0, 1)
+		s.show(nodes(4, map[string]string{"a": `{"state":"ready"}`}))
+		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`})
+		s.wrote(1, 0)
+		time.Sleep(time.Minute) //nolint:forbidigo // in simulated time
+		s.wrote(0, 0)
+	})
+}
+
+// TestAWriterReadsNothingAsLongAsItIsAlone holds the looks at buckets that nobody else changes to be cheap.
+func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
+	inTest(t, empty, nodes(1, map[string]string{"a": `{}`}), func(s *shown) {
+		s.show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
+		s.bus.reads = 0
+		time.Sleep(time.Minute) //nolint:forbidigo // in simulated time
+		if s.bus.reads > 0 {
+			t.Errorf("it has read the bucket %d times", s.bus.reads)
+		}
+	})
+}
+
+// TestAWriterRepairsWhatOthersChange has an operator change, remove and add values.
+func TestAWriterRepairsWhatOthersChange(t *testing.T) {
+	want := map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`}
+	inTest(t, empty, nodes(1, want), func(s *shown) {
+		b, err := s.bus.Bus.Bucket(s.t.Context(), bus.BucketNodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := b.Get(s.t.Context(), "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(b.Set(s.t.Context(), "a", []byte(`{}`)), b.Delete(s.t.Context(), "b", e.Revision), b.Set(s.t.Context(), "c", []byte(`{}`))); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) //nolint:forbidigo // in simulated time
+		s.has(want)
+		if err := b.Set(s.t.Context(), "b", []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		s.show(nodes(2, map[string]string{"b": `{"state":"silent"}`})) // its put meets another revision
+		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"silent"}`})
+	})
+}
+
+// TestAWriterCatchesUpOnceTheBusIsBack has the bus refuse what is written for a while.
+func TestAWriterCatchesUpOnceTheBusIsBack(t *testing.T) {
+	inTest(t, empty, nodes(1, map[string]string{"a": `{"state":"ready"}`}), func(s *shown) {
+		s.bus.away = errors.New("away")
+		s.writer.Show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
+		if err := s.writer.Written(s.t.Context()); !errors.Is(err, s.bus.away) {
+			t.Errorf("it says that it has written, with %v", err)
+		}
+		s.has(map[string]string{"a": `{"state":"ready"}`})
+		s.bus.away = nil
+		time.Sleep(10 * time.Second) //nolint:forbidigo // in simulated time
+		s.has(map[string]string{"a": `{"state":"lost"}`})
+		if err := s.writer.Written(s.t.Context()); err != nil {
+			t.Errorf("it has caught up, and says %v", err)
+		}
+	})
+}
+
+// TestChangesAddUp holds two parts of a way to be the whole: what comes back is no change.
+func TestChangesAddUp(t *testing.T) {
+	change := func(key, field, before, after string) views.Change {
+		return views.Change{Bucket: "b", Key: key, Field: field, Before: []byte(before), After: []byte(after)}
+	}
+	got := views.Together(
+		[]views.Change{change("a", "x", "1", "2"), change("a", "y", "1", "2"), change("b", "x", "1", "2")},
+		[]views.Change{change("a", "x", "2", "3"), change("a", "y", "2", "1"), change("c", "x", "", "1")},
+	)
+	want := []views.Change{change("a", "x", "1", "3"), change("b", "x", "1", "2"), change("c", "x", "", "1")}
+	same := func(a, b views.Change) bool {
+		return a.Key == b.Key && a.Field == b.Field && string(a.Before) == string(b.Before) && string(a.After) == string(b.After)
+	}
+	if !slices.EqualFunc(got, want, same) {
+		t.Errorf("they add up to %s, want %s", got, want)
+	}
+}
