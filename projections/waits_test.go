@@ -103,3 +103,37 @@ func TestANodeSaysWhyItTakesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestAnOperationSaysHowManyWavesItHas has an update of five slots begin, with and without canaries, and a rescale.
+func TestAnOperationSaysHowManyWavesItHas(t *testing.T) {
+	for name, row := range map[string]struct {
+		update  events.Update
+		kind    events.OperationKind
+		entered events.OperationEntered
+		waves   uint32
+	}{
+		"one by one":        {events.Update{}, events.OperationUpdate, events.OperationEntered{Wave: 1, Phase: events.OperationStart, Slots: events.Ordinals{0}}, 5},
+		"two by two":        {events.Update{Parallelism: 2}, events.OperationUpdate, events.OperationEntered{Wave: 1, Phase: events.OperationStart, Slots: events.Ordinals{0, 1}}, 3},
+		"a canary is first": {events.Update{Parallelism: 2, Canaries: 1}, events.OperationUpdate, events.OperationEntered{Wave: 1, Phase: events.OperationStart, Slots: events.Ordinals{0}}, 3},
+		"none has begun":    {events.Update{Parallelism: 2, Canaries: 1}, events.OperationUpdate, events.OperationEntered{Phase: events.OperationWait}, 3},
+		"all together":      {events.Update{}, events.OperationRescale, events.OperationEntered{Wave: 1, Phase: events.OperationPrepare, Slots: events.Ordinals{0, 1, 2, 3, 4}}, 1},
+	} {
+		c, sequence := projections.NewCluster(), uint64(0)
+		spec := events.Spec{Image: "localhost/web:2", UpdateSpec: events.UpdateSpec{Update: &row.update}}
+		started := events.OperationStarted{Operation: row.kind, Revision: 2, Slots: events.Ordinals{0, 1, 2, 3, 4}}
+		if row.kind == events.OperationRescale {
+			started.Rescale = &events.Rescale{From: 4, To: 5}
+		}
+		for _, data := range []events.Data{
+			revised(1), events.ServiceScaled{Scale: 5}, events.ServiceRevised{Revision: 2, Spec: spec, Hash: spec.Hash()}, started, row.entered,
+		} {
+			sequence++
+			if err := c.Apply(events.Record{Event: events.Event{Scope: events.ServiceScope(web), Data: data}, Sequence: sequence, Time: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.Services[web].Waves(); got != row.waves {
+			t.Errorf("%s: it has %d waves, want %d", name, got, row.waves)
+		}
+	}
+}

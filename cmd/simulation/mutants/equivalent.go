@@ -9,6 +9,7 @@ var equivalents = map[string]string{
 	"coordinator/placement.candidate.before/boundary/2": "Counts are compared where they differ.",
 	"coordinator/placement.candidate.before/boundary/3": "No two candidates have one rank.",
 	"coordinator/placement.queue.shifted/boundary/4":    "A zone that comes down to the least leaves the least as it is.",
+	"coordinator.staleSnapshot/boundary/1":              "A snapshot is asked for by one event and begun by another.",
 	"events.Request.reject/assign/2":                    "What reading returns is a Rejection always.",
 	"events.Restart.Backoff/boundary/1":                 "A delay that is doubled beyond the longest is cut to it.",
 	"projections.Cluster.applyNode/case/3":              "The case does nothing, and there is no default.",

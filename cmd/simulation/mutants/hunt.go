@@ -35,12 +35,16 @@ type verdict struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// How long tests may take with a mutant.
+// How much CPU time tests may take with a mutant.
 const (
 	leastLimit = 5 * time.Second  // however quick they are without
 	times      = 10               // as long as without
-	slowBudget = 30 * time.Second // what tests that run alone may take together for one mutant, without it
+	slowBudget = 10 * time.Second // what tests that run alone may take together for one mutant, without it
 )
+
+// waitLimit is how long a process with a mutant may take, for those that wait without end. Most of the limits are on CPU
+// time, because other processes may be busy.
+const waitLimit = time.Minute
 
 // sample returns n of the mutants, which the seed alone chooses: a larger sample has all of a smaller one.
 func sample(mutants []instrument.Mutant, n int, seed uint64) []instrument.Mutant {
@@ -85,8 +89,9 @@ func try(ctx context.Context, suites []*suite, m instrument.Mutant) (verdict, er
 	runs, began := plan(suites, m), time.Now()
 	tests := 0
 	for _, r := range runs {
-		limit := max(leastLimit, times*r.lasts)
-		e, err := r.suite.process(r.pattern, limit, fmt.Sprintf("%s=%d", planted.Variable, m.Number)).run(ctx)
+		seconds := max(leastLimit, times*r.lasts) / time.Second
+		e, err := r.suite.process(r.pattern, waitLimit,
+			fmt.Sprintf("%s=%d", planted.Variable, m.Number), fmt.Sprintf("%s=%d", planted.SecondsVariable, seconds)).run(ctx)
 		if err != nil {
 			return v, err
 		}

@@ -19,9 +19,10 @@ type process struct {
 
 // ended is how a process ended.
 type ended struct {
-	failed, hung bool
-	took         time.Duration
-	said         []byte
+	failed bool
+	killed bool          // by a limit on its time
+	took   time.Duration // CPU time
+	said   []byte
 }
 
 // run runs the process to its end. The error is that it could not be run.
@@ -33,15 +34,17 @@ func (p process) run(ctx context.Context) (ended, error) {
 	cmd.Dir, cmd.Env = p.dir, append(append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), p.env...)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	asGroup(cmd)
-	began := time.Now()
 	err := cmd.Run()
-	e := ended{failed: err != nil, hung: limited.Err() != nil, took: time.Since(began), said: said.Bytes()}
+	e := ended{failed: err != nil, said: said.Bytes()}
 	if ctx.Err() != nil {
 		return e, ctx.Err()
 	}
 	if cmd.ProcessState == nil {
 		return e, err
 	}
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	e.killed = ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+	e.took = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return e, nil
 }
 
@@ -54,7 +57,7 @@ func asGroup(cmd *exec.Cmd) {
 
 // why returns the line with which a test says that it failed, or a process why it died.
 func (e ended) why() string {
-	if e.hung {
+	if e.killed {
 		return "time limit"
 	}
 	for line := range strings.Lines(string(e.said)) {

@@ -77,8 +77,8 @@ func TestWhyAProcessEnded(t *testing.T) {
 			t.Errorf("%q: %q, want %q", said, got, want)
 		}
 	}
-	if got := (ended{failed: true, hung: true}).why(); got != "time limit" {
-		t.Errorf("hung: %q", got)
+	if got := (ended{failed: true, killed: true}).why(); got != "time limit" {
+		t.Errorf("killed: %q", got)
 	}
 }
 

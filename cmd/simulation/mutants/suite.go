@@ -29,7 +29,7 @@ const simulator = "cmd/simulation/world"
 // others is the packages whose tests reach the core and depend on nothing but what they compute.
 var others = []string{"coordinator/whatif", "coordinator/capsule", "node/runner", "schemas", simulator}
 
-// quick is how long a test may take to run in one process with others.
+// quick is how much CPU time a test may take to run in one process with others.
 const quick = 400 * time.Millisecond
 
 // suite is the test binary of a package. It carries the mutants of all core packages.
@@ -43,7 +43,7 @@ type suite struct {
 type check struct {
 	suite   *suite
 	test    string
-	lasts   time.Duration // without a mutant
+	lasts   time.Duration // CPU time that it takes without a mutant
 	reaches *[planted.Most]bool
 }
 

@@ -16,6 +16,8 @@ import (
 const (
 	// Variable holds the number of the mutant that is planted. Without it the program does what its source says.
 	Variable = "ROOKERY_MUTANT"
+	// SecondsVariable holds how many seconds of CPU time the program may take. A busy machine does not shorten it.
+	SecondsVariable = "ROOKERY_MUTANT_SECONDS"
 	// ReachedVariable names a file of Most bytes. Byte n becomes 1 once mutant n would make a difference. The file is
 	// shared memory, so it is complete however the program ends.
 	ReachedVariable = "ROOKERY_MUTANTS_REACHED"
@@ -24,11 +26,8 @@ const (
 // Most is one more than the highest number. Number 0 stands for no mutant.
 const Most = 1 << 16
 
-// Limits of a program with a mutant: some allocate without end, and some never end.
-const (
-	mostMemory  = 2 << 30 // bytes
-	mostSeconds = 1200    // of CPU time
-)
+// mostMemory is how many bytes a program with a mutant may allocate: some allocate without end.
+const mostMemory = 2 << 30
 
 var (
 	chosen  = number(os.Getenv(Variable))
@@ -43,12 +42,21 @@ func number(text string) uint16 {
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", Variable, err))
 	}
-	for resource, most := range map[int]uint64{syscall.RLIMIT_DATA: mostMemory, syscall.RLIMIT_CPU: mostSeconds} {
-		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
-			panic(fmt.Sprintf("limit a program with a mutant: %v", err))
+	limit(syscall.RLIMIT_DATA, mostMemory)
+	if seconds := os.Getenv(SecondsVariable); seconds != "" {
+		most, err := strconv.ParseUint(seconds, 10, 32)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", SecondsVariable, err))
 		}
+		limit(syscall.RLIMIT_CPU, most)
 	}
 	return uint16(n)
+}
+
+func limit(resource int, most uint64) {
+	if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		panic(fmt.Sprintf("limit a program with a mutant: %v", err))
+	}
 }
 
 func noted(name string) *[Most]bool {
