@@ -107,7 +107,8 @@ func TestAJobIsShownInTheStateThatFits(t *testing.T) {
 		{"working", "offline", []events.Data{events.InstancePlaced{Generation: 1, Revision: 1, Run: 1, Node: "n"}}},
 		{"completed", "completed", []events.Data{
 			events.InstanceCompleted{InstanceSeen: seen(1, events.PhaseCompleted)},
-			events.InstanceRetired{Generation: 1, Reason: events.RetireCompleted}, events.InstanceRemoved{InstanceSeen: seen(1, events.PhaseRemoved)},
+			events.InstanceRetired{Generation: 1, Reason: events.RetireCompleted},
+			events.InstanceRemoved{InstanceSeen: seen(1, events.PhaseRemoved)},
 		}},
 	} {
 		for _, data := range step.data {
