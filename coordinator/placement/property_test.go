@@ -379,6 +379,31 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 	})
 }
 
+// TestVerdictsSayWhatIsDecided holds the verdicts on all nodes to the decision: the first node that could have the instance gets it.
+func TestVerdictsSayWhatIsDecided(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		verdicts := w.board.Verdicts(s, w.ordinal)
+		first, gets := "", ""
+		if len(verdicts) > 0 && verdicts[0].Removed == "" {
+			first = verdicts[0].Node
+		}
+		if d.Node != nil {
+			gets = d.Node.Name
+		}
+		if first != gets || len(verdicts) != len(w.cluster.Nodes) {
+			w.t.Errorf("%s/%d goes to %q, and the verdicts on %d of %d nodes begin with %q", s.ID, w.ordinal, gets, len(verdicts), len(w.cluster.Nodes), first)
+		}
+		for i, v := range verdicts {
+			switch {
+			case v.Removed == "" && v.Score != v.Terms.Sum():
+				w.t.Errorf("%s has the score %d on %s, and its terms are %+v", s.ID, v.Score, v.Node, v.Terms)
+			case i > 0 && v.Removed == "" && (verdicts[i-1].Removed != "" || verdicts[i-1].Score < v.Score):
+				w.t.Errorf("%s has a better score on %s than on %s before it", s.ID, v.Node, verdicts[i-1].Node)
+			}
+		}
+	})
+}
+
 func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		if d.Node != nil || s.Home(w.ordinal) != "" || len(w.cluster.Allowed) > 0 { // no other node may have it
