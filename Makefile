@@ -136,7 +136,7 @@ soak: build ## Simulate for hours: make soak SOAK=8h
 # MUTANTS is how many mutants `make sim-mutants` tries, beside every bug that was really found.
 MUTANTS := 300
 .PHONY: sim-mutants
-sim-mutants: ## Prove tests and simulation: plant small bugs, and report which none of them notices: make sim-mutants MUTANTS=1000
+sim-mutants: ## Plant small bugs, and list those that no test notices: make sim-mutants MUTANTS=1000
 	$(GO) run ./cmd/simulation/mutants -mutants $(MUTANTS)
 
 .PHONY: setup

@@ -103,10 +103,7 @@ func try(ctx context.Context, suites []*suite, m instrument.Mutant) (verdict, er
 		}
 	}
 	v.Seconds = time.Since(began).Seconds()
-	if sentence := equivalents[m.ID]; sentence != "" {
-		if v.Fate == killed {
-			return v, fmt.Errorf("%s is listed as equivalent, and %s kills it: take it off the list", m.ID, v.By)
-		}
+	if sentence := equivalents[m.ID]; sentence != "" && v.Fate == survived {
 		v.Fate, v.By = equivalent, sentence
 	}
 	return v, nil

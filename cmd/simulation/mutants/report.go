@@ -56,12 +56,17 @@ func median(verdicts []verdict) float64 {
 	return seconds[len(seconds)/2]
 }
 
-// proved reports whether every found bug is caught, enough mutants are killed, and not too many are listed as equivalent.
+// proved reports whether every found bug is caught, enough mutants are killed, and the list of equivalents is right and short.
 func (r report) proved() bool {
 	const all = 100
 	c := count(r.Verdicts)
-	return !slices.ContainsFunc(r.Found, func(c caught) bool { return c.Promise == "" }) &&
+	return !slices.ContainsFunc(r.Found, func(c caught) bool { return c.Promise == "" }) && len(r.wronglyListed()) == 0 &&
 		c.killed*all >= (c.all-c.equivalent)*bar && c.equivalent*all <= c.all*mostEquivalent
+}
+
+// wronglyListed returns the mutants that are listed as equivalent, and that a test kills.
+func (r report) wronglyListed() []verdict {
+	return slices.DeleteFunc(slices.Clone(r.Verdicts), func(v verdict) bool { return v.Fate != killed || equivalents[v.ID] == "" })
 }
 
 func (r report) print(w io.Writer) error {
@@ -80,23 +85,29 @@ func (r report) print(w io.Writer) error {
 	}
 	r.printGroups(table, "PACKAGE", func(v verdict) string { return v.Package })
 	r.printGroups(table, "OPERATOR", func(v verdict) string { return string(v.Operator) })
+	printMutants(table, "LISTED AS EQUIVALENT, BUT KILLED", r.wronglyListed())
 	for _, f := range []fate{equivalent, survived} {
 		rows := slices.DeleteFunc(slices.Clone(r.Verdicts), func(v verdict) bool { return v.Fate != f })
-		if len(rows) == 0 {
-			continue
-		}
-		slices.SortFunc(rows, func(a, b verdict) int { return strings.Compare(a.ID, b.ID) })
-		_, _ = fmt.Fprintf(table, "%s\tPOSITION\tWHY\n", strings.ToUpper(string(f)))
-		for _, v := range rows {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", v.ID, v.Position, v.By)
-		}
-		_, _ = fmt.Fprintln(table)
+		printMutants(table, strings.ToUpper(string(f)), rows)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(w, r.last())
 	return err
+}
+
+// printMutants prints a row for each mutant, if there are any.
+func printMutants(w io.Writer, title string, rows []verdict) {
+	if len(rows) == 0 {
+		return
+	}
+	slices.SortFunc(rows, func(a, b verdict) int { return strings.Compare(a.ID, b.ID) })
+	_, _ = fmt.Fprintf(w, "%s\tPOSITION\tWHY\n", title)
+	for _, v := range rows {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", v.ID, v.Position, v.By)
+	}
+	_, _ = fmt.Fprintln(w)
 }
 
 // printGroups prints a row of counts for each value of a property.

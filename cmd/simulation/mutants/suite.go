@@ -78,8 +78,9 @@ func buildSuites(ctx context.Context, root, dir, overlay string, told *progress)
 	return all, nil
 }
 
-// process returns the process that runs some tests of the suite.
+// process returns the process that runs some tests of the suite. What it leaves behind goes with the binary.
 func (s *suite) process(run string, limit time.Duration, env ...string) process {
+	env = append(env, "TMPDIR="+filepath.Dir(s.binary))
 	return process{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.flags...), env: env, limit: limit}
 }
 
