@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -94,10 +93,10 @@ func serviceUnlike(s *projections.Service) (why []string) {
 		return []string{s.ID.String() + " is dropped and not removed"}
 	case s.Job != nil:
 		return jobUnlike(s)
-	case s.Suspension != nil && !(s.Resting() && s.Operation == nil && s.Total() == 0):
-		return []string{s.ID.String() + " is to rest, and does not"}
-	case s.Suspension != nil:
+	case s.Resting() && s.Operation == nil && s.Total() == 0:
 		return nil
+	case s.Suspension != nil:
+		return []string{s.ID.String() + " is to rest, and does not"}
 	}
 	waits := awaitsOperator(s) || (s.Operation != nil && s.Operation.Phase == events.OperationWait)
 	if s.Operation != nil && !waits {
@@ -227,7 +226,7 @@ func (c *Checker) ordersUnlike() (why []string) {
 		case !known && has.Action != events.ActionForget:
 			why = append(why, fmt.Sprintf("%s is ordered to %s, and the log has it %s", id, has.Action, c.facts.instances[id]))
 		case known && !sameOrder(has, wanted):
-			why = append(why, fmt.Sprintf("%s has an order that is not the one which the log asks for", id))
+			why = append(why, fmt.Sprintf("%s has an order that is not the one which the log asks for: %s, and it asks for %s", id, written(has), written(wanted)))
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(want)) {
@@ -252,13 +251,24 @@ func (c *Checker) wantedOrders() map[string]events.Order {
 	return want
 }
 
+// sameOrder reports whether both say the same, but for what templates were filled with. An instance whose service has no topology any
+// more keeps the last one that it was told, until another leader repairs its order.
 func sameOrder(has, want events.Order) bool {
+	if want.Topology == nil {
+		has.Topology = nil
+	}
 	if want.Spec != nil && want.Spec.Templated() {
 		has.Spec, want.Spec = nil, nil
 	}
-	one, err := json.Marshal(has, json.Deterministic(true))
-	other, err2 := json.Marshal(want, json.Deterministic(true))
-	return err == nil && err2 == nil && bytes.Equal(one, other)
+	return written(has) == written(want)
+}
+
+func written(o events.Order) string {
+	body, err := json.Marshal(o, json.Deterministic(true))
+	if err != nil {
+		return err.Error()
+	}
+	return string(body)
 }
 
 // silentFor is how long nothing is decided once the cluster has converged.

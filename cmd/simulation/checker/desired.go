@@ -3,7 +3,6 @@ package checker
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -82,6 +81,9 @@ func (c *Checker) wants(sequence uint64, verb string, id events.ServiceID) {
 // wantsNoMore follows an event that has a service be something else than its last command asked for.
 func (c *Checker) wantsNoMore(id events.ServiceID) { delete(c.facts.wanted, id) }
 
+// plain are the verbs whose body, or whose name alone, says what the service is to be.
+var plain = []string{"ensure", "scale", "suspend", "resume", "restart"}
+
 // desired checks, as a round ends, that the log says of each service what the last command of the round asked for.
 func (c *Checker) desired() {
 	f := c.facts
@@ -95,7 +97,7 @@ func (c *Checker) desired() {
 			if s != nil && !s.dropped {
 				c.breach("P1", "%s was to be dropped, and is not", id)
 			}
-		case !strings.Contains(" ensure scale suspend resume restart ", " "+want.verb+" "):
+		case !slices.Contains(plain, want.verb):
 		case s == nil || s.dropped:
 			c.breach("P1", "%s was to be there, and is not", id)
 		case want.Scale != nil && s.scale != uint32(*want.Scale):

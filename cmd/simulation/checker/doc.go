@@ -10,7 +10,7 @@
 //	c.Started(step)            // with each step of an engine
 //	c.Unlike()                 // once all faults are over: nothing, within a bounded time
 //	c.Views()
-//	c.Stays(c.Work(), "…")     // and it stays so
+//	c.Stays(before, false)     // and it stays so
 //
 // # What holds at any time
 //

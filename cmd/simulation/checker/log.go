@@ -39,10 +39,16 @@ type round struct {
 	void     bool
 }
 
-// Last, Closed and Rounds say how far the log is, and Chain is the hash over all of it.
-func (c *Checker) Last() uint64        { return c.log.last }
-func (c *Checker) Closed() uint64      { return c.log.closed }
-func (c *Checker) Rounds() uint64      { return c.log.round }
+// Last is the sequence of the last message of the log.
+func (c *Checker) Last() uint64 { return c.log.last }
+
+// Closed is the sequence of the last closed round.
+func (c *Checker) Closed() uint64 { return c.log.closed }
+
+// Rounds counts the rounds of the log.
+func (c *Checker) Rounds() uint64 { return c.log.round }
+
+// Chain is the hash over the whole log.
 func (c *Checker) Chain() events.Chain { return c.log.chain }
 
 // Leader returns who closed the last round.

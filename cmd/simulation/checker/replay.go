@@ -40,8 +40,10 @@ func (c *Checker) Told(who string, sequence uint64, hash string) {
 	}
 }
 
-// Asked forgets the answers so far, and Answered reports whether one was checked since.
-func (c *Checker) Asked()         { c.answered = false }
+// Asked forgets the answers so far.
+func (c *Checker) Asked() { c.answered = false }
+
+// Answered reports whether an answer was checked since.
 func (c *Checker) Answered() bool { return c.answered }
 
 // Snapshots checks that each snapshot of the fold is the state that the log folds to there, and that there are few. Spoiled are those

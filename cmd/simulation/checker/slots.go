@@ -89,7 +89,7 @@ func (c *Checker) ownsSlot(s *service, i *instance) {
 			found = true
 		case o.runs() && !o.lost:
 			c.breach("P5", "%s is placed while %s is to run", i.id, o.id)
-		case exclusive && !(o.lost && o.window > 0):
+		case exclusive && (!o.lost || o.window == 0):
 			c.breach("P5", "%s is placed, and %s may live: the slot is exclusive", i.id, o.id)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -110,14 +109,4 @@ func (h *host) powerOff(a Action, back func()) {
 		back()
 		p.letUp()
 	})
-}
-
-// holds reports whether the host has a container of the instance, and whether it runs.
-func (h *host) holds(id events.InstanceID) (there, running bool) {
-	for _, c := range h.engine.Containers() {
-		if c.Instance == id {
-			return true, c.State == node.Running
-		}
-	}
-	return false, false
 }

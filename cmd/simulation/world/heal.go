@@ -58,18 +58,18 @@ func (w *World) converge() {
 		w.breach("P9", "%s after everything healed: %s", convergeWithin, strings.Join(why, "; "))
 		return
 	}
-	w.stays("nothing was asked and nothing happened")
+	w.stays(false)
 	w.checkEnd()
 	w.replaceLeader()
-	w.stays("another leader has looked at everything")
+	w.stays(true)
 }
 
-// stays lets time go on in which nothing is due, and checks that nothing is decided or done.
-func (w *World) stays(but string) {
+// stays lets time go on in which nothing is due, and checks that nothing is decided or done, under the same leader or another.
+func (w *World) stays(anotherLeads bool) {
 	before := w.checker.Work()
 	w.until(w.checker.SilentUntil(), w.broken)
 	if !w.broken() {
-		w.checker.Stays(before, but)
+		w.checker.Stays(before, anotherLeads)
 	}
 }
 
