@@ -74,7 +74,8 @@ var law = []room{
 	{"deploy/grafana", false, []string{"deploy/grafana"}, "screens ask for metrics by name: they know nothing of who measures"},
 	{"cmd", false, []string{"*"}, "commands wire everything"},
 	{
-		"cmd/simulation/checker", false, []string{"events", "events/bus", "node", "projections", "projections/views"},
+		"cmd/simulation/checker", false,
+		[]string{"events", "events/bus", "node", "projections", "projections/views"},
 		"the checker knows what must be true, and neither how the coordinator decides nor how a run is made",
 	},
 }
