@@ -12,6 +12,7 @@ var equivalents = map[string]string{
 	"coordinator.staleSnapshot/boundary/1":              "A snapshot is asked for by one event and begun by another.",
 	"events.Request.reject/assign/2":                    "What reading returns is a Rejection always.",
 	"events.Restart.Backoff/boundary/1":                 "A delay that is doubled beyond the longest is cut to it.",
+	"events.setAttribute/call/4":                        "Nothing reads the subject of an envelope, and every one is taken.",
 	"projections.Cluster.applyNode/case/3":              "The case does nothing, and there is no default.",
 }
 

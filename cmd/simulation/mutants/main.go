@@ -2,7 +2,7 @@
 //
 // Mutants are made by rule from the syntax of the core packages (package instrument). One test binary for each package
 // carries all of them, and an environment variable chooses one (package planted). gremlins, go-mutesting and ooze build a program for
-// each mutant. Libraries that choose at run time are pre-releases that know tests of one package, and no simulator.
+// each mutant. Libraries that choose at run time are pre-releases, and know tests alone, not simulated runs.
 //
 // A run without a mutant tells which mutants each test reaches: where the values come that make a difference, not only the
 // line. Then each mutant of a sample has the tests that reach it, quickest first, until one fails.

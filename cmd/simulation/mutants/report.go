@@ -126,7 +126,7 @@ func (r report) printGroups(w io.Writer, title string, of func(verdict) string) 
 
 func (r report) last() string {
 	c := count(r.Verdicts)
-	return fmt.Sprintf("mutants %d, killed %d, equivalent %d, survived %d, median seconds to kill %.1f",
+	return fmt.Sprintf("mutants %d, killed %d, equivalent %d, survived %d, median seconds to kill %.2f",
 		c.all, c.killed, c.equivalent, c.survived, median(r.Verdicts))
 }
 

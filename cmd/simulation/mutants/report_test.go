@@ -25,13 +25,13 @@ func TestTheTestsAreProvedByKillsAndCaughtBugs(t *testing.T) {
 		proved           bool
 		last             string
 	}{
-		{"all killed", 10, 0, 0, nil, true, "mutants 10, killed 10, equivalent 0, survived 0, median seconds to kill 2.0"},
-		{"nine of ten killed", 9, 0, 1, nil, true, "mutants 10, killed 9, equivalent 0, survived 1, median seconds to kill 2.0"},
-		{"fewer killed", 89, 0, 11, nil, false, "mutants 100, killed 89, equivalent 0, survived 11, median seconds to kill 2.0"},
-		{"equivalents do not count", 86, 5, 9, nil, true, "mutants 100, killed 86, equivalent 5, survived 9, median seconds to kill 2.0"},
-		{"too many listed", 94, 6, 0, nil, false, "mutants 100, killed 94, equivalent 6, survived 0, median seconds to kill 2.0"},
-		{"bug caught", 0, 0, 0, []caught{{Promise: "P1"}}, true, "mutants 0, killed 0, equivalent 0, survived 0, median seconds to kill 0.0"},
-		{"bug not caught", 1, 0, 0, []caught{{Promise: "P1"}, {}}, false, "mutants 1, killed 1, equivalent 0, survived 0, median seconds to kill 2.0"},
+		{"all killed", 10, 0, 0, nil, true, "mutants 10, killed 10, equivalent 0, survived 0, median seconds to kill 2.00"},
+		{"nine of ten killed", 9, 0, 1, nil, true, "mutants 10, killed 9, equivalent 0, survived 1, median seconds to kill 2.00"},
+		{"fewer killed", 89, 0, 11, nil, false, "mutants 100, killed 89, equivalent 0, survived 11, median seconds to kill 2.00"},
+		{"equivalents do not count", 86, 5, 9, nil, true, "mutants 100, killed 86, equivalent 5, survived 9, median seconds to kill 2.00"},
+		{"too many listed", 94, 6, 0, nil, false, "mutants 100, killed 94, equivalent 6, survived 0, median seconds to kill 2.00"},
+		{"bug caught", 0, 0, 0, []caught{{Promise: "P1"}}, true, "mutants 0, killed 0, equivalent 0, survived 0, median seconds to kill 0.00"},
+		{"bug not caught", 1, 0, 0, []caught{{Promise: "P1"}, {}}, false, "mutants 1, killed 1, equivalent 0, survived 0, median seconds to kill 2.00"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := report{Verdicts: verdicts(row.dead, row.same, row.live), Found: row.found}
