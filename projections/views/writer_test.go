@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +19,11 @@ import (
 // counted is a bus that counts what is written to its buckets, and refuses it as long as it is away.
 type counted struct {
 	bus.Bus
-	puts, deletes, reads int
-	away                 error
+	puts, deletes, reads atomic.Int64
+	away                 atomic.Bool
 }
+
+var errAway = errors.New("away")
 
 type countedBucket struct {
 	bus.Bucket
@@ -33,20 +36,20 @@ func (c *counted) Bucket(ctx context.Context, name string) (bus.Bucket, error) {
 }
 
 func (b countedBucket) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	b.puts++
-	if b.away != nil {
-		return 0, b.away
+	b.puts.Add(1)
+	if b.away.Load() {
+		return 0, errAway
 	}
 	return b.Bucket.Put(ctx, key, value, revision)
 }
 
 func (b countedBucket) Delete(ctx context.Context, key string, revision uint64) error {
-	b.deletes++
+	b.deletes.Add(1)
 	return b.Bucket.Delete(ctx, key, revision)
 }
 
 func (b countedBucket) All(ctx context.Context) ([]bus.Entry, error) {
-	b.reads++
+	b.reads.Add(1)
 	return b.Bucket.All(ctx)
 }
 
@@ -90,12 +93,11 @@ func (s *shown) has(want map[string]string) {
 }
 
 // wrote holds the writer to have written as often since the last time.
-func (s *shown) wrote(puts, deletes int) {
+func (s *shown) wrote(puts, deletes int64) {
 	s.t.Helper()
-	if s.bus.puts != puts || s.bus.deletes != deletes {
-		s.t.Errorf("it has put %d values and deleted %d, want %d and %d", s.bus.puts, s.bus.deletes, puts, deletes)
+	if put, deleted := s.bus.puts.Swap(0), s.bus.deletes.Swap(0); put != puts || deleted != deletes {
+		s.t.Errorf("it has put %d values and deleted %d, want %d and %d", put, deleted, puts, deletes)
 	}
-	s.bus.puts, s.bus.deletes, s.bus.reads = 0, 0, 0
 }
 
 func (s *shown) show(c views.Changes) {
@@ -159,10 +161,10 @@ func TestAWriterWritesOnlyWhatChanges(t *testing.T) {
 func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
 	inTest(t, empty, nodes(1, map[string]string{"a": `{}`}), func(s *shown) {
 		s.show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
-		s.bus.reads = 0
+		s.bus.reads.Store(0)
 		<-time.After(time.Minute) // in simulated time
-		if s.bus.reads > 0 {
-			t.Errorf("it has read the bucket %d times", s.bus.reads)
+		if reads := s.bus.reads.Load(); reads > 0 {
+			t.Errorf("it has read the bucket %d times", reads)
 		}
 	})
 }
@@ -195,13 +197,13 @@ func TestAWriterRepairsWhatOthersChange(t *testing.T) {
 // TestAWriterCatchesUpOnceTheBusIsBack has the bus refuse what is written for a while.
 func TestAWriterCatchesUpOnceTheBusIsBack(t *testing.T) {
 	inTest(t, empty, nodes(1, map[string]string{"a": `{"state":"ready"}`}), func(s *shown) {
-		s.bus.away = errors.New("away")
+		s.bus.away.Store(true)
 		s.writer.Show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
-		if err := s.writer.Written(s.t.Context()); !errors.Is(err, s.bus.away) {
+		if err := s.writer.Written(s.t.Context()); !errors.Is(err, errAway) {
 			t.Errorf("it says that it has written, with %v", err)
 		}
 		s.has(map[string]string{"a": `{"state":"ready"}`})
-		s.bus.away = nil
+		s.bus.away.Store(false)
 		<-time.After(10 * time.Second) // in simulated time
 		s.has(map[string]string{"a": `{"state":"lost"}`})
 		if err := s.writer.Written(s.t.Context()); err != nil {

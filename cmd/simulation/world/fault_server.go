@@ -1,0 +1,101 @@
+package world
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// servers draws what goes wrong with several servers and never with one. It draws from a sequence of its own: the rest of a seed's plan
+// does not depend on it.
+func (d *drawer) servers() {
+	const mean = 20 * time.Minute
+	d.Rand = rand.New(rand.NewPCG(d.plan.Seed, 3))
+	for at := d.soon(mean); at < d.plan.Lasts; at += d.soon(mean) {
+		kinds := []Kind{Emptied, ReaderStalls, ToldTwice, Leaderless}
+		f := faultOf(kinds[d.IntN(len(kinds))])
+		a := Action{At: at, Kind: f.kind, For: d.soon(30 * time.Second), N: d.IntN(1 << 30)}
+		f.draw(d, &a)
+		d.plan.Actions = append(d.plan.Actions, a)
+	}
+}
+
+func drawProcess(d *drawer, a *Action) { a.Targets = []string{d.process()} }
+
+// hitEmptied has all servers be away for a while. What they had in memory alone is gone, and the stream of statuses has the identity of
+// before, which its configuration keeps.
+func hitEmptied(w *World, a Action) {
+	w.serversAway(a, func() { w.server.Empty(bus.Statuses) })
+}
+
+// serversAway has no host reach a server for a while, in which something is lost.
+func (w *World) serversAway(a Action, lose func()) {
+	names := slices.Sorted(maps.Keys(w.links))
+	for _, name := range names {
+		w.cut(name)
+	}
+	lose()
+	w.spread()
+	w.lasts(a, func() {
+		for _, name := range names {
+			w.mend(name)
+		}
+	})
+}
+
+func hitReaderStalls(w *World, a Action) {
+	c := w.partNamed(a.Targets[0]).client
+	c.stalled = true
+	w.lasts(a, func() {
+		c.stalled = false
+		c.kickReaders()
+	})
+}
+
+// hitToldTwice has the readers of a process begin again some messages before the next.
+func hitToldTwice(w *World, a Action) {
+	const most = 20
+	c := w.partNamed(a.Targets[0]).client
+	for _, r := range w.readers {
+		if r.client == c {
+			r.cursor.Back(uint64(1 + a.N%most))
+		}
+	}
+	c.kickReaders()
+}
+
+// stores are what has a leader of its own.
+var stores = []string{string(bus.Log), string(bus.Commands), string(bus.Statuses), string(bus.Orders), bus.BucketLease, bus.BucketEndpoints, objectStores}
+
+// objectStores stands for all stores of objects.
+const objectStores = "objects"
+
+func hitLeaderless(w *World, a Action) {
+	store := stores[a.N%len(stores)]
+	w.note("== %s has no leader", store)
+	w.leaderless[store]++
+	w.lasts(a, func() {
+		w.leaderless[store]--
+		for _, c := range w.clients {
+			if !c.ended.Load() {
+				c.kickReaders()
+			}
+		}
+	})
+}
+
+// of has the call be about a store: while that has no leader, nobody answers it.
+func (k *call) of(store string) *call {
+	route := k.route
+	k.route = func(k *call) {
+		if k.client.world.leaderless[store] > 0 {
+			k.expire()
+			return
+		}
+		route(k)
+	}
+	return k
+}
