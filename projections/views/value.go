@@ -134,6 +134,13 @@ func newChanges() Changes {
 
 // merge takes later changes over these.
 func (ch Changes) merge(later Changes) {
+	for id, ports := range later.Ports {
+		for _, gone := range ch.Ports[id] {
+			if !slices.Contains(ports, gone) {
+				ch.Values[Key{bus.BucketEndpoints, endpointsKey(id, gone)}] = nil
+			}
+		}
+	}
 	maps.Copy(ch.Values, later.Values)
 	maps.Copy(ch.Slots, later.Slots)
 	maps.Copy(ch.Ports, later.Ports)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
 	"github.com/rookery-project/rookery/projections/views"
@@ -209,6 +210,46 @@ func TestAWriterCatchesUpOnceTheBusIsBack(t *testing.T) {
 		if err := s.writer.Written(s.t.Context()); err != nil {
 			t.Errorf("it has caught up, and says %v", err)
 		}
+	})
+}
+
+// held is a bus whose buckets open once its gate does.
+type held struct {
+	bus.Bus
+	gate chan struct{}
+}
+
+func (h held) Bucket(ctx context.Context, name string) (bus.Bucket, error) {
+	<-h.gate
+	return h.Bus.Bucket(ctx, name)
+}
+
+// TestAPortThatComesAndGoesBeforeItIsWrittenIsNotWritten shows a port and its end while the writer waits for the bus.
+func TestAPortThatComesAndGoesBeforeItIsWrittenIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := held{memory.New(time.Now), make(chan struct{})}
+		web := events.ServiceID{Namespace: "demo", Name: "web"}
+		ctx, end := context.WithCancel(t.Context())
+		w := views.Start(ctx, b, slog.New(slog.DiscardHandler), []string{bus.BucketEndpoints}, views.Changes{})
+		synctest.Wait()
+		w.Show(views.Changes{
+			Values: map[views.Key][]byte{{Bucket: bus.BucketEndpoints, Key: "demo.web.http"}: []byte(`{"port":"http","sequence":1}`)},
+			Ports:  map[events.ServiceID][]string{web: {"http"}}, Sequence: 1,
+		})
+		w.Show(views.Changes{Ports: map[events.ServiceID][]string{web: {}}, Sequence: 2})
+		close(b.gate)
+		if err := w.Written(ctx); err != nil {
+			t.Error(err)
+		}
+		bucket, err := b.Bucket(ctx, bus.BucketEndpoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := bucket.Get(ctx, "demo.web.http"); err == nil {
+			t.Errorf("the port is gone, and its endpoints are %s", e.Value)
+		}
+		end()
+		w.Wait()
 	})
 }
 
