@@ -128,6 +128,9 @@ func (f *follower) takeNext(m events.Message, ok bool) error {
 	if !ok {
 		return errReader
 	}
+	if m.Sequence <= f.fold.Last() {
+		return nil // a reader that begins again may give it once more
+	}
 	return f.take(m)
 }
 

@@ -249,6 +249,9 @@ func (l *leader) takeCommand(m events.Message, ok bool) error {
 	if !ok {
 		return fmt.Errorf("%s: %w", bus.Commands, errReader)
 	}
+	if isTaken(m, l.waiting.commands, l.cursors.commands) {
+		return nil
+	}
 	l.waiting.commands = append(l.waiting.commands, m)
 	l.waitingSize += len(m.Body)
 	return nil
@@ -258,9 +261,20 @@ func (l *leader) takeStatus(m events.Message, ok bool) error {
 	if !ok {
 		return fmt.Errorf("%s: %w", bus.Statuses, errReader)
 	}
+	if isTaken(m, l.waiting.statuses, l.cursors.statuses) {
+		return nil
+	}
 	l.waiting.statuses = append(l.waiting.statuses, m)
 	l.waitingSize += len(m.Body)
 	return nil
+}
+
+// isTaken reports whether a message was taken before: a reader that begins again may give it once more.
+func isTaken(m events.Message, waiting []events.Message, cursor uint64) bool {
+	if n := len(waiting); n > 0 {
+		cursor = waiting[n-1].Sequence
+	}
+	return m.Sequence <= cursor
 }
 
 // hear notes a node's sign of life.

@@ -110,6 +110,9 @@ func (b *Bus) Cursor(name bus.Stream, from uint64) *Cursor {
 	return &Cursor{bus: b, stream: b.streams[name], next: max(from, 1)}
 }
 
+// Back has the cursor give so many of the last messages once more.
+func (c *Cursor) Back(messages uint64) { c.next -= min(messages, c.next-1) }
+
 // Next returns at most limit messages that come next, and whether the stream is no more.
 func (c *Cursor) Next(limit int) (page []events.Message, removed bool) {
 	page, _, removed = c.bus.page(c.stream, c.next, limit)
