@@ -18,6 +18,18 @@ type command struct {
 	ended    bool
 }
 
+// Backlog returns how many commands wait for those before them, of the service that has most.
+func (c *Checker) Backlog() (most int) {
+	waiting := map[events.ServiceID]int{}
+	for _, cmd := range c.facts.open {
+		if cmd.queued {
+			waiting[cmd.service]++
+			most = max(most, waiting[cmd.service])
+		}
+	}
+	return most
+}
+
 // fate checks what becomes of a command: it has one outcome and, once accepted, one end.
 func (c *Checker) fate(r events.Record, d events.Fate) {
 	switch d := d.(type) {

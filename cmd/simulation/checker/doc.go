@@ -57,4 +57,6 @@
 //   - In what round a leader looks again at what it left undone. A new leader changes nothing at the end, so nothing was.
 //   - Which of two instances of a slot stays once a lost node is back. There is one in the end.
 //   - When a job's next run is due, and when a slot may be tried again. Runs never come twice or early by the log's own word.
+//   - Whether a node that was forgotten and comes back ends what it had before the next instances of the same slots begin: two may write to
+//     one volume for a moment. Whoever forgets a node says that its machine is gone.
 package checker

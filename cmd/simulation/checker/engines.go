@@ -88,11 +88,19 @@ func (c *Checker) Started(s Step) {
 			case o.State != node.Running || o.Instance.Service != started.Service || o.Instance.Ordinal != started.Ordinal || o.Instance == started:
 			case exclusive && e.Guarded[o.Handle]:
 				c.breach("P5", "%s begins while %s runs on %s: the slot is exclusive", started, o.Instance, e.Node)
+			case c.wentWithNode(started) || c.wentWithNode(o.Instance):
 			case e.Node == s.Node && c.keepsVolumes(s.Container) && c.keepsVolumes(o):
 				c.breach("volumes", "%s begins while %s runs on %s: two write to the volumes of one slot", started, o.Instance, e.Node)
 			}
 		}
 	}
+}
+
+// wentWithNode reports whether the instance was forgotten with its node. Whoever forgets a node says that its machine is gone: one that
+// comes back ends what it had while the next instances begin.
+func (c *Checker) wentWithNode(id events.InstanceID) bool {
+	i := c.facts.instances[id]
+	return i != nil && i.forgotten
 }
 
 func (c *Checker) keepsVolumes(has node.Container) bool {

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/rookery-project/rookery/events"
 )
 
@@ -137,13 +139,16 @@ func plus(a, b events.Removed) events.Removed {
 	return a
 }
 
-// failed checks that no slot of an update has failed for want of room which its own instance of before has: that one goes for it
-// where the strategy has one slot after the other go.
+// failed checks that no slot of the wave has failed for want of room which its own instance of before has: that one goes for it where
+// the strategy has one slot after the other go.
 func (c *Checker) failed(s *service, givenUp []uint32) {
 	if s.op.phase != events.OperationStart || len(s.op.together()) > 0 || s.spec().Updates().Strategy != events.UpdateRolling {
 		return
 	}
 	for _, slot := range givenUp {
+		if !slices.Contains(s.op.slots, slot) {
+			continue
+		}
 		var before *instance
 		for _, i := range s.at(slot) {
 			if s.current(i) || !i.runs() || i.lost {

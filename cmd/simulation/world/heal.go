@@ -30,9 +30,9 @@ func (w *World) heal() {
 
 // Bounds of what follows the healing.
 const (
-	// convergeWithin is how long the cluster may take to be as it shall be: commands have 10 minutes, an image that is pulled
-	// slowly as many.
-	convergeWithin = 30 * time.Minute
+	// convergeWithin is how long the cluster may take to be as it must be, and commandWithin how much longer for each command that waits
+	// for those before it: a command has 10 minutes, and an image that is pulled slowly as many.
+	convergeWithin, commandWithin = 30 * time.Minute, 10 * time.Minute
 	// lookAgain is how often it is looked at whether it is.
 	lookAgain = 5 * time.Second
 	// leaderless is how long the last leader stays away. Its lease lasts longer, so that another may lead; exclusive instances do
@@ -43,7 +43,8 @@ const (
 // converge waits until the cluster is as it shall be, and checks that it stays so: by itself, and under a leader that takes over and
 // looks at everything.
 func (w *World) converge() {
-	end := time.Now().Add(convergeWithin)
+	limit := convergeWithin + time.Duration(w.checker.Backlog())*commandWithin
+	end := time.Now().Add(limit)
 	var why []string
 	for !w.broken() && time.Now().Before(end) {
 		w.until(time.Now().Add(lookAgain), w.broken)
@@ -55,7 +56,7 @@ func (w *World) converge() {
 		return
 	}
 	if len(why) > 0 {
-		w.breach("P9", "%s after everything healed: %s", convergeWithin, strings.Join(why, "; "))
+		w.breach("P9", "%s after everything healed: %s", limit, strings.Join(why, "; "))
 		return
 	}
 	w.stays(false)
