@@ -191,4 +191,14 @@ var found = []bug{
 			"projections/views/writer.go", "	if newest <= w.latest {\n", "	if w.done == 0 || newest <= w.latest {\n",
 		}},
 	},
+	{
+		"statuses-emptied-under-one-identity", "a stream of statuses that servers made again under its identity is read on from behind its end", []edit{{
+			"coordinator/runner/takeover.go", "	return s.Identity != identity || s.Last < cursor\n", "	return s.Identity != identity\n",
+		}},
+	},
+	{
+		"log-told-twice", "a standby ends when its reader begins again with a message that it has read", []edit{{
+			"coordinator/runner/follow.go", "	if m.Sequence <= f.fold.Last() {\n", "	if m.Sequence == 0 {\n",
+		}},
+	},
 }

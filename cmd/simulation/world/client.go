@@ -37,6 +37,7 @@ type client struct {
 	tear   bool // the next append to the log is stored in part
 	// refused is when a full log refused last what it wanted to store.
 	refused time.Time
+	stalled bool // its readers deliver nothing
 
 	held    []func() // what happens once the process runs again
 	open    []*call
@@ -283,7 +284,7 @@ func (c *client) thaw() {
 
 // Publish implements bus.Bus.
 func (c *client) Publish(ctx context.Context, m events.Message) (uint64, error) {
-	return do(ctx, c.call(PublishStatus, m.Subject), func() (uint64, error) {
+	return do(ctx, c.call(PublishStatus, m.Subject).of(string(bus.Statuses)), func() (uint64, error) {
 		sequence, err := c.world.server.Publish(context.Background(), m)
 		c.world.note("%s published %s as %d: %s", c.name, m.Subject, sequence, m.Body)
 		c.world.checker.Published(m)
@@ -298,7 +299,7 @@ func (c *client) Append(ctx context.Context, stream bus.Stream, after uint64, ba
 	if stream == bus.Log {
 		point = AppendLog
 	}
-	return do(ctx, c.call(point, "append to "+string(stream)), func() (uint64, error) {
+	return do(ctx, c.call(point, "append to "+string(stream)).of(string(stream)), func() (uint64, error) {
 		return c.world.appends(c, stream, after, batch)
 	})
 }
@@ -311,7 +312,7 @@ type last struct {
 
 // Last implements bus.Bus.
 func (c *client) Last(ctx context.Context, stream bus.Stream) (events.Message, bool, error) {
-	l, err := do(ctx, c.look(LookAtStream, string(stream)), func() (last, error) {
+	l, err := do(ctx, c.look(LookAtStream, string(stream)).of(string(stream)), func() (last, error) {
 		m, ok, err := c.world.server.Last(context.Background(), stream)
 		return last{m, ok}, err
 	})
@@ -320,7 +321,7 @@ func (c *client) Last(ctx context.Context, stream bus.Stream) (events.Message, b
 
 // Latest implements bus.Bus.
 func (c *client) Latest(ctx context.Context, stream bus.Stream, filter string) ([]events.Message, error) {
-	return do(ctx, c.look(ReadOrders, filter), func() ([]events.Message, error) {
+	return do(ctx, c.look(ReadOrders, filter).of(string(stream)), func() ([]events.Message, error) {
 		if c.world.ordersRead != nil {
 			c.world.ordersRead(c)
 		}
@@ -330,14 +331,14 @@ func (c *client) Latest(ctx context.Context, stream bus.Stream, filter string) (
 
 // Matching implements bus.Bus.
 func (c *client) Matching(ctx context.Context, stream bus.Stream, filter string, from uint64) ([]events.Message, error) {
-	return do(ctx, c.look(LookAtStream, filter), func() ([]events.Message, error) {
+	return do(ctx, c.look(LookAtStream, filter).of(string(stream)), func() ([]events.Message, error) {
 		return c.world.server.Matching(context.Background(), stream, filter, from)
 	})
 }
 
 // State implements bus.Bus.
 func (c *client) State(ctx context.Context, stream bus.Stream) (bus.State, error) {
-	return do(ctx, c.look(LookAtStream, string(stream)), func() (bus.State, error) {
+	return do(ctx, c.look(LookAtStream, string(stream)).of(string(stream)), func() (bus.State, error) {
 		return c.world.server.State(context.Background(), stream)
 	})
 }
@@ -352,7 +353,7 @@ func (c *client) Renew(ctx context.Context) error {
 
 // Purge implements bus.Bus.
 func (c *client) Purge(ctx context.Context, stream bus.Stream, below uint64) error {
-	_, err := do(ctx, c.call(LookAtStream, "purge "+string(stream)), func() (struct{}, error) {
+	_, err := do(ctx, c.call(LookAtStream, "purge "+string(stream)).of(string(stream)), func() (struct{}, error) {
 		defer c.world.spread()
 		return struct{}{}, c.world.server.Purge(context.Background(), stream, below)
 	})

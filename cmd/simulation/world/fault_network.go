@@ -1,10 +1,6 @@
 package world
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 func drawHosts(d *drawer, a *Action) { a.Targets = d.hosts() }
 
@@ -62,17 +58,7 @@ func (w *World) mend(name string) {
 }
 
 func hitServerRestart(w *World, a Action) {
-	names := slices.Sorted(maps.Keys(w.links))
-	for _, name := range names {
-		w.cut(name)
-	}
-	w.server.Restart()
-	w.spread()
-	w.lasts(a, func() {
-		for _, name := range names {
-			w.mend(name)
-		}
-	})
+	w.serversAway(a, w.server.Restart)
 }
 
 func hitServerFull(w *World, a Action) {

@@ -43,6 +43,10 @@ var faults = []fault{
 	{FoldSpoiled, 0, drawNothing, hitFoldSpoiled},
 	{TagMoved, 0, drawNothing, hitTagMoved},
 	{DiskFilled, 0, drawNothing, hitDiskFilled},
+	{Emptied, 0, drawNothing, hitEmptied},
+	{ReaderStalls, 0, drawProcess, hitReaderStalls},
+	{ToldTwice, 0, drawProcess, hitToldTwice},
+	{Leaderless, 0, drawNothing, hitLeaderless},
 }
 
 func drawNothing(*drawer, *Action) {}

@@ -193,6 +193,7 @@ type reader struct {
 	stream bus.Stream
 	cursor interface {
 		Next(limit int) ([]events.Message, bool)
+		Back(messages uint64)
 	}
 	messages chan events.Message
 	due      bool
@@ -203,7 +204,7 @@ type reader struct {
 
 // Read implements bus.Bus.
 func (c *client) Read(ctx context.Context, stream bus.Stream, from uint64) (bus.Reader, error) {
-	r, err := do(ctx, c.look(LookAtStream, "read "+string(stream)), func() (*reader, error) {
+	r, err := do(ctx, c.look(LookAtStream, "read "+string(stream)).of(string(stream)), func() (*reader, error) {
 		if stream == bus.Log && c != c.world.person {
 			c.world.checker.ReadLog(c.name, from)
 		}
@@ -240,7 +241,7 @@ func (r *reader) kick() {
 
 func (r *reader) deliver() bool {
 	r.due = false
-	if r.stopped.Load() || r.closed {
+	if r.stopped.Load() || r.closed || r.client.stalled || r.client.world.leaderless[string(r.stream)] > 0 {
 		return false
 	}
 	limit := cap(r.messages) - len(r.messages)

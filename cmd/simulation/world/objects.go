@@ -22,7 +22,7 @@ func (c *client) Objects(name string) bus.Objects {
 
 // Put implements bus.Objects.
 func (o objects) Put(ctx context.Context, name string, content io.Reader) error {
-	_, err := do(ctx, o.client.call(WriteBucket, "object "+name), func() (struct{}, error) {
+	_, err := do(ctx, o.client.call(WriteBucket, "object "+name).of(objectStores), func() (struct{}, error) {
 		return struct{}{}, o.Objects.Put(context.Background(), name, content)
 	})
 	return err
@@ -30,28 +30,28 @@ func (o objects) Put(ctx context.Context, name string, content io.Reader) error 
 
 // Stat implements bus.Objects.
 func (o objects) Stat(ctx context.Context, name string) (bus.Object, error) {
-	return do(ctx, o.client.look(ReadBucket, "object "+name), func() (bus.Object, error) {
+	return do(ctx, o.client.look(ReadBucket, "object "+name).of(objectStores), func() (bus.Object, error) {
 		return o.Objects.Stat(context.Background(), name)
 	})
 }
 
 // Get implements bus.Objects.
 func (o objects) Get(ctx context.Context, name string) (io.ReadCloser, error) {
-	return do(ctx, o.client.look(ReadBucket, "object "+name), func() (io.ReadCloser, error) {
+	return do(ctx, o.client.look(ReadBucket, "object "+name).of(objectStores), func() (io.ReadCloser, error) {
 		return o.Objects.Get(context.Background(), name)
 	})
 }
 
 // All implements bus.Objects.
 func (o objects) All(ctx context.Context) ([]bus.Object, error) {
-	return do(ctx, o.client.look(ReadBucket, "objects of "+o.name), func() ([]bus.Object, error) {
+	return do(ctx, o.client.look(ReadBucket, "objects of "+o.name).of(objectStores), func() ([]bus.Object, error) {
 		return o.Objects.All(context.Background())
 	})
 }
 
 // Touch implements bus.Objects.
 func (o objects) Touch(ctx context.Context, name string) error {
-	_, err := do(ctx, o.client.call(WriteBucket, "object "+name), func() (struct{}, error) {
+	_, err := do(ctx, o.client.call(WriteBucket, "object "+name).of(objectStores), func() (struct{}, error) {
 		return struct{}{}, o.Objects.Touch(context.Background(), name)
 	})
 	return err
@@ -59,7 +59,7 @@ func (o objects) Touch(ctx context.Context, name string) error {
 
 // Tidy implements bus.Objects.
 func (o objects) Tidy(ctx context.Context, before time.Time) error {
-	_, err := do(ctx, o.client.call(WriteBucket, "parts of objects"), func() (struct{}, error) {
+	_, err := do(ctx, o.client.call(WriteBucket, "parts of objects").of(objectStores), func() (struct{}, error) {
 		return struct{}{}, o.Objects.Tidy(context.Background(), before)
 	})
 	return err
@@ -67,7 +67,7 @@ func (o objects) Tidy(ctx context.Context, before time.Time) error {
 
 // Delete implements bus.Objects.
 func (o objects) Delete(ctx context.Context, name string) error {
-	_, err := do(ctx, o.client.call(WriteBucket, "object "+name), func() (struct{}, error) {
+	_, err := do(ctx, o.client.call(WriteBucket, "object "+name).of(objectStores), func() (struct{}, error) {
 		return struct{}{}, o.Objects.Delete(context.Background(), name)
 	})
 	return err

@@ -48,6 +48,10 @@ const (
 	TagMoved      Kind = "tag-moved"      // a tag comes to stand for another image on hosts
 	FoldSpoiled   Kind = "fold-spoiled"   // the last snapshot of the fold is changed, or gone
 	LogDamaged    Kind = "log-damaged"    // the log loses or changes a message, and is repaired
+	Emptied       Kind = "emptied"        // all servers end at once: the statuses are gone, and their stream has the identity of before
+	ReaderStalls  Kind = "reader-stalls"  // what a process reads of streams comes late
+	ToldTwice     Kind = "told-twice"     // what a process has read of streams last comes once more
+	Leaderless    Kind = "leaderless"     // a stream, a bucket or the objects have no leader: no call about them is answered
 )
 
 // Action is one thing that people or a fault do.
@@ -196,6 +200,7 @@ func Draw(seed uint64) Plan {
 	d.ends()
 	d.sayMore()
 	d.folds()
+	d.servers()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

@@ -48,8 +48,10 @@ type World struct {
 	parts   []*part
 	images  map[string]behaviour
 	full    bool
-	backups []memory.Backup
-	person  *client
+	// leaderless counts, by store, why it has no leader.
+	leaderless map[string]int
+	backups    []memory.Backup
+	person     *client
 	// ordersRead is told of each reading of orders before it is done; nil where nobody waits for one.
 	ordersRead func(*client)
 	// ongoing end the faults that were begun.
@@ -125,7 +127,7 @@ func run(t *testing.T, p Plan, script *strings.Builder) (result Result) {
 func newWorld(p Plan, script *strings.Builder) *World {
 	w := &World{
 		plan: p, began: time.Now(), server: memory.New(time.Now), draw: rand.New(rand.NewPCG(p.Seed, 2)),
-		hosts: map[string]*host{}, links: map[string]*link{}, images: map[string]behaviour{},
+		hosts: map[string]*host{}, links: map[string]*link{}, leaderless: map[string]int{}, images: map[string]behaviour{},
 		states: map[bus.Stream]bus.State{}, spoiled: map[string]bool{}, owners: map[process]*owner{}, configs: map[string]bool{},
 		result: Result{Seed: p.Seed, Faults: map[Kind]int{}}, script: script,
 	}
@@ -405,13 +407,18 @@ func (w *World) troubled() bool {
 	if w.full {
 		return true
 	}
+	for _, n := range w.leaderless {
+		if n > 0 {
+			return true
+		}
+	}
 	for _, l := range w.links {
 		if l.cut || l.slow > 0 || l.leaky > 0 {
 			return true
 		}
 	}
 	for _, p := range w.parts {
-		if p.name != operatorName && (!p.alive() || p.client.frozen.Load() || p.clock.Load() != 0) {
+		if p.name != operatorName && (!p.alive() || p.client.frozen.Load() || p.client.stalled || p.clock.Load() != 0) {
 			return true
 		}
 	}
