@@ -58,12 +58,14 @@ func climbs(from, to events.Position) bool {
 	return to.Phase > from.Phase
 }
 
-// completed checks that an instance which is said to have completed is of a job, and ended well by itself.
+// completed checks that an instance which is said to have completed is of a job, and ended well by itself. A log that was restored has
+// other revisions than those that nodes know.
 func (c *Checker) completed(s *service, i *instance) {
-	if !s.specs[i.revision].IsJob() {
+	switch {
+	case c.rewound:
+	case !s.specs[i.revision].IsJob():
 		c.breach("jobs", "%s completed, and is of no job", i.id)
-	}
-	if !c.engines.finished[i.id] && !c.rewound {
+	case !c.engines.finished[i.id]:
 		c.breach("jobs", "%s completed, and its container has not ended well by itself", i.id)
 	}
 	if i.revision == s.revision && i.run == s.run {
