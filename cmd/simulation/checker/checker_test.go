@@ -93,7 +93,7 @@ func TestWhatMustNeverHappenIsReported(t *testing.T) {
 		then []said
 		want string // the promise; "" for none
 	}{
-		"what is as it shall be":            {[]said{placed(0, 1, 100), online, retired, removed, placed(0, 2, 100)}, ""},
+		"what is as it must be":             {[]said{placed(0, 1, 100), online, retired, removed, placed(0, 2, 100)}, ""},
 		"a second outcome":                  {[]said{{web, events.CommandAccepted{CommandIdentity: one}}, {web, events.CommandAccepted{CommandIdentity: one}}}, "P1"},
 		"an end without an outcome":         {[]said{{web, events.CommandSucceeded{Sequence: 11}}}, "P1"},
 		"a generation that is used again":   {[]said{placed(0, 1, 100), retired, removed, placed(0, 1, 100)}, "P5"},

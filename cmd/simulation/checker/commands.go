@@ -173,7 +173,7 @@ func (c *Checker) succeeded(sequence uint64, cmd *command) {
 	}
 }
 
-// unsettled says in what a service is not as it shall be; "" for in nothing. An operation that is paused holds up no command.
+// unsettled says in what a service is not as it must be; "" for in nothing. An operation that is paused holds up no command.
 func (c *Checker) unsettled(s *service) string {
 	serving, others := 0, 0
 	for _, slot := range s.slots {

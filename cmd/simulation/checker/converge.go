@@ -16,7 +16,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Unlike says in what the cluster is not as the log says that it shall be; nothing once it has converged.
+// Unlike says in what the cluster is not as the log says that it must be; nothing once it has converged.
 func (c *Checker) Unlike() []string {
 	c.follow(c.log.last)
 	why := slices.Concat(c.commandsUnlike(), c.nodesUnlike())
@@ -85,7 +85,7 @@ func awaitsOperator(s *projections.Service) bool {
 	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
 }
 
-// serviceUnlike says in what a service is not as it shall be: each slot has an instance that serves, or the service says why no node
+// serviceUnlike says in what a service is not as it must be: each slot has an instance that serves, or the service says why no node
 // can have one.
 func serviceUnlike(s *projections.Service) (why []string) {
 	switch {
@@ -140,7 +140,7 @@ func leftAlone(s *projections.Service, i *projections.Instance) bool {
 	return i.NoRestart == events.NoRestartAttempts && awaitsOperator(s) && slices.Contains(s.Operation.Slots, i.ID.Ordinal)
 }
 
-// jobUnlike says in what a job is not as it shall be: it is done, given up, waits for its schedule, or says why no node can have more
+// jobUnlike says in what a job is not as it must be: it is done, given up, waits for its schedule, or says why no node can have more
 // of it.
 func jobUnlike(s *projections.Service) (why []string) {
 	for i := range s.Instances() {

@@ -24,7 +24,7 @@
 //	positions.go  what nodes say of instances climbs, and what is confirmed was done
 //	nodes.go      node epochs climb; a node is lost, drained, forgotten and removed only in that order
 //	barriers.go   no phase begins before each slot has reached the end of the one before
-//	groups.go     no stage begins before all services of the one before are as they shall be
+//	groups.go     no stage begins before all services of the one before are as they must be
 //	topology.go   config versions climb, and no two slots serve one key
 //	volumes.go    a slot stays with its volumes, and a snapshot is what its instances held at one time
 //	orders.go     each order follows from the log, and no client is sent to what is ordered to stop

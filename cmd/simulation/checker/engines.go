@@ -115,7 +115,7 @@ func (c *Checker) Ending(s Step) {
 	}
 }
 
-// mayEnd reports whether the container is one that shall go. An exclusive one ends as its window does, or a little before.
+// mayEnd reports whether the container is one that must go. An exclusive one ends as its window does, or a little before.
 func (c *Checker) mayEnd(s Step) bool {
 	i := c.facts.instances[s.Container.Instance]
 	if c.rewound || c.machine(s.Node).orphans[s.Container.Instance] {
@@ -134,7 +134,7 @@ func (c *Checker) yields(i *instance, s Step) bool {
 	return i.window > 0 && !until.IsZero() && !c.Now().Before(until.Add(-early))
 }
 
-// MakesReady checks that a container which is asked to make ready for its end is one that shall go.
+// MakesReady checks that a container which is asked to make ready for its end is one that must go.
 func (c *Checker) MakesReady(s Step) {
 	if !c.mayEnd(s) {
 		c.breach("before-stop", "%s asks %s to make ready for its end, and the log has it %s", s.Node, s.Container.Instance, c.facts.instances[s.Container.Instance])

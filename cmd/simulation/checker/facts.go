@@ -52,9 +52,9 @@ type service struct {
 	keeps   map[uint64]bool
 	scale   uint32
 	dropped bool
-	// suspended says that it shall rest, and stopped that its instances go.
+	// suspended says that an operator asked for that, and stopped that its instances go.
 	suspended, stopped bool
-	// changed is the sequence of the last event that changed what it shall be.
+	// changed is the sequence of the last event that changed what it must be.
 	changed uint64
 	// slots are the instances that are not removed, by ordinal, oldest first.
 	slots [][]*instance
@@ -141,7 +141,7 @@ func (s *service) spec() events.Spec { return s.specs[s.revision] }
 // current reports whether the instance is as the current revision says.
 func (s *service) current(i *instance) bool { return i.revision == s.revision || s.keeps[i.revision] }
 
-// span is how many slots shall have an instance: while the topology changes, those of both.
+// span is how many slots must have an instance: while the topology changes, those of both.
 func (s *service) span() uint32 {
 	if s.topology == nil || s.dropped {
 		return s.scale
@@ -160,7 +160,7 @@ func (s *service) at(ordinal uint32) []*instance {
 // paused reports whether the service's operation stands still until an operator says more.
 func (s *service) paused() bool { return s.op != nil && s.op.paused }
 
-// runs reports whether the instance shall run.
+// runs reports whether the instance must run.
 func (i *instance) runs() bool { return !i.retired && !i.removed }
 
 // online reports whether the instance serves, as far as the log knows.

@@ -21,7 +21,7 @@ type group struct {
 func (g *group) holds(id events.ServiceID) bool { return g != nil && !g.ended && g.members[id] }
 
 // group checks an event of a group: it has each service once, goes through its stages in order, and begins none before all services
-// of the one before are as they shall be.
+// of the one before are as they must be.
 func (c *Checker) group(id events.GroupID, d events.Data) {
 	switch d := d.(type) {
 	case events.GroupStarted:
@@ -87,7 +87,7 @@ func (c *Checker) groupEnters(g *group, d events.GroupEntered) {
 	g.stage, g.back = d.Stage, d.Back
 }
 
-// reachedAll checks that every service of the stages so far is as it shall be.
+// reachedAll checks that every service of the stages so far is as it must be.
 func (c *Checker) reachedAll(g *group) {
 	for _, stage := range g.stages[:g.stage] {
 		for _, name := range stage {

@@ -79,7 +79,7 @@ func (c *Checker) marked(m events.Message) {
 	o.mark, o.followed = mark.Epoch, mark.Closed
 }
 
-// orderedToRun checks that an order to run is of an instance that shall run there.
+// orderedToRun checks that an order to run is of an instance that must run there.
 func (c *Checker) orderedToRun(node string, id events.InstanceID, o events.Order) {
 	i := c.facts.instances[id]
 	switch {
@@ -94,7 +94,7 @@ func (c *Checker) orderedToRun(node string, id events.InstanceID, o events.Order
 // withdrawnWithin is how long an order to stop may wait for addresses to be withdrawn: what is stored later was not waited for.
 const withdrawnWithin = bus.LeaseAge / 4
 
-// orderedToStop checks that an order to stop is of an instance that shall stop or of an orphan, and that clients are no longer sent
+// orderedToStop checks that an order to stop is of an instance that must stop or of an orphan, and that clients are no longer sent
 // there.
 func (c *Checker) orderedToStop(node string, id events.InstanceID, o events.Order) {
 	i := c.facts.instances[id]

@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// serviceChanges checks an event that says what a service shall be: revisions and runs climb, and nothing begins twice.
+// serviceChanges checks an event that says what a service must be: revisions and runs climb, and nothing begins twice.
 func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 	s := c.service(id)
 	switch d := d.(type) {

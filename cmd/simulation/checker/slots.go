@@ -144,7 +144,7 @@ func (c *Checker) workedOn(s *service, i *instance) {
 	}
 }
 
-// retired checks that an instance shall stop for the reason that is said.
+// retired checks that an instance stops for the reason that is said.
 func (c *Checker) retired(id events.ServiceID, d events.InstanceRetired) {
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
 	if i == nil || !i.runs() {
