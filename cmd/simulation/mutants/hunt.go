@@ -17,19 +17,19 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/mutants/planted"
 )
 
-// fate is what became of a mutant.
-type fate string
+// outcome is what became of a mutant.
+type outcome string
 
 const (
-	killed     fate = "killed"
-	equivalent fate = "equivalent"
-	survived   fate = "survived"
+	killed     outcome = "killed"
+	equivalent outcome = "equivalent"
+	survived   outcome = "survived"
 )
 
 // verdict is what became of a mutant, and why.
 type verdict struct {
 	instrument.Mutant
-	Fate fate `json:"fate"`
+	Outcome outcome `json:"outcome"`
 	// By is the test that fails, or why none does.
 	By      string  `json:"by"`
 	Seconds float64 `json:"seconds"`
@@ -73,7 +73,7 @@ func hunt(ctx context.Context, suites []*suite, mutants []instrument.Mutant, tol
 			mu.Lock()
 			defer mu.Unlock()
 			done++
-			if v.Fate == survived {
+			if v.Outcome == survived {
 				alive++
 			}
 			told.say("%d of %d mutants, %d survived", done, len(mutants), alive)
@@ -85,7 +85,7 @@ func hunt(ctx context.Context, suites []*suite, mutants []instrument.Mutant, tol
 
 // try runs the tests that reach a mutant until one fails.
 func try(ctx context.Context, suites []*suite, m instrument.Mutant) (verdict, error) {
-	v := verdict{Mutant: m, Fate: survived, By: "no test reaches it, or comes to the values that it is about"}
+	v := verdict{Mutant: m, Outcome: survived, By: "no test reaches it, or comes to the values that it is about"}
 	runs, began := plan(suites, m), time.Now()
 	tests := 0
 	for _, r := range runs {
@@ -98,13 +98,13 @@ func try(ctx context.Context, suites []*suite, m instrument.Mutant) (verdict, er
 		tests += r.tests
 		v.By = fmt.Sprintf("%d tests reach it and pass", tests)
 		if e.failed {
-			v.Fate, v.By = killed, r.suite.pkg+": "+e.why()
+			v.Outcome, v.By = killed, r.suite.pkg+": "+e.why()
 			break
 		}
 	}
 	v.Seconds = time.Since(began).Seconds()
-	if sentence := equivalents[m.ID]; sentence != "" && v.Fate == survived {
-		v.Fate, v.By = equivalent, sentence
+	if sentence := equivalents[m.ID]; sentence != "" && v.Outcome == survived {
+		v.Outcome, v.By = equivalent, sentence
 	}
 	return v, nil
 }

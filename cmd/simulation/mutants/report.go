@@ -23,13 +23,13 @@ type report struct {
 // bar is how many percent of the mutants that are not equivalent must be killed.
 const bar = 90
 
-// counts is how many mutants there are of each fate.
+// counts is how many mutants there are of each outcome.
 type counts struct{ all, killed, equivalent, survived int }
 
 func count(verdicts []verdict) (c counts) {
 	for _, v := range verdicts {
 		c.all++
-		switch v.Fate {
+		switch v.Outcome {
 		case killed:
 			c.killed++
 		case equivalent:
@@ -45,7 +45,7 @@ func count(verdicts []verdict) (c counts) {
 func median(verdicts []verdict) float64 {
 	var seconds []float64
 	for _, v := range verdicts {
-		if v.Fate == killed {
+		if v.Outcome == killed {
 			seconds = append(seconds, v.Seconds)
 		}
 	}
@@ -66,7 +66,7 @@ func (r report) proved() bool {
 
 // wronglyListed returns the mutants that are listed as equivalent, and that a test kills.
 func (r report) wronglyListed() []verdict {
-	return slices.DeleteFunc(slices.Clone(r.Verdicts), func(v verdict) bool { return v.Fate != killed || equivalents[v.ID] == "" })
+	return slices.DeleteFunc(slices.Clone(r.Verdicts), func(v verdict) bool { return v.Outcome != killed || equivalents[v.ID] == "" })
 }
 
 func (r report) print(w io.Writer) error {
@@ -86,8 +86,8 @@ func (r report) print(w io.Writer) error {
 	r.printGroups(table, "PACKAGE", func(v verdict) string { return v.Package })
 	r.printGroups(table, "OPERATOR", func(v verdict) string { return string(v.Operator) })
 	printMutants(table, "LISTED AS EQUIVALENT, BUT KILLED", r.wronglyListed())
-	for _, f := range []fate{equivalent, survived} {
-		rows := slices.DeleteFunc(slices.Clone(r.Verdicts), func(v verdict) bool { return v.Fate != f })
+	for _, f := range []outcome{equivalent, survived} {
+		rows := slices.DeleteFunc(slices.Clone(r.Verdicts), func(v verdict) bool { return v.Outcome != f })
 		printMutants(table, strings.ToUpper(string(f)), rows)
 	}
 	if err := table.Flush(); err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/mutants/planted"
 )
 
-// verdicts returns as many verdicts of each fate.
+// verdicts returns as many verdicts of each outcome.
 func verdicts(dead, same, alive int) []verdict {
-	v := slices.Repeat([]verdict{{Fate: killed, Seconds: 2}}, dead)
-	v = append(v, slices.Repeat([]verdict{{Fate: equivalent}}, same)...)
-	return append(v, slices.Repeat([]verdict{{Fate: survived}}, alive)...)
+	v := slices.Repeat([]verdict{{Outcome: killed, Seconds: 2}}, dead)
+	v = append(v, slices.Repeat([]verdict{{Outcome: equivalent}}, same)...)
+	return append(v, slices.Repeat([]verdict{{Outcome: survived}}, alive)...)
 }
 
 func TestTheTestsAreProvedByKillsAndCaughtBugs(t *testing.T) {
