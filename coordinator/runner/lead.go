@@ -188,7 +188,7 @@ func (l *leader) tick() error {
 	if err != nil {
 		return l.lostStatuses(err)
 	}
-	if anew(states[bus.Statuses], l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
+	if remade(states[bus.Statuses], l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
 		return fmt.Errorf("%w: %s was lost", errReader, bus.Statuses)
 	}
 	l.meters.lags.look(bus.Commands, states[bus.Commands].Last, l.cursors.commands, now)

@@ -180,7 +180,7 @@ func (l *leader) checkStreams() error {
 	if err := Identify(l.cluster, states); err != nil {
 		return err
 	}
-	if statuses := states[bus.Statuses]; anew(statuses, l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
+	if statuses := states[bus.Statuses]; remade(statuses, l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
 		l.Log.Info("statuses come from a new stream; nodes are asked for all they have",
 			"reason", string(bus.Statuses)+" was lost or deleted: it is in the server's memory alone")
 		l.renewal, l.cursors.statuses = &events.ClusterRenewed{Identity: statuses.Identity}, 0
@@ -188,9 +188,9 @@ func (l *leader) checkStreams() error {
 	return nil
 }
 
-// anew reports whether the stream is another one than that which was read up to the cursor. Servers that all end at once make a stream in
+// remade reports whether the stream is another one than that which was read up to the cursor. Servers that all end at once make a stream in
 // their memory again, empty and under the same identity.
-func anew(s bus.State, identity string, cursor uint64) bool {
+func remade(s bus.State, identity string, cursor uint64) bool {
 	return s.Identity != identity || s.Last < cursor
 }
 
