@@ -39,6 +39,8 @@ type Outside struct {
 // Engine is what the engine of one node has.
 type Engine struct {
 	Node string
+	// Process is the incarnation of the node that runs, "" while none does.
+	Process string
 	// Containers are in order of their instances. Guarded are the handles of those that the node's watchdog ends in time.
 	Containers []node.Container
 	Guarded    map[string]bool

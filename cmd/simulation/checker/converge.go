@@ -65,6 +65,8 @@ func (c *Checker) nodesUnlike() (why []string) {
 	}
 	for _, e := range c.Engines() {
 		switch m := c.facts.nodes[e.Node]; {
+		case c.process(e.Node) != e.Process:
+			why = append(why, e.Node+" has a process that has not joined, or none")
 		case m == nil:
 		case m.silent:
 			why = append(why, e.Node+" is silent")
@@ -77,6 +79,14 @@ func (c *Checker) nodesUnlike() (why []string) {
 		}
 	}
 	return why
+}
+
+// process returns the process of the node that joined last, "" for none.
+func (c *Checker) process(node string) string {
+	if n := c.fold.Nodes[node]; n != nil {
+		return n.Incarnation
+	}
+	return ""
 }
 
 // awaitsOperator reports whether the service's operation goes on once an operator says so.

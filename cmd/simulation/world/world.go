@@ -379,6 +379,9 @@ func (w *World) engines() []checker.Engine {
 		for _, c := range has {
 			e.Guarded[c.Handle] = h.guards(c)
 		}
+		if p := w.partNamed(name); p.alive() {
+			e.Process = p.client.name
+		}
 		all = append(all, e)
 	}
 	return all
