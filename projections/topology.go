@@ -1,6 +1,10 @@
 package projections
 
-import "github.com/rookery-project/rookery/events"
+import (
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+)
 
 // Span is how many slots of the service have an instance: as the scale says, and for as long as the topology is another one
 // as that says, too.
@@ -20,7 +24,15 @@ func (s *Service) Rescales() bool {
 // same, or write to one volume, or both be what there is to be one of.
 func (s *Service) Alone(ordinal uint32) bool {
 	spec := &s.Revisions[s.Target(ordinal)].Spec
-	return spec.Topology != nil || spec.Exclusive || s.Home(ordinal) != ""
+	return spec.Topology != nil || spec.Exclusive || s.Home(ordinal) != "" || (spec.KeepsVolumes() && s.writes(ordinal))
+}
+
+// writes reports whether something that is to leave the slot may still write to the slot's volumes. They may be those of the next
+// instance even where one without volumes has had the slot since.
+func (s *Service) writes(ordinal uint32) bool {
+	return int(ordinal) < len(s.Slots) && slices.ContainsFunc(s.Slots[ordinal].Leaving, func(i *Instance) bool {
+		return !i.Lost && s.Revisions[i.Revision].Spec.KeepsVolumes()
+	})
 }
 
 // tell takes a topology into the state, and counts an order for each instance that is told. Those whose orders are of this

@@ -148,6 +148,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"volumes-of-one-of-before", "a slot gets volumes that an instance before the last may still write to", []edit{{
+			"projections/topology.go", " || (spec.KeepsVolumes() && s.writes(ordinal))", "",
+		}},
+	},
+	{
 		"not-healed-behind-one-that-waits", "slots of an earlier revision are left alone behind one that waits for a node", []edit{{
 			"coordinator/look.go", "(full.have(of) ||", "(len(full) > 0 ||",
 		}},
