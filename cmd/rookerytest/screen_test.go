@@ -89,7 +89,12 @@ func (d *desk) types(text string, keys ...string) {
 // empties clears the screen, and what was on it before.
 func (d *desk) empties() {
 	d.t.Helper()
-	d.types("clear", "Enter")
+	// An empty screen may be the one of before: the shell has to have read the word first.
+	d.types("clear")
+	d.until("the shell has read it", func(lines []string) bool {
+		return strings.HasSuffix(strings.TrimSpace(strings.Join(lines, "\n")), "] clear")
+	})
+	d.types("", "Enter")
 	d.until("the screen is empty", func(lines []string) bool { return strings.Join(lines, "") == "[0]" })
 	d.tmux("clear-history")
 }
