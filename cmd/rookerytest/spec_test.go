@@ -479,6 +479,8 @@ func (s *seen) role(role node.Role) *node.Container {
 func healthRows() []specRow {
 	const port = `"ports":[{"name":"http","port":8080},{"name":"none","port":9}],`
 	const often = `"interval":"100ms","retries":2`
+	// In the start period a program may take its time to begin, as on a busy machine.
+	const patient = `"start_period":"2s",` + often
 	// fallsSick has the instance be sick until it is restarted: the file goes with the container.
 	fallsSick := func(words string) func(*seen) {
 		return func(s *seen) {
@@ -494,9 +496,9 @@ func healthRows() []specRow {
 		}
 	}
 	return []specRow{
-		{"health http", port + `"health":{"http":{"port":"http","path":"/health"},` + often + `}`, fallsSick("GET /health answered 503")},
-		{"health exec", `"health":{"exec":["/web","-check"],` + often + `}`, fallsSick("/web ended with exit code 1")},
-		{"health tcp", port + `"health":{"tcp":{"port":"http"},` + often + `}`, func(s *seen) { s.online() }},
+		{"health http", port + `"health":{"http":{"port":"http","path":"/health"},` + patient + `}`, fallsSick("GET /health answered 503")},
+		{"health exec", `"health":{"exec":["/web","-check"],` + patient + `}`, fallsSick("/web ended with exit code 1")},
+		{"health tcp", port + `"health":{"tcp":{"port":"http"},` + patient + `}`, func(s *seen) { s.online() }},
 		{"health tcp of a closed port", port + `"health":{"tcp":{"port":"none"},` + often + `}`, func(s *seen) {
 			s.offline(events.OfflineUnhealthy, "refused")
 			s.offline(events.OfflineUnhealthy, "refused")
