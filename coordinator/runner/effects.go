@@ -23,7 +23,9 @@ func (l *leader) publish(records []events.Record) error {
 	changes := views.Of(l.cluster, records)
 	l.endpoints.Show(changes)
 	if views.Withdraws(records) {
-		l.withdrawn()
+		if err := l.withdrawn(); err != nil {
+			return err
+		}
 	}
 	orders, err := l.ordersOf(records)
 	if err != nil {
@@ -39,13 +41,15 @@ func (l *leader) publish(records []events.Record) error {
 	return nil
 }
 
-// withdrawn waits until the endpoints are written, for a while: a bucket that cannot be written stops nothing from stopping.
-func (l *leader) withdrawn() {
+// withdrawn waits until the endpoints are written, for a while: a bucket that cannot be written stops nothing from stopping. Where the
+// leader is to end meanwhile it returns an error: the next one writes them before its orders.
+func (l *leader) withdrawn() error {
 	ctx, cancel := context.WithTimeout(l.ctx, withdrawFor)
 	defer cancel()
 	if err := l.endpoints.Written(ctx); err != nil && l.ctx.Err() == nil {
 		l.Log.Warn("orders go out before "+bus.BucketEndpoints+" is written", "error", err)
 	}
+	return l.ctx.Err()
 }
 
 // sendFates tells whoever waits for a command what became of it. It goes to those who listen now; the state answers

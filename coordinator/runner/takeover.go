@@ -107,7 +107,9 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 // begin does what the leader before may have left undone, which may have ended between its last append, of this round, and what follows
 // from it; and then opens the inboxes.
 func (l *leader) begin(last []events.Record) error {
-	l.withdrawn()
+	if err := l.withdrawn(); err != nil {
+		return err
+	}
 	if err := l.takeOrders(); err != nil {
 		return err
 	}

@@ -153,6 +153,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"ended-between-addresses-and-orders", "a leader that is to end sends orders to stop before the addresses are withdrawn", []edit{{
+			"coordinator/runner/effects.go", "	return l.ctx.Err()\n}\n\n// sendFates", "	return nil\n}\n\n// sendFates",
+		}},
+	},
+	{
 		"not-healed-behind-one-that-waits", "slots of an earlier revision are left alone behind one that waits for a node", []edit{{
 			"coordinator/look.go", "(full.have(of) ||", "(len(full) > 0 ||",
 		}},
