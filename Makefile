@@ -47,8 +47,9 @@ fast: ## Run the fast tests, with the race detector
 	$(ROOMY) go test $(RACE) -short -parallel 8 -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
 	$(CHECK_SCREENS)
 
-# These look at every place of the recorded logs, and at every write of a leader; under the race detector at some.
-WHOLE := TheStateAtEverySequence|ASnapshotIsTheStateAtEveryRound|FromASnapshotAllGoesOn|TheLeaderKilledAtEachStep
+# These look at every place of the recorded logs, at every write of a leader and at every plan; under the race detector at some.
+WHOLE := TheStateAtEverySequence|DiffsAddUp|TheLastRoundIsReadBack|ReplayEqualsLive|ASnapshotIsTheStateAtEveryRound|FromASnapshotAllGoesOn
+WHOLE := $(WHOLE)|TheLeaderKilledAtEachStep|KeptPlans|AClusterGoesOnFromEachGoldenLog|WhatIfComesNear
 # Tests by the race detector. The linter vets; without tables of symbols programs are linked in half the time.
 RACE := -race -vet=off -ldflags='-s -w'
 # The packages whose tests run processes and Podman, and mostly wait for them.

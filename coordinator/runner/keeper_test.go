@@ -99,13 +99,16 @@ func TestSnapshotsAreBoundInNumberAndBytes(t *testing.T) {
 // TestTheLastRoundIsReadBack reads each round of a log by its end.
 func TestTheLastRoundIsReadBack(t *testing.T) {
 	r := read(t, "v1.json")
-	fold, c := projections.NewFold(), r.coordinator()
+	fold, c, every := projections.NewFold(), r.coordinator(), uint64(1)
+	if Racing {
+		every = 19
+	}
 	for _, m := range r.log {
 		want, err := fold.Take(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want == nil {
+		if want == nil || fold.Cluster.Round%every != 0 {
 			continue
 		}
 		if got, err := lastRound(t.Context(), c.Bus, m.Sequence); err != nil || !reflect.DeepEqual(got, want) {

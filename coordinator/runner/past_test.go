@@ -126,7 +126,7 @@ func (r *recorded) closedBy(at uint64) uint64 {
 
 // stride is how many places of a log lie between two that are asked for: one, and more where tests are to be short or are watched.
 func stride() uint64 {
-	if testing.Short() || racing {
+	if testing.Short() || Racing {
 		return 97
 	}
 	return 1
@@ -203,6 +203,9 @@ func TestDiffsAddUp(t *testing.T) {
 			return d.Changes
 		}
 		apart := uint64(len(r.log) / 12)
+		if Racing {
+			apart *= 3
+		}
 		first, seen := r.rounds[0], 0
 		for from := first; from+2*apart <= uint64(len(r.log)); from += apart {
 			one, two := changes(from, from+apart), changes(from+apart, from+2*apart)

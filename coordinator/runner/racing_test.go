@@ -2,5 +2,5 @@
 
 package runner
 
-// racing says that the race detector watches, with which all takes ten times as long.
-const racing = true
+// Racing says that the race detector watches, with which all takes ten times as long.
+const Racing = true

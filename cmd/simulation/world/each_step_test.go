@@ -105,7 +105,7 @@ func TestTheLeaderKilledAtEachStep(t *testing.T) {
 	if testing.Short() || racing {
 		every = 19
 	}
-	for _, o := range operations {
+	for _, o := range sampled(operations) {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
 			p := planOf(o.said)
