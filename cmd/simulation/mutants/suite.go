@@ -62,7 +62,7 @@ func buildSuites(ctx context.Context, root, dir, overlay string, told *progress)
 	for _, pkg := range slices.Concat(core, others) {
 		told.say("build the tests of %s", pkg)
 		s := &suite{pkg: pkg, binary: filepath.Join(dir, strings.ReplaceAll(pkg, "/", "-")+".test"), dir: filepath.Join(root, pkg)}
-		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-s -w", "-overlay", overlay, "-o", s.binary, "./"+pkg)
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-ldflags=-s -w", "-overlay", overlay, "-o", s.binary, "./"+pkg)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)

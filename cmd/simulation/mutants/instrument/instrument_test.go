@@ -49,7 +49,7 @@ func TestEveryMutantMakesADifference(t *testing.T) {
 func build(t *testing.T, root, pkg string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "fixture")
-	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build"}, flags...), "-o", program, "./"+pkg)...)
+	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-trimpath"}, flags...), "-o", program, "./"+pkg)...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -30,7 +30,7 @@ type listed struct {
 
 // list returns the packages, and what they depend on, with the files of export data that the type checker reads.
 func list(ctx context.Context, root string, packages []string) ([]listed, error) {
-	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}
+	args := []string{"list", "-trimpath", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}
 	for _, p := range packages {
 		args = append(args, "./"+p)
 	}
