@@ -72,6 +72,8 @@ func (c *Checker) nodesUnlike() (why []string) {
 			why = append(why, e.Node+" is silent")
 		case m.degraded:
 			why = append(why, e.Node+" is degraded")
+		case m.unlisted:
+			why = append(why, e.Node+" has not said what all it has")
 		case m.drain != nil && !m.drain.done:
 			why = append(why, e.Node+" is not drained")
 		case len(m.orphans) > 0:
