@@ -46,6 +46,7 @@ func (e *Engine) info(ctx context.Context) (info, error) {
 	if err := e.do(ctx, request{method: http.MethodGet, path: "/info"}, &i); err != nil {
 		return i, fmt.Errorf("asking Podman what it is: %w", err)
 	}
+	e.known.Store(&i)
 	return i, nil
 }
 
@@ -118,7 +119,6 @@ func (e *Engine) limitable(ctx context.Context, r events.Resources) error {
 			return err
 		}
 		known = &i
-		e.known.Store(known)
 	}
 	if !known.unlimited() {
 		return nil
