@@ -30,8 +30,9 @@ type recorded struct {
 	id   string
 	log  []events.Message
 	said bytes.Buffer
-	// fold is at the end of some round, and rounds are the ends of all of them in order.
+	// fold is at the end of some round, hash that of its state once it was asked for, and rounds are the ends of all of them in order.
 	fold   *projections.Fold
+	hash   string
 	rounds []uint64
 }
 
@@ -75,12 +76,18 @@ func (r *recorded) take(m events.Message) {
 func (r *recorded) hashAt(sequence uint64) string {
 	r.Helper()
 	if r.fold.Cluster.Sequence > sequence {
-		r.fold = projections.NewFold()
+		r.fold, r.hash = projections.NewFold(), ""
+	}
+	if r.fold.Cluster.Sequence < sequence {
+		r.hash = ""
 	}
 	for _, m := range r.log[r.fold.Cluster.Sequence:sequence] {
 		r.take(m)
 	}
-	return r.fold.Cluster.Hash()
+	if r.hash == "" {
+		r.hash = r.fold.Cluster.Hash()
+	}
+	return r.hash
 }
 
 func (r *recorded) coordinator() *Coordinator {
