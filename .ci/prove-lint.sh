@@ -26,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$ci/lint-fixtures"
 
 # The fixtures stand alone: no workspace around them, nothing to download.
-export GOWORK=off GOPROXY=off GOFLAGS=-trimpath
+export GOWORK=off GOPROXY=off GOFLAGS="$(go env GOFLAGS) -trimpath"
 
 fail() {
 	printf 'prove-lint: %s\n' "$1" >&2
