@@ -124,12 +124,15 @@ func (h *host) comeBack(k *call, o outcome, after time.Duration) {
 	})
 }
 
-// pace is how long the engine takes, as measured on Podman.
+// paces are how long an engine usually takes, as measured on Podman.
+var paces = map[Point]time.Duration{
+	Prepare: 15 * time.Millisecond, Start: 70 * time.Millisecond, Stop: 100 * time.Millisecond,
+	Remove: 90 * time.Millisecond, List: 30 * time.Millisecond, Inspect: time.Millisecond, Check: time.Millisecond,
+}
+
+// pace is how long the engine takes this time.
 func (h *host) pace(point Point) time.Duration {
-	usual := map[Point]time.Duration{
-		Prepare: 15 * time.Millisecond, Start: 70 * time.Millisecond, Stop: 100 * time.Millisecond,
-		Remove: 90 * time.Millisecond, List: 30 * time.Millisecond, Inspect: time.Millisecond, Check: time.Millisecond,
-	}[point]
+	usual := paces[point]
 	return usual/2 + time.Duration(h.draw.Int64N(int64(usual)))
 }
 

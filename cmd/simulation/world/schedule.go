@@ -20,18 +20,18 @@ type schedule struct {
 
 func (s *schedule) at(t time.Time, do func() (woke bool)) {
 	s.n++
-	heap.Push(&s.waiting, happening{at: t, n: s.n, do: do})
+	heap.Push(&s.waiting, &happening{at: t, n: s.n, do: do})
 }
 
-// due removes and returns what is due next, if that is not after now.
-func (s *schedule) due(now time.Time) (happening, bool) {
+// due removes and returns what is due next, if that is not after now, or nil.
+func (s *schedule) due(now time.Time) *happening {
 	if len(s.waiting) == 0 || s.waiting[0].at.After(now) {
-		return happening{}, false
+		return nil
 	}
-	return heap.Pop(&s.waiting).(happening), true
+	return heap.Pop(&s.waiting).(*happening)
 }
 
-type happenings []happening
+type happenings []*happening
 
 // Len implements heap.Interface.
 func (h happenings) Len() int { return len(h) }
@@ -48,12 +48,13 @@ func (h happenings) Less(i, j int) bool {
 func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push implements heap.Interface.
-func (h *happenings) Push(x any) { *h = append(*h, x.(happening)) }
+func (h *happenings) Push(x any) { *h = append(*h, x.(*happening)) }
 
 // Pop implements heap.Interface.
 func (h *happenings) Pop() any {
 	last := len(*h) - 1
 	x := (*h)[last]
+	(*h)[last] = nil
 	*h = (*h)[:last]
 	return x
 }

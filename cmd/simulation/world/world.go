@@ -208,8 +208,8 @@ func (w *World) until(end time.Time, over func() bool) {
 		now := time.Now()
 		woke := false
 		for !woke && !over() {
-			h, ok := w.schedule.due(now)
-			if !ok {
+			h := w.schedule.due(now)
+			if h == nil {
 				break
 			}
 			woke = h.do()
