@@ -70,10 +70,15 @@ func (k *keeper) run(ctx context.Context) {
 	defer close(k.ended)
 	// last is where the last snapshot was taken, or tried in vain: then the next is due when the log has grown as much again.
 	last, known := uint64(0), false
-	for {
+	for ctx.Err() == nil { // what is left to do when the term ends, the next one's does
+		select {
+		case spoiled := <-k.folds.spoiled: // before a snapshot is taken beside it, as the order of calls is no matter of chance
+			k.remove(ctx, spoiled)
+			continue
+		default:
+		}
 		select {
 		case <-ctx.Done():
-			return
 		case spoiled := <-k.folds.spoiled:
 			k.remove(ctx, spoiled)
 		case round := <-k.closed:

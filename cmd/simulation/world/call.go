@@ -118,6 +118,9 @@ func do[T any](ctx context.Context, k *call, effect func() (T, error)) (T, error
 	if c.ended.Load() {
 		return none, errEnded
 	}
+	if err := ctx.Err(); err != nil {
+		return none, fmt.Errorf("%w: %s: %w", k.lost, k.key, err)
+	}
 	k.back, k.since = make(chan outcome, 1), time.Now()
 	k.effect = func() outcome {
 		v, err := effect()
