@@ -176,7 +176,8 @@ func (c *Checker) ends(s *service, d events.OperationEnded) {
 	if d.Outcome == events.OperationDone {
 		c.barrier(s, d.GivenUp)
 		phases := op.together()
-		if len(op.waiting) > 0 || (len(phases) > 0 && len(op.slots) > 0 && op.phase != phases[len(phases)-1]) {
+		has := func(slot uint32) bool { return slot < s.scale || op.rescale != nil } // what the scale has no more has left the operation
+		if len(op.waiting) > 0 || (len(phases) > 0 && slices.ContainsFunc(op.slots, has) && op.phase != phases[len(phases)-1]) {
 			c.breach("P6", "%s: the operation is done after phase %s, and %v wait", s.id, op.phase, op.waiting)
 		}
 		if op.kind == events.OperationSuspend {
