@@ -267,12 +267,16 @@ func (g *gallery) operations() {
 	})
 }
 
-// rebalances has a service run on two of three hosts, and then be spread over all.
+// rebalances has services run on two of three hosts, and then be spread over all. Each has one instance: those of one service would
+// rather stay together.
 func (g *gallery) rebalances() {
 	g.orders("node."+g.beside.name+".pause", `{}`)
-	g.asks("demo/heavy", "ensure", webSpec(`,"scale":4,"requests":{"cpu":"0.3"}`))
+	const services = 4
+	for i := range services {
+		g.asks(fmt.Sprintf("demo/heavy-%d", i), "ensure", webSpec(`,"scale":1,"requests":{"cpu":"0.3"}`))
+	}
 	g.orders("node."+g.beside.name+".resume", `{}`)
-	g.orders("cluster.rebalance", `{"max_moves":1}`)
+	g.orders("cluster.rebalance", `{"max_moves":1,"min_gain":1}`)
 	g.hears("cluster.rebalance-ended", `"moved":1`)
 }
 
