@@ -14,7 +14,7 @@ import (
 
 // folds draws, for most plans, that coordinators take snapshots of the fold, and when one of them is spoiled and they begin anew.
 func (d *drawer) folds() {
-	const share, least, spread, mean = 4, 40, 600, 15 * time.Minute
+	const share, least, spread, mean = 4, 80, 1600, 15 * time.Minute
 	p := d.plan
 	if d.IntN(share) == 0 {
 		return
