@@ -18,7 +18,7 @@ import (
 
 // saved returns the capsule of a failure: of its shortest plan, where one was found.
 func (f failure) saved() (capsule.Capsule, error) {
-	plan, broken := world.Draw(f.Seed), capsule.Broken{Promise: f.Promise, What: f.What, At: f.At}
+	plan, broken := world.Draw(f.Seed, f.Beside...), capsule.Broken{Promise: f.Promise, What: f.What, At: f.At}
 	if f.Shortest != nil {
 		plan, broken = *f.Shortest, f.shortestBreaks
 	}

@@ -10,8 +10,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
+
+	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
 // The exit codes. Scripts may count on them.
@@ -52,6 +55,8 @@ type options struct {
 	lasts  time.Duration
 	twice  bool
 	output string
+	// beside are kinds of faults that are drawn where they are named alone.
+	beside []world.Kind
 	// saveTo is where the capsule of a failure is written, and capsule the one that is replayed; "" for none.
 	saveTo  string
 	capsule string
@@ -100,6 +105,13 @@ func parse(args []string) (*options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0, "replay this one `seed` and print the transcript")
 	flags.Uint64Var(&o.seeds, "seeds", 0, "run the seeds from 1 to `N`")
 	flags.DurationVar(&o.lasts, "for", 0, "run for this long, as in 2m; fresh seeds unless -seeds is given")
+	flags.Func("beside", "draw this `fault` as well, which Rookery does not bear yet: stale-info", func(name string) error {
+		if !slices.Contains(world.Beside, world.Kind(name)) {
+			return fmt.Errorf("want one of %v", world.Beside)
+		}
+		o.beside = append(o.beside, world.Kind(name))
+		return nil
+	})
 	flags.BoolVar(&o.twice, "twice", false, "run every seed twice, and hold both runs to one log")
 	flags.StringVar(&o.saveTo, "save", "", "where a promise is broken, write a capsule to this `file`")
 	flags.StringVar(&o.capsule, "capsule", "", "replay the capsule in this `file`")
@@ -115,7 +127,7 @@ func parse(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.output != "text" && o.output != "json":
 		return nil, fmt.Errorf("-output is text or json, not %q", o.output)
-	case o.capsule != "" && (o.seed != 0 || o.seeds != 0 || o.lasts != 0 || o.twice || o.saveTo != "" || o.output != "text"):
+	case o.capsule != "" && (o.seed != 0 || o.seeds != 0 || o.lasts != 0 || o.twice || len(o.beside) > 0 || o.saveTo != "" || o.output != "text"):
 		return nil, errors.New("-capsule replays what is in a file: it goes with no other flag")
 	case o.capsule != "":
 		return &o, nil

@@ -88,7 +88,7 @@ func (p *pool) work(ctx context.Context) (err error) {
 		if !ok || ctx.Err() != nil {
 			return nil
 		}
-		plan := world.Draw(seed)
+		plan := world.Draw(seed, p.beside...)
 		r, err := w.run(task{Plan: plan})
 		if err == nil && len(r.Broken) == 0 && (p.twice || (seed-p.first)%twiceEvery == 0) {
 			err = p.again(w, plan, &r)
@@ -98,7 +98,7 @@ func (p *pool) work(ctx context.Context) (err error) {
 			return nil
 		case errors.Is(err, errCrashed):
 			crashed = true
-			p.fail(failure{Seed: seed, Promise: promisePanic, What: err.Error()})
+			p.fail(failure{Seed: seed, Beside: p.beside, Promise: promisePanic, What: err.Error()})
 			return nil
 		case err != nil:
 			return err

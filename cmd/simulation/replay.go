@@ -21,10 +21,10 @@ func (p *pool) replay(ctx context.Context, seed uint64) (int, error) {
 	if err != nil {
 		return exitBroken, err
 	}
-	plan := world.Draw(seed)
+	plan := world.Draw(seed, p.beside...)
 	r, err := w.run(task{Plan: plan, Script: true})
 	if errors.Is(err, errCrashed) && ctx.Err() == nil && p.saveTo != "" {
-		return exitBroken, errors.Join(err, save(p.saveTo, []failure{{Seed: seed, Promise: promisePanic, What: err.Error()}}))
+		return exitBroken, errors.Join(err, save(p.saveTo, []failure{{Seed: seed, Beside: p.beside, Promise: promisePanic, What: err.Error()}}))
 	}
 	if err != nil {
 		return exitBroken, err

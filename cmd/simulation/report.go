@@ -20,6 +20,8 @@ type failure struct {
 	Promise string `json:"promise"`
 	What    string `json:"what"`
 	At      string `json:"at,omitempty"`
+	// Beside are the kinds of faults that were drawn by name.
+	Beside []world.Kind `json:"beside,omitempty"`
 	// Shortest is the plan that is left after shrinking, and Script what happens in it.
 	Shortest *world.Plan `json:"shortest,omitempty"`
 	Script   string      `json:"-"`

@@ -20,6 +20,8 @@ type link struct {
 	leaky int           // of a hundred messages that are stored nowhere, how many are lost
 	// flush are the messages that the client library keeps while the link is cut.
 	flush []func()
+	// stale is what is told of the streams, where that is of some time ago.
+	stale map[bus.Stream]bus.State
 }
 
 // client is a part's connection to the bus: a bus.Bus whose every call goes over the part's link, and which freezes and
@@ -339,6 +341,9 @@ func (c *client) Matching(ctx context.Context, stream bus.Stream, filter string,
 // State implements bus.Bus.
 func (c *client) State(ctx context.Context, stream bus.Stream) (bus.State, error) {
 	return do(ctx, c.look(LookAtStream, string(stream)).of(string(stream)), func() (bus.State, error) {
+		if was, stale := c.link.stale[stream]; stale {
+			return was, nil
+		}
 		return c.world.server.State(context.Background(), stream)
 	})
 }

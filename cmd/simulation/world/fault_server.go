@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -85,6 +86,42 @@ func hitLeaderless(w *World, a Action) {
 			}
 		}
 	})
+}
+
+// Beside are the kinds of faults that are drawn where they are named alone: Rookery does not bear them yet.
+var Beside = []Kind{StaleInfo}
+
+// beside draws faults of a kind from a sequence of their own.
+func (d *drawer) beside(kind Kind) {
+	const mean = 20 * time.Minute
+	d.Rand = rand.New(rand.NewPCG(d.plan.Seed, 4))
+	f := faultOf(kind)
+	for at := d.soon(mean); at < d.plan.Lasts; at += d.soon(mean) {
+		a := Action{At: at, Kind: kind, For: d.soon(30 * time.Second), N: d.IntN(1 << 30)}
+		f.draw(d, &a)
+		d.plan.Actions = append(d.plan.Actions, a)
+	}
+}
+
+// hitStaleInfo has a host reach a server that led the streams before, and tells what it knew then. Half of the times the leader ends a
+// moment later, so that somebody takes over by what that server says.
+func hitStaleInfo(w *World, a Action) {
+	l := w.linkOf(a.Targets[0])
+	l.stale = map[bus.Stream]bus.State{}
+	for _, s := range bus.Streams {
+		if state, err := w.server.State(context.Background(), s); err == nil {
+			l.stale[s] = state
+		}
+	}
+	w.lasts(a, func() { l.stale = nil })
+	if leader := w.partNamed(w.checker.Leader()); a.N%2 == 0 && leader != nil && leader.alive() {
+		ended := a
+		ended.For = a.For / 4
+		w.at(time.Now().Add(a.For/4), func() bool {
+			w.crash(leader, leader.client, ended)
+			return true
+		})
+	}
 }
 
 // of has the call be about a store: while that has no leader, nobody answers it.

@@ -47,6 +47,7 @@ var faults = []fault{
 	{ReaderStalls, 0, drawProcess, hitReaderStalls},
 	{ToldTwice, 0, drawProcess, hitToldTwice},
 	{Leaderless, 0, drawNothing, hitLeaderless},
+	{StaleInfo, 0, drawCoordinator, hitStaleInfo},
 }
 
 func drawNothing(*drawer, *Action) {}

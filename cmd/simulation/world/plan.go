@@ -52,6 +52,7 @@ const (
 	ReaderStalls  Kind = "reader-stalls"  // what a process reads of streams comes late
 	ToldTwice     Kind = "told-twice"     // what a process has read of streams last comes once more
 	Leaderless    Kind = "leaderless"     // a stream, a bucket or the objects have no leader: no call about them is answered
+	StaleInfo     Kind = "stale-info"     // what a host is told of the streams' ends is of some time ago
 )
 
 // Action is one thing that people or a fault do.
@@ -142,8 +143,8 @@ type Plan struct {
 	Actions []Action      `json:"actions"`
 }
 
-// Draw returns the plan of a seed.
-func Draw(seed uint64) Plan {
+// Draw returns the plan of a seed, with faults of these kinds of Beside.
+func Draw(seed uint64, beside ...Kind) Plan {
 	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
 	p := Plan{
 		Seed:         seed,
@@ -201,6 +202,9 @@ func Draw(seed uint64) Plan {
 	d.sayMore()
 	d.folds()
 	d.servers()
+	for _, kind := range beside {
+		d.beside(kind)
+	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

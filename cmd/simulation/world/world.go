@@ -416,7 +416,7 @@ func (w *World) troubled() bool {
 		}
 	}
 	for _, l := range w.links {
-		if l.cut || l.slow > 0 || l.leaky > 0 {
+		if l.cut || l.slow > 0 || l.leaky > 0 || l.stale != nil {
 			return true
 		}
 	}
