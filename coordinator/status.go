@@ -11,6 +11,7 @@ const statusStream = "ROOKERY_STATUS"
 // Status takes what a node saw. What comes from an earlier process of the node, or is not above what is known, is
 // ignored: so repeats, delays and other orders are harmless.
 func (t *Turn) Status(sequence uint64, s events.Status) {
+	t.at(events.Unit{Work: events.WorkStatus, Scope: events.NodeScope(s.Node), Sequence: sequence})
 	t.cause = events.Cause{Causation: events.CauseOf(statusStream, sequence)}
 	if s.Hello != nil {
 		t.hello(s.Node, *s.Hello)
@@ -81,12 +82,24 @@ func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.Inst
 		return // a node removes what it was told to stop, and this instance shall run
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
-	if s.Images = t.Cluster.Services[i.ID.Service].News(i, s.Images); i.Differs {
+	if s.Images = t.Cluster.Services[i.ID.Service].News(i, byDigest(s.Images)); i.Differs {
 		s.Images = nil // that is known
 	}
 	if seen := seenEvent(n.Name, s); seen != nil {
 		t.emit(events.ServiceScope(i.ID.Service), seen)
 	}
+}
+
+// byDigest returns what names of images stand for by the digests that a node says. The repository is that of the spec: a node has no say in it.
+func byDigest(digests map[string]string) map[string]string {
+	if len(digests) == 0 {
+		return nil
+	}
+	images := make(map[string]string, len(digests))
+	for name, digest := range digests {
+		images[name] = events.ByDigest(name, digest)
+	}
+	return images
 }
 
 // news reports whether what is seen of the instance is above what is known, and something new. That nothing of it runs any more, and

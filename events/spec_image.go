@@ -1,6 +1,7 @@
 package events
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -54,7 +55,23 @@ func (s Spec) Images() []string {
 	return slices.Compact(names)
 }
 
-// checkImages holds what a node says that names of images stand for to be references with a digest.
+// digestForm is the form of a digest, by the OCI image specification.
+var digestForm = regexp.MustCompile(`^[a-z0-9]+([+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$`)
+
+// Digest returns the digest of a reference, as in "sha256:…"; of a digest itself.
+func Digest(reference string) string { return reference[strings.LastIndexByte(reference, '@')+1:] }
+
+// ByDigest returns the image of this name, as in "quay.io/web:1", by a digest: "quay.io/web@sha256:…". The repository is always that of the
+// name.
+func ByDigest(name, digest string) string {
+	repository, _, _ := strings.Cut(name, "@")
+	if colon := strings.LastIndexByte(repository, ':'); colon > strings.LastIndexByte(repository, '/') {
+		repository = repository[:colon]
+	}
+	return repository + "@" + Digest(digest)
+}
+
+// checkImages holds what a node says that names of images stand for to be digests. Nodes of before put the repository in front.
 func checkImages(images map[string]string) error {
 	if len(images) > MaxImages {
 		return Reject(CodeOutOfRange, "images", "images has %d entries, more than %d", len(images), MaxImages)
@@ -64,8 +81,8 @@ func checkImages(images map[string]string) error {
 		if err := checkWord(field, images[name]); err != nil {
 			return err
 		}
-		if !strings.Contains(images[name], "@") {
-			return Reject(CodeInvalidValue, field, "%s %s has no digest", field, quote(images[name]))
+		if !digestForm.MatchString(Digest(images[name])) {
+			return Reject(CodeInvalidValue, field, "%s %s is not a digest", field, quote(images[name]))
 		}
 	}
 	return nil

@@ -27,8 +27,8 @@ type InstanceState struct {
 	// Output is the key under which the bucket rookery_output has what the container printed last, as OutputKey gives it;
 	// not there where it printed nothing or that could not be kept.
 	Output string `json:"output,omitempty"`
-	// Images are what the names of its images stand for on the node, each with the digest under which a registry has it;
-	// not there for images that no registry has.
+	// Images are the digests that the names of its images stand for on the node, as a registry has them; not there for images that no
+	// registry has.
 	Images map[string]string `json:"images,omitempty"`
 	// Confirmed is how it answered what it was last asked as the topology changes, or for a snapshot; not there where it was not
 	// asked. Exports are what its volumes with state hold, where that was an export.

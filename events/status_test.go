@@ -116,7 +116,7 @@ func TestStatusesThatBreakARule(t *testing.T) {
 	s = seen()
 	s.Images = map[string]string{"web:1": "docker.io/library/web:1"}
 	_, err = ParseStatus(status(t, InstanceStatusSubject("n1", web41), s))
-	wantRejection(t, err, CodeInvalidValue, "images.web:1", "no digest")
+	wantRejection(t, err, CodeInvalidValue, "images.web:1", "not a digest")
 	s.Images = map[string]string{}
 	for i := range MaxImages + 1 {
 		s.Images[strings.Repeat("w", i+1)] = "w@sha256:1"

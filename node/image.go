@@ -1,6 +1,10 @@
 package node
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/rookery-project/rookery/events"
+)
 
 // PlanImages are what names of images in the spec stand for in a container to be made: what the order says goes before
 // what the instance was made from.
@@ -15,4 +19,16 @@ func merged(earlier, later map[string]string) map[string]string {
 	maps.Copy(both, earlier)
 	maps.Copy(both, later)
 	return both
+}
+
+// digests are those that names of images stand for; nil for none.
+func (v View) digests() map[string]string {
+	if len(v.Images) == 0 {
+		return nil
+	}
+	digests := make(map[string]string, len(v.Images))
+	for name, reference := range v.Images {
+		digests[name] = events.Digest(reference)
+	}
+	return digests
 }

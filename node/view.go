@@ -420,7 +420,7 @@ func (v View) State(epoch uint64) events.InstanceState {
 		Ordinal: v.Instance.Ordinal, Generation: v.Instance.Generation,
 		Revision: v.Order.Revision,
 		Position: events.Position{Epoch: epoch, Attempt: v.Attempt, Phase: v.Phase},
-		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, NoRestart: v.NoRestart(), Output: v.Output, Images: v.Images,
+		Reason:   v.Reason, ExitCode: v.ExitCode, Message: v.Message, NoRestart: v.NoRestart(), Output: v.Output, Images: v.digests(),
 		Confirmed: v.Confirmed,
 	}
 	if v.Confirmed != nil && v.Confirmed.Refused == "" && v.Confirmed.Phase == events.OperationExport {

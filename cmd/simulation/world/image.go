@@ -2,6 +2,8 @@ package world
 
 import (
 	"fmt"
+
+	"github.com/rookery-project/rookery/events"
 )
 
 // behaviour is what containers of an image do by themselves.
@@ -23,7 +25,7 @@ func hitTagMoved(w *World, a Action) {
 	image := images[a.N%len(images)]
 	for _, name := range a.Targets {
 		if h := w.hosts[name]; h != nil {
-			h.engine.Tag(image, fmt.Sprintf("%s@%d", image, a.N))
+			h.engine.Tag(image, events.ByDigest(image, fmt.Sprintf("sha256:%064x", a.N)))
 		}
 	}
 }
