@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -82,6 +83,18 @@ type Port struct {
 	// HostPort is the one on the node, where it must be a certain one; 0 for one that the coordinator picks.
 	HostPort uint16 `json:"host_port,omitzero"`
 }
+
+// HostPort is a port of a node. One number can be two of them, one for each protocol.
+type HostPort struct {
+	Number   uint16
+	Protocol Protocol
+}
+
+// OnHost returns the port of the node that the spec names; of number 0 for one that the coordinator picks.
+func (p Port) OnHost() HostPort { return HostPort{p.HostPort, cmp.Or(p.Protocol, TCP)} }
+
+// OnHost returns the port of the node.
+func (b PortBinding) OnHost() HostPort { return HostPort{b.HostPort, cmp.Or(b.Protocol, TCP)} }
 
 // Protocol is the transport of a port.
 type Protocol string
@@ -263,8 +276,8 @@ func checkPorts(ports []Port) error {
 		if p.Protocol != "" && p.Protocol != TCP && p.Protocol != UDP {
 			return Reject(CodeInvalidValue, field+".protocol", "%s.protocol %s is neither tcp nor udp", field, quote(string(p.Protocol)))
 		}
-		if j := slices.IndexFunc(ports[:i], func(o Port) bool { return p.HostPort > 0 && o.HostPort == p.HostPort }); j >= 0 {
-			return Reject(CodeInvalidValue, field+".host_port", "%s and ports[%d] have one host_port, %d", field, j, p.HostPort)
+		if j := slices.IndexFunc(ports[:i], func(o Port) bool { return p.HostPort > 0 && o.OnHost() == p.OnHost() }); j >= 0 {
+			return Reject(CodeInvalidValue, field+".host_port", "%s and ports[%d] have one host_port, %d/%s", field, j, p.HostPort, p.OnHost().Protocol)
 		}
 		if j := slices.IndexFunc(ports[:i], func(o Port) bool { return o.Name == p.Name }); j >= 0 {
 			return Reject(CodeInvalidValue, field+".name", "%s and ports[%d] have one name, %q", field, j, p.Name)

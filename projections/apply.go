@@ -367,7 +367,7 @@ func (c *Cluster) removed(id events.InstanceID) {
 func (c *Cluster) node(name string) *Node {
 	n := c.Nodes[name]
 	if n == nil {
-		n = &Node{Name: name, NotAllowed: !c.allows(name), Strays: map[events.InstanceID]*Stray{}, ports: map[uint16]events.InstanceID{}}
+		n = &Node{Name: name, NotAllowed: !c.allows(name), Strays: map[events.InstanceID]*Stray{}, ports: map[events.HostPort]events.InstanceID{}}
 		c.Nodes[name] = n
 	}
 	return n

@@ -59,7 +59,7 @@ type Node struct {
 	// Strays are the instances that it has and should not have.
 	Strays map[events.InstanceID]*Stray
 
-	ports map[uint16]events.InstanceID
+	ports map[events.HostPort]events.InstanceID
 	// lost counts the instances that are lost with it.
 	lost int
 	// turned is the event that last had an instance take another share than before.
@@ -95,9 +95,14 @@ func (n *Node) Ready() bool {
 }
 
 // HoldsPort reports whether an instance holds this port of the node.
-func (n *Node) HoldsPort(port uint16) bool {
+func (n *Node) HoldsPort(port events.HostPort) bool {
 	_, held := n.ports[port]
 	return held
+}
+
+// holdsNumber reports whether an instance holds a port of this number, of whichever protocol.
+func (n *Node) holdsNumber(number uint16) bool {
+	return n.HoldsPort(events.HostPort{Number: number, Protocol: events.TCP}) || n.HoldsPort(events.HostPort{Number: number, Protocol: events.UDP})
 }
 
 // Was reports whether an earlier process of this name was the node, as far as is remembered.
@@ -127,7 +132,7 @@ func (n *Node) FreePorts(count int) []uint16 {
 		} else {
 			next++
 		}
-		if _, taken := n.ports[next]; !taken {
+		if !n.holdsNumber(next) {
 			free = append(free, next)
 		}
 	}
@@ -141,10 +146,10 @@ func (n *Node) hold(i *Instance) {
 	n.instances++
 	n.reserved = n.reserved.Plus(i.Takes())
 	for _, p := range i.Ports {
-		if _, held := n.ports[p.HostPort]; !held && n.Facts.Ports.Holds(p.HostPort) {
+		if !n.holdsNumber(p.HostPort) && n.Facts.Ports.Holds(p.HostPort) {
 			n.picked++
 		}
-		n.ports[p.HostPort] = i.ID
+		n.ports[p.OnHost()] = i.ID
 		if n.Facts.Ports.Holds(p.HostPort) {
 			n.LastPort = p.HostPort
 		}
@@ -155,11 +160,12 @@ func (n *Node) release(i *Instance) {
 	n.instances--
 	n.reserved = n.reserved.Minus(i.Takes())
 	for _, p := range i.Ports {
-		if n.ports[p.HostPort] == i.ID {
-			delete(n.ports, p.HostPort)
-			if n.Facts.Ports.Holds(p.HostPort) {
-				n.picked--
-			}
+		if n.ports[p.OnHost()] != i.ID {
+			continue
+		}
+		delete(n.ports, p.OnHost())
+		if !n.holdsNumber(p.HostPort) && n.Facts.Ports.Holds(p.HostPort) {
+			n.picked--
 		}
 	}
 }
@@ -189,7 +195,7 @@ func (n *Node) rejoin(j events.NodeJoined) {
 	n.know()
 	n.picked = 0
 	for port := range n.ports {
-		if n.Facts.Ports.Holds(port) {
+		if n.Facts.Ports.Holds(port.Number) && (port.Protocol == events.TCP || !n.HoldsPort(events.HostPort{Number: port.Number, Protocol: events.TCP})) {
 			n.picked++
 		}
 	}

@@ -19,7 +19,7 @@ func (c *Cluster) reindex() {
 		}
 	}
 	for _, n := range c.Nodes {
-		n.ports = map[uint16]events.InstanceID{}
+		n.ports = map[events.HostPort]events.InstanceID{}
 		n.offer()
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(c.Services), events.ServiceID.Compare) {

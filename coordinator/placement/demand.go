@@ -14,7 +14,7 @@ type demand struct {
 	differs  bool
 	// ports counts those that the node picks, and fixed are those that must be certain ones.
 	ports int
-	fixed []uint16
+	fixed []events.HostPort
 	// spreads says that zones are held to the policy's skew, gathers that those with instances of the service are liked
 	// better.
 	spreads, gathers bool
@@ -31,7 +31,7 @@ func demandOf(s *projections.Service, r *projections.Revision, p *events.Policy,
 	d.gathers = d.gathers && !d.spreads // apart or together, not both
 	for _, port := range spec.Ports {
 		if port.HostPort > 0 {
-			d.fixed = append(d.fixed, port.HostPort)
+			d.fixed = append(d.fixed, port.OnHost())
 		} else {
 			d.ports++
 		}

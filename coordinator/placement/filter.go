@@ -72,7 +72,7 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 		return antiAffinity
 	case d.spec.MaxPerNode > 0 && l.own >= int32(min(d.spec.MaxPerNode, events.MaxScale)):
 		return maxPerNode
-	case slices.ContainsFunc(d.fixed, func(p uint16) bool { return n.HoldsPort(p) && !slices.Contains(credit.ports, p) }):
+	case slices.ContainsFunc(d.fixed, func(p events.HostPort) bool { return n.HoldsPort(p) && !slices.Contains(credit.ports, p) }):
 		return hostPort
 	case !n.HasPorts(d.ports - len(credit.ports)):
 		return ports
@@ -109,14 +109,14 @@ func hasLabels(has, wants map[string]string) bool {
 
 // credit is what an instance that goes gives back to its node.
 type credit struct {
-	ports    []uint16
+	ports    []events.HostPort
 	reserved events.Resources
 }
 
 func creditOf(i *projections.Instance) credit {
 	c := credit{reserved: i.Takes()}
 	for _, p := range i.Ports {
-		c.ports = append(c.ports, p.HostPort)
+		c.ports = append(c.ports, p.OnHost())
 	}
 	return c
 }
