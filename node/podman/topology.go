@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -21,18 +21,39 @@ func (e *Engine) Tell(ctx context.Context, c node.Container, path string, docume
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(source, events.TopologyFile), document)
-}
-
-// replace has the file hold the content, from one moment to the next. What an earlier call has left under the name of the new
-// file is written over.
-func replace(name string, content []byte) error {
-	const readable = 0o644 // by whatever user the instance is
-	next := name + ".next"
-	if err := os.WriteFile(next, content, readable); err != nil {
+	if err := replace(source, events.TopologyFile, document); err != nil {
 		return fmt.Errorf("writing a topology: %w", err)
 	}
-	return os.Rename(next, name)
+	return nil
+}
+
+// replace has the file in the folder hold the content, from one moment to the next. The instance can write to the folder as well: whatever it
+// has put under the name of the new file goes, and no link leads out of the folder.
+func replace(folder, name string, content []byte) error {
+	const readable = 0o644 // by whatever user the instance is
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	next := name + ".next"
+	err = root.RemoveAll(next)
+	if err == nil {
+		err = write(root, next, content, readable)
+	}
+	if err == nil {
+		err = root.Rename(next, name)
+	}
+	return errors.Join(err, root.Close())
+}
+
+// write makes a file that was not there.
+func write(root *os.Root, name string, content []byte, mode os.FileMode) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
 }
 
 // Ask sends the hook's signal, runs its command or posts what is asked, and waits for the answer.

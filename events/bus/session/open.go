@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nuid"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -110,7 +109,7 @@ func (s *server) answer(m events.Message) (events.Message, error) {
 		return refused(&bus.QuestionError{Code: 429, Reason: fmt.Sprintf("%d sessions are open here, which is the most: end one, or try again later", s.most)}), nil
 	}
 	s.open++
-	own := m.Subject + "." + nuid.Next()
+	own := m.Subject + "." + rand.Text()
 	s.serving.Go(func() {
 		s.serve(own, inbox, m)
 		s.mu.Lock()
