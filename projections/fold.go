@@ -15,18 +15,21 @@ var (
 	ErrChain = errors.New("broken hash chain in the log")
 	// ErrUnknown occurs when an event is of a type that this version does not know.
 	ErrUnknown = errors.New("unknown event in the log")
-	// ErrTorn occurs when a round.void does not name exactly the open messages before it.
-	ErrTorn = errors.New("torn round in the log")
 )
 
-// Fold turns the messages of the log into the state, whole rounds only.
+// Fold turns the messages of the log into the state, whole rounds only. What stands behind the last closed round is open: it may be the
+// beginning of a round, or anything that a client has put there, and counts for nothing before a round closes over it.
 type Fold struct {
 	// Cluster is the state after the last whole round.
 	Cluster *Cluster
 
 	last  uint64
 	chain events.Chain
-	held  []events.Record
+	// open is the sequence of the first open message; 0 for none. held are those that can be read, and strange says why the first
+	// of the others cannot.
+	open    uint64
+	held    []events.Record
+	strange error
 }
 
 // NewFold returns the fold of an empty log.
@@ -35,13 +38,8 @@ func NewFold() *Fold { return &Fold{Cluster: NewCluster()} }
 // Last returns the sequence of the last message that was taken, closed or not.
 func (f *Fold) Last() uint64 { return f.last }
 
-// Torn returns the first and last sequence of the messages behind the last closed round, or false where there are none.
-func (f *Fold) Torn() (from, to uint64, torn bool) {
-	if len(f.held) == 0 {
-		return 0, 0, false
-	}
-	return f.held[0].Sequence, f.last, true
-}
+// Open returns the first and last sequence of the messages behind the last closed round, or false where there are none.
+func (f *Fold) Open() (from, to uint64, open bool) { return f.open, f.last, f.open != 0 }
 
 // Take takes the next message of the log and returns the records of the round that it closes: with the events in
 // order and the closing message last, or nil where the round is still open.
@@ -49,26 +47,41 @@ func (f *Fold) Take(m events.Message) ([]events.Record, error) {
 	if m.Sequence != f.last+1 {
 		return nil, fmt.Errorf("log sequence %d: %w: the message before it has sequence %d", m.Sequence, ErrGap, f.last)
 	}
-	r, err := events.ParseRecord(m)
-	if err != nil {
-		if errors.Is(err, events.ErrUnknownType) {
-			err = fmt.Errorf("%w: %w", ErrUnknown, err)
-		}
-		return nil, err
-	}
 	f.last = m.Sequence
+	r, err := events.ParseRecord(m)
+	if err != nil && f.strange == nil {
+		f.strange = unreadable(err)
+	}
 	switch d := r.Data.(type) {
 	case events.RoundClosed:
 		return f.close(m, r, d)
 	case events.RoundVoid:
-		return f.void(m, r, d)
+		if f.voids(d) {
+			return f.void(m, r, d), nil
+		}
+	}
+	if f.open == 0 {
+		f.open = m.Sequence
 	}
 	f.chain = f.chain.Extend(m)
-	f.held = append(f.held, r)
+	if err == nil {
+		f.held = append(f.held, r)
+	}
 	return nil, nil
 }
 
+// unreadable is the error of a round that has a message which cannot be read.
+func unreadable(err error) error {
+	if errors.Is(err, events.ErrUnknownType) {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return err
+}
+
 func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClosed) ([]events.Record, error) {
+	if f.strange != nil {
+		return nil, f.strange
+	}
 	if closed.Chain != f.chain || closed.Round != f.Cluster.Round+1 {
 		return nil, fmt.Errorf("log sequence %d: %w: round %d after round %d", m.Sequence, ErrChain, closed.Round, f.Cluster.Round)
 	}
@@ -80,20 +93,21 @@ func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClose
 	f.chain = f.chain.Extend(m)
 	f.Cluster.Close(m.Sequence, closed, f.chain)
 	records := f.held
-	f.held = nil
+	f.open, f.held = 0, nil
 	return append(records, r), nil
 }
 
+// voids reports whether the message names exactly the open ones. One that does not was not written by a coordinator, and is open itself.
+func (f *Fold) voids(void events.RoundVoid) bool {
+	return f.open != 0 && void.From == f.open && void.To == f.last-1 && void.Epoch == f.Cluster.Epoch+1
+}
+
 // void forgets the open messages. The chain goes on from the last closed round, over the void itself.
-func (f *Fold) void(m events.Message, r events.Record, void events.RoundVoid) ([]events.Record, error) {
-	from, _, torn := f.Torn()
-	if !torn || void.From != from || void.To != m.Sequence-1 {
-		return nil, fmt.Errorf("log sequence %d: %w: it voids %d to %d, open are those from %d", m.Sequence, ErrTorn, void.From, void.To, from)
-	}
-	f.held = nil
+func (f *Fold) void(m events.Message, r events.Record, void events.RoundVoid) []events.Record {
+	f.open, f.held, f.strange = 0, nil, nil
 	f.chain = f.Cluster.Chain.Extend(m)
 	f.Cluster.void(m.Sequence, void, f.chain)
-	return []events.Record{r}, nil
+	return []events.Record{r}
 }
 
 func (c *Cluster) void(sequence uint64, void events.RoundVoid, chain events.Chain) {

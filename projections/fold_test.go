@@ -153,7 +153,7 @@ func TestAFoldHoldsBackOpenRounds(t *testing.T) {
 	if s := f.Cluster.Services[web]; s.Scale != 2 || f.Cluster.Sequence != 3 || f.Last() != 4 {
 		t.Errorf("an open round counts: scale %d at %d, last %d", s.Scale, f.Cluster.Sequence, f.Last())
 	}
-	if from, to, torn := f.Torn(); !torn || from != 4 || to != 4 {
+	if from, to, torn := f.Open(); !torn || from != 4 || to != 4 {
 		t.Errorf("open is %d to %d (%v), want 4", from, to, torn)
 	}
 }
@@ -162,7 +162,7 @@ func TestAVoidMustNameWhatIsOpen(t *testing.T) {
 	for _, c := range []struct {
 		from, to uint64
 		want     error
-	}{{4, 5, nil}, {3, 5, projections.ErrTorn}, {5, 5, projections.ErrTorn}, {4, 4, projections.ErrTorn}, {4, 6, projections.ErrTorn}} {
+	}{{4, 5, nil}, {3, 5, projections.ErrChain}, {5, 5, projections.ErrChain}, {4, 4, projections.ErrChain}, {4, 6, projections.ErrChain}} {
 		w := &writer{t: t}
 		w.closed(revised(1), events.ServiceScaled{Scale: 2})
 		before := w.chain
@@ -176,6 +176,34 @@ func TestAVoidMustNameWhatIsOpen(t *testing.T) {
 		if c.want == nil && f.Cluster.Services[web].Scale != 3 {
 			t.Errorf("the scale after the void is %d, want 3", f.Cluster.Services[web].Scale)
 		}
+	}
+}
+
+// TestWhatOthersPutIntoTheLogCountsForNothing has all kinds of messages stand behind a closed round: the fold goes on, and one that voids
+// them is as if they had never been there.
+func TestWhatOthersPutIntoTheLogCountsForNothing(t *testing.T) {
+	w := &writer{t: t}
+	w.closed(revised(1), events.ServiceScaled{Scale: 2})
+	before := w.chain
+	foreign := func(subject, body string, header events.Header) {
+		w.log = append(w.log, events.Message{Sequence: uint64(len(w.log)) + 1, Subject: subject, Header: header, Body: []byte(body)})
+	}
+	foreign("rookery.log.x", "hi", nil)
+	foreign("rookery.log.round", "{}", nil)
+	foreign("rookery.log.service.demo.web.scaled", `{"scale":9}`, nil)
+	foreign("rookery.log.cluster.from-the-future", "{}", events.Header{"ce-type": {"io.rookery.cluster.v9.from-the-future"}})
+	w.add(events.ServiceScope(web), events.ServiceScaled{Scale: 9})
+	w.add(events.ServiceScope(web), events.ServiceScale{})
+	w.add(events.RoundScope, events.RoundVoid{From: 1, To: uint64(len(w.log)), Epoch: 2, Leader: "mallory"})
+	f, err := fold(w.log)
+	if from, to, open := f.Open(); err != nil || !open || from != 4 || to != 10 {
+		t.Fatalf("open is %d to %d (%v), %v", from, to, open, err)
+	}
+	w.chain = before.Extend(w.add(events.ClusterScope, events.RoundVoid{From: 4, To: 10, Epoch: 2, Leader: "second"}))
+	w.closed(events.ServiceScaled{Scale: 3})
+	f, err = fold(w.log)
+	if err != nil || f.Cluster.Services[web].Scale != 3 || f.Cluster.Round != 2 {
+		t.Errorf("the log folds to %+v, %v", f.Cluster.Services[web], err)
 	}
 }
 

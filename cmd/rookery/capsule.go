@@ -132,13 +132,10 @@ func (p *partOf) take(m events.Message) (over bool, err error) {
 	if len(p.log) == capsule.MaxMessages {
 		return false, fmt.Errorf("a capsule has at most %d messages of the log, from the first on: choose a --to before sequence %d", capsule.MaxMessages, m.Sequence)
 	}
-	r, err := events.ParseRecord(m)
-	if err != nil {
-		return false, err
-	}
 	p.log = append(p.log, capsule.Keep(m))
+	r, err := events.ParseRecord(m)
 	closed, ok := r.Data.(events.RoundClosed)
-	if !ok {
+	if err != nil || !ok { // what cannot be read no round closes over
 		return false, nil
 	}
 	r.Time = closed.Now

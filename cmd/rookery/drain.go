@@ -218,23 +218,26 @@ func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained)
 	for _, d := range p.Instances {
 		slots[fmt.Sprintf("%s/%d", d.Service, d.Ordinal)] = true
 	}
+	var rounds projections.Rounds
 	for {
-		var m events.Message
+		var closed []events.Message
 		select {
 		case <-ctx.Done():
 			return
-		case next, ok := <-happens.Messages():
+		case m, ok := <-happens.Messages():
 			if !ok {
 				return
 			}
-			m = next
+			closed, _ = rounds.Take(m)
 		}
-		data, _, err := events.Decode(m)
-		if err != nil {
-			continue // it is of a later version
-		}
-		if ordinal, follows := ofDrain(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
-			fmt.Fprintln(w, waves{}.describe(m))
+		for _, m := range closed {
+			data, _, err := events.Decode(m)
+			if err != nil {
+				continue // it is of a later version
+			}
+			if ordinal, follows := ofDrain(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
+				fmt.Fprintln(w, waves{}.describe(m))
+			}
 		}
 	}
 }

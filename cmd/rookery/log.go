@@ -22,9 +22,10 @@ func before(ctx context.Context, b bus.Bus, sequence uint64) (*projections.Clust
 			open = nil
 			return true, err
 		}
-		r, err := events.ParseRecord(m)
-		open = append(open, r)
-		return true, err
+		if r, err := events.ParseRecord(m); err == nil { // else no round will close over it
+			open = append(open, r)
+		}
+		return true, nil
 	})
 	for _, r := range open { // decided before it in the same round
 		if err == nil {

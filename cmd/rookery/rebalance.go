@@ -13,6 +13,7 @@ import (
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // rebalance moves instances to nodes that fit them better.
@@ -153,6 +154,7 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 // follow shows what moves until the rebalancing that the command began has ended.
 func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uint64) (*events.RebalanceEnded, error) {
 	fmt.Fprintf(r.progress(), "command %d is stored\n", sequence)
+	var rounds projections.Rounds
 	for {
 		select {
 		case <-ctx.Done():
@@ -164,19 +166,30 @@ func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uin
 			if !ok {
 				return nil, errors.New("the log cannot be read any more; the moves go on")
 			}
-			data, a, err := events.Decode(m)
-			if err != nil {
-				return nil, err
-			}
-			ended, err := endOfMoves(data, a.Cause.Correlation, sequence)
-			if ended != nil || err != nil {
+			closed, _ := rounds.Take(m)
+			if ended, err := r.show(closed, sequence); ended != nil || err != nil {
 				return ended, err
-			}
-			if ofMove(data) {
-				fmt.Fprintln(r.progress(), waves{}.describe(m))
 			}
 		}
 	}
+}
+
+// show shows what moves in a round, and returns the end of the rebalancing that the command began where the round has it.
+func (r *rebalance) show(round []events.Message, sequence uint64) (*events.RebalanceEnded, error) {
+	for _, m := range round {
+		data, a, err := events.Decode(m)
+		if err != nil {
+			return nil, err
+		}
+		ended, err := endOfMoves(data, a.Cause.Correlation, sequence)
+		if ended != nil || err != nil {
+			return ended, err
+		}
+		if ofMove(data) {
+			fmt.Fprintln(r.progress(), waves{}.describe(m))
+		}
+	}
+	return nil, nil
 }
 
 // endOfMoves returns the end of the rebalancing that the command began, or an error where it has none.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // longestPause is how long a replay waits for the next event at most, however quiet the cluster was.
@@ -94,12 +95,12 @@ func (r *replay) between(ctx context.Context, b *bus.JetStream, a archived, out 
 	if err != nil || begin > end {
 		return err
 	}
-	var open round
+	var rounds projections.Rounds
 	for m, err := range a.wholeLog(ctx, b, begin, log.Last) {
 		if err != nil {
 			return err
 		}
-		closed, whole := open.take(m)
+		closed, whole := rounds.Take(m)
 		for _, m := range closed {
 			if m.Sequence > end || !p.shows(m) {
 				continue
@@ -116,27 +117,6 @@ func (r *replay) between(ctx context.Context, b *bus.JetStream, a archived, out 
 		}
 	}
 	return nil
-}
-
-// round holds the events of a round until it is closed: the beginning of one that was torn off is void, and nothing of it happened.
-type round struct{ open []events.Message }
-
-// take returns the messages of the round that the message closes, and whether a round ends with it at all.
-func (r *round) take(m events.Message) (closed []events.Message, whole bool) {
-	data, _, err := events.Decode(m)
-	r.open = append(r.open, m)
-	if err != nil {
-		return nil, false
-	}
-	switch data.(type) {
-	case events.RoundClosed:
-		closed, r.open = r.open, nil
-		return closed, true
-	case events.RoundVoid:
-		r.open = nil
-		return nil, true
-	}
-	return nil, false
 }
 
 // ended takes the end of what is typed for a wish to stop.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 )
 
 func topCommand(l *link) *cobra.Command {
@@ -103,6 +104,7 @@ func hearEvents(ctx context.Context, b *bus.JetStream, state bus.State, tell fun
 
 // hear tells what the reader reads until it ends, those together that have come together, and returns where to go on.
 func hear(ctx context.Context, reader bus.Reader, w waves, next uint64, tell func(topEvents)) uint64 {
+	var rounds projections.Rounds
 	for {
 		var m events.Message
 		var ok bool
@@ -114,7 +116,8 @@ func hear(ctx context.Context, reader bus.Reader, w waves, next uint64, tell fun
 		var told topEvents
 		for more := ok; more && len(told) < mostEvents; {
 			next = m.Sequence + 1
-			if m.Subject != events.LogRoot+".round" {
+			closed, _ := rounds.Take(m)
+			for _, m := range closed[:max(len(closed), 1)-1] {
 				told = append(told, w.describe(m))
 			}
 			select {

@@ -69,6 +69,9 @@ func Check(r Recorded) Found {
 			break
 		}
 	}
+	if from, _, open := c.fold.Open(); open && c.found.Differs == nil {
+		c.found.Differs = &Difference{Sequence: from, Round: c.fold.Cluster.Round + 1, What: "no round closes over it"}
+	}
 	if c.found.Hash = c.fold.Cluster.Hash(); c.found.Differs == nil && c.agenda != nil && c.state.Cluster.Hash() != c.found.Hash {
 		c.found.Differs = &Difference{
 			Sequence: c.fold.Cluster.Sequence, Round: c.fold.Cluster.Round, What: "the state that was decided on is another than the log folds to",

@@ -80,8 +80,8 @@ func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
 		return "", err
 	}
 	c := f.Cluster
-	if _, _, torn := f.Torn(); torn || !c.Founded() {
-		return "", errors.New("the log has no cluster, or a torn end: start a coordinator once, and adopt then")
+	if _, _, open := f.Open(); open || !c.Founded() {
+		return "", errors.New("the log has no cluster, or an end that no round closes: start a coordinator once, and adopt then")
 	}
 	states, err := States(ctx, b)
 	if err != nil {

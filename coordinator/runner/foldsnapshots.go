@@ -194,14 +194,13 @@ func lastRound(ctx context.Context, b bus.Bus, end uint64) ([]events.Record, err
 			return nil, err
 		}
 		r, err := events.ParseRecord(m)
-		if err != nil {
-			return nil, err
-		}
 		_, void := r.Data.(events.RoundVoid)
 		if void { // what it voids is no part of any round
 			round = nil
 		}
-		round = append(round, r)
+		if err == nil { // else it is void, or will be
+			round = append(round, r)
+		}
 		if m.Sequence >= end {
 			return round, nil
 		}

@@ -72,6 +72,10 @@ func (c *Coordinator) askHistory(ctx context.Context, body []byte) ([]byte, erro
 // commandsOf reads what became of the service's commands, and of those to groups of its namespace, up to a place in the log.
 func (c *Coordinator) commandsOf(ctx context.Context, id events.ServiceID, end uint64) ([]projections.Asked, error) {
 	h := projections.NewHistory(id)
+	voids, err := c.voids(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, filter := range []string{
 		events.LogRoot + ".group." + id.Namespace + ".>",
 		events.LogRoot + ".service." + id.Namespace + "." + id.Name + ".command.>",
@@ -85,11 +89,9 @@ func (c *Coordinator) commandsOf(ctx context.Context, id events.ServiceID, end u
 				if m.Sequence > end {
 					break
 				}
-				r, err := events.ParseRecord(m)
-				if err != nil {
-					return nil, err
+				if r, err := events.ParseRecord(m); err == nil && !voids.have(m.Sequence) {
+					h.Take(r)
 				}
-				h.Take(r)
 			}
 			if len(page) < bus.MatchingPage {
 				break

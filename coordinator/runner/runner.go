@@ -109,7 +109,7 @@ func New(config Config) *Coordinator {
 }
 
 // Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:
-// the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown, ErrTorn), or a stream is another (ErrIdentity) or
+// the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown), or a stream is another (ErrIdentity) or
 // is not there (bus.ErrNoStream).
 func (c *Coordinator) Run(ctx context.Context) error {
 	meters, err := newMeters(c.Meter)
@@ -157,7 +157,7 @@ func restAfter(err error) time.Duration {
 // fatal reports whether an error says that the log or a stream is not what it must be.
 func fatal(err error) bool {
 	for _, target := range []error{
-		projections.ErrGap, projections.ErrChain, projections.ErrUnknown, projections.ErrTorn,
+		projections.ErrGap, projections.ErrChain, projections.ErrUnknown,
 		events.ErrMalformed, ErrIdentity, ErrTrimmed, bus.ErrNoStream,
 	} {
 		if errors.Is(err, target) {

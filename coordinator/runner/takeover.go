@@ -133,14 +133,15 @@ func (l *leader) repeatFates(round []events.Record) error {
 	return l.sendFates(round)
 }
 
-// closeTorn voids the beginning of a round whose end was never stored.
+// closeTorn voids what stands behind the last closed round: the beginning of a round whose end was never stored, or what others have put
+// there.
 func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) error {
-	from, to, torn := f.fold.Torn()
-	if !torn {
+	from, to, open := f.fold.Open()
+	if !open {
 		return nil
 	}
 	record := events.Record{
-		Event:    events.Event{Scope: events.RoundScope, Data: events.RoundVoid{From: from, To: to, Epoch: epoch, Leader: c.Name}},
+		Event:    events.Event{Scope: events.ClusterScope, Data: events.RoundVoid{From: from, To: to, Epoch: epoch, Leader: c.Name}},
 		Sequence: to + 1, Time: newClock(c.Now()).now(),
 	}
 	m, err := record.Message(f.fold.Cluster.LogID())
@@ -152,7 +153,7 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 	if _, err := c.Bus.Append(call, bus.Log, to, []events.Message{m}); err != nil {
 		return err
 	}
-	c.Log.Warn("closed a torn round", "from", from, "to", to)
+	c.Log.Warn("voided what no round closes", "from", from, "to", to)
 	return f.catchUp(ctx)
 }
 

@@ -83,13 +83,18 @@ func TestATornRoundIsVoided(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer told.Stop()
+		voided, err := b.Subscribe(events.EventRoot + ".cluster.round.void")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer voided.Stop()
 		stop := start(t, b, "first")
 		next(t, told)
 		stop()
 		tear(t, b)
 		stop = start(t, b, "second")
 		defer stop()
-		void, _, err := events.DecodeAs[events.RoundVoid](next(t, told))
+		void, _, err := events.DecodeAs[events.RoundVoid](next(t, voided))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,6 +113,41 @@ func TestATornRoundIsVoided(t *testing.T) {
 		if cluster.Round != 2 || len(cluster.Nodes) != 0 || cluster.Services[web] == nil {
 			t.Errorf("the log replays to round %d with nodes %v and services %v: what was torn counts",
 				cluster.Round, cluster.Nodes, cluster.Services)
+		}
+	})
+}
+
+// TestAMessageInTheLogThatIsNotOursStopsNobody puts into the log what no coordinator wrote, as anybody with `nats pub` can: while one leads,
+// and while none does. The next round is closed all the same, and questions about the past pass over it.
+func TestAMessageInTheLogThatIsNotOursStopsNobody(t *testing.T) {
+	both(t, func(t *testing.T, b bus.Bus) {
+		told, err := b.Subscribe(events.EventRoot + ".service.demo.web.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		hi := func() {
+			t.Helper()
+			for _, subject := range []string{"rookery.log.x", "rookery.log.service.demo.web.instance.placed"} {
+				if _, err := b.Publish(t.Context(), events.Message{Subject: subject, Header: events.Header{}, Body: []byte("hi")}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		stop := start(t, b, "first")
+		publish(t, b, events.CommandSubject(web, "ensure"))
+		until(t, told, "web.revised")
+		hi()
+		publish(t, b, events.CommandSubject(web, "snapshot"))
+		until(t, told, "web.command.rejected")
+		stop()
+		hi()
+		stop = start(t, b, "second")
+		defer stop()
+		tell(t, b, "drop", `{}`)
+		until(t, told, "web.dropped")
+		if cluster := replay(t, b); cluster.Epoch < 3 {
+			t.Errorf("the log replays to epoch %d", cluster.Epoch)
 		}
 	})
 }

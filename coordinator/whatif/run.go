@@ -55,7 +55,7 @@ func survey(log Log, q Question) (part, error) {
 		}
 		r, err := events.ParseRecord(m)
 		if err != nil {
-			return p, err
+			continue // no round closes over it, or the fold says so
 		}
 		_, void := r.Data.(events.RoundVoid)
 		if closed, ok := r.Data.(events.RoundClosed); !ok && !void {

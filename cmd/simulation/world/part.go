@@ -232,7 +232,7 @@ func (w *World) mayEnd(p *part, err error) bool {
 		return false
 	}
 	for _, target := range []error{
-		coordinator.ErrIdentity, bus.ErrNoStream, projections.ErrChain, projections.ErrGap, projections.ErrTorn,
+		coordinator.ErrIdentity, bus.ErrNoStream, projections.ErrChain, projections.ErrGap,
 		projections.ErrUnknown, events.ErrMalformed, noderunner.ErrOtherCluster,
 	} {
 		if errors.Is(err, target) {

@@ -1,17 +1,18 @@
-package main
+package projections_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
 )
 
-// TestReplayLeavesOutWhatIsVoid goes through a round that was torn off, and one that was closed.
-func TestReplayLeavesOutWhatIsVoid(t *testing.T) {
+// TestRoundsLeaveOutWhatIsVoid goes through a round that was torn off, and one that was closed.
+func TestRoundsLeaveOutWhatIsVoid(t *testing.T) {
 	silent := events.Event{Scope: events.NodeScope("node-0"), Data: events.NodeSilent{}}
 	ends := func(data events.Data) events.Event { return events.Event{Scope: events.RoundScope, Data: data} }
-	var r round
+	var r projections.Rounds
 	var shown []uint64
 	for i, e := range []events.Event{silent, ends(events.RoundVoid{From: 1, To: 1, Epoch: 2}), silent, silent, ends(events.RoundClosed{Round: 1})} {
 		m, err := events.Encode(e.Scope.LogSubject(e.Data.Kind()), e.Data, events.Attributes{Time: time.Unix(int64(i), 0)})
@@ -19,7 +20,7 @@ func TestReplayLeavesOutWhatIsVoid(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Sequence = uint64(i + 1)
-		closed, whole := r.take(m)
+		closed, whole := r.Take(m)
 		if whole != (i == 1 || i == 4) {
 			t.Errorf("message %d: a round ends: %t", m.Sequence, whole)
 		}

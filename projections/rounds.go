@@ -1,0 +1,28 @@
+package projections
+
+import "github.com/rookery-project/rookery/events"
+
+// Rounds gives the messages of the log round by round to readers that need no state: what is void, and what no round closes, is left out. It
+// checks no hash, so a reader may begin anywhere in the log. Fold gives the state.
+type Rounds struct{ open []events.Message }
+
+// Take takes the next message of the log. It returns the messages of the round that this one closes, itself last, and whether a round or a
+// void ends with it at all.
+func (r *Rounds) Take(m events.Message) (closed []events.Message, ends bool) {
+	r.open = append(r.open, m)
+	record, err := events.ParseRecord(m)
+	if err != nil {
+		return nil, false
+	}
+	switch d := record.Data.(type) {
+	case events.RoundClosed:
+		closed, r.open = r.open, nil
+		return closed, true
+	case events.RoundVoid:
+		if d.To == m.Sequence-1 && d.From <= r.open[0].Sequence {
+			r.open = nil
+			return nil, true
+		}
+	}
+	return nil, false
+}
