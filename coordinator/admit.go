@@ -13,6 +13,7 @@ const commandsStream = "ROOKERY_COMMANDS"
 // Command gives a command its outcome: accepted, rejected or repeated. What an accepted one asks for is desired from
 // here on; Look finds the way there.
 func (t *Turn) Command(r events.Request) {
+	t.at(events.Unit{Work: events.WorkCommand, Scope: r.Scope, Sequence: r.Sequence})
 	t.cause = events.Cause{
 		Correlation: r.Sequence,
 		Causation:   events.CauseOf(commandsStream, r.Sequence),
@@ -49,6 +50,7 @@ func (t *Turn) again(r events.Request, known *projections.Command) {
 
 // Refuse rejects a command that cannot be decided because of a defect of ours.
 func (t *Turn) Refuse(r events.Request, why string) {
+	t.Working = events.Unit{Work: events.WorkCommand, Scope: r.Scope, Sequence: r.Sequence}
 	t.cause = events.Cause{Correlation: r.Sequence, Causation: events.CauseOf(commandsStream, r.Sequence)}
 	t.reject(r, events.Reject(events.CodeInternal, "", "deciding this command failed inside the coordinator: %s", why))
 }

@@ -16,7 +16,6 @@ import (
 type Agenda struct {
 	board    *placement.Board
 	services map[events.ServiceID]struct{}
-	shunned  map[events.ServiceID]struct{}
 	// shifted says that nodes have more or less to give than before: what waits for one is looked at again.
 	shifted bool
 	// turned says that nodes came, went, or are taken for others: global services follow them, operations wait for none that is
@@ -37,7 +36,6 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 		unheard:  true,
 		board:    placement.NewBoard(c),
 		services: make(map[events.ServiceID]struct{}, len(c.Services)),
-		shunned:  map[events.ServiceID]struct{}{},
 		records:  make([]events.Record, 0, MaxEvents),
 	}
 	for id := range c.Services {
@@ -60,17 +58,7 @@ func (a *Agenda) Waits(c *projections.Cluster) bool {
 	return (len(a.services) > 0 || a.shifted) && !c.Recovering
 }
 
-// Shun leaves a service alone, because looking at it fails.
-func (a *Agenda) Shun(id events.ServiceID) {
-	a.shunned[id] = struct{}{}
-	delete(a.services, id)
-}
-
-func (a *Agenda) add(id events.ServiceID) {
-	if _, shunned := a.shunned[id]; !shunned {
-		a.services[id] = struct{}{}
-	}
-}
+func (a *Agenda) add(id events.ServiceID) { a.services[id] = struct{}{} }
 
 func (a *Agenda) addAll(ids []events.ServiceID) {
 	for _, id := range ids {
@@ -134,10 +122,10 @@ func (a *Agenda) released(h projections.Hold) {
 	a.add(h.Service.ID)
 }
 
-// note puts on the agenda whatever the event may have unsettled. The service that is being looked at stays there until it
+// note puts on the agenda whatever the event may have unsettled. The service that is being reconciled stays there until it
 // is done.
-func (a *Agenda) note(r events.Record, looking events.ServiceID) {
-	if id, ok := r.Scope.Service(); ok && id != looking {
+func (a *Agenda) note(r events.Record, reconciles func(events.ServiceID) bool) {
+	if id, ok := r.Scope.Service(); ok && !reconciles(id) {
 		a.add(id)
 	}
 	a.board.Note(r)
@@ -145,6 +133,8 @@ func (a *Agenda) note(r events.Record, looking events.ServiceID) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeDegraded, events.NodeRecovered,
 		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeDraining, events.NodeForgotten, events.NodeRemoved,
 		events.PolicyChanged, events.NodesAllowed:
+		a.shifted, a.turned, a.unheard = true, true, true
+	case events.UnitRetried:
 		a.shifted, a.turned, a.unheard = true, true, true
 	case events.NodeListed:
 		a.turned = true

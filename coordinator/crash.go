@@ -38,6 +38,9 @@ func (t *Turn) backsOff(s *projections.Service, ordinal uint32) bool {
 func (t *Turn) crashedDue() {
 	for id := range t.Cluster.Crashed() {
 		s := t.Cluster.Services[id]
+		if !t.atService(events.WorkDue, id) {
+			continue
+		}
 		for o, slot := range s.Slots {
 			if at := s.RetryAt(uint32(o)); slot.Current == nil && !at.IsZero() && !t.Now.Before(at) {
 				t.agenda.add(id)

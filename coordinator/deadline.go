@@ -22,6 +22,13 @@ func (t *Turn) Due() {
 	t.snapshotsDue()
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
+		if !t.Takes() {
+			return
+		}
+		if !t.at(events.Unit{Work: events.WorkDue, Scope: cmd.Scope(), Sequence: sequence}) || t.Cluster.Hampers(cmd) != nil {
+			t.hampered(cmd)
+			continue
+		}
 		if g := t.Cluster.Groups[sequence]; g != nil {
 			t.groupDue(g)
 			continue
@@ -78,7 +85,7 @@ func rests(phase events.OperationPhase) bool {
 // operationsDue has every service be looked at whose operation may have waited long enough.
 func (t *Turn) operationsDue() {
 	for id := range t.Cluster.Operating() {
-		if t.Cluster.Services[id].Operation.Paused == "" {
+		if t.atService(events.WorkDue, id) && t.Cluster.Services[id].Operation.Paused == "" {
 			t.agenda.add(id)
 		}
 	}

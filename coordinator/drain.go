@@ -57,8 +57,10 @@ func (t *Turn) evacuate() bool {
 	}
 	before, left := len(t.Records), t.instancesOn(nodes)
 	for _, n := range nodes {
-		t.cause = n.Drain.Cause
-		t.empty(n, left[n.Name])
+		if t.atNode(events.WorkReconcile, n.Name) {
+			t.cause = n.Drain.Cause
+			t.empty(n, left[n.Name])
+		}
 	}
 	return len(t.Records) > before
 }
@@ -70,6 +72,7 @@ func (t *Turn) instancesOn(nodes []*projections.Node) map[string][]*projections.
 		left[n.Name] = make([]*projections.Instance, 0, n.Instances())
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Services), events.ServiceID.Compare) {
+		t.Working = events.Unit{Work: events.WorkReconcile, Scope: events.ServiceScope(id)}
 		for i := range t.Cluster.Services[id].Instances() {
 			if on, wanted := left[i.Node]; wanted {
 				left[i.Node] = append(on, i)

@@ -24,6 +24,8 @@ type Explanation struct {
 	// service.
 	Holds string         `json:"holds,omitempty"`
 	Hold  *HoldExplained `json:"hold,omitzero"`
+	// Shunned says what the coordinator leaves alone of the service now, because of a defect of its own.
+	Shunned []string `json:"shunned,omitempty"`
 }
 
 // HoldExplained is a node that a service has held for it.

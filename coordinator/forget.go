@@ -36,6 +36,9 @@ func (t *Turn) forgetNodes() {
 	}
 	left := t.instancesOn(nodes)
 	for _, n := range nodes {
+		if !t.atNode(events.WorkReconcile, n.Name) {
+			continue
+		}
 		t.cause = events.Cause{}
 		if n.Holder != 0 {
 			t.cause = t.Cluster.Commands[n.Holder].Cause

@@ -17,7 +17,8 @@ const maxGroupStep = 1 + 3*events.MaxMembers
 func (t *Turn) stepGroups() bool {
 	went := false
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Groups)) {
-		if g := t.Cluster.Groups[sequence]; t.passed(g) && t.stepGroup(g) {
+		g := t.Cluster.Groups[sequence]
+		if t.at(events.Unit{Work: events.WorkReconcile, Scope: events.GroupScope(g.ID)}) && t.passed(g) && t.stepGroup(g) {
 			went = true
 		}
 	}
@@ -35,7 +36,7 @@ func (t *Turn) passed(g *projections.Group) bool {
 			return false
 		}
 		s := t.Cluster.Services[id]
-		if g.Back && (s == nil || waitsForPeople(s.Operation)) {
+		if g.Back && (s == nil || waitsForPeople(s.Operation) || len(t.Cluster.ShunnedOf(events.ServiceScope(id))) > 0) {
 			continue
 		}
 		if s == nil || !s.Settled() {
@@ -175,6 +176,11 @@ func (t *Turn) groupDue(g *projections.Group) {
 	}
 	for _, id := range g.Present() {
 		s := t.Cluster.Services[id]
+		if shunned := t.Cluster.ShunnedOf(events.ServiceScope(id)); len(shunned) > 0 && g.Aborted == "" {
+			t.cause = t.Cluster.Commands[g.Command].Cause
+			t.abort(g, id.Name, shunned[0].String())
+			return
+		}
 		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, t.counts(g, id))) {
 			continue
 		}

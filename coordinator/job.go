@@ -115,7 +115,7 @@ func (t *Turn) endJob(s *projections.Service) bool {
 // jobsDue has every job be looked at that has not ended or is due: a back-off may be over.
 func (t *Turn) jobsDue() {
 	for id := range t.Cluster.Jobs() {
-		if s := t.Cluster.Services[id]; !s.Settled() || t.fires(s) {
+		if s := t.Cluster.Services[id]; t.atService(events.WorkDue, id) && (!s.Settled() || t.fires(s)) {
 			t.agenda.add(id)
 		}
 	}

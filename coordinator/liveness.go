@@ -18,6 +18,9 @@ func (t *Turn) livenessDue() {
 	}
 	t.cause = events.Cause{}
 	a.unheard, a.lostAt = false, time.Time{}
+	if !t.atCluster(events.WorkLiveness) {
+		return
+	}
 	t.guardEvictions()
 	if !t.Cluster.Evictions.Paused && t.anySilent() && t.loseNodes() {
 		t.loseInstances()
@@ -49,7 +52,7 @@ func (t *Turn) guardEvictions() {
 func (t *Turn) loseNodes() bool {
 	after := time.Duration(t.Cluster.Policy.Liveness.WithDefaults().LostAfter)
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
-		if n := t.Cluster.Nodes[name]; n.Silent && !n.Lost && t.overdue(n, after) {
+		if n := t.Cluster.Nodes[name]; t.atNode(events.WorkLiveness, name) && n.Silent && !n.Lost && t.overdue(n, after) {
 			if t.Room() == 0 {
 				t.agenda.unheard = true
 				return false
@@ -64,6 +67,9 @@ func (t *Turn) loseNodes() bool {
 func (t *Turn) loseInstances() {
 	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Services), events.ServiceID.Compare) {
 		s := t.Cluster.Services[id]
+		if !t.atService(events.WorkLiveness, id) {
+			continue
+		}
 		for _, i := range slices.Collect(s.Instances()) {
 			n := t.Cluster.Nodes[i.Node]
 			if i.Lost || !n.Silent || !t.overdue(n, t.lostAfter(s, i)) {

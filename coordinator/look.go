@@ -17,6 +17,7 @@ func (t *Turn) Look() {
 	if t.Cluster.Recovering {
 		return
 	}
+	t.Working = events.Unit{}
 	t.agenda.board.At(t.Now)
 	t.forgetNodes()
 	for {
@@ -36,13 +37,15 @@ func (t *Turn) lookAtAll() {
 	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0 && t.lookAt(ids); {
 		ids = t.agenda.inOrder(t.Cluster)
 	}
-	t.Looking = events.ServiceID{}
 }
 
 // lookAt reports false where the round is full before all services are done.
 func (t *Turn) lookAt(ids []events.ServiceID) bool {
 	for _, id := range ids {
-		t.Looking = id
+		if !t.atService(events.WorkReconcile, id) {
+			t.agenda.done(id)
+			continue
+		}
 		if s := t.Cluster.Services[id]; s != nil {
 			t.cause = t.causeOf(s)
 			if !t.look(s) {

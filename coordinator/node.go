@@ -39,6 +39,9 @@ func (t *Turn) misfits(n *projections.Node, before events.NodeFacts) {
 // Silent says that a node was not heard for longer than it may.
 func (t *Turn) Silent(node string) {
 	t.cause = events.Cause{}
+	if !t.atNode(events.WorkLiveness, node) {
+		return
+	}
 	if n := t.Cluster.Nodes[node]; n != nil && !n.Silent {
 		t.emit(events.NodeScope(node), events.NodeSilent{})
 	}
@@ -47,6 +50,9 @@ func (t *Turn) Silent(node string) {
 // Returned says that a silent node was heard again.
 func (t *Turn) Returned(node string) {
 	t.cause = events.Cause{}
+	if !t.atNode(events.WorkLiveness, node) {
+		return
+	}
 	if n := t.Cluster.Nodes[node]; n != nil && n.Silent && !n.Forgotten {
 		t.emit(events.NodeScope(node), events.NodeReturned{})
 	}

@@ -17,8 +17,8 @@ func TestAServiceThatIsGoneIsToBlameForItsQueue(t *testing.T) {
 	h.cluster.Queues[gone] = []events.CommandQueued{{Sequence: 1000, Drop: &events.ServiceDrop{}}}
 	turn := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
 	defer func() {
-		if recover() == nil || turn.Looking != gone {
-			t.Errorf("looking failed at %v, and should have failed at %v", turn.Looking, gone)
+		if recover() == nil || turn.Working.Scope != events.ServiceScope(gone) {
+			t.Errorf("looking failed at %v, and should have failed at %v", turn.Working, gone)
 		}
 	}()
 	turn.Look()

@@ -25,7 +25,7 @@ func (t *Turn) askRebalance(r events.Request, c events.ClusterRebalance) {
 // rebalance has the next instance move, once the one before has, or ends where none is to.
 func (t *Turn) rebalance() {
 	r := t.Cluster.Rebalance
-	if r == nil || t.Room() == 0 {
+	if !t.atCluster(events.WorkRebalance) || r == nil || t.Room() == 0 {
 		return
 	}
 	t.cause = r.Cause
@@ -95,7 +95,7 @@ func (t *Turn) moves(slot *projections.Slot) bool {
 // moveDue ends a move that takes too long.
 func (t *Turn) moveDue() {
 	r := t.Cluster.Rebalance
-	if r == nil || t.Now.Before(r.Since.Add(MoveDeadline)) || !t.Takes() {
+	if !t.atCluster(events.WorkDue) || r == nil || t.Now.Before(r.Since.Add(MoveDeadline)) || !t.Takes() {
 		return
 	}
 	if i := t.Cluster.Instance(r.Moving); i != nil && t.Cluster.Services[i.ID.Service].Slots[i.ID.Ordinal].Next == i {

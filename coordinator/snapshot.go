@@ -95,6 +95,9 @@ func (t *Turn) snapshotsDue() {
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Repeating()), events.ServiceID.Compare) {
 		s := t.Cluster.Services[id]
+		if !t.atService(events.WorkDue, id) {
+			continue
+		}
 		due := s.SnapshotDue()
 		if due.IsZero() || t.Now.Before(due) || !t.Takes() {
 			continue

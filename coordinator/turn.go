@@ -21,9 +21,12 @@ type Turn struct {
 	Now     time.Time
 	// Records are the events decided so far, in the order in which they go into the log.
 	Records []events.Record
-	// Looking is the service that Look is at; empty before and after.
-	Looking events.ServiceID
+	// Working is the unit that is worked on; empty before the first.
+	Working events.Unit
+	// MaxUnits is of how many units the round may have events; 0 for any number.
+	MaxUnits int
 
+	spans  []span
 	agenda *Agenda
 	cause  events.Cause
 }
@@ -37,11 +40,18 @@ func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
 	return &Turn{Cluster: c, Now: now, agenda: agenda, Records: agenda.records[:0]}
 }
 
-// Room returns how many events still fit into the round.
-func (t *Turn) Room() int { return MaxEvents - len(t.Records) }
+// Room returns how many events of the unit at work still fit into the round.
+func (t *Turn) Room() int {
+	if t.spent(t.Working) {
+		return 0
+	}
+	return MaxEvents - len(t.Records)
+}
 
 // Takes reports whether the round has room for any one more input.
-func (t *Turn) Takes() bool { return t.Room() >= MaxPerInput }
+func (t *Turn) Takes() bool {
+	return !t.spent(events.Unit{}) && MaxEvents-len(t.Records) >= MaxPerInput
+}
 
 // emit adds an event to the round and applies it.
 func (t *Turn) emit(scope events.Scope, data events.Data) {
@@ -57,9 +67,12 @@ func (t *Turn) emit(scope events.Scope, data events.Data) {
 	if held != t.Cluster.Held() {
 		t.agenda.released(held)
 	}
+	if last := len(t.spans) - 1; last < 0 || t.spans[last].unit != t.Working {
+		t.spans = append(t.spans, span{t.Working, len(t.Records)})
+	}
 	t.Records = append(t.Records, r)
 	t.agenda.records = t.Records
-	t.agenda.note(r, t.Looking)
+	t.agenda.note(r, t.reconciles)
 }
 
 // Renewed records that statuses come from another stream now.

@@ -30,6 +30,8 @@ const (
 	ReasonDrainDeadline FailureReason = "drain-deadline"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
+	// ReasonInternal: the coordinator cannot decide what the command is for, because of a defect of its own. What was asked for stays desired.
+	ReasonInternal FailureReason = "internal"
 )
 
 // CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired, but where the reason says

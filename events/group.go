@@ -98,6 +98,7 @@ const (
 	GroupDone       GroupOutcome = "done"       // every service is as it shall be
 	GroupGoneBack   GroupOutcome = "gone-back"  // every service is asked to be what it was before
 	GroupSuperseded GroupOutcome = "superseded" // a later command took services of it: the others are asked to be what they were before
+	GroupAbandoned  GroupOutcome = "abandoned"  // the coordinator cannot decide it, because of a defect of its own: every service stays as it is
 )
 
 // GroupEnded says that a group holds its services no more.

@@ -91,6 +91,7 @@ var standard = newRegistry(
 	of[ClusterPolicy](), of[PolicyChanged](), of[ClusterNodes](), of[NodesAllowed](),
 	of[ClusterRebalance](), of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
 	of[EvictionsPaused](), of[EvictionsResumed](),
+	of[UnitShunned](), of[UnitRetried](),
 	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](), of[EngineStatus](),
 	of[Order](), of[OrdersEpoch](),

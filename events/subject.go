@@ -1,6 +1,7 @@
 package events
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -69,6 +70,34 @@ func (s Scope) Group() (GroupID, bool) {
 
 // Node returns the node that the scope names, and whether it names one.
 func (s Scope) Node() (string, bool) { return s.name, s.noun == "node" }
+
+// String returns the scope as operators read it, as in "service demo/web", "node n1" or "cluster".
+func (s Scope) String() string {
+	switch {
+	case s.first != "":
+		return s.noun + " " + s.first + "/" + s.name
+	case s.name != "":
+		return s.noun + " " + s.name
+	}
+	return s.noun
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Scope) UnmarshalText(text []byte) error {
+	noun, name, _ := strings.Cut(string(text), " ")
+	first, last, two := strings.Cut(name, "/")
+	*s = Scope{noun: noun, name: name}
+	if two {
+		s.first, s.name = first, last
+	}
+	if s.String() != string(text) {
+		return fmt.Errorf("%w: scope %q", ErrMalformed, text)
+	}
+	return nil
+}
 
 // LogSubject is where an event of this kind and scope stands in the log: rookery.log.service.<ns>.<name>.<event>,
 // rookery.log.group.<ns>.<name>.<event>, rookery.log.node.<node>.<event>, rookery.log.cluster.<event> or rookery.log.round. The

@@ -47,8 +47,13 @@ func (c *Cluster) Apply(r events.Record) error {
 		c.applyRebalance(r)
 	case events.ClusterRenewed:
 		c.Streams[statusStream], c.StatusCursor = d.Identity, 0
+	case events.UnitShunned, events.UnitRetried:
+		c.applyUnit(r)
 	default:
 		return fmt.Errorf("log sequence %d: %w: %s", r.Sequence, ErrUnknown, r.Data.Kind())
+	}
+	if len(c.Shunned) > 0 {
+		c.unshun(r)
 	}
 	if id, ok := r.Scope.Service(); ok {
 		c.noteShort(id)

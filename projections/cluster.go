@@ -63,6 +63,9 @@ type Cluster struct {
 	// Groups are the services that change together and have not all come to what they shall be, by the sequence of their command.
 	Groups map[uint64]*Group `json:",omitempty"`
 
+	// Shunned are the units of work that the coordinator leaves alone, in the order in which they failed.
+	Shunned []Shunned `json:",omitempty"`
+
 	// last is the service that an event was about last: mostly the next is about the same.
 	last  *Service
 	byID  map[commandKey]uint64

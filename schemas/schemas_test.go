@@ -62,6 +62,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.OfflineReason]():    events.OfflineExited,
 	reflect.TypeFor[events.NoRestart]():        events.NoRestartAttempts,
 	reflect.TypeFor[events.RetireReason]():     events.RetireDropped,
+	reflect.TypeFor[events.Work]():             events.WorkDue,
 	reflect.TypeFor[events.StrayReason]():      events.StrayOtherNode,
 	reflect.TypeFor[events.ForgetReason]():     events.NodeNoLongerExists,
 	reflect.TypeFor[events.When]():             events.RebalanceOnJoin,

@@ -89,6 +89,7 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, f
 		return err
 	}
 	defer reader.Stop()
+	var rounds projections.Rounds
 	for {
 		select {
 		case <-ctx.Done():
@@ -100,8 +101,11 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, f
 			case !ok:
 				return errors.New("the log cannot be read any more")
 			}
-			if err := p.print(out, m); err != nil {
-				return err
+			closed, _ := rounds.Take(m)
+			for _, m := range closed {
+				if err := p.print(out, m); err != nil {
+					return err
+				}
 			}
 			if !follow && m.Sequence >= state.Last {
 				return nil
@@ -186,6 +190,10 @@ func details(data events.Data) string {
 		return fmt.Sprintf(" (%s) after %d moved %s", d.Reason, d.Moved, d.Message)
 	case events.InstanceLost, events.InstanceReturned, events.EvictionsPaused, events.EvictionsResumed:
 		return lossDetails(d)
+	case events.UnitShunned:
+		return fmt.Sprintf(" (%s) %s", d.Work, d.Message)
+	case events.UnitRetried:
+		return fmt.Sprintf(" (%s)", d.Work)
 	case events.NodeUpdated:
 		return overrideDetails(d.Overrides)
 	case events.NodeMisfits:

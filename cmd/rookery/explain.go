@@ -71,6 +71,11 @@ func printExplanation(w io.Writer, x coordinator.Explanation) error {
 			return err
 		}
 	}
+	for _, said := range x.Shunned {
+		if _, err := fmt.Fprintln(w, said); err != nil {
+			return err
+		}
+	}
 	const points = 1000.0
 	rows := make([]string, len(x.Nodes))
 	for i, v := range x.Nodes {

@@ -15,6 +15,7 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
 )
 
@@ -56,7 +57,7 @@ func exampleViews(t *testing.T) bus.Sight {
 		Namespace: "shop", Name: "basket", Outcome: events.OperationRolledBack, Message: "slot 0 failed: it exited with 1 four times in a row",
 		Ended: noon.Add(-50 * time.Hour), Operation: views.Operation{Kind: events.OperationUpdate, Revision: 5, Wave: 1},
 	}
-	node := func(name, state string) views.Node {
+	node := func(name string, state projections.NodeState) views.Node {
 		n := views.Node{Name: name, State: state, Epoch: 3, Instances: 2, Allocatable: events.Resources{CPU: 8000, Memory: 16 << 30}}
 		n.Zone, n.Address, n.Ports = "rack-1", "192.168.100.101", events.PortRange{First: 20000, Last: 29999}
 		n.Engine, n.Reserved = "podman 4.3.1", events.Resources{CPU: 500, Memory: 3 << 30}

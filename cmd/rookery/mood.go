@@ -5,6 +5,7 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
 )
 
@@ -26,7 +27,7 @@ func serviceMood(state string) grid.Mood {
 	switch state {
 	case views.StateRunning, views.StateCompleted:
 		return grid.Good
-	case views.StateFailed, views.StatePaused, views.StatePending:
+	case views.StateFailed, views.StatePaused, views.StatePending, views.StateShunned:
 		return grid.Bad
 	case views.StateSuspended, views.StateIdle, views.StateScheduled:
 		return grid.Quiet
@@ -35,14 +36,15 @@ func serviceMood(state string) grid.Mood {
 }
 
 // nodeMood says how a node in this state is.
-func nodeMood(state string) grid.Mood {
+func nodeMood(state projections.NodeState) grid.Mood {
 	switch state {
-	case "ready":
+	case projections.NodeReady:
 		return grid.Good
-	case "silent", "draining", "paused":
+	case projections.NodeSilent, projections.NodeDraining, projections.NodePaused:
 		return grid.Changing
-	case "drained", "forgotten":
+	case projections.NodeDrained, projections.NodeAway, projections.NodeForgotten:
 		return grid.Quiet
+	case projections.NodeLost, projections.NodeDegraded, projections.NodeNotAllowed:
 	}
 	return grid.Bad
 }

@@ -163,7 +163,7 @@ func nodesPage(all []views.Node) page {
 		p.values = append(p.values, value{v.Name, v})
 		p.grid.Rows = append(p.grid.Rows, grid.Row{Key: v.Name, Cells: []grid.Cell{
 			grid.Plain(v.Name),
-			{Text: v.State, Mood: nodeMood(v.State)},
+			{Text: string(v.State), Mood: nodeMood(v.State)},
 			grid.Plain(v.Zone), grid.Plain(v.Address), grid.Plain(instanceWords(v)),
 			grid.Plain(fmt.Sprintf("%s of %s", v.Reserved.CPU, v.Allocatable.CPU)), grid.Plain(gibibytes(int64(v.Reserved.Memory), int64(v.Allocatable.Memory))),
 			grid.Plain(fmt.Sprintf("%d-%d", v.Ports.First, v.Ports.Last)), grid.Plain(v.Words()),

@@ -3,6 +3,8 @@ package rookerytest_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -44,6 +46,7 @@ var alarms = []alarm{
 		g.beside.node.kill()
 	}},
 	{"RookeryStreamNearBound", `rookery_stream="ROOKERY_COMMANDS"`, floods},
+	{"RookeryUnitShunned", `rookery_work="reconcile"`, shuns},
 	{"RookeryNoLeader", "", func(g *gallery) {
 		g.heals(func() {
 			for _, c := range g.coordinators {
@@ -83,6 +86,29 @@ func (g *gallery) sounds(a alarm) {
 	}
 	fmt.Printf("alert %s: fired %.1f s after its fault began, stopped %.1f s after it was healed\n",
 		a.alert, fired.Seconds(), time.Since(healed).Seconds())
+}
+
+// shuns has a coordinator lead that panics as it reconciles a service.
+func shuns(g *gallery) {
+	sound := g.path
+	struck, err := struckProgram()
+	if err != nil {
+		g.fail("%v", err)
+	}
+	at := filepath.Join(g.t.TempDir(), "strikes")
+	if err := os.WriteFile(at, []byte("reconcile of service demo/struck"), 0o600); err != nil {
+		g.fail("%v", err)
+	}
+	lead := func(path string, env []string) {
+		g.path, g.env = path, env
+		for _, c := range g.coordinators {
+			c.process.kill()
+			g.startCoordinator(c)
+		}
+	}
+	g.heals(func() { lead(sound, nil) })
+	lead(struck, append(os.Environ(), strikes+"="+at))
+	g.published("demo/struck", "ensure", webSpec(`,"scale":1`))
 }
 
 // floods fills the stream of commands up to its bound, nearly, with what is refused. Who sent it takes it back.

@@ -39,7 +39,7 @@ func (r *realNode) untilState(want string) views.Node {
 	var shown views.Node
 	r.Until("the node is "+want, func() bool {
 		shown = r.shown()
-		return shown.State == want
+		return string(shown.State) == want
 	})
 	return shown
 }

@@ -41,7 +41,8 @@ type trial struct {
 	*rookerytest.Cluster
 	t            *testing.T
 	random       *rand.Rand
-	path         string // of the program
+	path         string   // of the program
+	env          []string // of its processes; that of the test where it is nil
 	hosts        []*station
 	coordinators []*seat
 	bus          *service
@@ -191,7 +192,7 @@ func (f *trial) startBus() {
 // launch starts the program as a process on the host, whose network it shares.
 func (f *trial) launch(h *host, path string, words ...string) *process {
 	p := newProcess(f.t, exec.Command("nsenter", append([]string{"--net=" + h.namespace, path}, words...)...)) //nolint:noctx // ended by the test
-	p.cmd.Stdout = p.output
+	p.cmd.Stdout, p.cmd.Env = p.output, f.env
 	p.start()
 	return p
 }

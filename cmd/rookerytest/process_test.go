@@ -37,7 +37,7 @@ var programs = sync.OnceValues(func() (string, error) {
 // built is the folder of programs, once there is one.
 var built atomic.Value
 
-func compiled(name, source string) (string, error) {
+func compiled(name, source string, flags ...string) (string, error) {
 	dir, err := programs()
 	if err != nil {
 		return "", err
@@ -46,7 +46,7 @@ func compiled(name, source string) (string, error) {
 	const patience = 5 * time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, source)
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-o", path}, flags...), source)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", &buildError{string(out)}
@@ -122,6 +122,12 @@ func startProcessIn(t testing.TB, env []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startProgramIn(t, path, env, args...)
+}
+
+// startProgramIn is startProcessIn for a program of this path.
+func startProgramIn(t testing.TB, path string, env []string, args ...string) *process {
+	t.Helper()
 	p := newProcess(t, exec.Command(path, args...)) //nolint:noctx // ended by the test
 	p.cmd.Stdout, p.cmd.Env = p.output, env
 	p.start()

@@ -55,6 +55,7 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	}
 	round, err := Seal(turn.Records, closed, l.cluster.LogID(), l.closed, l.cluster.Chain)
 	if err != nil {
+		turn.Working = unsealed(turn, l.cluster.LogID())
 		return fmt.Errorf("%w: %w", errDecide, err)
 	}
 	began := time.Now()
@@ -70,6 +71,16 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	l.closed, l.settled = last, true
 	l.keeper.note(last, l.cluster.LogID())
 	return nil
+}
+
+// unsealed returns the unit of the first record that cannot be written.
+func unsealed(turn *coordinator.Turn, logID string) events.Unit {
+	for i, r := range turn.Records {
+		if _, err := r.Message(logID); err != nil {
+			return turn.UnitOf(i)
+		}
+	}
+	return events.Unit{}
 }
 
 // store appends the messages. An outcome that is not known is looked up in the log.

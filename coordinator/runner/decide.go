@@ -42,10 +42,10 @@ func (in inputs) size() (size int) {
 	return size
 }
 
-// take returns at most limit inputs of those that wait, commands first.
+// take returns at most maxInputs of those that wait, commands first.
 func (l *leader) take() inputs {
-	c := min(len(l.waiting.commands), l.limit)
-	s := min(len(l.waiting.statuses), l.limit-c)
+	c := min(len(l.waiting.commands), maxInputs)
+	s := min(len(l.waiting.statuses), maxInputs-c)
 	in := inputs{commands: l.waiting.commands[:c:c], statuses: l.waiting.statuses[:s:s], inherited: l.inherited}
 	l.waiting.commands, l.waiting.statuses = l.waiting.commands[c:], l.waiting.statuses[s:]
 	l.waitingSize -= in.size()
@@ -64,6 +64,7 @@ func (l *leader) round(due bool) error {
 	in, began := l.take(), time.Now()
 	cursors := l.cursors
 	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
+	turn.MaxUnits = l.maxUnits
 	l.settled = false // until the log has what is decided now, or nothing was
 	rest, err := l.decide(turn, in, due)
 	took := time.Since(began)
@@ -76,7 +77,8 @@ func (l *leader) round(due bool) error {
 	}
 	if errors.Is(err, errDecide) || errors.Is(err, bus.ErrTooLarge) {
 		l.cursors = cursors
-		return l.isolate(in, turn.Looking, err)
+		l.putBack(in)
+		return l.isolate(turn, err)
 	}
 	if err != nil {
 		return err
@@ -85,6 +87,7 @@ func (l *leader) round(due bool) error {
 		return err
 	}
 	l.putBack(rest)
+	l.joined(turn.Records)
 	l.returned = slices.DeleteFunc(l.returned, func(node string) bool {
 		n := l.cluster.Nodes[node]
 		if n != nil && n.Silent && !n.Forgotten {
@@ -95,7 +98,8 @@ func (l *leader) round(due bool) error {
 		}
 		return true
 	})
-	l.limit = min(2*l.limit, maxInputs)
+	l.maxUnits, l.retries = growsTo(2*l.maxUnits), false
+	l.forgive()
 	l.founding, l.renewal, l.silent, l.inherited = nil, nil, nil, rest.inherited
 	return nil
 }
@@ -123,6 +127,10 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	if l.renewal != nil {
 		turn.Renewed(*l.renewal)
 	}
+	l.shun(turn, events.WorkLiveness, events.WorkFailover)
+	if l.retries {
+		turn.Retry()
+	}
 	for _, node := range l.returned[:min(len(l.returned), turn.Room())] {
 		turn.Returned(node)
 	}
@@ -134,7 +142,7 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 		in.inherited = in.inherited[1:]
 	}
 	for len(in.commands) > 0 && turn.Takes() {
-		turn.Command(events.ParseRequest(in.commands[0]))
+		l.command(turn, in.commands[0])
 		l.cursors.commands = in.commands[0].Sequence
 		in.commands = in.commands[1:]
 	}
@@ -145,6 +153,8 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	if l.deaf() {
 		return in, nil
 	}
+	// After the inputs, which may have made the unit, and would have it tried again.
+	l.shun(turn, events.WorkReconcile, events.WorkDue, events.WorkRebalance)
 	if due && turn.Takes() {
 		turn.Due()
 	}
@@ -152,85 +162,30 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	return in, nil
 }
 
+// command has the turn decide on the command, or refuse one that it failed on.
+func (l *leader) command(turn *coordinator.Turn, m events.Message) {
+	if _, why := l.blamedInput(events.WorkCommand, m.Sequence); why != "" {
+		turn.Refuse(parseAnyway(m), why)
+		return
+	}
+	turn.Working = events.Unit{Work: events.WorkCommand, Scope: events.ClusterScope, Sequence: m.Sequence}
+	turn.Command(events.ParseRequest(m))
+}
+
 func (l *leader) status(turn *coordinator.Turn, m events.Message) {
 	if m.Sequence > l.cursors.statuses+1 && l.cursors.statuses > 0 {
 		l.list = uint64(l.clock.now().UnixNano()) // some were let go unread: nodes say again what they have
 	}
 	l.cursors.statuses, l.hearBy = m.Sequence, time.Now().Add(hearFor)
+	if unit, why := l.blamedInput(events.WorkStatus, m.Sequence); why != "" {
+		l.shunStatus(turn, unit, why)
+		return
+	}
+	turn.Working = events.Unit{Work: events.WorkStatus, Scope: events.ClusterScope, Sequence: m.Sequence}
 	status, err := events.ParseStatus(m)
 	if err != nil {
 		l.Log.Warn("ignored a status", "subject", m.Subject, "sequence", m.Sequence, "error", err)
 		return
 	}
 	turn.Status(m.Sequence, status)
-}
-
-// isolate finds, after a round that cannot be decided or stored, the one input or service that is to blame: the state
-// is made anew, half of the inputs are tried, and the last one left is refused.
-func (l *leader) isolate(in inputs, looking events.ServiceID, cause error) error {
-	l.Log.Error("a round failed", "inputs", in.count(), "service", looking.String(), "error", cause)
-	if err := l.refold(); err != nil {
-		return err
-	}
-	switch {
-	case looking != (events.ServiceID{}):
-		l.shunned = append(l.shunned, looking)
-		l.putBack(in)
-	case in.count() > 1:
-		l.putBack(in)
-		l.limit = in.count() / 2
-	case len(in.commands) == 1:
-		return l.refuse(in.commands[0], cause)
-	case len(in.statuses) == 1:
-		l.cursors.statuses = in.statuses[0].Sequence
-	default:
-		return cause
-	}
-	for _, id := range l.shunned {
-		l.agenda.Shun(id)
-	}
-	return nil
-}
-
-func (l *leader) refuse(m events.Message, cause error) error {
-	began := time.Now()
-	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
-	why := "the defect is in the coordinator's log"
-	if errors.Is(cause, bus.ErrTooLarge) {
-		why = "its effects are larger than the log takes"
-	}
-	turn.Refuse(parseAnyway(m), why)
-	l.cursors.commands = m.Sequence
-	if err := l.commit(turn, taken{inputs: inputs{commands: []events.Message{m}}, decide: time.Since(began)}); err != nil {
-		return err
-	}
-	return l.publish(turn.Records)
-}
-
-// parseAnyway reads what can be read of a command that may be the one that parsing itself fails on.
-func parseAnyway(m events.Message) (r events.Request) {
-	defer func() {
-		if recover() != nil {
-			r = events.Request{Sequence: m.Sequence, Scope: events.ClusterScope}
-		}
-	}()
-	return events.ParseRequest(m)
-}
-
-// refold makes the state anew from the log, which must end where this leader closed its last round.
-func (l *leader) refold() error {
-	f, err := l.follow(l.ctx)
-	if err != nil {
-		return err
-	}
-	defer f.stop()
-	if err := f.catchUp(l.ctx); err != nil {
-		return err
-	}
-	if f.fold.Last() != l.closed {
-		return fmt.Errorf("%w: the log ends at %d, not at %d", errLost, f.fold.Last(), l.closed)
-	}
-	l.cluster, l.leading, l.settled = f.fold.Cluster, true, true
-	l.agenda = coordinator.NewAgenda(l.cluster)
-	return nil
 }

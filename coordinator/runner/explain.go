@@ -33,8 +33,15 @@ func (c *Coordinator) askExplain(ctx context.Context, body []byte) ([]byte, erro
 	if err != nil {
 		return nil, &bus.QuestionError{Code: 400, Reason: err.Error()}
 	}
+	shunned, end, err := c.shunnedNow(ctx, events.ServiceScope(id))
+	if err != nil {
+		return nil, err
+	}
 	return c.inPast(ctx, func(ctx context.Context) ([]byte, error) {
-		decision, err := c.decisionOn(ctx, id, q)
+		decision, err := c.decisionOn(ctx, id, q, end)
+		if len(shunned) > 0 && err != nil {
+			return nil, &bus.QuestionError{Code: 409, Reason: shunned[0]}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -43,6 +50,7 @@ func (c *Coordinator) askExplain(ctx context.Context, body []byte) ([]byte, erro
 			return nil, err
 		}
 		x, err := coordinator.Explain(state, decision)
+		x.Shunned = shunned
 		if errors.Is(err, coordinator.ErrOtherPolicy) {
 			return nil, &bus.QuestionError{Code: 409, Reason: err.Error()}
 		}
@@ -53,9 +61,24 @@ func (c *Coordinator) askExplain(ctx context.Context, body []byte) ([]byte, erro
 	})
 }
 
+// shunnedNow says what is left alone of a scope now, and up to where the log is closed.
+func (c *Coordinator) shunnedNow(ctx context.Context, scope events.Scope) (said []string, end uint64, err error) {
+	err = c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		end = c.cluster.Sequence
+		for _, s := range c.cluster.ShunnedOf(scope) {
+			said = append(said, s.String())
+		}
+	})
+	return said, end, err
+}
+
 // decisionOn returns the last decision on a node that is asked for.
-func (c *Coordinator) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQuestion) (events.Record, error) {
+func (c *Coordinator) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQuestion, end uint64) (events.Record, error) {
 	var last events.Record
+	voids, err := c.voids(ctx)
+	if err != nil {
+		return last, err
+	}
 	for _, kind := range []events.Kind{events.InstancePlaced{}.Kind(), events.InstancePending{}.Kind()} {
 		filter := events.ServiceScope(id).LogSubject(kind)
 		for from := max(q.Sequence, 1); ; {
@@ -65,8 +88,8 @@ func (c *Coordinator) decisionOn(ctx context.Context, id events.ServiceID, q Exp
 			}
 			for _, m := range page {
 				r, err := events.ParseRecord(m)
-				if err != nil {
-					return last, err
+				if err != nil || m.Sequence > end || voids.have(m.Sequence) {
+					continue
 				}
 				if _, ordinal, is := coordinator.OnNode(r); is && r.Sequence > last.Sequence && q.fits(r.Sequence, ordinal) {
 					last = r

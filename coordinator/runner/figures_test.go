@@ -149,18 +149,18 @@ func TestLevelsAreBounded(t *testing.T) {
 		t.Errorf("%d series of services, with %d desired and %d pending: %v", len(l.services), desired, pending, l.pending)
 	}
 	// Those that are silent have nothing for anybody.
-	if len(l.machines) != mostNodesMeasured/2+1 || l.nodes[nodeReady] != services/2 || l.nodes[nodeSilent] != services/2 {
+	if len(l.machines) != mostNodesMeasured/2+1 || l.nodes[projections.NodeReady] != services/2 || l.nodes[projections.NodeSilent] != services/2 {
 		t.Errorf("%d series of nodes, of which %v", len(l.machines), l.nodes)
 	}
-	if len(l.states) != mostNodesMeasured || l.states[0].state != nodeSilent || l.states[services/2-1].state != nodeSilent ||
-		l.states[services/2].state != nodeReady {
+	if len(l.states) != mostNodesMeasured || l.states[0].state != projections.NodeSilent || l.states[services/2-1].state != projections.NodeSilent ||
+		l.states[services/2].state != projections.NodeReady {
 		t.Errorf("%d nodes are told by their state: %v", len(l.states), l.states)
 	}
 	// One that nobody has to be called for has the place of another.
 	for i := range services {
 		c.Nodes[fmt.Sprintf("s-%04d", i)].Paused = true
 	}
-	if l = levelsOf(c, noon); l.states[services/2-1].state != nodeSilent || l.states[services/2].state != nodePaused {
+	if l = levelsOf(c, noon); l.states[services/2-1].state != projections.NodeSilent || l.states[services/2].state != projections.NodePaused {
 		t.Errorf("beside those that are paused nodes are told by their state: %v", l.states)
 	}
 	if about := named(l.services[mostServicesMeasured].id); len(about) != 1 || about[0].Key != keyOverflow {
@@ -172,18 +172,18 @@ func TestLevelsAreBounded(t *testing.T) {
 func TestANodeThatWasDrainedMayGo(t *testing.T) {
 	for _, row := range []struct {
 		node projections.Node
-		want nodeState
+		want projections.NodeState
 	}{
-		{projections.Node{Silent: true}, nodeSilent},
-		{projections.Node{Silent: true, Lost: true}, nodeLost},
-		{projections.Node{Drain: &projections.Drain{}}, nodeDraining},
-		{projections.Node{Drain: &projections.Drain{}, Silent: true}, nodeSilent}, // with what it still has
-		{projections.Node{Drain: &projections.Drain{Done: true}}, nodeDraining},
-		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true}, nodeAway},
-		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Lost: true}, nodeAway},
-		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Forgotten: true}, nodeForgotten},
+		{projections.Node{Silent: true}, projections.NodeSilent},
+		{projections.Node{Silent: true, Lost: true}, projections.NodeLost},
+		{projections.Node{Drain: &projections.Drain{}}, projections.NodeDraining},
+		{projections.Node{Drain: &projections.Drain{}, Silent: true}, projections.NodeSilent}, // with what it still has
+		{projections.Node{Drain: &projections.Drain{Done: true}}, projections.NodeDrained},
+		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true}, projections.NodeAway},
+		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Lost: true}, projections.NodeAway},
+		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Forgotten: true}, projections.NodeForgotten},
 	} {
-		if got := stateOfNode(&row.node); got != row.want {
+		if got := row.node.State(); got != row.want {
 			t.Errorf("%+v is %s, not %s", row.node, got, row.want)
 		}
 	}

@@ -54,7 +54,13 @@ func join(t *testing.T, b bus.Bus, node string) {
 
 func beat(t *testing.T, b bus.Bus, node string) {
 	t.Helper()
-	m, err := events.Encode(events.HeartbeatSubject(node), events.Heartbeat{Incarnation: "i"}, events.Attributes{
+	beatAs(t, b, node, "i")
+}
+
+// beatAs sends the heartbeat of a process under the node's name.
+func beatAs(t *testing.T, b bus.Bus, node, incarnation string) {
+	t.Helper()
+	m, err := events.Encode(events.HeartbeatSubject(node), events.Heartbeat{Incarnation: incarnation}, events.Attributes{
 		ID: node, Source: "/test", Time: time.Now(),
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ const gaugeTimeout = 2 * time.Second
 // the leader alone.
 type gauges struct {
 	sequence, role, state              metric.Int64ObservableGauge
-	lag, open, answering               metric.Int64ObservableUpDownCounter
+	lag, open, answering, shunned      metric.Int64ObservableUpDownCounter
 	nodes, pending                     metric.Int64ObservableUpDownCounter
 	desired, online, waiting           metric.Int64ObservableUpDownCounter
 	waits, lagTime, phaseTime, overdue metric.Float64ObservableGauge
@@ -57,6 +57,7 @@ func (g *gauges) make(m *maker) {
 		lag:               m.level("rookery.coordinator.lag", "{message}", "Messages of a stream that are not decided yet."),
 		lagTime:           m.since("rookery.coordinator.lag.duration", "For how long the oldest of them has waited, as far as that was seen."),
 		open:              m.level("rookery.commands.open", "{command}", "Commands that were accepted and have not ended."),
+		shunned:           m.level("rookery.units.shunned", "{unit}", "Units of work that the coordinator leaves alone because of a defect of its own."),
 		answering:         m.level("rookery.nodes.answering", "{node}", "Nodes that were heard within the last heartbeat."),
 		nodes:             m.level("rookery.nodes", "{node}", "Nodes by what they are for placement."),
 		pending:           m.level("rookery.pending", "{instance}", "Slots without an instance, by what most nodes lack."),
@@ -75,7 +76,7 @@ func (g *gauges) make(m *maker) {
 		reservedDisk:      m.level("rookery.node.reserved.disk", "By", "Disk of a node that is set aside for its instances."),
 	}
 	g.all = []metric.Observable{
-		g.sequence, g.role, g.state, g.lag, g.lagTime, g.open, g.answering, g.nodes, g.pending, g.desired, g.online, g.waiting, g.waits,
+		g.sequence, g.role, g.state, g.lag, g.lagTime, g.open, g.shunned, g.answering, g.nodes, g.pending, g.desired, g.online, g.waiting, g.waits,
 		g.phaseTime, g.overdue, g.awaited, g.allocatableCPU, g.allocatableMemory, g.allocatableDisk,
 		g.reservedCPU, g.reservedMemory, g.reservedDisk,
 	}
@@ -134,6 +135,9 @@ func (m *meters) tell(o metric.Observer, l levels) {
 		o.ObserveFloat64(g.lagTime, lag.lasts.Seconds(), at)
 	}
 	o.ObserveInt64(g.open, int64(l.open))
+	for _, work := range events.Works {
+		o.ObserveInt64(g.shunned, int64(l.shunned[work]), metric.WithAttributes(keyWork.String(string(work))))
+	}
 	o.ObserveInt64(g.answering, m.answering.Load())
 	for state, n := range l.nodes {
 		o.ObserveInt64(g.nodes, int64(n), metric.WithAttributes(keyState.String(string(state))))

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// pulseEvery is how often the lease is kept.
-	pulseEvery = bus.LeaseAge / 4
 	// tickEvery is how often the loop looks at what time has made due: with every few pulses.
 	tickEvery     = pulsesPerTick * pulseEvery
 	pulsesPerTick = 2
@@ -155,10 +153,10 @@ func (l *leader) sleep(pulse <-chan time.Time) (due bool, err error) {
 	}
 }
 
-// beat keeps the lease with each pulse, and ticks with every few.
+// beat shows life with each pulse, and ticks with every few.
 func (l *leader) beat() (due bool, err error) {
 	l.pulses++
-	if err := l.lease.renew(l.ctx); err != nil {
+	if err := l.lease.beat(); err != nil {
 		return false, err
 	}
 	if l.pulses%pulsesPerTick != 0 {
@@ -277,16 +275,24 @@ func isTaken(m events.Message, waiting []events.Message, cursor uint64) bool {
 	return m.Sequence <= cursor
 }
 
-// hear notes a node's sign of life.
+// hear notes a node's sign of life. One of another process than the one that is the node says nothing of it.
 func (l *leader) hear(a ask) {
-	if a.node == "" {
+	n := l.cluster.Nodes[a.node]
+	if n == nil || a.beat.Incarnation != n.Incarnation {
 		return
 	}
 	l.heard[a.node] = time.Now()
 	delete(l.assumed, a.node)
-	if n := l.cluster.Nodes[a.node]; n != nil && n.Silent && a.beat.Incarnation == n.Incarnation {
-		if !slices.Contains(l.returned, a.node) {
-			l.returned = append(l.returned, a.node)
+	if n.Silent && !slices.Contains(l.returned, a.node) {
+		l.returned = append(l.returned, a.node)
+	}
+}
+
+// joined gives nodes whose process is another now the time until its first heartbeat.
+func (l *leader) joined(records []events.Record) {
+	for _, r := range records {
+		if name, ok := r.Scope.Node(); ok && r.Data.Kind() == (events.NodeJoined{}).Kind() {
+			l.heard[name] = time.Now()
 		}
 	}
 }

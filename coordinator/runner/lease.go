@@ -4,25 +4,108 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-const leaseKey = "leader"
+const (
+	leaseKey = "leader"
+	// pulseEvery is how often the lease is kept.
+	pulseEvery = bus.LeaseAge / 4
+	// hungAfter is how long the loop may show no life before its lease is kept no longer: another coordinator takes over from one that hangs.
+	hungAfter = time.Minute
+)
 
-// lease is the right to try to lead. It saves wasted work and guards nothing.
+// lease is the right to try to lead. It saves wasted work and guards nothing. From the moment it is won a goroutine of its own keeps it, so
+// that a failover may take longer than a lease lasts.
 type lease struct {
-	bucket   bus.Bucket
-	name     string
+	bucket bus.Bucket
+	name   string
+
+	mu       sync.Mutex
 	revision uint64
 	// kept is when the last call began that has kept it.
 	kept time.Time
+	// lost says that another coordinator has it.
+	lost bool
+	// alive is when the loop last showed life; zero before it begins.
+	alive time.Time
 }
 
 // expired reports whether another may have the lease by now. It tells nothing of who leads; but a node that is answered by one who
 // leads no more would have its exclusive instances run on beside those that another has put in their place.
-func (l *lease) expired() bool { return time.Since(l.kept) > bus.LeaseAge }
+func (l *lease) expired() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.kept) > bus.LeaseAge
+}
+
+// beat says that the loop is alive. It returns errLost where another coordinator has the lease.
+func (l *lease) beat() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.alive = time.Now()
+	if l.lost {
+		return fmt.Errorf("%w: it has the lease", errLost)
+	}
+	return nil
+}
+
+// keep keeps the lease until stop is called, another coordinator has it, or the loop hangs.
+func (l *lease) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		pulse := time.NewTicker(pulseEvery)
+		defer pulse.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-pulse.C:
+			}
+			if !l.renew(ctx) {
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// renew reports whether the lease is to be kept on. A bus that does not answer is no loss, and neither is a lease that ran out meanwhile.
+func (l *lease) renew(ctx context.Context) bool {
+	l.mu.Lock()
+	revision, hangs := l.revision, !l.alive.IsZero() && time.Since(l.alive) > hungAfter
+	l.mu.Unlock()
+	if hangs || ctx.Err() != nil {
+		return false
+	}
+	call, cancel := context.WithTimeout(ctx, bus.LeaseAge/3)
+	defer cancel()
+	began := time.Now()
+	revision, err := l.bucket.Put(call, leaseKey, []byte(l.name), revision)
+	kept, lost := err == nil, false
+	if errors.Is(err, bus.ErrPosition) {
+		before, err := l.bucket.Get(call, leaseKey)
+		revision, lost = before.Revision, err == nil && string(before.Value) != l.name
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = lost
+	if kept || errors.Is(err, bus.ErrPosition) {
+		l.revision = revision
+	}
+	if kept {
+		l.kept = began
+	}
+	return !lost
+}
 
 // claim returns the lease, or nil and its revision where another coordinator holds it.
 func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err error) {
@@ -64,21 +147,6 @@ func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// renew keeps the lease. It returns errLost where another coordinator has it; a bus that does not answer is no loss.
-func (l *lease) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, bus.LeaseAge/3)
-	defer cancel()
-	began := time.Now()
-	revision, err := l.bucket.Put(ctx, leaseKey, []byte(l.name), l.revision)
-	switch {
-	case err == nil:
-		l.revision, l.kept = revision, began
-	case errors.Is(err, bus.ErrPosition):
-		return fmt.Errorf("%w: it has the lease", errLost)
-	}
-	return nil
 }
 
 // release gives the lease up, so that another can lead at once. It works after ctx has ended.

@@ -22,7 +22,8 @@ const (
 type levels struct {
 	sequence uint64
 	open     int
-	nodes    map[nodeState]int
+	shunned  map[events.Work]int
+	nodes    map[projections.NodeState]int
 	pending  map[string]int
 	services []serviceLevels
 	machines []nodeLevels
@@ -47,7 +48,7 @@ type nodeLevels struct {
 // namedState is what one node is.
 type namedState struct {
 	name  string
-	state nodeState
+	state projections.NodeState
 }
 
 // operationLevels are those of an operation that is under way.
@@ -64,31 +65,14 @@ type operationLevels struct {
 	on      string
 }
 
-// nodeState is what a node is as far as placement goes: the first that fits.
-type nodeState string
-
-// The states of a node.
-const (
-	nodeForgotten  nodeState = "forgotten"
-	nodeAway       nodeState = "away" // it was drained of all that it had, and is not heard since: nobody misses it
-	nodeLost       nodeState = "lost"
-	nodeSilent     nodeState = "silent"
-	nodeDegraded   nodeState = "degraded"
-	nodeDraining   nodeState = "draining"
-	nodePaused     nodeState = "paused"
-	nodeNotAllowed nodeState = "not-allowed"
-	nodeReady      nodeState = "ready"
-)
-
-var nodeStates = []nodeState{
-	nodeForgotten, nodeAway, nodeLost, nodeSilent, nodeDegraded, nodeDraining, nodePaused, nodeNotAllowed, nodeReady,
-}
-
 // levelsOf looks at the state at a time.
 func levelsOf(c *projections.Cluster, now time.Time) levels {
-	l := levels{sequence: c.Sequence, open: len(c.Open()), nodes: map[nodeState]int{}, pending: map[string]int{}}
-	for _, state := range nodeStates {
+	l := levels{sequence: c.Sequence, open: len(c.Open()), shunned: map[events.Work]int{}, nodes: map[projections.NodeState]int{}, pending: map[string]int{}}
+	for _, state := range projections.NodeStates {
 		l.nodes[state] = 0 // one that has none says so
+	}
+	for _, s := range c.Shunned {
+		l.shunned[s.Unit.Work]++
 	}
 	rest := serviceLevels{}
 	for i, id := range slices.SortedFunc(maps.Keys(c.Services), events.ServiceID.Compare) {
@@ -144,7 +128,7 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 	rest := nodeLevels{}
 	for i, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 		n := c.Nodes[name]
-		state := stateOfNode(n)
+		state := n.State()
 		l.nodes[state]++
 		l.states = append(l.states, namedState{name, state})
 		if !n.Heard() || n.Forgotten {
@@ -159,42 +143,21 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 	if len(c.Nodes) > mostNodesMeasured {
 		l.machines = append(l.machines, rest)
 	}
-	slices.SortStableFunc(l.states, func(a, b namedState) int { return cmp.Compare(a.state.urgency(), b.state.urgency()) })
+	slices.SortStableFunc(l.states, func(a, b namedState) int { return cmp.Compare(urgency(a.state), urgency(b.state)) })
 	l.states = l.states[:min(len(l.states), mostNodesMeasured)]
 }
 
 // urgency is less for nodes of a state that somebody has to see to before others.
-func (s nodeState) urgency() int {
+func urgency(s projections.NodeState) int {
 	switch s {
-	case nodeLost, nodeSilent, nodeDegraded:
+	case projections.NodeLost, projections.NodeSilent, projections.NodeDegraded:
 		return 0
-	case nodeForgotten, nodeAway, nodeDraining, nodePaused, nodeNotAllowed:
+	case projections.NodeForgotten, projections.NodeAway, projections.NodeDrained, projections.NodeDraining, projections.NodePaused,
+		projections.NodeNotAllowed:
 		return 1
-	case nodeReady:
+	case projections.NodeReady:
 	}
 	return 2
-}
-
-func stateOfNode(n *projections.Node) nodeState {
-	switch {
-	case n.Forgotten:
-		return nodeForgotten
-	case n.Silent && n.Drain != nil && n.Drain.Done:
-		return nodeAway
-	case n.Lost:
-		return nodeLost
-	case n.Silent:
-		return nodeSilent
-	case n.Degraded != "":
-		return nodeDegraded
-	case n.Drain != nil:
-		return nodeDraining
-	case n.Paused:
-		return nodePaused
-	case n.NotAllowed:
-		return nodeNotAllowed
-	}
-	return nodeReady
 }
 
 // lookAtOperations looks at those under way that have been in their phase for longest.

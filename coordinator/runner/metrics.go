@@ -36,6 +36,7 @@ const (
 	keyOutcome   = attribute.Key("rookery.outcome")
 	keyVerb      = attribute.Key("rookery.verb")
 	keyReason    = attribute.Key("rookery.reason")
+	keyWork      = attribute.Key("rookery.work")
 	keyState     = attribute.Key("rookery.state")
 	keyNamespace = attribute.Key("rookery.namespace")
 	keyService   = attribute.Key("rookery.service")

@@ -54,12 +54,11 @@ func (l *leader) takeOrders() error {
 	if err := l.putOrders(nil); err != nil {
 		return err
 	}
-	// Many take longer than a lease lasts, and nothing else keeps it meanwhile.
 	for some := range slices.Chunk(repairs, bus.MaxBatch) {
 		if err := l.putOrders(some); err != nil {
 			return err
 		}
-		if err := l.lease.renew(l.ctx); err != nil {
+		if err := l.lease.beat(); err != nil {
 			return err
 		}
 	}

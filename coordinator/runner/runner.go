@@ -211,5 +211,6 @@ func (c *Coordinator) term(ctx context.Context) error {
 		return err
 	}
 	defer l.release(ctx)
+	defer l.keep(ctx)()
 	return c.lead(ctx, f, l)
 }

@@ -18,22 +18,26 @@ import (
 // leader is one term of leading. All of it is touched by one goroutine alone.
 type leader struct {
 	*Coordinator
-	ctx     context.Context
-	lease   *lease
-	clock   clock
-	epoch   uint64
-	agenda  *coordinator.Agenda
-	shunned []events.ServiceID
+	ctx    context.Context
+	lease  *lease
+	clock  clock
+	epoch  uint64
+	agenda *coordinator.Agenda
+	// blamed are the units that rounds failed on since the last one that is stored, and why. retries says that what is shunned is to be
+	// tried again: another coordinator may have failed there.
+	blamed  map[events.Unit]string
+	retries bool
+	// maxUnits is of how many units a round may have events, after one that was too large; 0 for any number.
+	maxUnits int
 	// endpoints are written apart from the other views, for orders wait for them.
 	endpoints *views.Writer
 	views     *views.Writer
 	keeper    *keeper
 
 	commands, statuses bus.Reader
-	// waiting are inputs that were read and not yet decided; a round takes at most limit of them.
+	// waiting are inputs that were read and not yet decided.
 	waiting     inputs
 	waitingSize int // of their bodies in bytes
-	limit       int
 	// pulses counts those of the loop.
 	pulses uint64
 	// cursors are the sequences of the last inputs that were decided.
@@ -91,7 +95,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
 		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{}, assumed: map[string]bool{},
-		closed: f.fold.Last(), lastTick: time.Now(), limit: maxInputs,
+		closed: f.fold.Last(), lastTick: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
 	for name := range c.cluster.Nodes {
@@ -116,7 +120,7 @@ func (l *leader) begin(last []events.Record) error {
 	if err := l.repeatFates(last); err != nil {
 		return err
 	}
-	if err := l.lease.renew(l.ctx); err != nil {
+	if err := l.lease.beat(); err != nil {
 		return err
 	}
 	return l.openInboxes()

@@ -48,7 +48,7 @@ func TestANodeIsShownInTheStateThatFits(t *testing.T) {
 			if err := json.Unmarshal(body, &v); err != nil {
 				t.Fatalf("after %T %s shows %s: %v", step.data, what, body, err)
 			}
-			if v.State != step.state {
+			if string(v.State) != step.state {
 				t.Errorf("after %T %s shows it as %s, want %s", step.data, what, v.State, step.state)
 			}
 		}

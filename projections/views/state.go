@@ -7,6 +7,8 @@ import (
 
 // The states of a service: what Service.State says. The first that fits counts.
 const (
+	// StateShunned is that of a service which the coordinator leaves alone, because of a defect of its own.
+	StateShunned = "shunned"
 	// StateDropping is that of a service that shall exist no more, as long as it has instances.
 	StateDropping = "dropping"
 
@@ -36,6 +38,8 @@ const (
 
 func serviceState(c *projections.Cluster, s *projections.Service) string {
 	switch {
+	case c.Shuns(events.Unit{Work: events.WorkReconcile, Scope: events.ServiceScope(s.ID)}):
+		return StateShunned
 	case s.Dropped:
 		return StateDropping
 	case s.Job != nil:

@@ -42,6 +42,8 @@ type Service struct {
 	// Queued are the sequences of the commands that wait for their turn, first come first.
 	Queued []uint64    `json:"queued,omitempty"`
 	Spec   events.Spec `json:"spec"`
+	// Shunned says what the coordinator leaves alone of the service because of a defect of its own; not there where that is nothing.
+	Shunned []Shunned `json:"shunned,omitempty"`
 	// Images are what the names of images in the spec stand for in this revision, as far as a node has found that out.
 	Images map[string]string `json:"images,omitempty"`
 	// Sequence is the place in the log that the value is true at.
@@ -94,9 +96,8 @@ type Instance struct {
 
 // Node is the value of a key <node> in the bucket rookery_nodes.
 type Node struct {
-	Name string `json:"name"`
-	// State is forgotten, lost, silent, degraded, drained, draining, paused, not-allowed or ready: the first of these that holds.
-	State string `json:"state"`
+	Name  string                `json:"name"`
+	State projections.NodeState `json:"state"`
 	// Degraded says why its engine cannot be relied on; not there where it can.
 	Degraded string `json:"degraded,omitempty"`
 	Epoch    uint64 `json:"epoch"`
@@ -109,8 +110,26 @@ type Node struct {
 	// StrayInstances are the first of the strays, with why they are none that the node should have.
 	StrayInstances []Stray `json:"stray_instances,omitempty"`
 	// Drain is how far the node is that is to have no instance.
-	Drain    *Drain `json:"drain,omitempty"`
-	Sequence uint64 `json:"sequence"`
+	Drain *Drain `json:"drain,omitempty"`
+	// Shunned says what the coordinator leaves alone of the node because of a defect of its own; not there where that is nothing.
+	Shunned  []Shunned `json:"shunned,omitempty"`
+	Sequence uint64    `json:"sequence"`
+}
+
+// Shunned is a unit of work that the coordinator leaves alone.
+type Shunned struct {
+	Work    events.Work `json:"work"`
+	Since   time.Time   `json:"since"`
+	Message string      `json:"message"`
+}
+
+// shunnedOf shows what is shunned of a scope.
+func shunnedOf(c *projections.Cluster, scope events.Scope) []Shunned {
+	var shown []Shunned
+	for _, s := range c.ShunnedOf(scope) {
+		shown = append(shown, Shunned{Work: s.Unit.Work, Since: s.Since, Message: s.Message})
+	}
+	return shown
 }
 
 // Key names a value.
@@ -315,7 +334,7 @@ func (ch Changes) service(c *projections.Cluster, id events.ServiceID) {
 	value := Service{
 		Namespace: id.Namespace, Name: id.Name, State: serviceState(c, s), Revision: s.Revision, Scale: s.Scale,
 		Online: s.Serving(), Busy: s.Holder, Spec: s.Current().Spec, Images: s.ImagesOf(), Sequence: c.Sequence,
-		Topology: s.Topology, Operation: ch.operation(c, s),
+		Topology: s.Topology, Operation: ch.operation(c, s), Shunned: shunnedOf(c, events.ServiceScope(id)),
 	}
 	for _, kept := range s.Snapshots.Kept {
 		value.Snapshots = append(value.Snapshots, snapshotOf(kept))
@@ -405,27 +424,9 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 		ch.Values[Key{bus.BucketNodes, name}] = nil
 		return
 	}
-	state := "ready"
-	switch {
-	case n.Forgotten:
-		state = "forgotten"
-	case n.Lost:
-		state = "lost"
-	case n.Silent:
-		state = "silent"
-	case n.Degraded != "":
-		state = "degraded"
-	case n.Draining() && n.Drain.Done:
-		state = "drained"
-	case n.Draining():
-		state = "draining"
-	case n.Paused:
-		state = "paused"
-	case n.NotAllowed:
-		state = "not-allowed"
-	}
 	ch.put(bus.BucketNodes, name, Node{
-		Name: name, State: state, Degraded: n.Degraded, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
-		Instances: n.Instances(), Strays: len(n.Strays), StrayInstances: straysOf(n), Drain: drainOf(n), Sequence: c.Sequence,
+		Name: name, State: n.State(), Degraded: n.Degraded, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
+		Instances: n.Instances(), Strays: len(n.Strays), StrayInstances: straysOf(n), Drain: drainOf(n),
+		Shunned: shunnedOf(c, events.NodeScope(name)), Sequence: c.Sequence,
 	})
 }

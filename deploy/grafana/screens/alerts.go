@@ -7,6 +7,7 @@ import (
 
 // From when on a person is called. What heals by itself has healed before.
 const (
+	shunnedFor    = time.Minute // with the next command for it, it is tried again
 	noLeaderFor   = time.Minute // another coordinator takes over within seconds
 	unsteadyTerms = 5           // in five minutes
 	lagSeconds    = 10          // messages are decided within milliseconds
@@ -72,6 +73,18 @@ var alerts = []alert{
 2. Appending: the disk of NATS is slow or full. On its host: df -h, vmstat 1; rookery doctor says how the bus answers.
 3. Deciding: its host is short of CPU. On the host of the coordinator that leads: top.
 4. Neither: more comes than can be decided. Who sends it? nats stream subjects {{ $labels.rookery_stream }}. Have that sender wait.
+`,
+	},
+	{
+		name: "RookeryUnitShunned", severity: critical, lasts: shunnedFor,
+		expr:        "max by (rookery_work) (rookery_units_shunned) > 0",
+		summary:     "The coordinator leaves {{ $value }} units alone that it fails to {{ $labels.rookery_work }}",
+		description: "A defect of the coordinator. All else goes on; what is left alone stays as it is, and commands for it fail as internal.",
+		runbook: `1. Which, and why: nats stream view ROOKERY_LOG --subject 'rookery.log.*.*.unit.shunned'; rookery services shows the state shunned, and
+   rookery explain NAMESPACE/NAME says what failed.
+2. Send what is wanted of it again, with another spec or scale: it is tried again.
+3. Or have another coordinator lead, of a version that mends it: stop the one that leads. All is tried again then.
+4. Report it with rookery capsule, which has what it takes to see it again.
 `,
 	},
 	{

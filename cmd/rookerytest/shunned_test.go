@@ -1,0 +1,217 @@
+package rookerytest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+)
+
+// strikes names the variable that names the file which says where the coordinator panics, a unit a line.
+const strikes = "ROOKERY_STRIKES"
+
+// strike is what the struck program has beside its source: a panic at every unit that the file names, without its sequence.
+const strike = `
+func strike(u events.Unit) {
+	text, _ := os.ReadFile(os.Getenv("` + strikes + `"))
+	if u.Sequence = 0; slices.Contains(strings.Split(string(text), "\n"), u.String()) {
+		panic("struck")
+	}
+}
+`
+
+// struckProgram is the real rookery, compiled with a panic in the place where the coordinator begins with a unit.
+var struckProgram = sync.OnceValues(func() (string, error) {
+	dir, err := programs()
+	if err != nil {
+		return "", err
+	}
+	original, err := filepath.Abs("../../coordinator/unit.go")
+	if err != nil {
+		return "", err
+	}
+	source, err := os.ReadFile(original)
+	if err != nil {
+		return "", err
+	}
+	const begins, imports = "\tt.Working = u\n", "import (\n"
+	for _, place := range []string{begins, imports} {
+		if strings.Count(string(source), place) != 1 {
+			return "", fmt.Errorf("%s: want %q once", original, place)
+		}
+	}
+	text := strings.Replace(string(source), begins, begins+"\tif !t.Cluster.Shuns(u) {\n\t\tstrike(u)\n\t}\n", 1) + strike
+	text = strings.Replace(text, imports, imports+"\t\"os\"\n\t\"slices\"\n\t\"strings\"\n", 1)
+	changed, overlay := filepath.Join(dir, "unit.go"), filepath.Join(dir, "overlay.json")
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		return "", err
+	}
+	for path, content := range map[string]string{changed: text, overlay: string(replace)} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return "", err
+		}
+	}
+	return compiled("rookery-struck", "github.com/rookery-project/rookery/cmd/rookery", "-overlay", overlay)
+})
+
+// struck is a cluster whose coordinator panics where it is told to.
+type struck struct {
+	*rookerytest.Cluster
+	t      *testing.T
+	file   string
+	leader *process
+}
+
+// TestAPanicShunsTheUnitAtWorkAlone has the coordinator panic in each kind of unit. That unit is shunned, and named by an event; its commands
+// end as internal; the term goes on, and so do all others.
+func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
+	t.Parallel()
+	program, err := struckProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &struck{Cluster: startCluster(t, rookerytest.WithoutCoordinator(), rookerytest.WithNodes(6)), t: t, file: filepath.Join(t.TempDir(), "strikes")}
+	s.strike("")
+	lead := func() {
+		s.leader = startProgramIn(t, program, append(os.Environ(), strikes+"="+s.file), "coordinator", "--server", s.URL, "--heartbeat", "500ms")
+	}
+	lead()
+	for _, node := range []string{"node-4", "node-5"} { // they are to end, and have nothing
+		s.Fate(s.ask("rookery.cmd.node."+node+".pause", `{}`))
+	}
+	s.Command("demo/bystander", "ensure", `{"image":"localhost/web:1","scale":2}`)
+	epoch := s.State().Epoch
+	for _, row := range shunnedRows {
+		s.shuns(row)
+	}
+	if state := s.State(); state.Epoch != epoch {
+		t.Errorf("epoch %d, want %d: the term ended", state.Epoch, epoch)
+	}
+	s.leader.kill()
+	lead() // it tries all of them again
+	s.Command("demo/bystander", "scale", scaleBody(1))
+	h := readHistory(t, s.Cluster)
+	if left := h.cluster.Shunned; len(left) > 0 {
+		t.Errorf("another coordinator leads, and these are shunned still: %v", left)
+	}
+	s.CheckReplay()
+}
+
+// shunnedRow is a unit in which the coordinator panics.
+type shunnedRow struct {
+	unit string
+	// told is the subject of the event that says so.
+	told string
+	// work has the coordinator come to the unit, and returns the command that must fail with it; 0 for none.
+	work func(*struck) uint64
+}
+
+var shunnedRows = []shunnedRow{
+	{"command of service demo/input", "service.demo.input.command.rejected", func(s *struck) uint64 {
+		return s.Publish("demo/input", "ensure", `{"image":"localhost/web:1"}`)
+	}},
+	{"status of node node-1", "node.node-1.unit.shunned", func(s *struck) uint64 {
+		s.StopNode("node-1")
+		s.StartNode("node-1")
+		return 0
+	}},
+	{"reconcile of service demo/looked-at", "service.demo.looked-at.unit.shunned", func(s *struck) uint64 {
+		return s.Publish("demo/looked-at", "ensure", `{"image":"localhost/web:1"}`)
+	}},
+	{"due of service demo/works", "service.demo.works.unit.shunned", func(s *struck) uint64 {
+		return s.Publish("demo/works", "ensure", `{"image":"localhost/web:1","mode":"job","job":{"completions":1},"node_selector":{"host":"none"}}`)
+	}},
+	{"reconcile of group demo/stack", "group.demo.stack.unit.shunned", func(s *struck) uint64 {
+		return s.group("stack", `{"services":{"one":{"image":"localhost/web:1"}}}`)
+	}},
+	{"due of group demo/late", "group.demo.late.unit.shunned", func(s *struck) uint64 {
+		return s.group("late", `{"services":{"two":{"image":"localhost/web:1","node_selector":{"host":"none"}}}}`)
+	}},
+	{"reconcile of node node-2", "node.node-2.unit.shunned", func(s *struck) uint64 {
+		return s.ask("rookery.cmd.node.node-2.drain", `{}`)
+	}},
+	{"due of node node-3", "node.node-3.unit.shunned", func(s *struck) uint64 {
+		s.Command("demo/stays", "ensure", `{"image":"localhost/web:1","mode":"global"}`)
+		s.StopNode("node-3") // what it has cannot go
+		return s.ask("rookery.cmd.node.node-3.drain", `{}`)
+	}},
+	{"rebalance of cluster", "cluster.unit.shunned", func(s *struck) uint64 {
+		s.ask("rookery.cmd.cluster.rebalance", `{}`)
+		return 0
+	}},
+	{"due of cluster", "cluster.unit.shunned", func(*struck) uint64 { return 0 }},
+	{"liveness of cluster", "cluster.unit.shunned", func(s *struck) uint64 {
+		s.StopNode("node-4")
+		return 0
+	}},
+	{"liveness of node node-5", "node.node-5.unit.shunned", func(s *struck) uint64 {
+		s.StopNode("node-5")
+		return 0
+	}},
+}
+
+// shuns has the coordinator panic in the unit, and holds it to shun that one alone.
+func (s *struck) shuns(row shunnedRow) {
+	s.t.Helper()
+	told, err := s.Bus().Subscribe(events.EventRoot + "." + row.told)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer told.Stop()
+	s.strike(row.unit)
+	ended := row.work(s)
+	select {
+	case <-told.Messages():
+	case <-time.After(30 * time.Second):
+		s.t.Fatalf("%s: no event %s came; the coordinator says:\n%s", row.unit, row.told, s.leader.output)
+	}
+	if strings.HasPrefix(row.unit, "status ") {
+		s.strike("") // statuses are taken one by one, and those that follow come from the same node
+	}
+	for _, scale := range []int{3, 2} {
+		s.Command("demo/bystander", "scale", scaleBody(scale))
+	}
+	if ended != 0 {
+		f := s.Fate(ended)
+		if f.Reason != events.ReasonInternal && (f.Rejection == nil || f.Rejection.Code != events.CodeInternal) {
+			s.t.Errorf("%s: its command ended as %+v, want internal", row.unit, f)
+		}
+	}
+	s.strike("")
+	fmt.Printf("panic in %-36s -> %s; all others go on\n", row.unit, row.told)
+}
+
+// strike has the coordinator panic at the unit from here on; at none where it is "".
+func (s *struck) strike(unit string) {
+	s.t.Helper()
+	fresh := s.file + ".fresh"
+	if err := os.WriteFile(fresh, []byte(unit), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(fresh, s.file); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *struck) group(name, body string) uint64 {
+	return s.ask("rookery.cmd.group.demo."+name+".ensure", body)
+}
+
+// ask sends a command by its subject and returns its sequence.
+func (s *struck) ask(subject, body string) uint64 {
+	s.t.Helper()
+	sequence, err := s.Bus().Publish(s.t.Context(), events.Message{Subject: subject, Body: []byte(body)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sequence
+}
