@@ -55,8 +55,8 @@ func (s Spec) Images() []string {
 	return slices.Compact(names)
 }
 
-// digestForm is the form of a digest, by the OCI image specification.
-var digestForm = regexp.MustCompile(`^[a-z0-9]+([+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$`)
+// digestForm has the digests of the OCI image specification, and no more than their letters: whether there is one the registry knows.
+var digestForm = regexp.MustCompile(`^[a-zA-Z0-9=_:+.-]+$`)
 
 // Digest returns the digest of a reference, as in "sha256:…"; of a digest itself.
 func Digest(reference string) string { return reference[strings.LastIndexByte(reference, '@')+1:] }

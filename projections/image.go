@@ -1,5 +1,7 @@
 package projections
 
+import "github.com/rookery-project/rookery/events"
+
 // Image is what a name in a spec stands for.
 type Image struct {
 	// Reference is the image with its digest.
@@ -29,7 +31,7 @@ func (r *Revision) news(images map[string]string) map[string]string {
 	}
 	var news map[string]string
 	for _, name := range r.Spec.Images() {
-		if reference := images[name]; reference != "" && r.Images[name].Reference != reference {
+		if reference := images[name]; reference != "" && events.Digest(r.Images[name].Reference) != events.Digest(reference) {
 			if news == nil {
 				news = map[string]string{}
 			}
@@ -52,7 +54,7 @@ func (r *Revision) resolve(sequence uint64, i *Instance, images map[string]strin
 	for name, reference := range images {
 		known, there := r.Images[name]
 		switch {
-		case there && known.Reference != reference:
+		case there && events.Digest(known.Reference) != events.Digest(reference): // the log may have another name for one repository
 			i.Differs = true
 		case !there:
 			if r.Images == nil {

@@ -110,7 +110,7 @@ func TestPlansAskAndBreakEnough(t *testing.T) {
 	var asked, faulty int
 	kinds := map[Kind]int{}
 	for seed := range uint64(seeds) {
-		p := Draw(seed)
+		p := Draw(seed, Beside...)
 		hours += p.Lasts.Hours()
 		for _, a := range p.Actions {
 			kinds[a.Kind]++
