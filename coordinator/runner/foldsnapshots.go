@@ -51,6 +51,8 @@ func foldSequence(logID, name string) (uint64, bool) {
 
 // list returns the places of the log that there are snapshots of, the last one first.
 func (f folds) list(ctx context.Context, logID string) ([]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	objects, err := f.bus.Objects(bus.ObjectsFolds).All(ctx)
 	if err != nil {
 		return nil, err
@@ -70,15 +72,13 @@ func (f folds) list(ctx context.Context, logID string) ([]uint64, error) {
 // below it that is of this log, or an empty one. Whatever is wrong with a snapshot is logged, and costs time alone; but of a log that has
 // let go of its beginning there is no other fold, and where no snapshot is of use the error is ErrTrimmed.
 func (f folds) begin(ctx context.Context, at uint64) (*projections.Fold, bus.Reader, error) {
-	call, cancel := context.WithTimeout(ctx, loadTimeout)
-	defer cancel()
-	state, err := f.bus.State(call, bus.Log)
+	state, err := f.state(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	trimmed := state.First > 1
 	if !f.never || trimmed {
-		fold, reader, err := f.fromSnapshot(ctx, call, state, at)
+		fold, reader, err := f.fromSnapshot(ctx, state, at)
 		if fold != nil || (trimmed && err != nil) {
 			return fold, reader, err
 		}
@@ -96,8 +96,8 @@ func (f folds) begin(ctx context.Context, at uint64) (*projections.Fold, bus.Rea
 
 // fromSnapshot returns a fold from a snapshot that the log holds, or none where there is none of use. The error says what kept it from
 // finding out.
-func (f folds) fromSnapshot(ctx, call context.Context, state bus.State, at uint64) (*projections.Fold, bus.Reader, error) {
-	sequences, err := f.list(call, state.Identity)
+func (f folds) fromSnapshot(ctx context.Context, state bus.State, at uint64) (*projections.Fold, bus.Reader, error) {
+	sequences, err := f.list(ctx, state.Identity)
 	if err != nil {
 		f.log.Warn("snapshots of the fold cannot be listed", "error", err)
 		return nil, nil, err
@@ -110,7 +110,7 @@ func (f folds) fromSnapshot(ctx, call context.Context, state bus.State, at uint6
 		if sequence < state.First || sequence > min(at, state.Last) {
 			continue
 		}
-		fold, reader, err := f.load(ctx, call, state.Identity, sequence)
+		fold, reader, err := f.load(ctx, state.Identity, sequence)
 		if err == nil {
 			f.log.Debug("folding the log from a snapshot", "sequence", sequence)
 			return fold, reader, nil
@@ -142,18 +142,10 @@ func useless(err error) bool {
 	return false
 }
 
-// load reads the snapshot, and holds it to the log. The reader lasts for ctx, all else for the call.
-func (f folds) load(ctx, call context.Context, logID string, sequence uint64) (*projections.Fold, bus.Reader, error) {
-	objects := f.bus.Objects(bus.ObjectsFolds)
-	if _, err := objects.Stat(call, foldName(logID, sequence)); err != nil { // nobody says so of one that parts are missing of as it is read
-		return nil, nil, err
-	}
-	content, err := objects.Get(call, foldName(logID, sequence))
+// load reads the snapshot, and holds it to the log.
+func (f folds) load(ctx context.Context, logID string, sequence uint64) (*projections.Fold, bus.Reader, error) {
+	body, err := f.read(ctx, foldName(logID, sequence))
 	if err != nil {
-		return nil, nil, err
-	}
-	body, err := io.ReadAll(io.LimitReader(content, maxFoldSnapshot))
-	if err := errors.Join(err, content.Close()); err != nil {
 		return nil, nil, err
 	}
 	cluster, err := projections.DecodeFold(body, logID)
@@ -167,6 +159,8 @@ func (f folds) load(ctx, call context.Context, logID string, sequence uint64) (*
 	if err != nil {
 		return nil, nil, err
 	}
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	m, err := next(call, reader)
 	if err == nil {
 		err = cluster.Holds(m)
@@ -176,6 +170,30 @@ func (f folds) load(ctx, call context.Context, logID string, sequence uint64) (*
 		return nil, nil, err
 	}
 	return projections.Continue(cluster), reader, nil
+}
+
+// read returns the bytes of a snapshot. They alone may take long: where the bus cannot be reached, that is to be known soon.
+func (f folds) read(ctx context.Context, name string) ([]byte, error) {
+	objects := f.bus.Objects(bus.ObjectsFolds)
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := objects.Stat(call, name); err != nil { // nobody says so of one that parts are missing of as it is read
+		return nil, err
+	}
+	loading, stop := context.WithTimeout(ctx, loadTimeout)
+	defer stop()
+	content, err := objects.Get(loading, name)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(content, maxFoldSnapshot))
+	return body, errors.Join(err, content.Close())
+}
+
+func (f folds) state(ctx context.Context) (bus.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return f.bus.State(ctx, bus.Log)
 }
 
 // lastRound returns the records of the round that ends at the place in the log, the closing message last.

@@ -233,7 +233,7 @@ func (k *keeper) makeRoom(ctx context.Context, objects bus.Objects, taken closed
 func (k *keeper) remove(ctx context.Context, spoiled closedRound) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	_, reader, err := k.folds.load(ctx, ctx, spoiled.log, spoiled.sequence)
+	_, reader, err := k.folds.load(ctx, spoiled.log, spoiled.sequence)
 	if err == nil {
 		reader.Stop()
 		return
