@@ -194,7 +194,8 @@ func (t *Turn) startWave(s *projections.Service) bool {
 	return true
 }
 
-// retireWave has what the slots of the wave had before go, but for what nothing follows.
+// retireWave has what the slots of the wave had before go, but for what nothing follows. Where a successor was given up, and what was before
+// serves, that stays, and the successor goes.
 func (t *Turn) retireWave(s *projections.Service) bool {
 	switch {
 	case s.Resting():
@@ -203,17 +204,34 @@ func (t *Turn) retireWave(s *projections.Service) bool {
 		return true // what the topology has no more goes by that
 	}
 	for _, slot := range waveOf(s) {
-		if i := slot.Current; i != nil && !s.UpToDate(i) && t.mayGo(s, slot) && !t.retire(i, events.RetireRevised) {
+		i, reason := slot.Current, events.RetireRevised
+		switch {
+		case i == nil || s.UpToDate(i):
+			continue
+		case t.failedBeside(s, slot):
+			i, reason = slot.Next, events.RetireMoveFailed
+		case !t.mayGo(s, slot):
+			continue
+		}
+		if !t.retire(i, reason) {
 			return false
 		}
 	}
 	return true
 }
 
+// failedBeside reports whether the slot has a successor that was given up beside an instance that serves.
+func (t *Turn) failedBeside(s *projections.Service, slot *projections.Slot) bool {
+	return slot.Next != nil && slices.Contains(s.Operation.GivenUp, slot.Next.ID.Ordinal) && !t.serves(slot.Next) && t.serves(slot.Current)
+}
+
 // mayGo reports whether what follows the slot's instance is there, or will find a node. Where all go at once, nobody can
 // tell.
 func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
 	i := slot.Current
+	if slices.Contains(s.Operation.GivenUp, i.ID.Ordinal) && slot.Next == nil && startsFirst(s) && t.serves(i) {
+		return false // its successor has failed
+	}
 	return slot.Next != nil || allAtOnce(s) ||
 		(!startsFirst(s) && t.agenda.board.Could(s, i.ID.Ordinal)) || t.agenda.board.CouldInstead(s, i)
 }

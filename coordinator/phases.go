@@ -7,8 +7,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// phasesOf returns the phases that each wave of the service's operation goes through, in order. What follows is for
-// people to judge, and goes between waves: the last one has none of it.
+// phasesOf returns the phases that each wave of the service's operation goes through, in order. Canaries wait for their promotion also where
+// no wave follows them; the delay goes between waves.
 func phasesOf(s *projections.Service) []events.OperationPhase {
 	switch s.Operation.Kind {
 	case events.OperationRescale:
@@ -24,13 +24,10 @@ func phasesOf(s *projections.Service) []events.OperationPhase {
 	}
 	phases := wavePhases(s)
 	u := s.Current().Spec.Updates()
-	if len(s.Operation.Waiting) == 0 {
-		return phases
-	}
 	if u.Promote == events.PromoteByCommand && s.Operation.Wave == 1 && s.Operation.Kind != events.OperationRollback {
 		phases = append(phases, events.OperationPromote)
 	}
-	if u.Delay > 0 {
+	if u.Delay > 0 && len(s.Operation.Waiting) > 0 {
 		phases = append(phases, events.OperationDelay)
 	}
 	return phases
