@@ -47,7 +47,11 @@ The same with the nats CLI:
 			return err
 		}
 		defer done()
-		return printLog(cmd.Context(), b, cmd.OutOrStdout(), newPrinter(of, out, cmd.OutOrStdout()), follow)
+		p := newPrinter(of, out, cmd.OutOrStdout())
+		if err := printLog(cmd.Context(), b, cmd.OutOrStdout(), p, follow); err != nil || *p.printed > 0 {
+			return err
+		}
+		return missingNow(cmd.Context(), b, of)
 	}
 	return cmd
 }
@@ -58,6 +62,8 @@ type printer struct {
 	out    output
 	style  grid.Style
 	waves  waves
+	// printed counts them.
+	printed *int
 }
 
 // newPrinter returns what prints the events within a namespace, a service or a group, or all of them.
@@ -70,7 +76,7 @@ func newPrinter(of within, out output, w io.Writer) printer {
 		}
 		scopes = []string{events.LogRoot + ".service" + below, events.LogRoot + ".group" + below}
 	}
-	return printer{scopes, out, out.style(w), waves{}}
+	return printer{scopes, out, out.style(w), waves{}, new(int)}
 }
 
 // printLog prints the log from its beginning to its end, and on from there where follow is set.
@@ -124,6 +130,7 @@ func (p printer) print(out io.Writer, m events.Message) error {
 	if !p.shows(m) {
 		return nil
 	}
+	*p.printed++
 	if !p.out.json() {
 		_, err := fmt.Fprintln(out, strings.Join(eventLines(p.waves.describe(m), m.Sequence, p.style), "\n"))
 		return err

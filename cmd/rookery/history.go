@@ -47,6 +47,11 @@ The same with the nats CLI:
 		if err := askPast(cmd.Context(), b, "history", q, &h); err != nil {
 			return err
 		}
+		if len(h.Commands)+h.Earlier == 0 {
+			if err := missingNow(cmd.Context(), b, within{id.Namespace, id.Name}); err != nil {
+				return err
+			}
+		}
 		if out.json() {
 			return out.print(cmd.OutOrStdout(), h)
 		}

@@ -38,6 +38,8 @@ type list struct {
 	buckets []string
 	// page lays out what is seen, at this time. It is a function of these alone.
 	page func(s *seen, now time.Time) page
+	// missing says that what the operator named does not exist; nil where it does.
+	missing func(s *seen) error
 }
 
 const watchHelp = `With --watch it goes on: on a terminal the table is drawn anew with every change; into a pipe a line is written for each
@@ -69,6 +71,9 @@ func (l *list) run(cmd *cobra.Command) error {
 	}
 	s, err := readSeen(ctx, b, l.buckets)
 	if err != nil {
+		return err
+	}
+	if err := l.missing(s); err != nil {
 		return err
 	}
 	return l.print(cmd.OutOrStdout(), l.page(s, time.Now()))

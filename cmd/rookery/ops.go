@@ -28,8 +28,9 @@ The same with the nats CLI:
   nats req rookery.api.operations '{"namespace":"demo"}'`,
 		Args: someServices(&of),
 	}
-	each := &list{link: l, buckets: []string{bus.BucketOperations}}
+	each := &list{link: l, buckets: []string{bus.BucketOperations, bus.BucketServices}}
 	each.page = func(s *seen, now time.Time) page { return operationsPage(s.operationsOf(of), now) }
+	each.missing = func(s *seen) error { return s.missingOf(of) }
 	each.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return each.run(cmd) }
 	return cmd

@@ -31,6 +31,7 @@ The same with the nats CLI:
 	}
 	each := &list{link: l, buckets: []string{bus.BucketServices, bus.BucketOperations, bus.BucketInstances}}
 	each.page = func(s *seen, now time.Time) page { return servicesPage(s, of, now) }
+	each.missing = func(s *seen) error { return s.missingOf(of) }
 	each.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return each.run(cmd) }
 	return cmd

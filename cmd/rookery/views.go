@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +30,9 @@ The same with the nats CLI:
   nats kv watch rookery_instances`,
 		Args: someServices(&of),
 	}
-	each := &list{link: l, buckets: []string{bus.BucketInstances, bus.BucketOperations}}
+	each := &list{link: l, buckets: []string{bus.BucketInstances, bus.BucketOperations, bus.BucketServices}}
 	each.page = func(s *seen, now time.Time) page { return instancesPage(s, of, now) }
+	each.missing = func(s *seen) error { return s.missingOf(of) }
 	each.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return each.run(cmd) }
 	return cmd
@@ -133,6 +136,7 @@ The same with the nats CLI:
 	}
 	each := &list{link: l, buckets: []string{bus.BucketNodes}}
 	each.page = func(s *seen, _ time.Time) page { return nodesPage(s.nodesOf(name)) }
+	each.missing = func(s *seen) error { return missing("node", name, slices.Sorted(maps.Keys(s.nodes))) }
 	each.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// missing says that there is nothing of what the operator named, with the nearest name that there is; nil where there is something, or
+// nothing was named.
+func missing(kind, name string, known []string) error {
+	if name == "" || slices.Contains(known, name) {
+		return nil
+	}
+	text := fmt.Sprintf("there is no %s %s", kind, name)
+	if near := events.Nearest(name, known); near != "" {
+		text += fmt.Sprintf(": did you mean %s?", near)
+	} else if len(known) == 0 {
+		text += fmt.Sprintf(", nor any other %s", kind)
+	}
+	return errors.New(text)
+}
+
+// missingOf is missing for a namespace, or for one service of it.
+func (s *seen) missingOf(w within) error {
+	services, namespaces := map[string]bool{}, map[string]bool{}
+	for _, v := range s.services {
+		services[v.Namespace+"/"+v.Name], namespaces[v.Namespace] = true, true
+	}
+	if w.name != "" {
+		return missing("service", w.namespace+"/"+w.name, slices.Sorted(maps.Keys(services)))
+	}
+	return missing("namespace", w.namespace, slices.Sorted(maps.Keys(namespaces)))
+}
+
+// missingNow is missingOf for a command that has not read the views.
+func missingNow(ctx context.Context, b *bus.JetStream, of within) error {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	s, err := readSeen(ctx, b, []string{bus.BucketServices})
+	if err != nil {
+		return err
+	}
+	return s.missingOf(of)
+}
