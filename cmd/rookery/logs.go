@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +28,7 @@ func logsCommand(l *link) *cobra.Command {
 	var out output
 	var asked events.LogsRequest
 	var since string
+	var raw bool
 	tail := -1
 	cmd := &cobra.Command{
 		Use:   "logs NAMESPACE/NAME[/ORDINAL]",
@@ -34,6 +38,9 @@ generation of the instance that printed it. Both streams of a container are prin
 
 With --follow it goes on with what is printed from now on, also by instances that take the place of others, until Ctrl-C. A
 node that does not answer holds up nothing: that is said on standard error, and its lines come once it answers again.
+
+On a terminal control characters of a line are shown as they are written in Go, as in \x1b, so that no line can change what the terminal
+shows. --raw leaves them as they are; so does a pipe.
 
 A node sends as fast as the lines are taken here. Podman keeps about 1 MiB of lines for each container: who takes them
 more slowly than they are printed misses some.
@@ -49,6 +56,7 @@ The last lines with the nats CLI:
 	}
 	out.flag(cmd)
 	cmd.Flags().BoolVarP(&asked.Follow, "follow", "f", false, "go on with what is printed from now on, until Ctrl-C")
+	cmd.Flags().BoolVar(&raw, "raw", false, "leave control characters as they are, also on a terminal")
 	cmd.Flags().StringVar(&since, "since", "", "print lines from this `time` on: a duration before now, as in 10m, or as in 2026-11-01T12:00:00Z")
 	cmd.Flags().IntVar(&tail, "tail", -1, "print this many of the last `lines` of each instance; all that are kept where it is not given")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -70,7 +78,10 @@ The last lines with the nats CLI:
 			return err
 		}
 		defer done()
-		p := &linePrinter{out: bufio.NewWriter(cmd.OutOrStdout()), output: out, colour: out.style(cmd.OutOrStdout()).Colour}
+		p := &linePrinter{
+			out: bufio.NewWriter(cmd.OutOrStdout()), output: out, colour: out.style(cmd.OutOrStdout()).Colour,
+			escapes: !raw && isTerminal(cmd.OutOrStdout()),
+		}
 		return printLogs(cmd.Context(), b, t, asked, p, cmd.ErrOrStderr())
 	}
 	return cmd
@@ -136,6 +147,8 @@ type linePrinter struct {
 	out    *bufio.Writer
 	output output
 	colour bool
+	// escapes says that control characters are shown, and not written.
+	escapes bool
 }
 
 // colours tell ordinals apart on a terminal: those of its palette that are neither black nor white.
@@ -150,6 +163,32 @@ func (p *linePrinter) print(l lineOf) error {
 	if p.colour {
 		prefix = fmt.Sprintf("\x1b[%dm%s\x1b[0m", colours[int(l.Ordinal)%len(colours)], prefix)
 	}
-	_, err := fmt.Fprintf(p.out, "%s %s\n", prefix, l.Text)
+	text := l.Text
+	if p.escapes {
+		text = escaped(text)
+	}
+	_, err := fmt.Fprintf(p.out, "%s %s\n", prefix, text)
 	return err
+}
+
+// escaped returns the text with characters that tell a terminal what to do, or turn the order of others round, as Go writes them.
+func escaped(text string) string {
+	if !strings.ContainsFunc(text, commands) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if commands(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// commands reports whether a terminal does anything with the character but to show it.
+func commands(r rune) bool {
+	return (unicode.IsControl(r) && r != '\t') || unicode.Is(unicode.Bidi_Control, r)
 }

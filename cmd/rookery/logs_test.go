@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"testing"
 	"time"
 
@@ -28,6 +29,32 @@ func TestLinesAreInTheFormatThatIsAsked(t *testing.T) {
 		}
 		if got := shown.String(); got != want+want {
 			t.Errorf("as %s it is\n%s", format, got)
+		}
+	}
+}
+
+// TestALineOfAnInstanceCommandsNoTerminal has lines clear the screen, set its title and turn text round.
+func TestALineOfAnInstanceCommandsNoTerminal(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain\tä 🙂":          "plain\tä 🙂",
+		"\x1b[2Jgone":         `\x1b[2Jgone`,
+		"\x1b]0;title\a":      `\x1b]0;title\a`,
+		"\u009b31mred":        `\u009b31mred`,
+		"over\rwritten\b\x7f": `over\rwritten\b\x7f`,
+		"user\u202etxt.exe":   `user\u202etxt.exe`,
+	} {
+		for _, on := range []struct {
+			escapes bool
+			want    string
+		}{{true, want}, {false, text}} {
+			var shown bytes.Buffer
+			p := &linePrinter{out: bufio.NewWriter(&shown), output: output{"table"}, escapes: on.escapes}
+			if err := errors.Join(p.print(lineOf{LogLine: events.LogLine{Text: text}}), p.out.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			if shown.String() != "0.0   | "+on.want+"\n" {
+				t.Errorf("%q is shown as %q, want %q", text, shown.String(), on.want)
+			}
 		}
 	}
 }
