@@ -50,6 +50,13 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 	return a
 }
 
+// Again returns an agenda with every service of the cluster, whose state was made again, for time-outs that go on.
+func (a *Agenda) Again(c *projections.Cluster) *Agenda {
+	again := NewAgenda(c)
+	again.began = a.began
+	return again
+}
+
 // Resume has every time-out begin anew for what nodes were not heard for: nobody listened for a while.
 func (a *Agenda) Resume() { a.began, a.unheard = time.Time{}, true }
 

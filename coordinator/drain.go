@@ -67,7 +67,7 @@ func (t *Turn) evacuate() bool {
 
 // instancesOn returns what nodes have, by node: in the order of services and slots.
 func (t *Turn) instancesOn(nodes []*projections.Node) map[string][]*projections.Instance {
-	left := map[string][]*projections.Instance{}
+	left, works := map[string][]*projections.Instance{}, t.Working
 	for _, n := range nodes {
 		left[n.Name] = make([]*projections.Instance, 0, n.Instances())
 	}
@@ -79,6 +79,7 @@ func (t *Turn) instancesOn(nodes []*projections.Node) map[string][]*projections.
 			}
 		}
 	}
+	t.Working = works
 	return left
 }
 

@@ -36,7 +36,7 @@ func (t *Turn) passed(g *projections.Group) bool {
 			return false
 		}
 		s := t.Cluster.Services[id]
-		if g.Back && (s == nil || waitsForPeople(s.Operation) || len(t.Cluster.ShunnedOf(events.ServiceScope(id))) > 0) {
+		if g.Back && (s == nil || waitsForPeople(s.Operation) || t.Cluster.HampersAt(events.ServiceScope(id), 0) != nil) {
 			continue
 		}
 		if s == nil || !s.Settled() {
@@ -176,9 +176,9 @@ func (t *Turn) groupDue(g *projections.Group) {
 	}
 	for _, id := range g.Present() {
 		s := t.Cluster.Services[id]
-		if shunned := t.Cluster.ShunnedOf(events.ServiceScope(id)); len(shunned) > 0 && g.Aborted == "" {
+		if shunned := t.Cluster.HampersAt(events.ServiceScope(id), 0); shunned != nil && g.Aborted == "" {
 			t.cause = t.Cluster.Commands[g.Command].Cause
-			t.abort(g, id.Name, shunned[0].String())
+			t.abort(g, id.Name, shunned.String())
 			return
 		}
 		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, t.counts(g, id))) {

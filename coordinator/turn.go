@@ -23,6 +23,8 @@ type Turn struct {
 	Records []events.Record
 	// Working is the unit that is worked on; empty before the first.
 	Working events.Unit
+	// Blamed are the units that rounds before failed on, and why. Commands that need one of them fail with what is due next.
+	Blamed map[events.Unit]string
 	// MaxUnits is of how many units the round may have events; 0 for any number.
 	MaxUnits int
 
@@ -50,7 +52,7 @@ func (t *Turn) Room() int {
 
 // Takes reports whether the round has room for any one more input.
 func (t *Turn) Takes() bool {
-	return !t.spent(events.Unit{}) && MaxEvents-len(t.Records) >= MaxPerInput
+	return (t.MaxUnits == 0 || len(t.spans) < t.MaxUnits) && MaxEvents-len(t.Records) >= MaxPerInput
 }
 
 // emit adds an event to the round and applies it.
@@ -77,13 +79,14 @@ func (t *Turn) emit(scope events.Scope, data events.Data) {
 
 // Renewed records that statuses come from another stream now.
 func (t *Turn) Renewed(renewed events.ClusterRenewed) {
-	t.cause = events.Cause{}
+	t.Working, t.cause = events.Unit{}, events.Cause{}
 	t.emit(events.ClusterScope, renewed)
 }
 
 // Found records which streams are the cluster's, and where its inboxes are read on from. Commands of an inbox that is
 // no more end here: nobody could learn their end by their sequence later.
 func (t *Turn) Found(adopted events.ClusterAdopted) {
+	t.Working = events.Unit{}
 	if adopted.Streams[commandsStream] != t.Cluster.Streams[commandsStream] {
 		for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 			cmd := t.Cluster.Commands[sequence]

@@ -11,10 +11,23 @@ type span struct {
 	first int
 }
 
-// at says which unit is worked on from here on: a panic is put down to it. It reports false for one that is shunned.
+// at says which unit is worked on from here on: a panic is put down to it. It reports false for one that is left alone. One that rounds before
+// failed on is so throughout this round, whatever changes its input meanwhile.
 func (t *Turn) at(u events.Unit) bool {
 	t.Working = u
-	return len(t.Cluster.Shunned) == 0 || !t.Cluster.Shuns(u)
+	if why, blamed := t.Blamed[u]; blamed && !t.Cluster.Shuns(u) && t.Room() > 0 {
+		t.cause = events.Cause{}
+		t.emit(u.Scope, events.UnitShunned{Work: u.Work, Sequence: u.Sequence, Message: why})
+	}
+	if t.leavesAlone(u) {
+		return false
+	}
+	return true
+}
+
+func (t *Turn) leavesAlone(u events.Unit) bool {
+	_, blamed := t.Blamed[u]
+	return blamed || (len(t.Cluster.Shunned) > 0 && t.Cluster.Shuns(u))
 }
 
 func (t *Turn) atService(work events.Work, id events.ServiceID) bool {
@@ -52,15 +65,15 @@ func (t *Turn) spent(u events.Unit) bool {
 	return t.MaxUnits > 0 && len(t.spans) >= t.MaxUnits && t.spans[len(t.spans)-1].unit != u
 }
 
-// Shun has the unit be left alone, which the coordinator failed to decide for this reason. Commands that need it fail with what is due next.
-func (t *Turn) Shun(u events.Unit, why string) {
+// Skip has a status be left alone, which the coordinator failed to take in for this reason.
+func (t *Turn) Skip(u events.Unit, why string) {
 	t.Working, t.cause = u, events.Cause{}
 	t.emit(u.Scope, events.UnitShunned{Work: u.Work, Sequence: u.Sequence, Message: why})
 }
 
 // Retry has all that is shunned be tried again, as far as the round has room: another coordinator may not fail there.
 func (t *Turn) Retry() {
-	t.cause = events.Cause{}
+	t.Working, t.cause = events.Unit{}, events.Cause{}
 	for len(t.Cluster.Shunned) > 0 && t.Room() > 0 {
 		u := t.Cluster.Shunned[0].Unit
 		t.emit(u.Scope, events.UnitRetried{Work: u.Work, Sequence: u.Sequence})

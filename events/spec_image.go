@@ -55,8 +55,11 @@ func (s Spec) Images() []string {
 	return slices.Compact(names)
 }
 
-// digestForm has the digests of the OCI image specification, and no more than their letters: whether there is one the registry knows.
-var digestForm = regexp.MustCompile(`^[a-zA-Z0-9=_:+.-]+$`)
+// digestForm is that of the digests which the OCI image specification registers.
+var digestForm = regexp.MustCompile(`^sha(256|384|512):[0-9a-f]+$`)
+
+// IsDigest reports whether the text is a digest, as in "sha256:…".
+func IsDigest(text string) bool { return digestForm.MatchString(text) }
 
 // Digest returns the digest of a reference, as in "sha256:…"; of a digest itself.
 func Digest(reference string) string { return reference[strings.LastIndexByte(reference, '@')+1:] }
@@ -81,7 +84,7 @@ func checkImages(images map[string]string) error {
 		if err := checkWord(field, images[name]); err != nil {
 			return err
 		}
-		if !digestForm.MatchString(Digest(images[name])) {
+		if !IsDigest(Digest(images[name])) {
 			return Reject(CodeInvalidValue, field, "%s %s is not a digest", field, quote(images[name]))
 		}
 	}

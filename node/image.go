@@ -28,7 +28,9 @@ func (v View) digests() map[string]string {
 	}
 	digests := make(map[string]string, len(v.Images))
 	for name, reference := range v.Images {
-		digests[name] = events.Digest(reference)
+		if digest := events.Digest(reference); events.IsDigest(digest) {
+			digests[name] = digest
+		}
 	}
 	return digests
 }

@@ -164,7 +164,7 @@ func (c *Cluster) endGroup(g *Group, outcome events.GroupOutcome) {
 		if outcome == events.GroupDone {
 			s.settled()
 		}
-		s.Holder, s.Before, s.TakesBack = 0, 0, changed && outcome != events.GroupDone
+		s.Holder, s.Before, s.TakesBack = 0, 0, changed && outcome != events.GroupDone && outcome != events.GroupAbandoned
 	}
 	delete(c.Groups, g.Command)
 }

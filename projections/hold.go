@@ -8,9 +8,9 @@ type Hold struct {
 	Node    string
 }
 
-// Held returns the node that is held. There is one at most, whatever others were told before.
+// Held returns the node that is held. There is one at most, whatever others were told before. None is held for a service that is left alone.
 func (c *Cluster) Held() Hold {
-	if c.Holder.Name == "" {
+	if c.Holder.Name == "" || c.HampersAt(events.ServiceScope(c.Holder), 0) != nil {
 		return Hold{}
 	}
 	s := c.Services[c.Holder]

@@ -37,9 +37,12 @@ func (c *Cluster) ShunnedOf(scope events.Scope) []Shunned {
 }
 
 // Hampers returns the shunned unit without which the command cannot come to its end, or nil.
-func (c *Cluster) Hampers(cmd *Command) *Shunned {
+func (c *Cluster) Hampers(cmd *Command) *Shunned { return c.HampersAt(cmd.Scope(), cmd.Sequence) }
+
+// HampersAt returns the shunned unit without which nothing of the scope comes to its end, and no command of this sequence, or nil.
+func (c *Cluster) HampersAt(scope events.Scope, sequence uint64) *Shunned {
 	for i, s := range c.Shunned {
-		if s.Unit.Scope != cmd.Scope() || (s.Unit.Sequence != 0 && s.Unit.Sequence != cmd.Sequence) {
+		if s.Unit.Scope != scope || (s.Unit.Sequence != 0 && s.Unit.Sequence != sequence) {
 			continue
 		}
 		if s.Unit.Work == events.WorkReconcile || s.Unit.Work == events.WorkDue {

@@ -110,8 +110,12 @@ func (a archived) before(at time.Time) (last uint64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if _, attributes, err := events.Decode(m); err != nil || attributes.Time.After(at) {
-			return last, err
+		data, attributes, err := events.Decode(m)
+		if _, closed := data.(events.RoundClosed); err != nil || !closed {
+			continue // times of rounds alone are the coordinator's
+		}
+		if attributes.Time.After(at) {
+			return last, nil
 		}
 		last = m.Sequence
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
@@ -132,7 +131,7 @@ func markOrders(ctx context.Context, b bus.Bus, logID, name string, round Round,
 	}
 	mark, err := events.Encode(events.OrdersEpochSubject, events.OrdersEpoch{
 		Log: logID, Epoch: round.Closed.Epoch, Leader: name, Closed: closed, Chain: round.Chain,
-	}, events.Attributes{ID: strconv.FormatUint(closed, 10), Source: "/rookery/" + logID, Time: round.Closed.Now})
+	}, events.Attributes{ID: markID(round.Closed.Epoch, state.Last), Source: "/rookery/" + logID, Time: round.Closed.Now})
 	if err != nil {
 		return err
 	}

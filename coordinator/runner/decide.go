@@ -64,7 +64,7 @@ func (l *leader) round(due bool) error {
 	in, began := l.take(), time.Now()
 	cursors := l.cursors
 	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
-	turn.MaxUnits = l.maxUnits
+	turn.MaxUnits, turn.Blamed = l.maxUnits, l.blamed
 	l.settled = false // until the log has what is decided now, or nothing was
 	rest, err := l.decide(turn, in, due)
 	took := time.Since(began)
@@ -127,7 +127,6 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	if l.renewal != nil {
 		turn.Renewed(*l.renewal)
 	}
-	l.shun(turn, events.WorkLiveness, events.WorkFailover)
 	if l.retries {
 		turn.Retry()
 	}
@@ -153,8 +152,6 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	if l.deaf() {
 		return in, nil
 	}
-	// After the inputs, which may have made the unit, and would have it tried again.
-	l.shun(turn, events.WorkReconcile, events.WorkDue, events.WorkRebalance)
 	if due && turn.Takes() {
 		turn.Due()
 	}
@@ -178,7 +175,7 @@ func (l *leader) status(turn *coordinator.Turn, m events.Message) {
 	}
 	l.cursors.statuses, l.hearBy = m.Sequence, time.Now().Add(hearFor)
 	if unit, why := l.blamedInput(events.WorkStatus, m.Sequence); why != "" {
-		l.shunStatus(turn, unit, why)
+		l.shunStatus(turn, m, unit, why)
 		return
 	}
 	turn.Working = events.Unit{Work: events.WorkStatus, Scope: events.ClusterScope, Sequence: m.Sequence}

@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// withdrawFor bounds how long orders to stop wait for the addresses to be withdrawn of what is to stop. Meanwhile the lease is not kept.
+// withdrawFor bounds how long orders to stop wait for the addresses to be withdrawn of what is to stop.
 const withdrawFor = bus.LeaseAge / 4
 
 // unhurried are the buckets that nothing waits for.

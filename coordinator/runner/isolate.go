@@ -1,11 +1,9 @@
 package runner
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/rookery-project/rookery/coordinator"
@@ -22,7 +20,7 @@ func (l *leader) isolate(turn *coordinator.Turn, cause error) error {
 	unit := turn.Working
 	why, _, _ := strings.Cut(cause.Error(), "\n") // the stack is for the log of this process
 	if errors.Is(cause, bus.ErrTooLarge) {
-		unit, why = turn.UnitOf(0), "its events are larger than the log takes"
+		unit, why = largest(turn, l.cluster.LogID()), "its events are larger than the log takes"
 	}
 	l.Log.Error("a round failed", "unit", unit.String(), "units", turn.Units(), "error", cause)
 	units := turn.Units()
@@ -30,14 +28,25 @@ func (l *leader) isolate(turn *coordinator.Turn, cause error) error {
 		return err
 	}
 	switch {
-	case errors.Is(cause, bus.ErrTooLarge) && units > 1:
+	case errors.Is(cause, bus.ErrTooLarge) && units > 1 && turn.MaxUnits != 1:
 		l.maxUnits = units / 2
 	case unit.Work == "" || l.blamed[unit] != "":
 		return cause
 	default:
-		l.blamed[unit] = why[:min(len(why), mostSaid)]
+		l.blamed[unit] = strings.ToValidUTF8(why[:min(len(why), mostSaid)], "")
 	}
 	return nil
+}
+
+// largest returns the unit of the largest record.
+func largest(turn *coordinator.Turn, logID string) (unit events.Unit) {
+	most := -1
+	for i, r := range turn.Records {
+		if m, err := r.Message(logID); err == nil && len(m.Body) > most {
+			unit, most = turn.UnitOf(i), len(m.Body)
+		}
+	}
+	return unit
 }
 
 // growsTo bounds of how many units a round may have events; 0 for any number.
@@ -58,33 +67,31 @@ func (l *leader) blamedInput(work events.Work, sequence uint64) (unit events.Uni
 	return events.Unit{}, ""
 }
 
-// shun has the round say which units of these kinds of work are left alone from here on. Inputs are so in their turn.
-func (l *leader) shun(turn *coordinator.Turn, works ...events.Work) {
-	for _, unit := range slices.SortedFunc(maps.Keys(l.blamed), func(a, b events.Unit) int {
-		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.String(), b.String()))
-	}) {
-		if slices.Contains(works, unit.Work) {
-			turn.Shun(unit, l.blamed[unit])
-		}
-	}
-}
-
-// shunStatus skips a status that a round failed on. What it said is lost, so its node is asked for all that it has.
-func (l *leader) shunStatus(turn *coordinator.Turn, unit events.Unit, why string) {
+// shunStatus skips a status that a round failed on. What it said is lost, so its node is asked for all that it has; not where it was of that
+// list itself, for the node would say the same again.
+func (l *leader) shunStatus(turn *coordinator.Turn, m events.Message, unit events.Unit, why string) {
 	now := uint64(l.clock.now().UnixNano())
-	if node, ok := unit.Scope.Node(); ok {
+	node, ok := unit.Scope.Node()
+	switch {
+	case strings.HasSuffix(m.Subject, ".list"):
+	case ok:
 		l.lists[node] = now
-	} else {
+	default:
 		l.list = now
 	}
-	turn.Shun(unit, why)
+	turn.Skip(unit, why)
 }
 
-// forgive forgets the units that the last round has said to be left alone.
+// forgive forgets the units of which the log says that they are left alone, and the inputs that were decided.
 func (l *leader) forgive() {
 	maps.DeleteFunc(l.blamed, func(unit events.Unit, _ string) bool {
-		return (unit.Work != events.WorkCommand || unit.Sequence <= l.cursors.commands) &&
-			(unit.Work != events.WorkStatus || unit.Sequence <= l.cursors.statuses)
+		switch unit.Work { //nolint:exhaustive // all others stay in the state
+		case events.WorkCommand:
+			return unit.Sequence <= l.cursors.commands
+		case events.WorkStatus:
+			return unit.Sequence <= l.cursors.statuses
+		}
+		return l.cluster.Shuns(unit)
 	})
 }
 
@@ -112,6 +119,6 @@ func (l *leader) refold() error {
 		return fmt.Errorf("%w: the log ends at %d, not at %d", errLost, f.fold.Last(), l.closed)
 	}
 	l.cluster, l.leading, l.settled = f.fold.Cluster, true, true
-	l.agenda = coordinator.NewAgenda(l.cluster)
+	l.agenda = l.agenda.Again(l.cluster)
 	return nil
 }

@@ -18,8 +18,8 @@ const (
 	hungAfter = time.Minute
 )
 
-// lease is the right to try to lead. It saves wasted work and guards nothing. From the moment it is won a goroutine of its own keeps it, so
-// that a failover may take longer than a lease lasts.
+// lease is the right to try to lead. It saves wasted work and guards nothing. Once it is won a goroutine of its own keeps it, so that a failover may
+// take longer than a lease lasts.
 type lease struct {
 	bucket bus.Bucket
 	name   string
@@ -53,7 +53,7 @@ func (l *lease) beat() error {
 	return nil
 }
 
-// keep keeps the lease until stop is called, another coordinator has it, or the loop hangs.
+// keep keeps the lease until stop is called or another coordinator has it, but while the loop hangs.
 func (l *lease) keep(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -84,7 +84,7 @@ func (l *lease) renew(ctx context.Context) bool {
 	revision, hangs := l.revision, !l.alive.IsZero() && time.Since(l.alive) > hungAfter
 	l.mu.Unlock()
 	if hangs || ctx.Err() != nil {
-		return false
+		return true
 	}
 	call, cancel := context.WithTimeout(ctx, bus.LeaseAge/3)
 	defer cancel()

@@ -209,6 +209,11 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 	}
 }
 
+// markID is the id of the mark of an epoch that follows this sequence in ROOKERY_ORDERS. No event of the log has it.
+func markID(epoch, after uint64) string {
+	return fmt.Sprintf("%s/%d/%d", events.OrdersEpochSubject, epoch, after)
+}
+
 // maxBatchBytes bounds the bodies of one batch of orders.
 const maxBatchBytes = 4 << 20
 
@@ -222,7 +227,7 @@ func (l *leader) putOrders(orders []events.Message) error {
 	mark, err := events.Encode(events.OrdersEpochSubject, events.OrdersEpoch{
 		Log: l.cluster.LogID(), Epoch: l.epoch, Leader: l.Name, Closed: l.cluster.Sequence, Chain: l.cluster.Chain,
 	}, events.Attributes{
-		ID: strconv.FormatUint(l.cluster.Sequence, 10), Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now,
+		ID: markID(l.epoch, l.orders), Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now,
 	})
 	if err != nil {
 		return err

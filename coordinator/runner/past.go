@@ -244,7 +244,7 @@ func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64
 
 // findTime halves the log until it has found the last message of a time. Times never run back in it.
 func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (uint64, error) {
-	first, err := timeAt(ctx, b, state.First)
+	first, err := timeAt(ctx, b, state.First, state.Last)
 	if err != nil {
 		return 0, err
 	}
@@ -254,7 +254,7 @@ func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (ui
 	low, high := state.First, state.Last+1 // at low the time is not after, at high it is, or nothing is there
 	for low+1 < high {
 		middle := low + (high-low)/2
-		then, err := timeAt(ctx, b, middle)
+		then, err := timeAt(ctx, b, middle, state.Last)
 		if err != nil {
 			return 0, err
 		}
@@ -267,17 +267,29 @@ func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (ui
 	return low, nil
 }
 
-// timeAt returns the time of the message at a place in the log.
-func timeAt(ctx context.Context, b bus.Bus, sequence uint64) (time.Time, error) {
+// never is after every time in the log.
+var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// timeAt returns the time of the round that a place in the log is of, or never where none is closed from there to the last one. Other messages
+// may have any time.
+func timeAt(ctx context.Context, b bus.Bus, sequence, last uint64) (time.Time, error) {
 	reader, err := b.Read(ctx, bus.Log, sequence)
 	if err != nil {
 		return time.Time{}, err
 	}
 	defer reader.Stop()
-	m, err := next(ctx, reader)
-	if err != nil {
-		return time.Time{}, err
+	for {
+		m, err := next(ctx, reader)
+		if err != nil {
+			return time.Time{}, err
+		}
+		data, a, err := events.Decode(m)
+		_, closed := data.(events.RoundClosed)
+		switch {
+		case err == nil && closed:
+			return a.Time, nil
+		case m.Sequence >= last:
+			return never, nil
+		}
 	}
-	_, a, err := events.Decode(m)
-	return a.Time, err
 }

@@ -141,33 +141,98 @@ func stateOf(s *projections.Cluster) ClusterState {
 	}
 }
 
-func (c *Coordinator) askCommand(ctx context.Context, body []byte) (answer []byte, err error) {
-	var q struct {
-		Sequence uint64 `json:"sequence"`
-		ID       string `json:"id"`
-		Source   string `json:"source"`
+const (
+	// maxCommandWait is the longest that an answer waits for the end of a command.
+	maxCommandWait = 30 * time.Second
+	// lookAgain is how often it looks in between.
+	lookAgain = 200 * time.Millisecond
+)
+
+// CommandQuestion asks what became of a command: by the sequence that the acknowledgement gave, or by its id and source.
+type CommandQuestion struct {
+	Sequence uint64 `json:"sequence,omitzero"`
+	ID       string `json:"id,omitempty"`
+	Source   string `json:"source,omitempty"`
+	// Wait is how long the answer waits for the end of the command of a sequence; maxCommandWait at most.
+	Wait events.Duration `json:"wait,omitzero"`
+}
+
+// askCommand answers the question `command`, with the code 404 for a command that is not stored and 425 for one that is stored and not decided.
+func (c *Coordinator) askCommand(ctx context.Context, body []byte) ([]byte, error) {
+	var q CommandQuestion
+	wait := func() time.Duration { return time.Duration(q.Wait) }
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || (q.Sequence == 0) == (q.ID == "") ||
+		wait() < 0 || wait() > maxCommandWait || (wait() > 0 && q.Sequence == 0) {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"sequence":17}, which the acknowledgement gave, and with "wait":"5s" (30s at most)` +
+			` for its end, or with {"id":"…","source":"…"}`}
 	}
-	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || (q.Sequence == 0) == (q.ID == "") {
-		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"sequence":17}, which the acknowledgement gave, or with {"id":"…","source":"…"}`}
+	if wait() == 0 {
+		answer, _, err := c.fateNow(ctx, q)
+		return answer, err
 	}
+	told, err := c.Bus.Subscribe(fmt.Sprintf("%s.command.%d.*", events.EventRoot, q.Sequence))
+	if err != nil {
+		return nil, err
+	}
+	defer told.Stop()
+	over := time.NewTimer(wait())
+	defer over.Stop()
+	again := time.NewTicker(lookAgain) // a standby folds the end after clients were told of it
+	defer again.Stop()
+	for {
+		answer, ended, err := c.fateNow(ctx, q)
+		if ended {
+			return answer, err
+		}
+		select {
+		case <-told.Messages():
+		case <-again.C:
+		case <-over.C:
+			return answer, err
+		case <-ctx.Done():
+			return answer, err
+		}
+	}
+}
+
+// fateNow answers from the present state, and reports whether a later answer would be the same.
+func (c *Coordinator) fateNow(ctx context.Context, q CommandQuestion) (answer []byte, ended bool, err error) {
+	known := false
 	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
 		cmd := c.cluster.Commands[q.Sequence]
 		if q.ID != "" {
 			cmd = c.cluster.KnownID(q.Source, q.ID)
 		}
-		answer, err = c.fate(q.Sequence, cmd)
+		if known = cmd != nil; known {
+			ended = cmd.Outcome != projections.Accepted
+			answer, err = c.fate(cmd)
+		} else if q.Sequence > 0 && q.Sequence < c.cluster.CommandsKept {
+			known, ended = true, true
+			err = &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("command %d is no longer kept: the oldest kept is %d", q.Sequence, c.cluster.CommandsKept)}
+		}
 	})
-	return answer, errors.Join(asked, err)
+	switch {
+	case asked != nil:
+		return nil, true, asked
+	case known:
+		return answer, ended, err
+	case q.ID != "":
+		return nil, true, &bus.QuestionError{Code: 404, Reason: "no command of this id and source is known: it is not stored, or not decided yet"}
+	}
+	call, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	stored, err := c.Bus.State(call, bus.Commands)
+	switch {
+	case err != nil:
+		return nil, true, err
+	case q.Sequence > stored.Last:
+		return nil, true, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf(
+			"command %d is not stored: %s ends at %d. Send it again", q.Sequence, bus.Commands, stored.Last)}
+	}
+	return nil, false, &bus.QuestionError{Code: 425, Reason: fmt.Sprintf("command %d is stored, and not decided yet: ask again, or with \"wait\":\"5s\"", q.Sequence)}
 }
 
-func (c *Coordinator) fate(sequence uint64, cmd *projections.Command) ([]byte, error) {
-	if cmd == nil {
-		reason := "no such command is known: it is not stored, or not decided yet"
-		if sequence > 0 && sequence < c.cluster.CommandsKept {
-			reason = fmt.Sprintf("command %d is no longer kept: the oldest kept is %d", sequence, c.cluster.CommandsKept)
-		}
-		return nil, &bus.QuestionError{Code: 404, Reason: reason}
-	}
+func (c *Coordinator) fate(cmd *projections.Command) ([]byte, error) {
 	f := Fate{
 		Sequence: cmd.Sequence, Node: cmd.Node, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
 		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.cluster.Sequence,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/rookery-project/rookery/events"
 )
 
@@ -151,6 +153,15 @@ type QuestionError struct {
 
 // Error returns the reason.
 func (e *QuestionError) Error() string { return e.Reason }
+
+// errorBody is what the answer to a question has as its body where it is an error: for clients that do not read headers.
+func errorBody(err error) []byte {
+	body, _ := json.Marshal(struct { // plain fields encode
+		Code   int    `json:"code"`
+		Reason string `json:"reason"`
+	}{CodeOf(err), err.Error()})
+	return body
+}
 
 // State is what a stream says of itself.
 type State struct {

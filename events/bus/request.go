@@ -133,7 +133,7 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 
 // refuse answers with an error. The request's own Error would tell the service, which has gone on by now, too.
 func refuse(r micro.Request, err error) error {
-	return r.Respond(nil, micro.WithHeaders(micro.Headers{HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()}}))
+	return r.Respond(errorBody(err), micro.WithHeaders(micro.Headers{HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()}}))
 }
 
 func respond(r micro.Request, question Question) {

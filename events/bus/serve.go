@@ -18,7 +18,7 @@ func ServeBy(
 		stop, err := answer(events.APIRoot+"."+name, func(m events.Message) (events.Message, error) {
 			body, err := questions[name](m.Body)
 			if err != nil {
-				return events.Message{Header: events.Header{
+				return events.Message{Body: errorBody(err), Header: events.Header{
 					HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()},
 				}}, nil
 			}

@@ -147,10 +147,9 @@ func (a *Agent) publish(ctx context.Context, all []status, then func(error)) {
 
 func (a *Agent) send(ctx context.Context, all []status) error {
 	for _, s := range all {
-		m, err := events.Encode(s.subject, s.data, events.Attributes{
-			ID: strconv.FormatUint(s.counter, 10), Source: "/rookery/node/" + a.Name, Time: a.Now(),
-			Cause: events.Cause{TraceParent: s.traceParent},
-		})
+		attributes := a.attributes(strconv.FormatUint(s.counter, 10))
+		attributes.Cause.TraceParent = s.traceParent
+		m, err := events.Encode(s.subject, s.data, attributes)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (w *World) ask() {
 	k.lost = errEnded
 	k.then = func(o outcome) {
 		var s coordinator.ClusterState
-		if m, ok := o.value.(events.Message); ok && o.err == nil && len(m.Body) > 0 && json.Unmarshal(m.Body, &s) == nil {
+		if m, ok := o.value.(events.Message); ok && o.err == nil && m.Header.Get(bus.HeaderErrorCode) == "" && json.Unmarshal(m.Body, &s) == nil {
 			w.checker.Told(s.Answered, s.Sequence, s.Hash)
 		}
 	}
