@@ -226,7 +226,9 @@ func (c *Checker) reached(s *service, slot uint32) bool {
 	case events.OperationMonitor:
 		return c.anyNext(s, slot, func(i *instance) bool { return c.servedFor(i, time.Duration(update.Monitor)) })
 	case events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport:
-		return !slices.ContainsFunc(s.at(slot), func(i *instance) bool { return i.runs() && i.replaces == 0 && !c.confirmed(s, i) })
+		return !slices.ContainsFunc(s.at(slot), func(i *instance) bool {
+			return i.runs() && i.replaces == 0 && !s.standsIn(i) && !c.confirmed(s, i)
+		})
 	case events.OperationRetire:
 		return !slices.ContainsFunc(s.at(slot), func(i *instance) bool { return c.remains(s, i) })
 	case events.OperationPromote:
@@ -243,6 +245,11 @@ func (c *Checker) anyNext(s *service, slot uint32, is func(*instance) bool) bool
 	return slices.ContainsFunc(s.at(slot), func(i *instance) bool {
 		return i.runs() && (len(s.op.together()) > 0 || s.current(i)) && is(i)
 	})
+}
+
+// standsIn reports whether another instance has the place of one that is lost: nobody waits for that one.
+func (s *service) standsIn(lost *instance) bool {
+	return lost.lost && slices.ContainsFunc(s.at(lost.id.Ordinal), func(i *instance) bool { return i.runs() && !i.lost && i.replaces == 0 })
 }
 
 func (c *Checker) servedFor(i *instance, least time.Duration) bool {
