@@ -85,13 +85,8 @@ func (l *leader) shunStatus(turn *coordinator.Turn, m events.Message, unit event
 // forgive forgets the units of which the log says that they are left alone, and the inputs that were decided.
 func (l *leader) forgive() {
 	maps.DeleteFunc(l.blamed, func(unit events.Unit, _ string) bool {
-		switch unit.Work { //nolint:exhaustive // all others stay in the state
-		case events.WorkCommand:
-			return unit.Sequence <= l.cursors.commands
-		case events.WorkStatus:
-			return unit.Sequence <= l.cursors.statuses
-		}
-		return l.cluster.Shuns(unit)
+		return l.cluster.Shuns(unit) || (unit.Work == events.WorkCommand && unit.Sequence <= l.cursors.commands) ||
+			(unit.Work == events.WorkStatus && unit.Sequence <= l.cursors.statuses)
 	})
 }
 
@@ -105,7 +100,7 @@ func parseAnyway(m events.Message) (r events.Request) {
 	return events.ParseRequest(m)
 }
 
-// refold makes the state anew from the log, which must end where this leader closed its last round.
+// refold makes the state again from the log, which must end where this leader closed its last round.
 func (l *leader) refold() error {
 	f, err := l.follow(l.ctx)
 	if err != nil {

@@ -247,7 +247,7 @@ func (c *Checker) anyNext(s *service, slot uint32, is func(*instance) bool) bool
 	})
 }
 
-// standsIn reports whether another instance has the place of one that is lost: nobody waits for that one.
+// standsIn reports whether another instance has the place of one that is lost: the phase does not wait for that one.
 func (s *service) standsIn(lost *instance) bool {
 	return lost.lost && slices.ContainsFunc(s.at(lost.id.Ordinal), func(i *instance) bool { return i.runs() && !i.lost && i.replaces == 0 })
 }
