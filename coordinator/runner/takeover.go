@@ -95,7 +95,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
 		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{}, assumed: map[string]bool{},
-		closed: f.fold.Last(), lastTick: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
+		closed: c.cluster.Sequence, lastTick: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
 	for name := range c.cluster.Nodes {

@@ -152,6 +152,43 @@ func TestAMessageInTheLogThatIsNotOursStopsNobody(t *testing.T) {
 	})
 }
 
+// intruding is a bus on which another client writes into the log just after the first void of it.
+type intruding struct {
+	bus.Bus
+	done bool
+}
+
+func (i *intruding) Append(ctx context.Context, stream bus.Stream, after uint64, batch []events.Message) (uint64, error) {
+	last, err := i.Bus.Append(ctx, stream, after, batch)
+	if err == nil && !i.done && batch[0].Subject == events.ClusterScope.LogSubject(events.RoundVoid{}.Kind()) {
+		i.done = true
+		_, err = i.Publish(ctx, events.Message{Subject: "rookery.log.x", Header: events.Header{}, Body: []byte("hi")})
+	}
+	return last, err
+}
+
+// TestNoRoundClosesOverWhatComesBehindAVoid has what is not ours come while a coordinator takes over, behind the void that it writes.
+func TestNoRoundClosesOverWhatComesBehindAVoid(t *testing.T) {
+	both(t, func(t *testing.T, b bus.Bus) {
+		told, err := b.Subscribe(events.EventRoot + ".round")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		stop := start(t, b, "first")
+		next(t, told)
+		stop()
+		tear(t, b)
+		stop = start(t, &intruding{Bus: b}, "second")
+		defer stop()
+		publish(t, b, events.CommandSubject(web, "ensure"))
+		next(t, told)
+		if cluster := replay(t, b); cluster.Services[web] == nil {
+			t.Error("the log replays to a state without the service")
+		}
+	})
+}
+
 var web = events.ServiceID{Namespace: "demo", Name: "web"}
 
 func publish(t *testing.T, b bus.Bus, subject string) {
