@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/micro"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -26,20 +25,22 @@ const (
 )
 
 // inParts sends an answer as as many messages as it takes: their bodies put one after the other are the answer.
-func inParts(r micro.Request, answer []byte) error {
+func inParts(question *nats.Msg, answer []byte) error {
 	if len(answer) <= answerPart {
-		return r.Respond(answer)
+		return question.Respond(answer)
 	}
 	if len(answer) > MaxAnswer {
-		return refuse(r, &QuestionError{Code: 413, Reason: fmt.Sprintf("the answer has %d bytes, and %d are the most: ask for less", len(answer), MaxAnswer)})
+		return &QuestionError{Code: 413, Reason: fmt.Sprintf("the answer has %d bytes, and %d are the most: ask for less", len(answer), MaxAnswer)}
 	}
 	all := slices.Collect(slices.Chunk(answer, answerPart))
-	for i, part := range all {
-		header := micro.Headers{HeaderPart: {strconv.Itoa(i + 1)}}
+	for i, body := range all {
+		part := nats.NewMsg(question.Reply)
+		part.Data = body
+		part.Header[HeaderPart] = []string{strconv.Itoa(i + 1)}
 		if i+1 == len(all) {
-			header[HeaderParts] = []string{strconv.Itoa(len(all))}
+			part.Header[HeaderParts] = []string{strconv.Itoa(len(all))}
 		}
-		if err := r.Respond(part, micro.WithHeaders(header)); err != nil {
+		if err := question.RespondMsg(part); err != nil {
 			return err
 		}
 	}

@@ -4,23 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/micro"
 
 	"github.com/rookery-project/rookery/events"
 )
 
 // headerSequence is where the server says which sequence a republished message was stored under.
 const headerSequence = "Nats-Sequence"
-
-// answersAtOnce is how many questions are answered at once; more of them wait.
-const answersAtOnce = 64
 
 func storedSequence(h nats.Header) uint64 {
 	sequence, err := strconv.ParseUint(h.Get(headerSequence), 10, 64)
@@ -86,64 +79,4 @@ func (b *JetStream) Answer(subject string, answer func(events.Message) (events.M
 		}
 		<-ended
 	}, nil
-}
-
-// Serve implements Bus with a NATS micro service, so that `nats micro ls` finds it.
-func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
-	service, err := micro.AddService(b.conn, micro.Config{
-		Name: "rookery", Version: "0.1.0", Description: "Questions about a Rookery cluster.",
-	})
-	if err != nil {
-		return nil, fmt.Errorf("serve questions: %w", err)
-	}
-	// The service itself does not wait for answers under way: it drains its subscriptions in the background.
-	var gate sync.RWMutex
-	stopped := false
-	under := make(chan struct{}, answersAtOnce)
-	for _, name := range slices.Sorted(maps.Keys(questions)) { // people are told of them in this order
-		question := questions[name]
-		handler := micro.HandlerFunc(func(r micro.Request) {
-			if !answerable(r.Reply()) {
-				return
-			}
-			under <- struct{}{}
-			gate.RLock() // until the answer is given: who stops the service waits for that
-			go func() {  // one that takes long holds up no other
-				defer func() { <-under }()
-				defer gate.RUnlock()
-				if !stopped {
-					respond(r, question)
-				}
-			}()
-		})
-		if err := service.AddEndpoint(name, handler, micro.WithEndpointSubject(events.APIRoot+"."+name)); err != nil {
-			return nil, errors.Join(fmt.Errorf("serve question %s: %w", name, err), service.Stop())
-		}
-	}
-	return func() {
-		err := service.Stop()
-		gate.Lock()
-		defer gate.Unlock()
-		stopped = true
-		if err != nil {
-			return // the connection is closed, and the service with it
-		}
-	}, nil
-}
-
-// refuse answers with an error. The request's own Error would tell the service, which has gone on by now, too.
-func refuse(r micro.Request, err error) error {
-	return r.Respond(errorBody(err), micro.WithHeaders(micro.Headers{HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()}}))
-}
-
-func respond(r micro.Request, question Question) {
-	answer, err := question(r.Data())
-	if err == nil {
-		err = inParts(r, answer)
-	} else {
-		err = refuse(r, err)
-	}
-	if err != nil {
-		return // the connection is gone, and who asked with it
-	}
 }

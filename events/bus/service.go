@@ -1,0 +1,183 @@
+package bus
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/nats-io/nuid"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+const (
+	// answersAtOnce is how many questions are answered at once; more of them wait.
+	answersAtOnce = 64
+	// serviceName, serviceVersion and serviceAbout are what `nats micro ls` and `info` show.
+	serviceName, serviceVersion, serviceAbout = "rookery", "0.1.0", "Questions about a Rookery cluster."
+)
+
+// service is a NATS micro service (ADR-32). The library's own takes the next request of an endpoint only once the last one is answered, and
+// counts an error only by then; here questions that take long, as `command` with "wait", hold up no other.
+type service struct {
+	conn *nats.Conn
+	id   micro.ServiceIdentity
+	subs []*nats.Subscription
+	// under has an element for each question that is being answered, and answers waits for all of them.
+	under   chan struct{}
+	answers sync.WaitGroup
+
+	mu    sync.Mutex
+	stats micro.Stats
+	// stopped says that no further question is answered.
+	stopped bool
+}
+
+// Serve implements Bus with a NATS micro service, so that `nats micro ls` finds it.
+func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
+	id := micro.ServiceIdentity{Name: serviceName, ID: nuid.Next(), Version: serviceVersion, Metadata: map[string]string{}}
+	s := &service{
+		conn: b.conn, id: id, under: make(chan struct{}, answersAtOnce),
+		stats: micro.Stats{ServiceIdentity: id, Type: micro.StatsResponseType, Started: time.Now().UTC()},
+	}
+	for _, name := range slices.Sorted(maps.Keys(questions)) { // people are told of them in this order
+		if err := s.endpoint(name, questions[name]); err != nil {
+			s.stop()
+			return nil, fmt.Errorf("serve question %s: %w", name, err)
+		}
+	}
+	if err := s.describe(); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("serve questions: %w", err)
+	}
+	return s.stop, nil
+}
+
+// endpoint answers one question. The coordinators of a cluster share its requests.
+func (s *service) endpoint(name string, question Question) error {
+	stats := &micro.EndpointStats{Name: name, Subject: events.APIRoot + "." + name, QueueGroup: micro.DefaultQueueGroup}
+	sub, err := s.conn.QueueSubscribe(stats.Subject, stats.QueueGroup, func(msg *nats.Msg) {
+		if !answerable(msg.Reply) {
+			return
+		}
+		s.under <- struct{}{}
+		if !s.enter() {
+			<-s.under
+			return
+		}
+		go func() {
+			defer s.answers.Done()
+			defer func() { <-s.under }()
+			began := time.Now()
+			err := answerTo(msg, question)
+			s.count(stats, time.Since(began), err)
+		}()
+	})
+	if err != nil {
+		return err
+	}
+	s.subs = append(s.subs, sub)
+	s.stats.Endpoints = append(s.stats.Endpoints, stats)
+	return nil
+}
+
+// enter reports whether a question may still be answered; who answers it calls answers.Done.
+func (s *service) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		s.answers.Add(1)
+	}
+	return !s.stopped
+}
+
+// count notes an answer in what `nats micro stats` shows.
+func (s *service) count(stats *micro.EndpointStats, lasted time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats.NumRequests++
+	stats.ProcessingTime += lasted
+	stats.AverageProcessingTime = stats.ProcessingTime / time.Duration(stats.NumRequests)
+	if err != nil {
+		stats.NumErrors++
+		stats.LastError = fmt.Sprintf("%d:%v", CodeOf(err), err) // as the library writes it
+	}
+}
+
+// answerTo answers a question, and returns the error that it was answered with.
+func answerTo(msg *nats.Msg, question Question) error {
+	answer, err := question(msg.Data)
+	if err == nil {
+		err = inParts(msg, answer)
+	}
+	if err == nil {
+		return nil
+	}
+	refusal := nats.NewMsg(msg.Reply)
+	refusal.Header[HeaderErrorCode], refusal.Header[HeaderError] = []string{strconv.Itoa(CodeOf(err))}, []string{err.Error()}
+	refusal.Data = errorBody(err)
+	return errors.Join(err, msg.RespondMsg(refusal))
+}
+
+// describe answers what clients of every micro service ask: for all services, for those of our name, and for this one.
+func (s *service) describe() error {
+	for verb, say := range map[micro.Verb]func() any{
+		micro.PingVerb:  func() any { return micro.Ping{ServiceIdentity: s.id, Type: micro.PingResponseType} },
+		micro.InfoVerb:  func() any { return s.info() },
+		micro.StatsVerb: func() any { return s.stats },
+	} {
+		for _, of := range [][2]string{{}, {s.id.Name}, {s.id.Name, s.id.ID}} {
+			subject, err := micro.ControlSubject(verb, of[0], of[1])
+			if err != nil {
+				return err
+			}
+			sub, err := s.conn.Subscribe(subject, func(msg *nats.Msg) {
+				if !answerable(msg.Reply) {
+					return
+				}
+				s.mu.Lock()
+				body, err := json.Marshal(say())
+				s.mu.Unlock()
+				if err == nil {
+					err = msg.Respond(body)
+				}
+				if err != nil {
+					return // the connection is gone, and who asked with it
+				}
+			})
+			if err != nil {
+				return err
+			}
+			s.subs = append(s.subs, sub)
+		}
+	}
+	return nil
+}
+
+func (s *service) info() micro.Info {
+	info := micro.Info{ServiceIdentity: s.id, Type: micro.InfoResponseType, Description: serviceAbout}
+	for _, e := range s.stats.Endpoints {
+		info.Endpoints = append(info.Endpoints, micro.EndpointInfo{Name: e.Name, Subject: e.Subject, QueueGroup: e.QueueGroup, Metadata: map[string]string{}})
+	}
+	return info
+}
+
+// stop takes no further questions, and waits until those under way are answered.
+func (s *service) stop() {
+	for _, sub := range s.subs {
+		if err := sub.Unsubscribe(); err != nil {
+			break // the connection is closed, and all subscriptions with it
+		}
+	}
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	s.answers.Wait()
+}

@@ -1,0 +1,81 @@
+package bus_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// TestTheServiceCountsErrors asks as `nats micro stats` does, while a question is answered that takes long.
+func TestTheServiceCountsErrors(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	long := make(chan struct{})
+	stop, err := b.Serve(map[string]bus.Question{
+		"good": func([]byte) ([]byte, error) { return []byte("{}"), nil },
+		"mixed": func(body []byte) ([]byte, error) {
+			switch string(body) {
+			case "long":
+				<-long
+				return []byte("late"), nil
+			case "known":
+				return nil, &bus.QuestionError{Code: 404, Reason: "there is no such thing"}
+			}
+			return nil, errors.New("something else")
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ask := func(subject, body string) string {
+		answer, err := b.Request(ctx, events.Message{Subject: subject, Body: []byte(body)})
+		if err != nil {
+			t.Error(subject, err)
+		}
+		return string(answer.Body)
+	}
+	late := make(chan string)
+	go func() { late <- ask(events.APIRoot+".mixed", "long") }()
+	ask(events.APIRoot+".good", "")
+	ask(events.APIRoot+".mixed", "other")
+	if body := ask(events.APIRoot+".mixed", "known"); body != `{"code":404,"reason":"there is no such thing"}` {
+		t.Errorf("the answer to what is not there is %s", body)
+	}
+	close(long)
+	if got := <-late; got != "late" {
+		t.Errorf("what took long was answered with %q", got)
+	}
+	type figures struct{ Requests, Errors int }
+	want := map[string]figures{"good": {1, 0}, "mixed": {3, 2}}
+	for {
+		var stats micro.Stats
+		if err := json.Unmarshal([]byte(ask("$SRV.STATS.rookery", "")), &stats); err != nil {
+			t.Fatal(err)
+		}
+		var id micro.Info
+		if err := json.Unmarshal([]byte(ask("$SRV.INFO.rookery."+stats.ID, "")), &id); err != nil || len(id.Endpoints) != len(want) {
+			t.Fatalf("the service says of itself %+v: %v", id, err)
+		}
+		got := map[string]figures{}
+		for _, e := range stats.Endpoints {
+			got[e.Name] = figures{e.NumRequests, e.NumErrors}
+		}
+		if got["mixed"].Requests < want["mixed"].Requests || got["good"].Requests < 1 {
+			continue // an answer is counted once it is given
+		}
+		if got["mixed"] != want["mixed"] || got["good"] != want["good"] || stats.Endpoints[1].LastError == "" {
+			t.Errorf("counted %v, want %v", got, want)
+		}
+		return
+	}
+}
