@@ -212,7 +212,7 @@ func middle(took []time.Duration) time.Duration {
 
 // ask returns what the coordinator says of the cluster.
 func (h *house) ask(on *bus.JetStream) (state coordinatorrunner.ClusterState, err error) {
-	answer, err := on.Request(h.b.Context(), events.Message{Subject: events.APIRoot + ".state"})
+	answer, err := on.Request(h.b.Context(), events.Message{Subject: events.APIRoot + ".state", Body: []byte(`{"live":true}`)})
 	if err == nil {
 		err = json.Unmarshal(answer.Body, &state)
 	}

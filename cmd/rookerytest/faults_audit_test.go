@@ -150,7 +150,7 @@ func processesOf(id string) bool {
 // coordinator's state is what the log replayed gives.
 func (f *trial) look() (why string, found findings) {
 	var state runner.ClusterState
-	if !f.Ask("state", "", &state) {
+	if !f.Ask("state", `{"live":true}`, &state) {
 		return "no coordinator answers", found
 	}
 	if state.Open > 0 {

@@ -301,11 +301,11 @@ func (c *Cluster) Fate(sequence uint64) coordinator.Fate {
 	return fate
 }
 
-// State returns what the answering coordinator says of the cluster.
+// State returns what the answering coordinator says of the cluster, with the hash of the state that it has in memory.
 func (c *Cluster) State() coordinator.ClusterState {
 	c.t.Helper()
 	var state coordinator.ClusterState
-	c.Until("a coordinator answers", func() bool { return c.Ask("state", "", &state) })
+	c.Until("a coordinator answers", func() bool { return c.Ask("state", `{"live":true}`, &state) })
 	return state
 }
 

@@ -33,6 +33,9 @@ type StateQuestion struct {
 	// Service, as demo/web, and Node have the answer show these alone.
 	Service string `json:"service,omitempty"`
 	Node    string `json:"node,omitempty"`
+	// Live has the hash of now be that of the state in the coordinator's memory, to compare it with the log's. It decides nothing
+	// meanwhile: about a second for 100,000 instances.
+	Live bool `json:"live,omitzero"`
 }
 
 // PastState is the answer to the question `state` where it names a place in the log.
@@ -117,6 +120,7 @@ func (c *Coordinator) askPastState(ctx context.Context, q StateQuestion) ([]byte
 // PastOf is what is shown of a state of the past: all of it, or one service and node alone.
 func PastOf(c *projections.Cluster, service, node string) PastState {
 	past := PastState{ClusterState: stateOf(c), Views: map[string]map[string]jsontext.Value{}}
+	past.Hash = c.Hash()
 	for key, value := range shown(c, service, node).Values {
 		if past.Views[key.Bucket] == nil {
 			past.Views[key.Bucket] = map[string]jsontext.Value{}

@@ -118,27 +118,71 @@ func (c *Coordinator) askState(ctx context.Context, question []byte) (body []byt
 		err = json.Unmarshal(question, &q, json.RejectUnknownMembers(true))
 	}
 	past := q.AtSeq > 0 || !q.AtTime.IsZero()
-	if err != nil || (q.AtSeq > 0 && !q.AtTime.IsZero()) || (!past && q.Service+q.Node != "") {
-		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for now, or for any time with {"at_seq":100} or` +
+	if err != nil || (q.AtSeq > 0 && !q.AtTime.IsZero()) || (!past && q.Service+q.Node != "") || (past && q.Live) {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for now, with {"live":true} for the hash of what the coordinator has in memory, or for any time with {"at_seq":100} or` +
 			` {"at_time":"2026-11-01T12:00:00Z"}, and there with "service":"demo/web" or "node":"n1" for these alone`}
 	}
 	if past {
 		return c.askPastState(ctx, q)
 	}
-	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
-		state := stateOf(c.cluster)
+	var state ClusterState
+	err = c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		state = stateOf(c.cluster)
 		state.Answered, state.Leading = c.Name, c.leading
-		body, err = json.Marshal(state)
+		if q.Live {
+			state.Hash = c.cluster.Hash()
+		}
 	})
-	return body, errors.Join(asked, err)
+	if err != nil {
+		return nil, err
+	}
+	if !q.Live {
+		if state.Hash, err = c.hashAt(ctx, state.Sequence); err != nil {
+			return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the log cannot be folded: %v", err)}
+		}
+	}
+	return json.Marshal(state)
 }
 
-// stateOf says a state in short.
+// stateOf says a state in short, but for its hash.
 func stateOf(s *projections.Cluster) ClusterState {
 	return ClusterState{
-		Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Hash: s.Hash(), Now: s.Now,
+		Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Now: s.Now,
 		Services: len(s.Services), Nodes: len(s.Nodes), Open: len(s.Open()),
 	}
+}
+
+// hashed is the hash of the state at the end of a round.
+type hashed struct {
+	sequence uint64
+	hash     string
+}
+
+// hashAt returns the hash of the state at the end of a round, from a fold of its own: the loop has other things to do than to encode the whole
+// state. One is made at a time, and the last one is kept.
+func (c *Coordinator) hashAt(ctx context.Context, sequence uint64) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
+	defer cancel()
+	var last hashed
+	select {
+	case last = <-c.hashed:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	defer func() { c.hashed <- last }()
+	if last.sequence == sequence && last.hash != "" {
+		return last.hash, nil
+	}
+	fold, reader, err := c.folds().begin(ctx, sequence)
+	if err != nil {
+		return "", err
+	}
+	defer reader.Stop()
+	if err := to(ctx, fold, reader, sequence); err != nil {
+		return "", err
+	}
+	last = hashed{sequence, fold.Cluster.Hash()}
+	return last.hash, nil
 }
 
 const (

@@ -6,7 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
 )
 
@@ -44,6 +48,43 @@ func TestWhatBecameOfACommand(t *testing.T) {
 		})
 		if err != nil || !strings.Contains(string(answer.Body), `"outcome":"succeeded"`) || time.Since(began) < 3*time.Second {
 			t.Errorf("after %s the answer is %s, %v", time.Since(began), answer.Body, err)
+		}
+	})
+}
+
+// TestTheHashOfTheLogIsThatOfMemory asks for the hash of a fold beside the loop, and for that of the loop's own state.
+func TestTheHashOfTheLogIsThatOfMemory(t *testing.T) {
+	both(t, func(t *testing.T, b bus.Bus) {
+		told, err := b.Subscribe(events.EventRoot + ".round")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		stop := start(t, b, "first")
+		defer stop()
+		next(t, told)
+		publish(t, b, events.CommandSubject(web, "ensure"))
+		next(t, told)
+		var folded, live runner.ClusterState
+		for deadline := time.Now().Add(patience); ; {
+			for body, state := range map[string]*runner.ClusterState{`{}`: &folded, `{"live":true}`: &live} {
+				m, err := b.Request(t.Context(), events.Message{Subject: events.APIRoot + ".state", Body: []byte(body)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := json.Unmarshal(m.Body, state); err != nil {
+					t.Fatalf("%s: %v", m.Body, err)
+				}
+			}
+			if live.Sequence == folded.Sequence && live.Services == 1 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the state does not stand still: %+v, %+v", folded, live)
+			}
+		}
+		if live.Hash != folded.Hash || live.Hash == "" {
+			t.Errorf("the state in memory has hash %q, and the log folds to %q", live.Hash, folded.Hash)
 		}
 	})
 }

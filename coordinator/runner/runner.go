@@ -71,6 +71,8 @@ type Coordinator struct {
 	asks chan ask
 	// past are the turns of questions about the past, plans those of plans: neither waits for the other.
 	past, plans turns
+	// hashed has the last hash that was made for the question `state`, for the one who makes the next.
+	hashed chan hashed
 	// reads has one for each answer about what instances have printed.
 	reads chan struct{}
 	// spoiled has snapshots of the fold that were met here and are of no use.
@@ -102,10 +104,13 @@ func New(config Config) *Coordinator {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Coordinator{
+	c := &Coordinator{
 		Config: config, asks: make(chan ask), reads: make(chan struct{}, logsAtOnce), spoiled: make(chan closedRound, keptFolds),
 		past: newTurns(pastAtOnce, pastWaiting), plans: newTurns(pastAtOnce, pastWaiting), cluster: projections.NewCluster(),
+		hashed: make(chan hashed, 1),
 	}
+	c.hashed <- hashed{}
+	return c
 }
 
 // Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:

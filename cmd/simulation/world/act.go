@@ -80,5 +80,5 @@ func (w *World) ask() {
 			w.checker.Told(s.Answered, s.Sequence, s.Hash)
 		}
 	}
-	c.ask(k, events.Message{Subject: events.APIRoot + ".state"})
+	c.ask(k, events.Message{Subject: events.APIRoot + ".state", Body: []byte(`{"live":true}`)})
 }
