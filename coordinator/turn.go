@@ -101,4 +101,7 @@ func (t *Turn) Found(adopted events.ClusterAdopted) {
 	}
 	t.cause = events.Cause{}
 	t.emit(events.ClusterScope, adopted)
+	if t.Cluster.Round == 0 { // a log that has rounds keeps its policy
+		t.emit(events.ClusterScope, events.PolicyChanged{Policy: events.DefaultPolicy()})
+	}
 }

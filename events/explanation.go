@@ -56,11 +56,12 @@ type Points struct {
 	// Profile is how well the share that is taken of the node fits the policy's profile.
 	Profile int64 `json:"profile,omitzero"`
 	// AntiAffinity is lost where instances run there that the spec wants to be apart from, Zone where the node is in
-	// none of the spec's zones, SameZone where the service's other instances are in another one, and Spread where the
-	// node's zone is ahead of others.
+	// none of the spec's zones, SameZone where the service's other instances are in another one, SameNode where they are on this node,
+	// and Spread where the node's zone is ahead of others.
 	AntiAffinity int64 `json:"anti_affinity,omitzero"`
 	Zone         int64 `json:"zone,omitzero"`
 	SameZone     int64 `json:"same_zone,omitzero"`
+	SameNode     int64 `json:"same_node,omitzero"`
 	Spread       int64 `json:"spread,omitzero"`
 	// Failures is lost where instances of the revision failed often of late: more than all other terms together.
 	Failures int64 `json:"failures,omitzero"`
@@ -68,7 +69,7 @@ type Points struct {
 
 // Sum returns the score.
 func (p Points) Sum() int64 {
-	return p.Profile + p.AntiAffinity + p.Zone + p.SameZone + p.Spread + p.Failures
+	return p.Profile + p.AntiAffinity + p.Zone + p.SameZone + p.SameNode + p.Spread + p.Failures
 }
 
 // Choice is why a node was chosen.

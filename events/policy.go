@@ -11,6 +11,8 @@ type Policy struct {
 	ZoneAffinity Strictness `json:"zone_affinity"`
 	// SameZone is what it counts that the instances of a service are in one zone; 0 where that does not count.
 	SameZone Weight `json:"same_zone"`
+	// SameNode is what a node loses for each instance of the service that it has, in points; 0 where that does not count.
+	SameNode NodeWeight `json:"same_node,omitzero"`
 	// Default is set aside for an instance whose spec says nothing of it.
 	Default Resources `json:"default"`
 	// AlwaysUseDisk has every instance have scratch disk whose spec does not speak of it.
@@ -71,8 +73,36 @@ type Weight uint32
 // MaxWeight is the greatest weight, and what the profile's share counts for a node that is empty, or full.
 const MaxWeight Weight = 100
 
-// DefaultPolicy is that of a cluster which nobody gave another, and has the values of Materialize's orchestrator.
+// NodeWeight is what it counts that two instances of a service are on one node, in points.
+type NodeWeight uint32
+
+const (
+	// MaxNodeWeight is the greatest.
+	MaxNodeWeight NodeWeight = 1000
+	// evenNodes has the nodes be evened out before the zones, and both before the profile counts: those lose and gain 100 points.
+	evenNodes NodeWeight = 250
+)
+
+// DefaultPolicy is what the first round of a log sets: each service is evened out over the nodes first, then over the zones.
 func DefaultPolicy() Policy {
+	return Policy{
+		Profile:      DistributeLoad,
+		Spread:       SpreadPolicy{Enabled: true, MaxSkew: 1, Soft: true},
+		AntiAffinity: Strictness{Weight: MaxWeight},
+		ZoneAffinity: Strictness{Weight: MaxWeight},
+		SameNode:     evenNodes,
+	}
+}
+
+// PolicyPreset is a policy by its name.
+type PolicyPreset string
+
+// PresetMaterialize is the policy of Materialize's orchestrator.
+const PresetMaterialize PolicyPreset = "materialize"
+
+// MaterializePolicy has the values of Materialize's orchestrator, which keeps the replicas of a service in one zone. It is in force in
+// logs that never set another.
+func MaterializePolicy() Policy {
 	return Policy{
 		Profile:      DistributeLoad,
 		Spread:       SpreadPolicy{Enabled: true, MaxSkew: 1, IgnoreScaled: true},
@@ -82,14 +112,18 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// ClusterPolicy is the command that the cluster has this policy. What is not given has its default.
+// ClusterPolicy is the command that the cluster has this policy. What is not given has its default, or the value of the preset.
 type ClusterPolicy struct {
+	// Preset is materialize: what is not given is as that orchestrator has it.
+	Preset       PolicyPreset `json:"preset,omitzero" jsonschema:"enum=materialize"`
 	Profile      *Profile   `json:"profile,omitzero"`
 	Spread       *AskSpread `json:"spread,omitzero"`
 	AntiAffinity *AskStrict `json:"anti_affinity,omitzero"`
 	ZoneAffinity *AskStrict `json:"zone_affinity,omitzero"`
 	SameZone     *Weight    `json:"same_zone,omitzero" jsonschema:"minimum=0,maximum=100"`
-	Default      *Resources `json:"default,omitzero"`
+	// SameNode is what a node loses for each instance of the service that it has, in points; 250 where it is not given.
+	SameNode *NodeWeight `json:"same_node,omitzero" jsonschema:"minimum=0,maximum=1000"`
+	Default  *Resources  `json:"default,omitzero"`
 	// AlwaysUseDisk is of instances that are placed from here on.
 	AlwaysUseDisk *bool `json:"always_use_disk,omitzero"`
 	// SecurityContext is restricted or engine, of instances that are placed from here on.
@@ -117,6 +151,9 @@ func (ClusterPolicy) Kind() Kind { return v1("cluster", "policy") }
 // Policy returns what the command asks for, with every default written out.
 func (c ClusterPolicy) Policy() Policy {
 	p := DefaultPolicy()
+	if c.Preset == PresetMaterialize {
+		p = MaterializePolicy()
+	}
 	set(&p.Profile, c.Profile)
 	if c.Spread != nil {
 		set(&p.Spread.Enabled, c.Spread.Enabled)
@@ -127,6 +164,7 @@ func (c ClusterPolicy) Policy() Policy {
 	c.AntiAffinity.set(&p.AntiAffinity)
 	c.ZoneAffinity.set(&p.ZoneAffinity)
 	set(&p.SameZone, c.SameZone)
+	set(&p.SameNode, c.SameNode)
 	set(&p.Default, c.Default)
 	set(&p.AlwaysUseDisk, c.AlwaysUseDisk)
 	set(&p.SecurityContext, c.SecurityContext)
@@ -152,12 +190,16 @@ func set[T any](to, given *T) {
 func (c ClusterPolicy) check() error {
 	p := c.Policy()
 	switch {
+	case c.Preset != "" && c.Preset != PresetMaterialize:
+		return Reject(CodeInvalidValue, "preset", "preset %s is not known: known is %s; leave it out for the default", quote(string(c.Preset)), PresetMaterialize)
 	case p.Profile != DistributeLoad && p.Profile != OptimizeUtilization:
 		return Reject(CodeInvalidValue, "profile", "profile %s is neither %s nor %s", quote(string(p.Profile)), DistributeLoad, OptimizeUtilization)
 	case p.Spread.MaxSkew == 0:
 		return Reject(CodeOutOfRange, "spread.max_skew", "spread.max_skew must be at least 1: switch spread off with enabled")
 	case p.SameZone > MaxWeight:
 		return Reject(CodeOutOfRange, "same_zone", "same_zone %d is not between 0 and %d", p.SameZone, MaxWeight)
+	case p.SameNode > MaxNodeWeight:
+		return Reject(CodeOutOfRange, "same_node", "same_node %d is not between 0 and %d", p.SameNode, MaxNodeWeight)
 	case p.SecurityContext != "" && p.SecurityContext != SecurityEngine:
 		return Reject(CodeInvalidValue, "security_context", "security_context %s is neither %s nor %s",
 			quote(string(p.SecurityContext)), SecurityRestricted, SecurityEngine)

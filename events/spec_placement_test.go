@@ -53,9 +53,9 @@ func TestAmountsAreWrittenInOneWay(t *testing.T) {
 	}
 }
 
-// TestThePolicyIsMaterializes holds each field of the policy to the value that Materialize's orchestrator begins with.
-func TestThePolicyIsMaterializes(t *testing.T) {
-	p := ClusterPolicy{}.Policy()
+// TestThePresetIsMaterializes holds each field of the preset to the value that Materialize's orchestrator begins with.
+func TestThePresetIsMaterializes(t *testing.T) {
+	p := ClusterPolicy{Preset: PresetMaterialize}.Policy()
 	for what, is := range map[string]bool{
 		"the load is distributed":                       p.Profile == DistributeLoad,
 		"spread is on":                                  p.Spread.Enabled,
@@ -67,6 +67,7 @@ func TestThePolicyIsMaterializes(t *testing.T) {
 		"zone affinity is hard":                         !p.ZoneAffinity.Soft,
 		"zone affinity weighs 100":                      p.ZoneAffinity.Weight == 100,
 		"a service of several is kept in one zone, 100": p.SameZone == 100,
+		"nodes are not evened out":                      p.SameNode == 0,
 		"no CPU and no memory by default":               p.Default == Resources{},
 		"disk is for those that ask for it":             !p.AlwaysUseDisk,
 		"the security context is on":                    p.SecurityContext == "",
@@ -88,7 +89,10 @@ func TestEachFieldOfThePolicyIsTaken(t *testing.T) {
 		`{"spread":{"ignore_scaled":false}}`:         func(p *Policy) { p.Spread.IgnoreScaled = false },
 		`{"anti_affinity":{"soft":true,"weight":7}}`: func(p *Policy) { p.AntiAffinity = Strictness{true, 7} },
 		`{"zone_affinity":{"soft":true,"weight":8}}`: func(p *Policy) { p.ZoneAffinity = Strictness{true, 8} },
-		`{"same_zone":0}`:                            func(p *Policy) { p.SameZone = 0 },
+		`{"same_zone":7}`:                            func(p *Policy) { p.SameZone = 7 },
+		`{"same_node":0}`:                            func(p *Policy) { p.SameNode = 0 },
+		`{"preset":"materialize"}`:                   func(p *Policy) { *p = MaterializePolicy() },
+		`{"preset":"materialize","same_node":1000}`:  func(p *Policy) { *p = MaterializePolicy(); p.SameNode = 1000 },
 		`{"default":{"cpu":"1","memory":"1GiB"}}`:    func(p *Policy) { p.Default = Resources{CPU: Core, Memory: 1 << 30} },
 		`{"always_use_disk":true}`:                   func(p *Policy) { p.AlwaysUseDisk = true },
 		`{"security_context":"engine"}`:              func(p *Policy) { p.SecurityContext = SecurityEngine },
@@ -109,4 +113,6 @@ func TestEachFieldOfThePolicyIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRejection(t, c.check(), CodeInvalidValue, "security_context", "restricted nor engine")
+	wantRejection(t, ClusterPolicy{Preset: "swarm"}.check(), CodeInvalidValue, "preset", "known is materialize")
+	wantRejection(t, ClusterPolicy{SameNode: new(NodeWeight(1001))}.check(), CodeOutOfRange, "same_node", "between 0 and 1000")
 }

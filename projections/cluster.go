@@ -89,7 +89,7 @@ type Cluster struct {
 func NewCluster() *Cluster {
 	return &Cluster{
 		Streams:   map[string]string{},
-		Policy:    events.DefaultPolicy(),
+		Policy:    events.MaterializePolicy(),
 		Services:  map[events.ServiceID]*Service{},
 		Nodes:     map[string]*Node{},
 		Commands:  map[uint64]*Command{},

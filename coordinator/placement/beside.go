@@ -5,10 +5,11 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// leaves is an instance that goes once its successor serves, by the rank of its node.
+// leaves is an instance that goes once its successor serves, by the rank of its node, and whether it is of the service.
 type leaves struct {
 	rank     int32
 	reserved events.Resources
+	own      bool
 }
 
 // ChooseBeside decides which node gets the successor of an instance that runs on until that serves. The node must have room
@@ -35,7 +36,7 @@ func (q *queue) without(i *projections.Instance, decide func()) {
 		decide()
 		return
 	}
-	q.leaves = &leaves{rank, i.Takes()}
+	q.leaves = &leaves{rank, i.Takes(), i.ID.Service == q.service.ID}
 	q.shift(rank, i, -1)
 	decide()
 	q.leaves = nil

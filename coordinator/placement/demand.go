@@ -15,17 +15,17 @@ type demand struct {
 	// ports counts those that the node picks, and fixed are those that must be certain ones.
 	ports int
 	fixed []events.HostPort
-	// spreads says that zones are held to the policy's skew, gathers that those with instances of the service are liked
+	// spreads says that zones are held to the policy's skew, as they are for a spec that says what is spread, gathers that those with instances of the service are liked
 	// better.
 	spreads, gathers bool
 }
 
 func demandOf(s *projections.Service, r *projections.Revision, p *events.Policy, differs bool) demand {
 	spec := &r.Spec
-	several := s.Scale > 1
+	several, asked := s.Scale > 1, len(spec.Spread) > 0
 	d := demand{
 		spec: spec, policy: p, reserves: spec.Reserves(events.Resources{}, p), differs: differs,
-		spreads: !spec.Global() && p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled),
+		spreads: !spec.Global() && (asked || (p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled))),
 		gathers: !spec.Global() && several && p.SameZone > 0,
 	}
 	d.gathers = d.gathers && !d.spreads // apart or together, not both

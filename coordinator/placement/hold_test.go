@@ -80,9 +80,7 @@ func TestTheOldestThatWaitsForResourcesAloneHasANodeHeld(t *testing.T) {
 		}
 		n := w.cluster.Nodes[d.Pending.Closest.Node]
 		has, asks := n.Allocatable(), s.Current().Spec.Reserves(n.Facts.Default, &w.cluster.Policy)
-		p := w.cluster.Policy.Spread
-		even := p.Enabled && !p.Soft && (!p.IgnoreScaled || s.Scale == 1)
-		if !even && asks.CPU <= has.CPU && asks.Memory <= has.Memory && d.Pending.Holds == "" {
+		if !w.evens(s) && asks.CPU <= has.CPU && asks.Memory <= has.Memory && d.Pending.Holds == "" {
 			w.t.Errorf("%s waits for room on %s, has waited longest, and none is held: %+v", s.ID, n.Name, d.Pending)
 		}
 	})

@@ -67,11 +67,20 @@ func (b *Board) move(s *projections.Service, i *projections.Instance) Move {
 	return m
 }
 
+// byCount is what it brings to move an instance that asks for nothing from a node that has so many, itself among them, to another one. To
+// move it back then costs as much.
+func byCount(from, to int) int64 {
+	return full * int64(from-1-to) / int64(max(from, to+1))
+}
+
 // gain is how many points the contender is ahead of the node that an instance is on, as if that one were gone.
 func (q *queue) gain(first contender, rank int32, i *projections.Instance) int64 {
 	node, zone := q.board.nodes[rank], q.zone(rank)
 	stays := q.scoreWithout(rank, i.Takes()) + q.together(zone) + q.even(zone)
 	gain := first.score - stays
+	if q.asks(node) == (events.Resources{}) {
+		gain += byCount(node.Instances(), q.board.nodes[first.rank].Instances())
+	}
 	met := q.meets(node, q.loads[rank], creditOf(i))
 	if met > notAllowed || (q.ahead(zone) && !q.policy.Spread.Soft) {
 		gain = max(gain, 0) + misplaced

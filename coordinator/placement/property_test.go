@@ -69,6 +69,9 @@ func (w *town) found() {
 
 func (w *town) policy() {
 	p := events.DefaultPolicy()
+	if w.IntN(2) == 0 {
+		p = events.MaterializePolicy()
+	}
 	p.Spread.IgnoreScaled, p.Spread.Soft, p.Spread.MaxSkew = w.IntN(3) == 0, w.IntN(3) == 0, 1+uint32(w.IntN(2))
 	p.AntiAffinity.Soft, p.ZoneAffinity.Soft = w.IntN(2) == 0, w.IntN(2) == 0
 	if w.IntN(2) == 0 {
@@ -313,13 +316,44 @@ func TestANodeOnWhichARevisionFailsIsTheLastToGetIt(t *testing.T) {
 func TestHardSpreadNeverExceedsTheSkew(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		p := w.cluster.Policy.Spread
-		if d.Node == nil || !p.Enabled || p.Soft || (p.IgnoreScaled && s.Scale > 1) {
+		if d.Node == nil || !w.evens(s) {
 			return
 		}
 		counts := w.spread(s)
 		for zone, n := range counts {
 			if ahead := counts[d.Node.Facts.Zone] + 1 - n; ahead > int(p.MaxSkew) {
 				w.t.Errorf("%s is placed in zone %q, which is then %d ahead of %q", s.ID, d.Node.Facts.Zone, ahead, zone)
+			}
+		}
+	})
+}
+
+// evens reports whether zones that are ahead of others are excluded for the service.
+func (w *town) evens(s *projections.Service) bool {
+	p := w.cluster.Policy.Spread
+	asked := len(s.Current().Spec.Spread) > 0
+	return !p.Soft && (asked || (p.Enabled && (!p.IgnoreScaled || s.Scale == 1)))
+}
+
+// TestNodesAreEvenedOutFirst holds each choice to the default policy, where no other wish of the spec only counts: no node that could have had
+// the instance has fewer of the service.
+func TestNodesAreEvenedOutFirst(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		p := w.cluster.Policy
+		if d.Node == nil || p.SameNode == 0 || p.AntiAffinity.Soft || p.ZoneAffinity.Soft {
+			return
+		}
+		own := func(node string) (count int) {
+			for i := range s.Instances() {
+				if i.Node == node && i.Retired == "" {
+					count++
+				}
+			}
+			return count
+		}
+		for _, v := range w.board.Verdicts(s, w.ordinal) {
+			if v.Removed == "" && v.Terms.Failures == 0 && own(v.Node) < own(d.Node.Name) {
+				w.t.Errorf("%s goes to %s, which has %d, and %s has %d", s.ID, d.Node.Name, own(d.Node.Name), v.Node, own(v.Node))
 			}
 		}
 	})
@@ -416,8 +450,7 @@ func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 			Capacity: events.Capacity{CPU: float64(has.CPU)/float64(events.Core) + 1, Memory: uint64(has.Memory) + 1<<20},
 		}})
 		again := w.board.Choose(s, w.ordinal)
-		p := w.cluster.Policy.Spread
-		if even := p.Enabled && !p.Soft && (!p.IgnoreScaled || s.Scale == 1); again.Node == nil && !even {
+		if again.Node == nil && !w.evens(s) {
 			w.t.Errorf("%s still waits although a node has joined that fits: %+v", s.ID, again.Pending)
 		}
 		delete(w.cluster.Nodes, "zz") // it was for this question alone

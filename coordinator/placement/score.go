@@ -11,13 +11,14 @@ const point = 1000
 // full is what the profile gives a node that fits it best.
 const full = int64(events.MaxWeight) * point
 
-// failing is what a node loses on which the revision fails: it goes behind every other.
-const failing = -10 * full
+// failing is what a node loses on which the revision fails: it goes behind every other, whatever that loses.
+const failing = -full * int64(events.MaxNodeWeight) * events.MaxScale
 
 // points returns what a node gets for itself; what its zone adds comes when one is chosen.
 func (q *queue) points(rank int32) events.Points {
 	var p events.Points
 	p.Profile, p.AntiAffinity, p.Zone, p.Failures = q.terms(rank, q.credit(rank))
+	p.SameNode = q.sameNode(rank)
 	return p
 }
 
@@ -32,7 +33,16 @@ func (q *queue) credit(rank int32) events.Resources {
 // scoreWithout is the sum of points as if what is set aside for an instance on the node were given back.
 func (q *queue) scoreWithout(rank int32, credit events.Resources) int64 {
 	profile, antiAffinity, zone, failures := q.terms(rank, credit)
-	return profile + antiAffinity + zone + failures
+	return profile + antiAffinity + zone + failures + q.sameNode(rank)
+}
+
+// sameNode is what a node loses for the instances of the service that it has.
+func (q *queue) sameNode(rank int32) int64 {
+	own := q.loads[rank].own
+	if q.leaves != nil && q.leaves.rank == rank && q.leaves.own {
+		own--
+	}
+	return -int64(q.policy.SameNode) * point * int64(own)
 }
 
 // terms are those of points, one by one: most nodes are asked for their sum alone.

@@ -98,8 +98,8 @@ func TestATornRoundIsVoided(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if void.From != 3 || void.To != 4 || void.Epoch != 2 || void.Leader != "second" {
-			t.Errorf("the torn round is closed with %+v, want 3 to 4", void)
+		if void.From != 4 || void.To != 5 || void.Epoch != 2 || void.Leader != "second" {
+			t.Errorf("the torn round is closed with %+v, want 4 to 5", void)
 		}
 		publish(t, b, events.CommandSubject(web, "ensure"))
 		closed, _, err := events.DecodeAs[events.RoundClosed](next(t, told))
@@ -202,7 +202,7 @@ func publish(t *testing.T, b bus.Bus, subject string) {
 // tear stores events without the end of their round.
 func tear(t *testing.T, b bus.Bus) {
 	t.Helper()
-	for sequence := uint64(3); sequence <= 4; sequence++ {
+	for sequence := uint64(4); sequence <= 5; sequence++ {
 		m, err := events.Record{
 			Event:    events.Event{Scope: events.NodeScope("ghost"), Data: events.NodeSilent{}},
 			Sequence: sequence, Time: time.Now(),

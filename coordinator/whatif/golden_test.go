@@ -72,7 +72,7 @@ func TestThePastAsItWasComesNear(t *testing.T) {
 }
 
 func utilization() *events.Policy {
-	p := events.DefaultPolicy()
+	p := events.MaterializePolicy()
 	p.Profile = events.OptimizeUtilization
 	return &p
 }

@@ -107,14 +107,14 @@ func apart(service int) events.Spec {
 
 // anywhere is the policy that keeps no service in one rack, as swarmkit does not.
 func anywhere() events.Policy {
-	p := events.DefaultPolicy()
+	p := events.MaterializePolicy()
 	p.SameZone = 0
 	return p
 }
 
 // spreading is the policy that spreads every service over the racks.
 func spreading() events.Policy {
-	p := events.DefaultPolicy()
+	p := events.MaterializePolicy()
 	p.Spread.IgnoreScaled = false
 	return p
 }

@@ -110,7 +110,7 @@ func newFacts() *facts {
 	return &facts{
 		commands: map[uint64]*command{}, open: map[uint64]*command{}, ids: map[string]uint64{}, wanted: map[events.ServiceID]wanted{},
 		groups: map[uint64]*group{}, services: map[events.ServiceID]*service{}, instances: map[events.InstanceID]*instance{},
-		nodes: map[string]*machine{}, generations: map[slotID]uint32{}, policy: events.DefaultPolicy(),
+		nodes: map[string]*machine{}, generations: map[slotID]uint32{}, policy: events.MaterializePolicy(),
 	}
 }
 

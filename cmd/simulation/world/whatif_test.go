@@ -44,7 +44,7 @@ func TestWhatIfComesNear(t *testing.T) {
 }
 
 func packing() *events.Policy {
-	p := events.DefaultPolicy()
+	p := events.MaterializePolicy()
 	p.Profile = events.OptimizeUtilization
 	return &p
 }
