@@ -115,12 +115,12 @@ func MaterializePolicy() Policy {
 // ClusterPolicy is the command that the cluster has this policy. What is not given has its default, or the value of the preset.
 type ClusterPolicy struct {
 	// Preset is materialize: what is not given is as that orchestrator has it.
-	Preset       PolicyPreset `json:"preset,omitzero" jsonschema:"enum=materialize"`
-	Profile      *Profile   `json:"profile,omitzero"`
-	Spread       *AskSpread `json:"spread,omitzero"`
-	AntiAffinity *AskStrict `json:"anti_affinity,omitzero"`
-	ZoneAffinity *AskStrict `json:"zone_affinity,omitzero"`
-	SameZone     *Weight    `json:"same_zone,omitzero" jsonschema:"minimum=0,maximum=100"`
+	Preset       PolicyPreset `json:"preset,omitzero"`
+	Profile      *Profile     `json:"profile,omitzero"`
+	Spread       *AskSpread   `json:"spread,omitzero"`
+	AntiAffinity *AskStrict   `json:"anti_affinity,omitzero"`
+	ZoneAffinity *AskStrict   `json:"zone_affinity,omitzero"`
+	SameZone     *Weight      `json:"same_zone,omitzero" jsonschema:"minimum=0,maximum=100"`
 	// SameNode is what a node loses for each instance of the service that it has, in points; 250 where it is not given.
 	SameNode *NodeWeight `json:"same_node,omitzero" jsonschema:"minimum=0,maximum=1000"`
 	Default  *Resources  `json:"default,omitzero"`

@@ -88,6 +88,8 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.OperationOutcome](): events.OperationDone,
 	reflect.TypeFor[events.GroupOutcome]():     events.GroupDone,
 	reflect.TypeFor[events.Weight]():           events.MaxWeight,
+	reflect.TypeFor[events.NodeWeight]():       events.MaxNodeWeight,
+	reflect.TypeFor[events.PolicyPreset]():     events.PresetMaterialize,
 	reflect.TypeFor[events.Duration]():         events.Duration(90*time.Second + time.Microsecond),
 	reflect.TypeFor[time.Time]():               time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC),
 }

@@ -125,6 +125,19 @@ func (o *one) placement() {
 			o.refuse(key, preference.Spread, "instances are spread over the zones of nodes (rookery node --zone) by themselves: leave it out, or say %s", zoneLabel)
 			continue
 		}
-		o.warn(key, preference.Spread, "the zone of a node is what rookery node --zone says, not a label, and the cluster's policy says how instances are spread over zones")
+		o.warn(key, preference.Spread, "the zone of a node is what rookery node --zone says, not a label")
+		o.spread()
 	}
+}
+
+// serviceLabel is the label that Compose itself gives the containers of a service.
+const serviceLabel = "com.docker.compose.service"
+
+// spread has the instances be spread over the zones whatever the cluster's policy is: those are meant that have a label of their own.
+func (o *one) spread() {
+	if o.is.Labels == nil {
+		o.is.Labels = map[string]string{}
+	}
+	o.is.Labels[serviceLabel] = o.Name
+	o.is.Spread = []events.Selector{{Label: serviceLabel, Operator: events.OpEqual, Values: []string{o.Name}}}
 }

@@ -104,8 +104,8 @@ func (m *mapper) service(s types.ServiceConfig) {
 		return
 	}
 	o.is.Image = s.Image
-	o.deploy()
 	o.process()
+	o.deploy()
 	o.network()
 	o.storage()
 	o.files()

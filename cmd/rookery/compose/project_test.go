@@ -46,6 +46,10 @@ var becomes = []struct{ says, spec string }{
 		`"max_per_node":1,"mode":"global","node_selector":{"disk":"ssd"}`,
 	},
 	{
+		"labels: {a: b}\ndeploy: {placement: {preferences: [{spread: node.labels.zone}]}}",
+		`"labels":{"a":"b","com.docker.compose.service":"web"},"spread":[{"label":"com.docker.compose.service","operator":"equal","values":["web"]}]`,
+	},
+	{
 		"deploy: {mode: replicated-job, replicas: 2, restart_policy: {condition: on-failure, max_attempts: 4}}",
 		`"job":{"backoff_limit":4,"completions":2,"parallelism":2},"mode":"job"`,
 	},
