@@ -205,9 +205,19 @@ func (h *house) hello(d *datadriven.TestData) string {
 			Default: events.Resources{
 				CPU: events.CPU(h.number(d, "default-cpu", 0)) * events.Core, Memory: events.Size(h.number(d, "default-gib", 0)) << 30,
 			},
-			Ports: events.PortRange{First: uint16(h.number(d, "first", 20_000)), Last: uint16(h.number(d, "last", 20_999))},
+			Ports:  events.PortRange{First: uint16(h.number(d, "first", 20_000)), Last: uint16(h.number(d, "last", 20_999))},
+			Allows: h.allows(d),
 		},
 	}})
+}
+
+// allows reads allow-port=443 and allow-engine.
+func (h *house) allows(d *datadriven.TestData) events.NodeAllows {
+	allows := events.NodeAllows{EngineContext: d.HasArg("allow-engine")}
+	if port := uint16(h.number(d, "allow-port", 0)); port > 0 {
+		allows.HostPorts = []events.PortRange{{First: port, Last: port}}
+	}
+	return allows
 }
 
 // labels reads one label as name:value.

@@ -13,6 +13,10 @@ type Removed struct {
 	// NodeSelector: a label is not as the spec wants it. Zone: the node is in none of the spec's zones.
 	NodeSelector uint32 `json:"node_selector,omitzero"`
 	Zone         uint32 `json:"zone,omitzero"`
+	// AllowHostPort: the node was not started with --allow-host-port for a port that the spec names, AllowEngineContext: nor with
+	// --allow-engine-context, which the policy's security context asks for.
+	AllowHostPort      uint32 `json:"allow_host_port,omitzero"`
+	AllowEngineContext uint32 `json:"allow_engine_context,omitzero"`
 	// AntiAffinity: an instance runs there that the spec wants to be apart from. MaxPerNode: the node has as many
 	// instances of the service as the spec allows.
 	AntiAffinity uint32 `json:"anti_affinity,omitzero"`
@@ -38,12 +42,12 @@ type Removed struct {
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
 // filters is how many there are.
-const filters = 18
+const filters = 20
 
 func (r Removed) which() (which [filters]bool) {
 	for i, n := range [...]uint32{
-		r.Silent, r.Degraded, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity,
-		r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
+		r.Silent, r.Degraded, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AllowHostPort, r.AllowEngineContext,
+		r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
 		r.Held, r.Volumes, r.Crashed,
 	} {
 		which[i] = n > 0

@@ -1,5 +1,7 @@
 package events
 
+import "slices"
+
 // PortRange is the range of ports that a node offers for instances, both ends included.
 type PortRange struct {
 	First uint16 `json:"first"`
@@ -30,7 +32,37 @@ type NodeFacts struct {
 	// Default is set aside on this node for an instance whose spec says nothing of it, before the policy's.
 	Default Resources `json:"default,omitzero"`
 	Ports   PortRange `json:"ports"`
+	// Allows is what services may have of the host beyond that, and beyond the restricted security context.
+	Allows NodeAllows `json:"allows,omitzero"`
 	EngineFacts
+}
+
+// NodeAllows is what a node allows that placement goes by.
+type NodeAllows struct {
+	// HostPorts are the ports that a spec may name as its host_port, beside those of the node's own range.
+	HostPorts []PortRange `json:"host_ports,omitempty"`
+	// EngineContext says that containers may run in the security context engine.
+	EngineContext bool `json:"engine_context,omitzero"`
+}
+
+// maxPortRanges is how many ranges of ports a node may allow.
+const maxPortRanges = 64
+
+func (a NodeAllows) check() error {
+	if len(a.HostPorts) > maxPortRanges {
+		return Reject(CodeOutOfRange, "allows.host_ports", "allows.host_ports has %d ranges, more than %d", len(a.HostPorts), maxPortRanges)
+	}
+	for _, r := range a.HostPorts {
+		if r.First == 0 || r.First > r.Last {
+			return Reject(CodeOutOfRange, "allows.host_ports", "ports %d to %d are no range", r.First, r.Last)
+		}
+	}
+	return nil
+}
+
+// OffersPort reports whether a spec may name the port as its host_port on the node.
+func (f NodeFacts) OffersPort(port uint16) bool {
+	return f.Ports.Holds(port) || slices.ContainsFunc(f.Allows.HostPorts, func(r PortRange) bool { return r.Holds(port) })
 }
 
 // Allocatable is what instances may have of the node. A capacity of 0 is one that the node could not tell: it bounds

@@ -59,6 +59,9 @@ func (h Hello) check() error {
 	if h.Ports.First == 0 || h.Ports.First > h.Ports.Last {
 		return Reject(CodeOutOfRange, "ports", "ports %d to %d are no range", h.Ports.First, h.Ports.Last)
 	}
+	if err := h.Allows.check(); err != nil {
+		return err
+	}
 	if err := h.EngineFacts.check(); err != nil {
 		return err
 	}

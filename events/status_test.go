@@ -87,6 +87,8 @@ func TestStatusesThatBreakARule(t *testing.T) {
 		{helloWith(func(h *Hello) { h.Runtime = strings.Repeat("x", 129) }), CodeOutOfRange, "runtime"},
 		{helloWith(func(h *Hello) { h.Ports = PortRange{Last: 5} }), CodeOutOfRange, "ports"},
 		{helloWith(func(h *Hello) { h.Ports = PortRange{First: 6, Last: 5} }), CodeOutOfRange, "ports"},
+		{helloWith(func(h *Hello) { h.Allows.HostPorts = []PortRange{{First: 6, Last: 5}} }), CodeOutOfRange, "allows.host_ports"},
+		{helloWith(func(h *Hello) { h.Allows.HostPorts = make([]PortRange, 65) }), CodeOutOfRange, "allows.host_ports"},
 		{helloWith(func(h *Hello) { h.Labels = map[string]string{ReservedLabel + "x": ""} }), CodeInvalidName, "labels.io.rookery.x"},
 	} {
 		_, err := ParseStatus(status(t, HelloSubject("n1"), tt.h))

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +19,17 @@ type Allowance struct {
 	Capabilities []string
 	// Devices are absolute paths of devices that may be used.
 	Devices []string
+	// HostPorts are those that a spec may name: the node's own range and what it allows beyond.
+	HostPorts []events.PortRange
+	// EngineContext lets containers run in the security context engine.
+	EngineContext bool
+}
+
+// Announced returns the allowance with what the node has said of it to the coordinator.
+func (a Allowance) Announced(f events.NodeFacts) Allowance {
+	a.HostPorts = append([]events.PortRange{f.Ports}, f.Allows.HostPorts...)
+	a.EngineContext = f.Allows.EngineContext
+	return a
 }
 
 // harmless are the capabilities that Podman gives by default: none of them leads out of a container.
@@ -34,8 +46,17 @@ func (p Plan) Capabilities() []string {
 	return p.Order.Spec.Capabilities
 }
 
-// Check returns a *Failure that says what the spec wants and the node does not allow, or nil.
-func (a Allowance) Check(spec events.Spec) error {
+// Check returns a *Failure that says what the order, which has a spec, wants and the node does not allow, or nil.
+func (a Allowance) Check(order events.Order) error {
+	spec := *order.Spec
+	if order.SecurityContext == events.SecurityEngine && !a.EngineContext {
+		return NotAllowed("the security context engine: start the node with --allow-engine-context to allow it")
+	}
+	for _, p := range spec.Ports {
+		if holds := func(r events.PortRange) bool { return r.Holds(p.HostPort) }; p.HostPort > 0 && !slices.ContainsFunc(a.HostPorts, holds) {
+			return NotAllowed(fmt.Sprintf("the host port %d: start the node with --allow-host-port %d to allow it", p.HostPort, p.HostPort))
+		}
+	}
 	if spec.NetworkMode() == events.NetworkHost && !a.HostNetwork {
 		return NotAllowed("network host: start the node with --allow-host-network to allow it")
 	}

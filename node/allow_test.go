@@ -14,23 +14,36 @@ func TestWhatANodeAllows(t *testing.T) {
 	with := func(names ...string) events.Spec {
 		return events.Spec{ProcessSpec: events.ProcessSpec{Capabilities: names}}
 	}
+	port := func(n uint16) events.Spec {
+		return events.Spec{Ports: []events.Port{{Name: "web", Port: 80, HostPort: n}}}
+	}
+	ranges := node.Allowance{}.Announced(events.NodeFacts{
+		Ports: events.PortRange{First: 20000, Last: 20999}, Allows: events.NodeAllows{HostPorts: []events.PortRange{{First: 443, Last: 443}}},
+	}).HostPorts
 	device := events.Spec{DeviceSpec: events.DeviceSpec{Devices: []events.Device{{Path: "/dev/fuse"}}}}
 	for _, c := range []struct {
-		allow node.Allowance
-		spec  events.Spec
-		says  string // "" where it is allowed
+		allow   node.Allowance
+		spec    events.Spec
+		says    string // "" where it is allowed
+		context events.SecurityContext
 	}{
-		{node.Allowance{}, events.Spec{}, ""},
-		{node.Allowance{}, host, "--allow-host-network"},
-		{node.Allowance{HostNetwork: true}, host, ""},
-		{node.Allowance{}, with("CAP_CHOWN", "CAP_KILL"), ""},
-		{node.Allowance{}, with("CAP_CHOWN", "CAP_NET_RAW"), "--allow-capability CAP_NET_RAW"},
-		{node.Allowance{}, device, "--allow-device /dev/fuse"},
-		{node.Allowance{Devices: []string{"/dev"}}, device, "--allow-device /dev/fuse"},
-		{node.Allowance{Devices: []string{"/dev/kvm", "/dev/fuse/"}}, device, ""},
-		{node.Allowance{Capabilities: []string{"net_raw"}}, with("CAP_NET_RAW"), ""},
+		{node.Allowance{}, events.Spec{}, "", ""},
+		{node.Allowance{}, host, "--allow-host-network", ""},
+		{node.Allowance{HostNetwork: true}, host, "", ""},
+		{node.Allowance{}, with("CAP_CHOWN", "CAP_KILL"), "", ""},
+		{node.Allowance{}, with("CAP_CHOWN", "CAP_NET_RAW"), "--allow-capability CAP_NET_RAW", ""},
+		{node.Allowance{}, device, "--allow-device /dev/fuse", ""},
+		{node.Allowance{Devices: []string{"/dev"}}, device, "--allow-device /dev/fuse", ""},
+		{node.Allowance{Devices: []string{"/dev/kvm", "/dev/fuse/"}}, device, "", ""},
+		{node.Allowance{Capabilities: []string{"net_raw"}}, with("CAP_NET_RAW"), "", ""},
+		{node.Allowance{}, events.Spec{}, "--allow-engine-context", events.SecurityEngine},
+		{node.Allowance{EngineContext: true}, events.Spec{}, "", events.SecurityEngine},
+		{node.Allowance{HostPorts: ranges}, port(0), "", ""},
+		{node.Allowance{HostPorts: ranges}, port(443), "", ""},
+		{node.Allowance{HostPorts: ranges}, port(20001), "", ""},
+		{node.Allowance{HostPorts: ranges}, port(80), "--allow-host-port 80", ""},
 	} {
-		err := c.allow.Check(c.spec)
+		err := c.allow.Check(events.Order{Spec: &c.spec, SecurityContext: c.context})
 		var failure *node.Failure
 		switch {
 		case c.says == "" && err != nil:

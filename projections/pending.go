@@ -57,6 +57,8 @@ func Reasons(p events.InstancePending) string {
 		{p.Removed.NotAllowed, "not on the list of allowed nodes"},
 		{p.Removed.NodeSelector, "without the labels of node_selector"},
 		{p.Removed.Zone, "in none of the zones"},
+		{p.Removed.AllowHostPort, "not started with --allow-host-port for it"},
+		{p.Removed.AllowEngineContext, "not started with --allow-engine-context"},
 		{p.Removed.AntiAffinity, "with an instance to be apart from"},
 		{p.Removed.MaxPerNode, "with max_per_node instances"},
 		{p.Removed.HostPort, "with the host port taken"},

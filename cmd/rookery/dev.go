@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -199,7 +200,10 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		start(name, noderunner.New(noderunner.Config{
 			Bus: nb, Engine: engine, Name: name, Log: log.With("part", name), AnswerTime: d.answerTime,
 			Meter: told.Meter("node/runner"), Tracer: told.Tracer("node/runner"), SampleEvery: noderunner.DefaultSampleEvery,
-			Facts: events.NodeFacts{Address: "127.0.0.1", Ports: split(ports, i, d.nodes)},
+			Facts: events.NodeFacts{
+				Address: "127.0.0.1", Ports: split(ports, i, d.nodes),
+				Allows: events.NodeAllows{HostPorts: []events.PortRange{{First: 1, Last: math.MaxUint16}}, EngineContext: true}, // it is for one's own machine
+			},
 		}).Run)
 	}
 	fmt.Fprintf(out, "Rookery listens at %s\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C ends it%s.\n",

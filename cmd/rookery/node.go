@@ -37,6 +37,8 @@ type nodeFlags struct {
 	reserve, defaults                  events.Resources
 	heartbeat, answerTime              time.Duration
 	allow                              node.Allowance
+	allows                             events.NodeAllows
+	hostPorts                          []string
 }
 
 func nodeCommand(l *link) *cobra.Command {
@@ -95,6 +97,8 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
 	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and what is below it; may be given several times")
 	cmd.Flags().BoolVar(&f.allow.HostNetwork, "allow-host-network", false, "let services use this host's own network")
+	cmd.Flags().StringArrayVar(&f.hostPorts, "allow-host-port", nil, "let services name a `port`, or one of a range, of this host as host_port, as in 443 or 8000-8999, beyond --ports; may be given several times")
+	cmd.Flags().BoolVar(&f.allows.EngineContext, "allow-engine-context", false, "let services run in the security context engine, with Podman's own defaults")
 	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in CAP_SYS_PTRACE, beyond Podman's defaults; may be given several times")
 	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; may be given several times")
 	return cmd
@@ -128,6 +132,13 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, 
 	if err != nil {
 		return runner.Config{}, nil, err
 	}
+	for _, text := range f.hostPorts {
+		allowed, err := parseRange("--allow-host-port", text, "443 or 8000-8999")
+		if err != nil {
+			return runner.Config{}, nil, err
+		}
+		f.allows.HostPorts = append(f.allows.HostPorts, allowed)
+	}
 	if err := checkAnswerTime(f.answerTime); err != nil {
 		return runner.Config{}, nil, err
 	}
@@ -146,7 +157,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, 
 	return runner.Config{
 		SampleEvery: runner.DefaultSampleEvery,
 		Engine:      engine, Name: f.name, Heartbeat: f.heartbeat, AnswerTime: f.answerTime, Allow: f.allow, Prune: f.pruner(engine),
-		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Reserve: f.reserve, Default: f.defaults},
+		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Allows: f.allows, Reserve: f.reserve, Default: f.defaults},
 	}, engine, nil
 }
 
@@ -179,11 +190,22 @@ func (f *nodeFlags) pruner(engine *podman.Engine) func(context.Context, node.Own
 }
 
 func parsePorts(text string) (events.PortRange, error) {
+	if !strings.Contains(text, "-") {
+		return events.PortRange{}, fmt.Errorf("--ports %q is no range: write it as %s", text, defaultPorts)
+	}
+	return parseRange("--ports", text, defaultPorts)
+}
+
+// parseRange reads a range of ports, or one port.
+func parseRange(flag, text, example string) (events.PortRange, error) {
 	first, last, ok := strings.Cut(text, "-")
+	if !ok {
+		last = first
+	}
 	from, err1 := strconv.ParseUint(first, 10, 16)
 	to, err2 := strconv.ParseUint(last, 10, 16)
-	if !ok || err1 != nil || err2 != nil || from == 0 || from > to {
-		return events.PortRange{}, fmt.Errorf("--ports %q is no range: write it as 20000-29999", text)
+	if err1 != nil || err2 != nil || from == 0 || from > to {
+		return events.PortRange{}, fmt.Errorf("%s %q is no range of ports: write it as %s", flag, text, example)
 	}
 	return events.PortRange{First: uint16(from), Last: uint16(to)}, nil
 }

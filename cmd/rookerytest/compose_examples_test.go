@@ -37,7 +37,7 @@ func TestComposeExamplesOnPodman(t *testing.T) {
 	if err != nil || len(files) != len(composeExamples) {
 		t.Fatalf("%v: there are %d examples, and %d are tried", err, len(files), len(composeExamples))
 	}
-	r := startReal(t)
+	r := startReal(t, "--allow-host-port", "1-65535")
 	for _, e := range composeExamples {
 		t.Run(e.project, func(t *testing.T) { r.composeExample(t, filepath.Join(folder, e.file), e) })
 	}

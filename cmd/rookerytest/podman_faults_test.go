@@ -19,7 +19,7 @@ import (
 // asked for, nothing of what was before is left, and no container of anybody else's was touched.
 func TestPodmanAsItIs(t *testing.T) {
 	t.Parallel()
-	r := startReal(t, "--answer-timeout", "5s")
+	r := startReal(t, "--answer-timeout", "5s", "--allow-host-port", "1024-65535")
 	r.plantForeign()
 	before := r.foreign()
 	for _, fault := range []struct {

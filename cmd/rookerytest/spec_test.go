@@ -59,6 +59,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 			t.Parallel()
 			r := startReal(t, "--allow-capability", "SYS_PTRACE", "--allow-host-path", allowed,
 				"--allow-device", "/dev/fuse", "--allow-device", "/dev/rookery-none",
+				"--allow-host-port", "1024-65535", "--allow-engine-context",
 				"--zone", "attic", "--label", "disk=ssd", "--reserve-memory", reserved(t),
 				"--default-cpu", "5m", "--default-memory", "16MiB")
 			for i := first; i < len(rows); i += hosts {

@@ -22,7 +22,7 @@ type Verdict struct {
 // names are those of the filters in events.Removed.
 var names = [filters]string{
 	none: "", silent: "silent", degraded: "degraded", paused: "paused", drained: "drained", notAllowed: "not_allowed", nodeSelector: "node_selector",
-	zone: "zone", antiAffinity: "anti_affinity",
+	zone: "zone", allowHostPort: "allow_host_port", allowEngineContext: "allow_engine_context", antiAffinity: "anti_affinity",
 	maxPerNode: "max_per_node", hostPort: "host_port", ports: "ports", cpu: "cpu", memory: "memory", disk: "disk",
 }
 

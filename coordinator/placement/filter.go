@@ -19,6 +19,8 @@ const (
 	notAllowed
 	nodeSelector
 	zone
+	allowHostPort
+	allowEngineContext
 	antiAffinity
 	maxPerNode
 	hostPort
@@ -30,7 +32,7 @@ const (
 )
 
 // fixed reports whether the filter goes by what the node is, and not by what runs there.
-func (f filter) fixed() bool { return f >= silent && f <= zone }
+func (f filter) fixed() bool { return f >= silent && f <= allowEngineContext }
 
 // tally counts nodes by the filter that removes them; those of none are candidates.
 type tally [filters]uint32
@@ -39,7 +41,7 @@ type tally [filters]uint32
 func (t *tally) removed(spread uint32) events.Removed {
 	return events.Removed{
 		Silent: t[silent], Degraded: t[degraded], Paused: t[paused], Drained: t[drained], NotAllowed: t[notAllowed],
-		NodeSelector: t[nodeSelector], Zone: t[zone],
+		NodeSelector: t[nodeSelector], Zone: t[zone], AllowHostPort: t[allowHostPort], AllowEngineContext: t[allowEngineContext],
 		AntiAffinity: t[antiAffinity], MaxPerNode: t[maxPerNode], HostPort: t[hostPort], Ports: t[ports],
 		CPU: t[cpu], Memory: t[memory], Disk: t[disk], Spread: spread,
 	}
@@ -68,6 +70,10 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 		return nodeSelector
 	case !d.policy.ZoneAffinity.Soft && !d.wantsZone(n.Facts.Zone):
 		return zone
+	case slices.ContainsFunc(d.fixed, func(p events.HostPort) bool { return !n.Facts.OffersPort(p.Number) }):
+		return allowHostPort
+	case d.policy.SecurityContext == events.SecurityEngine && !n.Facts.Allows.EngineContext:
+		return allowEngineContext
 	case !d.policy.AntiAffinity.Soft && l.apart > 0:
 		return antiAffinity
 	case d.spec.MaxPerNode > 0 && l.own >= int32(min(d.spec.MaxPerNode, events.MaxScale)):

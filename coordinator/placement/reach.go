@@ -10,7 +10,7 @@ import (
 func (b *Board) Reach(s *projections.Service) uint32 {
 	q, reach := b.queue(s, s.Revision), uint32(0)
 	for rank, n := range b.nodes {
-		if q.matches(n) && (n.Ready() || q.loads[rank].own > 0) {
+		if q.matches(n) && ((n.Ready() && q.met[rank] != allowHostPort && q.met[rank] != allowEngineContext) || q.loads[rank].own > 0) {
 			reach++
 		}
 	}

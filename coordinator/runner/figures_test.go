@@ -281,7 +281,8 @@ func TestAServicePendsForWhatMostNodesLack(t *testing.T) {
 func TestEveryFilterIsAReason(t *testing.T) {
 	for name, removed := range map[string]events.Removed{
 		"silent": {Silent: 1}, "degraded": {Degraded: 1}, "paused": {Paused: 1}, "drained": {Drained: 1}, "not_allowed": {NotAllowed: 1},
-		"node_selector": {NodeSelector: 1}, "zone": {Zone: 1}, "anti_affinity": {AntiAffinity: 1}, "max_per_node": {MaxPerNode: 1},
+		"node_selector": {NodeSelector: 1}, "zone": {Zone: 1}, "allow_host_port": {AllowHostPort: 1},
+		"allow_engine_context": {AllowEngineContext: 1}, "anti_affinity": {AntiAffinity: 1}, "max_per_node": {MaxPerNode: 1},
 		"host_port": {HostPort: 1}, "ports": {Ports: 1}, "cpu": {CPU: 1}, "memory": {Memory: 1}, "disk": {Disk: 1}, "spread": {Spread: 1},
 		"held": {Held: 1}, "volumes": {Volumes: 1}, "crashed": {Crashed: 1},
 	} {

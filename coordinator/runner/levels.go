@@ -232,6 +232,8 @@ func pendingReason(s *projections.Service) string {
 		{"disk", r.Disk},
 		{"node-selector", r.NodeSelector},
 		{"zone", r.Zone},
+		{"allow-host-port", r.AllowHostPort},
+		{"allow-engine-context", r.AllowEngineContext},
 		{"anti-affinity", r.AntiAffinity},
 		{"max-per-node", r.MaxPerNode},
 		{"host-port", r.HostPort},

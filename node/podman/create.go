@@ -111,7 +111,7 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 	if plan.Order.Spec == nil {
 		return node.Container{}, createFailed("the order has no spec")
 	}
-	if err := plan.Allow.Check(*plan.Order.Spec); err != nil {
+	if err := plan.Allow.Check(plan.Order); err != nil {
 		return node.Container{}, err
 	}
 	if err := e.limitable(ctx, plan.Order.Spec.Resources); err != nil {

@@ -124,6 +124,7 @@ func New(config Config) *Agent {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	config.Allow = config.Allow.Announced(config.Facts)
 	return &Agent{
 		Config: config, done: make(chan func()),
 		instances: map[events.InstanceID]*instance{}, waiting: map[events.InstanceID]time.Time{},

@@ -125,8 +125,8 @@ func (c *Checker) pending(id events.ServiceID, d events.InstancePending) {
 // reasons are the counts of all filters.
 func reasons(r events.Removed) []uint32 {
 	return []uint32{
-		r.Silent, r.Degraded, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AntiAffinity, r.MaxPerNode, r.HostPort,
-		r.Ports, r.CPU, r.Memory, r.Disk, r.Spread, r.Held, r.Volumes,
+		r.Silent, r.Degraded, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AllowHostPort, r.AllowEngineContext,
+		r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread, r.Held, r.Volumes,
 	}
 }
 
