@@ -116,10 +116,12 @@ func (t *Turn) goesLast(i *projections.Instance) bool {
 	return s.Revision != 0 && !s.Dropped && (s.Current().Spec.Global() || s.Home(i.ID.Ordinal) != "")
 }
 
-// giveAway takes the next step to have the instance be elsewhere. An operation of its service goes on first, and a job comes to its end.
+// giveAway takes the next step to have the instance be elsewhere. An operation of its service goes on first, unless that waits for people, and
+// a job comes to its end.
 func (t *Turn) giveAway(i *projections.Instance, last bool) {
 	s := t.Cluster.Services[i.ID.Service]
 	slot := s.Slots[i.ID.Ordinal]
+	revision, target := movesIn(s, i), s.Target(i.ID.Ordinal)
 	switch {
 	case s.Dropped || s.Job != nil || s.Suspension != nil || operates(s):
 	case slices.Contains(slot.Away, i): // another stands in for it already, or will
@@ -127,25 +129,41 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 			t.retire(i, events.RetireDrained)
 		}
 	case slot.Next == i:
-		if s.UpToDate(slot.Current) {
+		if s.UpToDate(slot.Current) || i.Revision == slot.Current.Revision {
 			t.retire(i, events.RetireDrained)
 		}
 	case t.goesLast(i):
 		if last {
 			t.retire(i, events.RetireDrained)
 		}
-	case !s.UpToDate(i) || s.Target(i.ID.Ordinal) != s.Revision: // it goes with its wave
+	case revision == 0: // it goes with its wave
 	case slot.Next != nil:
-		if t.succeeds(s, slot) {
+		switch {
+		case t.succeeds(s, slot):
 			t.retire(i, events.RetireDrained)
+		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.NextServes.IsZero(): // the update's, which serves nobody
+			t.retire(slot.Next, events.RetireDrained)
 		}
 	case s.Alone(i.ID.Ordinal):
-		if t.mayStopFirst(s, i) {
+		if revision == target && t.mayStopFirst(s, i) {
 			t.retire(i, events.RetireDrained)
 		}
 	case !t.Now.Before(retriedAt(slot)) && moving(s) < besides(s):
-		t.placeBeside(s, i)
+		t.placeBeside(s, i, revision)
 	}
+}
+
+// movesIn returns the revision in which the instance moves; 0 where its wave is to replace it. While an update waits for people it is the
+// one that the instance has, unless two of that cannot be at once: its slot has another revision next.
+func movesIn(s *projections.Service, i *projections.Instance) uint64 {
+	target, spec := s.Target(i.ID.Ordinal), &s.Revisions[i.Revision].Spec
+	switch {
+	case waitsForPeople(s.Operation) && (i.Revision == target || !(spec.Exclusive || spec.KeepsVolumes())):
+		return i.Revision
+	case s.UpToDate(i) && target == s.Revision:
+		return s.Revision
+	}
+	return 0
 }
 
 // succeeds reports whether the successor has served for as long as counts, so that clients could learn of it.
@@ -156,7 +174,7 @@ func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
 
 // operates reports whether an operation is under way that moves slots of the service.
 func operates(s *projections.Service) bool {
-	return s.Operation != nil && (s.Operation.Paused == "" || s.Operation.Together())
+	return s.Operation != nil && (!waitsForPeople(s.Operation) || s.Operation.Together())
 }
 
 // retriedAt is when a slot may have its next successor after one that did not come to serve.
@@ -171,10 +189,11 @@ func retriedAt(slot *projections.Slot) time.Time {
 	return slot.TriedAt.Add(min(wait, maxRetry))
 }
 
-// moving counts the slots of the service that have a successor which does not serve yet.
+// moving counts the slots of the service that have a successor which does not serve yet. That of an update which waits for people is
+// none: nobody knows how long it stays.
 func moving(s *projections.Service) (count int) {
 	for _, slot := range s.Slots {
-		if slot.Next != nil {
+		if slot.Next != nil && (!waitsForPeople(s.Operation) || slot.Next.Revision == slot.Current.Revision) {
 			count++
 		}
 	}
@@ -191,17 +210,27 @@ func besides(s *projections.Service) int {
 // other slots serve, or it serves nobody itself.
 func (t *Turn) mayStopFirst(s *projections.Service, i *projections.Instance) bool {
 	serves := i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Heard()
-	return (!serves || s.Serving() == int(s.Span())) && t.agenda.board.Could(s, i.ID.Ordinal)
+	return (!serves || t.othersServe(s, i.ID.Ordinal)) && t.agenda.board.Could(s, i.ID.Ordinal)
 }
 
-// placeBeside places a successor that takes the instance's place once it serves. Where no node can have one, the instance stays until the
+// othersServe reports whether all slots but one have an instance that serves, in whatever revision that is.
+func (t *Turn) othersServe(s *projections.Service, but uint32) bool {
+	for o := range s.Span() {
+		if o != but && (int(o) >= len(s.Slots) || s.Slots[o].Current == nil || !t.serves(s.Slots[o].Current)) {
+			return false
+		}
+	}
+	return true
+}
+
+// placeBeside places a successor of this revision that takes the instance's place once it serves. Where no node can have one, the instance stays until the
 // deadline.
-func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance) {
-	d := t.agenda.board.ChooseBeside(s, i)
+func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revision uint64) {
+	d := t.agenda.board.ChooseBeside(s, i, revision)
 	if d.Node == nil {
 		return
 	}
-	placed := t.placement(s, i.ID.Ordinal, d)
+	placed := t.placement(s, i.ID.Ordinal, revision, d)
 	placed.Replaces = i.ID.Generation
 	t.emit(events.ServiceScope(s.ID), placed)
 }

@@ -63,7 +63,7 @@ func Explain(c *projections.Cluster, decision events.Record) (Explanation, error
 	case !placed || d.Replaces == 0:
 		x.Nodes = board.Verdicts(s, ordinal)
 	case s.Operation != nil:
-		x.Nodes = board.VerdictsBeside(s, before)
+		x.Nodes = board.VerdictsBeside(s, before, d.Revision)
 	default:
 		x.Nodes = board.VerdictsWithout(s, before)
 	}

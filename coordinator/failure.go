@@ -133,7 +133,7 @@ func (t *Turn) detail(s *projections.Service, ordinal uint32) string {
 	}
 	d := t.agenda.board.Choose(s, ordinal)
 	if slot.Current != nil {
-		d = t.agenda.board.ChooseBeside(s, slot.Current)
+		d = t.agenda.board.ChooseBeside(s, slot.Current, s.Revision)
 	}
 	if d.Node != nil {
 		return ""

@@ -183,8 +183,8 @@ func (t *Turn) startWave(s *projections.Service) bool {
 		if t.Room() < maxStep {
 			return false
 		}
-		if d := t.agenda.board.ChooseBeside(s, i); d.Node != nil {
-			placed := t.placement(s, i.ID.Ordinal, d)
+		if d := t.agenda.board.ChooseBeside(s, i, s.Revision); d.Node != nil {
+			placed := t.placement(s, i.ID.Ordinal, s.Target(i.ID.Ordinal), d)
 			placed.Replaces = i.ID.Generation
 			t.emit(events.ServiceScope(s.ID), placed)
 		} else if !behindBarrier(s) && t.agenda.board.CouldInstead(s, i) {

@@ -13,13 +13,12 @@ func (t *Turn) place(s *projections.Service, ordinal uint32) *events.InstancePen
 		d.Pending.Ordinal = ordinal
 		return d.Pending
 	}
-	t.emit(events.ServiceScope(s.ID), t.placement(s, ordinal, d))
+	t.emit(events.ServiceScope(s.ID), t.placement(s, ordinal, s.Target(ordinal), d))
 	return nil
 }
 
-// placement is the slot's next instance as it was decided.
-func (t *Turn) placement(s *projections.Service, ordinal uint32, d placement.Decision) events.InstancePlaced {
-	revision := s.Target(ordinal)
+// placement is the slot's next instance, of this revision, as it was decided.
+func (t *Turn) placement(s *projections.Service, ordinal uint32, revision uint64, d placement.Decision) events.InstancePlaced {
 	spec := &s.Revisions[revision].Spec
 	return events.InstancePlaced{
 		Ordinal: ordinal, Generation: s.NextGeneration(ordinal), Revision: revision, Run: s.Run(),

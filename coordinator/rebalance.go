@@ -49,15 +49,16 @@ func (t *Turn) rebalance() {
 // beginMove places the successor of an instance that runs on until that one serves.
 func (t *Turn) beginMove(m placement.Move) {
 	id := m.Instance.ID
-	placed := t.placement(t.Cluster.Services[id.Service], id.Ordinal, m.Decision)
+	s := t.Cluster.Services[id.Service]
+	placed := t.placement(s, id.Ordinal, s.Target(id.Ordinal), m.Decision)
 	placed.Replaces = id.Generation
 	t.emit(events.ServiceScope(id.Service), placed)
 	delete(t.agenda.services, id.Service) // there is nothing to do for it before its successor is seen
 }
 
 // swap retires the instances whose successors serve, and the successors that never will. One of an earlier revision goes
-// with its wave alone, and what succeeds it is given time to come to serve; one whose node is drained as that says. It reports false where the round is full before
-// that.
+// with its wave alone, and what succeeds it is given time to come to serve; one whose node is drained as that says, also in its own revision
+// while the update waits for people. It reports false where the round is full before that.
 func (t *Turn) swap(s *projections.Service) bool {
 	for _, slot := range s.Slots {
 		next := slot.Next
@@ -65,8 +66,9 @@ func (t *Turn) swap(s *projections.Service) bool {
 			continue
 		}
 		retires, reason := (*projections.Instance)(nil), events.RetireMoveFailed
-		switch moves := s.UpToDate(slot.Current); {
-		case !s.UpToDate(next), moves && next.Revision != s.Revision:
+		own := next.Revision == slot.Current.Revision && waitsForPeople(s.Operation)
+		switch moves := own || s.UpToDate(slot.Current); {
+		case !own && (!s.UpToDate(next) || (moves && next.Revision != s.Revision)):
 			retires, reason = next, events.RetireRevised
 		case unfit(s, next) != "":
 			retires, reason = next, unfit(s, next)

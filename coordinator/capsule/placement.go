@@ -29,7 +29,7 @@ func (d *deciding) placement(r events.Record) *Difference {
 		if s.Operation == nil && !d.state.Cluster.Nodes[i.Node].Draining() {
 			return nil // a rebalancing moves it, which compares all instances
 		}
-		again = board.ChooseBeside(s, i)
+		again = board.ChooseBeside(s, i, e.Revision)
 	default:
 		return nil
 	}

@@ -12,18 +12,18 @@ type leaves struct {
 	own      bool
 }
 
-// ChooseBeside decides which node gets the successor of an instance that runs on until that serves. The node must have room
-// for both; which one suits the successor best, and how even the zones are, is counted as if the instance were gone.
-func (b *Board) ChooseBeside(s *projections.Service, i *projections.Instance) Decision {
-	q := b.queue(s, s.Revision)
+// ChooseBeside decides which node gets the successor, of this revision, of an instance that runs on until that serves. The node must have
+// room for both; which one suits the successor best, and how even the zones are, is counted as if the instance were gone.
+func (b *Board) ChooseBeside(s *projections.Service, i *projections.Instance, revision uint64) Decision {
+	q := b.queue(s, revision)
 	var d Decision
 	q.without(i, func() { d = q.choose(b.heldFrom(s, i.ID.Ordinal)) })
 	return d
 }
 
-// VerdictsBeside is Verdicts for the successor of an instance that runs on until that serves.
-func (b *Board) VerdictsBeside(s *projections.Service, i *projections.Instance) []Verdict {
-	q := b.queue(s, s.Revision)
+// VerdictsBeside is Verdicts for the successor, of this revision, of an instance that runs on until that serves.
+func (b *Board) VerdictsBeside(s *projections.Service, i *projections.Instance, revision uint64) []Verdict {
+	q := b.queue(s, revision)
 	var verdicts []Verdict
 	q.without(i, func() { verdicts = q.verdicts("", b.heldFrom(s, i.ID.Ordinal), "") })
 	return verdicts

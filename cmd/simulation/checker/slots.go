@@ -19,7 +19,7 @@ func (c *Checker) placed(id events.ServiceID, d events.InstancePlaced) {
 		c.breach("placement", "%s is placed, and %s is dropped: %t, or suspended", i.id, id, s.dropped)
 	case i.id.Ordinal >= s.span():
 		c.breach("placement", "%s is placed, and %s has %d slots", i.id, id, s.span())
-	case i.revision != s.target(i.id.Ordinal):
+	case i.revision != s.target(i.id.Ordinal) && !c.movesAsItIs(s, i):
 		c.breach("placement", "%s is placed in revision %d, and %s is to have revision %d", i.id, i.revision, id, s.revision)
 	case s.spec().IsJob():
 		c.workedOn(s, i)
@@ -109,7 +109,7 @@ func (c *Checker) explained(s *service, i *instance) {
 	}
 	drained := c.machine(before.node).drain != nil
 	switch {
-	case drained && s.current(before):
+	case drained && s.current(before), c.movesAsItIs(s, i):
 	case s.op != nil && (s.op.paused || !slices.Contains(s.op.slots, i.id.Ordinal)):
 		c.breach("P6", "%s is placed beside %s in phase %s of slots %v, paused: %t", i.id, before.id, s.op.phase, s.op.slots, s.op.paused)
 	case s.op != nil:
@@ -120,6 +120,13 @@ func (c *Checker) explained(s *service, i *instance) {
 	default:
 		c.facts.moves++
 	}
+}
+
+// movesAsItIs reports whether the instance succeeds one of its own revision whose node is drained, while the update waits for people.
+func (c *Checker) movesAsItIs(s *service, i *instance) bool {
+	before := c.facts.instances[events.InstanceID{Service: i.id.Service, Ordinal: i.id.Ordinal, Generation: i.replaces}]
+	return before != nil && c.machine(before.node).drain != nil && i.revision == before.revision &&
+		s.op != nil && (s.op.paused || s.op.phase == events.OperationPromote)
 }
 
 // workedOn checks that a job has no more instances at once than its spec allows, and none in a slot that is done.

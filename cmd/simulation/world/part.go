@@ -104,6 +104,7 @@ func (w *World) measures() metric.Meter {
 func (p Plan) facts(number int) events.NodeFacts {
 	const first = 20_000
 	f := events.NodeFacts{
+		Allows:  events.NodeAllows{EngineContext: true},
 		Address: fmt.Sprintf("10.0.0.%d", number), Labels: map[string]string{},
 		Ports:    events.PortRange{First: first, Last: uint16(first + p.Ports - 1)},
 		Capacity: events.Capacity{CPU: float64(p.Cores), Memory: uint64(p.GiB) << 30},
