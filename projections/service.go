@@ -198,8 +198,19 @@ func (s *Service) Settled() bool {
 	case s.Operation != nil:
 		return s.Operation.Paused != "" && s.steady()
 	}
-	return s.serving == int(s.Scale) && s.total-s.absent == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
+	return s.serving+s.excused() == int(s.Scale) && s.total-s.absent == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
 }
+
+// excused counts the slots that nobody waits for: those of a global service whose nodes are lost, as no other node can have them.
+func (s *Service) excused() int {
+	if !s.Current().Spec.Global() {
+		return 0
+	}
+	return s.lost - s.absent
+}
+
+// Excused reports whether nobody waits for what has the slot.
+func (s *Service) Excused(i *Instance) bool { return i.Lost && s.Current().Spec.Global() }
 
 // Lacks reports whether a slot below the scale has no instance. Of a job, whether fewer run than may.
 func (s *Service) Lacks() bool { return s.filled < s.Wanted() }

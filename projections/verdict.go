@@ -97,6 +97,9 @@ func (p phase) lasted(d events.Duration) bool {
 // started judges a slot whose next instance is to serve for as long as counts.
 func (p phase) started(ordinal uint32) barrier.Participant {
 	least := time.Duration(*p.update.MinHealthy)
+	if i := p.slot(ordinal).Current; i != nil && !p.op.Together() && p.service.Excused(i) {
+		return reached
+	}
 	since, serves := p.op.Serves[ordinal]
 	if serves && !p.now.Before(since.Add(least)) {
 		return reached

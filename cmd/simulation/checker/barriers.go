@@ -168,6 +168,12 @@ func (s *service) target(slot uint32) uint64 {
 	return s.revision
 }
 
+// excused reports whether an operation may go on without the slot: it is of a global service, and its node is lost.
+func (s *service) excused(slot uint32) bool {
+	lost := func(i *instance) bool { return i.runs() && i.lost }
+	return s.spec().Global() && slices.ContainsFunc(s.at(slot), lost)
+}
+
 func (c *Checker) ends(s *service, d events.OperationEnded) {
 	op := s.op
 	if d.Operation != op.sequence {
@@ -177,7 +183,8 @@ func (c *Checker) ends(s *service, d events.OperationEnded) {
 		c.barrier(s, d.GivenUp)
 		phases := op.together()
 		has := func(slot uint32) bool { return slot < s.scale || op.rescale != nil } // what the scale has no more has left the operation
-		if len(op.waiting) > 0 || (len(phases) > 0 && slices.ContainsFunc(op.slots, has) && op.phase != phases[len(phases)-1]) {
+		waits := func(slot uint32) bool { return !s.excused(slot) }
+		if slices.ContainsFunc(op.waiting, waits) || (len(phases) > 0 && slices.ContainsFunc(op.slots, has) && op.phase != phases[len(phases)-1]) {
 			c.breach("P6", "%s: the operation is done after phase %s, and %v wait", s.id, op.phase, op.waiting)
 		}
 		if op.kind == events.OperationSuspend {
