@@ -19,6 +19,9 @@ const (
 	headerCorrelation = "ce-correlationid"
 	headerCausation   = "ce-causationid"
 	headerTrace       = "ce-traceparent"
+	headerDataType    = "ce-datacontenttype"
+	headerDataSchema  = "ce-dataschema"
+	// headerContentType is the one by which others say that a message is in structured mode.
 	headerContentType = "Content-Type"
 
 	specVersion     = "1.0"
@@ -64,7 +67,7 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 
 // header writes the attributes. All values are in one piece, and two more find room, as a batch adds them.
 func (a Attributes) header(kind Kind) Header {
-	const most, more = 9, 2
+	const most, more = 10, 2
 	names, values := make([]string, 0, most), make([]string, 0, most)
 	set := func(name, value string) { names, values = append(names, name), append(values, value) }
 	set(headerSpecVersion, specVersion)
@@ -72,7 +75,8 @@ func (a Attributes) header(kind Kind) Header {
 	set(headerSource, a.Source)
 	set(headerType, kind.String())
 	set(headerTime, a.Time.UTC().Format(time.RFC3339Nano))
-	set(headerContentType, contentJSON)
+	set(headerDataType, contentJSON)
+	set(headerDataSchema, kind.Schema())
 	if a.Cause.Correlation != 0 {
 		set(headerCorrelation, strconv.FormatUint(a.Cause.Correlation, 10))
 	}

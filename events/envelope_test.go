@@ -65,13 +65,14 @@ func TestHeadersAreCloudEvents(t *testing.T) {
 	}
 	want := Header{
 		"ce-specversion": {"1.0"}, "ce-id": {"12"}, "ce-source": {"/rookery/log"}, "ce-type": {"io.rookery.node.v1.silent"},
-		"ce-time": {"2026-03-04T05:06:07.089Z"}, "Content-Type": {"application/json"}, "ce-correlationid": {"7"},
+		"ce-time": {"2026-03-04T05:06:07.089Z"}, "ce-datacontenttype": {"application/json"}, "ce-dataschema": {"urn:rookery:io.rookery.node.v1.silent"},
+		"ce-correlationid": {"7"},
 		"ce-causationid": {"ROOKERY_COMMANDS/7"}, "ce-traceparent": {trace},
 	}
 	if !reflect.DeepEqual(m.Header, want) {
 		t.Errorf("got %v", m.Header)
 	}
-	if m, err = Encode("s", NodeSilent{}, Attributes{Time: moment}); err != nil || len(m.Header) != 6 {
+	if m, err = Encode("s", NodeSilent{}, Attributes{Time: moment}); err != nil || len(m.Header) != 7 {
 		t.Errorf("without a cause: %v, %v", m.Header, err)
 	}
 }

@@ -20,6 +20,9 @@ func (k Kind) String() string {
 	return kindPrefix + k.Thing + ".v" + strconv.Itoa(k.Version) + "." + k.Name
 }
 
+// Schema is the id of the kind's JSON Schema: what CloudEvents calls its dataschema.
+func (k Kind) Schema() string { return "urn:rookery:" + k.String() }
+
 // Word returns "<thing>.<name>", as in "instance.placed": how people speak of the kind.
 func (k Kind) Word() string { return k.Thing + "." + k.Name }
 

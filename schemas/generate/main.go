@@ -88,7 +88,7 @@ func generate() (map[string][]byte, error) {
 	for _, sample := range events.Samples() {
 		kind := sample.Kind()
 		s := r.Reflect(sample)
-		s.ID = jsonschema.ID("urn:rookery:" + kind.String())
+		s.ID = jsonschema.ID(kind.Schema())
 		s.Title = kind.Word()
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
