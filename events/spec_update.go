@@ -39,7 +39,8 @@ type Update struct {
 	// Promote is what an update goes on by once its canaries serve: command (promote) or auto (by itself). command where
 	// it is not given. What goes back to an earlier revision waits for nobody.
 	Promote Promotion `json:"promote,omitempty"`
-	// MinHealthy is how long an instance must serve without a break to count. 5s where it is not given.
+	// MinHealthy is how long an instance must serve without a break to count. 5s, but no more than the healthy deadline, where it is not
+	// given.
 	MinHealthy *Duration `json:"min_healthy,omitempty"`
 	// HealthyDeadline is how long each phase of a wave may take before what has not come so far counts as failed. 5m, but
 	// no more than the progress deadline, where it is not given. A coordinator that takes over in the phase counts anew.
@@ -109,12 +110,12 @@ func (u Update) withDefaults() Update {
 	if u.Canaries > 0 {
 		u.Promote = cmp.Or(u.Promote, PromoteByCommand)
 	}
-	if u.MinHealthy == nil {
-		least := DefaultMinHealthy
-		u.MinHealthy = &least
-	}
 	u.ProgressDeadline = cmp.Or(u.ProgressDeadline, DefaultProgressDeadline)
 	u.HealthyDeadline = cmp.Or(u.HealthyDeadline, min(DefaultHealthyDeadline, u.ProgressDeadline))
+	if u.MinHealthy == nil {
+		least := min(DefaultMinHealthy, u.HealthyDeadline)
+		u.MinHealthy = &least
+	}
 	u.OnFailure = cmp.Or(u.OnFailure, FailurePause)
 	return u
 }

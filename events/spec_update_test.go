@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestUpdatesThatBreakARule(t *testing.T) {
@@ -33,7 +34,7 @@ func TestUpdatesThatBreakARule(t *testing.T) {
 		{`"update":{"progress_deadline":"999ms"}`, CodeOutOfRange, "update.progress_deadline", "1s"},
 		{`"update":{"progress_deadline":"25h"}`, CodeOutOfRange, "update.progress_deadline", "24h"},
 		{`"update":{"progress_deadline":"1m","healthy_deadline":"2m"}`, CodeOutOfRange, "update.healthy_deadline", "1m0s"},
-		{`"update":{"healthy_deadline":"4s"}`, CodeOutOfRange, "update.min_healthy", "4s"},
+		{`"update":{"healthy_deadline":"4s","min_healthy":"5s"}`, CodeOutOfRange, "update.min_healthy", "4s"},
 		{`"update":{"min_healthy":"-1s"}`, CodeOutOfRange, "update.min_healthy", "0s"},
 		{`"update":{"monitor":"25h"}`, CodeOutOfRange, "update.monitor", "24h"},
 		{`"update":{"delay":"-1s"}`, CodeOutOfRange, "update.delay", "0s"},
@@ -65,6 +66,10 @@ func TestUpdatesThatMeanTheSame(t *testing.T) {
 		if c.Hash() != plain.Hash() {
 			t.Errorf("%s: another hash than without", fields)
 		}
+	}
+	short, err := ensure(`"update":{"healthy_deadline":"4s"}`)
+	if err != nil || *short.Updates().MinHealthy != Duration(4*time.Second) {
+		t.Errorf("of a deadline of 4s an instance is to serve for %v: %v", short.Updates().MinHealthy, err)
 	}
 	other, err := ensure(`"update":{"min_healthy":"0s"}`)
 	if err != nil {
