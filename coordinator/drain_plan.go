@@ -38,6 +38,9 @@ type PlannedDrain struct {
 
 // DrainPlan is what a drain would do.
 type DrainPlan struct {
+	Node string `json:"node"`
+	// Sequence is the place in the log that it was made at.
+	Sequence uint64 `json:"sequence"`
 	// Rejection says why the command would be refused; nil where it would do what is planned.
 	Rejection *events.Rejection `json:"rejection,omitempty"`
 	Instances []PlannedDrain    `json:"instances"`
@@ -55,7 +58,7 @@ type drainPlanner struct {
 // nothing else happens. It does so in the state as it goes: that is of no use to anybody afterwards.
 func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, now time.Time) DrainPlan {
 	p := &drainPlanner{rehearsal: rehearsal{c, NewAgenda(c), now}, node: node, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
-	var plan DrainPlan
+	plan := DrainPlan{Node: node, Sequence: c.Sequence}
 	if n := c.Nodes[node]; n != nil {
 		p.present(n)
 	}

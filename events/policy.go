@@ -121,7 +121,8 @@ type ClusterPolicy struct {
 	AntiAffinity *AskStrict   `json:"anti_affinity,omitzero"`
 	ZoneAffinity *AskStrict   `json:"zone_affinity,omitzero"`
 	SameZone     *Weight      `json:"same_zone,omitzero" jsonschema:"minimum=0,maximum=100"`
-	// SameNode is what a node loses for each instance of the service that it has, in points; 250 where it is not given.
+	// SameNode is what a node loses for each instance of the service that it has, in points. Where it is not given it is 250, and 0 with the
+	// profile optimize-utilization.
 	SameNode *NodeWeight `json:"same_node,omitzero" jsonschema:"minimum=0,maximum=1000"`
 	Default  *Resources  `json:"default,omitzero"`
 	// AlwaysUseDisk is of instances that are placed from here on.
@@ -155,6 +156,9 @@ func (c ClusterPolicy) Policy() Policy {
 		p = MaterializePolicy()
 	}
 	set(&p.Profile, c.Profile)
+	if p.Profile == OptimizeUtilization {
+		p.SameNode = 0 // nodes that are evened out are not filled
+	}
 	if c.Spread != nil {
 		set(&p.Spread.Enabled, c.Spread.Enabled)
 		set(&p.Spread.MaxSkew, c.Spread.MaxSkew)

@@ -83,7 +83,7 @@ func TestThePresetIsMaterializes(t *testing.T) {
 func TestEachFieldOfThePolicyIsTaken(t *testing.T) {
 	for body, change := range map[string]func(*Policy){
 		`{}`:                                         func(*Policy) {},
-		`{"profile":"optimize-utilization"}`:         func(p *Policy) { p.Profile = OptimizeUtilization },
+		`{"profile":"optimize-utilization"}`:         func(p *Policy) { p.Profile, p.SameNode = OptimizeUtilization, 0 },
 		`{"spread":{"enabled":false}}`:               func(p *Policy) { p.Spread.Enabled = false },
 		`{"spread":{"max_skew":3,"soft":true}}`:      func(p *Policy) { p.Spread.MaxSkew, p.Spread.Soft = 3, true },
 		`{"spread":{"ignore_scaled":false}}`:         func(p *Policy) { p.Spread.IgnoreScaled = false },

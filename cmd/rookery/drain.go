@@ -43,6 +43,7 @@ without asking. Ctrl-C ends the wait; the drain goes on.
   rookery drain node-0 --deadline 30m --yes
   rookery drain node-0 --undo          what has moved stays where it is
 The same with the nats CLI, and to have a node take nothing and keep what it has:
+  nats req rookery.api.plan '{"node":"node-0","verb":"drain","body":{"deadline":"30m"}}'
   nats req rookery.cmd.node.node-0.drain '{"deadline":"30m"}'
   nats req rookery.cmd.node.node-0.resume '{}'
   nats req rookery.cmd.node.node-0.pause '{}'`,
@@ -86,9 +87,6 @@ func (a *asking) askNode(cmd *cobra.Command, node string, command events.Data) e
 
 // drained is what is printed: the plan, and how the command ended, where it was given.
 type drained struct {
-	Node string `json:"node"`
-	// Sequence is the place in the log that the plan was made at.
-	Sequence uint64 `json:"sequence"`
 	coordinator.DrainPlan
 	Fate *runner.Fate `json:"fate,omitempty"`
 }
@@ -120,7 +118,7 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 		return err
 	}
 	defer done()
-	p, err := planDrain(cmd.Context(), b, node, command)
+	p, err := planDrain(cmd.Context(), b, node, body)
 	if err != nil {
 		return err
 	}
@@ -139,15 +137,14 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 	return err
 }
 
-// planDrain folds the log and plans on what it says.
-func planDrain(ctx context.Context, b bus.Bus, node string, command events.NodeDrain) (*drained, error) {
-	const last = ^uint64(0)
-	c, err := before(ctx, b, last)
-	if err != nil {
+// planDrain asks a coordinator for the plan.
+func planDrain(ctx context.Context, b *bus.JetStream, node string, body []byte) (*drained, error) {
+	p := &drained{}
+	q := runner.PlanQuestion{Node: node, Verb: events.NodeDrain{}.Kind().Name, Body: body}
+	if err := askPast(ctx, b, "plan", q, &p.DrainPlan); err != nil {
 		return nil, err
 	}
-	p := &drained{Node: node, Sequence: c.Sequence}
-	if p.DrainPlan = coordinator.PlanDrain(c, node, command, time.Now()); p.Rejection != nil {
+	if p.Rejection != nil {
 		return nil, &codedError{exitRejected, p.Rejection}
 	}
 	return p, nil

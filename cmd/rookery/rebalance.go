@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -43,6 +43,7 @@ Exit codes: 0 moved, or nothing to move, 1 error, 2 wrong usage, 3 rejected, 4 a
   rookery rebalance --max-moves 3 --min-gain 20 --yes
   rookery rebalance < /dev/null        the plan alone
 The same with the nats CLI, and each time that a node without instances joins:
+  nats req rookery.api.plan '{"verb":"rebalance","body":{"max_moves":3,"min_gain":20}}'
   nats req rookery.cmd.cluster.rebalance '{"max_moves":3,"min_gain":20}'
   nats req rookery.cmd.cluster.rebalance '{"when":"node-joins"}'`,
 		Args: arguments(),
@@ -58,10 +59,8 @@ The same with the nats CLI, and each time that a node without instances joins:
 
 // rebalanced is what is printed: the plan, and how it ended, where it was carried out.
 type rebalanced struct {
-	// Sequence is the place in the log that the plan was made at.
-	Sequence uint64                    `json:"sequence"`
-	Moves    []coordinator.PlannedMove `json:"moves"`
-	Ended    *events.RebalanceEnded    `json:"ended,omitempty"`
+	coordinator.RebalancePlan
+	Ended *events.RebalanceEnded `json:"ended,omitempty"`
 }
 
 func (r *rebalance) run(cmd *cobra.Command) error {
@@ -78,7 +77,7 @@ func (r *rebalance) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer done()
-	p, err := planMoves(cmd.Context(), b, r.command.Terms())
+	p, err := planMoves(cmd.Context(), b, body)
 	if err != nil {
 		return err
 	}
@@ -94,14 +93,10 @@ func (r *rebalance) run(cmd *cobra.Command) error {
 	return err
 }
 
-// planMoves folds the log and plans on what it says.
-func planMoves(ctx context.Context, b bus.Bus, terms events.RebalanceTerms) (*rebalanced, error) {
-	const last = ^uint64(0)
-	c, err := before(ctx, b, last)
-	if err != nil {
-		return nil, err
-	}
-	return &rebalanced{Sequence: c.Sequence, Moves: coordinator.PlanRebalance(c, terms, time.Now())}, nil
+// planMoves asks a coordinator for the plan.
+func planMoves(ctx context.Context, b *bus.JetStream, body []byte) (*rebalanced, error) {
+	p := &rebalanced{}
+	return p, askPast(ctx, b, "plan", runner.PlanQuestion{Verb: events.ClusterRebalance{}.Kind().Name, Body: body}, &p.RebalancePlan)
 }
 
 func (p *rebalanced) print(w io.Writer) error {

@@ -92,6 +92,10 @@ func TestQuestionsAboutThePastSayWhatIsWrongWithThem(t *testing.T) {
 		{"explain", `{"service":"demo"}`, "400", "namespace/name"},
 		{"explain", `{"slot":1}`, "400", `{"service":"demo/web"}`},
 		{"explain", `{"service":"demo/web","ordinal":7}`, "404", "the log has no decision on a node for demo/web that fits"},
+		{"state", `{"at_seq":7,"live":true}`, "400", `{"live":true}`},
+		{"plan", `{"verb":""}`, "400", `{"node":"n1","verb":"drain","body":{}}`},
+		{"plan", `{"node":"n1","group":"demo/stack","verb":"drain"}`, "400", `"group":"demo/stack"`},
+		{"plan", `{"namespace":"demo","verb":"ensure"}`, "400", `"namespace":"demo","name":"web"`},
 		{"history", `{"service":"demo/web","limit":5000}`, "400", `"limit" from 1 to 1000`},
 	} {
 		m, err := cluster.Conn.Request(events.APIRoot+"."+row.question, []byte(row.body), 10*time.Second)

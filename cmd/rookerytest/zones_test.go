@@ -21,7 +21,7 @@ func TestZonesOfPodmanHosts(t *testing.T) {
 	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "barn-2", "cellar-1")
 	const every, a, b, web = "attic barn cellar", "demo/heron-a", "demo/heron-b", "demo/web"
-	ask(t, r.Cluster, "rookery.cmd.cluster.policy", `{"spread":{"ignore_scaled":false},"liveness":{"lost_after":"24h"}}`)
+	ask(t, r.Cluster, "rookery.cmd.cluster.policy", `{"preset":"materialize","spread":{"ignore_scaled":false},"liveness":{"lost_after":"24h"}}`)
 	r.Ensure(web, served(4))
 	r.Ensure(a, replica("a"))
 	r.Ensure(b, replica("b"))

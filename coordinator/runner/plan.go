@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -12,20 +13,41 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// PlanQuestion asks what a command to a service would do.
+// PlanQuestion asks what a command would do: to a service, by its namespace and name, to a group, as demo/stack, to a node, or to the cluster
+// where none of these is named.
 type PlanQuestion struct {
-	Namespace string         `json:"namespace"`
-	Name      string         `json:"name"`
+	Namespace string         `json:"namespace,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Group     string         `json:"group,omitempty"`
+	Node      string         `json:"node,omitempty"`
 	Verb      string         `json:"verb"`
-	Body      jsontext.Value `json:"body"`
+	Body      jsontext.Value `json:"body,omitempty"`
+}
+
+// subject is where the command would be published; "" where the question names more than one receiver, or half of one.
+func (q PlanQuestion) subject() string {
+	namespace, name, grouped := strings.Cut(q.Group, "/")
+	switch one := q.Namespace + q.Name; {
+	case q.Verb == "", (q.Namespace == "") != (q.Name == ""), grouped != (q.Group != ""):
+	case one != "" && q.Group+q.Node == "":
+		return events.CommandSubject(events.ServiceID{Namespace: q.Namespace, Name: q.Name}, q.Verb)
+	case q.Group != "" && one+q.Node == "":
+		return events.CommandRoot + ".group." + namespace + "." + name + "." + q.Verb
+	case q.Node != "" && one+q.Group == "":
+		return events.CommandRoot + ".node." + q.Node + "." + q.Verb
+	case one+q.Group+q.Node == "":
+		return events.CommandRoot + ".cluster." + q.Verb
+	}
+	return ""
 }
 
 // askPlan answers the question `plan`. The log is folded for it, so that the loop goes on meanwhile. It asks the loop for nothing but the place in the log that it is at, and for its time.
 func (c *Coordinator) askPlan(ctx context.Context, body []byte) ([]byte, error) {
 	var q PlanQuestion
-	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.Namespace == "" || q.Name == "" || q.Verb == "" {
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.subject() == "" {
 		return nil, &bus.QuestionError{
-			Code: 400, Reason: `ask with {"namespace":"demo","name":"web","verb":"ensure","body":{"image":"localhost/web:2"}}`,
+			Code: 400, Reason: `ask with {"namespace":"demo","name":"web","verb":"ensure","body":{"image":"localhost/web:2"}}, for a node with` +
+				` {"node":"n1","verb":"drain","body":{}}, for a group with "group":"demo/stack", and with {"verb":"rebalance","body":{}} for the cluster`,
 		}
 	}
 	return c.inTurn(ctx, c.plans, func(ctx context.Context) ([]byte, error) { return c.plan(ctx, q) })
@@ -49,7 +71,6 @@ func (c *Coordinator) plan(ctx context.Context, q PlanQuestion) ([]byte, error) 
 	if state.Recovering {
 		return nil, &bus.QuestionError{Code: 503, Reason: "nodes are still to say what they have: ask again"}
 	}
-	id := events.ServiceID{Namespace: q.Namespace, Name: q.Name}
-	r := events.ParseRequest(events.Message{Subject: events.CommandSubject(id, q.Verb), Body: q.Body})
-	return json.Marshal(coordinator.PlanCommand(state, r, now), json.Deterministic(true))
+	r := events.ParseRequest(events.Message{Subject: q.subject(), Body: q.Body})
+	return json.Marshal(coordinator.PlanRequest(state, r, now), json.Deterministic(true))
 }

@@ -16,19 +16,26 @@ import (
 )
 
 // TestWhatIfComesNear has the past of fresh runs, in which no instance fails, be simulated with its own policy. What the
-// log says is met within a fiftieth.
+// log says is met within a fiftieth; where the nodes are evened out, so that each placement depends on more of those before, within a seventh.
 func TestWhatIfComesNear(t *testing.T) {
-	const bound = 0.02
+	comesNear(t, `{"preset":"materialize"}`, 0.02)
+	if !racing {
+		comesNear(t, `{}`, 0.15)
+	}
+}
+
+func comesNear(t *testing.T, policy string, bound float64) {
+	t.Helper()
 	seeds := uint64(2)
 	if racing {
 		seeds = 1
 	}
 	for seed := uint64(1); seed <= seeds; seed++ {
-		r, err := whatif.Run(each(fairLog(t, seed)), whatif.Question{Policy: packing()})
+		r, err := whatif.Run(each(fairLog(t, policy, seed)), whatif.Question{Policy: packing()})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		t.Logf("seed %d: %d events over %s, real %+v, same %+v", seed, r.Events, r.Ended.Sub(r.Began), r.Real, r.Same)
+		t.Logf("policy %s, seed %d: %d events over %s, real %+v, same %+v", policy, seed, r.Events, r.Ended.Sub(r.Began), r.Real, r.Same)
 		for what, d := range map[string][2]float64{
 			"instances placed": {float64(r.Real.Placed), float64(r.Same.Placed)},
 			"unplaced":         {r.Real.Unplaced, r.Same.Unplaced},
@@ -49,10 +56,11 @@ func packing() *events.Policy {
 	return &p
 }
 
-// fairLog returns the log of a run in which people ask for what no instance fails at, and nodes are cut off and drained.
-func fairLog(t *testing.T, seed uint64) (messages []events.Message) {
+// fairLog returns the log of a run with the policy, in which people ask for what no instance fails at, and nodes are cut off and drained.
+func fairLog(t *testing.T, policy string, seed uint64) (messages []events.Message) {
 	draw := rand.New(rand.NewPCG(seed, 7))
 	p := Plan{Seed: seed, Coordinators: 2, Nodes: 6, Ports: 30, Cores: 4, GiB: 8, Zones: 3, Heartbeat: 5 * time.Second, Lasts: time.Hour}
+	p.Actions = append(p.Actions, say(time.Second, ".cluster.policy", policy))
 	for at := time.Minute; at < p.Lasts; at += 5*time.Second + time.Duration(draw.Int64N(int64(40*time.Second))) {
 		subject := fmt.Sprintf(".service.demo.s%d.", draw.IntN(8))
 		node := nodeName(draw.IntN(p.Nodes))

@@ -1,0 +1,62 @@
+package coordinator
+
+import (
+	"math"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// RebalancePlan is what a rebalancing would do.
+type RebalancePlan struct {
+	// Sequence is the place in the log that it was made at.
+	Sequence uint64        `json:"sequence"`
+	Moves    []PlannedMove `json:"moves"`
+}
+
+// CommandPlan is what a command would do at once, where no plan of its kind looks further ahead.
+type CommandPlan struct {
+	// Sequence is the place in the log that it was made at.
+	Sequence uint64 `json:"sequence"`
+	// Rejection says why the command would be refused; nil where it would be taken.
+	Rejection *events.Rejection `json:"rejection,omitempty"`
+	// Events are those of the round that would decide it, by their subjects below rookery.event.
+	Events []string `json:"events,omitempty"`
+}
+
+// PlanRequest returns what a command would do if it came now: a Plan for one to a service, a DrainPlan or a RebalancePlan for these, and
+// a CommandPlan for every other. It decides in the state as it goes: that is of no use to anybody afterwards.
+func PlanRequest(c *projections.Cluster, r events.Request, now time.Time) any {
+	if _, service := r.Scope.Service(); service {
+		return PlanCommand(c, r, now)
+	}
+	if r.Rejection == nil {
+		switch command := r.Command.(type) {
+		case events.NodeDrain:
+			node, _ := r.Scope.Node()
+			return PlanDrain(c, node, command, now)
+		case events.ClusterRebalance:
+			if command.When == events.RebalanceNow {
+				return RebalancePlan{c.Sequence, PlanRebalance(c, command.Terms(), now)}
+			}
+		}
+	}
+	return planAtOnce(c, r, now)
+}
+
+func planAtOnce(c *projections.Cluster, r events.Request, now time.Time) CommandPlan {
+	plan := CommandPlan{Sequence: c.Sequence, Rejection: r.Rejection}
+	if plan.Rejection != nil {
+		return plan
+	}
+	r.Sequence = math.MaxUint64 // that no command has
+	ahead := rehearsal{c, NewAgenda(c), now}
+	for _, e := range ahead.round(func(t *Turn) { t.Command(r) }) {
+		if d, rejected := e.Data.(events.CommandRejected); rejected {
+			return CommandPlan{Sequence: plan.Sequence, Rejection: &d.Rejection}
+		}
+		plan.Events = append(plan.Events, e.Scope.String()+"."+e.Data.Kind().Name)
+	}
+	return plan
+}
