@@ -67,7 +67,7 @@ func TestHeadersAreCloudEvents(t *testing.T) {
 		"ce-specversion": {"1.0"}, "ce-id": {"12"}, "ce-source": {"/rookery/log"}, "ce-type": {"io.rookery.node.v1.silent"},
 		"ce-time": {"2026-03-04T05:06:07.089Z"}, "ce-datacontenttype": {"application/json"}, "ce-dataschema": {"urn:rookery:io.rookery.node.v1.silent"},
 		"ce-correlationid": {"7"},
-		"ce-causationid": {"ROOKERY_COMMANDS/7"}, "ce-traceparent": {trace},
+		"ce-causationid":   {"ROOKERY_COMMANDS/7"}, "ce-traceparent": {trace},
 	}
 	if !reflect.DeepEqual(m.Header, want) {
 		t.Errorf("got %v", m.Header)

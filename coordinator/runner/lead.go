@@ -82,6 +82,12 @@ func (l *leader) loop() error {
 		if err := l.round(due); err != nil {
 			return err
 		}
+		if l.taken < lookAfter {
+			continue
+		}
+		if err := l.makeRoom(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -252,6 +258,7 @@ func (l *leader) takeCommand(m events.Message, ok bool) error {
 	}
 	l.waiting.commands = append(l.waiting.commands, m)
 	l.waitingSize += len(m.Body)
+	l.taken += len(m.Body)
 	return nil
 }
 
