@@ -158,7 +158,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 func movesIn(s *projections.Service, i *projections.Instance) uint64 {
 	target, spec := s.Target(i.ID.Ordinal), &s.Revisions[i.Revision].Spec
 	switch {
-	case waitsForPeople(s.Operation) && (i.Revision == target || !(spec.Exclusive || spec.KeepsVolumes())):
+	case waitsForPeople(s.Operation) && (i.Revision == target || (!spec.Exclusive && !spec.KeepsVolumes())):
 		return i.Revision
 	case s.UpToDate(i) && target == s.Revision:
 		return s.Revision

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -24,10 +23,6 @@ func BenchmarkInputs(b *testing.B) {
 	for b.Loop() {
 		cluster := startCluster(b, rookerytest.WithoutCoordinator())
 		leader := startCoordinator(b, cluster)
-		js, err := jetstream.New(cluster.Conn)
-		if err != nil {
-			b.Fatal(err)
-		}
 		refused, published, stored := 0, 0, uint64(0)
 		look := func() {
 			state, err := cluster.Bus().State(b.Context(), bus.Commands)
@@ -41,7 +36,8 @@ func BenchmarkInputs(b *testing.B) {
 		for began := time.Now(); time.Since(began) < *inputsFor; published++ {
 			<-each.C
 			body := fmt.Sprintf(`{"image":"localhost/web:1","scale":0,"busy":"supersede","env":{"N":"%d","PAD":%q}}`, published, strings.Repeat("x", size))
-			if _, err := js.Publish(b.Context(), fmt.Sprintf("rookery.cmd.service.demo.s%d.ensure", published%services), []byte(body)); err != nil {
+			subject := fmt.Sprintf("rookery.cmd.service.demo.s%d.ensure", published%services)
+			if _, err := cluster.Bus().Publish(b.Context(), events.Message{Subject: subject, Header: events.Header{}, Body: []byte(body)}); err != nil {
 				refused++
 			}
 			if published%perSecond == 0 {

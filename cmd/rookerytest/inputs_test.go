@@ -2,15 +2,14 @@ package rookerytest_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -20,8 +19,8 @@ func flood(t testing.TB, conn *nats.Conn, count, size int) (refused int) {
 	t.Helper()
 	const unacknowledged = 100
 	failed := make(chan struct{}, count)
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(unacknowledged), jetstream.WithPublishAsyncErrHandler(
-		func(jetstream.JetStream, *nats.Msg, error) { failed <- struct{}{} }))
+	js, err := conn.JetStream(nats.PublishAsyncMaxPending(unacknowledged), nats.PublishAsyncErrHandler(
+		func(nats.JetStream, *nats.Msg, error) { failed <- struct{}{} }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +28,7 @@ func flood(t testing.TB, conn *nats.Conn, count, size int) (refused int) {
 	for range count {
 		for { // all places may be taken for a while
 			_, err := js.PublishAsync("rookery.cmd.service.demo.flood.ensure", body)
-			if errors.Is(err, jetstream.ErrTooManyStalledMsgs) {
+			if errors.Is(err, nats.ErrTooManyStalledMsgs) {
 				continue
 			}
 			if err != nil {
@@ -52,20 +51,16 @@ func TestAFloodOfCommandsLocksNobodyOut(t *testing.T) {
 	t.Parallel()
 	const count, size = 1200, 60 << 10
 	cluster := startCluster(t, rookerytest.WithNodes(1))
-	js, err := jetstream.New(cluster.Conn)
-	if err != nil {
-		t.Fatal(err)
-	}
 	publish := func(service, id, body string) uint64 {
 		t.Helper()
-		m := nats.NewMsg("rookery.cmd.service." + service + ".ensure")
-		m.Header = nats.Header{"ce-specversion": {"1.0"}, "ce-id": {id}, "ce-source": {"/test"}, "ce-type": {"io.rookery.service.v1.ensure"}}
-		m.Data = []byte(body)
-		ack, err := js.PublishMsg(t.Context(), m)
+		header := events.Header{"ce-specversion": {"1.0"}, "ce-id": {id}, "ce-source": {"/test"}, "ce-type": {"io.rookery.service.v1.ensure"}}
+		sequence, err := cluster.Bus().Publish(t.Context(), events.Message{
+			Subject: "rookery.cmd.service." + service + ".ensure", Header: header, Body: []byte(body),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ack.Sequence
+		return sequence
 	}
 	cluster.Fate(publish("demo.web", "first", `{"image":"localhost/web:1"}`))
 	open := publish("demo.waits", "open", `{"image":"localhost/web:1","node_selector":{"disk":"tape"}}`)
@@ -87,5 +82,5 @@ func TestAFloodOfCommandsLocksNobodyOut(t *testing.T) {
 	if fate := cluster.Fate(open); fate.Outcome != "superseded" {
 		t.Errorf("the command that was open for long ends as %+v", fate)
 	}
-	t.Log(fmt.Sprintf("%d commands of %d bytes, the stream begins at %d and has %d bytes", count, size, state.First, state.Bytes))
+	t.Logf("%d commands of %d bytes, the stream begins at %d and has %d bytes", count, size, state.First, state.Bytes)
 }
