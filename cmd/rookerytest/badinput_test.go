@@ -77,6 +77,22 @@ func bodies() []row {
 			name: "a number as a duration", subject: ensureWeb, body: `{"image":"i","stop_grace":10}`,
 			code: events.CodeWrongType, field: "stop_grace", says: "a string, not a number",
 		},
+		{
+			name: "a preset of the policy that is none", subject: "rookery.cmd.cluster.policy", body: `{"preset":"swarm"}`, under: underNone,
+			code: events.CodeInvalidValue, field: "preset", says: `preset "swarm" is not known: known is materialize`,
+		},
+		{
+			name: "a weight that is too great", subject: "rookery.cmd.cluster.policy", body: `{"same_node":1001}`, under: underNone,
+			code: events.CodeOutOfRange, field: "same_node", says: "same_node 1001 is not between 0 and 1000",
+		},
+		{
+			name: "a port of the host twice", subject: ensureWeb, code: events.CodeInvalidValue, field: "ports[1].host_port", says: "53/udp",
+			body: `{"image":"i","ports":[{"name":"a","port":1,"host_port":53,"protocol":"udp"},{"name":"b","port":2,"host_port":53,"protocol":"udp"}]}`,
+		},
+		{
+			name: "a deadline below what it is to wait for", subject: ensureWeb, code: events.CodeOutOfRange, field: "update.min_healthy", says: "4s",
+			body: `{"image":"i","update":{"healthy_deadline":"4s","min_healthy":"5s"}}`,
+		},
 		{name: "missing field", body: `{}`, code: events.CodeMissingField, field: "scale", says: "scale is missing"},
 		{name: "negative", body: `{"scale":-1}`, code: events.CodeOutOfRange, field: "scale", says: "-1"},
 		{name: "1e99", body: `{"scale":1e99}`, code: events.CodeOutOfRange, field: "scale", says: "whole number"},
