@@ -53,7 +53,7 @@ func planAtOnce(c *projections.Cluster, r events.Request, now time.Time) Command
 	r.Sequence = math.MaxUint64 // that no command has
 	ahead := rehearsal{c, NewAgenda(c), now}
 	for _, e := range ahead.round(func(t *Turn) { t.Command(r) }) {
-		if d, rejected := e.Data.(events.CommandRejected); rejected {
+		if d, rejected := e.Data.(events.CommandRejected); rejected && d.Sequence == r.Sequence {
 			return CommandPlan{Sequence: plan.Sequence, Rejection: &d.Rejection}
 		}
 		plan.Events = append(plan.Events, e.Scope.String()+"."+e.Data.Kind().Name)

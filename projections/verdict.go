@@ -78,7 +78,11 @@ func (p phase) judge() judge {
 
 // takesPart reports whether anything is waited for in the slot: where all go together in every one.
 func (p phase) takesPart(ordinal uint32) bool {
-	return p.op.Together() || ordinal < p.service.Scale
+	if p.op.Together() {
+		return true
+	}
+	i := p.slot(ordinal).Current
+	return ordinal < p.service.Scale && (i == nil || !p.service.Excused(i))
 }
 
 // slot returns the slot, which is empty where there is none yet or no more.
@@ -97,9 +101,6 @@ func (p phase) lasted(d events.Duration) bool {
 // started judges a slot whose next instance is to serve for as long as counts.
 func (p phase) started(ordinal uint32) barrier.Participant {
 	least := time.Duration(*p.update.MinHealthy)
-	if i := p.slot(ordinal).Current; i != nil && !p.op.Together() && p.service.Excused(i) {
-		return reached
-	}
 	since, serves := p.op.Serves[ordinal]
 	if serves && !p.now.Before(since.Add(least)) {
 		return reached

@@ -79,7 +79,7 @@ func (c *Checker) ports(i *instance, spec events.Spec) {
 		c.breach("capacity", "%s gets %d ports of %d", i.id, len(i.ports), len(spec.Ports))
 	}
 	for _, p := range i.ports {
-		if other, taken := m.ports[p.HostPort]; taken || !m.facts.Ports.Holds(p.HostPort) {
+		if other, taken := m.ports[p.HostPort]; taken || !m.facts.OffersPort(p.HostPort) {
 			c.breach("capacity", "%s gets port %d of %s, which is out of its range or held by %s", i.id, p.HostPort, i.node, other)
 		}
 	}
