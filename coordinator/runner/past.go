@@ -23,6 +23,8 @@ const (
 	pastAtOnce = 2
 	// pastWaiting is how many more wait for that; the next one is refused.
 	pastWaiting = 6
+	// hashesWaiting is how many wait for the hash of the present state.
+	hashesWaiting = 16
 )
 
 // StateQuestion asks for the state. Without a place in the log it is that of now, in short; with one it is all that the views had then.

@@ -119,7 +119,7 @@ func (c *Coordinator) askState(ctx context.Context, question []byte) (body []byt
 	}
 	past := q.AtSeq > 0 || !q.AtTime.IsZero()
 	if err != nil || (q.AtSeq > 0 && !q.AtTime.IsZero()) || (!past && q.Service+q.Node != "") || (past && q.Live) {
-		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for now, with {"live":true} for the hash of what the coordinator has in memory, or for any time with {"at_seq":100} or` +
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for the present state, with {"live":true} for the hash of what the coordinator has in memory, or for any time with {"at_seq":100} or` +
 			` {"at_time":"2026-11-01T12:00:00Z"}, and there with "service":"demo/web" or "node":"n1" for these alone`}
 	}
 	if past {
@@ -136,12 +136,15 @@ func (c *Coordinator) askState(ctx context.Context, question []byte) (body []byt
 	if err != nil {
 		return nil, err
 	}
-	if !q.Live {
-		if state.Hash, err = c.hashAt(ctx, state.Sequence); err != nil {
-			return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the log cannot be folded: %v", err)}
-		}
+	if q.Live {
+		return json.Marshal(state)
 	}
-	return json.Marshal(state)
+	return c.inTurn(ctx, c.hashes, func(ctx context.Context) ([]byte, error) {
+		if state.Hash, err = c.hashAt(ctx, state.Sequence); err != nil {
+			return nil, err
+		}
+		return json.Marshal(state)
+	})
 }
 
 // stateOf says a state in short, but for its hash.
@@ -161,17 +164,8 @@ type hashed struct {
 // hashAt returns the hash of the state at the end of a round, from a fold of its own: the loop has other things to do than to encode the whole
 // state. One is made at a time, and the last one is kept.
 func (c *Coordinator) hashAt(ctx context.Context, sequence uint64) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
-	defer cancel()
-	var last hashed
-	select {
-	case last = <-c.hashed:
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	defer func() { c.hashed <- last }()
-	if last.sequence == sequence && last.hash != "" {
-		return last.hash, nil
+	if c.hashed.sequence == sequence && c.hashed.hash != "" {
+		return c.hashed.hash, nil
 	}
 	fold, reader, err := c.folds().begin(ctx, sequence)
 	if err != nil {
@@ -181,8 +175,8 @@ func (c *Coordinator) hashAt(ctx context.Context, sequence uint64) (string, erro
 	if err := to(ctx, fold, reader, sequence); err != nil {
 		return "", err
 	}
-	last = hashed{sequence, fold.Cluster.Hash()}
-	return last.hash, nil
+	c.hashed = hashed{sequence, fold.Cluster.Hash()}
+	return c.hashed.hash, nil
 }
 
 const (

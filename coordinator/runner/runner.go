@@ -71,8 +71,9 @@ type Coordinator struct {
 	asks chan ask
 	// past are the turns of questions about the past, plans those of plans: neither waits for the other.
 	past, plans turns
-	// hashed has the last hash that was made for the question `state`, for the one who makes the next.
-	hashed chan hashed
+	// hashes are the turns of hashes for the question `state`, one at a time, and hashed is the last one: who has the turn uses it.
+	hashes turns
+	hashed hashed
 	// reads has one for each answer about what instances have printed.
 	reads chan struct{}
 	// spoiled has snapshots of the fold that were met here and are of no use.
@@ -104,13 +105,11 @@ func New(config Config) *Coordinator {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	c := &Coordinator{
+	return &Coordinator{
 		Config: config, asks: make(chan ask), reads: make(chan struct{}, logsAtOnce), spoiled: make(chan closedRound, keptFolds),
 		past: newTurns(pastAtOnce, pastWaiting), plans: newTurns(pastAtOnce, pastWaiting), cluster: projections.NewCluster(),
-		hashed: make(chan hashed, 1),
+		hashes: newTurns(1, hashesWaiting),
 	}
-	c.hashed <- hashed{}
-	return c
 }
 
 // Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:
