@@ -50,11 +50,11 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 	return a
 }
 
-// Again returns an agenda with every service of the cluster, whose state was made again, for time-outs that go on.
-func (a *Agenda) Again(c *projections.Cluster) *Agenda {
-	again := NewAgenda(c)
-	again.began = a.began
-	return again
+// Rebuilt returns an agenda with every service of a cluster whose state was folded again. Time-outs go on.
+func (a *Agenda) Rebuilt(c *projections.Cluster) *Agenda {
+	rebuilt := NewAgenda(c)
+	rebuilt.began = a.began
+	return rebuilt
 }
 
 // Resume has every time-out begin anew for what nodes were not heard for: nobody listened for a while.

@@ -141,7 +141,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 		switch {
 		case t.succeeds(s, slot):
 			t.retire(i, events.RetireDrained)
-		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.NextServes.IsZero(): // the update's, which serves nobody
+		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.NextServes.IsZero(): // the update's, which does not serve
 			t.retire(slot.Next, events.RetireDrained)
 		}
 	case s.Alone(i.ID.Ordinal):
@@ -189,8 +189,8 @@ func retriedAt(slot *projections.Slot) time.Time {
 	return slot.TriedAt.Add(min(wait, maxRetry))
 }
 
-// moving counts the slots of the service that have a successor which does not serve yet. That of an update which waits for people is
-// none: nobody knows how long it stays.
+// moving counts the slots of the service that have a successor which does not serve yet. The successor of an
+// update that waits for people does not count: it may stay for any time.
 func moving(s *projections.Service) (count int) {
 	for _, slot := range s.Slots {
 		if slot.Next != nil && (!waitsForPeople(s.Operation) || slot.Next.Revision == slot.Current.Revision) {
@@ -223,8 +223,8 @@ func (t *Turn) othersServe(s *projections.Service, but uint32) bool {
 	return true
 }
 
-// placeBeside places a successor of this revision that takes the instance's place once it serves. Where no node can have one, the instance stays until the
-// deadline.
+// placeBeside places a successor of this revision that takes the instance's place once it serves. If no node can have one, the instance
+// stays until the deadline.
 func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revision uint64) {
 	d := t.agenda.board.ChooseBeside(s, i, revision)
 	if d.Node == nil {

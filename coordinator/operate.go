@@ -81,7 +81,7 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 	var down, serve events.Ordinals
 	for o, slot := range s.Slots {
 		switch i := slot.Current; {
-		case i == nil || s.UpToDate(i) || uint32(o) >= s.Scale || s.Excused(i):
+		case i == nil || s.UpToDate(i) || uint32(o) >= s.Scale || s.Excused(uint32(o)):
 		case i.Seen.Phase == events.PhaseOnline && !i.Lost && t.Cluster.Nodes[i.Node].Heard():
 			serve = append(serve, uint32(o))
 		default:
@@ -263,7 +263,7 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: next, GivenUp: givenUp}))
 		return true
 	}
-	if waits := func(o uint32) bool { return !excused(s, o) }; !slices.ContainsFunc(op.Waiting, waits) {
+	if waits := func(o uint32) bool { return op.Together() || !s.Excused(o) }; !slices.ContainsFunc(op.Waiting, waits) {
 		if left := t.outdated(s); !op.Together() && len(left) > 0 {
 			t.leave(s, left)
 			return true
@@ -284,15 +284,6 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: events.OperationWait, GivenUp: givenUp}))
 	}
 	return true
-}
-
-// excused reports whether the operation goes on without the slot.
-func excused(s *projections.Service, ordinal uint32) bool {
-	if s.Operation.Together() || int(ordinal) >= len(s.Slots) {
-		return false
-	}
-	i := s.Slots[ordinal].Current
-	return i != nil && s.Excused(i)
 }
 
 // entered says which operation it is of, and until when the phase goes on.

@@ -19,10 +19,7 @@ func (t *Turn) at(u events.Unit) bool {
 		t.cause = events.Cause{}
 		t.emit(u.Scope, events.UnitShunned{Work: u.Work, Sequence: u.Sequence, Message: why})
 	}
-	if t.leavesAlone(u) {
-		return false
-	}
-	return true
+	return !t.leavesAlone(u)
 }
 
 func (t *Turn) leavesAlone(u events.Unit) bool {

@@ -201,7 +201,7 @@ func (s *Service) Settled() bool {
 	return s.serving+s.excused() == int(s.Scale) && s.total-s.absent == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
 }
 
-// excused counts the slots that nobody waits for: those of a global service whose nodes are lost, as no other node can have them.
+// excused counts the slots that are not waited for: those of a global service whose nodes are lost, as no other node can have them.
 func (s *Service) excused() int {
 	if !s.Current().Spec.Global() {
 		return 0
@@ -209,8 +209,14 @@ func (s *Service) excused() int {
 	return s.lost - s.absent
 }
 
-// Excused reports whether nobody waits for what has the slot.
-func (s *Service) Excused(i *Instance) bool { return i.Lost && s.Current().Spec.Global() }
+// Excused reports whether the slot is not waited for.
+func (s *Service) Excused(ordinal uint32) bool {
+	if int(ordinal) >= len(s.Slots) || !s.Current().Spec.Global() {
+		return false
+	}
+	i := s.Slots[ordinal].Current
+	return i != nil && i.Lost
+}
 
 // Lacks reports whether a slot below the scale has no instance. Of a job, whether fewer run than may.
 func (s *Service) Lacks() bool { return s.filled < s.Wanted() }

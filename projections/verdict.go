@@ -78,11 +78,7 @@ func (p phase) judge() judge {
 
 // takesPart reports whether anything is waited for in the slot: where all go together in every one.
 func (p phase) takesPart(ordinal uint32) bool {
-	if p.op.Together() {
-		return true
-	}
-	i := p.slot(ordinal).Current
-	return ordinal < p.service.Scale && (i == nil || !p.service.Excused(i))
+	return p.op.Together() || (ordinal < p.service.Scale && !p.service.Excused(ordinal))
 }
 
 // slot returns the slot, which is empty where there is none yet or no more.

@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestTheLogBearsWhatOthersPutIntoIt has a plain client put 10,000 messages into the log, in bursts: such that nobody can read, and the
+// TestTheLogBearsWhatOthersPutIntoIt has a plain client put 10,000 messages into the log, in bursts: unreadable ones, and the
 // beginnings of rounds. Half of the times the leader is killed meanwhile. After each burst a command is carried out, and in the end the state
 // is that of the log without them.
 func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {

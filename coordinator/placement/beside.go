@@ -5,11 +5,10 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// leaves is an instance that goes once its successor serves, by the rank of its node, and whether it is of the service.
+// leaves is an instance of the service that stops once its successor serves, by the rank of its node.
 type leaves struct {
 	rank     int32
 	reserved events.Resources
-	own      bool
 }
 
 // ChooseBeside decides which node gets the successor, of this revision, of an instance that runs on until that serves. The node must have
@@ -36,7 +35,7 @@ func (q *queue) without(i *projections.Instance, decide func()) {
 		decide()
 		return
 	}
-	q.leaves = &leaves{rank, i.Takes(), i.ID.Service == q.service.ID}
+	q.leaves = &leaves{rank, i.Takes()}
 	q.shift(rank, i, -1)
 	decide()
 	q.leaves = nil

@@ -39,7 +39,7 @@ func (q *queue) scoreWithout(rank int32, credit events.Resources) int64 {
 // sameNode is what a node loses for the instances of the service that it has.
 func (q *queue) sameNode(rank int32) int64 {
 	own := q.loads[rank].own
-	if q.leaves != nil && q.leaves.rank == rank && q.leaves.own {
+	if q.leaves != nil && q.leaves.rank == rank {
 		own--
 	}
 	return -int64(q.policy.SameNode) * point * int64(own)

@@ -114,6 +114,6 @@ func (l *leader) refold() error {
 		return fmt.Errorf("%w: the log ends at %d, not at %d", errLost, f.fold.Last(), l.closed)
 	}
 	l.cluster, l.leading, l.settled = f.fold.Cluster, true, true
-	l.agenda = l.agenda.Again(l.cluster)
+	l.agenda = l.agenda.Rebuilt(l.cluster)
 	return nil
 }

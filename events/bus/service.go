@@ -47,7 +47,7 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 		conn: b.conn, id: id, under: make(chan struct{}, answersAtOnce),
 		stats: micro.Stats{ServiceIdentity: id, Type: micro.StatsResponseType, Started: time.Now().UTC()},
 	}
-	for _, name := range slices.Sorted(maps.Keys(questions)) { // people are told of them in this order
+	for _, name := range slices.Sorted(maps.Keys(questions)) { // clients list them in this order
 		if err := s.endpoint(name, questions[name]); err != nil {
 			s.stop()
 			return nil, fmt.Errorf("serve question %s: %w", name, err)
