@@ -19,7 +19,10 @@ func (t *Turn) at(u events.Unit) bool {
 		t.cause = events.Cause{}
 		t.emit(u.Scope, events.UnitShunned{Work: u.Work, Sequence: u.Sequence, Message: why})
 	}
-	return !t.leavesAlone(u)
+	if t.leavesAlone(u) {
+		return false
+	}
+	return true
 }
 
 func (t *Turn) leavesAlone(u events.Unit) bool {
