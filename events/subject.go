@@ -69,7 +69,12 @@ func (s Scope) Group() (GroupID, bool) {
 }
 
 // Node returns the node that the scope names, and whether it names one.
-func (s Scope) Node() (string, bool) { return s.name, s.noun == "node" }
+func (s Scope) Node() (string, bool) {
+	if s.noun != "node" {
+		return "", false
+	}
+	return s.name, true
+}
 
 // String returns the scope as operators read it, as in "service demo/web", "node n1" or "cluster".
 func (s Scope) String() string {

@@ -75,9 +75,7 @@ func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, out
 	cmd := &Command{CommandIdentity: identity, Outcome: outcome, Received: r.Time, Begun: r.Time, Cause: r.Cause}
 	cmd.Service, _ = r.Scope.Service()
 	cmd.Group, _ = r.Scope.Group()
-	if name, ok := r.Scope.Node(); ok {
-		cmd.Node = name
-	}
+	cmd.Node, _ = r.Scope.Node()
 	c.Commands[identity.Sequence] = cmd
 	c.know(cmd)
 	return cmd
