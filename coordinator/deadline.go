@@ -37,6 +37,9 @@ func (t *Turn) Due() {
 			t.nodeDue(cmd)
 			continue
 		}
+		if s := t.Cluster.Services[cmd.Service]; s != nil && s.Settled() {
+			t.agenda.add(cmd.Service) // by now its instances may have served for as long as counts
+		}
 		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) || !t.Takes() {
 			continue
 		}

@@ -437,7 +437,7 @@ func (h *house) settle() string {
 	var told strings.Builder
 	for {
 		next := h.undone()
-		if next == nil && (len(h.cluster.Operating()) > 0 || h.drains()) {
+		if next == nil && (len(h.cluster.Operating()) > 0 || h.drains() || h.unproven()) {
 			h.now = h.now.Add(time.Duration(events.DefaultMinHealthy))
 			if follows := h.round((*coordinator.Turn).Due); follows != "nothing\n" {
 				told.WriteString(follows)
@@ -466,6 +466,16 @@ func (h *house) settle() string {
 			Confirmed: confirmed, Exports: exports,
 		}}}))
 	}
+}
+
+// unproven reports whether a service is to serve for longer before it counts.
+func (h *house) unproven() bool {
+	for _, s := range h.cluster.Services {
+		if s.Settled() && !s.Proven(h.now) {
+			return true
+		}
+	}
+	return false
 }
 
 // drains reports whether a node is being drained.

@@ -9,6 +9,7 @@ import (
 // Defaults and limits of updates.
 const (
 	DefaultMinHealthy       = Duration(5 * time.Second)
+	DefaultFirstHealthy     = Duration(2 * time.Second)
 	DefaultHealthyDeadline  = Duration(5 * time.Minute)
 	DefaultProgressDeadline = Duration(10 * time.Minute)
 	MinProgressDeadline     = Duration(time.Second)
@@ -39,8 +40,8 @@ type Update struct {
 	// Promote is what an update goes on by once its canaries serve: command (promote) or auto (by itself). command where
 	// it is not given. What goes back to an earlier revision waits for nobody.
 	Promote Promotion `json:"promote,omitempty"`
-	// MinHealthy is how long an instance must serve without a break to count. 5s, but no more than the healthy deadline, where it is not
-	// given.
+	// MinHealthy is how long an instance must serve without a break to count. 5s where it is not given, and 2s until all of the
+	// service has served once, but no more than the healthy deadline.
 	MinHealthy *Duration `json:"min_healthy,omitempty"`
 	// HealthyDeadline is how long each phase of a wave may take before what has not come so far counts as failed. 5m, but
 	// no more than the progress deadline, where it is not given. A coordinator that takes over in the phase counts anew.
@@ -128,6 +129,15 @@ func (s UpdateSpec) Updates() Update {
 	return s.Update.withDefaults()
 }
 
+// FirstHealthy returns how long the instances of a service must serve without a break where all of it has not served yet.
+func (s UpdateSpec) FirstHealthy() time.Duration {
+	u := s.Updates()
+	if s.Update == nil || s.Update.MinHealthy == nil {
+		return time.Duration(min(DefaultFirstHealthy, u.HealthyDeadline))
+	}
+	return time.Duration(*u.MinHealthy)
+}
+
 // WaveSize returns how many of the slots that wait the next wave has, after so many others.
 func (u Update) WaveSize(after uint32, waiting int) int {
 	switch {
@@ -155,11 +165,11 @@ func (u Update) Lasts(phase OperationPhase) time.Duration {
 	return 0
 }
 
-// canonical leaves out what is the default as a whole, and otherwise writes the defaults out.
+// canonical leaves out what is the default as a whole, and otherwise writes the defaults out, but for min_healthy, which has two.
 func (s UpdateSpec) canonical() UpdateSpec {
 	u, standard := s.Updates(), Update{}.withDefaults()
-	if *u.MinHealthy == *standard.MinHealthy {
-		standard.MinHealthy = u.MinHealthy
+	if s.Update == nil || s.Update.MinHealthy == nil {
+		u.MinHealthy, standard.MinHealthy = nil, nil
 	}
 	if u == standard {
 		return UpdateSpec{}

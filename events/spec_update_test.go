@@ -57,7 +57,7 @@ func TestUpdatesThatMeanTheSame(t *testing.T) {
 	}
 	for _, fields := range []string{
 		`"update":{}`, `"update":{"strategy":"rolling","parallelism":1,"order":"start-first","on_failure":"pause"}`,
-		`"update":{"min_healthy":"5s","healthy_deadline":"5m","progress_deadline":"10m","max_failure_ratio":0,"monitor":"0s"}`,
+		`"update":{"healthy_deadline":"5m","progress_deadline":"10m","max_failure_ratio":0,"monitor":"0s"}`,
 	} {
 		c, err := ensure(fields)
 		if err != nil {
@@ -66,6 +66,10 @@ func TestUpdatesThatMeanTheSame(t *testing.T) {
 		if c.Hash() != plain.Hash() {
 			t.Errorf("%s: another hash than without", fields)
 		}
+	}
+	given, err := ensure(`"update":{"min_healthy":"5s"}`)
+	if err != nil || given.Hash() == plain.Hash() || plain.FirstHealthy() != 2*time.Second || given.FirstHealthy() != 5*time.Second {
+		t.Errorf("with min_healthy of 5s all are to serve first for %s, and without for %s: %v", given.FirstHealthy(), plain.FirstHealthy(), err)
 	}
 	short, err := ensure(`"update":{"healthy_deadline":"4s"}`)
 	if err != nil || *short.Updates().MinHealthy != Duration(4*time.Second) {

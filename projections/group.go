@@ -22,8 +22,10 @@ type Group struct {
 	// Stage counts from 1; 0 before the first. It has gone on since Entered.
 	Stage   uint32
 	Entered time.Time
-	// Unsettled are the services that are not as they shall be, by name, and since when.
+	// Unsettled are the services that are not as they shall be, by name, and since when. Settled are those of them that are for less time
+	// than counts.
 	Unsettled map[string]time.Time `json:",omitempty"`
+	Settled   map[string]time.Time `json:",omitempty"`
 	// Aborted says why all go back; "" where they do not. Back says that the present stage does.
 	Aborted string `json:",omitempty"`
 	Back    bool   `json:",omitzero"`
@@ -99,10 +101,21 @@ func (c *Cluster) noteUnsettled(id events.ServiceID, now time.Time) {
 	if g == nil {
 		return
 	}
-	if s := c.Services[id]; s == nil || s.Settled() {
-		delete(g.Unsettled, id.Name)
-	} else if _, known := g.Unsettled[id.Name]; !known {
-		g.Unsettled[id.Name] = now
+	s, name := c.Services[id], id.Name
+	_, known := g.Unsettled[name]
+	since, settled := g.Settled[name]
+	switch {
+	case s == nil || s.Proven(now):
+		delete(g.Unsettled, name)
+		delete(g.Settled, name)
+	case s.Settled() && !settled:
+		g.Settled[name] = now
+	case s.Settled():
+	case !known, settled && now.Sub(since) >= s.Current().Spec.FirstHealthy():
+		g.Unsettled[name] = now
+		delete(g.Settled, name)
+	default:
+		delete(g.Settled, name)
 	}
 }
 
@@ -113,7 +126,7 @@ func (c *Cluster) applyGroup(r events.Record) {
 		id, _ := r.Scope.Group()
 		c.startGroup(&Group{
 			ID: id, Command: d.Command, Services: d.Services, Stages: d.Stages, Entered: r.Time,
-			Before: map[string]events.GroupBefore{}, Unsettled: map[string]time.Time{},
+			Before: map[string]events.GroupBefore{}, Unsettled: map[string]time.Time{}, Settled: map[string]time.Time{},
 		})
 	case events.GroupEntered:
 		if g := c.Groups[d.Command]; g != nil {

@@ -26,7 +26,7 @@ func (c *Cluster) reindex() {
 		c.reindexService(c.Services[id])
 	}
 	for _, g := range c.Groups {
-		g.Before, g.Unsettled = made(g.Before), made(g.Unsettled)
+		g.Before, g.Unsettled, g.Settled = made(g.Before), made(g.Unsettled), made(g.Settled)
 		for _, id := range g.Members() {
 			c.members[id] = g.Command
 		}

@@ -201,6 +201,27 @@ func (s *Service) Settled() bool {
 	return s.serving+s.excused() == int(s.Scale) && s.total-s.absent == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
 }
 
+// Proven reports whether the service is settled, and its instances have served for as long as counts where all of it did not before.
+func (s *Service) Proven(now time.Time) bool { return s.Settled() && !now.Before(s.provenAt()) }
+
+// provenAt is when the instances of a service that is as it should be for the first time have served for as long as counts; the zero
+// time for any other.
+func (s *Service) provenAt() time.Time {
+	if s.Good != nil || s.Dropped || s.Job != nil || s.Suspension != nil {
+		return time.Time{}
+	}
+	var since Moment
+	for _, slot := range s.Slots {
+		if slot.Current != nil {
+			since = max(since, slot.Current.Times.Served)
+		}
+	}
+	if since == 0 {
+		return time.Time{}
+	}
+	return since.Time().Add(s.Current().Spec.FirstHealthy())
+}
+
 // excused counts the slots that are not waited for: those of a global service whose nodes are lost, as no other node can have them.
 func (s *Service) excused() int {
 	if !s.Current().Spec.Global() {

@@ -170,6 +170,20 @@ func (c *Checker) succeeded(sequence uint64, cmd *command) {
 		if why := c.unsettled(s); why != "" {
 			c.breach("P1", "command %d succeeded, and %s", sequence, why)
 		}
+		c.proves(s)
+	}
+}
+
+// proves checks that all of a service has served for as long as counts when it first is as it must be.
+func (c *Checker) proves(s *service) {
+	if s.proven || s.dropped || s.suspended || s.spec().IsJob() {
+		return
+	}
+	s.proven = true
+	for _, i := range slices.Concat(s.slots...) {
+		if i.runs() && i.online() && !i.lost && !i.back && !c.servedFor(i, s.spec().FirstHealthy()) {
+			c.breach("P1", "%s is as it must be for the first time, and %s serves only since %s", s.id, i.id, i.serves)
+		}
 	}
 }
 

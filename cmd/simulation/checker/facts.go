@@ -54,6 +54,8 @@ type service struct {
 	dropped bool
 	// suspended says that an operator asked for that, and stopped that its instances go.
 	suspended, stopped bool
+	// proven says that all of it was as it must be before, when a command or group succeeded.
+	proven bool
 	// changed is the sequence of the last event that changed what it must be.
 	changed uint64
 	// slots are the instances that are not removed, by ordinal, oldest first.
@@ -101,9 +103,11 @@ type instance struct {
 	// forgotten says that it went with its node, which may still run it. gone is when it was removed.
 	forgotten bool
 	gone      time.Time
-	// placed is when the checker first saw it, and serves since when it has served without a break; zero where it does not.
+	// placed is when the checker first saw it, and serves since when it has served without a break; zero where it does not. back says that
+	// it did before, for as long as its node was lost.
 	placed time.Time
 	serves time.Time
+	back   bool
 }
 
 func newFacts() *facts {

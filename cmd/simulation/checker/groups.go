@@ -98,6 +98,7 @@ func (c *Checker) reachedAll(g *group) {
 			if why := c.unsettled(s); why != "" {
 				c.breach("groups", "group %s goes on after stage %d, and %s", g.id, g.stage, why)
 			}
+			c.proves(s)
 		}
 	}
 }

@@ -218,6 +218,6 @@ func (c *Checker) returned(id events.ServiceID, d events.InstanceReturned) {
 	}
 	i.lost = false
 	if i.online() {
-		i.serves = c.facts.at
+		i.serves, i.back = c.facts.at, true
 	}
 }

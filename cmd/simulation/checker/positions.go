@@ -22,7 +22,7 @@ func (c *Checker) sighted(id events.ServiceID, d events.Sighting) {
 		c.breach("status", "%s sinks from %v to %v", i.id, i.seen, seen.Position)
 	}
 	if seen.Phase != events.PhaseOnline || seen.Attempt != i.seen.Attempt {
-		i.serves = time.Time{}
+		i.serves, i.back = time.Time{}, false
 	}
 	i.seen = seen.Position
 	if i.online() && i.serves.IsZero() {
