@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"slices"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -89,7 +91,7 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	case events.ServicePromote:
 		return promote(s)
 	case events.ServiceScale:
-		return scale(s, c)
+		return scale(t.Cluster, s, c)
 	case events.ServiceRestart:
 		return restart(s)
 	case events.ServiceSnapshot:
@@ -97,9 +99,9 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	case events.ServiceSuspend:
 		return suspend(s)
 	case events.ServiceResume:
-		return resume(s, c)
+		return resume(t.Cluster, s, c)
 	case events.ServiceRollback:
-		return rollback(s, c)
+		return rollback(t.Cluster, s, c)
 	}
 	return nil, events.Reject(events.CodeUnknownVerb, "subject", "%s is no command for a service", command.Kind().Name)
 }
@@ -133,13 +135,17 @@ func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.
 			changes = append(changes, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: events.OperationStart}))
 		}
 	}
-	if !c.Global() && (s == nil || s.Scale != scale) {
+	switch {
+	case c.Global():
+	case s == nil:
 		changes = append(changes, events.ServiceScaled{Scale: scale})
+	default:
+		changes = append(changes, scaled(t.Cluster, s, &c.Spec, scale)...)
 	}
 	return changes, nil
 }
 
-func scale(s *projections.Service, c events.ServiceScale) ([]events.Data, error) {
+func scale(cluster *projections.Cluster, s *projections.Service, c events.ServiceScale) ([]events.Data, error) {
 	if s.Dropped {
 		return nil, gone(s)
 	}
@@ -160,14 +166,50 @@ func scale(s *projections.Service, c events.ServiceScale) ([]events.Data, error)
 			"the %s of service %s is paused, and its topology cannot change before that has ended: send its spec again to go on, or roll it back",
 			op.Kind, s.ID)
 	}
-	return scaled(s, scale), nil
+	return scaled(cluster, s, &s.Current().Spec, scale), nil
 }
 
-func scaled(s *projections.Service, scale uint32) []events.Data {
+// scaled has the service have as many instances by its next spec.
+func scaled(c *projections.Cluster, s *projections.Service, next *events.Spec, scale uint32) []events.Data {
 	if s.Scale == scale {
 		return nil
 	}
-	return []events.Data{events.ServiceScaled{Scale: scale}}
+	return []events.Data{events.ServiceScaled{Scale: scale, Skips: skips(c, s, next, scale)}}
+}
+
+// skips returns the ordinals that the service shall not have with that scale, although it has higher ones. With a smaller scale those go
+// first that do not serve, as in swarmkit, and then the highest; with a larger one the lowest come back first.
+func skips(c *projections.Cluster, s *projections.Service, next *events.Spec, scale uint32) events.Ordinals {
+	switch {
+	case next.Positional() || scale == 0:
+		return nil
+	case scale > s.Scale:
+		return s.Skips[min(len(s.Skips), int(scale-s.Scale)):]
+	}
+	var serve, down, skipped events.Ordinals
+	for o := range s.Ordinals() {
+		switch {
+		case !s.Wants(o):
+		case int(o) < len(s.Slots) && slotServes(c, s.Slots[o]):
+			serve = append(serve, o)
+		default:
+			down = append(down, o)
+		}
+	}
+	kept := append(serve, down...)[:scale]
+	slices.Sort(kept)
+	for next := uint32(0); len(kept) > 0; next++ {
+		if kept[0] == next {
+			kept = kept[1:]
+		} else {
+			skipped = append(skipped, next)
+		}
+	}
+	return skipped
+}
+
+func slotServes(c *projections.Cluster, slot *projections.Slot) bool {
+	return (slot.Current != nil && c.Serves(slot.Current)) || (slot.Next != nil && c.Serves(slot.Next))
 }
 
 func drop(s *projections.Service) []events.Data {

@@ -19,7 +19,7 @@ func restart(s *projections.Service) ([]events.Data, error) {
 }
 
 // rollback has the service be as in an earlier revision.
-func rollback(s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
+func rollback(cluster *projections.Cluster, s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
 	if s.Dropped {
 		return nil, gone(s)
 	}
@@ -38,7 +38,7 @@ func rollback(s *projections.Service, c events.ServiceRollback) ([]events.Data, 
 			slices.Sorted(maps.Keys(s.Revisions)))
 	}
 	if r := s.Revisions[to]; r.Spec.IsJob() {
-		return append([]events.Data{repeat(s, to)}, scaled(s, r.Spec.Jobs().Completions)...), nil
+		return append([]events.Data{repeat(s, to)}, scaled(cluster, s, &r.Spec, r.Spec.Jobs().Completions)...), nil
 	}
 	if err := s.Revisions[to].Spec.CheckScale(s.Scale); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func before(s *projections.Service) uint64 {
 }
 
 // cancel has the service be as when all of it was last as it should be, or be dropped where it never was.
-func cancel(s *projections.Service) ([]events.Data, error) {
+func cancel(c *projections.Cluster, s *projections.Service) ([]events.Data, error) {
 	if s.Job != nil {
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
 			"service %s is a job, which has nothing to go back to: drop ends it, and ensure begins it anew", s.ID)
@@ -66,19 +66,20 @@ func cancel(s *projections.Service) ([]events.Data, error) {
 	if s.Good == nil {
 		return drop(s), nil
 	}
-	return goBack(s, s.Good.Revision, s.Good.Scale), nil
+	return goBack(c, s, s.Good.Revision, s.Good.Scale), nil
 }
 
 // goBack has the service be of an earlier revision and scale.
-func goBack(s *projections.Service, revision uint64, scale uint32) []events.Data {
+func goBack(c *projections.Cluster, s *projections.Service, revision uint64, scale uint32) []events.Data {
 	var changes []events.Data
 	if s.Dropped || (s.Revision != revision && (s.Rolling() || !slices.Contains(s.Alike(revision), s.Revision))) {
 		changes = append(changes, repeat(s, revision))
 	}
-	if s.Revisions[revision].Spec.Global() {
+	spec := &s.Revisions[revision].Spec
+	if spec.Global() {
 		return changes
 	}
-	return append(changes, scaled(s, scale)...)
+	return append(changes, scaled(c, s, spec, scale)...)
 }
 
 // cancelAll has no snapshot be taken that was asked for, or the service be suspended no more, unless that is done. Where that is not
@@ -90,12 +91,12 @@ func cancelAll(c *projections.Cluster, s *projections.Service) ([]events.Data, e
 	case s.Suspension != nil:
 		return []events.Data{events.ServiceResumed{}}, nil
 	case s.Snapshots.Wanted == 0:
-		return cancel(s)
+		return cancel(c, s)
 	}
 	if s.HoldsSnapshot(c) || (s.Operation != nil && s.Operation.Kind == events.OperationSnapshot && !superseded(s)) {
 		return []events.Data{events.SnapshotCancelled{}}, nil
 	}
-	changes, err := cancel(s)
+	changes, err := cancel(c, s)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 	switch {
 	case s.Dropped || s.Job != nil || s.Suspension != nil || operates(s):
 	case slices.Contains(slot.Away, i): // another stands in for it already, or will
-		if slot.Current != nil && t.serves(slot.Current) {
+		if slot.Current != nil && t.Cluster.Serves(slot.Current) {
 			t.retire(i, events.RetireDrained)
 		}
 	case slot.Next == i:
@@ -203,7 +203,7 @@ func moving(s *projections.Service) (count int) {
 // besides is how many slots of the service may have a successor at once: as many as an update replaces at once.
 func besides(s *projections.Service) int {
 	const afterCanaries = 1
-	return max(1, s.Current().Spec.Updates().WaveSize(afterCanaries, int(s.Span())))
+	return max(1, s.Current().Spec.Updates().WaveSize(afterCanaries, s.Wanted()))
 }
 
 // mayStopFirst reports whether an instance that must be gone before its slot has another may go: a node can have the next one, and all
@@ -215,8 +215,8 @@ func (t *Turn) mayStopFirst(s *projections.Service, i *projections.Instance) boo
 
 // othersServe reports whether all slots but one have an instance that serves, in whatever revision that is.
 func (t *Turn) othersServe(s *projections.Service, but uint32) bool {
-	for o := range s.Span() {
-		if o != but && (int(o) >= len(s.Slots) || s.Slots[o].Current == nil || !t.serves(s.Slots[o].Current)) {
+	for o := range s.Ordinals() {
+		if o != but && (int(o) >= len(s.Slots) || s.Slots[o].Current == nil || !t.Cluster.Serves(s.Slots[o].Current)) {
 			return false
 		}
 	}

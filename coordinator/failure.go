@@ -43,7 +43,7 @@ func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
 	}
 	over := behindBarrier(s) && op.Phase == events.OperationRetire // all that came is good: what does not go is no reason to go back
 	if s.Current().Spec.Updates().OnFailure == events.FailureRollback && !over && op.Kind != events.OperationRollback && s.Good != nil {
-		if back, err := cancel(s); err == nil && len(back) > 0 {
+		if back, err := cancel(t.Cluster, s); err == nil && len(back) > 0 {
 			t.emit(scope, events.OperationEnded{
 				Operation: op.Started, Outcome: events.OperationRolledBack, GivenUp: ordinalsOf(v.Broken), Message: message,
 			})

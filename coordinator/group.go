@@ -125,7 +125,7 @@ func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 		if now := s.Current(); !s.Dropped && now.Hash == s.Revisions[revision].Hash && slices.Contains(now.Keeps, revision) {
 			revision = s.Revision // it goes back there by itself
 		}
-		changes = goBack(s, revision, before.Scale)
+		changes = goBack(t.Cluster, s, revision, before.Scale)
 	}
 	for _, change := range changes {
 		t.emit(events.ServiceScope(id), change)

@@ -11,10 +11,10 @@ import (
 // work takes a job's next step: begin a run that is due, retire what has ended or shall not run, place what is not done,
 // end the command with the job. It reports false where the round is full before that.
 func (t *Turn) work(s *projections.Service) bool {
-	if !t.fire(s) || !t.retireFrom(s, s.Scale, events.RetireScaledDown) || !t.retireUnfit(s) || !t.retireEnded(s) {
+	if !t.fire(s) || !t.retireScaledDown(s) || !t.retireUnfit(s) || !t.retireEnded(s) {
 		return false
 	}
-	if s.GivenUp() && !t.retireFrom(s, 0, events.RetireGivenUp) {
+	if s.GivenUp() && !t.retireAll(s, events.RetireGivenUp) {
 		return false
 	}
 	if !t.Now.Before(retryAt(s)) && !t.fill(s, t.mayRun(s)) {

@@ -162,7 +162,7 @@ func outlived(s *projections.Service, away *projections.Instance) events.RetireR
 		return events.RetireDropped
 	case s.Resting():
 		return events.RetireSuspended
-	case o >= s.Span():
+	case !s.Has(o):
 		return events.RetireScaledDown
 	case s.Job != nil, s.Current().Spec.Global(), s.Alone(o), !s.UpToDate(away) && s.Target(o) != away.Revision:
 		return events.RetireRevised
@@ -182,14 +182,8 @@ func (t *Turn) prefers(s *projections.Service, original, replacement *projection
 		return false
 	case events.ReconcileLongestRunning:
 	}
-	if serves := t.serves(original); !serves || !t.serves(replacement) {
+	if serves := t.Cluster.Serves(original); !serves || !t.Cluster.Serves(replacement) {
 		return serves
 	}
 	return original.Times.Served < replacement.Times.Served
-}
-
-// serves reports whether the instance is known to serve: of one whose node has begun anew since it was seen, nobody knows.
-func (t *Turn) serves(i *projections.Instance) bool {
-	n := t.Cluster.Nodes[i.Node]
-	return n.Heard() && i.Seen.Phase == events.PhaseOnline && !i.Differs && (!i.Lost || i.Seen.Epoch == n.Epoch)
 }

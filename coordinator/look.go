@@ -77,7 +77,7 @@ func (t *Turn) look(s *projections.Service) bool {
 		return false
 	}
 	if s.Dropped {
-		return t.reconcile(s) && t.retireFrom(s, 0, events.RetireDropped) && t.finish(s)
+		return t.reconcile(s) && t.retireAll(s, events.RetireDropped) && t.finish(s)
 	}
 	if s.Job != nil {
 		return t.reconcile(s) && t.swap(s) && t.work(s)
@@ -100,17 +100,20 @@ func (t *Turn) mend(s *projections.Service) bool {
 		return false
 	}
 	if s.Resting() {
-		return t.retireFrom(s, 0, events.RetireSuspended)
+		return t.retireAll(s, events.RetireSuspended)
 	}
-	return t.swap(s) && t.follow(s) && t.retireFrom(s, s.Span(), events.RetireScaledDown) && t.retireUnfit(s) &&
-		t.retireCrashed(s) && t.fill(s, int(s.Span()))
+	return t.swap(s) && t.follow(s) && t.retireScaledDown(s) && t.retireUnfit(s) &&
+		t.retireCrashed(s) && t.fill(s, s.Wanted())
 }
 
 // vacant reports whether the slot is to have an instance and has none. It is to have none while its wave waits for those
 // before to be gone, nor, where it has one at a time, before the last is; nor
 // while what was lost of it is about to be back.
 func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
-	if int(ordinal) >= len(s.Slots) {
+	switch {
+	case !s.Has(ordinal):
+		return false
+	case int(ordinal) >= len(s.Slots):
 		return true
 	}
 	slot := s.Slots[ordinal]
@@ -118,13 +121,30 @@ func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 		(slot.Remains() == nil || !s.Alone(ordinal))
 }
 
-// retireFrom retires the instances of every slot from the ordinal on.
-func (t *Turn) retireFrom(s *projections.Service, ordinal uint32, reason events.RetireReason) bool {
-	for o := int(ordinal); o < len(s.Slots); o++ {
-		for _, i := range append([]*projections.Instance{s.Slots[o].Next, s.Slots[o].Current}, s.Slots[o].Away...) {
-			if i != nil && !t.retire(i, reason) {
-				return false
-			}
+// retireAll retires the instances of every slot.
+func (t *Turn) retireAll(s *projections.Service, reason events.RetireReason) bool {
+	for _, slot := range s.Slots {
+		if !t.retireSlot(slot, reason) {
+			return false
+		}
+	}
+	return true
+}
+
+// retireScaledDown retires the instances of the slots that the service is not to have.
+func (t *Turn) retireScaledDown(s *projections.Service) bool {
+	for o, slot := range s.Slots {
+		if !s.Has(uint32(o)) && !t.retireSlot(slot, events.RetireScaledDown) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Turn) retireSlot(slot *projections.Slot, reason events.RetireReason) bool {
+	for _, i := range append([]*projections.Instance{slot.Next, slot.Current}, slot.Away...) {
+		if i != nil && !t.retire(i, reason) {
+			return false
 		}
 	}
 	return true
@@ -261,7 +281,7 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 		text += fmt.Sprintf("; not each of them has served for %s without a break", s.Current().Spec.FirstHealthy())
 	}
 	if s.Lacks() {
-		text += fmt.Sprintf("; %d have no node (%s)", int(s.Span())-s.Filled(), c.WhyPending(s))
+		text += fmt.Sprintf("; %d have no node (%s)", s.Wanted()-s.Filled(), c.WhyPending(s))
 	}
 	for o, slot := range s.Slots {
 		if loop := s.CrashLoop(uint32(o), s.Target(uint32(o))); loop != "" && !serves(slot.Current) {

@@ -77,7 +77,7 @@ func (t *Turn) contradiction(s events.InstanceState) events.StrayReason {
 		return events.StrayUnknownService
 	case t.Cluster.Instance(s.ID()) != nil:
 		return events.StrayOtherNode
-	case s.Ordinal >= service.Span() && int(s.Ordinal) >= len(service.Slots):
+	case !service.Has(s.Ordinal) && int(s.Ordinal) >= len(service.Slots):
 		return events.StrayUnknownSlot
 	case s.Generation >= service.NextGeneration(s.Ordinal):
 		return events.StrayNewerGeneration
@@ -103,7 +103,7 @@ func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 // than the instance, as after a restore, and stopping what should run would be wrong.
 func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState) bool {
 	service := c.Services[s.ID().Service]
-	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Resting() && s.Ordinal < service.Span() &&
+	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Resting() && service.Has(s.Ordinal) &&
 		s.Revision == service.Revision && s.Generation >= service.NextGeneration(s.Ordinal) &&
 		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
 		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Open() && !n.Draining()

@@ -81,7 +81,7 @@ func (t *Turn) outdated(s *projections.Service) events.Ordinals {
 	var down, serve events.Ordinals
 	for o, slot := range s.Slots {
 		switch i := slot.Current; {
-		case i == nil || s.UpToDate(i) || uint32(o) >= s.Scale || s.Excused(uint32(o)):
+		case i == nil || s.UpToDate(i) || !s.Wants(uint32(o)) || s.Excused(uint32(o)):
 		case i.Seen.Phase == events.PhaseOnline && !i.Lost && t.Cluster.Nodes[i.Node].Heard():
 			serve = append(serve, uint32(o))
 		default:
@@ -161,7 +161,7 @@ func (t *Turn) act(s *projections.Service) bool {
 	case events.OperationPrepare:
 		return t.startWave(s)
 	case events.OperationStart:
-		return t.startWave(s) && t.fill(s, int(s.Span()))
+		return t.startWave(s) && t.fill(s, s.Wanted())
 	case events.OperationRetire:
 		return t.retireWave(s)
 	case events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport, events.OperationMonitor,
@@ -199,7 +199,7 @@ func (t *Turn) startWave(s *projections.Service) bool {
 func (t *Turn) retireWave(s *projections.Service) bool {
 	switch {
 	case s.Resting():
-		return t.retireFrom(s, 0, events.RetireSuspended)
+		return t.retireAll(s, events.RetireSuspended)
 	case s.Operation.Together():
 		return true // what the topology has no more goes by that
 	}
@@ -222,14 +222,14 @@ func (t *Turn) retireWave(s *projections.Service) bool {
 
 // failedBeside reports whether the slot has a successor that was given up beside an instance that serves.
 func (t *Turn) failedBeside(s *projections.Service, slot *projections.Slot) bool {
-	return slot.Next != nil && slices.Contains(s.Operation.GivenUp, slot.Next.ID.Ordinal) && !t.serves(slot.Next) && t.serves(slot.Current)
+	return slot.Next != nil && slices.Contains(s.Operation.GivenUp, slot.Next.ID.Ordinal) && !t.Cluster.Serves(slot.Next) && t.Cluster.Serves(slot.Current)
 }
 
 // mayGo reports whether what follows the slot's instance is there, or will find a node. Where all go at once, nobody can
 // tell.
 func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
 	i := slot.Current
-	if slices.Contains(s.Operation.GivenUp, i.ID.Ordinal) && slot.Next == nil && startsFirst(s) && t.serves(i) {
+	if slices.Contains(s.Operation.GivenUp, i.ID.Ordinal) && slot.Next == nil && startsFirst(s) && t.Cluster.Serves(i) {
 		return false // its successor has failed
 	}
 	return slot.Next != nil || allAtOnce(s) ||
@@ -245,7 +245,7 @@ func allAtOnce(s *projections.Service) bool {
 func waveOf(s *projections.Service) []*projections.Slot {
 	var slots []*projections.Slot
 	for _, o := range s.Operation.Slots {
-		if o < s.Scale && int(o) < len(s.Slots) {
+		if s.Wants(o) && int(o) < len(s.Slots) {
 			slots = append(slots, s.Slots[o])
 		}
 	}
@@ -318,7 +318,7 @@ func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
 
 // free reports whether the slot's next instance may be on another node, or that node takes it.
 func (t *Turn) free(s *projections.Service, ordinal uint32) bool {
-	if ordinal >= s.Scale || int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil {
+	if !s.Wants(ordinal) || int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil {
 		return true
 	}
 	if s.Current().Spec.Global() && t.agenda.board.Could(s, ordinal) {

@@ -229,7 +229,7 @@ func (p *planner) placed(d events.InstancePlaced) {
 func (p *planner) compare() {
 	s := p.cluster.Services[p.id]
 	for o, slot := range p.slots {
-		if s == nil || s.Dropped || s.Resting() || o >= s.Scale {
+		if s == nil || s.Dropped || s.Resting() || !s.Wants(o) {
 			slot.Action, slot.To, slot.Order = PlanDestroy, "", ""
 			continue
 		}
@@ -264,7 +264,7 @@ func (p *planner) retiredBecause(reason events.RetireReason) string {
 	}
 	said := map[events.RetireReason]string{
 		events.RetireMakesRoom:  p.replacedBecause() + ", and no node has room for both",
-		events.RetireScaledDown: "its ordinal is not below the scale",
+		events.RetireScaledDown: "its service is scaled down",
 		events.RetireDropped:    "its service is dropped",
 		events.RetireSuspended:  "its service is suspended",
 		events.RetireUnmatched:  "its node is none that the spec wants",

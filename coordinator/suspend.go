@@ -33,7 +33,7 @@ func suspend(s *projections.Service) ([]events.Data, error) {
 }
 
 // resume brings the service back, as it is or from a snapshot.
-func resume(s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
+func resume(cluster *projections.Cluster, s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
 	switch {
 	case s.Dropped:
 		return nil, gone(s)
@@ -56,7 +56,7 @@ func resume(s *projections.Service, c events.ServiceResume) ([]events.Data, erro
 	if err := s.Current().Spec.CheckScale(kept.Scale); err != nil {
 		return nil, err
 	}
-	return append(scaled(s, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
+	return append(scaled(cluster, s, &s.Current().Spec, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
 }
 
 // keptOf says for people which snapshots of the service there are.

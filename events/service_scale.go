@@ -1,6 +1,7 @@
 package events
 
-// ServiceScale is the command that a service has this many instances.
+// ServiceScale is the command that a service has this many instances. With fewer, those that do not serve go first, and then those with
+// the highest ordinals; the highest at once where ordinals matter to instances: with volumes, a topology or templates.
 type ServiceScale struct {
 	// Scale is the number of instances, 0 to MaxScale.
 	Scale *int64 `json:"scale" jsonschema:"minimum=0,maximum=10000"`

@@ -192,12 +192,7 @@ func (c *Cluster) applyService(r events.Record) {
 		if current := s.Current(); current == nil || !current.Spec.Global() {
 			s.Changed = r.Sequence
 		}
-		if d.Scale > s.Scale {
-			s.grow(s.Scale, r.Time)
-		}
-		s.Scale = d.Scale
-		s.renew(d.Scale)
-		s.trim()
+		s.scaled(d, r.Time)
 	case events.ServiceFired:
 		c.letGo(s)
 		s.fired(d, r.Time)
@@ -212,7 +207,7 @@ func (c *Cluster) applyService(r events.Record) {
 	case events.ServiceDropped:
 		s.Suspension, s.Resumption = nil, nil
 		s.Dropped, s.Changed, s.Snapshots.Wanted = true, r.Sequence, 0
-		s.renew(0)
+		s.renew()
 	case events.ServiceRemoved:
 		for _, slot := range s.Slots {
 			s.Floor = max(s.Floor, slot.Last)

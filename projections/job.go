@@ -107,7 +107,7 @@ func (s *Service) Wanted() int {
 	case s.Job != nil:
 		return min(int(s.Current().Spec.Jobs().Parallelism), int(s.Scale)-s.Job.completed)
 	}
-	return int(s.Span())
+	return int(s.Span()) - len(s.Skips)
 }
 
 // ended keeps of a job's slot how its last instance ended. What is done stays so.

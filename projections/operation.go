@@ -208,14 +208,14 @@ func (s *Service) servesNoMore(i *Instance) {
 
 // steady reports whether every slot serves, in whatever revision, and nothing is left of what shall stop, as far as it is not lost.
 func (s *Service) steady() bool {
-	if len(s.Slots) < int(s.Scale) {
+	if len(s.Slots) < int(s.top()) {
 		return false
 	}
 	for o, slot := range s.Slots {
 		if slices.ContainsFunc(slot.Leaving, func(i *Instance) bool { return !i.Lost }) {
 			return false
 		}
-		if i := slot.Current; (i != nil) != (o < int(s.Scale)) || (i != nil && (i.Lost || i.Seen.Phase != events.PhaseOnline)) {
+		if i := slot.Current; (i != nil) != s.Wants(uint32(o)) || (i != nil && (i.Lost || i.Seen.Phase != events.PhaseOnline)) {
 			return false
 		}
 	}

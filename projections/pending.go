@@ -33,7 +33,7 @@ func (c *Cluster) WhyPending(s *Service) string {
 // clears reports whether an empty slot waits until nothing is left of what it had.
 func (s *Service) clears() bool {
 	for o, slot := range s.Slots {
-		if uint32(o) < s.Span() && slot.Current == nil && slot.Remains() != nil && s.Alone(uint32(o)) {
+		if s.Has(uint32(o)) && slot.Current == nil && slot.Remains() != nil && s.Alone(uint32(o)) {
 			return true
 		}
 	}

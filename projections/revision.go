@@ -47,6 +47,9 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 		s.trimRevision(number)
 	}
 	s.recount()
+	if d.Spec.Positional() && len(s.Skips) > 0 {
+		s.scaled(events.ServiceScaled{Scale: s.Scale}, now)
+	}
 	if d.Spec.Topology == nil {
 		s.Topology, s.Moved = nil, false
 	}

@@ -15,6 +15,8 @@ type Service struct {
 	// Revisions holds the current revision, those that instances still have, and those that may be gone back to.
 	Revisions map[uint64]*Revision
 	Scale     uint32
+	// Skips are the ordinals, in order, that it shall not have although it has higher ones: those of a smaller scale that did not serve.
+	Skips events.Ordinals `json:",omitempty"`
 	// Dropped says that the service shall exist no more; it goes when its last instance is gone.
 	Dropped bool
 	// Holder is the sequence of the command that is being carried out, or 0.
@@ -58,7 +60,7 @@ type Service struct {
 	Job *Job
 	// Grown says since when slots are to be there, in order of the ordinals, as long as one of the service lacks an instance.
 	Grown []Growth `json:",omitempty"`
-	// Slots are the service's slots by ordinal. Those at and above Scale wait for their instances to go.
+	// Slots are the service's slots by ordinal. Those that it is not to have wait for their instances to go.
 	Slots []*Slot
 
 	spare   []Slot // those that come next
@@ -171,6 +173,12 @@ func (i *Instance) Takes() events.Resources {
 	return i.Reserved
 }
 
+// Serves reports whether the instance is known to serve: of one whose node has begun anew since it was seen, nobody knows.
+func (c *Cluster) Serves(i *Instance) bool {
+	n := c.Nodes[i.Node]
+	return n.Heard() && i.Seen.Phase == events.PhaseOnline && !i.Differs && (!i.Lost || i.Seen.Epoch == n.Epoch)
+}
+
 // Current returns the current revision.
 func (s *Service) Current() *Revision { return s.Revisions[s.Revision] }
 
@@ -239,7 +247,7 @@ func (s *Service) Excused(ordinal uint32) bool {
 	return i != nil && i.Lost
 }
 
-// Lacks reports whether a slot below the scale has no instance. Of a job, whether fewer run than may.
+// Lacks reports whether a slot that the service is to have has no instance. Of a job, whether fewer run than may.
 func (s *Service) Lacks() bool { return s.filled < s.Wanted() }
 
 // Instances yields every instance of the service, slot by slot, the oldest of a slot first.
@@ -359,13 +367,36 @@ func (s *Service) Fresh(ordinal uint32) bool {
 	return int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Fresh
 }
 
-// renew has the slots from an ordinal on begin anew that have no instance which shall run.
-func (s *Service) renew(from uint32) {
-	for o := int(from); o < len(s.Slots); o++ {
-		if slot := s.Slots[o]; slot.Current == nil {
-			slot.Fresh, slot.Crashes, slot.Restarts, slot.Since = true, nil, 0, 0
+// renew has the slot begin anew where it has no instance which shall run.
+func (s *Slot) renew() {
+	if s.Current == nil {
+		s.Fresh, s.Crashes, s.Restarts, s.Since = true, nil, 0, 0
+	}
+}
+
+// renew has the slots begin anew that have no instance which shall run.
+func (s *Service) renew() {
+	for _, slot := range s.Slots {
+		slot.renew()
+	}
+}
+
+// scaled has the service be of another scale. What it lets go of begins anew if it comes back.
+func (s *Service) scaled(d events.ServiceScaled, now time.Time) {
+	if top := d.Scale + uint32(len(d.Skips)); top > s.top() {
+		s.grow(s.top(), now)
+	}
+	skipped := s.Skips
+	s.Scale, s.Skips = d.Scale, slices.Clone(d.Skips)
+	for o, slot := range s.Slots {
+		switch {
+		case !s.Wants(uint32(o)):
+			slot.renew()
+		case slices.Contains(skipped, uint32(o)):
+			slot.Since = momentOf(now)
 		}
 	}
+	s.trim()
 }
 
 func (s *Service) add(i *Instance) {

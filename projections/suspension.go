@@ -65,7 +65,7 @@ func (s *Service) resume(r events.Record, d events.ServiceResumed) {
 	if s.Good != nil {
 		s.Good = &Good{Revision: s.Good.Revision, Scale: s.Scale}
 	}
-	s.renew(0)
+	s.renew()
 	s.trim()
 }
 
@@ -82,7 +82,7 @@ func (s *Service) resumption(sequence, named, taken uint64) *Resumption {
 	}
 	r := &Resumption{Resumed: sequence, Snapshot: version, Named: named > 0, Slots: map[uint32]*Refill{}}
 	for ordinal, exports := range from.Volumes {
-		if ordinal < s.Scale && (int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil) {
+		if s.Wants(ordinal) && (int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil) {
 			r.Slots[ordinal] = &Refill{Volumes: exports}
 		}
 	}

@@ -1,18 +1,48 @@
 package projections
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rookery-project/rookery/events"
 )
 
-// Span is how many slots of the service have an instance: as the scale says, and for as long as the topology is another one
+// top is above every ordinal that the scale has.
+func (s *Service) top() uint32 { return s.Scale + uint32(len(s.Skips)) }
+
+// Wants reports whether the scale has the ordinal.
+func (s *Service) Wants(ordinal uint32) bool {
+	return ordinal < s.top() && !s.skips(ordinal)
+}
+
+// Span is above every ordinal of the service that has an instance: as the scale says, and for as long as the topology is another one
 // as that says, too.
 func (s *Service) Span() uint32 {
 	if s.Topology == nil || s.Dropped {
-		return s.Scale
+		return s.top()
 	}
-	return max(s.Scale, s.Topology.Span())
+	return max(s.top(), s.Topology.Span())
+}
+
+// Has reports whether the service has an instance with that ordinal.
+func (s *Service) Has(ordinal uint32) bool {
+	return ordinal < s.Span() && !s.skips(ordinal)
+}
+
+func (s *Service) skips(ordinal uint32) bool {
+	_, skips := slices.BinarySearch(s.Skips, ordinal)
+	return skips
+}
+
+// Ordinals yields those of which the service has an instance, in order.
+func (s *Service) Ordinals() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for o := range s.Span() {
+			if s.Has(o) && !yield(o) {
+				return
+			}
+		}
+	}
 }
 
 // Rescales reports whether the service's topology is not as its scale, or was left in the middle of a change.

@@ -78,7 +78,7 @@ func (p phase) judge() judge {
 
 // takesPart reports whether anything is waited for in the slot: where all go together in every one.
 func (p phase) takesPart(ordinal uint32) bool {
-	return p.op.Together() || (ordinal < p.service.Scale && !p.service.Excused(ordinal))
+	return p.op.Together() || (p.service.Wants(ordinal) && !p.service.Excused(ordinal))
 }
 
 // slot returns the slot, which is empty where there is none yet or no more.
@@ -145,7 +145,7 @@ func (p phase) confirmed(ordinal uint32) barrier.Participant {
 // would give is not of that time.
 func (p phase) held(ordinal uint32) barrier.Participant {
 	i := p.slot(ordinal).Current
-	if ordinal >= p.service.Span() {
+	if !p.service.Has(ordinal) {
 		return reached // it has none any more
 	}
 	if i == nil {

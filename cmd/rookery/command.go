@@ -220,7 +220,8 @@ func scaleCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale NAMESPACE/NAME INSTANCES",
 		Short: "Have this many instances of a service",
-		Long:  "Have this many instances of a service, and wait until it is so.\n\n" + exitCodes,
+		Long: "Have this many instances of a service, and wait until it is so. With fewer, instances that do not serve go first, and then\n" +
+			"those with the highest ordinals. The highest go at once where ordinals matter to instances: with volumes, a topology or templates.\n\n" + exitCodes,
 		Example: `  rookery scale demo/web 5
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.scale '{"scale":5}'`,

@@ -174,6 +174,9 @@ func details(data events.Data) string {
 	case events.ServiceRevised:
 		return revisedDetails(d)
 	case events.ServiceScaled:
+		if len(d.Skips) > 0 {
+			return fmt.Sprintf(" to %d, without ordinals %s", d.Scale, d.Skips)
+		}
 		return fmt.Sprintf(" to %d", d.Scale)
 	case events.ServiceResumed:
 		return resumedDetails(d)

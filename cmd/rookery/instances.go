@@ -84,7 +84,7 @@ func (t target) check(ctx context.Context, b bus.Bus) error {
 	for i, s := range services {
 		known[i] = s.Namespace + "/" + s.Name
 		if known[i] == t.service.String() {
-			return t.checkOrdinal(ctx, b, s)
+			return t.checkOrdinal(ctx, b)
 		}
 	}
 	slices.Sort(known)
@@ -98,14 +98,28 @@ func (t target) check(ctx context.Context, b bus.Bus) error {
 	return fmt.Errorf("there is no service %s: there are %s; `rookery ps` lists all", t.service, strings.Join(known[:min(len(known), most)], ", "))
 }
 
-func (t target) checkOrdinal(ctx context.Context, b bus.Bus, s views.Service) error {
-	if t.ordinal < 0 || t.ordinal < int(s.Scale) {
+func (t target) checkOrdinal(ctx context.Context, b bus.Bus) error {
+	if t.ordinal < 0 {
 		return nil
 	}
-	if there, err := t.instances(ctx, b); err != nil || len(there) > 0 {
+	all, err := readBucket[views.Instance](ctx, b, bus.BucketInstances)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("service %s has no ordinal %d: it has a scale of %d, and ordinals are counted from 0", t.service, t.ordinal, s.Scale)
+	var known events.Ordinals
+	for _, i := range all {
+		if i.Namespace == t.service.Namespace && i.Name == t.service.Name {
+			known = append(known, i.Ordinal)
+		}
+	}
+	slices.Sort(known)
+	switch {
+	case slices.Contains(known, uint32(t.ordinal)):
+		return nil
+	case len(known) == 0:
+		return fmt.Errorf("service %s has no ordinal %d: it has no instances", t.service, t.ordinal)
+	}
+	return fmt.Errorf("service %s has no ordinal %d: it has %s", t.service, t.ordinal, known)
 }
 
 // idOf is the instance that is shown.

@@ -81,7 +81,7 @@ func TestLogsSayWhatIsWrong(t *testing.T) {
 	}{
 		{[]string{"logs", "demo/wev"}, 1, "there is no service demo/wev: did you mean demo/web?"},
 		{[]string{"logs", "other/thing"}, 1, "there is no service other/thing: there are demo/web; `rookery ps` lists all"},
-		{[]string{"logs", "demo/web/7"}, 1, "has no ordinal 7: it has a scale of 2"},
+		{[]string{"logs", "demo/web/7"}, 1, "has no ordinal 7: it has 0-1"},
 		{[]string{"logs", "demo"}, 2, "write namespace/name"},
 		{[]string{"logs", "demo/web", "--since", "noon"}, 2, `--since "noon" is no time`},
 		{[]string{"logs", "demo/web", "--tail", "-4"}, 2, "--tail -4 is out of range"},

@@ -91,11 +91,14 @@ func (r *realNode) publish(t *testing.T, row specRow) *seen {
 	}
 	t.Cleanup(subscription.Stop)
 	s := &seen{T: t, realNode: r, service: "demo/" + name, events: subscription}
-	image := `"image":"` + podmantest.WebReference + `",`
-	if strings.HasPrefix(row.fields, `"image":`) {
-		image = ""
+	fields := `"stop_grace":"1s",` + row.fields
+	if !strings.HasPrefix(row.fields, `"image":`) {
+		fields = `"image":"` + podmantest.WebReference + `",` + fields
 	}
-	r.Publish(s.service, "ensure", `{`+image+`"stop_grace":"1s",`+row.fields+`}`)
+	if !strings.Contains(row.fields, `"update":`) && !strings.Contains(row.fields, `"mode":"job"`) {
+		fields = `"update":{"min_healthy":"0s"},` + fields
+	}
+	r.Publish(s.service, "ensure", `{`+fields+`}`)
 	return s
 }
 

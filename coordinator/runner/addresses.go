@@ -63,12 +63,16 @@ func addresses(c *projections.Cluster, id events.ServiceID, port string) ([]byte
 	if !slices.Contains(known, port) {
 		return nil, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("service %s has no port %q: it has %s", id, port, listed(known))}
 	}
-	a := Addresses{Service: id.String(), Port: port, Slots: make([]SlotAddress, s.Scale), LogSequence: c.Sequence}
-	for o := range a.Slots {
-		a.Slots[o].Ordinal = uint32(o)
-		if o < len(s.Slots) && s.Slots[o].Current != nil {
-			a.Slots[o].fill(s.Slots[o].Current, port)
+	a := Addresses{Service: id.String(), Port: port, Slots: []SlotAddress{}, LogSequence: c.Sequence}
+	for o := range s.Ordinals() {
+		if !s.Wants(o) {
+			continue
 		}
+		slot := SlotAddress{Ordinal: o}
+		if int(o) < len(s.Slots) && s.Slots[o].Current != nil {
+			slot.fill(s.Slots[o].Current, port)
+		}
+		a.Slots = append(a.Slots, slot)
 	}
 	return json.Marshal(a)
 }

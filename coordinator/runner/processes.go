@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -75,7 +76,7 @@ func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events
 	if s.Dropped || s.Resting() {
 		return all, known
 	}
-	for o := range s.Span() {
+	for o := range s.Ordinals() {
 		p := ProcessMetrics{Ordinal: o}
 		if int(o) < len(s.Slots) {
 			slot := s.Slots[o]
@@ -94,7 +95,8 @@ func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events
 // take takes what a node has said of one of its instances, unless that is over.
 func (a *ServiceMetrics) take(m events.Message, known map[events.InstanceID]bool, now time.Time) {
 	p, at, err := events.DecodeAs[events.MetricProcess](m)
-	if err != nil || now.Sub(at.Time) > metricsKept || int(p.Ordinal) >= len(a.Processes) {
+	slot := slices.IndexFunc(a.Processes, func(of ProcessMetrics) bool { return of.Ordinal == p.Ordinal })
+	if err != nil || now.Sub(at.Time) > metricsKept || slot < 0 {
 		return
 	}
 	id := events.InstanceID{Service: events.ServiceID{Namespace: p.Namespace, Name: p.Name}, Ordinal: p.Ordinal, Generation: p.Generation}
@@ -102,5 +104,5 @@ func (a *ServiceMetrics) take(m events.Message, known map[events.InstanceID]bool
 		return
 	}
 	measured := at.Time
-	a.Processes[p.Ordinal] = ProcessMetrics{Ordinal: p.Ordinal, Generation: p.Generation, Node: p.Node, ProcessUse: p.ProcessUse, Measured: &measured}
+	a.Processes[slot] = ProcessMetrics{Ordinal: p.Ordinal, Generation: p.Generation, Node: p.Node, ProcessUse: p.ProcessUse, Measured: &measured}
 }

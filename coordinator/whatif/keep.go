@@ -1,6 +1,8 @@
 package whatif
 
 import (
+	"slices"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -82,7 +84,7 @@ func (k *kept) ofService(id events.ServiceID, data events.Data) events.Data {
 	}
 	switch d := data.(type) {
 	case events.ServiceScaled:
-		if s.Job == nil && s.Scale == d.Scale {
+		if s.Job == nil && s.Scale == d.Scale && slices.Equal(s.Skips, d.Skips) {
 			return nil
 		}
 		return d

@@ -403,7 +403,7 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 		if newest.Lost && newest.Retired == "" && s.Slots[ordinal].Current == nil {
 			value.Message += "; no other has its place: " + why()
 		}
-	case ordinal >= s.Span() || s.Dropped:
+	case !s.Has(ordinal) || s.Dropped:
 		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
 	case s.Resting():

@@ -182,7 +182,7 @@ func (c *Checker) ends(s *service, d events.OperationEnded) {
 	if d.Outcome == events.OperationDone {
 		c.barrier(s, d.GivenUp)
 		phases := op.together()
-		has := func(slot uint32) bool { return slot < s.scale || op.rescale != nil } // what the scale has no more has left the operation
+		has := func(slot uint32) bool { return s.wants(slot) || op.rescale != nil } // what the scale has no more has left the operation
 		waits := func(slot uint32) bool { return !s.excused(slot) }
 		if slices.ContainsFunc(op.waiting, waits) || (len(phases) > 0 && slices.ContainsFunc(op.slots, has) && op.phase != phases[len(phases)-1]) {
 			c.breach("P6", "%s: the operation is done after phase %s, and %v wait", s.id, op.phase, op.waiting)
@@ -220,7 +220,7 @@ func (c *Checker) reached(s *service, slot uint32) bool {
 	if goes := op.rescale != nil && slot >= op.rescale.To; goes && (op.phase == events.OperationPrepare || op.phase == events.OperationStart) {
 		return true
 	}
-	if len(op.together()) == 0 && (slot >= s.scale || s.excused(slot)) {
+	if len(op.together()) == 0 && (!s.wants(slot) || s.excused(slot)) {
 		return true // the slot is no longer one of the service, or nobody waits for it
 	}
 	switch op.phase {

@@ -117,8 +117,8 @@ func serviceUnlike(s *projections.Service) (why []string) {
 	if s.Operation == nil && s.Rescales() {
 		why = append(why, fmt.Sprintf("the topology of %s is %+v, and its scale %d", s.ID, *s.Topology, s.Scale))
 	}
-	if s.Filled() < int(s.Span()) && s.Pending == nil {
-		why = append(why, fmt.Sprintf("%s has %d instances of %d, and does not say why", s.ID, s.Filled(), s.Span()))
+	if s.Filled() < s.Wanted() && s.Pending == nil {
+		why = append(why, fmt.Sprintf("%s has %d instances of %d, and does not say why", s.ID, s.Filled(), s.Wanted()))
 	}
 	for o, slot := range s.Slots {
 		why = append(why, slotUnlike(s, uint32(o), slot, waits)...)
@@ -135,7 +135,7 @@ func slotUnlike(s *projections.Service, ordinal uint32, slot *projections.Slot, 
 	case slot.Next != nil && !waits:
 		why = append(why, slot.Next.ID.String()+" has not taken its slot")
 	case i == nil:
-	case ordinal >= s.Span():
+	case !s.Has(ordinal):
 		why = append(why, i.ID.String()+" is beyond the scale")
 	case i.Lost:
 		why = append(why, i.ID.String()+" is lost, and its node is back")

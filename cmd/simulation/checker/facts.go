@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -49,8 +50,10 @@ type service struct {
 	revision uint64
 	specs    map[uint64]events.Spec
 	// keeps are the earlier revisions whose instances are as the current one says.
-	keeps   map[uint64]bool
-	scale   uint32
+	keeps map[uint64]bool
+	scale uint32
+	// skips are the ordinals that it must not have although it has higher ones.
+	skips   events.Ordinals
 	dropped bool
 	// suspended says that an operator asked for that, and stopped that its instances go.
 	suspended, stopped bool
@@ -145,12 +148,14 @@ func (s *service) spec() events.Spec { return s.specs[s.revision] }
 // current reports whether the instance is as the current revision says.
 func (s *service) current(i *instance) bool { return i.revision == s.revision || s.keeps[i.revision] }
 
-// span is how many slots must have an instance: while the topology changes, those of both.
-func (s *service) span() uint32 {
-	if s.topology == nil || s.dropped {
-		return s.scale
-	}
-	return max(s.scale, s.topology.Span())
+// wants reports whether the scale has the slot.
+func (s *service) wants(slot uint32) bool {
+	return slot < s.scale+uint32(len(s.skips)) && !slices.Contains(s.skips, slot)
+}
+
+// has reports whether the slot must have an instance: while the topology changes, also one that it had or is to have.
+func (s *service) has(slot uint32) bool {
+	return s.wants(slot) || (s.topology != nil && !s.dropped && slot < s.topology.Span())
 }
 
 // at returns the instances of a slot that are not removed, oldest first.

@@ -13,7 +13,10 @@ func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 	case events.ServiceRevised:
 		c.revised(s, d)
 	case events.ServiceScaled:
-		s.scale = d.Scale
+		if len(d.Skips) > 0 && s.spec().Positional() {
+			c.breach("placement", "%s is scaled to %d without %s, and its instances are told apart", id, d.Scale, d.Skips)
+		}
+		s.scale, s.skips = d.Scale, d.Skips
 		if s.spec().Global() { // an operator has not changed it
 			return
 		}
@@ -76,6 +79,9 @@ func (c *Checker) revised(s *service, d events.ServiceRevised) {
 	s.revision, s.dropped, s.specs[d.Revision] = d.Revision, false, d.Spec
 	if d.Spec.Topology == nil {
 		s.topology = nil
+	}
+	if d.Spec.Positional() {
+		s.skips = nil
 	}
 	s.shares = s.shares || d.Spec.Hooks == nil || d.Spec.Hooks.Release == nil || d.Spec.Hooks.Acquire == nil
 	s.run, s.failures, s.completed, s.due = 0, 0, map[uint32]bool{}, c.facts.at

@@ -17,8 +17,8 @@ func (c *Checker) placed(id events.ServiceID, d events.InstancePlaced) {
 	switch {
 	case s.dropped, s.stopped:
 		c.breach("placement", "%s is placed, and %s is dropped: %t, or suspended", i.id, id, s.dropped)
-	case i.id.Ordinal >= s.span():
-		c.breach("placement", "%s is placed, and %s has %d slots", i.id, id, s.span())
+	case !s.has(i.id.Ordinal):
+		c.breach("placement", "%s is placed, and %s has %d slots without %s", i.id, id, s.scale, s.skips)
 	case i.revision != s.target(i.id.Ordinal) && !c.movesAsItIs(s, i):
 		c.breach("placement", "%s is placed in revision %d, and %s is to have revision %d", i.id, i.revision, id, s.revision)
 	case s.spec().IsJob():
@@ -188,7 +188,7 @@ func (c *Checker) unexplained(s *service, i *instance, reason events.RetireReaso
 	m := c.machine(i.node)
 	switch reason {
 	case events.RetireScaledDown:
-		return unless(i.id.Ordinal >= s.span(), "its ordinal is below the scale")
+		return unless(!s.has(i.id.Ordinal), "the service is to have its ordinal")
 	case events.RetireDropped:
 		return unless(s.dropped, "its service is not dropped")
 	case events.RetireSuspended:

@@ -171,7 +171,7 @@ var found = []bug{
 	{
 		"view-of-a-slot-of-the-topology", "empty slots that the topology has beyond the scale are not in the view", []edit{
 			{"projections/views/single.go", "		shown = max(shown, int(s.Span()))\n", "		shown = max(shown, int(s.Scale))\n"},
-			{"projections/views/value.go", "	case ordinal >= s.Span() || s.Dropped:", "	case ordinal >= s.Scale || s.Dropped:"},
+			{"projections/views/value.go", "	case !s.Has(ordinal) || s.Dropped:", "	case ordinal >= s.Scale || s.Dropped:"},
 			{"projections/views/value.go", "			if d.Change == nil { // there", "			if d.ConfigVersion == 0 { // there"},
 		},
 	},
