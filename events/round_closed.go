@@ -14,7 +14,7 @@ type RoundClosed struct {
 	// Commands and Statuses are the sequences of the last messages whose effects are in the log.
 	Commands uint64 `json:"commands"`
 	Statuses uint64 `json:"statuses"`
-	// CommandsKept is the lowest sequence that ROOKERY_COMMANDS still has: ids below it are forgotten.
+	// CommandsKept is the sequence below which commands that have ended are forgotten, with their ids.
 	CommandsKept uint64 `json:"commands_kept"`
 	// Policy is the version of the scheduling policy that was in force.
 	Policy uint64 `json:"policy"`

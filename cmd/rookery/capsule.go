@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -171,14 +172,19 @@ func commandsOf(ctx context.Context, b bus.Bus, above, upTo uint64) ([]capsule.M
 		return kept, err
 	}
 	defer reader.Stop()
+	silence := time.NewTimer(busTimeout)
+	defer silence.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return kept, ctx.Err()
+		case <-silence.C:
+			return kept, goneSince(ctx, b, upTo)
 		case m, ok := <-reader.Messages():
 			if !ok {
 				return kept, errors.New("the commands cannot be read any more")
 			}
+			silence.Reset(busTimeout)
 			if m.Sequence <= upTo {
 				kept = append(kept, capsule.Keep(m))
 			}
@@ -187,4 +193,17 @@ func commandsOf(ctx context.Context, b bus.Bus, above, upTo uint64) ([]capsule.M
 			}
 		}
 	}
+}
+
+// goneSince returns an error unless the commands up to a sequence have gone since somebody began to read them.
+func goneSince(ctx context.Context, b bus.Bus, upTo uint64) error {
+	call, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	switch state, err := b.State(call, bus.Commands); {
+	case err != nil:
+		return err
+	case state.First <= upTo:
+		return errors.New("the commands cannot be read any more")
+	}
+	return nil
 }

@@ -45,7 +45,7 @@ var alarms = []alarm{
 		g.heals(func() { g.startNode(g.beside) })
 		g.beside.node.kill()
 	}},
-	{"RookeryStreamNearBound", `rookery_stream="ROOKERY_COMMANDS"`, floods},
+	{"RookeryStreamNearBound", `rookery_stream="ROOKERY_STATUS"`, floods},
 	{"RookeryUnitShunned", `rookery_work="reconcile"`, shuns},
 	{"RookeryNoLeader", "", func(g *gallery) {
 		g.heals(func() {
@@ -111,26 +111,23 @@ func shuns(g *gallery) {
 	g.published("demo/struck", "ensure", webSpec(`,"scale":1`))
 }
 
-// floods fills the stream of commands up to its bound, nearly, with what is refused. Who sent it takes it back.
+// floods fills the stream of statuses up to its bound, nearly, with what is none: unlike commands they stay although they are decided. Who
+// sent it takes it back.
 func floods(g *gallery) {
-	const share, each = 85, bus.MaxCommand - 1<<10
-	subject := events.CommandSubject(events.ServiceID{Namespace: "demo", Name: "flood"}, "ensure")
+	const share, bound, each = 85, 256 << 20, 1 << 19
+	subject := events.StatusRoot + ".flood.instance.demo.flood.0.1"
 	body := []byte(strings.Repeat("x", each))
-	g.heals(func() { g.purge(subject) })
-	for n := range 64 << 20 * share / 100 / each {
+	g.heals(func() {
+		g.saw("%s", runNATS(g.t, g.Cluster, "stream", "purge", "--force", "--subject="+subject, string(bus.Statuses)))
+	})
+	for n := range bound * share / 100 / each {
 		ctx, cancel := context.WithTimeout(g.interrupted, time.Minute)
 		_, err := g.Bus().Publish(ctx, events.Message{Subject: subject, Body: body})
 		cancel()
 		if err != nil {
-			g.fail("after %d commands: %v", n, err)
+			g.fail("after %d statuses: %v", n, err)
 		}
 	}
-}
-
-// purge removes what is decided of a subject of commands.
-func (g *gallery) purge(subject string) {
-	out := runNATS(g.t, g.Cluster, "stream", "purge", "--force", "--subject="+subject, string(bus.Commands))
-	g.saw("%s", out)
 }
 
 // slows has the coordinators be reached slowly, and sends them more than comes through.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
 )
 
@@ -72,29 +73,48 @@ func (l *leader) sendFates(records []events.Record) error {
 	return nil
 }
 
-// keep lets go of commands that ended and have been kept for their time, and learns the lowest that is kept.
+// keep finds from time to time which commands are remembered no more, and lets go of what the stream still has of them.
 func (l *leader) keep(now time.Time) error {
 	if now.Sub(l.keptAt) < keepEvery {
 		return nil
 	}
 	l.keptAt = now
-	below := l.cursors.commands + 1
-	for sequence, cmd := range l.cluster.Commands {
-		if now.Sub(cmd.Received) < keepCommands || cmd.Outcome == "accepted" {
-			below = min(below, sequence)
-		}
-	}
+	before := l.kept
+	l.kept = forgettable(l.cluster, l.cursors.commands, now)
 	call, cancel := context.WithTimeout(l.ctx, callTimeout)
 	defer cancel()
-	if below > l.kept {
-		if err := l.Bus.Purge(call, bus.Commands, below); err != nil {
+	if l.kept > before {
+		if err := l.Bus.Purge(call, bus.Commands, l.kept); err != nil {
 			return err
 		}
 	}
+	return l.makeRoom()
+}
+
+// forgettable is the sequence below which commands that have ended are forgotten. One that is open is remembered with its end, and so are
+// those after it, as far as they are not too many.
+func forgettable(c *projections.Cluster, cursor uint64, now time.Time) uint64 {
+	below := cursor + 1
+	for sequence, cmd := range c.Commands {
+		if now.Sub(cmd.Received) < keepCommands || cmd.Outcome == projections.Accepted {
+			below = min(below, sequence)
+		}
+	}
+	if cursor >= keptCommands {
+		below = max(below, cursor+1-keptCommands)
+	}
+	return max(below, c.CommandsKept)
+}
+
+// makeRoom lets go of the commands that are decided where the stream has much of them. What the log says of them stays, and their ids are
+// known as long as before.
+func (l *leader) makeRoom() error {
+	l.taken = 0
+	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	defer cancel()
 	state, err := l.Bus.State(call, bus.Commands)
-	if err != nil {
+	if err != nil || state.Bytes < keptBytes || state.First > l.cluster.CommandCursor {
 		return err
 	}
-	l.kept = state.First
-	return nil
+	return l.Bus.Purge(call, bus.Commands, l.cluster.CommandCursor+1)
 }

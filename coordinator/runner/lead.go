@@ -82,6 +82,12 @@ func (l *leader) loop() error {
 		if err := l.round(due); err != nil {
 			return err
 		}
+		if l.taken < lookAfter {
+			continue
+		}
+		if err := l.makeRoom(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -252,7 +258,20 @@ func (l *leader) takeCommand(m events.Message, ok bool) error {
 	}
 	l.waiting.commands = append(l.waiting.commands, m)
 	l.waitingSize += len(m.Body)
+	l.taken += stored(m)
 	return nil
+}
+
+// stored is about what a message takes in its stream.
+func stored(m events.Message) int {
+	const record = 64 // what the server keeps beside it
+	size := record + len(m.Subject) + len(m.Body)
+	for name, values := range m.Header {
+		for _, value := range values {
+			size += len(name) + len(value)
+		}
+	}
+	return size
 }
 
 func (l *leader) takeStatus(m events.Message, ok bool) error {

@@ -42,9 +42,11 @@ type leader struct {
 	pulses uint64
 	// cursors are the sequences of the last inputs that were decided.
 	cursors struct{ commands, statuses uint64 }
-	// kept is the lowest sequence in ROOKERY_COMMANDS, as of keptAt.
+	// kept is the lowest sequence of the commands that are remembered, as of keptAt, and taken how many bytes of them have come since the
+	// leader last looked how much the stream has.
 	kept   uint64
 	keptAt time.Time
+	taken  int
 	// recoverTo is the last command that waited when a cluster that recovers was taken over.
 	recoverTo uint64
 	// hearTo is the last status that waited when the leader took over, and hearBy until when it waits for that.
@@ -173,7 +175,7 @@ func (l *leader) checkStreams() error {
 		return err
 	}
 	l.cursors.commands, l.cursors.statuses = l.cluster.CommandCursor, l.cluster.StatusCursor
-	l.kept = states[bus.Commands].First
+	l.kept = l.cluster.CommandsKept
 	if waiting := states[bus.Commands]; waiting.First <= waiting.Last {
 		l.recoverTo = waiting.Last
 	}

@@ -169,6 +169,8 @@ type State struct {
 	Identity string
 	// First and Last are the sequences of its first and last message; First is Last+1 where it is empty.
 	First, Last uint64
+	// Bytes is what its messages take.
+	Bytes uint64
 }
 
 // Room is what an account has stored on disk, and may store.

@@ -113,7 +113,7 @@ func (b *JetStream) State(ctx context.Context, stream Stream) (State, error) {
 		return State{}, fmt.Errorf("look up stream %s: %w", stream, translate(err))
 	}
 	info := handle.CachedInfo()
-	s := State{Identity: info.Config.Metadata[metadataIdentity], First: info.State.FirstSeq, Last: info.State.LastSeq}
+	s := State{Identity: info.Config.Metadata[metadataIdentity], First: info.State.FirstSeq, Last: info.State.LastSeq, Bytes: info.State.Bytes}
 	if info.State.Msgs == 0 {
 		s.First = s.Last + 1
 	}

@@ -24,17 +24,19 @@ const (
 	// MaxCommand is the greatest size of a command in bytes; the server refuses larger ones.
 	MaxCommand = 64 << 10
 
-	maxCommandsBytes = 64 << 20
-	maxStatusBytes   = 256 << 20
-	maxMetricsBytes  = 64 << 20
-	maxMetric        = 4 << 10
-	maxConfigsBytes  = 64 << 20
-	configHistory    = 5
-	maxOutputBytes   = 32 << 20
-	outputHeaders    = 1 << 10 // a client's own, which count
-	statusAge        = time.Hour
-	metricsAge       = 10 * time.Minute
-	shortestWindow   = 100 * time.Millisecond
+	// MaxCommandsBytes is what all commands that are stored may take; the server refuses more.
+	MaxCommandsBytes = 64 << 20
+
+	maxStatusBytes  = 256 << 20
+	maxMetricsBytes = 64 << 20
+	maxMetric       = 4 << 10
+	maxConfigsBytes = 64 << 20
+	configHistory   = 5
+	maxOutputBytes  = 32 << 20
+	outputHeaders   = 1 << 10 // a client's own, which count
+	statusAge       = time.Hour
+	metricsAge      = 10 * time.Minute
+	shortestWindow  = 100 * time.Millisecond
 )
 
 // settings returns how the stream is kept.
@@ -49,7 +51,7 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 	case Commands:
 		c.Description = "What people ask. Publish to rookery.cmd.service.<namespace>.<name>.<verb>."
 		c.Subjects = []string{events.CommandRoot + ".>"}
-		c.Discard, c.MaxBytes, c.MaxMsgSize = jetstream.DiscardNew, maxCommandsBytes, MaxCommand
+		c.Discard, c.MaxBytes, c.MaxMsgSize = jetstream.DiscardNew, MaxCommandsBytes, MaxCommand
 	case Statuses:
 		c.Description = "What nodes see. What it says is in ROOKERY_LOG once folded."
 		c.Subjects = []string{events.StatusRoot + ".>"}

@@ -1,0 +1,73 @@
+package rookerytest_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// inputsFor is how long BenchmarkInputs publishes honest commands.
+var inputsFor = flag.Duration("inputs", 10*time.Second, "how long BenchmarkInputs publishes 200 commands a second")
+
+// BenchmarkInputs publishes 200 commands of 2 KiB a second, and then 5,000 of 64 KiB that are rejected, with at most 100 that are not
+// acknowledged. It counts what the stream refuses, and measures what stream, server and coordinator take at most.
+func BenchmarkInputs(b *testing.B) {
+	const perSecond, size, rejected, rejectedSize, services = 200, 2 << 10, 5000, 64<<10 - 12, 20 // with its field the last is 64 KiB
+	for b.Loop() {
+		cluster := startCluster(b, rookerytest.WithoutCoordinator())
+		leader := startCoordinator(b, cluster)
+		refused, published, stored := 0, 0, uint64(0)
+		look := func() {
+			state, err := cluster.Bus().State(b.Context(), bus.Commands)
+			if err != nil {
+				b.Fatal(err)
+			}
+			stored = max(stored, state.Bytes)
+		}
+		each := time.NewTicker(time.Second / perSecond)
+		defer each.Stop()
+		for began := time.Now(); time.Since(began) < *inputsFor; published++ {
+			<-each.C
+			body := fmt.Sprintf(`{"image":"localhost/web:1","scale":0,"busy":"supersede","env":{"N":"%d","PAD":%q}}`, published, strings.Repeat("x", size))
+			subject := fmt.Sprintf("rookery.cmd.service.demo.s%d.ensure", published%services)
+			if _, err := cluster.Bus().Publish(b.Context(), events.Message{Subject: subject, Header: events.Header{}, Body: []byte(body)}); err != nil {
+				refused++
+			}
+			if published%perSecond == 0 {
+				look()
+			}
+		}
+		refused += flood(b, cluster.Conn, rejected, rejectedSize)
+		look()
+		last := cluster.Publish("demo/last", "ensure", `{"image":"localhost/web:1","scale":0}`)
+		cluster.Fate(last)
+		b.ReportMetric(float64(published), "commands")
+		b.ReportMetric(float64(refused), "refused")
+		b.ReportMetric(float64(stored)/(1<<20), "MiB-in-stream")
+		b.ReportMetric(peakMemory(b, leader.cmd.Process.Pid), "MiB-coordinator")
+	}
+}
+
+// peakMemory is the most memory that a process has had, in MiB.
+func peakMemory(b *testing.B, pid int) float64 {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kib); err == nil {
+			return kib / 1024
+		}
+	}
+	b.Fatal("the system does not say how much memory a process has had")
+	return 0
+}
