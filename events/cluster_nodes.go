@@ -12,7 +12,7 @@ const MaxAllowedNodes = 5000
 // the whole list.
 type ClusterNodes struct {
 	// Allowed are the names of the nodes, of which some may not have joined yet. An empty list allows every node.
-	Allowed []string `json:"allowed"`
+	Allowed []string `json:"allowed" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 }
 
 // Kind implements Data.

@@ -75,7 +75,7 @@ type Spec struct {
 
 // Port is one named port of a service.
 type Port struct {
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// Port is the port inside the container.
 	Port uint16 `json:"port" jsonschema:"minimum=1"`
 	// Protocol is tcp or udp; tcp where it is not given.

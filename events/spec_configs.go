@@ -25,10 +25,10 @@ type ConfigSpec struct {
 
 // Config is a config of the service's namespace. The bucket has it as <namespace>.<name>.
 type Config struct {
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// Path is the file that has it in the container. /run/configs/<name> where it is not given. The file is the user's
 	// where the spec gives that as a number, and root's otherwise.
-	Path string `json:"path,omitempty"`
+	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
 	// Mode is who may read the file, in octal digits as in 0400. 0444 where it is not given.
 	Mode string `json:"mode,omitempty"`
 }

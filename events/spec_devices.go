@@ -19,7 +19,7 @@ type DeviceSpec struct {
 // Device is a device of the node's host.
 type Device struct {
 	// Path is the device's on the host, below /dev.
-	Path string `json:"path" jsonschema:"minLength=1"`
+	Path string `json:"path" jsonschema:"pattern=^/[^:\\x2c]*$,minLength=1"`
 	// Target is its path in the container; the same where it is not given.
 	Target string `json:"target,omitempty"`
 	// Access is what may be done with it: r (read), w (write) and m (make a file of it), as in rw. rw where it is not

@@ -7,7 +7,7 @@ type Placement struct {
 	// NodeSelector names labels and the values that a node must have for them.
 	NodeSelector map[string]string `json:"node_selector,omitempty"`
 	// Zones are those that a node must be in one of; any where there are none.
-	Zones []string `json:"zones,omitempty"`
+	Zones []string `json:"zones,omitempty" jsonschema:"minLength=1"`
 	// AntiAffinity chooses, by the labels of their services, instances of the same namespace that no node shall run
 	// beside one of this service.
 	AntiAffinity []Selector `json:"anti_affinity,omitempty"`

@@ -20,7 +20,7 @@ type ProcessSpec struct {
 	// than the user's own, as in 1000:1000. The image's user where it is not given.
 	User string `json:"user,omitempty"`
 	// WorkingDir is the absolute path of the folder that the process begins in. The image's where it is not given.
-	WorkingDir string `json:"working_dir,omitempty"`
+	WorkingDir string `json:"working_dir,omitempty" jsonschema:"pattern=^(/.*)?$"`
 	// Capabilities are those of Linux that the process has, as in NET_BIND_SERVICE: all others are dropped. A node
 	// refuses those beyond Podman's own defaults unless it is told to allow them. Where none are given it has those of
 	// the cluster's security_context, which are none unless that was changed.

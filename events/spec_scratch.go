@@ -21,7 +21,7 @@ type ScratchSpec struct {
 // Scratch is a folder to work in.
 type Scratch struct {
 	// Path is where it is mounted in the container. /scratch where it is not given.
-	Path string `json:"path,omitempty"`
+	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
 	// Size is the most that it takes, and set aside on the node: 1GiB where it is not given. 0B is for none at all,
 	// whatever the policy says. The node measures what it takes, and ends an instance that takes more.
 	Size *Size `json:"size,omitzero"`

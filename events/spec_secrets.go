@@ -26,10 +26,10 @@ type SecretSpec struct {
 
 // Secret is a secret of the service's namespace. Podman has it as <namespace>.<name>.
 type Secret struct {
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// Path is the file that has it in the container. /run/secrets/<name> where neither it nor env is given. The file is the
 	// user's where the spec gives that as a number, and root's otherwise.
-	Path string `json:"path,omitempty"`
+	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
 	// Mode is who may read the file, in octal digits as in 0400. 0444 where it is not given.
 	Mode string `json:"mode,omitempty"`
 	// Env is the variable that has it, in place of a file.

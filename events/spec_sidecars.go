@@ -17,7 +17,7 @@ type SidecarSpec struct {
 
 // Sidecar is one container beside an instance. It has the volumes and limits of the instance, and the user of its image.
 type Sidecar struct {
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// Image is the container image.
 	Image string `json:"image" jsonschema:"minLength=1"`
 	// Command replaces the image's entry point.

@@ -36,7 +36,7 @@ type TopologySpec struct {
 type TopologyRules struct {
 	// Path is the folder in the container in which the file topology.json is; read-only, and replaced as a whole.
 	// /run/rookery where it is not given.
-	Path string `json:"path,omitempty"`
+	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
 	// OnFailure is what follows where an instance does not get through a phase, by its hook's answer or within
 	// update.healthy_deadline: abort (the scale of before comes back, by phases of its own), retry (up to 3 attempts
 	// in all, then as with abort) or continue (it is waited for no more). abort where it is not given.

@@ -19,9 +19,9 @@ type VolumeSpec struct {
 // Volume is something that is mounted.
 type Volume struct {
 	// Name tells the service's volumes apart. A named volume goes by it: one of another name is another one.
-	Name string `json:"name"`
+	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// Path is where it is mounted in the container.
-	Path string `json:"path" jsonschema:"minLength=1"`
+	Path string `json:"path" jsonschema:"pattern=^/[^:\\x2c]*$,minLength=1"`
 	// Kind is volume (kept by Podman for the slot, which stays on the node that has it through all its generations), host (a path of the node's
 	// host, which must allow it) or tmpfs (in memory, gone with the container). volume where it is not given.
 	Kind VolumeKind `json:"kind,omitempty"`

@@ -1,7 +1,6 @@
 package schemas_test
 
 import (
-	"bytes"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,44 +8,19 @@ import (
 
 	"github.com/cloudevents/sdk-go/protocol/nats_jetstream/v2"
 	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nats-io/nats.go"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
 	"github.com/rookery-project/rookery/schemas"
+	"github.com/rookery-project/rookery/schemas/schematest"
 )
-
-func compile(t *testing.T, kind events.Kind) *jsonschema.Schema {
-	t.Helper()
-	body, err := schemas.Files.ReadFile(kind.SchemaPath())
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	id := kind.Schema()
-	if err := c.AddResource(id, document); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func validate(t *testing.T, s *jsonschema.Schema, body []byte) error {
-	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
-	if err != nil {
-		t.Fatalf("%s: %v", body, err)
-	}
-	return s.Validate(value)
-}
 
 // words are values of the types that are no free text.
 var words = map[reflect.Type]any{
@@ -94,6 +68,15 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.NodeWeight]():       events.MaxNodeWeight,
 	reflect.TypeFor[events.PolicyPreset]():     events.PresetMaterialize,
 	reflect.TypeFor[events.Duration]():         events.Duration(90*time.Second + time.Microsecond),
+	reflect.TypeFor[events.ServiceID]():        events.ServiceID{Namespace: "demo", Name: "web"},
+	reflect.TypeFor[events.InstanceID]():       events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: 1, Generation: 2},
+	reflect.TypeFor[projections.Outcome]():     projections.Succeeded,
+	reflect.TypeFor[projections.NodeState]():   projections.NodeReady,
+	reflect.TypeFor[coordinator.PlanAction]():  coordinator.PlanMove,
+	reflect.TypeFor[coordinator.DrainAction](): coordinator.DrainRestart,
+	reflect.TypeFor[events.Stream]():           events.Stdout,
+	reflect.TypeFor[whatif.Moment]():           whatif.Moment{Sequence: 7},
+	reflect.TypeFor[jsontext.Value]():          jsontext.Value("1"),
 	reflect.TypeFor[time.Time]():               time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC),
 }
 
@@ -107,13 +90,16 @@ func fill(v reflect.Value) {
 		v.SetString("text")
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(7)
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(1<<v.Type().Bits() - 1)
 	case reflect.Float64:
 		v.SetFloat(1.5)
 	case reflect.Pointer:
+		if v.Type() == reflect.TypeFor[*views.Instance]() {
+			return // one has another next
+		}
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())
 	case reflect.Slice:
@@ -130,7 +116,14 @@ func fill(v reflect.Value) {
 		v.SetMapIndex(reflect.ValueOf("key"), value)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i))
+			f := v.Field(i)
+			if !f.CanSet() {
+				continue
+			}
+			fill(f)
+			if tag := v.Type().Field(i).Tag.Get("jsonschema"); strings.HasPrefix(tag, "pattern=^/") || strings.HasPrefix(tag, "pattern=^(/") {
+				f.SetString("/text")
+			}
 		}
 	default:
 		panic("a message has a field of kind " + v.Kind().String())
@@ -139,22 +132,48 @@ func fill(v reflect.Value) {
 
 func TestWhatRookeryWritesKeepsItsSchema(t *testing.T) {
 	for _, sample := range events.Samples() {
-		s := compile(t, sample.Kind())
 		v := reflect.New(reflect.TypeOf(sample)).Elem()
 		fill(v)
 		m, err := events.Encode("s", v.Interface().(events.Data), events.Attributes{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(t, s, m.Body); err != nil {
+		if err := schematest.Validate(t, sample.Kind(), m.Body); err != nil {
 			t.Errorf("%s: %s: %v", sample.Kind(), m.Body, err)
 		}
 		more := append([]byte(`{"more":1,`), m.Body[1:]...)
 		if string(m.Body) == "{}" {
 			more = []byte(`{"more":1}`)
 		}
-		if validate(t, s, more) == nil {
+		if schematest.Validate(t, sample.Kind(), more) == nil {
 			t.Errorf("%s takes a field that it does not have", sample.Kind())
+		}
+	}
+}
+
+// TestViewsAndQuestionsKeepTheirSchemas fills every field of what is shown, asked and answered.
+func TestViewsAndQuestionsKeepTheirSchemas(t *testing.T) {
+	all := map[events.Kind][]any{}
+	for bucket, value := range views.Shapes() {
+		all[schemas.View(bucket)] = []any{value}
+	}
+	for name, shape := range runner.Shapes() {
+		all[schemas.Question(name)], all[schemas.Answer(name)] = []any{shape.Question}, shape.Answers
+	}
+	for kind, values := range all {
+		for _, value := range values {
+			v := reflect.New(reflect.TypeOf(value)).Elem()
+			fill(v)
+			body, err := json.Marshal(v.Interface())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schematest.Validate(t, kind, body); err != nil {
+				t.Errorf("%s: %s: %v", kind, body, err)
+			}
+			if schematest.Validate(t, kind, append([]byte(`{"more":1,`), body[1:]...)) == nil {
+				t.Errorf("%s takes a field that it does not have", kind)
+			}
 		}
 	}
 }
@@ -203,8 +222,7 @@ func TestSchemasAndParserAgree(t *testing.T) {
 		{"ensure", `{"image":""}`, false},
 		{"ensure", `{"scale":3}`, false},
 	} {
-		s := compile(t, events.Kind{Thing: "service", Version: 1, Name: tt.verb})
-		if err := validate(t, s, []byte(tt.body)); (err == nil) != tt.valid {
+		if err := schematest.Validate(t, events.Kind{Thing: "service", Version: 1, Name: tt.verb}, []byte(tt.body)); (err == nil) != tt.valid {
 			t.Errorf("the schema of %s: %s: %v", tt.verb, tt.body, err)
 		}
 		id := events.ServiceID{Namespace: "demo", Name: "web"}
@@ -217,7 +235,7 @@ func TestSchemasAndParserAgree(t *testing.T) {
 
 func TestSchemasSayWhatTheyAreFor(t *testing.T) {
 	for _, sample := range events.Samples() {
-		s := compile(t, sample.Kind())
+		s := schematest.Compile(t, sample.Kind())
 		if s.Title != sample.Kind().Word() || !strings.HasSuffix(strings.TrimSpace(s.Description), ".") {
 			t.Errorf("%s: title %q, description %q", sample.Kind(), s.Title, s.Description)
 		}
@@ -253,6 +271,6 @@ func TestTheCloudEventsSDKReadsEveryKind(t *testing.T) {
 		if !reflect.DeepEqual(e.Extensions(), extensions) {
 			t.Errorf("%s has the extensions %v, want %v", sample.Kind(), e.Extensions(), extensions)
 		}
-		compile(t, sample.Kind()) // its dataschema is the id of a schema that stands here
+		schematest.Compile(t, sample.Kind()) // its dataschema is the id of a schema that stands here
 	}
 }

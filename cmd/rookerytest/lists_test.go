@@ -8,12 +8,16 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
+
+// listPiece is a piece of a list of anything.
+type listPiece = runner.List[jsontext.Value]
 
 // TestListsAreAnsweredPieceByPiece asks for lists in pieces of all sizes, and holds them to the views.
 func TestListsAreAnsweredPieceByPiece(t *testing.T) {
@@ -23,7 +27,7 @@ func TestListsAreAnsweredPieceByPiece(t *testing.T) {
 	cluster.Ensure("demo/db", `{"image":"localhost/db:1","scale":1}`)
 	cluster.Ensure("shop/web", `{"image":"localhost/web:1","scale":2}`)
 	cluster.Command("shop/web", "restart", `{}`)
-	asked := func(question, body string) (keys []string, answer runner.List) {
+	asked := func(question, body string) (keys []string, answer listPiece) {
 		t.Helper()
 		if !cluster.Ask(question, body, &answer) {
 			t.Fatalf("%s %s is not answered", question, body)
@@ -84,7 +88,7 @@ func TestListsAreAnsweredPieceByPiece(t *testing.T) {
 }
 
 // answersAsTheViews holds the items to what the buckets have, but for the sequence.
-func answersAsTheViews(t *testing.T, cluster *rookerytest.Cluster, asked func(question, body string) ([]string, runner.List)) {
+func answersAsTheViews(t *testing.T, cluster *rookerytest.Cluster, asked func(question, body string) ([]string, listPiece)) {
 	t.Helper()
 	for question, name := range map[string]string{
 		"services": bus.BucketServices, "instances": bus.BucketInstances, "nodes": bus.BucketNodes, "operations": bus.BucketOperations,
@@ -153,7 +157,7 @@ func TestAListIsBoundedByItsBytes(t *testing.T) {
 	}
 	got, behind, answers := 0, "", 0
 	for more := true; more; more = behind != "" {
-		var answer runner.List
+		var answer listPiece
 		if !cluster.Ask("services", fmt.Sprintf(`{"limit":500,"continue":%q}`, behind), &answer) {
 			t.Fatal("it is not answered")
 		}

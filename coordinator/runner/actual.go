@@ -40,10 +40,13 @@ type ActualInstance struct {
 	Message  string               `json:"message,omitempty"`
 }
 
+// ActualQuestion asks what a node has told.
+type ActualQuestion struct {
+	Node string `json:"node"`
+}
+
 func (c *Coordinator) askActual(ctx context.Context, body []byte) (answer []byte, err error) {
-	var q struct {
-		Node string `json:"node"`
-	}
+	var q ActualQuestion
 	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.Node == "" {
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"node":"edge-1"}`}
 	}

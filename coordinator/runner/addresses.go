@@ -36,12 +36,16 @@ type SlotAddress struct {
 	Online bool `json:"online"`
 }
 
+// AddressesQuestion asks where a port of a service is reached.
+type AddressesQuestion struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Port is its name in the spec.
+	Port string `json:"port"`
+}
+
 func (c *Coordinator) askAddresses(ctx context.Context, body []byte) (answer []byte, err error) {
-	var q struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-		Port      string `json:"port"`
-	}
+	var q AddressesQuestion
 	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.Namespace == "" || q.Name == "" || q.Port == "" {
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"namespace":"demo","name":"web","port":"http"}`}
 	}

@@ -24,8 +24,8 @@ const (
 type HistoryQuestion struct {
 	// Service is the one, as demo/web: it may be gone.
 	Service string `json:"service"`
-	// Limit is how many; 0 for DefaultHistory. Before asks for those that were decided before this place in the log; 0 for the last.
-	Limit  int    `json:"limit,omitzero"`
+	// Limit is how many; 100 where it is not given. Before asks for those that were decided before this place in the log; 0 for the last.
+	Limit  int    `json:"limit,omitzero" jsonschema:"minimum=1,maximum=1000"`
 	Before uint64 `json:"before,omitzero"`
 }
 

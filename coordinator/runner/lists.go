@@ -29,23 +29,27 @@ const (
 )
 
 // List is the answer to the questions `services`, `instances`, `nodes` and `operations`.
-type List struct {
+type List[T any] struct {
 	// LogSequence is the place in the log that every item is true at.
 	LogSequence uint64 `json:"log_sequence"`
 	// Items are as the views have them, in the order of their keys; ordinals count as numbers.
-	Items []jsontext.Value `json:"items"`
+	Items []T `json:"items"`
 	// Continue is the key of the last item where more may follow: the same question with it goes on behind that. What changes
 	// between two answers may be in both or in neither.
 	Continue string `json:"continue,omitempty"`
 }
 
-// listQuery is what the questions take.
-type listQuery struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Node      string `json:"node"`
-	Limit     int    `json:"limit"`
-	Continue  string `json:"continue"`
+// ListQuestion asks for services, operations, instances or nodes.
+type ListQuestion struct {
+	// Namespace has the answer show that one alone, and with Name one service; not of nodes.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	// Node has it show that one alone, or the instances on it; not of services and operations.
+	Node string `json:"node,omitempty"`
+	// Limit is how many items there are at most; 100 where it is not given.
+	Limit int `json:"limit,omitzero" jsonschema:"minimum=1,maximum=500"`
+	// Continue is that of the answer before.
+	Continue string `json:"continue,omitempty"`
 }
 
 // list is how one kind of thing is listed.
@@ -55,27 +59,27 @@ type list struct {
 	// ofNodes says that it is asked by node, ofServices by namespace and name.
 	ofNodes, ofServices bool
 	// each gives the key and the value of all that the question asks for and that stand behind its Continue, in order.
-	each func(c *projections.Cluster, q listQuery) iter.Seq2[string, []byte]
+	each func(c *projections.Cluster, q ListQuestion) iter.Seq2[string, []byte]
 }
 
-var lists = map[string]list{
-	"services": {
+var (
+	services = list{
 		`{"namespace":"demo","name":"web","limit":100,"continue":"demo.web"}`, false, true,
-		func(c *projections.Cluster, q listQuery) iter.Seq2[string, []byte] {
+		func(c *projections.Cluster, q ListQuestion) iter.Seq2[string, []byte] {
 			return eachService(c, q, func(id events.ServiceID) []byte { value, _ := views.OfService(c, id); return value })
 		},
-	},
-	"operations": {
+	}
+	operations = list{
 		`{"namespace":"demo","name":"web","limit":100,"continue":"demo.web"}`, false, true,
-		func(c *projections.Cluster, q listQuery) iter.Seq2[string, []byte] {
+		func(c *projections.Cluster, q ListQuestion) iter.Seq2[string, []byte] {
 			return eachService(c, q, func(id events.ServiceID) []byte { _, value := views.OfService(c, id); return value })
 		},
-	},
-	"instances": {`{"namespace":"demo","name":"web","node":"edge-1","limit":100,"continue":"demo.web.3"}`, true, true, eachSlot},
-	"nodes":     {`{"node":"edge-1","limit":100,"continue":"edge-1"}`, true, false, eachNode},
-}
+	}
+	instances = list{`{"namespace":"demo","name":"web","node":"edge-1","limit":100,"continue":"demo.web.3"}`, true, true, eachSlot}
+	nodes     = list{`{"node":"edge-1","limit":100,"continue":"edge-1"}`, true, false, eachNode}
+)
 
-func (c *Coordinator) askList(ctx context.Context, l list, body []byte) (answer []byte, err error) {
+func (l list) ask(c *Coordinator, ctx context.Context, body []byte) (answer []byte, err error) {
 	q, err := l.parse(body)
 	if err != nil {
 		return nil, err
@@ -85,7 +89,7 @@ func (c *Coordinator) askList(ctx context.Context, l list, body []byte) (answer 
 }
 
 // parse reads the question. A body that is empty asks for all.
-func (l list) parse(body []byte) (q listQuery, err error) {
+func (l list) parse(body []byte) (q ListQuestion, err error) {
 	q.Limit = listLimit
 	if len(body) > 0 {
 		err = json.Unmarshal(body, &q, json.RejectUnknownMembers(true))
@@ -100,8 +104,8 @@ func (l list) parse(body []byte) (q listQuery, err error) {
 	return q, nil
 }
 
-func (l list) answer(c *projections.Cluster, q listQuery) ([]byte, error) {
-	a := List{LogSequence: c.Sequence, Items: []jsontext.Value{}}
+func (l list) answer(c *projections.Cluster, q ListQuestion) ([]byte, error) {
+	a := List[jsontext.Value]{LogSequence: c.Sequence, Items: []jsontext.Value{}}
 	size, last := 0, ""
 	for key, value := range l.each(c, q) {
 		if size += len(value); len(a.Items) == q.Limit || (len(a.Items) > 0 && size > mostBytes) {
@@ -114,7 +118,7 @@ func (l list) answer(c *projections.Cluster, q listQuery) ([]byte, error) {
 }
 
 // services returns those that the question asks for, in order, from that of this key on.
-func (q listQuery) services(c *projections.Cluster, from events.ServiceID) []events.ServiceID {
+func (q ListQuestion) services(c *projections.Cluster, from events.ServiceID) []events.ServiceID {
 	var some []events.ServiceID
 	for id := range c.Services {
 		if (q.Namespace == "" || id.Namespace == q.Namespace) && (q.Name == "" || id.Name == q.Name) && id.Compare(from) >= 0 {
@@ -126,7 +130,7 @@ func (q listQuery) services(c *projections.Cluster, from events.ServiceID) []eve
 }
 
 // behind reads the key that the answer goes on behind: a service, and an ordinal where it has one; -1 for none.
-func (q listQuery) behind() (id events.ServiceID, ordinal int) {
+func (q ListQuestion) behind() (id events.ServiceID, ordinal int) {
 	namespace, rest, _ := strings.Cut(q.Continue, ".")
 	name, number, _ := strings.Cut(rest, ".")
 	ordinal, err := strconv.Atoi(number)
@@ -136,7 +140,7 @@ func (q listQuery) behind() (id events.ServiceID, ordinal int) {
 	return events.ServiceID{Namespace: namespace, Name: name}, ordinal
 }
 
-func eachService(c *projections.Cluster, q listQuery, show func(events.ServiceID) []byte) iter.Seq2[string, []byte] {
+func eachService(c *projections.Cluster, q ListQuestion, show func(events.ServiceID) []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		from, _ := q.behind()
 		for _, id := range q.services(c, from) {
@@ -151,7 +155,7 @@ func eachService(c *projections.Cluster, q listQuery, show func(events.ServiceID
 	}
 }
 
-func eachSlot(c *projections.Cluster, q listQuery) iter.Seq2[string, []byte] {
+func eachSlot(c *projections.Cluster, q ListQuestion) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		from, behind := q.behind()
 		for _, id := range q.services(c, from) {
@@ -182,7 +186,7 @@ func isOn(s *projections.Service, ordinal int, node string) bool {
 	return there(slot.Current) || there(slot.Next) || slices.ContainsFunc(slot.Leaving, there) || slices.ContainsFunc(slot.Away, there)
 }
 
-func eachNode(c *projections.Cluster, q listQuery) iter.Seq2[string, []byte] {
+func eachNode(c *projections.Cluster, q ListQuestion) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for _, name := range slices.Sorted(maps.Keys(c.Nodes)) {
 			if (q.Node != "" && name != q.Node) || name <= q.Continue {

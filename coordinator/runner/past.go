@@ -49,8 +49,8 @@ type PastState struct {
 
 // DiffQuestion asks what changed between two places in the log, each a sequence or a time. Without To it is up to now.
 type DiffQuestion struct {
-	From    jsontext.Value `json:"from"`
-	To      jsontext.Value `json:"to,omitzero"`
+	From    jsontext.Value `json:"from" jsonschema:"oneof_type=integer;string"`
+	To      jsontext.Value `json:"to,omitzero" jsonschema:"oneof_type=integer;string;null"`
 	Service string         `json:"service,omitempty"`
 	Node    string         `json:"node,omitempty"`
 }

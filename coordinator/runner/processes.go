@@ -32,15 +32,18 @@ type ProcessMetrics struct {
 	Node       string `json:"node,omitempty"`
 	events.ProcessUse
 	// Measured is when; null where nothing was measured of late.
-	Measured *time.Time `json:"measured"`
+	Measured *time.Time `json:"measured" jsonschema:"nullable"`
+}
+
+// MetricsQuestion asks what the processes of a service use.
+type MetricsQuestion struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // askServiceMetrics lists what the log has of the service, and then what nodes have said of it last.
 func (c *Coordinator) askServiceMetrics(ctx context.Context, body []byte) ([]byte, error) {
-	var q struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-	}
+	var q MetricsQuestion
 	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || !events.ValidName(q.Namespace) || !events.ValidName(q.Name) {
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"namespace":"demo","name":"web"}`}
 	}

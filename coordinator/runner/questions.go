@@ -9,9 +9,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
 )
 
 // askTimeout bounds how long a question or a heartbeat waits for the loop.
@@ -90,23 +93,52 @@ type ClusterState struct {
 	Leading  bool   `json:"leading"`
 }
 
-func (c *Coordinator) questions(ctx context.Context) map[string]bus.Question {
-	all := map[string]bus.Question{
-		"actual":          func(body []byte) ([]byte, error) { return c.askActual(ctx, body) },
-		"addresses":       func(body []byte) ([]byte, error) { return c.askAddresses(ctx, body) },
-		"command":         func(body []byte) ([]byte, error) { return c.askCommand(ctx, body) },
-		"diff":            func(body []byte) ([]byte, error) { return c.askDiff(ctx, body) },
-		"explain":         func(body []byte) ([]byte, error) { return c.askExplain(ctx, body) },
-		"history":         func(body []byte) ([]byte, error) { return c.askHistory(ctx, body) },
-		"exec":            func(body []byte) ([]byte, error) { return c.askExec(ctx, body) },
-		"logs":            func(body []byte) ([]byte, error) { return c.askLogs(ctx, body) },
-		"plan":            func(body []byte) ([]byte, error) { return c.askPlan(ctx, body) },
-		"state":           func(body []byte) ([]byte, error) { return c.askState(ctx, body) },
-		"service-metrics": func(body []byte) ([]byte, error) { return c.askServiceMetrics(ctx, body) },
-		"what-if":         func(body []byte) ([]byte, error) { return c.askWhatIf(ctx, body) },
+// Shape is how a question is asked and answered: a value of each type. An answer is of one of the types.
+type Shape struct {
+	Question any
+	Answers  []any
+}
+
+// question is one of those that a coordinator answers.
+type question struct {
+	answer func(*Coordinator, context.Context, []byte) ([]byte, error)
+	shape  Shape
+}
+
+// questions are all, by their names below rookery.api.
+var questions = map[string]question{
+	"actual":          {(*Coordinator).askActual, Shape{ActualQuestion{}, []any{Actual{}}}},
+	"addresses":       {(*Coordinator).askAddresses, Shape{AddressesQuestion{}, []any{Addresses{}}}},
+	"command":         {(*Coordinator).askCommand, Shape{CommandQuestion{}, []any{Fate{}}}},
+	"diff":            {(*Coordinator).askDiff, Shape{DiffQuestion{}, []any{Diff{}}}},
+	"explain":         {(*Coordinator).askExplain, Shape{ExplainQuestion{}, []any{coordinator.Explanation{}}}},
+	"history":         {(*Coordinator).askHistory, Shape{HistoryQuestion{}, []any{History{}}}},
+	"exec":            {(*Coordinator).askExec, Shape{InstancesQuestion{}, []any{Sessions{}}}},
+	"logs":            {(*Coordinator).askLogs, Shape{LogsQuestion{}, []any{Logs{}}}},
+	"plan":            {(*Coordinator).askPlan, Shape{PlanQuestion{}, []any{coordinator.Plan{}, coordinator.DrainPlan{}, coordinator.RebalancePlan{}, coordinator.CommandPlan{}}}},
+	"state":           {(*Coordinator).askState, Shape{StateQuestion{}, []any{ClusterState{}, PastState{}}}},
+	"service-metrics": {(*Coordinator).askServiceMetrics, Shape{MetricsQuestion{}, []any{ServiceMetrics{}}}},
+	"what-if":         {(*Coordinator).askWhatIf, Shape{WhatIfQuestion{}, []any{whatif.Report{}}}},
+	"services":        {services.ask, Shape{ListQuestion{}, []any{List[views.Service]{}}}},
+	"operations":      {operations.ask, Shape{ListQuestion{}, []any{List[views.ServiceOperation]{}}}},
+	"instances":       {instances.ask, Shape{ListQuestion{}, []any{List[views.Instance]{}}}},
+	"nodes":           {nodes.ask, Shape{ListQuestion{}, []any{List[views.Node]{}}}},
+}
+
+// Shapes returns how each question is asked and answered, by its name below rookery.api.
+func Shapes() map[string]Shape {
+	shapes := make(map[string]Shape, len(questions))
+	for name, q := range questions {
+		shapes[name] = q.shape
 	}
-	for name, l := range lists {
-		all[name] = func(body []byte) ([]byte, error) { return c.askList(ctx, l, body) }
+	return shapes
+}
+
+// answers returns what the bus is to answer the questions by.
+func (c *Coordinator) answers(ctx context.Context) map[string]bus.Question {
+	all := make(map[string]bus.Question, len(questions))
+	for name, q := range questions {
+		all[name] = func(body []byte) ([]byte, error) { return q.answer(c, ctx, body) }
 	}
 	return all
 }

@@ -30,7 +30,7 @@ const (
 	keepCommands = 24 * time.Hour
 	keptCommands = 200_000
 	// keptBytes is how much of the stream of commands stays as long. Where there is more, those that are decided go.
-	keptBytes = bus.MaxCommandsBytes / 2
+	keptBytes = bus.MaxCommandsBytes / 4
 	// lookAfter is after how many bytes of commands the leader looks how much there is.
 	lookAfter = keptBytes / 4
 	// keepEvery is how often the leader looks for commands to let go of.
@@ -132,7 +132,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer unobserve()
-	stop, err := c.Bus.Serve(c.questions(ctx))
+	stop, err := c.Bus.Serve(c.answers(ctx))
 	if err != nil {
 		return err
 	}

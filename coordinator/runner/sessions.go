@@ -88,11 +88,21 @@ type SessionWith struct {
 	Online bool `json:"online"`
 }
 
-// seeking is which instances a question is about.
-type seeking struct {
+// InstancesQuestion asks about instances of a service that are on nodes.
+type InstancesQuestion struct {
+	// Service is the one, as demo/web.
 	Service string `json:"service"`
-	// Ordinal is nil for all.
-	Ordinal *uint32 `json:"ordinal"`
+	// Ordinal is the slot; all where there is none.
+	Ordinal *uint32 `json:"ordinal,omitzero"`
+}
+
+// LogsQuestion asks for the last lines that instances of a service have printed.
+type LogsQuestion struct {
+	InstancesQuestion
+	// Since leaves out what was printed before.
+	Since time.Time `json:"since,omitzero"`
+	// Tail is how many lines of each instance there are at most; 100 where it is not given.
+	Tail *int `json:"tail,omitzero" jsonschema:"minimum=0,maximum=1000"`
 }
 
 // found is an instance that a session can be opened with.
@@ -103,7 +113,7 @@ type found struct {
 }
 
 // seek returns the instances that the question is about, by ordinal and generation, and the sequence that this is true at.
-func (c *Coordinator) seek(ctx context.Context, q seeking) (there []found, sequence uint64, err error) {
+func (c *Coordinator) seek(ctx context.Context, q InstancesQuestion) (there []found, sequence uint64, err error) {
 	id, err := events.ParseServiceID(q.Service)
 	if err != nil {
 		return nil, 0, &bus.QuestionError{Code: 400, Reason: err.Error()}
@@ -134,7 +144,7 @@ func foundOf(c *projections.Cluster, id events.ServiceID, ordinal *uint32) ([]fo
 }
 
 func (c *Coordinator) askExec(ctx context.Context, body []byte) ([]byte, error) {
-	var q seeking
+	var q InstancesQuestion
 	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.Service == "" {
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"service":"demo/web"} or {"service":"demo/web","ordinal":2}`}
 	}
@@ -152,11 +162,7 @@ func (c *Coordinator) askExec(ctx context.Context, body []byte) ([]byte, error) 
 }
 
 func (c *Coordinator) askLogs(ctx context.Context, body []byte) ([]byte, error) {
-	var q struct {
-		seeking
-		Since time.Time `json:"since"`
-		Tail  *int      `json:"tail"`
-	}
+	var q LogsQuestion
 	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.Service == "" {
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"service":"demo/web","tail":20}, and with "ordinal":2 or "since":"2026-11-01T12:00:00Z" for less`}
 	}
@@ -167,7 +173,7 @@ func (c *Coordinator) askLogs(ctx context.Context, body []byte) ([]byte, error) 
 	if tail < 0 || tail > MostTail {
 		return nil, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("tail %d is out of range: give 0 to %d, or read with `rookery logs`", tail, MostTail)}
 	}
-	there, sequence, err := c.seek(ctx, q.seeking)
+	there, sequence, err := c.seek(ctx, q.InstancesQuestion)
 	if err != nil {
 		return nil, err
 	}

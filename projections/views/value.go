@@ -50,6 +50,14 @@ type Service struct {
 	Sequence uint64 `json:"sequence"`
 }
 
+// Shapes returns a value of the type of each view, by the name of its bucket.
+func Shapes() map[string]any {
+	return map[string]any{
+		bus.BucketServices: Service{}, bus.BucketInstances: Instance{}, bus.BucketNodes: Node{},
+		bus.BucketOperations: ServiceOperation{}, bus.BucketEndpoints: Endpoints{},
+	}
+}
+
 // Snapshot is what a service held at a time.
 type Snapshot struct {
 	Version uint64    `json:"version"`

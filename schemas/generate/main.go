@@ -5,31 +5,41 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/invopop/jsonschema"
 
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections/views"
+	"github.com/rookery-project/rookery/schemas"
 )
 
 const (
 	module = "github.com/rookery-project/rookery"
-	// source and target are below the module's root, which is where the generator works: the reflector makes the
-	// packages' import paths out of paths that it walks.
-	source = "events"
+	// target is below the module's root, which is where the generator works: the reflector makes the packages' import paths out of paths
+	// that it walks.
 	target = "schemas"
 )
+
+// sources are the folders, with those below them, that have the types.
+var sources = []string{"events", "projections", "coordinator"}
 
 func main() {
 	if err := run(); err != nil {
@@ -67,44 +77,115 @@ func run() error {
 	return nil
 }
 
-// generate returns the schemas of all kinds by their paths. The working directory must be the module's root.
+// generate returns the schemas of all kinds of messages, of the views, and of what is asked and answered, by their paths. The working
+// directory must be the module's root.
 func generate() (map[string][]byte, error) {
-	enums, err := constants(source)
-	if err != nil {
-		return nil, err
-	}
-	r := &jsonschema.Reflector{
+	w := writer{files: map[string][]byte{}}
+	enums := map[string][]any{}
+	w.Reflector = jsonschema.Reflector{
 		Anonymous:      true, // the ids are those of the messages' types, not of Go's
 		ExpandedStruct: true,
 		Mapper:         func(t reflect.Type) *jsonschema.Schema { return known(t, enums) },
+		Namer:          name,
 	}
-	if err := r.AddGoComments(module, "./"+source, jsonschema.WithFullComment()); err != nil {
-		return nil, fmt.Errorf("read the comments: %w", err)
-	}
-	for name, text := range r.CommentMap {
-		r.CommentMap[name] = strings.Join(strings.Fields(text), " ")
-	}
-	files := map[string][]byte{}
-	for _, sample := range events.Samples() {
-		kind := sample.Kind()
-		s := r.Reflect(sample)
-		s.ID = jsonschema.ID(kind.Schema())
-		s.Title = kind.Word()
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		if err := e.Encode(s); err != nil {
-			return nil, fmt.Errorf("write %s: %w", kind, err)
+	for _, folder := range sources {
+		if err := w.AddGoComments(module, "./"+folder, jsonschema.WithFullComment()); err != nil {
+			return nil, fmt.Errorf("read the comments: %w", err)
 		}
-		files[kind.SchemaPath()] = b.Bytes()
+		if err := constants(folder, enums); err != nil {
+			return nil, err
+		}
 	}
-	return files, nil
+	for name, text := range w.CommentMap {
+		w.CommentMap[name] = strings.Join(strings.Fields(text), " ")
+	}
+	var err error
+	for _, sample := range events.Samples() {
+		err = errors.Join(err, w.write(sample.Kind(), sample))
+	}
+	for bucket, value := range views.Shapes() {
+		err = errors.Join(err, w.write(schemas.View(bucket), value))
+	}
+	for name, shape := range runner.Shapes() {
+		err = errors.Join(err, w.write(schemas.Question(name), shape.Question), w.write(schemas.Answer(name), shape.Answers...))
+	}
+	return w.files, err
+}
+
+// writer writes schemas by what the types and their comments say.
+type writer struct {
+	jsonschema.Reflector
+	files map[string][]byte
+}
+
+// write writes the schema of what is of one of the types.
+func (w *writer) write(kind events.Kind, values ...any) error {
+	all := w.reflect(values[0])
+	if len(values) > 1 {
+		all = w.anyOf(values)
+	}
+	all.ID = jsonschema.ID(kind.Schema())
+	all.Title = kind.Word()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return fmt.Errorf("write %s: %w", kind, err)
+	}
+	w.files[kind.SchemaPath()] = b.Bytes()
+	return nil
+}
+
+// reflect returns the schema of the value's type, with the types that it has. One that has itself stands among these.
+func (w *writer) reflect(value any) *jsonschema.Schema {
+	t := reflect.TypeOf(value)
+	for i := range t.NumField() {
+		if t.Field(i).Type == reflect.PointerTo(t) {
+			apart := w.Reflector
+			apart.ExpandedStruct = false
+			s := apart.Reflect(value)
+			s.Description = s.Definitions[name(t)].Description
+			return s
+		}
+	}
+	return w.Reflect(value)
+}
+
+// anyOf returns the schema of what is of one of several types.
+func (w *writer) anyOf(values []any) *jsonschema.Schema {
+	all := &jsonschema.Schema{Version: jsonschema.Version, Definitions: jsonschema.Definitions{}}
+	var what []string
+	for _, value := range values {
+		one := w.reflect(value)
+		maps.Copy(all.Definitions, one.Definitions)
+		what = append(what, one.Description)
+		one.Version, one.Definitions = "", nil
+		all.AnyOf = append(all.AnyOf, one)
+	}
+	all.Description = strings.Join(what, " Or: ")
+	return all
+}
+
+// name is that of a type within a schema: types of one name may be of several packages.
+func name(t reflect.Type) string {
+	if t.PkgPath() == module+"/events" || t.PkgPath() == "" {
+		return t.Name()
+	}
+	return path.Base(t.PkgPath()) + "." + t.Name()
 }
 
 // known returns the schema of a type whose JSON the reflector does not know or says too little of, else nil.
 func known(t reflect.Type, enums map[string][]any) *jsonschema.Schema {
 	switch t {
+	case reflect.TypeFor[jsontext.Value]():
+		return &jsonschema.Schema{}
+	case reflect.TypeFor[whatif.Moment]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, {Type: "string"}}}
+	case reflect.TypeFor[events.ServiceID](), reflect.TypeFor[events.GroupID]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^[a-z0-9-]+/[a-z0-9-]+$`}
+	case reflect.TypeFor[events.InstanceID]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^[a-z0-9-]+/[a-z0-9-]+\.[0-9]+\.[0-9]+$`}
 	case reflect.TypeFor[time.Time]():
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[events.Duration]():
@@ -120,7 +201,7 @@ func known(t reflect.Type, enums map[string][]any) *jsonschema.Schema {
 	case reflect.TypeFor[events.Phase]():
 		return &jsonschema.Schema{Type: "string", Enum: phases()}
 	}
-	if values := enums[t.Name()]; values != nil && t.PkgPath() == module+"/"+source {
+	if values := enums[t.PkgPath()+"."+t.Name()]; values != nil {
 		return &jsonschema.Schema{Type: "string", Enum: values}
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
@@ -141,32 +222,26 @@ func phases() []any {
 	return names
 }
 
-// constants returns the values of the string constants of the package in folder, by the name of their type.
-func constants(folder string) (map[string][]any, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(paths)
-	found := map[string][]any{}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
+// constants finds the values of the string constants of the packages in a folder and below it, by package and name of their type.
+func constants(folder string, found map[string][]any) error {
+	return filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, declaration := range file.Decls {
+		for _, declaration := range parsed.Decls {
 			if group, ok := declaration.(*ast.GenDecl); ok && group.Tok == token.CONST {
-				collect(group, found)
+				collect(group, module+"/"+filepath.ToSlash(filepath.Dir(file))+".", found)
 			}
 		}
-	}
-	return found, nil
+		return nil
+	})
 }
 
-func collect(group *ast.GenDecl, found map[string][]any) {
+func collect(group *ast.GenDecl, prefix string, found map[string][]any) {
 	for _, spec := range group.Specs {
 		value, ok := spec.(*ast.ValueSpec)
 		if !ok {
@@ -179,7 +254,7 @@ func collect(group *ast.GenDecl, found map[string][]any) {
 		for _, v := range value.Values {
 			if literal, ok := v.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 				if text, err := strconv.Unquote(literal.Value); err == nil {
-					found[name.Name] = append(found[name.Name], text)
+					found[prefix+name.Name] = append(found[prefix+name.Name], text)
 				}
 			}
 		}

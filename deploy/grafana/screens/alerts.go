@@ -148,7 +148,7 @@ var alerts = []alert{
 			"when that is full nothing is decided any more.",
 		runbook: `1. The storage of the account: rookery bus check says how much of it the log takes. Let go of its oldest part: rookery archive --to DIR --keep-age 720h.
    Or raise the account's limit. Go on here where it is a stream.
-2. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". What is decided goes: commands after a day, or as soon as ROOKERY_COMMANDS is half full.
+2. Does a coordinator lead and keep up? The screen "Rookery: coordinator and bus". What is decided goes: commands after a day, or as soon as they take a quarter of ROOKERY_COMMANDS.
 3. Who sends so much? nats stream subjects {{ $labels.rookery_stream }} counts messages by subject. Have that sender end, or wait.
 4. ROOKERY_STATUS: an instance that restarts all the time says so each time. rookery ps shows which; mend or rookery drop it.
 5. Leave the stream as it is: purged it would lose commands, and with another bound, or deleted, the coordinator refuses it.
