@@ -86,7 +86,8 @@ test-simulated:
 	$(LOW) env $(ROOMY) go list -race -test -export $(PURE) >/dev/null # what test-pure needs is compiled by then
 	$(LOW) env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 30m -run '$(WHOLE)' ./coordinator/runner ./projections ./cmd/simulation/world
 	$(LOW) $(BIN)/simulation -seeds $(FIXED_SEEDS)
-	$(LOW) $(BIN)/simulation -for 1m
+	$(LOW) $(MAKE) --no-print-directory $(STRUCK)
+	$(LOW) $(STRUCK) -beside panics -for 1m
 
 .PHONY: test-spec
 test-spec: setup ## Run the table test of every spec field through the real Podman
@@ -133,6 +134,17 @@ soak-faults: setup ## Inject faults at random for long: make soak-faults SOAK_FA
 
 # Seeds that every run of the tests has, beside the plans that are kept and a minute of fresh ones.
 FIXED_SEEDS := 100
+
+# A simulation whose coordinators can be made to panic: it is compiled with a changed copy of where they begin with a unit of work.
+STRUCK := $(BIN)/simulation-struck
+.PHONY: $(STRUCK)
+$(STRUCK):
+	@overlay=$$($(GO) run ./cmd/simulation/strike/overlay $(BIN)/strike) && $(GO) build -trimpath -overlay $$overlay -o $@ ./cmd/simulation
+
+.PHONY: sim-panics
+sim-panics: build $(STRUCK) ## Simulate with coordinators that panic in units of work: make sim-panics SEEDS=200
+	$(STRUCK) -seeds $(SEEDS) -beside panics
+SEEDS := 100
 
 .PHONY: sim
 sim: build ## Simulate the whole house under faults, with fresh seeds, for two minutes

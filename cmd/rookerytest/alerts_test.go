@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rookery-project/rookery/cmd/simulation/strike"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node/podman/podmantest"
@@ -107,7 +108,7 @@ func shuns(g *gallery) {
 		}
 	}
 	g.heals(func() { lead(sound, nil) })
-	lead(struck, append(os.Environ(), strikes+"="+at))
+	lead(struck, append(os.Environ(), strike.Variable+"="+at))
 	g.published("demo/struck", "ensure", webSpec(`,"scale":1`))
 }
 

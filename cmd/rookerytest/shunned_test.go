@@ -9,24 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/cmd/simulation/strike"
 	"github.com/rookery-project/rookery/events"
 )
-
-// strikes names the variable that names the file which says where the coordinator panics, a unit a line.
-const strikes = "ROOKERY_STRIKES"
-
-// strike is what the struck program has beside its source: a panic at every unit that the file names, without its sequence.
-const strike = `
-func strike(u events.Unit) {
-	text, _ := os.ReadFile(os.Getenv("` + strikes + `"))
-	if u.Sequence = 0; slices.Contains(strings.Split(string(text), "\n"), u.String()) {
-		panic("struck")
-	}
-}
-`
 
 // struckProgram is the real rookery, compiled with a panic in the place where the coordinator begins with a unit.
 var struckProgram = sync.OnceValues(func() (string, error) {
@@ -34,31 +20,9 @@ var struckProgram = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	original, err := filepath.Abs("../../coordinator/unit.go")
+	overlay, err := strike.Overlay("../..", dir)
 	if err != nil {
 		return "", err
-	}
-	source, err := os.ReadFile(original)
-	if err != nil {
-		return "", err
-	}
-	const begins, imports = "\tif t.leavesAlone(u) {\n\t\treturn false\n\t}\n", "import (\n"
-	for _, place := range []string{begins, imports} {
-		if strings.Count(string(source), place) != 1 {
-			return "", fmt.Errorf("%s: want %q once", original, place)
-		}
-	}
-	text := strings.Replace(string(source), begins, begins+"\tstrike(u)\n", 1) + strike
-	text = strings.Replace(text, imports, imports+"\t\"os\"\n\t\"slices\"\n\t\"strings\"\n", 1)
-	changed, overlay := filepath.Join(dir, "unit.go"), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
-	if err != nil {
-		return "", err
-	}
-	for path, content := range map[string]string{changed: text, overlay: string(replace)} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			return "", err
-		}
 	}
 	return compiled("rookery-struck", "github.com/rookery-project/rookery/cmd/rookery", "-overlay", overlay)
 })
@@ -83,7 +47,7 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 	s := &struck{Cluster: startCluster(t, rookerytest.WithoutCoordinator(), rookerytest.WithNodes(nodes)), t: t, file: filepath.Join(t.TempDir(), "strikes")}
 	s.strike("")
 	lead := func() {
-		s.leader = startProgramIn(t, program, append(os.Environ(), strikes+"="+s.file), "coordinator", "--server", s.URL, "--heartbeat", "500ms")
+		s.leader = startProgramIn(t, program, append(os.Environ(), strike.Variable+"="+s.file), "coordinator", "--server", s.URL, "--heartbeat", "500ms")
 	}
 	lead()
 	s.Until("all nodes have joined", func() bool { return s.State().Nodes == nodes })

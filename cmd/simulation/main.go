@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rookery-project/rookery/cmd/simulation/strike"
 	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
@@ -105,9 +106,12 @@ func parse(args []string) (*options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0, "replay this one `seed` and print the transcript")
 	flags.Uint64Var(&o.seeds, "seeds", 0, "run the seeds from 1 to `N`")
 	flags.DurationVar(&o.lasts, "for", 0, "run for this long, as in 2m; fresh seeds unless -seeds is given")
-	flags.Func("beside", "draw this `fault` as well, which Rookery does not bear yet: stale-info", func(name string) error {
+	flags.Func("beside", "draw this `fault` as well: stale-info, which Rookery does not bear yet, or panics, in a program that make sim-panics compiles", func(name string) error {
 		if !slices.Contains(world.Beside, world.Kind(name)) {
 			return fmt.Errorf("want one of %v", world.Beside)
+		}
+		if world.Kind(name) == world.Panics && !strike.Compiled() {
+			return errors.New("this program is not compiled for panics: see make sim-panics")
 		}
 		o.beside = append(o.beside, world.Kind(name))
 		return nil

@@ -88,8 +88,9 @@ func hitLeaderless(w *World, a Action) {
 	})
 }
 
-// Beside are the kinds of faults that are drawn where they are named alone: Rookery does not bear them yet.
-var Beside = []Kind{StaleInfo}
+// Beside are the kinds of faults that are drawn where they are named alone: Rookery does not bear stale information yet, and panics need a
+// program that is compiled for them.
+var Beside = []Kind{StaleInfo, Panics}
 
 // beside draws faults of a kind from a sequence of their own.
 func (d *drawer) beside(kind Kind) {

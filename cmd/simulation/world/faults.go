@@ -47,6 +47,7 @@ var faults = []fault{
 	{ReaderStalls, 0, drawProcess, hitReaderStalls},
 	{ToldTwice, 0, drawProcess, hitToldTwice},
 	{Leaderless, 0, drawNothing, hitLeaderless},
+	{Panics, 0, drawUnit, hitPanics},
 	{StaleInfo, 0, drawCoordinator, hitStaleInfo},
 }
 

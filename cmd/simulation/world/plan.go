@@ -52,6 +52,7 @@ const (
 	ReaderStalls  Kind = "reader-stalls"  // what a process reads of streams comes late
 	ToldTwice     Kind = "told-twice"     // what a process has read of streams last comes once more
 	Leaderless    Kind = "leaderless"     // a stream, a bucket or the objects have no leader: no call about them is answered
+	Panics        Kind = "panics"         // the coordinators panic in a unit of work; in a program that is compiled for that
 	StaleInfo     Kind = "stale-info"     // what a host is told of the streams' ends is of some time ago
 )
 

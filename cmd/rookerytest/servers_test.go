@@ -1,0 +1,165 @@
+package rookerytest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/events"
+)
+
+// servers are three NATS servers that keep every stream together.
+type servers struct {
+	t         testing.TB
+	configs   []string
+	processes []*process
+	url       string
+}
+
+func startServers(t testing.TB) *servers {
+	t.Helper()
+	const count = 3
+	first := freePorts(t)
+	s := &servers{t: t}
+	var urls, routes []string
+	for i := range count {
+		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", first+i))
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", first+count+i))
+	}
+	s.url = strings.Join(urls, ",")
+	for i := range count {
+		config := filepath.Join(t.TempDir(), "nats.conf")
+		text := fmt.Sprintf(`server_name: s%d
+listen: "127.0.0.1:%d"
+jetstream {store_dir: %q, sync_interval: always}
+cluster {name: rookery, listen: "127.0.0.1:%d", routes: [%s]}
+`, i, first+i, t.TempDir(), first+count+i, strings.Join(routes, ", "))
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.configs = append(s.configs, config)
+		s.processes = append(s.processes, nil)
+		s.start(i)
+	}
+	return s
+}
+
+func (s *servers) start(i int) {
+	s.t.Helper()
+	path, err := natsServer()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.processes[i] = newProcess(s.t, exec.Command(path, "--config", s.configs[i])) //nolint:noctx // ended by the test
+	s.processes[i].start()
+}
+
+// init makes the streams on all servers, as soon as these have found each other.
+func (s *servers) init() {
+	s.t.Helper()
+	late := time.After(settlesWithin)
+	for {
+		out, code := rookery(s.t, "bus", "init", "--replicas", "3", "--server", s.url)
+		if code == 0 {
+			return
+		}
+		select {
+		case <-late:
+			s.t.Fatalf("bus init: exit %d: %s", code, out)
+		default:
+		}
+	}
+}
+
+// ensures publishes a command until it is stored, and waits until it has succeeded.
+func ensures(t *testing.T, cluster *rookerytest.Cluster, service string) {
+	t.Helper()
+	var sequence uint64
+	cluster.Until("a command is stored", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), publishWithin)
+		defer cancel()
+		var err error
+		sequence, err = cluster.Bus().Publish(ctx, events.Message{
+			Subject: "rookery.cmd.service.demo." + service + ".ensure", Body: []byte(`{"image":"localhost/web:1","busy":"supersede"}`),
+		})
+		return err == nil
+	})
+	if fate := cluster.Fate(sequence); fate.Outcome != "succeeded" {
+		t.Fatalf("ensure of %s ended as %+v", service, fate)
+	}
+}
+
+// publishWithin is how long one try to store a command may take.
+const publishWithin = 2 * time.Second
+
+// TestAllServersKilled kills all three servers at once and starts them again, and then each in turn, three seconds apart, while one command
+// comes after the other. All that were stored end, and those that come later do, without an operator.
+func TestAllServersKilled(t *testing.T) {
+	t.Parallel()
+	s := startServers(t)
+	s.init()
+	cluster := rookerytest.Start(t, rookerytest.WithServer(s.url))
+	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
+
+	sent := make(chan []uint64)
+	asking, stop := context.WithCancel(t.Context())
+	go func() { sent <- asks(asking, cluster) }()
+
+	all := func(each func(i int)) {
+		for i := range s.processes {
+			each(i)
+		}
+	}
+	all(func(i int) { s.processes[i].kill() })
+	all(s.start)
+	began := time.Now()
+	ensures(t, cluster, "after-all")
+	t.Logf("after all were killed a command has ended %s after their start", time.Since(began).Round(100*time.Millisecond))
+
+	const apart = 3 * time.Second
+	turns := time.NewTicker(apart)
+	defer turns.Stop()
+	all(func(i int) {
+		<-turns.C
+		s.processes[i].kill()
+		s.start(i)
+	})
+	began = time.Now()
+	ensures(t, cluster, "after-each")
+	t.Logf("after each was killed in turn a command has ended %s after the last start", time.Since(began).Round(100*time.Millisecond))
+
+	stop()
+	stored := <-sent
+	for _, sequence := range stored {
+		cluster.Fate(sequence)
+	}
+	t.Logf("%d commands were stored meanwhile, and all have ended", len(stored))
+	if len(stored) == 0 {
+		t.Error("no command was stored meanwhile")
+	}
+}
+
+// asks sends 20 commands a second, one after the other, until the context ends, and returns the sequences of those that were stored.
+func asks(ctx context.Context, cluster *rookerytest.Cluster) (stored []uint64) {
+	const each = 50 * time.Millisecond
+	turns := time.NewTicker(each)
+	defer turns.Stop()
+	for n := 0; ctx.Err() == nil; n++ {
+		<-turns.C
+		try, cancel := context.WithTimeout(ctx, publishWithin)
+		sequence, err := cluster.Bus().Publish(try, events.Message{
+			Subject: "rookery.cmd.service.demo.web.scale", Body: fmt.Appendf(nil, `{"scale":%d,"busy":"supersede"}`, 1+n%3),
+		})
+		cancel()
+		if err == nil {
+			stored = append(stored, sequence)
+		}
+	}
+	return stored
+}
