@@ -104,7 +104,9 @@ func TestAllServersKilled(t *testing.T) {
 	t.Parallel()
 	s := startServers(t)
 	s.init()
-	cluster := rookerytest.Start(t, rookerytest.WithServer(s.url))
+	cluster := rookerytest.Start(t, rookerytest.WithServer(s.url), rookerytest.WithoutCoordinator())
+	startCoordinator(t, cluster)
+	startCoordinator(t, cluster)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
 
 	sent := make(chan []uint64)
@@ -143,6 +145,7 @@ func TestAllServersKilled(t *testing.T) {
 	if len(stored) == 0 {
 		t.Error("no command was stored meanwhile")
 	}
+	cluster.CheckReplay()
 }
 
 // asks sends 20 commands a second, one after the other, until the context ends, and returns the sequences of those that were stored.
