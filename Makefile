@@ -203,6 +203,12 @@ EVENTS := 10000000
 bench-inputs: ## Measure 200 commands a second for ten minutes, and a flood of rejected ones: what is refused, memory and disk
 	$(GO) test -exec 'env -u GOGC -u GOMEMLIMIT' -run '^$$' -bench Inputs -benchtime 1x -timeout 30m ./cmd/rookerytest -inputs 10m
 
+# INSTANCES is how many the coordinators of `make bench-takeover` lead.
+INSTANCES := 100000
+.PHONY: bench-takeover
+bench-takeover: ## Measure until another coordinator leads a large fleet, with a standby and without: make bench-takeover INSTANCES=5000
+	$(GO) test -exec 'env -u GOGC -u GOMEMLIMIT' -run '^$$' -bench Takeover -benchtime 1x -timeout 60m ./cmd/rookerytest -instances $(INSTANCES)
+
 .PHONY: bench-log
 bench-log: ## Measure starts, questions about the past and memory on a log of ten million events: make bench-log EVENTS=1000000
 	@$(GO) build -o $(BIN)/log ./cmd/benchmark/log

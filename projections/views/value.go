@@ -168,6 +168,11 @@ func (ch Changes) merge(later Changes) {
 			}
 		}
 	}
+	for id, slots := range later.Slots {
+		for ordinal := slots; ordinal < ch.Slots[id]; ordinal++ {
+			ch.Values[Key{bus.BucketInstances, slotKey(id, ordinal)}] = nil
+		}
+	}
 	maps.Copy(ch.Values, later.Values)
 	maps.Copy(ch.Slots, later.Slots)
 	maps.Copy(ch.Ports, later.Ports)

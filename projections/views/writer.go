@@ -47,7 +47,8 @@ type Writer struct {
 	open    map[string]bus.Bucket
 	// latest is the last place in the log that a value shown here was true at.
 	latest uint64
-	// ports are those that each service has a value for.
+	// slots is how many of each service may have a value, from ordinal 0 on, and ports are those that have one.
+	slots map[events.ServiceID]int
 	ports map[events.ServiceID][]string
 	// last is the revision of the last change of each bucket, as far as this writer knows.
 	last map[string]uint64
@@ -59,7 +60,7 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, a
 		bus: b, log: log, buckets: buckets, pending: all.in(buckets), whole: true, shown: 1, tried: make(chan struct{}),
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		desired: map[Key][]byte{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{}, last: map[string]uint64{},
-		ports: map[events.ServiceID][]string{},
+		slots: map[events.ServiceID]int{}, ports: map[events.ServiceID][]string{},
 	}
 	w.wake <- struct{}{}
 	go w.run(ctx)
@@ -248,15 +249,14 @@ func (w *Writer) write(ctx context.Context, changes Changes, whole bool) error {
 	return nil
 }
 
-// trim has what a service showed beyond its slots be shown no more. Slots are numbered without gaps.
+// trim has what a service showed beyond its slots be shown no more.
 func (w *Writer) trim(changes Changes) {
 	for id, slots := range changes.Slots {
-		for ordinal := slots; ; ordinal++ {
-			key := Key{bus.BucketInstances, slotKey(id, ordinal)}
-			if _, shown := w.desired[key]; !shown && changes.Values[key] == nil {
-				break
-			}
-			changes.Values[key] = nil
+		for ordinal := slots; ordinal < w.slots[id]; ordinal++ {
+			changes.Values[Key{bus.BucketInstances, slotKey(id, ordinal)}] = nil
+		}
+		if w.slots[id] = slots; slots == 0 {
+			delete(w.slots, id)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package views_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -251,6 +252,50 @@ func TestAPortThatComesAndGoesBeforeItIsWrittenIsNotWritten(t *testing.T) {
 		end()
 		w.Wait()
 	})
+}
+
+// TestSlotsThatGoAreShownNoMore has a service with a gap among its slots become smaller, once while the writer waits for the bus.
+func TestSlotsThatGoAreShownNoMore(t *testing.T) {
+	web := events.ServiceID{Namespace: "demo", Name: "web"}
+	of := func(sequence uint64, slots int, ordinals ...int) views.Changes {
+		c := views.Changes{Values: map[views.Key][]byte{}, Slots: map[events.ServiceID]int{web: slots}, Sequence: sequence}
+		for _, o := range ordinals {
+			c.Values[views.Key{Bucket: bus.BucketInstances, Key: fmt.Sprintf("demo.web.%d", o)}] = fmt.Appendf(nil, `{"ordinal":%d}`, o)
+		}
+		return c
+	}
+	for name, waits := range map[string]bool{"written one by one": false, "written together": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := held{memory.New(time.Now), make(chan struct{})}
+				if !waits {
+					close(b.gate)
+				}
+				ctx, end := context.WithCancel(t.Context())
+				w := views.Start(ctx, b, slog.New(slog.DiscardHandler), []string{bus.BucketInstances}, of(0, 0))
+				for _, c := range []views.Changes{of(1, 5, 0, 1, 2, 4), of(2, 2)} {
+					synctest.Wait()
+					w.Show(c)
+				}
+				if waits {
+					close(b.gate)
+				}
+				if err := w.Written(ctx); err != nil {
+					t.Error(err)
+				}
+				bucket, err := b.Bucket(ctx, bus.BucketInstances)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all, err := bucket.All(ctx)
+				if err != nil || len(all) != 2 {
+					t.Errorf("%d slots are shown, want 2: %v, %v", len(all), all, err)
+				}
+				end()
+				w.Wait()
+			})
+		})
+	}
 }
 
 // TestChangesAddUp holds two parts of a way to be the whole: what comes back is no change.
