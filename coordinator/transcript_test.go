@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +15,7 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
-	"github.com/rookery-project/rookery/projections/views"
 )
 
 // TestTranscripts replays testdata/*.txt: what comes in, and the events that each round answers with. Rewrite them with
@@ -41,74 +38,13 @@ type house struct {
 	now     time.Time
 	input   uint64                       // the sequence of the last input
 	rounds  []func(*projections.Cluster) // all so far, for a state of the same
-	shown   map[views.Key]string         // what the views show by the changes of all rounds
 }
 
 func newHouse(t *testing.T) *house {
-	h := &house{t: t, cluster: begun(), shown: map[views.Key]string{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	h := &house{t: t, cluster: begun(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	h.agenda = coordinator.NewAgenda(h.cluster)
 	h.round(func(turn *coordinator.Turn) { turn.Found(adoption("1")) })
 	return h
-}
-
-// look holds the views of instances and endpoints to be, by the changes of each round, as they are as a whole: but for the sequence that a
-// value is true at. What is shown of operations and nodes changes with time, too.
-func (h *house) look(records []events.Record) {
-	h.t.Helper()
-	changes := views.Of(h.cluster, records)
-	show(h.shown, changes)
-	for id, slots := range changes.Slots {
-		maps.DeleteFunc(h.shown, func(k views.Key, _ string) bool { return k.Bucket == bus.BucketInstances && beyond(k.Key, id, slots) })
-	}
-	for id, ports := range changes.Ports {
-		maps.DeleteFunc(h.shown, func(k views.Key, _ string) bool {
-			port, of := strings.CutPrefix(k.Key, id.Namespace+"."+id.Name+".")
-			return k.Bucket == bus.BucketEndpoints && of && !slices.Contains(ports, port)
-		})
-	}
-	all := map[views.Key]string{}
-	show(all, views.All(h.cluster))
-	for key := range all {
-		if h.shown[key] != all[key] {
-			h.t.Errorf("%s shows of %s\n%s\nafter these changes, and as a whole\n%s", key.Bucket, key.Key, h.shown[key], all[key])
-		}
-	}
-	for key := range h.shown {
-		if _, shown := all[key]; !shown {
-			h.t.Errorf("%s shows still of %s\n%s", key.Bucket, key.Key, h.shown[key])
-		}
-	}
-	for id, s := range h.cluster.Services {
-		if s.Dropped || s.Resting() {
-			continue
-		}
-		for o := range s.Ordinals() {
-			if key := (views.Key{Bucket: bus.BucketInstances, Key: fmt.Sprintf("%s.%s.%d", id.Namespace, id.Name, o)}); h.shown[key] == "" {
-				h.t.Errorf("slot %d of %s is not shown", o, id)
-			}
-		}
-	}
-}
-
-var atSequence = regexp.MustCompile(`,?"sequence":\d+}$`)
-
-func show(shown map[views.Key]string, changes views.Changes) {
-	for key, value := range changes.Values {
-		if key.Bucket != bus.BucketInstances && key.Bucket != bus.BucketEndpoints {
-			continue
-		}
-		if value == nil {
-			delete(shown, key)
-			continue
-		}
-		shown[key] = atSequence.ReplaceAllString(string(value), "}")
-	}
-}
-
-func beyond(key string, id events.ServiceID, slots int) bool {
-	number, of := strings.CutPrefix(key, id.Namespace+"."+id.Name+".")
-	ordinal, err := strconv.Atoi(number)
-	return of && err == nil && ordinal >= slots
 }
 
 // begun is the state of a log that began before the first round set a policy: what a transcript shows is not spread unless it asks for that.
@@ -201,7 +137,6 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	records, closed := slices.Clone(turn.Records), events.RoundClosed{Round: h.cluster.Round + 1, Epoch: 1, Leader: "test", Now: h.now}
 	take := func(c *projections.Cluster) { c.Close(c.Sequence+uint64(len(records))+1, closed, events.Chain{}) }
 	take(h.cluster)
-	h.look(records)
 	h.rounds = append(h.rounds, func(c *projections.Cluster) {
 		for _, r := range records {
 			if err := c.Apply(r); err != nil {

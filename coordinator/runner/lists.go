@@ -79,7 +79,12 @@ var (
 	nodes     = list{`{"node":"edge-1","limit":100,"continue":"edge-1"}`, true, false, eachNode}
 )
 
-func (l list) ask(c *Coordinator, ctx context.Context, body []byte) (answer []byte, err error) {
+// ask returns what answers the question for the list.
+func (l list) ask() func(*Coordinator, context.Context, []byte) ([]byte, error) {
+	return func(c *Coordinator, ctx context.Context, body []byte) ([]byte, error) { return c.askList(ctx, l, body) }
+}
+
+func (c *Coordinator) askList(ctx context.Context, l list, body []byte) (answer []byte, err error) {
 	q, err := l.parse(body)
 	if err != nil {
 		return nil, err

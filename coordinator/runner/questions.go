@@ -119,10 +119,10 @@ var questions = map[string]question{
 	"state":           {(*Coordinator).askState, Shape{StateQuestion{}, []any{ClusterState{}, PastState{}}}},
 	"service-metrics": {(*Coordinator).askServiceMetrics, Shape{MetricsQuestion{}, []any{ServiceMetrics{}}}},
 	"what-if":         {(*Coordinator).askWhatIf, Shape{WhatIfQuestion{}, []any{whatif.Report{}}}},
-	"services":        {services.ask, Shape{ListQuestion{}, []any{List[views.Service]{}}}},
-	"operations":      {operations.ask, Shape{ListQuestion{}, []any{List[views.ServiceOperation]{}}}},
-	"instances":       {instances.ask, Shape{ListQuestion{}, []any{List[views.Instance]{}}}},
-	"nodes":           {nodes.ask, Shape{ListQuestion{}, []any{List[views.Node]{}}}},
+	"services":        {services.ask(), Shape{ListQuestion{}, []any{List[views.Service]{}}}},
+	"operations":      {operations.ask(), Shape{ListQuestion{}, []any{List[views.ServiceOperation]{}}}},
+	"instances":       {instances.ask(), Shape{ListQuestion{}, []any{List[views.Instance]{}}}},
+	"nodes":           {nodes.ask(), Shape{ListQuestion{}, []any{List[views.Node]{}}}},
 }
 
 // Shapes returns how each question is asked and answered, by its name below rookery.api.

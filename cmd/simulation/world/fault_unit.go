@@ -12,8 +12,14 @@ var works = []struct {
 	work events.Work
 	of   string
 }{
-	{events.WorkCommand, "service"}, {events.WorkStatus, "node"}, {events.WorkReconcile, "service"}, {events.WorkReconcile, "group"},
-	{events.WorkReconcile, "node"}, {events.WorkDue, "service"}, {events.WorkLiveness, "node"}, {events.WorkFailover, "service"},
+	{events.WorkCommand, "service"},
+	{events.WorkStatus, "node"},
+	{events.WorkReconcile, "service"},
+	{events.WorkReconcile, "group"},
+	{events.WorkReconcile, "node"},
+	{events.WorkDue, "service"},
+	{events.WorkLiveness, "node"},
+	{events.WorkFailover, "service"},
 	{events.WorkRebalance, "cluster"},
 }
 
