@@ -51,12 +51,12 @@ func BenchmarkTakeover(b *testing.B) {
 	}
 }
 
-// patience bounds what a large fleet takes.
+// patience bounds what a large fleet takes, or a cluster whose servers have all ended.
 const patience = 15 * time.Minute
 
 // ends waits until the command has succeeded.
-func ends(b *testing.B, cluster *rookerytest.Cluster, sequence uint64) {
-	b.Helper()
+func ends(t testing.TB, cluster *rookerytest.Cluster, sequence uint64) {
+	t.Helper()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	late := time.After(patience)
@@ -64,14 +64,14 @@ func ends(b *testing.B, cluster *rookerytest.Cluster, sequence uint64) {
 		var fate runner.Fate
 		if cluster.Ask("command", fmt.Sprintf(`{"sequence":%d}`, sequence), &fate) && fate.Outcome != "accepted" {
 			if fate.Outcome != "succeeded" {
-				b.Fatalf("command %d ended as %+v", sequence, fate)
+				t.Fatalf("command %d ended as %+v", sequence, fate)
 			}
 			return
 		}
 		select {
 		case <-look.C:
 		case <-late:
-			b.Fatalf("command %d has not ended within %s", sequence, patience)
+			t.Fatalf("command %d has not ended within %s", sequence, patience)
 		}
 	}
 }
