@@ -36,23 +36,19 @@ func (t *Turn) misfits(n *projections.Node, before events.NodeFacts) {
 	}
 }
 
-// Silent says that a node was not heard for longer than it may.
+// Silent says that a node was not heard for longer than it may: also where what follows from that is left alone.
 func (t *Turn) Silent(node string) {
 	t.cause = events.Cause{}
-	if !t.atNode(events.WorkLiveness, node) {
-		return
-	}
+	t.atNode(events.WorkLiveness, node)
 	if n := t.Cluster.Nodes[node]; n != nil && !n.Silent {
 		t.emit(events.NodeScope(node), events.NodeSilent{})
 	}
 }
 
-// Returned says that a silent node was heard again.
+// Returned says that a silent node was heard again, as Silent does.
 func (t *Turn) Returned(node string) {
 	t.cause = events.Cause{}
-	if !t.atNode(events.WorkLiveness, node) {
-		return
-	}
+	t.atNode(events.WorkLiveness, node)
 	if n := t.Cluster.Nodes[node]; n != nil && n.Silent && !n.Forgotten {
 		t.emit(events.NodeScope(node), events.NodeReturned{})
 	}

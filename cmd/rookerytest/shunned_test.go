@@ -11,7 +11,10 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/cmd/simulation/strike"
+	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
 )
 
 // struckProgram is the real rookery, compiled with a panic in the place where the coordinator begins with a unit.
@@ -62,6 +65,10 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 	for _, row := range shunnedRows {
 		s.shuns(row)
 	}
+	s.Until("the silence of a node is known, although what follows from it is left alone", func() bool {
+		var nodes runner.List[views.Node]
+		return s.Ask("nodes", `{"node":"node-5"}`, &nodes) && len(nodes.Items) == 1 && nodes.Items[0].State == projections.NodeSilent
+	})
 	if state := s.State(); state.Epoch != epoch {
 		t.Errorf("epoch %d, want %d: the term ended", state.Epoch, epoch)
 	}
