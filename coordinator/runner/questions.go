@@ -214,6 +214,8 @@ func (c *Coordinator) hashAt(ctx context.Context, sequence uint64) (string, erro
 const (
 	// maxCommandWait is the longest that an answer waits for the end of a command.
 	maxCommandWait = 30 * time.Second
+	// waitsAtOnce is how many answers wait at once: each holds one of the places of all questions.
+	waitsAtOnce = 32
 	// lookAgain is how often it looks in between.
 	lookAgain = 200 * time.Millisecond
 )
@@ -240,6 +242,11 @@ func (c *Coordinator) askCommand(ctx context.Context, body []byte) ([]byte, erro
 		answer, _, err := c.fateNow(ctx, q)
 		return answer, err
 	}
+	done, err := c.waits.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	told, err := c.Bus.Subscribe(fmt.Sprintf("%s.command.%d.*", events.EventRoot, q.Sequence))
 	if err != nil {
 		return nil, err

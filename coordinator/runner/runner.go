@@ -77,6 +77,8 @@ type Coordinator struct {
 	asks chan ask
 	// past are the turns of questions about the past, plans those of plans: neither waits for the other.
 	past, plans turns
+	// waits are the turns of questions that wait for the end of a command.
+	waits turns
 	// hashes are the turns of hashes for the question `state`, one at a time, and hashed is the last one: who has the turn uses it.
 	hashes turns
 	hashed hashed
@@ -114,7 +116,7 @@ func New(config Config) *Coordinator {
 	return &Coordinator{
 		Config: config, asks: make(chan ask), reads: make(chan struct{}, logsAtOnce), spoiled: make(chan closedRound, keptFolds),
 		past: newTurns(pastAtOnce, pastWaiting), plans: newTurns(pastAtOnce, pastWaiting), cluster: projections.NewCluster(),
-		hashes: newTurns(1, hashesWaiting),
+		hashes: newTurns(1, hashesWaiting), waits: newTurns(waitsAtOnce, 0),
 	}
 }
 

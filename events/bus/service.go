@@ -113,7 +113,7 @@ func (s *service) count(stats *micro.EndpointStats, lasted time.Duration, err er
 
 // answerTo answers a question, and returns the error that it was answered with.
 func answerTo(msg *nats.Msg, question Question) error {
-	answer, err := question(msg.Data)
+	answer, err := askSafely(question, msg.Data)
 	if err == nil {
 		err = inParts(msg, answer)
 	}
@@ -124,6 +124,16 @@ func answerTo(msg *nats.Msg, question Question) error {
 	refusal.Header[HeaderErrorCode], refusal.Header[HeaderError] = []string{strconv.Itoa(CodeOf(err))}, []string{err.Error()}
 	refusal.Data = errorBody(err)
 	return errors.Join(err, msg.RespondMsg(refusal))
+}
+
+// askSafely has a panic be an error of its question alone: others are answered in the same process, which may lead the cluster.
+func askSafely(question Question, body []byte) (answer []byte, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("a defect of the program: %v", why)
+		}
+	}()
+	return question(body)
 }
 
 // describe answers what clients of every micro service ask: for all services, for those of our name, and for this one.

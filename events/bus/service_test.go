@@ -25,6 +25,8 @@ func TestTheServiceCountsErrors(t *testing.T) {
 			case "long":
 				<-long
 				return []byte("late"), nil
+			case "defect":
+				panic("there is a defect")
 			case "known":
 				return nil, &bus.QuestionError{Code: 404, Reason: "there is no such thing"}
 			}
@@ -48,6 +50,9 @@ func TestTheServiceCountsErrors(t *testing.T) {
 	go func() { late <- ask(events.APIRoot+".mixed", "long") }()
 	ask(events.APIRoot+".good", "")
 	ask(events.APIRoot+".mixed", "other")
+	if body := ask(events.APIRoot+".mixed", "defect"); body != `{"code":500,"reason":"a defect of the program: there is a defect"}` {
+		t.Errorf("the answer to what panics is %s", body)
+	}
 	if body := ask(events.APIRoot+".mixed", "known"); body != `{"code":404,"reason":"there is no such thing"}` {
 		t.Errorf("the answer to what is not there is %s", body)
 	}
@@ -56,7 +61,7 @@ func TestTheServiceCountsErrors(t *testing.T) {
 		t.Errorf("what took long was answered with %q", got)
 	}
 	type figures struct{ Requests, Errors int }
-	want := map[string]figures{"good": {1, 0}, "mixed": {3, 2}}
+	want := map[string]figures{"good": {1, 0}, "mixed": {4, 3}}
 	for {
 		var stats micro.Stats
 		if err := json.Unmarshal([]byte(ask("$SRV.STATS.rookery", "")), &stats); err != nil {
