@@ -76,9 +76,11 @@ func (p phase) judge() judge {
 	return nil
 }
 
-// takesPart reports whether anything is waited for in the slot: where all go together in every one.
+// takesPart reports whether anything is waited for in the slot: where all go together in every one. People, and the time before the next
+// wave, are waited for whatever has become of it.
 func (p phase) takesPart(ordinal uint32) bool {
-	return p.op.Together() || (p.service.Wants(ordinal) && !p.service.Excused(ordinal))
+	forAll := p.op.Together() || p.op.Phase == events.OperationPromote || p.op.Phase == events.OperationDelay
+	return forAll || (p.service.Wants(ordinal) && !p.service.Excused(ordinal))
 }
 
 // slot returns the slot, which is empty where there is none yet or no more.

@@ -220,8 +220,8 @@ func (c *Checker) reached(s *service, slot uint32) bool {
 	if goes := op.rescale != nil && slot >= op.rescale.To; goes && (op.phase == events.OperationPrepare || op.phase == events.OperationStart) {
 		return true
 	}
-	if len(op.together()) == 0 && (!s.wants(slot) || s.excused(slot)) {
-		return true // the slot is no longer one of the service, or nobody waits for it
+	if op.phase != events.OperationPromote && len(op.together()) == 0 && (!s.wants(slot) || s.excused(slot)) {
+		return true // the slot left the service, or nobody waits for it
 	}
 	switch op.phase {
 	case events.OperationPrepare:
