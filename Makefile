@@ -197,8 +197,6 @@ bench-placement: ## Measure placement beside swarmkit's scheduler, in rounds tha
 	cd cmd/benchmark/placement/swarmkit && $(GO) build -o $(BIN)/swarmkit .
 	$(BIN)/placement -peer $(BIN)/swarmkit
 
-# EVENTS is how long the log of `make bench-log` is. Each takes up to 600 bytes in TMPDIR, which go with the end.
-EVENTS := 10000000
 .PHONY: bench-inputs
 bench-inputs: ## Measure 200 commands a second for ten minutes, and a flood of rejected ones: what is refused, memory and disk
 	$(GO) test -exec 'env -u GOGC -u GOMEMLIMIT' -run '^$$' -bench Inputs -benchtime 1x -timeout 30m ./cmd/rookerytest -inputs 10m
@@ -209,6 +207,8 @@ INSTANCES := 100000
 bench-takeover: ## Measure until another coordinator leads a large fleet, with a standby and without: make bench-takeover INSTANCES=5000
 	$(GO) test -exec 'env -u GOGC -u GOMEMLIMIT' -run '^$$' -bench Takeover -benchtime 1x -timeout 60m ./cmd/rookerytest -instances $(INSTANCES)
 
+# EVENTS is how long the log of `make bench-log` is. Each takes up to 600 bytes in TMPDIR, which go with the end.
+EVENTS := 10000000
 .PHONY: bench-log
 bench-log: ## Measure starts, questions about the past and memory on a log of ten million events: make bench-log EVENTS=1000000
 	@$(GO) build -o $(BIN)/log ./cmd/benchmark/log
