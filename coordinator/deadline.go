@@ -38,7 +38,8 @@ func (t *Turn) Due() {
 			continue
 		}
 		if s := t.Cluster.Services[cmd.Service]; s != nil && s.Settled() {
-			t.agenda.add(cmd.Service) // by now its instances may have served for as long as counts
+			t.agenda.add(cmd.Service) // it succeeds once that has lasted for as long as counts
+			continue
 		}
 		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) || !t.Takes() {
 			continue

@@ -181,7 +181,7 @@ func (t *Turn) groupDue(g *projections.Group) {
 			t.abort(g, id.Name, shunned.String())
 			return
 		}
-		if s == nil || s.Proven(t.Now) || t.Now.Before(t.deadlineOf(id, t.counts(g, id))) {
+		if s == nil || s.Settled() || t.Now.Before(t.deadlineOf(id, t.counts(g, id))) {
 			continue
 		}
 		t.cause = t.Cluster.Commands[g.Command].Cause

@@ -243,8 +243,8 @@ type revisions []uint64
 
 func (r revisions) have(revision uint64) bool { return slices.Contains(r, revision) }
 
-// finish ends the service's open command once all is as it shall be, for as long as counts, and a dropped service with its last instance: what is lost
-// keeps its record, and holds nothing up. That of a group ends with all of its services.
+// finish ends the service's open command once all is as it shall be, for as long as counts, and a dropped service with its last instance:
+// what is lost keeps its record, and holds nothing up. That of a group ends with all of its services.
 func (t *Turn) finish(s *projections.Service) bool {
 	if !s.Proven(t.Now) {
 		return true
@@ -276,9 +276,6 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 	text := fmt.Sprintf("%d of %d instances serve in revision %d", s.Serving(), s.Scale, s.Revision)
 	if op := s.Operation; op != nil {
 		text += fmt.Sprintf("; its %s is in wave %d, phase %s", op.Kind, op.Wave, op.Phase)
-	}
-	if s.Settled() {
-		text += fmt.Sprintf("; not each of them has served for %s without a break", s.Current().Spec.FirstHealthy())
 	}
 	if s.Lacks() {
 		text += fmt.Sprintf("; %d have no node (%s)", s.Wanted()-s.Filled(), c.WhyPending(s))

@@ -209,13 +209,14 @@ func (s *Service) Settled() bool {
 	return s.serving+s.excused() == int(s.Scale) && s.total-s.absent == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
 }
 
-// Proven reports whether the service is settled, and its instances have served for as long as counts where all of it did not before.
+// Proven reports whether the service is settled, and its instances have served for as long as counts where all of its revision did not before.
 func (s *Service) Proven(now time.Time) bool { return s.Settled() && !now.Before(s.provenAt()) }
 
-// provenAt is when the instances of a service that is as it should be for the first time have served for as long as counts; the zero
-// time for any other.
+// provenAt is when the instances of a service that is as it should be in this revision for the first time have served for as long as
+// counts; the zero time for any other. One without instances proves nothing.
 func (s *Service) provenAt() time.Time {
-	if s.Good != nil || s.Dropped || s.Job != nil || s.Suspension != nil {
+	proven := s.Good != nil && s.Good.Revision == s.Revision && s.Good.Scale > 0
+	if proven || s.Dropped || s.Job != nil || s.Suspension != nil {
 		return time.Time{}
 	}
 	var since Moment
