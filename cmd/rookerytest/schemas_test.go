@@ -112,7 +112,7 @@ func answered(t *testing.T, cluster *rookerytest.Cluster) {
 	}
 	for name := range runner.Shapes() {
 		if !asked[name] {
-			t.Errorf("nobody has asked %s", name)
+			t.Errorf("the question %s was not asked", name)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (c *Checker) ends(s *service, d events.OperationEnded) {
 	if d.Outcome == events.OperationDone {
 		c.barrier(s, d.GivenUp)
 		phases := op.together()
-		has := func(slot uint32) bool { return s.wants(slot) || op.rescale != nil } // what the scale has no more has left the operation
+		has := func(slot uint32) bool { return s.wants(slot) || op.rescale != nil } // other slots have left the operation
 		waits := func(slot uint32) bool { return !s.excused(slot) }
 		if slices.ContainsFunc(op.waiting, waits) || (len(phases) > 0 && slices.ContainsFunc(op.slots, has) && op.phase != phases[len(phases)-1]) {
 			c.breach("P6", "%s: the operation is done after phase %s, and %v wait", s.id, op.phase, op.waiting)

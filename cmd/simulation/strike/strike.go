@@ -25,7 +25,7 @@ var compiled bool
 
 var strikes atomic.Pointer[func(events.Unit) bool]
 
-// Set has the coordinators of this process panic in units of which that is true, and no more in those of the file.
+// Set has the coordinators of this process panic in units of which that is true, instead of in those of the file.
 func Set(panics func(events.Unit) bool) { strikes.Store(&panics) }
 
 func listed(u events.Unit) bool {
