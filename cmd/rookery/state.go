@@ -95,12 +95,15 @@ func archivedState(ctx context.Context, b *bus.JetStream, folder string, q runne
 	if err != nil {
 		return past, err
 	}
-	return runner.PastOf(c, q.Service, q.Node), nil
+	return runner.PastOf(c, q.Service, q.Node)
 }
 
 func printState(out io.Writer, past runner.PastState) error {
 	fmt.Fprintf(out, "State at sequence %d of the log, the end of round %d, of %s: %d services, %d nodes, %d commands open\n",
 		past.Sequence, past.Round, past.Now.Local().Format(time.RFC3339), past.Services, past.Nodes, past.Open)
+	for _, shunned := range past.Shunned {
+		fmt.Fprintln(out, shunned)
+	}
 	services, err := each[views.Service](past.Views[bus.BucketServices])
 	if err != nil {
 		return err

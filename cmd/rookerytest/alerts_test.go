@@ -47,7 +47,7 @@ var alarms = []alarm{
 		g.beside.node.kill()
 	}},
 	{"RookeryStreamNearBound", `rookery_stream="ROOKERY_STATUS"`, floods},
-	{"RookeryUnitShunned", `rookery_work="reconcile"`, shuns},
+	{"RookeryUnitShunned", `rookery_scope="service demo/struck"`, shuns},
 	{"RookeryNoLeader", "", func(g *gallery) {
 		g.heals(func() {
 			for _, c := range g.coordinators {

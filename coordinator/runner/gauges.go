@@ -135,8 +135,12 @@ func (m *meters) tell(o metric.Observer, l levels) {
 		o.ObserveFloat64(g.lagTime, lag.lasts.Seconds(), at)
 	}
 	o.ObserveInt64(g.open, int64(l.open))
-	for _, work := range events.Works {
-		o.ObserveInt64(g.shunned, int64(l.shunned[work]), metric.WithAttributes(keyWork.String(string(work))))
+	for of, n := range l.shunned {
+		at := []attribute.KeyValue{keyWork.String(string(of.work))}
+		if of.scope != (events.Scope{}) {
+			at = append(at, keyScope.String(of.scope.String()))
+		}
+		o.ObserveInt64(g.shunned, int64(n), metric.WithAttributes(at...))
 	}
 	o.ObserveInt64(g.answering, m.answering.Load())
 	for state, n := range l.nodes {

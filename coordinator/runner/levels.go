@@ -15,6 +15,7 @@ const (
 	mostServicesMeasured   = 1000
 	mostNodesMeasured      = 1000
 	mostOperationsMeasured = 100
+	mostShunnedTold        = 100
 )
 
 // levels are what stands in a state at one moment. They cost no more than a look at each service and each node, and at the slots of
@@ -22,13 +23,19 @@ const (
 type levels struct {
 	sequence uint64
 	open     int
-	shunned  map[events.Work]int
+	shunned  map[shunnedOf]int
 	nodes    map[projections.NodeState]int
 	pending  map[string]int
 	services []serviceLevels
 	machines []nodeLevels
 	states   []namedState
 	under    []operationLevels
+}
+
+// shunnedOf is what a unit that is left alone is of. It has no scope for all beyond the bound together.
+type shunnedOf struct {
+	work  events.Work
+	scope events.Scope
 }
 
 // serviceLevels are those of a service, or of all beyond the bound together, which has no name.
@@ -67,12 +74,9 @@ type operationLevels struct {
 
 // levelsOf looks at the state at a time.
 func levelsOf(c *projections.Cluster, now time.Time) levels {
-	l := levels{sequence: c.Sequence, open: len(c.Open()), shunned: map[events.Work]int{}, nodes: map[projections.NodeState]int{}, pending: map[string]int{}}
+	l := levels{sequence: c.Sequence, open: len(c.Open()), shunned: shunnedIn(c), nodes: map[projections.NodeState]int{}, pending: map[string]int{}}
 	for _, state := range projections.NodeStates {
 		l.nodes[state] = 0 // one that has none says so
-	}
-	for _, s := range c.Shunned {
-		l.shunned[s.Unit.Work]++
 	}
 	rest := serviceLevels{}
 	for i, id := range slices.SortedFunc(maps.Keys(c.Services), events.ServiceID.Compare) {
@@ -94,6 +98,22 @@ func levelsOf(c *projections.Cluster, now time.Time) levels {
 	l.lookAtNodes(c)
 	l.lookAtOperations(c, now)
 	return l
+}
+
+// shunnedIn counts what is left alone. Of each kind of work it has one without a scope, which says so where that is nothing.
+func shunnedIn(c *projections.Cluster) map[shunnedOf]int {
+	found := map[shunnedOf]int{}
+	for _, work := range events.Works {
+		found[shunnedOf{work: work}] = 0
+	}
+	for _, s := range c.Shunned {
+		of := shunnedOf{s.Unit.Work, s.Unit.Scope}
+		if _, named := found[of]; !named && len(found) >= len(events.Works)+mostShunnedTold {
+			of.scope = events.Scope{}
+		}
+		found[of]++
+	}
+	return found
 }
 
 func levelsOfService(s *projections.Service, now time.Time) serviceLevels {

@@ -37,6 +37,7 @@ const (
 	keyVerb      = attribute.Key("rookery.verb")
 	keyReason    = attribute.Key("rookery.reason")
 	keyWork      = attribute.Key("rookery.work")
+	keyScope     = attribute.Key("rookery.scope")
 	keyState     = attribute.Key("rookery.state")
 	keyNamespace = attribute.Key("rookery.namespace")
 	keyService   = attribute.Key("rookery.service")

@@ -88,6 +88,8 @@ type ClusterState struct {
 	Nodes    int       `json:"nodes"`
 	// Open counts the commands that have not ended.
 	Open int `json:"open"`
+	// Shunned says what the coordinator leaves alone because of a defect of its own, mostShunnedTold at most.
+	Shunned []string `json:"shunned,omitempty"`
 	// Answered is the name of the coordinator that answers; it may stand by.
 	Answered string `json:"answered_by"`
 	Leading  bool   `json:"leading"`
@@ -200,6 +202,10 @@ func (c *Coordinator) hashAt(ctx context.Context, sequence uint64) (string, erro
 		return c.hashed.hash, nil
 	}
 	fold, reader, err := c.folds().begin(ctx, sequence)
+	for _, shunned := range s.Shunned[:min(len(s.Shunned), mostShunnedTold)] {
+		state.Shunned = append(state.Shunned, shunned.String())
+	}
+	return state
 	if err != nil {
 		return "", err
 	}

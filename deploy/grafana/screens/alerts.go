@@ -77,11 +77,10 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryUnitShunned", severity: critical, lasts: shunnedFor,
-		expr:        "max by (rookery_work) (rookery_units_shunned) > 0",
-		summary:     "The coordinator leaves {{ $value }} units alone that it fails to {{ $labels.rookery_work }}",
+		expr:        "max by (rookery_work, rookery_scope) (rookery_units_shunned) > 0",
+		summary:     "The coordinator leaves the {{ $labels.rookery_work }} of {{ or $labels.rookery_scope \"more units\" }} alone",
 		description: "A defect of the coordinator. All else goes on; what is left alone stays as it is, and commands for it fail as internal.",
-		runbook: `1. Which, and why: nats stream view ROOKERY_LOG --subject 'rookery.log.*.*.unit.shunned'; rookery services shows the state shunned, and
-   rookery explain NAMESPACE/NAME says what failed.
+		runbook: `1. Which, and why: nats req rookery.api.state '{}' says what failed, of each.
 2. Send what is wanted of it again, with another spec or scale: it is tried again.
 3. Or have another coordinator lead, of a version that mends it: stop the one that leads. All is tried again then.
 4. Report it with rookery capsule, which has what it takes to see it again.
