@@ -161,7 +161,7 @@ func (t *Turn) nodeOf(r events.Request) (*projections.Node, error) {
 	name, _ := r.Scope.Node()
 	n := t.Cluster.Nodes[name]
 	if n == nil {
-		return nil, events.Reject(events.CodeNotFound, "subject", "there is no node %s: no node of this name has joined", name)
+		return nil, events.Reject(events.CodeNotFound, "subject", "%s", t.Cluster.NoNode(name))
 	}
 	if n.Forgotten {
 		return nil, events.Reject(events.CodeBusy, "subject", "node %s is being forgotten: should it come back, it joins as a new one after that", name)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -202,12 +203,21 @@ func memberType(t reflect.Type, name string) reflect.Type {
 	return t
 }
 
-// Nearest returns the known name that who wrote this one may have meant, or "".
-func Nearest(name string, known []string) string { return nearest(name, known) }
+// NoSuch says that there is nothing of this kind and name, with the nearest of the names that are known.
+func NoSuch(kind, name string, known []string) string {
+	text := "there is no " + kind + " " + name
+	if len(known) == 0 {
+		return text + ", nor any other " + kind
+	}
+	if near := nearest(name, slices.Sorted(slices.Values(known))); near != "" {
+		return text + ": did you mean " + near + "?"
+	}
+	return text
+}
 
-// nearest returns the known name that is at most a third of its length away from name, or "".
+// nearest returns the known name that is at most a third of its length away from name, and has something of it, or "".
 func nearest(name string, known []string) string {
-	best, least := "", len(name)/3+2
+	best, least := "", min(len(name)/3+2, len(name))
 	for _, k := range known {
 		if d := editDistance(strings.ToLower(name), k); d < least {
 			best, least = k, d

@@ -48,10 +48,16 @@ The same with the nats CLI:
 		}
 		defer done()
 		p := newPrinter(of, out, cmd.OutOrStdout())
-		if err := printLog(cmd.Context(), b, cmd.OutOrStdout(), p, follow); err != nil || *p.printed > 0 {
-			return err
-		}
-		return missingNow(cmd.Context(), b, of)
+		return printLog(cmd.Context(), b, cmd.OutOrStdout(), p, func() (more bool, err error) {
+			if *p.printed == 0 {
+				err = missingNow(cmd.Context(), b, of)
+			}
+			if follow && err != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting for it\n", err)
+				err = nil
+			}
+			return follow, err
+		})
 	}
 	return cmd
 }
@@ -79,16 +85,19 @@ func newPrinter(of within, out output, w io.Writer) printer {
 	return printer{scopes, out, out.style(w), waves{}, new(int)}
 }
 
-// printLog prints the log from its beginning to its end, and on from there where follow is set.
-func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, follow bool) error {
+// printLog prints the log from its beginning to its end, and on from there where atEnd says so.
+func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, atEnd func() (more bool, err error)) error {
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
 	state, err := b.State(call, bus.Log)
 	if err != nil {
 		return err
 	}
-	if state.Last == 0 && !follow {
-		return nil
+	ended := state.Last == 0
+	if ended {
+		if more, err := atEnd(); err != nil || !more {
+			return err
+		}
 	}
 	reader, err := b.Read(ctx, bus.Log, state.First)
 	if err != nil {
@@ -113,8 +122,11 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, f
 					return err
 				}
 			}
-			if !follow && m.Sequence >= state.Last {
-				return nil
+			if !ended && m.Sequence >= state.Last {
+				ended = true
+				if more, err := atEnd(); err != nil || !more {
+					return err
+				}
 			}
 		}
 	}

@@ -54,6 +54,12 @@ The same with the nats CLI:
 	return cmd
 }
 
+// liftedBy says how a node is started so that a filter does not remove it.
+var liftedBy = map[string]string{
+	"allow_host_port":      " (rookery node --allow-host-port)",
+	"allow_engine_context": " (rookery node --allow-engine-context)",
+}
+
 // printExplanation tells people.
 func printExplanation(w io.Writer, x coordinator.Explanation) error {
 	what := "waits: no node can have it"
@@ -80,7 +86,7 @@ func printExplanation(w io.Writer, x coordinator.Explanation) error {
 	rows := make([]string, len(x.Nodes))
 	for i, v := range x.Nodes {
 		if v.Removed != "" {
-			rows[i] = fmt.Sprintf("%s\tremoved by %s\t\t\t\t\t\t", v.Node, v.Removed)
+			rows[i] = fmt.Sprintf("%s\tremoved by %s%s\t\t\t\t\t\t", v.Node, v.Removed, liftedBy[v.Removed])
 			continue
 		}
 		t := v.Terms

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,15 +88,7 @@ func (t target) check(ctx context.Context, b bus.Bus) error {
 			return t.checkOrdinal(ctx, b)
 		}
 	}
-	slices.Sort(known)
-	switch near := events.Nearest(t.service.String(), known); {
-	case near != "":
-		return fmt.Errorf("there is no service %s: did you mean %s?", t.service, near)
-	case len(known) == 0:
-		return fmt.Errorf("there is no service %s, and no other: make one with `rookery ensure`", t.service)
-	}
-	const most = 5
-	return fmt.Errorf("there is no service %s: there are %s; `rookery ps` lists all", t.service, strings.Join(known[:min(len(known), most)], ", "))
+	return errors.New(events.NoSuch("service", t.service.String(), known))
 }
 
 func (t target) checkOrdinal(ctx context.Context, b bus.Bus) error {

@@ -66,15 +66,19 @@ func (l *list) run(cmd *cobra.Command) error {
 	if _, err := logState(ctx, b); err != nil {
 		return err
 	}
-	if l.watch {
-		return l.follow(cmd.Context(), b, cmd.OutOrStdout(), cmd.ErrOrStderr())
-	}
 	s, err := readSeen(ctx, b, l.buckets)
 	if err != nil {
 		return err
 	}
-	if err := l.missing(s); err != nil {
-		return err
+	missing := l.missing(s)
+	if l.watch {
+		if missing != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting for it\n", missing)
+		}
+		return l.follow(cmd.Context(), b, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	if missing != nil {
+		return missing
 	}
 	return l.print(cmd.OutOrStdout(), l.page(s, time.Now()))
 }

@@ -81,8 +81,9 @@ func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rookery",
 		Short: "Run services on a fleet of Podman hosts, with a message bus as the only API",
-		Long: `Rookery runs services on a fleet of Podman hosts. Its only API is NATS JetStream: whatever these commands do,
-the nats CLI can do too.
+		Long: `Rookery runs services on a fleet of Podman hosts. Its only API is NATS JetStream: whatever these commands
+ask of a cluster or show of it, the nats CLI can too. Only what runs it, or works on its log as a whole (bus, doctor, archive,
+replay, capsule), is here alone.
 
 Begin with:
   rookery dev                                        a whole Rookery on this machine

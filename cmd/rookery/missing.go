@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -17,13 +16,7 @@ func missing(kind, name string, known []string) error {
 	if name == "" || slices.Contains(known, name) {
 		return nil
 	}
-	text := fmt.Sprintf("there is no %s %s", kind, name)
-	if near := events.Nearest(name, known); near != "" {
-		text += fmt.Sprintf(": did you mean %s?", near)
-	} else if len(known) == 0 {
-		text += fmt.Sprintf(", nor any other %s", kind)
-	}
-	return errors.New(text)
+	return errors.New(events.NoSuch(kind, name, known))
 }
 
 // missingOf is missing for a namespace, or for one service of it.

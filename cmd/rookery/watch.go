@@ -86,7 +86,11 @@ func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) erro
 			if !stale && (!on.ages() || now.Sub(drawn) < agesEvery) {
 				continue
 			}
-			if err := on.draw(l.page(s, now), lost); err != nil {
+			p := l.page(s, now)
+			if err := l.missing(s); err != nil {
+				p.notes = append(p.notes, err.Error())
+			}
+			if err := on.draw(p, lost); err != nil {
 				return err
 			}
 			stale, drawn = false, now

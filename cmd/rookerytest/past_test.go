@@ -76,7 +76,13 @@ func TestQuestionsAboutThePastSayWhatIsWrongWithThem(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1"}`)
+	cluster.Until("all nodes have joined", func() bool { return cluster.State().Nodes == len(cluster.Nodes) })
+	now := time.Now().UTC().Format(time.RFC3339Nano)
 	for _, row := range []struct{ question, body, code, reason string }{
+		{"state", `{"at_time":"` + now + `","service":"demo/weeb"}`, "404", "there is no service demo/weeb: did you mean demo/web?"},
+		{"state", `{"at_time":"` + now + `","node":"nod-1"}`, "404", "there is no node nod-1: did you mean node-1?"},
+		{"diff", `{"from":"` + now + `","service":"demo/weeb"}`, "404", "there is no service demo/weeb: did you mean demo/web?"},
+		{"explain", `{"service":"demo/weeb"}`, "404", "there is no service demo/weeb: did you mean demo/web?"},
 		{"state", `{"at_seq":1000000}`, "404", "the log ends at sequence"},
 		{"state", `{"at_seq":1}`, "404", "no round is closed at or below sequence 1"},
 		{"state", `{"at_time":"2001-01-01T00:00:00Z"}`, "404", "the log begins at"},

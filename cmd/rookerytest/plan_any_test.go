@@ -22,8 +22,8 @@ func TestACommandToAnythingIsPlanned(t *testing.T) {
 		t.Errorf("the drain is planned as %+v", drain)
 	}
 	drain = coordinator.DrainPlan{}
-	askUntil(t, cluster, "plan", `{"node":"gone","verb":"drain","body":{}}`, &drain)
-	if drain.Rejection == nil || drain.Rejection.Code != events.CodeNotFound {
+	askUntil(t, cluster, "plan", `{"node":"nod-1","verb":"drain","body":{}}`, &drain)
+	if drain.Rejection == nil || drain.Rejection.Code != events.CodeNotFound || drain.Rejection.Reason != "there is no node nod-1: did you mean node-1?" {
 		t.Errorf("the drain of a node that is not there is planned as %+v", drain)
 	}
 	var moves coordinator.RebalancePlan

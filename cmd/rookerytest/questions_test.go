@@ -39,12 +39,17 @@ func TestQuestionsSayWhatIsWrongWithThem(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":0,"ports":[{"name":"http","port":80}]}`)
+	cluster.Until("all nodes have joined", func() bool { return cluster.State().Nodes == len(cluster.Nodes) })
 	for _, row := range []struct{ question, body, code, reason string }{
 		{"addresses", `{"namespace":"demo","name":"web","port":"htp"}`, "404", `service demo/web has no port "htp": it has http`},
 		{"addresses", `{"namespace":"demo","name":"db","port":"http"}`, "404", "there is no service demo/db"},
 		{"addresses", `{"namespace":"demo"}`, "400", `ask with {"namespace":"demo","name":"web","port":"http"}`},
 		{"addresses", `{"service":"demo/web"}`, "400", `ask with {"namespace":"demo","name":"web","port":"http"}`},
-		{"actual", `{"node":"elsewhere"}`, "404", `there is no node "elsewhere": no node of this name has joined`},
+		{"addresses", `{"namespace":"demo","name":"weeb","port":"http"}`, "404", "there is no service demo/weeb: did you mean demo/web?"},
+		{"service-metrics", `{"namespace":"demo","name":"weeb"}`, "404", "there is no service demo/weeb: did you mean demo/web?"},
+		{"exec", `{"service":"demo/weeb"}`, "404", "there is no service demo/weeb: did you mean demo/web?"},
+		{"actual", `{"node":"nod-1"}`, "404", "there is no node nod-1: did you mean node-1?"},
+		{"actual", `{"node":"elsewhere"}`, "404", "there is no node elsewhere"},
 		{"actual", ``, "400", `ask with {"node":"edge-1"}`},
 		{"logs", `{"service":"demo/db"}`, "404", "there is no service demo/db"},
 		{"logs", `{"service":"demo/web"}`, "404", "service demo/web has no such instance on any node"},

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -57,7 +56,7 @@ func (c *Coordinator) askActual(ctx context.Context, body []byte) (answer []byte
 func actual(c *projections.Cluster, node string) ([]byte, error) {
 	n := c.Nodes[node]
 	if n == nil {
-		return nil, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("there is no node %q: no node of this name has joined", node)}
+		return nil, &bus.QuestionError{Code: 404, Reason: c.NoNode(node)}
 	}
 	a := Actual{
 		Node: node, Epoch: n.Epoch, Silent: n.Silent, LogSequence: c.Sequence,

@@ -58,7 +58,7 @@ func (c *Coordinator) askAddresses(ctx context.Context, body []byte) (answer []b
 func addresses(c *projections.Cluster, id events.ServiceID, port string) ([]byte, error) {
 	s := c.Services[id]
 	if s == nil || s.Revision == 0 {
-		return nil, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("there is no service %s", id)}
+		return nil, &bus.QuestionError{Code: 404, Reason: c.NoService(id.String())}
 	}
 	var known []string
 	for _, p := range s.Current().Spec.Ports {

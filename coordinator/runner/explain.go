@@ -33,24 +33,29 @@ func (c *Coordinator) askExplain(ctx context.Context, body []byte) ([]byte, erro
 	if err != nil {
 		return nil, &bus.QuestionError{Code: 400, Reason: err.Error()}
 	}
-	shunned, end, err := c.shunnedNow(ctx, events.ServiceScope(id))
+	now, err := c.explainNow(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return c.inPast(ctx, func(ctx context.Context) ([]byte, error) {
-		decision, err := c.decisionOn(ctx, id, q, end)
-		if len(shunned) > 0 && err != nil {
-			return nil, &bus.QuestionError{Code: 409, Reason: shunned[0]}
-		}
-		if err != nil {
+		decision, err := c.decisionOn(ctx, id, q, now.end)
+		switch {
+		case err != nil:
 			return nil, err
+		case decision.Sequence > 0:
+		case len(now.shunned) > 0:
+			return nil, &bus.QuestionError{Code: 409, Reason: now.shunned[0]}
+		case now.missing != "":
+			return nil, &bus.QuestionError{Code: 404, Reason: now.missing}
+		default:
+			return nil, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log has no decision on a node for %s that fits: see `rookery events %s`", id, id)}
 		}
 		state, err := c.before(ctx, decision.Sequence)
 		if err != nil {
 			return nil, err
 		}
 		x, err := coordinator.Explain(state, decision)
-		x.Shunned = shunned
+		x.Shunned = now.shunned
 		if errors.Is(err, coordinator.ErrOtherPolicy) {
 			return nil, &bus.QuestionError{Code: 409, Reason: err.Error()}
 		}
@@ -61,18 +66,29 @@ func (c *Coordinator) askExplain(ctx context.Context, body []byte) ([]byte, erro
 	})
 }
 
-// shunnedNow says what is left alone of a scope now, and up to where the log is closed.
-func (c *Coordinator) shunnedNow(ctx context.Context, scope events.Scope) (said []string, end uint64, err error) {
-	err = c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
-		end = c.cluster.Sequence
-		for _, s := range c.cluster.ShunnedOf(scope) {
-			said = append(said, s.String())
-		}
-	})
-	return said, end, err
+// explained is what the present state has of a service that is asked for.
+type explained struct {
+	// shunned says what is left alone of it, and missing that there is no such service.
+	shunned []string
+	missing string
+	// end is up to where the log is closed.
+	end uint64
 }
 
-// decisionOn returns the last decision on a node that is asked for.
+func (c *Coordinator) explainNow(ctx context.Context, id events.ServiceID) (now explained, err error) {
+	err = c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		now.end = c.cluster.Sequence
+		for _, s := range c.cluster.ShunnedOf(events.ServiceScope(id)) {
+			now.shunned = append(now.shunned, s.String())
+		}
+		if c.cluster.Services[id] == nil {
+			now.missing = c.cluster.NoService(id.String())
+		}
+	})
+	return now, err
+}
+
+// decisionOn returns the last decision on a node that is asked for; an empty record where the log has none.
 func (c *Coordinator) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQuestion, end uint64) (events.Record, error) {
 	var last events.Record
 	voids, err := c.voids(ctx)
@@ -100,9 +116,6 @@ func (c *Coordinator) decisionOn(ctx context.Context, id events.ServiceID, q Exp
 			}
 			from = page[len(page)-1].Sequence + 1
 		}
-	}
-	if last.Sequence == 0 {
-		return last, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log has no decision on a node for %s that fits: see `rookery events %s`", id, id)}
 	}
 	return last, nil
 }

@@ -113,14 +113,21 @@ func (c *Coordinator) askPastState(ctx context.Context, q StateQuestion) ([]byte
 		if err := toRound(ctx, fold, reader, at); err != nil {
 			return nil, err
 		}
-		past := PastOf(fold.Cluster, q.Service, q.Node)
+		past, err := PastOf(fold.Cluster, q.Service, q.Node)
+		if err != nil {
+			return nil, err
+		}
 		past.Answered = c.Name
 		return json.Marshal(past, json.Deterministic(true))
 	})
 }
 
-// PastOf is what is shown of a state of the past: all of it, or one service and node alone.
-func PastOf(c *projections.Cluster, service, node string) PastState {
+// PastOf is what is shown of a state of the past: all of it, or one service and node alone. Where there was none of that name, the error is
+// a *bus.QuestionError.
+func PastOf(c *projections.Cluster, service, node string) (PastState, error) {
+	if err := missingThen(c, service, node); err != nil {
+		return PastState{}, err
+	}
 	past := PastState{ClusterState: stateOf(c), Views: map[string]map[string]jsontext.Value{}}
 	past.Hash = c.Hash()
 	for key, value := range shown(c, service, node).Values {
@@ -129,7 +136,18 @@ func PastOf(c *projections.Cluster, service, node string) PastState {
 		}
 		past.Views[key.Bucket][key.Key] = value
 	}
-	return past
+	return past, nil
+}
+
+// missingThen says that a service or node that is asked for was not there; "" stands for none.
+func missingThen(c *projections.Cluster, service, node string) error {
+	if id, err := events.ParseServiceID(service); service != "" && (err != nil || c.Services[id] == nil) {
+		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoService(service))}
+	}
+	if node != "" && c.Nodes[node] == nil {
+		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoNode(node))}
+	}
+	return nil
 }
 
 // askDiff answers the question `diff`.
@@ -160,9 +178,12 @@ func (c *Coordinator) askDiff(ctx context.Context, body []byte) ([]byte, error) 
 			return nil, err
 		}
 		d := Diff{From: placeOf(fold.Cluster)}
-		before := shown(fold.Cluster, q.Service, q.Node)
+		before, missing := shown(fold.Cluster, q.Service, q.Node), missingThen(fold.Cluster, q.Service, q.Node)
 		if err := toRound(ctx, fold, reader, to); err != nil {
 			return nil, err
+		}
+		if still := missingThen(fold.Cluster, q.Service, q.Node); missing != nil && still != nil {
+			return nil, still
 		}
 		d.To = placeOf(fold.Cluster)
 		if d.Changes, err = views.Differences(before, shown(fold.Cluster, q.Service, q.Node)); err != nil {

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -50,16 +49,19 @@ func (c *Coordinator) askServiceMetrics(ctx context.Context, body []byte) ([]byt
 	id := events.ServiceID{Namespace: q.Namespace, Name: q.Name}
 	answer := ServiceMetrics{Service: id.String(), Processes: []ProcessMetrics{}}
 	var known map[events.InstanceID]bool
+	none := ""
 	if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
 		answer.LogSequence = c.cluster.Sequence
 		if s := c.cluster.Services[id]; s != nil {
 			answer.Processes, known = processesOf(s)
+		} else {
+			none = c.cluster.NoService(id.String())
 		}
 	}); err != nil {
 		return nil, err
 	}
 	if known == nil {
-		return nil, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("there is no service %s", id)}
+		return nil, &bus.QuestionError{Code: 404, Reason: none}
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -128,7 +128,7 @@ func (c *Coordinator) seek(ctx context.Context, q InstancesQuestion) (there []fo
 func foundOf(c *projections.Cluster, id events.ServiceID, ordinal *uint32) ([]found, error) {
 	s := c.Services[id]
 	if s == nil || s.Revision == 0 {
-		return nil, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("there is no service %s", id)}
+		return nil, &bus.QuestionError{Code: 404, Reason: c.NoService(id.String())}
 	}
 	var there []found
 	for i := range s.Instances() {
