@@ -68,7 +68,7 @@ func (c *Cluster) Close(sequence uint64, closed events.RoundClosed, chain events
 	c.CommandCursor, c.StatusCursor = closed.Commands, closed.Statuses
 	c.Sequence, c.Chain = sequence, chain
 	c.Recovering = c.Recovering && !c.recovered()
-	c.forget(closed.CommandsKept)
+	c.forget(closed.CommandsKept, closed.Now)
 }
 
 // adopt takes over the streams' identities. Unless it founds the cluster, what the log says may be older than what the
@@ -157,12 +157,12 @@ func (c *Cluster) applyCommand(r events.Record) {
 		if s := c.Services[id]; s != nil && s.Holder == d.Sequence {
 			s.settled()
 		}
-		c.endCommand(d.Sequence, Succeeded)
+		c.endCommand(d.Sequence, Succeeded, r.Time)
 	case events.CommandFailed:
-		cmd := c.endCommand(d.Sequence, Failed)
+		cmd := c.endCommand(d.Sequence, Failed, r.Time)
 		cmd.Reason, cmd.Message = d.Reason, d.Message
 	case events.CommandSuperseded:
-		c.endCommand(d.Sequence, Superseded).Other = d.By
+		c.endCommand(d.Sequence, Superseded, r.Time).Other = d.By
 	}
 }
 

@@ -44,7 +44,12 @@ type Command struct {
 	Reason    events.FailureReason
 	Message   string
 	Other     uint64
+	// Until is how long it is remembered where it ended when those before and after it were forgotten.
+	Until time.Time `json:",omitzero"`
 }
+
+// KeptCommand is for how long a command is remembered with its id, so that it is not taken twice, and its sender finds what became of it.
+const KeptCommand = 24 * time.Hour
 
 type commandKey struct{ source, id string }
 
@@ -92,12 +97,15 @@ func (c *Cluster) know(cmd *Command) {
 	}
 }
 
-func (c *Cluster) endCommand(sequence uint64, outcome Outcome) *Command {
+func (c *Cluster) endCommand(sequence uint64, outcome Outcome, now time.Time) *Command {
 	cmd := c.Commands[sequence]
 	if cmd == nil {
 		return &Command{}
 	}
 	cmd.Outcome = outcome
+	if sequence < c.CommandsKept {
+		cmd.Until = now.Add(KeptCommand)
+	}
 	delete(c.open, sequence)
 	if cmd.Queued {
 		c.unqueue(cmd.Service, sequence)
@@ -148,13 +156,13 @@ func (c *Cluster) forgetCommands() {
 }
 
 // forget drops the commands below kept that have ended.
-func (c *Cluster) forget(kept uint64) {
+func (c *Cluster) forget(kept uint64, now time.Time) {
 	if kept <= c.CommandsKept {
 		return
 	}
 	c.CommandsKept = kept
 	for sequence, cmd := range c.Commands {
-		if sequence >= kept || cmd.Outcome == Accepted {
+		if sequence >= kept || cmd.Outcome == Accepted || now.Before(cmd.Until) {
 			continue
 		}
 		delete(c.Commands, sequence)

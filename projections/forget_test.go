@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -27,14 +28,25 @@ func TestCommandsAreForgottenOnceTheyHaveEnded(t *testing.T) {
 	apply(accepted(2, "second"))
 	apply(events.CommandSucceeded{Sequence: 2})
 	apply(accepted(3, "open"))
-	closed := func(kept uint64) {
-		c.Close(sequence, events.RoundClosed{Round: c.Round + 1, Epoch: 1, Now: at, CommandsKept: kept}, events.Chain{})
-	}
+	const late = projections.KeptCommand
 	for _, step := range []struct {
-		kept uint64
-		left []uint64
-	}{{0, []uint64{1, 2, 3}}, {2, []uint64{2, 3}}, {1, []uint64{2, 3}}, {4, []uint64{3}}} {
-		closed(step.kept)
+		kept  uint64
+		after time.Duration
+		ends  bool
+		left  []uint64
+	}{
+		{0, 0, false, []uint64{1, 2, 3}},
+		{2, 0, false, []uint64{2, 3}},
+		{1, 0, false, []uint64{2, 3}},
+		{4, 0, false, []uint64{3}},
+		{5, 0, true, []uint64{3}}, // it ended just now: who sent it may still ask
+		{6, late - time.Second, false, []uint64{3}},
+		{7, late, false, nil},
+	} {
+		if step.ends {
+			apply(events.CommandFailed{Sequence: 3})
+		}
+		c.Close(sequence, events.RoundClosed{Round: c.Round + 1, Epoch: 1, Now: at.Add(step.after), CommandsKept: step.kept}, events.Chain{})
 		if len(c.Commands) != len(step.left) {
 			t.Errorf("with those from %d on kept there are %d", step.kept, len(c.Commands))
 		}

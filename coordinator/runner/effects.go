@@ -91,12 +91,12 @@ func (l *leader) keep(now time.Time) error {
 	return l.makeRoom()
 }
 
-// forgettable is the sequence below which commands that have ended are forgotten. One that is open is remembered with its end, and so are
-// those after it, as far as they are not too many.
+// forgettable is the sequence below which commands that have ended are forgotten. One that is open is remembered, whatever becomes of those
+// after it.
 func forgettable(c *projections.Cluster, cursor uint64, now time.Time) uint64 {
 	below := cursor + 1
 	for sequence, cmd := range c.Commands {
-		if now.Sub(cmd.Received) < keepCommands || cmd.Outcome == projections.Accepted {
+		if now.Sub(cmd.Received) < projections.KeptCommand {
 			below = min(below, sequence)
 		}
 	}

@@ -25,9 +25,7 @@ const (
 	retryAfter = time.Second
 	// retryFullAfter is that where the server has no room. Somebody has to make some, and every try folds the whole log.
 	retryFullAfter = 10 * time.Second
-	// keepCommands is how long commands are remembered, and keptCommands how many at most: one that is sent again within is known by its id.
-	// One that is open is not forgotten before its end.
-	keepCommands = 24 * time.Hour
+	// keptCommands is how many commands are remembered at most, for projections.KeptCommand: one that is sent again within is known by its id.
 	keptCommands = 200_000
 	// keptBytes is how much of the stream of commands stays as long. Where there is more, those that are decided go.
 	keptBytes = bus.MaxCommandsBytes / 4
