@@ -12,7 +12,7 @@ import (
 func (c *Coordinator) beatHandler(ctx context.Context, l *lease) func(events.Message) (events.Message, error) {
 	return func(m events.Message) (events.Message, error) {
 		node := strings.TrimPrefix(m.Subject, events.HeartbeatRoot+".")
-		beat, _, err := events.DecodeAs[events.Heartbeat](m)
+		beat, of, err := events.DecodeAs[events.Heartbeat](m)
 		if err != nil || !events.ValidName(node) {
 			return events.Message{}, err
 		}
@@ -25,7 +25,7 @@ func (c *Coordinator) beatHandler(ctx context.Context, l *lease) func(events.Mes
 			return events.Message{}, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
 		}
 		return events.Encode("", answer, events.Attributes{
-			ID: node + "/" + beat.Incarnation, Source: "/rookery/" + answer.Log, Time: c.Now(),
+			ID: node + "/" + of.ID, Source: "/rookery/" + answer.Log, Time: c.Now(),
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nuid"
@@ -104,6 +105,7 @@ type Agent struct {
 	listed  uint64 // the last request for a full list that was met
 	relist  bool   // that one is to be met once the node has caught up with its orders
 	began   bool   // what the engine has is adopted, and the orders are known
+	tellings atomic.Uint64 // counts what it has said of itself
 	failure error  // why this process must not go on
 
 	meters  *meters

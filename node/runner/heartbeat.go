@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -48,7 +49,7 @@ func (a *Agent) introduce(ctx context.Context) (events.HeartbeatAnswer, error) {
 		return answer, err
 	}
 	hello, err := events.Encode(events.HelloSubject(a.Name), events.Hello{Incarnation: a.Incarnation, NodeFacts: a.Facts},
-		a.attributes("hello"))
+		a.attributes(a.told("hello")))
 	if err != nil {
 		return answer, err
 	}
@@ -59,9 +60,14 @@ func (a *Agent) attributes(id string) events.Attributes {
 	return events.Attributes{ID: a.Incarnation + "/" + id, Source: "/rookery/node/" + a.Name, Time: a.Now()}
 }
 
+// told returns an id that no other of what the process says with this name has.
+func (a *Agent) told(name string) string {
+	return name + "/" + strconv.FormatUint(a.tellings.Add(1), 10)
+}
+
 // ask sends one heartbeat.
 func (a *Agent) ask(ctx context.Context) (events.HeartbeatAnswer, error) {
-	beat, err := events.Encode(events.HeartbeatSubject(a.Name), events.Heartbeat{Incarnation: a.Incarnation}, a.attributes("beat"))
+	beat, err := events.Encode(events.HeartbeatSubject(a.Name), events.Heartbeat{Incarnation: a.Incarnation}, a.attributes(a.told("beat")))
 	if err != nil {
 		return events.HeartbeatAnswer{}, err
 	}
