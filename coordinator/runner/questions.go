@@ -159,34 +159,53 @@ func (c *Coordinator) askState(ctx context.Context, question []byte) (body []byt
 	if past {
 		return c.askPastState(ctx, q)
 	}
-	var state ClusterState
-	err = c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
-		state = stateOf(c.cluster)
-		state.Answered, state.Leading = c.Name, c.leading
+	return c.inTurn(ctx, c.hashes, func(ctx context.Context) ([]byte, error) {
+		var state ClusterState
+		hash := func(*projections.Cluster) {}
 		if q.Live {
-			state.Hash = c.cluster.Hash()
+			select {
+			case <-time.After(time.Until(c.liveAfter)):
+			case <-ctx.Done():
+				return nil, errBusy
+			}
+			hash = func(s *projections.Cluster) {
+				began := time.Now()
+				state.Hash = s.Hash()
+				c.liveAfter = time.Now().Add(liveShare * time.Since(began))
+			}
 		}
+		if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+			state = stateOf(c.cluster)
+			state.Answered, state.Leading = c.Name, c.leading
+			hash(c.cluster)
+		}); err != nil || q.Live {
+			return encodedState(state, err)
+		}
+		state.Hash, err = c.hashAt(ctx, state.Sequence)
+		return encodedState(state, err)
 	})
+}
+
+// liveShare bounds the time that the loop spends on hashes of its memory: between two it has so many times as long for all else.
+const liveShare = 4
+
+func encodedState(state ClusterState, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.Live {
-		return json.Marshal(state)
-	}
-	return c.inTurn(ctx, c.hashes, func(ctx context.Context) ([]byte, error) {
-		if state.Hash, err = c.hashAt(ctx, state.Sequence); err != nil {
-			return nil, err
-		}
-		return json.Marshal(state)
-	})
+	return json.Marshal(state)
 }
 
 // stateOf says a state in short, but for its hash.
 func stateOf(s *projections.Cluster) ClusterState {
-	return ClusterState{
+	state := ClusterState{
 		Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Now: s.Now,
 		Services: len(s.Services), Nodes: len(s.Nodes), Open: len(s.Open()),
 	}
+	for _, shunned := range s.Shunned[:min(len(s.Shunned), mostShunnedTold)] {
+		state.Shunned = append(state.Shunned, shunned.String())
+	}
+	return state
 }
 
 // hashed is the hash of the state at the end of a round.
@@ -202,10 +221,6 @@ func (c *Coordinator) hashAt(ctx context.Context, sequence uint64) (string, erro
 		return c.hashed.hash, nil
 	}
 	fold, reader, err := c.folds().begin(ctx, sequence)
-	for _, shunned := range s.Shunned[:min(len(s.Shunned), mostShunnedTold)] {
-		state.Shunned = append(state.Shunned, shunned.String())
-	}
-	return state
 	if err != nil {
 		return "", err
 	}
@@ -280,39 +295,90 @@ func (c *Coordinator) askCommand(ctx context.Context, body []byte) ([]byte, erro
 
 // fateNow answers from the present state, and reports whether a later answer would be the same.
 func (c *Coordinator) fateNow(ctx context.Context, q CommandQuestion) (answer []byte, ended bool, err error) {
-	known := false
+	known, err := c.lookUp(ctx, q)
+	if err != nil || known.answer != nil {
+		return known.answer, known.ended, err
+	}
+	call, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	stored, last, err := c.undecided(call, q, known.cursor)
+	switch {
+	case err != nil:
+		return nil, true, err
+	case stored && q.ID != "":
+		return nil, false, &bus.QuestionError{Code: 425, Reason: "the command of this id and source is stored, and not decided yet: ask again"}
+	case stored:
+		return nil, false, &bus.QuestionError{Code: 425, Reason: fmt.Sprintf("command %d is stored, and not decided yet: ask again, or with \"wait\":\"5s\"", q.Sequence)}
+	}
+	// What is stored no more may have been decided meanwhile.
+	if known, err = c.lookUp(ctx, q); err != nil || known.answer != nil {
+		return known.answer, known.ended, err
+	}
+	said := "no command of this id and source is stored"
+	switch {
+	case q.Sequence > last:
+		said = fmt.Sprintf("command %d is not stored: %s ends at %d", q.Sequence, bus.Commands, last)
+	case q.ID == "":
+		said = fmt.Sprintf("command %d has gone from %s before it was decided", q.Sequence, bus.Commands)
+	}
+	return nil, true, &bus.QuestionError{Code: 404, Reason: said + ". Send it again"}
+}
+
+// lookedUp is what the state knows of a command.
+type lookedUp struct {
+	answer []byte // nil where it is not known
+	ended  bool
+	// cursor is up to where commands are decided.
+	cursor uint64
+}
+
+func (c *Coordinator) lookUp(ctx context.Context, q CommandQuestion) (known lookedUp, err error) {
 	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		known.cursor = c.cluster.CommandCursor
 		cmd := c.cluster.Commands[q.Sequence]
 		if q.ID != "" {
 			cmd = c.cluster.KnownID(q.Source, q.ID)
 		}
-		if known = cmd != nil; known {
-			ended = cmd.Outcome != projections.Accepted
-			answer, err = c.fate(cmd)
-		} else if q.Sequence > 0 && q.Sequence < c.cluster.CommandsKept {
-			known, ended = true, true
+		switch {
+		case cmd != nil:
+			known.ended = cmd.Outcome != projections.Accepted
+			known.answer, err = c.fate(cmd)
+		case q.Sequence > 0 && q.Sequence < c.cluster.CommandsKept:
 			err = &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("command %d is no longer kept: the oldest kept is %d", q.Sequence, c.cluster.CommandsKept)}
 		}
 	})
-	switch {
-	case asked != nil:
-		return nil, true, asked
-	case known:
-		return answer, ended, err
-	case q.ID != "":
-		return nil, true, &bus.QuestionError{Code: 404, Reason: "no command of this id and source is known: it is not stored, or not decided yet"}
+	if err = errors.Join(asked, err); err != nil {
+		known.ended = true
 	}
-	call, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	stored, err := c.Bus.State(call, bus.Commands)
-	switch {
-	case err != nil:
-		return nil, true, err
-	case q.Sequence > stored.Last:
-		return nil, true, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf(
-			"command %d is not stored: %s ends at %d. Send it again", q.Sequence, bus.Commands, stored.Last)}
+	return known, err
+}
+
+// undecided reports whether the stream has the command behind those that are decided, and where the stream ends.
+func (c *Coordinator) undecided(ctx context.Context, q CommandQuestion, cursor uint64) (stored bool, last uint64, err error) {
+	state, err := c.Bus.State(ctx, bus.Commands)
+	if err != nil || q.ID == "" {
+		return q.Sequence > cursor && q.Sequence >= state.First && q.Sequence <= state.Last, state.Last, err
 	}
-	return nil, false, &bus.QuestionError{Code: 425, Reason: fmt.Sprintf("command %d is stored, and not decided yet: ask again, or with \"wait\":\"5s\"", q.Sequence)}
+	done, err := c.waits.take(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	defer done()
+	for from := cursor + 1; ; {
+		page, err := c.Bus.Matching(ctx, bus.Commands, events.CommandRoot+".>", from)
+		if err != nil {
+			return false, 0, err
+		}
+		for _, m := range page {
+			if r := events.ParseRequest(m); r.ID == q.ID && r.Source == q.Source {
+				return true, state.Last, nil
+			}
+		}
+		if len(page) < bus.MatchingPage {
+			return false, state.Last, nil
+		}
+		from = page[len(page)-1].Sequence + 1
+	}
 }
 
 func (c *Coordinator) fate(cmd *projections.Command) ([]byte, error) {

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ func TestWhatBecameOfACommand(t *testing.T) {
 			`{"sequence":1,"wait":"5s"}`:   `"outcome":"succeeded"`,
 			`{"sequence":2}`:               `{"code":404,"reason":"command 2 is not stored: ROOKERY_COMMANDS ends at 1. Send it again"}`,
 			`{"sequence":2,"wait":"5s"}`:   `{"code":404,"reason":"command 2 is not stored: ROOKERY_COMMANDS ends at 1. Send it again"}`,
-			`{"id":"a","source":"/b"}`:     `{"code":404,"reason":"no command of this id and source is known`,
+			`{"id":"a","source":"/b"}`:     `{"code":404,"reason":"no command of this id and source is stored. Send it again`,
 			`{"sequence":1,"wait":"31s"}`:  `{"code":400,`,
 			`{"id":"a","wait":"5s"}`:       `{"code":400,`,
 			`{"sequence":1,"weight":"5s"}`: `{"code":400,`,
@@ -49,6 +50,41 @@ func TestWhatBecameOfACommand(t *testing.T) {
 		if err != nil || !strings.Contains(string(answer.Body), `"outcome":"succeeded"`) || time.Since(began) < 3*time.Second {
 			t.Errorf("after %s the answer is %s, %v", time.Since(began), answer.Body, err)
 		}
+	})
+}
+
+// TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored asks a coordinator that stands by, where nobody leads.
+func TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		first := start(t, b, "first")
+		synctest.Wait()
+		defer start(t, b, "second")()
+		synctest.Wait()
+		first()
+		asked := func(question, want string) {
+			t.Helper()
+			answer, err := b.Request(t.Context(), events.Message{Subject: events.APIRoot + ".command", Header: events.Header{}, Body: []byte(question)})
+			if err != nil || !strings.Contains(string(answer.Body), want) {
+				t.Errorf("%s: %s, %v; want %s", question, answer.Body, err, want)
+			}
+		}
+		sequence, err := b.Publish(t.Context(), events.Message{
+			Subject: events.CommandSubject(web, "ensure"), Body: []byte(`{"image":"localhost/web:1"}`),
+			Header: events.Header{"ce-specversion": {"1.0"}, "ce-type": {"io.rookery.service.v1.ensure"}, "ce-source": {"/me"}, "ce-id": {"one"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := fmt.Sprintf(`{"sequence":%d}`, sequence)
+		asked(of, `{"code":425,"reason":"command 1 is stored, and not decided yet`)
+		asked(`{"id":"one","source":"/me"}`, `{"code":425,"reason":"the command of this id and source is stored, and not decided yet`)
+		asked(`{"id":"two","source":"/me"}`, `{"code":404,"reason":"no command of this id and source is stored. Send it again"}`)
+		if err := b.Purge(t.Context(), bus.Commands, sequence+1); err != nil {
+			t.Fatal(err)
+		}
+		asked(of, `{"code":404,"reason":"command 1 has gone from ROOKERY_COMMANDS before it was decided. Send it again"}`)
+		asked(`{"id":"one","source":"/me"}`, `{"code":404,"reason":"no command of this id and source is stored. Send it again"}`)
 	})
 }
 

@@ -77,9 +77,11 @@ type Coordinator struct {
 	past, plans turns
 	// waits are the turns of questions that wait for the end of a command.
 	waits turns
-	// hashes are the turns of hashes for the question `state`, one at a time, and hashed is the last one: who has the turn uses it.
-	hashes turns
-	hashed hashed
+	// hashes are the turns of the question `state`, one at a time. Who has the turn uses hashed, the last hash, and liveAfter, when the loop
+	// may be asked for one again.
+	hashes    turns
+	hashed    hashed
+	liveAfter time.Time
 	// reads has one for each answer about what instances have printed.
 	reads chan struct{}
 	// spoiled has snapshots of the fold that were met here and are of no use.
