@@ -155,6 +155,9 @@ type linePrinter struct {
 var colours = []int{36, 33, 32, 35, 34, 31, 96, 93, 92, 95, 94, 91}
 
 func (p *linePrinter) print(l lineOf) error {
+	if p.escapes {
+		l.Text = escaped(l.Text)
+	}
 	if p.output.json() {
 		return p.output.printEach(p.out, l)
 	}
@@ -163,11 +166,7 @@ func (p *linePrinter) print(l lineOf) error {
 	if p.colour {
 		prefix = fmt.Sprintf("\x1b[%dm%s\x1b[0m", colours[int(l.Ordinal)%len(colours)], prefix)
 	}
-	text := l.Text
-	if p.escapes {
-		text = escaped(text)
-	}
-	_, err := fmt.Fprintf(p.out, "%s %s\n", prefix, text)
+	_, err := fmt.Fprintf(p.out, "%s %s\n", prefix, l.Text)
 	return err
 }
 

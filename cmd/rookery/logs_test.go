@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestLinesAreInTheFormatThatIsAsked(t *testing.T) {
 	}
 }
 
-// TestALineOfAnInstanceCommandsNoTerminal has lines clear the screen, set its title and turn text round.
+// TestALineOfAnInstanceCommandsNoTerminal has lines clear the screen, set its title and turn text round, in every format.
 func TestALineOfAnInstanceCommandsNoTerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\tä 🙂":          "plain\tä 🙂",
@@ -54,6 +55,16 @@ func TestALineOfAnInstanceCommandsNoTerminal(t *testing.T) {
 			}
 			if shown.String() != "0.0   | "+on.want+"\n" {
 				t.Errorf("%q is shown as %q, want %q", text, shown.String(), on.want)
+			}
+		}
+		for _, format := range []string{formatJSON, formatYAML} {
+			var shown bytes.Buffer
+			p := &linePrinter{out: bufio.NewWriter(&shown), output: output{format}, escapes: true}
+			if err := errors.Join(p.print(lineOf{LogLine: events.LogLine{Text: text}}), p.out.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			if strings.ContainsFunc(shown.String(), func(r rune) bool { return commands(r) && r != '\n' }) {
+				t.Errorf("%q is shown as %q", text, shown.String())
 			}
 		}
 	}
