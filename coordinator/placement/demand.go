@@ -15,16 +15,17 @@ type demand struct {
 	// ports counts those that the node picks, and fixed are those that must be certain ones.
 	ports int
 	fixed []events.HostPort
-	// spreads says that zones are held to the policy's skew, as they are for a spec that says what is spread, gathers that those with instances of the service are liked
-	// better.
-	spreads, gathers bool
+	// asked says that the spec says what is spread over the zones, spreads that these are held to the policy's skew, and gathers that those
+	// with instances of the service are liked better.
+	asked, spreads, gathers bool
 }
 
 func demandOf(s *projections.Service, r *projections.Revision, p *events.Policy, differs bool) demand {
 	spec := &r.Spec
-	several, asked := s.Scale > 1, len(spec.Spread) > 0
+	several, asked := s.Scale > 1, len(spec.Spread) > 0 && !spec.Global()
 	d := demand{
 		spec: spec, policy: p, reserves: spec.Reserves(events.Resources{}, p), differs: differs,
+		asked:   asked,
 		spreads: !spec.Global() && (asked || (p.Spread.Enabled && (!several || !p.Spread.IgnoreScaled))),
 		gathers: !spec.Global() && several && p.SameZone > 0,
 	}

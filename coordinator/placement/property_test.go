@@ -340,7 +340,7 @@ func (w *town) evens(s *projections.Service) bool {
 func TestNodesAreEvenedOutFirst(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		p := w.cluster.Policy
-		if d.Node == nil || p.SameNode == 0 || p.AntiAffinity.Soft || p.ZoneAffinity.Soft {
+		if d.Node == nil || p.SameNode == 0 || p.AntiAffinity.Soft || p.ZoneAffinity.Soft || len(s.Current().Spec.Spread) > 0 {
 			return
 		}
 		own := func(node string) (count int) {
@@ -355,6 +355,27 @@ func TestNodesAreEvenedOutFirst(t *testing.T) {
 			if v.Removed == "" && v.Terms.Failures == 0 && own(v.Node) < own(d.Node.Name) {
 				w.t.Errorf("%s goes to %s, which has %d, and %s has %d", s.ID, d.Node.Name, own(d.Node.Name), v.Node, own(v.Node))
 			}
+		}
+	})
+}
+
+// TestWhatASpecSpreadsIsEvenedOutOverTheZonesFirst has none go to a zone that is ahead while one that is not has a node for it, whatever
+// that node has of the service.
+func TestWhatASpecSpreadsIsEvenedOutOverTheZonesFirst(t *testing.T) {
+	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
+		p := w.cluster.Policy
+		if d.Node == nil || len(s.Current().Spec.Spread) == 0 || s.Current().Spec.Global() || p.AntiAffinity.Soft || p.ZoneAffinity.Soft {
+			return
+		}
+		counts := w.spread(s)
+		least := slices.Min(slices.Collect(maps.Values(counts)))
+		ahead := func(zone string) bool { return counts[zone]+1-least > int(p.Spread.MaxSkew) }
+		for _, v := range w.board.Verdicts(s, w.ordinal) {
+			zone := w.cluster.Nodes[v.Node].Facts.Zone
+			if v.Removed != "" || v.Terms.Failures != 0 || ahead(zone) || !ahead(d.Node.Facts.Zone) {
+				continue
+			}
+			w.t.Errorf("%s goes to %s in zone %s, which is ahead: %v; %s in zone %s could have it", s.ID, d.Node.Name, d.Node.Facts.Zone, counts, v.Node, zone)
 		}
 	})
 }

@@ -35,12 +35,16 @@ func (q *queue) aheadWithout(z *zoned, gone relation) bool {
 	return q.spreads && !q.policy.Spread.Soft && int64(without.spread)+1-int64(least) > int64(q.policy.Spread.MaxSkew)
 }
 
-// even is what a node loses because its zone is ahead of others.
+// even is what a node loses because its zone is ahead of others. Where the spec itself says what is spread over the zones, that counts more
+// than all that nodes lose for the instances of the service that they have.
 func (q *queue) even(z *zoned) int64 {
-	if q.ahead(z) {
-		return -full
+	switch {
+	case !q.ahead(z):
+		return 0
+	case q.asked:
+		return -full - int64(q.policy.SameNode)*point*int64(q.own)
 	}
-	return 0
+	return -full
 }
 
 // together is what a node loses because other instances of the service are in other zones.
