@@ -30,6 +30,8 @@ func project(t *testing.T, file string, beside map[string]string) Project {
 var becomes = []struct{ says, spec string }{
 	{"command: [a, '{{b}}']\nentrypoint: /c d", `"args":["a","{{\"{{\"}}b}}"],"command":["/c","d"]`},
 	{"environment: {A: b}\nenv_file: more.env", `"env":{"A":"b","FROM":"file"}`},
+	{"ports: ['53:53/tcp', '53:53/udp']", `"ports":[{"name":"port-53","port":53,"protocol":"tcp","host_port":53},` +
+		`{"name":"port-53-udp","port":53,"protocol":"udp","host_port":53}]`},
 	{"ports: ['8080:80', '53/udp', {name: web, target: 81}]", `"ports":[{"name":"port-80","port":80,"protocol":"tcp","host_port":8080},` +
 		`{"name":"port-53-udp","port":53,"protocol":"udp"},{"name":"web","port":81}]`},
 	{
