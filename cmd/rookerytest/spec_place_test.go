@@ -44,6 +44,15 @@ func placeRows(t *testing.T) []specRow {
 		{"host_port", fmt.Sprintf(`"ports":[{"name":"http","port":8080,"host_port":%d}]`, port), func(s *seen) {
 			s.want("the published port", s.podman("port", s.online().Handle), fmt.Sprintf("8080/tcp -> 127.0.0.1:%d", port))
 		}},
+		{
+			"host_port of both protocols",
+			fmt.Sprintf(`"ports":[{"name":"a","port":53,"host_port":%d},{"name":"b","port":53,"protocol":"udp","host_port":%d}]`, port, port),
+			func(s *seen) {
+				published := s.podman("port", s.online().Handle)
+				s.wantIn("what is published", published, fmt.Sprintf("53/tcp -> 127.0.0.1:%d", port))
+				s.wantIn("what is published", published, fmt.Sprintf("53/udp -> 127.0.0.1:%d", port))
+			},
+		},
 		{"host_port that the node does not allow", `"ports":[{"name":"http","port":8080,"host_port":80}]`, func(s *seen) {
 			s.waits(`"removed":{"allow_host_port":1}`)
 		}},

@@ -62,6 +62,7 @@ func TestSpecFieldsOnPodman(t *testing.T) {
 				"--allow-host-port", "1024-65535", "--allow-engine-context",
 				"--zone", "attic", "--label", "disk=ssd", "--reserve-memory", reserved(t),
 				"--default-cpu", "5m", "--default-memory", "16MiB")
+			r.Until("the node has joined", func() bool { return r.State().Nodes == 1 })
 			for i := first; i < len(rows); i += hosts {
 				t.Run(rows[i].name, func(t *testing.T) {
 					s := r.publish(t, rows[i])
