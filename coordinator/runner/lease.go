@@ -90,15 +90,16 @@ func (l *lease) renew(ctx context.Context) bool {
 	defer cancel()
 	began := time.Now()
 	revision, err := l.bucket.Put(call, leaseKey, []byte(l.name), revision)
-	kept, lost := err == nil, false
+	kept, ours, lost := err == nil, err == nil, false
 	if errors.Is(err, bus.ErrPosition) {
 		before, err := l.bucket.Get(call, leaseKey)
-		revision, lost = before.Revision, err == nil && string(before.Value) != l.name
+		revision, ours = before.Revision, errors.Is(err, bus.ErrNoKey) || (err == nil && string(before.Value) == l.name)
+		lost = err == nil && !ours
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost = lost
-	if kept || errors.Is(err, bus.ErrPosition) {
+	if ours {
 		l.revision = revision
 	}
 	if kept {
@@ -149,7 +150,7 @@ func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 	return l, nil
 }
 
-// release gives the lease up, so that another can lead at once. It works after ctx has ended.
+// release gives the lease up, so that another can lead at once. It works after ctx has ended. That of another coordinator stays.
 func (l *lease) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
