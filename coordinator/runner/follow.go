@@ -19,15 +19,18 @@ type follower struct {
 	c      *Coordinator
 	fold   *projections.Fold
 	reader bus.Reader
-	// round are the records of the last closed round.
-	round []events.Record
+	// round are the records of the last closed round, nil where a snapshot at the end of the log has them, and closed is where it ended.
+	round  []events.Record
+	closed uint64
 }
 
 // take folds the next message of the log.
 func (f *follower) take(m events.Message) error {
 	records, err := f.fold.Take(m)
-	if records != nil {
-		f.round = records
+	if len(records) > 0 {
+		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // else it is a void, of which nothing follows
+			f.round, f.closed = records, m.Sequence
+		}
 	}
 	return err
 }
@@ -38,7 +41,7 @@ func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &follower{c: c, fold: fold, reader: reader}
+	f := &follower{c: c, fold: fold, reader: reader, closed: fold.Cluster.Sequence}
 	c.cluster = f.fold.Cluster
 	return f, nil
 }

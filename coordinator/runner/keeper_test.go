@@ -132,8 +132,17 @@ func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
 			break
 		}
 	}
-	for name, every := range map[string]uint64{"from a snapshot": 20, "from the first message": NoSnapshots} {
+	for name, row := range map[string]struct {
+		every uint64
+		torn  bool
+	}{
+		"from a snapshot":                       {20, false},
+		"from a snapshot, behind a void":        {20, true},
+		"from the first message":                {NoSnapshots, false},
+		"from the first message, behind a void": {NoSnapshots, true},
+	} {
 		t.Run(name, func(t *testing.T) {
+			every := row.every
 			r := read(t, "v1.json")
 			r.cut(end)
 			k := &keeper{folds: r.coordinator().folds(), log: slog.New(slog.DiscardHandler), every: every}
@@ -156,8 +165,16 @@ func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.cluster = f.fold.Cluster
+			if row.torn {
+				if _, err := r.bus.Publish(t.Context(), events.Message{Subject: events.LogRoot + ".strange", Body: []byte("hi")}); err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(f.catchUp(t.Context()), c.closeTorn(t.Context(), f, c.cluster.Epoch+1)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			l := &leader{Coordinator: c, ctx: t.Context(), closed: f.fold.Last()}
-			if err := l.repeatFates(f.round); err != nil {
+			if err := l.repeatFates(f); err != nil {
 				t.Fatal(err)
 			}
 			select {

@@ -39,7 +39,7 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		l.endpoints.Wait()
 	}()
-	if err := l.begin(f.round); err != nil {
+	if err := l.begin(f); err != nil {
 		return err
 	}
 	defer func() {

@@ -110,16 +110,16 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	return lead, nil
 }
 
-// begin does what the leader before may have left undone, which may have ended between its last append, of this round, and what follows
-// from it; and then opens the inboxes.
-func (l *leader) begin(last []events.Record) error {
+// begin does what the leader before may have left undone, which may have ended between its last append, of the round that was folded last, and
+// what follows from it; and then opens the inboxes.
+func (l *leader) begin(f *follower) error {
 	if err := l.withdrawn(); err != nil {
 		return err
 	}
 	if err := l.takeOrders(); err != nil {
 		return err
 	}
-	if err := l.repeatFates(last); err != nil {
+	if err := l.repeatFates(f); err != nil {
 		return err
 	}
 	if err := l.lease.beat(); err != nil {
@@ -129,10 +129,11 @@ func (l *leader) begin(last []events.Record) error {
 }
 
 // repeatFates sends the fates of the last round again. A fold that began with a snapshot at the end of the log has not read that round.
-func (l *leader) repeatFates(round []events.Record) error {
-	if round == nil && l.closed > 0 {
+func (l *leader) repeatFates(f *follower) error {
+	round := f.round
+	if round == nil && f.closed > 0 {
 		var err error
-		if round, err = lastRound(l.ctx, l.Bus, l.closed); err != nil {
+		if round, err = lastRound(l.ctx, l.Bus, f.closed); err != nil {
 			return err
 		}
 	}
