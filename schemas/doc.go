@@ -34,3 +34,6 @@ func Question(name string) events.Kind { return events.Kind{Thing: "question", V
 
 // Answer returns what the schema of the answers to a question goes by.
 func Answer(name string) events.Kind { return events.Kind{Thing: "answer", Version: 1, Name: name} }
+
+// Refusal returns what the schema of the answer to any question that could not be answered goes by.
+func Refusal() events.Kind { return Answer("error") }

@@ -114,6 +114,13 @@ func answered(t *testing.T, cluster *rookerytest.Cluster) {
 		if !asked[name] {
 			t.Errorf("the question %s was not asked", name)
 		}
+		answer, err := cluster.Conn.Request(events.APIRoot+"."+name, []byte(`{"none":1}`), time.Minute)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := schematest.Validate(t, schemas.Refusal(), answer.Data); err != nil || answer.Header.Get(bus.HeaderErrorCode) != "400" {
+			t.Errorf("a question %s that is none is answered with %s: %v", name, answer.Data, err)
+		}
 	}
 }
 

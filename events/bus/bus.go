@@ -154,12 +154,15 @@ type QuestionError struct {
 // Error returns the reason.
 func (e *QuestionError) Error() string { return e.Reason }
 
-// errorBody is what the answer to a question has as its body where it is an error: for clients that do not read headers.
+// Refusal is the body of the answer to a question that could not be answered: what the headers say, for clients that do not read these.
+type Refusal struct {
+	// Code is for machines, as the status codes of HTTP; Reason is for people.
+	Code   int    `json:"code"`
+	Reason string `json:"reason"`
+}
+
 func errorBody(err error) []byte {
-	body, _ := json.Marshal(struct { // plain fields encode
-		Code   int    `json:"code"`
-		Reason string `json:"reason"`
-	}{CodeOf(err), err.Error()})
+	body, _ := json.Marshal(Refusal{CodeOf(err), err.Error()}) // plain fields encode
 	return body
 }
 
