@@ -1,9 +1,12 @@
 package rookerytest_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,15 +24,17 @@ var inputsFor = flag.Duration("inputs", 10*time.Second, "how long BenchmarkInput
 func BenchmarkInputs(b *testing.B) {
 	const perSecond, size, rejected, rejectedSize, services = 200, 2 << 10, 5000, 64<<10 - 12, 20 // with its field the last is 64 KiB
 	for b.Loop() {
-		cluster := startCluster(b, rookerytest.WithoutCoordinator())
+		folder := b.TempDir()
+		server, url := startServer(b, folder, anyPort)
+		cluster := rookerytest.Start(b, rookerytest.WithServer(url), rookerytest.WithoutCoordinator())
 		leader := startCoordinator(b, cluster)
-		refused, published, stored := 0, 0, uint64(0)
+		refused, published, stored, onDisk := 0, 0, uint64(0), int64(0)
 		look := func() {
 			state, err := cluster.Bus().State(b.Context(), bus.Commands)
 			if err != nil {
 				b.Fatal(err)
 			}
-			stored = max(stored, state.Bytes)
+			stored, onDisk = max(stored, state.Bytes), max(onDisk, sizeOfStream(b, folder, bus.Commands))
 		}
 		each := time.NewTicker(time.Second / perSecond)
 		defer each.Stop()
@@ -51,8 +56,38 @@ func BenchmarkInputs(b *testing.B) {
 		b.ReportMetric(float64(published), "commands")
 		b.ReportMetric(float64(refused), "refused")
 		b.ReportMetric(float64(stored)/(1<<20), "MiB-in-stream")
+		b.ReportMetric(float64(onDisk)/(1<<20), "MiB-of-it-on-disk")
 		b.ReportMetric(peakMemory(b, leader.cmd.Process.Pid), "MiB-coordinator")
+		b.ReportMetric(peakMemory(b, server.cmd.Process.Pid), "MiB-server")
 	}
+}
+
+// sizeOfStream is how much the files of a stream take, in bytes.
+func sizeOfStream(b *testing.B, folder string, stream bus.Stream) (size int64) {
+	b.Helper()
+	found := false
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(path, "/"+string(stream)+"/") {
+			return ignoreGone(err)
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size, found = size+info.Size(), true
+		}
+		return ignoreGone(err)
+	})
+	if err != nil || !found {
+		b.Fatalf("the files of %s are not found: %v", stream, err)
+	}
+	return size
+}
+
+// ignoreGone leaves out that a file is there no more: the server lets go of some meanwhile.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // peakMemory is the most memory that a process has had, in MiB.
