@@ -46,7 +46,7 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const nodes = 6
+	const nodes = 7
 	s := &struck{Cluster: startCluster(t, rookerytest.WithoutCoordinator(), rookerytest.WithNodes(nodes)), t: t, file: filepath.Join(t.TempDir(), "strikes")}
 	s.strike("")
 	lead := func() {
@@ -55,7 +55,7 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 	lead()
 	s.Until("all nodes have joined", func() bool { return s.State().Nodes == nodes })
 	s.Command("demo/everywhere", "ensure", `{"image":"localhost/web:1","mode":"global"}`)
-	for _, node := range []string{"node-2", "node-3", "node-4", "node-5"} { // they are to end, and the bystander is elsewhere
+	for _, node := range []string{"node-2", "node-3", "node-4", "node-5", "node-6"} { // they are to end, and the bystander is elsewhere
 		if fate := s.Fate(s.ask("rookery.cmd.node."+node+".pause", `{}`)); fate.Outcome != "succeeded" {
 			t.Fatalf("the pause of %s ended as %+v", node, fate)
 		}
@@ -72,6 +72,20 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 	if state := s.State(); state.Epoch != epoch {
 		t.Errorf("epoch %d, want %d: the term ended", state.Epoch, epoch)
 	}
+	s.shuns(shunnedRow{"failover of service demo/rolls", "service.demo.rolls.unit.shunned", func(s *struck) uint64 {
+		s.strike("")
+		s.Command("demo/rolls", "ensure", `{"image":"localhost/web:1"}`)
+		s.Publish("demo/rolls", "ensure", `{"image":"localhost/web:2","update":{"canaries":1}}`)
+		s.Until("its canary waits for its promotion", func() bool {
+			var operations runner.List[views.ServiceOperation]
+			return s.Ask("operations", `{"namespace":"demo","name":"rolls"}`, &operations) && len(operations.Items) == 1 &&
+				operations.Items[0].Phase == events.OperationPromote
+		})
+		s.strike("failover of service demo/rolls")
+		s.leader.kill()
+		lead()
+		return 0
+	}})
 	s.leader.kill()
 	lead() // it tries all of them again
 	s.Command("demo/bystander", "scale", scaleBody(1))
@@ -100,6 +114,10 @@ var shunnedRows = []shunnedRow{
 		s.StartNode("node-1")
 		return 0
 	}},
+	{"status of node node-0", "node.node-0.unit.shunned", func(s *struck) uint64 {
+		s.lists("node-0")
+		return 0
+	}},
 	{"reconcile of service demo/looked-at", "service.demo.looked-at.unit.shunned", func(s *struck) uint64 {
 		return s.Publish("demo/looked-at", "ensure", `{"image":"localhost/web:1"}`)
 	}},
@@ -122,6 +140,10 @@ var shunnedRows = []shunnedRow{
 	{"due of node node-3", "node.node-3.unit.shunned", func(s *struck) uint64 {
 		s.StopNode("node-3") // what it has cannot go
 		return s.ask("rookery.cmd.node.node-3.drain", `{}`)
+	}},
+	{"liveness of service demo/everywhere", "service.demo.everywhere.unit.shunned", func(s *struck) uint64 {
+		s.StopNode("node-6")
+		return 0
 	}},
 	{"rebalance of cluster", "cluster.unit.shunned", func(s *struck) uint64 {
 		s.ask("rookery.cmd.cluster.rebalance", `{}`)
@@ -153,8 +175,11 @@ func (s *struck) shuns(row shunnedRow) {
 	case <-time.After(30 * time.Second):
 		s.t.Fatalf("%s: no event %s came; the coordinator says:\n%s", row.unit, row.told, s.leader.output)
 	}
-	if strings.HasPrefix(row.unit, "status ") {
+	switch {
+	case strings.HasPrefix(row.unit, string(events.WorkStatus)):
 		s.strike("") // statuses are taken one by one, and those that follow come from the same node
+	case ended == 0 && !strings.HasSuffix(row.unit, " demo/member"): // what ends with its command is shunned no more
+		s.Until("the state names the "+row.unit, func() bool { return strings.Contains(strings.Join(s.State().Shunned, "\n"), row.unit) })
 	}
 	for _, scale := range []int{3, 2} {
 		s.Command("demo/bystander", "scale", scaleBody(scale))
@@ -178,6 +203,31 @@ func (s *struck) strike(unit string) {
 	}
 	if err := os.Rename(fresh, s.file); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+// lists has the bus say of a node what it does not, and waits until the node has said all that it has: what it said there is lost.
+func (s *struck) lists(name string) {
+	s.t.Helper()
+	lists, err := s.Bus().Subscribe(events.StatusRoot + "." + name + ".list")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer lists.Stop()
+	said := events.InstanceStatus{Counter: 1, InstanceState: events.InstanceState{
+		Namespace: "demo", Name: "none", Generation: 1, Position: events.Position{Epoch: 1, Phase: events.PhaseOnline},
+	}}
+	m, err := events.Encode(events.InstanceStatusSubject(name, said.ID()), said, events.Attributes{ID: "none", Source: "/test", Time: time.Now()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.Bus().Publish(s.t.Context(), m); err != nil {
+		s.t.Fatal(err)
+	}
+	select {
+	case <-lists.Messages():
+	case <-time.After(30 * time.Second):
+		s.t.Fatalf("%s does not list what it has; the coordinator says:\n%s", name, s.leader.output)
 	}
 }
 
