@@ -54,7 +54,8 @@ func TestARoundThatIsTooLargeShunsTheUnitToBlameAlone(t *testing.T) {
 		{"a command", func(round []events.Message) bool { return !names(round, ".scaled")["s5"] }, "", map[string]string{"s5": "rejected"}},
 		{
 			"the reconciling of a service", func(round []events.Message) bool { return !names(round, ".placed")["s5"] },
-			"service.demo.s5.unit.shunned", map[string]string{"s5": "failed"},
+			"service.demo.s5.unit.shunned",
+			map[string]string{"s5": "failed"},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestARoundThatIsTooLargeShunsTheUnitToBlameAlone(t *testing.T) {
 					}
 				}()
 				hello(t, b)
-				time.Sleep(runner.DefaultHeartbeat) // in the test's own time: it is heard, and takes what it is told
+				<-time.After(runner.DefaultHeartbeat) // in the test's own time: it is heard, and takes what it is told
 				for i := range services {
 					id := events.ServiceID{Namespace: "demo", Name: fmt.Sprintf("s%d", i)}
 					m := events.Message{Subject: events.CommandSubject(id, "ensure"), Header: events.Header{}, Body: []byte(`{"image":"localhost/web:1"}`)}
@@ -80,7 +81,7 @@ func TestARoundThatIsTooLargeShunsTheUnitToBlameAlone(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				found, shunned, epochs := logged(t, b)
 				want := map[string]string{}
 				for i := range services {

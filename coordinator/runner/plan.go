@@ -56,7 +56,12 @@ func (c *Coordinator) askPlan(ctx context.Context, body []byte) ([]byte, error) 
 func (c *Coordinator) plan(ctx context.Context, q PlanQuestion) ([]byte, error) {
 	var at uint64
 	var now time.Time
-	if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) { at, now = c.cluster.Sequence, c.cluster.Now }); err != nil {
+	if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		at, now = c.cluster.Sequence, c.Now()
+		if now.Before(c.cluster.Now) { // the clock of the leader before was ahead of this one's
+			now = c.cluster.Now
+		}
+	}); err != nil {
 		return nil, err
 	}
 	fold, reader, err := c.folds().begin(ctx, at)

@@ -98,15 +98,15 @@ type Agent struct {
 	alarms      [alarms]time.Time
 	turn        uint64 // counts what the loop has handled
 
-	epoch   uint64
-	counter uint64 // of the last order that was seen
-	readTo  uint64 // the last sequence in ROOKERY_ORDERS when that was read
-	stream  string // the identity of the stream that was read then; "" where it had no order for this node
-	listed  uint64 // the last request for a full list that was met
-	relist  bool   // that one is to be met once the node has caught up with its orders
-	began   bool   // what the engine has is adopted, and the orders are known
+	epoch    uint64
+	counter  uint64        // of the last order that was seen
+	readTo   uint64        // the last sequence in ROOKERY_ORDERS when that was read
+	stream   string        // the identity of the stream that was read then; "" where it had no order for this node
+	listed   uint64        // the last request for a full list that was met
+	relist   bool          // that one is to be met once the node has caught up with its orders
+	began    bool          // what the engine has is adopted, and the orders are known
 	tellings atomic.Uint64 // counts what it has said of itself
-	failure error  // why this process must not go on
+	failure  error         // why this process must not go on
 
 	meters  *meters
 	sampler sampler
