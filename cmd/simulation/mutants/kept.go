@@ -55,22 +55,52 @@ func (b bug) try(ctx context.Context, root string) (caught, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, planLimit)
 	defer cancel()
-	plan, began := b.name+".json", time.Now()
-	cmd := exec.CommandContext(limited, "go", "test", "-count=1", "-vet=off", "-v", "-overlay", overlay,
-		"-run", "^"+keptPlans+"$/^"+regexp.QuoteMeta(plan)+"$", "./cmd/simulation/world")
+	began := time.Now()
+	if err := c.byPlan(limited, root, overlay, b.name+".json"); err != nil {
+		return c, err
+	}
+	if by, beside := besidePlans[b.name]; beside && c.Promise == "" {
+		err = c.byTest(limited, root, overlay, by)
+	}
+	c.Seconds = time.Since(began).Seconds()
+	return c, err
+}
+
+// byPlan runs the plan that is kept for the bug.
+func (c *caught) byPlan(ctx context.Context, root, overlay, plan string) error {
+	out, failed, err := tested(ctx, root, overlay, "^"+keptPlans+"$/^"+regexp.QuoteMeta(plan)+"$", "./"+simulator)
+	if err != nil {
+		return fmt.Errorf("the plan of %s: %w", c.Name, err)
+	}
+	broken := brokenInPlan.FindSubmatch(out)
+	switch {
+	case failed && broken != nil:
+		c.Promise, c.How = string(broken[1]), string(broken[2])
+	case !bytes.Contains(out, []byte("--- PASS: "+keptPlans+"/"+plan)):
+		return fmt.Errorf("the plan of %s was not run:\n%s", c.Name, out)
+	}
+	return nil
+}
+
+// byTest runs a test beside it.
+func (c *caught) byTest(ctx context.Context, root, overlay string, by test) error {
+	out, failed, err := tested(ctx, root, overlay, pattern(by.name), "./"+by.pkg)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the test of %s: %w", c.Name, err)
+	case failed && bytes.Contains(out, []byte("--- FAIL: "+by.name)):
+		c.Promise, c.How = by.name, "a test of "+by.pkg
+	case !bytes.Contains(out, []byte("--- PASS: "+by.name)):
+		return fmt.Errorf("the test of %s was not run:\n%s", c.Name, out)
+	}
+	return nil
+}
+
+// tested runs tests with the overlay, and reports whether one failed.
+func tested(ctx context.Context, root, overlay, pattern, pkg string) (out []byte, failed bool, err error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-v", "-overlay", overlay, "-run", pattern, pkg)
 	cmd.Dir = root
 	asGroup(cmd)
-	out, err := cmd.CombinedOutput()
-	c.Seconds = time.Since(began).Seconds()
-	broken := brokenInPlan.FindSubmatch(out)
-	passed := bytes.Contains(out, []byte("--- PASS: "+keptPlans+"/"+plan))
-	switch {
-	case limited.Err() != nil:
-		return c, fmt.Errorf("the plan of %s: %w", b.name, limited.Err())
-	case err != nil && broken != nil:
-		c.Promise, c.How = string(broken[1]), string(broken[2])
-	case !passed:
-		return c, fmt.Errorf("the plan of %s was not run:\n%s", b.name, out)
-	}
-	return c, nil
+	out, err = cmd.CombinedOutput()
+	return out, err != nil, ctx.Err()
 }

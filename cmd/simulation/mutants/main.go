@@ -7,7 +7,8 @@
 // A run without a mutant tells which mutants each test reaches: where the values come that make a difference, not only the
 // line. Then each mutant of a sample has the tests that reach it, quickest first, until one fails.
 //
-// The bugs that were really found are put back as they were (found.go), and must break the plan that is kept for each.
+// The bugs that were really found are put back as they were (found.go), and must break the plan that is kept for each, or the test that is
+// named beside it (beside.go).
 package main
 
 import (

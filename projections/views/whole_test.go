@@ -1,0 +1,152 @@
+package views_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/golden"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// board has the values that changes have put there, one round after the other.
+type board map[views.Key]string
+
+// take takes what a round may have changed.
+func (b board) take(t *testing.T, c *projections.Cluster, records []events.Record) {
+	t.Helper()
+	for key, value := range views.Of(c, records).Values {
+		b[key] = meaning(t, value)
+	}
+}
+
+// isWhole reports whether each value is that of the whole state. Why an operation waits, and whether the time of a drain is over, changes with
+// time alone, and is left out.
+func (b board) isWhole(t *testing.T, c *projections.Cluster) bool {
+	t.Helper()
+	whole := views.All(c).Values
+	for _, key := range slices.SortedFunc(maps.Keys(whole), func(a, b views.Key) int { return slices.Compare([]string{a.Bucket, a.Key}, []string{b.Bucket, b.Key}) }) {
+		if key.Bucket != bus.BucketOperations && b[key] != meaning(t, whole[key]) {
+			t.Logf("%v is shown as\n%s\nand is\n%s", key, b[key], meaning(t, whole[key]))
+			return false
+		}
+	}
+	return true
+}
+
+// meaning is what a value says but for when that was found: "" for a key that shows nothing.
+func meaning(t *testing.T, value []byte) string {
+	t.Helper()
+	if value == nil {
+		return ""
+	}
+	var v map[string]any
+	if err := json.Unmarshal(value, &v); err != nil {
+		t.Fatal(err)
+	}
+	delete(v, "sequence")
+	delete(v, "operation")
+	if drain, is := v["drain"].(map[string]any); is {
+		delete(drain, "forced")
+	}
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// everyRound is of how many rounds one is looked at: what is shown wrong stays so, mostly.
+const everyRound = 20
+
+// TestWhatChangesIsShownAsTheWholeStateIs shows what each round of the recorded logs may have changed, and holds that to all that the state
+// has.
+func TestWhatChangesIsShownAsTheWholeStateIs(t *testing.T) {
+	for _, name := range golden.Names() {
+		t.Run(name, func(t *testing.T) {
+			log, err := golden.Read(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fold, shown := projections.NewFold(), board{}
+			for _, m := range log {
+				records, err := fold.Take(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if records == nil {
+					continue
+				}
+				shown.take(t, fold.Cluster, records)
+				if fold.Cluster.Round%everyRound == 0 && !shown.isWhole(t, fold.Cluster) {
+					t.Fatalf("after round %d, at sequence %d", fold.Cluster.Round, m.Sequence)
+				}
+			}
+		})
+	}
+}
+
+// TestSlotsOfAJobAreShownAsTheirTurnComes has the slots of a job wait for a node, and then for one another.
+func TestSlotsOfAJobAreShownAsTheirTurnComes(t *testing.T) {
+	spec := events.Spec{Image: "localhost/work:1", Mode: events.ModeJob, JobSpec: events.JobSpec{Job: &events.Job{Completions: 3, Parallelism: 1}}}
+	id := events.ServiceID{Namespace: "demo", Name: "work"}
+	c, shown := projections.NewCluster(), board{}
+	for i, data := range []events.Data{
+		events.ServiceRevised{Revision: 1, Spec: spec, Hash: spec.Hash()},
+		events.ServiceScaled{Scale: 3},
+		events.InstancePending{Nodes: 1, Removed: events.Removed{CPU: 1}},
+		events.InstancePlaced{Generation: 1, Revision: 1, Node: "n"},
+		events.InstanceOffline{InstanceSeen: events.InstanceSeen{Generation: 1, Node: "n", Position: events.Position{Epoch: 1, Phase: events.PhaseOffline}}},
+	} {
+		r := events.Record{Event: events.Event{Scope: events.ServiceScope(id), Data: data}, Sequence: uint64(i) + 1, Time: time.Unix(int64(i), 0)}
+		if err := c.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+		c.Sequence = r.Sequence
+		if shown.take(t, c, []events.Record{r}); !shown.isWhole(t, c) {
+			t.Fatalf("after %s", data.Kind())
+		}
+	}
+}
+
+// TestSlotsOfTheTopologyAreShown makes a service smaller whose topology is still that of before: each slot of that is shown, also while it has
+// no instance, until the topology has come that has it no more.
+func TestSlotsOfTheTopologyAreShown(t *testing.T) {
+	spec := events.Spec{Image: "localhost/kv:1", TopologySpec: events.TopologySpec{Topology: &events.TopologyRules{}}}
+	id := events.ServiceID{Namespace: "demo", Name: "kv"}
+	c, shown := projections.NewCluster(), board{}
+	for i, step := range []struct {
+		data events.Data
+		want int
+	}{
+		{events.ServiceRevised{Revision: 1, Spec: spec, Hash: spec.Hash()}, 0},
+		{events.ServiceScaled{Scale: 3}, 3},
+		{events.TopologyChanged{Topology: events.Topology{ConfigVersion: 1, Scale: 3}}, 3},
+		{events.ServiceScaled{Scale: 2}, 3},
+		{events.TopologyChanged{Topology: events.Topology{ConfigVersion: 2, Scale: 2}}, 2},
+	} {
+		r := events.Record{Event: events.Event{Scope: events.ServiceScope(id), Data: step.data}, Sequence: uint64(i) + 1, Time: time.Unix(int64(i), 0)}
+		if err := c.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+		c.Sequence = r.Sequence
+		if shown.take(t, c, []events.Record{r}); !shown.isWhole(t, c) {
+			t.Fatalf("after %s", step.data.Kind())
+		}
+		slots := 0
+		for key, value := range views.All(c).Values {
+			if key.Bucket == bus.BucketInstances && value != nil {
+				slots++
+			}
+		}
+		if slots != step.want {
+			t.Errorf("after step %d, %s, there are %d slots, want %d", i, step.data.Kind(), slots, step.want)
+		}
+	}
+}
