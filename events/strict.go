@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -203,14 +204,20 @@ func memberType(t reflect.Type, name string) reflect.Type {
 	return t
 }
 
-// NoSuch says that there is nothing of this kind and name, with the nearest of the names that are known.
+// NoSuch says that there is nothing of this kind and name, with the nearest of the names that are known, or the first of them.
 func NoSuch(kind, name string, known []string) string {
 	text := "there is no " + kind + " " + name
 	if len(known) == 0 {
 		return text + ", nor any other " + kind
 	}
-	if near := nearest(name, slices.Sorted(slices.Values(known))); near != "" {
+	known = slices.Sorted(slices.Values(known))
+	if near := nearest(name, known); near != "" {
 		return text + ": did you mean " + near + "?"
+	}
+	const most = 5
+	text += ": there are " + strings.Join(known[:min(len(known), most)], ", ")
+	if len(known) > most {
+		text += fmt.Sprintf(" and %d more", len(known)-most)
 	}
 	return text
 }

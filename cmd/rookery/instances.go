@@ -88,7 +88,14 @@ func (t target) check(ctx context.Context, b bus.Bus) error {
 			return t.checkOrdinal(ctx, b)
 		}
 	}
-	return errors.New(events.NoSuch("service", t.service.String(), known))
+	said := events.NoSuch("service", t.service.String(), known)
+	switch {
+	case len(known) == 0:
+		said += ": make one with `rookery ensure`"
+	case !strings.HasSuffix(said, "?"):
+		said += "; `rookery ps` lists all"
+	}
+	return errors.New(said)
 }
 
 func (t target) checkOrdinal(ctx context.Context, b bus.Bus) error {

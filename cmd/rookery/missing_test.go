@@ -18,7 +18,7 @@ func TestANameThatDoesNotExistIsSaidWithTheNearest(t *testing.T) {
 		{"demo", "weeb"}:   "there is no service demo/weeb: did you mean demo/web?",
 		{"demos", "web"}:   "there is no service demos/web: did you mean demo/web?",
 		{"demmo", ""}:      "there is no namespace demmo: did you mean demo?",
-		{"elsewhere", "x"}: "there is no service elsewhere/x",
+		{"elsewhere", "x"}: "there is no service elsewhere/x: there are demo/db, demo/web, shop/basket",
 	} {
 		said := ""
 		if err := s.missingOf(of); err != nil {
