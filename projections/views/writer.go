@@ -343,7 +343,9 @@ func (w *Writer) put(ctx context.Context, key Key, value []byte) error {
 		return fmt.Errorf("write view: %w", err)
 	}
 	w.written[key] = bus.Entry{Key: key.Key, Value: value, Revision: revision}
-	w.last[key.Bucket] = revision
+	if revision == w.last[key.Bucket]+1 { // else somebody has written in between: the next look reads the bucket
+		w.last[key.Bucket] = revision
+	}
 	return nil
 }
 

@@ -193,6 +193,12 @@ func TestAWriterRepairsWhatOthersChange(t *testing.T) {
 		}
 		s.show(nodes(2, map[string]string{"b": `{"state":"silent"}`})) // its put meets another revision
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"silent"}`})
+		if err := b.Set(s.t.Context(), "c", []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+		s.show(nodes(3, map[string]string{"b": `{"state":"ready"}`})) // its put comes behind that, before it looks
+		<-time.After(10 * time.Second)                                // in simulated time
+		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"ready"}`})
 	})
 }
 

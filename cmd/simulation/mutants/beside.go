@@ -10,8 +10,8 @@ var besidePlans = map[string]test{
 	"ended-between-addresses-and-orders":            {"coordinator/runner", "TestALeaderThatIsToEndSendsNoOrders"},
 	"address-brought-back":                          {"coordinator/runner", "TestALeaderOfBeforeBringsNoAddressBack"},
 	"container-turns-up-after-it-was-forgotten":     {"node", "TestAContainerThatTurnsUpAfterItsEndIsTold"},
-	"slot-said-to-wait-that-another-makes-room-for": {"coordinator", "TestTranscripts/room_made.txt"},
-	"not-healed-behind-one-that-waits":              {"coordinator", "TestTranscripts/healed_behind.txt"},
+	"slot-said-to-wait-that-another-makes-room-for": {"coordinator", "TestTranscripts/room_made"},
+	"not-healed-behind-one-that-waits":              {"coordinator", "TestTranscripts/healed_behind"},
 	"view-of-a-slot-whose-turn-comes":               {"projections/views", "TestSlotsOfAJobAreShownAsTheirTurnComes"},
 	"view-of-a-slot-of-the-topology":                {"projections/views", "TestSlotsOfTheTopologyAreShown"},
 }
