@@ -7,11 +7,13 @@ type test struct{ pkg, name string }
 // moves with the product, and a plan goes another way then.
 var besidePlans = map[string]test{
 	"take-over-while-another-leads-on":              {"coordinator/runner", "TestALogThatAnotherHasGoneOnWithIsNotARestoredOne"},
+	"marks-of-a-later-leader":                       {"coordinator/runner", "TestALogThatAnotherHasGoneOnWithIsNotARestoredOne"},
 	"ended-between-addresses-and-orders":            {"coordinator/runner", "TestALeaderThatIsToEndSendsNoOrders"},
 	"address-brought-back":                          {"coordinator/runner", "TestALeaderOfBeforeBringsNoAddressBack"},
 	"container-turns-up-after-it-was-forgotten":     {"node", "TestAContainerThatTurnsUpAfterItsEndIsTold"},
 	"slot-said-to-wait-that-another-makes-room-for": {"coordinator", "TestTranscripts/room_made"},
 	"not-healed-behind-one-that-waits":              {"coordinator", "TestTranscripts/healed_behind"},
+	"paused-while-it-rested":                        {"coordinator", "TestTranscripts/paused_while_it_rested"},
 	"view-of-a-slot-whose-turn-comes":               {"projections/views", "TestSlotsOfAJobAreShownAsTheirTurnComes"},
 	"view-of-a-slot-of-the-topology":                {"projections/views", "TestSlotsOfTheTopologyAreShown"},
 }
