@@ -14,7 +14,8 @@ type RoundClosed struct {
 	// Commands and Statuses are the sequences of the last messages whose effects are in the log.
 	Commands uint64 `json:"commands"`
 	Statuses uint64 `json:"statuses"`
-	// CommandsKept is the sequence below which commands that have ended are forgotten, with their ids.
+	// CommandsKept is the sequence below which commands that have ended are forgotten, with their ids; those that end when they are below it
+	// already, a day later.
 	CommandsKept uint64 `json:"commands_kept"`
 	// Policy is the version of the scheduling policy that was in force.
 	Policy uint64 `json:"policy"`

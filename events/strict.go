@@ -204,11 +204,18 @@ func memberType(t reflect.Type, name string) reflect.Type {
 	return t
 }
 
-// NoSuch says that there is nothing of this kind and name, with the nearest of the names that are known, or the first of them.
+// MostNear is among how many names the nearest is looked for.
+const MostNear = 1000
+
+// NoSuch says that there is nothing of this kind and name, with the nearest of the names that are known, or the first of them; without these
+// where more than MostNear are known.
 func NoSuch(kind, name string, known []string) string {
 	text := "there is no " + kind + " " + name
-	if len(known) == 0 {
+	switch {
+	case len(known) == 0:
 		return text + ", nor any other " + kind
+	case len(known) > MostNear:
+		return text
 	}
 	known = slices.Sorted(slices.Values(known))
 	if near := nearest(name, known); near != "" {
@@ -225,17 +232,24 @@ func NoSuch(kind, name string, known []string) string {
 // nearest returns the known name that is at most a third of its length away from name, and has something of it, or "".
 func nearest(name string, known []string) string {
 	best, least := "", min(len(name)/3+2, len(name))
+	if len(name) > maxNear {
+		return best
+	}
+	name = strings.ToLower(name)
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(name), k); d < least {
+		if d := editDistance(name, k); d < least {
 			best, least = k, d
 		}
 	}
 	return best
 }
 
+// maxNear bounds the names that are compared: a namespace and a name are the longest.
+const maxNear = 2*MaxName + 1
+
 // editDistance is Levenshtein's: the insertions, deletions and substitutions of bytes that lead from a to b.
 func editDistance(a, b string) int {
-	if len(a) > MaxName || len(b) > MaxName {
+	if len(a) > maxNear || len(b) > maxNear {
 		return max(len(a), len(b))
 	}
 	row := make([]int, len(b)+1)

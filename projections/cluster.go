@@ -55,7 +55,7 @@ type Cluster struct {
 
 	Services map[events.ServiceID]*Service
 	Nodes    map[string]*Node
-	// Commands holds every command from CommandsKept on, by sequence.
+	// Commands holds every command from CommandsKept on, by sequence, and of those below it what is open, or has ended a day ago at most.
 	Commands map[uint64]*Command
 	// Queues are the commands that wait behind the one that holds their service, first come first.
 	Queues map[events.ServiceID][]events.CommandQueued

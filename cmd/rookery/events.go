@@ -49,10 +49,10 @@ The same with the nats CLI:
 		defer done()
 		p := newPrinter(of, out, cmd.OutOrStdout())
 		return printLog(cmd.Context(), b, cmd.OutOrStdout(), p, func() (more bool, err error) {
-			if *p.printed == 0 {
+			if *p.printed == 0 && of.namespace != "" {
 				err = missingNow(cmd.Context(), b, of)
 			}
-			if follow && err != nil {
+			if follow && errors.Is(err, errMissing) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting for it\n", err)
 				err = nil
 			}

@@ -67,18 +67,18 @@ func (l *list) run(cmd *cobra.Command) error {
 		return err
 	}
 	s, err := readSeen(ctx, b, l.buckets)
-	if err != nil {
-		return err
+	missing := error(nil)
+	if err == nil {
+		missing = l.missing(s)
 	}
-	missing := l.missing(s)
-	if l.watch {
+	if l.watch { // which goes on where the bus is lost
 		if missing != nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting for it\n", missing)
 		}
 		return l.follow(cmd.Context(), b, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
-	if missing != nil {
-		return missing
+	if err := errors.Join(err, missing); err != nil {
+		return err
 	}
 	return l.print(cmd.OutOrStdout(), l.page(s, time.Now()))
 }

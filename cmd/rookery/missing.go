@@ -10,13 +10,21 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
+// errMissing is every error that says that there is nothing of a name.
+var errMissing = errors.New("there is none")
+
+type missingError string
+
+func (e missingError) Error() string      { return string(e) }
+func (missingError) Is(target error) bool { return target == errMissing }
+
 // missing says that there is nothing of what the operator named, with the nearest name that there is; nil where there is something, or
 // nothing was named.
 func missing(kind, name string, known []string) error {
 	if name == "" || slices.Contains(known, name) {
 		return nil
 	}
-	return errors.New(events.NoSuch(kind, name, known))
+	return missingError(events.NoSuch(kind, name, known))
 }
 
 // missingOf is missing for a namespace, or for one service of it.

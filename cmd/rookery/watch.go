@@ -68,7 +68,7 @@ func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) erro
 	defer signal.Stop(resized)
 	tick := time.NewTicker(drawAtMost)
 	defer tick.Stop()
-	s, lost, stale, drawn := newSeen(), error(nil), false, time.Time{}
+	s, lost, stale, drawn, sighted := newSeen(), error(nil), false, time.Time{}, false
 	for {
 		select {
 		case <-ctx.Done():
@@ -78,6 +78,7 @@ func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) erro
 				if err := s.take(sight); err != nil {
 					return err
 				}
+				sighted = true
 			}
 			stale = true
 		case <-resized:
@@ -87,7 +88,7 @@ func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) erro
 				continue
 			}
 			p := l.page(s, now)
-			if err := l.missing(s); err != nil {
+			if err := l.missing(s); sighted && err != nil {
 				p.notes = append(p.notes, err.Error())
 			}
 			if err := on.draw(p, lost); err != nil {

@@ -42,7 +42,7 @@ func (q *queue) even(z *zoned) int64 {
 	case !q.ahead(z):
 		return 0
 	case q.asked:
-		return -full - int64(q.policy.SameNode)*point*int64(q.own)
+		return -full - 1 - int64(q.policy.SameNode)*point*int64(q.own)
 	}
 	return -full
 }

@@ -46,7 +46,7 @@ type ActualQuestion struct {
 
 func (c *Coordinator) askActual(ctx context.Context, body []byte) (answer []byte, err error) {
 	var q ActualQuestion
-	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.Node == "" {
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || !events.ValidName(q.Node) {
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"node":"edge-1"}`}
 	}
 	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) { answer, err = actual(c.cluster, q.Node) })

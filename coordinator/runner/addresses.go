@@ -46,7 +46,7 @@ type AddressesQuestion struct {
 
 func (c *Coordinator) askAddresses(ctx context.Context, body []byte) (answer []byte, err error) {
 	var q AddressesQuestion
-	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || q.Namespace == "" || q.Name == "" || q.Port == "" {
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || !events.ValidName(q.Namespace) || !events.ValidName(q.Name) || q.Port == "" {
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"namespace":"demo","name":"web","port":"http"}`}
 	}
 	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {

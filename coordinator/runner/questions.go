@@ -159,7 +159,11 @@ func (c *Coordinator) askState(ctx context.Context, question []byte) (body []byt
 	if past {
 		return c.askPastState(ctx, q)
 	}
-	return c.inTurn(ctx, c.hashes, func(ctx context.Context) ([]byte, error) {
+	turn := c.hashes
+	if q.Live {
+		turn = c.lives
+	}
+	return c.inTurn(ctx, turn, func(ctx context.Context) ([]byte, error) {
 		var state ClusterState
 		hash := func(*projections.Cluster) {}
 		if q.Live {
@@ -314,27 +318,31 @@ func (c *Coordinator) fateNow(ctx context.Context, q CommandQuestion) (answer []
 	if known, err = c.lookUp(ctx, q); err != nil || known.answer != nil {
 		return known.answer, known.ended, err
 	}
-	said := "no command of this id and source is stored"
 	switch {
 	case q.Sequence > last:
-		said = fmt.Sprintf("command %d is not stored: %s ends at %d", q.Sequence, bus.Commands, last)
-	case q.ID == "":
-		said = fmt.Sprintf("command %d has gone from %s before it was decided", q.Sequence, bus.Commands)
+		return nil, true, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf(
+			"command %d is not stored: %s ends at %d. Send it again", q.Sequence, bus.Commands, last)}
+	case !known.leading:
+		return nil, false, &bus.QuestionError{Code: 503, Reason: "this coordinator stands by, and may not know yet what was decided: ask again"}
+	case q.ID != "":
+		return nil, true, &bus.QuestionError{Code: 404, Reason: "no command of this id and source is stored, or it was decided so long ago that its id is forgotten"}
 	}
-	return nil, true, &bus.QuestionError{Code: 404, Reason: said + ". Send it again"}
+	return nil, true, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf(
+		"command %d has gone from %s before it was decided. Send it again", q.Sequence, bus.Commands)}
 }
 
 // lookedUp is what the state knows of a command.
 type lookedUp struct {
 	answer []byte // nil where it is not known
 	ended  bool
-	// cursor is up to where commands are decided.
-	cursor uint64
+	// cursor is up to where commands are decided, as far as the state goes: to the end of the log where the coordinator is leading.
+	cursor  uint64
+	leading bool
 }
 
 func (c *Coordinator) lookUp(ctx context.Context, q CommandQuestion) (known lookedUp, err error) {
 	asked := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
-		known.cursor = c.cluster.CommandCursor
+		known.cursor, known.leading = c.cluster.CommandCursor, c.leading
 		cmd := c.cluster.Commands[q.Sequence]
 		if q.ID != "" {
 			cmd = c.cluster.KnownID(q.Source, q.ID)
@@ -359,13 +367,16 @@ func (c *Coordinator) undecided(ctx context.Context, q CommandQuestion, cursor u
 	if err != nil || q.ID == "" {
 		return q.Sequence > cursor && q.Sequence >= state.First && q.Sequence <= state.Last, state.Last, err
 	}
-	done, err := c.waits.take(ctx)
+	done, err := c.lookUps.take(ctx)
 	if err != nil {
 		return false, 0, err
 	}
 	defer done()
 	for from := cursor + 1; ; {
 		page, err := c.Bus.Matching(ctx, bus.Commands, events.CommandRoot+".>", from)
+		if ctx.Err() != nil {
+			return false, 0, &bus.QuestionError{Code: 503, Reason: "many commands are not decided yet: ask again, or by the sequence that the acknowledgement gave"}
+		}
 		if err != nil {
 			return false, 0, err
 		}

@@ -77,11 +77,11 @@ type Coordinator struct {
 	past, plans turns
 	// waits are the turns of questions that wait for the end of a command.
 	waits turns
-	// hashes are the turns of the question `state`, one at a time. Who has the turn uses hashed, the last hash, and liveAfter, when the loop
-	// may be asked for one again.
-	hashes    turns
-	hashed    hashed
-	liveAfter time.Time
+	// hashes are the turns of the question `state`, one at a time, and hashed is the last one: who has the turn uses it. So it is with lives
+	// and liveAfter, when the loop may be asked for a hash again. LookUps are those of questions for a command by its id.
+	hashes, lives, lookUps turns
+	hashed                 hashed
+	liveAfter              time.Time
 	// reads has one for each answer about what instances have printed.
 	reads chan struct{}
 	// spoiled has snapshots of the fold that were met here and are of no use.
@@ -116,7 +116,8 @@ func New(config Config) *Coordinator {
 	return &Coordinator{
 		Config: config, asks: make(chan ask), reads: make(chan struct{}, logsAtOnce), spoiled: make(chan closedRound, keptFolds),
 		past: newTurns(pastAtOnce, pastWaiting), plans: newTurns(pastAtOnce, pastWaiting), cluster: projections.NewCluster(),
-		hashes: newTurns(1, hashesWaiting), waits: newTurns(waitsAtOnce, 0),
+		hashes: newTurns(1, hashesWaiting), lives: newTurns(1, hashesWaiting), lookUps: newTurns(pastAtOnce, pastWaiting),
+		waits: newTurns(waitsAtOnce, 0),
 	}
 }
 

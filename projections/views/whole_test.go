@@ -3,6 +3,8 @@ package views_test
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,23 +23,56 @@ type board map[views.Key]string
 // take takes what a round may have changed.
 func (b board) take(t *testing.T, c *projections.Cluster, records []events.Record) {
 	t.Helper()
-	for key, value := range views.Of(c, records).Values {
+	changes := views.Of(c, records)
+	for key, value := range changes.Values {
 		b[key] = meaning(t, value)
 	}
+	maps.DeleteFunc(b, func(key views.Key, value string) bool { return value == "" || isTrimmed(key, changes) })
+}
+
+// isTrimmed reports whether the changes say that a service has no such slot, or no such port.
+func isTrimmed(key views.Key, changes views.Changes) bool {
+	parts := strings.Split(key.Key, ".")
+	if len(parts) < 3 {
+		return false
+	}
+	id := events.ServiceID{Namespace: parts[0], Name: parts[1]}
+	switch key.Bucket {
+	case bus.BucketInstances:
+		slots, said := changes.Slots[id]
+		ordinal, err := strconv.Atoi(parts[2])
+		return said && err == nil && ordinal >= slots
+	case bus.BucketEndpoints:
+		ports, said := changes.Ports[id]
+		return said && !slices.Contains(ports, parts[2])
+	}
+	return false
 }
 
 // isWhole reports whether each value is that of the whole state. Why an operation waits, and whether the time of a drain is over, changes with
 // time alone, and is left out.
 func (b board) isWhole(t *testing.T, c *projections.Cluster) bool {
 	t.Helper()
-	whole := views.All(c).Values
-	for _, key := range slices.SortedFunc(maps.Keys(whole), func(a, b views.Key) int { return slices.Compare([]string{a.Bucket, a.Key}, []string{b.Bucket, b.Key}) }) {
-		if key.Bucket != bus.BucketOperations && b[key] != meaning(t, whole[key]) {
-			t.Logf("%v is shown as\n%s\nand is\n%s", key, b[key], meaning(t, whole[key]))
-			return false
+	whole := board{}
+	for key, value := range views.All(c).Values {
+		if value != nil {
+			whole[key] = meaning(t, value)
 		}
 	}
-	return true
+	same := true
+	for key := range b {
+		if key.Bucket != bus.BucketOperations && b[key] != whole[key] {
+			same = false
+			t.Logf("%v is shown as\n%s\nand is\n%s", key, b[key], whole[key])
+		}
+	}
+	for key := range whole {
+		if _, shown := b[key]; !shown && key.Bucket != bus.BucketOperations {
+			same = false
+			t.Logf("%v is not shown, and is\n%s", key, whole[key])
+		}
+	}
+	return same
 }
 
 // meaning is what a value says but for when that was found: "" for a key that shows nothing.
@@ -87,6 +122,9 @@ func TestWhatChangesIsShownAsTheWholeStateIs(t *testing.T) {
 				if fold.Cluster.Round%everyRound == 0 && !shown.isWhole(t, fold.Cluster) {
 					t.Fatalf("after round %d, at sequence %d", fold.Cluster.Round, m.Sequence)
 				}
+			}
+			if !shown.isWhole(t, fold.Cluster) {
+				t.Fatal("after the last round")
 			}
 		})
 	}
@@ -140,8 +178,8 @@ func TestSlotsOfTheTopologyAreShown(t *testing.T) {
 			t.Fatalf("after %s", step.data.Kind())
 		}
 		slots := 0
-		for key, value := range views.All(c).Values {
-			if key.Bucket == bus.BucketInstances && value != nil {
+		for key := range shown {
+			if key.Bucket == bus.BucketInstances {
 				slots++
 			}
 		}

@@ -353,10 +353,14 @@ func (w *Writer) delete(ctx context.Context, key Key) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	err := w.open[key.Bucket].Delete(ctx, key.Key, w.written[key].Revision)
-	if err != nil && !errors.Is(err, bus.ErrNoKey) {
+	switch {
+	case errors.Is(err, bus.ErrNoKey): // somebody else has deleted it: the next look reads the bucket
+		w.last[key.Bucket] = 0
+	case err != nil:
 		return fmt.Errorf("delete view: %w", err)
+	default:
+		w.last[key.Bucket]++ // a deletion tells no revision, and is one
 	}
 	delete(w.written, key)
-	w.last[key.Bucket] = 0 // a deletion tells no revision: the next look reads the bucket
 	return nil
 }

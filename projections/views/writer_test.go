@@ -161,8 +161,11 @@ func TestAWriterWritesOnlyWhatChanges(t *testing.T) {
 
 // TestAWriterReadsNothingAsLongAsItIsAlone holds the looks at buckets that nobody else changes to be cheap.
 func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
-	inTest(t, empty, nodes(1, map[string]string{"a": `{}`}), func(s *shown) {
-		s.show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
+	inTest(t, empty, nodes(1, map[string]string{"a": `{}`, "b": `{}`}), func(s *shown) {
+		gone := nodes(2, map[string]string{"a": `{"state":"lost"}`})
+		gone.Values[views.Key{Bucket: bus.BucketNodes, Key: "b"}] = nil
+		s.show(gone)
+		s.show(nodes(3, map[string]string{"a": `{"state":"ready"}`}))
 		s.bus.reads.Store(0)
 		<-time.After(time.Minute) // in simulated time
 		if reads := s.bus.reads.Load(); reads > 0 {

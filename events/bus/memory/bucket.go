@@ -97,6 +97,9 @@ func (k *bucket) Delete(_ context.Context, key string, revision uint64) error {
 	if e, _ := k.live(key); e.Revision != revision {
 		return fmt.Errorf("delete %s of %s: %w", key, k.name, bus.ErrPosition)
 	}
+	if revision > 0 {
+		k.revision++
+	}
 	delete(k.entries, key)
 	return nil
 }
