@@ -16,7 +16,6 @@ import (
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
 	"github.com/rookery-project/rookery/schemas"
@@ -161,7 +160,7 @@ func TestViewsAndQuestionsKeepTheirSchemas(t *testing.T) {
 	for name, shape := range runner.Shapes() {
 		all[schemas.Question(name)], all[schemas.Answer(name)] = []any{shape.Question}, shape.Answers
 	}
-	all[schemas.Refusal()] = []any{bus.Refusal{}}
+	all[schemas.Refusal()] = []any{runner.Refusal()}
 	for kind, values := range all {
 		for _, value := range values {
 			v := reflect.New(reflect.TypeOf(value)).Elem()

@@ -136,6 +136,9 @@ func Shapes() map[string]Shape {
 	return shapes
 }
 
+// Refusal returns how any question is answered that could not be: a value of the type.
+func Refusal() any { return bus.Refusal{} }
+
 // answers returns what the bus is to answer the questions by.
 func (c *Coordinator) answers(ctx context.Context) map[string]bus.Question {
 	all := make(map[string]bus.Question, len(questions))

@@ -27,7 +27,6 @@ import (
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
 	"github.com/rookery-project/rookery/schemas"
 )
@@ -110,7 +109,7 @@ func generate() (map[string][]byte, error) {
 	for name, shape := range runner.Shapes() {
 		err = errors.Join(err, w.write(schemas.Question(name), shape.Question), w.write(schemas.Answer(name), shape.Answers...))
 	}
-	return w.files, errors.Join(err, w.write(schemas.Refusal(), bus.Refusal{}))
+	return w.files, errors.Join(err, w.write(schemas.Refusal(), runner.Refusal()))
 }
 
 // writer writes schemas by what the types and their comments say.
