@@ -161,7 +161,8 @@ func instruments(t *testing.T) map[string]*instrument {
 
 // keys are those of attributes, and what README.md calls them.
 var keys = map[string]string{
-	"rookery.stream": "stream", "rookery.role": "role", "rookery.work": "work", "rookery.reason": "reason", "rookery.verb": "verb", "rookery.outcome": "outcome",
+	"rookery.stream": "stream", "rookery.role": "role", "rookery.work": "work", "rookery.scope": "scope",
+	"rookery.reason": "reason", "rookery.verb": "verb", "rookery.outcome": "outcome",
 	"rookery.operation": "operation", "rookery.reached": "reached", "rookery.phase": "phase", "rookery.namespace": "namespace",
 	"rookery.service": "service", "rookery.ordinal": "ordinal", "rookery.node": "node", "rookery.state": "state",
 	"go.memory.type": "go.memory.type", "rookery.engine.call": "engine.call", "error.type": "error.type", "network.io.direction": "network.io.direction",
