@@ -82,7 +82,7 @@ func sizeOfStream(b *testing.B, folder string, stream bus.Stream) (size int64) {
 	return size
 }
 
-// ignoreGone leaves out that a file is there no more: the server lets go of some meanwhile.
+// ignoreGone ignores files that the server has deleted meanwhile.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -178,7 +178,7 @@ func (s *struck) shuns(row shunnedRow) {
 	switch {
 	case strings.HasPrefix(row.unit, string(events.WorkStatus)):
 		s.strike("") // statuses are taken one by one, and those that follow come from the same node
-	case ended == 0 && !strings.HasSuffix(row.unit, " demo/member"): // what ends with its command is shunned no more
+	case ended == 0 && !strings.HasSuffix(row.unit, " demo/member"): // the others end with their commands
 		s.Until("the state names the "+row.unit, func() bool { return strings.Contains(strings.Join(s.State().Shunned, "\n"), row.unit) })
 	}
 	for _, scale := range []int{3, 2} {

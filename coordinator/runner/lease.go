@@ -150,7 +150,7 @@ func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 	return l, nil
 }
 
-// release gives the lease up, so that another can lead at once. It works after ctx has ended. That of another coordinator stays.
+// release gives the lease up, so that another can lead at once. It works after ctx has ended. It leaves the lease of another coordinator alone.
 func (l *lease) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()

@@ -317,7 +317,7 @@ func (c *Coordinator) fateNow(ctx context.Context, q CommandQuestion) (answer []
 	case stored:
 		return nil, false, &bus.QuestionError{Code: 425, Reason: fmt.Sprintf("command %d is stored, and not decided yet: ask again, or with \"wait\":\"5s\"", q.Sequence)}
 	}
-	// What is stored no more may have been decided meanwhile.
+	// A command that has left the stream may have been decided meanwhile.
 	if known, err = c.lookUp(ctx, q); err != nil || known.answer != nil {
 		return known.answer, known.ended, err
 	}

@@ -53,7 +53,7 @@ func TestWhatBecameOfACommand(t *testing.T) {
 	})
 }
 
-// TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored asks a coordinator that stands by, where nobody leads.
+// TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored asks a standby while there is no leader.
 func TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)

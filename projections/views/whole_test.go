@@ -154,7 +154,7 @@ func TestSlotsOfAJobAreShownAsTheirTurnComes(t *testing.T) {
 }
 
 // TestSlotsOfTheTopologyAreShown makes a service smaller whose topology is still that of before: each slot of that is shown, also while it has
-// no instance, until the topology has come that has it no more.
+// no instance, until the next topology, without that slot, is in force.
 func TestSlotsOfTheTopologyAreShown(t *testing.T) {
 	spec := events.Spec{Image: "localhost/kv:1", TopologySpec: events.TopologySpec{Topology: &events.TopologyRules{}}}
 	id := events.ServiceID{Namespace: "demo", Name: "kv"}
