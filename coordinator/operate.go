@@ -304,7 +304,7 @@ func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
 		return slices.Clone(s.Operation.Waiting)
 	}
 	var slots events.Ordinals
-	size := s.Current().Spec.Updates().WaveSize(s.Operation.Wave, len(s.Operation.Waiting))
+	size := s.Current().Spec.Updates().WaveSize(wavesSeen(s), len(s.Operation.Waiting))
 	for _, o := range s.Operation.Waiting {
 		if len(slots) == size {
 			break
@@ -314,6 +314,17 @@ func (t *Turn) nextWave(s *projections.Service) events.Ordinals {
 		}
 	}
 	return slots
+}
+
+// wavesSeen returns how many waves the operation has had. There was none as long as nothing was seen of the last, because the nodes
+// of all its slots are lost: canaries come again then, unless an operator has promoted those.
+func wavesSeen(s *projections.Service) uint32 {
+	op := s.Operation
+	seen := func(o uint32) bool { return !s.Excused(o) }
+	if op.Promoted || slices.ContainsFunc(op.Slots, seen) {
+		return op.Wave
+	}
+	return 0
 }
 
 // free reports whether the slot's next instance may be on another node, or that node takes it.
