@@ -34,20 +34,9 @@ func (op *operation) keeps() bool {
 	return op.kind == events.OperationSnapshot || op.kind == events.OperationSuspend
 }
 
-// together are the phases of the operations whose slots all go together, in order.
-func (op *operation) together() []events.OperationPhase {
-	switch {
-	case op.rescale != nil:
-		return []events.OperationPhase{
-			events.OperationPrepare, events.OperationStart, events.OperationRelease, events.OperationAcquire, events.OperationRetire,
-		}
-	case op.kind == events.OperationSnapshot:
-		return []events.OperationPhase{events.OperationHold, events.OperationExport}
-	case op.kind == events.OperationSuspend:
-		return []events.OperationPhase{events.OperationHold, events.OperationExport, events.OperationRetire}
-	}
-	return nil
-}
+// together reports whether all slots go through its phases at once. What depends on the order of those is checked by what is done in
+// them: that no two slots serve one key, and that what a snapshot keeps was held still.
+func (op *operation) together() bool { return op.rescale != nil || op.keeps() }
 
 // operates checks an event of a service's operation.
 func (c *Checker) operates(id events.ServiceID, d events.Data) {
@@ -64,17 +53,12 @@ func (c *Checker) operates(id events.ServiceID, d events.Data) {
 	case events.OperationEntered:
 		c.enters(s, d)
 	case events.OperationPromoted:
-		if s.op.phase != events.OperationPromote {
-			c.breach("P6", "%s is promoted in phase %s", id, s.op.phase)
-		}
+		c.must(s.op.phase == events.OperationPromote, "P6", "%s is promoted in phase %s", id, s.op.phase)
 		s.op.promoted = true
 	case events.OperationPaused:
-		c.failed(s, d.GivenUp)
 		s.op.paused = true
 	case events.OperationResumed:
-		if !s.op.paused {
-			c.breach("P6", "the operation of %s goes on, and was not paused", id)
-		}
+		c.must(s.op.paused, "P6", "the operation of %s goes on, and was not paused", id)
 		s.op.paused, s.op.entered, s.op.been = false, c.facts.at, map[events.OperationPhase]bool{}
 	case events.OperationEnded:
 		c.ends(s, d)
@@ -82,16 +66,9 @@ func (c *Checker) operates(id events.ServiceID, d events.Data) {
 }
 
 func (c *Checker) starts(s *service, d events.OperationStarted) {
-	switch r := d.Rescale; {
-	case s.op != nil:
-		c.breach("P6", "%s has two operations at once", s.id)
-	case d.Operation == events.OperationSuspend && !s.suspended, d.Operation != events.OperationSuspend && s.suspended && r == nil:
-		c.breach("P6", "%s begins to %s, and is suspended: %t", s.id, d.Operation, s.suspended)
-	case d.Revision != s.revision:
-		c.breach("P6", "%s begins an operation to revision %d, and is to have revision %d", s.id, d.Revision, s.revision)
-	case r != nil && (s.topology == nil || r.From != s.topology.Scale || r.To != s.scale || r.ConfigVersion <= s.versions):
-		c.breach("P6", "%s begins a rescale %+v of scale %d, after config version %d", s.id, *r, s.scale, s.versions)
-	}
+	c.must(s.op == nil && d.Revision == s.revision,
+		"P6", "%s begins an operation to revision %d, and is to have revision %d, or has one", s.id, d.Revision, s.revision)
+	c.must(!s.suspended || d.Operation == events.OperationSuspend || d.Rescale != nil, "P6", "%s begins to %s, and is suspended", s.id, d.Operation)
 	s.op = &operation{
 		sequence: c.facts.sequence, kind: d.Operation, revision: d.Revision, from: d.From, waiting: slices.Clone(d.Slots),
 		rescale: d.Rescale, entered: c.facts.at, exports: map[uint32][]events.Export{},
@@ -102,14 +79,11 @@ func (c *Checker) starts(s *service, d events.OperationStarted) {
 func (c *Checker) enters(s *service, d events.OperationEntered) {
 	op := s.op
 	again := d.Attempt > max(op.attempt, 1)
-	if d.Operation != op.sequence || op.paused || d.Attempt < op.attempt {
-		c.breach("P6", "%s: operation %d enters %s in attempt %d, and it is %d in attempt %d, paused: %t",
-			s.id, d.Operation, d.Phase, d.Attempt, op.sequence, op.attempt, op.paused)
-	}
+	c.must(d.Operation == op.sequence && !op.paused && d.Attempt >= op.attempt,
+		"P6", "%s: operation %d enters %s in attempt %d, and it is %d in attempt %d, paused: %t",
+		s.id, d.Operation, d.Phase, d.Attempt, op.sequence, op.attempt, op.paused)
 	if again {
-		if d.Phase != op.phase || op.rescale == nil {
-			c.breach("P6", "%s: phase %s is tried again as phase %s", s.id, op.phase, d.Phase)
-		}
+		c.must(d.Phase == op.phase && op.rescale != nil, "P6", "%s: phase %s is tried again as phase %s", s.id, op.phase, d.Phase)
 		op.been = map[events.OperationPhase]bool{}
 	} else {
 		if comesBack := op.phase == events.OperationMonitor && d.Phase == events.OperationStart && len(op.been) == 0; !comesBack {
@@ -131,32 +105,16 @@ func (c *Checker) enters(s *service, d events.OperationEntered) {
 // inOrder checks that waves climb by one, and that within one no phase comes twice or out of its order.
 func (c *Checker) inOrder(s *service, d events.OperationEntered) {
 	op := s.op
-	switch phases := op.together(); {
+	switch {
 	case len(d.Slots) > 0:
-		if d.Wave != op.wave+1 || slices.ContainsFunc(d.Slots, func(slot uint32) bool { return !slices.Contains(op.waiting, slot) }) {
-			c.breach("P6", "%s: wave %d of slots %v follows wave %d, and %v wait", s.id, d.Wave, d.Slots, op.wave, op.waiting)
-		}
+		c.must(d.Wave == op.wave+1 && !slices.ContainsFunc(d.Slots, func(slot uint32) bool { return !slices.Contains(op.waiting, slot) }),
+			"P6", "%s: wave %d of slots %v follows wave %d, and %v wait", s.id, d.Wave, d.Slots, op.wave, op.waiting)
 	case d.Phase == events.OperationWait:
-		c.waits(s)
 	case d.Wave != op.wave || op.been[d.Phase]:
 		c.breach("P6", "%s: phase %s of wave %d follows phase %s of wave %d", s.id, d.Phase, d.Wave, op.phase, op.wave)
-	case phases != nil && slices.Index(phases, d.Phase) != slices.Index(phases, op.phase)+1:
-		c.breach("P6", "%s: phase %s follows phase %s", s.id, d.Phase, op.phase)
 	}
 	if op.been == nil {
 		op.been = map[events.OperationPhase]bool{}
-	}
-}
-
-// waits checks that each slot whose wave has not come is bound to a node which takes no instances now: that is what the phase is for.
-func (c *Checker) waits(s *service) {
-	for _, slot := range s.op.waiting {
-		for _, i := range s.at(slot) {
-			bound := s.spec().Global() || (s.homes[slot] != "" && s.specs[s.target(slot)].KeepsVolumes())
-			if i.runs() && i.replaces == 0 && (!bound || c.facts.takesInstances(i.node)) {
-				c.breach("P6", "%s: slot %d waits for its node, and is bound to none that takes no instances", s.id, slot)
-			}
-		}
 	}
 }
 
@@ -176,23 +134,17 @@ func (s *service) excused(slot uint32) bool {
 
 func (c *Checker) ends(s *service, d events.OperationEnded) {
 	op := s.op
-	if d.Operation != op.sequence {
-		c.breach("P6", "%s: operation %d ends, and it is %d", s.id, d.Operation, op.sequence)
-	}
+	c.must(d.Operation == op.sequence, "P6", "%s: operation %d ends, and it is %d", s.id, d.Operation, op.sequence)
 	if d.Outcome == events.OperationDone {
 		c.barrier(s, d.GivenUp)
-		phases := op.together()
-		has := func(slot uint32) bool { return s.wants(slot) || op.rescale != nil } // other slots have left the operation
 		waits := func(slot uint32) bool { return !s.excused(slot) }
-		if slices.ContainsFunc(op.waiting, waits) || (len(phases) > 0 && slices.ContainsFunc(op.slots, has) && op.phase != phases[len(phases)-1]) {
-			c.breach("P6", "%s: the operation is done after phase %s, and %v wait", s.id, op.phase, op.waiting)
-		}
+		c.must(!slices.ContainsFunc(op.waiting, waits),
+			"P6", "%s: the operation is done after phase %s, and %v wait", s.id, op.phase, op.waiting)
 		if op.kind == events.OperationSuspend {
 			s.stopped = s.suspended
 		}
 	} else {
-		c.failed(s, d.GivenUp)
-		c.wantsNoMore(s.id)
+		delete(c.facts.wanted, s.id)
 	}
 	s.op = nil
 }
@@ -208,9 +160,8 @@ func (c *Checker) barrier(s *service, givenUp []uint32) {
 		s.shares = s.shares || op.rescale != nil
 	}
 	for _, slot := range op.slots {
-		if !op.givenUp[slot] && !c.reached(s, slot) {
-			c.breach("P6", "%s: phase %s of wave %d is over, and slot %d is not done", s.id, op.phase, op.wave, slot)
-		}
+		c.must(op.givenUp[slot] || c.reached(s, slot),
+			"P6", "%s: phase %s of wave %d is over, and slot %d is not done", s.id, op.phase, op.wave, slot)
 	}
 }
 
@@ -220,7 +171,7 @@ func (c *Checker) reached(s *service, slot uint32) bool {
 	if goes := op.rescale != nil && slot >= op.rescale.To; goes && (op.phase == events.OperationPrepare || op.phase == events.OperationStart) {
 		return true
 	}
-	if op.phase != events.OperationPromote && len(op.together()) == 0 && (!s.wants(slot) || s.excused(slot)) {
+	if op.phase != events.OperationPromote && !op.together() && (!s.wants(slot) || s.excused(slot)) {
 		return true // the slot left the service, or nobody waits for it
 	}
 	switch op.phase {
@@ -250,7 +201,7 @@ func (c *Checker) reached(s *service, slot uint32) bool {
 // anyNext reports whether the slot has an instance as the operation is to bring it, of which that is true.
 func (c *Checker) anyNext(s *service, slot uint32, is func(*instance) bool) bool {
 	return slices.ContainsFunc(s.at(slot), func(i *instance) bool {
-		return i.runs() && (len(s.op.together()) > 0 || s.current(i)) && is(i)
+		return i.runs() && (s.op.together() || s.current(i)) && is(i)
 	})
 }
 
@@ -274,8 +225,7 @@ func (c *Checker) confirmed(s *service, i *instance) bool {
 	return !asked || i.answer == wanted || (i.answer.Operation == op.sequence && i.answer.Above(wanted))
 }
 
-// remains reports whether the instance is one that the phase has go, and is not gone. One that is to stop on a silent node is not
-// waited for.
+// remains reports whether the phase waits for the instance to go. What is to stop on a silent node is not waited for.
 func (c *Checker) remains(s *service, i *instance) bool {
 	goes := !s.current(i)
 	if s.op.rescale != nil {
@@ -284,4 +234,96 @@ func (c *Checker) remains(s *service, i *instance) bool {
 		goes = true
 	}
 	return goes && !i.lost && (i.runs() || !c.machine(i.node).silent)
+}
+
+// group is several services that one command changes together, stage by stage.
+type group struct {
+	id      events.GroupID
+	members map[events.ServiceID]bool
+	stages  [][]string
+	stage   uint32
+	// aborted says that all go back.
+	aborted, ended bool
+}
+
+// holds reports whether the group has the service. There may be no group.
+func (g *group) holds(id events.ServiceID) bool { return g != nil && !g.ended && g.members[id] }
+
+// group checks an event of a group: no stage begins before all services of the one before are as they must be.
+func (c *Checker) group(id events.GroupID, d events.Data) {
+	switch d := d.(type) {
+	case events.GroupStarted:
+		c.groupStarts(id, d)
+	case events.GroupEntered:
+		c.groupEnters(c.facts.groups[d.Command], d)
+	case events.GroupAborted:
+		if g := c.facts.groups[d.Command]; g == nil || g.ended || g.aborted {
+			c.breach("groups", "group %s is aborted, and it goes back or has ended", id)
+		} else {
+			g.aborted = true
+		}
+	case events.GroupEnded:
+		c.groupEnds(c.facts.groups[d.Command], id, d)
+	}
+}
+
+func (c *Checker) groupStarts(id events.GroupID, d events.GroupStarted) {
+	g := &group{id: id, members: map[events.ServiceID]bool{}, stages: d.Stages}
+	for name := range d.Services {
+		member := id.Member(name)
+		c.alone(d.Command, member)
+		delete(c.facts.wanted, member)
+		g.members[member] = true
+	}
+	c.facts.groups[d.Command] = g
+}
+
+func (c *Checker) groupEnters(g *group, d events.GroupEntered) {
+	if g == nil || g.ended {
+		c.breach("groups", "a group that has ended enters stage %d", d.Stage)
+		return
+	}
+	inOrder := d.Stage >= 1 && int(d.Stage) <= len(g.stages) && (d.Back || d.Stage == g.stage+1)
+	if d.Back != g.aborted || !inOrder {
+		c.breach("groups", "group %s enters stage %d, back: %t, after stage %d of %d, aborted: %t", g.id, d.Stage, d.Back, g.stage, len(g.stages), g.aborted)
+		return
+	}
+	if !d.Back {
+		c.reachedAll(g)
+	}
+	for _, name := range d.Services {
+		delete(c.facts.wanted, g.id.Member(name))
+	}
+	g.stage = d.Stage
+}
+
+// reachedAll checks that every service of the stages so far is as it must be.
+func (c *Checker) reachedAll(g *group) {
+	for _, stage := range g.stages[:g.stage] {
+		for _, name := range stage {
+			s := c.facts.services[g.id.Member(name)]
+			if s == nil {
+				continue // it was dropped, and is gone
+			}
+			why := c.unsettled(s)
+			c.must(why == "", "groups", "group %s goes on after stage %d, and %s", g.id, g.stage, why)
+		}
+	}
+}
+
+func (c *Checker) groupEnds(g *group, id events.GroupID, d events.GroupEnded) {
+	if g == nil || g.ended {
+		c.breach("groups", "group %s ends as %s, and has ended", id, d.Outcome)
+		return
+	}
+	g.ended = true
+	for member := range g.members {
+		delete(c.facts.wanted, member)
+	}
+	if d.Outcome != events.GroupDone {
+		return
+	}
+	c.must(!g.aborted && int(g.stage) == len(g.stages),
+		"groups", "group %s is done in stage %d of %d, aborted: %t", id, g.stage, len(g.stages), g.aborted)
+	c.reachedAll(g)
 }

@@ -11,10 +11,7 @@ import (
 type calmState struct {
 	since   time.Time
 	checked time.Time
-	faults  int
-	engines int // that are broken
-	// quiet is since when nothing has changed but that engines are broken, as they are.
-	quiet time.Time
+	faults  int // so far
 	// unlike is since when the log says of an instance what its engine does not have.
 	unlike map[events.InstanceID]time.Time
 	// read are the processes that have read the whole log since.
@@ -25,9 +22,6 @@ type calmState struct {
 const (
 	// settlesWithin is how long it may take for what a fault has left: the longest back-off, and the steps after it.
 	settlesWithin = 3 * time.Minute
-	// toldWithin is how long a node may take to say that its engine answers no longer, or again: the time to its next list, the
-	// answer time twice, and the way to the log.
-	toldWithin = time.Minute
 	// checkEvery is how often it is looked at.
 	checkEvery = time.Second
 )
@@ -37,14 +31,12 @@ func (c *Checker) Disturbed() { c.calm = calmState{} }
 
 // calmFor returns for how long nothing has been broken.
 func (c *Checker) calmFor() time.Duration {
-	t, now := c.Trouble(), c.Now()
-	if t.Faults != c.calm.faults || t.Engines != c.calm.engines || t.Elsewhere || c.calm.quiet.IsZero() {
-		c.calm.quiet, c.calm.engines = now, t.Engines
-	}
-	if t.Faults != c.calm.faults || t.Engines > 0 || t.Elsewhere || c.calm.since.IsZero() {
+	faults, broken := c.Trouble()
+	now := c.Now()
+	if faults != c.calm.faults || broken || c.calm.since.IsZero() {
 		c.calm.since, c.calm.unlike, c.calm.read = now, map[events.InstanceID]time.Time{}, map[string]bool{}
 	}
-	c.calm.faults = t.Faults
+	c.calm.faults = faults
 	return now.Sub(c.calm.since)
 }
 
@@ -55,29 +47,11 @@ func (c *Checker) checkCalm() {
 		return
 	}
 	c.calm.checked = now
-	calm := c.calmFor()
-	if calm == 0 && now.Sub(c.calm.quiet) < toldWithin {
+	if c.calmFor() == 0 {
 		return
 	}
 	for _, e := range c.Engines() {
-		if now.Sub(c.calm.quiet) >= toldWithin {
-			c.toldOfEngine(e)
-		}
-		if calm > 0 {
-			c.unlikeEngine(e)
-		}
-	}
-}
-
-// toldOfEngine checks that the log has a node as degraded whose engine has refused to list for long, and no other.
-func (c *Checker) toldOfEngine(e Engine) {
-	m := c.facts.nodes[e.Node]
-	switch {
-	case m == nil || m.epoch == 0 || m.silent || c.Now().Sub(m.heard) < toldWithin:
-	case e.Refuses && !m.degraded:
-		c.breach("nodes", "the engine of %s lists nothing for more than %s, and the log does not have it as degraded", e.Node, toldWithin)
-	case c.calm.engines == 0 && m.degraded:
-		c.breach("nodes", "the log has %s as degraded, and its engine answers for more than %s", e.Node, toldWithin)
+		c.unlikeEngine(e)
 	}
 }
 
@@ -106,4 +80,61 @@ func (c *Checker) unlikeEngine(e Engine) {
 			return
 		}
 	}
+}
+
+// refusedAgain is how soon a process may try again to store what a full log has refused: with every try it reads the whole log.
+const refusedAgain = 5 * time.Second
+
+// TriedFull checks that a process leaves a full log alone for a while, once that has refused it. Refused is when it did last.
+func (c *Checker) TriedFull(process string, refused time.Time) {
+	since := c.Now().Sub(refused)
+	c.must(refused.IsZero() || since >= refusedAgain, "work", "%s tries a full log again after %s", process, since)
+}
+
+// ReadLog checks that a process reads the log from its start but once while nothing is broken: it may learn late that another leads.
+func (c *Checker) ReadLog(process string, from uint64) {
+	calm := c.calmFor()
+	if from > 1 || calm <= settlesWithin {
+		return
+	}
+	c.must(!c.calm.read[process], "work", "%s reads the whole log again after %s in which nothing was broken", process, calm)
+	c.calm.read[process] = true
+}
+
+// mostInASecond is how many events may be stored in a simulated second, ten full rounds: more come from a decision taken without end.
+const mostInASecond = 10_000
+
+// decidesAgain checks that the log does not grow without end at one time.
+func (c *Checker) decidesAgain() {
+	l := &c.log
+	if now := c.Now(); now.Sub(l.second) >= time.Second {
+		l.second, l.before = now, l.last
+	}
+	c.must(l.last-l.before <= mostInASecond, "work", "%d events are stored within a second", l.last-l.before)
+}
+
+// Work is what was decided and done so far.
+type Work struct{ events, steps, orders int }
+
+// Work returns what was decided and done so far.
+func (c *Checker) Work() Work { return Work{c.log.events, c.engines.steps, c.orders.written} }
+
+// Stays checks that nothing was decided or done since. Another leader may have written orders once more where they said too much.
+func (c *Checker) Stays(since Work, anotherLeads bool) {
+	now, why := c.Work(), "nothing was asked and nothing happened"
+	if anotherLeads {
+		since.orders, why = now.orders, "another leader has looked at everything"
+	}
+	c.must(now == since || c.runsOut(), "silence", "%d events, %d steps of engines and %d orders come before sequence %d, and %s",
+		now.events-since.events, now.steps-since.steps, now.orders-since.orders, c.log.last, why)
+}
+
+// runsOut reports whether an instance of a job runs in a service that is none by now: its update is paused, and it ends once it is done.
+func (c *Checker) runsOut() bool {
+	for _, i := range c.facts.instances {
+		if s := c.facts.services[i.id.Service]; i.runs() && s != nil && !s.spec().IsJob() && s.specs[i.revision].IsJob() {
+			return true
+		}
+	}
+	return false
 }

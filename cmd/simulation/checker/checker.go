@@ -26,8 +26,8 @@ type Outside struct {
 	Now func() time.Time
 	// Engines returns what the engine of each node has, in order of their names.
 	Engines func() []Engine
-	// Trouble returns what is broken right now.
-	Trouble func() Trouble
+	// Trouble returns how many faults there were so far, and whether anything is broken right now.
+	Trouble func() (faults int, broken bool)
 	// Usage returns what a container takes of its host's disk.
 	Usage func(host string, c node.Container) node.Usage
 	// Heartbeat is how often a node asks the leader.
@@ -46,17 +46,6 @@ type Engine struct {
 	Guarded    map[string]bool
 	// Preparing counts the containers that the engine is making.
 	Preparing int
-	// Refuses says that the engine refuses to list its containers.
-	Refuses bool
-}
-
-// Trouble is what is broken at a time.
-type Trouble struct {
-	// Faults counts the faults so far.
-	Faults int
-	// Engines counts what is wrong with engines, and Elsewhere says that something else is broken.
-	Engines   int
-	Elsewhere bool
 }
 
 // Checker follows one run and reports each invariant that does not hold.
@@ -87,7 +76,13 @@ type Checker struct {
 // New returns the checker of a run.
 func New(o Outside) *Checker {
 	c := &Checker{
-		Outside: o, sent: map[uint64]Command{}, engines: newEngines(), volumes: newVolumes(), secrets: newSecrets(),
+		Outside: o, sent: map[uint64]Command{},
+		engines: enginesState{
+			sick: map[string]bool{}, did: map[events.InstanceID]map[events.Confirmation]bool{}, ready: map[process]bool{},
+			finished: map[events.InstanceID]bool{},
+		},
+		volumes: volumesState{plans: map[process]node.Plan{}, held: map[place]filled{}, archives: map[string]archive{}},
+		secrets: secretsState{configs: map[string][]configValue{}, outputs: map[string]bool{}},
 	}
 	c.forget()
 	return c
@@ -103,6 +98,13 @@ func (c *Checker) forget() {
 func (c *Checker) breach(promise, format string, args ...any) {
 	if !c.replaying {
 		c.Report(Breach{Promise: promise, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// must reports a breach where something does not hold.
+func (c *Checker) must(holds bool, promise, format string, args ...any) {
+	if !holds {
+		c.breach(promise, format, args...)
 	}
 }
 

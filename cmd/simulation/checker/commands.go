@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/rookery-project/rookery/events"
 )
 
@@ -53,9 +55,7 @@ func (c *Checker) fate(r events.Record, d events.Fate) {
 }
 
 func (c *Checker) outcome(sequence uint64, cmd *command) {
-	if c.facts.commands[sequence] != nil {
-		c.breach("P1", "command %d has a second outcome", sequence)
-	}
+	c.must(c.facts.commands[sequence] == nil, "P1", "command %d has a second outcome", sequence)
 	c.facts.commands[sequence] = cmd
 	if cmd.accepted {
 		c.facts.open[sequence] = cmd
@@ -87,9 +87,9 @@ func (c *Checker) accepted(r events.Record, d events.CommandAccepted) {
 	case cmd.service.Name == "" || beside:
 	case d.Queued:
 		c.unseen(d.Sequence, cmd.service)
-		if behind := c.waiting(cmd.service); !c.held(cmd.service) && behind == 0 || behind >= events.MaxQueued {
-			c.breach("queues", "command %d waits behind %d for %s", d.Sequence, behind, cmd.service)
-		}
+		behind := c.waiting(cmd.service)
+		c.must((c.holder(d.Sequence, cmd.service) != 0 || behind != 0) && behind < events.MaxQueued,
+			"queues", "command %d waits behind %d for %s", d.Sequence, behind, cmd.service)
 	default:
 		c.unseen(d.Sequence, cmd.service)
 		c.alone(d.Sequence, cmd.service)
@@ -100,30 +100,25 @@ func (c *Checker) accepted(r events.Record, d events.CommandAccepted) {
 		return
 	}
 	key := d.Source + "\x00" + d.ID
-	if earlier, known := c.facts.ids[key]; known {
-		c.breach("P3", "commands %d and %d have one id, and both are accepted", earlier, d.Sequence)
-	}
+	earlier, known := c.facts.ids[key]
+	c.must(!known, "P3", "commands %d and %d have one id, and both are accepted", earlier, d.Sequence)
 	c.facts.ids[key] = d.Sequence
 }
 
 // alone checks that a service has one command at a time: one whose place another takes ends before.
 func (c *Checker) alone(sequence uint64, id events.ServiceID) {
-	for _, other := range slices.Sorted(maps.Keys(c.facts.open)) {
-		if o := c.facts.open[other]; other != sequence && ((o.service == id && !o.queued) || c.facts.groups[other].holds(id)) {
-			c.breach("P1", "command %d is carried out for %s while command %d has not ended", sequence, id, other)
-			return
-		}
-	}
+	other := c.holder(sequence, id)
+	c.must(other == 0, "P1", "command %d is carried out for %s while command %d has not ended", sequence, id, other)
 }
 
-// held reports whether a command to the service is being carried out, and waiting counts those that wait behind it.
-func (c *Checker) held(id events.ServiceID) bool {
+// holder returns the first command but this one that is carried out for the service, 0 for none; waiting counts those that wait behind it.
+func (c *Checker) holder(but uint64, id events.ServiceID) (first uint64) {
 	for sequence, o := range c.facts.open {
-		if (o.service == id && !o.queued) || c.facts.groups[sequence].holds(id) {
-			return true
+		if sequence != but && ((o.service == id && !o.queued) || c.facts.groups[sequence].holds(id)) && (first == 0 || sequence < first) {
+			first = sequence
 		}
 	}
-	return false
+	return first
 }
 
 func (c *Checker) waiting(id events.ServiceID) int {
@@ -144,9 +139,9 @@ func (c *Checker) begun(sequence uint64) {
 		return
 	}
 	for _, other := range slices.Sorted(maps.Keys(c.facts.open)) {
-		if o := c.facts.open[other]; o.service == cmd.service && o.queued && other < sequence {
-			c.breach("queues", "command %d begins for %s before command %d", sequence, cmd.service, other)
-		}
+		o := c.facts.open[other]
+		c.must(o.service != cmd.service || !o.queued || other >= sequence,
+			"queues", "command %d begins for %s before command %d", sequence, cmd.service, other)
 	}
 	c.alone(sequence, cmd.service)
 	c.unseen(sequence, cmd.service)
@@ -162,46 +157,25 @@ func (c *Checker) succeeded(sequence uint64, cmd *command) {
 	case cmd.verb == events.ServicePromote{}.Kind().Name:
 	case cmd.node != "":
 		m := c.facts.nodes[cmd.node]
-		drains := cmd.verb == events.NodeDrain{}.Kind().Name && (m == nil || m.drain == nil || !m.drain.done)
-		if forgets := cmd.verb == (events.NodeForget{}.Kind().Name) && m != nil; drains || forgets {
-			c.breach("drain", "command %d, %s of %s, succeeded, and that is not done", sequence, cmd.verb, cmd.node)
-		}
+		drains := cmd.verb == events.NodeDrain{}.Kind().Name && (m == nil || !m.drained)
+		forgets := cmd.verb == (events.NodeForget{}.Kind().Name) && m != nil
+		c.must(!drains && !forgets, "drain", "command %d, %s of %s, succeeded, and that is not done", sequence, cmd.verb, cmd.node)
 	case s != nil:
-		if why := c.unsettled(s); why != "" {
-			c.breach("P1", "command %d succeeded, and %s", sequence, why)
-		}
-		c.proves(s)
-	}
-}
-
-// proves checks that all of a service has served for as long as counts when it first is as it must be.
-func (c *Checker) proves(s *service) {
-	if s.proven || s.dropped || s.suspended || s.spec().IsJob() {
-		return
-	}
-	s.proven = true
-	for _, i := range slices.Concat(s.slots...) {
-		if i.runs() && i.online() && !i.lost && !i.back && !c.servedFor(i, s.spec().FirstHealthy()) {
-			c.breach("P1", "%s is as it must be for the first time, and %s serves only since %s", s.id, i.id, i.serves)
-		}
+		why := c.unsettled(s)
+		c.must(why == "", "P1", "command %d succeeded, and %s", sequence, why)
 	}
 }
 
 // unsettled says in what a service is not as it must be; "" for in nothing. An operation that is paused holds up no command.
 func (c *Checker) unsettled(s *service) string {
 	serving, others := 0, 0
-	for _, slot := range s.slots {
-		for _, i := range slot {
-			switch {
-			case i.lost: // nothing waits for it
-			case i.runs() && i.online() && (s.op != nil || (s.current(i) && i.replaces == 0)):
-				if i.replaces == 0 {
-					serving++
-				}
-			case i.runs() && s.paused() && i.replaces > 0:
-			default:
-				others++
-			}
+	for _, i := range slices.Concat(s.slots...) {
+		switch {
+		case i.lost, i.runs() && i.replaces > 0 && (s.paused() || (s.op != nil && i.online())): // nothing waits for it
+		case i.runs() && i.online() && (s.op != nil || s.current(i)) && i.replaces == 0:
+			serving++
+		default:
+			others++
 		}
 	}
 	switch {
@@ -212,21 +186,99 @@ func (c *Checker) unsettled(s *service) string {
 	case s.op != nil && !s.paused():
 		return "the operation of " + s.id.String() + " goes on"
 	case s.suspended && !s.dropped:
-		if !s.stopped || c.runsAny(s) {
+		if !s.stopped || s.any((*instance).runs) {
 			return s.id.String() + " is to rest, and does not"
 		}
-	case others > 0 || (!s.dropped && !c.anyLost(s) && serving != int(s.scale)):
+	case others > 0 || (!s.dropped && !s.any(func(i *instance) bool { return i.lost }) && serving != int(s.scale)):
 		return s.id.String() + " does not have its instances, or has others"
 	}
 	return ""
 }
 
-func (c *Checker) runsAny(s *service) bool {
-	return slices.ContainsFunc(s.slots, func(slot []*instance) bool { return slices.ContainsFunc(slot, (*instance).runs) })
+// Command is a command that the server has stored.
+type Command struct {
+	Subject  string
+	Envelope bool // the body is a CloudEvent in structured mode
+	Body     []byte
 }
 
-func (c *Checker) anyLost(s *service) bool {
-	return slices.ContainsFunc(s.slots, func(slot []*instance) bool {
-		return slices.ContainsFunc(slot, func(i *instance) bool { return i.lost })
-	})
+// wanted is what a command asks of its service, as a reader of the body would say.
+type wanted struct {
+	verb  string
+	Image string `json:"image"`
+	Scale *int64 `json:"scale"`
+	IfSeq uint64 `json:"if_seq"`
+}
+
+// Sent follows a command that the server has acknowledged: it must not be lost.
+func (c *Checker) Sent(sequence uint64, cmd Command) { c.sent[sequence] = cmd }
+
+// said reads a command. It reports false for one that is not known, as those of a restored log.
+func (c *Checker) said(sequence uint64) (wanted, bool) {
+	cmd, known := c.sent[sequence]
+	if !known || c.replaying {
+		return wanted{}, false
+	}
+	var envelope struct {
+		Data wanted `json:"data"`
+	}
+	into := any(&envelope.Data)
+	if cmd.Envelope {
+		into = &envelope
+	}
+	err := json.Unmarshal(cmd.Body, into)
+	return envelope.Data, err == nil
+}
+
+// repeats checks that a command which is taken for an earlier one says the same.
+func (c *Checker) repeats(d events.CommandRepeated) {
+	a, known := c.sent[d.Sequence]
+	of, ofKnown := c.sent[d.Of]
+	c.must(!known || !ofKnown || (a.Subject == of.Subject && string(a.Body) == string(of.Body)),
+		"P3", "command %d is taken for command %d said again, and has another body", d.Sequence, d.Of)
+}
+
+// unseen checks that a command which names the state that its sender saw is taken in that state alone.
+func (c *Checker) unseen(sequence uint64, id events.ServiceID) {
+	said, _ := c.said(sequence)
+	if s := c.facts.services[id]; s != nil && said.IfSeq > 0 && s.changed > said.IfSeq {
+		c.breach("P1", "command %d is taken for %s as of %d, which was changed at %d", sequence, id, said.IfSeq, s.changed)
+	}
+}
+
+// wants notes what the command that begins asks for.
+func (c *Checker) wants(sequence uint64, verb string, id events.ServiceID) {
+	delete(c.facts.wanted, id)
+	if want, known := c.said(sequence); known {
+		want.verb = verb
+		c.facts.wanted[id] = want
+	}
+}
+
+// plain are the verbs whose body, or whose name alone, says what the service is to be.
+var plain = []string{"ensure", "scale", "suspend", "resume", "restart"}
+
+// desired checks, as a round ends, that the log says of each service what the last command of the round asked for.
+func (c *Checker) desired() {
+	f := c.facts
+	if len(f.wanted) == 0 {
+		return
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(f.wanted), events.ServiceID.Compare) {
+		want, s := f.wanted[id], f.services[id]
+		switch {
+		case want.verb == "drop":
+			c.must(s == nil || s.dropped, "P1", "%s was to be dropped, and is not", id)
+		case !slices.Contains(plain, want.verb):
+		case s == nil || s.dropped:
+			c.breach("P1", "%s was to be there, and is not", id)
+		case want.Scale != nil && s.scale != uint32(*want.Scale):
+			c.breach("P1", "%s was to have %d instances, and has a scale of %d", id, *want.Scale, s.scale)
+		case want.Image != "" && s.spec().Image != want.Image:
+			c.breach("P1", "%s was to run %s, and its revision runs %s", id, want.Image, s.spec().Image)
+		case (want.verb == "suspend") != s.suspended:
+			c.breach("P1", "%s was to %s, and is suspended: %t", id, want.verb, s.suspended)
+		}
+	}
+	clear(f.wanted)
 }

@@ -21,7 +21,7 @@ func (c *Checker) Unlike() []string {
 	c.follow(c.log.last)
 	why := slices.Concat(c.commandsUnlike(), c.nodesUnlike())
 	for _, id := range slices.SortedFunc(maps.Keys(c.fold.Services), events.ServiceID.Compare) {
-		why = append(why, serviceUnlike(c.fold.Services[id])...)
+		why = append(why, c.serviceUnlike(c.fold.Services[id])...)
 	}
 	if len(why) > 0 {
 		return why
@@ -64,8 +64,8 @@ func (c *Checker) nodesUnlike() (why []string) {
 		why = append(why, "evictions are paused")
 	}
 	for _, e := range c.Engines() {
-		switch m := c.facts.nodes[e.Node]; {
-		case c.process(e.Node) != e.Process:
+		switch m, n := c.facts.nodes[e.Node], c.fold.Nodes[e.Node]; {
+		case (n == nil && e.Process != "") || (n != nil && n.Incarnation != e.Process):
 			why = append(why, e.Node+" has a process that has not joined, or none")
 		case m == nil:
 		case m.silent:
@@ -74,7 +74,7 @@ func (c *Checker) nodesUnlike() (why []string) {
 			why = append(why, e.Node+" is degraded")
 		case m.unlisted:
 			why = append(why, e.Node+" has not said what all it has")
-		case m.drain != nil && !m.drain.done:
+		case m.drains && !m.drained:
 			why = append(why, e.Node+" is not drained")
 		case len(m.orphans) > 0:
 			why = append(why, e.Node+" has orphans")
@@ -83,23 +83,14 @@ func (c *Checker) nodesUnlike() (why []string) {
 	return why
 }
 
-// process returns the process of the node that joined last, "" for none.
-func (c *Checker) process(node string) string {
-	if n := c.fold.Nodes[node]; n != nil {
-		return n.Incarnation
-	}
-	return ""
-}
-
 // awaitsOperator reports whether the service's operation goes on once an operator says so.
 func awaitsOperator(s *projections.Service) bool {
 	op := s.Operation
 	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
 }
 
-// serviceUnlike says in what a service is not as it must be: each slot has an instance that serves, or the service says why no node
-// can have one.
-func serviceUnlike(s *projections.Service) (why []string) {
+// serviceUnlike says in what a service is not as it must be: each slot has an instance that serves, or the service says why not.
+func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 	switch {
 	case s.Dropped:
 		return []string{s.ID.String() + " is dropped and not removed"}
@@ -110,7 +101,9 @@ func serviceUnlike(s *projections.Service) (why []string) {
 	case s.Suspension != nil:
 		return []string{s.ID.String() + " is to rest, and does not"}
 	}
-	waits := awaitsOperator(s) || (s.Operation != nil && s.Operation.Phase == events.OperationWait)
+	closed := func(name string) bool { return !c.facts.takesInstances(name) }
+	waits := awaitsOperator(s) ||
+		(s.Operation != nil && s.Operation.Phase == events.OperationWait && slices.ContainsFunc(slices.Collect(maps.Keys(c.facts.nodes)), closed))
 	if s.Operation != nil && !waits {
 		why = append(why, fmt.Sprintf("%s is in phase %s", s.ID, s.Operation.Phase))
 	}
@@ -152,8 +145,7 @@ func leftAlone(s *projections.Service, i *projections.Instance) bool {
 	return i.NoRestart == events.NoRestartAttempts && awaitsOperator(s) && slices.Contains(s.Operation.Slots, i.ID.Ordinal)
 }
 
-// jobUnlike says in what a job is not as it must be: it is done, given up, waits for its schedule, or says why no node can have more
-// of it.
+// jobUnlike says in what a job is not as it must be: it is done, given up, waits for its schedule, or says why it has no instance.
 func jobUnlike(s *projections.Service) (why []string) {
 	for i := range s.Instances() {
 		why = append(why, i.ID.String()+" of a job is "+i.Seen.Phase.String())
@@ -263,8 +255,7 @@ func (c *Checker) wantedOrders() map[string]events.Order {
 	return want
 }
 
-// sameOrder reports whether both say the same, but for what templates were filled with. An instance whose service has no topology any
-// more keeps the last one that it was told, until another leader repairs its order.
+// sameOrder reports whether both say the same, but for what templates were filled with, and a topology of before the service had none.
 func sameOrder(has, want events.Order) bool {
 	if want.Topology == nil {
 		has.Topology = nil

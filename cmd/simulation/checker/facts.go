@@ -20,26 +20,19 @@ type facts struct {
 	services  map[events.ServiceID]*service
 	instances map[events.InstanceID]*instance
 	nodes     map[string]*machine
-	// generations are the highest of each slot that ever was.
-	generations map[slotID]uint32
+	// generations are the highest of each slot that ever was, by its instance of generation 0.
+	generations map[events.InstanceID]uint32
 
 	// epochs is the highest epoch of the nodes that were removed.
 	epochs  uint64
-	policy  events.Policy
 	allowed map[string]bool // the nodes that take instances; any where it is empty
-	// rebalance are the terms of the rebalancing that is under way, and moves how many moves it began.
+	// rebalance are the terms of the rebalancing that is under way.
 	rebalance *events.RebalanceTerms
-	moves     events.Moves
 	// evictionsPaused says that so many nodes are silent that nothing is lost.
 	evictionsPaused bool
 	// at is the time of the event that is checked, and sequence its place.
 	at       time.Time
 	sequence uint64
-}
-
-type slotID struct {
-	service events.ServiceID
-	ordinal uint32
 }
 
 // service is what events say of a service.
@@ -57,8 +50,6 @@ type service struct {
 	dropped bool
 	// suspended says that an operator asked for that, and stopped that its instances go.
 	suspended, stopped bool
-	// proven says that all of it was as it must be before, when a command or group succeeded.
-	proven bool
 	// changed is the sequence of the last event that changed what it must be.
 	changed uint64
 	// slots are the instances that are not removed, by ordinal, oldest first.
@@ -79,7 +70,6 @@ type service struct {
 	run       uint64
 	due       time.Time
 	completed map[uint32]bool
-	failures  uint32
 }
 
 // instance is what events say of an instance.
@@ -106,27 +96,16 @@ type instance struct {
 	// forgotten says that it went with its node, which may still run it. gone is when it was removed.
 	forgotten bool
 	gone      time.Time
-	// placed is when the checker first saw it, and serves since when it has served without a break; zero where it does not. back says that
-	// it did before, for as long as its node was lost.
-	placed time.Time
-	serves time.Time
-	back   bool
+	// placed is when the checker first saw it, and serves since when it has served without a break; zero where it does not.
+	placed, serves time.Time
 }
 
 func newFacts() *facts {
 	return &facts{
 		commands: map[uint64]*command{}, open: map[uint64]*command{}, ids: map[string]uint64{}, wanted: map[events.ServiceID]wanted{},
 		groups: map[uint64]*group{}, services: map[events.ServiceID]*service{}, instances: map[events.InstanceID]*instance{},
-		nodes: map[string]*machine{}, generations: map[slotID]uint32{}, policy: events.MaterializePolicy(),
+		nodes: map[string]*machine{}, generations: map[events.InstanceID]uint32{},
 	}
-}
-
-// forgetCommands begins again with another inbox.
-func (f *facts) forgetCommands() {
-	clear(f.commands)
-	clear(f.open)
-	clear(f.ids)
-	clear(f.groups)
 }
 
 // service returns the service, making it where the log has it first.
@@ -164,6 +143,11 @@ func (s *service) at(ordinal uint32) []*instance {
 		return s.slots[ordinal]
 	}
 	return nil
+}
+
+// any reports whether that is so of an instance of the service that is not removed.
+func (s *service) any(is func(*instance) bool) bool {
+	return slices.ContainsFunc(slices.Concat(s.slots...), is)
 }
 
 // paused reports whether the service's operation stands still until an operator says more.
@@ -226,7 +210,9 @@ func (c *Checker) event(r events.Record) {
 	case events.InstanceRetired:
 		c.retired(id, d)
 	case events.InstancePending:
-		c.pending(id, d)
+		if s := c.service(id); s.stopped || s.dropped {
+			c.breach("reasons", "%s/%d waits for a node, and the service is suspended or dropped", id, d.Ordinal)
+		}
 	case events.InstanceLost:
 		c.lost(id, d)
 	case events.InstanceReturned:
@@ -244,22 +230,18 @@ func (c *Checker) event(r events.Record) {
 func (c *Checker) clusterChanges(node string, d events.Data) {
 	f := c.facts
 	switch d := d.(type) {
-	case events.PolicyChanged:
-		f.policy = d.Policy
 	case events.NodesAllowed:
 		f.allowed = map[string]bool{}
 		for _, name := range d.Allowed {
 			f.allowed[name] = true
 		}
 	case events.RebalanceStarted:
-		f.rebalance, f.moves = &d.RebalanceTerms, 0
+		f.rebalance = &d.RebalanceTerms
 	case events.RebalanceEnded:
 		f.rebalance = nil
 	case events.EvictionsPaused, events.EvictionsResumed:
 		_, pauses := d.(events.EvictionsPaused)
-		if pauses == f.evictionsPaused {
-			c.breach("liveness", "evictions are paused: %t, and were so before", pauses)
-		}
+		c.must(pauses != f.evictionsPaused, "liveness", "evictions are paused: %t, and were so before", pauses)
 		f.evictionsPaused = pauses
 	default:
 		if node != "" {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -8,17 +9,15 @@ import (
 
 // machine is what events say of a node.
 type machine struct {
-	epoch  uint64
-	silent bool
-	since  time.Time // it is silent
-	lost   bool
-	// heard is when it last joined or returned, and unlisted says that it is to list what it has.
-	heard    time.Time
-	unlisted bool
+	epoch    uint64
+	silent   bool
+	since    time.Time // it is silent
+	lost     bool
+	unlisted bool // it is to list what it has
 	paused   bool
-	// drain says that it is to have nothing, nil where it may.
-	drain     *draining
-	forgotten bool
+	// drains says that it is to have nothing, and drained that it has.
+	drains, drained bool
+	forgotten       bool
 	// degraded says that its engine does not answer, and word is the counter of what it last said of that in its epoch.
 	degraded bool
 	word     uint64
@@ -29,12 +28,6 @@ type machine struct {
 	instances map[events.InstanceID]*instance
 	ports     map[uint16]events.InstanceID
 	orphans   map[events.InstanceID]bool
-}
-
-// draining is how far a drain is.
-type draining struct {
-	until        time.Time
-	forced, done bool
 }
 
 func (c *Checker) machine(name string) *machine {
@@ -51,7 +44,7 @@ func (c *Checker) machine(name string) *machine {
 // takesInstances reports whether anything may be placed on the node.
 func (f *facts) takesInstances(name string) bool {
 	m := f.nodes[name]
-	return m != nil && m.epoch > 0 && !m.silent && !m.degraded && !m.paused && m.drain == nil && !m.forgotten &&
+	return m != nil && m.epoch > 0 && !m.silent && !m.degraded && !m.paused && !m.drains && !m.forgotten &&
 		(len(f.allowed) == 0 || f.allowed[name])
 }
 
@@ -64,22 +57,15 @@ func (c *Checker) nodeChanges(name string, d events.Data) {
 	case events.NodeUpdated:
 		m.overrides = d.Overrides
 		m.facts = m.overrides.Of(m.told)
-	case events.NodeMisfits:
-		c.misfits(name, m, d)
 	case events.NodeSilent:
-		if m.silent {
-			c.breach("nodes", "%s is silent a second time", name)
-		}
+		c.must(!m.silent, "nodes", "%s is silent a second time", name)
 		m.silent, m.since = true, c.facts.at
 	case events.NodeReturned:
-		if !m.silent {
-			c.breach("nodes", "%s returned, and was not silent", name)
-		}
+		c.must(m.silent, "nodes", "%s returned, and was not silent", name)
 		c.heard(m)
 	case events.NodeLost:
-		if !m.silent || m.lost || c.facts.evictionsPaused {
-			c.breach("liveness", "%s is lost, and is silent: %t, lost before: %t, while evictions are paused: %t", name, m.silent, m.lost, c.facts.evictionsPaused)
-		}
+		c.must(m.silent && !m.lost && !c.facts.evictionsPaused,
+			"liveness", "%s is lost, and is silent: %t, lost before: %t, while evictions are paused: %t", name, m.silent, m.lost, c.facts.evictionsPaused)
 		m.lost = true
 	case events.NodeListed:
 		m.unlisted = false
@@ -90,7 +76,7 @@ func (c *Checker) nodeChanges(name string, d events.Data) {
 	case events.NodePaused:
 		m.paused = true
 	case events.NodeResumed:
-		m.paused, m.drain = false, nil
+		m.paused, m.drains, m.drained = false, false, false
 	case events.StrayFound:
 		m.orphans[d.ID()] = true
 	case events.StrayRemoved:
@@ -107,9 +93,8 @@ func (c *Checker) joined(name string, m *machine, d events.NodeJoined) {
 	if before == 0 {
 		before = c.facts.epochs
 	}
-	if d.Epoch != before+1 || m.forgotten {
-		c.breach("nodes", "%s joins in epoch %d after epoch %d, forgotten: %t", name, d.Epoch, before, m.forgotten)
-	}
+	c.must(d.Epoch == before+1 && !m.forgotten,
+		"nodes", "%s joins in epoch %d after epoch %d, forgotten: %t", name, d.Epoch, before, m.forgotten)
 	m.epoch, m.told, m.degraded, m.word = d.Epoch, d.NodeFacts, false, 0
 	m.facts = m.overrides.Of(m.told)
 	c.heard(m)
@@ -117,7 +102,7 @@ func (c *Checker) joined(name string, m *machine, d events.NodeJoined) {
 
 // heard follows a node that is heard again: it is to list what it has, where any of that is lost.
 func (c *Checker) heard(m *machine) {
-	m.silent, m.lost, m.heard = false, false, c.Now()
+	m.silent, m.lost = false, false
 	for _, i := range m.instances {
 		m.unlisted = m.unlisted || i.lost
 	}
@@ -125,59 +110,30 @@ func (c *Checker) heard(m *machine) {
 
 // engineSaid checks a node's word on its engine: it says another thing than before, and is later.
 func (c *Checker) engineSaid(name string, m *machine, degraded bool, epoch, counter uint64) {
-	if m.degraded == degraded || epoch != m.epoch || counter <= m.word {
-		c.breach("nodes", "%s is said to be degraded: %t (%d of epoch %d), and was: %t (%d of epoch %d)",
-			name, degraded, counter, epoch, m.degraded, m.word, m.epoch)
-	}
+	c.must(m.degraded != degraded && epoch == m.epoch && counter > m.word,
+		"nodes", "%s is said to be degraded: %t (%d of epoch %d), and was: %t (%d of epoch %d)",
+		name, degraded, counter, epoch, m.degraded, m.word, m.epoch)
 	m.degraded, m.word = degraded, counter
-}
-
-// misfits checks that an event counts each instance whose spec no longer fits the node, and no other. One that is lost counts where
-// none stands in for it.
-func (c *Checker) misfits(name string, m *machine, d events.NodeMisfits) {
-	least, most := uint32(0), uint32(0)
-	for id, i := range m.instances {
-		s := c.facts.services[id.Service]
-		if s == nil || s.dropped || !i.runs() || s.spec().Global() || excludes(s.specs[i.revision], m.facts, c.facts.policy) == "" {
-			continue
-		}
-		if most++; !i.lost {
-			least++
-		}
-	}
-	if d.Total < least || d.Total > most || (d.Total == 0 && d.Over == events.Resources{}) {
-		c.breach("nodes", "%s is said to have %d misfits, over by %v, and has %d", name, d.Total, d.Over, most)
-	}
 }
 
 // leaves checks an event of a node that is drained, forgotten or removed.
 func (c *Checker) leaves(name string, m *machine, d events.Data) {
 	switch d := d.(type) {
 	case events.NodeDraining:
-		m.drain = &draining{until: d.Until}
+		m.drains, m.drained = true, false
 	case events.NodeDrained:
-		if m.drain == nil || m.drain.done || m.drain.forced != d.Forced || len(m.instances)+len(m.orphans) > 0 {
-			c.breach("drain", "%s is said to be drained (forced: %t), and has %d instances and %d orphans",
-				name, d.Forced, len(m.instances), len(m.orphans))
-			return
-		}
-		m.drain.done = true
+		c.must(m.drains && !m.drained && len(m.instances)+len(m.orphans) == 0,
+			"drain", "%s is said to be drained, and has %d instances and %d orphans", name, len(m.instances), len(m.orphans))
+		m.drained = true
 	case events.NodeForgotten:
-		if m.epoch > 0 && !m.silent {
-			c.breach("forget", "%s is forgotten, and is heard", name)
-		}
-		m.forgotten, m.drain = true, nil
+		c.must(m.epoch == 0 || m.silent, "forget", "%s is forgotten, and is heard", name)
+		m.forgotten, m.drains, m.drained = true, false, false
 		for _, s := range c.facts.services {
-			for ordinal, home := range s.homes {
-				if home == name {
-					delete(s.homes, ordinal)
-				}
-			}
+			maps.DeleteFunc(s.homes, func(_ uint32, home string) bool { return home == name })
 		}
 	case events.NodeRemoved:
-		if !m.forgotten || d.Epoch != m.epoch || len(m.instances)+len(m.orphans) > 0 {
-			c.breach("forget", "%s is removed in epoch %d, and has %d instances and %d orphans", name, d.Epoch, len(m.instances), len(m.orphans))
-		}
+		c.must(m.forgotten && d.Epoch == m.epoch && len(m.instances)+len(m.orphans) == 0,
+			"forget", "%s is removed in epoch %d, and has %d instances and %d orphans", name, d.Epoch, len(m.instances), len(m.orphans))
 		c.facts.epochs = max(c.facts.epochs, d.Epoch)
 		delete(c.facts.nodes, name)
 	}
@@ -190,14 +146,12 @@ func (c *Checker) lost(id events.ServiceID, d events.InstanceLost) {
 		c.breach("liveness", "%s/%d of generation %d is lost, and the log has it %s", id, d.Ordinal, d.Generation, i)
 		return
 	}
-	c.recovered(i.id)
 	m := c.machine(i.node)
 	silent := c.facts.at.Sub(m.since)
-	if !m.silent || c.facts.evictionsPaused {
-		c.breach("liveness", "%s is lost, and its node is silent: %t, while evictions are paused: %t", i.id, m.silent, c.facts.evictionsPaused)
-	} else if i.window > 0 && silent < i.window+events.WindowMargin {
-		c.breach("liveness", "%s is lost %s after its node was silent, and may run there for %s", i.id, silent, i.window)
-	}
+	c.must(m.silent && !c.facts.evictionsPaused,
+		"liveness", "%s is lost, and its node is silent: %t, while evictions are paused: %t", i.id, m.silent, c.facts.evictionsPaused)
+	c.must(i.window == 0 || silent >= i.window+events.WindowMargin,
+		"liveness", "%s is lost %s after its node was silent, and may run there for %s", i.id, silent, i.window)
 	i.lost, i.serves = true, time.Time{}
 }
 
@@ -208,16 +162,14 @@ func (c *Checker) returned(id events.ServiceID, d events.InstanceReturned) {
 		c.breach("liveness", "%s/%d of generation %d returns, and the log has it %s", id, d.Ordinal, d.Generation, i)
 		return
 	}
-	if m := c.machine(i.node); m.silent || m.unlisted {
-		c.breach("liveness", "%s returns before %s has listed what it has", i.id, i.node)
-	}
+	m := c.machine(i.node)
+	c.must(!m.silent && !m.unlisted, "liveness", "%s returns before %s has listed what it has", i.id, i.node)
 	for _, o := range c.service(id).at(d.Ordinal) {
-		if o != i && i.runs() && o.runs() && !o.lost && o.replaces != i.id.Generation && i.replaces != o.id.Generation {
-			c.breach("P5", "%s returns while %s is to run", i.id, o.id)
-		}
+		c.must(o == i || !i.runs() || !o.runs() || o.lost || o.replaces == i.id.Generation || i.replaces == o.id.Generation,
+			"P5", "%s returns while %s is to run", i.id, o.id)
 	}
 	i.lost = false
 	if i.online() {
-		i.serves, i.back = c.facts.at, true
+		i.serves = c.facts.at
 	}
 }

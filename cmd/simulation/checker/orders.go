@@ -43,15 +43,13 @@ func (c *Checker) ordered(messages []events.Message) {
 			continue
 		}
 		o.written++
-		if order.Decided > c.log.closed {
-			c.breach("orders", "the order for %s was decided at %d, and the log is closed up to %d", id, order.Decided, c.log.closed)
-		}
+		c.must(order.Decided <= c.log.closed,
+			"orders", "the order for %s was decided at %d, and the log is closed up to %d", id, order.Decided, c.log.closed)
 		if order.Action == events.ActionForget {
 			continue
 		}
-		if order.Decided < o.decided[m.Subject] {
-			c.breach("orders", "an order for %s of %d replaces one of %d", id, order.Decided, o.decided[m.Subject])
-		}
+		c.must(order.Decided >= o.decided[m.Subject],
+			"orders", "an order for %s of %d replaces one of %d", id, order.Decided, o.decided[m.Subject])
 		o.decided[m.Subject] = order.Decided
 		if o.mark < c.log.epoch && c.log.closed > o.followed {
 			continue // the leader before this one wrote it: its next round is refused, and the next leader repairs it
@@ -94,21 +92,17 @@ func (c *Checker) orderedToRun(node string, id events.InstanceID, o events.Order
 // withdrawnWithin is how long an order to stop may wait for addresses to be withdrawn: what is stored later was not waited for.
 const withdrawnWithin = bus.LeaseAge / 4
 
-// orderedToStop checks that an order to stop is of an instance that must stop or of an orphan, and that clients are no longer sent
-// there.
+// orderedToStop checks that an order to stop is of an instance that must stop or of an orphan, to which no client is sent any longer.
 func (c *Checker) orderedToStop(node string, id events.InstanceID, o events.Order) {
 	i := c.facts.instances[id]
-	if i != nil && i.node == node && i.runs() {
-		c.breach("orders", "%s is ordered to stop, and the log has it %s", id, i)
-	}
+	c.must(i == nil || i.node != node || !i.runs(), "orders", "%s is ordered to stop, and the log has it %s", id, i)
 	if i == nil || !i.retired || o.Decided <= c.log.opened || c.Now().Sub(c.log.stored) >= withdrawnWithin {
 		return
 	}
 	for _, p := range i.ports {
 		own := views.Endpoint{Ordinal: id.Ordinal, Address: i.reached(p.Name)}
-		if slices.Contains(c.endpoints(id.Service, p.Name), own) && !c.anotherHas(i, p.Name) {
-			c.breach("endpoints", "%s is ordered to stop, and clients are still sent to %s", id, own.Address)
-		}
+		c.must(!slices.Contains(c.endpoints(id.Service, p.Name), own) || c.anotherHas(i, p.Name),
+			"endpoints", "%s is ordered to stop, and clients are still sent to %s", id, own.Address)
 	}
 }
 
@@ -123,9 +117,8 @@ func (c *Checker) endpoints(id events.ServiceID, port string) []views.Endpoint {
 		return nil // there are none
 	}
 	var v views.Endpoints
-	if err := json.Unmarshal(e.Value, &v); err != nil {
-		c.breach("endpoints", "%s does not read: %v", e.Key, err)
-	}
+	err = json.Unmarshal(e.Value, &v)
+	c.must(err == nil, "endpoints", "%s does not read: %v", e.Key, err)
 	return v.Addresses
 }
 

@@ -13,9 +13,8 @@ func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 	case events.ServiceRevised:
 		c.revised(s, d)
 	case events.ServiceScaled:
-		if len(d.Skips) > 0 && s.spec().Positional() {
-			c.breach("placement", "%s is scaled to %d without %s, and its instances are told apart", id, d.Scale, d.Skips)
-		}
+		c.must(len(d.Skips) == 0 || !s.spec().Positional(),
+			"placement", "%s is scaled to %d without %s, and its instances are told apart", id, d.Scale, d.Skips)
 		s.scale, s.skips = d.Scale, d.Skips
 		if s.spec().Global() { // an operator has not changed it
 			return
@@ -23,21 +22,19 @@ func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 	case events.ServiceDropped:
 		s.dropped, s.suspended, s.stopped, s.resumed = true, false, false, nil
 	case events.ServiceRemoved:
-		if n := s.count(); n > 0 || !s.dropped {
-			c.breach("P9", "%s is removed with %d instances, dropped: %t", id, n, s.dropped)
-		}
+		n := s.count()
+		c.must(n <= 0 && s.dropped, "P9", "%s is removed with %d instances, dropped: %t", id, n, s.dropped)
 		delete(c.facts.services, id)
 		return
 	case events.ServiceSuspended:
-		if s.suspended || s.dropped || s.spec().IsJob() || s.revision == 0 {
-			c.breach("suspend", "%s is suspended, and was: %t, or is dropped: %t, or a job", id, s.suspended, s.dropped)
-		}
+		c.must(!s.suspended && !s.dropped && !s.spec().IsJob() && s.revision > 0,
+			"suspend", "%s is suspended, and was: %t, or is dropped: %t, or a job", id, s.suspended, s.dropped)
 		s.suspended, s.stopped = true, s.count() == 0 && !s.rescales()
 	case events.ServiceResumed:
 		c.resumes(s, d)
 	case events.ServiceFired:
 		c.fired(s, d.Run, s.run+1, d.Scheduled)
-		s.run, s.failures, s.completed = d.Run, 0, map[uint32]bool{}
+		s.run, s.completed = d.Run, map[uint32]bool{}
 		return
 	case events.ServiceSkipped:
 		c.fired(s, d.Run, s.run, d.Scheduled)
@@ -61,17 +58,12 @@ func (s *service) rescales() bool {
 
 // revised checks that revisions climb by one, and that those which are said to be alike are.
 func (c *Checker) revised(s *service, d events.ServiceRevised) {
-	if d.Revision != s.revision+1 {
-		c.breach("revisions", "revision %d of %s follows revision %d", d.Revision, s.id, s.revision)
-	}
-	if s.suspended && !s.dropped {
-		c.breach("suspend", "%s is of revision %d while it is suspended", s.id, d.Revision)
-	}
+	c.must(d.Revision == s.revision+1, "revisions", "revision %d of %s follows revision %d", d.Revision, s.id, s.revision)
+	c.must(!s.suspended || s.dropped, "suspend", "%s is of revision %d while it is suspended", s.id, d.Revision)
 	s.keeps = map[uint64]bool{}
 	for _, n := range append([]uint64{d.Of}, d.Keeps...) {
-		if n > 0 && ofInstances(s.specs[n]) != ofInstances(d.Spec) {
-			c.breach("revisions", "revision %d of %s is said to be as revision %d, which has another spec", d.Revision, s.id, n)
-		}
+		c.must(n == 0 || ofInstances(s.specs[n]) == ofInstances(d.Spec),
+			"revisions", "revision %d of %s is said to be as revision %d, which has another spec", d.Revision, s.id, n)
 	}
 	for _, n := range d.Keeps {
 		s.keeps[n] = true
@@ -84,7 +76,7 @@ func (c *Checker) revised(s *service, d events.ServiceRevised) {
 		s.skips = nil
 	}
 	s.shares = s.shares || d.Spec.Hooks == nil || d.Spec.Hooks.Release == nil || d.Spec.Hooks.Acquire == nil
-	s.run, s.failures, s.completed, s.due = 0, 0, map[uint32]bool{}, c.facts.at
+	s.run, s.completed, s.due = 0, map[uint32]bool{}, c.facts.at
 }
 
 // ofInstances is the hash of what a spec says of its instances, and not of how they are replaced.
@@ -95,8 +87,57 @@ func ofInstances(spec events.Spec) string {
 
 // fired checks that runs of a job climb, and that none comes before its time or twice.
 func (c *Checker) fired(s *service, run, want uint64, at time.Time) {
-	if run != want || !at.After(s.due) || at.After(c.facts.at) {
-		c.breach("jobs", "run %d of %s is due at %s after one of %s, and run %d comes at %s", run, s.id, at, s.due, want, c.facts.at)
-	}
+	c.must(run == want && at.After(s.due) && !at.After(c.facts.at),
+		"jobs", "run %d of %s is due at %s after one of %s, and run %d comes at %s", run, s.id, at, s.due, want, c.facts.at)
 	s.due = at
+}
+
+// Owner is a process of an instance, and the keys that it serves.
+type Owner struct {
+	Instance events.InstanceID
+	Serves   []bool
+}
+
+// Owners checks that no two slots of a service serve one key at once, unless a change went on without slots that failed.
+func (c *Checker) Owners(id events.ServiceID, all []Owner) {
+	if s := c.facts.services[id]; s == nil || s.shares || c.rewound {
+		return
+	}
+	var serving []*events.InstanceID
+	for _, o := range all {
+		if c.wentWithNode(o.Instance) {
+			continue
+		}
+		for key, serves := range o.Serves {
+			if key >= len(serving) {
+				serving = append(serving, nil)
+			}
+			if other := serving[key]; serves && other != nil && *other != o.Instance {
+				c.breach("owners", "%s and %s both serve key %d", *other, o.Instance, key)
+			}
+			if serves {
+				serving[key] = &o.Instance
+			}
+		}
+	}
+}
+
+// told checks what instances are told: config versions climb, and a change is one of the operation in its phase.
+func (c *Checker) told(id events.ServiceID, t events.Topology) {
+	s := c.service(id)
+	before, highest := s.topology, t.ConfigVersion
+	c.must(!s.stopped, "P6", "%s is told %+v, and is suspended", id, t)
+	if before != nil && t.Equal(*before) {
+		return // it says once more where the others are
+	}
+	if t.Change != nil {
+		highest = max(highest, t.Change.ConfigVersion)
+	}
+	switch {
+	case before == nil && highest <= s.versions, before != nil && t.ConfigVersion < before.ConfigVersion:
+		c.breach("P6", "%s is told config version %d after version %d", id, t.ConfigVersion, s.versions)
+	case before != nil && t.ConfigVersion != before.ConfigVersion && (s.op == nil || s.op.rescale == nil || s.op.phase != events.OperationRetire):
+		c.breach("P6", "%s is told config version %d before all have confirmed it", id, t.ConfigVersion)
+	}
+	s.topology, s.versions = &t, max(s.versions, highest)
 }

@@ -7,19 +7,17 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// placed checks a new instance: its generation is new, its slot is its own, the spec is the one that the slot is to have, and the
-// node is one that may have it.
+// placed checks a new instance: its generation is new, its slot its own, its spec that of the slot, and its node may have it.
 func (c *Checker) placed(id events.ServiceID, d events.InstancePlaced) {
 	i, s := instanceOf(id, d), c.service(id)
-	c.recovered(i.id)
+	before := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Replaces}]
 	c.ownsSlot(s, i)
-	c.explained(s, i)
 	switch {
 	case s.dropped, s.stopped:
 		c.breach("placement", "%s is placed, and %s is dropped: %t, or suspended", i.id, id, s.dropped)
 	case !s.has(i.id.Ordinal):
 		c.breach("placement", "%s is placed, and %s has %d slots without %s", i.id, id, s.scale, s.skips)
-	case i.revision != s.target(i.id.Ordinal) && !c.movesAsItIs(s, i):
+	case i.revision != s.target(i.id.Ordinal) && (before == nil || i.revision != before.revision):
 		c.breach("placement", "%s is placed in revision %d, and %s is to have revision %d", i.id, i.revision, id, s.revision)
 	case s.spec().IsJob():
 		c.workedOn(s, i)
@@ -35,9 +33,7 @@ func (c *Checker) placed(id events.ServiceID, d events.InstancePlaced) {
 // adopted takes an instance that a node has and the log did not know, as after a restore.
 func (c *Checker) adopted(id events.ServiceID, d events.InstancePlaced) {
 	i, s := instanceOf(id, d), c.service(id)
-	if c.facts.instances[i.id] != nil {
-		c.breach("P5", "%s is adopted, and the log had it before", i.id)
-	}
+	c.must(c.facts.instances[i.id] == nil, "P5", "%s is adopted, and the log had it before", i.id)
 	delete(c.machine(i.node).orphans, i.id)
 	c.stays(s, i)
 	c.add(s, i)
@@ -64,23 +60,14 @@ func (c *Checker) add(s *service, i *instance) {
 	for _, p := range i.ports {
 		m.ports[p.HostPort] = i.id
 	}
-	slot := slotID{i.id.Service, i.id.Ordinal}
+	slot := events.InstanceID{Service: i.id.Service, Ordinal: i.id.Ordinal}
 	c.facts.generations[slot] = max(c.facts.generations[slot], i.id.Generation)
 }
 
-// recovered checks that nothing is decided on instances before nodes had time to list what they have, after an adoption.
-func (c *Checker) recovered(id events.InstanceID) {
-	if c.facts.at.Before(c.log.recovers) {
-		c.breach("P9", "%s is decided %s before the nodes had to say what they have", id, c.log.recovers.Sub(c.facts.at))
-	}
-}
-
-// ownsSlot checks that the slot has no other instance than the one that it takes the place of, and that generations climb. An
-// exclusive slot has none either that may still live.
+// ownsSlot checks that generations climb, and that the slot has no other instance than the one to replace; an exclusive one none at all.
 func (c *Checker) ownsSlot(s *service, i *instance) {
-	if last := c.facts.generations[slotID{i.id.Service, i.id.Ordinal}]; i.id.Generation <= last {
-		c.breach("P5", "%s is placed after generation %d: a generation is used again", i.id, last)
-	}
+	last := c.facts.generations[events.InstanceID{Service: i.id.Service, Ordinal: i.id.Ordinal}]
+	c.must(i.id.Generation > last, "P5", "%s is placed after generation %d: a generation is used again", i.id, last)
 	found := i.replaces == 0
 	for _, o := range s.at(i.id.Ordinal) {
 		exclusive := i.window > 0
@@ -93,62 +80,19 @@ func (c *Checker) ownsSlot(s *service, i *instance) {
 			c.breach("P5", "%s is placed, and %s may live: the slot is exclusive", i.id, o.id)
 		}
 	}
-	if !found {
-		c.breach("P5", "%s is to succeed generation %d, which is not there", i.id, i.replaces)
-	}
-}
-
-// explained checks that an instance which comes beside another has a reason: an update, a drain or a rebalancing.
-func (c *Checker) explained(s *service, i *instance) {
-	if i.replaces == 0 {
-		return
-	}
-	before := c.facts.instances[events.InstanceID{Service: i.id.Service, Ordinal: i.id.Ordinal, Generation: i.replaces}]
-	if before == nil {
-		return
-	}
-	drained := c.machine(before.node).drain != nil
-	switch {
-	case drained && s.current(before), c.movesAsItIs(s, i):
-	case s.op != nil && (s.op.paused || !slices.Contains(s.op.slots, i.id.Ordinal)):
-		c.breach("P6", "%s is placed beside %s in phase %s of slots %v, paused: %t", i.id, before.id, s.op.phase, s.op.slots, s.op.paused)
-	case s.op != nil:
-	case c.facts.rebalance == nil || c.facts.moves == c.facts.rebalance.MaxMoves:
-		c.breach("moves", "%s moves to %s, and nothing asks for it", i.id, i.node)
-	case !before.online():
-		c.breach("moves", "%s moves to %s, and %s does not serve", i.id, i.node, before.id)
-	default:
-		c.facts.moves++
-	}
-}
-
-// movesAsItIs reports whether the instance succeeds one of its own revision whose node is drained, while the update waits for people.
-func (c *Checker) movesAsItIs(s *service, i *instance) bool {
-	before := c.facts.instances[events.InstanceID{Service: i.id.Service, Ordinal: i.id.Ordinal, Generation: i.replaces}]
-	return before != nil && c.machine(before.node).drain != nil && i.revision == before.revision &&
-		s.op != nil && (s.op.paused || s.op.phase == events.OperationPromote)
+	c.must(found, "P5", "%s is to succeed generation %d, which is not there", i.id, i.replaces)
 }
 
 // workedOn checks that a job has no more instances at once than its spec allows, and none in a slot that is done.
 func (c *Checker) workedOn(s *service, i *instance) {
-	job, live := s.spec().Jobs(), uint32(0)
-	for _, slot := range s.slots {
-		for _, o := range slot {
-			if o.runs() {
-				live++
-			}
+	live := uint32(0)
+	for _, o := range slices.Concat(s.slots...) {
+		if o.runs() {
+			live++
 		}
 	}
-	switch {
-	case live >= job.Parallelism:
-		c.breach("jobs", "%s is placed beside %d others of %d", i.id, live, job.Parallelism)
-	case s.completed[i.id.Ordinal]:
-		c.breach("jobs", "%s is placed, and its slot is done", i.id)
-	case i.run != s.run:
-		c.breach("jobs", "%s is placed in run %d of run %d", i.id, i.run, s.run)
-	case s.failures > *job.BackoffLimit:
-		c.breach("jobs", "%s is placed after %d failures, and the limit is %d", i.id, s.failures, *job.BackoffLimit)
-	}
+	c.must(live < s.spec().Jobs().Parallelism, "jobs", "%s is placed beside %d others", i.id, live)
+	c.must(!s.completed[i.id.Ordinal] && i.run == s.run, "jobs", "%s is placed in run %d of run %d, or its slot is done", i.id, i.run, s.run)
 }
 
 // retired checks that an instance stops for the reason that is said.
@@ -158,17 +102,8 @@ func (c *Checker) retired(id events.ServiceID, d events.InstanceRetired) {
 		c.breach("retire", "%s/%d of generation %d is retired, and the log has it %s", id, d.Ordinal, d.Generation, i)
 		return
 	}
-	c.recovered(i.id)
 	s := c.service(id)
-	if why := c.unexplained(s, i, d.Reason); why != "" {
-		c.breach("retire", "%s is retired as %s, and %s", i.id, d.Reason, why)
-	}
-	if d.Reason == events.RetireFailed || d.Reason == events.RetireLost {
-		s.failures++
-	}
-	if d.Reason == events.RetireDrainForced && c.machine(i.node).drain != nil {
-		c.machine(i.node).drain.forced = true
-	}
+	c.must(c.mayStop(s, i, d.Reason), "retire", "%s is retired as %s, and it serves and is needed", i.id, d.Reason)
 	i.retired = true
 	c.successorTakes(s, i)
 }
@@ -183,41 +118,15 @@ func (c *Checker) successorTakes(s *service, i *instance) {
 	}
 }
 
-// unexplained says why the reason of a retirement is not so, or "". Most reasons are the coordinator's choice; these are facts.
-func (c *Checker) unexplained(s *service, i *instance, reason events.RetireReason) string {
-	m := c.machine(i.node)
-	switch reason {
-	case events.RetireScaledDown:
-		return unless(!s.has(i.id.Ordinal), "the service is to have its ordinal")
-	case events.RetireDropped:
-		return unless(s.dropped, "its service is not dropped")
-	case events.RetireSuspended:
-		return unless(s.stopped, "its service is not suspended")
-	case events.RetireRevised, events.RetireMakesRoom:
-		return unless(s.spec().IsJob() || !s.current(i) || i.replaces > 0, "it is of the current revision")
-	case events.RetireMoved:
-		return unless(c.followed(s, i), "no other one serves in its place")
-	case events.RetireDrained:
-		return unless(m.drain != nil, "its node is not drained")
-	case events.RetireDrainForced:
-		return unless(m.drain != nil && !c.facts.at.Before(m.drain.until), "the deadline of the drain has not passed")
-	case events.RetireCompleted:
-		return unless(i.seen.Phase == events.PhaseCompleted || s.completed[i.id.Ordinal], "it is not completed")
-	case events.RetireFailed:
-		return unless(i.seen.Phase == events.PhaseOffline && s.specs[i.revision].IsJob(), "it has not failed, or is of no job")
-	case events.RetireCrashLooping:
-		return unless(i.spent && !s.spec().IsJob(), "it has restarts left")
-	case events.RetireUnmatched, events.RetirePortConflict, events.RetireMoveFailed, events.RetireMoveUndone, events.RetireNodeForgotten,
-		events.RetireOtherImage, events.RetireLost, events.RetireReplaced, events.RetireReturned, events.RetireGivenUp:
+// mayStop reports whether the instance does not serve, is not needed, has another that serves in its place, or is not to be on its
+// node. For what reason of these it stops is not decided here.
+func (c *Checker) mayStop(s *service, i *instance, reason events.RetireReason) bool {
+	needed := s.has(i.id.Ordinal) && s.current(i) && !s.stopped && !s.dropped && !s.specs[i.revision].IsJob()
+	elsewhere := []events.RetireReason{
+		events.RetireUnmatched, events.RetirePortConflict, events.RetireOtherImage, events.RetireNodeForgotten, events.RetireReturned,
+		events.RetireReplaced, events.RetireGivenUp,
 	}
-	return ""
-}
-
-func unless(so bool, why string) string {
-	if so {
-		return ""
-	}
-	return why
+	return !needed || !i.online() || i.replaces > 0 || c.followed(s, i) || c.machine(i.node).drains || slices.Contains(elsewhere, reason)
 }
 
 // followed reports whether another instance serves in the place of this one.
@@ -252,5 +161,132 @@ func (c *Checker) remove(s *service, i *instance) {
 		if m.ports[p.HostPort] == i.id {
 			delete(m.ports, p.HostPort)
 		}
+	}
+}
+
+// sighted checks that what a node says of an instance climbs, and that only what was retired is removed.
+func (c *Checker) sighted(id events.ServiceID, d events.Sighting) {
+	seen := d.Seen()
+	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: seen.Ordinal, Generation: seen.Generation}]
+	if i == nil || i.removed || i.node != seen.Node {
+		c.breach("status", "%s says that %s/%d of generation %d is %s, and the log has it %s", seen.Node, id, seen.Ordinal, seen.Generation, seen.Phase, i)
+		return
+	}
+	m := c.machine(i.node)
+	c.must(seen.Epoch == m.epoch, "status", "%s is seen %s in epoch %d of %s, which is in epoch %d", i.id, seen.Phase, seen.Epoch, i.node, m.epoch)
+	finally := seen.Position == i.seen && seen.NoRestart != "" && !i.rests // it is stopped, after it was not well
+	c.must(climbs(i.seen, seen.Position) || finally, "status", "%s sinks from %v to %v", i.id, i.seen, seen.Position)
+	if seen.Phase != events.PhaseOnline || seen.Attempt != i.seen.Attempt {
+		i.serves = time.Time{}
+	}
+	i.seen = seen.Position
+	if i.online() && i.serves.IsZero() {
+		i.serves = c.facts.at
+	}
+	i.spent = seen.Phase == events.PhaseOffline && seen.NoRestart == events.NoRestartAttempts
+	i.rests = seen.Phase >= events.PhaseCompleted || (seen.Phase == events.PhaseOffline && seen.NoRestart != "")
+	s := c.service(id)
+	switch seen.Phase {
+	case events.PhaseOffline:
+		c.refers(i, seen)
+	case events.PhaseCompleted:
+		c.completed(s, i)
+	case events.PhaseRemoved:
+		c.must(i.retired, "P9", "%s is removed, and was to run", i.id)
+		c.remove(s, i)
+	case events.PhasePlaced, events.PhasePrepared, events.PhaseStarted, events.PhaseOnline, events.PhaseStopped:
+	}
+}
+
+// climbs reports whether a position is further than another. An instance that is offline may be so for another reason later, and
+// online again after it.
+func climbs(from, to events.Position) bool {
+	ends := from.Phase >= events.PhaseCompleted || to.Phase >= events.PhaseCompleted
+	if from.Epoch != to.Epoch {
+		return to.Epoch > from.Epoch
+	}
+	if !ends && from.Attempt != to.Attempt {
+		return to.Attempt > from.Attempt
+	}
+	return to.Phase > from.Phase
+}
+
+// completed checks that an instance which completed is of a job, and ended well by itself. A restored log has other revisions than nodes.
+func (c *Checker) completed(s *service, i *instance) {
+	switch {
+	case c.rewound:
+	case !s.specs[i.revision].IsJob():
+		c.breach("jobs", "%s completed, and is of no job", i.id)
+	case !c.engines.finished[i.id]:
+		c.breach("jobs", "%s completed, and its container has not ended well by itself", i.id)
+	}
+	if i.revision == s.revision && i.run == s.run {
+		s.completed[i.id.Ordinal] = true
+	}
+}
+
+// answers checks that the answers of an instance climb, and that it has done what it confirms.
+func (c *Checker) answers(id events.ServiceID, d events.Answer) {
+	a := d.Asked()
+	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: a.Ordinal, Generation: a.Generation}]
+	if i == nil || i.removed || i.node != a.Node || (a.Operation == i.answer.Operation && !a.Above(i.answer) && !c.heldAgain(i, a)) {
+		c.breach("status", "%s/%d of generation %d answers %+v, and the log has it %s", id, a.Ordinal, a.Generation, a.Confirmation, i)
+		return
+	}
+	i.answer = a.Confirmation
+	confirmed, confirms := d.(events.InstanceConfirmed)
+	if !confirms {
+		return
+	}
+	if s := c.service(id); s.op != nil && s.op.keeps() && a.Operation == s.op.sequence && a.Phase == events.OperationExport {
+		s.op.exports[a.Ordinal] = confirmed.Exports
+	}
+	c.must(a.Phase == events.OperationExport || c.rewound || c.engines.did[i.id][a.Confirmation],
+		"P6", "%s is said to have done %+v, and has not", i.id, a.Confirmation)
+}
+
+// heldAgain reports whether the answer is to a snapshot: one whose container is another by now does its part again.
+func (c *Checker) heldAgain(i *instance, a events.InstanceAsked) bool {
+	s := c.service(i.id.Service)
+	return s.op != nil && s.op.keeps() && s.op.sequence == a.Operation
+}
+
+// fits checks that the node of a new instance takes instances, and has what is set aside for it.
+func (c *Checker) fits(s *service, i *instance, d events.InstancePlaced) {
+	spec := s.specs[i.revision]
+	if !c.facts.takesInstances(i.node) {
+		c.breach("placement", "%s is placed on %s, which takes no instances", i.id, i.node)
+		return
+	}
+	c.must(spec.Exclusive == (i.window > 0) && (!spec.Exclusive || d.Window >= events.MinWindow),
+		"liveness", "%s may run %s while its node is not heard, and is exclusive: %t", i.id, i.window, spec.Exclusive)
+	c.reserves(i, spec)
+	c.ports(i, spec)
+}
+
+// reserves checks that a node never gives away more than it has, and gives what the spec requests.
+func (c *Checker) reserves(i *instance, spec events.Spec) {
+	asks := i.reserved
+	c.must(asks.CPU >= spec.Requests.CPU && asks.Memory >= spec.Requests.Memory && asks.Disk >= spec.Requests.Disk,
+		"capacity", "%s has %+v set aside on %s, and requests %+v", i.id, asks, i.node, spec.Requests)
+	all, has := asks, c.machine(i.node).facts.Allocatable()
+	for _, o := range c.machine(i.node).instances {
+		all = all.Plus(o.takes())
+	}
+	c.must(!over(asks.CPU, all.CPU, has.CPU) && !over(asks.Memory, all.Memory, has.Memory) && !over(asks.Disk, all.Disk, has.Disk),
+		"capacity", "%s has %+v set aside on %s, which gives %+v of %+v away", i.id, asks, i.node, all, has)
+}
+
+// over reports whether a node gives more away than it has, with something that asks for it.
+func over[T events.CPU | events.Size](asks, all, has T) bool { return asks > 0 && has > 0 && all > has }
+
+// ports checks that an instance has each port of its spec, in the node's range, and that no other instance has one of them.
+func (c *Checker) ports(i *instance, spec events.Spec) {
+	m := c.machine(i.node)
+	c.must(len(i.ports) == len(spec.Ports), "capacity", "%s gets %d ports of %d", i.id, len(i.ports), len(spec.Ports))
+	for _, p := range i.ports {
+		other, taken := m.ports[p.HostPort]
+		c.must(!taken && m.facts.OffersPort(p.HostPort),
+			"capacity", "%s gets port %d of %s, which is out of its range or held by %s", i.id, p.HostPort, i.node, other)
 	}
 }

@@ -46,17 +46,11 @@ type kept struct {
 
 type resumption struct{ slots map[uint32][]events.Export }
 
-func newVolumes() volumesState {
-	return volumesState{plans: map[process]node.Plan{}, held: map[place]filled{}, archives: map[string]archive{}}
-}
-
-// stays checks that a slot stays on the node that has its volumes, unless they are filled from a snapshot or an operator lets them
-// go.
+// stays checks that a slot stays on the node that has its volumes, unless a snapshot fills them or an operator lets them go.
 func (c *Checker) stays(s *service, i *instance) {
 	home, leaves := s.homes[i.id.Ordinal], i.replaces > 0 && c.facts.rebalance != nil && c.facts.rebalance.Volumes
-	if s.specs[i.revision].KeepsVolumes() && home != "" && home != i.node && !leaves && !s.roams(i) {
-		c.breach("volumes", "%s is placed on %s, and the volumes of its slot are on %s", i.id, i.node, home)
-	}
+	c.must(!s.specs[i.revision].KeepsVolumes() || home == "" || home == i.node || leaves || s.roams(i),
+		"volumes", "%s is placed on %s, and the volumes of its slot are on %s", i.id, i.node, home)
 	if i.replaces == 0 {
 		s.settles(i)
 	}
@@ -84,13 +78,11 @@ func (s *service) roams(i *instance) bool {
 
 // resumes follows a service that comes back, and checks that the snapshot which it names is one of it.
 func (c *Checker) resumes(s *service, d events.ServiceResumed) {
-	if !s.suspended {
-		c.breach("suspend", "%s is resumed, and was not suspended", s.id)
-	}
+	c.must(s.suspended, "suspend", "%s is resumed, and was not suspended", s.id)
 	stopped, version := s.stopped, d.Snapshot
 	s.suspended, s.stopped = false, false
 	from, known := s.snapshots[version]
-	if version > 0 && (!stopped || !known || from.scale != s.scale || c.runsAny(s)) {
+	if version > 0 && (!stopped || !known || from.scale != s.scale || s.any((*instance).runs)) {
 		c.breach("suspend", "%s is resumed from snapshot %d with scale %d, and has stopped: %t", s.id, version, s.scale, stopped)
 		return
 	}
@@ -139,18 +131,15 @@ func (c *Checker) isKept(s *service, ordinal uint32) {
 		}
 	}
 	exports := s.op.exports[ordinal]
-	if state := spec.StateVolumes(); len(exports) != len(state) {
-		c.breach("P6", "%s: slot %d has %d volumes kept of %d", s.id, ordinal, len(exports), len(state))
-	}
+	state := spec.StateVolumes()
+	c.must(len(exports) == len(state), "P6", "%s: slot %d has %d volumes kept of %d", s.id, ordinal, len(exports), len(state))
 	for _, e := range exports {
-		if _, err := c.Server.Objects(bus.ObjectsVolumes).Stat(context.Background(), e.Digest); err != nil {
-			c.breach("P6", "%s: slot %d: %v", s.id, ordinal, err)
-		}
+		_, err := c.Server.Objects(bus.ObjectsVolumes).Stat(context.Background(), e.Digest)
+		c.must(err == nil, "P6", "%s: slot %d: %v", s.id, ordinal, err)
 		a, read := c.volumes.archives[e.Digest]
 		held := spec.Hook(events.OperationHold) == nil || a.operation == s.op.sequence
-		if !c.rewound && (!read || a.instance.Service != s.id || a.instance.Ordinal != ordinal || !held) {
-			c.breach("P6", "%s: slot %d is kept as %s, which is what %s held as it held still in %d", s.id, ordinal, e.Digest, a.instance, a.operation)
-		}
+		c.must(c.rewound || (read && a.instance.Service == s.id && a.instance.Ordinal == ordinal && held),
+			"P6", "%s: slot %d is kept as %s, which is what %s held as it held still in %d", s.id, ordinal, e.Digest, a.instance, a.operation)
 	}
 }
 
@@ -167,9 +156,9 @@ func digest(content []byte) string {
 // Emptied checks that a volume is not filled a second time because of one resumption, once a container may have written to it.
 func (c *Checker) Emptied(host string, p node.Plan, volume string) {
 	at := place{host, volume}
-	if had := c.volumes.held[at]; had.digest != "" && had.started && had.resumed == p.Order.Restore.Resumed && !c.rewound {
-		c.breach("restore", "%s fills %s of %s a second time because of %d", host, volume, p.Instance, had.resumed)
-	}
+	had := c.volumes.held[at]
+	c.must(had.digest == "" || !had.started || had.resumed != p.Order.Restore.Resumed || c.rewound,
+		"restore", "%s fills %s of %s a second time because of %d", host, volume, p.Instance, had.resumed)
 	c.volumes.held[at] = filled{resumed: p.Order.Restore.Resumed}
 }
 
@@ -192,10 +181,10 @@ func (c *Checker) startsWith(host string, started node.Container) {
 		at := place{host, p.VolumeName(v.Name)}
 		has := c.volumes.held[at]
 		if r := p.Order.Restore; r != nil {
-			n := slices.IndexFunc(r.Volumes, func(e events.Export) bool { return e.Volume == v.Name })
-			if n >= 0 && (has.resumed != r.Resumed || has.digest != r.Volumes[n].Digest) {
-				c.breach("restore", "%s starts %s with volume %s filled because of %d with %q, and the order says %d with %q",
-					host, started.Instance, v.Name, has.resumed, has.digest, r.Resumed, r.Volumes[n].Digest)
+			for _, e := range r.Volumes {
+				c.must(e.Volume != v.Name || (has.resumed == r.Resumed && has.digest == e.Digest), "restore",
+					"%s starts %s with volume %s filled because of %d with %q, and the order says %d with %q",
+					host, started.Instance, v.Name, has.resumed, has.digest, r.Resumed, e.Digest)
 			}
 		}
 		has.started = true

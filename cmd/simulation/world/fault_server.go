@@ -115,7 +115,7 @@ func hitStaleInfo(w *World, a Action) {
 		}
 	}
 	w.lasts(a, func() { l.stale = nil })
-	if leader := w.partNamed(w.checker.Leader()); a.N%2 == 0 && leader != nil && leader.alive() {
+	if leader := w.partNamed(w.checker.Log().Leader); a.N%2 == 0 && leader != nil && leader.alive() {
 		ended := a
 		ended.For = a.For / 4
 		w.at(time.Now().Add(a.For/4), func() bool {

@@ -108,7 +108,7 @@ func hitLogDamaged(w *World, a Action) {
 	const inFlight = 20 * time.Second // what was sent has arrived by then
 	w.at(time.Now().Add(inFlight), func() bool {
 		// What is before a snapshot nobody reads any more.
-		if last, first := w.checker.Closed(), max(w.newestFold(w.checker.Closed()), 1); last > first && !w.healing {
+		if last, first := w.checker.Log().Closed, max(w.newestFold(w.checker.Log().Closed), 1); last > first && !w.healing {
 			w.damage(a, first+uint64(a.N)%(last-first))
 		}
 		for _, p := range hit {

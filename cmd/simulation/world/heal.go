@@ -76,7 +76,7 @@ func (w *World) stays(anotherLeads bool) {
 
 // replaceLeader kills the coordinator that leads, and has it begin again.
 func (w *World) replaceLeader() {
-	if p := w.partNamed(w.checker.Leader()); p != nil && p.alive() && !w.broken() {
+	if p := w.partNamed(w.checker.Log().Leader); p != nil && p.alive() && !w.broken() {
 		w.crash(p, p.client, Action{For: leaderless})
 	}
 }
@@ -92,7 +92,7 @@ func (w *World) checkEnd() {
 	w.ask()
 	w.until(time.Now().Add(callTimeout), w.broken)
 	if !w.checker.Answered() && !w.broken() {
-		w.breach("P7", "no coordinator has told its state at sequence %d", w.checker.Last())
+		w.breach("P7", "no coordinator has told its state at sequence %d", w.checker.Log().Last)
 	}
 }
 

@@ -241,8 +241,8 @@ func (w *World) finish() {
 	for _, p := range w.parts {
 		p.wait()
 	}
-	w.result.Log, w.result.Digest = w.checker.Chain().String(), w.digest
-	w.result.Events, w.result.Rounds = w.checker.Last(), w.checker.Rounds()
+	w.result.Log, w.result.Digest = w.checker.Log().Chain.String(), w.digest
+	w.result.Events, w.result.Rounds = w.checker.Log().Last, w.checker.Log().Rounds
 }
 
 // breach records a broken promise.
@@ -279,7 +279,7 @@ func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []even
 		w.checker.TriedFull(c.name, c.refused)
 		return 0, fmt.Errorf("append to %s: %w", stream, bus.ErrFull)
 	}
-	if c.tear && stream == bus.Log && len(batch) > 1 && w.checker.Last() == after {
+	if c.tear && stream == bus.Log && len(batch) > 1 && w.checker.Log().Last == after {
 		c.tear = false
 		w.checker.Disturbed()
 		part := batch[:1+w.draw.IntN(len(batch)-1)]
@@ -375,7 +375,7 @@ func (w *World) engines() []checker.Engine {
 		h := w.hosts[name]
 		has := h.engine.Containers()
 		slices.SortFunc(has, func(a, b node.Container) int { return a.Instance.Compare(b.Instance) })
-		e := checker.Engine{Node: name, Containers: has, Guarded: map[string]bool{}, Preparing: h.preparing, Refuses: h.wrong(List) == EngineRefuses}
+		e := checker.Engine{Node: name, Containers: has, Guarded: map[string]bool{}, Preparing: h.preparing}
 		for _, c := range has {
 			e.Guarded[c.Handle] = h.guards(c)
 		}
@@ -393,19 +393,15 @@ func (w *World) usage(name string, c node.Container) node.Usage {
 	return u
 }
 
-// trouble returns what is broken now.
-func (w *World) trouble() checker.Trouble {
-	t := checker.Trouble{Elsewhere: w.troubled()}
+// trouble returns how many faults there were so far, and whether anything is broken now.
+func (w *World) trouble() (faults int, broken bool) {
 	for _, n := range w.result.Faults {
-		t.Faults += n
+		faults += n
 	}
-	for _, h := range w.hosts {
-		t.Engines += len(h.troubles)
-	}
-	return t
+	return faults, w.troubled()
 }
 
-// troubled reports whether anything but an engine is broken now.
+// troubled reports whether anything is broken now.
 func (w *World) troubled() bool {
 	if w.full {
 		return true
@@ -431,7 +427,7 @@ func (w *World) troubled() bool {
 		}
 	}
 	for _, h := range w.hosts {
-		if h.deaf {
+		if h.deaf || len(h.troubles) > 0 {
 			return true
 		}
 	}
