@@ -173,11 +173,12 @@ func (w *town) step(check func(*town, *projections.Service, placement.Decision))
 	case 7, 8, 9:
 		w.stop(w.cluster.Services[id])
 	case 10:
-		if w.cluster.Services[id].Total() == 0 {
-			w.apply(events.ServiceScope(id), events.ServiceRemoved{})
-			maps.DeleteFunc(w.failed, func(on string, _ []time.Time) bool { return strings.HasPrefix(on, id.String()+" ") })
-			w.revise(id)
+		for w.cluster.Services[id].Total() > 0 {
+			w.stop(w.cluster.Services[id])
 		}
+		w.apply(events.ServiceScope(id), events.ServiceRemoved{})
+		maps.DeleteFunc(w.failed, func(on string, _ []time.Time) bool { return strings.HasPrefix(on, id.String()+" ") })
+		w.revise(id)
 	case 11:
 		few := []string{nodeName(0), nodeName(1), nodeName(2)}
 		w.apply(events.ClusterScope, events.NodesAllowed{Allowed: few[:w.IntN(2)*len(few)]})
