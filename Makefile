@@ -54,37 +54,48 @@ WHOLE := $(WHOLE)|TheLeaderKilledAtEachStep|KeptPlans|AClusterGoesOnFromEachGold
 RACE := -race -vet=off -ldflags='-s -w'
 # The packages whose tests run processes and Podman, and mostly wait for them.
 REAL := ./cmd/rookerytest ./node/podman/...
+# The tests with parts that run side by side. Within one process their parts would begin after all other tests.
+PARTS := FaultsOnPodman|SpecFields|CoordinatorKilled(AtAnyPoint|InOperations)
+# The packages whose tests only compute: no clock of this machine counts for them.
+COMPUTE := coordinator|coordinator/(capsule|placement|whatif)|projections(/.*)?|events|events/golden|cmd|cmd/simulation(/.*)?|cmd/rookery/(compose|grid)|schemas(/.*)?
+ALL := go list ./... | grep -v -e /rookerytest$$ -e /node/podman
+COMPUTED := $$($(ALL) | grep -E '/rookery/($(COMPUTE))$$')
+PURE := $$($(ALL) | grep -vE '/rookery/($(COMPUTE))$$')
 REPORTS := $(BIN)/tests
 TEST = $(ROOMY) $(GOTESTSUM) --format testname --format-hide-empty-pkg --hide-summary=skipped --jsonfile
 .PHONY: test
 test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the real NATS, with the race detector
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
-	@$(MAKE) --no-print-directory test-simulated >$(REPORTS)/simulated.txt 2>&1 & simulated=$$!; \
-		trap 'kill $$simulated 2>/dev/null || true' EXIT; \
+	@$(MAKE) --no-print-directory test-computed >$(REPORTS)/computed.txt 2>&1 & computed=$$!; \
+		trap 'kill $$computed 2>/dev/null || true' EXIT; \
 		passed=0; $(MAKE) --no-print-directory test-real test-pure || passed=$$?; \
-		wait $$simulated || passed=$$?; cat $(REPORTS)/simulated.txt; \
+		wait $$computed || passed=$$?; cat $(REPORTS)/computed.txt; \
 		echo; echo "The ten slowest tests:"; \
 		cat $(REPORTS)/*.json | $(GOTESTSUM) tool slowest --threshold 0s --num 10; \
 		exit $$passed
 
 .PHONY: test-real
 test-real:
-	$(TEST) $(REPORTS)/real.json -- $(RACE) -exec 'env GOGC=400' -parallel 6 -timeout 30m $(REAL)
-	deploy/run --once
+	@$(TEST) $(REPORTS)/parts.json -- $(ON_PODMAN) -run '$(PARTS)' ./cmd/rookerytest & parts=$$!; \
+		trap 'kill $$parts 2>/dev/null || true' EXIT; \
+		passed=0; $(TEST) $(REPORTS)/real.json -- $(ON_PODMAN) -skip '$(PARTS)' $(REAL) || passed=$$?; \
+		deploy/run --once || passed=$$?; \
+		wait $$parts || passed=$$?; exit $$passed
+ON_PODMAN := $(RACE) -exec 'env GOGC=400' -parallel 5 -timeout 30m
 
 # These compute, and wait for this machine's clock too. They run after those: beside them, tests of either kind run out of time.
-PURE = $$(go list ./... | grep -v -e /rookerytest$$ -e /node/podman)
 .PHONY: test-pure
 test-pure:
 	$(TEST) $(REPORTS)/pure.json -- $(RACE) -timeout 30m $(PURE)
 	$(CHECK_SCREENS)
 
-# No clock of this machine counts for these: at the lowest priority they take what time the other tests leave.
+# At the lowest priority these take what time the other tests leave.
 LOW := nice -n 19
-.PHONY: test-simulated
-test-simulated:
+.PHONY: test-computed
+test-computed:
 	$(LOW) env $(ROOMY) go list -race -test -export $(PURE) >/dev/null # what test-pure needs is compiled by then
 	$(LOW) env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 30m -run '$(WHOLE)' ./coordinator/runner ./projections ./cmd/simulation/world
+	$(LOW) env $(TEST) $(REPORTS)/computed.json -- $(RACE) -timeout 30m $(COMPUTED)
 	$(LOW) $(BIN)/simulation -seeds $(FIXED_SEEDS)
 	$(LOW) $(MAKE) --no-print-directory $(STRUCK)
 	$(LOW) $(STRUCK) -beside panics -for 1m
