@@ -55,7 +55,7 @@ RACE := -race -vet=off -ldflags='-s -w'
 # The packages whose tests run processes and Podman, and mostly wait for them.
 REAL := ./cmd/rookerytest ./node/podman/...
 # The tests with parts that run side by side. Within one process their parts would begin after all other tests.
-PARTS := FaultsOnPodman|SpecFields|CoordinatorKilled(AtAnyPoint|InOperations)
+PARTS := FaultsOnPodman|SpecFields
 # The packages whose tests only compute: no clock of this machine counts for them.
 COMPUTE := coordinator|coordinator/(capsule|placement|whatif)|projections(/.*)?|events|events/golden|cmd|cmd/simulation(/.*)?|cmd/rookery/(compose|grid)|schemas(/.*)?
 ALL := go list ./... | grep -v -e /rookerytest$$ -e /node/podman
@@ -76,12 +76,12 @@ test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the
 
 .PHONY: test-real
 test-real:
-	@$(TEST) $(REPORTS)/parts.json -- $(ON_PODMAN) -run '$(PARTS)' ./cmd/rookerytest & parts=$$!; \
+	@$(TEST) $(REPORTS)/parts.json -- $(ON_PODMAN) -parallel 3 -run '$(PARTS)' ./cmd/rookerytest & parts=$$!; \
 		trap 'kill $$parts 2>/dev/null || true' EXIT; \
-		passed=0; $(TEST) $(REPORTS)/real.json -- $(ON_PODMAN) -skip '$(PARTS)' $(REAL) || passed=$$?; \
+		passed=0; $(TEST) $(REPORTS)/real.json -- $(ON_PODMAN) -parallel 4 -skip '$(PARTS)' $(REAL) || passed=$$?; \
 		deploy/run --once || passed=$$?; \
 		wait $$parts || passed=$$?; exit $$passed
-ON_PODMAN := $(RACE) -exec 'env GOGC=400' -parallel 5 -timeout 30m
+ON_PODMAN := $(RACE) -exec 'env GOGC=400' -timeout 30m
 
 # These compute, and wait for this machine's clock too. They run after those: beside them, tests of either kind run out of time.
 .PHONY: test-pure

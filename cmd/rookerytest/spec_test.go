@@ -92,7 +92,10 @@ func (r *realNode) publish(t *testing.T, row specRow) *seen {
 	}
 	t.Cleanup(subscription.Stop)
 	s := &seen{T: t, realNode: r, service: "demo/" + name, events: subscription}
-	fields := `"stop_grace":"1s",` + row.fields
+	fields := row.fields
+	if !strings.Contains(row.fields, `"stop_grace":`) {
+		fields = `"stop_grace":"1s",` + fields
+	}
 	if !strings.HasPrefix(row.fields, `"image":`) {
 		fields = `"image":"` + podmantest.WebReference + `",` + fields
 	}
