@@ -80,7 +80,9 @@ type seen struct {
 	*realNode
 	service string
 	events  bus.Subscription
-	found   *node.Container
+	// at is the time of the event that was waited for last.
+	at    time.Time
+	found *node.Container
 }
 
 func (r *realNode) publish(t *testing.T, row specRow) *seen {
@@ -114,11 +116,12 @@ func event[D events.Data](s *seen) D {
 		select {
 		case m := <-s.events.Messages():
 			words = append(words, string(m.Body))
-			data, _, err := events.Decode(m)
+			data, attributes, err := events.Decode(m)
 			if err != nil {
 				s.Fatal(err)
 			}
 			if found, ok := data.(D); ok {
+				s.at = attributes.Time
 				return found
 			}
 		case <-deadline:
