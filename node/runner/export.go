@@ -41,7 +41,7 @@ func (a *Agent) export(ctx context.Context, c node.Container, volumes []events.V
 	return exports, nil
 }
 
-// keepVolume tries until ctx ends, but for what trying again does not mend.
+// keepVolume tries for as long as ctx leaves time for another try, but for what trying again does not mend.
 func (a *Agent) keepVolume(ctx context.Context, c node.Container, v events.Volume) (events.Export, error) {
 	said := ""
 	for changed := 0; ; {
@@ -58,6 +58,9 @@ func (a *Agent) keepVolume(ctx context.Context, c node.Container, v events.Volum
 				return e, err
 			}
 			continue
+		}
+		if until, ends := ctx.Deadline(); ends && time.Until(until) < exportAgain {
+			return e, err
 		}
 		select {
 		case <-time.After(exportAgain):
