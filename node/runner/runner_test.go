@@ -216,7 +216,10 @@ func (e *engine) did(what string) {
 	e.done = append(e.done, what)
 }
 
-func (e *engine) Export(context.Context, node.Container, string) (io.ReadCloser, error) {
+func (e *engine) Export(_ context.Context, _ node.Container, path string) (io.ReadCloser, error) {
+	if path == failing {
+		return nil, errFailing
+	}
 	return http.NoBody, nil
 }
 
