@@ -149,7 +149,7 @@ func (c *Coordinator) lookUp(ctx context.Context, q CommandQuestion) (known look
 		switch {
 		case cmd != nil:
 			known.ended = cmd.Outcome != projections.Accepted
-			known.answer, err = c.fate(cmd)
+			known.answer, err = c.answerOf(cmd)
 		case q.Sequence > 0 && q.Sequence < c.cluster.CommandsKept:
 			err = &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("command %d is no longer kept: the oldest kept is %d", q.Sequence, c.cluster.CommandsKept)}
 		}
@@ -191,7 +191,8 @@ func (c *Coordinator) undecided(ctx context.Context, q CommandQuestion, cursor u
 	}
 }
 
-func (c *Coordinator) fate(cmd *projections.Command) ([]byte, error) {
+// answerOf encodes what became of the command, as the state knows it.
+func (c *Coordinator) answerOf(cmd *projections.Command) ([]byte, error) {
 	f := Fate{
 		Sequence: cmd.Sequence, Node: cmd.Node, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
 		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.cluster.Sequence,
