@@ -68,7 +68,8 @@ func (c *Checker) operates(id events.ServiceID, d events.Data) {
 func (c *Checker) starts(s *service, d events.OperationStarted) {
 	c.must(s.op == nil && d.Revision == s.revision,
 		"P6", "%s begins an operation to revision %d, and is to have revision %d, or has one", s.id, d.Revision, s.revision)
-	c.must(!s.suspended || d.Operation == events.OperationSuspend || d.Rescale != nil, "P6", "%s begins to %s, and is suspended", s.id, d.Operation)
+	c.must(s.suspended == (d.Operation == events.OperationSuspend) || d.Rescale != nil,
+		"P6", "%s begins to %s, and is suspended: %t", s.id, d.Operation, s.suspended)
 	s.op = &operation{
 		sequence: c.facts.sequence, kind: d.Operation, revision: d.Revision, from: d.From, waiting: slices.Clone(d.Slots),
 		rescale: d.Rescale, entered: c.facts.at, exports: map[uint32][]events.Export{},
@@ -102,7 +103,7 @@ func (c *Checker) enters(s *service, d events.OperationEntered) {
 	}
 }
 
-// inOrder checks that waves climb by one, and that within one no phase comes twice or out of its order.
+// inOrder checks that waves climb by one, and that within one each phase comes once.
 func (c *Checker) inOrder(s *service, d events.OperationEntered) {
 	op := s.op
 	switch {
@@ -249,7 +250,7 @@ type group struct {
 // holds reports whether the group has the service. There may be no group.
 func (g *group) holds(id events.ServiceID) bool { return g != nil && !g.ended && g.members[id] }
 
-// group checks an event of a group: no stage begins before all services of the one before are as they must be.
+// group checks an event of a group: a stage begins once all services of the stages before have settled.
 func (c *Checker) group(id events.GroupID, d events.Data) {
 	switch d := d.(type) {
 	case events.GroupStarted:

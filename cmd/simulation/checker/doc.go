@@ -18,7 +18,7 @@
 //	commands.go   a command has one outcome and one end, a service carries out one at a time, and the log says what it asked for
 //	services.go   revisions, config versions and runs of jobs climb, and no two slots serve one key
 //	slots.go      a slot has one instance, a generation is used once, what serves and is needed is not stopped, and positions climb;
-//	              a node gives away no more than it has, and takes instances
+//	              a node gives away what it has at most, and takes instances
 //	nodes.go      node epochs climb; a node is lost, drained, forgotten and removed only in that order
 //	barriers.go   no phase begins before each slot has reached the end of the one before, nor a stage before each service has
 //	volumes.go    a slot stays with its volumes, and a snapshot is what its instances held at one time
@@ -47,10 +47,11 @@
 //   - What a rollback, a cancellation or a group that is aborted goes back to, and what restarts. The service converges to what the log says.
 //   - For how long all of a new service has served when its first command succeeds.
 //   - How long a node is silent before its instances are lost, but for exclusive ones, and how soon it is said to be degraded.
+//   - What change of a topology instances are told of, and when. No two slots serve one key.
 //   - How long a leader waits after a restore for nodes to say what they have. No slot has two instances, and no container ends without an order.
 //   - In what round a leader looks again at what it left undone. A new leader changes nothing at the end, so nothing was.
 //   - Which of two instances of a slot stays once a lost node is back. There is one in the end.
-//   - When a job's next run is due, and when a slot may be tried again. Runs never come twice or early by the log's own word.
+//   - When a job's next run is due, and when and how often a slot is tried again. Runs never come twice or early by the log's own word.
 //   - Whether a node that was forgotten and comes back ends what it had before the next instances of the same slots begin: two may write to
 //     one volume for a moment. Whoever forgets a node says that its machine is gone.
 package checker

@@ -165,7 +165,7 @@ type secretsState struct {
 	outputs map[string]bool
 }
 
-// configValue is a value that a config had, and until when; zero for now.
+// configValue is a value that a config had, and until when; zero where it still has it.
 type configValue struct {
 	text  string
 	until time.Time

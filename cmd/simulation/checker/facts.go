@@ -87,12 +87,12 @@ type instance struct {
 	// replaces is the generation that it takes the place of once it serves; 0 once it has.
 	replaces uint32
 	seen     events.Position
-	// rests says that nothing of it runs and its node starts it no longer, and spent that it used up its restarts.
-	rests, spent bool
-	answer       events.Confirmation
-	retired      bool
-	lost         bool
-	removed      bool
+	// rests says that nothing of it runs and its node starts it no longer.
+	rests   bool
+	answer  events.Confirmation
+	retired bool
+	lost    bool
+	removed bool
 	// forgotten says that it went with its node, which may still run it. gone is when it was removed.
 	forgotten bool
 	gone      time.Time

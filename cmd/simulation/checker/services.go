@@ -23,7 +23,7 @@ func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 		s.dropped, s.suspended, s.stopped, s.resumed = true, false, false, nil
 	case events.ServiceRemoved:
 		n := s.count()
-		c.must(n <= 0 && s.dropped, "P9", "%s is removed with %d instances, dropped: %t", id, n, s.dropped)
+		c.must(n == 0 && s.dropped, "P9", "%s is removed with %d instances, dropped: %t", id, n, s.dropped)
 		delete(c.facts.services, id)
 		return
 	case events.ServiceSuspended:
@@ -122,7 +122,7 @@ func (c *Checker) Owners(id events.ServiceID, all []Owner) {
 	}
 }
 
-// told checks what instances are told: config versions climb, and a change is one of the operation in its phase.
+// told checks what instances are told: config versions climb, and come into force once all have confirmed them.
 func (c *Checker) told(id events.ServiceID, t events.Topology) {
 	s := c.service(id)
 	before, highest := s.topology, t.ConfigVersion

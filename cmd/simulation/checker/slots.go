@@ -95,7 +95,7 @@ func (c *Checker) workedOn(s *service, i *instance) {
 	c.must(!s.completed[i.id.Ordinal] && i.run == s.run, "jobs", "%s is placed in run %d of run %d, or its slot is done", i.id, i.run, s.run)
 }
 
-// retired checks that an instance stops for the reason that is said.
+// retired checks that an instance which stops ran, and may stop.
 func (c *Checker) retired(id events.ServiceID, d events.InstanceRetired) {
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
 	if i == nil || !i.runs() {
@@ -183,7 +183,6 @@ func (c *Checker) sighted(id events.ServiceID, d events.Sighting) {
 	if i.online() && i.serves.IsZero() {
 		i.serves = c.facts.at
 	}
-	i.spent = seen.Phase == events.PhaseOffline && seen.NoRestart == events.NoRestartAttempts
 	i.rests = seen.Phase >= events.PhaseCompleted || (seen.Phase == events.PhaseOffline && seen.NoRestart != "")
 	s := c.service(id)
 	switch seen.Phase {
