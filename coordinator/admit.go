@@ -14,6 +14,7 @@ const commandsStream = "ROOKERY_COMMANDS"
 // here on; Look finds the way there.
 func (t *Turn) Command(r events.Request) {
 	t.at(events.Unit{Work: events.WorkCommand, Scope: r.Scope, Sequence: r.Sequence})
+	t.reserve(MaxPerInput)
 	t.cause = events.Cause{
 		Correlation: r.Sequence,
 		Causation:   events.CauseOf(commandsStream, r.Sequence),

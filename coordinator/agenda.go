@@ -26,6 +26,8 @@ type Agenda struct {
 	// unheard says that what follows from silent nodes is to be looked at anew, at lostAt at the latest, if that is set.
 	unheard bool
 	lostAt  time.Time
+	// cut says that the last round was full.
+	cut bool
 	// records is the place of a round's records, which every turn takes over from the one before.
 	records []events.Record
 }
@@ -62,7 +64,7 @@ func (a *Agenda) Resume() { a.began, a.unheard = time.Time{}, true }
 
 // Waits reports whether a service waits that may be looked at now.
 func (a *Agenda) Waits(c *projections.Cluster) bool {
-	return (len(a.services) > 0 || a.shifted) && !c.Recovering
+	return (len(a.services) > 0 || a.shifted || a.cut) && !c.Recovering
 }
 
 func (a *Agenda) add(id events.ServiceID) { a.services[id] = struct{}{} }

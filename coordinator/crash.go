@@ -7,19 +7,15 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// retireCrashed retires the instances that have used up their restarts, so that others take their places after a back-off. It
-// reports false where the round is full before that.
-func (t *Turn) retireCrashed(s *projections.Service) bool {
+// retireCrashed retires the instances that have used up their restarts, so that others take their places after a back-off.
+func (t *Turn) retireCrashed(s *projections.Service) {
 	for o, slot := range s.Slots {
 		i := slot.Current
 		if i == nil || i.NoRestart != events.NoRestartAttempts || slot.Next != nil || judged(s, uint32(o)) {
 			continue
 		}
-		if !t.retire(i, events.RetireCrashLooping) {
-			return false
-		}
+		t.retire(i, events.RetireCrashLooping)
 	}
-	return true
 }
 
 // judged reports whether the slot is one that the service's operation goes by now: whether it comes to serve is for that to say, and

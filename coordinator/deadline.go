@@ -14,17 +14,21 @@ const MoveDeadline = 10 * time.Minute
 // Due fails the commands whose deadline has passed, and has what waits for its time be looked at. What the commands asked
 // for stays desired. A move that takes as long ends, too.
 func (t *Turn) Due() {
-	t.livenessDue()
-	t.moveDue()
-	t.jobsDue()
-	t.crashedDue()
-	t.operationsDue()
-	t.snapshotsDue()
+	t.Fill(func() {
+		t.livenessDue()
+		t.moveDue()
+		t.jobsDue()
+		t.crashedDue()
+		t.operationsDue()
+		t.snapshotsDue()
+		t.commandsDue()
+	})
+}
+
+func (t *Turn) commandsDue() {
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 		cmd := t.Cluster.Commands[sequence]
-		if !t.Takes() {
-			return
-		}
+		t.reserve(MaxPerInput)
 		if !t.at(events.Unit{Work: events.WorkDue, Scope: cmd.Scope(), Sequence: sequence}) || t.Cluster.Hampers(cmd) != nil {
 			t.hampered(cmd)
 			continue
@@ -41,7 +45,7 @@ func (t *Turn) Due() {
 			t.agenda.add(cmd.Service) // it succeeds once that has lasted for as long as counts
 			continue
 		}
-		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) || !t.Takes() {
+		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) {
 			continue
 		}
 		t.cause = cmd.Cause

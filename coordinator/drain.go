@@ -88,9 +88,6 @@ func (t *Turn) empty(n *projections.Node, left []*projections.Instance) {
 	over := !t.Now.Before(n.Drain.Until)
 	last := !slices.ContainsFunc(left, func(i *projections.Instance) bool { return !t.goesLast(i) })
 	for _, i := range left {
-		if t.Room() < maxStep {
-			return
-		}
 		switch {
 		case i.Retired != "":
 		case over:
@@ -99,14 +96,18 @@ func (t *Turn) empty(n *projections.Node, left []*projections.Instance) {
 			t.giveAway(i, last)
 		}
 	}
-	if n.Instances() > 0 || len(n.Strays) > 0 || t.Room() < maxStep {
+	if n.Instances() > 0 || len(n.Strays) > 0 {
 		return
 	}
-	scope, command := events.NodeScope(n.Name), n.Holder
-	t.emit(scope, events.NodeDrained{Forced: n.Drain.Forced})
-	if command != 0 {
-		t.emit(scope, events.CommandSucceeded{Sequence: command})
+	t.emit(events.NodeScope(n.Name), append([]events.Data{events.NodeDrained{Forced: n.Drain.Forced}}, success(n.Holder)...)...)
+}
+
+// success returns the success of a command; nothing where there is none.
+func success(command uint64) []events.Data {
+	if command == 0 {
+		return nil
 	}
+	return []events.Data{events.CommandSucceeded{Sequence: command}}
 }
 
 // goesLast reports whether nothing can take the instance's place elsewhere: it stops once all else is gone from its node. So it is of
@@ -238,7 +239,7 @@ func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revi
 // nodeDue fails the command that drains a node which has something left long after all of it was told to stop.
 func (t *Turn) nodeDue(cmd *projections.Command) {
 	n := t.Cluster.Nodes[cmd.Node]
-	if n == nil || !n.Draining() || n.Holder != cmd.Sequence || t.Now.Before(n.Drain.Until.Add(drainGrace)) || !t.Takes() {
+	if n == nil || !n.Draining() || n.Holder != cmd.Sequence || t.Now.Before(n.Drain.Until.Add(drainGrace)) {
 		return
 	}
 	left := t.instancesOn([]*projections.Node{n})[n.Name]

@@ -23,7 +23,7 @@ func (t *Turn) forget(r events.Request) error {
 	return nil
 }
 
-// forgetNodes has what forgotten nodes had go from the state, and then the nodes, as far as the round has room.
+// forgetNodes has what forgotten nodes had go from the state, and then the nodes.
 func (t *Turn) forgetNodes() {
 	var nodes []*projections.Node
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
@@ -47,14 +47,10 @@ func (t *Turn) forgetNodes() {
 	}
 }
 
-// forgetNode goes on where the round before had no room.
 func (t *Turn) forgetNode(n *projections.Node, left []*projections.Instance) {
 	scope := events.NodeScope(n.Name)
 	waits := false
 	for _, i := range left {
-		if t.Room() < maxStep {
-			return
-		}
 		if t.mayLive(n, i) {
 			waits = true
 			continue
@@ -64,19 +60,11 @@ func (t *Turn) forgetNode(n *projections.Node, left []*projections.Instance) {
 		})
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(n.Strays), events.InstanceID.Compare) {
-		if t.Room() < maxStep {
-			return
-		}
 		t.emit(scope, events.StrayForgotten{StrayFound: events.StrayFound{
 			Namespace: id.Service.Namespace, Name: id.Service.Name, Ordinal: id.Ordinal, Generation: id.Generation, Why: n.Strays[id].Why,
 		}})
 	}
-	if waits || t.Room() < maxStep {
-		return
-	}
-	command := n.Holder
-	t.emit(scope, events.NodeRemoved{Epoch: n.Epoch})
-	if command != 0 {
-		t.emit(scope, events.CommandSucceeded{Sequence: command})
+	if !waits {
+		t.emit(scope, append([]events.Data{events.NodeRemoved{Epoch: n.Epoch}}, success(n.Holder)...)...)
 	}
 }

@@ -10,15 +10,13 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// maxGroupStep is the most events that one step of a group leads to: a stage begins, and each of its services changes.
-const maxGroupStep = 1 + 3*events.MaxMembers
-
 // stepGroups takes each group one step on, where all that it waits for is so. It reports whether any has gone on.
 func (t *Turn) stepGroups() bool {
 	went := false
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Groups)) {
 		g := t.Cluster.Groups[sequence]
-		if t.at(events.Unit{Work: events.WorkReconcile, Scope: events.GroupScope(g.ID)}) && t.passed(g) && t.stepGroup(g) {
+		if t.at(events.Unit{Work: events.WorkReconcile, Scope: events.GroupScope(g.ID)}) && t.passed(g) {
+			t.stepGroup(g)
 			went = true
 		}
 	}
@@ -51,13 +49,10 @@ func waitsForPeople(op *projections.Operation) bool {
 	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
 }
 
-// stepGroup has the next stage of the group begin, or the group end after the last. It reports false where the round is full before
-// that.
-func (t *Turn) stepGroup(g *projections.Group) bool {
-	if t.Room() < maxGroupStep {
-		t.agenda.addAll(g.Members())
-		return false
-	}
+// stepGroup has the next stage of the group begin, or the group end after the last.
+func (t *Turn) stepGroup(g *projections.Group) {
+	const step, perMember = 2, 3
+	t.reserve(step + perMember*len(g.Services))
 	t.cause = t.Cluster.Commands[g.Command].Cause
 	switch last := uint32(len(g.Stages)); {
 	case g.Aborted == "" && g.Stage < last:
@@ -71,7 +66,6 @@ func (t *Turn) stepGroup(g *projections.Group) bool {
 	default:
 		t.endGroup(g, events.GroupGoneBack)
 	}
-	return true
 }
 
 // enterStage has the services of a stage change, or go back where the group is aborted.
@@ -171,7 +165,7 @@ func (t *Turn) endGroup(g *projections.Group, outcome events.GroupOutcome) {
 // groupDue aborts a group of which a service has made no progress for as long as its spec gives it. One that is on its way back goes
 // on without that.
 func (t *Turn) groupDue(g *projections.Group) {
-	if t.Cluster.Recovering || !t.Takes() || (g.Aborted != "" && !g.Back) {
+	if t.Cluster.Recovering || (g.Aborted != "" && !g.Back) {
 		return
 	}
 	for _, id := range g.Present() {

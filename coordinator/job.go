@@ -9,47 +9,43 @@ import (
 )
 
 // work takes a job's next step: begin a run that is due, retire what has ended or shall not run, place what is not done,
-// end the command with the job. It reports false where the round is full before that.
-func (t *Turn) work(s *projections.Service) bool {
-	if !t.fire(s) || !t.retireScaledDown(s) || !t.retireUnfit(s) || !t.retireEnded(s) {
-		return false
+// end the command with the job.
+func (t *Turn) work(s *projections.Service) {
+	t.fire(s)
+	t.retireScaledDown(s)
+	t.retireUnfit(s)
+	t.retireEnded(s)
+	if s.GivenUp() {
+		t.retireAll(s, events.RetireGivenUp)
 	}
-	if s.GivenUp() && !t.retireAll(s, events.RetireGivenUp) {
-		return false
+	if !t.Now.Before(retryAt(s)) {
+		t.fill(s, t.mayRun(s))
 	}
-	if !t.Now.Before(retryAt(s)) && !t.fill(s, t.mayRun(s)) {
-		return false
-	}
-	return t.sayAnew(s) && t.endJob(s)
+	t.sayAnew(s)
+	t.endJob(s)
 }
 
-// sayAnew says why a job waits that may have no more just now, where a node is held for it no more. It reports false where
-// the round is full before that.
-func (t *Turn) sayAnew(s *projections.Service) bool {
+// sayAnew says why a job waits that may have no more just now, where a node is held for it no more.
+func (t *Turn) sayAnew(s *projections.Service) {
 	said := s.Pending
 	if said == nil || said.Holds == "" || t.Cluster.Held().Service == s {
-		return true
-	}
-	if t.Room() == 0 {
-		return false
+		return
 	}
 	if d := t.agenda.board.Choose(s, said.Ordinal); d.Node == nil {
 		d.Pending.Ordinal = said.Ordinal
 		t.pend(s, *d.Pending)
 	}
-	return true
 }
 
 // retireEnded retires the instances of a job that shall run no more.
-func (t *Turn) retireEnded(s *projections.Service) bool {
+func (t *Turn) retireEnded(s *projections.Service) {
 	for _, slot := range s.Slots {
 		if i := slot.Current; i != nil {
-			if why := t.over(s, slot); why != "" && !t.retire(i, why) {
-				return false
+			if why := t.over(s, slot); why != "" {
+				t.retire(i, why)
 			}
 		}
 	}
-	return true
 }
 
 // over says why the slot's instance shall run no more, or "" where it shall.
@@ -95,21 +91,17 @@ func retryAt(s *projections.Service) time.Time {
 
 // endJob ends the command that waits for the job, once that is done or given up: at once where it has a schedule, whose
 // runs nobody waits for. What is left of it goes by itself.
-func (t *Turn) endJob(s *projections.Service) bool {
+func (t *Turn) endJob(s *projections.Service) {
 	if s.Holder == 0 || (!s.Settled() && !s.Scheduled()) {
-		return true
-	}
-	if t.Room() == 0 {
-		return false
+		return
 	}
 	if s.Done() || s.Scheduled() {
 		t.emit(events.ServiceScope(s.ID), events.CommandSucceeded{Sequence: s.Holder})
-		return true
+		return
 	}
 	t.emit(events.ServiceScope(s.ID), events.CommandFailed{
 		Sequence: s.Holder, Reason: events.ReasonBackoffLimit, Message: missing(t.Cluster, s),
 	})
-	return true
 }
 
 // jobsDue has every job be looked at that has not ended or is due: a back-off may be over.

@@ -13,16 +13,18 @@ import (
 // network has rather parted.
 func (t *Turn) livenessDue() {
 	a := t.agenda
-	if t.Cluster.Recovering || !t.Takes() || (!a.unheard && (a.lostAt.IsZero() || t.Now.Before(a.lostAt))) {
+	if t.Cluster.Recovering || (!a.unheard && (a.lostAt.IsZero() || t.Now.Before(a.lostAt))) {
 		return
 	}
+	t.reserve(MaxPerInput)
 	t.cause = events.Cause{}
 	a.unheard, a.lostAt = false, time.Time{}
 	if !t.atCluster(events.WorkLiveness) {
 		return
 	}
 	t.guardEvictions()
-	if !t.Cluster.Evictions.Paused && t.anySilent() && t.loseNodes() {
+	if !t.Cluster.Evictions.Paused && t.anySilent() {
+		t.loseNodes()
 		t.loseInstances()
 	}
 }
@@ -47,20 +49,14 @@ func (t *Turn) guardEvictions() {
 	}
 }
 
-// loseNodes gives up the nodes that were silent for longer than the cluster waits. It reports false where the round is full before
-// that.
-func (t *Turn) loseNodes() bool {
+// loseNodes gives up the nodes that were silent for longer than the cluster waits.
+func (t *Turn) loseNodes() {
 	after := time.Duration(t.Cluster.Policy.Liveness.WithDefaults().LostAfter)
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
 		if n := t.Cluster.Nodes[name]; t.atNode(events.WorkLiveness, name) && n.Silent && !n.Lost && t.overdue(n, after) {
-			if t.Room() == 0 {
-				t.agenda.unheard = true
-				return false
-			}
 			t.emit(events.NodeScope(name), events.NodeLost{})
 		}
 	}
-	return true
 }
 
 // loseInstances gives up the instances on nodes that were silent for longer than their services wait.
@@ -75,15 +71,11 @@ func (t *Turn) loseInstances() {
 			if i.Lost || !n.Silent || !t.overdue(n, t.lostAfter(s, i)) {
 				continue
 			}
-			const most = 2
-			if t.Room() < most {
-				t.agenda.unheard = true
-				return
+			told := []events.Data{events.InstanceLost{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node}}
+			if i.Window > 0 && i.Retired == "" { // it has ended, and does not come back
+				told = append(told, events.InstanceRetired{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Reason: events.RetireLost})
 			}
-			t.emit(events.ServiceScope(id), events.InstanceLost{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node})
-			if i.Window > 0 && i.Retired == "" {
-				t.retire(i, events.RetireLost) // it has ended, and does not come back
-			}
+			t.emit(events.ServiceScope(id), told...)
 		}
 	}
 }
@@ -112,16 +104,14 @@ func (t *Turn) overdue(n *projections.Node, after time.Duration) bool {
 }
 
 // reconcile retires what is away and cannot come back, and takes back what was lost of nodes that are heard again: of two
-// instances of a slot one stays. It reports false where the round is full before that.
-func (t *Turn) reconcile(s *projections.Service) bool {
+// instances of a slot one stays.
+func (t *Turn) reconcile(s *projections.Service) {
 	if !s.Loses() {
-		return true
+		return
 	}
-	const most = 3 // the two that one slot has, and that one is back
 	for _, i := range slices.Collect(s.Instances()) {
-		if t.Room() < most {
-			return false
-		}
+		const most = 2 // that one goes, and that one is back
+		t.reserve(most)
 		slot := s.Slots[i.ID.Ordinal]
 		if slices.Contains(slot.Away, i) {
 			t.reconcileAway(s, slot, i)
@@ -130,7 +120,6 @@ func (t *Turn) reconcile(s *projections.Service) bool {
 			t.emit(events.ServiceScope(s.ID), events.InstanceReturned{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node})
 		}
 	}
-	return true
 }
 
 // comesBack reports whether the node of an instance that is away is heard, and has not said yet what it has.

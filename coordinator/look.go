@@ -12,55 +12,41 @@ import (
 )
 
 // Look takes the services on the agenda in order, and for each the next step from what it is to what it shall be, until
-// none is left. A service whose step does not fit into the round stays on the agenda; so do all while the cluster recovers.
+// none is left or the round is full. What it did not come to stays on the agenda; so do all services while the cluster recovers.
 func (t *Turn) Look() {
 	if t.Cluster.Recovering {
 		return
 	}
 	t.Working = events.Unit{}
 	t.agenda.board.At(t.Now)
-	t.forgetNodes()
-	for {
-		for t.lookAtAll(); t.stepGroups(); t.lookAtAll() {
+	t.Fill(func() {
+		t.forgetNodes()
+		for t.lookAtAll(); t.stepGroups() || t.evacuate(); t.lookAtAll() {
 		}
-		if len(t.agenda.services) > 0 || !t.evacuate() {
-			break
-		}
-	}
-	if len(t.agenda.services) == 0 {
 		t.rebalance()
-	}
+	})
 }
 
-// lookAtAll looks at what is on the agenda until nothing is, or the round is full.
+// lookAtAll looks at what is on the agenda until nothing is.
 func (t *Turn) lookAtAll() {
-	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0 && t.lookAt(ids); {
-		ids = t.agenda.inOrder(t.Cluster)
+	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0; ids = t.agenda.inOrder(t.Cluster) {
+		for _, id := range ids {
+			t.lookAt(id)
+		}
 	}
 }
 
-// lookAt reports false where the round is full before all services are done.
-func (t *Turn) lookAt(ids []events.ServiceID) bool {
-	for _, id := range ids {
-		if !t.atService(events.WorkReconcile, id) {
-			t.agenda.done(id)
-			continue
-		}
+func (t *Turn) lookAt(id events.ServiceID) {
+	if t.atService(events.WorkReconcile, id) {
 		if s := t.Cluster.Services[id]; s != nil {
 			t.cause = t.causeOf(s)
-			if !t.look(s) {
-				return false
-			}
+			t.look(s)
 		}
-		begun, fits := t.begin(id)
-		if !fits {
-			return false
-		}
-		if !begun {
-			t.agenda.done(id)
+		if t.begin(id) {
+			return // it is looked at once more
 		}
 	}
-	return true
+	t.agenda.done(id)
 }
 
 // causeOf returns the cause of whatever the service still needs: its open command.
@@ -71,39 +57,38 @@ func (t *Turn) causeOf(s *projections.Service) events.Cause {
 	return t.Cluster.Commands[s.Holder].Cause
 }
 
-// look reports false where the round is full before the service is done.
-func (t *Turn) look(s *projections.Service) bool {
-	if !t.endSuperseded(s) {
-		return false
-	}
-	if s.Dropped {
-		return t.reconcile(s) && t.retireAll(s, events.RetireDropped) && t.finish(s)
-	}
-	if s.Job != nil {
-		return t.reconcile(s) && t.swap(s) && t.work(s)
-	}
-	for t.mend(s) {
-		again, fits := t.operate(s)
-		if !fits || t.Room() == 0 {
-			return false
+func (t *Turn) look(s *projections.Service) {
+	t.endSuperseded(s)
+	switch {
+	case s.Dropped:
+		t.reconcile(s)
+		t.retireAll(s, events.RetireDropped)
+		t.finish(s)
+	case s.Job != nil:
+		t.reconcile(s)
+		t.swap(s)
+		t.work(s)
+	default:
+		for t.mend(s); t.operate(s) || t.tell(s); t.mend(s) {
 		}
-		if !again && !t.tell(s) {
-			return t.reconcile(s) && t.finish(s)
-		}
+		t.reconcile(s)
+		t.finish(s)
 	}
-	return false
 }
 
-// mend has every slot have what it is to have for now. It reports false where the round is full before that.
-func (t *Turn) mend(s *projections.Service) bool {
-	if !t.reconcile(s) {
-		return false
-	}
+// mend has every slot have what it is to have for now.
+func (t *Turn) mend(s *projections.Service) {
+	t.reconcile(s)
 	if s.Resting() {
-		return t.retireAll(s, events.RetireSuspended)
+		t.retireAll(s, events.RetireSuspended)
+		return
 	}
-	return t.swap(s) && t.follow(s) && t.retireScaledDown(s) && t.retireUnfit(s) &&
-		t.retireCrashed(s) && t.fill(s, s.Wanted())
+	t.swap(s)
+	t.follow(s)
+	t.retireScaledDown(s)
+	t.retireUnfit(s)
+	t.retireCrashed(s)
+	t.fill(s, s.Wanted())
 }
 
 // vacant reports whether the slot is to have an instance and has none. It is to have none while its wave waits for those
@@ -122,45 +107,39 @@ func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 }
 
 // retireAll retires the instances of every slot.
-func (t *Turn) retireAll(s *projections.Service, reason events.RetireReason) bool {
+func (t *Turn) retireAll(s *projections.Service, reason events.RetireReason) {
 	for _, slot := range s.Slots {
-		if !t.retireSlot(slot, reason) {
-			return false
-		}
+		t.retireSlot(slot, reason)
 	}
-	return true
 }
 
 // retireScaledDown retires the instances of the slots that the service is not to have.
-func (t *Turn) retireScaledDown(s *projections.Service) bool {
+func (t *Turn) retireScaledDown(s *projections.Service) {
 	for o, slot := range s.Slots {
-		if !s.Has(uint32(o)) && !t.retireSlot(slot, events.RetireScaledDown) {
-			return false
+		if !s.Has(uint32(o)) {
+			t.retireSlot(slot, events.RetireScaledDown)
 		}
 	}
-	return true
 }
 
-func (t *Turn) retireSlot(slot *projections.Slot, reason events.RetireReason) bool {
+func (t *Turn) retireSlot(slot *projections.Slot, reason events.RetireReason) {
 	for _, i := range append([]*projections.Instance{slot.Next, slot.Current}, slot.Away...) {
-		if i != nil && !t.retire(i, reason) {
-			return false
+		if i != nil {
+			t.retire(i, reason)
 		}
 	}
-	return true
 }
 
 // retireUnfit retires the instances that cannot become what they shall be on their nodes, while the next generation can.
-func (t *Turn) retireUnfit(s *projections.Service) bool {
+func (t *Turn) retireUnfit(s *projections.Service) {
 	for _, slot := range s.Slots {
 		if slot.Current == nil {
 			continue
 		}
-		if why := unfit(s, slot.Current); why != "" && !t.retire(slot.Current, why) {
-			return false
+		if why := unfit(s, slot.Current); why != "" {
+			t.retire(slot.Current, why)
 		}
 	}
-	return true
 }
 
 // unfit says why the instance cannot stay, or "": the node cannot publish its ports, and the next has others; or it was
@@ -180,50 +159,38 @@ func unfit(s *projections.Service, i *projections.Instance) events.RetireReason 
 	return ""
 }
 
-func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) bool {
-	if t.Room() == 0 {
-		return false
-	}
+func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) {
 	t.emit(events.ServiceScope(i.ID.Service), events.InstanceRetired{
 		Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Reason: reason,
 	})
-	return true
 }
 
 // fill places an instance in every slot that has none, until as many have one as may. Slots that no node can have stay
 // empty until a node can; of the first it says why, once no other one is placed any more: each may make room in the zones
 // for one before it.
-func (t *Turn) fill(s *projections.Service, most int) bool {
+func (t *Turn) fill(s *projections.Service, most int) {
 	for {
 		before := s.Filled()
-		waits, fits := t.fillOnce(s, most)
-		switch {
-		case !fits:
-			return false
-		case waits == nil:
-			return true
-		case s.Filled() > before:
-		case t.Room() == 0:
-			return false
-		default:
+		waits := t.fillOnce(s, most)
+		if waits == nil {
+			return
+		}
+		if s.Filled() == before {
 			t.pend(s, *waits)
-			return true
+			return
 		}
 	}
 }
 
-// fillOnce goes through the empty slots once. It returns why the first that waits does, and false where the round is full.
+// fillOnce goes through the empty slots once. It returns why the first that waits does.
 // What one cannot have, the next of its revision cannot either, unless it has a node of its own for its volumes, or may have one that is held
 // from what is new.
-func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.InstancePending, fits bool) {
+func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.InstancePending) {
 	var full, fullForNew revisions
 	for o := uint32(0); o < s.Span() && s.Filled() < most; o++ {
 		bound, of := s.Home(o) != "", s.Target(o)
 		if !t.vacant(s, o) || (!bound && (full.have(of) || (fullForNew.have(of) && s.Fresh(o)))) {
 			continue
-		}
-		if t.Room() == 0 {
-			return nil, false
 		}
 		why := t.place(s, o)
 		waits = cmp.Or(waits, why)
@@ -234,7 +201,7 @@ func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.Instanc
 			}
 		}
 	}
-	return waits, true
+	return waits
 }
 
 // revisions are those of a service whose next instance no node can have: the present one, and that which slots have until
@@ -245,21 +212,18 @@ func (r revisions) have(revision uint64) bool { return slices.Contains(r, revisi
 
 // finish ends the service's open command once all is as it shall be, for as long as counts, and a dropped service with its last instance:
 // what is lost keeps its record, and holds nothing up. That of a group ends with all of its services.
-func (t *Turn) finish(s *projections.Service) bool {
+func (t *Turn) finish(s *projections.Service) {
 	if !s.Proven(t.Now) {
-		return true
+		return
 	}
-	const needed = 2 // the command's end and the service's
-	if t.Room() < needed {
-		return false
-	}
+	var ended []events.Data
 	if s.Holder != 0 && t.Cluster.GroupOf(s.ID) == nil {
-		t.emit(events.ServiceScope(s.ID), events.CommandSucceeded{Sequence: s.Holder})
+		ended = append(ended, events.CommandSucceeded{Sequence: s.Holder})
 	}
 	if s.Dropped && s.Total() == 0 {
-		t.emit(events.ServiceScope(s.ID), events.ServiceRemoved{})
+		ended = append(ended, events.ServiceRemoved{})
 	}
-	return true
+	t.emit(events.ServiceScope(s.ID), ended...)
 }
 
 // missing says for people what the service still lacks.

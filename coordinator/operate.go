@@ -8,54 +8,43 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// maxStep is the most events that one step of an operation leads to beside those of its slots: its end, that of its
+// maxStep is the most events that a verdict leads to: the operation's end, that of its
 // command, and the two changes of a rollback.
 const maxStep = 4
 
 // operate takes a service through the waves and phases of its operation, and has its instances told of each other. It reports
-// again where its slots are to be mended first, because it shall be something else now, and false for fits where the round is
-// full before that.
-func (t *Turn) operate(s *projections.Service) (again, fits bool) {
+// whether its slots are to be mended once more, because it shall be something else now.
+func (t *Turn) operate(s *projections.Service) bool {
 	ended := false // what no slot of a wave may have is due then
 	for {
-		if t.Room() < maxStep {
-			return false, false
-		}
 		if t.tell(s) {
-			return true, true
+			return true
 		}
 		if s.Operation == nil && !t.startOperation(s) {
-			return ended, true
+			return ended
 		}
 		if s.Operation.Paused != "" {
-			return false, true
+			return false
 		}
-		if !t.act(s) {
-			return false, false
-		}
+		t.act(s)
+		t.reserve(maxStep)
 		v := t.Cluster.Verdict(s, t.Now)
 		if t.broken(s, v) {
 			t.fail(s, v)
-			return true, true
+			return true
 		}
 		if v.State == barrier.Waiting || !t.advance(s, v) {
-			return false, true
+			return false
 		}
 		ended = s.Operation == nil
 	}
 }
 
-// endSuperseded ends an operation whose service shall be something else by now. It reports false where the round is full.
-func (t *Turn) endSuperseded(s *projections.Service) bool {
-	op := s.Operation
-	if op == nil || !superseded(s) {
-		return true
+// endSuperseded ends an operation whose service shall be something else by now.
+func (t *Turn) endSuperseded(s *projections.Service) {
+	if op := s.Operation; op != nil && superseded(s) {
+		t.emit(events.ServiceScope(s.ID), events.OperationEnded{Operation: op.Started, Outcome: events.OperationSuperseded})
 	}
-	if t.Room() == 0 {
-		return false
-	}
-	t.emit(events.ServiceScope(s.ID), events.OperationEnded{Operation: op.Started, Outcome: events.OperationSuperseded})
-	return true
 }
 
 // superseded reports whether the operation brings what the service shall be no more.
@@ -155,33 +144,30 @@ func fallback(s *projections.Service) uint64 {
 	return s.Good.Revision
 }
 
-// act does what the phase asks for. It reports false where the round is full before that.
-func (t *Turn) act(s *projections.Service) bool {
+// act does what the phase asks for.
+func (t *Turn) act(s *projections.Service) {
 	switch s.Operation.Phase {
 	case events.OperationPrepare:
-		return t.startWave(s)
+		t.startWave(s)
 	case events.OperationStart:
-		return t.startWave(s) && t.fill(s, s.Wanted())
+		t.startWave(s)
+		t.fill(s, s.Wanted())
 	case events.OperationRetire:
-		return t.retireWave(s)
+		t.retireWave(s)
 	case events.OperationRelease, events.OperationAcquire, events.OperationHold, events.OperationExport, events.OperationMonitor,
 		events.OperationPromote, events.OperationDelay, events.OperationWait:
 	}
-	return true
 }
 
 // startWave has the slots of the wave get their next instances beside those that they have.
-func (t *Turn) startWave(s *projections.Service) bool {
+func (t *Turn) startWave(s *projections.Service) {
 	if s.Operation.Together() || !startsFirst(s) {
-		return true
+		return
 	}
 	for _, slot := range waveOf(s) {
 		i := slot.Current
 		if i == nil || s.UpToDate(i) || slot.Next != nil {
 			continue
-		}
-		if t.Room() < maxStep {
-			return false
 		}
 		if d := t.agenda.board.ChooseBeside(s, i, s.Revision); d.Node != nil {
 			placed := t.placement(s, i.ID.Ordinal, s.Target(i.ID.Ordinal), d)
@@ -191,17 +177,17 @@ func (t *Turn) startWave(s *projections.Service) bool {
 			t.retire(i, events.RetireMakesRoom)
 		}
 	}
-	return true
 }
 
 // retireWave has what the slots of the wave had before go, but for what nothing follows. Where a successor was given up, and what was before
 // serves, that stays, and the successor goes.
-func (t *Turn) retireWave(s *projections.Service) bool {
+func (t *Turn) retireWave(s *projections.Service) {
 	switch {
 	case s.Resting():
-		return t.retireAll(s, events.RetireSuspended)
+		t.retireAll(s, events.RetireSuspended)
+		return
 	case s.Operation.Together():
-		return true // what the topology has no more goes by that
+		return // what the topology has no more goes by that
 	}
 	for _, slot := range waveOf(s) {
 		i, reason := slot.Current, events.RetireRevised
@@ -213,11 +199,8 @@ func (t *Turn) retireWave(s *projections.Service) bool {
 		case !t.mayGo(s, slot):
 			continue
 		}
-		if !t.retire(i, reason) {
-			return false
-		}
+		t.retire(i, reason)
 	}
-	return true
 }
 
 // failedBeside reports whether the slot has a successor that was given up beside an instance that serves.

@@ -28,9 +28,7 @@ func (p *Past) Round(now time.Time, happened iter.Seq[events.Event]) []events.Re
 		for e := range happened {
 			t.Happened(e)
 		}
-		if t.Takes() {
-			t.Due()
-		}
+		t.Due()
 	})
 }
 

@@ -10,30 +10,21 @@ func (t *Turn) queue(r events.Request, holder uint64, queue []events.CommandQueu
 	t.emit(r.Scope, queued)
 }
 
-// maxBegin is the most events that the beginning of a queued command leads to.
-const maxBegin = 4
-
 // begin has the first command that waits for the service be carried out, where none is any more: what it asks for is
 // decided now. One that asks for what cannot be any more fails, and one whose sender has seen the service as it is no
-// more. It reports whether one has begun or ended, and false for fits where the round is full before that.
-func (t *Turn) begin(id events.ServiceID) (begun, fits bool) {
+// more. It reports whether one has begun or ended.
+func (t *Turn) begin(id events.ServiceID) bool {
 	queue := t.Cluster.Queues[id]
 	if len(queue) == 0 || t.Cluster.HolderOf(id) != 0 {
-		return false, true
-	}
-	if t.Room() < maxBegin {
-		return false, false
+		return false
 	}
 	next, scope := queue[0], events.ServiceScope(id)
 	t.cause = t.Cluster.Commands[next.Sequence].Cause
 	changes, err := t.changes(id, next.Command())
 	if err != nil {
 		t.emit(scope, events.CommandFailed{Sequence: next.Sequence, Reason: events.ReasonRefused, Message: err.Error()})
-		return true, true
+		return true
 	}
-	t.emit(scope, events.CommandBegun{Sequence: next.Sequence})
-	for _, change := range changes {
-		t.emit(scope, change)
-	}
-	return true, true
+	t.emit(scope, append([]events.Data{events.CommandBegun{Sequence: next.Sequence}}, changes...)...)
+	return true
 }

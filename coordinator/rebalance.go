@@ -25,7 +25,7 @@ func (t *Turn) askRebalance(r events.Request, c events.ClusterRebalance) {
 // rebalance has the next instance move, once the one before has, or ends where none is to.
 func (t *Turn) rebalance() {
 	r := t.Cluster.Rebalance
-	if !t.atCluster(events.WorkRebalance) || r == nil || t.Room() == 0 {
+	if !t.atCluster(events.WorkRebalance) || r == nil {
 		return
 	}
 	t.cause = r.Cause
@@ -58,8 +58,8 @@ func (t *Turn) beginMove(m placement.Move) {
 
 // swap retires the instances whose successors serve, and the successors that never will. One of an earlier revision goes
 // with its wave alone, and what succeeds it is given time to come to serve; one whose node is drained as that says, also in its own revision
-// while the update waits for people. It reports false where the round is full before that.
-func (t *Turn) swap(s *projections.Service) bool {
+// while the update waits for people.
+func (t *Turn) swap(s *projections.Service) {
 	for _, slot := range s.Slots {
 		next := slot.Next
 		if next == nil || slot.Current == nil {
@@ -81,11 +81,10 @@ func (t *Turn) swap(s *projections.Service) bool {
 		case moves && next.Seen.Phase > events.PhaseOnline:
 			retires = next
 		}
-		if retires != nil && !t.retire(retires, reason) {
-			return false
+		if retires != nil {
+			t.retire(retires, reason)
 		}
 	}
-	return true
 }
 
 // moves reports whether the slot is to be elsewhere still: for a rebalancing, or as its node is drained.
@@ -97,9 +96,10 @@ func (t *Turn) moves(slot *projections.Slot) bool {
 // moveDue ends a move that takes too long.
 func (t *Turn) moveDue() {
 	r := t.Cluster.Rebalance
-	if !t.atCluster(events.WorkDue) || r == nil || t.Now.Before(r.Since.Add(MoveDeadline)) || !t.Takes() {
+	if !t.atCluster(events.WorkDue) || r == nil || t.Now.Before(r.Since.Add(MoveDeadline)) {
 		return
 	}
+	t.reserve(MaxPerInput)
 	if i := t.Cluster.Instance(r.Moving); i != nil && t.Cluster.Services[i.ID.Service].Slots[i.ID.Ordinal].Next == i {
 		t.cause = r.Cause
 		t.retire(i, events.RetireMoveFailed)

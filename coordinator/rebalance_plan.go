@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"math"
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator/placement"
@@ -23,6 +24,7 @@ type PlannedMove struct {
 func PlanRebalance(c *projections.Cluster, terms events.RebalanceTerms, now time.Time) []PlannedMove {
 	var moves []PlannedMove
 	t := NewTurn(c, NewAgenda(c), now)
+	t.most = math.MaxInt
 	t.emit(events.ClusterScope, events.RebalanceStarted{RebalanceTerms: terms})
 	for len(moves) < int(terms.MaxMoves) {
 		t.agenda.board.At(now)

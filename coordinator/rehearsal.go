@@ -20,7 +20,7 @@ type rehearsal struct {
 // round decides a round of the input and of what is due with it, and returns its events.
 func (r *rehearsal) round(input func(*Turn)) []events.Record {
 	t := NewTurn(r.cluster, r.agenda, r.now)
-	input(t)
+	t.Fill(func() { input(t) })
 	t.Look()
 	c := r.cluster
 	c.Close(c.Sequence+uint64(len(t.Records))+1, events.RoundClosed{

@@ -6,23 +6,18 @@ import (
 )
 
 // fire begins the run of a job that is due by its schedule, or leaves it out where the one before has not ended and the
-// spec says so. Of the runs that were due since the last one, as after an outage, only the latest counts. It reports false
-// where the round is full before that.
-func (t *Turn) fire(s *projections.Service) bool {
+// spec says so. Of the runs that were due since the last one, as after an outage, only the latest counts.
+func (t *Turn) fire(s *projections.Service) {
 	if !t.fires(s) {
-		return true
-	}
-	if t.Room() == 0 {
-		return false
+		return
 	}
 	job := s.Current().Spec.Jobs()
 	at := job.Latest(s.Job.Scheduled, t.Now)
 	if job.Overlap == events.OverlapForbid && !s.Settled() {
 		t.emit(events.ServiceScope(s.ID), events.ServiceSkipped{Run: s.Job.Run, Scheduled: at})
-		return true
+		return
 	}
 	t.emit(events.ServiceScope(s.ID), events.ServiceFired{Run: s.Job.Run + 1, Scheduled: at})
-	return true
 }
 
 // fires reports whether a run of the job is due.

@@ -99,9 +99,10 @@ func (t *Turn) snapshotsDue() {
 			continue
 		}
 		due := s.SnapshotDue()
-		if due.IsZero() || t.Now.Before(due) || !t.Takes() {
+		if due.IsZero() || t.Now.Before(due) {
 			continue
 		}
+		t.reserve(MaxPerInput)
 		every := time.Duration(s.Current().Spec.Snapshot.Every)
 		due = due.Add(t.Now.Sub(due).Truncate(every))
 		t.cause = events.Cause{}

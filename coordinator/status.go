@@ -12,6 +12,7 @@ const statusStream = "ROOKERY_STATUS"
 // ignored: so repeats, delays and other orders are harmless.
 func (t *Turn) Status(sequence uint64, s events.Status) {
 	t.at(events.Unit{Work: events.WorkStatus, Scope: events.NodeScope(s.Node), Sequence: sequence})
+	t.reserve(MaxPerInput)
 	t.cause = events.Cause{Causation: events.CauseOf(statusStream, sequence)}
 	if s.Hello != nil {
 		t.hello(s.Node, *s.Hello)

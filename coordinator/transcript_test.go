@@ -38,6 +38,7 @@ type house struct {
 	now     time.Time
 	input   uint64                       // the sequence of the last input
 	rounds  []func(*projections.Cluster) // all so far, for a state of the same
+	room    int                          // how many events of what is looked at a round has room for; 0 for the usual number
 }
 
 func newHouse(t *testing.T) *house {
@@ -131,6 +132,9 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	h.t.Helper()
 	turn := coordinator.NewTurn(h.cluster, h.agenda, h.now)
 	input(turn)
+	if h.room > 0 {
+		turn.Bound(h.room)
+	}
 	turn.Look()
 	recovering := h.cluster.Recovering
 	told := tell(turn.Records)
@@ -147,6 +151,12 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	})
 	if recovering {
 		return told // the end of a recovery is a change: the next round looks
+	}
+	if h.room > 0 && h.agenda.Waits(h.cluster) {
+		if len(records) == 0 {
+			h.t.Fatalf("a round has no room for the next step")
+		}
+		return told + h.round(func(*coordinator.Turn) {})
 	}
 	again := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
 	again.Look()

@@ -12,7 +12,8 @@ import (
 // MaxEvents is how many events a round may hold beside its closing message: what the server takes as one atomic batch.
 const MaxEvents = 999
 
-// MaxPerInput is the most events that one input leads to. A turn with less room takes no more inputs.
+// MaxPerInput is the most events that one input leads to, and so does what is due of one unit. A round with less room takes no more of them,
+// which leaves that room to Look.
 const MaxPerInput = 2*events.MaxListed + 8
 
 // Turn decides one round. It changes the state as it goes, so that each decision sees those before it.
@@ -28,6 +29,9 @@ type Turn struct {
 	// MaxUnits is of how many units the round may have events; 0 for any number.
 	MaxUnits int
 
+	// most is how many events the round may hold, and full says that what comes next does not fit.
+	most   int
+	full   bool
 	spans  []span
 	agenda *Agenda
 	cause  events.Cause
@@ -39,24 +43,48 @@ func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
 	if agenda.began.IsZero() {
 		agenda.began = now
 	}
-	return &Turn{Cluster: c, Now: now, agenda: agenda, Records: agenda.records[:0]}
+	agenda.cut = false
+	return &Turn{Cluster: c, Now: now, most: MaxEvents, agenda: agenda, Records: agenda.records[:0]}
 }
 
-// Room returns how many events of the unit at work still fit into the round.
-func (t *Turn) Room() int {
-	if t.spent(t.Working) {
-		return 0
+// Fill decides until all is decided or the round is full, and reports whether all is. What was decided stands, and what is left is decided in
+// another round, which begins as if nothing had been: whatever decides looks at the state alone. A full round unwinds to here by a panic of its
+// own, as encoding/json does with errors; every other panic passes.
+func (t *Turn) Fill(decide func()) (whole bool) {
+	defer func() {
+		if t.full {
+			_ = recover()
+			t.full, t.agenda.cut, t.agenda.unheard = false, true, true
+		}
+	}()
+	decide()
+	return true
+}
+
+// reserve ends the round where it has no room for so many more events of the unit at work: those that belong together are in one round.
+func (t *Turn) reserve(count int) {
+	if t.fits(count) {
+		return
 	}
-	return MaxEvents - len(t.Records)
+	t.full = true
+	panic("the round is full")
 }
 
-// Takes reports whether the round has room for any one more input.
-func (t *Turn) Takes() bool {
-	return (t.MaxUnits == 0 || len(t.spans) < t.MaxUnits) && MaxEvents-len(t.Records) >= MaxPerInput
+func (t *Turn) fits(count int) bool {
+	others := len(t.spans) > 0 && t.spans[len(t.spans)-1].unit != t.Working
+	spent := t.MaxUnits > 0 && len(t.spans) >= t.MaxUnits && others
+	return count == 0 || (!spent && t.most-len(t.Records) >= count)
 }
 
-// emit adds an event to the round and applies it.
-func (t *Turn) emit(scope events.Scope, data events.Data) {
+// emit adds events to the round, all of them or none, and applies them.
+func (t *Turn) emit(scope events.Scope, data ...events.Data) {
+	t.reserve(len(data))
+	for _, d := range data {
+		t.record(scope, d)
+	}
+}
+
+func (t *Turn) record(scope events.Scope, data events.Data) {
 	r := events.Record{
 		Event:    events.Event{Scope: scope, Data: data, Cause: t.cause},
 		Sequence: t.Cluster.Sequence + uint64(len(t.Records)) + 1,

@@ -15,7 +15,7 @@ type span struct {
 // failed on is so throughout this round, whatever changes its input meanwhile.
 func (t *Turn) at(u events.Unit) bool {
 	t.Working = u
-	if why, blamed := t.Blamed[u]; blamed && !t.Cluster.Shuns(u) && t.Room() > 0 {
+	if why, blamed := t.Blamed[u]; blamed && !t.Cluster.Shuns(u) {
 		t.cause = events.Cause{}
 		t.emit(u.Scope, events.UnitShunned{Work: u.Work, Sequence: u.Sequence, Message: why})
 	}
@@ -60,21 +60,16 @@ func (t *Turn) UnitOf(record int) events.Unit {
 	return events.Unit{}
 }
 
-// spent reports whether the round has events of as many units as it may, and no more of another.
-func (t *Turn) spent(u events.Unit) bool {
-	return t.MaxUnits > 0 && len(t.spans) >= t.MaxUnits && t.spans[len(t.spans)-1].unit != u
-}
-
 // Skip has a status be left alone, which the coordinator failed to take in for this reason.
 func (t *Turn) Skip(u events.Unit, why string) {
 	t.Working, t.cause = u, events.Cause{}
 	t.emit(u.Scope, events.UnitShunned{Work: u.Work, Sequence: u.Sequence, Message: why})
 }
 
-// Retry has all that is shunned be tried again, as far as the round has room: another coordinator may not fail there.
+// Retry has all that is shunned be tried again: another coordinator may not fail there.
 func (t *Turn) Retry() {
 	t.Working, t.cause = events.Unit{}, events.Cause{}
-	for len(t.Cluster.Shunned) > 0 && t.Room() > 0 {
+	for len(t.Cluster.Shunned) > 0 {
 		u := t.Cluster.Shunned[0].Unit
 		t.emit(u.Scope, events.UnitRetried{Work: u.Work, Sequence: u.Sequence})
 	}

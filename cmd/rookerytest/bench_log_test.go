@@ -191,7 +191,7 @@ func (d *decider) round(b *testing.B, inputs func(*coordinator.Turn)) bool {
 	b.Helper()
 	d.now = d.now.Add(time.Millisecond)
 	turn := coordinator.NewTurn(d.cluster, d.agenda, d.now)
-	inputs(turn)
+	turn.Fill(func() { inputs(turn) })
 	turn.Look()
 	if len(turn.Records) == 0 {
 		return false
@@ -225,11 +225,11 @@ func (d *decider) found(b *testing.B) {
 	})
 	for i := 0; i < d.nodes; {
 		d.round(b, func(t *coordinator.Turn) {
-			for ; i < d.nodes && t.Takes(); i++ {
-				d.statuses++
-				t.Status(d.statuses, events.Status{
+			for ; i < d.nodes; i++ {
+				t.Status(d.statuses+1, events.Status{
 					Node: nodeName(i), Hello: &events.Hello{Incarnation: "i-" + nodeName(i), NodeFacts: facts(20_000)},
 				})
+				d.statuses++
 			}
 		})
 	}
@@ -266,10 +266,9 @@ func (d *decider) online(b *testing.B, service string) {
 	}
 	for len(all) > 0 {
 		d.round(b, func(t *coordinator.Turn) {
-			for len(all) > 0 && t.Takes() {
-				d.statuses++
-				t.Status(d.statuses, all[0])
-				all = all[1:]
+			for len(all) > 0 {
+				t.Status(d.statuses+1, all[0])
+				d.statuses, all = d.statuses+1, all[1:]
 			}
 		})
 	}

@@ -99,7 +99,9 @@ func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
 		now = c.Now
 	}
 	turn := coordinator.NewTurn(c, coordinator.NewAgenda(c), now)
-	turn.Found(*adopted)
+	if !turn.Fill(func() { turn.Found(*adopted) }) {
+		return "", fmt.Errorf("more commands are open than one round can end, which holds %d events", coordinator.MaxEvents)
+	}
 	round, err := Seal(turn.Records, events.RoundClosed{
 		Round: c.Round + 1, Epoch: c.Epoch + 1, Leader: name, Now: now,
 		Commands: adopted.Commands, Statuses: adopted.Statuses, CommandsKept: c.CommandsKept, Policy: policyVersion,

@@ -121,6 +121,19 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 			err = fmt.Errorf("%w: %v\n%s", errDecide, r, debug.Stack())
 		}
 	}()
+	turn.Fill(func() { l.decideInputs(turn, &in) })
+	if l.deaf() {
+		return in, nil
+	}
+	if due {
+		turn.Due()
+	}
+	turn.Look()
+	return in, nil
+}
+
+// decideInputs takes from the inputs what it has decided on.
+func (l *leader) decideInputs(turn *coordinator.Turn, in *inputs) {
 	if l.founding != nil {
 		turn.Found(*l.founding)
 	}
@@ -130,33 +143,26 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	if l.retries {
 		turn.Retry()
 	}
-	for _, node := range l.returned[:min(len(l.returned), turn.Room())] {
+	for _, node := range l.returned {
 		turn.Returned(node)
 	}
-	for _, node := range l.silent[:min(len(l.silent), turn.Room())] {
+	for _, node := range l.silent {
 		turn.Silent(node)
 	}
-	for len(in.inherited) > 0 && turn.Room() > 0 && !turn.Cluster.Recovering {
+	for len(in.inherited) > 0 && !turn.Cluster.Recovering {
 		turn.TakenOver(in.inherited[0])
 		in.inherited = in.inherited[1:]
 	}
-	for len(in.commands) > 0 && turn.Takes() {
+	for len(in.commands) > 0 {
 		l.command(turn, in.commands[0])
 		l.cursors.commands = in.commands[0].Sequence
 		in.commands = in.commands[1:]
 	}
-	for len(in.statuses) > 0 && turn.Takes() {
+	for len(in.statuses) > 0 {
 		l.status(turn, in.statuses[0])
+		l.cursors.statuses = in.statuses[0].Sequence
 		in.statuses = in.statuses[1:]
 	}
-	if l.deaf() {
-		return in, nil
-	}
-	if due && turn.Takes() {
-		turn.Due()
-	}
-	turn.Look()
-	return in, nil
 }
 
 // command has the turn decide on the command, or refuse one that it failed on.
@@ -173,7 +179,7 @@ func (l *leader) status(turn *coordinator.Turn, m events.Message) {
 	if m.Sequence > l.cursors.statuses+1 && l.cursors.statuses > 0 {
 		l.list = uint64(l.clock.now().UnixNano()) // some were let go unread: nodes say again what they have
 	}
-	l.cursors.statuses, l.hearBy = m.Sequence, time.Now().Add(hearFor)
+	l.hearBy = time.Now().Add(hearFor)
 	if unit, why := l.blamedInput(events.WorkStatus, m.Sequence); why != "" {
 		l.shunStatus(turn, m, unit, why)
 		return

@@ -92,15 +92,16 @@ func (w *writer) found() error {
 
 // inputs are those of one round: what nodes say, and commands where they are not busy.
 func (w *writer) inputs(t *coordinator.Turn) {
-	for len(w.said) > 0 && t.Takes() {
-		w.statuses++
-		t.Status(w.statuses, w.said[0])
-		w.said = w.said[1:]
-	}
-	for i := 0; i < atOnce && len(w.said) < busy && t.Takes(); i++ {
-		w.commands++
-		t.Command(w.command())
-	}
+	t.Fill(func() {
+		for len(w.said) > 0 {
+			t.Status(w.statuses+1, w.said[0])
+			w.statuses, w.said = w.statuses+1, w.said[1:]
+		}
+		for i := 0; i < atOnce && len(w.said) < busy; i++ {
+			w.commands++
+			t.Command(w.command())
+		}
+	})
 	t.Due()
 }
 

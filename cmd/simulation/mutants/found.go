@@ -104,7 +104,7 @@ var found = []bug{
 	},
 	{
 		"slot-said-to-wait-that-another-makes-room-for", "a slot is said to wait before the others that may make room for it are placed", []edit{{
-			"coordinator/look.go", "		case s.Filled() > before:\n", "		case s.Filled() < before:\n",
+			"coordinator/look.go", "		if s.Filled() == before {\n", "		if s.Filled() >= before {\n",
 		}},
 	},
 	{

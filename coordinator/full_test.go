@@ -1,0 +1,47 @@
+package coordinator_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// passing is what may be otherwise where another round decides: places in the log, and the command that what comes later is due to, which has
+// ended by then.
+var passing = regexp.MustCompile(`(at sequence |"(operation|snapshot)":|Resumed:)[0-9]+| \(for command [0-9]+\)`)
+
+// TestSmallRoundsComeToTheSame replays the transcripts with hardly any room in a round: each is full again and again, in the middle of whatever
+// is decided, and what is left is decided in the next as it would have been in the same.
+func TestSmallRoundsComeToTheSame(t *testing.T) {
+	const largestStep, largestOfGroup = 4, 12 // events, in the transcripts
+	for _, room := range []int{largestStep, 5, 7, largestOfGroup} {
+		datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+			transcript, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := newHouse(t)
+			if h.room = room; strings.Contains(string(transcript), "command group/") {
+				h.room = max(room, largestOfGroup)
+			}
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+				h.t = t
+				told := h.do(d)
+				if slices.Equal(lasting(told), lasting(d.Expected)) {
+					return d.Expected
+				}
+				return told
+			})
+		})
+	}
+}
+
+// lasting returns the lines of what was told, in an order of their own.
+func lasting(told string) []string {
+	told = strings.ReplaceAll(passing.ReplaceAllString(told, "$1"), "nothing\n", "")
+	return slices.Sorted(strings.Lines(told))
+}
