@@ -42,6 +42,10 @@ check: build lint fast ## Build, lint and run the fast tests: what every commit 
 SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|TwoCoordinators|Deleted|LogRestored|DiskFull|PowerCut|Screens
 # The screens lie outside of the module that checks them: what is cached would say nothing of them.
 CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -count 1 ./...
+.PHONY: structure
+structure: ## Measure how the product is built: lines, functions, methods, tests of a service's mode
+	@$(GO) run .ci/structure.go
+
 .PHONY: fast
 fast: ## Run the fast tests, with the race detector
 	$(ROOMY) go test $(RACE) -short -parallel 8 -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
