@@ -132,7 +132,7 @@ func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.
 	} else if op := s.Operation; op != nil && op.Paused != "" {
 		changes = append(changes, events.OperationResumed{Operation: op.Started})
 		if behindBarrier(s) && op.Phase == events.OperationMonitor { // what was watched and lost has to come again
-			changes = append(changes, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: events.OperationStart}))
+			changes = append(changes, entered(s, t.Now, events.OperationEntered{Wave: op.Wave, Phase: events.OperationStart}))
 		}
 	}
 	switch {

@@ -9,53 +9,27 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// broken reports whether more slots have failed than the spec lets go.
-func (t *Turn) broken(s *projections.Service, v barrier.Verdict) bool {
+// tooManyBroken reports whether more slots of an update have failed than the spec lets go.
+func tooManyBroken(s *projections.Service, v barrier.Verdict) bool {
 	u, op := s.Current().Spec.Updates(), s.Operation
-	switch op.Kind {
-	case events.OperationRescale:
-		return len(v.Broken) > 0 && (givesUp(s) || (op.Rescale.Back && triesAgain(s)))
-	case events.OperationSnapshot, events.OperationSuspend:
-		return len(v.Broken) > 0
-	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
-	}
 	if len(v.Broken) == 0 || u.OnFailure == events.FailureContinue {
 		return false
 	}
 	return float64(op.Failed+len(v.Broken)) > float64(u.MaxFailureRatio)*float64(op.Total)
 }
 
-// fail does what the spec says of an update of which too much has failed, and ends the command with it. One that goes back
-// already has nothing to go back to.
-func (t *Turn) fail(s *projections.Service, v barrier.Verdict) {
-	op, scope, message := s.Operation, events.ServiceScope(s.ID), t.why(s, v.Broken)
-	switch op.Kind {
-	case events.OperationRescale:
-		t.failRescale(s, v, message)
-		return
-	case events.OperationSnapshot:
-		t.failSnapshot(s, v, message)
-		return
-	case events.OperationSuspend:
-		t.failSuspend(s, v, message)
-		return
-	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
-	}
+// failWave does what the spec says of an update of which too much has failed. One that goes back already has nothing to go back to.
+func failWave(f failing) failure {
+	s, op := f.service, f.service.Operation
 	over := behindBarrier(s) && op.Phase == events.OperationRetire // all that came is good: what does not go is no reason to go back
 	if s.Current().Spec.Updates().OnFailure == events.FailureRollback && !over && op.Kind != events.OperationRollback && s.Good != nil {
-		if back, err := cancel(t.Cluster, s); err == nil && len(back) > 0 {
-			t.emit(scope, events.OperationEnded{
-				Operation: op.Started, Outcome: events.OperationRolledBack, GivenUp: ordinalsOf(v.Broken), Message: message,
-			})
-			t.failCommand(s, events.ReasonRolledBack, message)
-			for _, change := range back {
-				t.emit(scope, change)
-			}
-			return
+		if back, err := cancel(f.cluster, s); err == nil && len(back) > 0 {
+			return failure{f.ended(events.OperationRolledBack), events.ReasonRolledBack, back}
 		}
 	}
-	t.emit(scope, events.OperationPaused{Operation: op.Started, GivenUp: ordinalsOf(v.Broken), Message: message})
-	t.failCommand(s, events.ReasonPaused, message)
+	return failure{
+		told: events.OperationPaused{Operation: op.Started, GivenUp: ordinalsOf(f.verdict.Broken), Message: f.message}, reason: events.ReasonPaused,
+	}
 }
 
 // leave pauses an update that is through all its waves, but for slots that kept what they had because no node could have what
@@ -84,7 +58,7 @@ func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, 
 // why says for people what failed: of the slots the first one, and how many more.
 func (t *Turn) why(s *projections.Service, broken []barrier.Participant) string {
 	op, first := s.Operation, broken[0]
-	text := fmt.Sprintf("%s, phase %s: slot %d: %s", titleOf(op), op.Phase, first.Ordinal, first.Broken)
+	text := fmt.Sprintf("%s, phase %s: slot %d: %s", kinds[op.Kind].title(op), op.Phase, first.Ordinal, first.Broken)
 	if said := t.detail(s, first.Ordinal); said != "" {
 		text += " (" + said + ")"
 	}
@@ -92,17 +66,6 @@ func (t *Turn) why(s *projections.Service, broken []barrier.Participant) string 
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return text
-}
-
-// titleOf says for people what the operation does, and how far it is.
-func titleOf(op *projections.Operation) string {
-	if r := op.Rescale; r != nil {
-		return fmt.Sprintf("%s from %d to %d, attempt %d", op.Kind, r.From, r.To, op.Attempt)
-	}
-	if op.Kind == events.OperationSnapshot || op.Kind == events.OperationSuspend {
-		return string(op.Kind)
-	}
-	return fmt.Sprintf("%s to revision %d, wave %d", op.Kind, op.Revision, op.Wave)
 }
 
 // detail says for people what is known of why the slot is not done: its instance of the revision is offline, or no node can

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -29,7 +30,7 @@ func (t *Turn) operate(s *projections.Service) bool {
 		t.act(s)
 		t.reserve(maxStep)
 		v := t.Cluster.Verdict(s, t.Now)
-		if t.broken(s, v) {
+		if kinds[s.Operation.Kind].broken(s, v) {
 			t.fail(s, v)
 			return true
 		}
@@ -47,17 +48,8 @@ func (t *Turn) endSuperseded(s *projections.Service) {
 	}
 }
 
-// superseded reports whether the operation brings what the service shall be no more.
-func superseded(s *projections.Service) bool {
-	switch op := s.Operation; op.Kind {
-	case events.OperationRescale:
-		return s.Dropped || s.Topology == nil || op.Rescale.To != s.Scale
-	case events.OperationSnapshot:
-		return staleSnapshot(s)
-	case events.OperationSuspend:
-		return s.Dropped || s.Suspension == nil
-	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
-	}
+// staleRevision reports whether the service is to be of another revision by now than its operation brings.
+func staleRevision(s *projections.Service) bool {
 	return s.Dropped || s.Suspension != nil || s.Operation.Revision != s.Revision
 }
 
@@ -243,7 +235,7 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 		t.commitSnapshot(s)
 	}
 	if next := nextPhase(s); next != "" {
-		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: next, GivenUp: givenUp}))
+		t.emit(scope, entered(s, t.Now, events.OperationEntered{Wave: op.Wave, Phase: next, GivenUp: givenUp}))
 		return true
 	}
 	if waits := func(o uint32) bool { return op.Together() || !s.Excused(o) }; !slices.ContainsFunc(op.Waiting, waits) {
@@ -260,23 +252,23 @@ func (t *Turn) advance(s *projections.Service, v barrier.Verdict) bool {
 	slots := t.nextWave(s)
 	switch {
 	case len(slots) > 0:
-		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave + 1, Phase: phasesOf(s)[0], Slots: slots, GivenUp: givenUp}))
+		t.emit(scope, entered(s, t.Now, events.OperationEntered{Wave: op.Wave + 1, Phase: phasesOf(s)[0], Slots: slots, GivenUp: givenUp}))
 	case op.Phase == events.OperationWait:
 		return false
 	default:
-		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: events.OperationWait, GivenUp: givenUp}))
+		t.emit(scope, entered(s, t.Now, events.OperationEntered{Wave: op.Wave, Phase: events.OperationWait, GivenUp: givenUp}))
 	}
 	return true
 }
 
 // entered says which operation it is of, and until when the phase goes on.
-func (t *Turn) entered(s *projections.Service, d events.OperationEntered) events.OperationEntered {
+func entered(s *projections.Service, now time.Time, d events.OperationEntered) events.OperationEntered {
 	d.Operation = s.Operation.Started
 	if s.Operation.Rescale != nil {
 		d.Attempt = max(d.Attempt, s.Operation.Attempt, 1)
 	}
 	if lasts := s.Current().Spec.Updates().Lasts(d.Phase); lasts > 0 {
-		d.Until = t.Now.Add(lasts)
+		d.Until = now.Add(lasts)
 	}
 	return d
 }

@@ -7,22 +7,10 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// phasesOf returns the phases that each wave of the service's operation goes through, in order. Canaries wait for their promotion also where
-// no wave follows them; the delay goes between waves.
-func phasesOf(s *projections.Service) []events.OperationPhase {
-	switch s.Operation.Kind {
-	case events.OperationRescale:
-		return rescalePhases
-	case events.OperationSnapshot:
-		return snapshotPhases
-	case events.OperationSuspend:
-		if !s.Current().Spec.Snapshots() || s.Span() == 0 {
-			return suspendPhases[len(suspendPhases)-1:]
-		}
-		return suspendPhases
-	case events.OperationUpdate, events.OperationRestart, events.OperationRollback:
-	}
-	phases := wavePhases(s)
+// wavePhases returns the phases of a wave that brings another revision. Canaries wait for their promotion also where no wave follows them; the
+// delay goes between waves.
+func wavePhases(s *projections.Service) []events.OperationPhase {
+	phases := replacingPhases(s)
 	u := s.Current().Spec.Updates()
 	if u.Promote == events.PromoteByCommand && s.Operation.Wave == 1 && s.Operation.Kind != events.OperationRollback {
 		phases = append(phases, events.OperationPromote)
@@ -33,8 +21,8 @@ func phasesOf(s *projections.Service) []events.OperationPhase {
 	return phases
 }
 
-// wavePhases returns the phases that replace the slots of a wave. Behind a barrier nothing goes before all that comes is good.
-func wavePhases(s *projections.Service) []events.OperationPhase {
+// replacingPhases returns the phases that replace the slots of a wave. Behind a barrier nothing goes before all that comes is good.
+func replacingPhases(s *projections.Service) []events.OperationPhase {
 	u, phases := s.Current().Spec.Updates(), []events.OperationPhase{events.OperationRetire, events.OperationStart}
 	switch {
 	case behindBarrier(s) && u.Monitor > 0:

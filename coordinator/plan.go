@@ -278,11 +278,7 @@ func (p *planner) replacedBecause() string {
 	if s == nil || s.Operation == nil {
 		return "its spec changes"
 	}
-	return map[events.OperationKind]string{
-		events.OperationUpdate: "its spec changes", events.OperationRestart: "it is restarted", events.OperationRollback: "its spec goes back",
-		events.OperationRescale: "its topology changes", events.OperationSnapshot: "a snapshot is taken",
-		events.OperationSuspend: "it is suspended",
-	}[s.Operation.Kind]
+	return kinds[s.Operation.Kind].because
 }
 
 // chosenBecause says for people why the node was chosen.

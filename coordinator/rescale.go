@@ -8,8 +8,20 @@ import (
 
 // rescalePhases are those that all slots of a service go through together as its topology becomes another, as the partitions of
 // a stream processor do: what an instance gives away is released by all before any acquires it.
-var rescalePhases = []events.OperationPhase{
-	events.OperationPrepare, events.OperationStart, events.OperationRelease, events.OperationAcquire, events.OperationRetire,
+func rescalePhases(*projections.Service) []events.OperationPhase {
+	return []events.OperationPhase{
+		events.OperationPrepare, events.OperationStart, events.OperationRelease, events.OperationAcquire, events.OperationRetire,
+	}
+}
+
+// staleRescale reports whether the service is to have another topology by now than its operation brings.
+func staleRescale(s *projections.Service) bool {
+	return s.Dropped || s.Topology == nil || s.Operation.Rescale.To != s.Scale
+}
+
+// rescaleBroken reports whether the rescale does not go on without the slots that have failed.
+func rescaleBroken(s *projections.Service, v barrier.Verdict) bool {
+	return len(v.Broken) > 0 && (givesUp(s) || (s.Operation.Rescale.Back && triesAgain(s)))
 }
 
 // startRescale begins the operation that brings the topology which the scale asks for. Where a change was left in the middle,
@@ -42,18 +54,12 @@ func triesAgain(s *projections.Service) bool {
 }
 
 // failRescale tries the phase again, or has the topology of before come back.
-func (t *Turn) failRescale(s *projections.Service, v barrier.Verdict, message string) {
-	op, scope := s.Operation, events.ServiceScope(s.ID)
+func failRescale(f failing) failure {
+	s, op := f.service, f.service.Operation
 	if triesAgain(s) {
-		t.emit(scope, t.entered(s, events.OperationEntered{Wave: op.Wave, Phase: op.Phase, Attempt: op.Attempt + 1}))
-		return
+		return failure{told: entered(s, f.now, events.OperationEntered{Wave: op.Wave, Phase: op.Phase, Attempt: op.Attempt + 1})}
 	}
-	t.emit(scope, events.OperationEnded{
-		Operation: op.Started, Outcome: events.OperationAborted, GivenUp: ordinalsOf(v.Broken), Message: message,
-	})
-	t.failCommand(s, events.ReasonAborted, message)
-	t.goOn(s)
-	t.emit(scope, events.ServiceScaled{Scale: s.Topology.Scale})
+	return failure{f.ended(events.OperationAborted), events.ReasonAborted, append(goOn(s), events.ServiceScaled{Scale: s.Topology.Scale})}
 }
 
 // tell says what the service's instances are told of each other from now on, where that is news, and reports whether it was.

@@ -7,12 +7,13 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
-	"github.com/rookery-project/rookery/projections/barrier"
 )
 
 // snapshotPhases are those that all slots of a service go through together as a snapshot is taken: what is kept of one is of the
 // time at which all held still.
-var snapshotPhases = []events.OperationPhase{events.OperationHold, events.OperationExport}
+func snapshotPhases(*projections.Service) []events.OperationPhase {
+	return []events.OperationPhase{events.OperationHold, events.OperationExport}
+}
 
 // snapshot asks for a snapshot of the service.
 func snapshot(s *projections.Service) ([]events.Data, error) {
@@ -78,13 +79,12 @@ func (t *Turn) commitSnapshot(s *projections.Service) {
 }
 
 // failSnapshot ends a snapshot in which an instance has not done its part: the one before stays the last good one.
-func (t *Turn) failSnapshot(s *projections.Service, v barrier.Verdict, message string) {
-	t.emit(events.ServiceScope(s.ID), events.OperationEnded{
-		Operation: s.Operation.Started, Outcome: events.OperationAborted, GivenUp: ordinalsOf(v.Broken), Message: message,
-	})
-	if s.HoldsSnapshot(t.Cluster) {
-		t.failCommand(s, events.ReasonSnapshotFailed, message)
+func failSnapshot(f failing) failure {
+	ended := failure{told: f.ended(events.OperationAborted)}
+	if f.service.HoldsSnapshot(f.cluster) {
+		ended.reason = events.ReasonSnapshotFailed
 	}
+	return ended
 }
 
 // snapshotsDue asks for the snapshots that are due by specs, or leaves them out where something else happens to their service. Of

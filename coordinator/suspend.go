@@ -8,12 +8,19 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
-	"github.com/rookery-project/rookery/projections/barrier"
 )
 
 // suspendPhases are those that all slots of a service go through together as it is suspended: what it holds is kept before anything of it
 // stops.
-var suspendPhases = []events.OperationPhase{events.OperationHold, events.OperationExport, events.OperationRetire}
+func suspendPhases(s *projections.Service) []events.OperationPhase {
+	if !s.Current().Spec.Snapshots() || s.Span() == 0 {
+		return []events.OperationPhase{events.OperationRetire}
+	}
+	return append(snapshotPhases(s), events.OperationRetire)
+}
+
+// staleSuspension reports whether the service is not to rest by now.
+func staleSuspension(s *projections.Service) bool { return s.Dropped || s.Suspension == nil }
 
 // suspend has the service rest.
 func suspend(s *projections.Service) ([]events.Data, error) {
@@ -103,26 +110,19 @@ func (t *Turn) startSuspend(s *projections.Service) {
 
 // failSuspend ends a suspension in which an instance has not done its part: nothing was stopped, and the service goes on. Where it is
 // only that something has not gone, the service rests all the same.
-func (t *Turn) failSuspend(s *projections.Service, v barrier.Verdict, message string) {
-	scope, ended := events.ServiceScope(s.ID), events.OperationEnded{
-		Operation: s.Operation.Started, Outcome: events.OperationAborted, GivenUp: ordinalsOf(v.Broken), Message: message,
+func failSuspend(f failing) failure {
+	if f.service.Resting() {
+		return failure{told: f.ended(events.OperationDone), reason: events.ReasonStillThere}
 	}
-	if s.Resting() {
-		ended.Outcome = events.OperationDone
-		t.emit(scope, ended)
-		t.failCommand(s, events.ReasonStillThere, message)
-		return
-	}
-	t.emit(scope, ended)
-	t.failCommand(s, events.ReasonSuspendFailed, message)
-	t.goOn(s)
+	return failure{f.ended(events.OperationAborted), events.ReasonSuspendFailed, goOn(f.service)}
 }
 
 // goOn has a service rest no more of which nothing was stopped: what was to come before that has failed.
-func (t *Turn) goOn(s *projections.Service) {
+func goOn(s *projections.Service) []events.Data {
 	if s.Suspension != nil && !s.Suspension.Stopped {
-		t.emit(events.ServiceScope(s.ID), events.ServiceResumed{})
+		return []events.Data{events.ServiceResumed{}}
 	}
+	return nil
 }
 
 // tellWhatMayRun has the command that suspended the service fail where nobody knows whether all of it has gone: it is no success to
