@@ -105,11 +105,7 @@ func TraceParentOf(m Message) string {
 // Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.
 func Decode(m Message) (Data, Attributes, error) {
 	read := m.Header.reader()
-	kind, ok := ParseKind(read(headerType))
-	if !ok {
-		return nil, Attributes{}, fmt.Errorf("%s: %w %q", m.Subject, ErrUnknownType, read(headerType))
-	}
-	data, err := standard.decode(kind, m.Body)
+	data, err := standard.decode(read(headerType), m.Body)
 	if err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w", m.Subject, err)
 	}

@@ -21,10 +21,11 @@ type upcast struct {
 	lift func(body []byte) ([]byte, error)
 }
 
-// registry is the closed list of kinds, and of the ways from older versions to them.
+// registry is the closed list of kinds, and of the ways from older versions to them. All of them stand in types, by their CloudEvents type.
 type registry struct {
 	kinds   map[Kind]entry
 	upcasts map[Kind]upcast
+	types   map[string]entry
 }
 
 // of makes the entry of T, which is a struct and not a pointer.
@@ -40,29 +41,37 @@ func of[T Data]() entry {
 }
 
 func newRegistry(upcasts map[Kind]upcast, entries ...entry) registry {
-	r := registry{kinds: make(map[Kind]entry, len(entries)), upcasts: upcasts}
+	r := registry{kinds: make(map[Kind]entry, len(entries)), upcasts: upcasts, types: make(map[string]entry, len(entries)+len(upcasts))}
 	for _, e := range entries {
-		r.kinds[e.sample.Kind()] = e
+		kind := e.sample.Kind()
+		r.kinds[kind], r.types[kind.String()] = e, e
+	}
+	for from, up := range upcasts {
+		r.types[from.String()] = entry{read: r.lifted(up)}
 	}
 	return r
 }
 
-// decode reads a body of this kind, lifting it first where the kind is an older version.
-func (r registry) decode(kind Kind, body []byte) (Data, error) {
-	for up, ok := r.upcasts[kind]; ok; up, ok = r.upcasts[kind] {
+// lifted reads a body of an older version as one of the next.
+func (r registry) lifted(up upcast) func(body []byte) (Data, error) {
+	return func(body []byte) (Data, error) {
 		lifted, err := up.lift(body)
 		if err != nil {
-			return nil, fmt.Errorf("%w: lift %s to %s: %w", ErrMalformed, kind, up.to, err)
+			return nil, fmt.Errorf("lift it to %s: %w", up.to, err)
 		}
-		kind, body = up.to, lifted
+		return r.types[up.to.String()].read(lifted)
 	}
-	e, ok := r.kinds[kind]
+}
+
+// decode reads a body of this CloudEvents type.
+func (r registry) decode(of string, body []byte) (Data, error) {
+	e, ok := r.types[of]
 	if !ok {
-		return nil, fmt.Errorf("%w %q", ErrUnknownType, kind)
+		return nil, fmt.Errorf("%w %q", ErrUnknownType, of)
 	}
 	data, err := e.read(body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, kind, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, of, err)
 	}
 	return data, nil
 }

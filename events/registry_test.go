@@ -42,7 +42,7 @@ func TestOlderVersionsAreLifted(t *testing.T) {
 		{3, `{"color":"red"}`, ErrMalformed},
 		{4, `{"colours":["red"]}`, ErrUnknownType},
 	} {
-		data, err := r.decode(paintedAt(tt.version), []byte(tt.body))
+		data, err := r.decode(paintedAt(tt.version).String(), []byte(tt.body))
 		if !errors.Is(err, tt.want) {
 			t.Errorf("version %d: %s: %v, want %v", tt.version, tt.body, err, tt.want)
 		}

@@ -127,21 +127,22 @@ func (s Scope) LogSubject(kind Kind) string {
 
 // parseLogScope reads the scope back from a subject in the log.
 func parseLogScope(subject string) (Scope, bool) {
-	t := strings.Split(subject, ".")
-	if len(t) < 3 || t[0]+"."+t[1] != LogRoot {
-		return Scope{}, false
-	}
+	below, ours := strings.CutPrefix(subject, LogRoot+".")
+	noun, below, more := strings.Cut(below, ".")
+	first, below, named := strings.Cut(below, ".")
+	second, _, paired := strings.Cut(below, ".")
 	switch {
-	case t[2] == "round" && len(t) == 3:
+	case !ours:
+	case noun == "round" && !more:
 		return RoundScope, true
-	case t[2] == "cluster" && len(t) > 3:
+	case noun == "cluster" && more:
 		return ClusterScope, true
-	case t[2] == "node" && len(t) > 4:
-		return NodeScope(t[3]), true
-	case t[2] == "service" && len(t) > 5:
-		return ServiceScope(ServiceID{Namespace: t[3], Name: t[4]}), true
-	case t[2] == "group" && len(t) > 5:
-		return GroupScope(GroupID{Namespace: t[3], Name: t[4]}), true
+	case noun == "node" && named:
+		return NodeScope(first), true
+	case noun == "service" && paired:
+		return ServiceScope(ServiceID{Namespace: first, Name: second}), true
+	case noun == "group" && paired:
+		return GroupScope(GroupID{Namespace: first, Name: second}), true
 	}
 	return Scope{}, false
 }
