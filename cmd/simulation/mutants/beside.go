@@ -8,7 +8,7 @@ type test struct{ pkg, name string }
 var besidePlans = map[string]test{
 	"revision-without-room":                         {"coordinator", "TestTranscripts/update"},
 	"misfits-without-successors":                    {"coordinator", "TestTranscripts/misfit_successor"},
-	"service-made-again-taken-for-the-one-before":   {"coordinator/placement", "TestTheSameStateGivesTheSameDecisionWhateverIsRemembered"},
+	"service-made-again-taken-for-the-one-before":   {"coordinator", "TestTranscripts/made_again"},
 	"forgotten-home-kept":                           {"coordinator", "TestTranscripts/forget"},
 	"volumes-lost-in-healing":                       {"coordinator", "TestTranscripts/volumes_healed"},
 	"take-over-while-another-leads-on":              {"coordinator/runner", "TestALogThatAnotherHasGoneOnWithIsNotARestoredOne"},
