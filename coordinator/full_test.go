@@ -14,19 +14,20 @@ import (
 // ended by then.
 var passing = regexp.MustCompile(`(at sequence |"(operation|snapshot)":|Resumed:)[0-9]+| \(for command [0-9]+\)`)
 
-// TestSmallRoundsComeToTheSame replays the transcripts with hardly any room in a round: each is full again and again, in the middle of whatever
-// is decided, and what is left is decided in the next as it would have been in the same.
+// TestSmallRoundsComeToTheSame replays the transcripts with hardly any room in a round, or with room for hardly any unit: each is full again and
+// again, in the middle of whatever is decided, and what is left is decided in the next as it would have been in the same.
 func TestSmallRoundsComeToTheSame(t *testing.T) {
 	const largestStep, largestOfGroup = 4, 12 // events, in the transcripts
-	for _, room := range []int{largestStep, 5, 7, largestOfGroup} {
+	for _, bounds := range []struct{ room, units int }{{room: largestStep}, {room: 5}, {room: 7}, {room: largestOfGroup}, {units: 1}, {units: 2}} {
 		datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 			transcript, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			h := newHouse(t)
-			if h.room = room; strings.Contains(string(transcript), "command group/") {
-				h.room = max(room, largestOfGroup)
+			h.room, h.units = bounds.room, bounds.units
+			if h.room > 0 && strings.Contains(string(transcript), "command group/") {
+				h.room = max(h.room, largestOfGroup)
 			}
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 				h.t = t

@@ -38,7 +38,8 @@ type house struct {
 	now     time.Time
 	input   uint64                       // the sequence of the last input
 	rounds  []func(*projections.Cluster) // all so far, for a state of the same
-	room    int                          // how many events of what is looked at a round has room for; 0 for the usual number
+	// room and units are how many events, of how many units, of what is looked at a round has room for; 0 for the usual number.
+	room, units int
 }
 
 func newHouse(t *testing.T) *house {
@@ -132,10 +133,7 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	h.t.Helper()
 	turn := coordinator.NewTurn(h.cluster, h.agenda, h.now)
 	input(turn)
-	if h.room > 0 {
-		turn.Bound(h.room)
-	}
-	turn.Look()
+	h.look(turn)
 	recovering := h.cluster.Recovering
 	told := tell(turn.Records)
 	records, closed := slices.Clone(turn.Records), events.RoundClosed{Round: h.cluster.Round + 1, Epoch: 1, Leader: "test", Now: h.now}
@@ -152,7 +150,7 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	if recovering {
 		return told // the end of a recovery is a change: the next round looks
 	}
-	if h.room > 0 && h.agenda.Waits(h.cluster) {
+	if (h.room > 0 || h.units > 0) && h.agenda.Waits(h.cluster) {
 		if len(records) == 0 {
 			h.t.Fatalf("a round has no room for the next step")
 		}
@@ -164,6 +162,25 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 		h.t.Fatalf("looking again when nothing changed yields\n%s", tell(again.Records))
 	}
 	return told
+}
+
+// look looks within the bounds of a round.
+func (h *house) look(turn *coordinator.Turn) {
+	h.t.Helper()
+	records, units := len(turn.Records), turn.Units()
+	if h.room > 0 {
+		turn.Bound(h.room)
+	}
+	if h.units > 0 {
+		turn.MaxUnits = units + h.units
+	}
+	turn.Look()
+	if h.room > 0 && len(turn.Records) > records+h.room {
+		h.t.Errorf("a look with room for %d events led to %d", h.room, len(turn.Records)-records)
+	}
+	if h.units > 0 && turn.Units() > units+h.units {
+		h.t.Errorf("a look at %d units led to events of %d", h.units, turn.Units()-units)
+	}
 }
 
 // tell writes the events, one a line.

@@ -63,7 +63,6 @@ func (s HealthSpec) canonical() HealthSpec {
 		return s
 	}
 	h := *s.Health
-	h.Exec = orNil(h.Exec)
 	if h.HTTP != nil && h.HTTP.Path == "" {
 		h.HTTP = &HTTPCheck{Port: h.HTTP.Port, Path: "/"}
 	}

@@ -50,9 +50,6 @@ func (s NetworkSpec) canonical() NetworkSpec {
 		s.Network = ""
 	}
 	s.ExtraHosts = orNil(s.ExtraHosts)
-	if len(s.Sysctls) == 0 {
-		s.Sysctls = nil
-	}
 	return s
 }
 

@@ -33,9 +33,6 @@ func (s SidecarSpec) canonical() SidecarSpec {
 	for i := range s.Sidecars {
 		c := &s.Sidecars[i]
 		c.Command, c.Args = orNil(c.Command), orNil(c.Args)
-		if len(c.Env) == 0 {
-			c.Env = nil
-		}
 	}
 	return s
 }

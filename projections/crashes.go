@@ -149,7 +149,7 @@ func (c *Crashes) String() string {
 		text += ": ended once, exit code "
 	case int(c.Row) == len(c.Ends):
 		text += fmt.Sprintf(": ended %d times in a row, exit codes ", c.Row)
-	case c.Row > 1:
+	default:
 		text += fmt.Sprintf(": ended %d times in a row, the last exit codes ", c.Row)
 	}
 	return text + strings.Join(codes, " ")
