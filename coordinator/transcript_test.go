@@ -38,6 +38,7 @@ type house struct {
 	now     time.Time
 	input   uint64                       // the sequence of the last input
 	rounds  []func(*projections.Cluster) // all so far, for a state of the same
+	decided []events.Record              // in the last round
 	// room and units are how many events, of how many units, of what is looked at a round has room for; 0 for the usual number.
 	room, units int
 }
@@ -136,7 +137,8 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	h.look(turn)
 	recovering := h.cluster.Recovering
 	told := tell(turn.Records)
-	records, closed := slices.Clone(turn.Records), events.RoundClosed{Round: h.cluster.Round + 1, Epoch: 1, Leader: "test", Now: h.now}
+	h.decided = slices.Clone(turn.Records)
+	records, closed := h.decided, events.RoundClosed{Round: h.cluster.Round + 1, Epoch: 1, Leader: "test", Now: h.now}
 	take := func(c *projections.Cluster) { c.Close(c.Sequence+uint64(len(records))+1, closed, events.Chain{}) }
 	take(h.cluster)
 	h.rounds = append(h.rounds, func(c *projections.Cluster) {
