@@ -12,7 +12,6 @@ import (
 
 // TestEachPlacementIsExplained makes each decision on a node in the transcripts once more, in the state that it was made in.
 func TestEachPlacementIsExplained(t *testing.T) {
-	explained := map[bool]int{}
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		h := newHouse(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -31,16 +30,13 @@ func TestEachPlacementIsExplained(t *testing.T) {
 				}
 				x, err := coordinator.Explain(after(t, c, h.decided[:i]), r)
 				placed, is := r.Data.(events.InstancePlaced)
-				if explained[is]++; err != nil || x.Node != placed.Node || (is && x.Ordinal != placed.Ordinal) || len(x.Nodes) != len(c.Nodes) {
+				if err != nil || x.Node != placed.Node || (is && x.Ordinal != placed.Ordinal) || len(x.Nodes) != len(c.Nodes) {
 					t.Errorf("%s at %s: it was %v, and is explained by %+v: %v", path, d.Pos, r.Data, x, err)
 				}
 			}
 			return told
 		})
 	})
-	if explained[true] == 0 || explained[false] == 0 {
-		t.Errorf("%d placements were explained, and %d waits", explained[true], explained[false])
-	}
 }
 
 func after(t *testing.T, c *projections.Cluster, records []events.Record) *projections.Cluster {

@@ -99,7 +99,7 @@ func trace(ctx context.Context, suites []*suite, dir string, told *progress) err
 	for _, s := range suites {
 		tests, err := s.tests(ctx)
 		if err != nil {
-			return fmt.Errorf("list the tests of %s: %w", s.pkg, err)
+			return cmp.Or(group.Wait(), fmt.Errorf("list the tests of %s: %w", s.pkg, err)) // a test that failed says why
 		}
 		for _, test := range tests {
 			group.Go(func() error {
