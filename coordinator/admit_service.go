@@ -7,40 +7,13 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// guard returns what the command says of when it is taken.
-func guard(c events.Command) events.Guard {
-	switch c := c.(type) {
-	case events.ServiceEnsure:
-		return c.Guard
-	case events.ServiceScale:
-		return c.Guard
-	case events.ServiceRestart:
-		return c.Guard
-	case events.ServiceSnapshot:
-		return c.Guard
-	case events.ServiceSuspend:
-		return c.Guard
-	case events.ServiceResume:
-		return c.Guard
-	case events.ServiceRollback:
-		return c.Guard
-	case events.ServiceDrop:
-		return c.Guard
-	case events.ServicePromote:
-		return events.Guard{SeenAt: c.SeenAt}
-	case events.ServiceCancel:
-		return events.Guard{Busy: events.BusySupersede, SeenAt: c.SeenAt}
-	}
-	return events.Guard{}
-}
-
 // admitService takes a command to a service, or says why not.
 func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
 	changes, err := t.changes(id, r.Command)
 	if err != nil && !mayComeLater(t.Cluster.Services[id], r.Command, err) {
 		return err
 	}
-	if _, promotes := r.Command.(events.ServicePromote); promotes {
+	if verbs[r.Verb].atOnce {
 		t.atOnce(r, changes...)
 		return nil
 	}
@@ -73,37 +46,15 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	if err := whileSuspended(s, command); err != nil {
 		return nil, err
 	}
-	if c, ok := command.(events.ServiceEnsure); ok {
-		return t.ensure(s, c)
-	}
-	if g := t.Cluster.GroupOf(id); s == nil && g != nil {
+	v := verbs[command.Kind().Name]
+	if g := t.Cluster.GroupOf(id); s == nil && g != nil && !v.creates {
 		return nil, events.Reject(events.CodeNotFound, "subject",
 			"there is no service %s yet: group %s has not come to it (command %d); cancel that, or wait for its end", id, g.ID, g.Command)
 	}
-	if s == nil {
+	if s == nil && !v.creates {
 		return nil, events.Reject(events.CodeNotFound, "subject", "there is no service %s: create it with ensure", id)
 	}
-	switch c := command.(type) {
-	case events.ServiceDrop:
-		return drop(s), nil
-	case events.ServiceCancel:
-		return cancelAll(t.Cluster, s)
-	case events.ServicePromote:
-		return promote(s)
-	case events.ServiceScale:
-		return scale(t.Cluster, s, c)
-	case events.ServiceRestart:
-		return restart(s)
-	case events.ServiceSnapshot:
-		return snapshot(s)
-	case events.ServiceSuspend:
-		return suspend(s)
-	case events.ServiceResume:
-		return resume(t.Cluster, s, c)
-	case events.ServiceRollback:
-		return rollback(t.Cluster, s, c)
-	}
-	return nil, events.Reject(events.CodeUnknownVerb, "subject", "%s is no command for a service", command.Kind().Name)
+	return v.changes(t, s, command)
 }
 
 func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.Data, error) {

@@ -104,27 +104,6 @@ func (t *Turn) startOperation(s *projections.Service) bool {
 	return true
 }
 
-// kindOf says what the command asks for that the service works for. Without one it goes back, or was made so by a
-// coordinator of before.
-func (t *Turn) kindOf(s *projections.Service) events.OperationKind {
-	if s.Holder == 0 {
-		if r := s.Current(); len(r.Keeps) > 0 {
-			return events.OperationRollback
-		}
-		return events.OperationUpdate
-	}
-	if t.goesBack(s) {
-		return events.OperationRollback
-	}
-	switch t.Cluster.Commands[s.Holder].Verb {
-	case events.ServiceRestart{}.Kind().Name:
-		return events.OperationRestart
-	case events.ServiceRollback{}.Kind().Name, events.ServiceCancel{}.Kind().Name:
-		return events.OperationRollback
-	}
-	return events.OperationUpdate
-}
-
 // fallback returns the revision in which all was last as it should be, which slots keep until their wave; 0 for none.
 func fallback(s *projections.Service) uint64 {
 	if s.Good == nil || s.Good.Revision == s.Revision {

@@ -80,11 +80,7 @@ func keptOf(s *projections.Service) string {
 
 // whileSuspended says that the service takes no command of the kind, because it is suspended or is about to be; nil where it does.
 func whileSuspended(s *projections.Service, command events.Command) error {
-	if s == nil || s.Suspension == nil || s.Dropped {
-		return nil
-	}
-	switch command.(type) {
-	case events.ServiceSuspend, events.ServiceResume, events.ServiceCancel, events.ServiceDrop:
+	if s == nil || s.Suspension == nil || s.Dropped || verbs[command.Kind().Name].suspended {
 		return nil
 	}
 	return events.Reject(events.CodeSuspended, "subject",

@@ -1,6 +1,9 @@
 package events
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Command is what a person asks, in the imperative.
 type Command interface {
@@ -11,13 +14,49 @@ type Command interface {
 	normal() Command
 }
 
+// ServiceCommand is a command to a service.
+type ServiceCommand interface {
+	Command
+	// When says when it is taken.
+	When() Guard
+}
+
+// commands make all that can be asked, by whom it is asked of, in the order in which help texts list them.
+var commands = map[string][]func() Command{
+	"service": {
+		fresh[ServiceEnsure], fresh[ServiceScale], fresh[ServiceRestart], fresh[ServiceSnapshot], fresh[ServiceSuspend], fresh[ServiceResume],
+		fresh[ServiceRollback], fresh[ServicePromote], fresh[ServiceCancel], fresh[ServiceDrop],
+	},
+	"group":   {fresh[GroupEnsure], fresh[GroupCancel]},
+	"node":    {fresh[NodePause], fresh[NodeResume], fresh[NodeDrain], fresh[NodeForget], fresh[NodeUpdate]},
+	"cluster": {fresh[ClusterNodes], fresh[ClusterPolicy], fresh[ClusterRebalance]},
+}
+
+func fresh[C any, P interface {
+	*C
+	Command
+}]() Command {
+	return P(new(C))
+}
+
+// verbs are the names of commands, by whom they are for.
+var verbs = func() map[string][]string {
+	names := map[string][]string{}
+	for noun, all := range commands {
+		for _, command := range all {
+			names[noun] = append(names[noun], command().Kind().Name)
+		}
+	}
+	return names
+}()
+
 // Verbs are the commands that a service takes, GroupVerbs those of a group of services, NodeVerbs those that a node takes and
 // ClusterVerbs those of the cluster, in the order in which help texts list them.
 var (
-	Verbs        = []string{"ensure", "scale", "restart", "snapshot", "suspend", "resume", "rollback", "promote", "cancel", "drop"}
-	GroupVerbs   = []string{"ensure", "cancel"}
-	NodeVerbs    = []string{"pause", "resume", "drain", "forget", "update"}
-	ClusterVerbs = []string{"nodes", "policy", "rebalance"}
+	Verbs        = verbs["service"]
+	GroupVerbs   = verbs["group"]
+	NodeVerbs    = verbs["node"]
+	ClusterVerbs = verbs["cluster"]
 )
 
 // Request is one message in ROOKERY_COMMANDS, understood as far as it can be. Where Command is nil, Rejection says why.
@@ -68,49 +107,10 @@ func target(subject string) (Scope, string, error) {
 }
 
 func newCommand(scope Scope, verb string) (Command, error) {
-	switch scope.noun + " " + verb {
-	case "service ensure":
-		return &ServiceEnsure{}, nil
-	case "service scale":
-		return &ServiceScale{}, nil
-	case "service restart":
-		return &ServiceRestart{}, nil
-	case "service snapshot":
-		return &ServiceSnapshot{}, nil
-	case "service suspend":
-		return &ServiceSuspend{}, nil
-	case "service resume":
-		return &ServiceResume{}, nil
-	case "service rollback":
-		return &ServiceRollback{}, nil
-	case "service promote":
-		return &ServicePromote{}, nil
-	case "service cancel":
-		return &ServiceCancel{}, nil
-	case "service drop":
-		return &ServiceDrop{}, nil
-	case "group ensure":
-		return &GroupEnsure{}, nil
-	case "group cancel":
-		return &GroupCancel{}, nil
-	case "node pause":
-		return &NodePause{}, nil
-	case "node resume":
-		return &NodeResume{}, nil
-	case "node drain":
-		return &NodeDrain{}, nil
-	case "node forget":
-		return &NodeForget{}, nil
-	case "node update":
-		return &NodeUpdate{}, nil
-	case "cluster nodes":
-		return &ClusterNodes{}, nil
-	case "cluster policy":
-		return &ClusterPolicy{}, nil
-	case "cluster rebalance":
-		return &ClusterRebalance{}, nil
+	known := verbs[scope.noun]
+	if i := slices.Index(known, verb); i >= 0 {
+		return commands[scope.noun][i](), nil
 	}
-	known := map[string][]string{"service": Verbs, "group": GroupVerbs, "node": NodeVerbs, "cluster": ClusterVerbs}[scope.noun]
 	whom := map[string]string{"service": "a service", "group": "a group", "node": "a node", "cluster": "the cluster"}[scope.noun]
 	if near := nearest(verb, known); near != "" {
 		return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: did you mean %q?", quote(verb), whom, near)

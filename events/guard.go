@@ -25,6 +25,9 @@ type Guard struct {
 	SeenAt
 }
 
+// When returns the guard of a command that has one.
+func (g Guard) When() Guard { return g }
+
 // SeenAt refuses a command whose sender has seen the service as it is no more.
 type SeenAt struct {
 	// IfSeq is the sequence of the log that the sender has seen: where the service was revised, scaled, suspended, resumed or

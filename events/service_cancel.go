@@ -9,6 +9,9 @@ type ServiceCancel struct {
 // Kind implements Data.
 func (ServiceCancel) Kind() Kind { return v1("service", "cancel") }
 
+// When implements ServiceCommand.
+func (c ServiceCancel) When() Guard { return Guard{Busy: BusySupersede, SeenAt: c.SeenAt} }
+
 func (ServiceCancel) check() error { return nil }
 
 func (c ServiceCancel) normal() Command { return c }

@@ -9,6 +9,9 @@ type ServicePromote struct {
 // Kind implements Data.
 func (ServicePromote) Kind() Kind { return v1("service", "promote") }
 
+// When implements ServiceCommand.
+func (c ServicePromote) When() Guard { return Guard{SeenAt: c.SeenAt} }
+
 func (ServicePromote) check() error { return nil }
 
 func (c ServicePromote) normal() Command { return c }
