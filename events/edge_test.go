@@ -29,7 +29,7 @@ func TestAnAnswerMayBeAsLongAsAMessage(t *testing.T) {
 
 func TestEventsAboutACommandNameIt(t *testing.T) {
 	q, _ := QueuedOf(9, 8, ServiceScale{Scale: new(int64(2))})
-	for _, fate := range []Fate{q, CommandRepeated{Sequence: 9, Of: 3}} {
+	for _, fate := range []Fate{q, CommandRepeated{Sequence: 9, Of: 3}, CommandFailed{Sequence: 9}} {
 		if fate.Fated() != 9 {
 			t.Errorf("%T is about command %d, want 9", fate, fate.Fated())
 		}
@@ -121,7 +121,10 @@ func TestOverridesStandInPlaceOfFacts(t *testing.T) {
 }
 
 func TestACommandOfNothingIsNotExecuted(t *testing.T) {
-	for body, reads := range map[string]bool{`{"command":["/web"]}`: true, `{"command":[""]}`: false, `{"command":[]}`: false} {
+	for body, reads := range map[string]bool{
+		`{"command":["/web"]}`: true, `{"command":[""]}`: false, `{"command":[]}`: false, fmt.Sprintf(`{"command":[%s]}`, numbered(MaxExecWords, `"a"`)): true,
+		fmt.Sprintf(`{"command":[%s]}`, numbered(MaxExecWords+1, `"a"`)): false,
+	} {
 		if _, err := ParseExecRequest([]byte(body)); (err == nil) != reads {
 			t.Errorf("%s: %v", body, err)
 		}

@@ -38,8 +38,12 @@ func TestAServiceIsShownByItself(t *testing.T) {
 			}
 		}
 	}
-	if s, op := views.OfService(c, web); s != nil || op != nil {
+	if s, op := views.OfService(c, web); s != nil || op != nil || views.OfNode(c, "n1") != nil {
 		t.Errorf("before there is one, %s and %s are shown", s, op)
+	}
+	joined := events.Record{Event: events.Event{Scope: events.NodeScope("n1"), Data: events.NodeJoined{Epoch: 1, Incarnation: "i"}}, Sequence: 1, Time: began}
+	if sequence = 1; c.Apply(joined) != nil || !strings.Contains(string(views.OfNode(c, "n1")), `"name":"n1"`) {
+		t.Errorf("a node is shown as %s", views.OfNode(c, "n1"))
 	}
 	spec := events.Spec{Image: "i", UpdateSpec: events.UpdateSpec{Update: &events.Update{HealthyDeadline: events.Duration(time.Minute)}}}
 	queued, _ := events.QueuedOf(8, 7, events.ServiceDrop{})
