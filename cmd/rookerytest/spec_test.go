@@ -112,7 +112,7 @@ func (r *realNode) publish(t *testing.T, row specRow) *seen {
 func event[D events.Data](s *seen) D {
 	s.Helper()
 	var words []string
-	for deadline := time.After(20 * time.Second); ; {
+	for deadline := time.After(time.Minute); ; {
 		select {
 		case m := <-s.events.Messages():
 			words = append(words, string(m.Body))
