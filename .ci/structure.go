@@ -179,7 +179,7 @@ func first(fn *ast.FuncDecl) string {
 	return ""
 }
 
-// modeTests counts, by what is asked, where the files ask for a service's mode: also by functions that do no more than return the answer.
+// modeTests counts, by what is asked, where the files ask for a service's mode: also by functions that only return the answer.
 func modeTests(files []*file, functions []function) map[string]int {
 	calls := slices.Clone(modeCall)
 	for grown := true; grown; {

@@ -26,7 +26,7 @@ type Agenda struct {
 	// unheard says that what follows from silent nodes is to be looked at anew, at lostAt at the latest, if that is set.
 	unheard bool
 	lostAt  time.Time
-	// cut says that the last round was full.
+	// cut says that the last round was full, so that another one is due at once.
 	cut bool
 	// records is the place of a round's records, which every turn takes over from the one before.
 	records []events.Record

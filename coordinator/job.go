@@ -25,7 +25,7 @@ func (t *Turn) work(s *projections.Service) {
 	t.endJob(s)
 }
 
-// sayAnew says why a job waits that may have no more just now, where a node is held for it no more.
+// sayAnew says again why a job waits, once no node is held for it any longer.
 func (t *Turn) sayAnew(s *projections.Service) {
 	said := s.Pending
 	if said == nil || said.Holds == "" || t.Cluster.Held().Service == s {

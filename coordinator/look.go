@@ -12,7 +12,7 @@ import (
 )
 
 // Look takes the services on the agenda in order, and for each the next step from what it is to what it shall be, until
-// none is left or the round is full. What it did not come to stays on the agenda; so do all services while the cluster recovers.
+// none is left or the round is full. The services that are left stay on the agenda; so do all while the cluster recovers.
 func (t *Turn) Look() {
 	if t.Cluster.Recovering {
 		return
@@ -27,7 +27,7 @@ func (t *Turn) Look() {
 	})
 }
 
-// lookAtAll looks at what is on the agenda until nothing is.
+// lookAtAll looks at the services on the agenda until it is empty.
 func (t *Turn) lookAtAll() {
 	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0; ids = t.agenda.inOrder(t.Cluster) {
 		for _, id := range ids {
@@ -76,7 +76,7 @@ func (t *Turn) look(s *projections.Service) {
 	}
 }
 
-// mend has every slot have what it is to have for now.
+// mend brings each slot to its current target.
 func (t *Turn) mend(s *projections.Service) {
 	t.reconcile(s)
 	if s.Resting() {

@@ -4,7 +4,7 @@ package main
 var equivalents = map[string]string{
 	"coordinator.Turn.fillOnce/assign/3":                "No node has room for the slots that are asked about again either, and only the first is told.",
 	"coordinator.Turn.overdue/boundary/2":               "Of two equal times it makes no difference which is kept.",
-	"coordinator/placement.Board.queue/assign/2":        "What is not remembered is found out anew.",
+	"coordinator/placement.Board.queue/assign/2":        "The board computes again what it does not remember.",
 	"coordinator/placement.Board.queue/call/1":          "It bounds what is remembered, and decisions are the same whatever is.",
 	"coordinator/placement.candidate.before/boundary/1": "Scores are compared where they differ.",
 	"coordinator/placement.candidate.before/boundary/2": "Counts are compared where they differ.",
