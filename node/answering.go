@@ -17,6 +17,12 @@ const (
 	MaxAnswerTime     = 2 * time.Minute
 )
 
+// FirstAnswer returns how long the engine may take for what a node asks before it joins. A host that has just started is slow,
+// and nothing counts on the node yet.
+func FirstAnswer(answerTime time.Duration) time.Duration {
+	return max(answerTime, 30*time.Second)
+}
+
 // missesDegrade is how many looks in a row may fail at once, as while the engine's service starts anew, before it counts as
 // degraded.
 const missesDegrade = 2

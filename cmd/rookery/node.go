@@ -106,7 +106,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 
 func answerTimeFlag(cmd *cobra.Command, value *time.Duration) {
 	cmd.Flags().DurationVar(value, "answer-timeout", node.DefaultAnswerTime, fmt.Sprintf("how long Podman may take to say what it is and has, "+
-		"from %s to %s: a node whose Podman takes longer is degraded, and gets nothing new", node.MinAnswerTime, node.MaxAnswerTime))
+		"from %s to %s: a node whose Podman takes longer is degraded, and gets nothing new; before it joins, at least %s", node.MinAnswerTime, node.MaxAnswerTime, node.FirstAnswer(0)))
 }
 
 func checkAnswerTime(value time.Duration) error {
@@ -142,7 +142,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, 
 	if err := checkAnswerTime(f.answerTime); err != nil {
 		return runner.Config{}, nil, err
 	}
-	call, cancel := context.WithTimeout(ctx, f.answerTime)
+	call, cancel := context.WithTimeout(ctx, node.FirstAnswer(f.answerTime))
 	defer cancel()
 	engine, err := podman.Connect(call, f.podman)
 	if err != nil {

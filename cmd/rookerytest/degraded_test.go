@@ -48,7 +48,7 @@ func (r *realNode) untilState(want string) views.Node {
 // silent, what runs there runs on and serves, nothing new comes, and what was asked for meanwhile is there a moment after.
 func TestDegradedPodman(t *testing.T) {
 	t.Parallel()
-	r := startReal(t, "--answer-timeout", "2s")
+	r := startReal(t, "--answer-timeout", "5s")
 	const service = "demo/web"
 	r.Ensure(service, `{"image":"`+podmantest.WebReference+`","scale":2,"stop_grace":"2s","ports":[{"name":"http","port":8080}],
 		"health":{"http":{"port":"http","path":"/"},"interval":"1s"}}`)
@@ -59,7 +59,7 @@ func TestDegradedPodman(t *testing.T) {
 		scale      string
 	}{
 		{
-			"hangs", "does not answer within 2s", func() { podmantest.HangService(t, r.uri) },
+			"hangs", "does not answer within 5s", func() { podmantest.HangService(t, r.uri) },
 			func() { podmantest.ContinueService(t, r.uri) }, `{"scale":3}`,
 		},
 		{

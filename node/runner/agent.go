@@ -194,7 +194,7 @@ func ended(ctx context.Context, err error) error {
 
 // complete asks the engine for the facts that were not given.
 func (a *Agent) complete(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, a.AnswerTime)
+	ctx, cancel := context.WithTimeout(ctx, node.FirstAnswer(a.AnswerTime))
 	defer cancel()
 	facts, err := a.Engine.Facts(ctx)
 	if err != nil {

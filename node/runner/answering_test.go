@@ -33,6 +33,17 @@ func (w *world) wantEngines(want ...string) {
 	}
 }
 
+func TestANodeJoinsWhoseEngineStartsSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.engine.booting = 25 * time.Second
+		w.run()
+		<-time.After(w.engine.booting)
+		w.tell(0, events.ActionRun, good)
+		w.want([]uint32{0}, nil)
+	})
+}
+
 // TestANodeIsDegradedWhoseEngineHangs has the engine hang for minutes: what runs there is let run, what is to come waits and is
 // counted as no failure, and all of it comes by the first look that is answered.
 func TestANodeIsDegradedWhoseEngineHangs(t *testing.T) {

@@ -46,6 +46,7 @@ type engine struct {
 	hangs      bool // lists are not answered, and commands not run
 	refuses    bool // nothing is answered but with an error, and hints end
 	usage      node.Usage
+	booting    time.Duration       // that it takes to say what it is
 	prints     string              // every container
 	slow       time.Duration       // that it takes to read what one has printed
 	most, now  int                 // containers that were and are being made at once
@@ -56,7 +57,12 @@ type engine struct {
 	guardErr   error               // what comes of these
 }
 
-func (e *engine) Facts(context.Context) (node.Facts, error) {
+func (e *engine) Facts(ctx context.Context) (node.Facts, error) {
+	select {
+	case <-time.After(e.booting):
+	case <-ctx.Done():
+		return node.Facts{}, ctx.Err()
+	}
 	return node.Facts{Engine: events.EngineFacts{Engine: "test"}}, nil
 }
 
