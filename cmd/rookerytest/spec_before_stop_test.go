@@ -15,11 +15,13 @@ import (
 // beforeStopRows are what an instance is asked before it is stopped. What it does last itself, and what the hook does, it adds to a
 // file in its volume, which is there afterwards.
 func beforeStopRows() []specRow {
-	asked := func(hook string) string {
-		return fmt.Sprintf(`"args":["-last","/data/marks=stopped"],"ports":[{"name":"http","port":8080}],"volumes":[{"name":"data","path":"/data"}],"hooks":{"before_stop":%s}`, hook)
+	within := func(grace, hook string) string {
+		return fmt.Sprintf(`"args":["-last","/data/marks=stopped"],"ports":[{"name":"http","port":8080}],"volumes":[{"name":"data","path":"/data"}],`+
+			`"stop_grace":%q,"hooks":{"before_stop":%s}`, grace, hook)
 	}
+	// asked leaves the hook time to answer, however slow this machine is.
+	asked := func(hook string) string { return within("10s", hook) }
 	const marks = `{"exec":["/web","-append","/data/marks=before"]}`
-	const patient = `,"stop_grace":"10s"` // the answer counts, however slow this machine is
 	// warned has the instance be stopped all the same, and the node say what came of the hook.
 	warned := func(words string) func(*seen) {
 		return func(s *seen) {
@@ -57,14 +59,14 @@ func beforeStopRows() []specRow {
 			s.Command(s.service, "scale", `{"scale":0}`)
 			s.want("what was done", s.marks(), "")
 		}},
-		{"hooks before_stop http", asked(`{"http":{"port":"http","path":"/health"}}`) + patient, func(s *seen) {
+		{"hooks before_stop http", asked(`{"http":{"port":"http","path":"/health"}}`), func(s *seen) {
 			if err := s.write("sick", ""); err != nil {
 				s.Error(err)
 			}
 			warned(`: POST /health answered 503`)(s)
 		}},
-		{"hooks before_stop that fails", asked(`{"exec":["/web","-env","NEVER=1"]}`) + patient, warned(`: /web ended with exit code 1`)},
-		{"hooks before_stop that hangs", asked(`{"exec":["/web","-listen",":9090"]}`), warned(` gave no answer within 1s`)},
+		{"hooks before_stop that fails", asked(`{"exec":["/web","-env","NEVER=1"]}`), warned(`: /web ended with exit code 1`)},
+		{"hooks before_stop that hangs", within("1s", `{"exec":["/web","-listen",":9090"]}`), warned(` gave no answer within 1s`)},
 	}
 }
 

@@ -94,10 +94,7 @@ func (r *realNode) publish(t *testing.T, row specRow) *seen {
 	}
 	t.Cleanup(subscription.Stop)
 	s := &seen{T: t, realNode: r, service: "demo/" + name, events: subscription}
-	fields := row.fields
-	if !strings.Contains(row.fields, `"stop_grace":`) {
-		fields = `"stop_grace":"1s",` + fields
-	}
+	fields := briefly(row.fields)
 	if !strings.HasPrefix(row.fields, `"image":`) {
 		fields = `"image":"` + podmantest.WebReference + `",` + fields
 	}
@@ -142,10 +139,18 @@ func (s *seen) online() node.Container {
 	return *s.found
 }
 
+// briefly has instances with these fields end soon where they do not say when.
+func briefly(fields string) string {
+	if strings.Contains(fields, `"stop_grace":`) {
+		return fields
+	}
+	return `"stop_grace":"1s",` + fields
+}
+
 // revised gives the service a revision with these fields, and returns its container.
 func (s *seen) revised(fields string) node.Container {
 	s.Helper()
-	s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`","stop_grace":"1s",`+fields+`}`)
+	s.Ensure(s.service, `{"image":"`+podmantest.WebReference+`",`+briefly(fields)+`}`)
 	now := s.container()
 	s.found = &now
 	return now
