@@ -61,7 +61,7 @@ REAL := ./cmd/rookerytest ./node/podman/...
 # The tests with parts that run side by side. Within one process their parts would begin after all other tests.
 PARTS := FaultsOnPodman|SpecFields
 # The packages whose tests only compute: no clock of this machine counts for them.
-COMPUTE := coordinator|coordinator/(capsule|placement|whatif)|projections(/.*)?|events|events/golden|cmd|cmd/simulation(/.*)?|cmd/rookery/(compose|grid)|schemas(/.*)?
+COMPUTE := coordinator|coordinator/(capsule|operation|placement|whatif)|projections(/.*)?|events|events/golden|cmd|cmd/simulation(/.*)?|cmd/rookery/(compose|grid)|schemas(/.*)?
 ALL := go list ./... | grep -v -e /rookerytest$$ -e /node/podman
 COMPUTED := $$($(ALL) | grep -E '/rookery/($(COMPUTE))$$')
 PURE := $$($(ALL) | grep -vE '/rookery/($(COMPUTE))$$')

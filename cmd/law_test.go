@@ -35,7 +35,16 @@ var law = []room{
 	{"events", true, nil, "the words depend on nothing in the house: everyone speaks them"},
 	{"events/golden", true, []string{"events"}, "logs of before are words alone: whatever reads logs is tested with them"},
 	{"projections", true, []string{"events", "projections/barrier"}, "the fold knows the words and nothing else: state is the fold of the log"},
-	{"coordinator", true, []string{"events", "projections", "projections/barrier", "coordinator/placement"}, "decisions are functions of the state: they meet nodes and the bus in events alone"},
+	{
+		"coordinator", true,
+		[]string{"events", "projections", "projections/barrier", "coordinator/placement", "coordinator/operation"},
+		"decisions are functions of the state: they meet nodes and the bus in events alone",
+	},
+	{
+		"coordinator/operation", true,
+		[]string{"events", "projections", "projections/barrier", "coordinator/placement"},
+		"what becomes of an operation is a function of the state: it knows no command and no round",
+	},
 	{"projections/barrier", true, nil, "a barrier is a verdict over what is said to it: it knows neither services nor time"},
 	{
 		"coordinator/placement", true,

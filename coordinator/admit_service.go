@@ -1,8 +1,7 @@
 package coordinator
 
 import (
-	"slices"
-
+	"github.com/rookery-project/rookery/coordinator/operation"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -81,17 +80,14 @@ func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.
 		}
 		changes = append(changes, revised)
 	} else if op := s.Operation; op != nil && op.Paused != "" {
-		changes = append(changes, events.OperationResumed{Operation: op.Started})
-		if behindBarrier(s) && op.Phase == events.OperationMonitor { // what was watched and lost has to come again
-			changes = append(changes, entered(s, t.Now, events.OperationEntered{Wave: op.Wave, Phase: events.OperationStart}))
-		}
+		changes = append(changes, t.caseOf(s).Resume()...)
 	}
 	switch {
 	case c.Global():
 	case s == nil:
 		changes = append(changes, events.ServiceScaled{Scale: scale})
 	default:
-		changes = append(changes, scaled(t.Cluster, s, &c.Spec, scale)...)
+		changes = append(changes, operation.Scaled(t.Cluster, s, &c.Spec, scale)...)
 	}
 	return changes, nil
 }
@@ -117,50 +113,7 @@ func scale(cluster *projections.Cluster, s *projections.Service, c events.Servic
 			"the %s of service %s is paused, and its topology cannot change before that has ended: send its spec again to go on, or roll it back",
 			op.Kind, s.ID)
 	}
-	return scaled(cluster, s, &s.Current().Spec, scale), nil
-}
-
-// scaled has the service have as many instances by its next spec.
-func scaled(c *projections.Cluster, s *projections.Service, next *events.Spec, scale uint32) []events.Data {
-	if s.Scale == scale {
-		return nil
-	}
-	return []events.Data{events.ServiceScaled{Scale: scale, Skips: skips(c, s, next, scale)}}
-}
-
-// skips returns the ordinals that the service shall not have with that scale, although it has higher ones. With a smaller scale those go
-// first that do not serve, as in swarmkit, and then the highest; with a larger one the lowest come back first.
-func skips(c *projections.Cluster, s *projections.Service, next *events.Spec, scale uint32) events.Ordinals {
-	switch {
-	case next.Positional() || scale == 0:
-		return nil
-	case scale > s.Scale:
-		return s.Skips[min(len(s.Skips), int(scale-s.Scale)):]
-	}
-	var serve, down, skipped events.Ordinals
-	for o := range s.Ordinals() {
-		switch {
-		case !s.Wants(o):
-		case int(o) < len(s.Slots) && slotServes(c, s.Slots[o]):
-			serve = append(serve, o)
-		default:
-			down = append(down, o)
-		}
-	}
-	kept := append(serve, down...)[:scale]
-	slices.Sort(kept)
-	for next := uint32(0); len(kept) > 0; next++ {
-		if kept[0] == next {
-			kept = kept[1:]
-		} else {
-			skipped = append(skipped, next)
-		}
-	}
-	return skipped
-}
-
-func slotServes(c *projections.Cluster, slot *projections.Slot) bool {
-	return (slot.Current != nil && c.Serves(slot.Current)) || (slot.Next != nil && c.Serves(slot.Next))
+	return operation.Scaled(cluster, s, &s.Current().Spec, scale), nil
 }
 
 func drop(s *projections.Service) []events.Data {

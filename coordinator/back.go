@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rookery-project/rookery/coordinator/operation"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -13,7 +14,7 @@ func restart(s *projections.Service) ([]events.Data, error) {
 	if s.Dropped {
 		return nil, gone(s)
 	}
-	again := repeat(s, s.Revision)
+	again := operation.Repeat(s, s.Revision)
 	again.Keeps = nil
 	return []events.Data{again}, nil
 }
@@ -38,12 +39,12 @@ func rollback(cluster *projections.Cluster, s *projections.Service, c events.Ser
 			slices.Sorted(maps.Keys(s.Revisions)))
 	}
 	if r := s.Revisions[to]; r.Spec.IsJob() {
-		return append([]events.Data{repeat(s, to)}, scaled(cluster, s, &r.Spec, r.Spec.Jobs().Completions)...), nil
+		return append([]events.Data{operation.Repeat(s, to)}, operation.Scaled(cluster, s, &r.Spec, r.Spec.Jobs().Completions)...), nil
 	}
 	if err := s.Revisions[to].Spec.CheckScale(s.Scale); err != nil {
 		return nil, err
 	}
-	return []events.Data{repeat(s, to)}, nil
+	return []events.Data{operation.Repeat(s, to)}, nil
 }
 
 // before returns the last revision that is not as the present one; 0 for none.
@@ -66,20 +67,7 @@ func cancel(c *projections.Cluster, s *projections.Service) ([]events.Data, erro
 	if s.Good == nil {
 		return drop(s), nil
 	}
-	return goBack(c, s, s.Good.Revision, s.Good.Scale), nil
-}
-
-// goBack has the service be of an earlier revision and scale.
-func goBack(c *projections.Cluster, s *projections.Service, revision uint64, scale uint32) []events.Data {
-	var changes []events.Data
-	if s.Dropped || (s.Revision != revision && (s.Rolling() || !slices.Contains(s.Alike(revision), s.Revision))) {
-		changes = append(changes, repeat(s, revision))
-	}
-	spec := &s.Revisions[revision].Spec
-	if spec.Global() {
-		return changes
-	}
-	return append(changes, scaled(c, s, spec, scale)...)
+	return operation.GoBack(c, s, s.Good.Revision, s.Good.Scale), nil
 }
 
 // cancelAll has no snapshot be taken that was asked for, or the service be suspended no more, unless that is done. Where that is not
@@ -93,7 +81,8 @@ func cancelAll(c *projections.Cluster, s *projections.Service) ([]events.Data, e
 	case s.Snapshots.Wanted == 0:
 		return cancel(c, s)
 	}
-	if s.HoldsSnapshot(c) || (s.Operation != nil && s.Operation.Kind == events.OperationSnapshot && !superseded(s)) {
+	takes := s.Operation != nil && s.Operation.Kind == events.OperationSnapshot && !operation.Case{Service: s}.Superseded()
+	if takes || s.HoldsSnapshot(c) {
 		return []events.Data{events.SnapshotCancelled{}}, nil
 	}
 	changes, err := cancel(c, s)
@@ -116,15 +105,4 @@ func stays(s *projections.Service) []uint64 {
 	all := append(s.Alike(s.Revision), s.Current().Keeps...)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// repeat returns the revision that has the service be as in an earlier one. What is so already stays, but for a job, which
-// begins anew.
-func repeat(s *projections.Service, of uint64) events.ServiceRevised {
-	r := s.Revisions[of]
-	again := events.ServiceRevised{Revision: s.Revision + 1, Spec: r.Spec, Hash: r.Hash, Of: of}
-	if !r.Spec.IsJob() {
-		again.Keeps = s.Alike(of)
-	}
-	return again
 }

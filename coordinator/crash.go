@@ -22,7 +22,7 @@ func (t *Turn) retireCrashed(s *projections.Service) {
 // what it fails with is to be seen where it failed.
 func judged(s *projections.Service, ordinal uint32) bool {
 	op := s.Operation
-	return op != nil && (op.Together() || slices.Contains(op.Slots, ordinal))
+	return op != nil && (op.Kind.Together() || slices.Contains(op.Slots, ordinal))
 }
 
 // backsOff reports whether it is too early for the slot's next instance, as the one before used up its restarts.

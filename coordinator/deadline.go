@@ -78,16 +78,11 @@ func (t *Turn) deadlineOf(id events.ServiceID, begun time.Time) time.Time {
 		}
 	case s.Operation != nil && s.Operation.Paused == "":
 		since = append(since, s.Operation.Entered)
-		if rests(s.Operation.Phase) {
+		if s.Operation.Phase.Rests() {
 			since = append(since, t.Now)
 		}
 	}
 	return slices.MaxFunc(since, time.Time.Compare).Add(time.Duration(s.Current().Spec.Updates().ProgressDeadline))
-}
-
-// rests reports whether nothing is to be done in the phase but to wait.
-func rests(phase events.OperationPhase) bool {
-	return phase == events.OperationMonitor || phase == events.OperationPromote || phase == events.OperationDelay
 }
 
 // operationsDue has every service be looked at whose operation may have waited long enough.

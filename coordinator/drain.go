@@ -175,7 +175,7 @@ func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
 
 // operates reports whether an operation is under way that moves slots of the service.
 func operates(s *projections.Service) bool {
-	return s.Operation != nil && (!waitsForPeople(s.Operation) || s.Operation.Together())
+	return s.Operation != nil && (!waitsForPeople(s.Operation) || s.Operation.Kind.Together())
 }
 
 // retriedAt is when a slot may have its next successor after one that did not come to serve.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rookery-project/rookery/coordinator/operation"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -119,17 +120,11 @@ func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 		if now := s.Current(); !s.Dropped && now.Hash == s.Revisions[revision].Hash && slices.Contains(now.Keeps, revision) {
 			revision = s.Revision // it goes back there by itself
 		}
-		changes = goBack(t.Cluster, s, revision, before.Scale)
+		changes = operation.GoBack(t.Cluster, s, revision, before.Scale)
 	}
 	for _, change := range changes {
 		t.emit(events.ServiceScope(id), change)
 	}
-}
-
-// goesBack reports whether the service's group has it be what it was before, or had as it ended.
-func (t *Turn) goesBack(s *projections.Service) bool {
-	g := t.Cluster.GroupOf(s.ID)
-	return s.TakesBack || (g != nil && g.Aborted != "")
 }
 
 // failed has the group go back, unless its service has failed at what was asked before it, and its turn has not come.

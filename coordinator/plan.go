@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rookery-project/rookery/coordinator/operation"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -147,7 +148,7 @@ func (p *planner) goOn() bool {
 	case op.Phase == events.OperationStart:
 		p.now = p.now.Add(time.Duration(*s.Current().Spec.Updates().MinHealthy))
 	default:
-		if until := s.Until(); until.After(p.now) && rests(op.Phase) {
+		if until := s.Until(); until.After(p.now) && op.Phase.Rests() {
 			p.now = until
 		}
 	}
@@ -245,7 +246,7 @@ func (p *planner) compare() {
 			slot.Action, slot.To, slot.Reason = PlanWait, "", "its wave does not come: a slot before it waits"
 		default:
 			slot.Action, slot.To = PlanWait, ""
-			slot.Reason = NewTurn(p.cluster, p.agenda, p.now).detail(s, o)
+			slot.Reason = operation.Case{Cluster: p.cluster, Service: s, Board: p.agenda.board}.Detail(o)
 		}
 	}
 }
@@ -278,7 +279,7 @@ func (p *planner) replacedBecause() string {
 	if s == nil || s.Operation == nil {
 		return "its spec changes"
 	}
-	return kinds[s.Operation.Kind].because
+	return operation.Case{Service: s}.Because()
 }
 
 // chosenBecause says for people why the node was chosen.

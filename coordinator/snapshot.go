@@ -9,12 +9,6 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// snapshotPhases are those that all slots of a service go through together as a snapshot is taken: what is kept of one is of the
-// time at which all held still.
-func snapshotPhases(*projections.Service) []events.OperationPhase {
-	return []events.OperationPhase{events.OperationHold, events.OperationExport}
-}
-
 // snapshot asks for a snapshot of the service.
 func snapshot(s *projections.Service) ([]events.Data, error) {
 	switch op := s.Operation; {
@@ -32,26 +26,6 @@ func snapshot(s *projections.Service) ([]events.Data, error) {
 	return []events.Data{events.SnapshotRequested{}}, nil
 }
 
-// startSnapshot begins the operation that takes the snapshot which was asked for. Where no instance is left to take it of, there is
-// none, and it reports false.
-func (t *Turn) startSnapshot(s *projections.Service) bool {
-	if s.Scale == 0 {
-		t.emit(events.ServiceScope(s.ID), events.SnapshotCancelled{})
-		return false
-	}
-	t.emit(events.ServiceScope(s.ID), events.OperationStarted{
-		Operation: events.OperationSnapshot, Revision: s.Revision, Slots: slotsBelow(s.Scale),
-	})
-	return true
-}
-
-// staleSnapshot reports whether the operation takes a snapshot of what the service is no more, or one that nobody wants, or that
-// was asked for again since.
-func staleSnapshot(s *projections.Service) bool {
-	op, wanted := s.Operation, s.Snapshots.Wanted
-	return s.Dropped || s.Suspension != nil || op.Revision != s.Revision || op.Total != int(s.Scale) || wanted == 0 || wanted > op.Started
-}
-
 // answersSnapshot reports whether what the instance says counts for the snapshot that is taken. It serves, in the process that is
 // known: what it did before it began anew counts for nothing. What it exports is all that there is to keep, and it held still before.
 func (t *Turn) answersSnapshot(i *projections.Instance, s events.InstanceState) bool {
@@ -65,26 +39,6 @@ func (t *Turn) answersSnapshot(i *projections.Instance, s events.InstanceState) 
 		return false
 	}
 	return slices.EqualFunc(s.Exports, spec.StateVolumes(), func(e events.Export, v events.Volume) bool { return e.Volume == v.Name })
-}
-
-// commitSnapshot says that the snapshot is the last good one.
-func (t *Turn) commitSnapshot(s *projections.Service) {
-	committed := events.SnapshotCommitted{
-		Operation: s.Operation.Started, Version: s.Snapshots.Version + 1, Revision: s.Revision, Scale: s.Scale,
-	}
-	if s.Topology != nil {
-		committed.ConfigVersion = s.Topology.ConfigVersion
-	}
-	t.emit(events.ServiceScope(s.ID), committed)
-}
-
-// failSnapshot ends a snapshot in which an instance has not done its part: the one before stays the last good one.
-func failSnapshot(f failing) failure {
-	ended := failure{told: f.ended(events.OperationAborted)}
-	if f.service.HoldsSnapshot(f.cluster) {
-		ended.reason = events.ReasonSnapshotFailed
-	}
-	return ended
 }
 
 // snapshotsDue asks for the snapshots that are due by specs, or leaves them out where something else happens to their service. Of

@@ -3,24 +3,11 @@ package coordinator
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
+	"github.com/rookery-project/rookery/coordinator/operation"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
-
-// suspendPhases are those that all slots of a service go through together as it is suspended: what it holds is kept before anything of it
-// stops.
-func suspendPhases(s *projections.Service) []events.OperationPhase {
-	if !s.Current().Spec.Snapshots() || s.Span() == 0 {
-		return []events.OperationPhase{events.OperationRetire}
-	}
-	return append(snapshotPhases(s), events.OperationRetire)
-}
-
-// staleSuspension reports whether the service is not to rest by now.
-func staleSuspension(s *projections.Service) bool { return s.Dropped || s.Suspension == nil }
 
 // suspend has the service rest.
 func suspend(s *projections.Service) ([]events.Data, error) {
@@ -63,7 +50,7 @@ func resume(cluster *projections.Cluster, s *projections.Service, c events.Servi
 	if err := s.Current().Spec.CheckScale(kept.Scale); err != nil {
 		return nil, err
 	}
-	return append(scaled(cluster, s, &s.Current().Spec, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
+	return append(operation.Scaled(cluster, s, &s.Current().Spec, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
 }
 
 // keptOf says for people which snapshots of the service there are.
@@ -95,43 +82,4 @@ func mayComeLater(s *projections.Service, command events.Command, err error) boo
 		return false
 	}
 	return why.Code == events.CodeSuspended || why.Field == "snapshot"
-}
-
-// startSuspend begins the operation that has the service rest. Slots that it has no more take part, too: nothing is to be left.
-func (t *Turn) startSuspend(s *projections.Service) {
-	t.emit(events.ServiceScope(s.ID), events.OperationStarted{
-		Operation: events.OperationSuspend, Revision: s.Revision, Slots: slotsBelow(max(s.Span(), uint32(len(s.Slots)))),
-	})
-}
-
-// failSuspend ends a suspension in which an instance has not done its part: nothing was stopped, and the service goes on. Where it is
-// only that something has not gone, the service rests all the same.
-func failSuspend(f failing) failure {
-	if f.service.Resting() {
-		return failure{told: f.ended(events.OperationDone), reason: events.ReasonStillThere}
-	}
-	return failure{f.ended(events.OperationAborted), events.ReasonSuspendFailed, goOn(f.service)}
-}
-
-// goOn has a service rest no more of which nothing was stopped: what was to come before that has failed.
-func goOn(s *projections.Service) []events.Data {
-	if s.Suspension != nil && !s.Suspension.Stopped {
-		return []events.Data{events.ServiceResumed{}}
-	}
-	return nil
-}
-
-// tellWhatMayRun has the command that suspended the service fail where nobody knows whether all of it has gone: it is no success to
-// have something rest that may run.
-func (t *Turn) tellWhatMayRun(s *projections.Service) {
-	var nodes []string
-	for i := range s.Instances() {
-		nodes = append(nodes, i.Node)
-	}
-	if len(nodes) == 0 {
-		return
-	}
-	slices.Sort(nodes)
-	t.failCommand(s, events.ReasonStillThere, fmt.Sprintf("service %s rests, and what it had on %s may run still, as that is not heard: a slot comes back"+
-		" once that is known to be gone", s.ID, strings.Join(slices.Compact(nodes), ", ")))
 }

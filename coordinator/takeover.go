@@ -8,7 +8,7 @@ import "github.com/rookery-project/rookery/events"
 // deadlines all the while. A phase in which nothing is to be done but to wait lasts no longer for it.
 func (t *Turn) TakenOver(id events.ServiceID) {
 	s := t.Cluster.Services[id]
-	if !t.atService(events.WorkFailover, id) || s == nil || s.Operation == nil || s.Operation.Paused != "" || rests(s.Operation.Phase) {
+	if !t.atService(events.WorkFailover, id) || s == nil || s.Operation == nil || s.Operation.Paused != "" || s.Operation.Phase.Rests() {
 		return
 	}
 	if lasts := s.Current().Spec.Updates().Lasts(s.Operation.Phase); lasts > 0 {

@@ -1,8 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
-
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -14,8 +12,6 @@ type verb struct {
 	// creates says that there may be no service yet, suspended that the command is taken while the service is suspended or about to be, and
 	// atOnce that it needs no turn: it is done with its changes.
 	creates, suspended, atOnce bool
-	// replaces is the kind of the operation by which instances are replaced because of it; an update where it is not given.
-	replaces events.OperationKind
 }
 
 // verbs has an entry for each of events.Verbs.
@@ -24,7 +20,7 @@ var verbs = map[string]verb{
 	nameOf[events.ServiceScale](): {changes: by(func(t *Turn, s *projections.Service, c events.ServiceScale) ([]events.Data, error) {
 		return scale(t.Cluster, s, c)
 	})},
-	nameOf[events.ServiceRestart]():  {changes: of(restart), replaces: events.OperationRestart},
+	nameOf[events.ServiceRestart]():  {changes: of(restart)},
 	nameOf[events.ServiceSnapshot](): {changes: of(snapshot)},
 	nameOf[events.ServiceSuspend]():  {changes: of(suspend), suspended: true},
 	nameOf[events.ServiceResume](): {changes: by(func(t *Turn, s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
@@ -32,11 +28,11 @@ var verbs = map[string]verb{
 	}), suspended: true},
 	nameOf[events.ServiceRollback](): {changes: by(func(t *Turn, s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
 		return rollback(t.Cluster, s, c)
-	}), replaces: events.OperationRollback},
+	})},
 	nameOf[events.ServicePromote](): {changes: of(promote), atOnce: true},
 	nameOf[events.ServiceCancel](): {changes: by(func(t *Turn, s *projections.Service, _ events.ServiceCancel) ([]events.Data, error) {
 		return cancelAll(t.Cluster, s)
-	}), suspended: true, replaces: events.OperationRollback},
+	}), suspended: true},
 	nameOf[events.ServiceDrop](): {changes: of(func(s *projections.Service) ([]events.Data, error) { return drop(s), nil }), suspended: true},
 }
 
@@ -59,15 +55,3 @@ func of(changes func(*projections.Service) ([]events.Data, error)) func(*Turn, *
 
 // guard returns what the command says of when it is taken.
 func guard(c events.Command) events.Guard { return c.(events.ServiceCommand).When() }
-
-// kindOf says what the command asks for that the service works for. Without one it goes back, or was made so by a
-// coordinator of before.
-func (t *Turn) kindOf(s *projections.Service) events.OperationKind {
-	switch {
-	case s.Holder == 0 && len(s.Current().Keeps) > 0, s.Holder != 0 && t.goesBack(s):
-		return events.OperationRollback
-	case s.Holder == 0:
-		return events.OperationUpdate
-	}
-	return cmp.Or(verbs[t.Cluster.Commands[s.Holder].Verb].replaces, events.OperationUpdate)
-}

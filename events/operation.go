@@ -15,6 +15,20 @@ const (
 	OperationSuspend  OperationKind = "suspend"  // it keeps what instances hold, and has all of them go
 )
 
+// operationKinds is what is known of each kind wherever it is spoken of.
+var operationKinds = map[OperationKind]struct{ together, snapshots bool }{
+	OperationUpdate: {}, OperationRestart: {}, OperationRollback: {},
+	OperationRescale:  {together: true},
+	OperationSnapshot: {together: true, snapshots: true},
+	OperationSuspend:  {together: true, snapshots: true},
+}
+
+// Together reports whether all slots go through the phases at once, whatever revision they have.
+func (k OperationKind) Together() bool { return operationKinds[k].together }
+
+// Snapshots reports whether it takes a snapshot, before all goes or with nothing after it.
+func (k OperationKind) Snapshots() bool { return operationKinds[k].snapshots }
+
 // OperationPhase is a step that the slots of a wave go through together: none begins the next before all are done with it.
 type OperationPhase string
 
@@ -33,6 +47,33 @@ const (
 	OperationDelay   OperationPhase = "delay"   // the time between two waves
 	OperationWait    OperationPhase = "wait"    // all slots that are left are bound to nodes which take nothing now
 )
+
+// operationPhases is what is known of each phase wherever it is spoken of: how long it may take, or takes where rests says that nothing is to be
+// done in it but to wait; none where it waits for people or nodes. Where instances are asked in it, asks is its place among those of its
+// operation, and hook what they are asked, by which spec.
+var operationPhases = map[OperationPhase]struct {
+	lasts func(Update) Duration
+	rests bool
+	asks  int
+	hook  func(*Hooks) *Hook
+}{
+	OperationPrepare: {lasts: Update.healthy},
+	OperationStart:   {lasts: Update.healthy},
+	OperationRelease: {lasts: Update.healthy, asks: 1, hook: func(h *Hooks) *Hook { return h.Release }},
+	OperationAcquire: {lasts: Update.healthy, asks: 2, hook: func(h *Hooks) *Hook { return h.Acquire }},
+	OperationRetire:  {lasts: Update.healthy},
+	OperationHold:    {lasts: Update.healthy, asks: 1, hook: func(h *Hooks) *Hook { return h.Snapshot }},
+	OperationExport:  {lasts: Update.healthy, asks: 2},
+	OperationMonitor: {lasts: func(u Update) Duration { return u.Monitor }, rests: true},
+	OperationPromote: {rests: true},
+	OperationDelay:   {lasts: func(u Update) Duration { return u.Delay }, rests: true},
+	OperationWait:    {},
+}
+
+func (u Update) healthy() Duration { return u.HealthyDeadline }
+
+// Rests reports whether nothing is to be done in the phase but to wait.
+func (p OperationPhase) Rests() bool { return operationPhases[p].rests }
 
 // OperationOutcome is how an operation ended.
 type OperationOutcome string

@@ -93,16 +93,11 @@ type HTTPHook struct {
 
 // Hook returns what instances are asked in the phase; nil for nothing.
 func (s TopologySpec) Hook(phase OperationPhase) *Hook {
-	switch {
-	case s.Hooks == nil:
-	case phase == OperationRelease:
-		return s.Hooks.Release
-	case phase == OperationAcquire:
-		return s.Hooks.Acquire
-	case phase == OperationHold:
-		return s.Hooks.Snapshot
+	hook := operationPhases[phase].hook
+	if s.Hooks == nil || hook == nil {
+		return nil
 	}
-	return nil
+	return hook(s.Hooks)
 }
 
 // canonical writes out the defaults.

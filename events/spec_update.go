@@ -152,18 +152,24 @@ func (u Update) WaveSize(after uint32, waiting int) int {
 // Lasts returns how long a phase may take, or takes where nothing is to be done in it but to wait; 0 where it waits for people
 // or nodes. The defaults must be written out.
 func (u Update) Lasts(phase OperationPhase) time.Duration {
-	switch phase {
-	case OperationPrepare, OperationStart, OperationRelease, OperationAcquire, OperationRetire,
-		OperationHold, OperationExport:
-		return time.Duration(u.HealthyDeadline)
-	case OperationMonitor:
-		return time.Duration(u.Monitor)
-	case OperationDelay:
-		return time.Duration(u.Delay)
-	case OperationPromote, OperationWait:
+	lasts := operationPhases[phase].lasts
+	if lasts == nil {
+		return 0
 	}
-	return 0
+	return time.Duration(lasts(u))
 }
+
+// StartsFirst reports whether the next instance of a slot comes before the one before goes: as the spec says, unless the slot has one at a
+// time, or there is one on a node at most.
+func (s Spec) StartsFirst() bool {
+	return s.Updates().Order == StartFirst && !s.Global() && s.Topology == nil && !s.KeepsVolumes() && !s.Exclusive
+}
+
+// BehindBarrier reports whether the next instances of all slots come before any of those before goes, or none does.
+func (s Spec) BehindBarrier() bool { return s.Updates().Strategy == UpdateBarrier && s.StartsFirst() }
+
+// AllAtOnce reports whether the instances before of all slots go before any comes.
+func (s Spec) AllAtOnce() bool { return s.Updates().Strategy != UpdateRolling && !s.StartsFirst() }
 
 // canonical leaves out what is the default as a whole, and otherwise writes the defaults out, but for min_healthy, which has two.
 func (s UpdateSpec) canonical() UpdateSpec {

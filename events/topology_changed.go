@@ -115,20 +115,7 @@ func (c Confirmation) Above(o Confirmation) bool {
 }
 
 // rank is the place of the phase among those of its operation in which instances are asked; 0 for any other.
-func (c Confirmation) rank() int {
-	switch c.Phase {
-	case OperationRelease:
-		return 1
-	case OperationAcquire:
-		return 2
-	case OperationHold:
-		return 1
-	case OperationExport:
-		return 2
-	case OperationPrepare, OperationStart, OperationRetire, OperationMonitor, OperationPromote, OperationDelay, OperationWait:
-	}
-	return 0
-}
+func (c Confirmation) rank() int { return operationPhases[c.Phase].asks }
 
 func (c Confirmation) check() error {
 	switch {

@@ -77,7 +77,7 @@ func (op *Operation) end(r events.Record, d events.OperationEnded) *EndedOperati
 // does not follow in waves of their own.
 func (s *Service) Waves() uint32 {
 	op, u := s.Operation, s.Current().Spec.Updates()
-	if op.Together() {
+	if op.Kind.Together() {
 		return 1
 	}
 	waves, waiting := op.Wave, len(op.Waiting)
@@ -90,16 +90,6 @@ func (s *Service) Waves() uint32 {
 		waves += uint32((waiting + size - 1) / size)
 	}
 	return waves
-}
-
-// Together reports whether all slots go through the phases at once, whatever revision they have.
-func (op *Operation) Together() bool {
-	return op.Kind == events.OperationRescale || op.snapshots()
-}
-
-// snapshots reports whether it takes a snapshot, before all goes or with nothing after it.
-func (op *Operation) snapshots() bool {
-	return op.Kind == events.OperationSnapshot || op.Kind == events.OperationSuspend
 }
 
 // Target returns the revision that the next instance of the slot has.
@@ -133,7 +123,7 @@ func (c *Cluster) applyOperation(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.OperationEntered:
 		s.enter(d, r.Time)
-		if op.snapshots() {
+		if op.Kind.Snapshots() {
 			c.enterSnapshot(r, s)
 		}
 	case events.OperationProlonged:
@@ -149,7 +139,7 @@ func (c *Cluster) applyOperation(r events.Record) {
 		if op.Kind == events.OperationSuspend && d.Outcome == events.OperationDone && s.Suspension != nil {
 			s.Suspension.Stopped = true // also where there was nothing that could go
 		}
-		if op.snapshots() {
+		if op.Kind.Snapshots() {
 			c.ask(r, s)
 			if s.Snapshots.Wanted < op.Started {
 				s.Snapshots.Wanted = 0
@@ -189,7 +179,7 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 // before, or has begun anew since.
 func (s *Service) serves(i *Instance, now time.Time) {
 	op := s.Operation
-	if op == nil || (!op.Together() && !s.UpToDate(i)) || i.Retired != "" || s.isAway(i) || !slices.Contains(op.Slots, i.ID.Ordinal) {
+	if op == nil || (!op.Kind.Together() && !s.UpToDate(i)) || i.Retired != "" || s.isAway(i) || !slices.Contains(op.Slots, i.ID.Ordinal) {
 		return
 	}
 	if i.Seen.Phase == events.PhaseOnline && !i.Lost && !i.Differs {
@@ -201,7 +191,7 @@ func (s *Service) serves(i *Instance, now time.Time) {
 
 // servesNoMore follows an instance that shall stop, as long as it is said nowhere that it shall.
 func (s *Service) servesNoMore(i *Instance) {
-	if s.Operation != nil && s.Revision > 0 && (s.Operation.Together() || s.UpToDate(i)) {
+	if s.Operation != nil && s.Revision > 0 && (s.Operation.Kind.Together() || s.UpToDate(i)) {
 		delete(s.Operation.Serves, i.ID.Ordinal)
 	}
 }

@@ -9,8 +9,24 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// judge says of a slot whether it is done with the phase, what it lacks for that, and why it never will be, where that is so.
-type judge func(ordinal uint32) barrier.Participant
+// judges is how a slot is judged in each phase: whether it is done, what it lacks for that, and why it never will be, where that is so. There is no
+// judge for the time without a wave.
+var judges = map[events.OperationPhase]struct {
+	judge func(p *phase, ordinal uint32) barrier.Participant
+	// whatever says that the slot is waited for whatever has become of it: for people, or for a time to pass.
+	whatever bool
+}{
+	events.OperationPrepare: {judge: (*phase).prepared},
+	events.OperationStart:   {judge: (*phase).started},
+	events.OperationRelease: {judge: (*phase).confirmed},
+	events.OperationAcquire: {judge: (*phase).confirmed},
+	events.OperationHold:    {judge: (*phase).held},
+	events.OperationExport:  {judge: (*phase).held},
+	events.OperationRetire:  {judge: (*phase).retired},
+	events.OperationMonitor: {judge: (*phase).watched},
+	events.OperationPromote: {judge: (*phase).promoted, whatever: true},
+	events.OperationDelay:   {judge: (*phase).delayed, whatever: true},
+}
 
 // reached is a slot that is done with the phase.
 var reached = barrier.Participant{Reached: true}
@@ -30,15 +46,15 @@ type phase struct {
 // Verdict says whether the wave of the service's operation is done with its phase at this time. Nobody waits for slots that
 // there are no more, or that are given up.
 func (c *Cluster) Verdict(s *Service, now time.Time) barrier.Verdict {
-	p := phase{cluster: c, service: s, op: s.Operation, update: s.Current().Spec.Updates(), now: now}
-	judged := p.judge()
-	if judged == nil {
+	p := &phase{cluster: c, service: s, op: s.Operation, update: s.Current().Spec.Updates(), now: now}
+	by := judges[p.op.Phase]
+	if by.judge == nil {
 		return barrier.Judge(nil)
 	}
 	var all []barrier.Participant
 	for _, o := range p.op.Slots {
-		if p.takesPart(o) && !slices.Contains(p.op.GivenUp, o) {
-			participant := judged(o)
+		if (by.whatever || p.takesPart(o)) && !slices.Contains(p.op.GivenUp, o) {
+			participant := by.judge(p, o)
 			participant.Ordinal = o
 			all = append(all, participant)
 		}
@@ -46,81 +62,40 @@ func (c *Cluster) Verdict(s *Service, now time.Time) barrier.Verdict {
 	return barrier.Judge(all)
 }
 
-// judge returns how slots are judged in the phase; nil for the time without a wave.
-func (p phase) judge() judge {
-	switch p.op.Phase {
-	case events.OperationStart:
-		return p.remaining(p.started)
-	case events.OperationPrepare:
-		return p.remaining(p.prepared)
-	case events.OperationRelease, events.OperationAcquire:
-		return p.confirmed
-	case events.OperationHold, events.OperationExport:
-		return p.held
-	case events.OperationRetire:
-		switch {
-		case p.op.Rescale != nil:
-			return p.left
-		case p.op.Kind == events.OperationSuspend:
-			return p.gone
-		}
-		return p.retired
-	case events.OperationMonitor:
-		return p.watched
-	case events.OperationPromote:
-		return p.when(p.op.Promoted, "nobody has promoted it")
-	case events.OperationDelay:
-		return p.when(p.lasted(p.update.Delay), "the time before the next wave is not over")
-	case events.OperationWait:
-	}
-	return nil
-}
-
-// takesPart reports whether anything is waited for in the slot: where all go together in every one. People, and the time before the next
-// wave, are waited for whatever has become of it.
-func (p phase) takesPart(ordinal uint32) bool {
-	forAll := p.op.Together() || p.op.Phase == events.OperationPromote || p.op.Phase == events.OperationDelay
-	return forAll || (p.service.Wants(ordinal) && !p.service.Excused(ordinal))
+// takesPart reports whether anything is waited for in the slot: where all go together in every one.
+func (p *phase) takesPart(ordinal uint32) bool {
+	return p.op.Kind.Together() || (p.service.Wants(ordinal) && !p.service.Excused(ordinal))
 }
 
 // slot returns the slot, which is empty where there is none yet or no more.
-func (p phase) slot(ordinal uint32) *Slot {
+func (p *phase) slot(ordinal uint32) *Slot {
 	if int(ordinal) >= len(p.service.Slots) {
 		return &Slot{}
 	}
 	return p.service.Slots[ordinal]
 }
 
-// lasted reports whether the phase has lasted for as long.
-func (p phase) lasted(d events.Duration) bool {
-	return !p.now.Before(p.op.Entered.Add(time.Duration(d)))
-}
+// goes reports whether the operation is to leave nothing of the slot. One that goes need not come so far as others.
+func (p *phase) goes(ordinal uint32) bool { return p.op.Rescale != nil && ordinal >= p.op.Rescale.To }
 
 // started judges a slot whose next instance is to serve for as long as counts.
-func (p phase) started(ordinal uint32) barrier.Participant {
+func (p *phase) started(ordinal uint32) barrier.Participant {
 	least := time.Duration(*p.update.MinHealthy)
 	since, serves := p.op.Serves[ordinal]
-	if serves && !p.now.Before(since.Add(least)) {
+	if p.goes(ordinal) || (serves && !p.now.Before(since.Add(least))) {
 		return reached
 	}
 	return p.lacks(fmt.Sprintf("it has not served for %s", least))
 }
 
-// remaining judges the slots that a rescale keeps; those that go need not come so far.
-func (p phase) remaining(judged judge) judge {
-	return func(ordinal uint32) barrier.Participant {
-		if r := p.op.Rescale; r != nil && ordinal >= r.To {
-			return reached
-		}
-		return judged(ordinal)
-	}
-}
-
 // prepared judges a slot whose next instance is to be made.
-func (p phase) prepared(ordinal uint32) barrier.Participant {
+func (p *phase) prepared(ordinal uint32) barrier.Participant {
+	if p.goes(ordinal) {
+		return reached
+	}
 	slot := p.slot(ordinal)
 	for _, i := range [...]*Instance{slot.Current, slot.Next} {
-		if i != nil && (p.op.Together() || p.service.UpToDate(i)) && i.Seen.Phase >= events.PhasePrepared && i.Seen.Phase <= events.PhaseOnline {
+		if i != nil && (p.op.Kind.Together() || p.service.UpToDate(i)) && i.Seen.Phase >= events.PhasePrepared && i.Seen.Phase <= events.PhaseOnline {
 			return reached
 		}
 	}
@@ -128,7 +103,7 @@ func (p phase) prepared(ordinal uint32) barrier.Participant {
 }
 
 // confirmed judges a slot whose instance is to do what the phase asks, where its spec has a hook for that.
-func (p phase) confirmed(ordinal uint32) barrier.Participant {
+func (p *phase) confirmed(ordinal uint32) barrier.Participant {
 	i, wanted := p.slot(ordinal).Current, events.Confirmation{Operation: p.op.Started, Attempt: p.op.Attempt, Phase: p.op.Phase}
 	switch {
 	case i == nil:
@@ -145,7 +120,7 @@ func (p phase) confirmed(ordinal uint32) barrier.Participant {
 
 // held judges a slot whose instance does its part of a snapshot. One that has come since the others held still cannot: what it
 // would give is not of that time.
-func (p phase) held(ordinal uint32) barrier.Participant {
+func (p *phase) held(ordinal uint32) barrier.Participant {
 	i := p.slot(ordinal).Current
 	if !p.service.Has(ordinal) {
 		return reached // it has none any more
@@ -171,54 +146,50 @@ func (p phase) held(ordinal uint32) barrier.Participant {
 	return p.lacks("it has not done its part")
 }
 
-// left judges a slot that the topology has no more: nothing of it is to be left.
-func (p phase) left(ordinal uint32) barrier.Participant {
-	if ordinal < p.op.Rescale.To {
-		return reached
+// retired judges a slot of which nothing is to be left that goes, as far as nodes that are heard tell: all of it where the topology has it no more
+// or the service is to rest, and else what is not as the revision says.
+func (p *phase) retired(ordinal uint32) barrier.Participant {
+	goes, missing := func(*Instance) bool { return true }, "what it had is not gone"
+	if !p.op.Kind.Together() {
+		goes, missing = func(i *Instance) bool { return !p.service.UpToDate(i) }, "what it had before is not gone"
 	}
-	return p.gone(ordinal)
-}
-
-// gone judges a slot of which nothing is to be left, as far as nodes that are heard tell.
-func (p phase) gone(ordinal uint32) barrier.Participant {
 	slot := p.slot(ordinal)
-	remains := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
-	if slot.Current == nil && !slices.ContainsFunc(slot.Leaving, remains) {
+	remains := func(i *Instance) bool { return goes(i) && p.cluster.Nodes[i.Node].Heard() }
+	stays := p.op.Rescale != nil && !p.goes(ordinal)
+	if stays || ((slot.Current == nil || !goes(slot.Current)) && !slices.ContainsFunc(slot.Leaving, remains)) {
 		return reached
 	}
-	return p.lacks("what it had is not gone")
-}
-
-// retired judges a slot of whose instances before nothing is to be left, as far as nodes that are heard tell.
-func (p phase) retired(ordinal uint32) barrier.Participant {
-	slot := p.slot(ordinal)
-	remains := func(i *Instance) bool { return !p.service.UpToDate(i) && p.cluster.Nodes[i.Node].Heard() }
-	if (slot.Current == nil || p.service.UpToDate(slot.Current)) && !slices.ContainsFunc(slot.Leaving, remains) {
-		return reached
-	}
-	return p.lacks("what it had before is not gone")
+	return p.lacks(missing)
 }
 
 // watched judges a slot that is to serve throughout.
-func (p phase) watched(ordinal uint32) barrier.Participant {
+func (p *phase) watched(ordinal uint32) barrier.Participant {
 	if since, serves := p.op.Serves[ordinal]; !serves || since.After(p.op.Entered) {
 		return fails("it did not serve throughout the time in which it was watched")
 	}
-	return p.when(p.lasted(p.update.Monitor), "the time in which it is watched is not over")(ordinal)
+	return p.passed(p.update.Monitor, "the time in which it is watched is not over")
 }
 
-// when judges all slots alike: by what they wait for together.
-func (p phase) when(over bool, missing string) judge {
-	return func(uint32) barrier.Participant { return barrier.Participant{Reached: over, Missing: missing} }
+func (p *phase) promoted(uint32) barrier.Participant {
+	return barrier.Participant{Reached: p.op.Promoted, Missing: "nobody has promoted it"}
+}
+
+func (p *phase) delayed(uint32) barrier.Participant {
+	return p.passed(p.update.Delay, "the time before the next wave is not over")
+}
+
+// passed judges a slot that waits for the phase to have lasted for as long.
+func (p *phase) passed(d events.Duration, missing string) barrier.Participant {
+	return barrier.Participant{Reached: !p.now.Before(p.op.Entered.Add(time.Duration(d))), Missing: missing}
 }
 
 // lacks is a slot that is not done yet, and never will be once the phase has lasted for too long.
-func (p phase) lacks(missing string) barrier.Participant {
+func (p *phase) lacks(missing string) barrier.Participant {
 	return barrier.Participant{Missing: missing, Broken: p.late(missing)}
 }
 
 // late says what is missing once the phase has lasted for too long; "" before.
-func (p phase) late(missing string) string {
+func (p *phase) late(missing string) string {
 	if p.now.Before(p.op.since().Add(time.Duration(p.update.HealthyDeadline))) {
 		return ""
 	}

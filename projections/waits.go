@@ -20,7 +20,7 @@ type Wait struct {
 // Waits says of the first slots, most of them at most, that the service's operation waits for what each lacks: of those that the
 // verdict names, or while none has its turn of those whose nodes take nothing.
 func (c *Cluster) Waits(s *Service, v barrier.Verdict, most int) []Wait {
-	p := phase{cluster: c, service: s, op: s.Operation}
+	p := &phase{cluster: c, service: s, op: s.Operation}
 	if p.op.Phase == events.OperationWait {
 		return p.bound(most)
 	}
@@ -36,7 +36,7 @@ func (c *Cluster) Waits(s *Service, v barrier.Verdict, most int) []Wait {
 }
 
 // bound says which slots wait for a node that takes nothing.
-func (p phase) bound(most int) []Wait {
+func (p *phase) bound(most int) []Wait {
 	var all []Wait
 	for _, o := range p.op.Waiting {
 		i := p.slot(o).Current
@@ -49,7 +49,7 @@ func (p phase) bound(most int) []Wait {
 }
 
 // awaited returns the instance of the slot that is to do something, or to be gone; nil where there is none.
-func (p phase) awaited(ordinal uint32) *Instance {
+func (p *phase) awaited(ordinal uint32) *Instance {
 	slot := p.slot(ordinal)
 	if p.op.Phase == events.OperationRetire {
 		heard := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
@@ -59,7 +59,7 @@ func (p phase) awaited(ordinal uint32) *Instance {
 		return slot.Current
 	}
 	for _, i := range [...]*Instance{slot.Next, slot.Current} {
-		if i != nil && (p.op.Together() || p.service.UpToDate(i)) {
+		if i != nil && (p.op.Kind.Together() || p.service.UpToDate(i)) {
 			return i
 		}
 	}
@@ -67,7 +67,7 @@ func (p phase) awaited(ordinal uint32) *Instance {
 }
 
 // said says for people what is known of why the slot is not done; "" for nothing beyond what it lacks.
-func (p phase) said(w Wait) string {
+func (p *phase) said(w Wait) string {
 	slot, i := p.slot(w.Ordinal), w.Instance
 	switch {
 	case i == nil && slot.Remains() != nil && p.service.Alone(w.Ordinal):
@@ -82,7 +82,7 @@ func (p phase) said(w Wait) string {
 		return "its node is degraded: " + p.cluster.Nodes[i.Node].Degraded
 	case i.Retired != "":
 		return i.ID.String() + " has not stopped yet"
-	case p.op.Phase == events.OperationRetire && p.op.Together():
+	case p.op.Phase == events.OperationRetire && p.op.Kind.Together():
 		return ""
 	case p.op.Phase == events.OperationRetire:
 		return "no node has had room for what follows " + i.ID.String()

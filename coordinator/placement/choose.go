@@ -80,6 +80,20 @@ func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
 	return first.zone != nil
 }
 
+// Lacks says for people why no node can have the slot's next instance, beside the one that it has; "" where one can.
+func (b *Board) Lacks(s *projections.Service, ordinal uint32) string {
+	d := Decision{}
+	if int(ordinal) < len(s.Slots) && s.Slots[ordinal].Current != nil {
+		d = b.ChooseBeside(s, s.Slots[ordinal].Current, s.Revision)
+	} else {
+		d = b.Choose(s, ordinal)
+	}
+	if d.Node != nil {
+		return ""
+	}
+	return projections.Reasons(*d.Pending)
+}
+
 // CouldInstead reports whether the node of an instance of the service could have the next one once that one is gone.
 func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance) bool {
 	q := b.queue(s, s.Revision)

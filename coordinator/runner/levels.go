@@ -195,7 +195,7 @@ func (l *levels) lookAtOperations(c *projections.Cluster, now time.Time) {
 		switch {
 		case op.Paused != "":
 			o.overdue = overdue(s, now)
-		case op.Together() || op.Revision == s.Revision:
+		case op.Kind.Together() || op.Revision == s.Revision:
 			o.waitsFor(c, s, now)
 		}
 		l.under = append(l.under, o)

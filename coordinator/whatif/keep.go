@@ -99,7 +99,7 @@ func (k *kept) ofService(id events.ServiceID, data events.Data) events.Data {
 			return events.ServiceResumed{}
 		}
 	case events.OperationResumed:
-		if op := s.Operation; op != nil && op.Paused != "" && !op.Together() {
+		if op := s.Operation; op != nil && op.Paused != "" && !op.Kind.Together() {
 			return events.OperationResumed{Operation: op.Started}
 		}
 	}

@@ -99,7 +99,7 @@ func (v *ServiceOperation) fill(c *projections.Cluster, s *projections.Service) 
 		Rescale: op.Rescale, Attempt: op.Attempt, Phase: op.Phase, Since: op.Entered, Failed: op.Failed, Paused: op.Paused,
 	}
 	v.Command, v.Waves = op.Command, s.Waves()
-	if op.Paused != "" || (!op.Together() && op.Revision != s.Revision) {
+	if op.Paused != "" || (!op.Kind.Together() && op.Revision != s.Revision) {
 		return
 	}
 	verdict := c.Verdict(s, c.Now)

@@ -17,7 +17,7 @@ import (
 func TestACapsuleOfAFailureReproducesIt(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "bug.json")
 	scales := bug{"scale-off-by-one", "a service gets one instance more than was asked for", []edit{{
-		"coordinator/admit_service.go", "	if s.Scale == scale {\n", "	if scale++; s.Scale == scale {\n",
+		"coordinator/operation/back.go", "	if s.Scale == scale {\n", "	if scale++; s.Scale == scale {\n",
 	}}}
 	buggy, sound := builtWith(t, scales), builtWith(t, bug{})
 	out, code := runIn(t, dir, buggy, "-seeds", "20", "-save", file)

@@ -4,6 +4,7 @@ package main
 var equivalents = map[string]string{
 	"coordinator.Turn.fillOnce/assign/3":                "No node has room for the slots that are asked about again either, and only the first is told.",
 	"coordinator.Turn.overdue/boundary/2":               "Of two equal times it makes no difference which is kept.",
+	"coordinator/operation.staleSnapshot/boundary/1":    "A snapshot is asked for by one event and begun by another.",
 	"coordinator/placement.Board.queue/assign/2":        "The board computes again what it does not remember.",
 	"coordinator/placement.Board.queue/call/1":          "It bounds what is remembered, and decisions are the same whatever is.",
 	"coordinator/placement.candidate.before/boundary/1": "Scores are compared where they differ.",
@@ -17,7 +18,6 @@ var equivalents = map[string]string{
 	"coordinator/placement.over/boundary/6":             "Nothing is too much where both are equal.",
 	"coordinator/placement.queue.chosen/assign/1":       "It saves looking the node up by its name.",
 	"coordinator/placement.queue.shifted/boundary/4":    "A zone that comes down to the least leaves the least as it is.",
-	"coordinator.staleSnapshot/boundary/1":              "A snapshot is asked for by one event and begun by another.",
 	"events.Overrides.Of/boundary/2":                    "Labels that nothing is put in place of are the same.",
 	"events.Position.Above/boundary/1":                  "The epochs differ there.",
 	"events.Request.reject/assign/2":                    "What reading returns is a Rejection always.",

@@ -21,7 +21,7 @@ import (
 
 // core is the packages that mutants are planted in: they decide what a cluster does. The runners are left out, which wait and
 // carry; so are whatif and capsule, which look back.
-var core = []string{"events", "projections", "projections/barrier", "projections/views", "coordinator", "coordinator/placement", "node"}
+var core = []string{"events", "projections", "projections/barrier", "projections/views", "coordinator", "coordinator/operation", "coordinator/placement", "node"}
 
 // simulator is the package with the kept plans, the golden logs and some seeds.
 const simulator = "cmd/simulation/world"
