@@ -75,29 +75,7 @@ func (t *Turn) admit(r events.Request) error {
 	if id, ok := r.Scope.Service(); ok {
 		return t.admitService(r, id)
 	}
-	if id, ok := r.Scope.Group(); ok {
-		return t.admitGroup(r, id)
-	}
-	switch c := r.Command.(type) {
-	case events.NodePause:
-		return t.pause(r)
-	case events.NodeResume:
-		return t.resume(r)
-	case events.NodeDrain:
-		return t.drain(r, c)
-	case events.NodeForget:
-		return t.forget(r)
-	case events.NodeUpdate:
-		return t.update(r, c)
-	case events.ClusterPolicy:
-		return t.policy(r, c)
-	case events.ClusterNodes:
-		return t.allow(r, c)
-	case events.ClusterRebalance:
-		t.askRebalance(r, c)
-		return nil
-	}
-	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command", r.Verb)
+	return admissions[r.Command.Kind()](t, r)
 }
 
 // atOnce accepts a command that is done with these changes, and has it succeed.

@@ -8,19 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// admitGroup takes a command to several services as a whole, or says which of them is in its way.
-func (t *Turn) admitGroup(r events.Request, id events.GroupID) error {
-	switch c := r.Command.(type) {
-	case events.GroupEnsure:
-		return t.ensureGroup(r, id, c)
-	case events.GroupCancel:
-		return t.cancelGroup(r, id)
-	}
-	return events.Reject(events.CodeUnknownVerb, "subject", "%q is no command for a group", r.Verb)
-}
-
-// ensureGroup has the services be held by the command, once each is found to be able to become what it asks for. They change with
-// their stages.
+// ensureGroup has several services be held by the command as a whole, once each is found to be able to become what it asks for, or says which of
+// them is in its way. They change with their stages.
 func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEnsure) error {
 	for _, name := range c.Names() {
 		if err := t.unseen(id.Member(name), c.IfSeq); err != nil {
@@ -165,7 +154,7 @@ func stagesOf(levels [][]string, stops func(name string) bool) [][]string {
 }
 
 // cancelGroup has a group that has not ended go back.
-func (t *Turn) cancelGroup(r events.Request, id events.GroupID) error {
+func (t *Turn) cancelGroup(r events.Request, id events.GroupID, _ events.GroupCancel) error {
 	g := t.Cluster.GroupNamed(id)
 	if g == nil {
 		return events.Reject(events.CodeNotFound, "subject", "no command to group %s is under way: it has ended, or there was none", id)

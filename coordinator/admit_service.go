@@ -12,7 +12,7 @@ func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
 	if err != nil && !mayComeLater(t.Cluster.Services[id], r.Command, err) {
 		return err
 	}
-	if verbs[r.Verb].atOnce {
+	if verbs[r.Command.Kind()].atOnce {
 		t.atOnce(r, changes...)
 		return nil
 	}
@@ -45,7 +45,7 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	if err := whileSuspended(s, command); err != nil {
 		return nil, err
 	}
-	v := verbs[command.Kind().Name]
+	v := verbs[command.Kind()]
 	if g := t.Cluster.GroupOf(id); s == nil && g != nil && !v.creates {
 		return nil, events.Reject(events.CodeNotFound, "subject",
 			"there is no service %s yet: group %s has not come to it (command %d); cancel that, or wait for its end", id, g.ID, g.Command)
@@ -92,7 +92,7 @@ func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.
 	return changes, nil
 }
 
-func scale(cluster *projections.Cluster, s *projections.Service, c events.ServiceScale) ([]events.Data, error) {
+func (t *Turn) scale(s *projections.Service, c events.ServiceScale) ([]events.Data, error) {
 	if s.Dropped {
 		return nil, gone(s)
 	}
@@ -113,7 +113,7 @@ func scale(cluster *projections.Cluster, s *projections.Service, c events.Servic
 			"the %s of service %s is paused, and its topology cannot change before that has ended: send its spec again to go on, or roll it back",
 			op.Kind, s.ID)
 	}
-	return operation.Scaled(cluster, s, &s.Current().Spec, scale), nil
+	return operation.Scaled(t.Cluster, s, &s.Current().Spec, scale), nil
 }
 
 func drop(s *projections.Service) []events.Data {
@@ -136,8 +136,7 @@ func (t *Turn) accept(r events.Request, id events.ServiceID, policy events.BusyP
 	case policy == events.BusySupersede:
 		t.supersede(r, unended(holder, queue), []events.ServiceID{id})
 	case policy == events.BusyQueue && len(queue) < events.MaxQueued:
-		t.queue(r, holder, queue)
-		return nil
+		return t.queue(r, holder, queue)
 	default:
 		return t.busy(id, holder, queue, policy)
 	}

@@ -20,7 +20,7 @@ func restart(s *projections.Service) ([]events.Data, error) {
 }
 
 // rollback has the service be as in an earlier revision.
-func rollback(cluster *projections.Cluster, s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
+func (t *Turn) rollback(s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
 	if s.Dropped {
 		return nil, gone(s)
 	}
@@ -39,7 +39,7 @@ func rollback(cluster *projections.Cluster, s *projections.Service, c events.Ser
 			slices.Sorted(maps.Keys(s.Revisions)))
 	}
 	if r := s.Revisions[to]; r.Spec.IsJob() {
-		return append([]events.Data{operation.Repeat(s, to)}, operation.Scaled(cluster, s, &r.Spec, r.Spec.Jobs().Completions)...), nil
+		return append([]events.Data{operation.Repeat(s, to)}, operation.Scaled(t.Cluster, s, &r.Spec, r.Spec.Jobs().Completions)...), nil
 	}
 	if err := s.Revisions[to].Spec.CheckScale(s.Scale); err != nil {
 		return nil, err
@@ -58,8 +58,30 @@ func before(s *projections.Service) uint64 {
 	return 0
 }
 
-// cancel has the service be as when all of it was last as it should be, or be dropped where it never was.
-func cancel(c *projections.Cluster, s *projections.Service) ([]events.Data, error) {
+// cancel has no snapshot be taken that was asked for, or the service be suspended no more, unless that is done. Where that is not
+// what is being done, it has the service be as when all of it was last as it should be.
+func (t *Turn) cancel(s *projections.Service, _ events.ServiceCancel) ([]events.Data, error) {
+	switch {
+	case s.Suspension != nil && s.Settled():
+		return nil, nil
+	case s.Suspension != nil:
+		return []events.Data{events.ServiceResumed{}}, nil
+	case s.Snapshots.Wanted == 0:
+		return t.wasGood(s)
+	}
+	takes := s.Operation != nil && s.Operation.Kind == events.OperationSnapshot && !t.caseOf(s).Superseded()
+	if takes || s.HoldsSnapshot(t.Cluster) {
+		return []events.Data{events.SnapshotCancelled{}}, nil
+	}
+	changes, err := t.wasGood(s)
+	if err != nil {
+		return nil, err
+	}
+	return append([]events.Data{events.SnapshotCancelled{}}, changes...), nil
+}
+
+// wasGood has the service be as when all of it was last as it should be, or be dropped where it never was.
+func (t *Turn) wasGood(s *projections.Service) ([]events.Data, error) {
 	if s.Job != nil {
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
 			"service %s is a job, which has nothing to go back to: drop ends it, and ensure begins it anew", s.ID)
@@ -67,29 +89,7 @@ func cancel(c *projections.Cluster, s *projections.Service) ([]events.Data, erro
 	if s.Good == nil {
 		return drop(s), nil
 	}
-	return operation.GoBack(c, s, s.Good.Revision, s.Good.Scale), nil
-}
-
-// cancelAll has no snapshot be taken that was asked for, or the service be suspended no more, unless that is done. Where that is not
-// what is being done, it has the service be as when all of it was last as it should be.
-func cancelAll(c *projections.Cluster, s *projections.Service) ([]events.Data, error) {
-	switch {
-	case s.Suspension != nil && s.Settled():
-		return nil, nil
-	case s.Suspension != nil:
-		return []events.Data{events.ServiceResumed{}}, nil
-	case s.Snapshots.Wanted == 0:
-		return cancel(c, s)
-	}
-	takes := s.Operation != nil && s.Operation.Kind == events.OperationSnapshot && !operation.Case{Service: s}.Superseded()
-	if takes || s.HoldsSnapshot(c) {
-		return []events.Data{events.SnapshotCancelled{}}, nil
-	}
-	changes, err := cancel(c, s)
-	if err != nil {
-		return nil, err
-	}
-	return append([]events.Data{events.SnapshotCancelled{}}, changes...), nil
+	return operation.GoBack(t.Cluster, s, s.Good.Revision, s.Good.Scale), nil
 }
 
 // replacesNothing reports whether the next spec differs from the present one alone in how instances are replaced, or when snapshots are taken.

@@ -22,17 +22,13 @@ const (
 )
 
 // drain has the node be emptied from here on, in place of a drain with another deadline.
-func (t *Turn) drain(r events.Request, c events.NodeDrain) error {
-	n, err := t.nodeOf(r)
-	switch {
-	case err != nil:
-		return err
-	case n.Draining() && n.Drain.Done:
+func (t *Turn) drain(r events.Request, n *projections.Node, c events.NodeDrain) error {
+	if n.Draining() && n.Drain.Done {
 		t.atOnce(r)
-	default:
-		t.overtake(r, n)
-		t.accepted(r, []events.Data{events.NodeDraining{Until: t.Now.Add(time.Duration(c.Deadline))}})
+		return nil
 	}
+	t.overtake(r, n)
+	t.accepted(r, []events.Data{events.NodeDraining{Until: t.Now.Add(time.Duration(c.Deadline))}})
 	return nil
 }
 

@@ -9,11 +9,7 @@ import (
 )
 
 // forget has a node that is gone for good be known no more.
-func (t *Turn) forget(r events.Request) error {
-	n, err := t.nodeOf(r)
-	if err != nil {
-		return err
-	}
+func (t *Turn) forget(r events.Request, n *projections.Node, _ events.NodeForget) error {
 	if n.Heard() {
 		return events.Reject(events.CodeHeard, "subject",
 			"node %s is heard, and runs what it has: drain it, stop its process, and forget it once it is shown as silent", n.Name)

@@ -105,44 +105,32 @@ func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState)
 		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Open() && !n.Draining()
 }
 
-// pause has nothing be placed on the node any more, as is so of one that is drained.
-func (t *Turn) pause(r events.Request) error {
-	n, err := t.nodeOf(r)
-	switch {
-	case err != nil:
-		return err
-	case n.Paused || n.Draining():
+// pauseNode has nothing be placed on the node any more, as is so of one that is drained.
+func (t *Turn) pauseNode(r events.Request, n *projections.Node, _ events.NodePause) error {
+	if n.Paused || n.Draining() {
 		t.atOnce(r)
-	default:
+	} else {
 		t.atOnce(r, events.NodePaused{})
 	}
 	return nil
 }
 
-// resume has the node take instances again. A drain of it ends with that, and what has no successor that serves stays.
-func (t *Turn) resume(r events.Request) error {
-	n, err := t.nodeOf(r)
-	switch {
-	case err != nil:
-		return err
-	case n.Paused || n.Draining():
-		t.overtake(r, n)
-		t.atOnce(r, events.NodeResumed{})
-		for _, i := range t.instancesOn([]*projections.Node{n})[n.Name] {
-			t.agenda.add(i.ID.Service) // a successor of what is there is of no use any more
-		}
-	default:
+// resumeNode has instances be placed on the node again, and ends its drain.
+func (t *Turn) resumeNode(r events.Request, n *projections.Node, _ events.NodeResume) error {
+	if !n.Paused && !n.Draining() {
 		t.atOnce(r)
+		return nil
+	}
+	t.overtake(r, n)
+	t.atOnce(r, events.NodeResumed{})
+	for _, i := range t.instancesOn([]*projections.Node{n})[n.Name] {
+		t.agenda.add(i.ID.Service) // a successor of what is there is of no use any more
 	}
 	return nil
 }
 
 // update has people's word on the node go before its own.
-func (t *Turn) update(r events.Request, c events.NodeUpdate) error {
-	n, err := t.nodeOf(r)
-	if err != nil {
-		return err
-	}
+func (t *Turn) update(r events.Request, n *projections.Node, c events.NodeUpdate) error {
 	next, before := n.Overrides.With(c), n.Facts
 	if count := len(next.Labels) + len(next.Without); count > events.MaxLabels {
 		return events.Reject(events.CodeOutOfRange, "labels", "node %s would have %d labels in place of its own, more than %d", n.Name, count, events.MaxLabels)

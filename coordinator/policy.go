@@ -7,21 +7,19 @@ import (
 )
 
 // policy changes how placement weighs nodes, from the next decision on. What runs stays where it is.
-func (t *Turn) policy(r events.Request, c events.ClusterPolicy) error {
+func (t *Turn) policy(r events.Request, c events.ClusterPolicy) {
 	var changes []events.Data
 	if p := c.Policy(); p != t.Cluster.Policy {
 		changes = append(changes, events.PolicyChanged{Policy: p})
 	}
 	t.atOnce(r, changes...)
-	return nil
 }
 
 // allow changes which nodes instances are placed on, from the next decision on.
-func (t *Turn) allow(r events.Request, c events.ClusterNodes) error {
+func (t *Turn) allow(r events.Request, c events.ClusterNodes) {
 	var changes []events.Data
 	if !slices.Equal(c.Allowed, t.Cluster.Allowed) {
 		changes = append(changes, events.NodesAllowed(c))
 	}
 	t.atOnce(r, changes...)
-	return nil
 }

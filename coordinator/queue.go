@@ -3,11 +3,15 @@ package coordinator
 import "github.com/rookery-project/rookery/events"
 
 // queue accepts the command and has it wait behind the last that has not ended.
-func (t *Turn) queue(r events.Request, holder uint64, queue []events.CommandQueued) {
+func (t *Turn) queue(r events.Request, holder uint64, queue []events.CommandQueued) error {
 	before := unended(holder, queue)
-	queued, _ := events.QueuedOf(r.Sequence, before[len(before)-1], r.Command)
+	queued, err := events.Queued(r.Sequence, before[len(before)-1], r.Command.(events.ServiceCommand))
+	if err != nil {
+		return err
+	}
 	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Queued: true})
 	t.emit(r.Scope, queued)
+	return nil
 }
 
 // begin has the first command that waits for the service be carried out, where none is any more: what it asks for is
@@ -20,11 +24,20 @@ func (t *Turn) begin(id events.ServiceID) bool {
 	}
 	next, scope := queue[0], events.ServiceScope(id)
 	t.cause = t.Cluster.Commands[next.Sequence].Cause
-	changes, err := t.changes(id, next.Command())
+	changes, err := t.asked(id, next)
 	if err != nil {
 		t.emit(scope, events.CommandFailed{Sequence: next.Sequence, Reason: events.ReasonRefused, Message: err.Error()})
 		return true
 	}
 	t.emit(scope, append([]events.Data{events.CommandBegun{Sequence: next.Sequence}}, changes...)...)
 	return true
+}
+
+// asked returns the changes of a command that has waited.
+func (t *Turn) asked(id events.ServiceID, waited events.CommandQueued) ([]events.Data, error) {
+	command, err := waited.Command()
+	if err != nil {
+		return nil, err
+	}
+	return t.changes(id, command)
 }

@@ -3,6 +3,8 @@ package coordinator_test
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
 )
@@ -14,7 +16,7 @@ func TestAServiceThatIsGoneIsToBlameForItsQueue(t *testing.T) {
 	h.joins(1, 4)
 	h.say("before", "ensure", `{"image":"a"}`)
 	gone := events.ServiceID{Namespace: "demo", Name: "gone"}
-	h.cluster.Queues[gone] = []events.CommandQueued{{Sequence: 1000, Drop: &events.ServiceDrop{}}}
+	h.cluster.Queues[gone] = []events.CommandQueued{{Sequence: 1000, Verb: "drop", Body: jsontext.Value(`{}`)}}
 	turn := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
 	defer func() {
 		if recover() == nil || turn.Working.Scope != events.ServiceScope(gone) {

@@ -27,7 +27,7 @@ func suspend(s *projections.Service) ([]events.Data, error) {
 }
 
 // resume brings the service back, as it is or from a snapshot.
-func resume(cluster *projections.Cluster, s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
+func (t *Turn) resume(s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
 	switch {
 	case s.Dropped:
 		return nil, gone(s)
@@ -50,7 +50,7 @@ func resume(cluster *projections.Cluster, s *projections.Service, c events.Servi
 	if err := s.Current().Spec.CheckScale(kept.Scale); err != nil {
 		return nil, err
 	}
-	return append(operation.Scaled(cluster, s, &s.Current().Spec, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
+	return append(operation.Scaled(t.Cluster, s, &s.Current().Spec, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
 }
 
 // keptOf says for people which snapshots of the service there are.
@@ -67,7 +67,7 @@ func keptOf(s *projections.Service) string {
 
 // whileSuspended says that the service takes no command of the kind, because it is suspended or is about to be; nil where it does.
 func whileSuspended(s *projections.Service, command events.Command) error {
-	if s == nil || s.Suspension == nil || s.Dropped || verbs[command.Kind().Name].suspended {
+	if s == nil || s.Suspension == nil || s.Dropped || verbs[command.Kind()].suspended {
 		return nil
 	}
 	return events.Reject(events.CodeSuspended, "subject",

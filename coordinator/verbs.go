@@ -14,31 +14,37 @@ type verb struct {
 	creates, suspended, atOnce bool
 }
 
-// verbs has an entry for each of events.Verbs.
-var verbs = map[string]verb{
-	nameOf[events.ServiceEnsure](): {changes: by((*Turn).ensure), creates: true},
-	nameOf[events.ServiceScale](): {changes: by(func(t *Turn, s *projections.Service, c events.ServiceScale) ([]events.Data, error) {
-		return scale(t.Cluster, s, c)
-	})},
-	nameOf[events.ServiceRestart]():  {changes: of(restart)},
-	nameOf[events.ServiceSnapshot](): {changes: of(snapshot)},
-	nameOf[events.ServiceSuspend]():  {changes: of(suspend), suspended: true},
-	nameOf[events.ServiceResume](): {changes: by(func(t *Turn, s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
-		return resume(t.Cluster, s, c)
-	}), suspended: true},
-	nameOf[events.ServiceRollback](): {changes: by(func(t *Turn, s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
-		return rollback(t.Cluster, s, c)
-	})},
-	nameOf[events.ServicePromote](): {changes: of(promote), atOnce: true},
-	nameOf[events.ServiceCancel](): {changes: by(func(t *Turn, s *projections.Service, _ events.ServiceCancel) ([]events.Data, error) {
-		return cancelAll(t.Cluster, s)
-	}), suspended: true},
-	nameOf[events.ServiceDrop](): {changes: of(func(s *projections.Service) ([]events.Data, error) { return drop(s), nil }), suspended: true},
+// verbs has an entry for each command to a service.
+var verbs = map[events.Kind]verb{
+	kindOf[events.ServiceEnsure]():   {changes: by((*Turn).ensure), creates: true},
+	kindOf[events.ServiceScale]():    {changes: by((*Turn).scale)},
+	kindOf[events.ServiceRestart]():  {changes: of(restart)},
+	kindOf[events.ServiceSnapshot](): {changes: of(snapshot)},
+	kindOf[events.ServiceSuspend]():  {changes: of(suspend), suspended: true},
+	kindOf[events.ServiceResume]():   {changes: by((*Turn).resume), suspended: true},
+	kindOf[events.ServiceRollback](): {changes: by((*Turn).rollback)},
+	kindOf[events.ServicePromote]():  {changes: of(promote), atOnce: true},
+	kindOf[events.ServiceCancel]():   {changes: by((*Turn).cancel), suspended: true},
+	kindOf[events.ServiceDrop]():     {changes: of(func(s *projections.Service) ([]events.Data, error) { return drop(s), nil }), suspended: true},
 }
 
-func nameOf[C events.ServiceCommand]() string {
+// admissions has an entry for each other command: what takes it, or returns why not.
+var admissions = map[events.Kind]func(*Turn, events.Request) error{
+	kindOf[events.GroupEnsure]():      ofGroup((*Turn).ensureGroup),
+	kindOf[events.GroupCancel]():      ofGroup((*Turn).cancelGroup),
+	kindOf[events.NodePause]():        ofNode((*Turn).pauseNode),
+	kindOf[events.NodeResume]():       ofNode((*Turn).resumeNode),
+	kindOf[events.NodeDrain]():        ofNode((*Turn).drain),
+	kindOf[events.NodeForget]():       ofNode((*Turn).forget),
+	kindOf[events.NodeUpdate]():       ofNode((*Turn).update),
+	kindOf[events.ClusterPolicy]():    ofCluster((*Turn).policy),
+	kindOf[events.ClusterNodes]():     ofCluster((*Turn).allow),
+	kindOf[events.ClusterRebalance](): ofCluster((*Turn).askRebalance),
+}
+
+func kindOf[C events.Command]() events.Kind {
 	var command C
-	return command.Kind().Name
+	return command.Kind()
 }
 
 // by has changes take commands of one type.
@@ -55,3 +61,30 @@ func of(changes func(*projections.Service) ([]events.Data, error)) func(*Turn, *
 
 // guard returns what the command says of when it is taken.
 func guard(c events.Command) events.Guard { return c.(events.ServiceCommand).When() }
+
+// ofGroup has a command of one type be taken for its group.
+func ofGroup[C events.Command](take func(*Turn, events.Request, events.GroupID, C) error) func(*Turn, events.Request) error {
+	return func(t *Turn, r events.Request) error {
+		id, _ := r.Scope.Group()
+		return take(t, r, id, r.Command.(C))
+	}
+}
+
+// ofNode has a command of one type be taken for its node, where there is that.
+func ofNode[C events.Command](take func(*Turn, events.Request, *projections.Node, C) error) func(*Turn, events.Request) error {
+	return func(t *Turn, r events.Request) error {
+		n, err := t.nodeOf(r)
+		if err != nil {
+			return err
+		}
+		return take(t, r, n, r.Command.(C))
+	}
+}
+
+// ofCluster has a command of one type be taken that no rule keeps from being done at once.
+func ofCluster[C events.Command](take func(*Turn, events.Request, C)) func(*Turn, events.Request) error {
+	return func(t *Turn, r events.Request) error {
+		take(t, r, r.Command.(C))
+		return nil
+	}
+}

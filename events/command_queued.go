@@ -1,75 +1,68 @@
 package events
 
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // MaxQueued is how many commands may wait behind the one that holds a service.
 const MaxQueued = 16
 
-// CommandQueued says that an accepted command waits until those before it have ended, and what it asks for: one of the
-// fields is set.
+// CommandQueued says that an accepted command waits until those before it have ended, and what it asks for.
 type CommandQueued struct {
 	Sequence uint64 `json:"sequence"`
 	// Behind is the sequence of the command that it waits for next.
-	Behind   uint64           `json:"behind"`
-	Ensure   *ServiceEnsure   `json:"ensure,omitempty"`
-	Scale    *ServiceScale    `json:"scale,omitempty"`
-	Restart  *ServiceRestart  `json:"restart,omitempty"`
-	Snapshot *ServiceSnapshot `json:"snapshot,omitempty"`
-	Suspend  *ServiceSuspend  `json:"suspend,omitempty"`
-	Resume   *ServiceResume   `json:"resume,omitempty"`
-	Rollback *ServiceRollback `json:"rollback,omitempty"`
-	Drop     *ServiceDrop     `json:"drop,omitempty"`
+	Behind uint64 `json:"behind"`
+	// Verb is what it asks of its service, and Body the command's own, with the defaults written out.
+	Verb string         `json:"verb"`
+	Body jsontext.Value `json:"body"`
 }
 
 // Kind implements Data.
-func (CommandQueued) Kind() Kind { return v1("command", "queued") }
+func (CommandQueued) Kind() Kind { return Kind{"command", 2, "queued"} }
 
 // Fated returns the command's sequence.
 func (c CommandQueued) Fated() uint64 { return c.Sequence }
 
-// QueuedOf returns the event for a command that can wait. It reports false for one that cannot.
-func QueuedOf(sequence, behind uint64, command Command) (CommandQueued, bool) {
-	q := CommandQueued{Sequence: sequence, Behind: behind}
-	switch c := command.(type) {
-	case ServiceEnsure:
-		q.Ensure = &c
-	case ServiceScale:
-		q.Scale = &c
-	case ServiceRestart:
-		q.Restart = &c
-	case ServiceSnapshot:
-		q.Snapshot = &c
-	case ServiceSuspend:
-		q.Suspend = &c
-	case ServiceResume:
-		q.Resume = &c
-	case ServiceRollback:
-		q.Rollback = &c
-	case ServiceDrop:
-		q.Drop = &c
-	default:
-		return CommandQueued{}, false
+// Queued returns the event for a command that waits.
+func Queued(sequence, behind uint64, command ServiceCommand) (CommandQueued, error) {
+	body, err := json.Marshal(command, json.Deterministic(true))
+	if err != nil {
+		return CommandQueued{}, fmt.Errorf("write a %s that waits: %w", command.Kind().Name, err)
 	}
-	return q, true
+	return CommandQueued{sequence, behind, command.Kind().Name, body}, nil
 }
 
-// Command returns what it asks for; nil where the event says nothing.
-func (c CommandQueued) Command() Command {
-	switch {
-	case c.Ensure != nil:
-		return *c.Ensure
-	case c.Scale != nil:
-		return *c.Scale
-	case c.Restart != nil:
-		return *c.Restart
-	case c.Snapshot != nil:
-		return *c.Snapshot
-	case c.Suspend != nil:
-		return *c.Suspend
-	case c.Resume != nil:
-		return *c.Resume
-	case c.Rollback != nil:
-		return *c.Rollback
-	case c.Drop != nil:
-		return *c.Drop
+// Command returns what it asks for. It returns an error where this is of a version that knows no such command.
+func (c CommandQueued) Command() (Command, error) {
+	command, err := newCommand(ServiceScope(ServiceID{}), c.Verb)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	data, err := standard.decode(command.Kind().String(), c.Body)
+	if err != nil {
+		return nil, err
+	}
+	return data.(Command), nil
+}
+
+// liftQueued lifts version 1, which has the body in a field of the verb's name.
+func liftQueued(body []byte) ([]byte, error) {
+	var v1 struct {
+		Sequence uint64                    `json:"sequence"`
+		Behind   uint64                    `json:"behind"`
+		Asks     map[string]jsontext.Value `json:",embed"`
+	}
+	if err := json.Unmarshal(body, &v1); err != nil {
+		return nil, err
+	}
+	if len(v1.Asks) != 1 {
+		return nil, fmt.Errorf("it has %d fields beside sequence and behind, and not the one of its verb", len(v1.Asks))
+	}
+	v2 := CommandQueued{Sequence: v1.Sequence, Behind: v1.Behind}
+	for v2.Verb, v2.Body = range v1.Asks {
+	}
+	return json.Marshal(v2)
 }

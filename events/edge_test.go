@@ -28,8 +28,7 @@ func TestAnAnswerMayBeAsLongAsAMessage(t *testing.T) {
 }
 
 func TestEventsAboutACommandNameIt(t *testing.T) {
-	q, _ := QueuedOf(9, 8, ServiceScale{Scale: new(int64(2))})
-	for _, fate := range []Fate{q, CommandRepeated{Sequence: 9, Of: 3}, CommandFailed{Sequence: 9}} {
+	for _, fate := range []Fate{CommandQueued{Sequence: 9, Behind: 8}, CommandRepeated{Sequence: 9, Of: 3}, CommandFailed{Sequence: 9}} {
 		if fate.Fated() != 9 {
 			t.Errorf("%T is about command %d, want 9", fate, fate.Fated())
 		}

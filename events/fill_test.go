@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // filled returns a value of sample's type in which every field is set, so that nothing is left out when it is encoded.
@@ -21,6 +23,9 @@ func fill(v reflect.Value) {
 	switch v.Interface().(type) {
 	case time.Time:
 		v.Set(reflect.ValueOf(moment))
+		return
+	case jsontext.Value:
+		v.Set(reflect.ValueOf(jsontext.Value(`{"field":7}`)))
 		return
 	case Phase:
 		v.Set(reflect.ValueOf(PhaseOnline))

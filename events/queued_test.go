@@ -1,13 +1,16 @@
 package events
 
 import (
+	"errors"
 	"reflect"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestACommandThatWaitsComesBackAsItWas holds the event of a queued command to give that command again.
 func TestACommandThatWaitsComesBackAsItWas(t *testing.T) {
-	for _, command := range []Command{
+	for _, command := range []ServiceCommand{
 		ServiceEnsure{Spec: Spec{Image: "i"}},
 		ServiceScale{Scale: new(int64(2))},
 		ServiceRestart{Guard{SeenAt: SeenAt{IfSeq: 3}}},
@@ -17,14 +20,45 @@ func TestACommandThatWaitsComesBackAsItWas(t *testing.T) {
 		ServiceRollback{Guard: Guard{SeenAt: SeenAt{IfSeq: 7}}},
 		ServiceDrop{Guard{SeenAt: SeenAt{IfSeq: 8}}},
 	} {
-		q, can := QueuedOf(9, 8, command)
-		if !can || q.Sequence != 9 || q.Behind != 8 || !reflect.DeepEqual(q.Command(), command) {
-			t.Errorf("%T can wait: %t, and comes back as %+v behind %d", command, can, q.Command(), q.Behind)
+		q, err := Queued(9, 8, command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := q.Command()
+		if err != nil || q.Sequence != 9 || q.Behind != 8 || !reflect.DeepEqual(back, Command(command)) {
+			t.Errorf("%T comes back as %+v behind %d, and with %v", command, back, q.Behind, err)
 		}
 	}
-	for _, command := range []Command{ServicePromote{}, ServiceCancel{}} {
-		if _, can := QueuedOf(9, 8, command); can {
-			t.Errorf("%T waits, and is about what goes on now", command)
+}
+
+func TestWhatWaitsIsOfACommandThatIsKnown(t *testing.T) {
+	for verb, body := range map[string]string{"hop": `{}`, "scale": `{"size":1}`} {
+		if command, err := (CommandQueued{Verb: verb, Body: jsontext.Value(body)}).Command(); err == nil {
+			t.Errorf("%s with %s is read as %+v", verb, body, command)
+		}
+	}
+}
+
+// TestACommandThatWaitedInVersion1IsRead holds bodies of version 1, which have a field for each verb, to read as those of version 2.
+func TestACommandThatWaitedInVersion1IsRead(t *testing.T) {
+	v1 := Kind{"command", 1, "queued"}.String()
+	for body, want := range map[string]Command{
+		`{"sequence":9,"behind":8,"scale":{"scale":2,"busy":"queue"}}`: ServiceScale{Scale: new(int64(2)), Guard: Guard{Busy: BusyQueue}},
+		`{"sequence":9,"behind":8,"drop":{}}`:                          ServiceDrop{},
+	} {
+		data, err := standard.decode(v1, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := data.(CommandQueued)
+		command, err := q.Command()
+		if err != nil || q.Sequence != 9 || q.Behind != 8 || !reflect.DeepEqual(command, want) {
+			t.Errorf("%s reads as %+v, which asks for %+v, with %v", body, q, command, err)
+		}
+	}
+	for _, body := range []string{`{"sequence":9,"behind":8}`, `{"sequence":9,"behind":8,"drop":{},"restart":{}}`, `{"sequence":"9"}`} {
+		if data, err := standard.decode(v1, []byte(body)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s reads as %+v, with %v", body, data, err)
 		}
 	}
 }

@@ -76,9 +76,9 @@ func (r registry) decode(of string, body []byte) (Data, error) {
 	return data, nil
 }
 
-// standard holds every kind. No kind has an older version yet.
+// standard holds every kind.
 var standard = newRegistry(
-	map[Kind]upcast{},
+	map[Kind]upcast{{"command", 1, "queued"}: {CommandQueued{}.Kind(), liftQueued}},
 	of[ServiceEnsure](), of[ServiceScale](), of[ServiceRestart](), of[ServiceSnapshot](), of[ServiceSuspend](), of[ServiceResume](), of[ServiceRollback](), of[ServiceCancel](), of[ServicePromote](), of[ServiceDrop](),
 	of[GroupEnsure](), of[GroupCancel](), of[GroupStarted](), of[GroupEntered](), of[GroupAborted](), of[GroupEnded](),
 	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](), of[CommandQueued](), of[CommandBegun](),
@@ -107,6 +107,12 @@ var standard = newRegistry(
 	of[Heartbeat](), of[HeartbeatAnswer](),
 	of[MetricProcess](),
 )
+
+// Lifted reports whether bodies of the kind are read as ones of its next version.
+func Lifted(k Kind) bool {
+	_, lifted := standard.upcasts[k]
+	return lifted
+}
 
 // Samples returns a zero value of every kind, ordered by type: what schemas are made from.
 func Samples() []Data {

@@ -15,7 +15,7 @@ import (
 
 // FoldVersion is that of what the fold makes of a log. It climbs when the same log gives another state than before: snapshots of
 // others are of no use then.
-const FoldVersion = 3
+const FoldVersion = 4
 
 // Errors of a snapshot of the fold. Each has the log be folded from an earlier one, or from its first message.
 var (

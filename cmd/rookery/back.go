@@ -6,14 +6,21 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// guarded is the command for what says of a service nothing but when it is taken.
+// guarded is the command for what is asked of a service, and says when it is taken.
 func guarded(l *link, cmd cobra.Command, of func(when events.Guard) events.Command) *cobra.Command {
 	a := &asking{link: l}
-	cmd.Args = arguments("NAMESPACE/NAME")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.ask(cmd, args[0], of(a.guard())) }
-	a.flags(&cmd)
-	a.guardFlags(&cmd)
+	atOnce(a, &cmd, func(events.SeenAt) events.Command { return of(a.guard()) })
+	cmd.Flags().StringVar(&a.busy, "busy", "", busyHelp)
 	return &cmd
+}
+
+// atOnce is guarded for what never waits: it is about what goes on now.
+func atOnce(a *asking, cmd *cobra.Command, of func(at events.SeenAt) events.Command) *cobra.Command {
+	cmd.Args = arguments("NAMESPACE/NAME")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.ask(cmd, args[0], of(a.guard().SeenAt)) }
+	a.flags(cmd)
+	a.ifSeqFlag(cmd)
+	return cmd
 }
 
 func restartCommand(l *link) *cobra.Command {
@@ -47,9 +54,8 @@ The same with the nats CLI:
 }
 
 func rollbackCommand(l *link) *cobra.Command {
-	a := &asking{link: l}
 	var to uint64
-	cmd := &cobra.Command{
+	cmd := guarded(l, cobra.Command{
 		Use:   "rollback NAMESPACE/NAME",
 		Short: "Have a service be as in an earlier revision",
 		Long: `Have a service be as in an earlier revision: its spec, and the images that ran then. That is a new revision, and its
@@ -61,20 +67,13 @@ the present one. The last 10 revisions are kept; rookery events NAMESPACE/NAME s
   rookery rollback demo/web --to 3 --busy supersede
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.rollback '{"to":3}'`,
-		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd, args[0], events.ServiceRollback{To: to, Guard: a.guard()})
-		},
-	}
-	a.flags(cmd)
-	a.guardFlags(cmd)
+	}, func(when events.Guard) events.Command { return events.ServiceRollback{To: to, Guard: when} })
 	cmd.Flags().Uint64Var(&to, "to", 0, "`revision` to go back to")
 	return cmd
 }
 
 func promoteCommand(l *link) *cobra.Command {
-	a := &asking{link: l}
-	cmd := &cobra.Command{
+	return atOnce(&asking{link: l}, &cobra.Command{
 		Use:   "promote NAMESPACE/NAME",
 		Short: "Have an update go on after its canaries",
 		Long: `Say that the canaries of a service's update are good: the other slots follow. The command that began the update goes on
@@ -84,19 +83,11 @@ and says how that ends; this one is done at once. rookery ps says whether an upd
 		Example: `  rookery promote demo/web
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.promote '{}'`,
-		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd, args[0], events.ServicePromote{SeenAt: a.guard().SeenAt})
-		},
-	}
-	a.flags(cmd)
-	a.ifSeqFlag(cmd)
-	return cmd
+	}, func(at events.SeenAt) events.Command { return events.ServicePromote{SeenAt: at} })
 }
 
 func cancelCommand(l *link) *cobra.Command {
-	a := &asking{link: l}
-	cmd := &cobra.Command{
+	return atOnce(&asking{link: l}, &cobra.Command{
 		Use:   "cancel NAMESPACE/NAME",
 		Short: "Have a service go back to where all of it was as it should be",
 		Long: `End what is being done to a service, and what waits behind it, and have the service go back to where all of it last was
@@ -106,12 +97,5 @@ as it should be: to that spec, those images and that scale. A service that never
 		Example: `  rookery cancel demo/web
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.cancel '{}'`,
-		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd, args[0], events.ServiceCancel{SeenAt: a.guard().SeenAt})
-		},
-	}
-	a.flags(cmd)
-	a.ifSeqFlag(cmd)
-	return cmd
+	}, func(at events.SeenAt) events.Command { return events.ServiceCancel{SeenAt: at} })
 }

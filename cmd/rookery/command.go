@@ -33,8 +33,10 @@ func (a *asking) flags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 11*time.Minute, "how long to wait for the end; the command goes on all the same")
 }
 
+const busyHelp = "`policy` while an earlier command has not ended: reject (the default), queue or supersede"
+
 func (a *asking) guardFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.busy, "busy", "", "`policy` while an earlier command has not ended: reject (the default), queue or supersede")
+	cmd.Flags().StringVar(&a.busy, "busy", "", busyHelp)
 	a.ifSeqFlag(cmd)
 }
 

@@ -24,9 +24,8 @@ The same with the nats CLI:
 }
 
 func resumeCommand(l *link) *cobra.Command {
-	a := &asking{link: l}
 	var snapshot uint64
-	cmd := &cobra.Command{
+	cmd := guarded(l, cobra.Command{
 		Use:   "resume NAMESPACE/NAME",
 		Short: "Bring a suspended service back",
 		Long: `Bring a suspended service back, and wait until all its instances serve. Without --snapshot volumes are as they were left; a slot
@@ -39,13 +38,7 @@ snapshot, and the scale is as it was then; the revision stays. Instances with a 
   rookery resume demo/kv --snapshot 3
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.kv.resume '{"snapshot":3}'`,
-		Args: arguments("NAMESPACE/NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd, args[0], events.ServiceResume{Snapshot: snapshot, Guard: a.guard()})
-		},
-	}
-	a.flags(cmd)
-	a.guardFlags(cmd)
+	}, func(when events.Guard) events.Command { return events.ServiceResume{Snapshot: snapshot, Guard: when} })
 	cmd.Flags().Uint64Var(&snapshot, "snapshot", 0, "`version` of the snapshot to fill the volumes from; rookery events NAMESPACE/NAME shows them")
 	return cmd
 }

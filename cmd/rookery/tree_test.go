@@ -2,11 +2,14 @@ package main
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
 )
 
 // commandTree returns all commands that people can type but for those of cobra itself, by what they are typed as.
@@ -43,6 +46,38 @@ func TestCommandsHaveExamples(t *testing.T) {
 		}
 		if shown == 0 {
 			t.Errorf("%s --help has no example of it", path)
+		}
+	}
+}
+
+// asks is an example of a command by the nats CLI: its subject, and its body where that is no file's.
+var asks = regexp.MustCompile(`nats req (rookery\.cmd\.\S+) (?:'(.*)'|"\$)`)
+
+// TestEachCommandOnTheBusIsShown holds the help to show how the nats CLI asks for everything that can be asked, with bodies that are taken, and
+// services and groups to have a command for each verb.
+func TestEachCommandOnTheBusIsShown(t *testing.T) {
+	tree, shown := commandTree(), map[string]bool{}
+	for path, c := range tree {
+		for _, example := range asks.FindAllStringSubmatch(c.Example, -1) {
+			words := strings.Split(example[1], ".")
+			shown[words[2]+"."+words[len(words)-1]] = true
+			if r := events.ParseRequest(events.Message{Subject: example[1], Body: []byte(example[2])}); r.Rejection != nil && example[2] != "" {
+				t.Errorf("an example of %s is refused: %s: %s", path, example[0], r.Rejection.Reason)
+			}
+		}
+	}
+	for _, sample := range events.Samples() {
+		command, is := sample.(events.Command)
+		if !is {
+			continue
+		}
+		kind := command.Kind()
+		if !shown[kind.Word()] {
+			t.Errorf("no help has an example of %s", kind.Word())
+		}
+		path := map[string]string{"service": "rookery " + kind.Name, "group": "rookery group " + kind.Name}[kind.Thing]
+		if path != "" && tree[path] == nil {
+			t.Errorf("there is no %s", path)
 		}
 	}
 }

@@ -131,7 +131,11 @@ func nodesCommand(l *link) *cobra.Command {
   rookery nodes --watch
 The same with the nats CLI:
   nats kv ls rookery_nodes; nats kv get rookery_nodes node-0
-  nats kv watch rookery_nodes`,
+  nats kv watch rookery_nodes
+And to give a node other labels than its own, to say which nodes may get instances, and how they are chosen:
+  nats req rookery.cmd.node.node-0.update '{"labels":{"disk":"ssd"},"without":["old"]}'
+  nats req rookery.cmd.cluster.nodes '{"allowed":["node-0","node-1"]}'
+  nats req rookery.cmd.cluster.policy '{"preset":"materialize"}'`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	each := &list{link: l, buckets: []string{bus.BucketNodes}}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -46,11 +48,10 @@ func TestAServiceIsShownByItself(t *testing.T) {
 		t.Errorf("a node is shown as %s", views.OfNode(c, "n1"))
 	}
 	spec := events.Spec{Image: "i", UpdateSpec: events.UpdateSpec{Update: &events.Update{HealthyDeadline: events.Duration(time.Minute)}}}
-	queued, _ := events.QueuedOf(8, 7, events.ServiceDrop{})
 	apply(events.ServiceRevised{Revision: 1, Spec: spec, Hash: "a"}, events.ServiceScaled{Scale: 1})
 	shows("created", []string{`"name":"web"`, `"scale":1`}, nil)
 	apply(
-		events.CommandAccepted{CommandIdentity: events.CommandIdentity{Sequence: 8, Verb: "drop"}, Queued: true}, queued,
+		events.CommandAccepted{CommandIdentity: events.CommandIdentity{Sequence: 8, Verb: "drop"}, Queued: true}, events.CommandQueued{Sequence: 8, Behind: 7, Verb: "drop", Body: jsontext.Value(`{}`)},
 		events.OperationStarted{Operation: events.OperationUpdate, Revision: 1, Slots: events.Ordinals{0}},
 	)
 	started := sequence

@@ -61,6 +61,9 @@ func run() error {
 		return err
 	}
 	for _, path := range standing {
+		if lifted(path) {
+			continue
+		}
 		if err := os.Remove(path); err != nil {
 			return err
 		}
@@ -75,6 +78,13 @@ func run() error {
 		}
 	}
 	return nil
+}
+
+// lifted reports whether the file has the schema of an older version of a kind: logs have messages of that still.
+func lifted(path string) bool {
+	words := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), target), ".json")
+	kind, ok := events.ParseKind("io.rookery" + strings.ReplaceAll(words, "/", "."))
+	return ok && events.Lifted(kind)
 }
 
 // generate returns the schemas of all kinds of messages, of the views, and of what is asked and answered, by their paths. The working

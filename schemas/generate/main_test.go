@@ -22,6 +22,7 @@ func TestSchemasAreWhatTheTypesSay(t *testing.T) {
 			return err
 		}
 		switch body, ok := want[path]; {
+		case lifted(target + "/" + path):
 		case !ok:
 			t.Errorf("%s is the schema of no message: run go generate ./schemas", path)
 		case string(body) != string(got):
