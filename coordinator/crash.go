@@ -11,7 +11,7 @@ import (
 func (t *Turn) retireCrashed(s *projections.Service) {
 	for o, slot := range s.Slots {
 		i := slot.Current
-		if i == nil || i.NoRestart != events.NoRestartAttempts || slot.Next != nil || judged(s, uint32(o)) {
+		if i == nil || i.Ended().NoRestart != events.NoRestartAttempts || slot.Next != nil || judged(s, uint32(o)) {
 			continue
 		}
 		t.retire(i, events.RetireCrashLooping)

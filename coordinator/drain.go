@@ -85,7 +85,7 @@ func (t *Turn) empty(n *projections.Node, left []*projections.Instance) {
 	last := !slices.ContainsFunc(left, func(i *projections.Instance) bool { return !t.goesLast(i) })
 	for _, i := range left {
 		switch {
-		case i.Retired != "":
+		case i.Retired() != "":
 		case over:
 			t.retire(i, events.RetireDrainForced)
 		default:
@@ -121,7 +121,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 	revision, target := movesIn(s, i), s.Target(i.ID.Ordinal)
 	switch {
 	case s.Dropped || s.Job != nil || s.Suspension != nil || operates(s):
-	case slices.Contains(slot.Away, i): // another stands in for it already, or will
+	case slices.Contains(slot.Beside().Away, i): // another stands in for it already, or will
 		if slot.Current != nil && t.Cluster.Serves(slot.Current) {
 			t.retire(i, events.RetireDrained)
 		}
@@ -138,7 +138,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 		switch {
 		case t.succeeds(s, slot):
 			t.retire(i, events.RetireDrained)
-		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.NextServes.IsZero(): // the update's, which does not serve
+		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.Beside().NextServes.IsZero(): // the update's, which does not serve
 			t.retire(slot.Next, events.RetireDrained)
 		}
 	case s.Alone(i.ID.Ordinal):
@@ -166,7 +166,7 @@ func movesIn(s *projections.Service, i *projections.Instance) uint64 {
 // succeeds reports whether the successor has served for as long as counts, so that clients could learn of it.
 func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
 	least := time.Duration(*s.Current().Spec.Updates().MinHealthy)
-	return !slot.NextServes.IsZero() && !t.Now.Before(slot.NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Heard()
+	return !slot.Beside().NextServes.IsZero() && !t.Now.Before(slot.Beside().NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Heard()
 }
 
 // operates reports whether an operation is under way that moves slots of the service.
@@ -176,14 +176,14 @@ func operates(s *projections.Service) bool {
 
 // retriedAt is when a slot may have its next successor after one that did not come to serve.
 func retriedAt(slot *projections.Slot) time.Time {
-	if slot.Tries == 0 {
+	if slot.Beside().Tries == 0 {
 		return time.Time{}
 	}
 	wait := minRetry
-	for n := uint32(1); n < slot.Tries && wait < maxRetry; n++ {
+	for n := uint32(1); n < slot.Beside().Tries && wait < maxRetry; n++ {
 		wait *= 2
 	}
-	return slot.TriedAt.Add(min(wait, maxRetry))
+	return slot.Beside().TriedAt.Add(min(wait, maxRetry))
 }
 
 // moving counts the slots of the service that have a successor which does not serve yet. The successor of an

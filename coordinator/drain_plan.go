@@ -79,7 +79,7 @@ func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, no
 	early := map[events.InstanceID]bool{}
 	for id := range p.planned {
 		i := c.Instance(id)
-		early[id] = i == nil || i.Retired != ""
+		early[id] = i == nil || i.Retired() != ""
 	}
 	if n := c.Nodes[node]; n.Draining() && !n.Drain.Done {
 		p.now = n.Drain.Until
@@ -99,7 +99,7 @@ func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, no
 // present notes what the node has.
 func (p *drainPlanner) present(n *projections.Node) {
 	for _, i := range NewTurn(p.cluster, p.agenda, p.now).instancesOn([]*projections.Node{n})[n.Name] {
-		if i.Retired == "" {
+		if i.Retired() == "" {
 			p.planned[i.ID] = &PlannedDrain{Service: i.ID.Service.String(), Ordinal: i.ID.Ordinal}
 		}
 	}
@@ -129,7 +129,7 @@ func (p *drainPlanner) wait() bool {
 			continue
 		}
 		s := p.cluster.Services[id.Service]
-		since := s.Slots[id.Ordinal].NextServes
+		since := s.Slots[id.Ordinal].Beside().NextServes
 		until := since.Add(time.Duration(*s.Current().Spec.Updates().MinHealthy))
 		if !since.IsZero() && until.After(p.now) && (first.IsZero() || until.Before(first)) {
 			first = until
@@ -167,7 +167,7 @@ func (p *drainPlanner) obey() []events.Record {
 			switch {
 			case len(done) == MaxPerInput:
 				return done
-			case i.Retired != "":
+			case i.Retired() != "":
 				see(i, events.InstanceRemoved{InstanceSeen: seenOf(i, events.PhaseRemoved)})
 			case i.Decided > p.since && i.Seen.Phase < events.PhaseOnline:
 				see(i, events.InstanceOnline{InstanceSeen: seenOf(i, events.PhaseOnline)})

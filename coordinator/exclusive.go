@@ -21,14 +21,14 @@ func (t *Turn) windowOf(s *projections.Service, spec *events.Spec) events.Durati
 // when the node was found silent, or from this leader's beginning. The one before may have answered the node, and said so to nobody.
 func (t *Turn) mayLive(n *projections.Node, i *projections.Instance) bool {
 	since := slices.MaxFunc([]time.Time{n.SilentSince, t.agenda.began}, time.Time.Compare)
-	return i.Window > 0 && !i.Lost && t.Now.Before(since.Add(t.lostAfter(t.Cluster.Services[i.ID.Service], i)))
+	return i.PlacedWith().Window > 0 && !i.Lost && t.Now.Before(since.Add(t.lostAfter(t.Cluster.Services[i.ID.Service], i)))
 }
 
 // lostAfter is how long the instance's node is silent before it is lost. One that is exclusive has ended by then.
 func (t *Turn) lostAfter(s *projections.Service, i *projections.Instance) time.Duration {
 	after := t.Cluster.LostAfter(s)
-	if i.Window > 0 {
-		after = max(after, time.Duration(i.Window)) + events.WindowMargin
+	if i.PlacedWith().Window > 0 {
+		after = max(after, time.Duration(i.PlacedWith().Window)) + events.WindowMargin
 	}
 	return after
 }

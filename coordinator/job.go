@@ -70,7 +70,7 @@ func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.Retir
 func (t *Turn) mayRun(s *projections.Service) int {
 	most := int(s.Current().Spec.Jobs().Parallelism)
 	for i := range s.Instances() {
-		if i.Retired == "" || i.Seen.Phase >= events.PhaseCompleted || t.Cluster.Nodes[i.Node].Silent {
+		if i.Retired() == "" || i.Seen.Phase >= events.PhaseCompleted || t.Cluster.Nodes[i.Node].Silent {
 			continue
 		}
 		if s.OfBefore(i) {
@@ -123,7 +123,7 @@ func undone(c *projections.Cluster, s *projections.Service) string {
 		text += fmt.Sprintf("; the next has no node (%s)", c.WhyPending(s))
 	}
 	for _, slot := range s.Slots {
-		if i := slot.Ended; i != nil && !slot.Completed() {
+		if i := slot.Beside().Ended; i != nil && !slot.Completed() {
 			return text + "; " + howEnded(i)
 		}
 	}
@@ -133,10 +133,10 @@ func undone(c *projections.Cluster, s *projections.Service) string {
 // howEnded says how an instance of a job failed.
 func howEnded(i *projections.Instance) string {
 	switch {
-	case i.Retired == events.RetireLost:
+	case i.Retired() == events.RetireLost:
 		return fmt.Sprintf("%s was lost with %s", i.ID, i.Node)
-	case i.ExitCode != nil:
-		return fmt.Sprintf("%s: %s with exit code %d", i.ID, i.Reason, *i.ExitCode)
+	case i.Ended().ExitCode != nil:
+		return fmt.Sprintf("%s: %s with exit code %d", i.ID, i.Ended().Reason, *i.Ended().ExitCode)
 	}
-	return fmt.Sprintf("%s: %s %s", i.ID, i.Reason, i.Message)
+	return fmt.Sprintf("%s: %s %s", i.ID, i.Ended().Reason, i.Ended().Message)
 }

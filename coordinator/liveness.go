@@ -72,7 +72,7 @@ func (t *Turn) loseInstances() {
 				continue
 			}
 			told := []events.Data{events.InstanceLost{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node}}
-			if i.Window > 0 && i.Retired == "" { // it has ended, and does not come back
+			if i.PlacedWith().Window > 0 && i.Retired() == "" { // it has ended, and does not come back
 				told = append(told, events.InstanceRetired{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Reason: events.RetireLost})
 			}
 			t.emit(events.ServiceScope(id), told...)
@@ -113,10 +113,10 @@ func (t *Turn) reconcile(s *projections.Service) {
 		const most = 2 // that one goes, and that one is back
 		t.reserve(most)
 		slot := s.Slots[i.ID.Ordinal]
-		if slices.Contains(slot.Away, i) {
+		if slices.Contains(slot.Beside().Away, i) {
 			t.reconcileAway(s, slot, i)
 		}
-		if i.Lost && t.Cluster.Nodes[i.Node].Tells() && (i.Retired != "" || slot.Current == nil || !slices.Contains(slot.Away, i)) {
+		if i.Lost && t.Cluster.Nodes[i.Node].Tells() && (i.Retired() != "" || slot.Current == nil || !slices.Contains(slot.Beside().Away, i)) {
 			t.emit(events.ServiceScope(s.ID), events.InstanceReturned{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node})
 		}
 	}
@@ -124,7 +124,7 @@ func (t *Turn) reconcile(s *projections.Service) {
 
 // comesBack reports whether the node of an instance that is away is heard, and has not said yet what it has.
 func (t *Turn) comesBack(slot *projections.Slot) bool {
-	return slices.ContainsFunc(slot.Away, func(i *projections.Instance) bool {
+	return slices.ContainsFunc(slot.Beside().Away, func(i *projections.Instance) bool {
 		n := t.Cluster.Nodes[i.Node]
 		return n.Heard() && !n.Tells() && n.Degraded == ""
 	})

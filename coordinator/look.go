@@ -123,7 +123,7 @@ func (t *Turn) retireScaledDown(s *projections.Service) {
 }
 
 func (t *Turn) retireSlot(slot *projections.Slot, reason events.RetireReason) {
-	for _, i := range append([]*projections.Instance{slot.Next, slot.Current}, slot.Away...) {
+	for _, i := range append([]*projections.Instance{slot.Next, slot.Current}, slot.Beside().Away...) {
 		if i != nil {
 			t.retire(i, reason)
 		}
@@ -147,7 +147,7 @@ func (t *Turn) retireUnfit(s *projections.Service) {
 // more, and has ended: nobody starts it again.
 func unfit(s *projections.Service, i *projections.Instance) events.RetireReason {
 	switch {
-	case i.Seen.Phase == events.PhaseOffline && i.Reason == events.OfflinePortConflict:
+	case i.Seen.Phase == events.PhaseOffline && i.Ended().Reason == events.OfflinePortConflict:
 		return events.RetirePortConflict
 	case i.Differs && s.UpToDate(i):
 		return events.RetireOtherImage
@@ -253,7 +253,7 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 		case i.Lost:
 			return text + fmt.Sprintf("; %s is lost: lost connection to %s", i.ID, i.Node)
 		case i.Seen.Phase == events.PhaseOffline:
-			return strings.TrimSpace(text + fmt.Sprintf("; %s is offline: %s %s", i.ID, i.Reason, i.Message))
+			return strings.TrimSpace(text + fmt.Sprintf("; %s is offline: %s %s", i.ID, i.Ended().Reason, i.Ended().Message))
 		}
 	}
 	return text

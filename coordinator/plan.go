@@ -161,7 +161,7 @@ func (p *planner) obey(s *projections.Service) []events.Data {
 	for i := range s.Instances() {
 		switch {
 		case !p.cluster.Nodes[i.Node].Heard() || len(done) == MaxPerInput:
-		case i.Retired != "":
+		case i.Retired() != "":
 			done = append(done, events.InstanceRemoved{InstanceSeen: seenOf(i, events.PhaseRemoved)})
 		case i.Seen.Phase < events.PhaseOnline:
 			done = append(done, events.InstanceOnline{InstanceSeen: seenOf(i, events.PhaseOnline)})

@@ -165,7 +165,7 @@ func (r *rescaling) step(misfortunes int) {
 	var all []*projections.Instance
 	s := r.cluster.Services[r.id]
 	for i := range s.Instances() {
-		if i.Retired != "" || i.Seen.Phase != events.PhaseOnline || s.Asked(i) != nil {
+		if i.Retired() != "" || i.Seen.Phase != events.PhaseOnline || s.Asked(i) != nil {
 			all = append(all, i)
 		}
 	}
@@ -181,7 +181,7 @@ func (r *rescaling) step(misfortunes int) {
 	}
 	unlucky := r.IntN(100) < misfortunes
 	switch asked := s.Asked(i); {
-	case i.Retired != "":
+	case i.Retired() != "":
 		state.Phase = events.PhaseRemoved
 	case i.Seen.Phase == events.PhaseOffline:
 		state.Attempt++

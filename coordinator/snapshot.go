@@ -35,7 +35,7 @@ func (t *Turn) answersSnapshot(i *projections.Instance, s events.InstanceState) 
 		return false
 	case s.Confirmed.Phase != events.OperationExport || s.Confirmed.Refused != "":
 		return true
-	case spec.Hook(events.OperationHold) != nil && i.Confirmed.Operation != s.Confirmed.Operation:
+	case spec.Hook(events.OperationHold) != nil && i.Confirmed().Operation != s.Confirmed.Operation:
 		return false
 	}
 	return slices.EqualFunc(s.Exports, spec.StateVolumes(), func(e events.Export, v events.Volume) bool { return e.Volume == v.Name })

@@ -79,7 +79,7 @@ func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.Inst
 	if !news(i, s) {
 		return
 	}
-	if (s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired == "" {
+	if (s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired() == "" {
 		return // a node removes what it was told to stop, and this instance shall run
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
@@ -107,9 +107,9 @@ func byDigest(digests map[string]string) map[string]string {
 // will not again, may come after its end was told.
 func news(i *projections.Instance, s events.InstanceState) bool {
 	if s.Position == i.Seen {
-		return s.NoRestart != "" && i.NoRestart == ""
+		return s.NoRestart != "" && i.Ended().NoRestart == ""
 	}
-	same := s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Reason && s.NoRestart == i.NoRestart
+	same := s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Ended().Reason && s.NoRestart == i.Ended().NoRestart
 	return s.Above(i.Seen) && (!same || i.Lost) // that one that was lost is as before is news, after its node has begun anew
 }
 

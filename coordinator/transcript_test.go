@@ -486,7 +486,7 @@ func (h *house) settle() string {
 		if next.Seen.Phase == events.PhaseOffline {
 			attempt++
 		}
-		if next.Retired != "" {
+		if next.Retired() != "" {
 			phase = events.PhaseRemoved
 		}
 		told.WriteString(h.statusOf(events.Status{Node: next.Node, Instance: &events.InstanceStatus{InstanceState: events.InstanceState{
@@ -521,7 +521,7 @@ func (h *house) undone() *projections.Instance {
 	for _, id := range slices.SortedFunc(maps.Keys(h.cluster.Services), events.ServiceID.Compare) {
 		s := h.cluster.Services[id]
 		for i := range s.Instances() {
-			if !h.cluster.Nodes[i.Node].Silent && (i.Retired != "" || i.Seen.Phase != events.PhaseOnline || s.Asked(i) != nil) {
+			if !h.cluster.Nodes[i.Node].Silent && (i.Retired() != "" || i.Seen.Phase != events.PhaseOnline || s.Asked(i) != nil) {
 				return i
 			}
 		}

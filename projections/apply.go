@@ -280,13 +280,14 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 	n.Orders++
 	i := &Instance{
 		ID:       events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation},
-		Revision: d.Revision, Run: d.Run, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved, Scratch: d.Scratch,
-		SecurityContext: d.SecurityContext, Window: d.Window,
+		Revision: d.Revision, Node: d.Node, Address: d.Address, Ports: d.Ports, Reserved: d.Reserved, SecurityContext: d.SecurityContext,
 		Decided: r.Sequence, Counter: n.Orders,
 	}
-	if i.Window > 0 {
-		i.Epoch = n.Epoch
+	special := Special{Run: d.Run, Scratch: d.Scratch, Window: d.Window}
+	if d.Window > 0 {
+		special.Epoch = n.Epoch
 	}
+	i.special(special)
 	n.hold(i)
 	s := c.service(service)
 	i.Times = Times{Created: momentOf(r.Time), Scheduled: momentOf(r.Time)}
@@ -313,7 +314,7 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 
 func (c *Cluster) retired(r events.Record, id events.InstanceID, reason events.RetireReason) {
 	i := c.Instance(id)
-	if i == nil || i.Retired != "" {
+	if i == nil || i.Retired() != "" {
 		return
 	}
 	n := c.node(i.Node)
@@ -342,7 +343,8 @@ func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.Insta
 	s.noteRestarts(i, d.Position)
 	i.Times.saw(i.Seen, d, r.Time)
 	took := i.Takes()
-	i.Seen, i.Reason, i.ExitCode, i.Message, i.NoRestart = d.Position, d.Reason, d.ExitCode, d.Message, d.NoRestart
+	i.Seen = d.Position
+	i.ends(Ending{Retired: i.Retired(), Reason: d.Reason, ExitCode: d.ExitCode, Message: d.Message, NoRestart: d.NoRestart})
 	c.node(i.Node).takesNow(i, took, r.Sequence)
 	i.Output = d.Output != ""
 	s.resolve(r.Sequence, i, d.Images)

@@ -47,18 +47,18 @@ type End struct {
 // noteEnd counts an attempt that ran and ended. It is said once more where nothing of the instance runs any more, or by a later
 // process of its node.
 func (s *Service) noteEnd(i *Instance, d events.InstanceSeen, now time.Time) {
-	if s.Job != nil || i.Retired != "" || !d.Reason.HasRun() {
+	if s.Job != nil || i.Retired() != "" || !d.Reason.HasRun() {
 		return
 	}
 	slot := s.Slots[i.ID.Ordinal]
-	c := slot.Crashes
+	c := slot.Beside().Crashes
 	if c != nil && c.Revision == i.Revision && c.Generation == i.ID.Generation && c.Attempt == d.Attempt && c.Row > 0 {
 		c.Output = c.Output || d.Output != ""
 		return
 	}
 	if c == nil || c.Revision != i.Revision || i.steady(now) {
 		c = &Crashes{Revision: i.Revision}
-		slot.Crashes = c
+		slot.aside(func(a *Aside) { a.Crashes = c })
 	}
 	c.Row++
 	c.Ends = append(c.Ends[max(0, len(c.Ends)-maxEnds+1):], End{Reason: d.Reason, ExitCode: d.ExitCode})
@@ -75,10 +75,11 @@ func (s *Service) noteRestarts(i *Instance, to events.Position) {
 // crashed follows an instance that is retired because it used up its restarts.
 func (s *Service) crashed(i *Instance, now time.Time) {
 	slot := s.Slots[i.ID.Ordinal]
-	if slot.Crashes == nil || slot.Crashes.Revision != i.Revision {
-		slot.Crashes = &Crashes{Revision: i.Revision, Generation: i.ID.Generation, Attempt: i.Seen.Attempt}
+	c := slot.Beside().Crashes
+	if c == nil || c.Revision != i.Revision {
+		c = &Crashes{Revision: i.Revision, Generation: i.ID.Generation, Attempt: i.Seen.Attempt}
+		slot.aside(func(a *Aside) { a.Crashes = c })
 	}
-	c := slot.Crashes
 	c.Moves, c.Node, c.Moved, c.Waits = c.Moves+1, i.Node, now, true
 }
 
@@ -87,7 +88,7 @@ func (s *Service) waits(ordinal uint32) *Crashes {
 	if int(ordinal) >= len(s.Slots) {
 		return nil
 	}
-	if c := s.Slots[ordinal].Crashes; c != nil && c.Waits && c.Revision == s.Target(ordinal) {
+	if c := s.Slots[ordinal].Beside().Crashes; c != nil && c.Waits && c.Revision == s.Target(ordinal) {
 		return c
 	}
 	return nil
@@ -95,7 +96,9 @@ func (s *Service) waits(ordinal uint32) *Crashes {
 
 // anyWaits reports whether any slot of the service waits so. Most services have none that ever crashed.
 func (s *Service) anyWaits() bool {
-	return slices.ContainsFunc(s.Slots, func(slot *Slot) bool { return slot.Crashes != nil && slot.Crashes.Waits })
+	return slices.ContainsFunc(s.Slots, func(slot *Slot) bool {
+		return slot.Aside != nil && slot.Aside.Crashes != nil && slot.Aside.Crashes.Waits
+	})
 }
 
 // RetryAt is when the slot may have its next instance, where the one before used up its restarts; the zero time otherwise. The time
@@ -123,7 +126,7 @@ func (c *Cluster) Crashed() map[events.ServiceID]struct{} { return c.crashed }
 
 // Loop returns how the slot's instances of a revision ended, where that is a crash loop; nil where it is none.
 func (s *Slot) Loop(revision uint64) *Crashes {
-	if c := s.Crashes; c != nil && c.Revision == revision && (c.Row >= loopsFrom || c.Moves > 0) {
+	if c := s.Beside().Crashes; c != nil && c.Revision == revision && (c.Row >= loopsFrom || c.Moves > 0) {
 		return c
 	}
 	return nil

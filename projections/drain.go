@@ -35,7 +35,7 @@ func (c *Cluster) drains(s *Service, i *Instance, reason events.RetireReason, no
 		d.Forced = true
 	}
 	if slot := s.Slots[i.ID.Ordinal]; slot.Next == i && c.evacuates(slot.Current) {
-		slot.Tries, slot.TriedAt = slot.Tries+1, now
+		slot.aside(func(a *Aside) { a.Tries, a.TriedAt = a.Tries+1, now })
 	}
 }
 
@@ -44,9 +44,9 @@ func (s *Service) nextServes(i *Instance, now time.Time) {
 	switch slot := s.Slots[i.ID.Ordinal]; {
 	case slot.Next != i:
 	case i.Seen.Phase != events.PhaseOnline:
-		slot.NextServes = time.Time{}
-	case slot.NextServes.IsZero():
-		slot.NextServes = now
+		slot.aside(func(a *Aside) { a.NextServes = time.Time{} })
+	case slot.Beside().NextServes.IsZero():
+		slot.aside(func(a *Aside) { a.NextServes = now })
 	}
 }
 
@@ -56,7 +56,7 @@ func (c *Cluster) forgotten(r events.Record, id events.InstanceID) {
 	if i == nil {
 		return
 	}
-	if s := c.Services[id.Service]; i.Retired == "" {
+	if s := c.Services[id.Service]; i.Retired() == "" {
 		s.retire(i, events.RetireNodeForgotten, r.Time)
 		s.noteJob(i, events.RetireNodeForgotten, r.Time)
 	}

@@ -26,7 +26,7 @@ func (s *Service) FailingUntil(node string) time.Time {
 
 // noteFailure counts an instance of the current revision that went offline, unless it ended well.
 func (s *Service) noteFailure(i *Instance, d events.InstanceSeen, now time.Time) {
-	if !s.UpToDate(i) || i.Retired != "" || (d.ExitCode != nil && *d.ExitCode == 0) {
+	if !s.UpToDate(i) || i.Retired() != "" || (d.ExitCode != nil && *d.ExitCode == 0) {
 		return
 	}
 	if s.Failures == nil {

@@ -61,7 +61,8 @@ func (s *Service) NextRun() time.Time {
 func (s *Service) fired(d events.ServiceFired, now time.Time) {
 	s.Job = &Job{Run: d.Run, Moved: now}
 	for _, slot := range s.Slots {
-		slot.Ended, slot.Fresh = nil, true
+		slot.forgetEnded()
+		slot.Fresh = true
 	}
 	s.considered(d.Scheduled)
 }
@@ -72,13 +73,24 @@ func (s *Service) considered(at time.Time) {
 }
 
 // OfBefore reports whether the instance is of an earlier revision, or of an earlier run of the job.
-func (s *Service) OfBefore(i *Instance) bool { return i.Revision != s.Revision || i.Run != s.Run() }
+func (s *Service) OfBefore(i *Instance) bool {
+	return i.Revision != s.Revision || i.PlacedWith().Run != s.Run()
+}
 
 // Jobs returns, in no order, the services of mode job.
 func (c *Cluster) Jobs() map[events.ServiceID]struct{} { return c.jobs }
 
 // Completed reports whether the slot of a job is done in the current revision.
-func (s *Slot) Completed() bool { return s.Ended != nil && s.Ended.Seen.Phase == events.PhaseCompleted }
+func (s *Slot) Completed() bool {
+	ended := s.Beside().Ended
+	return ended != nil && ended.Seen.Phase == events.PhaseCompleted
+}
+
+func (s *Slot) forgetEnded() {
+	if s.Aside != nil {
+		s.aside(func(a *Aside) { a.Ended = nil })
+	}
+}
 
 // Vacant reports whether the slot may have an instance and has none.
 func (s *Slot) Vacant() bool { return s.Current == nil && !s.Completed() }
@@ -117,7 +129,7 @@ func (s *Service) ended(i *Instance) {
 		return
 	}
 	last := *i
-	slot.Ended = &last
+	slot.aside(func(a *Aside) { a.Ended = &last })
 	if slot.Completed() {
 		s.Job.completed++
 	}

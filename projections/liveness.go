@@ -64,7 +64,7 @@ func (c *Cluster) lose(i *Instance) {
 	s := c.Services[i.ID.Service]
 	slot := s.Slots[i.ID.Ordinal]
 	s.countServing(i, -1)
-	if i.Retired == "" {
+	if i.Retired() == "" {
 		s.servesNoMore(i)
 	}
 	replaced := slot.Current == i && s.replaceable(i)
@@ -74,7 +74,7 @@ func (c *Cluster) lose(i *Instance) {
 	c.losing[s.ID] = struct{}{}
 	if replaced {
 		s.leave(i)
-		slot.Away = append(slot.Away, i)
+		slot.aside(func(a *Aside) { a.Away = append(a.Away, i) })
 	}
 	s.countAbsent(i, false)
 }
@@ -119,10 +119,12 @@ func (c *Cluster) found(i *Instance) {
 	}
 }
 
-func (s *Service) isAway(i *Instance) bool { return slices.Contains(s.Slots[i.ID.Ordinal].Away, i) }
+func (s *Service) isAway(i *Instance) bool {
+	return slices.Contains(s.Slots[i.ID.Ordinal].Beside().Away, i)
+}
 
 // isAbsent reports whether the instance is lost and nobody waits for it: it shall stop, or may have a replacement.
-func (s *Service) isAbsent(i *Instance) bool { return i.Lost && (i.Retired != "" || s.isAway(i)) }
+func (s *Service) isAbsent(i *Instance) bool { return i.Lost && (i.Retired() != "" || s.isAway(i)) }
 
 // countAbsent follows an instance that was absent before, or not.
 func (s *Service) countAbsent(i *Instance, before bool) {
@@ -132,7 +134,15 @@ func (s *Service) countAbsent(i *Instance, before bool) {
 }
 
 func (s *Slot) forgetAway(i *Instance) {
-	if s.Away = slices.DeleteFunc(s.Away, func(o *Instance) bool { return o == i }); len(s.Away) == 0 {
-		s.Away = nil
+	if s.Aside != nil {
+		s.aside(func(a *Aside) { a.Away = but(a.Away, i) })
 	}
+}
+
+// but returns the instances without one; nil for none.
+func but(instances []*Instance, without *Instance) []*Instance {
+	if left := slices.DeleteFunc(instances, func(i *Instance) bool { return i == without }); len(left) > 0 {
+		return left
+	}
+	return nil
 }

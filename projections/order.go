@@ -6,15 +6,15 @@ import "github.com/rookery-project/rookery/events"
 // goes out.
 func (c *Cluster) Order(i *Instance) events.Order {
 	o := c.order(events.ActionStop, i.Decided, i.Counter)
-	o.Window, o.Epoch = i.Window, i.Epoch
-	if i.Retired != "" {
+	o.Window, o.Epoch = i.PlacedWith().Window, i.PlacedWith().Epoch
+	if i.Retired() != "" {
 		return o
 	}
 	s := c.Services[i.ID.Service]
 	r := s.Revisions[i.Revision]
 	o.Action, o.Revision, o.Hash, o.Spec, o.Ports = events.ActionRun, i.Revision, r.Hash, &r.Spec, i.Ports
-	o.Images, o.Scratch, o.SecurityContext, o.Topology = r.resolved(i.Decided), i.Scratch, i.SecurityContext, s.told(i)
-	o.Ask, o.Restore = s.AskOf(i), i.Restore
+	o.Images, o.Scratch, o.SecurityContext, o.Topology = r.resolved(i.Decided), i.PlacedWith().Scratch, i.SecurityContext, s.told(i)
+	o.Ask, o.Restore = s.AskOf(i), i.PlacedWith().Restore
 	return o
 }
 

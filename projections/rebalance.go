@@ -55,8 +55,8 @@ func (c *Cluster) moved(i *Instance, reason events.RetireReason) {
 		r.Moved++
 	case reason == events.RetireMoveFailed && r.Moving == i.ID:
 		r.Failed = i.ID.String() + " on " + i.Node + " did not come to serve"
-		if i.Reason != "" {
-			r.Failed += strings.TrimRight(": "+string(i.Reason)+" "+i.Message, " ")
+		if i.Ended().Reason != "" {
+			r.Failed += strings.TrimRight(": "+string(i.Ended().Reason)+" "+i.Ended().Message, " ")
 		}
 	}
 }
@@ -72,5 +72,5 @@ func (c *Cluster) InMotion() bool {
 		return false
 	}
 	slot := s.Slots[o]
-	return slot.Next != nil || slices.ContainsFunc(slot.Leaving, func(i *Instance) bool { return c.Nodes[i.Node].Heard() })
+	return slot.Next != nil || slices.ContainsFunc(slot.Beside().Leaving, func(i *Instance) bool { return c.Nodes[i.Node].Heard() })
 }

@@ -63,7 +63,8 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 		s.Snapshots.Scheduled = now
 	}
 	for _, slot := range s.Slots {
-		slot.Ended, slot.Restarts = nil, 0
+		slot.forgetEnded()
+		slot.Restarts = 0
 	}
 }
 

@@ -94,74 +94,158 @@ type Slot struct {
 	Current *Instance
 	// Next takes the place of Current once it serves; nil where none is to.
 	Next *Instance
-	// Away are lost instances that another may stand in for until their nodes are back, oldest first. They shall run still.
-	Away []*Instance `json:",omitempty"`
-	// Leaving are the instances that shall stop, oldest first.
-	Leaving []*Instance
-	// NextServes is since when Next serves; zero where it does not.
-	NextServes time.Time `json:",omitzero"`
-	// Tries counts the successors of Current that went without having taken its place since its node is drained, the last at TriedAt.
-	Tries   uint32    `json:",omitzero"`
-	TriedAt time.Time `json:",omitzero"`
-	// Fresh says that it has had no instance yet, of a job none in this run. One that comes back with the scale begins anew.
-	Fresh bool `json:",omitzero"`
-	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
-	Ended *Instance
-	// Crashes are the ends in a row of its instances; nil where there was none since one served for long.
-	Crashes *Crashes `json:",omitzero"`
+	// Aside is what few slots have beside these; nil for nothing.
+	Aside *Aside `json:",omitzero"`
 	// Restarts counts how often an instance of it began again in the current revision, on its node or another in its place.
 	Restarts uint32 `json:",omitzero"`
 	// Since is when its last instance was retired, where it has had no other since; none where it begins anew.
 	Since Moment `json:",omitzero"`
+	// Fresh says that it has had no instance yet, of a job none in this run. One that comes back with the scale begins anew.
+	Fresh bool `json:",omitzero"`
 }
 
-// Instance is one incarnation of a slot.
+// Aside is what a slot has beside its current and its next instance while something happens to it.
+type Aside struct {
+	// Away are lost instances that another may stand in for until their nodes are back, oldest first. They shall run still.
+	Away []*Instance `json:",omitempty"`
+	// Leaving are the instances that shall stop, oldest first.
+	Leaving []*Instance `json:",omitempty"`
+	// NextServes is since when the next instance serves; zero where it does not.
+	NextServes time.Time `json:",omitzero"`
+	// Tries counts the successors of the current instance that went without having taken its place since its node is drained, the last at
+	// TriedAt.
+	Tries   uint32    `json:",omitzero"`
+	TriedAt time.Time `json:",omitzero"`
+	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
+	Ended *Instance `json:",omitzero"`
+	// Crashes are the ends in a row of its instances; nil where there was none since one served for long.
+	Crashes *Crashes `json:",omitzero"`
+}
+
+// Beside returns what the slot has beside its current and its next instance.
+func (s *Slot) Beside() Aside {
+	if s.Aside == nil {
+		return Aside{}
+	}
+	return *s.Aside
+}
+
+// aside changes what the slot has beside its current and its next instance, and lets go of it where nothing is left.
+func (s *Slot) aside(change func(*Aside)) {
+	if s.Aside == nil {
+		s.Aside = &Aside{}
+	}
+	change(s.Aside)
+	if a := s.Aside; len(a.Away) == 0 && len(a.Leaving) == 0 && a.NextServes.IsZero() && a.Tries == 0 && a.Ended == nil && a.Crashes == nil {
+		s.Aside = nil
+	}
+}
+
+// Instance is one incarnation of a slot. What few instances have stands behind pointers: there are hundreds of thousands.
 type Instance struct {
 	ID       events.InstanceID
 	Revision uint64
-	// Run is that of a job with a schedule; 0 for any other service.
-	Run     uint64
-	Node    string
-	Address string
-	Ports   []events.PortBinding
+	Node     string
+	Address  string
+	Ports    []events.PortBinding
 	// Reserved is what is set aside for it on its node.
 	Reserved events.Resources
-	// Scratch is how much scratch disk it has.
-	Scratch events.Size `json:",omitzero"`
 	// SecurityContext is what its containers may do where its spec does not say.
 	SecurityContext events.SecurityContext `json:",omitempty"`
-	// Retired says why the instance shall stop; "" where it shall run.
-	Retired events.RetireReason
+	// Special is what it was placed with that few are; nil for nothing.
+	Special *Special `json:",omitzero"`
 	// Decided is the sequence of the event that decided its order, and Counter the node's count of orders there.
 	Decided uint64
 	Counter uint64
-	// Seen is how far it came on its node. Reason, ExitCode and Message explain events.PhaseOffline.
-	Seen     events.Position
-	Reason   events.OfflineReason
-	ExitCode *int32
-	Message  string
+	// Seen is how far it came on its node.
+	Seen events.Position
+	// Ending is why it shall stop, or why it is offline; nil where it shall run and does, or comes to.
+	Ending *Ending `json:",omitzero"`
+	Times  Times
+	// Answer is how it last answered what it was asked as the topology changes, or for a snapshot; nil for not yet.
+	Answer *events.Confirmation `json:",omitzero"`
 	// Lost says that its node was silent for too long, and has not said since what became of it.
 	Lost bool `json:",omitzero"`
-	// NoRestart is why its node does not start it again; "" where it does.
-	NoRestart events.NoRestart `json:",omitempty"`
-	Times     Times
-	// Window is how long after its node was last heard it may run there; 0 for no such bound.
-	Window events.Duration `json:",omitzero"`
-	// Epoch is the node epoch in which one with such a bound was placed.
-	Epoch uint64 `json:",omitzero"`
 	// Differs says that it was made from another image than its revision has.
 	Differs bool `json:",omitzero"`
-	// Confirmed is how it last answered what it was asked as the topology changes.
-	Confirmed events.Confirmation `json:",omitzero"`
-	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
-	Restore *events.Restore `json:",omitzero"`
 	// Output says that what its container printed last was kept, under the key of the attempt that was seen.
 	Output bool `json:",omitzero"`
 }
 
+// Special is what few instances are placed with.
+type Special struct {
+	// Run is that of a job with a schedule; 0 for any other service.
+	Run uint64 `json:",omitzero"`
+	// Scratch is how much scratch disk it has.
+	Scratch events.Size `json:",omitzero"`
+	// Window is how long after its node was last heard it may run there; 0 for no such bound. Epoch is the node epoch in which one with
+	// such a bound was placed.
+	Window events.Duration `json:",omitzero"`
+	Epoch  uint64          `json:",omitzero"`
+	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
+	Restore *events.Restore `json:",omitzero"`
+}
+
+// Ending is why an instance shall stop, or does not run. It is never changed, but replaced.
+type Ending struct {
+	// Retired says why it shall stop; "" where it shall run.
+	Retired events.RetireReason `json:",omitempty"`
+	// Reason, ExitCode and Message explain events.PhaseOffline.
+	Reason   events.OfflineReason `json:",omitempty"`
+	ExitCode *int32               `json:",omitzero"`
+	Message  string               `json:",omitempty"`
+	// NoRestart is why its node does not start it again; "" where it does.
+	NoRestart events.NoRestart `json:",omitempty"`
+}
+
+// PlacedWith returns what it was placed with that few are.
+func (i *Instance) PlacedWith() Special {
+	if i.Special == nil {
+		return Special{}
+	}
+	return *i.Special
+}
+
+// special changes what it was placed with.
+func (i *Instance) special(s Special) {
+	if i.Special = nil; s != (Special{}) {
+		i.Special = &s
+	}
+}
+
+// Ended returns why it shall stop, or does not run.
+func (i *Instance) Ended() Ending {
+	if i.Ending == nil {
+		return Ending{}
+	}
+	return *i.Ending
+}
+
+func (i *Instance) ends(e Ending) {
+	if i.Ending = nil; e != (Ending{}) {
+		i.Ending = &e
+	}
+}
+
+// Retired says why it shall stop; "" where it shall run.
+func (i *Instance) Retired() events.RetireReason {
+	if i.Ending == nil {
+		return ""
+	}
+	return i.Ending.Retired
+}
+
+// Confirmed returns how it last answered what it was asked.
+func (i *Instance) Confirmed() events.Confirmation {
+	if i.Answer == nil {
+		return events.Confirmation{}
+	}
+	return *i.Answer
+}
+
 // Rests reports whether nothing of the instance runs, and its node starts it no more.
 func (i *Instance) Rests() bool {
-	return i.Seen.Phase >= events.PhaseCompleted || (i.Seen.Phase == events.PhaseOffline && i.NoRestart != "")
+	return i.Seen.Phase >= events.PhaseCompleted || (i.Seen.Phase == events.PhaseOffline && i.Ended().NoRestart != "")
 }
 
 // Takes is what is set aside for the instance now. What rests takes no CPU and no memory. Its files are there until it is removed,
@@ -255,15 +339,8 @@ func (s *Service) Lacks() bool { return s.filled < s.Wanted() }
 func (s *Service) Instances() iter.Seq[*Instance] {
 	return func(yield func(*Instance) bool) {
 		for _, slot := range s.Slots {
-			for _, i := range slot.Leaving {
-				if !yield(i) {
-					return
-				}
-			}
-			for _, i := range slot.Away {
-				if !yield(i) {
-					return
-				}
+			if a := slot.Aside; a != nil && (!all(a.Leaving, yield) || !all(a.Away, yield)) {
+				return
 			}
 			if slot.Current != nil && !yield(slot.Current) {
 				return
@@ -273,6 +350,16 @@ func (s *Service) Instances() iter.Seq[*Instance] {
 			}
 		}
 	}
+}
+
+// all yields the instances until no more are taken, and reports whether all were.
+func all(instances []*Instance, yield func(*Instance) bool) bool {
+	for _, i := range instances {
+		if !yield(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // Home returns the node on which a slot's next instance must run because the slot's volumes are there; "" for any.
@@ -307,7 +394,8 @@ func (s *Slot) find(generation uint32) *Instance {
 	if s.Next != nil && s.Next.ID.Generation == generation {
 		return s.Next
 	}
-	for _, others := range [...][]*Instance{s.Leaving, s.Away} {
+	a := s.Beside()
+	for _, others := range [...][]*Instance{a.Leaving, a.Away} {
 		for _, i := range others {
 			if i.ID.Generation == generation {
 				return i
@@ -320,19 +408,21 @@ func (s *Slot) find(generation uint32) *Instance {
 // Remains returns the first instance that may run beside what the slot has or is to have; nil for none. What is exclusive and
 // lost has ended.
 func (s *Slot) Remains() *Instance {
-	for _, i := range s.Leaving {
-		if !i.Lost || i.Window == 0 {
+	a := s.Beside()
+	for _, i := range a.Leaving {
+		if !i.Lost || i.PlacedWith().Window == 0 {
 			return i
 		}
 	}
-	if len(s.Away) > 0 {
-		return s.Away[0]
+	if len(a.Away) > 0 {
+		return a.Away[0]
 	}
 	return nil
 }
 
 func (s *Slot) empty() bool {
-	return s.Current == nil && s.Next == nil && len(s.Leaving) == 0 && len(s.Away) == 0
+	a := s.Beside()
+	return s.Current == nil && s.Next == nil && len(a.Leaving) == 0 && len(a.Away) == 0
 }
 
 // slot returns the slot of this ordinal, making it and those below it where they are missing.
@@ -368,10 +458,16 @@ func (s *Service) Fresh(ordinal uint32) bool {
 	return int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Fresh
 }
 
+// beginAnew has the slot be as one that has had no instance yet.
+func (s *Slot) beginAnew() {
+	s.Fresh, s.Restarts, s.Since = true, 0, 0
+	s.aside(func(a *Aside) { a.Crashes = nil })
+}
+
 // renew has the slot begin anew where it has no instance which shall run.
 func (s *Slot) renew() {
 	if s.Current == nil {
-		s.Fresh, s.Crashes, s.Restarts, s.Since = true, nil, 0, 0
+		s.beginAnew()
 	}
 }
 
@@ -403,7 +499,7 @@ func (s *Service) scaled(d events.ServiceScaled, now time.Time) {
 func (s *Service) add(i *Instance) {
 	s.Moved = s.Topology != nil
 	slot := s.slot(i.ID.Ordinal)
-	if c := slot.Crashes; c != nil && c.Waits {
+	if c := slot.Beside().Crashes; c != nil && c.Waits {
 		c.Waits = false
 		if c.Revision == i.Revision {
 			slot.Restarts++
@@ -440,12 +536,14 @@ func (s *Service) retire(i *Instance, reason events.RetireReason, now time.Time)
 		s.servesNoMore(i)
 	}
 	s.leave(i)
-	i.Retired = reason
+	ending := i.Ended()
+	ending.Retired = reason
+	i.ends(ending)
 	s.countAbsent(i, before)
 	slot := s.Slots[i.ID.Ordinal]
-	slot.Leaving = append(slot.Leaving, i)
+	slot.aside(func(a *Aside) { a.Leaving = append(a.Leaving, i) })
 	if reason == events.RetireScaledDown || reason == events.RetireDropped || reason == events.RetireSuspended {
-		slot.Fresh, slot.Crashes, slot.Restarts, slot.Since = true, nil, 0, 0
+		slot.beginAnew()
 	} else if slot.Current == nil {
 		slot.Since = momentOf(now)
 	}
@@ -458,11 +556,12 @@ func (s *Service) leave(i *Instance) {
 	slot.forgetAway(i)
 	switch i {
 	case slot.Next:
-		slot.Next, slot.NextServes = nil, time.Time{}
+		slot.Next = nil
+		slot.aside(func(a *Aside) { a.NextServes = time.Time{} })
 	case slot.Current:
 		s.countServing(i, -1)
 		slot.Current, slot.Next = slot.Next, nil
-		slot.NextServes, slot.Tries, slot.TriedAt = time.Time{}, 0, time.Time{}
+		slot.aside(func(a *Aside) { a.NextServes, a.Tries, a.TriedAt = time.Time{}, 0, time.Time{} })
 		if slot.Current == nil {
 			s.filled--
 			return
@@ -479,10 +578,7 @@ func (s *Service) remove(i *Instance) {
 	}
 	s.leave(i)
 	slot := s.Slots[i.ID.Ordinal]
-	slot.Leaving = slices.DeleteFunc(slot.Leaving, func(o *Instance) bool { return o == i })
-	if len(slot.Leaving) == 0 {
-		slot.Leaving = nil
-	}
+	slot.aside(func(a *Aside) { a.Leaving = but(a.Leaving, i) })
 	s.total--
 	s.Revisions[i.Revision].used--
 	if !s.UpToDate(i) {

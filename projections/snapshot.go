@@ -43,7 +43,7 @@ func (s *Service) HoldsSnapshot(c *Cluster) bool {
 // AskOf returns what the instance is asked for the snapshot that is taken; nil for nothing.
 func (s *Service) AskOf(i *Instance) *events.Ask {
 	op := s.Operation
-	if op == nil || !op.Kind.Snapshots() || i.Retired != "" || !asksIn(op.Phase, s.Revisions[i.Revision].Spec) {
+	if op == nil || !op.Kind.Snapshots() || i.Retired() != "" || !asksIn(op.Phase, s.Revisions[i.Revision].Spec) {
 		return nil
 	}
 	return &events.Ask{Operation: op.Started, Phase: op.Phase, Version: s.Snapshots.Version + 1}
@@ -99,7 +99,7 @@ func (c *Cluster) enterSnapshot(r events.Record, s *Service) {
 // with these.
 func (c *Cluster) ask(r events.Record, s *Service) {
 	for i := range s.Instances() {
-		if i.Retired == "" && i.Decided <= c.Sequence {
+		if i.Retired() == "" && i.Decided <= c.Sequence {
 			n := c.node(i.Node)
 			n.Orders++
 			i.Decided, i.Counter = r.Sequence, n.Orders
@@ -111,11 +111,11 @@ func (c *Cluster) ask(r events.Record, s *Service) {
 // again.
 func (s *Service) beginsAnew(i *Instance, to events.Position) {
 	op := s.Operation
-	if op == nil || !op.Kind.Snapshots() || i.Confirmed.Operation != op.Started {
+	if op == nil || !op.Kind.Snapshots() || i.Confirmed().Operation != op.Started {
 		return
 	}
 	if to.Phase >= events.PhaseOffline || anotherProcess(i.Seen, to) {
-		i.Confirmed = events.Confirmation{}
+		i.Answer = nil
 		delete(op.Exports, i.ID.Ordinal)
 	}
 }

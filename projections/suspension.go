@@ -137,12 +137,15 @@ func (s *Service) refill(i *Instance) {
 		delete(r.Slots, i.ID.Ordinal)
 		return
 	}
-	i.Restore, slot.Placed, r.Filled = restore, true, true
+	special := i.PlacedWith()
+	special.Restore = restore
+	i.special(special)
+	slot.Placed, r.Filled = true, true
 }
 
 // runs follows an instance that is seen to run: what its volumes hold by now is its own.
 func (s *Service) runs(i *Instance) {
-	if s.Resumption != nil && i.Retired == "" && (i.Seen.Phase == events.PhaseStarted || i.Seen.Phase == events.PhaseOnline) {
+	if s.Resumption != nil && i.Retired() == "" && (i.Seen.Phase == events.PhaseStarted || i.Seen.Phase == events.PhaseOnline) {
 		delete(s.Resumption.Slots, i.ID.Ordinal)
 	}
 }

@@ -60,7 +60,7 @@ func (s *Service) Alone(ordinal uint32) bool {
 // writes reports whether something that is to leave the slot may still write to the slot's volumes. They may be those of the next
 // instance even where one without volumes has had the slot since.
 func (s *Service) writes(ordinal uint32) bool {
-	return int(ordinal) < len(s.Slots) && slices.ContainsFunc(s.Slots[ordinal].Leaving, func(i *Instance) bool {
+	return int(ordinal) < len(s.Slots) && slices.ContainsFunc(s.Slots[ordinal].Beside().Leaving, func(i *Instance) bool {
 		return !i.Lost && s.Revisions[i.Revision].Spec.KeepsVolumes()
 	})
 }
@@ -84,7 +84,7 @@ func (c *Cluster) tell(r events.Record, s *Service, d events.TopologyChanged) {
 
 // tells reports whether the instance is told of the topology.
 func (s *Service) tells(i *Instance) bool {
-	return s.Topology != nil && i.Retired == "" && s.Revisions[i.Revision].Spec.Topology != nil
+	return s.Topology != nil && i.Retired() == "" && s.Revisions[i.Revision].Spec.Topology != nil
 }
 
 // Asked returns the answer that the instance is to give as the topology changes, or for a snapshot, and has not given; nil for
@@ -96,7 +96,7 @@ func (s *Service) Asked(i *Instance) *events.Confirmation {
 	} else if s.tells(i) && s.Topology.Change != nil && s.Revisions[i.Revision].Spec.Hook(s.Topology.Change.Phase) != nil {
 		wanted = s.Topology.Change.Confirmed()
 	}
-	if wanted.Operation == 0 || (i.Confirmed.Operation == wanted.Operation && !wanted.Above(i.Confirmed)) {
+	if wanted.Operation == 0 || (i.Confirmed().Operation == wanted.Operation && !wanted.Above(i.Confirmed())) {
 		return nil
 	}
 	return &wanted
@@ -142,6 +142,6 @@ func (c *Cluster) exported(service events.ServiceID, d events.InstanceConfirmed)
 // answered takes how an instance answered into the state.
 func (c *Cluster) answered(service events.ServiceID, d events.InstanceAsked) {
 	if i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil {
-		i.Confirmed = d.Confirmation
+		i.Answer = &d.Confirmation
 	}
 }

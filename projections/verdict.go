@@ -109,11 +109,11 @@ func (p *phase) confirmed(ordinal uint32) barrier.Participant {
 	case i == nil:
 	case p.service.Revisions[i.Revision].Spec.Hook(p.op.Phase) == nil:
 		return reached
-	case i.Confirmed.Operation != wanted.Operation:
-	case i.Confirmed.Above(wanted), i.Confirmed == wanted:
+	case i.Confirmed().Operation != wanted.Operation:
+	case i.Confirmed().Above(wanted), i.Confirmed() == wanted:
 		return reached
-	case i.Confirmed.Refused != "" && !wanted.Above(i.Confirmed):
-		return fails(i.Confirmed.Refused)
+	case i.Confirmed().Refused != "" && !wanted.Above(i.Confirmed()):
+		return fails(i.Confirmed().Refused)
 	}
 	return p.lacks("it has not done what its hook asks")
 }
@@ -129,7 +129,7 @@ func (p *phase) held(ordinal uint32) barrier.Participant {
 		return p.lacks("it has no instance")
 	}
 	spec := p.service.Revisions[i.Revision].Spec
-	if p.op.Phase == events.OperationExport && spec.Hook(events.OperationHold) != nil && i.Confirmed.Operation != p.op.Started {
+	if p.op.Phase == events.OperationExport && spec.Hook(events.OperationHold) != nil && i.Confirmed().Operation != p.op.Started {
 		return fails("the instance that held still is no more")
 	}
 	if !asksIn(p.op.Phase, spec) {
@@ -137,9 +137,9 @@ func (p *phase) held(ordinal uint32) barrier.Participant {
 	}
 	wanted := events.Confirmation{Operation: p.op.Started, Phase: p.op.Phase}
 	switch {
-	case i.Confirmed.Operation != wanted.Operation || wanted.Above(i.Confirmed):
-	case i.Confirmed.Refused != "":
-		return fails(i.Confirmed.Refused)
+	case i.Confirmed().Operation != wanted.Operation || wanted.Above(i.Confirmed()):
+	case i.Confirmed().Refused != "":
+		return fails(i.Confirmed().Refused)
 	default:
 		return reached
 	}
@@ -156,7 +156,7 @@ func (p *phase) retired(ordinal uint32) barrier.Participant {
 	slot := p.slot(ordinal)
 	remains := func(i *Instance) bool { return goes(i) && p.cluster.Nodes[i.Node].Heard() }
 	stays := p.op.Rescale != nil && !p.goes(ordinal)
-	if stays || ((slot.Current == nil || !goes(slot.Current)) && !slices.ContainsFunc(slot.Leaving, remains)) {
+	if stays || ((slot.Current == nil || !goes(slot.Current)) && !slices.ContainsFunc(slot.Beside().Leaving, remains)) {
 		return reached
 	}
 	return p.lacks(missing)

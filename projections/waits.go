@@ -53,8 +53,8 @@ func (p *phase) awaited(ordinal uint32) *Instance {
 	slot := p.slot(ordinal)
 	if p.op.Phase == events.OperationRetire {
 		heard := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
-		if at := slices.IndexFunc(slot.Leaving, heard); at >= 0 {
-			return slot.Leaving[at]
+		if at := slices.IndexFunc(slot.Beside().Leaving, heard); at >= 0 {
+			return slot.Beside().Leaving[at]
 		}
 		return slot.Current
 	}
@@ -80,7 +80,7 @@ func (p *phase) said(w Wait) string {
 		return "its node is " + p.cluster.Nodes[i.Node].state()
 	case p.cluster.Nodes[i.Node].Degraded != "":
 		return "its node is degraded: " + p.cluster.Nodes[i.Node].Degraded
-	case i.Retired != "":
+	case i.Retired() != "":
 		return i.ID.String() + " has not stopped yet"
 	case p.op.Phase == events.OperationRetire && p.op.Kind.Together():
 		return ""
@@ -89,7 +89,7 @@ func (p *phase) said(w Wait) string {
 	case i.Seen.Phase == events.PhaseOnline:
 		return ""
 	case i.Seen.Phase == events.PhaseOffline:
-		return strings.TrimSpace("it is offline (" + string(i.Reason) + ") " + i.Message)
+		return strings.TrimSpace("it is offline (" + string(i.Ended().Reason) + ") " + i.Ended().Message)
 	}
 	return "it is " + i.Seen.Phase.String()
 }

@@ -150,7 +150,7 @@ func stateOf(s *projections.Service, i *projections.Instance) string {
 	case loop != "" && i.Seen.Phase != events.PhaseOnline:
 		return fmt.Sprintf("%s is in a %s", i.ID, loop)
 	case i.Seen.Phase == events.PhaseOffline:
-		return strings.TrimSpace(fmt.Sprintf("%s is offline: %s %s", i.ID, i.Reason, i.Message))
+		return strings.TrimSpace(fmt.Sprintf("%s is offline: %s %s", i.ID, i.Ended().Reason, i.Ended().Message))
 	case i.Lost:
 		return fmt.Sprintf("%s is lost with %s", i.ID, i.Node)
 	case i.Seen.Phase == events.PhaseOnline:

@@ -94,7 +94,7 @@ func TestNothingMovesToANodeThatIsHeld(t *testing.T) {
 		}
 		for _, s := range w.cluster.Services {
 			for i := range s.Instances() {
-				if i.Retired != "" {
+				if i.Retired() != "" {
 					continue
 				}
 				for _, v := range w.board.VerdictsWithout(s, i) {

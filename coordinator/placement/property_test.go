@@ -196,7 +196,7 @@ func (w *town) stop(s *projections.Service) {
 		return
 	}
 	i := all[w.IntN(len(all))]
-	if i.Retired == "" {
+	if i.Retired() == "" {
 		w.apply(events.ServiceScope(s.ID), events.InstanceRetired{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Reason: events.RetireRevised})
 		return
 	}
@@ -218,7 +218,7 @@ func (w *town) fail(s *projections.Service) {
 			Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node, ExitCode: &code,
 			Position: events.Position{Epoch: 1, Phase: events.PhaseOffline},
 		}})
-		if i.Retired == "" && code != 0 {
+		if i.Retired() == "" && code != 0 {
 			key := failedOn(s.ID, i.Revision, i.Node)
 			w.failed[key] = append(w.failed[key], w.now)
 		}
@@ -346,7 +346,7 @@ func TestNodesAreEvenedOutFirst(t *testing.T) {
 		}
 		own := func(node string) (count int) {
 			for i := range s.Instances() {
-				if i.Node == node && i.Retired == "" {
+				if i.Node == node && i.Retired() == "" {
 					count++
 				}
 			}
@@ -397,7 +397,7 @@ func (w *town) spread(s *projections.Service) map[string]int {
 			if len(spec.Spread) > 0 {
 				with = events.MatchAll(spec.Spread, o.Revisions[i.Revision].Spec.Labels)
 			}
-			if _, counted := counts[zone]; counted && with && i.Retired == "" {
+			if _, counted := counts[zone]; counted && with && i.Retired() == "" {
 				counts[zone]++
 			}
 		}

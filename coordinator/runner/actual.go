@@ -80,6 +80,6 @@ func actual(c *projections.Cluster, node string) ([]byte, error) {
 func actualOf(c *projections.Cluster, i *projections.Instance) ActualInstance {
 	return ActualInstance{
 		Instance: i.ID, Revision: i.Revision, Shall: c.Order(i).Action, Phase: i.Seen.Phase.String(), Attempt: i.Seen.Attempt,
-		Reason: i.Reason, ExitCode: i.ExitCode, Message: i.Message,
+		Reason: i.Ended().Reason, ExitCode: i.Ended().ExitCode, Message: i.Ended().Message,
 	}
 }

@@ -30,7 +30,7 @@ func (r *rerun) answersOf(records []events.Record) []events.Event {
 func (r *rerun) confirmations(said []events.Event, s *projections.Service) []events.Event {
 	for i := range s.Instances() {
 		asked := s.Asked(i)
-		if asked == nil || i.Retired != "" || i.Seen.Phase != events.PhaseOnline || len(said) >= mostAtOnce {
+		if asked == nil || i.Retired() != "" || i.Seen.Phase != events.PhaseOnline || len(said) >= mostAtOnce {
 			continue
 		}
 		if n := r.kept.cluster.Nodes[i.Node]; !n.Heard() || n.Degraded != "" {

@@ -203,9 +203,9 @@ func (r *rerun) follow(record events.Record) {
 func (r *rerun) expect(i *projections.Instance) {
 	o := outcome{id: i.ID}
 	switch s := r.kept.cluster.Services[i.ID.Service]; {
-	case i.Retired != "":
+	case i.Retired() != "":
 		o.phase, o.at = events.PhaseRemoved, r.now.Add(r.times.typical().Stop)
-	case i.Seen.Phase < events.PhaseOnline, i.Seen.Phase == events.PhaseOffline && i.NoRestart == "":
+	case i.Seen.Phase < events.PhaseOnline, i.Seen.Phase == events.PhaseOffline && i.Ended().NoRestart == "":
 		o.phase, o.at = events.PhaseOnline, r.now.Add(r.times.start(i.ID.Service))
 	case i.Seen.Phase == events.PhaseOnline && s.Job != nil:
 		runs, known := r.times.run(i.ID.Service)
@@ -259,7 +259,7 @@ func (r *rerun) arrive(now time.Time) []events.Event {
 
 // becomes reports whether the instance can come to this still.
 func (r *rerun) becomes(i *projections.Instance, phase events.Phase) bool {
-	switch retired := i.Retired != ""; {
+	switch retired := i.Retired() != ""; {
 	case phase == events.PhaseRemoved || retired:
 		return retired && phase == events.PhaseRemoved
 	case phase == events.PhaseCompleted:

@@ -82,7 +82,7 @@ func reached(s *projections.Service) map[string][]Endpoint {
 // serving returns the instance if it serves and shall: what is retired is withdrawn before it is told to stop, and what is lost may be
 // gone with its node. One whose node is silent for a while serves as far as anybody knows.
 func serving(i *projections.Instance) *projections.Instance {
-	if i == nil || i.Retired != "" || i.Lost || i.Differs || i.Seen.Phase != events.PhaseOnline {
+	if i == nil || i.Retired() != "" || i.Lost || i.Differs || i.Seen.Phase != events.PhaseOnline {
 		return nil
 	}
 	return i

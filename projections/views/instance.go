@@ -50,11 +50,11 @@ type Times struct {
 // fillEnded shows how the last instance of a job's slot ended.
 func (v *Instance) fillEnded(s *projections.Service, i *projections.Instance) {
 	v.fill(s, i)
-	v.Status, v.Reason, v.ExitCode, v.Message = "failed", i.Reason, i.ExitCode, i.Message
+	v.Status, v.Reason, v.ExitCode, v.Message = "failed", i.Ended().Reason, i.Ended().ExitCode, i.Ended().Message
 	switch {
 	case i.Seen.Phase == events.PhaseCompleted:
 		v.Status = "completed"
-	case i.Retired == events.RetireLost:
+	case i.Retired() == events.RetireLost:
 		v.Status, v.Message = "lost", lostConnection(i)
 	}
 }
@@ -64,14 +64,14 @@ func lostConnection(i *projections.Instance) string { return "lost connection to
 func (v *Instance) fill(s *projections.Service, i *projections.Instance) {
 	v.Generation, v.Revision, v.Node, v.Address, v.Ports = i.ID.Generation, i.Revision, i.Node, i.Address, i.Ports
 	v.Phase, v.Times = i.Seen.Phase.String(), timesOf(i)
-	v.Reason, v.ExitCode, v.Message = i.Reason, i.ExitCode, i.Message
+	v.Reason, v.ExitCode, v.Message = i.Ended().Reason, i.Ended().ExitCode, i.Ended().Message
 	if i.Output {
 		v.Output = events.OutputKey(i.ID, i.Seen.Attempt)
 	}
 	switch {
 	case i.Lost:
 		v.Status, v.Reason, v.ExitCode, v.Message = "lost", "", nil, lostConnection(i)
-	case i.Retired != "":
+	case i.Retired() != "":
 		v.Status = "leaving"
 	case i.Seen.Phase == events.PhaseOnline:
 		v.Status = "online"
@@ -80,8 +80,8 @@ func (v *Instance) fill(s *projections.Service, i *projections.Instance) {
 	default:
 		v.Status, v.Reason = "offline", events.OfflineInitializing
 	}
-	v.Conditions = Conditions{Scheduled: Condition{Status: i.Retired == "", Reason: string(i.Retired)}, Running: running(i)}
-	if i.Retired == "" && v.Status != "online" {
+	v.Conditions = Conditions{Scheduled: Condition{Status: i.Retired() == "", Reason: string(i.Retired())}, Running: running(i)}
+	if i.Retired() == "" && v.Status != "online" {
 		v.loop(s, i.Revision)
 	}
 }
@@ -100,7 +100,7 @@ func running(i *projections.Instance) Condition {
 	case events.PhaseStarted, events.PhaseOnline:
 		return Condition{Status: true}
 	case events.PhaseOffline:
-		return Condition{Reason: string(i.Reason)}
+		return Condition{Reason: string(i.Ended().Reason)}
 	case events.PhaseCompleted:
 		return Condition{Reason: ReasonCompleted}
 	case events.PhaseStopped, events.PhaseRemoved:

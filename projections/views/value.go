@@ -396,24 +396,24 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	var newest, ended *projections.Instance
 	if int(ordinal) < len(s.Slots) {
 		slot := s.Slots[ordinal]
-		newest, ended = slot.Current, slot.Ended
+		newest, ended = slot.Current, slot.Beside().Ended
 		if slot.Next != nil {
 			value.Next = &Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal}
 			value.Next.fill(s, slot.Next)
 		}
-		if newest == nil && len(slot.Away) > 0 {
-			newest = slot.Away[len(slot.Away)-1]
+		if newest == nil && len(slot.Beside().Away) > 0 {
+			newest = slot.Beside().Away[len(slot.Beside().Away)-1]
 		}
-		if newest == nil && len(slot.Leaving) > 0 {
-			newest = slot.Leaving[len(slot.Leaving)-1]
+		if newest == nil && len(slot.Beside().Leaving) > 0 {
+			newest = slot.Beside().Leaving[len(slot.Beside().Leaving)-1]
 		}
 	}
 	switch {
-	case ended != nil && !s.Dropped && (newest == nil || newest.Retired != ""):
+	case ended != nil && !s.Dropped && (newest == nil || newest.Retired() != ""):
 		value.fillEnded(s, ended)
 	case newest != nil:
 		value.fill(s, newest)
-		if newest.Lost && newest.Retired == "" && s.Slots[ordinal].Current == nil {
+		if newest.Lost && newest.Retired() == "" && s.Slots[ordinal].Current == nil {
 			value.Message += "; no other has its place: " + why()
 		}
 	case !s.Has(ordinal) || s.Dropped:

@@ -120,7 +120,7 @@ func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 }
 
 func slotUnlike(s *projections.Service, ordinal uint32, slot *projections.Slot, waits bool) (why []string) {
-	for _, i := range slices.Concat(slot.Leaving, slot.Away) {
+	for _, i := range slices.Concat(slot.Beside().Leaving, slot.Beside().Away) {
 		why = append(why, i.ID.String()+" is to stop, or is lost, and is not gone")
 	}
 	i := slot.Current
@@ -142,7 +142,7 @@ func slotUnlike(s *projections.Service, ordinal uint32, slot *projections.Slot, 
 
 // leftAlone reports whether the instance used up its restarts in a wave of an operation that waits for an operator.
 func leftAlone(s *projections.Service, i *projections.Instance) bool {
-	return i.NoRestart == events.NoRestartAttempts && awaitsOperator(s) && slices.Contains(s.Operation.Slots, i.ID.Ordinal)
+	return i.Ended().NoRestart == events.NoRestartAttempts && awaitsOperator(s) && slices.Contains(s.Operation.Slots, i.ID.Ordinal)
 }
 
 // jobUnlike says in what a job is not as it must be: it is done, given up, waits for its schedule, or says why it has no instance.
@@ -188,7 +188,7 @@ func (c *Checker) overDisk(host string, has node.Container, i *projections.Insta
 		return false
 	}
 	used, most := c.Usage(host, has), c.Spec(i.ID.Service, i.Revision).Resources.Disk
-	return (most > 0 && used.Own > most) || (i.Scratch > 0 && used.Scratch > i.Scratch)
+	return (most > 0 && used.Own > most) || (i.PlacedWith().Scratch > 0 && used.Scratch > i.PlacedWith().Scratch)
 }
 
 // imagesUnlike says which services have instances of one revision that were made from different images.
