@@ -11,6 +11,7 @@ ROOMY := GOGC=off GOMEMLIMIT=1GiB
 ROOMIEST := GOGC=off GOMEMLIMIT=3GiB
 GO := $(FLAGS) $(ROOMY) go
 GOLANGCI_LINT := $(BIN)/golangci-lint
+DEADCODE := $(BIN)/deadcode
 GOTESTSUM := $(BIN)/gotestsum
 
 .PHONY: help
@@ -186,6 +187,16 @@ lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
 	$(FLAGS) $(ROOMIEST) $(GOLANGCI_LINT) run ./...
 	$(GOLANGCI_LINT) fmt --diff
 	$(ROOMIEST) GOLANGCI_LINT=$(GOLANGCI_LINT) .ci/prove-lint.sh
+	$(MAKE) --no-print-directory deadcode
+
+# Planted bugs and panics alone call these packages: no such call stands in the source.
+.PHONY: deadcode
+deadcode: $(DEADCODE) ## Fail where neither a program nor a test reaches a function
+	@set -o pipefail; $(FLAGS) $(ROOMY) $(DEADCODE) -test ./... | awk '!/^cmd.simulation.(mutants.planted|strike)/ {print; dead = 1} END {exit dead}'
+
+$(DEADCODE): .ci/tools/deadcode.version
+	GOBIN=$(BIN) $(GO) install golang.org/x/tools/cmd/deadcode@$$(cat $<)
+	@touch $@
 
 $(GOLANGCI_LINT): .ci/tools/golangci-lint.version
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$$(cat $<)

@@ -16,9 +16,6 @@ func NewPast(c *projections.Cluster) *Past {
 	return &Past{rehearsal{cluster: c, agenda: NewAgenda(c), now: c.Now}}
 }
 
-// Cluster is the state after the last round.
-func (p *Past) Cluster() *projections.Cluster { return p.cluster }
-
 // Round takes what happened as it is, decides what follows from it and from the time, and returns all of it in order. Each
 // thing that happened is in the state before the next is asked for; at most MaxPerInput of them fit. The time must not be
 // before that of the round before, whose records are of no use any more.

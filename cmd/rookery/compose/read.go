@@ -114,9 +114,6 @@ func Is(content map[string]any) bool {
 	return true
 }
 
-// Name returns the name of the files' project.
-func (s *Source) Name() string { return s.project.Name }
-
 // readConfig returns the value of a config.
 func readConfig(c types.ConfigObjConfig, variables types.Mapping) ([]byte, error) {
 	switch {
