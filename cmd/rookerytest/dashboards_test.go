@@ -1,19 +1,21 @@
 package rookerytest_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest/pictures"
 	"github.com/rookery-project/rookery/deploy/grafana/query"
 	"github.com/rookery-project/rookery/deploy/grafana/written"
 	"github.com/rookery-project/rookery/events"
@@ -58,9 +60,7 @@ func (g *gallery) all() {
 	g.operations()
 	g.troubles()
 	g.fill()
-	for _, s := range g.screens {
-		g.draw(s)
-	}
+	g.draw()
 	sounded := map[string]bool{}
 	for _, a := range alarms {
 		g.sounds(a)
@@ -140,32 +140,37 @@ func (g *gallery) fill() {
 
 func ofScreen(where string) bool { return !strings.HasPrefix(where, "rules.yaml") }
 
-// draw draws a screen of the run so far. No panel may be empty. One may be for a moment, where a part that is busy did not answer
+// drawer is the program that draws screens.
+var drawer = sync.OnceValues(func() (string, error) { return compiled("draw", "./draw", "-C", "../../deploy/grafana/check") })
+
+// draw draws the screens of the run so far. No panel may be empty. One may be for a moment, where a part that is busy did not answer
 // Prometheus in time.
-func (g *gallery) draw(s written.Screen) {
-	var picture pictures.Picture
+func (g *gallery) draw() {
+	program, err := drawer()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	args := []string{"-prometheus", g.prometheus.address, "-screens", "../../deploy/grafana", "-from", g.began.Format(time.RFC3339), "-into", *picturesFolder}
+	for name, value := range g.variables() {
+		args = append(args, "-var", name+"="+value)
+	}
+	var empty map[string][]string
 	whole := g.within(settlesWithin, func() bool {
-		const patience = time.Minute
-		ctx, cancel := context.WithTimeout(g.interrupted, patience)
-		defer cancel()
-		var err error
-		if picture, err = pictures.Draw(ctx, g.prometheus, s, g.variables(), g.began, time.Now()); err != nil {
-			g.fail("%v", err)
+		var said bytes.Buffer
+		draws := exec.CommandContext(g.interrupted, program, args...)
+		draws.Stderr = &said
+		out, err := draws.Output()
+		if err != nil {
+			g.fail("drawing the screens: %v: %s", err, said.String())
 		}
-		return len(picture.Empty) == 0
+		empty = nil
+		if err := json.Unmarshal(out, &empty); err != nil {
+			g.fail("what was drawn is told as %q: %v", out, err)
+		}
+		return len(empty) == 0
 	})
 	if !whole {
-		g.fail("%s: these panels are empty: %s", s.File, strings.Join(picture.Empty, ", "))
-	}
-	if *picturesFolder == "" {
-		return
-	}
-	body, err := picture.PNG()
-	if err == nil {
-		err = os.WriteFile(filepath.Join(*picturesFolder, strings.TrimSuffix(s.File, ".json")+".png"), body, 0o600)
-	}
-	if err != nil {
-		g.fail("%v", err)
+		g.fail("these panels are empty: %v", empty)
 	}
 }
 

@@ -37,6 +37,7 @@ var programs = sync.OnceValues(func() (string, error) {
 // built is the folder of programs, once there is one.
 var built atomic.Value
 
+// compiled builds a program. The flags stand before all others, as -C must.
 func compiled(name, source string, flags ...string) (string, error) {
 	dir, err := programs()
 	if err != nil {
@@ -46,7 +47,7 @@ func compiled(name, source string, flags ...string) (string, error) {
 	const patience = 5 * time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-o", path}, flags...), source)...)
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build"}, flags...), "-trimpath", "-o", path, source)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", &buildError{string(out)}

@@ -29,7 +29,8 @@ func metricsAt(h *host) string { return net.JoinHostPort(h.address, strconv.Itoa
 // prometheus is a real one, which scrapes all parts of a trial and evaluates the alert rules.
 type prometheus struct {
 	promv1.API
-	t *testing.T
+	t       *testing.T
+	address string
 }
 
 // lasts is for how long an alert must be, in the file with the rules.
@@ -73,7 +74,7 @@ scrape_configs: [{job_name: rookery, static_configs: [{targets: [%s]}]}]
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	p := &prometheus{API: promv1.NewAPI(client), t: f.t}
+	p := &prometheus{API: promv1.NewAPI(client), t: f.t, address: "http://" + address}
 	f.Until("Prometheus has scraped all parts", func() bool {
 		up, err := p.value("sum(up)")
 		return err == nil && has(up) && float64(up.(model.Vector)[0].Value) == float64(len(targets))

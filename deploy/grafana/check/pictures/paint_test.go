@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest/pictures"
+	"github.com/rookery-project/rookery/deploy/grafana/check/pictures"
 	"github.com/rookery-project/rookery/deploy/grafana/written"
 )
 

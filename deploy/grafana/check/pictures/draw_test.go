@@ -10,7 +10,7 @@ import (
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest/pictures"
+	"github.com/rookery-project/rookery/deploy/grafana/check/pictures"
 	"github.com/rookery-project/rookery/deploy/grafana/query"
 )
 

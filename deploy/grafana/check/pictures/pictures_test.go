@@ -16,7 +16,7 @@ import (
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest/pictures"
+	"github.com/rookery-project/rookery/deploy/grafana/check/pictures"
 	"github.com/rookery-project/rookery/deploy/grafana/written"
 )
 
@@ -29,7 +29,7 @@ var shown = promv1.Range{
 
 func screens(t *testing.T) []written.Screen {
 	t.Helper()
-	all, err := written.Screens(os.DirFS("../../../deploy/grafana"))
+	all, err := written.Screens(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
