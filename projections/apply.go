@@ -8,58 +8,50 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
+// appliers take the events about a thing into the state, and report whether they know them.
+var appliers = map[string]func(*Cluster, events.Record) bool{
+	"command": (*Cluster).applyCommand, "group": (*Cluster).applyGroup, "service": (*Cluster).applyService,
+	"operation": (*Cluster).applyOperation, "snapshot": (*Cluster).applySnapshot, "topology": (*Cluster).applyTopology,
+	"instance": (*Cluster).applyInstance, "node": (*Cluster).applyNode, "stray": (*Cluster).applyStray,
+	"cluster": (*Cluster).applyCluster, "unit": (*Cluster).applyUnit,
+}
+
 // Apply takes one event into the state. Events of a type that does not stand in the log are a defect of the caller;
 // Apply returns ErrUnknown for them.
 func (c *Cluster) Apply(r events.Record) error {
-	switch d := r.Data.(type) {
-	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated,
-		events.CommandQueued, events.CommandBegun, events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
-		c.applyCommand(r)
-	case events.GroupStarted, events.GroupEntered, events.GroupAborted, events.GroupEnded:
-		c.applyGroup(r)
-	case events.ServiceRevised, events.ServiceScaled, events.ServiceFired, events.ServiceSkipped, events.ServiceSuspended,
-		events.ServiceResumed, events.ServiceDropped, events.ServiceRemoved:
-		c.applyService(r)
-	case events.OperationStarted, events.OperationEntered, events.OperationProlonged, events.OperationPromoted, events.OperationPaused,
-		events.OperationResumed, events.OperationEnded:
-		c.applyOperation(r)
-	case events.SnapshotRequested, events.SnapshotSkipped, events.SnapshotCancelled, events.SnapshotCommitted:
-		c.applySnapshot(r)
-	case events.TopologyChanged:
-		id, _ := r.Scope.Service()
-		c.tell(r, c.service(id), d)
-	case events.InstancePlaced, events.InstancePending, events.InstanceAdopted, events.InstanceRetired, events.InstanceForgotten, events.Sighting,
-		events.Answer:
-		c.applyInstance(r)
-	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodeListed, events.NodeDegraded, events.NodeRecovered,
-		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeMisfits, events.StrayFound, events.StrayRemoved,
-		events.NodeDraining, events.NodeDrained, events.NodeForgotten, events.NodeRemoved, events.StrayForgotten:
-		c.applyNode(r)
-	case events.InstanceLost, events.InstanceReturned, events.EvictionsPaused, events.EvictionsResumed:
-		c.applyLiveness(r)
-	case events.ClusterAdopted:
-		c.adopt(r, d)
-	case events.PolicyChanged:
-		c.Policy = d.Policy
-	case events.NodesAllowed:
-		c.allow(d.Allowed)
-	case events.RebalanceStarted, events.RebalanceEnded, events.RebalanceSet:
-		c.applyRebalance(r)
-	case events.ClusterRenewed:
-		c.Streams[statusStream], c.StatusCursor = d.Identity, 0
-	case events.UnitShunned, events.UnitRetried:
-		c.applyUnit(r)
-	default:
+	if apply := appliers[r.Data.Kind().Thing]; apply == nil || !apply(c, r) {
 		return fmt.Errorf("log sequence %d: %w: %s", r.Sequence, ErrUnknown, r.Data.Kind())
 	}
 	if len(c.Shunned) > 0 {
 		c.unshun(r)
 	}
 	if id, ok := r.Scope.Service(); ok {
-		c.noteShort(id)
+		c.noteLacks(id)
+		c.index(id)
 		c.noteUnsettled(id, r.Time)
 	}
 	return nil
+}
+
+// applyCluster takes an event of the cluster as a whole into the state.
+func (c *Cluster) applyCluster(r events.Record) bool {
+	switch d := r.Data.(type) {
+	case events.ClusterAdopted:
+		c.adopt(r, d)
+	case events.ClusterRenewed:
+		c.Streams[statusStream], c.StatusCursor = d.Identity, 0
+	case events.PolicyChanged:
+		c.Policy = d.Policy
+	case events.NodesAllowed:
+		c.allow(d.Allowed)
+	case events.EvictionsPaused:
+		c.Evictions.Paused = true
+	case events.EvictionsResumed:
+		c.Evictions = Evictions{ResumedAt: r.Time}
+	default:
+		return c.applyRebalance(r)
+	}
+	return true
 }
 
 // Close takes the end of a round into the state. The chain is that after the closing message itself.
@@ -101,7 +93,8 @@ func (c *Cluster) recovered() bool {
 	return !c.Now.Before(c.AdoptedAt.Add(RecoverFor))
 }
 
-func (c *Cluster) noteShort(id events.ServiceID) {
+// noteLacks forgets since when and why the service lacked an instance, once it lacks none.
+func (c *Cluster) noteLacks(id events.ServiceID) {
 	s := c.Service(id)
 	if s != nil && !s.Lacks() {
 		s.Pending, s.WaitsSince = nil, time.Time{}
@@ -110,22 +103,12 @@ func (c *Cluster) noteShort(id events.ServiceID) {
 		}
 	}
 	c.noteHolder(id)
-	switch short := s != nil && (s.Lacks() || s.Rolling()); {
-	case s == nil:
-		delete(c.short, id)
-	case short == s.short:
-	case short:
-		s.short, c.short[id] = true, struct{}{}
-	default:
-		s.short = false
-		delete(c.short, id)
-	}
 }
 
 // promoteVerb is that of the one command to a service that goes beside the one which holds it.
 var promoteVerb = events.ServicePromote{}.Kind().Name
 
-func (c *Cluster) applyCommand(r events.Record) {
+func (c *Cluster) applyCommand(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.CommandAccepted:
 		cmd := c.remember(r, d.CommandIdentity, Accepted)
@@ -163,7 +146,10 @@ func (c *Cluster) applyCommand(r events.Record) {
 		cmd.Reason, cmd.Message = d.Reason, d.Message
 	case events.CommandSuperseded:
 		c.endCommand(d.Sequence, Superseded, r.Time).Other = d.By
+	default:
+		return false
 	}
+	return true
 }
 
 // service returns the service, making it where it is missing.
@@ -177,7 +163,7 @@ func (c *Cluster) service(id events.ServiceID) *Service {
 	return s
 }
 
-func (c *Cluster) applyService(r events.Record) {
+func (c *Cluster) applyService(r events.Record) bool {
 	id, _ := r.Scope.Service()
 	s := c.service(id)
 	switch d := r.Data.(type) {
@@ -185,9 +171,6 @@ func (c *Cluster) applyService(r events.Record) {
 		s.Changed = r.Sequence
 		c.letGo(s)
 		s.revise(d, r.Time)
-		index(c.global, id, d.Spec.Global())
-		index(c.jobs, id, d.Spec.IsJob())
-		index(c.repeating, id, d.Spec.Snapshot != nil)
 	case events.ServiceScaled:
 		if current := s.Current(); current == nil || !current.Spec.Global() {
 			s.Changed = r.Sequence
@@ -216,24 +199,13 @@ func (c *Cluster) applyService(r events.Record) {
 		c.DroppedAt = max(c.DroppedAt, s.Changed)
 		delete(c.Services, id)
 		c.last = nil
-		index(c.global, id, false)
-		index(c.jobs, id, false)
-		index(c.operating, id, false)
-		index(c.repeating, id, false)
-		index(c.crashed, id, false)
+	default:
+		return false
 	}
+	return true
 }
 
-// index has the service stand among the others, or not.
-func index(among map[events.ServiceID]struct{}, id events.ServiceID, stands bool) {
-	if stands {
-		among[id] = struct{}{}
-	} else {
-		delete(among, id)
-	}
-}
-
-func (c *Cluster) applyInstance(r events.Record) {
+func (c *Cluster) applyInstance(r events.Record) bool {
 	id, _ := r.Scope.Service()
 	switch d := r.Data.(type) {
 	case events.InstancePlaced:
@@ -272,7 +244,18 @@ func (c *Cluster) applyInstance(r events.Record) {
 		c.exported(id, d)
 	case events.InstanceRefused:
 		c.answered(id, d.InstanceAsked)
+	case events.InstanceLost:
+		if i := c.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil && !i.Lost {
+			c.lose(i)
+		}
+	case events.InstanceReturned:
+		if i := c.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil && i.Lost {
+			c.comeBack(i, r.Time)
+		}
+	default:
+		return false
 	}
+	return true
 }
 
 func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.InstancePlaced) {
@@ -306,9 +289,6 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 		i.Times.Created = since
 	}
 	s.add(i)
-	if _, crashed := c.crashed[service]; crashed && !s.anyWaits() {
-		delete(c.crashed, service)
-	}
 	s.noteJob(i, "", r.Time)
 }
 
@@ -324,7 +304,6 @@ func (c *Cluster) retired(r events.Record, id events.InstanceID, reason events.R
 	s := c.Services[id.Service]
 	if reason == events.RetireCrashLooping {
 		s.crashed(i, r.Time)
-		c.crashed[id.Service] = struct{}{}
 	}
 	c.drains(s, i, reason, r.Time)
 	s.retire(i, reason, r.Time)
@@ -387,7 +366,7 @@ func (c *Cluster) allows(node string) bool {
 	return listed || len(c.Allowed) == 0
 }
 
-func (c *Cluster) applyNode(r events.Record) {
+func (c *Cluster) applyNode(r events.Record) bool {
 	name, _ := r.Scope.Node()
 	n := c.node(name)
 	switch d := r.Data.(type) {
@@ -410,8 +389,6 @@ func (c *Cluster) applyNode(r events.Record) {
 	case events.NodeRemoved:
 		c.NodeEpochFloor = max(c.NodeEpochFloor, d.Epoch)
 		delete(c.Nodes, name)
-	case events.StrayForgotten:
-		delete(n.Strays, d.ID())
 	case events.NodeSilent:
 		n.Silent, n.SilentSince = true, r.Time
 	case events.NodeReturned:
@@ -424,10 +401,25 @@ func (c *Cluster) applyNode(r events.Record) {
 		n.Degraded, n.EngineCounter = "", d.Counter
 	case events.NodeListed:
 		n.Unlisted = false
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *Cluster) applyStray(r events.Record) bool {
+	name, _ := r.Scope.Node()
+	n := c.node(name)
+	switch d := r.Data.(type) {
 	case events.StrayFound:
 		n.Orders++
 		n.Strays[d.ID()] = &Stray{Decided: r.Sequence, Counter: n.Orders, Why: d.Why}
 	case events.StrayRemoved:
 		delete(n.Strays, d.ID())
+	case events.StrayForgotten:
+		delete(n.Strays, d.ID())
+	default:
+		return false
 	}
+	return true
 }

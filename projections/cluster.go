@@ -67,45 +67,33 @@ type Cluster struct {
 	Shunned []Shunned `json:",omitempty"`
 
 	// last is the service that an event was about last: mostly the next is about the same.
-	last  *Service
-	byID  map[commandKey]uint64
-	open  map[uint64]struct{}
-	short map[events.ServiceID]struct{}
-	// global are the services of mode global, jobs those of mode job.
-	global map[events.ServiceID]struct{}
-	jobs   map[events.ServiceID]struct{}
-	// operating are the services with an operation, repeating those with snapshots that are taken by themselves.
-	operating map[events.ServiceID]struct{}
-	repeating map[events.ServiceID]struct{}
-	// losing are the services with lost instances.
-	losing map[events.ServiceID]struct{}
-	// crashed are the services of which a slot may wait because its last instance used up its restarts.
-	crashed map[events.ServiceID]struct{}
+	last *Service
+	byID map[commandKey]uint64
+	open map[uint64]struct{}
+	// among has the services of each index.
+	among [indexCount]map[events.ServiceID]struct{}
 	// members are the commands of the groups that hold services, whether there are these yet or not.
 	members map[events.ServiceID]uint64
 }
 
 // NewCluster returns the state before the first event.
 func NewCluster() *Cluster {
-	return &Cluster{
-		Streams:   map[string]string{},
-		Policy:    events.MaterializePolicy(),
-		Services:  map[events.ServiceID]*Service{},
-		Nodes:     map[string]*Node{},
-		Commands:  map[uint64]*Command{},
-		Queues:    map[events.ServiceID][]events.CommandQueued{},
-		byID:      map[commandKey]uint64{},
-		open:      map[uint64]struct{}{},
-		short:     map[events.ServiceID]struct{}{},
-		global:    map[events.ServiceID]struct{}{},
-		jobs:      map[events.ServiceID]struct{}{},
-		operating: map[events.ServiceID]struct{}{},
-		repeating: map[events.ServiceID]struct{}{},
-		losing:    map[events.ServiceID]struct{}{},
-		crashed:   map[events.ServiceID]struct{}{},
-		Groups:    map[uint64]*Group{},
-		members:   map[events.ServiceID]uint64{},
+	c := &Cluster{
+		Streams:  map[string]string{},
+		Policy:   events.MaterializePolicy(),
+		Services: map[events.ServiceID]*Service{},
+		Nodes:    map[string]*Node{},
+		Commands: map[uint64]*Command{},
+		Queues:   map[events.ServiceID][]events.CommandQueued{},
+		byID:     map[commandKey]uint64{},
+		open:     map[uint64]struct{}{},
+		Groups:   map[uint64]*Group{},
+		members:  map[events.ServiceID]uint64{},
 	}
+	for of := range c.among {
+		c.among[of] = map[events.ServiceID]struct{}{}
+	}
+	return c
 }
 
 // Founded reports whether the log has recorded which streams are the cluster's.
@@ -136,9 +124,3 @@ func (c *Cluster) Instance(id events.InstanceID) *Instance {
 	}
 	return s.Slots[id.Ordinal].find(id.Generation)
 }
-
-// Short returns, in no order, the services that lack an instance of the current revision in one of their slots.
-func (c *Cluster) Short() map[events.ServiceID]struct{} { return c.short }
-
-// Global returns, in no order, the services that have an instance on every node.
-func (c *Cluster) Global() map[events.ServiceID]struct{} { return c.global }

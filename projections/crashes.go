@@ -81,6 +81,7 @@ func (s *Service) crashed(i *Instance, now time.Time) {
 		slot.aside(func(a *Aside) { a.Crashes = c })
 	}
 	c.Moves, c.Node, c.Moved, c.Waits = c.Moves+1, i.Node, now, true
+	s.mayWait = true
 }
 
 // waits returns how the slot's instances ended, where it waits because the last one used up its restarts; nil otherwise.
@@ -94,9 +95,9 @@ func (s *Service) waits(ordinal uint32) *Crashes {
 	return nil
 }
 
-// anyWaits reports whether any slot of the service waits so. Most services have none that ever crashed.
+// anyWaits reports whether any slot of the service waits so. Most services have none that ever did.
 func (s *Service) anyWaits() bool {
-	return slices.ContainsFunc(s.Slots, func(slot *Slot) bool {
+	return s.mayWait && slices.ContainsFunc(s.Slots, func(slot *Slot) bool {
 		return slot.Aside != nil && slot.Aside.Crashes != nil && slot.Aside.Crashes.Waits
 	})
 }
@@ -120,9 +121,6 @@ func (s *Service) CrashedOn(ordinal uint32) string {
 	}
 	return c.Node
 }
-
-// Crashed returns, in no order, the services of which a slot may wait because its last instance used up its restarts.
-func (c *Cluster) Crashed() map[events.ServiceID]struct{} { return c.crashed }
 
 // Loop returns how the slot's instances of a revision ended, where that is a crash loop; nil where it is none.
 func (s *Slot) Loop(revision uint64) *Crashes {

@@ -120,7 +120,7 @@ func (c *Cluster) noteUnsettled(id events.ServiceID, now time.Time) {
 }
 
 // applyGroup takes an event of a group into the state.
-func (c *Cluster) applyGroup(r events.Record) {
+func (c *Cluster) applyGroup(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.GroupStarted:
 		id, _ := r.Scope.Group()
@@ -141,7 +141,10 @@ func (c *Cluster) applyGroup(r events.Record) {
 		if g := c.Groups[d.Command]; g != nil {
 			c.endGroup(g, d.Outcome)
 		}
+	default:
+		return false
 	}
+	return true
 }
 
 // startGroup has the group's command hold each of its services.

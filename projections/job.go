@@ -77,9 +77,6 @@ func (s *Service) OfBefore(i *Instance) bool {
 	return i.Revision != s.Revision || i.PlacedWith().Run != s.Run()
 }
 
-// Jobs returns, in no order, the services of mode job.
-func (c *Cluster) Jobs() map[events.ServiceID]struct{} { return c.jobs }
-
 // Completed reports whether the slot of a job is done in the current revision.
 func (s *Slot) Completed() bool {
 	ended := s.Beside().Ended

@@ -3,8 +3,6 @@ package projections
 import (
 	"slices"
 	"time"
-
-	"github.com/rookery-project/rookery/events"
 )
 
 // Evictions says whether what is on silent nodes is given up.
@@ -14,9 +12,6 @@ type Evictions struct {
 	// ResumedAt is when that was last no longer so; zero for never.
 	ResumedAt time.Time `json:",omitzero"`
 }
-
-// Losing returns, in no order, the services with lost instances.
-func (c *Cluster) Losing() map[events.ServiceID]struct{} { return c.losing }
 
 // Loses reports whether instances of the service are lost.
 func (s *Service) Loses() bool { return s.lost > 0 }
@@ -40,25 +35,6 @@ func (n *Node) back() {
 // Tells reports whether the node is heard and has said what it has.
 func (n *Node) Tells() bool { return n.Heard() && !n.Unlisted }
 
-// applyLiveness takes an event of what is lost into the state.
-func (c *Cluster) applyLiveness(r events.Record) {
-	id, _ := r.Scope.Service()
-	switch d := r.Data.(type) {
-	case events.InstanceLost:
-		if i := c.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil && !i.Lost {
-			c.lose(i)
-		}
-	case events.InstanceReturned:
-		if i := c.Instance(events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil && i.Lost {
-			c.comeBack(i, r.Time)
-		}
-	case events.EvictionsPaused:
-		c.Evictions.Paused = true
-	case events.EvictionsResumed:
-		c.Evictions = Evictions{ResumedAt: r.Time}
-	}
-}
-
 // lose has the instance serve no more, and its slot be vacant where another may stand in for it.
 func (c *Cluster) lose(i *Instance) {
 	s := c.Services[i.ID.Service]
@@ -71,7 +47,6 @@ func (c *Cluster) lose(i *Instance) {
 	i.Lost = true
 	c.node(i.Node).lost++
 	s.lost++
-	c.losing[s.ID] = struct{}{}
 	if replaced {
 		s.leave(i)
 		slot.aside(func(a *Aside) { a.Away = append(a.Away, i) })
@@ -113,10 +88,7 @@ func (c *Cluster) found(i *Instance) {
 	}
 	i.Lost = false
 	c.node(i.Node).lost--
-	s := c.Services[i.ID.Service]
-	if s.lost--; s.lost == 0 {
-		delete(c.losing, s.ID)
-	}
+	c.Services[i.ID.Service].lost--
 }
 
 func (s *Service) isAway(i *Instance) bool {

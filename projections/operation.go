@@ -101,11 +101,8 @@ func (s *Service) Target(ordinal uint32) uint64 {
 	return op.From
 }
 
-// Operating returns, in no order, the services with an operation.
-func (c *Cluster) Operating() map[events.ServiceID]struct{} { return c.operating }
-
 // applyOperation takes an event of a service's operation into the state.
-func (c *Cluster) applyOperation(r events.Record) {
+func (c *Cluster) applyOperation(r events.Record) bool {
 	id, _ := r.Scope.Service()
 	s := c.service(id)
 	if d, starts := r.Data.(events.OperationStarted); starts {
@@ -113,12 +110,11 @@ func (c *Cluster) applyOperation(r events.Record) {
 			Started: r.Sequence, Kind: d.Operation, Command: s.Holder, Revision: d.Revision, From: d.From, Total: len(d.Slots), Waiting: slices.Clone(d.Slots),
 			Rescale: d.Rescale, Entered: r.Time, Serves: map[uint32]time.Time{},
 		}
-		index(c.operating, id, true)
-		return
+		return true
 	}
 	op := s.Operation
 	if op == nil {
-		return
+		return true
 	}
 	switch d := r.Data.(type) {
 	case events.OperationEntered:
@@ -145,11 +141,13 @@ func (c *Cluster) applyOperation(r events.Record) {
 				s.Snapshots.Wanted = 0
 			}
 		}
-		index(c.operating, id, false)
 		for number := range s.Revisions {
 			s.trimRevision(number)
 		}
+	default:
+		return false
 	}
+	return true
 }
 
 // enter begins a phase, and with slots a wave.

@@ -23,7 +23,7 @@ type Rebalance struct {
 }
 
 // applyRebalance takes an event of the cluster's rebalancing into the state.
-func (c *Cluster) applyRebalance(r events.Record) {
+func (c *Cluster) applyRebalance(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.RebalanceStarted:
 		before := c.Rebalance
@@ -35,7 +35,10 @@ func (c *Cluster) applyRebalance(r events.Record) {
 		c.Rebalance = nil
 	case events.RebalanceSet:
 		c.OnJoin = d.Terms
+	default:
+		return false
 	}
+	return true
 }
 
 // moves notes that an instance got a successor beside it.

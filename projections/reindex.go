@@ -66,17 +66,9 @@ func (c *Cluster) reindexService(s *Service) {
 			s.absent++
 		}
 	}
-	if current := s.Current(); current != nil {
-		index(c.global, s.ID, current.Spec.Global())
-		index(c.jobs, s.ID, current.Spec.IsJob())
-		index(c.repeating, s.ID, current.Spec.Snapshot != nil)
-	}
 	if s.Scheduled() {
 		s.considered(s.Job.Scheduled)
 	}
-	index(c.operating, s.ID, s.Operation != nil)
-	index(c.losing, s.ID, s.lost > 0)
-	index(c.crashed, s.ID, s.anyWaits())
-	s.short = s.Lacks() || s.Rolling()
-	index(c.short, s.ID, s.short)
+	s.mayWait = true
+	c.index(s.ID)
 }

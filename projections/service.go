@@ -64,7 +64,8 @@ type Service struct {
 	Slots []*Slot
 
 	spare   []Slot // those that come next
-	short   bool   // it stands among the cluster's services that are short
+	indexed uint8  // the indexes that it stands in, as bits
+	mayWait bool   // a slot of it has waited because its last instance used up its restarts
 	filled  int
 	serving int
 	total   int

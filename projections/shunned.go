@@ -53,7 +53,7 @@ func (c *Cluster) HampersAt(scope events.Scope, sequence uint64) *Shunned {
 }
 
 // applyUnit takes in that a unit is shunned or tried again. An input is decided once: nothing of it is left to shun.
-func (c *Cluster) applyUnit(r events.Record) {
+func (c *Cluster) applyUnit(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.UnitShunned:
 		u := events.Unit{Work: d.Work, Scope: r.Scope, Sequence: d.Sequence}
@@ -63,7 +63,10 @@ func (c *Cluster) applyUnit(r events.Record) {
 	case events.UnitRetried:
 		u := events.Unit{Work: d.Work, Scope: r.Scope, Sequence: d.Sequence}
 		c.Shunned = slices.DeleteFunc(c.Shunned, func(s Shunned) bool { return s.Unit == u })
+	default:
+		return false
 	}
+	return true
 }
 
 // unshun lets go of units whose input the record changes, and of those that are gone: the former are tried again.

@@ -55,7 +55,7 @@ func asksIn(phase events.OperationPhase, spec events.Spec) bool {
 }
 
 // applySnapshot takes an event of a service's snapshots into the state.
-func (c *Cluster) applySnapshot(r events.Record) {
+func (c *Cluster) applySnapshot(r events.Record) bool {
 	id, _ := r.Scope.Service()
 	s := c.service(id)
 	switch d := r.Data.(type) {
@@ -81,7 +81,10 @@ func (c *Cluster) applySnapshot(r events.Record) {
 		if n := len(s.Snapshots.Kept); n > events.KeptSnapshots {
 			s.Snapshots.Kept = append([]Snapshot(nil), s.Snapshots.Kept[n-events.KeptSnapshots:]...)
 		}
+	default:
+		return false
 	}
+	return true
 }
 
 // enterSnapshot has the instances be asked what the phase is for. Those that are to go get an order for that.
@@ -126,6 +129,3 @@ func anotherProcess(from, to events.Position) bool {
 	return to.Attempt != from.Attempt ||
 		(to.Epoch != from.Epoch && (to.Phase < events.PhaseStarted || to.Epoch > from.Epoch+1))
 }
-
-// Repeating returns, in no order, the services whose spec has snapshots be taken by themselves.
-func (c *Cluster) Repeating() map[events.ServiceID]struct{} { return c.repeating }

@@ -65,6 +65,16 @@ func (s *Service) writes(ordinal uint32) bool {
 	})
 }
 
+// applyTopology takes an event of a service's topology into the state.
+func (c *Cluster) applyTopology(r events.Record) bool {
+	d, changed := r.Data.(events.TopologyChanged)
+	if changed {
+		id, _ := r.Scope.Service()
+		c.tell(r, c.service(id), d)
+	}
+	return changed
+}
+
 // tell takes a topology into the state, and counts an order for each instance that is told. Those whose orders are of this
 // round are told with these.
 func (c *Cluster) tell(r events.Record, s *Service, d events.TopologyChanged) {

@@ -1,0 +1,72 @@
+package projections
+
+import "github.com/rookery-project/rookery/events"
+
+// index is a set of the services of which something is so. After each event about a service it is looked at again whether it is.
+type index int
+
+const (
+	short index = iota
+	global
+	jobs
+	operating
+	repeating
+	losing
+	crashed
+	indexCount
+)
+
+// indexes say of what services each has.
+var indexes = [indexCount]func(*Service) bool{
+	short:     func(s *Service) bool { return s.Lacks() || s.Rolling() },
+	global:    func(s *Service) bool { return s.Revision != 0 && s.Current().Spec.Global() },
+	jobs:      func(s *Service) bool { return s.Job != nil },
+	operating: func(s *Service) bool { return s.Operation != nil },
+	repeating: func(s *Service) bool { return s.Revision != 0 && s.Current().Spec.Snapshot != nil },
+	losing:    (*Service).Loses,
+	crashed:   (*Service).anyWaits,
+}
+
+// index has the service stand where it belongs, and nowhere once it is gone.
+func (c *Cluster) index(id events.ServiceID) {
+	s := c.Service(id)
+	if s == nil {
+		for _, among := range c.among {
+			delete(among, id)
+		}
+		return
+	}
+	for of, holds := range indexes {
+		bit := uint8(1) << of
+		switch is := holds(s); {
+		case is == (s.indexed&bit != 0):
+		case is:
+			s.indexed |= bit
+			c.among[of][id] = struct{}{}
+		default:
+			s.indexed &^= bit
+			delete(c.among[of], id)
+		}
+	}
+}
+
+// Short returns, in no order, the services that lack an instance, or have one of an earlier revision.
+func (c *Cluster) Short() map[events.ServiceID]struct{} { return c.among[short] }
+
+// Global returns, in no order, the services of mode global.
+func (c *Cluster) Global() map[events.ServiceID]struct{} { return c.among[global] }
+
+// Jobs returns, in no order, the services of mode job.
+func (c *Cluster) Jobs() map[events.ServiceID]struct{} { return c.among[jobs] }
+
+// Operating returns, in no order, the services with an operation.
+func (c *Cluster) Operating() map[events.ServiceID]struct{} { return c.among[operating] }
+
+// Repeating returns, in no order, the services with snapshots that are taken by themselves.
+func (c *Cluster) Repeating() map[events.ServiceID]struct{} { return c.among[repeating] }
+
+// Losing returns, in no order, the services with lost instances.
+func (c *Cluster) Losing() map[events.ServiceID]struct{} { return c.among[losing] }
+
+// Crashed returns, in no order, the services of which a slot waits because its last instance used up its restarts.
+func (c *Cluster) Crashed() map[events.ServiceID]struct{} { return c.among[crashed] }
