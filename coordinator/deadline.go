@@ -8,9 +8,6 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// MoveDeadline is how long the successor of an instance that moves may take to serve.
-const MoveDeadline = 10 * time.Minute
-
 // Due fails the commands whose deadline has passed, and has what waits for its time be looked at. What the commands asked
 // for stays desired. A move that takes as long ends, too.
 func (t *Turn) Due() {

@@ -15,8 +15,6 @@ const (
 	// drainGrace is how much longer than the deadline, and the time that instances are given to stop, a drain may take before its
 	// command fails.
 	drainGrace = 2 * time.Minute
-	// minRetry and maxRetry bound how long a drain waits after a successor that did not come to serve: twice as long each time.
-	minRetry, maxRetry = 5 * time.Second, time.Minute
 	// mostLeft is how many instances a failed drain names.
 	mostLeft = 5
 )
@@ -163,44 +161,9 @@ func movesIn(s *projections.Service, i *projections.Instance) uint64 {
 	return 0
 }
 
-// succeeds reports whether the successor has served for as long as counts, so that clients could learn of it.
-func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
-	least := time.Duration(*s.Current().Spec.Updates().MinHealthy)
-	return !slot.Beside().NextServes.IsZero() && !t.Now.Before(slot.Beside().NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Heard()
-}
-
 // operates reports whether an operation is under way that moves slots of the service.
 func operates(s *projections.Service) bool {
 	return s.Operation != nil && (!waitsForPeople(s.Operation) || s.Operation.Kind.Together())
-}
-
-// retriedAt is when a slot may have its next successor after one that did not come to serve.
-func retriedAt(slot *projections.Slot) time.Time {
-	if slot.Beside().Tries == 0 {
-		return time.Time{}
-	}
-	wait := minRetry
-	for n := uint32(1); n < slot.Beside().Tries && wait < maxRetry; n++ {
-		wait *= 2
-	}
-	return slot.Beside().TriedAt.Add(min(wait, maxRetry))
-}
-
-// moving counts the slots of the service that have a successor which does not serve yet. The successor of an
-// update that waits for people does not count: it may stay for any time.
-func moving(s *projections.Service) (count int) {
-	for _, slot := range s.Slots {
-		if slot.Next != nil && (!waitsForPeople(s.Operation) || slot.Next.Revision == slot.Current.Revision) {
-			count++
-		}
-	}
-	return count
-}
-
-// besides is how many slots of the service may have a successor at once: as many as an update replaces at once.
-func besides(s *projections.Service) int {
-	const afterCanaries = 1
-	return max(1, s.Current().Spec.Updates().WaveSize(afterCanaries, s.Wanted()))
 }
 
 // mayStopFirst reports whether an instance that must be gone before its slot has another may go: a node can have the next one, and all
@@ -218,18 +181,6 @@ func (t *Turn) othersServe(s *projections.Service, but uint32) bool {
 		}
 	}
 	return true
-}
-
-// placeBeside places a successor of this revision that takes the instance's place once it serves. If no node can have one, the instance
-// stays until the deadline.
-func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revision uint64) {
-	d := t.agenda.board.ChooseBeside(s, i, revision)
-	if d.Node == nil {
-		return
-	}
-	placed := t.placement(s, i.ID.Ordinal, revision, d)
-	placed.Replaces = i.ID.Generation
-	t.emit(events.ServiceScope(s.ID), placed)
 }
 
 // nodeDue fails the command that drains a node which has something left long after all of it was told to stop.

@@ -112,11 +112,7 @@ func (t *Turn) startWave(s *projections.Service) {
 		if i == nil || s.UpToDate(i) || slot.Next != nil {
 			continue
 		}
-		if d := t.agenda.board.ChooseBeside(s, i, s.Revision); d.Node != nil {
-			placed := t.placement(s, i.ID.Ordinal, s.Target(i.ID.Ordinal), d)
-			placed.Replaces = i.ID.Generation
-			t.emit(events.ServiceScope(s.ID), placed)
-		} else if !s.Current().Spec.BehindBarrier() && t.agenda.board.CouldInstead(s, i) {
+		if !t.placeBeside(s, i, s.Revision) && !s.Current().Spec.BehindBarrier() && t.agenda.board.CouldInstead(s, i) {
 			t.retire(i, events.RetireMakesRoom)
 		}
 	}

@@ -94,7 +94,7 @@ var found = []bug{
 	},
 	{
 		"revision-without-room", "a new revision waits for room for one instance more, and makes none", []edit{{
-			"coordinator/operate.go", "else if !s.Current().Spec.BehindBarrier() && t.agenda.board.CouldInstead(s, i) {", "else if s.Dropped {",
+			"coordinator/operate.go", "&& !s.Current().Spec.BehindBarrier() && t.agenda.board.CouldInstead(s, i) {", "&& s.Dropped {",
 		}},
 	},
 	{
