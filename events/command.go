@@ -21,22 +21,28 @@ type ServiceCommand interface {
 	When() Guard
 }
 
-// commands make all that can be asked, by whom it is asked of, in the order in which help texts list them.
-var commands = map[string][]func() Command{
-	"service": {
-		fresh[ServiceEnsure], fresh[ServiceScale], fresh[ServiceRestart], fresh[ServiceSnapshot], fresh[ServiceSuspend], fresh[ServiceResume],
-		fresh[ServiceRollback], fresh[ServicePromote], fresh[ServiceCancel], fresh[ServiceDrop],
-	},
-	"group":   {fresh[GroupEnsure], fresh[GroupCancel]},
-	"node":    {fresh[NodePause], fresh[NodeResume], fresh[NodeDrain], fresh[NodeForget], fresh[NodeUpdate]},
-	"cluster": {fresh[ClusterNodes], fresh[ClusterPolicy], fresh[ClusterRebalance]},
+// asked is a command: an empty one to read a body into, and its entry among all kinds.
+type asked struct {
+	fresh func() Command
+	entry entry
 }
 
-func fresh[C any, P interface {
+// commands are all that can be asked, by whom it is asked of, in the order in which help texts list them.
+var commands = map[string][]asked{
+	"service": {
+		ask[ServiceEnsure](), ask[ServiceScale](), ask[ServiceRestart](), ask[ServiceSnapshot](), ask[ServiceSuspend](), ask[ServiceResume](),
+		ask[ServiceRollback](), ask[ServicePromote](), ask[ServiceCancel](), ask[ServiceDrop](),
+	},
+	"group":   {ask[GroupEnsure](), ask[GroupCancel]()},
+	"node":    {ask[NodePause](), ask[NodeResume](), ask[NodeDrain](), ask[NodeForget](), ask[NodeUpdate]()},
+	"cluster": {ask[ClusterNodes](), ask[ClusterPolicy](), ask[ClusterRebalance]()},
+}
+
+func ask[C Command, P interface {
 	*C
 	Command
-}]() Command {
-	return P(new(C))
+}]() asked {
+	return asked{func() Command { return P(new(C)) }, of[C]()}
 }
 
 // verbs are the names of commands, by whom they are for.
@@ -44,7 +50,7 @@ var verbs = func() map[string][]string {
 	names := map[string][]string{}
 	for noun, all := range commands {
 		for _, command := range all {
-			names[noun] = append(names[noun], command().Kind().Name)
+			names[noun] = append(names[noun], command.entry.sample.Kind().Name)
 		}
 	}
 	return names
@@ -109,7 +115,7 @@ func target(subject string) (Scope, string, error) {
 func newCommand(scope Scope, verb string) (Command, error) {
 	known := verbs[scope.noun]
 	if i := slices.Index(known, verb); i >= 0 {
-		return commands[scope.noun][i](), nil
+		return commands[scope.noun][i].fresh(), nil
 	}
 	whom := map[string]string{"service": "a service", "group": "a group", "node": "a node", "cluster": "the cluster"}[scope.noun]
 	if near := nearest(verb, known); near != "" {

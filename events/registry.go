@@ -40,7 +40,13 @@ func of[T Data]() entry {
 	}}
 }
 
-func newRegistry(upcasts map[Kind]upcast, entries ...entry) registry {
+// newRegistry returns one of these entries, and of those of commands.
+func newRegistry(commands map[string][]asked, upcasts map[Kind]upcast, entries ...entry) registry {
+	for _, noun := range commands {
+		for _, command := range noun {
+			entries = append(entries, command.entry)
+		}
+	}
 	r := registry{kinds: make(map[Kind]entry, len(entries)), upcasts: upcasts, types: make(map[string]entry, len(entries)+len(upcasts))}
 	for _, e := range entries {
 		kind := e.sample.Kind()
@@ -78,9 +84,8 @@ func (r registry) decode(of string, body []byte) (Data, error) {
 
 // standard holds every kind.
 var standard = newRegistry(
-	map[Kind]upcast{{"command", 1, "queued"}: {CommandQueued{}.Kind(), liftQueued}},
-	of[ServiceEnsure](), of[ServiceScale](), of[ServiceRestart](), of[ServiceSnapshot](), of[ServiceSuspend](), of[ServiceResume](), of[ServiceRollback](), of[ServiceCancel](), of[ServicePromote](), of[ServiceDrop](),
-	of[GroupEnsure](), of[GroupCancel](), of[GroupStarted](), of[GroupEntered](), of[GroupAborted](), of[GroupEnded](),
+	commands, map[Kind]upcast{{"command", 1, "queued"}: {CommandQueued{}.Kind(), liftQueued}},
+	of[GroupStarted](), of[GroupEntered](), of[GroupAborted](), of[GroupEnded](),
 	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](), of[CommandQueued](), of[CommandBegun](),
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
 	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceSuspended](), of[ServiceResumed](), of[ServiceDropped](), of[ServiceRemoved](),
@@ -93,12 +98,12 @@ var standard = newRegistry(
 	of[InstanceStopped](), of[InstanceRemoved](), of[InstanceLost](), of[InstanceReturned](),
 	of[StrayFound](), of[StrayRemoved](),
 	of[NodeJoined](), of[NodeSilent](), of[NodeLost](), of[NodeReturned](), of[NodeListed](), of[NodeDegraded](), of[NodeRecovered](),
-	of[NodePause](), of[NodeResume](), of[NodePaused](), of[NodeResumed](),
-	of[NodeDrain](), of[NodeDraining](), of[NodeDrained](),
-	of[NodeForget](), of[NodeForgotten](), of[NodeRemoved](), of[InstanceForgotten](), of[StrayForgotten](),
-	of[NodeUpdate](), of[NodeUpdated](), of[NodeMisfits](),
-	of[ClusterPolicy](), of[PolicyChanged](), of[ClusterNodes](), of[NodesAllowed](),
-	of[ClusterRebalance](), of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
+	of[NodePaused](), of[NodeResumed](),
+	of[NodeDraining](), of[NodeDrained](),
+	of[NodeForgotten](), of[NodeRemoved](), of[InstanceForgotten](), of[StrayForgotten](),
+	of[NodeUpdated](), of[NodeMisfits](),
+	of[PolicyChanged](), of[NodesAllowed](),
+	of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
 	of[EvictionsPaused](), of[EvictionsResumed](),
 	of[UnitShunned](), of[UnitRetried](),
 	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),

@@ -25,7 +25,7 @@ func lifting(from, to string) func([]byte) ([]byte, error) {
 }
 
 func TestOlderVersionsAreLifted(t *testing.T) {
-	r := newRegistry(map[Kind]upcast{
+	r := newRegistry(nil, map[Kind]upcast{
 		paintedAt(1): {to: paintedAt(2), lift: lifting(`"color"`, `"colour"`)},
 		paintedAt(2): {to: paintedAt(3), lift: lifting(`"colour":"red"`, `"colours":["red"]`)},
 	}, of[painted]())

@@ -240,17 +240,3 @@ The same with the nats CLI:
 	a.guardFlags(cmd)
 	return cmd
 }
-
-func dropCommand(l *link) *cobra.Command {
-	return guarded(l, cobra.Command{
-		Use:   "drop NAMESPACE/NAME",
-		Short: "Have a service no more: stop and remove its instances",
-		Long: `Have a service no more: stop and remove all its instances, and wait until they are gone. Commands that have not ended
-are superseded, unless --busy says something else.
-
-` + exitCodes,
-		Example: `  rookery drop demo/web
-The same with the nats CLI:
-  nats req rookery.cmd.service.demo.web.drop '{}'`,
-	}, func(when events.Guard) events.Command { return events.ServiceDrop{Guard: when} })
-}

@@ -97,13 +97,14 @@ Begin with:
 	link.flags(cmd)
 	cmd.AddCommand(
 		devCommand(), coordinatorCommand(link), nodeCommand(link), watchdogCommand(), busCommand(link),
-		ensureCommand(link), scaleCommand(link), restartCommand(link), snapshotCommand(link), suspendCommand(link), resumeCommand(link),
-		rollbackCommand(link), promoteCommand(link), cancelCommand(link), dropCommand(link),
 		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link), drainCommand(link), forgetCommand(link),
 		whatIfCommand(link), capsuleCommand(link), psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link),
 		doctorCommand(link), servicesCommand(link), opsCommand(link), topCommand(link), stateCommand(link), diffCommand(link),
 		historyCommand(link), replayCommand(link), archiveCommand(link), logsCommand(link), execCommand(link),
 	)
+	for _, of := range serviceCommands {
+		cmd.AddCommand(of(link))
+	}
 	completeNames(cmd, link)
 	helpThatFits(cmd)
 	return cmd
