@@ -48,6 +48,7 @@ func (c *Cluster) index(id events.ServiceID) {
 			delete(c.among[of], id)
 		}
 	}
+	s.mayWait = s.indexed&(1<<crashed) != 0
 }
 
 // Short returns, in no order, the services that lack an instance, or have one of an earlier revision.

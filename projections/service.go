@@ -65,7 +65,7 @@ type Service struct {
 
 	spare   []Slot // those that come next
 	indexed uint8  // the indexes that it stands in, as bits
-	mayWait bool   // a slot of it has waited because its last instance used up its restarts
+	mayWait bool   // a slot of it waits because its last instance used up its restarts, or is to be looked for
 	filled  int
 	serving int
 	total   int
