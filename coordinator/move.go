@@ -14,8 +14,8 @@ const MoveDeadline = 10 * time.Minute
 // minRetry and maxRetry bound how long a slot waits after a successor that did not come to serve: twice as long each time.
 const minRetry, maxRetry = 5 * time.Second, time.Minute
 
-// placeBeside places a successor of this revision that takes the instance's place once it serves: for a wave, or as its node is drained. It
-// reports whether a node can have one.
+// placeBeside places a successor of this revision, for a wave or a drain: it takes the instance's place once it serves. It reports whether a node
+// has room.
 func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revision uint64) bool {
 	d := t.agenda.board.ChooseBeside(s, i, revision)
 	if d.Node == nil {
@@ -25,7 +25,7 @@ func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revi
 	return true
 }
 
-// succeed gives the instance the successor that was decided on.
+// succeed records the successor of the instance on the node that was decided.
 func (t *Turn) succeed(s *projections.Service, i *projections.Instance, revision uint64, d placement.Decision) {
 	placed := t.placement(s, i.ID.Ordinal, revision, d)
 	placed.Replaces = i.ID.Generation

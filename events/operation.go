@@ -15,7 +15,7 @@ const (
 	OperationSuspend  OperationKind = "suspend"  // it keeps what instances hold, and has all of them go
 )
 
-// operationKinds is what is known of each kind wherever it is spoken of.
+// operationKinds has the properties of each kind that all packages need.
 var operationKinds = map[OperationKind]struct{ together, snapshots bool }{
 	OperationUpdate: {}, OperationRestart: {}, OperationRollback: {},
 	OperationRescale:  {together: true},
@@ -48,9 +48,9 @@ const (
 	OperationWait    OperationPhase = "wait"    // all slots that are left are bound to nodes which take nothing now
 )
 
-// operationPhases is what is known of each phase wherever it is spoken of: how long it may take, or takes where rests says that nothing is to be
-// done in it but to wait; none where it waits for people or nodes. Where instances are asked in it, asks is its place among those of its
-// operation, and hook what they are asked, by which spec.
+// operationPhases has the properties of each phase that all packages need. lasts is its time limit, or its length where rests is set; nil where it
+// waits for operators or nodes. rests says that slots have nothing to do in it. asks is its place among the phases of its operation in which
+// instances are asked, from 1, and hook is the hook that they run.
 var operationPhases = map[OperationPhase]struct {
 	lasts func(Update) Duration
 	rests bool
@@ -72,7 +72,7 @@ var operationPhases = map[OperationPhase]struct {
 
 func (u Update) healthy() Duration { return u.HealthyDeadline }
 
-// Rests reports whether nothing is to be done in the phase but to wait.
+// Rests reports whether slots have nothing to do in the phase but to wait.
 func (p OperationPhase) Rests() bool { return operationPhases[p].rests }
 
 // OperationOutcome is how an operation ended.

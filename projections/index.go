@@ -2,7 +2,7 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// index is a set of the services of which something is so. After each event about a service it is looked at again whether it is.
+// index is a set of services with a property. After each event about a service Apply checks its properties again.
 type index int
 
 const (
@@ -16,7 +16,7 @@ const (
 	indexCount
 )
 
-// indexes say of what services each has.
+// indexes define the property of each index.
 var indexes = [indexCount]func(*Service) bool{
 	short:     func(s *Service) bool { return s.Lacks() || s.Rolling() },
 	global:    func(s *Service) bool { return s.Revision != 0 && s.Current().Spec.Global() },
@@ -27,7 +27,7 @@ var indexes = [indexCount]func(*Service) bool{
 	crashed:   (*Service).anyWaits,
 }
 
-// index has the service stand where it belongs, and nowhere once it is gone.
+// index puts the service into the indexes whose property it has, and takes it out of all others.
 func (c *Cluster) index(id events.ServiceID) {
 	s := c.Service(id)
 	if s == nil {

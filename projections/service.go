@@ -353,7 +353,7 @@ func (s *Service) Instances() iter.Seq[*Instance] {
 	}
 }
 
-// all yields the instances until no more are taken, and reports whether all were.
+// all yields the instances, and reports whether all of them were taken.
 func all(instances []*Instance, yield func(*Instance) bool) bool {
 	for _, i := range instances {
 		if !yield(i) {
@@ -459,7 +459,7 @@ func (s *Service) Fresh(ordinal uint32) bool {
 	return int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Fresh
 }
 
-// beginAnew has the slot be as one that has had no instance yet.
+// beginAnew resets the slot to one without an instance so far.
 func (s *Slot) beginAnew() {
 	s.Fresh, s.Restarts, s.Since = true, 0, 0
 	s.aside(func(a *Aside) { a.Crashes = nil })

@@ -9,11 +9,10 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// judges is how a slot is judged in each phase: whether it is done, what it lacks for that, and why it never will be, where that is so. There is no
-// judge for the time without a wave.
+// judges says for each phase whether a slot is done, what it still lacks, and why it has failed. Phase wait has no row: no slot takes part in it.
 var judges = map[events.OperationPhase]struct {
 	judge func(p *phase, ordinal uint32) barrier.Participant
-	// whatever says that the slot is waited for whatever has become of it: for people, or for a time to pass.
+	// whatever says that the phase waits for the slot whatever became of it: it waits for an operator, or for a time to pass.
 	whatever bool
 }{
 	events.OperationPrepare: {judge: (*phase).prepared},

@@ -8,11 +8,11 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// MostTold is the most events that a step leads to: the operation's end, that of its command, and the two changes of a rollback.
+// MostTold is the most events of a step: the operation's end, its command's end, and the two changes of a rollback.
 const MostTold = 4
 
-// Advance returns the beginning of the next phase, or of the next wave, or the operation's end. It returns an empty step where the verdict is that
-// somebody is waited for, or where all slots that are left wait for their nodes.
+// Advance returns the start of the next phase or wave, or the operation's end. The step is empty while a slot of the wave is not done, and while
+// all remaining slots wait for their nodes.
 func (c Case) Advance(v barrier.Verdict) Step {
 	if v.State == barrier.Waiting {
 		return Step{}
@@ -43,8 +43,8 @@ func (c Case) Advance(v barrier.Verdict) Step {
 	return enter(events.OperationEntered{Wave: op.Wave, Phase: events.OperationWait})
 }
 
-// end ends an operation that is through all its waves. One pauses that has left slots with what they had because no node could have what comes:
-// going on would try them again and again.
+// end ends an operation that is through all its waves. An operation that left slots in their old revision, because no node had room for the new
+// one, pauses instead: another attempt would fail in the same way.
 func (c Case) end(step Step, givenUp events.Ordinals) Step {
 	op := c.Service.Operation
 	if left := c.outdated(); !op.Kind.Together() && len(left) > 0 {
@@ -61,7 +61,7 @@ func (c Case) end(step Step, givenUp events.Ordinals) Step {
 	return step
 }
 
-// Entered says which operation it is of, and until when the phase goes on.
+// Entered completes the event with its operation, its attempt and the end of the phase.
 func (c Case) Entered(d events.OperationEntered) events.OperationEntered {
 	op := c.Service.Operation
 	d.Operation = op.Started
@@ -74,10 +74,10 @@ func (c Case) Entered(d events.OperationEntered) events.OperationEntered {
 	return d
 }
 
-// update returns how instances are replaced, with the defaults.
+// update returns the spec's update rules with the defaults.
 func (c Case) update() events.Update { return c.Service.Current().Spec.Updates() }
 
-// nextPhase returns the one that follows in the wave; "" after the last, and where there is no wave.
+// nextPhase returns the next phase of the wave; "" after the last, and before the first wave.
 func (c Case) nextPhase() events.OperationPhase {
 	phases := c.kind().phases(c)
 	if i := slices.Index(phases, c.Service.Operation.Phase); i >= 0 && i+1 < len(phases) {
@@ -86,7 +86,7 @@ func (c Case) nextPhase() events.OperationPhase {
 	return ""
 }
 
-// nextWave returns the slots that have waited longest, of those whose next instance is not bound to a node which takes none.
+// nextWave returns the slots that have waited longest. It leaves out slots that are bound to a node which takes no instances.
 func (c Case) nextWave() events.Ordinals {
 	op := c.Service.Operation
 	if op.Kind.Together() {
@@ -105,8 +105,8 @@ func (c Case) nextWave() events.Ordinals {
 	return slots
 }
 
-// wavesSeen returns how many waves the operation has had. There was none as long as nothing was seen of the last, because the nodes
-// of all its slots are lost: canaries come again then, unless an operator has promoted those.
+// wavesSeen returns the number of waves so far. It is 0 while the nodes of all slots of the last wave are lost, so that the next wave is of
+// canaries again, unless an operator has promoted them.
 func (c Case) wavesSeen() uint32 {
 	op := c.Service.Operation
 	seen := func(o uint32) bool { return !c.Service.Excused(o) }
@@ -116,7 +116,7 @@ func (c Case) wavesSeen() uint32 {
 	return 0
 }
 
-// free reports whether the slot's next instance may be on another node, or that node takes it.
+// free reports whether a node can take the slot's next instance: any node, or the one that the slot is bound to.
 func (c Case) free(ordinal uint32) bool {
 	s := c.Service
 	if !s.Wants(ordinal) || int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// GoBack has the service be of an earlier revision and scale.
+// GoBack returns the changes that bring the service back to an earlier revision and scale.
 func GoBack(c *projections.Cluster, s *projections.Service, revision uint64, scale uint32) []events.Data {
 	var changes []events.Data
 	if s.Dropped || (s.Revision != revision && (s.Rolling() || !slices.Contains(s.Alike(revision), s.Revision))) {
@@ -20,8 +20,7 @@ func GoBack(c *projections.Cluster, s *projections.Service, revision uint64, sca
 	return append(changes, Scaled(c, s, spec, scale)...)
 }
 
-// Repeat returns the revision that has the service be as in an earlier one. What is so already stays, but for a job, which
-// begins anew.
+// Repeat returns a new revision with the spec of an earlier one. Instances that match it stay; a job starts over.
 func Repeat(s *projections.Service, of uint64) events.ServiceRevised {
 	r := s.Revisions[of]
 	again := events.ServiceRevised{Revision: s.Revision + 1, Spec: r.Spec, Hash: r.Hash, Of: of}
@@ -31,7 +30,7 @@ func Repeat(s *projections.Service, of uint64) events.ServiceRevised {
 	return again
 }
 
-// Scaled has the service have as many instances by its next spec.
+// Scaled returns the change that gives the service this scale under its next spec; nothing where it has that scale.
 func Scaled(c *projections.Cluster, s *projections.Service, next *events.Spec, scale uint32) []events.Data {
 	if s.Scale == scale {
 		return nil
@@ -39,8 +38,8 @@ func Scaled(c *projections.Cluster, s *projections.Service, next *events.Spec, s
 	return []events.Data{events.ServiceScaled{Scale: scale, Skips: skips(c, s, next, scale)}}
 }
 
-// skips returns the ordinals that the service shall not have with that scale, although it has higher ones. With a smaller scale those go
-// first that do not serve, as in swarmkit, and then the highest; with a larger one the lowest come back first.
+// skips returns the ordinals that the service leaves out below its highest one. A smaller scale drops slots that do not serve first, as swarmkit
+// does, and then the highest ordinals; a larger scale brings back the lowest ordinals first.
 func skips(c *projections.Cluster, s *projections.Service, next *events.Spec, scale uint32) events.Ordinals {
 	switch {
 	case next.Positional() || scale == 0:

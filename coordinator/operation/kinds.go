@@ -1,5 +1,5 @@
-// Package operation says what becomes of a service by operations: when one of which kind begins, the phases that its waves go through, what ends
-// it early, what it bears, and what follows from a failure. All of it is decided from the state alone; a round carries it out.
+// Package operation defines the kinds of operations as a table: when an operation starts, the phases of its waves, what supersedes it, how many
+// failures it tolerates, and what a failure leads to. Its functions decide from the state alone; a round carries out what they return.
 package operation
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// Case is a service that is decided on at a time.
+// Case is a service at a time, and the placement board for questions about nodes.
 type Case struct {
 	Cluster *projections.Cluster
 	Service *projections.Service
@@ -22,28 +22,28 @@ type Case struct {
 	Board   *placement.Board
 }
 
-// kind is what the operations of a kind have in common, and all in which they differ from those of others.
+// kind is one row of the table: everything in which the operations of a kind differ from other operations.
 type kind struct {
 	of events.OperationKind
-	// starts returns the beginning of one where the service is to have it, or what is to be said in its place; nil for nothing.
+	// starts returns the event that starts the operation, or the event to record instead; nil where the service needs no such operation.
 	starts func(Case) events.Data
-	// phases returns those that the present wave goes through, in order.
+	// phases returns the phases of the current wave, in order.
 	phases func(Case) []events.OperationPhase
-	// superseded reports whether the operation brings what the service is to be no longer.
+	// superseded reports whether the operation brings a state that the service no longer wants.
 	superseded func(*projections.Service) bool
-	// broken reports whether more slots have failed than the operation goes on without, and fail says what follows from that.
+	// broken reports whether more slots have failed than the operation tolerates, and fail returns what that leads to.
 	broken func(Case, barrier.Verdict) bool
 	fail   func(Case, failed) Step
-	// done says with what its command fails although it is through; nil where it never does.
+	// done returns why the command fails although the operation is through all phases; nil where it never does.
 	done func(Case) (events.FailureReason, string)
-	// title says for people what the operation does, and how far it is.
+	// title describes the operation and its progress to operators.
 	title func(*projections.Operation) string
-	// because says for people why a slot gets another instance.
+	// because tells operators why a slot gets another instance.
 	because string
 }
 
-// kinds stand in the order in which they begin, where the service is to have several. A topology that was left in the middle of a change comes
-// first, as nobody may serve what moved, and a snapshot last. What shall rest is of no other revision before.
+// kinds is in the order in which operations start where a service needs several. An interrupted change of a topology comes first, because no
+// instance may serve what moved. A snapshot comes last, and a suspended service is not updated first.
 var kinds = []kind{
 	{events.OperationRescale, startRescale, rescalePhases, staleRescale, rescaleBroken, failRescale, nil, titleOfRescale, "its topology changes"},
 	{events.OperationSuspend, startSuspend, suspendPhases, staleSuspension, anyBroken, failSuspend, suspended, titleOfKind, "it is suspended"},
@@ -53,27 +53,27 @@ var kinds = []kind{
 	{events.OperationSnapshot, startSnapshot, snapshotPhases, staleSnapshot, anyBroken, failSnapshot, nil, titleOfKind, "a snapshot is taken"},
 }
 
-// Step is what follows for an operation: what is said of it, what its command fails with, and what the service is to be then.
+// Step is the next step of an operation: events about it, why its command fails, and the changes to the service after that.
 type Step struct {
 	Told []events.Data
-	// Reason is why its command fails, and Message says so for people; "" where it does not.
+	// Reason is why its command fails, "" where it does not, and Message explains it to operators.
 	Reason  events.FailureReason
 	Message string
 	Then    []events.Data
 }
 
-// failed is what of an operation has failed, and a word on it for people.
+// failed is the slots that failed, and the explanation for operators.
 type failed struct {
 	slots   events.Ordinals
 	message string
 }
 
-// kind returns that of the service's operation.
+// kind returns the row of the service's operation.
 func (c Case) kind() kind {
 	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.of == c.Service.Operation.Kind })]
 }
 
-// Start returns the beginning of the next operation, or what is said in its place; nil for nothing.
+// Start returns the event that starts the service's next operation, or the event to record instead; nil where it needs none.
 func (c Case) Start() events.Data {
 	if c.Service.Resting() {
 		return nil
@@ -91,18 +91,18 @@ func (c Case) Start() events.Data {
 	return nil
 }
 
-// Superseded reports whether the service has an operation that brings what it is to be no longer.
+// Superseded reports whether the service has an operation that brings a state it no longer wants.
 func (c Case) Superseded() bool {
 	return c.Service.Operation != nil && c.kind().superseded(c.Service)
 }
 
-// Because says for people why a slot gets another instance by the operation.
+// Because tells operators why the operation gives a slot another instance.
 func (c Case) Because() string { return c.kind().because }
 
-// Broken reports whether more slots have failed than the operation goes on without.
+// Broken reports whether more slots have failed than the operation tolerates.
 func (c Case) Broken(v barrier.Verdict) bool { return c.kind().broken(c, v) }
 
-// Fail returns what follows where it does not go on.
+// Fail returns what follows from too many failures.
 func (c Case) Fail(v barrier.Verdict) Step {
 	return c.kind().fail(c, failed{ordinalsOf(v.Broken), c.why(v.Broken)})
 }
@@ -115,7 +115,7 @@ func anyBroken(_ Case, v barrier.Verdict) bool { return len(v.Broken) > 0 }
 
 func titleOfKind(op *projections.Operation) string { return string(op.Kind) }
 
-// why says for people what failed: of the slots the first one, and how many more.
+// why explains a failure to operators: the first slot, and how many more failed.
 func (c Case) why(broken []barrier.Participant) string {
 	op, first := c.Service.Operation, broken[0]
 	text := fmt.Sprintf("%s, phase %s: slot %d: %s", c.kind().title(op), op.Phase, first.Ordinal, first.Broken)
@@ -128,8 +128,7 @@ func (c Case) why(broken []barrier.Participant) string {
 	return text
 }
 
-// Detail says for people what is known of why the slot is not done: its instance of the revision is offline, or no node can
-// have one; "" for nothing.
+// Detail explains to operators why a slot is not done: its instance of the revision does not serve, or no node has room; "" where neither is so.
 func (c Case) Detail(ordinal uint32) string {
 	s, slot := c.Service, &projections.Slot{}
 	if int(ordinal) < len(s.Slots) {
@@ -143,7 +142,7 @@ func (c Case) Detail(ordinal uint32) string {
 	return c.Board.Lacks(s, ordinal)
 }
 
-// stateOf says for people what keeps an instance from serving; "" where it serves.
+// stateOf tells operators what keeps an instance from serving; "" where it serves.
 func stateOf(s *projections.Service, i *projections.Instance) string {
 	loop := s.CrashLoop(i.ID.Ordinal, i.Revision)
 	switch {

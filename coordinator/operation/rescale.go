@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// startRescale brings the topology which the scale asks for, once all is of its revision: what the next revision brings may be what keeps
-// instances from following. Where a change was left in the middle, the same scale comes back under a config version of its own.
+// startRescale starts a change of the topology to the service's scale. It waits for outdated instances, since the new revision may repair what
+// keeps them from following, but not where an earlier change was interrupted: that scale comes back under its own config version.
 func startRescale(c Case) events.Data {
 	s := c.Service
 	if !s.Rescales() || (s.Topology.Change == nil && s.Suspension == nil && len(c.outdated()) > 0) {
@@ -29,38 +29,38 @@ func slotsBelow(n uint32) events.Ordinals {
 	return slots
 }
 
-// rescalePhases are those that all slots of a service go through together as its topology becomes another, as the partitions of
-// a stream processor do: what an instance gives away is released by all before any acquires it.
+// rescalePhases are the phases of a change of the topology, as for the partitions of a stream processor: all instances release what they give
+// away before any instance acquires it.
 func rescalePhases(Case) []events.OperationPhase {
 	return []events.OperationPhase{
 		events.OperationPrepare, events.OperationStart, events.OperationRelease, events.OperationAcquire, events.OperationRetire,
 	}
 }
 
-// staleRescale reports whether the service is to have another topology by now than its operation brings.
+// staleRescale reports whether the service now wants another topology than its operation brings.
 func staleRescale(s *projections.Service) bool {
 	return s.Dropped || s.Topology == nil || s.Operation.Rescale.To != s.Scale
 }
 
-// rescaleBroken reports whether the rescale does not go on without the slots that have failed.
+// rescaleBroken reports whether the rescale stops because of the slots that failed.
 func rescaleBroken(c Case, v barrier.Verdict) bool {
 	return len(v.Broken) > 0 && (c.givesUp() || (c.Service.Operation.Rescale.Back && c.triesAgain()))
 }
 
-// givesUp reports whether a rescale does not go on without those of its instances that do not get through. What brings the
-// topology of before back does, as nothing is left to go back to, and so does one whose topology is in force.
+// givesUp reports whether a failed slot ends the rescale. It does not on the way back to the topology before, which has nothing to return to, nor
+// once the new topology is in force.
 func (c Case) givesUp() bool {
 	s, r := c.Service, c.Service.Operation.Rescale
 	return !r.Back && s.Topology.Scale != r.To && s.Current().Spec.Topology.OnFailure != events.RescaleContinue
 }
 
-// triesAgain reports whether a phase that failed is tried once more: as the spec says, and where it is taken back what a group has done.
+// triesAgain reports whether a failed phase is retried: as the spec says, and always while a group returns to its earlier state.
 func (c Case) triesAgain() bool {
 	op := c.Service.Operation
 	return (op.Rescale.Back || c.Service.Current().Spec.Topology.OnFailure == events.RescaleRetry) && op.Attempt < events.MaxRescaleAttempts
 }
 
-// failRescale tries the phase again, or has the topology of before come back.
+// failRescale retries the phase, or returns to the topology before.
 func failRescale(c Case, f failed) Step {
 	op := c.Service.Operation
 	if c.triesAgain() {
@@ -74,7 +74,7 @@ func titleOfRescale(op *projections.Operation) string {
 	return fmt.Sprintf("%s from %d to %d, attempt %d", op.Kind, op.Rescale.From, op.Rescale.To, op.Attempt)
 }
 
-// Topology returns what instances are to know of each other now. A change that was left in the middle stands until the next.
+// Topology returns what the instances are told of each other. An interrupted change stays until the next one.
 func (c Case) Topology() events.Topology {
 	s, op := c.Service, c.Service.Operation
 	if s.Topology == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// startSnapshot takes the snapshot which was asked for. Where no instance is left to take it of, there is none.
+// startSnapshot starts the requested snapshot, and cancels it where the service has scale 0.
 func startSnapshot(c Case) events.Data {
 	switch s := c.Service; {
 	case s.Snapshots.Wanted == 0:
@@ -21,20 +21,18 @@ func startSnapshot(c Case) events.Data {
 	}
 }
 
-// snapshotPhases are those that all slots of a service go through together as a snapshot is taken: what is kept of one is of the
-// time at which all held still.
+// snapshotPhases are the phases of a snapshot: all instances hold still before the first one is exported.
 func snapshotPhases(Case) []events.OperationPhase {
 	return []events.OperationPhase{events.OperationHold, events.OperationExport}
 }
 
-// staleSnapshot reports whether the operation takes a snapshot of what the service is no more, or one that is not wanted, or that
-// was asked for again since.
+// staleSnapshot reports whether the service changed since the snapshot started, or the request was cancelled or repeated.
 func staleSnapshot(s *projections.Service) bool {
 	op, wanted := s.Operation, s.Snapshots.Wanted
 	return s.Dropped || s.Suspension != nil || op.Revision != s.Revision || op.Total != int(s.Scale) || wanted == 0 || wanted > op.Started
 }
 
-// committed says that the snapshot is the last good one.
+// committed returns the event that makes the snapshot the last good one.
 func (c Case) committed() events.SnapshotCommitted {
 	s := c.Service
 	committed := events.SnapshotCommitted{
@@ -46,7 +44,7 @@ func (c Case) committed() events.SnapshotCommitted {
 	return committed
 }
 
-// failSnapshot ends a snapshot in which an instance has not done its part: the one before stays the last good one.
+// failSnapshot ends a snapshot in which an instance failed: the one before stays the last good one.
 func failSnapshot(c Case, f failed) Step {
 	step := Step{Told: c.ended(events.OperationAborted, f)}
 	if c.Service.HoldsSnapshot(c.Cluster) {
@@ -55,7 +53,7 @@ func failSnapshot(c Case, f failed) Step {
 	return step
 }
 
-// startSuspend has the service rest. Slots that it has no more take part, too: nothing is to be left.
+// startSuspend starts to stop all instances of the service, those of dropped slots included.
 func startSuspend(c Case) events.Data {
 	if c.Service.Suspension == nil {
 		return nil
@@ -63,8 +61,7 @@ func startSuspend(c Case) events.Data {
 	return events.OperationStarted{Slots: slotsBelow(max(c.Service.Span(), uint32(len(c.Service.Slots))))}
 }
 
-// suspendPhases are those that all slots of a service go through together as it is suspended: what it holds is kept before anything of it
-// stops.
+// suspendPhases are the phases of a suspension: it takes a snapshot, where the service has state, before any instance stops.
 func suspendPhases(c Case) []events.OperationPhase {
 	if !c.Service.Current().Spec.Snapshots() || c.Service.Span() == 0 {
 		return []events.OperationPhase{events.OperationRetire}
@@ -72,11 +69,11 @@ func suspendPhases(c Case) []events.OperationPhase {
 	return append(snapshotPhases(c), events.OperationRetire)
 }
 
-// staleSuspension reports whether the service is not to rest by now.
+// staleSuspension reports whether the service is dropped or resumed by now.
 func staleSuspension(s *projections.Service) bool { return s.Dropped || s.Suspension == nil }
 
-// failSuspend ends a suspension in which an instance has not done its part: nothing was stopped, and the service goes on. Where it is
-// only that something has not gone, the service rests all the same.
+// failSuspend ends a suspension. Before its last phase no instance has stopped, and the service continues; in that phase the service stays
+// suspended although an instance has not gone.
 func failSuspend(c Case, f failed) Step {
 	if c.Service.Resting() {
 		return Step{Told: c.ended(events.OperationDone, f), Reason: events.ReasonStillThere, Message: f.message}
@@ -84,7 +81,7 @@ func failSuspend(c Case, f failed) Step {
 	return Step{c.ended(events.OperationAborted, f), events.ReasonSuspendFailed, f.message, c.goOn()}
 }
 
-// goOn has a service rest no more of which nothing was stopped: what was to come before that has failed.
+// goOn resumes a service whose suspension failed before an instance stopped.
 func (c Case) goOn() []events.Data {
 	if s := c.Service; s.Suspension != nil && !s.Suspension.Stopped {
 		return []events.Data{events.ServiceResumed{}}
@@ -92,8 +89,7 @@ func (c Case) goOn() []events.Data {
 	return nil
 }
 
-// suspended has the command that suspended the service fail where it is not known whether all of it has gone: it is no success to
-// have something rest that may run.
+// suspended fails the command where an instance on an unreachable node may still run: the suspension is then no success.
 func suspended(c Case) (events.FailureReason, string) {
 	var nodes []string
 	for i := range c.Service.Instances() {

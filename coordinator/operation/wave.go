@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// inWaves is a kind that brings another revision, wave by wave.
+// inWaves returns a kind that replaces instances wave by wave.
 func inWaves(of events.OperationKind, because string) kind {
 	starts := func(c Case) events.Data {
 		slots := c.outdated()
@@ -22,15 +22,15 @@ func inWaves(of events.OperationKind, because string) kind {
 	return kind{of, starts, wavePhases, staleRevision, tooManyBroken, failWave, nil, titleOfWave, because}
 }
 
-// asked is the kind of the operation by which instances are replaced because of a command, by its verb; an update for all others.
+// asked is the kind of operation that a command leads to, by its verb; an update for all other verbs.
 var asked = map[string]events.OperationKind{
 	events.ServiceRestart{}.Kind().Name:  events.OperationRestart,
 	events.ServiceRollback{}.Kind().Name: events.OperationRollback,
 	events.ServiceCancel{}.Kind().Name:   events.OperationRollback,
 }
 
-// replaces returns the kind that the command asks for which the service works for. Without one it goes back, or was made so by a coordinator of
-// before.
+// replaces returns the kind of operation for the service's open command. Without a command the service returns to an earlier revision, or a
+// coordinator before left it outdated.
 func (c Case) replaces() events.OperationKind {
 	s := c.Service
 	goesBack := s.Holder != 0 && c.goesBack()
@@ -43,14 +43,13 @@ func (c Case) replaces() events.OperationKind {
 	return cmp.Or(asked[c.Cluster.Commands[s.Holder].Verb], events.OperationUpdate)
 }
 
-// goesBack reports whether the service's group has it be what it was before, or had as it ended.
+// goesBack reports whether the service's group returns it to its earlier state, or did when the group ended.
 func (c Case) goesBack() bool {
 	g := c.Cluster.GroupOf(c.Service.ID)
 	return c.Service.TakesBack || (g != nil && g.Aborted != "")
 }
 
-// outdated returns the slots that have an instance which the revision does not keep, without those that go. Those that do not
-// serve come first: nothing is lost with them.
+// outdated returns the slots whose instance the revision replaces. Slots that do not serve come first: replacing them costs nothing.
 func (c Case) outdated() events.Ordinals {
 	s := c.Service
 	if !s.Rolling() {
@@ -69,7 +68,7 @@ func (c Case) outdated() events.Ordinals {
 	return append(down, serve...)
 }
 
-// fallback returns the revision in which all was last as it should be, which slots keep until their wave; 0 for none.
+// fallback returns the last healthy revision, which slots keep until their wave; 0 for none.
 func (c Case) fallback() uint64 {
 	s := c.Service
 	if s.Good == nil || s.Good.Revision == s.Revision {
@@ -81,8 +80,8 @@ func (c Case) fallback() uint64 {
 	return s.Good.Revision
 }
 
-// wavePhases returns the phases of a wave that brings another revision. Canaries wait for their promotion also where no wave follows them; the
-// delay goes between waves.
+// wavePhases returns the phases of a wave that replaces instances. Canaries wait for their promotion even where no wave follows; the delay stands
+// between waves.
 func wavePhases(c Case) []events.OperationPhase {
 	u, op, phases := c.update(), c.Service.Operation, c.replacing()
 	if u.Promote == events.PromoteByCommand && op.Wave == 1 && op.Kind != events.OperationRollback {
@@ -94,7 +93,7 @@ func wavePhases(c Case) []events.OperationPhase {
 	return phases
 }
 
-// replacing returns the phases that replace the slots of a wave. Behind a barrier nothing goes before all that comes is good.
+// replacing returns the phases that replace the slots of a wave. Behind a barrier no predecessor stops before all successors are good.
 func (c Case) replacing() []events.OperationPhase {
 	spec, watched := &c.Service.Current().Spec, []events.OperationPhase(nil)
 	if spec.Updates().Monitor > 0 {
@@ -109,12 +108,12 @@ func (c Case) replacing() []events.OperationPhase {
 	return append([]events.OperationPhase{events.OperationRetire, events.OperationStart}, watched...)
 }
 
-// staleRevision reports whether the service is to be of another revision by now than its operation brings.
+// staleRevision reports whether the service now wants another revision than its operation brings.
 func staleRevision(s *projections.Service) bool {
 	return s.Dropped || s.Suspension != nil || s.Operation.Revision != s.Revision
 }
 
-// tooManyBroken reports whether more slots of an update have failed than the spec lets go.
+// tooManyBroken reports whether more slots of an update have failed than the spec tolerates.
 func tooManyBroken(c Case, v barrier.Verdict) bool {
 	u, op := c.update(), c.Service.Operation
 	if len(v.Broken) == 0 || u.OnFailure == events.FailureContinue {
@@ -123,7 +122,7 @@ func tooManyBroken(c Case, v barrier.Verdict) bool {
 	return float64(op.Failed+len(v.Broken)) > float64(u.MaxFailureRatio)*float64(op.Total)
 }
 
-// failWave does what the spec says of an update of which too much has failed. One that goes back already has nothing to go back to.
+// failWave returns to the last healthy revision or pauses, as the spec says. A rollback that fails pauses.
 func failWave(c Case, f failed) Step {
 	s, op := c.Service, c.Service.Operation
 	over := s.Current().Spec.BehindBarrier() && op.Phase == events.OperationRetire // all that came is good: what does not go is no reason to go back
@@ -140,7 +139,7 @@ func (c Case) pause(f failed) Step {
 	return Step{Told: []events.Data{paused}, Reason: events.ReasonPaused, Message: f.message}
 }
 
-// Resume has an operation go on that is paused: what was watched and lost has to come again.
+// Resume continues a paused operation. Behind a barrier it starts the wave's instances again that were lost while they were watched.
 func (c Case) Resume() []events.Data {
 	op := c.Service.Operation
 	resumed := []events.Data{events.OperationResumed{Operation: op.Started}}
