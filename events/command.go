@@ -112,14 +112,15 @@ func target(subject string) (Scope, string, error) {
 		quote(subject), CommandRoot, CommandRoot, CommandRoot, CommandRoot)
 }
 
-func newCommand(scope Scope, verb string) (Command, error) {
-	known := verbs[scope.noun]
+// commandNamed returns the command of this name to a service, a group, a node or the cluster.
+func commandNamed(noun, verb string) (asked, error) {
+	known := verbs[noun]
 	if i := slices.Index(known, verb); i >= 0 {
-		return commands[scope.noun][i].fresh(), nil
+		return commands[noun][i], nil
 	}
-	whom := map[string]string{"service": "a service", "group": "a group", "node": "a node", "cluster": "the cluster"}[scope.noun]
+	whom := map[string]string{"service": "a service", "group": "a group", "node": "a node", "cluster": "the cluster"}[noun]
 	if near := nearest(verb, known); near != "" {
-		return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: did you mean %q?", quote(verb), whom, near)
+		return asked{}, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: did you mean %q?", quote(verb), whom, near)
 	}
-	return nil, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: known are %s", quote(verb), whom, strings.Join(known, ", "))
+	return asked{}, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: known are %s", quote(verb), whom, strings.Join(known, ", "))
 }

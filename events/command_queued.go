@@ -35,17 +35,35 @@ func Queued(sequence, behind uint64, command ServiceCommand) (CommandQueued, err
 	return CommandQueued{sequence, behind, command.Kind().Name, body}, nil
 }
 
-// Command returns what it asks for. It returns an error where this is of a version that knows no such command.
+// Command returns what it asks for. It returns an error for a verb that this version does not know, and for a body that it cannot read.
 func (c CommandQueued) Command() (Command, error) {
-	command, err := newCommand(ServiceScope(ServiceID{}), c.Verb)
+	command, err := commandNamed("service", c.Verb)
 	if err != nil {
 		return nil, err
 	}
-	data, err := standard.decode(command.Kind().String(), c.Body)
+	if c.Body.Kind() != '{' {
+		return nil, fmt.Errorf("the body of a %s that waits is no object: %.20s", c.Verb, c.Body)
+	}
+	data, err := command.entry.read(c.Body)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read a %s that waits: %w", c.Verb, err)
 	}
 	return data.(Command), nil
+}
+
+// leastQueued is the least that reads back: an event about a command needs that command.
+var leastQueued = CommandQueued{Verb: ServiceDrop{}.Kind().Name, Body: jsontext.Value(`{}`)}
+
+// readQueued reads the event, and what it asks for: an event that this version cannot carry out must not pass for one that it can.
+func readQueued(body []byte) (Data, error) {
+	data, err := of[CommandQueued]().read(body)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := data.(CommandQueued).Command(); err != nil {
+		return nil, err
+	}
+	return data, nil
 }
 
 // liftQueued lifts version 1, which has the body in a field of the verb's name.

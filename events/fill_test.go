@@ -16,6 +16,10 @@ import (
 func filled(sample Data) Data {
 	v := reflect.New(reflect.TypeOf(sample)).Elem()
 	fill(v)
+	if q, ok := v.Interface().(CommandQueued); ok {
+		q.Verb, q.Body = leastQueued.Verb, leastQueued.Body
+		return q
+	}
 	return v.Interface().(Data)
 }
 

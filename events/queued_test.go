@@ -4,8 +4,6 @@ import (
 	"errors"
 	"reflect"
 	"testing"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestACommandThatWaitsComesBackAsItWas holds the event of a queued command to give that command again.
@@ -31,10 +29,15 @@ func TestACommandThatWaitsComesBackAsItWas(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsIsOfACommandThatIsKnown holds an event to be refused that asks for what this version cannot carry out.
 func TestWhatWaitsIsOfACommandThatIsKnown(t *testing.T) {
-	for verb, body := range map[string]string{"hop": `{}`, "scale": `{"size":1}`} {
-		if command, err := (CommandQueued{Verb: verb, Body: jsontext.Value(body)}).Command(); err == nil {
-			t.Errorf("%s with %s is read as %+v", verb, body, command)
+	v2 := CommandQueued{}.Kind().String()
+	for _, body := range []string{
+		`{"sequence":9,"behind":8,"verb":"hop","body":{}}`, `{"sequence":9,"behind":8,"verb":"scale","body":{"size":1}}`,
+		`{"sequence":9,"behind":8,"verb":"drop","body":null}`, `{"sequence":9,"behind":8,"verb":"drop","body":{},"more":1}`,
+	} {
+		if data, err := standard.decode(v2, []byte(body)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s reads as %+v, with %v", body, data, err)
 		}
 	}
 }
@@ -56,7 +59,7 @@ func TestACommandThatWaitedInVersion1IsRead(t *testing.T) {
 			t.Errorf("%s reads as %+v, which asks for %+v, with %v", body, q, command, err)
 		}
 	}
-	for _, body := range []string{`{"sequence":9,"behind":8}`, `{"sequence":9,"behind":8,"drop":{},"restart":{}}`, `{"sequence":"9"}`} {
+	for _, body := range []string{`{"sequence":9,"behind":8}`, `{"sequence":9,"behind":8,"drop":{},"restart":{}}`, `{"sequence":9,"behind":8,"drop":null}`, `{"sequence":"9"}`} {
 		if data, err := standard.decode(v1, []byte(body)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s reads as %+v, with %v", body, data, err)
 		}

@@ -86,7 +86,7 @@ func (r registry) decode(of string, body []byte) (Data, error) {
 var standard = newRegistry(
 	commands, map[Kind]upcast{{"command", 1, "queued"}: {CommandQueued{}.Kind(), liftQueued}},
 	of[GroupStarted](), of[GroupEntered](), of[GroupAborted](), of[GroupEnded](),
-	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](), of[CommandQueued](), of[CommandBegun](),
+	of[CommandAccepted](), of[CommandRejected](), of[CommandRepeated](), entry{leastQueued, readQueued}, of[CommandBegun](),
 	of[CommandSucceeded](), of[CommandFailed](), of[CommandSuperseded](),
 	of[ServiceRevised](), of[ServiceScaled](), of[ServiceFired](), of[ServiceSkipped](), of[ServiceSuspended](), of[ServiceResumed](), of[ServiceDropped](), of[ServiceRemoved](),
 	of[OperationStarted](), of[OperationEntered](), of[OperationProlonged](), of[OperationPromoted](), of[OperationPaused](),
@@ -119,7 +119,7 @@ func Lifted(k Kind) bool {
 	return lifted
 }
 
-// Samples returns a zero value of every kind, ordered by type: what schemas are made from.
+// Samples returns the least value of every kind, ordered by type: what schemas are made from.
 func Samples() []Data {
 	kinds := slices.SortedFunc(maps.Keys(standard.kinds), func(a, b Kind) int {
 		return strings.Compare(a.String(), b.String())

@@ -27,12 +27,13 @@ const MaxAttribute = 256
 func ParseRequest(m Message) Request {
 	r := Request{Sequence: m.Sequence, Scope: ClusterScope}
 	scope, verb, err := target(m.Subject)
+	var command asked
 	if err == nil {
 		r.Scope = scope
-		r.Command, err = newCommand(scope, verb)
+		command, err = commandNamed(scope.noun, verb)
 	}
 	if err == nil {
-		r.Verb = verb
+		r.Verb, r.Command = verb, command.fresh()
 		err = r.read(m)
 	}
 	if err == nil {

@@ -16,8 +16,8 @@ var appliers = map[string]func(*Cluster, events.Record) bool{
 	"cluster": (*Cluster).applyCluster, "unit": (*Cluster).applyUnit,
 }
 
-// Apply takes one event into the state. Events of a type that does not stand in the log are a defect of the caller;
-// Apply returns ErrUnknown for them.
+// Apply takes one event into the state. An event of a type that the log does not have is a defect of the caller: Apply returns ErrUnknown, and
+// the state is of no use then.
 func (c *Cluster) Apply(r events.Record) error {
 	if apply := appliers[r.Data.Kind().Thing]; apply == nil || !apply(c, r) {
 		return fmt.Errorf("log sequence %d: %w: %s", r.Sequence, ErrUnknown, r.Data.Kind())

@@ -184,7 +184,7 @@ func TestASnapshotThatIsNotOfTheLogIsRefused(t *testing.T) {
 
 // passedOver are the fields that are only reserved, or remembered as a short way.
 var passedOver = map[reflect.Type][]string{
-	reflect.TypeFor[Cluster](): {"last", "crashed"}, // crashed says which may wait
+	reflect.TypeFor[Cluster](): {"last"},
 	reflect.TypeFor[Service](): {"spare"},
 	reflect.TypeFor[Node]():    {"turned"}, // it is asked for in the round alone that sets it
 }
