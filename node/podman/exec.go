@@ -139,17 +139,23 @@ func feed(connection io.Writer, input io.Reader) {
 	}
 }
 
-// resize has the terminal be of each size. One that Podman refuses is of no harm.
+// resize sets each size of the terminal, and sets it again a second later: on a busy host Podman may lose a size that it gets while the command
+// starts. A size that Podman refuses does no harm.
 func (e *Engine) resize(ctx context.Context, path string, sizes <-chan events.TerminalSize) {
+	var last events.TerminalSize
+	var again <-chan time.Time
 	for {
 		select {
-		case s := <-sizes:
-			_ = e.do(ctx, request{method: http.MethodPost, path: path + "/resize", query: url.Values{
-				"h": {strconv.Itoa(int(s.Rows))}, "w": {strconv.Itoa(int(s.Columns))},
-			}}, nil)
+		case last = <-sizes:
+			again = time.After(time.Second)
+		case <-again:
+			again = nil
 		case <-ctx.Done():
 			return
 		}
+		_ = e.do(ctx, request{method: http.MethodPost, path: path + "/resize", query: url.Values{
+			"h": {strconv.Itoa(int(last.Rows))}, "w": {strconv.Itoa(int(last.Columns))},
+		}}, nil)
 	}
 }
 
