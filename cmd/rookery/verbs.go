@@ -34,7 +34,7 @@ func restartCommand(l *link) *cobra.Command {
 		Use:   "restart NAMESPACE/NAME",
 		Short: "Replace every instance of a service by one of the same spec",
 		Long: `Replace every instance of a service by one of the same spec and the same images, one after the other as with a new
-revision, and wait until all of them serve. A job begins anew.
+revision, and wait until all of them serve. A job starts over.
 
 ` + exitCodes,
 		Example: `  rookery restart demo/web
@@ -63,10 +63,10 @@ func rollbackCommand(l *link) *cobra.Command {
 	var to uint64
 	cmd := guarded(l, cobra.Command{
 		Use:   "rollback NAMESPACE/NAME",
-		Short: "Have a service be as in an earlier revision",
-		Long: `Have a service be as in an earlier revision: its spec, and the images that ran then. That is a new revision, and its
-instances come one after the other; those that are as it says stay. Without --to it is the last revision that was not as
-the present one. The last 10 revisions are kept; rookery events NAMESPACE/NAME shows them. The scale stays as it is.
+		Short: "Return a service to an earlier revision",
+		Long: `Return a service to an earlier revision: to its spec, and to the images that ran then. Rookery records this as a new revision
+and replaces instances one after the other; instances that match it stay. Without --to it takes the last revision that differs from
+the current one. Rookery keeps the last 10 revisions; rookery events NAMESPACE/NAME shows them. The scale stays.
 
 ` + exitCodes,
 		Example: `  rookery rollback demo/web
@@ -81,9 +81,9 @@ The same with the nats CLI:
 func promoteCommand(l *link) *cobra.Command {
 	return atOnce(&asking{link: l}, &cobra.Command{
 		Use:   "promote NAMESPACE/NAME",
-		Short: "Have an update go on after its canaries",
-		Long: `Say that the canaries of a service's update are good: the other slots follow. The command that began the update goes on
-and says how that ends; this one is done at once. rookery ps says whether an update waits for it.
+		Short: "Continue an update after its canaries",
+		Long: `Confirm that the canaries of an update are good: the update continues with the other slots. This command ends at once; the
+command that started the update reports how the update ends. rookery ps shows whether an update waits for promotion.
 
 ` + exitCodes,
 		Example: `  rookery promote demo/web
@@ -95,9 +95,9 @@ The same with the nats CLI:
 func cancelCommand(l *link) *cobra.Command {
 	return atOnce(&asking{link: l}, &cobra.Command{
 		Use:   "cancel NAMESPACE/NAME",
-		Short: "Have a service go back to where all of it was as it should be",
-		Long: `End what is being done to a service, and what waits behind it, and have the service go back to where all of it last was
-as it should be: to that spec, those images and that scale. A service that never was is dropped.
+		Short: "Return a service to its last healthy revision and scale",
+		Long: `End the command that works on a service, and the commands that wait behind it. The service then returns to the spec, images and
+scale with which all of it last served. A service that never served completely is dropped.
 
 ` + exitCodes,
 		Example: `  rookery cancel demo/web
@@ -109,11 +109,11 @@ The same with the nats CLI:
 func suspendCommand(l *link) *cobra.Command {
 	return guarded(l, cobra.Command{
 		Use:   "suspend NAMESPACE/NAME",
-		Short: "Have a service rest, without an instance, until it is resumed",
-		Long: `Have a service rest: a snapshot is taken as rookery snapshot does, where the spec says what one holds, and then all instances
-go. What was set aside for them is free for others; the slots, their volumes and their generations stay. Where an instance
-does not do its part of the snapshot nothing is stopped, and the service goes on as it was. A suspended service takes
-nothing else than resume and drop. A job cannot be suspended.
+		Short: "Suspend a service: keep its state, stop its instances",
+		Long: `Suspend a service. Rookery takes a snapshot first, as rookery snapshot does, if the spec says what a snapshot holds; then it stops
+all instances. Other services can use the resources that were set aside; slots, volumes and generations stay. If an instance fails
+its part of the snapshot, no instance stops and the service continues. A suspended service takes only resume, cancel and drop.
+A job cannot be suspended.
 
 ` + exitCodes,
 		Example: `  rookery suspend demo/kv
@@ -146,9 +146,9 @@ The same with the nats CLI:
 func dropCommand(l *link) *cobra.Command {
 	return guarded(l, cobra.Command{
 		Use:   "drop NAMESPACE/NAME",
-		Short: "Have a service no more: stop and remove its instances",
-		Long: `Have a service no more: stop and remove all its instances, and wait until they are gone. Commands that have not ended
-are superseded, unless --busy says something else.
+		Short: "Delete a service and its instances",
+		Long: `Delete a service: stop and remove all its instances, and wait until they are gone. The command supersedes the service's open
+commands, unless --busy says otherwise.
 
 ` + exitCodes,
 		Example: `  rookery drop demo/web
