@@ -124,12 +124,7 @@ type Aside struct {
 }
 
 // Beside returns what the slot has beside its current and its next instance.
-func (s *Slot) Beside() Aside {
-	if s.Aside == nil {
-		return Aside{}
-	}
-	return *s.Aside
-}
+func (s *Slot) Beside() Aside { return orZero(s.Aside) }
 
 // aside changes what the slot has beside its current and its next instance, and lets go of it where nothing is left.
 func (s *Slot) aside(change func(*Aside)) {
@@ -200,12 +195,7 @@ type Ending struct {
 }
 
 // PlacedWith returns what it was placed with that few are.
-func (i *Instance) PlacedWith() Special {
-	if i.Special == nil {
-		return Special{}
-	}
-	return *i.Special
-}
+func (i *Instance) PlacedWith() Special { return orZero(i.Special) }
 
 // special changes what it was placed with.
 func (i *Instance) special(s Special) {
@@ -215,12 +205,7 @@ func (i *Instance) special(s Special) {
 }
 
 // Ended returns why it shall stop, or does not run.
-func (i *Instance) Ended() Ending {
-	if i.Ending == nil {
-		return Ending{}
-	}
-	return *i.Ending
-}
+func (i *Instance) Ended() Ending { return orZero(i.Ending) }
 
 func (i *Instance) ends(e Ending) {
 	if i.Ending = nil; e != (Ending{}) {
@@ -237,11 +222,14 @@ func (i *Instance) Retired() events.RetireReason {
 }
 
 // Confirmed returns how it last answered what it was asked.
-func (i *Instance) Confirmed() events.Confirmation {
-	if i.Answer == nil {
-		return events.Confirmation{}
+func (i *Instance) Confirmed() events.Confirmation { return orZero(i.Answer) }
+
+// orZero returns what the pointer points to; the zero value where it is nil.
+func orZero[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
 	}
-	return *i.Answer
+	return value
 }
 
 // Rests reports whether nothing of the instance runs, and its node starts it no more.
