@@ -101,7 +101,7 @@ LOW := nice -n 19
 .PHONY: test-computed
 test-computed:
 	$(LOW) env $(ROOMY) go list -race -test -export $(PURE) >/dev/null # what test-pure needs is compiled by then
-	$(LOW) env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 30m -run '$(WHOLE)' ./coordinator/runner ./projections ./cmd/simulation/world
+	$(LOW) env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 30m -run '$(WHOLE)' ./coordinator/runner/... ./projections ./cmd/simulation/world
 	$(LOW) env $(TEST) $(REPORTS)/computed.json -- $(RACE) -timeout 30m $(COMPUTED)
 	$(LOW) $(BIN)/simulation -seeds $(FIXED_SEEDS)
 	$(LOW) $(MAKE) --no-print-directory $(STRUCK)

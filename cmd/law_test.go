@@ -71,8 +71,31 @@ var law = []room{
 	{"projections/views", false, []string{"projections", "events", "events/bus"}, "the views write the fold to the bus"},
 	{
 		"coordinator/runner", false,
-		[]string{"coordinator", "coordinator/whatif", "projections", "projections/views", "events", "events/bus"},
+		[]string{
+			"coordinator", "projections", "projections/views", "events", "events/bus",
+			"coordinator/runner/api", "coordinator/runner/snapshots", "coordinator/runner/telemetry",
+		},
 		"the coordinator's loop meets nodes on the bus alone",
+	},
+	{
+		"coordinator/runner/api", false,
+		[]string{"coordinator", "coordinator/whatif", "coordinator/runner/snapshots", "projections", "projections/views", "events", "events/bus"},
+		"questions read the state through a port, and the log: they know nothing of the loop",
+	},
+	{
+		"coordinator/runner/snapshots", false,
+		[]string{"projections", "events", "events/bus"},
+		"a fold begins with a snapshot or with the log: it knows nothing of who folds",
+	},
+	{
+		"coordinator/runner/telemetry", false,
+		[]string{"projections", "events", "events/bus"},
+		"what is measured follows from rounds and states: it knows nothing of who decided them",
+	},
+	{
+		"coordinator/runner/recorded", false,
+		[]string{"projections", "events", "events/bus", "events/golden"},
+		"recorded logs stand on a bus for tests: they know nothing of who reads them",
 	},
 	{"node/runner", false, []string{"node", "events", "events/bus"}, "the node's loop meets the coordinator on the bus alone"},
 	{"node/podman", false, []string{"node", "node/podman", "events"}, "the door to Podman knows the engine's interface and no bus"},
@@ -81,7 +104,7 @@ var law = []room{
 	{"schemas", false, []string{"events"}, "schemas are found by the words"},
 	{
 		"schemas/generate", false,
-		[]string{"schemas", "coordinator/runner", "coordinator/whatif", "projections/views", "events"},
+		[]string{"schemas", "coordinator/runner/api", "coordinator/whatif", "projections/views", "events"},
 		"schemas are made from the types of all that is on the bus",
 	},
 	{"schemas/schematest", false, []string{"schemas", "events"}, "bodies are held to the schemas that stand"},
@@ -110,7 +133,7 @@ var doors = []door{
 const telemetry = "go.opentelemetry.io"
 
 var (
-	measuring = []string{"events/bus", "coordinator/runner", "node/runner", "node/podman"}
+	measuring = []string{"events/bus", "coordinator/runner", "coordinator/runner/telemetry", "node/runner", "node/podman"}
 	wiring    = []string{telemetry + "/otel/sdk", telemetry + "/otel/exporters", telemetry + "/contrib"}
 )
 
@@ -255,6 +278,10 @@ func TestTheLawFires(t *testing.T) {
 		{"events/bus/memory", house + "/projections", "knows nothing of what they mean"},
 		{"coordinator/runner", house + "/node/runner", "meets nodes on the bus alone"},
 		{"node/runner", house + "/coordinator/runner", "meets the coordinator on the bus alone"},
+		{"coordinator/runner/api", house + "/coordinator/runner", "know nothing of the loop"},
+		{"coordinator/runner/snapshots", house + "/coordinator", "nothing of who folds"},
+		{"coordinator/runner/telemetry", house + "/coordinator/runner/api", "nothing of who decided"},
+		{"coordinator/runner/api", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
 		{"node/simulated", house + "/events/bus", "no bus"},
 		{"projections/views", house + "/coordinator", "views write the fold"},
 		{"events", "os", "do not touch the world"},
@@ -284,6 +311,7 @@ func TestTheLawFires(t *testing.T) {
 		{"cmd/simulation/checker", house + "/cmd/simulation/world", "what must be true"},
 		{"cmd/simulation/checker", house + "/projections/views", ""},
 		{"cmd/simulation/world", house + "/cmd/simulation/checker", ""},
+		{"coordinator/runner", house + "/coordinator/runner/api", ""},
 		{"coordinator/runner", "time", ""},
 		{"coordinator/runner", "go.opentelemetry.io/otel/metric", ""},
 		{"node/podman", "go.opentelemetry.io/otel/attribute", ""},

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/rookery-project/rookery/coordinator"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -157,10 +157,10 @@ func TestViewsAndQuestionsKeepTheirSchemas(t *testing.T) {
 	for bucket, value := range views.Shapes() {
 		all[schemas.View(bucket)] = []any{value}
 	}
-	for name, shape := range runner.Shapes() {
+	for name, shape := range api.Shapes() {
 		all[schemas.Question(name)], all[schemas.Answer(name)] = []any{shape.Question}, shape.Answers
 	}
-	all[schemas.Refusal()] = []any{runner.Refusal()}
+	all[schemas.Refusal()] = []any{api.Refusal()}
 	for kind, values := range all {
 		for _, value := range values {
 			v := reflect.New(reflect.TypeOf(value)).Elem()

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections/views"
 )
@@ -53,7 +53,7 @@ type step struct {
 	// Note says what else there is to know.
 	Note string `json:"note,omitempty"`
 	// Fate is how the command ended; nil where there was none, or where it goes on.
-	Fate *runner.Fate `json:"fate,omitzero"`
+	Fate *api.Fate `json:"fate,omitzero"`
 	// Command is the sequence of the step's command; 0 where none was published.
 	Command uint64 `json:"command,omitzero"`
 

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -107,7 +109,7 @@ func (a *archiving) run(cmd *cobra.Command) error {
 // upTo returns the last sequence of what is not to be kept; 0 for none.
 func (a *archiving) upTo(ctx context.Context, b *bus.JetStream, state bus.State, keep uint64) (uint64, error) {
 	if a.keepAge > 0 {
-		upTo, err := runner.Find(ctx, b, 0, time.Now().Add(-a.keepAge))
+		upTo, err := api.Find(ctx, b, 0, time.Now().Add(-a.keepAge))
 		if bus.CodeOf(err) == notFound {
 			return 0, nil
 		}
@@ -128,21 +130,21 @@ func (a *archiving) snapshot(ctx context.Context, b *bus.JetStream, files *archi
 	if err != nil {
 		return 0, err
 	}
-	_, _, err = runner.LastSnapshot(ctx, b, a.logger, end.Last)
-	if errors.Is(err, runner.ErrTrimmed) {
+	_, _, err = snapshots.Last(ctx, b, a.logger, end.Last)
+	if errors.Is(err, snapshots.ErrTrimmed) {
 		c, err := files.foldTo(ctx, files.end())
 		if err != nil {
 			return 0, err
 		}
-		if err := runner.PutSnapshot(ctx, b, c); err != nil {
+		if err := snapshots.Put(ctx, b, c); err != nil {
 			return 0, err
 		}
 		fmt.Fprintf(os.Stderr, "put the snapshot of the fold at sequence %d back, from the archive\n", c.Sequence)
 	} else if err != nil {
 		return 0, err
 	}
-	at, _, err := runner.LastSnapshot(ctx, b, a.logger, upTo)
-	if errors.Is(err, runner.ErrTrimmed) { // there are snapshots, and all are of what is to be kept
+	at, _, err := snapshots.Last(ctx, b, a.logger, upTo)
+	if errors.Is(err, snapshots.ErrTrimmed) { // there are snapshots, and all are of what is to be kept
 		return 0, nil
 	}
 	return at, err
@@ -152,7 +154,7 @@ func (a *archiving) snapshot(ctx context.Context, b *bus.JetStream, files *archi
 func (a *archiving) move(ctx context.Context, b *bus.JetStream, out io.Writer, files archived, at uint64) error {
 	before := files.end()
 	if before < at {
-		log, end := watched(runner.ReadLog(ctx, b, before+1, at), 1, at)
+		log, end := watched(api.ReadLog(ctx, b, before+1, at), 1, at)
 		err := files.add(ctx, log, at)
 		end()
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator/archive"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -100,7 +100,7 @@ func (a archived) wholeLog(ctx context.Context, b bus.Bus, from, to uint64) iter
 				return
 			}
 		}
-		runner.ReadLog(ctx, b, max(from, a.end()+1), to)(yield)
+		api.ReadLog(ctx, b, max(from, a.end()+1), to)(yield)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator/archive"
 	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/embedded"
@@ -88,7 +90,7 @@ func (l *longLog) grow(commands int) {
 		if err != nil {
 			l.Fatal(err)
 		}
-		at, _, err := runner.LastSnapshot(l.Context(), l.bus, slog.New(slog.DiscardHandler), state.Last)
+		at, _, err := snapshots.Last(l.Context(), l.bus, slog.New(slog.DiscardHandler), state.Last)
 		return err == nil && state.Last-at < 400 && at > 0
 	})
 }
@@ -142,7 +144,7 @@ func (l *longLog) hashes() map[uint64]string {
 	}
 	const places = 9
 	all, fold := map[uint64]string{}, projections.NewFold()
-	for m, err := range runner.ReadLog(l.Context(), l.bus, 1, state.Last) {
+	for m, err := range api.ReadLog(l.Context(), l.bus, 1, state.Last) {
 		if err != nil {
 			l.Fatal(err)
 		}
@@ -177,7 +179,7 @@ func TestTheLogIsArchivedAndLetGoOf(t *testing.T) {
 		}
 		for at, hash := range hashes { // each folds the archive
 			out, err := l.rookery("state", "--seq", fmt.Sprint(at), "--archive", l.folder, "--output", "json")
-			var past runner.PastState
+			var past api.PastState
 			if err := errors.Join(err, json.Unmarshal([]byte(out), &past)); err != nil || past.Hash != hash {
 				t.Errorf("at %d: %s, want %s: %v", at, past.Hash, hash, err)
 			}
@@ -195,7 +197,7 @@ func TestTheLogIsArchivedAndLetGoOf(t *testing.T) {
 	})
 	t.Run("what-if wants the archive", func(t *testing.T) {
 		args := []string{"what-if", "--policy", writeTemp(t, `{"profile":"optimize-utilization"}`)}
-		if _, err := l.rookery(args...); !errors.Is(err, runner.ErrTrimmed) {
+		if _, err := l.rookery(args...); !errors.Is(err, snapshots.ErrTrimmed) {
 			t.Errorf("without an archive: %v", err)
 		}
 		if out, err := l.rookery(append(args, "--archive", l.folder)...); err != nil || !strings.Contains(out, "Sequence 1 to ") {
@@ -233,7 +235,7 @@ func (l *longLog) losesSnapshots(t *testing.T) {
 		}
 	}
 	c := runner.New(runner.Config{Bus: l.bus, Name: "test", Log: slog.New(slog.DiscardHandler)})
-	if err := c.Run(t.Context()); !errors.Is(err, runner.ErrTrimmed) {
+	if err := c.Run(t.Context()); !errors.Is(err, snapshots.ErrTrimmed) {
 		t.Fatalf("a coordinator that cannot fold ends with %v", err)
 	}
 	if _, err := l.rookery("archive", "--to", l.folder, "--keep-age", "1h"); err != nil {

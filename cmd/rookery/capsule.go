@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator/capsule"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -97,7 +97,7 @@ func record(ctx context.Context, b bus.Bus, from, to whatif.Moment) (r capsule.R
 	if err != nil {
 		return r, err
 	}
-	log, end := watched(runner.ReadLog(ctx, b, 1, state.Last), 1, state.Last)
+	log, end := watched(api.ReadLog(ctx, b, 1, state.Last), 1, state.Last)
 	defer end()
 	p := partOf{from: from, to: to}
 	for m, err := range log {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
 )
@@ -56,8 +56,8 @@ The same with the nats CLI:
 			return err
 		}
 		defer done()
-		q := runner.DiffQuestion{From: first.value(), To: last.value(), Service: only.service, Node: only.node}
-		var d runner.Diff
+		q := api.DiffQuestion{From: first.value(), To: last.value(), Service: only.service, Node: only.node}
+		var d api.Diff
 		if err := askPast(cmd.Context(), b, "diff", q, &d); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (p place) value() jsontext.Value {
 	return nil
 }
 
-func printDiff(out io.Writer, d runner.Diff) error {
+func printDiff(out io.Writer, d api.Diff) error {
 	fmt.Fprintf(out, "From sequence %d (%s) to %d (%s): %d changes\n", d.From.Sequence, d.From.Now.Local().Format(time.RFC3339),
 		d.To.Sequence, d.To.Now.Local().Format(time.RFC3339), len(d.Changes))
 	for _, c := range d.Changes {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -88,7 +88,7 @@ func (a *asking) askNode(cmd *cobra.Command, node string, command events.Data) e
 // drained is what is printed: the plan, and how the command ended, where it was given.
 type drained struct {
 	coordinator.DrainPlan
-	Fate *runner.Fate `json:"fate,omitempty"`
+	Fate *api.Fate `json:"fate,omitempty"`
 }
 
 func (d *drain) run(cmd *cobra.Command, node string) error {
@@ -140,7 +140,7 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 // planDrain asks a coordinator for the plan.
 func planDrain(ctx context.Context, b *bus.JetStream, node string, body []byte) (*drained, error) {
 	p := &drained{}
-	q := runner.PlanQuestion{Node: node, Verb: events.NodeDrain{}.Kind().Name, Body: body}
+	q := api.PlanQuestion{Node: node, Verb: events.NodeDrain{}.Kind().Name, Body: body}
 	if err := askPast(ctx, b, "plan", q, &p.DrainPlan); err != nil {
 		return nil, err
 	}

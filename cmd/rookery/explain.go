@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 )
 
 func explainCommand(l *link) *cobra.Command {
@@ -33,7 +33,7 @@ The same with the nats CLI:
 		if err != nil {
 			return usage(cmd, err)
 		}
-		q := runner.ExplainQuestion{Service: t.service.String(), Sequence: sequence}
+		q := api.ExplainQuestion{Service: t.service.String(), Sequence: sequence}
 		if t.ordinal >= 0 {
 			q.Ordinal = new(uint32(t.ordinal))
 		}

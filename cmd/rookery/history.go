@@ -7,14 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
 
 func historyCommand(l *link) *cobra.Command {
 	var out output
-	q := runner.HistoryQuestion{}
+	q := api.HistoryQuestion{}
 	cmd := &cobra.Command{
 		Use:   "history NAMESPACE/NAME",
 		Short: "Show which commands a service got, when, from whom, and what became of them",
@@ -27,15 +27,15 @@ The same with the nats CLI:
 		Args: arguments("NAMESPACE/NAME"),
 	}
 	out.flag(cmd)
-	cmd.Flags().IntVar(&q.Limit, "limit", runner.DefaultHistory, fmt.Sprintf("how `many`, the last ones; %d at most", runner.MaxHistory))
+	cmd.Flags().IntVar(&q.Limit, "limit", api.DefaultHistory, fmt.Sprintf("how `many`, the last ones; %d at most", api.MaxHistory))
 	cmd.Flags().Uint64Var(&q.Before, "before", 0, "those that were decided before this `sequence` of the log")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := events.ParseServiceID(args[0])
 		if err != nil {
 			return usage(cmd, err)
 		}
-		if q.Limit < 1 || q.Limit > runner.MaxHistory {
-			return usage(cmd, fmt.Errorf("--limit %d is not from 1 to %d", q.Limit, runner.MaxHistory))
+		if q.Limit < 1 || q.Limit > api.MaxHistory {
+			return usage(cmd, fmt.Errorf("--limit %d is not from 1 to %d", q.Limit, api.MaxHistory))
 		}
 		b, done, err := l.open("rookery history")
 		if err != nil {
@@ -43,7 +43,7 @@ The same with the nats CLI:
 		}
 		defer done()
 		q.Service = id.String()
-		var h runner.History
+		var h api.History
 		if err := askPast(cmd.Context(), b, "history", q, &h); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ The same with the nats CLI:
 	return cmd
 }
 
-func printHistory(out io.Writer, h runner.History) error {
+func printHistory(out io.Writer, h api.History) error {
 	if h.Earlier > 0 && len(h.Commands) > 0 {
 		fmt.Fprintf(out, "%d earlier ones: see --before %d\n", h.Earlier, h.Commands[0].Sequence)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -50,7 +50,7 @@ func (p place) find(ctx context.Context, b *bus.JetStream) (uint64, error) {
 	if _, err := logState(ctx, b); err != nil {
 		return 0, err
 	}
-	return runner.Find(ctx, b, p.sequence, p.time)
+	return api.Find(ctx, b, p.sequence, p.time)
 }
 
 // askPast asks a coordinator a question that may take long.

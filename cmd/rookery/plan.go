@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -80,7 +80,7 @@ func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []
 	if _, err := events.ParseServiceEnsure(spec); err != nil {
 		return coordinator.Plan{}, fmt.Errorf("read the spec: %w", err)
 	}
-	body, err := json.Marshal(runner.PlanQuestion{Namespace: id.Namespace, Name: id.Name, Verb: events.ServiceEnsure{}.Kind().Name, Body: spec})
+	body, err := json.Marshal(api.PlanQuestion{Namespace: id.Namespace, Name: id.Name, Verb: events.ServiceEnsure{}.Kind().Name, Body: spec})
 	if err != nil {
 		return coordinator.Plan{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -96,7 +96,7 @@ func (r *rebalance) run(cmd *cobra.Command) error {
 // planMoves asks a coordinator for the plan.
 func planMoves(ctx context.Context, b *bus.JetStream, body []byte) (*rebalanced, error) {
 	p := &rebalanced{}
-	return p, askPast(ctx, b, "plan", runner.PlanQuestion{Verb: events.ClusterRebalance{}.Kind().Name, Body: body}, &p.RebalancePlan)
+	return p, askPast(ctx, b, "plan", api.PlanQuestion{Verb: events.ClusterRebalance{}.Kind().Name, Body: body}, &p.RebalancePlan)
 }
 
 func (p *rebalanced) print(w io.Writer) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
 )
@@ -55,13 +55,13 @@ The same with the nats CLI:
 			return err
 		}
 		defer done()
-		q := runner.StateQuestion{AtSeq: max(sequence, where.sequence), AtTime: where.time, Service: only.service, Node: only.node}
+		q := api.StateQuestion{AtSeq: max(sequence, where.sequence), AtTime: where.time, Service: only.service, Node: only.node}
 		if q.AtSeq == 0 && q.AtTime.IsZero() {
 			if q.AtSeq, err = where.find(cmd.Context(), b); err != nil {
 				return err
 			}
 		}
-		var past runner.PastState
+		var past api.PastState
 		err = askPast(cmd.Context(), b, "state", q, &past)
 		if folder != "" && bus.CodeOf(err) == notFound {
 			past, err = archivedState(cmd.Context(), b, folder, q)
@@ -78,7 +78,7 @@ The same with the nats CLI:
 }
 
 // archivedState folds the archive, where the log has let go of what is asked for.
-func archivedState(ctx context.Context, b *bus.JetStream, folder string, q runner.StateQuestion) (past runner.PastState, err error) {
+func archivedState(ctx context.Context, b *bus.JetStream, folder string, q api.StateQuestion) (past api.PastState, err error) {
 	state, err := stateOfLog(ctx, b)
 	if err != nil {
 		return past, err
@@ -95,10 +95,10 @@ func archivedState(ctx context.Context, b *bus.JetStream, folder string, q runne
 	if err != nil {
 		return past, err
 	}
-	return runner.PastOf(c, q.Service, q.Node)
+	return api.PastOf(c, q.Service, q.Node)
 }
 
-func printState(out io.Writer, past runner.PastState) error {
+func printState(out io.Writer, past api.PastState) error {
 	fmt.Fprintf(out, "State at sequence %d of the log, the end of round %d, of %s: %d services, %d nodes, %d commands open\n",
 		past.Sequence, past.Round, past.Now.Local().Format(time.RFC3339), past.Services, past.Nodes, past.Open)
 	for _, shunned := range past.Shunned {

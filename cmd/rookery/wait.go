@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -38,10 +38,10 @@ type waiter struct {
 	waves    waves
 }
 
-func (w *waiter) run(ctx context.Context, m events.Message) (runner.Fate, error) {
+func (w *waiter) run(ctx context.Context, m events.Message) (api.Fate, error) {
 	seen, err := w.publish(ctx, m)
 	if err != nil {
-		return runner.Fate{}, err
+		return api.Fate{}, err
 	}
 	fmt.Fprintf(w.progress, "command %d is stored\n", w.sequence)
 	return w.follow(ctx, seen)
@@ -87,12 +87,12 @@ func explainPublish(err error) error {
 }
 
 // follow shows what happens until the command has ended, and ends the subscription.
-func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate, error) {
+func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Fate, error) {
 	defer seen.Stop()
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	began := time.Now()
-	var told *runner.Fate // the answer that came before the last events
+	var told *api.Fate // the answer that came before the last events
 	for {
 		asked := false
 		select {
@@ -101,9 +101,9 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (runner.Fate
 				return *told, nil
 			}
 			if errors.Is(context.Cause(ctx), errTimeout) {
-				return runner.Fate{}, &codedError{exitTimeout, fmt.Errorf("command %d: %w", w.sequence, errTimeout)}
+				return api.Fate{}, &codedError{exitTimeout, fmt.Errorf("command %d: %w", w.sequence, errTimeout)}
 			}
-			return runner.Fate{}, ctx.Err()
+			return api.Fate{}, ctx.Err()
 		case m := <-seen.Messages():
 			if !w.concerns(m) || !w.show(m) {
 				continue
@@ -167,10 +167,10 @@ func (w *waiter) showFate(fate events.Fate, line string) (end bool) {
 }
 
 // fate asks what became of the command. It reports false where nobody can tell yet.
-func (w *waiter) fate(ctx context.Context) (runner.Fate, bool, error) {
+func (w *waiter) fate(ctx context.Context) (api.Fate, bool, error) {
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	var fate runner.Fate
+	var fate api.Fate
 	m, err := w.bus.Request(call, events.Message{
 		Subject: events.APIRoot + ".command", Header: events.Header{}, Body: fmt.Appendf(nil, `{"sequence":%d}`, w.sequence),
 	})
@@ -184,7 +184,7 @@ func (w *waiter) fate(ctx context.Context) (runner.Fate, bool, error) {
 }
 
 // outcome turns an end into the exit code that it has.
-func outcome(f runner.Fate) error {
+func outcome(f api.Fate) error {
 	switch f.Outcome {
 	case projections.Rejected:
 		return &codedError{exitRejected, fmt.Errorf("command %d was rejected (%s): %s", f.Sequence, f.Rejection.Code, f.Rejection.Reason)}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator"
 	coordinatorrunner "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -61,7 +62,7 @@ func decide(b *testing.B, nodes, services, scale int) (time.Duration, events.Mes
 }
 
 // settled waits until the coordinator has this many services and no open command.
-func (h *house) settled(on *bus.JetStream, services int) coordinatorrunner.ClusterState {
+func (h *house) settled(on *bus.JetStream, services int) api.ClusterState {
 	h.b.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 )
 
 // instancesOf is how many instances the coordinator of BenchmarkTakeover leads.
@@ -37,7 +37,7 @@ func BenchmarkTakeover(b *testing.B) {
 		var second *process
 		takeover(first, "the-only-one", func() { second = startCoordinator(b, cluster) })
 		third := startCoordinator(b, cluster)
-		var state runner.ClusterState
+		var state api.ClusterState
 		standing := func() bool {
 			return cluster.Ask("state", `{"live":true}`, &state) && !state.Leading
 		}
@@ -61,7 +61,7 @@ func ends(t testing.TB, cluster *rookerytest.Cluster, sequence uint64) {
 	defer look.Stop()
 	late := time.After(patience)
 	for {
-		var fate runner.Fate
+		var fate api.Fate
 		if cluster.Ask("command", fmt.Sprintf(`{"sequence":%d}`, sequence), &fate) && fate.Outcome != "accepted" {
 			if fate.Outcome != "succeeded" {
 				t.Fatalf("command %d ended as %+v", sequence, fate)

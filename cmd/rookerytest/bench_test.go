@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	coordinatorrunner "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/embedded"
@@ -211,7 +212,7 @@ func middle(took []time.Duration) time.Duration {
 }
 
 // ask returns what the coordinator says of the cluster.
-func (h *house) ask(on *bus.JetStream) (state coordinatorrunner.ClusterState, err error) {
+func (h *house) ask(on *bus.JetStream) (state api.ClusterState, err error) {
 	answer, err := on.Request(h.b.Context(), events.Message{Subject: events.APIRoot + ".state", Body: []byte(`{"live":true}`)})
 	if err == nil {
 		err = json.Unmarshal(answer.Body, &state)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -149,7 +149,7 @@ func processesOf(id string) bool {
 // once, every service is what it shall be, people are shown so, the hosts have what the log says and nothing else, and a
 // coordinator's state is what the log replayed gives.
 func (f *trial) look() (why string, found findings) {
-	var state runner.ClusterState
+	var state api.ClusterState
 	if !f.Ask("state", `{"live":true}`, &state) {
 		return "no coordinator answers", found
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
 // listPiece is a piece of a list of anything.
-type listPiece = runner.List[jsontext.Value]
+type listPiece = api.List[jsontext.Value]
 
 // TestListsAreAnsweredPieceByPiece asks for lists in pieces of all sizes, and holds them to the views.
 func TestListsAreAnsweredPieceByPiece(t *testing.T) {

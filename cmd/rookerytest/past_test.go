@@ -14,6 +14,7 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -40,7 +41,7 @@ func TestThePastIsAnsweredOnABus(t *testing.T) {
 		}
 	})
 	middle := rounds[len(rounds)/2]
-	var inside, past runner.PastState
+	var inside, past api.PastState
 	askUntil(t, cluster, "state", fmt.Sprintf(`{"at_seq":%d}`, middle), &past)
 	askUntil(t, cluster, "state", fmt.Sprintf(`{"at_seq":%d}`, rounds[len(rounds)/2+1]-1), &inside)
 	if past.Sequence != middle || inside.Sequence != middle || past.Hash != inside.Hash {
@@ -49,17 +50,17 @@ func TestThePastIsAnsweredOnABus(t *testing.T) {
 	if len(past.Views[bus.BucketServices]) != 1 || len(past.Views[bus.BucketNodes]) != 3 {
 		t.Errorf("the views show %v", past.Views)
 	}
-	var at runner.PastState
+	var at api.PastState
 	askUntil(t, cluster, "state", fmt.Sprintf(`{"at_time":%q,"node":"node-0"}`, past.Now.Format(time.RFC3339Nano)), &at)
 	if at.Sequence < middle || !at.Now.Equal(past.Now) || len(at.Views) != 1 {
 		t.Errorf("at %s the answer is of %d, of %s, and shows %v", past.Now, at.Sequence, at.Now, at.Views)
 	}
-	var d runner.Diff
+	var d api.Diff
 	askUntil(t, cluster, "diff", fmt.Sprintf(`{"from":%d,"service":"demo/web"}`, middle), &d)
 	if d.From.Hash != past.Hash || !strings.Contains(fmt.Sprint(d.Changes), "generation") {
 		t.Errorf("from %d on has changed %+v", middle, d)
 	}
-	var h runner.History
+	var h api.History
 	askUntil(t, cluster, "history", `{"service":"demo/web","limit":10}`, &h)
 	if len(h.Commands) != 10 || h.Earlier != 2 || h.Commands[9].Verb != "scale" || h.Commands[9].Outcome != projections.Succeeded {
 		t.Errorf("the history is %+v", h)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 )
 
@@ -14,9 +14,9 @@ func TestAddressesOfAPortAreToldInOrder(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
 	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":80},{"name":"admin","port":81}]}`)
-	var told runner.Addresses
+	var told api.Addresses
 	cluster.Until("every slot serves", func() bool {
-		told = runner.Addresses{}
+		told = api.Addresses{}
 		return cluster.Ask("addresses", `{"namespace":"demo","name":"web","port":"admin"}`, &told) && len(told.Slots) == 3 &&
 			told.Slots[0].Online && told.Slots[1].Online && told.Slots[2].Online
 	})
@@ -97,7 +97,7 @@ func TestLogsAndWhereToExecuteAreTold(t *testing.T) {
 		printTo(t, cluster, i%3, 1, fmt.Sprintf("line %d", i))
 	}
 	name, _ := nodeOf(t, cluster, 2, 1)
-	var told runner.Logs
+	var told api.Logs
 	if !cluster.Ask("logs", `{"service":"demo/web","tail":2}`, &told) || len(told.Lines) != 6 || told.LogSequence == 0 {
 		t.Fatalf("the last two lines of each are %+v", told)
 	}
@@ -109,18 +109,18 @@ func TestLogsAndWhereToExecuteAreTold(t *testing.T) {
 	for i := range 1000 {
 		printTo(t, cluster, 0, 1, fmt.Sprintf("%d %s", i, strings.Repeat("x", 1000)))
 	}
-	told = runner.Logs{}
+	told = api.Logs{}
 	if !cluster.Ask("logs", `{"service":"demo/web","ordinal":0,"tail":1000}`, &told) || !told.Truncated || len(told.TruncatedInstances) != 1 || len(told.Lines) == 0 ||
 		!strings.HasPrefix(told.Lines[len(told.Lines)-1].Text, "999 x") {
 		t.Errorf("of a megabyte there are %d lines, and truncated are %v", len(told.Lines), told.TruncatedInstances)
 	}
-	var where runner.Sessions
+	var where api.Sessions
 	want := "rookery.node." + name + ".exec.demo.web.2.1"
 	if !cluster.Ask("exec", `{"service":"demo/web","ordinal":2}`, &where) || len(where.Instances) != 1 || where.Instances[0].Subject != want || !where.Instances[0].Online {
 		t.Errorf("where to execute is told as %+v, want %s", where, want)
 	}
 	cluster.StopNode(name)
-	told = runner.Logs{}
+	told = api.Logs{}
 	if !cluster.Ask("logs", `{"service":"demo/web","tail":1}`, &told) || len(told.Missing) == 0 ||
 		told.Missing[0].Reason != "node "+name+" does not answer" {
 		t.Errorf("without a node it is %+v", told)

@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/embedded"
@@ -290,21 +291,21 @@ func (c *Cluster) Publish(service, verb, body string) uint64 {
 }
 
 // Fate waits until the command has ended, and returns how.
-func (c *Cluster) Fate(sequence uint64) coordinator.Fate {
+func (c *Cluster) Fate(sequence uint64) api.Fate {
 	c.t.Helper()
 	question := fmt.Sprintf(`{"sequence":%d}`, sequence)
-	var fate coordinator.Fate
+	var fate api.Fate
 	c.Until("the command has ended", func() bool {
-		fate = coordinator.Fate{}
+		fate = api.Fate{}
 		return c.Ask("command", question, &fate) && fate.Outcome != "" && fate.Outcome != "accepted"
 	})
 	return fate
 }
 
 // State returns what the answering coordinator says of the cluster, with the hash of the state that it has in memory.
-func (c *Cluster) State() coordinator.ClusterState {
+func (c *Cluster) State() api.ClusterState {
 	c.t.Helper()
-	var state coordinator.ClusterState
+	var state api.ClusterState
 	c.Until("a coordinator answers", func() bool { return c.Ask("state", `{"live":true}`, &state) })
 	return state
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
@@ -110,7 +110,7 @@ func answered(t *testing.T, cluster *rookerytest.Cluster) {
 			t.Errorf("the answer to %s of %s: %s: %v", q.name, q.body, answer.Data, err)
 		}
 	}
-	for name := range runner.Shapes() {
+	for name := range api.Shapes() {
 		if !asked[name] {
 			t.Errorf("the question %s was not asked", name)
 		}

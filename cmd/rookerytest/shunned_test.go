@@ -11,7 +11,7 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/cmd/simulation/strike"
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
@@ -66,7 +66,7 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 		s.shuns(row)
 	}
 	s.Until("the silence of a node is known, although what follows from it is left alone", func() bool {
-		var nodes runner.List[views.Node]
+		var nodes api.List[views.Node]
 		return s.Ask("nodes", `{"node":"node-5"}`, &nodes) && len(nodes.Items) == 1 && nodes.Items[0].State == projections.NodeSilent
 	})
 	if state := s.State(); state.Epoch != epoch {
@@ -77,7 +77,7 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 		s.Command("demo/rolls", "ensure", `{"image":"localhost/web:1"}`)
 		s.Publish("demo/rolls", "ensure", `{"image":"localhost/web:2","update":{"canaries":1}}`)
 		s.Until("its canary waits for its promotion", func() bool {
-			var operations runner.List[views.ServiceOperation]
+			var operations api.List[views.ServiceOperation]
 			return s.Ask("operations", `{"namespace":"demo","name":"rolls"}`, &operations) && len(operations.Items) == 1 &&
 				operations.Items[0].Phase == events.OperationPromote
 		})

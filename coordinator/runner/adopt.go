@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -15,7 +16,7 @@ import (
 
 // fold returns the state that the log holds now. All of it is read: who asks wants to know whether it is whole.
 func fold(ctx context.Context, b bus.Bus, name string) (*projections.Fold, error) {
-	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler), SnapshotEvery: NoSnapshots})
+	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler), SnapshotEvery: snapshots.None})
 	f, err := c.follow(ctx)
 	if err != nil {
 		return nil, err

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
-)
 
-// maxSkew is how far the clock may be off the server's.
-const maxSkew = 5 * time.Second
+	"github.com/rookery-project/rookery/events/bus"
+)
 
 // clock tells the time of a term's rounds: that of the wall when the term began, and what has passed since. Where the
 // wall's jumps, the rounds' does not.
@@ -22,14 +21,14 @@ func (k clock) now() time.Time {
 
 // checkClock refuses a clock that is far from the server's: every decision carries its time.
 func (c *Coordinator) checkClock(ctx context.Context, k clock) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	asked := k.now()
 	server, err := c.Bus.Now(ctx)
 	if err != nil {
 		return err
 	}
-	if skew := asked.Sub(server).Abs(); skew > maxSkew {
+	if skew := asked.Sub(server).Abs(); skew > bus.MaxSkew {
 		return fmt.Errorf("%w: it is %s off", errClock, skew.Round(time.Millisecond))
 	}
 	return nil

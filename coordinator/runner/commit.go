@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner/telemetry"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -65,11 +66,13 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	}
 	lasted := time.Since(began)
 	l.cluster.Close(last, round.Closed, round.Chain)
-	l.traceRound(l.ctx, began.Add(-t.decide), round.Closed, turn.Records)
-	l.logRound(l.ctx, turn.Records)
-	l.meters.round(l.ctx, t, lasted, l.Now(), l.cluster, turn.Records)
+	telemetry.Trace(l.ctx, l.Tracer, began.Add(-t.decide), round.Closed, turn.Records)
+	telemetry.Log(l.ctx, l.Log, turn.Records)
+	l.meters.Round(l.ctx, telemetry.Round{
+		Commands: t.inputs.commands, Statuses: t.inputs.statuses, Records: turn.Records, Decide: t.decide, Append: lasted,
+	}, l.Now(), l.cluster)
 	l.closed, l.settled = last, true
-	l.keeper.note(last, l.cluster.LogID())
+	l.keeper.Note(last, l.cluster.LogID())
 	return nil
 }
 
@@ -85,7 +88,7 @@ func unsealed(turn *coordinator.Turn, logID string) events.Unit {
 
 // store appends the messages. An outcome that is not known is looked up in the log.
 func (l *leader) store(messages []events.Message) (uint64, error) {
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	last, err := l.Bus.Append(call, bus.Log, l.closed, messages)
 	switch {
@@ -100,7 +103,7 @@ func (l *leader) store(messages []events.Message) (uint64, error) {
 // lookUp reads the log to learn what became of an append: the answer to a batch that was stored may have been lost,
 // and sent again by the client's own hand it is refused.
 func (l *leader) lookUp(messages []events.Message, cause error) (uint64, error) {
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	m, ok, err := l.Bus.Last(call, bus.Log)
 	if err != nil {

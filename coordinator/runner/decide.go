@@ -12,6 +12,12 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
+// taken are the inputs that a round has decided on, and how long that took.
+type taken struct {
+	inputs inputs
+	decide time.Duration
+}
+
 // errDecide occurs when a decision panicked: a defect of ours. The state is then of no use any more.
 var errDecide = errors.New("a decision failed")
 

@@ -12,7 +12,9 @@
 //		}
 //	}
 //
-// What a round has done is counted when it is in the log (metrics.go, figures.go, traces.go); nothing is ever read from that.
+// Questions are answered beside the loop, by the package api, which asks the loop for the state (asks.go). Snapshots of the fold are taken
+// beside it, too, by the package snapshots. What a round has done is told to the package telemetry once it is in the log; nothing is ever
+// read from that.
 //
 // Whatever goes wrong while it leads, it drops its state, folds the log again and stands by. Safety rests on the fenced
 // append alone; the lease only saves wasted work.

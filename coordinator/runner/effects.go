@@ -81,7 +81,7 @@ func (l *leader) keep(now time.Time) error {
 	l.keptAt = now
 	before := l.kept
 	l.kept = forgettable(l.cluster, l.cursors.commands, now)
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	if l.kept > before {
 		if err := l.Bus.Purge(call, bus.Commands, l.kept); err != nil {
@@ -110,7 +110,7 @@ func forgettable(c *projections.Cluster, cursor uint64, now time.Time) uint64 {
 // known as long as before.
 func (l *leader) makeRoom() error {
 	l.taken = 0
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	state, err := l.Bus.State(call, bus.Commands)
 	if err != nil || state.Bytes < keptBytes || state.First > l.cluster.CommandCursor {

@@ -37,18 +37,13 @@ func (f *follower) take(m events.Message) error {
 
 func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
 	c.leading, c.settled = false, false
-	fold, reader, err := c.folds().begin(ctx, math.MaxUint64)
+	fold, reader, err := c.folds.Begin(ctx, math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
 	f := &follower{c: c, fold: fold, reader: reader, closed: fold.Cluster.Sequence}
 	c.cluster = f.fold.Cluster
 	return f, nil
-}
-
-// folds begins folds of the log as this coordinator does.
-func (c *Coordinator) folds() folds {
-	return folds{bus: c.Bus, log: c.Log, never: c.SnapshotEvery == NoSnapshots, spoiled: c.spoiled}
 }
 
 // stop ends the reading of the log, if that has not ended.
@@ -129,7 +124,7 @@ func (f *follower) takeAll() error {
 // takeNext folds what the reader gave.
 func (f *follower) takeNext(m events.Message, ok bool) error {
 	if !ok {
-		return errReader
+		return bus.ErrReader
 	}
 	if m.Sequence <= f.fold.Last() {
 		return nil // a reader that begins again may give it once more
@@ -139,7 +134,7 @@ func (f *follower) takeNext(m events.Message, ok bool) error {
 
 // catchUp folds everything that the log holds now.
 func (f *follower) catchUp(ctx context.Context) error {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	state, err := f.c.Bus.State(call, bus.Log)
 	if err != nil {
@@ -161,8 +156,8 @@ func (f *follower) catchUp(ctx context.Context) error {
 			if err := f.takeNext(m, ok); err != nil {
 				return err
 			}
-		case <-time.After(callTimeout):
-			return fmt.Errorf("%w: the log ends at %d, and nothing comes after %d", errReader, state.Last, f.fold.Last())
+		case <-time.After(bus.CallTimeout):
+			return fmt.Errorf("%w: the log ends at %d, and nothing comes after %d", bus.ErrReader, state.Last, f.fold.Last())
 		}
 	}
 	f.c.settled = true

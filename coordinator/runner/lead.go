@@ -47,7 +47,7 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		l.commands.Stop()
 		l.statuses.Stop()
 		l.views.Wait()
-		l.keeper.wait()
+		l.keeper.Wait()
 	}()
 	stop, err := c.Bus.Answer(events.HeartbeatRoot+".*", c.beatHandler(ctx, ls))
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		stopTrims()
 	}()
-	c.meters.leads(ctx, c.cluster)
-	defer c.meters.followsOn()
+	c.meters.Leads(ctx, c.cluster)
+	defer c.meters.StandsBy()
 	c.Log.Info("leading", "epoch", l.epoch, "round", c.cluster.Round, "sequence", c.cluster.Sequence)
 	return l.loop()
 }
@@ -193,12 +193,12 @@ func (l *leader) tick() error {
 		return l.lostStatuses(err)
 	}
 	if remade(states[bus.Statuses], l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
-		return fmt.Errorf("%w: %s was lost", errReader, bus.Statuses)
+		return fmt.Errorf("%w: %s was lost", bus.ErrReader, bus.Statuses)
 	}
-	l.meters.lags.look(bus.Commands, states[bus.Commands].Last, l.cursors.commands, now)
-	l.meters.lags.look(bus.Statuses, states[bus.Statuses].Last, l.cursors.statuses, now)
+	l.meters.Lag(bus.Commands, states[bus.Commands].Last, l.cursors.commands, now)
+	l.meters.Lag(bus.Statuses, states[bus.Statuses].Last, l.cursors.statuses, now)
 	if last := states[bus.Log].Last; last < l.closed {
-		return fmt.Errorf("%w: %s ends at %d, and it was closed at %d", errReader, bus.Log, last, l.closed)
+		return fmt.Errorf("%w: %s ends at %d, and it was closed at %d", bus.ErrReader, bus.Log, last, l.closed)
 	}
 	return Identify(l.cluster, states)
 }
@@ -206,10 +206,10 @@ func (l *leader) tick() error {
 // lostStatuses tells a stream of statuses that is gone, which the next term makes again, from all else that is wrong
 // with the streams.
 func (l *leader) lostStatuses(err error) error {
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	if _, missing := l.Bus.State(call, bus.Statuses); errors.Is(err, bus.ErrNoStream) && errors.Is(missing, bus.ErrNoStream) {
-		return fmt.Errorf("%w: %s was deleted", errReader, bus.Statuses)
+		return fmt.Errorf("%w: %s was deleted", bus.ErrReader, bus.Statuses)
 	}
 	return err
 }
@@ -251,7 +251,7 @@ func (l *leader) room() bool { return l.waiting.count() < maxInputs && l.waiting
 
 func (l *leader) takeCommand(m events.Message, ok bool) error {
 	if !ok {
-		return fmt.Errorf("%s: %w", bus.Commands, errReader)
+		return fmt.Errorf("%s: %w", bus.Commands, bus.ErrReader)
 	}
 	if isTaken(m, l.waiting.commands, l.cursors.commands) {
 		return nil
@@ -276,7 +276,7 @@ func stored(m events.Message) int {
 
 func (l *leader) takeStatus(m events.Message, ok bool) error {
 	if !ok {
-		return fmt.Errorf("%s: %w", bus.Statuses, errReader)
+		return fmt.Errorf("%s: %w", bus.Statuses, bus.ErrReader)
 	}
 	if isTaken(m, l.waiting.statuses, l.cursors.statuses) {
 		return nil
@@ -341,7 +341,7 @@ func (l *leader) listen() {
 			answering++
 		}
 	}
-	l.meters.answering.Store(int64(answering))
+	l.meters.Answering(answering)
 	slices.Sort(l.silent)
 	slices.Sort(l.returned)
 }

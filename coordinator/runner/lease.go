@@ -110,7 +110,7 @@ func (l *lease) renew(ctx context.Context) bool {
 
 // claim returns the lease, or nil and its revision where another coordinator holds it.
 func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	if c.leases == nil {
 		leases, err := c.Bus.Bucket(ctx, bus.BucketLease)
@@ -152,7 +152,7 @@ func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 
 // release gives the lease up, so that another can lead at once. It works after ctx has ended. It leaves the lease of another coordinator alone.
 func (l *lease) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bus.CallTimeout)
 	defer cancel()
 	if err := l.bucket.Delete(ctx, leaseKey, l.revision); err != nil {
 		return // it runs out by itself

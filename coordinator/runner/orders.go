@@ -22,7 +22,7 @@ const headerTTL = "Nats-TTL"
 // takeOrders writes the leader's mark, which fences the leaders before, and then puts right every order that is not as
 // the state says.
 func (l *leader) takeOrders() error {
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	state, err := l.Bus.State(call, bus.Orders)
 	if err != nil {
@@ -250,7 +250,7 @@ func (l *leader) putOrders(orders []events.Message) error {
 }
 
 func (l *leader) putBatch(batch []events.Message) error {
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	last, err := l.Bus.Append(call, bus.Orders, l.orders, batch)
 	if errors.Is(err, bus.ErrPosition) {

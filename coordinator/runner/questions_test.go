@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
@@ -104,9 +104,9 @@ func TestTheHashOfTheLogIsThatOfMemory(t *testing.T) {
 		next(t, told)
 		publish(t, b, events.CommandSubject(web, "ensure"))
 		next(t, told)
-		var folded, live runner.ClusterState
+		var folded, live api.ClusterState
 		for deadline := time.Now().Add(patience); ; {
-			for body, state := range map[string]*runner.ClusterState{`{}`: &folded, `{"live":true}`: &live} {
+			for body, state := range map[string]*api.ClusterState{`{}`: &folded, `{"live":true}`: &live} {
 				m, err := b.Request(t.Context(), events.Message{Subject: events.APIRoot + ".state", Body: []byte(body)})
 				if err != nil {
 					t.Fatal(err)

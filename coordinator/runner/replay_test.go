@@ -10,6 +10,7 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/recorded"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -18,7 +19,7 @@ import (
 // one hash. No generation may ever be placed twice, and no port of a node be held twice.
 func TestReplayEqualsLive(t *testing.T) {
 	seeds := uint64(20)
-	if runner.Racing {
+	if recorded.Racing {
 		seeds = 4
 	}
 	for seed := range seeds {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
+	"github.com/rookery-project/rookery/coordinator/runner/telemetry"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -19,8 +21,6 @@ import (
 const (
 	// DefaultHeartbeat is how often nodes are expected to ask.
 	DefaultHeartbeat = 5 * time.Second
-	// callTimeout bounds every call to the bus.
-	callTimeout = 5 * time.Second
 	// retryAfter is how long the loop rests after an error that it cannot mend.
 	retryAfter = time.Second
 	// retryFullAfter is that where the server has no room. Somebody has to make some, and every try folds the whole log.
@@ -41,12 +41,8 @@ var (
 	errLost = errors.New("another coordinator leads")
 	// errClock occurs when the clock here is not that of the server: what is decided by it would come too early or too late.
 	errClock = errors.New("the clock here is not that of the NATS server")
-	// errReader occurs when a reader of a stream ended by itself.
-	errReader = errors.New("the stream cannot be read any more")
 	// ErrIdentity occurs when a stream is not the one that the log recorded: it was deleted, made again or restored.
 	ErrIdentity = errors.New("a stream is not the one that the log knows")
-	// ErrTrimmed occurs when the log has let go of its beginning, and there is nothing to fold it from.
-	ErrTrimmed = errors.New("the beginning of the log is not kept")
 )
 
 // Config is what a Coordinator needs.
@@ -57,7 +53,7 @@ type Config struct {
 	Log  *slog.Logger
 	// Heartbeat is how often nodes ask.
 	Heartbeat time.Duration
-	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for DefaultSnapshotEvery, NoSnapshots
+	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for snapshots.DefaultEvery, snapshots.None
 	// for none.
 	SnapshotEvery uint64
 	// Now tells the time of the wall; nil for time.Now. How much time has passed is not asked of it.
@@ -73,19 +69,8 @@ type Coordinator struct {
 	Config
 
 	asks chan ask
-	// past are the turns of questions about the past, plans those of plans: neither waits for the other.
-	past, plans turns
-	// waits are the turns of questions that wait for the end of a command.
-	waits turns
-	// hashes are the turns of the question `state`, one at a time, and hashed is the last one: who has the turn uses it. So it is with lives
-	// and liveAfter, when the loop may be asked for a hash again. LookUps are those of questions for a command by its id.
-	hashes, lives, lookUps turns
-	hashed                 hashed
-	liveAfter              time.Time
-	// reads has one for each answer about what instances have printed.
-	reads chan struct{}
-	// spoiled has snapshots of the fold that were met here and are of no use.
-	spoiled chan closedRound
+	// folds begins folds of the log as this coordinator does.
+	folds snapshots.Folds
 	// cluster is the state as of the last whole round that this coordinator has folded or closed. Where it is not, as
 	// before the first fold and after a round that was not stored, settled is false and nothing is answered from it.
 	cluster *projections.Cluster
@@ -96,10 +81,8 @@ type Coordinator struct {
 	// list climbs whenever every node shall list all that it has.
 	list uint64
 	// lists has the same of single nodes that returned, where it is above that of all.
-	lists map[string]uint64
-	// simulates is held while a past is simulated: one at a time.
-	simulates sync.Mutex
-	meters    *meters
+	lists  map[string]uint64
+	meters *telemetry.Meters
 }
 
 // New returns a coordinator that does nothing before Run.
@@ -108,16 +91,14 @@ func New(config Config) *Coordinator {
 		config.Heartbeat = DefaultHeartbeat
 	}
 	if config.SnapshotEvery == 0 {
-		config.SnapshotEvery = DefaultSnapshotEvery
+		config.SnapshotEvery = snapshots.DefaultEvery
 	}
 	if config.Now == nil {
 		config.Now = time.Now
 	}
 	return &Coordinator{
-		Config: config, asks: make(chan ask), reads: make(chan struct{}, logsAtOnce), spoiled: make(chan closedRound, keptFolds),
-		past: newTurns(pastAtOnce, pastWaiting), plans: newTurns(pastAtOnce, pastWaiting), cluster: projections.NewCluster(),
-		hashes: newTurns(1, hashesWaiting), lives: newTurns(1, hashesWaiting), lookUps: newTurns(pastAtOnce, pastWaiting),
-		waits: newTurns(waitsAtOnce, 0),
+		Config: config, asks: make(chan ask), cluster: projections.NewCluster(),
+		folds: snapshots.NewFolds(config.Bus, config.Log, config.SnapshotEvery),
 	}
 }
 
@@ -125,17 +106,18 @@ func New(config Config) *Coordinator {
 // the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown), or a stream is another (ErrIdentity) or
 // is not there (bus.ErrNoStream).
 func (c *Coordinator) Run(ctx context.Context) error {
-	meters, err := newMeters(c.Meter)
+	meters, err := telemetry.New(c.Meter)
 	if err != nil {
 		return err
 	}
 	c.meters = meters
-	unobserve, err := c.observe(ctx)
+	unobserve, err := meters.Observe(ctx, c.Log, c.Now, c.present)
 	if err != nil {
 		return err
 	}
 	defer unobserve()
-	stop, err := c.Bus.Serve(c.answers(ctx))
+	server := api.New(api.Config{Bus: c.Bus, Name: c.Name, Now: c.Now, State: c.present, Folds: c.folds})
+	stop, err := c.Bus.Serve(server.Questions(ctx))
 	if err != nil {
 		return err
 	}
@@ -171,7 +153,7 @@ func restAfter(err error) time.Duration {
 func fatal(err error) bool {
 	for _, target := range []error{
 		projections.ErrGap, projections.ErrChain, projections.ErrUnknown,
-		events.ErrMalformed, ErrIdentity, ErrTrimmed, bus.ErrNoStream,
+		events.ErrMalformed, ErrIdentity, snapshots.ErrTrimmed, bus.ErrNoStream,
 	} {
 		if errors.Is(err, target) {
 			return true

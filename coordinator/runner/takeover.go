@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -32,7 +33,7 @@ type leader struct {
 	// endpoints are written apart from the other views, for orders wait for them.
 	endpoints *views.Writer
 	views     *views.Writer
-	keeper    *keeper
+	keeper    *snapshots.Keeper
 
 	commands, statuses bus.Reader
 	// waiting are inputs that were read and not yet decided.
@@ -133,7 +134,7 @@ func (l *leader) repeatFates(f *follower) error {
 	round := f.round
 	if round == nil && f.closed > 0 {
 		var err error
-		if round, err = lastRound(l.ctx, l.Bus, f.closed); err != nil {
+		if round, err = snapshots.LastRound(l.ctx, l.Bus, f.closed); err != nil {
 			return err
 		}
 	}
@@ -155,7 +156,7 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 	if err != nil {
 		return err
 	}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	if _, err := c.Bus.Append(call, bus.Log, to, []events.Message{m}); err != nil {
 		return err
@@ -166,7 +167,7 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 
 // checkStreams compares every stream with what the log recorded, and founds a cluster that has no record.
 func (l *leader) checkStreams() error {
-	call, cancel := context.WithTimeout(l.ctx, callTimeout)
+	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
 	if err := l.Bus.Renew(call); err != nil {
 		return err
@@ -206,7 +207,7 @@ func remade(s bus.State, identity string, cursor uint64) bool {
 
 // States returns the state of every stream that has an identity in the log.
 func States(ctx context.Context, b bus.Bus) (map[bus.Stream]bus.State, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	identified := []bus.Stream{bus.Commands, bus.Statuses, bus.Log, bus.Orders}
 	states := make(map[bus.Stream]bus.State, len(identified))
@@ -262,6 +263,6 @@ func (l *leader) openInboxes() error {
 	}
 	l.hearBy = time.Now().Add(hearFor)
 	l.views = views.Start(l.ctx, l.Bus, l.Log, unhurried, views.All(l.cluster))
-	l.keeper = startKeeper(l.ctx, l.folds(), l.Log, l.SnapshotEvery)
+	l.keeper = snapshots.Start(l.ctx, l.folds, l.Log, l.SnapshotEvery)
 	return nil
 }

@@ -1,18 +1,16 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
-	"github.com/rookery-project/rookery/projections"
 )
 
 const (
@@ -64,7 +62,7 @@ func (c *Coordinator) trim(ctx context.Context, l *lease, body []byte) (t Trimme
 	if state.Identity != asked.Log {
 		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("the log is %s, and not %s", state.Identity, asked.Log)}
 	}
-	at, hash, err := LastSnapshot(ctx, c.Bus, c.Log, asked.Sequence)
+	at, hash, err := snapshots.Last(ctx, c.Bus, c.Log, asked.Sequence)
 	switch {
 	case err != nil:
 		return t, err
@@ -97,36 +95,4 @@ func (c *Coordinator) mayLead(ctx context.Context, l *lease) error {
 		return &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
 	}
 	return nil
-}
-
-// LastSnapshot returns where the last snapshot of the fold was taken at or before a place that verifies, and the hash of its state; 0
-// where there is none.
-func LastSnapshot(ctx context.Context, b bus.Bus, log *slog.Logger, at uint64) (uint64, string, error) {
-	fold, reader, err := folds{bus: b, log: log}.begin(ctx, at)
-	if err != nil {
-		return 0, "", err
-	}
-	reader.Stop()
-	return fold.Cluster.Sequence, fold.Cluster.Hash(), nil
-}
-
-// PutSnapshot keeps the state as a snapshot, if the log has the end of its round.
-func PutSnapshot(ctx context.Context, b bus.Bus, c *projections.Cluster) error {
-	reader, err := b.Read(ctx, bus.Log, c.Sequence)
-	if err != nil {
-		return err
-	}
-	defer reader.Stop()
-	m, err := next(ctx, reader)
-	if err == nil {
-		err = c.Holds(m)
-	}
-	if err != nil {
-		return err
-	}
-	body, err := projections.EncodeFold(c)
-	if err != nil {
-		return err
-	}
-	return b.Objects(bus.ObjectsFolds).Put(ctx, foldName(c.LogID(), c.Sequence), bytes.NewReader(body))
 }

@@ -49,6 +49,10 @@ const (
 	MaxBatch = 1000
 	// MaxMessage is the greatest size of one message in bytes that every server takes: NATS's own default.
 	MaxMessage = 1 << 20
+	// CallTimeout bounds a call to the bus that nothing else waits longer for.
+	CallTimeout = 5 * time.Second
+	// MaxSkew is how far the clock of a client may be off the server's.
+	MaxSkew = 5 * time.Second
 	// MatchingPage is how many messages Bus.Matching returns at most.
 	MatchingPage = 500
 	// MaxConfig is the greatest size of a config in bytes; the server refuses larger ones.
@@ -76,6 +80,8 @@ var (
 	ErrNoStream = errors.New("the stream does not exist")
 	// ErrNoKey occurs when a bucket has no such key.
 	ErrNoKey = errors.New("no such key")
+	// ErrReader occurs when a reader of a stream ended by itself.
+	ErrReader = errors.New("the stream cannot be read any more")
 	// ErrNoAnswer occurs when nobody answers a request in time.
 	ErrNoAnswer = errors.New("nobody answers")
 	// ErrForbidden occurs when the permissions of the NATS user do not allow a request.

@@ -30,8 +30,7 @@ const (
 	beginAgain = time.Second
 	watchAgain = time.Second
 	// joinEvery is how often a process that has no node epoch yet asks for one.
-	joinEvery   = 250 * time.Millisecond
-	callTimeout = 5 * time.Second // of the bus
+	joinEvery = 250 * time.Millisecond
 	// pruneEvery is how often images that nobody uses are looked for, and pruneTimeout how long that may take.
 	pruneEvery   = time.Hour
 	pruneTimeout = 10 * time.Minute

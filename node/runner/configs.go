@@ -63,7 +63,7 @@ func (a *Agent) readConfigs(ctx context.Context, v node.View) (map[string][]byte
 
 // config reads one config. Each has its own time: many of them over a slow link are no reason to give up.
 func (a *Agent) config(ctx context.Context, key string) ([]byte, error) {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	e, err := a.readConfig(call, key)
 	put := fmt.Sprintf("put it there with \"nats kv put %s %s < FILE\"", bus.BucketConfigs, key)

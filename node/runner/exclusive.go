@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -77,7 +78,7 @@ func (a *Agent) renew(ctx context.Context) {
 	}
 	h.guarding = true
 	heard := h.answered
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	a.beside(ctx, func() func() {
 		defer cancel()
 		err := a.Engine.Guard(call, heard, guarded)

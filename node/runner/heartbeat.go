@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -27,7 +28,7 @@ func (a *Agent) join(ctx context.Context) error {
 			a.becomes(answer)
 			return nil
 		}
-		if err != nil && ctx.Err() == nil && time.Since(waited) > callTimeout {
+		if err != nil && ctx.Err() == nil && time.Since(waited) > bus.CallTimeout {
 			waited = time.Now()
 			a.Log.Warn("waiting for a coordinator", "error", err)
 		}
@@ -71,7 +72,7 @@ func (a *Agent) ask(ctx context.Context) (events.HeartbeatAnswer, error) {
 	if err != nil {
 		return events.HeartbeatAnswer{}, err
 	}
-	call, cancel := context.WithTimeout(ctx, min(callTimeout, a.Heartbeat))
+	call, cancel := context.WithTimeout(ctx, min(bus.CallTimeout, a.Heartbeat))
 	defer cancel()
 	sent := time.Now()
 	m, err := a.Bus.Request(call, beat)

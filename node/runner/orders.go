@@ -88,7 +88,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 		return
 	}
 	*r = reading{underWay: true, stale: r.stale, before: append(r.before, r.since...), reaches: r.told}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	a.beside(ctx, func() func() {
 		defer cancel()
 		messages, err := a.Bus.Latest(call, bus.Orders, events.NodeOrders(events.OrdersRoot, a.Name))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -164,7 +165,7 @@ func (a *Agent) send(ctx context.Context, all []status) error {
 }
 
 func (a *Agent) store(ctx context.Context, m events.Message) error {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	_, err := a.Bus.Publish(call, m)
 	return err

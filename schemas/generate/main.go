@@ -24,7 +24,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/invopop/jsonschema"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/coordinator/whatif"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections/views"
@@ -116,10 +116,10 @@ func generate() (map[string][]byte, error) {
 	for bucket, value := range views.Shapes() {
 		err = errors.Join(err, w.write(schemas.View(bucket), value))
 	}
-	for name, shape := range runner.Shapes() {
+	for name, shape := range api.Shapes() {
 		err = errors.Join(err, w.write(schemas.Question(name), shape.Question), w.write(schemas.Answer(name), shape.Answers...))
 	}
-	return w.files, errors.Join(err, w.write(schemas.Refusal(), runner.Refusal()))
+	return w.files, errors.Join(err, w.write(schemas.Refusal(), api.Refusal()))
 }
 
 // writer writes schemas by what the types and their comments say.

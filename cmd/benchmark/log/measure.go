@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -107,7 +107,7 @@ func (s *scene) snapshots(ctx context.Context, row func(string, string, ...any))
 	err = until(ctx, func() bool {
 		all, err = s.bus.Objects(bus.ObjectsFolds).All(ctx)
 		return err == nil && slices.ContainsFunc(all, func(o bus.Object) bool {
-			return o.Name[strings.LastIndex(o.Name, "/")+1:] >= fmt.Sprintf("%020d", state.Last-min(state.Last, runner.DefaultSnapshotEvery))
+			return o.Name[strings.LastIndex(o.Name, "/")+1:] >= fmt.Sprintf("%020d", state.Last-min(state.Last, snapshots.DefaultEvery))
 		})
 	})
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/embedded"
@@ -129,7 +130,7 @@ func peakOf(pid int) (int64, error) {
 }
 
 // ask asks a coordinator for the state.
-func (s *scene) ask(ctx context.Context, question string) (state runner.ClusterState, err error) {
+func (s *scene) ask(ctx context.Context, question string) (state api.ClusterState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	m, err := s.bus.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}, Body: []byte(question)})

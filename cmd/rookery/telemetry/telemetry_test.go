@@ -18,7 +18,7 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/cmd/rookerytest"
-	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/simulated"
@@ -277,11 +277,11 @@ func each(cluster *rookerytest.Cluster, do func(*simulated.Engine, node.Containe
 // asksForProcesses holds the answer about a service to list every process, with null for what is not known.
 func asksForProcesses(t *testing.T, cluster *rookerytest.Cluster) {
 	t.Helper()
-	var web, other, nowhere coordinator.ServiceMetrics
+	var web, other, nowhere api.ServiceMetrics
 	cluster.Until("all processes of demo/web are measured", func() bool {
-		web = coordinator.ServiceMetrics{}
+		web = api.ServiceMetrics{}
 		return cluster.Ask("service-metrics", `{"namespace":"demo","name":"web"}`, &web) && len(web.Processes) == 3 &&
-			!slices.ContainsFunc(web.Processes, func(p coordinator.ProcessMetrics) bool {
+			!slices.ContainsFunc(web.Processes, func(p api.ProcessMetrics) bool {
 				return p.MemoryBytes == nil || *p.MemoryBytes != 64<<20 || p.CPUNanoCores == nil || p.DiskBytes != nil || p.Measured == nil
 			})
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/rookery-project/rookery/cmd/simulation/checker"
-	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -75,7 +75,7 @@ func (w *World) ask() {
 	k.deadline = time.Now().Add(callTimeout)
 	k.lost = errEnded
 	k.then = func(o outcome) {
-		var s coordinator.ClusterState
+		var s api.ClusterState
 		if m, ok := o.value.(events.Message); ok && o.err == nil && m.Header.Get(bus.HeaderErrorCode) == "" && json.Unmarshal(m.Body, &s) == nil {
 			w.checker.Told(s.Answered, s.Sequence, s.Hash)
 		}

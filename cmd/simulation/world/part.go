@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	noderunner "github.com/rookery-project/rookery/node/runner"
@@ -68,7 +69,7 @@ func (w *World) addCoordinator(name string) {
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		return coordinator.New(coordinator.Config{
 			Bus: c, Name: name, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
-			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, coordinator.NoSnapshots), Meter: w.measures(), Tracer: w.tracer,
+			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, snapshots.None), Meter: w.measures(), Tracer: w.tracer,
 		}).Run(ctx)
 	}
 	w.parts = append(w.parts, p)

@@ -129,7 +129,7 @@ var made = regexp.MustCompile(`\b(\w+)\("(rookery\.[a-z.]+|error\.type|network\.
 func instruments(t *testing.T) map[string]*instrument {
 	t.Helper()
 	found := ofRuntime()
-	for _, folder := range []string{"coordinator/runner", "node/runner", "node/podman", "events/bus"} {
+	for _, folder := range []string{"coordinator/runner/telemetry", "node/runner", "node/podman", "events/bus"} {
 		paths, err := filepath.Glob("../../../" + folder + "/*.go")
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s has no source: %v", folder, err)

@@ -1,0 +1,323 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+const (
+	// pastTimeout bounds how long an answer about the past may take, waiting included.
+	pastTimeout = time.Minute
+	// pastAtOnce is how many of them are worked out at once: each has a state of its own in memory.
+	pastAtOnce = 2
+	// pastWaiting is how many more wait for that; the next one is refused.
+	pastWaiting = 6
+	// hashesWaiting is how many wait for the hash of the present state.
+	hashesWaiting = 16
+)
+
+// StateQuestion asks for the state. Without a place in the log it is that of now, in short; with one it is all that the views had then.
+type StateQuestion struct {
+	// AtSeq is a place in the log, AtTime a moment; one of them at most. The state is that of the last round that was closed by then.
+	AtSeq  uint64    `json:"at_seq,omitzero"`
+	AtTime time.Time `json:"at_time,omitzero"`
+	// Service, as demo/web, and Node have the answer show these alone.
+	Service string `json:"service,omitempty"`
+	Node    string `json:"node,omitempty"`
+	// Live has the hash of now be that of the state in the coordinator's memory, to compare it with the log's. It decides nothing
+	// meanwhile: about a second for 100,000 instances.
+	Live bool `json:"live,omitzero"`
+}
+
+// PastState is the answer to the question `state` where it names a place in the log.
+type PastState struct {
+	ClusterState
+	// Views are the values of each bucket by their keys, as they were at Sequence.
+	Views map[string]map[string]jsontext.Value `json:"views"`
+}
+
+// DiffQuestion asks what changed between two places in the log, each a sequence or a time. Without To it is up to now.
+type DiffQuestion struct {
+	From    jsontext.Value `json:"from" jsonschema:"oneof_type=integer;string"`
+	To      jsontext.Value `json:"to,omitzero" jsonschema:"oneof_type=integer;string;null"`
+	Service string         `json:"service,omitempty"`
+	Node    string         `json:"node,omitempty"`
+}
+
+// Place is the end of a round.
+type Place struct {
+	Sequence uint64    `json:"sequence"`
+	Round    uint64    `json:"round"`
+	Now      time.Time `json:"now"`
+	Hash     string    `json:"hash"`
+}
+
+// Diff is the answer to the question `diff`.
+type Diff struct {
+	From    Place          `json:"from"`
+	To      Place          `json:"to"`
+	Changes []views.Change `json:"changes"`
+}
+
+// inPast has something be worked out beside the loop as one of the questions about the past.
+func (s *Server) inPast(ctx context.Context, work func(context.Context) ([]byte, error)) ([]byte, error) {
+	return s.inTurn(ctx, s.past, work)
+}
+
+// inTurn has something be worked out beside the loop when its turn comes, within pastTimeout.
+func (s *Server) inTurn(ctx context.Context, of turns, work func(context.Context) ([]byte, error)) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
+	defer cancel()
+	done, err := of.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	body, err := work(ctx)
+	var known *bus.QuestionError
+	switch {
+	case errors.Is(err, snapshots.ErrTrimmed):
+		return nil, &bus.QuestionError{Code: 404, Reason: err.Error()}
+	case err != nil && !errors.As(err, &known):
+		return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the log cannot be folded: %v", err)}
+	case err == nil && len(body) > bus.MaxAnswer:
+		return nil, &bus.QuestionError{Code: 413, Reason: fmt.Sprintf(
+			`the answer has %d bytes, and %d are the most: ask for less, with "service":"demo/web" or "node":"n1"`, len(body), bus.MaxAnswer)}
+	}
+	return body, err
+}
+
+// askPastState answers the question `state` for a place in the log.
+func (s *Server) askPastState(ctx context.Context, q StateQuestion) ([]byte, error) {
+	return s.inPast(ctx, func(ctx context.Context) ([]byte, error) {
+		at, err := Find(ctx, s.Bus, q.AtSeq, q.AtTime)
+		if err != nil {
+			return nil, err
+		}
+		fold, reader, err := s.Folds.Begin(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		defer reader.Stop()
+		if err := toRound(ctx, fold, reader, at); err != nil {
+			return nil, err
+		}
+		past, err := PastOf(fold.Cluster, q.Service, q.Node)
+		if err != nil {
+			return nil, err
+		}
+		past.Answered = s.Name
+		return json.Marshal(past, json.Deterministic(true))
+	})
+}
+
+// PastOf is what is shown of a state of the past: all of it, or one service and node alone. Where there was none of that name, the error is
+// a *bus.QuestionError.
+func PastOf(c *projections.Cluster, service, node string) (PastState, error) {
+	if err := missingThen(c, service, node); err != nil {
+		return PastState{}, err
+	}
+	past := PastState{ClusterState: stateOf(c), Views: map[string]map[string]jsontext.Value{}}
+	past.Hash = c.Hash()
+	for key, value := range shown(c, service, node).Values {
+		if past.Views[key.Bucket] == nil {
+			past.Views[key.Bucket] = map[string]jsontext.Value{}
+		}
+		past.Views[key.Bucket][key.Key] = value
+	}
+	return past, nil
+}
+
+// missingThen says that a service or node that is asked for was not there; "" stands for none.
+func missingThen(c *projections.Cluster, service, node string) error {
+	if id, err := events.ParseServiceID(service); service != "" && (err != nil || c.Services[id] == nil) {
+		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoService(service))}
+	}
+	if node != "" && c.Nodes[node] == nil {
+		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoNode(node))}
+	}
+	return nil
+}
+
+// askDiff answers the question `diff`.
+func (s *Server) askDiff(ctx context.Context, body []byte) ([]byte, error) {
+	var q DiffQuestion
+	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || len(q.From) == 0 {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"from":100,"to":200} or {"from":"2026-11-01T12:00:00Z"}; "service":"demo/web" and` +
+			` "node":"n1" show these alone`}
+	}
+	return s.inPast(ctx, func(ctx context.Context) ([]byte, error) {
+		from, err := s.findValue(ctx, "from", q.From)
+		if err != nil {
+			return nil, err
+		}
+		to, err := s.findValue(ctx, "to", q.To)
+		if err != nil {
+			return nil, err
+		}
+		if from > to {
+			return nil, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("from is at sequence %d, behind to at %d: turn them round", from, to)}
+		}
+		fold, reader, err := s.Folds.Begin(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		defer reader.Stop()
+		if err := toRound(ctx, fold, reader, from); err != nil {
+			return nil, err
+		}
+		d := Diff{From: placeOf(fold.Cluster)}
+		before, missing := shown(fold.Cluster, q.Service, q.Node), missingThen(fold.Cluster, q.Service, q.Node)
+		if err := toRound(ctx, fold, reader, to); err != nil {
+			return nil, err
+		}
+		if still := missingThen(fold.Cluster, q.Service, q.Node); missing != nil && still != nil {
+			return nil, still
+		}
+		d.To = placeOf(fold.Cluster)
+		if d.Changes, err = views.Differences(before, shown(fold.Cluster, q.Service, q.Node)); err != nil {
+			return nil, err
+		}
+		return json.Marshal(d, json.Deterministic(true))
+	})
+}
+
+func placeOf(s *projections.Cluster) Place {
+	return Place{Sequence: s.Sequence, Round: s.Round, Now: s.Now, Hash: s.Hash()}
+}
+
+// toRound folds on to the last round that is closed at or below the place.
+func toRound(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
+	if err := snapshots.To(ctx, fold, reader, at); err != nil {
+		return err
+	}
+	if fold.Cluster.Sequence == 0 {
+		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("no round is closed at or below sequence %d: there was no state yet", at)}
+	}
+	return nil
+}
+
+// shown returns all the values of the state, or those of one service or node alone.
+func shown(c *projections.Cluster, service, node string) views.Changes {
+	all := views.All(c)
+	if service == "" && node == "" {
+		return all
+	}
+	key := strings.ReplaceAll(service, "/", ".")
+	for k := range all.Values {
+		ofService := service != "" && k.Bucket != bus.BucketNodes && (k.Key == key || strings.HasPrefix(k.Key, key+"."))
+		if !ofService && (k.Bucket != bus.BucketNodes || k.Key != node) {
+			delete(all.Values, k)
+		}
+	}
+	return all
+}
+
+// findValue returns the place in the log that a JSON number or a JSON string with a time stands for; its end where there is none.
+func (s *Server) findValue(ctx context.Context, field string, value jsontext.Value) (uint64, error) {
+	var sequence uint64
+	var at time.Time
+	switch value.Kind() { //nolint:exhaustive // all others are refused below
+	case '0':
+		if err := json.Unmarshal(value, &sequence); err != nil || sequence == 0 {
+			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is no place in the log: they count from 1", field)}
+		}
+	case '"':
+		if err := json.Unmarshal(value, &at); err != nil {
+			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is no time: write it as 2026-11-01T12:00:00Z", field)}
+		}
+	default:
+		if len(value) > 0 && value.Kind() != 'n' {
+			return 0, &bus.QuestionError{Code: 400, Reason: field + " is neither a sequence nor a time: write 100, or \"2026-11-01T12:00:00Z\""}
+		}
+	}
+	return Find(ctx, s.Bus, sequence, at)
+}
+
+// Find returns the place in the log that is asked for: a sequence, the last one at a time, or where there is neither its end. Errors of
+// what is asked are *bus.QuestionError.
+func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64, error) {
+	state, err := b.State(ctx, bus.Log)
+	switch {
+	case err != nil:
+		return 0, err
+	case state.First > state.Last:
+		return 0, &bus.QuestionError{Code: 404, Reason: "the log is empty"}
+	case sequence > state.Last:
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log ends at sequence %d: %d is not decided yet", state.Last, sequence)}
+	case sequence > 0 && sequence < state.First:
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: what was at %d is in its archive alone, see --archive", state.First, sequence)}
+	case sequence > 0:
+		return sequence, nil
+	case at.IsZero():
+		return state.Last, nil
+	case at.After(time.Now().Add(bus.MaxSkew)):
+		return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s has not come yet: it is %s here",
+			at.Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339))}
+	}
+	return findTime(ctx, b, state, at)
+}
+
+// findTime halves the log until it has found the last message of a time. Times never run back in it.
+func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (uint64, error) {
+	first, err := timeAt(ctx, b, state.First, state.Last)
+	if err != nil {
+		return 0, err
+	}
+	if first.After(at) {
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: what was before is in its archive alone, see --archive", first.Format(time.RFC3339))}
+	}
+	low, high := state.First, state.Last+1 // at low the time is not after, at high it is, or nothing is there
+	for low+1 < high {
+		middle := low + (high-low)/2
+		then, err := timeAt(ctx, b, middle, state.Last)
+		if err != nil {
+			return 0, err
+		}
+		if then.After(at) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return low, nil
+}
+
+// never is after every time in the log.
+var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// timeAt returns the time of the round that a place in the log is of, or never where none is closed from there to the last one. Other messages
+// may have any time.
+func timeAt(ctx context.Context, b bus.Bus, sequence, last uint64) (time.Time, error) {
+	reader, err := b.Read(ctx, bus.Log, sequence)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer reader.Stop()
+	for {
+		m, err := snapshots.Next(ctx, reader)
+		if err != nil {
+			return time.Time{}, err
+		}
+		data, a, err := events.Decode(m)
+		_, closed := data.(events.RoundClosed)
+		switch {
+		case err == nil && closed:
+			return a.Time, nil
+		case m.Sequence >= last:
+			return never, nil
+		}
+	}
+}

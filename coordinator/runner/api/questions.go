@@ -1,0 +1,233 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
+	"github.com/rookery-project/rookery/coordinator/whatif"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+// ErrBusy occurs when the loop does not come to a question in time.
+var ErrBusy = errors.New("the coordinator did not come to it in time")
+
+// State hands the state as of the last whole round to a function that only reads it, and that nobody else may run beside: the loop of the
+// coordinator waits for it. The error says why there is no such state now, or that the loop did not come to it in time.
+type State func(ctx context.Context, read func(c *projections.Cluster, leading bool)) error
+
+// Config is what a Server needs.
+type Config struct {
+	Bus bus.Bus
+	// Name is that of the coordinator that answers.
+	Name string
+	// Now tells the time of the wall.
+	Now   func() time.Time
+	State State
+	// Folds has the states of before.
+	Folds snapshots.Folds
+}
+
+// Server answers questions, from the present state or from the log.
+type Server struct {
+	Config
+
+	// past are the turns of questions about the past, plans those of plans: neither waits for the other.
+	past, plans turns
+	// waits are the turns of questions that wait for the end of a command.
+	waits turns
+	// hashes are the turns of the question `state`, one at a time, and hashed is the last one: who has the turn uses it. So it is with lives
+	// and liveAfter, when the loop may be asked for a hash again. LookUps are those of questions for a command by its id.
+	hashes, lives, lookUps turns
+	hashed                 hashed
+	liveAfter              time.Time
+	// reads has one for each answer about what instances have printed.
+	reads chan struct{}
+	// simulates is held while a past is simulated: one at a time.
+	simulates sync.Mutex
+}
+
+// New returns a server that is ready to answer.
+func New(config Config) *Server {
+	return &Server{
+		Config: config, past: newTurns(pastAtOnce, pastWaiting), plans: newTurns(pastAtOnce, pastWaiting), waits: newTurns(waitsAtOnce, 0),
+		hashes: newTurns(1, hashesWaiting), lives: newTurns(1, hashesWaiting), lookUps: newTurns(pastAtOnce, pastWaiting),
+		reads: make(chan struct{}, logsAtOnce),
+	}
+}
+
+// mostShunned bounds how much of what is shunned an answer names.
+const mostShunned = 100
+
+// ClusterState is the answer to the question `state`.
+type ClusterState struct {
+	Log      string `json:"log"`
+	Sequence uint64 `json:"sequence"`
+	Round    uint64 `json:"round"`
+	Epoch    uint64 `json:"epoch"`
+	Leader   string `json:"leader"`
+	// Hash is the canonical hash of the whole state at Sequence.
+	Hash     string    `json:"hash"`
+	Now      time.Time `json:"now"`
+	Services int       `json:"services"`
+	Nodes    int       `json:"nodes"`
+	// Open counts the commands that have not ended.
+	Open int `json:"open"`
+	// Shunned says what the coordinator leaves alone because of a defect of its own: the first 100.
+	Shunned []string `json:"shunned,omitempty"`
+	// Answered is the name of the coordinator that answers; it may stand by.
+	Answered string `json:"answered_by"`
+	Leading  bool   `json:"leading"`
+}
+
+// Shape is how a question is asked and answered: a value of each type. An answer is of one of the types.
+type Shape struct {
+	Question any
+	Answers  []any
+}
+
+// question is one of those that a coordinator answers.
+type question struct {
+	answer func(*Server, context.Context, []byte) ([]byte, error)
+	shape  Shape
+}
+
+// questions are all, by their names below rookery.api.
+var questions = map[string]question{
+	"actual":          {(*Server).askActual, Shape{ActualQuestion{}, []any{Actual{}}}},
+	"addresses":       {(*Server).askAddresses, Shape{AddressesQuestion{}, []any{Addresses{}}}},
+	"command":         {(*Server).askCommand, Shape{CommandQuestion{}, []any{Fate{}}}},
+	"diff":            {(*Server).askDiff, Shape{DiffQuestion{}, []any{Diff{}}}},
+	"explain":         {(*Server).askExplain, Shape{ExplainQuestion{}, []any{coordinator.Explanation{}}}},
+	"history":         {(*Server).askHistory, Shape{HistoryQuestion{}, []any{History{}}}},
+	"exec":            {(*Server).askExec, Shape{InstancesQuestion{}, []any{Sessions{}}}},
+	"logs":            {(*Server).askLogs, Shape{LogsQuestion{}, []any{Logs{}}}},
+	"plan":            {(*Server).askPlan, Shape{PlanQuestion{}, []any{coordinator.Plan{}, coordinator.DrainPlan{}, coordinator.RebalancePlan{}, coordinator.CommandPlan{}}}},
+	"state":           {(*Server).askState, Shape{StateQuestion{}, []any{ClusterState{}, PastState{}}}},
+	"service-metrics": {(*Server).askServiceMetrics, Shape{MetricsQuestion{}, []any{ServiceMetrics{}}}},
+	"what-if":         {(*Server).askWhatIf, Shape{WhatIfQuestion{}, []any{whatif.Report{}}}},
+	"services":        {services.ask(), Shape{ListQuestion{}, []any{List[views.Service]{}}}},
+	"operations":      {operations.ask(), Shape{ListQuestion{}, []any{List[views.ServiceOperation]{}}}},
+	"instances":       {instances.ask(), Shape{ListQuestion{}, []any{List[views.Instance]{}}}},
+	"nodes":           {nodes.ask(), Shape{ListQuestion{}, []any{List[views.Node]{}}}},
+}
+
+// Shapes returns how each question is asked and answered, by its name below rookery.api.
+func Shapes() map[string]Shape {
+	shapes := make(map[string]Shape, len(questions))
+	for name, q := range questions {
+		shapes[name] = q.shape
+	}
+	return shapes
+}
+
+// Refusal returns how any question is answered that could not be: a value of the type.
+func Refusal() any { return bus.Refusal{} }
+
+// Questions returns what the bus is to answer the questions by. Answers that are still worked out when ctx ends are given up.
+func (s *Server) Questions(ctx context.Context) map[string]bus.Question {
+	all := make(map[string]bus.Question, len(questions))
+	for name, q := range questions {
+		all[name] = func(body []byte) ([]byte, error) { return q.answer(s, ctx, body) }
+	}
+	return all
+}
+
+// askState answers the question `state`: in short where it is that of now, which a loop that is busy answers too.
+func (s *Server) askState(ctx context.Context, question []byte) (body []byte, err error) {
+	var q StateQuestion
+	if len(bytes.TrimSpace(question)) > 0 {
+		err = json.Unmarshal(question, &q, json.RejectUnknownMembers(true))
+	}
+	past := q.AtSeq > 0 || !q.AtTime.IsZero()
+	if err != nil || (q.AtSeq > 0 && !q.AtTime.IsZero()) || (!past && q.Service+q.Node != "") || (past && q.Live) {
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for the present state, with {"live":true} for the hash of what the coordinator has in memory, or for any time with {"at_seq":100} or` +
+			` {"at_time":"2026-11-01T12:00:00Z"}, and there with "service":"demo/web" or "node":"n1" for these alone`}
+	}
+	if past {
+		return s.askPastState(ctx, q)
+	}
+	turn := s.hashes
+	if q.Live {
+		turn = s.lives
+	}
+	return s.inTurn(ctx, turn, func(ctx context.Context) ([]byte, error) {
+		var state ClusterState
+		hash := func(*projections.Cluster) {}
+		if q.Live {
+			select {
+			case <-time.After(time.Until(s.liveAfter)):
+			case <-ctx.Done():
+				return nil, ErrBusy
+			}
+			hash = func(c *projections.Cluster) {
+				began := time.Now()
+				state.Hash = c.Hash()
+				s.liveAfter = time.Now().Add(liveShare * time.Since(began))
+			}
+		}
+		if err := s.State(ctx, func(c *projections.Cluster, leading bool) {
+			state = stateOf(c)
+			state.Answered, state.Leading = s.Name, leading
+			hash(c)
+		}); err != nil || q.Live {
+			return encodedState(state, err)
+		}
+		state.Hash, err = s.hashAt(ctx, state.Sequence)
+		return encodedState(state, err)
+	})
+}
+
+// liveShare bounds the time that the loop spends on hashes of its memory: between two it has so many times as long for all else.
+const liveShare = 4
+
+func encodedState(state ClusterState, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(state)
+}
+
+// stateOf says a state in short, but for its hash.
+func stateOf(s *projections.Cluster) ClusterState {
+	state := ClusterState{
+		Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Now: s.Now,
+		Services: len(s.Services), Nodes: len(s.Nodes), Open: len(s.Open()),
+	}
+	for _, shunned := range s.Shunned[:min(len(s.Shunned), mostShunned)] {
+		state.Shunned = append(state.Shunned, shunned.String())
+	}
+	return state
+}
+
+// hashed is the hash of the state at the end of a round.
+type hashed struct {
+	sequence uint64
+	hash     string
+}
+
+// hashAt returns the hash of the state at the end of a round, from a fold of its own: the loop has other things to do than to encode the whole
+// state. One is made at a time, and the last one is kept.
+func (s *Server) hashAt(ctx context.Context, sequence uint64) (string, error) {
+	if s.hashed.sequence == sequence && s.hashed.hash != "" {
+		return s.hashed.hash, nil
+	}
+	fold, reader, err := s.Folds.Begin(ctx, sequence)
+	if err != nil {
+		return "", err
+	}
+	defer reader.Stop()
+	if err := snapshots.To(ctx, fold, reader, sequence); err != nil {
+		return "", err
+	}
+	s.hashed = hashed{sequence, fold.Cluster.Hash()}
+	return s.hashed.hash, nil
+}

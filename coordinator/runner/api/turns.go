@@ -1,0 +1,35 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// turns bounds what is worked out at once, and what waits for that: whoever waits holds one of the places of all questions.
+type turns struct {
+	inside  chan struct{} // has one element for each that is being worked out
+	present chan struct{} // and one for each of these and of those that wait
+}
+
+func newTurns(atOnce, waiting int) turns {
+	return turns{inside: make(chan struct{}, atOnce), present: make(chan struct{}, atOnce+waiting)}
+}
+
+// take waits for a turn until ctx ends, and refuses at once where too many wait already. Who has it calls done.
+func (t turns) take(ctx context.Context) (done func(), err error) {
+	select {
+	case t.present <- struct{}{}:
+	default:
+		return nil, &bus.QuestionError{Code: 429, Reason: fmt.Sprintf(
+			"%d questions of this kind are being answered here and %d wait: ask again later", cap(t.inside), cap(t.present)-cap(t.inside))}
+	}
+	select {
+	case t.inside <- struct{}{}:
+		return func() { <-t.inside; <-t.present }, nil
+	case <-ctx.Done():
+		<-t.present
+		return nil, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("%d questions of this kind are being answered here: ask again", cap(t.inside))}
+	}
+}

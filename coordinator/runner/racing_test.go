@@ -1,6 +1,0 @@
-//go:build race
-
-package runner
-
-// Racing says that the race detector watches, with which all takes ten times as long.
-const Racing = true

@@ -1,0 +1,6 @@
+//go:build !race
+
+package recorded
+
+// Racing says that the race detector watches, with which all takes ten times as long.
+const Racing = false

@@ -1,0 +1,264 @@
+package snapshots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// ErrTrimmed occurs when the log has let go of its beginning, and there is nothing to fold it from.
+var ErrTrimmed = errors.New("the beginning of the log is not kept")
+
+const (
+	// maxFoldSnapshot bounds what is read of one snapshot in bytes.
+	maxFoldSnapshot = 1 << 30
+	// loadTimeout bounds how long a snapshot may take to be read. The log is there all the same.
+	loadTimeout = time.Minute
+)
+
+// Folds begins folds of the log from snapshots.
+type Folds struct {
+	bus bus.Bus
+	log *slog.Logger
+	// never says that every fold begins with the first message; of a log that has it no more, with the first snapshot.
+	never bool
+	// spoiled takes snapshots that were met and are of no use, for the keeper to remove; what it has no room for is met again.
+	spoiled chan place
+}
+
+// NewFolds returns what begins folds of the log of a bus, by a coordinator that takes a snapshot every so many messages.
+func NewFolds(b bus.Bus, log *slog.Logger, every uint64) Folds {
+	return Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds)}
+}
+
+// foldName is the name of the snapshot of a log at the end of a round. Their order is that of the names.
+func foldName(logID string, sequence uint64) string {
+	return fmt.Sprintf("%s%020d", foldPrefix(logID), sequence)
+}
+
+func foldPrefix(logID string) string {
+	return "fold/" + logID + "/v" + strconv.Itoa(projections.FoldVersion) + "/"
+}
+
+// foldSequence returns the place in the log that the snapshot of this name is of; false for one of another log or version.
+func foldSequence(logID, name string) (uint64, bool) {
+	digits, ours := strings.CutPrefix(name, foldPrefix(logID))
+	sequence, err := strconv.ParseUint(digits, 10, 64)
+	return sequence, ours && err == nil
+}
+
+// list returns the places of the log that there are snapshots of, the last one first.
+func (f Folds) list(ctx context.Context, logID string) ([]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	objects, err := f.bus.Objects(bus.ObjectsFolds).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sequences []uint64
+	for _, o := range objects {
+		if sequence, ours := foldSequence(logID, o.Name); ours {
+			sequences = append(sequences, sequence)
+		}
+	}
+	slices.Sort(sequences)
+	slices.Reverse(sequences)
+	return sequences, nil
+}
+
+// Begin returns a fold that has not passed the place in the log, and what is to be taken next: the fold of the nearest snapshot at or
+// below it that is of this log, or an empty one. Whatever is wrong with a snapshot is logged, and costs time alone; but of a log that has
+// let go of its beginning there is no other fold, and where no snapshot is of use the error is ErrTrimmed.
+func (f Folds) Begin(ctx context.Context, at uint64) (*projections.Fold, bus.Reader, error) {
+	state, err := f.state(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	trimmed := state.First > 1
+	if !f.never || trimmed {
+		fold, reader, err := f.fromSnapshot(ctx, state, at)
+		if fold != nil || (trimmed && err != nil) {
+			return fold, reader, err
+		}
+	}
+	if trimmed {
+		return nil, nil, fmt.Errorf("%w: it begins at sequence %d, and no snapshot of the fold from there to %d can be used: run `rookery archive`"+
+			" with the folder of its archive, which puts one back", ErrTrimmed, state.First, min(at, state.Last))
+	}
+	reader, err := f.bus.Read(ctx, bus.Log, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	return projections.NewFold(), reader, nil
+}
+
+// fromSnapshot returns a fold from a snapshot that the log holds, or none where there is none of use. The error says what kept it from
+// finding out.
+func (f Folds) fromSnapshot(ctx context.Context, state bus.State, at uint64) (*projections.Fold, bus.Reader, error) {
+	sequences, err := f.list(ctx, state.Identity)
+	if err != nil {
+		f.log.Warn("snapshots of the fold cannot be listed", "error", err)
+		return nil, nil, err
+	}
+	if f.never {
+		slices.Reverse(sequences)
+	}
+	var unknown error
+	for _, sequence := range sequences {
+		if sequence < state.First || sequence > min(at, state.Last) {
+			continue
+		}
+		fold, reader, err := f.load(ctx, state.Identity, sequence)
+		if err == nil {
+			f.log.Debug("folding the log from a snapshot", "sequence", sequence)
+			return fold, reader, nil
+		}
+		f.log.Warn("passing over a snapshot of the fold", "sequence", sequence, "error", err, "advice", "none needed: an earlier one is taken")
+		if useless(err) {
+			f.tell(place{state.Identity, sequence})
+		} else {
+			unknown = err
+		}
+	}
+	return nil, nil, unknown
+}
+
+func (f Folds) tell(spoiled place) {
+	select {
+	case f.spoiled <- spoiled:
+	default:
+	}
+}
+
+// useless reports whether an error of load says that the snapshot will never be of use.
+func useless(err error) bool {
+	for _, target := range []error{projections.ErrSnapshotDamaged, projections.ErrSnapshotOfOther, projections.ErrSnapshotVersion, bus.ErrNoKey} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// load reads the snapshot, and holds it to the log.
+func (f Folds) load(ctx context.Context, logID string, sequence uint64) (*projections.Fold, bus.Reader, error) {
+	body, err := f.read(ctx, foldName(logID, sequence))
+	if err != nil {
+		return nil, nil, err
+	}
+	cluster, err := projections.DecodeFold(body, logID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cluster.Sequence != sequence {
+		return nil, nil, fmt.Errorf("%w: it is of sequence %d, under the name of %d", projections.ErrSnapshotOfOther, cluster.Sequence, sequence)
+	}
+	reader, err := f.bus.Read(ctx, bus.Log, cluster.Sequence)
+	if err != nil {
+		return nil, nil, err
+	}
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	m, err := Next(call, reader)
+	if err == nil {
+		err = cluster.Holds(m)
+	}
+	if err != nil {
+		reader.Stop()
+		return nil, nil, err
+	}
+	return projections.Continue(cluster), reader, nil
+}
+
+// read returns the bytes of a snapshot. They alone may take long: where the bus cannot be reached, that is to be known soon.
+func (f Folds) read(ctx context.Context, name string) ([]byte, error) {
+	objects := f.bus.Objects(bus.ObjectsFolds)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	if _, err := objects.Stat(call, name); err != nil { // nobody says so of one that parts are missing of as it is read
+		return nil, err
+	}
+	loading, stop := context.WithTimeout(ctx, loadTimeout)
+	defer stop()
+	content, err := objects.Get(loading, name)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(content, maxFoldSnapshot))
+	return body, errors.Join(err, content.Close())
+}
+
+func (f Folds) state(ctx context.Context) (bus.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	return f.bus.State(ctx, bus.Log)
+}
+
+// LastRound returns the records of the round that ends at the place in the log, the closing message last.
+func LastRound(ctx context.Context, b bus.Bus, end uint64) ([]events.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	reader, err := b.Read(ctx, bus.Log, max(end, bus.MaxBatch)-bus.MaxBatch+1)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Stop()
+	var round []events.Record
+	for {
+		m, err := Next(ctx, reader)
+		if err != nil {
+			return nil, err
+		}
+		r, err := events.ParseRecord(m)
+		_, void := r.Data.(events.RoundVoid)
+		if void { // what it voids is no part of any round
+			round = nil
+		}
+		if err == nil { // else it is void, or will be
+			round = append(round, r)
+		}
+		if m.Sequence >= end {
+			return round, nil
+		}
+		if _, closed := r.Data.(events.RoundClosed); closed || void {
+			round = nil
+		}
+	}
+}
+
+// Next returns the reader's next message.
+func Next(ctx context.Context, reader bus.Reader) (events.Message, error) {
+	select {
+	case m, ok := <-reader.Messages():
+		if !ok {
+			return m, bus.ErrReader
+		}
+		return m, nil
+	case <-ctx.Done():
+		return events.Message{}, fmt.Errorf("%w: nothing comes: %w", bus.ErrReader, ctx.Err())
+	}
+}
+
+// To folds on until the place in the log is taken, and leaves the fold at the last round closed by then.
+func To(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
+	for fold.Last() < at {
+		m, err := Next(ctx, reader)
+		if err != nil {
+			return err
+		}
+		if _, err := fold.Take(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,297 @@
+package snapshots
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+const (
+	// DefaultEvery is how many messages of the log lie between two snapshots of the fold: as many are folded in a part of a
+	// second.
+	DefaultEvery = 100_000
+	// None is the distance of a coordinator that takes no snapshots of the fold, and begins from none.
+	None = ^uint64(0)
+	// keptFolds is how many snapshots are kept: the last of them, and others all over the log, so that no place in it is far from one.
+	keptFolds = 64
+	// keptLast is how many of the last stay, however near to each other they are: one of them may be damaged.
+	keptLast = 3
+	// keptFoldsBytes bounds all of them. The store has no bound of its own: the server would set that much aside from the first on.
+	keptFoldsBytes = 1 << 30
+	// keepTimeout bounds the taking of one, from the one before it on.
+	keepTimeout = 10 * time.Minute
+)
+
+// Keeper takes snapshots of the fold beside the loop, which it costs nothing: it folds the log itself, from the snapshot before, and lets
+// go of those that are too many or of no use. It owns one goroutine, and at most one snapshot is under way.
+type Keeper struct {
+	folds Folds
+	log   *slog.Logger
+	every uint64
+	// closed has the last closed round, if it was not taken yet.
+	closed chan place
+	ended  chan struct{}
+}
+
+// place is where a round ended, and in which log.
+type place struct {
+	log      string
+	sequence uint64
+}
+
+// Start begins to take snapshots of the log. It ends when ctx does; Wait returns then.
+func Start(ctx context.Context, f Folds, log *slog.Logger, every uint64) *Keeper {
+	k := &Keeper{folds: f, log: log, every: every, closed: make(chan place, 1), ended: make(chan struct{})}
+	go k.run(ctx)
+	return k
+}
+
+// Note hands over a round that was closed, and returns at once. One goroutine alone may call it.
+func (k *Keeper) Note(sequence uint64, logID string) {
+	select {
+	case <-k.closed: // a later one is as good
+	default:
+	}
+	k.closed <- place{logID, sequence}
+}
+
+// Wait returns when the keeper has ended.
+func (k *Keeper) Wait() { <-k.ended }
+
+func (k *Keeper) run(ctx context.Context) {
+	defer close(k.ended)
+	// last is where the last snapshot was taken, or tried in vain: then the next is due when the log has grown as much again.
+	last, known := uint64(0), false
+	for ctx.Err() == nil { // what is left to do when the term ends, the next one's does
+		select {
+		case spoiled := <-k.folds.spoiled: // before a snapshot is taken beside it, as the order of calls is no matter of chance
+			k.remove(ctx, spoiled)
+			continue
+		default:
+		}
+		select {
+		case <-ctx.Done():
+		case spoiled := <-k.folds.spoiled:
+			k.remove(ctx, spoiled)
+		case round := <-k.closed:
+			if round.sequence < k.every || (known && round.sequence-last < k.every) {
+				continue
+			}
+			if !known {
+				last, known = k.newest(ctx, round), true
+			}
+			if round.sequence-last < k.every {
+				continue
+			}
+			last = round.sequence
+			if err := k.take(ctx, round); err != nil && ctx.Err() == nil {
+				k.log.Warn("no snapshot of the fold was taken", "sequence", round.sequence, "error", err,
+					"advice", "none needed: the next is due when the log has grown; until then a start folds more of it")
+			}
+		}
+	}
+}
+
+// newest returns where the last snapshot up to a place was taken; 0 where there is none, or nobody knows.
+func (k *Keeper) newest(ctx context.Context, upTo place) uint64 {
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	sequences, err := k.folds.list(ctx, upTo.log)
+	if err != nil {
+		k.log.Warn("cannot list the snapshots of the fold", "error", err, "advice", "none needed: another one is taken")
+	}
+	for _, sequence := range sequences {
+		if sequence <= upTo.sequence {
+			return sequence
+		}
+	}
+	return 0
+}
+
+// take takes the snapshot at the end of a round. Where the one before is far, it takes others on its way, so that they lie all over the
+// log again, and what was folded is not folded once more if it is interrupted.
+func (k *Keeper) take(ctx context.Context, round place) error {
+	fold, reader, err := k.folds.Begin(ctx, round.sequence)
+	if err != nil {
+		return err
+	}
+	defer reader.Stop()
+	apart := max(k.every, round.sequence/(keptFolds-keptLast))
+	for fold.Cluster.Sequence < round.sequence {
+		at := round.sequence
+		if left := at - fold.Cluster.Sequence; left > apart && left-apart >= k.every {
+			at = fold.Cluster.Sequence + apart
+		}
+		if err := k.takeNext(ctx, fold, reader, at, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeNext folds on to the end of the round at the place, and keeps the state there.
+func (k *Keeper) takeNext(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64, round place) error {
+	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
+	defer cancel()
+	began := time.Now()
+	if err := toClosed(ctx, fold, reader, at); err != nil {
+		return err
+	}
+	if fold.Cluster.Sequence > round.sequence {
+		return fmt.Errorf("no round is closed at %d", round.sequence)
+	}
+	body, err := projections.EncodeFold(fold.Cluster)
+	if err != nil {
+		return err
+	}
+	if len(body) > maxFoldSnapshot {
+		return fmt.Errorf("the state has %d bytes, and a snapshot %d at most", len(body), maxFoldSnapshot)
+	}
+	taken := place{round.log, fold.Cluster.Sequence}
+	objects := k.folds.bus.Objects(bus.ObjectsFolds)
+	if err := k.makeRoom(ctx, objects, taken, round.sequence, int64(len(body))); err != nil {
+		return err
+	}
+	if err := objects.Put(ctx, foldName(taken.log, taken.sequence), bytes.NewReader(body)); err != nil {
+		return err
+	}
+	k.log.Info("took a snapshot of the fold", "sequence", taken.sequence, "round", fold.Cluster.Round, "bytes", len(body), "took", time.Since(began))
+	return nil
+}
+
+// toClosed folds on to the first round that ends at or behind the place.
+func toClosed(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
+	for {
+		m, err := Next(ctx, reader)
+		if err != nil {
+			return err
+		}
+		records, err := fold.Take(m)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 || m.Sequence < at {
+			continue
+		}
+		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // what is voided has no snapshot
+			return nil
+		}
+	}
+}
+
+// makeRoom lets go of snapshots that are too many or too large beside the one that is taken, of those that nobody reads (of other logs, of
+// earlier versions, of a log that was longer than the end once, and of what the log has let go of), and of what there is of such as were
+// never whole.
+func (k *Keeper) makeRoom(ctx context.Context, objects bus.Objects, taken place, end uint64, size int64) error {
+	now, err := k.folds.bus.Now(ctx)
+	if err != nil {
+		return err
+	}
+	if err := objects.Tidy(ctx, now.Add(-keepTimeout)); err != nil {
+		return err
+	}
+	all, err := objects.All(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := k.folds.bus.State(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
+	sizes := map[uint64]int64{taken.sequence: size}
+	for _, o := range all {
+		sequence, ours := foldSequence(taken.log, o.Name)
+		switch {
+		case !ours || sequence > end || sequence < state.First:
+			if err := objects.Delete(ctx, o.Name); err != nil {
+				return err
+			}
+		case sequence != taken.sequence:
+			sizes[sequence] = o.Size
+		}
+	}
+	if floor := slices.Min(slices.Collect(maps.Keys(sizes))); state.First > 1 && floor != taken.sequence {
+		delete(sizes, floor) // all that the log has is folded from it
+	}
+	for _, sequence := range TooMany(sizes) {
+		if err := objects.Delete(ctx, foldName(taken.log, sequence)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove lets go of a snapshot that could not be used, unless another was put there since.
+func (k *Keeper) remove(ctx context.Context, spoiled place) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	_, reader, err := k.folds.load(ctx, spoiled.log, spoiled.sequence)
+	if err == nil {
+		reader.Stop()
+		return
+	}
+	if !useless(err) {
+		return
+	}
+	if err := k.folds.bus.Objects(bus.ObjectsFolds).Delete(ctx, foldName(spoiled.log, spoiled.sequence)); err != nil {
+		k.log.Warn("cannot remove a snapshot of the fold that is of no use", "sequence", spoiled.sequence, "error", err)
+		return
+	}
+	k.log.Info("removed a snapshot of the fold that is of no use", "sequence", spoiled.sequence, "reason", err)
+}
+
+// TooMany returns which of the snapshots, by the places that they were taken at, are to go for their number or their bytes. The last one
+// stays.
+func TooMany(sizes map[uint64]int64) []uint64 {
+	sequences := slices.Collect(maps.Keys(sizes))
+	sum := int64(0)
+	for _, size := range sizes {
+		sum += size
+	}
+	gone := Surplus(sequences, keptFolds)
+	for _, sequence := range gone {
+		sum -= sizes[sequence]
+	}
+	for keep := len(sequences) - len(gone) - 1; sum > keptFoldsBytes && keep > 0; keep-- {
+		before := len(gone)
+		gone = Surplus(sequences, keep)
+		for _, sequence := range gone[before:] {
+			sum -= sizes[sequence]
+		}
+	}
+	return gone
+}
+
+// Surplus returns which of the places that snapshots were taken at are to go, so that so many are left: all over the log, with the last
+// few among them. Of three in a row the middle one goes where those beside it are nearest to each other.
+func Surplus(sequences []uint64, keep int) []uint64 {
+	rest := slices.Sorted(slices.Values(sequences))
+	var gone []uint64
+	for len(rest) > keep {
+		nearest := 0
+		for i := range max(len(rest)-keptLast, 1) {
+			if gap(rest, i) < gap(rest, nearest) {
+				nearest = i
+			}
+		}
+		gone = append(gone, rest[nearest])
+		rest = slices.Delete(rest, nearest, nearest+1)
+	}
+	return gone
+}
+
+// gap is how far apart those beside one are. Before the first is the beginning of the log.
+func gap(sequences []uint64, i int) uint64 {
+	if i == 0 {
+		return sequences[1]
+	}
+	return sequences[i+1] - sequences[i-1]
+}
