@@ -45,6 +45,10 @@ SLOW := Podman|Archive|CapsuleOf|ShardsMove|KilledContainers|CoordinatorKilled|T
 MODULES := deploy/collector deploy/grafana/check cmd/benchmark/placement/swarmkit
 # The screens lie outside of the module that checks them: what is cached would say nothing of them.
 CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -count 1 ./...
+.PHONY: words
+words: ## Hold comments, messages and documents to plain English, and count the words of each document
+	@$(GO) run .ci/words.go
+
 .PHONY: structure
 structure: ## Measure how the product is built: lines, functions, methods, tests of a service's mode
 	@$(GO) run .ci/structure.go
