@@ -21,9 +21,9 @@ const (
 	headerExpectedLast  = "Nats-Expected-Last-Sequence"
 )
 
-// Append implements Bus with an atomic batch. Only the last message waits for an answer: the server takes the batch or
-// leaves it as one, and says so there. A single message is no batch: the server keeps the messages of a batch in a
-// folder of its own until the last one has come, and makes and removes that folder for each.
+// Append implements Bus with an atomic batch. Only the last message waits for an answer: the server stores the batch as a whole or not at
+// all, and says so there. A single message goes without a batch: for each batch the server makes a folder, keeps the messages there until
+// the last one arrives, and removes it.
 func (b *JetStream) Append(ctx context.Context, stream Stream, after uint64, batch []events.Message) (uint64, error) {
 	if len(batch) == 0 || len(batch) > MaxBatch {
 		return 0, fmt.Errorf("append %d messages to %s: %w: a batch has 1 to %d", len(batch), stream, ErrTooLarge, MaxBatch)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// LeaseAge is how long a lease lasts that nobody renews.
+	// LeaseAge is how long a lease lasts unless its holder renews it.
 	LeaseAge = 2 * time.Second
 	// OutputAge is how long it stays known what a container printed.
 	OutputAge = 24 * time.Hour

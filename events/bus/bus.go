@@ -22,7 +22,7 @@ const (
 	Metrics  Stream = "ROOKERY_METRICS"
 )
 
-// Streams lists all streams, in the order in which people are told of them.
+// Streams lists all streams, in the order in which reports name them.
 var Streams = []Stream{Commands, Statuses, Log, Orders, Metrics}
 
 // The buckets.
@@ -30,18 +30,18 @@ const (
 	BucketServices  = "rookery_services"
 	BucketInstances = "rookery_instances"
 	BucketNodes     = "rookery_nodes"
-	// BucketOperations has what services go through, and how the last of that ended.
+	// BucketOperations has the operations of services, and the outcome of each service's last one.
 	BucketOperations = "rookery_operations"
-	// BucketEndpoints has where the ports of services are reached. What is to stop is withdrawn there before it is told so.
+	// BucketEndpoints has the addresses and ports of services. The leader withdraws an instance there before the node is told to stop it.
 	BucketEndpoints = "rookery_endpoints"
 	BucketLease     = "rookery_lease"
-	// BucketConfigs is where people put configs, for nodes to read. It alone is kept on disk.
+	// BucketConfigs is where operators put configs, for nodes to read. It is the only bucket on disk.
 	BucketConfigs = "rookery_configs"
-	// BucketOutput is where nodes put what containers that failed have printed last, for people to read.
+	// BucketOutput is where nodes put the last output of containers that failed, for operators to read.
 	BucketOutput = "rookery_output"
 )
 
-// Views lists the buckets that the leader writes for people to read.
+// Views lists the buckets that the leader writes for clients to read.
 var Views = []string{BucketServices, BucketInstances, BucketNodes, BucketOperations, BucketEndpoints}
 
 const (
@@ -67,9 +67,9 @@ const (
 
 // Errors of a Bus, wrapped with what was being done.
 var (
-	// ErrPosition occurs when an append expects another last sequence than the stream has, or a bucket's key another
-	// revision: somebody else has written.
-	ErrPosition = errors.New("somebody else has written")
+	// ErrPosition occurs when an append expects another last sequence than the stream has, or a bucket's key another revision: another
+	// client has written in between.
+	ErrPosition = errors.New("another client has written in between")
 	// ErrUnknown occurs when an append was sent and its outcome is not known: it may be stored or not, or be stored later.
 	ErrUnknown = errors.New("the outcome is unknown")
 	// ErrTooLarge occurs when the server refuses a message or a batch for its size, now and always.
@@ -82,8 +82,8 @@ var (
 	ErrNoKey = errors.New("no such key")
 	// ErrReader occurs when a reader of a stream ended by itself.
 	ErrReader = errors.New("the stream cannot be read any more")
-	// ErrNoAnswer occurs when nobody answers a request in time.
-	ErrNoAnswer = errors.New("nobody answers")
+	// ErrNoAnswer occurs when no answer to a request arrives in time.
+	ErrNoAnswer = errors.New("no answer")
 	// ErrForbidden occurs when the permissions of the NATS user do not allow a request.
 	ErrForbidden = errors.New("the permissions of this NATS user do not allow it")
 )
@@ -102,23 +102,23 @@ type Bus interface {
 	Last(ctx context.Context, stream Stream) (events.Message, bool, error)
 	// Latest returns the last message of each subject that matches the filter, in order of sequence.
 	Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error)
-	// Matching returns the messages from the sequence on whose subjects match the filter, in order: at most MatchingPage of them. Where
-	// it returns fewer, there are no more.
+	// Matching returns the messages from the sequence on whose subjects match the filter, in order: at most MatchingPage of them. Fewer
+	// than that are the last ones.
 	Matching(ctx context.Context, stream Stream, filter string, from uint64) ([]events.Message, error)
 	// State returns what the stream says of itself, or ErrNoStream.
 	State(ctx context.Context, stream Stream) (State, error)
-	// Renew makes anew, where they are missing, the streams that the server keeps in memory alone: they go with its restart.
+	// Renew makes the streams that the server keeps in memory alone, where they are missing: a restart of the server loses them.
 	Renew(ctx context.Context) error
 	// Purge lets go of all messages below the sequence.
 	Purge(ctx context.Context, stream Stream, below uint64) error
 
-	// Send publishes to whoever listens now. Nothing is stored.
+	// Send publishes to the clients that listen now. Nothing is stored.
 	Send(m events.Message) error
 	// Subscribe listens. A listener that is too slow misses messages.
 	Subscribe(subject string) (Subscription, error)
 	// Request sends and waits for one answer, or ErrNoAnswer.
 	Request(ctx context.Context, m events.Message) (events.Message, error)
-	// NewInbox returns a subject that nobody else is heard on.
+	// NewInbox returns a subject of this caller's own.
 	NewInbox() string
 	// Answer answers requests on the subject until stop is called; stop returns when no answer is under way. A request that names another
 	// subject than an inbox for its answer is ignored.
@@ -152,7 +152,7 @@ func CodeOf(err error) int {
 
 // QuestionError is the answer to a question that cannot be answered.
 type QuestionError struct {
-	// Code is for machines, as the status codes of HTTP; Reason is for people.
+	// Code is for machines, as the status codes of HTTP; Reason is for the reader.
 	Code   int
 	Reason string
 }
@@ -162,7 +162,7 @@ func (e *QuestionError) Error() string { return e.Reason }
 
 // Refusal is the body of the answer to a question that could not be answered: what the headers say, for clients that do not read these.
 type Refusal struct {
-	// Code is for machines, as the status codes of HTTP; Reason is for people.
+	// Code is for machines, as the status codes of HTTP; Reason is for the reader.
 	Code   int    `json:"code"`
 	Reason string `json:"reason"`
 }
@@ -188,7 +188,7 @@ type Room struct {
 	Used, Most uint64
 }
 
-// Scarce reports whether so much is used that somebody should see to it.
+// Scarce reports whether the account uses so much of its disk that the operator must act.
 func (r Room) Scarce() bool {
 	const much = 0.7
 	return r.share() > much
@@ -229,7 +229,7 @@ type Bucket interface {
 	Delete(ctx context.Context, key string, revision uint64) error
 	// All returns every entry, in no order.
 	All(ctx context.Context) ([]Entry, error)
-	// Last returns the revision of the last change, whoever made it: it is the same where nothing has changed since.
+	// Last returns the revision of the last change, of any client: it is the same as before where nothing has changed since.
 	Last(ctx context.Context) (uint64, error)
 }
 

@@ -223,7 +223,7 @@ func TestADeletedStreamIsNamed(t *testing.T) {
 	}
 }
 
-// TestConfigsOutliveTheServer has a person put configs with NATS's own means, and the server begin anew.
+// TestConfigsOutliveTheServer puts configs as an operator does, with NATS's own means, and restarts the server.
 func TestConfigsOutliveTheServer(t *testing.T) {
 	dir := t.TempDir()
 	b, stop := start(t, dir)

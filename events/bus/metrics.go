@@ -9,10 +9,10 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// infoTimeout bounds the questions to the server about its streams, when somebody collects what it says.
+// infoTimeout bounds the questions to the server about its streams, at each collection of the metrics.
 const infoTimeout = 2 * time.Second
 
-// Observe has the streams be looked at whenever somebody collects, until stop is called or ctx ends. Without a meter nobody looks.
+// Observe measures the streams at each collection of the metrics, until stop is called or ctx ends. Without a meter it measures nothing.
 func (b *JetStream) Observe(ctx context.Context, meter metric.Meter) (stop func(), err error) {
 	if meter == nil {
 		meter = noop.Meter{}
@@ -23,22 +23,22 @@ func (b *JetStream) Observe(ctx context.Context, meter metric.Meter) (stop func(
 		return nil, err
 	}
 	size, err := meter.Int64ObservableGauge("rookery.stream.size", metric.WithUnit("By"),
-		metric.WithDescription("What a stream takes on disk or in memory."))
+		metric.WithDescription("Bytes that a stream takes on disk or in memory."))
 	if err != nil {
 		return nil, err
 	}
 	limit, err := meter.Int64ObservableGauge("rookery.stream.limit", metric.WithUnit("By"),
-		metric.WithDescription("The most that a stream may take; not there where there is no bound."))
+		metric.WithDescription("The most that a stream may take; missing where it has no bound."))
 	if err != nil {
 		return nil, err
 	}
 	used, err := meter.Int64ObservableGauge("rookery.storage.used", metric.WithUnit("By"),
-		metric.WithDescription("What all of the account takes on disk."))
+		metric.WithDescription("Bytes that the whole account takes on disk."))
 	if err != nil {
 		return nil, err
 	}
 	most, err := meter.Int64ObservableGauge("rookery.storage.limit", metric.WithUnit("By"),
-		metric.WithDescription("The most that the account may take on disk; not there where there is no bound."))
+		metric.WithDescription("The most that the account may take on disk; missing where it has no bound."))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (b *JetStream) Observe(ctx context.Context, meter metric.Meter) (stop func(
 		for _, stream := range Streams {
 			handle, err := b.js.Stream(call, string(stream))
 			if err != nil {
-				continue // it is missing, or nobody answers: there is nothing to tell
+				continue // the stream is missing, or the server does not answer: there is nothing to report
 			}
 			info := handle.CachedInfo()
 			at := metric.WithAttributes(attribute.String("rookery.stream", string(stream)))

@@ -49,8 +49,8 @@ type Objects interface {
 	All(ctx context.Context) ([]Object, error)
 	// Delete removes what there is under the name, be it nothing.
 	Delete(ctx context.Context, name string) error
-	// Tidy removes what there is of objects that nobody goes on to store, as of a process that ended in the middle: parts of which the
-	// last was stored before this time.
+	// Tidy removes the parts of objects that their writers never finished, as those of a process that ended in the middle. It leaves an
+	// object of which a part was stored at this time or later: its writer may still store the rest.
 	Tidy(ctx context.Context, before time.Time) error
 }
 
@@ -100,8 +100,8 @@ func (o objects) Put(ctx context.Context, name string, content io.Reader) error 
 	return nil
 }
 
-// putParts stores the content part by part, each when the one before is stored: the library sends thousands at once, and all else on the
-// connection waits behind them. What it returns names them, whatever the error.
+// putParts stores the content part by part, each once the one before is stored: the library sends thousands at once, and all else on the
+// connection waits behind them. The returned info names the stored parts, also with an error.
 func (o objects) putParts(ctx context.Context, content io.Reader) (jetstream.ObjectInfo, error) {
 	info := jetstream.ObjectInfo{Bucket: o.name, NUID: nuid.Next()}
 	sum, part, ended := sha256.New(), make([]byte, partBytes), false
@@ -175,7 +175,7 @@ func objectStore(name string, replicas int) jetstream.ObjectStoreConfig {
 	c := jetstream.ObjectStoreConfig{Bucket: name, Replicas: replicas, Compression: true}
 	switch name {
 	case ObjectsVolumes:
-		c.Description = "What volumes held as snapshots were taken. Get one with: nats object get " + name + " <digest>"
+		c.Description = "Contents of volumes at the time of a snapshot. Get one with: nats object get " + name + " <digest>"
 		c.MaxBytes = maxVolumesBytes
 	case ObjectsFolds:
 		c.Description = "The state at places in ROOKERY_LOG, so that it need not be folded from its first message. All may be deleted at any time."

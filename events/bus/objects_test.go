@@ -62,7 +62,7 @@ func TestPartsOfNoObjectAreTidiedAway(t *testing.T) {
 		before time.Time
 		left   uint64
 	}{
-		{time.Now().Add(-time.Hour), whole + 2}, // somebody may go on to store it
+		{time.Now().Add(-time.Hour), whole + 2}, // its writer may still store the rest
 		{time.Now().Add(time.Hour), whole},
 	} {
 		if err := o.Tidy(ctx, tt.before); err != nil {

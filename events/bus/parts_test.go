@@ -48,6 +48,6 @@ func TestALargeAnswerComesInPartsAndWhole(t *testing.T) {
 		}
 	}
 	if _, err := b.RequestWhole(ctx, events.Message{Subject: events.APIRoot + ".nobody"}); !errors.Is(err, bus.ErrNoAnswer) {
-		t.Errorf("nobody answers: %v, want ErrNoAnswer", err)
+		t.Errorf("without an answer the error is %v, want ErrNoAnswer", err)
 	}
 }

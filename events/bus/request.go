@@ -43,8 +43,8 @@ func (b *JetStream) Request(ctx context.Context, m events.Message) (events.Messa
 	return fromNATS(answer), nil
 }
 
-// forbidden reports whether the server has said last that the permissions of this connection do not allow to publish to the subject. It
-// says so beside the request, which ends as one that nobody answers.
+// forbidden reports whether the server's last word says that this connection may not publish to the subject. The server sends that apart
+// from the request, which itself ends without an answer.
 func (b *JetStream) forbidden(subject string) bool {
 	err := b.conn.LastError()
 	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(strings.ToLower(err.Error()), `publish to "`+strings.ToLower(subject)+`"`)

@@ -126,7 +126,7 @@ func answerTo(msg *nats.Msg, question Question) error {
 	return errors.Join(err, msg.RespondMsg(refusal))
 }
 
-// askSafely has a panic be an error of its question alone: others are answered in the same process, which may lead the cluster.
+// askSafely turns a panic into an error of its question alone: the same process answers others, and may lead the cluster.
 func askSafely(question Question, body []byte) (answer []byte, err error) {
 	defer func() {
 		if why := recover(); why != nil {

@@ -49,26 +49,26 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 	}
 	switch stream {
 	case Commands:
-		c.Description = "What people ask. Publish to rookery.cmd.service.<namespace>.<name>.<verb>."
+		c.Description = "Commands of operators. Publish them to rookery.cmd.service.<namespace>.<name>.<verb>."
 		c.Subjects = []string{events.CommandRoot + ".>"}
 		c.Discard, c.MaxBytes, c.MaxMsgSize = jetstream.DiscardNew, MaxCommandsBytes, MaxCommand
 	case Statuses:
-		c.Description = "What nodes see. What it says is in ROOKERY_LOG once folded."
+		c.Description = "Statuses of nodes. The leader copies them into ROOKERY_LOG."
 		c.Subjects = []string{events.StatusRoot + ".>"}
 		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, statusAge, maxStatusBytes
 	case Log:
-		c.Description = "Every decision. Written by the leading coordinator alone; subscribe to rookery.event.>."
+		c.Description = "Every decision. Only the leading coordinator writes it; subscribe to rookery.event.>."
 		c.Subjects = []string{events.LogRoot + ".>"}
 		c.DenyDelete, c.AllowAtomicPublish, c.AllowDirect = true, true, true
 		c.RePublish = &jetstream.RePublish{Source: events.LogRoot + ".>", Destination: events.EventRoot + ".>"}
 	case Orders:
-		c.Description = "What nodes must have now. Written by the leading coordinator alone."
+		c.Description = "Orders that hold for nodes now. Only the leading coordinator writes it."
 		c.Subjects = []string{events.OrdersRoot + ".>"}
 		c.MaxMsgsPerSubject = 1
 		c.AllowAtomicPublish, c.AllowMsgTTL, c.AllowDirect = true, true, true
 		c.RePublish = &jetstream.RePublish{Source: events.OrdersRoot + ".>", Destination: events.OrderRoot + ".>"}
 	case Metrics:
-		c.Description = "What instances use now."
+		c.Description = "Resources that instances use now."
 		c.Subjects = []string{events.MetricRoot + ".>"}
 		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, metricsAge, maxMetricsBytes
 		c.MaxMsgSize = maxMetric
@@ -82,7 +82,7 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 func configs(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        "KV_" + BucketConfigs,
-		Description: "What specs name as configs. Put them with: nats kv put " + BucketConfigs + " <namespace>.<name>",
+		Description: "Configs that specs name. Put one with: nats kv put " + BucketConfigs + " <namespace>.<name>",
 		Subjects:    []string{"$KV." + BucketConfigs + ".>"},
 		Replicas:    replicas,
 		MaxMsgSize:  MaxConfig, MaxBytes: maxConfigsBytes, MaxMsgsPerSubject: configHistory,
@@ -91,12 +91,12 @@ func configs(replicas int) jetstream.StreamConfig {
 	}
 }
 
-// output returns how the stream below the bucket of outputs is kept. It is in memory alone: output may hold secrets, which
-// belong on no disk. Where there is no room the oldest goes: people look into the latest failure.
+// output returns how the stream below the bucket of outputs is kept. It is in memory alone: output may hold secrets, which must not reach a
+// disk. Where there is no room the server removes the oldest: operators look into the latest failure.
 func output(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        "KV_" + BucketOutput,
-		Description: "What containers printed last before they failed. Read it with: nats kv get --raw " + BucketOutput + " <key of the event>",
+		Description: "Last output of containers that failed. Read one with: nats kv get --raw " + BucketOutput + " <key of the event>",
 		Subjects:    []string{"$KV." + BucketOutput + ".>"},
 		Replicas:    replicas,
 		Storage:     jetstream.MemoryStorage, MaxAge: OutputAge,

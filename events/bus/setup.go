@@ -67,7 +67,7 @@ func logFirst(f Finding) Stream {
 
 // errLogMissing says what to do where the log alone is gone: another one would forget every service and decision.
 func errLogMissing() error {
-	return fmt.Errorf("stream %s: %w, while others stand: restore it from a backup with `nats stream restore`; to begin anew"+
+	return fmt.Errorf("stream %s: %w, while others stand: restore it from a backup with `nats stream restore`; to start over"+
 		" without all that it said, delete the others first", Log, ErrNoStream)
 }
 

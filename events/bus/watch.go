@@ -30,14 +30,14 @@ const (
 	// are the same ones still.
 	watchTimeout = 5 * time.Second
 	watchLook    = 2 * time.Second
-	// watchAgain is how long it waits before it begins anew.
+	// watchAgain is how long a watch waits before it starts over.
 	watchAgain = 250 * time.Millisecond
 )
 
-var errBucketAnew = errors.New("the bucket was made anew")
+var errBucketAnew = errors.New("the bucket was deleted and made again")
 
-// Watch tells what the buckets have, and of each change from then on, until the context ends. Where the bus is lost it says so,
-// and begins anew once it is back. Buckets that are missing are made.
+// Watch tells what the buckets have, and each change from then on, until the context ends. Where it loses the bus, it says so and starts
+// over once the bus is back. It makes missing buckets.
 func (b *JetStream) Watch(ctx context.Context, buckets []string, tell func(Sight)) {
 	for ctx.Err() == nil {
 		err := b.watchOnce(ctx, buckets, tell)
@@ -134,7 +134,7 @@ func (b *JetStream) openWatch(ctx context.Context, name string) (watched, error)
 	}
 	k, ok := opened.(bucket)
 	if !ok {
-		return watched{}, fmt.Errorf("watch %s: it is no bucket of JetStream", name)
+		return watched{}, fmt.Errorf("watch %s: it is not a bucket of JetStream", name)
 	}
 	w := watched{kv: k.kv}
 	if w.made, err = w.created(call); err != nil {

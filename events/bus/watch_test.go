@@ -81,7 +81,7 @@ func has(whole bool, bucket, key, value string) func(bus.Sight) bool {
 	}
 }
 
-// TestAWatchTellsOfChanges has keys come and go, and a bucket go and be made anew.
+// TestAWatchTellsOfChanges puts and deletes keys, and deletes a bucket and makes it again.
 func TestAWatchTellsOfChanges(t *testing.T) {
 	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
 	if err != nil {
@@ -107,10 +107,10 @@ func TestAWatchTellsOfChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.put(bus.BucketNodes, "c", "3")
-	w.next("a bucket that was made anew", has(true, bus.BucketNodes, "c", "3"))
+	w.next("a bucket that was deleted and made again", has(true, bus.BucketNodes, "c", "3"))
 }
 
-// TestAWatchOutlivesTheServer has the server end and come back.
+// TestAWatchOutlivesTheServer ends the server and starts it again.
 func TestAWatchOutlivesTheServer(t *testing.T) {
 	dir := t.TempDir()
 	server, err := embedded.Start(dir, "127.0.0.1", embedded.AnyPort)

@@ -83,7 +83,7 @@ func TestAnInstanceWaitsForItsConfigs(t *testing.T) {
 		},
 		"not to be read": {
 			func(w *world) { w.put("demo.a", "x"); w.away.Store(true) }, func(w *world) { w.away.Store(false) },
-			events.OfflineConfigUnread, "config demo.a cannot be read now: nobody answers",
+			events.OfflineConfigUnread, "config demo.a cannot be read now: no answer",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

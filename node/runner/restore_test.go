@@ -68,7 +68,7 @@ func TestVolumesAreFilledBeforeAnInstanceRuns(t *testing.T) {
 		"missing":     {func(*world) {}, "the bus does not have object " + digestOf("kept")},
 		"another one": {func(w *world) { w.keep("cept", "kept") }, "has another content, with the digest " + digestOf("cept")},
 		"cut":         {func(w *world) { w.keep("kep", "kept") }, "has another content, with the digest " + digestOf("kep")},
-		"away":        {func(w *world) { w.away.Store(true) }, "cannot be read now: nobody answers"},
+		"away":        {func(w *world) { w.away.Store(true) }, "cannot be read now: no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

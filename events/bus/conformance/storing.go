@@ -16,10 +16,10 @@ const (
 
 var storing = []promise{
 	{"publish answers the sequences of the stream one by one", publishNumbers},
-	{"a subject that no stream captures has nobody to answer", publishNowhere},
+	{"a subject that no stream captures gets no answer", publishNowhere},
 	{"a command of 64 KiB is taken and one byte more is too large", publishLarge},
 	{"append stores behind the expected message and answers the last sequence", appendStores},
-	{"append at another place stores nothing and tells nobody", appendFenced},
+	{"append at another place stores nothing and republishes nothing", appendFenced},
 	{"append takes 1 to 1000 messages", appendSizes},
 	{"append of a message larger than the server takes stores nothing", appendLarge},
 	{"purge lets go of what is below and keeps the numbers", purgeKeepsNumbers},
@@ -84,7 +84,7 @@ func appendSizes(s *suite) {
 	}
 	for _, count := range []int{0, bus.MaxBatch + 1} {
 		_, err := s.bus.Append(s.ctx, bus.Log, last, batch(logged, count))
-		s.wantError("append a batch that is none", err, bus.ErrTooLarge)
+		s.wantError("append an empty batch", err, bus.ErrTooLarge)
 	}
 	s.wantState(bus.Log, 1, last)
 }

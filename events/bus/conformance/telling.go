@@ -9,15 +9,15 @@ import (
 )
 
 var telling = []promise{
-	{"send reaches whoever listens now, by wildcard too", sendListen},
+	{"send reaches all that listen now, by wildcard too", sendListen},
 	{"a subscription that is stopped hears nothing more", subscriptionStop},
 	{"what the log stores is told under rookery.event", republishLog},
 	{"what the orders store is told under rookery.order", republishOrders},
-	{"commands and statuses are told to nobody", republishNothingElse},
+	{"commands and statuses are not republished", republishNothingElse},
 	{"a request is answered by who answers its subject", requestAnswer},
-	{"a request that nobody answers says so", requestNobody},
+	{"a request without an answer says so", requestNobody},
 	{"a request whose answer fails hears nothing", requestFails},
-	{"answers that are stopped answer no more", answerStop},
+	{"stopped answers no longer answer", answerStop},
 	{"served questions are answered, and errors reach who asked", serve},
 	{"the server tells its time", serverTime},
 }
@@ -94,7 +94,7 @@ func requestAnswer(s *suite) {
 
 func requestNobody(s *suite) {
 	_, err := s.bus.Request(s.ctx, message("test.ask", "{}"))
-	s.wantError("a request that nobody answers", err, bus.ErrNoAnswer)
+	s.wantError("a request without an answer", err, bus.ErrNoAnswer)
 }
 
 func requestFails(s *suite) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// listener is a core subscription. What does not fit into its channel is lost, as for a slow consumer of NATS.
+// listener is a core subscription. It loses the messages that do not fit into its channel, as a slow consumer of NATS does.
 type listener struct {
 	bus      *Bus
 	filter   string

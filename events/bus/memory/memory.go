@@ -178,7 +178,7 @@ func (b *Bus) State(_ context.Context, name bus.Stream) (bus.State, error) {
 		state.First = m.Sequence
 		break
 	}
-	if name == bus.Commands { // of the others nobody asks what they take
+	if name == bus.Commands { // no caller reads the size of the others
 		for m := range s.from(0) {
 			state.Bytes += uint64(len(m.Subject) + len(m.Body))
 		}

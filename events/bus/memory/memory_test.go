@@ -37,7 +37,7 @@ func TestRemakeEndsReadersAndChangesTheIdentity(t *testing.T) {
 	<-r.Messages()
 	b.Remake(bus.Log)
 	if m, ok := <-r.Messages(); ok {
-		t.Fatalf("the reader of a stream that is no more delivers %v", m)
+		t.Fatalf("the reader of a removed stream delivers %v", m)
 	}
 	after, err := b.State(ctx, bus.Log)
 	if err != nil {

@@ -35,7 +35,7 @@ func (b *Bus) Backup(name bus.Stream) Backup {
 	return Backup{identity: s.identity, messages: slices.Collect(s.from(0)), last: s.last}
 }
 
-// Restore has the stream be what it was when the backup was made. Its readers end.
+// Restore returns the stream to the state of the backup. Its readers end.
 func (b *Bus) Restore(name bus.Stream, backup Backup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,8 +81,8 @@ func (b *Bus) Tear(name bus.Stream, batch []events.Message) {
 	}
 }
 
-// Damage replaces the stored message of this sequence by what change makes of it, or lets go of it where that reports
-// false, as a disk that goes bad can. Readers that have it keep it.
+// Damage replaces the stored message of this sequence by the result of change, as a disk that goes bad can. Where change reports false, it
+// removes the message. Readers keep what they have read.
 func (b *Bus) Damage(name bus.Stream, sequence uint64, change func(events.Message) (events.Message, bool)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,10 +110,10 @@ func (b *Bus) Cursor(name bus.Stream, from uint64) *Cursor {
 	return &Cursor{bus: b, stream: b.streams[name], next: max(from, 1)}
 }
 
-// Back has the cursor give so many of the last messages once more.
+// Back returns the cursor by so many messages: Next delivers them once more.
 func (c *Cursor) Back(messages uint64) { c.next -= min(messages, c.next-1) }
 
-// Next returns at most limit messages that come next, and whether the stream is no more.
+// Next returns at most limit messages that come next, and whether the stream is removed.
 func (c *Cursor) Next(limit int) (page []events.Message, removed bool) {
 	page, _, removed = c.bus.page(c.stream, c.next, limit)
 	if n := len(page); n > 0 {

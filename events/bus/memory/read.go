@@ -52,8 +52,7 @@ func (b *Bus) pump(r *reader, s *stream, next uint64) {
 	}
 }
 
-// page returns at most limit messages from the sequence on, what is closed when there are more, and whether the stream is
-// no more.
+// page returns at most limit messages from the sequence on, a channel that closes when there are more, and whether the stream is removed.
 func (b *Bus) page(s *stream, from uint64, limit int) (page []events.Message, changed <-chan struct{}, removed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -68,7 +68,7 @@ func (s *stream) newest() (events.Message, bool) {
 	if len(s.messages) == 0 {
 		return events.Message{}, false
 	}
-	return s.messages[len(s.messages)-1], true // it is no gap: only a later message makes one
+	return s.messages[len(s.messages)-1], true // not a gap: only a later message makes one
 }
 
 // purge lets go of the messages below the sequence.

@@ -80,7 +80,7 @@ type Conn struct {
 	queue                     []Frame
 	result                    []byte // of the other end
 	err                       error  // why it has ended
-	ended                     bool   // by the other end: there is nobody to be told
+	ended                     bool   // by the other end, which needs no notice of the end
 }
 
 // begin returns an end that is heard on a subscription and talks to the subject.
@@ -158,7 +158,7 @@ func reason(m events.Message) error {
 	}
 	code, err := strconv.Atoi(text)
 	if err != nil {
-		return fmt.Errorf("the code %q of an error is no number", text)
+		return fmt.Errorf("the code %q of an error is not a number", text)
 	}
 	return &bus.QuestionError{Code: code, Reason: m.Header.Get(bus.HeaderError)}
 }

@@ -18,8 +18,9 @@ import (
 // openTimeout bounds how long the opening of a session takes.
 const openTimeout = 5 * time.Second
 
-// Open opens a session with who serves on the subject. It returns once that is ready, or its *bus.QuestionError, or an error that is
-// bus.ErrNoAnswer where nobody serves there. The session ends with Close, or with the context.
+// Open opens a session with the process that serves the subject, and returns once that process is ready. It returns the *bus.QuestionError
+// with which that refuses, or an error that is bus.ErrNoAnswer where no process serves the subject. The session ends with Close, or with
+// the context.
 func Open(ctx context.Context, b bus.Bus, subject string, body []byte) (*Conn, error) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -40,7 +41,7 @@ func Open(ctx context.Context, b bus.Bus, subject string, body []byte) (*Conn, e
 		heard.Stop()
 		return nil, err
 	}
-	// What serves is heard from the first frame on: nothing of it can be missed from here.
+	// This end listens before it asks: it misses no frame of the other end.
 	if err := ready(opening, heard); err != nil {
 		heard.Stop()
 		return nil, fmt.Errorf("open a session on %s: %w", subject, err)

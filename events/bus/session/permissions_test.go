@@ -18,8 +18,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus/session"
 )
 
-// permissions are those that README.md names: of a node, of ann who reads the logs of the namespace demo, and of ben who runs commands there.
-// What both publish to look where instances are stands for both.
+// permissions are those that README.md names: of a node, of ann who reads the logs of the namespace demo, and of ben who runs commands
+// there. Both look up where instances are: the second argument is the list of subjects that they publish to for that.
 const permissions = `
 listen: "127.0.0.1:-1"
 jetstream { store_dir: %q }
@@ -137,7 +137,7 @@ func TestPermissionsOfANamespaceHold(t *testing.T) {
 	}
 }
 
-// TestInboxesAreOnesOwn has a user listen to the inboxes of another, and look where instances are, but no more.
+// TestInboxesAreOnesOwn holds a user to look up where instances are, and to be refused the inboxes of another user.
 func TestInboxesAreOnesOwn(t *testing.T) {
 	as := guarded(t)
 	admin, ann := as("admin"), as("ann")

@@ -24,7 +24,7 @@ const (
 	subjects = "rookery.node.edge-1.logs.*.*.*.*"
 )
 
-// serve serves sessions in a bubble of its own time. What it calls must end all that it began.
+// serve serves sessions in a bubble of its own time. The test that it calls must end all that it began.
 func serve(t *testing.T, most int, handle session.Handler, test func(t *testing.T, b *leaky)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +98,8 @@ func TestBothEndsSayWhatTheyWantInOrder(t *testing.T) {
 	})
 }
 
-// TestASlowEndHoldsTheOtherUp has one end take nothing: the other may have no more under way than the window, for as long as that lasts.
+// TestASlowEndHoldsTheOtherUp opens a session of which one end takes nothing: the other sends at most one window, for as long as that
+// lasts.
 func TestASlowEndHoldsTheOtherUp(t *testing.T) {
 	var sent atomic.Int64
 	const all = 10 * session.Window
@@ -134,7 +135,7 @@ func TestASlowEndHoldsTheOtherUp(t *testing.T) {
 	})
 }
 
-// TestASessionWhoseOtherEndIsGoneEnds has each way to go.
+// TestASessionWhoseOtherEndIsGoneEnds covers each way in which the other end can go.
 func TestASessionWhoseOtherEndIsGoneEnds(t *testing.T) {
 	for name, row := range map[string]struct {
 		leave  func(b *leaky, c *session.Conn)
@@ -255,7 +256,7 @@ func TestASessionThatIsNotServedSaysWhy(t *testing.T) {
 			t.Errorf("one too many is answered with %v", err)
 		}
 		if _, err := session.Open(t.Context(), b, "rookery.node.gone.logs.demo.web.0.1", nil); !errors.Is(err, bus.ErrNoAnswer) {
-			t.Errorf("where nobody serves, it is %v", err)
+			t.Errorf("without a process that serves, it is %v", err)
 		}
 		for _, inbox := range []string{"", "rookery.cmd.cluster.policy", "_INBOX.", "_INBOX.>"} {
 			answer, err := b.Request(t.Context(), events.Message{Subject: subject, Header: events.Header{"Rookery-Reply": {inbox}}})
