@@ -7,7 +7,7 @@ type ClusterAdopted struct {
 	// Commands and Statuses are where the inboxes are read on from: the sequence of the last message that is done.
 	Commands uint64 `json:"commands"`
 	Statuses uint64 `json:"statuses"`
-	// Reason says for people why, where it is not the founding.
+	// Reason is a text that says why, except at the founding.
 	Reason string `json:"reason,omitempty"`
 }
 

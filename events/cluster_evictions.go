@@ -11,7 +11,7 @@ type EvictionsPaused struct {
 // Kind implements Data.
 func (EvictionsPaused) Kind() Kind { return v1("cluster", "evictions-paused") }
 
-// EvictionsResumed says that few enough nodes are silent again. What is to be lost is so after its whole time from here on.
+// EvictionsResumed says that few enough nodes are silent again. The time until a silent node is lost begins again here.
 type EvictionsResumed struct {
 	Silent uint32 `json:"silent"`
 	Nodes  uint32 `json:"nodes"`

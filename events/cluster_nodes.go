@@ -8,8 +8,7 @@ import (
 // MaxAllowedNodes bounds the list of allowed nodes.
 const MaxAllowedNodes = 5000
 
-// ClusterNodes is the command that instances are placed on these nodes alone. What runs on others runs on. It replaces
-// the whole list.
+// ClusterNodes is the command to place instances on these nodes alone. Instances on other nodes keep running. It replaces the whole list.
 type ClusterNodes struct {
 	// Allowed are the names of the nodes, of which some may not have joined yet. An empty list allows every node.
 	Allowed []string `json:"allowed" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`

@@ -20,7 +20,7 @@ type When string
 const (
 	RebalanceNow    When = "now"        // at once, and once
 	RebalanceOnJoin When = "node-joins" // from here on, each time that a node without instances joins
-	RebalanceNoMore When = "never"      // no more when nodes join
+	RebalanceNoMore When = "never"      // ends RebalanceOnJoin
 )
 
 // ClusterRebalance is the command that instances move to nodes that fit them better. They move one at a time, and each
@@ -41,7 +41,7 @@ func (ClusterRebalance) Kind() Kind { return v1("cluster", "rebalance") }
 func (c ClusterRebalance) check() error {
 	switch {
 	case c.When != "" && c.When != RebalanceNow && c.When != RebalanceOnJoin && c.When != RebalanceNoMore:
-		return Reject(CodeInvalidValue, "when", "when %s is none of %s, %s and %s", quote(string(c.When)), RebalanceNow, RebalanceOnJoin, RebalanceNoMore)
+		return Reject(CodeInvalidValue, "when", "when %s is unknown: want %s, %s or %s", quote(string(c.When)), RebalanceNow, RebalanceOnJoin, RebalanceNoMore)
 	case c.MaxMoves != nil && (*c.MaxMoves == 0 || *c.MaxMoves > MaxMoves):
 		return Reject(CodeOutOfRange, "max_moves", "max_moves %d is not between 1 and %d", *c.MaxMoves, MaxMoves)
 	case c.MinGain != nil && (*c.MinGain == 0 || *c.MinGain > MaxWeight):

@@ -130,8 +130,8 @@ func BenchmarkSDKParseRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkSDKAttributesOfRecord is the SDK's least part in binary mode: setting and checking the attributes of an
-// event whose body somebody else has written.
+// BenchmarkSDKAttributesOfRecord is the SDK's least part in binary mode: setting and checking the attributes of an event with a finished
+// body.
 func BenchmarkSDKAttributesOfRecord(b *testing.B) {
 	r := placed()
 	b.ReportAllocs()

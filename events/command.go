@@ -120,7 +120,7 @@ func commandNamed(noun, verb string) (asked, error) {
 	}
 	whom := map[string]string{"service": "a service", "group": "a group", "node": "a node", "cluster": "the cluster"}[noun]
 	if near := nearest(verb, known); near != "" {
-		return asked{}, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: did you mean %q?", quote(verb), whom, near)
+		return asked{}, Reject(CodeUnknownVerb, "subject", "%s is not a command for %s: did you mean %q?", quote(verb), whom, near)
 	}
-	return asked{}, Reject(CodeUnknownVerb, "subject", "%s is no command for %s: known are %s", quote(verb), whom, strings.Join(known, ", "))
+	return asked{}, Reject(CodeUnknownVerb, "subject", "%s is not a command for %s: known are %s", quote(verb), whom, strings.Join(known, ", "))
 }

@@ -5,15 +5,15 @@ type FailureReason string
 
 // The reasons of a failure.
 const (
-	// ReasonDeadline: the progress deadline passed. What was asked for stays desired.
+	// ReasonDeadline: the progress deadline passed. The service keeps the target that the command set.
 	ReasonDeadline FailureReason = "progress-deadline"
 	// ReasonInboxLost: the stream that held the command was deleted, and another was adopted in its place.
 	ReasonInboxLost FailureReason = "inbox-lost"
 	// ReasonBackoffLimit: more instances of the job have failed than may. Nothing more of this revision is placed.
 	ReasonBackoffLimit FailureReason = "backoff-limit"
-	// ReasonPaused: too many slots failed, and the update is paused. What was asked for stays desired.
+	// ReasonPaused: too many slots failed, and the update is paused. The service keeps the target that the command set.
 	ReasonPaused FailureReason = "update-paused"
-	// ReasonRolledBack: too many slots failed, and the service goes back to where all of it was last as it should be.
+	// ReasonRolledBack: too many slots failed, and the service returns to its last healthy revision and scale.
 	ReasonRolledBack FailureReason = "rolled-back"
 	// ReasonAborted: an instance did not get through a phase of a rescale, and the topology of before comes back.
 	ReasonAborted FailureReason = "rescale-aborted"
@@ -24,22 +24,23 @@ const (
 	// ReasonStillThere: instances that were to go have not gone in time. The service is suspended all the same, and they go once
 	// their nodes get it done.
 	ReasonStillThere FailureReason = "still-there"
-	// ReasonGroupAborted: a service of the group did not get to what it shall be, and all are asked to be what they were before.
+	// ReasonGroupAborted: a service of the group did not reach its target, and all services get their earlier targets back.
 	ReasonGroupAborted FailureReason = "group-aborted"
 	// ReasonDrainDeadline: a node had instances still a while after all of them were told to stop. It goes on being drained.
 	ReasonDrainDeadline FailureReason = "drain-deadline"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"
-	// ReasonInternal: the coordinator cannot decide what the command is for, because of a defect of its own. What was asked for stays desired.
+	// ReasonInternal: the coordinator cannot decide the command, because of a defect of its own. The service keeps the target that the
+	// command set.
 	ReasonInternal FailureReason = "internal"
 )
 
-// CommandFailed ends an accepted command that was not satisfied. What it asked for stays desired, but where the reason says
+// CommandFailed ends an accepted command that was not satisfied. The service keeps the target that the command set, unless the reason says
 // otherwise.
 type CommandFailed struct {
 	Sequence uint64        `json:"sequence"`
 	Reason   FailureReason `json:"reason"`
-	// Message says for people what was still missing.
+	// Message is a text that says what was still missing.
 	Message string `json:"message"`
 }
 

@@ -42,7 +42,7 @@ func (c CommandQueued) Command() (Command, error) {
 		return nil, err
 	}
 	if c.Body.Kind() != '{' {
-		return nil, fmt.Errorf("the body of a %s that waits is no object: %.20s", c.Verb, c.Body)
+		return nil, fmt.Errorf("the body of a queued %s is not a JSON object: %.20s", c.Verb, c.Body)
 	}
 	data, err := command.entry.read(c.Body)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestWhatIsEmptyMeansNothing(t *testing.T) {
 	}
 }
 
-// TestRequestsMayMeetTheLimits has each request be as large as its limit, and larger.
+// TestRequestsMayMeetTheLimits sends each request as large as its limit, and larger.
 func TestRequestsMayMeetTheLimits(t *testing.T) {
 	for fields, field := range map[string]string{
 		`"requests":{"cpu":"1","memory":"64MiB","disk":"1GiB"},"resources":{"cpu":"1","memory":"64MiB","disk":"1GiB"}`: "",

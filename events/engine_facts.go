@@ -38,7 +38,7 @@ func (f EngineFacts) check() error {
 	return nil
 }
 
-// Words says it for people, as in podman 4.3.1, runc, rootful, cgroups hybrid.
+// Words returns it as text, as in podman 4.3.1, runc, rootful, cgroups hybrid.
 func (f EngineFacts) Words() string {
 	words := []string{f.Engine}
 	if f.Runtime != "" {

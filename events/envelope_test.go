@@ -40,7 +40,7 @@ func TestEveryKindReadsBack(t *testing.T) {
 	}
 }
 
-// TestZerosThatSayNothingAreLeftOut holds the tags to their meaning: people read these bodies.
+// TestZerosThatSayNothingAreLeftOut checks that the tags leave zeros out that say nothing: operators read these bodies.
 func TestZerosThatSayNothingAreLeftOut(t *testing.T) {
 	for _, tt := range []struct {
 		data Data
@@ -130,8 +130,8 @@ func TestMessagesThatDoNotDecode(t *testing.T) {
 		{"a newer version", headerType, "io.rookery.node.v2.listed", "", ErrUnknownType},
 		{"a newer kind", headerType, "io.rookery.node.v1.painted", "", ErrUnknownType},
 		{"no time", headerTime, "", "", ErrMalformed},
-		{"a time that is none", headerTime, "yesterday", "", ErrMalformed},
-		{"a correlation that is no sequence", headerCorrelation, "-1", "", ErrMalformed},
+		{"a malformed time", headerTime, "yesterday", "", ErrMalformed},
+		{"a correlation that is not a sequence", headerCorrelation, "-1", "", ErrMalformed},
 		{"a trace that is not percent-encoded", headerTrace, "%zz", "", ErrMalformed},
 		{"not JSON", "", "", "x", ErrMalformed},
 		{"empty", "", "", " ", ErrMalformed},
@@ -211,6 +211,6 @@ func TestOrdersReadBack(t *testing.T) {
 	}
 	m.Subject = OrdersEpochSubject
 	if _, _, _, err := ParseOrder(m); !errors.Is(err, ErrMalformed) {
-		t.Errorf("a subject that is no order's: %v", err)
+		t.Errorf("a subject of no order: %v", err)
 	}
 }

@@ -52,15 +52,15 @@ func ParseGroupID(s string) (GroupID, error) {
 	return GroupID(id), err
 }
 
-// GroupStarted says that several services change together, and what each shall be. Each is held by the command from here on, and
-// changes with its stage.
+// GroupStarted says that several services change together, and to which targets. From here on the command holds each service, and the
+// service changes with its stage.
 type GroupStarted struct {
 	// Command is the sequence of the command, which is the group's name in what follows.
 	Command uint64 `json:"command"`
-	// Services are what each shall be, by name.
+	// Services are the targets of the services, by name.
 	Services map[string]GroupMember `json:"services"`
-	// Stages are the names of the services in the order in which they change: no stage begins before all of those before it are
-	// as they shall be.
+	// Stages are the names of the services in the order in which they change: a stage begins once all services of the stages before it have
+	// reached their targets.
 	Stages [][]string `json:"stages"`
 }
 
@@ -81,12 +81,12 @@ type GroupEntered struct {
 	Back   bool                   `json:"back,omitzero"`
 }
 
-// GroupAborted says that a service does not get to what it shall be: all that have changed go back from here on, the last stage first.
+// GroupAborted says that a service does not reach its target: from here on all services that have changed go back, the last stage first.
 type GroupAborted struct {
 	Command uint64 `json:"command"`
-	// Service is the one that is to blame; not there where somebody has cancelled the group.
+	// Service is the one that failed; missing where an operator has cancelled the group.
 	Service string `json:"service,omitempty"`
-	// Message says for people why.
+	// Message is a text that says why.
 	Message string `json:"message"`
 }
 
@@ -95,13 +95,13 @@ type GroupOutcome string
 
 // The outcomes of a group.
 const (
-	GroupDone       GroupOutcome = "done"       // every service is as it shall be
+	GroupDone       GroupOutcome = "done"       // every service has reached its target
 	GroupGoneBack   GroupOutcome = "gone-back"  // every service is asked to be what it was before
 	GroupSuperseded GroupOutcome = "superseded" // a later command took services of it: the others are asked to be what they were before
 	GroupAbandoned  GroupOutcome = "abandoned"  // the coordinator cannot decide it, because of a defect of its own: every service stays as it is
 )
 
-// GroupEnded says that a group holds its services no more.
+// GroupEnded says that a group no longer holds its services.
 type GroupEnded struct {
 	Command uint64       `json:"command"`
 	Outcome GroupOutcome `json:"outcome"`

@@ -17,18 +17,18 @@ const MaxGrouped = 256
 // GroupEnsure is the command that several services of one namespace exist with these specs, all of them or none: they change
 // in the order of after, and where one does not get there, all of them go back to what they were.
 type GroupEnsure struct {
-	// Services are what each service shall be, by name.
+	// Services are the targets of the services, by name.
 	Services map[string]GroupMember `json:"services"`
 	Guard
 }
 
-// GroupMember is what one service of a group shall be.
+// GroupMember is the target of one service of a group.
 type GroupMember struct {
 	Spec
 	// Scale is the number of instances, as with ensure of a service.
 	Scale *int64 `json:"scale,omitzero" jsonschema:"minimum=0,maximum=10000"`
-	// After names services of the same command: this one changes once these are as they shall be. Where services are to have no
-	// instance any more, this one stops before these do.
+	// After names services of the same command: this one changes once those have reached their targets. Where the command scales services
+	// to 0, this one stops before those do.
 	After []string `json:"after,omitempty"`
 }
 
@@ -94,7 +94,7 @@ func (c GroupEnsure) checkMember(name string) error {
 		case other == name:
 			return Reject(CodeInvalidValue, field, "%s names the service itself", field)
 		case !known:
-			return Reject(CodeInvalidValue, field, "%s names %s, which is no service of this command: known are %s", field, quote(other), strings.Join(c.Names(), ", "))
+			return Reject(CodeInvalidValue, field, "%s names %s, which is not a service of this command: known are %s", field, quote(other), strings.Join(c.Names(), ", "))
 		case slices.Contains(m.After[:i], other):
 			return Reject(CodeInvalidValue, field, "%s names %s twice", field, other)
 		}
@@ -144,7 +144,7 @@ func (c GroupEnsure) Levels() (levels [][]string, circle []string) {
 	return levels, nil
 }
 
-// circleFrom follows who waits for whom until somebody comes up again.
+// circleFrom follows which service waits for which, until it meets a service again.
 func circleFrom(name string, waits func(string) string) []string {
 	var way []string
 	for !slices.Contains(way, name) {

@@ -15,7 +15,7 @@ func (p BusyPolicy) check() error {
 	case "", BusyReject, BusyQueue, BusySupersede:
 		return nil
 	}
-	return Reject(CodeInvalidValue, "busy", "busy %s is none of reject, queue and supersede", quote(string(p)))
+	return Reject(CodeInvalidValue, "busy", "busy %s is unknown: want reject, queue or supersede", quote(string(p)))
 }
 
 // Guard says when a command to a service is taken.
@@ -28,7 +28,7 @@ type Guard struct {
 // When returns the guard of a command that has one.
 func (g Guard) When() Guard { return g }
 
-// SeenAt refuses a command whose sender has seen the service as it is no more.
+// SeenAt refuses a command where the service has changed since the sender saw it.
 type SeenAt struct {
 	// IfSeq is the sequence of the log that the sender has seen: where the service was revised, scaled, suspended, resumed or
 	// dropped after it, the command is rejected, and fails where that was while it waited. 0 takes the service as it is.

@@ -31,7 +31,7 @@ type InstancePlaced struct {
 	// Window is how long after its node was last heard the node has it run: then it must have ended. 0 for no such bound, of what is
 	// not exclusive.
 	Window Duration `json:"window,omitzero"`
-	// Choice says why this node; it is not there where nobody chose, as on an adoption.
+	// Choice says why this node; missing where no choice was made, as on an adoption.
 	Choice *Choice `json:"choice,omitzero"`
 }
 

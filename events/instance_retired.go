@@ -1,6 +1,6 @@
 package events
 
-// RetireReason is why an instance shall stop.
+// RetireReason is why an instance must stop.
 type RetireReason string
 
 // The reasons of a retirement.
@@ -10,14 +10,14 @@ const (
 	RetireSuspended    RetireReason = "suspended"     // its service is suspended
 	RetireRevised      RetireReason = "revised"       // its revision is not the service's
 	RetireMakesRoom    RetireReason = "makes-room"    // its revision is not the service's, and no node has room for its successor beside it
-	RetireUnmatched    RetireReason = "unmatched"     // its node is none any more that its global service wants
+	RetireUnmatched    RetireReason = "unmatched"     // its global service no longer wants its node
 	RetirePortConflict RetireReason = "port-conflict" // the node cannot publish one of its ports
 	RetireMoved        RetireReason = "moved"         // its successor on another node serves
-	RetireMoveFailed   RetireReason = "move-failed"   // it was to succeed another one that serves, and did not come to serve itself
-	RetireMoveUndone   RetireReason = "move-undone"   // it was to succeed another one that stays, as the node of that is drained no more
+	RetireMoveFailed   RetireReason = "move-failed"   // it was the successor of an instance that serves, and never came to serve itself
+	RetireMoveUndone   RetireReason = "move-undone"   // it was the successor of an instance that stays, as the drain of that one's node has ended
 	RetireDrained      RetireReason = "drained"       // its node is drained: its successor serves, or comes once it is gone
 	RetireDrainForced  RetireReason = "drain-forced"  // its node is drained, and the deadline of that has passed
-	// RetireNodeForgotten is of no event: an instance that is forgotten with its node shall not run any more, either.
+	// RetireNodeForgotten is in no event: it is the reason why an instance must stop that is forgotten with its node.
 	RetireNodeForgotten RetireReason = "node-forgotten"
 	RetireOtherImage    RetireReason = "other-image"   // a tag stood for another image on its node than the revision has
 	RetireCompleted     RetireReason = "completed"     // its slot of a job is done
@@ -29,7 +29,7 @@ const (
 	RetireCrashLooping  RetireReason = "crash-looping" // it ended more often than its spec has it restarted on a node
 )
 
-// InstanceRetired says that an instance shall stop and be removed.
+// InstanceRetired says that an instance must stop and be removed.
 type InstanceRetired struct {
 	Ordinal    uint32       `json:"ordinal"`
 	Generation uint32       `json:"generation"`

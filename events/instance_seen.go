@@ -15,9 +15,9 @@ type InstanceSeen struct {
 	// Output is the key under which the bucket rookery_output has what the container printed last, for a day, where its node
 	// could keep that.
 	Output string `json:"output,omitempty"`
-	// Images are what the node found the names of its images to stand for, as in registry.example.org/web@sha256:…,
-	// where the log did not say so yet. What it says first holds for all instances of the revision: one that was made
-	// from another image is replaced.
+	// Images maps the names of images to what the node resolved them to, as in registry.example.org/web@sha256:…, where the log did not
+	// have that yet. The first entry for a name holds for all instances of the revision: the leader replaces an instance that was made from
+	// another image.
 	Images map[string]string `json:"images,omitempty"`
 }
 

@@ -1,6 +1,6 @@
 package events
 
-// InstanceStopped says that the instance runs no more because it was to stop.
+// InstanceStopped says that the instance no longer runs because it was to stop.
 type InstanceStopped struct{ InstanceSeen }
 
 // Kind implements Data.

@@ -23,7 +23,7 @@ func (k Kind) String() string {
 // Schema is the id of the kind's JSON Schema: what CloudEvents calls its dataschema.
 func (k Kind) Schema() string { return "urn:rookery:" + k.String() }
 
-// Word returns "<thing>.<name>", as in "instance.placed": how people speak of the kind.
+// Word returns "<thing>.<name>", as in "instance.placed": the short name of the kind.
 func (k Kind) Word() string { return k.Thing + "." + k.Name }
 
 // SchemaPath is where the JSON Schema of the kind stands below the folder schemas.
@@ -44,7 +44,7 @@ func ParseKind(s string) (Kind, bool) {
 		return Kind{}, false
 	}
 	k := Kind{Thing: parts[0], Version: version, Name: parts[2]}
-	return k, k.String() == s // "v01" and "v+1" are no second way to write "v1"
+	return k, k.String() == s // "v01" and "v+1" are not other spellings of "v1"
 }
 
 // Data is the body of one kind of message. Only types of this package implement it.

@@ -93,7 +93,7 @@ func TestLeastValuesAreTaken(t *testing.T) {
 	}
 }
 
-// TestStatusesAreTakenUpToTheirLimits has nodes say as much as they may.
+// TestStatusesAreTakenUpToTheirLimits sends statuses of the greatest sizes that nodes may send.
 func TestStatusesAreTakenUpToTheirLimits(t *testing.T) {
 	h := hello()
 	h.Incarnation, h.Address = strings.Repeat("x", MaxName), strings.Repeat("x", maxHostname)

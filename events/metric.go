@@ -2,8 +2,8 @@ package events
 
 import "strconv"
 
-// MetricProcess is what the process of an instance uses, as its node measured it: at the time of the message. What could not be
-// measured is null, and never zero. Nothing is decided by it.
+// MetricProcess is what the process of an instance uses, as its node measured it: at the time of the message. A value that the node could
+// not measure is null, and never zero. No decision depends on it.
 type MetricProcess struct {
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`

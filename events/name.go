@@ -34,7 +34,7 @@ func checkName(field, s string) error {
 		"%s %s is not a name: use 1 to %d of a-z, 0-9 and \"-\", with no \"-\" at either end", field, quote(s), MaxName)
 }
 
-// quote shows text from outside in a message for people: control characters escaped, cut to a readable length.
+// quote shows text from outside in a message: control characters escaped, cut to a readable length.
 func quote(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -114,13 +114,13 @@ func (i *InstanceID) UnmarshalText(text []byte) error {
 	parts := strings.Split(string(text), ".")
 	const service, ordinal, generation, count = 0, 1, 2, 3
 	if len(parts) != count {
-		return Reject(CodeInvalidName, "", "%s is no instance: write namespace/name.ordinal.generation", quote(string(text)))
+		return Reject(CodeInvalidName, "", "%s is not an instance: write namespace/name.ordinal.generation", quote(string(text)))
 	}
 	var id InstanceID
 	o, wrongOrdinal := strconv.ParseUint(parts[ordinal], 10, 32)
 	g, wrongGeneration := strconv.ParseUint(parts[generation], 10, 32)
 	if err := errors.Join(id.Service.UnmarshalText([]byte(parts[service])), wrongOrdinal, wrongGeneration); err != nil {
-		return Reject(CodeInvalidName, "", "%s is no instance: %v", quote(string(text)), err)
+		return Reject(CodeInvalidName, "", "%s is not an instance: %v", quote(string(text)), err)
 	}
 	id.Ordinal, id.Generation = uint32(o), uint32(g)
 	*i = id

@@ -3,10 +3,10 @@ package events
 // NodeDegraded says that the engine of a node that is heard does not answer. Nothing new is placed on the node; what runs there
 // runs on.
 type NodeDegraded struct {
-	// Epoch and Counter are those of the node's word: what it said before counts no more.
+	// Epoch and Counter are those of the node's report: earlier reports no longer count.
 	Epoch   uint64 `json:"epoch"`
 	Counter uint64 `json:"counter"`
-	// Message says for people what is wrong.
+	// Message is a text that says what is wrong.
 	Message string `json:"message"`
 }
 

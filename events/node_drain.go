@@ -15,11 +15,12 @@ const (
 // NodeDrain is the command that a node is to have no instance any more: what it has moves to other nodes, and each instance runs on
 // until its successor serves, as far as it can. The command ends once nothing is left. NodeResume takes it back.
 type NodeDrain struct {
-	// Deadline is when what is left stops, whether a successor serves or not: 10m after the command where it is not given.
+	// Deadline is when the instances that are left stop, whether a successor serves or not. Default: 10m after the command.
 	Deadline Duration `json:"deadline,omitzero"`
 }
 
-// NodeForget is the command that a node is no more, and never was heard to stop what it had: what is left of it in the state goes.
+// NodeForget is the command to forget a node that no longer exists and never reported its instances as stopped: it removes from the state
+// what is left of the node.
 type NodeForget struct{}
 
 // NodeDraining says that the node takes no instance from here on, and gives away those that it has.
@@ -42,13 +43,13 @@ type NodeRemoved struct {
 	Epoch uint64 `json:"epoch"`
 }
 
-// ForgetReason says why an instance is known no more that nobody saw go.
+// ForgetReason says why the cluster forgets an instance without a report of its end.
 type ForgetReason string
 
-// NodeNoLongerExists is the only ForgetReason: people have said so.
+// NodeNoLongerExists is the only ForgetReason: an operator has said so.
 const NodeNoLongerExists ForgetReason = "node no longer exists"
 
-// InstanceForgotten says that an instance counts no more, as its node is forgotten. Nobody saw it go.
+// InstanceForgotten says that an instance no longer counts, as its node is forgotten. No node reported its end.
 type InstanceForgotten struct {
 	Ordinal    uint32       `json:"ordinal"`
 	Generation uint32       `json:"generation"`
@@ -56,7 +57,7 @@ type InstanceForgotten struct {
 	Reason     ForgetReason `json:"reason"`
 }
 
-// StrayForgotten says that a stray counts no more, as its node is forgotten.
+// StrayForgotten says that an orphan no longer counts, as its node is forgotten.
 type StrayForgotten struct{ StrayFound }
 
 // Kind implements Data.

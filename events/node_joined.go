@@ -54,7 +54,7 @@ func (a NodeAllows) check() error {
 	}
 	for _, r := range a.HostPorts {
 		if r.First == 0 || r.First > r.Last {
-			return Reject(CodeOutOfRange, "allows.host_ports", "ports %d to %d are no range", r.First, r.Last)
+			return Reject(CodeOutOfRange, "allows.host_ports", "ports %d to %d are not a range: want 1 to 65535, the lower one first", r.First, r.Last)
 		}
 	}
 	return nil

@@ -3,8 +3,8 @@ package events
 // MaxMisfits bounds how many misfits one event names.
 const MaxMisfits = 64
 
-// NodeMisfits says, after a node has become another than it was, which of its instances would not be placed there now. They
-// run on until somebody asks for something else.
+// NodeMisfits says, after a change of a node's facts, which of its instances would not be placed there now. They run on until an operator
+// changes their services.
 type NodeMisfits struct {
 	// Total counts all misfits; Instances are the first of them by name.
 	Total     uint32   `json:"total,omitzero"`

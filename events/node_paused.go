@@ -1,9 +1,9 @@
 package events
 
-// NodePause is the command that no instance is placed on a node any more. What runs there runs on.
+// NodePause is the command to place no further instances on a node. Its instances keep running.
 type NodePause struct{}
 
-// NodeResume is the command that a node which is paused or drained takes instances again. What has moved stays where it is.
+// NodeResume is the command that a paused or drained node takes instances again. Instances that have moved away do not come back.
 type NodeResume struct{}
 
 // NodePaused says that nothing is placed on the node from here on.

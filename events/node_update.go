@@ -7,12 +7,12 @@ import (
 	"unicode"
 )
 
-// NodeUpdate is the command that a node has other labels, or counts as having another capacity, than its own process says.
-// What runs there runs on. It holds whatever process is the node later. Labels that it does not name stay as they are.
+// NodeUpdate is the command that a node has other labels, or counts as having another capacity, than its own process reports. Its instances
+// keep running. The command also holds for every later process of the node. Labels that it does not name stay as they are.
 type NodeUpdate struct {
 	// Labels are given to the node, in place of its own of the same name.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Without names labels that the node has no more, whoever gave them.
+	// Without names labels that the command takes away from the node, those of its own process included.
 	Without []string `json:"without,omitempty"`
 	// Capacity is in place of the node's own in each part that is given; those that are not are the node's own again.
 	Capacity *Resources `json:"capacity,omitzero"`
@@ -56,7 +56,7 @@ type NodeUpdated struct {
 // Kind implements Data.
 func (NodeUpdated) Kind() Kind { return v1("node", "updated") }
 
-// Overrides are what people say of a node in place of what its process does.
+// Overrides are the facts that operators set for a node in place of those that its process reports.
 type Overrides struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Without names labels that are not the node's even where its process says so, in order.
@@ -83,7 +83,7 @@ func (o Overrides) Same(p Overrides) bool {
 	return o.Capacity == p.Capacity && maps.Equal(o.Labels, p.Labels) && slices.Equal(o.Without, p.Without)
 }
 
-// Of returns the facts of a node with what people say in place of what its process does.
+// Of returns the facts of a node with the overrides of operators in place of those that its process reports.
 func (o Overrides) Of(f NodeFacts) NodeFacts {
 	if len(o.Labels) > 0 || len(o.Without) > 0 {
 		f.Labels = merged(maps.Clone(f.Labels), o.Labels)

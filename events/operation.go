@@ -40,10 +40,10 @@ const (
 	OperationRelease OperationPhase = "release" // every instance stops to serve what the next topology takes from it
 	OperationAcquire OperationPhase = "acquire" // every instance takes what the next topology gives it, and serves that
 	OperationRetire  OperationPhase = "retire"  // those before go, or those too many, until nothing is left of them
-	OperationHold    OperationPhase = "hold"    // every instance writes what it holds to its volumes, and has them be as they are
+	OperationHold    OperationPhase = "hold"    // every instance writes what it holds to its volumes, and then leaves them unchanged
 	OperationExport  OperationPhase = "export"  // what the volumes with state hold is kept
 	OperationMonitor OperationPhase = "monitor" // the next instances are watched
-	OperationPromote OperationPhase = "promote" // the canaries serve, and somebody is to say that they are good
+	OperationPromote OperationPhase = "promote" // the canaries serve, and the update waits for the operator to promote them
 	OperationDelay   OperationPhase = "delay"   // the time between two waves
 	OperationWait    OperationPhase = "wait"    // all slots that are left are bound to nodes which take nothing now
 )
@@ -81,15 +81,17 @@ type OperationOutcome string
 // The outcomes of an operation.
 const (
 	OperationDone       OperationOutcome = "done"        // every slot went through all phases
-	OperationRolledBack OperationOutcome = "rolled-back" // too many slots failed: what was before comes back, by an operation of its own
-	OperationSuperseded OperationOutcome = "superseded"  // the service shall be something else by now
-	OperationAborted    OperationOutcome = "aborted"     // an instance did not get through: the topology before comes back, by an operation of its own; a snapshot is none, and a suspension neither
+	OperationRolledBack OperationOutcome = "rolled-back" // too many slots failed: another operation brings back what was before
+	OperationSuperseded OperationOutcome = "superseded"  // the service has another target by now
+	// OperationAborted: an instance did not get through. After a rescale another operation brings the topology before back. An
+	// aborted snapshot does not count, and an aborted suspension leaves the service as it was.
+	OperationAborted OperationOutcome = "aborted"
 )
 
 // OperationStarted says that a service changes, wave by wave. Its own sequence in the log is the operation's name.
 type OperationStarted struct {
 	Operation OperationKind `json:"operation"`
-	// Revision is what the slots get, and From what those have until their wave; 0 where they shall have nothing else.
+	// Revision is what the slots get, and From what they have until their wave; 0 where they get nothing else.
 	Revision uint64 `json:"revision"`
 	From     uint64 `json:"from,omitzero"`
 	// Slots are those that take part, in the order in which they do.
@@ -118,22 +120,22 @@ type OperationEntered struct {
 	Attempt uint32 `json:"attempt,omitzero"`
 	// Slots are those of the wave, with its first phase.
 	Slots Ordinals `json:"slots,omitempty"`
-	// GivenUp are the slots of the phase before that have failed, and are waited for no more.
+	// GivenUp are the slots of the phase before that have failed: the operation no longer waits for them.
 	GivenUp Ordinals `json:"given_up,omitempty"`
-	// Until is when the phase ends, or else what it waits for has failed, unless it is prolonged; not there where it waits for
-	// people or nodes.
+	// Until is when the phase ends. In a phase that waits for slots, those that are not done by then have failed, unless it is prolonged.
+	// It is missing where the phase waits for operators or nodes.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// OperationProlonged says that a phase has its whole time once more, as another coordinator leads: while none did, nobody heard
-// who was done with it.
+// OperationProlonged says that a phase has its whole time once more, after a failover: while no coordinator led, none learned which slots
+// were done.
 type OperationProlonged struct {
 	Operation uint64 `json:"operation"`
 	// Until is when what the phase waits for has failed.
 	Until time.Time `json:"until"`
 }
 
-// OperationPromoted says that an update shall go on after its canaries.
+// OperationPromoted says that an update continues after its canaries.
 type OperationPromoted struct {
 	Operation uint64 `json:"operation"`
 }
@@ -142,11 +144,11 @@ type OperationPromoted struct {
 type OperationPaused struct {
 	Operation uint64   `json:"operation"`
 	GivenUp   Ordinals `json:"given_up"`
-	// Message says for people what failed.
+	// Message is a text that says what failed.
 	Message string `json:"message"`
 }
 
-// OperationResumed says that a paused update goes on: the phase at which it stands begins anew.
+// OperationResumed says that a paused update continues: its current phase begins again.
 type OperationResumed struct {
 	Operation uint64 `json:"operation"`
 }
@@ -157,7 +159,7 @@ type OperationEnded struct {
 	Outcome   OperationOutcome `json:"outcome"`
 	// GivenUp are the slots of the last phase that have failed.
 	GivenUp Ordinals `json:"given_up,omitempty"`
-	// Message says for people what failed.
+	// Message is a text that says what failed.
 	Message string `json:"message,omitempty"`
 }
 

@@ -2,13 +2,13 @@ package events
 
 import "fmt"
 
-// Action is what a node shall do with an instance.
+// Action is what a node must do with an instance.
 type Action string
 
 // The actions of an order.
 const (
-	ActionRun    Action = "run"    // have it running
-	ActionStop   Action = "stop"   // have it stopped and removed
+	ActionRun    Action = "run"    // keep it running
+	ActionStop   Action = "stop"   // stop and remove it
 	ActionForget Action = "forget" // nothing: the instance is known to be gone; the order ends by itself
 )
 
@@ -69,7 +69,7 @@ func (OrdersEpoch) Kind() Kind { return v1("order", "epoch") }
 func ParseOrder(m Message) (string, InstanceID, Order, error) {
 	node, id, ok := ParseOrderSubject(m.Subject)
 	if !ok {
-		return "", InstanceID{}, Order{}, fmt.Errorf("%w: subject %q is no order's", ErrMalformed, m.Subject)
+		return "", InstanceID{}, Order{}, fmt.Errorf("%w: %q is not the subject of an order", ErrMalformed, m.Subject)
 	}
 	order, _, err := DecodeAs[Order](m)
 	return node, id, order, err

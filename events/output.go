@@ -20,7 +20,7 @@ func OutputKey(id InstanceID, attempt uint32) string {
 	}, ".")
 }
 
-// checkOutput holds a key to be that of the instance's attempt: people type it, and nodes speak for what is theirs alone.
+// checkOutput holds a key to be that of the instance's attempt: operators type it, and a node may report only on its own instances.
 func (s InstanceState) checkOutput() error {
 	if want := OutputKey(s.ID(), s.Attempt); s.Output != "" && s.Output != want {
 		return Reject(CodeInvalidValue, "output", "output is %s, and that of the instance's attempt is %s", quote(s.Output), want)

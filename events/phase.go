@@ -12,7 +12,7 @@ const (
 	PhaseStarted                // the process runs
 	PhaseOnline                 // it serves
 	PhaseOffline                // it does not serve; the reason says why
-	PhaseCompleted              // its process ended well and shall not run again: it was of a job
+	PhaseCompleted              // its process of a job ended well, and does not run again
 	PhaseStopped                // it was to stop, and did
 	PhaseRemoved                // nothing of it is left
 )
@@ -38,7 +38,7 @@ func (p *Phase) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return Reject(CodeInvalidValue, "", "%s is no phase: known are %s", quote(string(text)), strings.Join(phaseNames[:], ", "))
+	return Reject(CodeInvalidValue, "", "%s is not a phase: known are %s", quote(string(text)), strings.Join(phaseNames[:], ", "))
 }
 
 func (p Phase) final() bool { return p >= PhaseCompleted }

@@ -79,7 +79,7 @@ type NodeWeight uint32
 const (
 	// MaxNodeWeight is the greatest.
 	MaxNodeWeight NodeWeight = 1000
-	// evenNodes has the nodes be evened out before the zones, and both before the profile counts: those lose and gain 100 points.
+	// evenNodes evens out the nodes before the zones, and both before the profile counts: zones and profile lose and gain 100 points.
 	evenNodes NodeWeight = 250
 )
 
@@ -112,7 +112,7 @@ func MaterializePolicy() Policy {
 	}
 }
 
-// ClusterPolicy is the command that the cluster has this policy. What is not given has its default, or the value of the preset.
+// ClusterPolicy is the command that the cluster has this policy. A field that is missing has its default, or the value of the preset.
 type ClusterPolicy struct {
 	// Preset is materialize: what is not given is as that orchestrator has it.
 	Preset       PolicyPreset `json:"preset,omitzero"`
@@ -121,8 +121,8 @@ type ClusterPolicy struct {
 	AntiAffinity *AskStrict   `json:"anti_affinity,omitzero"`
 	ZoneAffinity *AskStrict   `json:"zone_affinity,omitzero"`
 	SameZone     *Weight      `json:"same_zone,omitzero" jsonschema:"minimum=0,maximum=100"`
-	// SameNode is what a node loses for each instance of the service that it has, in points. Where it is not given it is 250, and 0 with the
-	// profile optimize-utilization.
+	// SameNode is what a node loses for each instance of the service that it has, in points. Default: 250, and 0 with the profile
+	// optimize-utilization.
 	SameNode *NodeWeight `json:"same_node,omitzero" jsonschema:"minimum=0,maximum=1000"`
 	Default  *Resources  `json:"default,omitzero"`
 	// AlwaysUseDisk is of instances that are placed from here on.
@@ -132,7 +132,7 @@ type ClusterPolicy struct {
 	Liveness        *AskLiveness     `json:"liveness,omitzero"`
 }
 
-// AskSpread is SpreadPolicy as people write it.
+// AskSpread is SpreadPolicy as a command has it.
 type AskSpread struct {
 	Enabled      *bool   `json:"enabled,omitzero"`
 	MaxSkew      *uint32 `json:"max_skew,omitzero" jsonschema:"minimum=1"`
@@ -140,7 +140,7 @@ type AskSpread struct {
 	IgnoreScaled *bool   `json:"ignore_scaled,omitzero"`
 }
 
-// AskStrict is Strictness as people write it.
+// AskStrict is Strictness as a command has it.
 type AskStrict struct {
 	Soft   *bool   `json:"soft,omitzero"`
 	Weight *Weight `json:"weight,omitzero" jsonschema:"minimum=1,maximum=100"`

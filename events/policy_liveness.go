@@ -14,14 +14,14 @@ const (
 
 // Liveness says when a node that is not heard is silent and then lost, and when that many are silent that none is.
 type Liveness struct {
-	// SilentAfter is how long a node may not be heard before it is silent, and never less than two heartbeats. Three
-	// heartbeats where it is not given.
+	// SilentAfter is how long the coordinator waits for a heartbeat before the node is silent, and never less than two heartbeats. Default:
+	// three heartbeats.
 	SilentAfter Duration `json:"silent_after,omitzero"`
-	// LostAfter is how long a node is silent before it is lost, and its instances with it where their service does not say
-	// otherwise. 1m where it is not given.
+	// LostAfter is how long a node is silent before it is lost. Its instances are lost with it, unless their service says otherwise.
+	// Default: 1m.
 	LostAfter Duration `json:"lost_after,omitzero"`
-	// MaxSilent is the share of the nodes that are not lost which may be silent at once: while more are, nothing is lost. 0.5
-	// where it is not given; with 1 there is no such bound.
+	// MaxSilent is the share of the nodes that are not lost which may be silent at once: while more are, nothing is lost. Default: 0.5;
+	// with 1 there is no such bound.
 	MaxSilent Ratio `json:"max_silent,omitzero"`
 }
 
@@ -59,7 +59,7 @@ func (l Liveness) canonical() Liveness {
 	return l.WithDefaults()
 }
 
-// AskLiveness is Liveness as people write it.
+// AskLiveness is Liveness as a command has it.
 type AskLiveness struct {
 	SilentAfter *Duration `json:"silent_after,omitzero"`
 	LostAfter   *Duration `json:"lost_after,omitzero"`

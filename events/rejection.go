@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Code is the machine's word for why a command was rejected. Scripts branch on it; people read the reason.
+// Code is the machine's word for why a command was rejected. Scripts branch on it; operators read the reason.
 type Code string
 
 // The codes of a rejection.
@@ -21,7 +21,7 @@ const (
 	CodeInvalidValue     Code = "invalid-value"     // a value that the field does not take
 	CodeInvalidName      Code = "invalid-name"      // not a DNS label
 	CodeUnknownSubject   Code = "unknown-subject"   // the subject names nothing that takes commands
-	CodeUnknownVerb      Code = "unknown-verb"      // the subject's last token is no command
+	CodeUnknownVerb      Code = "unknown-verb"      // the subject's last token is not a command
 	CodeMissingAttribute Code = "missing-attribute" // a CloudEvent without a required attribute
 	CodeInvalidAttribute Code = "invalid-attribute" // a CloudEvent's attribute breaks its rules
 	CodeUnknownVersion   Code = "unknown-version"   // a version of CloudEvents or of the type that is not taken
@@ -34,15 +34,15 @@ const (
 	CodeInternal         Code = "internal"          // deciding failed; the defect is ours
 )
 
-// Rejection says why a message from outside was refused: a code for machines, the field, and a sentence for people
-// that says what was wrong and what to do.
+// Rejection says why a message from outside was refused: a code for machines, the field, and a sentence that says what is wrong and what to
+// do.
 type Rejection struct {
 	Code   Code   `json:"code"`
 	Field  string `json:"field,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// Error returns the sentence for people.
+// Error returns the sentence.
 func (r *Rejection) Error() string { return r.Reason }
 
 // inField has a rejection name its field below another one. Other errors, and none, it returns as they are.

@@ -228,7 +228,7 @@ func newEvent(attributes map[string]string, data []byte) (*event.Event, error) {
 }
 
 func setAttribute(e *event.Event, name, value string) error {
-	// What is no text could not be written into the log as JSON, and the round that tries would never end.
+	// A value that is not text cannot be written into the log as JSON, and the round that tries would never end.
 	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
 		return Reject(CodeInvalidAttribute, printable(name), "attribute %s is not text, or has control characters: %s", quote(name), quote(value))
 	}
@@ -318,7 +318,7 @@ func traceParent(s string) string {
 }
 
 // SampledTrace returns the trace context as version 00 of the W3C's recommendation has it, or "" where its sender does not record the
-// trace. It is one that came with a message. Flags that nobody knows yet say nothing.
+// trace. The context came with a message. Flags that the version does not know have no effect.
 func SampledTrace(traceParent string) string {
 	const sampled = 1
 	if traceParent == "" {

@@ -2,7 +2,7 @@ package events
 
 import "time"
 
-// RoundClosed is the last message of each round. What stands before it counts only once it is there.
+// RoundClosed is the last message of each round. The messages of the round before it count only once it is there.
 type RoundClosed struct {
 	// Round counts from 1.
 	Round uint64 `json:"round"`

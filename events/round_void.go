@@ -1,7 +1,7 @@
 package events
 
-// RoundVoid says that the messages From..To, right before it, count for nothing: they are the torn beginning of a round that was never closed,
-// or were put into the log by somebody else. It stands at rookery.log.cluster.round.void; logs of before have it at rookery.log.round.
+// RoundVoid says that the messages From..To, right before it, count for nothing: they are the torn beginning of a round that was never
+// closed, or another client put them into the log. It stands at rookery.log.cluster.round.void; earlier logs have it at rookery.log.round.
 type RoundVoid struct {
 	From   uint64 `json:"from"`
 	To     uint64 `json:"to"`

@@ -86,7 +86,7 @@ func (s Selector) check(field string) error {
 	case OpExists, OpNotExists:
 	default:
 		return Reject(CodeInvalidValue, field+".operator",
-			"%s.operator %s is none of equal, not-equal, exists, not-exists, in and not-in", field, quote(string(s.Operator)))
+			"%s.operator %s is unknown: want equal, not-equal, exists, not-exists, in or not-in", field, quote(string(s.Operator)))
 	}
 	if n := len(s.Values); n < least || n > most {
 		return Reject(CodeOutOfRange, field+".values", "%s.values has %d entries: %s takes %s", field, n, s.Operator, between(least, most))
@@ -94,7 +94,7 @@ func (s Selector) check(field string) error {
 	return checkList(field+".values", s.Values)
 }
 
-// between says for people how many are taken.
+// between says in words how many are taken.
 func between(least, most int) string {
 	switch {
 	case most == 0:

@@ -1,7 +1,7 @@
 package events
 
-// ServiceCancel is the command that a service goes back to where all of it last was as it should be: to that spec, those
-// images and that scale. Where it never was, it is dropped. The commands that have not ended are superseded.
+// ServiceCancel is the command to return a service to its last healthy state: to that spec, those images and that scale. It drops a service
+// that was never healthy. The commands that have not ended are superseded.
 type ServiceCancel struct {
 	SeenAt
 }

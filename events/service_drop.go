@@ -1,7 +1,7 @@
 package events
 
-// ServiceDrop is the command that a service exists no more: its instances are stopped and removed. Unless busy says
-// something else it supersedes the commands that have not ended.
+// ServiceDrop is the command to delete a service: its instances are stopped and removed. Unless busy says otherwise, it supersedes the
+// commands that have not ended.
 type ServiceDrop struct {
 	Guard
 }

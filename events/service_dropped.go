@@ -1,6 +1,6 @@
 package events
 
-// ServiceDropped says that a service shall exist no more.
+// ServiceDropped says that a service is to be deleted: its instances stop, and the service is removed after them.
 type ServiceDropped struct{}
 
 // Kind implements Data.

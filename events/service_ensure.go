@@ -4,8 +4,8 @@ package events
 // revision, or does nothing where all is so already.
 type ServiceEnsure struct {
 	Spec
-	// Scale is the number of instances. Where it is not given, a new service gets one and a standing one keeps its own. A
-	// global service has none, and neither has a job.
+	// Scale is the number of instances. Default: 1 for a new service, and the current scale for a standing one. A global service has no
+	// scale, nor has a job.
 	Scale *int64 `json:"scale,omitzero" jsonschema:"minimum=0,maximum=10000"`
 	Guard
 }

@@ -1,7 +1,7 @@
 package events
 
-// ServiceRestart is the command that every instance of a service is replaced by one of the same spec and images, as by a
-// new revision. A job begins anew.
+// ServiceRestart is the command that every instance of a service is replaced by one of the same spec and images, as by a new revision. A
+// job begins again.
 type ServiceRestart struct {
 	Guard
 }

@@ -1,9 +1,9 @@
 package events
 
-// ServiceScaled says how many instances a service shall have.
+// ServiceScaled sets how many instances a service has.
 type ServiceScaled struct {
 	Scale uint32 `json:"scale"`
-	// Skips are the ordinals that it shall not have although it has higher ones.
+	// Skips are ordinals that the service does not have, although it has higher ones.
 	Skips Ordinals `json:"skips,omitempty"`
 }
 

@@ -1,7 +1,7 @@
 package events
 
-// ServiceSuspend is the command to have a service rest: a snapshot of it is taken where its spec says what one holds, and then all
-// its instances go. Its slots and their volumes stay.
+// ServiceSuspend is the command to suspend a service. The coordinator takes a snapshot where the spec asks for one, and then stops all
+// instances. The slots and their volumes stay.
 type ServiceSuspend struct {
 	Guard
 }

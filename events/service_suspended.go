@@ -1,6 +1,6 @@
 package events
 
-// ServiceSuspended says that a service shall rest, without an instance, until it is resumed.
+// ServiceSuspended says that a service is suspended: it has no instance until it is resumed.
 type ServiceSuspended struct{}
 
 // Kind implements Data.

@@ -19,8 +19,8 @@ const (
 // SessionKinds lists them.
 var SessionKinds = []SessionKind{SessionExec, SessionLogs}
 
-// SessionSubject is where a session with the instance is opened: rookery.node.<node>.<kind>.<ns>.<name>.<ordinal>.<generation>.
-// What goes to the node within the session has one token more.
+// SessionSubject is where a session with the instance is opened: rookery.node.<node>.<kind>.<ns>.<name>.<ordinal>.<generation>. Within the
+// session, messages to the node have one token more.
 func SessionSubject(node string, kind SessionKind, id InstanceID) string {
 	return strings.Join([]string{NodeRoot, node, string(kind), instanceTokens(id)}, ".")
 }
@@ -44,8 +44,8 @@ const (
 	// FrameContainer, first in a session of kind logs, has the engine's name of the container that is read, and FrameLines has lines.
 	FrameContainer = "container"
 	FrameLines     = "lines"
-	// FrameStdin has a part of what a command reads, FrameStdinEnd says that this is all, and FrameSize has a TerminalSize. What the
-	// command writes is in frames of the names of its streams.
+	// FrameStdin has a part of the command's input, FrameStdinEnd ends that input, and FrameSize has a TerminalSize. The command's output
+	// is in frames that have the names of its streams.
 	FrameStdin    = "stdin"
 	FrameStdinEnd = "stdin-end"
 	FrameSize     = "size"

@@ -25,7 +25,7 @@ const (
 type ExecRequest struct {
 	// Command is the program in the container and its arguments. They are in no event and no log of the node.
 	Command []string `json:"command"`
-	// Stdin has the command read what is sent to it; without, its input is at its end from the beginning.
+	// Stdin opens the command's input for what the client sends; without, the command reads an empty input.
 	Stdin bool `json:"stdin,omitzero"`
 	// Terminal has the command run on a terminal of this size: its output is one stream then.
 	Terminal *TerminalSize `json:"terminal,omitempty"`
@@ -42,7 +42,7 @@ type ExecResult struct {
 	ExitCode int32 `json:"exit_code"`
 }
 
-// ParseExecRequest reads a request. Its error says what is wrong, for people, and has nothing of the command.
+// ParseExecRequest reads a request. Its error says in a sentence what is wrong, and quotes nothing of the command.
 func ParseExecRequest(body []byte) (ExecRequest, error) {
 	var r ExecRequest
 	if json.Unmarshal(body, &r, json.RejectUnknownMembers(true)) != nil {

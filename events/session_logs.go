@@ -25,11 +25,11 @@ type LogsRequest struct {
 	Since time.Time `json:"since,omitzero"`
 	// Tail is how many of the last lines are wanted; nil for all.
 	Tail *int `json:"tail,omitempty"`
-	// Follow has the session go on with what is printed from now on, until the container ends.
+	// Follow continues the session with what is printed from now on, until the container ends.
 	Follow bool `json:"follow,omitzero"`
 }
 
-// ParseLogsRequest reads a request. Its error says what is wrong, for people.
+// ParseLogsRequest reads a request. Its error says in a sentence what is wrong.
 func ParseLogsRequest(body []byte) (LogsRequest, error) {
 	var r LogsRequest
 	if err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true)); err != nil {
@@ -78,7 +78,7 @@ func ParseLogLines(body []byte) ([]LogLine, error) {
 		stream, text, ok := bytes.Cut(rest, []byte{' '})
 		t, err := time.Parse(time.RFC3339Nano, string(at))
 		if err != nil || !ok {
-			return nil, fmt.Errorf("this is no line of a log: %s", quote(string(line)))
+			return nil, fmt.Errorf("not a line of a log: %s", quote(string(line)))
 		}
 		lines = append(lines, LogLine{Time: t, Stream: Stream(stream), Text: string(text)})
 	}

@@ -20,8 +20,8 @@ type SnapshotSkipped struct {
 // SnapshotCancelled says that the snapshot which was asked for is not to be taken any more.
 type SnapshotCancelled struct{}
 
-// SnapshotCommitted says that every instance has done its part: the snapshot is the service's last good one from here on. What
-// the volumes held is in the instance.confirmed events of the operation.
+// SnapshotCommitted says that every instance has done its part: from here on the snapshot is the service's last good one. The contents of
+// the volumes are in the instance.confirmed events of the operation.
 type SnapshotCommitted struct {
 	Operation uint64 `json:"operation"`
 	// Version climbs by one with every snapshot of the service.
@@ -59,7 +59,7 @@ func (e Export) check() error {
 		return err
 	}
 	if sum, err := hex.DecodeString(e.Digest); err != nil || len(sum) != 32 {
-		return Reject(CodeInvalidValue, "exports.digest", "exports.digest %s is no SHA-256 in hexadecimal", quote(e.Digest))
+		return Reject(CodeInvalidValue, "exports.digest", "exports.digest %s is not a SHA-256 in hexadecimal", quote(e.Digest))
 	}
 	return nil
 }

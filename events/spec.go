@@ -45,13 +45,13 @@ type Spec struct {
 	Resources Resources `json:"resources,omitzero"`
 	Requests  Resources `json:"requests,omitzero"`
 	Placement
-	// Mode is replicated (as many as the scale says), global (one on every node that the spec does not exclude, those
-	// that join later included) or job (run to completion). replicated where it is not given.
+	// Mode is replicated (as many as the scale says), global (one on every node that the spec does not exclude, those that join later
+	// included) or job (run to completion). Default: replicated.
 	Mode Mode `json:"mode,omitempty"`
 	// Labels go onto the containers, and selectors choose by them.
 	Labels map[string]string `json:"labels,omitempty"`
-	// StopGrace is the time between the request to stop and the kill. The hook hooks.before_stop has as much, before that and
-	// apart from it. 10s where it is not given, or 0s.
+	// StopGrace is the time between the request to stop and the kill. The hook hooks.before_stop has as much time, before and in addition.
+	// Default: 10s; 0s also means the default.
 	StopGrace Duration `json:"stop_grace,omitzero"`
 	ProcessSpec
 	NetworkSpec
@@ -78,7 +78,7 @@ type Port struct {
 	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// Port is the port inside the container.
 	Port uint16 `json:"port" jsonschema:"minimum=1"`
-	// Protocol is tcp or udp; tcp where it is not given.
+	// Protocol is tcp or udp. Default: tcp.
 	Protocol Protocol `json:"protocol,omitempty"`
 	// HostPort is the one on the node, where it must be a certain one; 0 for one that the coordinator picks.
 	HostPort uint16 `json:"host_port,omitzero"`

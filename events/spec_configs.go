@@ -15,21 +15,21 @@ const (
 	DefaultConfigMode   = "0444"
 )
 
-// ConfigSpec says what configs an instance has. Their values are in a bucket on the bus, where people put them: no other
-// message of Rookery ever has one.
+// ConfigSpec says what configs an instance has. Their values are in a bucket on the bus, where operators put them: no other message of
+// Rookery has one.
 type ConfigSpec struct {
-	// Configs are given to the instance's containers as they are made. What is put in their place later is for those that
-	// are made then.
+	// Configs are given to the instance's containers when these are made. A value that an operator puts later reaches only containers that
+	// are made later.
 	Configs []Config `json:"configs,omitempty"`
 }
 
 // Config is a config of the service's namespace. The bucket has it as <namespace>.<name>.
 type Config struct {
 	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
-	// Path is the file that has it in the container. /run/configs/<name> where it is not given. The file is the user's
-	// where the spec gives that as a number, and root's otherwise.
+	// Path is the file that has it in the container. Default: /run/configs/<name>. The file is the user's where the spec gives that as a
+	// number, and root's otherwise.
 	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
-	// Mode is who may read the file, in octal digits as in 0400. 0444 where it is not given.
+	// Mode is who may read the file, in octal digits as in 0400. Default: 0444.
 	Mode string `json:"mode,omitempty"`
 }
 
@@ -70,7 +70,7 @@ func (s ConfigSpec) check(secrets []Secret, volumes []Volume) error {
 			return Reject(CodeInvalidValue, field+".path", "%s.path is the container's root: name a file below it", field)
 		}
 		if !octal.MatchString(c.Mode) {
-			return Reject(CodeInvalidValue, field+".mode", "%s.mode %s is no mode of a file: write it in octal digits as 0400", field, quote(c.Mode))
+			return Reject(CodeInvalidValue, field+".mode", "%s.mode %s is not a file mode: write it in octal digits, as in 0400", field, quote(c.Mode))
 		}
 		if j := slices.IndexFunc(clean[:i], func(o Config) bool { return o.Path == c.Path }); j >= 0 {
 			return Reject(CodeInvalidValue, field+".path", "%s and configs[%d] have one path, %s", field, j, quote(c.Path))

@@ -20,10 +20,9 @@ type DeviceSpec struct {
 type Device struct {
 	// Path is the device's on the host, below /dev.
 	Path string `json:"path" jsonschema:"pattern=^/[^:\\x2c]*$,minLength=1"`
-	// Target is its path in the container; the same where it is not given.
+	// Target is its path in the container. Default: the same path as on the host.
 	Target string `json:"target,omitempty"`
-	// Access is what may be done with it: r (read), w (write) and m (make a file of it), as in rw. rw where it is not
-	// given.
+	// Access is what the container may do with it: r (read), w (write) and m (make a file of it), as in rw. Default: rw.
 	Access string `json:"access,omitempty"`
 }
 

@@ -12,11 +12,10 @@ type DisconnectSpec struct {
 
 // Disconnect is when an instance is lost, and what follows when its node is back.
 type Disconnect struct {
-	// LostAfter is how long its node is silent before an instance is lost. The cluster's liveness.lost_after where it is not
-	// given.
+	// LostAfter is how long its node is silent before an instance is lost. Default: the cluster's liveness.lost_after.
 	LostAfter Duration `json:"lost_after,omitzero"`
-	// Reconcile is longest-running (the one that serves, and of two the one that has for longer), keep-original or
-	// keep-replacement. longest-running where it is not given.
+	// Reconcile is longest-running (the one that serves, and of two the one that has for longer), keep-original or keep-replacement.
+	// Default: longest-running.
 	Reconcile Reconcile `json:"reconcile,omitempty"`
 }
 

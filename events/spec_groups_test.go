@@ -63,7 +63,7 @@ var brokenFields = []struct {
 	{`"working_dir":"srv"`, CodeInvalidValue, "working_dir", "absolute"},
 	{`"capabilities":["ALL"]`, CodeInvalidValue, "capabilities[0]", "one each"},
 	{`"capabilities":["NET RAW"]`, CodeInvalidValue, "capabilities[0]", "NET RAW"},
-	{`"capabilities":[""]`, CodeInvalidValue, "capabilities[0]", "no capability"},
+	{`"capabilities":[""]`, CodeInvalidValue, "capabilities[0]", "not a capability"},
 	{`"ulimits":[{"name":"files","value":1}]`, CodeInvalidValue, "ulimits[0].name", "nofile"},
 	{`"ulimits":[{"name":"core","value":1},{"name":"core","value":2}]`, CodeInvalidValue, "ulimits[1].name", "ulimits[0]"},
 	{`"ulimits":[{"name":"core","value":-1}]`, CodeOutOfRange, "ulimits[0].value", "negative"},

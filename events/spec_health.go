@@ -31,15 +31,14 @@ type Health struct {
 	TCP  *TCPCheck  `json:"tcp,omitempty"`
 	// Exec is a command that is run in the container: well where it ends with 0.
 	Exec []string `json:"exec,omitempty"`
-	// Interval is the time from the end of one check to the next. Until the first that is well, it is at most 1s. 10s
-	// where it is not given.
+	// Interval is the time from the end of one check to the next. Until the first check passes, it is at most 1s. Default: 10s.
 	Interval Duration `json:"interval,omitzero"`
-	// Timeout is how long one check may take. 2s where it is not given.
+	// Timeout is how long one check may take. Default: 2s.
 	Timeout Duration `json:"timeout,omitzero"`
-	// Retries is how many checks in a row must fail for an instance that was healthy to be unhealthy. One that has not
-	// been healthy is given that many intervals. 3 where it is not given.
+	// Retries is how many checks in a row must fail before a healthy instance is unhealthy. An instance that was never healthy has that
+	// many intervals. Default: 3.
 	Retries uint32 `json:"retries,omitzero"`
-	// StartPeriod is how much longer an instance that has not been healthy is given. 0s where it is not given.
+	// StartPeriod is how much longer an instance that was never healthy has. Default: 0s.
 	StartPeriod Duration `json:"start_period,omitzero"`
 }
 
@@ -47,7 +46,7 @@ type Health struct {
 type HTTPCheck struct {
 	// Port is the name of one of the service's ports.
 	Port string `json:"port"`
-	// Path is what is asked for, with its query. "/" where it is not given.
+	// Path is the path of the request, with its query. Default: "/".
 	Path string `json:"path,omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 
 // ImageSpec says how images come to the node.
 type ImageSpec struct {
-	// Pull is missing (where the node does not have the image), always (before each container) or never. missing where
-	// it is not given. What a tag stands for is found out once in each revision, whatever it says.
+	// Pull is missing (where the node does not have the image), always (before each container) or never. Default: missing. Whatever it
+	// says, each revision resolves a tag once.
 	Pull PullPolicy `json:"pull,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestTheRepositoryIsThatOfTheName has a node answer with the repository of somebody else.
+// TestTheRepositoryIsThatOfTheName covers a node that answers with another repository.
 func TestTheRepositoryIsThatOfTheName(t *testing.T) {
 	const digest = "sha256:5eb7e8c4"
 	for name, want := range map[string]string{

@@ -10,7 +10,7 @@ type InitSpec struct {
 // InitContainer is a container that prepares something and ends: a schema, a file in a volume. It has the user, the
 // network, the volumes and the limits of the instance, and none of its ports.
 type InitContainer struct {
-	// Image is the container image. The service's own where it is not given.
+	// Image is the container image. Default: the service's own.
 	Image string `json:"image,omitempty"`
 	// Command replaces the image's entry point.
 	Command []string `json:"command,omitempty"`

@@ -16,21 +16,19 @@ type JobSpec struct {
 
 // Job is how a service of mode job runs to its end.
 type Job struct {
-	// Completions is how many slots the job has. Each is done once an instance of it has ended with exit code 0. 1 where
-	// it is not given.
+	// Completions is how many slots the job has. A slot is done once an instance of it has ended with exit code 0. Default: 1.
 	Completions uint32 `json:"completions,omitzero"`
-	// Parallelism is how many instances may run at once. 1 where it is not given.
+	// Parallelism is how many instances may run at once. Default: 1.
 	Parallelism uint32 `json:"parallelism,omitzero"`
-	// BackoffLimit is how many instances may fail: with one more the job has failed, and what runs of it is stopped. 6
-	// where it is not given.
+	// BackoffLimit is how many instances may fail: with one more the job has failed, and its running instances are stopped. Default: 6.
 	BackoffLimit *uint32 `json:"backoff_limit,omitempty"`
-	// Schedule is when runs of the job begin, in the five fields of cron or as @daily and the like: each run is the whole
-	// job anew. Where it is not given there is one run, at once.
+	// Schedule is when runs of the job begin, in the five fields of cron or as @daily and the like. Each run is the whole job again.
+	// Without a schedule there is one run, at once.
 	Schedule string `json:"schedule,omitempty"`
-	// TimeZone is the schedule's, by its name in IANA's database. UTC where it is not given.
+	// TimeZone is the schedule's, by its name in IANA's database. Default: UTC.
 	TimeZone string `json:"time_zone,omitempty"`
-	// Overlap is what becomes of a run that is due while the one before has not ended: forbid leaves it out, replace stops
-	// what runs. forbid where it is not given.
+	// Overlap is the outcome of a run that is due while the one before has not ended: forbid leaves the new run out, replace stops the old
+	// one. Default: forbid.
 	Overlap Overlap `json:"overlap,omitempty"`
 }
 
@@ -66,7 +64,7 @@ func (s Spec) checkJob() error {
 	case !s.IsJob():
 		return nil
 	case s.Update != nil:
-		return Reject(CodeInvalidValue, "update", "update is given, and mode is job, which begins anew with every spec: leave it out")
+		return Reject(CodeInvalidValue, "update", "update is given, and mode is job, which begins again with every spec: leave it out")
 	}
 	j := s.Jobs()
 	for _, c := range []struct {

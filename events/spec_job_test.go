@@ -65,7 +65,7 @@ func TestRunsAreDueByTheirZone(t *testing.T) {
 		"half an hour off":        {"@daily", "Asia/Kolkata", "2026-01-01T00:00:00Z", "2026-01-01T18:30:00Z"},
 		"the next leap year":      {"0 0 29 2 *", "UTC", "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z"},
 		"what is never due":       {"0 0 31 2 *", "UTC", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00Z"},
-		"what nobody can read":    {"sometimes", "UTC", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00Z"},
+		"unreadable times":        {"sometimes", "UTC", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00Z"},
 		"a zone that there isn't": {"@daily", "Mars", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00Z"},
 	} {
 		got := Job{Schedule: tt.schedule, TimeZone: tt.zone}.Next(clockAt(t, tt.after))
@@ -100,7 +100,7 @@ func clockAt(t *testing.T, text string) time.Time {
 	return parsed
 }
 
-// FuzzSchedules holds every text to be refused or to be due in order: nothing that people write panics.
+// FuzzSchedules checks that every text is either refused or due in order: no text of an operator panics.
 func FuzzSchedules(f *testing.F) {
 	for _, text := range []string{"* * * * *", "@daily", "*/5 1-2,4 ? JAN MON-FRI", "TZ=", "@every 1s", "1/0 * * * *", "0 0 31 2 *"} {
 		f.Add(text)

@@ -12,7 +12,7 @@ const (
 	ModeJob        Mode = "job"
 )
 
-// Scaled reports whether people say how many instances the service has.
+// Scaled reports whether operators set how many instances the service has.
 func (s Spec) Scaled() bool { return !s.Global() && !s.IsJob() }
 
 // Global reports whether the service has one instance on every node that can have one.

@@ -16,10 +16,10 @@ const (
 
 // NetworkSpec says how an instance is reached and what it sees of the network.
 type NetworkSpec struct {
-	// Network is bridge (a network of the instance's own, whose ports are published on the node), none, or host. bridge
-	// where it is not given. A node refuses host unless it is told to allow it.
+	// Network is bridge (a network of the instance's own, whose ports are published on the node), none, or host. Default: bridge. A node
+	// refuses host unless its configuration allows it.
 	Network NetworkMode `json:"network,omitempty"`
-	// Hostname is what the instance calls itself. Podman's choice where it is not given.
+	// Hostname is the instance's name for itself. Default: Podman's choice.
 	Hostname string `json:"hostname,omitempty"`
 	// ExtraHosts are added to /etc/hosts.
 	ExtraHosts []ExtraHost `json:"extra_hosts,omitempty"`
@@ -70,7 +70,7 @@ func (s NetworkSpec) check(ports []Port) error {
 		return Reject(CodeInvalidValue, "network", "ports are published from a network of the instance's own, and network is %s: leave out ports or network", s.Network)
 	}
 	if s.Hostname != "" && !validHostname(s.Hostname) {
-		return Reject(CodeInvalidName, "hostname", "hostname %s is no name: use labels of a-z, A-Z, 0-9 and \"-\" with dots between", quote(s.Hostname))
+		return Reject(CodeInvalidName, "hostname", "hostname %s is not a host name: use labels of a-z, A-Z, 0-9 and \"-\" with dots between", quote(s.Hostname))
 	}
 	if err := checkExtraHosts(s.ExtraHosts); err != nil {
 		return err
@@ -98,10 +98,10 @@ func checkExtraHosts(hosts []ExtraHost) error {
 	for i, h := range hosts {
 		field := fmt.Sprintf("extra_hosts[%d]", i)
 		if !validHostname(h.Name) {
-			return Reject(CodeInvalidName, field+".name", "%s.name %s is no host name", field, quote(h.Name))
+			return Reject(CodeInvalidName, field+".name", "%s.name %s is not a host name", field, quote(h.Name))
 		}
 		if !validAddress(h.Address) {
-			return Reject(CodeInvalidValue, field+".address", "%s.address %s is no IP address: write it as 10.0.0.7 or fd00::7", field, quote(h.Address))
+			return Reject(CodeInvalidValue, field+".address", "%s.address %s is not an IP address: write it as 10.0.0.7 or fd00::7", field, quote(h.Address))
 		}
 	}
 	return nil

@@ -8,11 +8,11 @@ type Placement struct {
 	NodeSelector map[string]string `json:"node_selector,omitempty"`
 	// Zones are those that a node must be in one of; any where there are none.
 	Zones []string `json:"zones,omitempty" jsonschema:"minLength=1"`
-	// AntiAffinity chooses, by the labels of their services, instances of the same namespace that no node shall run
-	// beside one of this service.
+	// AntiAffinity chooses, by the labels of their services, instances of the same namespace. No node may run one of them beside an
+	// instance of this service.
 	AntiAffinity []Selector `json:"anti_affinity,omitempty"`
-	// Spread chooses, by the labels of their services, all instances of the same namespace that are spread over the
-	// zones together. Where it is not given those are the service's own.
+	// Spread chooses, by the labels of their services, all instances of the same namespace that are spread over the zones together.
+	// Default: the service's own instances.
 	Spread []Selector `json:"spread,omitempty"`
 	// MaxPerNode is the most instances of the service that one node runs; 0 for any number.
 	MaxPerNode uint32 `json:"max_per_node,omitzero"`

@@ -16,20 +16,20 @@ const (
 
 // ProcessSpec says how the process of an instance is run: as whom, where, and what it may do.
 type ProcessSpec struct {
-	// User runs the process: a name or number of the image, with a group behind a colon where it is to be another one
-	// than the user's own, as in 1000:1000. The image's user where it is not given.
+	// User runs the process: a name or number of the image, as in 1000. A colon and a group follow where that is not the user's own, as in
+	// 1000:1000. Default: the image's user.
 	User string `json:"user,omitempty"`
-	// WorkingDir is the absolute path of the folder that the process begins in. The image's where it is not given.
+	// WorkingDir is the absolute path of the folder that the process begins in. Default: the image's.
 	WorkingDir string `json:"working_dir,omitempty" jsonschema:"pattern=^(/.*)?$"`
-	// Capabilities are those of Linux that the process has, as in NET_BIND_SERVICE: all others are dropped. A node
-	// refuses those beyond Podman's own defaults unless it is told to allow them. Where none are given it has those of
-	// the cluster's security_context, which are none unless that was changed.
+	// Capabilities are those of Linux that the process has, as in NET_BIND_SERVICE: all others are dropped. A node refuses those beyond
+	// Podman's own defaults unless its configuration allows them. Default: those of the cluster's security_context, which has none unless
+	// an operator changed it.
 	Capabilities []string `json:"capabilities,omitempty"`
 	// ReadOnlyRoot has nothing written to the container's own files. Volumes stay as they say.
 	ReadOnlyRoot bool `json:"read_only_root,omitzero"`
 	// Ulimits replace the node's limits on the process. A node that has a lower one itself gives that.
 	Ulimits []Ulimit `json:"ulimits,omitempty"`
-	// ShmSize is the size of /dev/shm. Podman's default, 64000KiB, where it is not given.
+	// ShmSize is the size of /dev/shm. Default: Podman's, 64000KiB.
 	ShmSize Size `json:"shm_size,omitzero"`
 }
 
@@ -125,7 +125,7 @@ func checkCapabilities(names []string) error {
 		field := fmt.Sprintf("capabilities[%d]", i)
 		bare := strings.TrimPrefix(CapabilityName(name), "CAP_")
 		if bare == "" || len(bare) > MaxName || strings.ContainsFunc(bare, func(r rune) bool { return (r < 'A' || r > 'Z') && r != '_' }) || bare == "ALL" {
-			return Reject(CodeInvalidValue, field, "%s %s is no capability: name one each, as in NET_BIND_SERVICE", field, quote(name))
+			return Reject(CodeInvalidValue, field, "%s %s is not a capability: name one each, as in NET_BIND_SERVICE", field, quote(name))
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func checkUlimits(limits []Ulimit) error {
 	for i, l := range limits {
 		field := fmt.Sprintf("ulimits[%d].name", i)
 		if !slices.Contains(ulimitNames, l.Name) {
-			return Reject(CodeInvalidValue, field, "%s %s is no limit: known are %s", field, quote(string(l.Name)), listed(ulimitNames))
+			return Reject(CodeInvalidValue, field, "%s %s is not a limit: known are %s", field, quote(string(l.Name)), listed(ulimitNames))
 		}
 		if j := slices.IndexFunc(limits[:i], func(o Ulimit) bool { return o.Name == l.Name }); j >= 0 {
 			return Reject(CodeInvalidValue, field, "ulimits[%d] and ulimits[%d] both set %s: leave one", j, i, l.Name)
@@ -147,7 +147,7 @@ func checkUlimits(limits []Ulimit) error {
 	return nil
 }
 
-// listed writes words for people: "tcp, udp".
+// listed writes words as a list: "tcp, udp".
 func listed[W ~string](words []W) string {
 	all := make([]string, len(words))
 	for i, word := range words {

@@ -19,27 +19,26 @@ const SteadyAfter = 5 * time.Minute
 
 // RestartSpec says what follows the end of an instance's process.
 type RestartSpec struct {
-	// Restart says whether and when an instance is started again on its node, once its process has ended or is
-	// unhealthy. What could not be started at all is always tried again, after a second and then after twice as long, up to a
-	// minute. Instances of a job are never started again: delay
-	// and max_delay are then those of the job, before another takes the place of one that failed.
+	// Restart says whether and when an instance is started again on its node, once its process has ended or is unhealthy. An instance that
+	// could not start at all is always tried again: after a second, and then after twice as long each time, up to a minute. Instances of a
+	// job are never started again: delay and max_delay are then those of the job, before another instance takes the place of one that
+	// failed.
 	Restart *Restart `json:"restart,omitempty"`
 }
 
 // Restart is when an instance is started again.
 type Restart struct {
-	// Policy is always, on-failure (not after exit code 0) or never. always where it is not given.
+	// Policy is always, on-failure (not after exit code 0) or never. Default: always.
 	Policy RestartPolicy `json:"policy,omitempty"`
-	// Delay goes before the first restart. Each further one in a row waits twice as long. 15s where it is not given.
+	// Delay goes before the first restart. Each further one in a row waits twice as long. Default: 15s.
 	Delay Duration `json:"delay,omitzero"`
-	// MaxDelay is the longest delay. 5m where it is not given, or delay where that is longer.
+	// MaxDelay is the longest delay. Default: 5m, or delay where that is longer.
 	MaxDelay Duration `json:"max_delay,omitzero"`
-	// Attempts is how many restarts on one node there are within the window. After one more end another instance takes its
-	// place, elsewhere where another node can have it: after the delay, and each further one in a row after twice as long. No
-	// limit where it is not given.
+	// Attempts is how many restarts on one node there are within the window. After one more end another instance takes its place, on
+	// another node where one can have it. It waits for the delay, and each further one in a row for twice as long. Default: no limit.
 	Attempts uint32 `json:"attempts,omitzero"`
-	// Window is the time that attempts are counted in; a node's process that starts counts anew. All that the instance
-	// ever made where it is not given.
+	// Window is the time that attempts are counted in. A node's process counts from 0 again when it starts. Default: no window; all
+	// attempts of the instance count.
 	Window Duration `json:"window,omitzero"`
 }
 

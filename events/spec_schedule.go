@@ -26,8 +26,8 @@ const maxSchedule = 256 // bytes
 // errSchedule is what a schedule is refused for beyond what the parser finds.
 var errSchedule = errors.New("only @yearly, @monthly, @weekly, @daily and @hourly stand for the five fields, and time_zone says the zone")
 
-// parseSchedule reads five fields of cron, or one of the words for them. What the parser takes beside them is refused: it
-// asks the host for time zones, and has intervals that begin anywhere.
+// parseSchedule reads five fields of cron, or one of the words for them. It refuses the other forms that the parser takes: those ask the
+// host for time zones, or have intervals that begin at any time.
 func parseSchedule(text string) (*cron.SpecSchedule, error) {
 	if strings.HasPrefix(text, "@every") || strings.Contains(text, "=") {
 		return nil, errSchedule
@@ -64,8 +64,8 @@ func (j Job) Next(after time.Time) time.Time {
 	return following(schedule, after).UTC()
 }
 
-// following returns what is due next after a time. What is due is so at whole minutes: the seconds up to the next one are
-// not looked through, which would cost more than all else.
+// following returns what is due next after a time. Runs are due at whole minutes: the search skips the seconds up to the next one, which
+// would cost more than all the rest.
 func following(schedule *cron.SpecSchedule, after time.Time) time.Time {
 	return schedule.Next(after.Truncate(time.Minute).Add(time.Minute - time.Second))
 }
@@ -106,11 +106,11 @@ func (j Job) checkSchedule() error {
 		return Reject(CodeOutOfRange, "job.schedule", "job.schedule has %d bytes, more than %d", len(j.Schedule), maxSchedule)
 	}
 	if _, err := parseSchedule(j.Schedule); err != nil {
-		return Reject(CodeInvalidValue, "job.schedule", `job.schedule %s is no schedule: %s: write minute, hour, day of month, month and day of week, as in "*/5 * * * *"`,
+		return Reject(CodeInvalidValue, "job.schedule", `job.schedule %s is not a schedule: %s: write minute, hour, day of month, month and day of week, as in "*/5 * * * *"`,
 			quote(j.Schedule), err)
 	}
 	if zone(j.TimeZone) == nil {
-		return Reject(CodeInvalidValue, "job.time_zone", "job.time_zone %s is no time zone: name one of IANA's, as in Europe/Berlin", quote(j.TimeZone))
+		return Reject(CodeInvalidValue, "job.time_zone", "job.time_zone %s is not a time zone: name one of IANA's, as in Europe/Berlin", quote(j.TimeZone))
 	}
 	policies := []Overlap{OverlapForbid, OverlapReplace}
 	if !slices.Contains(policies, j.Overlap) {

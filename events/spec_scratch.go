@@ -13,17 +13,17 @@ const (
 
 // ScratchSpec says what disk an instance has to work on.
 type ScratchSpec struct {
-	// Scratch is a folder of the node's disk that begins empty and is gone with the container: at each restart. Sidecars
-	// share it. Where it is not given there is none, unless the cluster's policy is always_use_disk.
+	// Scratch is a folder of the node's disk that begins empty and is gone with the container: at each restart. Sidecars share it. Default:
+	// no folder, unless the cluster's policy is always_use_disk.
 	Scratch *Scratch `json:"scratch,omitempty"`
 }
 
 // Scratch is a folder to work in.
 type Scratch struct {
-	// Path is where it is mounted in the container. /scratch where it is not given.
+	// Path is where it is mounted in the container. Default: /scratch.
 	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
-	// Size is the most that it takes, and set aside on the node: 1GiB where it is not given. 0B is for none at all,
-	// whatever the policy says. The node measures what it takes, and ends an instance that takes more.
+	// Size is the most that it takes, and set aside on the node. Default: 1GiB. With 0B there is no folder, whatever the policy says. The
+	// node measures what it takes, and ends an instance that takes more.
 	Size *Size `json:"size,omitzero"`
 }
 

@@ -30,7 +30,7 @@ type Secret struct {
 	// Path is the file that has it in the container. /run/secrets/<name> where neither it nor env is given. The file is the
 	// user's where the spec gives that as a number, and root's otherwise.
 	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
-	// Mode is who may read the file, in octal digits as in 0400. 0444 where it is not given.
+	// Mode is who may read the file, in octal digits as in 0400. Default: 0444.
 	Mode string `json:"mode,omitempty"`
 	// Env is the variable that has it, in place of a file.
 	Env string `json:"env,omitempty"`
@@ -83,7 +83,7 @@ func (s SecretSpec) check(env map[string]string) error {
 			return err
 		}
 		if !octal.MatchString(c.Mode) {
-			return Reject(CodeInvalidValue, field+".mode", "%s.mode %s is no mode of a file: write it in octal digits as 0400", field, quote(c.Mode))
+			return Reject(CodeInvalidValue, field+".mode", "%s.mode %s is not a file mode: write it in octal digits, as in 0400", field, quote(c.Mode))
 		}
 		// Podman has one file for each secret of a container, whatever its paths are.
 		if j := slices.IndexFunc(clean[:i], func(o Secret) bool { return o.Path == c.Path || (o.Name == c.Name && o.Env == "") }); j >= 0 {

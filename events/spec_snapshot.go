@@ -16,7 +16,7 @@ const (
 	KeptSnapshots = 5
 )
 
-// SnapshotSpec says when snapshots of a service are taken. What they hold is said by volumes with state, and hooks.snapshot.
+// SnapshotSpec says when snapshots of a service are taken. Volumes with state and hooks.snapshot decide what they hold.
 type SnapshotSpec struct {
 	// Snapshot has snapshots be taken by themselves, beside those that the command snapshot asks for. The last 5 are kept.
 	Snapshot *SnapshotRules `json:"snapshot,omitempty"`

@@ -45,7 +45,7 @@ func TestTemplatesRender(t *testing.T) {
 		`{{range $p := .Peers "http"}}{{len ($.Peers "gossip")}}{{else}}none{{end}}`:                           `333`,
 		`{{if eq .Ordinal 0}}first{{else if lt .Ordinal 2}}{{.Address "http"}}{{else}}rest{{end}}`:             `[fd00::2]:20010`,
 		`{{if not (ge .Generation 7)}}a{{else}}b{{end}}`:                                                       `b`,
-		`{{or (.Peer "http" 2) "nobody"}} {{gt 2 1}}`:                                                          `nobody true`,
+		`{{or (.Peer "http" 2) "absent"}} {{gt 2 1}}`:                                                          `absent true`,
 		`{{if .Peers "http"}}some{{end}}{{true}}`:                                                              `sometrue`,
 	} {
 		spec := Spec{Image: "i", Ports: twoPorts, Args: []string{text}}
@@ -80,7 +80,7 @@ func TestTemplatesStandWhereverProgramsDo(t *testing.T) {
 		t.Errorf("rendering changed the spec: %+v", before)
 	}
 	for _, field := range []string{"command[0]", "args[0]", "env.A", "init.command[0]", "init.args[0]", "init.env.A", "sidecars[0].command[0]", "sidecars[0].args[0]", "sidecars[0].env.A"} {
-		inner, names := `{{.Nobody}}`, strings.Split(field, ".")
+		inner, names := `{{.Unknown}}`, strings.Split(field, ".")
 		for i := len(names) - 1; i >= 0; i-- {
 			name, isList := strings.CutSuffix(names[i], "[0]")
 			switch {
@@ -95,13 +95,13 @@ func TestTemplatesStandWhereverProgramsDo(t *testing.T) {
 			}
 		}
 		_, err := ensure(inner[1 : len(inner)-1])
-		wantRejection(t, err, CodeInvalidValue, field, field+" has .Nobody in it")
+		wantRejection(t, err, CodeInvalidValue, field, field+" has .Unknown in it")
 	}
 }
 
 func TestTemplatesThatBreakARule(t *testing.T) {
 	for text, says := range map[string]string{
-		`{{`:                                         `is no template: line 1: unclosed action; where {{ is to stand in the text itself, write {{"{{"}}`,
+		`{{`:                                         `is not a template: line 1: unclosed action; where {{ is to stand in the text itself, write {{"{{"}}`,
 		"{{.Ordinal}\n}":                             `bad character U+007D '}'`,
 		`{{end}}`:                                    `unexpected {{end}}`,
 		"{{\x01}}":                                   `U+0001`,
@@ -128,8 +128,8 @@ func TestTemplatesThatBreakARule(t *testing.T) {
 		`{{.Peers "http"}}`:                          `prints the list .Peers "http": write {{join (.Peers "…") ","}}`,
 		`{{join .Peers "http" ","}}`:                 `gives 0 words to .Peers`,
 		`{{join "," (.Peers "http")}}`:               `write {{join (.Peers "…") ","}}`,
-		`{{joyn (.Peers "http") ","}}`:               `calls "joyn", which is no function: did you mean "join"?`,
-		`{{printf "%9999999d" 1}}`:                   `calls "printf", which is no function: known are and, eq, ge, gt, join, le, len, lt, ne, not, or`,
+		`{{joyn (.Peers "http") ","}}`:               `calls "joyn", which is not a function: did you mean "join"?`,
+		`{{printf "%9999999d" 1}}`:                   `calls "printf", which is not a function: known are and, eq, ge, gt, join, le, len, lt, ne, not, or`,
 		`{{call .Ordinal}}`:                          `calls "call"`,
 		`{{index (.Peers "http") 0}}`:                `calls "index"`,
 		`{{eq .Ordinal "1"}}`:                        `calls eq with what it does not take`,
@@ -152,7 +152,7 @@ func TestTemplatesThatBreakARule(t *testing.T) {
 		`{{range .Peers "http"}}{{.Ordinal}}{{end}}`: `.Ordinal within a range, where the dot is the address: write $.Ordinal`,
 		`{{range .Peers "http"}}{{break}}{{end}}`:    `templates take if and range`,
 		`{{range .Peers "http"}}{{range $.Peers "http"}}{{end}}{{end}}`: `has a range within a range`,
-		`{{range $ := .Peers "http"}}{{$.Ordinal}}{{end}}`:              `sets the variable $ anew`,
+		`{{range $ := .Peers "http"}}{{$.Ordinal}}{{end}}`:              `sets the variable $ again`,
 		`{{range $i, $p := .Peers "http"}}{{$p.A}}{{end}}`:              `$p.A in it, which has no such field`,
 		`{{if eq (join (.Peers "http") ",") "a"}}{{end}}`:               `uses what is joined in join (.Peers "http") ","`,
 		`{{if}}{{end}}`:      `missing value for if`,
@@ -203,7 +203,7 @@ func TestManyTemplatesAreBoundedAtAnyScale(t *testing.T) {
 	wantRejection(t, spec.check(), CodeOutOfRange, "args[32]", "bytes, more than 65536")
 }
 
-// TestTextIsPrintedOnceForEachPeerOfARange has a range print text that fits once, and not for every peer.
+// TestTextIsPrintedOnceForEachPeerOfARange prints a text in a range: it fits once, and not for every peer.
 func TestTextIsPrintedOnceForEachPeerOfARange(t *testing.T) {
 	const text, peers = 4000, 20
 	spec := Spec{Image: "i", Ports: twoPorts, Args: []string{`{{range .Peers "http"}}` + strings.Repeat("a", text) + `{{end}}`}}
@@ -256,7 +256,7 @@ func FuzzTemplates(f *testing.F) {
 			t.Errorf("it made %d bytes, and %d were the most: %.200q", b.Len(), reader.made, b.String())
 		}
 		if strings.ContainsRune(b.String(), 0) || !utf8.ValidString(b.String()) {
-			t.Errorf("it made what is no text: %q", b.String())
+			t.Errorf("it made bytes that are not text: %q", b.String())
 		}
 	})
 }
@@ -266,6 +266,6 @@ func wantAnyRejection(t *testing.T, err error) {
 	if r, ok := err.(*Rejection); ok { //nolint:errorlint // nothing wraps it
 		checkRejection(t, r)
 	} else if err != nil {
-		t.Errorf("%v is no rejection", err)
+		t.Errorf("%v is not a rejection", err)
 	}
 }

@@ -24,8 +24,8 @@ const (
 
 // TopologySpec says how the instances of a service know of each other, and change together.
 type TopologySpec struct {
-	// Topology has every instance find in a file how many there are and where, and has the scale change in phases: all
-	// instances are done with one before any begins the next. Only for mode replicated, with a scale of 256 at most.
+	// Topology gives every instance a file that says how many instances there are, and where. The scale then changes in phases: no instance
+	// begins a phase before all are done with the one before. Only for mode replicated, with a scale of 256 at most.
 	Topology *TopologyRules `json:"topology,omitzero"`
 	// Hooks are what instances are asked when the topology changes, when a snapshot is taken, and before they are stopped. Without
 	// release, acquire or snapshot its phase is over at once.
@@ -34,19 +34,18 @@ type TopologySpec struct {
 
 // TopologyRules say how instances learn the topology, and what happens where one does not follow.
 type TopologyRules struct {
-	// Path is the folder in the container in which the file topology.json is; read-only, and replaced as a whole.
-	// /run/rookery where it is not given.
+	// Path is the folder in the container in which the file topology.json is; read-only, and replaced as a whole. Default: /run/rookery.
 	Path string `json:"path,omitempty" jsonschema:"pattern=^(/[^:\\x2c]*)?$"`
-	// OnFailure is what follows where an instance does not get through a phase, by its hook's answer or within
-	// update.healthy_deadline: abort (the scale of before comes back, by phases of its own), retry (up to 3 attempts
-	// in all, then as with abort) or continue (it is waited for no more). abort where it is not given.
+	// OnFailure is what follows where an instance does not get through a phase, by its hook's answer or within update.healthy_deadline. It
+	// is abort (the earlier scale comes back, by phases of its own), retry (up to 3 attempts in all, then as with abort) or continue (the
+	// coordinator no longer waits for the instance). Default: abort.
 	OnFailure RescaleFailure `json:"on_failure,omitempty"`
 }
 
 // RescaleFailure is what follows where an instance does not get through a phase of a rescale.
 type RescaleFailure string
 
-// What follows a failure in a rescale.
+// The values of RescaleFailure.
 const (
 	RescaleAbort    RescaleFailure = "abort"
 	RescaleRetry    RescaleFailure = "retry"
@@ -55,16 +54,16 @@ const (
 
 // Hooks are run in every instance, at least once for each change of the topology, each snapshot, or each order to stop it.
 type Hooks struct {
-	// Release has the instance stop to serve what the next topology takes from it.
+	// Release tells the instance to stop serving what the next topology takes from it.
 	Release *Hook `json:"release,omitempty"`
-	// Acquire has it take what the next topology gives it, and serve that.
+	// Acquire tells the instance to take what the next topology gives it, and to serve that.
 	Acquire *Hook `json:"acquire,omitempty"`
-	// Snapshot has it write what it holds to its volumes with state, and leave these as they are until they were kept: in phase hold
-	// of a snapshot. It needs no topology.
+	// Snapshot tells the instance to write its data to its volumes with state, and to leave these unchanged until the node has kept them:
+	// in phase hold of a snapshot. It needs no topology.
 	Snapshot *Hook `json:"snapshot,omitempty"`
-	// BeforeStop has it make ready for its end, in whatever mode and without a topology, where an order to stop finds it running. It
-	// has stop_grace for that, and as much again after the signal. Where it fails or takes longer, the instance is stopped all the
-	// same. Give update.healthy_deadline more than both: an update waits no longer for what goes.
+	// BeforeStop prepares a running instance for its end when the node is told to stop it, in every mode and without a topology. It has
+	// stop_grace for that, and the instance has as much again after the signal. Where the hook fails or takes longer, the node stops the
+	// instance all the same. Set update.healthy_deadline above both together: an update waits no longer than that for an instance to stop.
 	BeforeStop *Hook `json:"before_stop,omitempty"`
 }
 
@@ -72,11 +71,11 @@ type Hooks struct {
 type Hook struct {
 	// Signal is sent to the process, which has done what it is asked at once: SIGHUP.
 	Signal string `json:"signal,omitempty"`
-	// Exec is a command that is run in the container: done where it ends with 0. Its environment has ROOKERY_PHASE, which is release,
-	// acquire, hold or before_stop; of a change of the topology ROOKERY_OPERATION, ROOKERY_ATTEMPT and ROOKERY_CONFIG_VERSION as
-	// well, and of a snapshot ROOKERY_OPERATION and ROOKERY_SNAPSHOT, which is the version of the snapshot. One that takes longer
-	// than update.healthy_deadline (stop_grace before a stop), or is overtaken by another change, is waited for no more and runs on:
-	// it must do nothing that the file does not say any more.
+	// Exec is a command that the node runs in the container: exit code 0 means done. Its environment has ROOKERY_PHASE, which is release,
+	// acquire, hold or before_stop. A change of the topology adds ROOKERY_OPERATION, ROOKERY_ATTEMPT and ROOKERY_CONFIG_VERSION. A snapshot
+	// adds ROOKERY_OPERATION and ROOKERY_SNAPSHOT, which is the version of the snapshot. The coordinator stops waiting after
+	// update.healthy_deadline (stop_grace before a stop), or once another change overtakes this one. The command then runs on: it must act
+	// only on what the file still says.
 	Exec []string `json:"exec,omitempty"`
 	// HTTP is a POST of what the file says of the change, of operation, phase and version of the snapshot, or of
 	// {"phase":"before_stop"}: done where it is answered with a status from 200 to 299.
@@ -87,7 +86,7 @@ type Hook struct {
 type HTTPHook struct {
 	// Port is the name of one of the service's ports.
 	Port string `json:"port"`
-	// Path is what is asked for, with its query. "/" where it is not given.
+	// Path is the path of the request, with its query. Default: "/".
 	Path string `json:"path,omitempty"`
 }
 
@@ -198,7 +197,7 @@ func (h *Hook) check(field string, ports []Port) error {
 		}
 		return checkPortName(field+".http.port", h.HTTP.Port, ports)
 	case h.Signal != "" && !signalNames.MatchString(h.Signal):
-		return Reject(CodeInvalidValue, field+".signal", "%s.signal %s is no signal: write it as SIGHUP", field, quote(h.Signal))
+		return Reject(CodeInvalidValue, field+".signal", "%s.signal %s is not a signal: write it as SIGHUP", field, quote(h.Signal))
 	}
 	return checkList(field+".exec", h.Exec)
 }
@@ -228,7 +227,7 @@ func checkHTTPPath(field, path string) error {
 		return err
 	}
 	if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(r rune) bool { return r >= 0x7f || r <= ' ' }) {
-		return Reject(CodeInvalidValue, field, "%s %s is no path: begin it with \"/\", and write what is no plain ASCII as %%20", field, quote(path))
+		return Reject(CodeInvalidValue, field, "%s %s is not a path: begin it with \"/\", and write spaces and all but plain ASCII as %%20", field, quote(path))
 	}
 	return nil
 }

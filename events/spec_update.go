@@ -25,38 +25,38 @@ type UpdateSpec struct {
 
 // Update is how instances are replaced: in waves, of which each goes through the same phases.
 type Update struct {
-	// Strategy is rolling (wave by wave), recreate (all are stopped before any is started) or barrier (the next of all are made,
-	// then all serve, and only then any of those before stops; where two cannot be at once, all are stopped first). rolling where
-	// it is not given.
+	// Strategy is rolling, recreate or barrier. Rolling goes wave by wave. Recreate stops all instances before it starts any. Barrier makes
+	// all next instances, then all of them serve, and only then the earlier ones stop; where a slot cannot have two at once, all stop
+	// first. Default: rolling.
 	Strategy UpdateStrategy `json:"strategy,omitempty"`
-	// Parallelism is how many slots a wave has. 1 where it is not given.
+	// Parallelism is how many slots a wave has. Default: 1.
 	Parallelism uint32 `json:"parallelism,omitzero"`
-	// Order is start-first (the next instance serves before the one before stops) or stop-first. start-first where it is
-	// not given. Where two cannot be at once, the one before goes first: of a global service, of slots with volumes, and
-	// where no node has room for both.
+	// Order is start-first (the successor serves before its predecessor stops) or stop-first. Default: start-first. Where a slot cannot
+	// have two instances at once, the predecessor stops first: of a global service, of slots with volumes, and where no node has room for
+	// both.
 	Order UpdateOrder `json:"order,omitempty"`
 	// Canaries is how many slots the first wave has, after which the update waits as promote says. 0 for none.
 	Canaries uint32 `json:"canaries,omitzero"`
-	// Promote is what an update goes on by once its canaries serve: command (promote) or auto (by itself). command where
-	// it is not given. What goes back to an earlier revision waits for nobody.
+	// Promote is what continues an update once its canaries serve: command (promote) or auto (by itself). Default: command. A return to an
+	// earlier revision does not wait for a promotion.
 	Promote Promotion `json:"promote,omitempty"`
-	// MinHealthy is how long an instance must serve without a break to count. 5s where it is not given, and 2s until all of the
-	// service has served once, but no more than the healthy deadline.
+	// MinHealthy is how long an instance must serve without a break to count. Default: 5s, and 2s until all of the service has served once,
+	// but at most the healthy deadline.
 	MinHealthy *Duration `json:"min_healthy,omitempty"`
-	// HealthyDeadline is how long each phase of a wave may take before what has not come so far counts as failed. 5m, but
-	// no more than the progress deadline, where it is not given. A coordinator that takes over in the phase counts anew.
+	// HealthyDeadline is how long each phase of a wave may take: slots that are not done by then count as failed. Default: 5m, but at most
+	// the progress deadline. After a failover in the phase, the new leader counts from 0 again.
 	HealthyDeadline Duration `json:"healthy_deadline,omitzero"`
 	// Monitor is how long the instances of a wave are watched before the next: one that does not serve throughout counts
 	// as failed.
 	Monitor Duration `json:"monitor,omitzero"`
 	// Delay goes before the next wave.
 	Delay Duration `json:"delay,omitzero"`
-	// ProgressDeadline is how long a command waits without any progress before it fails. 10m where it is not given.
+	// ProgressDeadline is how long a command waits without any progress before it fails. Default: 10m.
 	ProgressDeadline Duration `json:"progress_deadline,omitzero"`
 	// MaxFailureRatio is the part of all slots that may fail, from 0 to 1. With more, on_failure says what happens.
 	MaxFailureRatio Ratio `json:"max_failure_ratio,omitzero" jsonschema:"minimum=0,maximum=1"`
-	// OnFailure is pause (all stays as it is until the next command), continue (the next wave comes all the same) or
-	// rollback (to where all was last as it should be). pause where it is not given.
+	// OnFailure is pause (all stays as it is until the next command), continue (the next wave follows all the same) or rollback (the
+	// service returns to its last healthy revision and scale). Default: pause.
 	OnFailure FailureAction `json:"on_failure,omitempty"`
 }
 
@@ -82,10 +82,10 @@ const (
 	StopFirst  UpdateOrder = "stop-first"
 )
 
-// Promotion is what has an update go on after its canaries.
+// Promotion is what continues an update after its canaries.
 type Promotion string
 
-// What promotes canaries.
+// The values of Promotion.
 const (
 	PromoteByCommand Promotion = "command"
 	PromoteBySelf    Promotion = "auto"
@@ -149,8 +149,8 @@ func (u Update) WaveSize(after uint32, waiting int) int {
 	return min(int(u.Parallelism), waiting)
 }
 
-// Lasts returns how long a phase may take, or takes where nothing is to be done in it but to wait; 0 where it waits for people
-// or nodes. The defaults must be written out.
+// Lasts returns how long a phase may take, or takes where its slots only wait; 0 where it waits for operators or nodes. The defaults must
+// be written out.
 func (u Update) Lasts(phase OperationPhase) time.Duration {
 	lasts := operationPhases[phase].lasts
 	if lasts == nil {

@@ -22,8 +22,8 @@ type Volume struct {
 	Name string `json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// Path is where it is mounted in the container.
 	Path string `json:"path" jsonschema:"pattern=^/[^:\\x2c]*$,minLength=1"`
-	// Kind is volume (kept by Podman for the slot, which stays on the node that has it through all its generations), host (a path of the node's
-	// host, which must allow it) or tmpfs (in memory, gone with the container). volume where it is not given.
+	// Kind is volume (Podman keeps it for the slot, which stays on its node through all its generations), host (a path of the node's host,
+	// which must allow it) or tmpfs (in memory, gone with the container). Default: volume.
 	Kind VolumeKind `json:"kind,omitempty"`
 	// Source is the path on the host, for host alone.
 	Source string `json:"source,omitempty"`
@@ -31,8 +31,7 @@ type Volume struct {
 	State bool `json:"state,omitzero"`
 	// ReadOnly has nothing written to it.
 	ReadOnly bool `json:"read_only,omitzero"`
-	// Size is the most that a tmpfs takes, which counts as the instance's memory. Half of the host's memory where it
-	// is not given.
+	// Size is the most that a tmpfs takes, which counts as the instance's memory. Default: half of the host's memory.
 	Size Size `json:"size,omitzero"`
 }
 
@@ -118,7 +117,7 @@ func (v Volume) check(field string) error {
 	return nil
 }
 
-// checkMountPath refuses what is no absolute path. A colon or a comma would end it in the words of mount options.
+// checkMountPath refuses a path that is not absolute. A colon or a comma would end it in the words of mount options.
 func checkMountPath(field, p string) error {
 	if err := checkText(field, p); err != nil {
 		return err

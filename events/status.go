@@ -19,7 +19,7 @@ type Status struct {
 func ParseStatus(m Message) (Status, error) {
 	t := strings.Split(m.Subject, ".")
 	if len(t) < 4 || t[0]+"."+t[1] != StatusRoot || !ValidName(t[2]) {
-		return Status{}, fmt.Errorf("%w: subject %s is no status", ErrMalformed, quote(m.Subject))
+		return Status{}, fmt.Errorf("%w: %s is not the subject of a status", ErrMalformed, quote(m.Subject))
 	}
 	s := Status{Node: t[2]}
 	data, _, err := Decode(m)
@@ -43,7 +43,7 @@ func ParseStatus(m Message) (Status, error) {
 		}
 		return s, d.check()
 	}
-	return Status{}, fmt.Errorf("%w: a %s is no status", ErrMalformed, data.Kind())
+	return Status{}, fmt.Errorf("%w: a %s is not a status", ErrMalformed, data.Kind())
 }
 
 func (h Hello) check() error {
@@ -57,7 +57,7 @@ func (h Hello) check() error {
 		return Reject(CodeOutOfRange, "address", "address has %d bytes, more than %d: give an IP address or a name of DNS", len(h.Address), maxHostname)
 	}
 	if h.Ports.First == 0 || h.Ports.First > h.Ports.Last {
-		return Reject(CodeOutOfRange, "ports", "ports %d to %d are no range", h.Ports.First, h.Ports.Last)
+		return Reject(CodeOutOfRange, "ports", "ports %d to %d are not a range: want 1 to 65535, the lower one first", h.Ports.First, h.Ports.Last)
 	}
 	if err := h.Allows.check(); err != nil {
 		return err

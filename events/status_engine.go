@@ -6,7 +6,7 @@ type EngineStatus struct {
 	// Counter climbs with each status of one node epoch.
 	Counter uint64 `json:"counter"`
 	Epoch   uint64 `json:"epoch"`
-	// Degraded says for people why the engine cannot be relied on; "" where it can.
+	// Degraded is a text that says why the engine cannot be relied on; "" where it can.
 	Degraded string `json:"degraded,omitempty"`
 }
 

@@ -20,7 +20,7 @@ type InstanceState struct {
 	Position
 	Reason   OfflineReason `json:"reason,omitempty"`
 	ExitCode *int32        `json:"exit_code,omitzero"`
-	// Message explains the reason for people.
+	// Message is a text that explains the reason.
 	Message string `json:"message,omitempty"`
 	// NoRestart is why it is not started again there, once nothing of it runs any more; not there where it is.
 	NoRestart NoRestart `json:"no_restart,omitempty"`
@@ -43,5 +43,5 @@ func (s InstanceState) ID() InstanceID {
 	return InstanceID{Service: ServiceID{Namespace: s.Namespace, Name: s.Name}, Ordinal: s.Ordinal, Generation: s.Generation}
 }
 
-// MaxMessage is the greatest length of a message for people in a status, in bytes.
+// MaxMessage is the greatest length of a message in a status, in bytes.
 const MaxMessage = 512

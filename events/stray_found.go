@@ -10,7 +10,7 @@ type StrayFound struct {
 	Why StrayReason `json:"why,omitempty"`
 }
 
-// StrayReason is why an instance that a node has is none that it should have.
+// StrayReason is why an instance on a node is an orphan.
 type StrayReason string
 
 // The reasons of a stray.
@@ -22,7 +22,7 @@ const (
 	StrayOlderGeneration StrayReason = "older-generation" // the log knows that generation to be gone
 )
 
-// Words says the reason for people.
+// Words says the reason in a sentence.
 func (r StrayReason) Words() string {
 	switch r {
 	case StrayUnknownService:

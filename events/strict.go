@@ -44,7 +44,7 @@ func decodeStrict(body []byte, into any) error {
 	return explainDecode(err, reflect.TypeOf(into).Elem())
 }
 
-// checkShape walks the tokens once and refuses what is no single JSON object, too deep or too long.
+// checkShape walks the tokens once and refuses a body that is not a single JSON object, or is too deep or too long.
 func checkShape(body []byte) error {
 	if first := bytes.TrimLeft(body, " \t\r\n"); first[0] != '{' {
 		return Reject(CodeMalformed, "", "the body is not a JSON object: it begins with %s", quote(string(first[:1])))
@@ -73,8 +73,8 @@ func checkEnd(body []byte, end int64) error {
 	return Reject(CodeMalformed, "", "the body goes on after its JSON object: at byte %d stands %s", len(body)-len(rest), quote(string(rest)))
 }
 
-// checkNoNull refuses null wherever it stands. Decoding would take it for a field that is not given, and in a list for
-// an entry that is empty: an argument that nobody asked for.
+// checkNoNull refuses null wherever it stands. Decoding would take it for a missing field, and in a list for an empty entry: an argument
+// that the sender did not ask for.
 func checkNoNull(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	for {
@@ -133,7 +133,7 @@ func explainUnknown(pointer jsontext.Pointer, target reflect.Type) error {
 	return Reject(CodeUnknownField, field, "there is no field %s: known are %s", quote(name), strings.Join(known, ", "))
 }
 
-// fieldPath writes a JSON pointer as people write a path: ports[0].name. Text from outside is made printable.
+// fieldPath writes a JSON pointer as operators write a path: ports[0].name. Text from outside is made printable.
 func fieldPath(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {

@@ -55,7 +55,7 @@ func TestBodiesThatAreNotTaken(t *testing.T) {
 		{"a number in a map of texts", "ensure", image + `"env":{"A":1}}`, CodeWrongType, "env.A", "a string, not a number"},
 		{"a number for a duration", "ensure", image + `"stop_grace":10}`, CodeWrongType, "stop_grace", "a string, not a number"},
 		{"a list for a duration", "ensure", image + `"stop_grace":[]}`, CodeWrongType, "stop_grace", "a string, not a list"},
-		{"text that is no duration", "ensure", image + `"stop_grace":"soon"}`, CodeInvalidValue, "stop_grace", "1m30s"},
+		{"text that is not a duration", "ensure", image + `"stop_grace":"soon"}`, CodeInvalidValue, "stop_grace", "1m30s"},
 		{"null for a number", "scale", `{"scale":null}`, CodeWrongType, "scale", "null"},
 		{"null for a list", "ensure", image + `"args":null}`, CodeWrongType, "args", "null"},
 		{"null in a list", "ensure", image + `"args":["a",null]}`, CodeWrongType, "args[1]", "null"},
@@ -70,7 +70,7 @@ func TestBodiesThatAreNotTaken(t *testing.T) {
 		{"a number beyond the field", "scale", `{"scale":10001}`, CodeOutOfRange, "scale", "10000"},
 		{"a negative port", "ensure", image + `"ports":[{"name":"a","port":-1}]}`, CodeOutOfRange, "ports[0].port", "not negative"},
 		{"a port beyond its bits", "ensure", image + `"ports":[{"name":"a","port":65536}]}`, CodeOutOfRange, "ports[0].port", "beyond"},
-		{"a number as nobody writes it", "scale", `{"scale":05}`, CodeMalformed, "", "not JSON"},
+		{"a number with a leading zero", "scale", `{"scale":05}`, CodeMalformed, "", "not JSON"},
 		{"not a number", "scale", `{"scale":NaN}`, CodeMalformed, "scale", "not JSON"},
 	} {
 		wantRejected(t, tt.name, ParseRequest(bare(CommandSubject(web, tt.verb), tt.body)), tt.code, tt.field, tt.says)

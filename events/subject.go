@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The roots of all subjects. A stream captures each of the first five whole; Event and OrderLive are what people and
-// nodes subscribe to, published by the server once a message is stored.
+// The roots of all subjects. A stream captures each of the first five whole. Clients and nodes subscribe to Event and OrderLive: the server
+// publishes there once a message is stored.
 const (
 	CommandRoot   = "rookery.cmd"
 	StatusRoot    = "rookery.status"
@@ -18,8 +18,8 @@ const (
 	OrderRoot     = "rookery.order"
 	HeartbeatRoot = "rookery.heartbeat"
 	APIRoot       = "rookery.api"
-	// TrimSubject is where `rookery archive` asks the leader to let go of what it has archived. It is no question, so that who may ask
-	// these cannot.
+	// TrimSubject is where `rookery archive` asks the leader to remove what it has archived. It stands outside APIRoot: the permission to
+	// ask questions must not include it.
 	TrimSubject = "rookery.trim"
 )
 
@@ -157,12 +157,12 @@ func CommandFateSubject(sequence uint64, name string) string {
 	return EventRoot + ".command." + strconv.FormatUint(sequence, 10) + "." + name
 }
 
-// CommandSubject is where people publish a command for a service: rookery.cmd.service.<ns>.<name>.<verb>.
+// CommandSubject is where clients publish a command for a service: rookery.cmd.service.<ns>.<name>.<verb>.
 func CommandSubject(id ServiceID, verb string) string {
 	return strings.Join([]string{CommandRoot, "service", id.Namespace, id.Name, verb}, ".")
 }
 
-// GroupSubject is where people publish a command for several services at once: rookery.cmd.group.<ns>.<name>.<verb>.
+// GroupSubject is where clients publish a command for several services at once: rookery.cmd.group.<ns>.<name>.<verb>.
 func GroupSubject(id GroupID, verb string) string {
 	return strings.Join([]string{CommandRoot, "group", id.Namespace, id.Name, verb}, ".")
 }

@@ -85,7 +85,7 @@ func (r *templateReader) read(field, text string) (*template.Template, error) {
 	tree, trees := parse.New(name), map[string]*parse.Tree{}
 	tree.Mode = parse.SkipFuncCheck
 	if _, err := tree.Parse(text, "", "", trees); err != nil {
-		return nil, r.reject("is no template: %s%s", plainError(err), literally)
+		return nil, r.reject("is not a template: %s%s", plainError(err), literally)
 	}
 	for _, other := range trees {
 		if other != tree {
@@ -103,7 +103,7 @@ func (r *templateReader) read(field, text string) (*template.Template, error) {
 	}
 	t, err := template.New(name).Funcs(template.FuncMap{"join": strings.Join}).AddParseTree(name, tree)
 	if err != nil {
-		return nil, r.reject("is no template: %s", plainError(err))
+		return nil, r.reject("is not a template: %s", plainError(err))
 	}
 	return t, nil
 }
@@ -122,7 +122,7 @@ func plainError(err error) string {
 	return plain(said, most)
 }
 
-// shown writes a part of a template for people.
+// shown writes a part of a template for a message.
 func shown(n parse.Node) string {
 	const most = 80
 	return plain(n.String(), most)
@@ -216,7 +216,7 @@ func (r *templateReader) rangeOver(n *parse.RangeNode) error {
 	r.variables = map[string]operand{}
 	for i, v := range declared {
 		if v.Ident[0] == "$" || n.Pipe.IsAssign {
-			return r.reject("sets the variable %s anew: give it a name of its own, as in {{range $i, $peer := .Peers …}}", v)
+			return r.reject("sets the variable %s again: give it another name, as in {{range $i, $peer := .Peers …}}", v)
 		}
 		r.variables[v.Ident[0]] = kinds[len(kinds)-len(declared)+i]
 	}

@@ -7,7 +7,7 @@ import (
 	"text/template/parse"
 )
 
-// templateFunctions are what can be called, as people write it.
+// templateFunctions are the functions that a template may call, as operators write a call.
 var templateFunctions = map[string]string{
 	"join": `join (.Peers "…") ","`, "len": `len (.Peers "…")`, "not": "not a", "and": "and a b", "or": "or a b",
 	"eq": "eq a b", "ne": "ne a b", "lt": "lt a b", "le": "le a b", "gt": "gt a b", "ge": "ge a b",
@@ -18,9 +18,9 @@ func (r *templateReader) call(name string, words []parse.Node) (operand, error) 
 	form, ok := templateFunctions[name]
 	if !ok {
 		if near := nearest(name, namesOf(templateFunctions)); near != "" {
-			return operand{}, r.reject("calls %s, which is no function: did you mean %q?", quote(name), near)
+			return operand{}, r.reject("calls %s, which is not a function: did you mean %q?", quote(name), near)
 		}
-		return operand{}, r.reject("calls %s, which is no function: known are %s", quote(name), strings.Join(namesOf(templateFunctions), ", "))
+		return operand{}, r.reject("calls %s, which is not a function: known are %s", quote(name), strings.Join(namesOf(templateFunctions), ", "))
 	}
 	args := make([]operand, len(words))
 	for i, word := range words {

@@ -70,7 +70,7 @@ func (v templateValue) Peer(port string, ordinal int) string {
 // compiled holds the templates of a spec by their text.
 type compiled map[string]*template.Template
 
-// text returns what the template makes. A text that is none stays as it is.
+// text returns what the template makes. It returns a text without a template as it is.
 func (c compiled) text(text string, value templateValue) string {
 	t := c[text]
 	if t == nil {

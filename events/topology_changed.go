@@ -2,9 +2,8 @@ package events
 
 import "strconv"
 
-// TopologyChanged says what a service's instances are told of each other: a node has its instances find it in their file. It
-// comes again, and says the same, where instances have come or gone since: what they are told of where the others are, which
-// stands in their orders, is another.
+// TopologyChanged says what a service's instances learn of each other: their nodes write it into their files. The event comes again with
+// the same content where instances have come or gone since. The orders then have other addresses of the instances.
 type TopologyChanged struct {
 	Topology
 }
@@ -98,7 +97,7 @@ type Confirmation struct {
 	Operation uint64         `json:"operation"`
 	Attempt   uint32         `json:"attempt"`
 	Phase     OperationPhase `json:"phase"`
-	// Refused says for people why its hook did not do what it was asked; "" where it did.
+	// Refused is a text that says why its hook did not do what it was asked; "" where it did.
 	Refused string `json:"refused,omitempty"`
 }
 

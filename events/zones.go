@@ -15,7 +15,7 @@ import (
 //go:embed zoneinfo.zip
 var zoneinfo []byte
 
-// zones are those of the database by name. Each is read once, when somebody names it: a fold does so with every run.
+// zones are those of the database by name. Each is read once, at its first use: a fold uses one with every run.
 var zones = sync.OnceValue(func() map[string]func() *time.Location {
 	r, err := zip.NewReader(bytes.NewReader(zoneinfo), int64(len(zoneinfo)))
 	if err != nil {
