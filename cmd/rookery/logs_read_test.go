@@ -126,7 +126,7 @@ func TestAFullNodeIsSaidOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := memory.New(time.Now)
 			full := func(context.Context, *session.Conn, events.Message) ([]byte, error) {
-				return nil, &bus.QuestionError{Code: 429, Reason: "2 sessions are open here, which is the most"}
+				return nil, &bus.QuestionError{Code: 429, Reason: "2 sessions are open here, the maximum"}
 			}
 			stop, err := session.Serve(b, events.SessionSubjects("node-0", events.SessionLogs), 100, full)
 			if err != nil {

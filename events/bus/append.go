@@ -73,7 +73,7 @@ func (b *JetStream) request(ctx context.Context, stream Stream, last *nats.Msg) 
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(answer.Data, &ack); err != nil {
-		return 0, fmt.Errorf("append to %s: %w: the answer does not read: %w", stream, ErrUnknown, err)
+		return 0, fmt.Errorf("append to %s: %w: the answer cannot be parsed: %w", stream, ErrUnknown, err)
 	}
 	if ack.Error != nil {
 		return 0, fmt.Errorf("append to %s: %w", stream, translateCode(ack.Error.Code, ack.Error.Description))

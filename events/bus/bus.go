@@ -81,14 +81,14 @@ var (
 	// ErrNoKey occurs when a bucket has no such key.
 	ErrNoKey = errors.New("no such key")
 	// ErrReader occurs when a reader of a stream ended by itself.
-	ErrReader = errors.New("the stream cannot be read any more")
+	ErrReader = errors.New("the stream can no longer be read")
 	// ErrNoAnswer occurs when no answer to a request arrives in time.
 	ErrNoAnswer = errors.New("no answer")
 	// ErrForbidden occurs when the permissions of the NATS user do not allow a request.
 	ErrForbidden = errors.New("the permissions of this NATS user do not allow it")
 )
 
-// Bus is what Rookery asks of a message bus.
+// Bus is the message bus as Rookery uses it.
 type Bus interface {
 	// Publish stores one message in the stream that captures its subject and returns its sequence.
 	Publish(ctx context.Context, m events.Message) (uint64, error)
@@ -105,7 +105,7 @@ type Bus interface {
 	// Matching returns the messages from the sequence on whose subjects match the filter, in order: at most MatchingPage of them. Fewer
 	// than that are the last ones.
 	Matching(ctx context.Context, stream Stream, filter string, from uint64) ([]events.Message, error)
-	// State returns what the stream says of itself, or ErrNoStream.
+	// State returns the identity, the sequences and the size of the stream, or ErrNoStream.
 	State(ctx context.Context, stream Stream) (State, error)
 	// Renew makes the streams that the server keeps in memory alone, where they are missing: a restart of the server loses them.
 	Renew(ctx context.Context) error
@@ -172,7 +172,7 @@ func errorBody(err error) []byte {
 	return body
 }
 
-// State is what a stream says of itself.
+// State is the identity of a stream, with its sequences and its size.
 type State struct {
 	// Identity tells this stream from any other of the same name.
 	Identity string

@@ -5,8 +5,9 @@ import "strings"
 // inboxRoot begins the subjects that clients of NATS are answered on: alone, or with an underscore and a name behind it.
 const inboxRoot = "_INBOX"
 
-// IsInbox reports whether the subject is one that a client is answered on: below _INBOX, as that of a prefix of its own, _INBOX.ann, or
-// below one as _INBOX_ann. Nothing answers on any other: who asks has not the permissions of who answers, and must not borrow them.
+// IsInbox reports whether the subject is an inbox, on which a client waits for answers: below _INBOX, as _INBOX.ann with a prefix of the
+// client's own, or below a root such as _INBOX_ann. Rookery answers on no other subject: a client must not borrow the permissions of the
+// process that answers.
 func IsInbox(subject string) bool {
 	root, rest, _ := strings.Cut(subject, ".")
 	ours := root == inboxRoot || strings.HasPrefix(root, inboxRoot+"_")

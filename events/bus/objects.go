@@ -178,7 +178,7 @@ func objectStore(name string, replicas int) jetstream.ObjectStoreConfig {
 		c.Description = "Contents of volumes at the time of a snapshot. Get one with: nats object get " + name + " <digest>"
 		c.MaxBytes = maxVolumesBytes
 	case ObjectsFolds:
-		c.Description = "The state at places in ROOKERY_LOG, so that it need not be folded from its first message. All may be deleted at any time."
+		c.Description = "The state at some sequences of ROOKERY_LOG, so that a reader need not fold it from its first message. All may be deleted at any time."
 	}
 	return c
 }

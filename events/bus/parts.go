@@ -30,7 +30,7 @@ func inParts(question *nats.Msg, answer []byte) error {
 		return question.Respond(answer)
 	}
 	if len(answer) > MaxAnswer {
-		return &QuestionError{Code: 413, Reason: fmt.Sprintf("the answer has %d bytes, and %d are the most: ask for less", len(answer), MaxAnswer)}
+		return &QuestionError{Code: 413, Reason: fmt.Sprintf("the answer has %d bytes, more than %d: ask for less", len(answer), MaxAnswer)}
 	}
 	all := slices.Collect(slices.Chunk(answer, answerPart))
 	for i, body := range all {

@@ -35,7 +35,7 @@ func TestALargeAnswerComesInPartsAndWhole(t *testing.T) {
 		{"small", "", "", []byte("{}")},
 		{"even", "", "2", large[:1_800_000]},
 		{"large", "", "6", large},
-		{"too-large", "413", "", []byte(fmt.Sprintf(`{"code":413,"reason":"the answer has %d bytes, and %d are the most: ask for less"}`, bus.MaxAnswer+1, bus.MaxAnswer))},
+		{"too-large", "413", "", []byte(fmt.Sprintf(`{"code":413,"reason":"the answer has %d bytes, more than %d: ask for less"}`, bus.MaxAnswer+1, bus.MaxAnswer))},
 	} {
 		got, err := b.RequestWhole(ctx, events.Message{Subject: events.APIRoot + "." + test.name})
 		if err != nil {

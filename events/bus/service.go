@@ -88,7 +88,7 @@ func (s *service) endpoint(name string, question Question) error {
 	return nil
 }
 
-// enter reports whether a question may still be answered; who answers it calls answers.Done.
+// enter reports whether a question may still be answered. The caller calls answers.Done after its answer.
 func (s *service) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -72,13 +72,13 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 		c.Subjects = []string{events.MetricRoot + ".>"}
 		c.Storage, c.MaxAge, c.MaxBytes = jetstream.MemoryStorage, metricsAge, maxMetricsBytes
 		c.MaxMsgSize = maxMetric
-		c.MaxMsgsPerSubject, c.AllowDirect = 1, true // who asks is told the latest, and a large fleet has room for that
+		c.MaxMsgsPerSubject, c.AllowDirect = 1, true // readers get the latest message alone, and a large fleet has room for that
 	}
 	return c
 }
 
-// configs returns how the stream below the bucket of the configs is kept: as NATS keeps those of buckets, but that only the
-// stream's leader answers. A follower that lags would give the value of before to who asks right after another was put.
+// configs returns how the stream below the bucket of the configs is kept: as NATS keeps those of buckets, except that only the stream's
+// leader answers. A follower that lags would answer with the old value right after an operator put a new one.
 func configs(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        "KV_" + BucketConfigs,

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrSettings occurs when a stream stands with other settings than it must have.
-var ErrSettings = errors.New("the stream is kept otherwise than it must be")
+var ErrSettings = errors.New("the stream has other settings than it must have")
 
 // Finding is what a check says of one stream.
 type Finding struct {
@@ -68,7 +68,7 @@ func logFirst(f Finding) Stream {
 // errLogMissing says what to do where the log alone is gone: another one would forget every service and decision.
 func errLogMissing() error {
 	return fmt.Errorf("stream %s: %w, while others stand: restore it from a backup with `nats stream restore`; to start over"+
-		" without all that it said, delete the others first", Log, ErrNoStream)
+		" without its history, delete the others first", Log, ErrNoStream)
 }
 
 // Init makes the streams that are missing, each with an identity of its own, and the buckets of configs and outputs, or

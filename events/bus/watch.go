@@ -113,7 +113,7 @@ func (b *JetStream) watchOnce(ctx context.Context, buckets []string, tell func(S
 			s.take(c, changes)
 		case <-late.C:
 			if s.begins > 0 {
-				return fmt.Errorf("watch: the buckets are not told in %s", watchTimeout)
+				return fmt.Errorf("watch: the buckets did not deliver their keys within %s", watchTimeout)
 			}
 		case <-look.C:
 			for _, w := range all {

@@ -104,7 +104,7 @@ func (k *bucket) Delete(_ context.Context, key string, revision uint64) error {
 	return nil
 }
 
-// clear loses every entry. Revisions go on: what was read before is never taken for what is written after.
+// clear loses every entry. Revisions keep counting, so that a reader never takes an old entry for a new one.
 func (k *bucket) clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -44,13 +44,13 @@ const (
 // Errors that end a session.
 var (
 	// ErrSilent occurs when the other end says nothing any more.
-	ErrSilent = errors.New("the other end is not heard any more")
+	ErrSilent = errors.New("the other end is silent")
 	// ErrGap occurs when a frame was lost on the way.
-	ErrGap = errors.New("something was lost on the way")
+	ErrGap = errors.New("a frame was lost on the way")
 	// ErrFlood occurs when the other end sends more than it may.
 	ErrFlood = errors.New("the other end sends more than it may")
 	// ErrStalled occurs when the other end takes nothing for too long.
-	ErrStalled = errors.New("the other end takes nothing any more")
+	ErrStalled = errors.New("the other end no longer takes frames")
 )
 
 // Frame is a part of what an end says, of the kind that both ends agree on.
@@ -64,7 +64,7 @@ func (f Frame) cost() uint64 { return uint64(len(f.Body)) + frameCost }
 // Conn is one end of a session. Its methods may be called from several goroutines.
 type Conn struct {
 	bus     bus.Bus
-	to      string // where the other end is heard
+	to      string // the subject on which the other end listens
 	heard   bus.Subscription
 	ctx     context.Context // ends with the session
 	cancel  context.CancelFunc
@@ -83,7 +83,7 @@ type Conn struct {
 	ended                     bool   // by the other end, which needs no notice of the end
 }
 
-// begin returns an end that is heard on a subscription and talks to the subject.
+// begin returns an end that listens on a subscription and sends to the subject.
 func begin(ctx context.Context, b bus.Bus, heard bus.Subscription, to string) *Conn {
 	c := &Conn{bus: b, to: to, heard: heard, changed: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -91,7 +91,7 @@ func begin(ctx context.Context, b bus.Bus, heard bus.Subscription, to string) *C
 	return c
 }
 
-// pump takes what comes, and says from time to time that this end is there, until the session ends.
+// pump takes the frames that arrive, and sends signs of life, until the session ends.
 func (c *Conn) pump() {
 	defer c.cancel()
 	alive, silence := time.NewTicker(KeepAlive), time.NewTimer(Silence)
@@ -289,5 +289,5 @@ func (c *Conn) Close(result []byte, err error) {
 		m.Header[bus.HeaderErrorCode] = []string{strconv.Itoa(bus.CodeOf(err))}
 		m.Header[bus.HeaderError] = []string{err.Error()}
 	}
-	_ = c.bus.Send(m) // where the bus is away the other end misses the signs of life
+	_ = c.bus.Send(m) // without the bus the other end misses the signs of life
 }

@@ -107,7 +107,7 @@ func (s *server) answer(m events.Message) (events.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open >= s.most {
-		return refused(&bus.QuestionError{Code: 429, Reason: fmt.Sprintf("%d sessions are open here, which is the most: end one, or try again later", s.most)}), nil
+		return refused(&bus.QuestionError{Code: 429, Reason: fmt.Sprintf("%d sessions are open here, the maximum: end one, or try again later", s.most)}), nil
 	}
 	s.open++
 	own := m.Subject + "." + rand.Text()
@@ -141,7 +141,7 @@ func (s *server) serve(own, inbox string, m events.Message) {
 	case errors.Is(err, io.EOF):
 		err = nil
 	case s.ctx.Err() != nil:
-		err = &bus.QuestionError{Code: 503, Reason: "who served this session ends"}
+		err = &bus.QuestionError{Code: 503, Reason: "the process that served this session ends"}
 	}
 	c.Close(result, err)
 }
