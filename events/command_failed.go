@@ -15,18 +15,18 @@ const (
 	ReasonPaused FailureReason = "update-paused"
 	// ReasonRolledBack: too many slots failed, and the service returns to its last healthy revision and scale.
 	ReasonRolledBack FailureReason = "rolled-back"
-	// ReasonAborted: an instance did not get through a phase of a rescale, and the topology of before comes back.
+	// ReasonAborted: an instance did not get through a phase of a rescale, and the topology before it comes back.
 	ReasonAborted FailureReason = "rescale-aborted"
 	// ReasonSnapshotFailed: an instance has not done its part of a snapshot, and the one before stays the last good one.
 	ReasonSnapshotFailed FailureReason = "snapshot-failed"
-	// ReasonSuspendFailed: an instance has not done its part of the snapshot that goes before, and the service goes on as it was.
+	// ReasonSuspendFailed: an instance has not done its part of the snapshot that comes first, and the service runs on as before.
 	ReasonSuspendFailed FailureReason = "suspend-failed"
 	// ReasonStillThere: instances that were to go have not gone in time. The service is suspended all the same, and they go once
 	// their nodes get it done.
 	ReasonStillThere FailureReason = "still-there"
 	// ReasonGroupAborted: a service of the group did not reach its target, and all services get their earlier targets back.
 	ReasonGroupAborted FailureReason = "group-aborted"
-	// ReasonDrainDeadline: a node had instances still a while after all of them were told to stop. It goes on being drained.
+	// ReasonDrainDeadline: a node had instances still a while after all of them were told to stop. Its drain continues.
 	ReasonDrainDeadline FailureReason = "drain-deadline"
 	// ReasonRefused: when the command's turn came, the service was not as it asked for any more.
 	ReasonRefused FailureReason = "refused"

@@ -15,7 +15,7 @@ type CommandQueued struct {
 	Sequence uint64 `json:"sequence"`
 	// Behind is the sequence of the command that it waits for next.
 	Behind uint64 `json:"behind"`
-	// Verb is what it asks of its service, and Body the command's own, with the defaults written out.
+	// Verb is that of the command, and Body its body, with the defaults written out.
 	Verb string         `json:"verb"`
 	Body jsontext.Value `json:"body"`
 }
@@ -30,7 +30,7 @@ func (c CommandQueued) Fated() uint64 { return c.Sequence }
 func Queued(sequence, behind uint64, command ServiceCommand) (CommandQueued, error) {
 	body, err := json.Marshal(command, json.Deterministic(true))
 	if err != nil {
-		return CommandQueued{}, fmt.Errorf("write a %s that waits: %w", command.Kind().Name, err)
+		return CommandQueued{}, fmt.Errorf("write a queued %s: %w", command.Kind().Name, err)
 	}
 	return CommandQueued{sequence, behind, command.Kind().Name, body}, nil
 }
@@ -46,7 +46,7 @@ func (c CommandQueued) Command() (Command, error) {
 	}
 	data, err := command.entry.read(c.Body)
 	if err != nil {
-		return nil, fmt.Errorf("read a %s that waits: %w", c.Verb, err)
+		return nil, fmt.Errorf("read a queued %s: %w", c.Verb, err)
 	}
 	return data.(Command), nil
 }

@@ -1,6 +1,6 @@
 package events
 
-// CommandRepeated says that a command came again, with the same id and body: it has the effect and the fate of the first.
+// CommandRepeated says that a command came again, with the same id and body: it has the effect and the outcome of the first.
 type CommandRepeated struct {
 	// Sequence is the repeat's place in ROOKERY_COMMANDS.
 	Sequence uint64 `json:"sequence"`

@@ -1,6 +1,6 @@
 package events
 
-// CommandSucceeded ends an accepted command: what it asked for is so.
+// CommandSucceeded ends an accepted command that has reached its target.
 type CommandSucceeded struct {
 	Sequence uint64 `json:"sequence"`
 }

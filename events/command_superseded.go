@@ -1,6 +1,6 @@
 package events
 
-// CommandSuperseded ends an accepted command whose place a later one has taken.
+// CommandSuperseded ends an accepted command that a later one replaces.
 type CommandSuperseded struct {
 	Sequence uint64 `json:"sequence"`
 	// By is the sequence of the later command.

@@ -6,13 +6,13 @@ import "strings"
 type EngineFacts struct {
 	// Engine is its name and version, as in podman 4.3.1.
 	Engine string `json:"engine"`
-	// Runtime is what it makes containers by, as in runc; not there for an engine that has none.
+	// Runtime is what it makes containers by, as in runc; missing for an engine that has none.
 	Runtime string `json:"runtime,omitempty"`
 	// Rootless says that it runs as another user than root.
 	Rootless bool `json:"rootless,omitzero"`
-	// Cgroups are the control groups of its host; not there where it cannot tell.
+	// Cgroups are the control groups of its host; missing where it cannot tell.
 	Cgroups Cgroups `json:"cgroups,omitempty"`
-	// Machine tells its host and storage from all others that may be a node of one name; not there where it cannot tell.
+	// Machine tells its host and storage from all others that may be a node of one name; missing where it cannot tell.
 	Machine string `json:"machine,omitempty"`
 }
 

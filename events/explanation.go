@@ -3,8 +3,8 @@ package events
 // Removed counts the nodes that each filter of placement removes, in the order in which a node meets them but for Volumes,
 // which is met first: a node counts for the first that removes it.
 type Removed struct {
-	// Silent nodes are not heard, the engine of Degraded ones does not answer, Paused ones are to get nothing, Drained ones are to have
-	// nothing, and those that are NotAllowed are not on the cluster's list of nodes.
+	// The nodes without their state: Silent ones send no heartbeats, the engine of Degraded ones does not answer, Paused ones get no
+	// further instances, Drained ones must have none, and NotAllowed ones are not on the cluster's list of nodes.
 	Silent     uint32 `json:"silent,omitzero"`
 	Degraded   uint32 `json:"degraded,omitzero"`
 	Paused     uint32 `json:"paused,omitzero"`
@@ -21,7 +21,7 @@ type Removed struct {
 	// instances of the service as the spec allows.
 	AntiAffinity uint32 `json:"anti_affinity,omitzero"`
 	MaxPerNode   uint32 `json:"max_per_node,omitzero"`
-	// HostPort: a port that the spec names is held by another instance. Ports: the node's range has too few left.
+	// HostPort: another instance holds a port that the spec names. Ports: the node's range has too few left.
 	HostPort uint32 `json:"host_port,omitzero"`
 	Ports    uint32 `json:"ports,omitzero"`
 	// CPU, Memory and Disk: the node has too little of it left.
@@ -30,7 +30,7 @@ type Removed struct {
 	Disk   uint32 `json:"disk,omitzero"`
 	// Spread: the node's zone is ahead of others by as many as the policy allows.
 	Spread uint32 `json:"spread,omitzero"`
-	// Held: the node is held for a service that has waited longer, and would do otherwise.
+	// Held: a service that has waited longer holds the node, which would do otherwise.
 	Held uint32 `json:"held,omitzero"`
 	// Volumes: the slot has volumes on another node.
 	Volumes uint32 `json:"volumes,omitzero"`

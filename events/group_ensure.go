@@ -54,7 +54,7 @@ func (c GroupEnsure) Names() []string { return slices.Sorted(maps.Keys(c.Service
 func (c GroupEnsure) check() error {
 	switch {
 	case len(c.Services) == 0:
-		return Reject(CodeMissingField, "services", `services names none: write {"services":{"web":{"image":"localhost/web:1"}}}`)
+		return Reject(CodeMissingField, "services", `services is empty: write {"services":{"web":{"image":"localhost/web:1"}}}`)
 	case len(c.Services) > MaxMembers:
 		return Reject(CodeOutOfRange, "services", "services has %d services, more than %d", len(c.Services), MaxMembers)
 	case c.Busy == BusyQueue:
@@ -71,7 +71,7 @@ func (c GroupEnsure) check() error {
 	}
 	if _, circle := c.Levels(); circle != nil {
 		return Reject(CodeInvalidValue, "services."+circle[0]+".after",
-			"after goes round in a circle, %s: leave one of these out", strings.Join(append(circle, circle[0]), " after "))
+			"after is circular, %s: leave one of these out", strings.Join(append(circle, circle[0]), " after "))
 	}
 	return nil
 }

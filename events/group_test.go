@@ -60,8 +60,8 @@ func TestAGroupIsRefusedWithTheServiceThatIsWrong(t *testing.T) {
 		field string
 		says  string
 	}{
-		`{}`:              {CodeMissingField, "services", "names none"},
-		`{"services":{}}`: {CodeMissingField, "services", "names none"},
+		`{}`:              {CodeMissingField, "services", "is empty"},
+		`{"services":{}}`: {CodeMissingField, "services", "is empty"},
 		`{"services":{` + strings.Join(many, ",") + `}}`:                                       {CodeOutOfRange, "services", "33 services"},
 		`{"services":{"Web":{"image":"i"}}}`:                                                   {CodeInvalidName, "services", `"Web"`},
 		`{"services":{"web":{}}}`:                                                              {CodeMissingField, "services.web.image", "services.web: "},

@@ -8,9 +8,9 @@ type InstancePending struct {
 	Removed Removed `json:"removed,omitzero"`
 	// Closest is the node that lacks least where resources are what is missing.
 	Closest *Shortage `json:"closest,omitzero"`
-	// Holds is the node that is held for the instance, "" for none: nothing new is placed there that began to wait later.
+	// Holds is the node that is held for the instance, "" for none: an instance that began to wait later is not placed there.
 	Holds string `json:"holds,omitzero"`
-	// HeldFor is the service, as namespace/name, that has waited longer, where a node is held for that one and not to be had.
+	// HeldFor is the service that has waited longer, as namespace/name, where a node is held for that one.
 	HeldFor string `json:"held_for,omitzero"`
 }
 

@@ -28,8 +28,8 @@ type InstancePlaced struct {
 	Scratch Size `json:"scratch,omitzero"`
 	// SecurityContext is the policy's as it was placed; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
-	// Window is how long after its node was last heard the node has it run: then it must have ended. 0 for no such bound, of what is
-	// not exclusive.
+	// Window is how long the node lets the instance run after the last heartbeat that the coordinator answered: then it ends the instance.
+	// 0 for an instance that is not exclusive, which has no such bound.
 	Window Duration `json:"window,omitzero"`
 	// Choice says why this node; missing where no choice was made, as on an adoption.
 	Choice *Choice `json:"choice,omitzero"`

@@ -10,7 +10,7 @@ type InstanceSeen struct {
 	Reason   OfflineReason `json:"reason,omitempty"`
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	Message  string        `json:"message,omitempty"`
-	// NoRestart is why its node does not start it again; not there where it does.
+	// NoRestart is why its node does not start it again; missing where it does.
 	NoRestart NoRestart `json:"no_restart,omitempty"`
 	// Output is the key under which the bucket rookery_output has what the container printed last, for a day, where its node
 	// could keep that.

@@ -1,7 +1,7 @@
 package events
 
-// NodeDegraded says that the engine of a node that is heard does not answer. Nothing new is placed on the node; what runs there
-// runs on.
+// NodeDegraded says that the engine of a node does not answer, although the node sends heartbeats. The coordinator places no further
+// instances on the node; those that it has keep running.
 type NodeDegraded struct {
 	// Epoch and Counter are those of the node's report: earlier reports no longer count.
 	Epoch   uint64 `json:"epoch"`

@@ -12,8 +12,8 @@ const (
 	MaxDrainDeadline     = Duration(24 * time.Hour)
 )
 
-// NodeDrain is the command that a node is to have no instance any more: what it has moves to other nodes, and each instance runs on
-// until its successor serves, as far as it can. The command ends once nothing is left. NodeResume takes it back.
+// NodeDrain is the command to empty a node: its instances move to other nodes, and each runs on until its successor serves, as far as it
+// can. The command ends once nothing is left. NodeResume takes it back.
 type NodeDrain struct {
 	// Deadline is when the instances that are left stop, whether a successor serves or not. Default: 10m after the command.
 	Deadline Duration `json:"deadline,omitzero"`
@@ -23,9 +23,9 @@ type NodeDrain struct {
 // what is left of the node.
 type NodeForget struct{}
 
-// NodeDraining says that the node takes no instance from here on, and gives away those that it has.
+// NodeDraining says that the node takes no instance from here on, and that its instances move away.
 type NodeDraining struct {
-	// Until is when what is left stops.
+	// Until is when the instances that are left stop.
 	Until time.Time `json:"until"`
 }
 

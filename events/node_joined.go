@@ -20,7 +20,7 @@ type Capacity struct {
 	Disk   uint64 `json:"disk"`
 }
 
-// NodeFacts is what a node says of itself.
+// NodeFacts are the facts that a node reports of itself.
 type NodeFacts struct {
 	// Address is where the ports of its instances are reached.
 	Address  string            `json:"address"`

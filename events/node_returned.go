@@ -1,6 +1,6 @@
 package events
 
-// NodeReturned says that a silent node is heard again.
+// NodeReturned says that a silent node sends heartbeats again.
 type NodeReturned struct{}
 
 // Kind implements Data.

@@ -1,6 +1,7 @@
 package events
 
-// NodeSilent says that a node has not been heard for longer than it may. Nothing new is placed on it, and what it has may run on.
+// NodeSilent says that a node has sent no heartbeat for longer than it may. The coordinator places no further instances on it; those that
+// it has may still run.
 type NodeSilent struct{}
 
 // Kind implements Data.

@@ -48,7 +48,7 @@ func (c NodeUpdate) normal() Command {
 	return c
 }
 
-// NodeUpdated says what of a node's own facts is replaced from here on. It is the whole of it, not what is new of it.
+// NodeUpdated says which of a node's own facts are replaced from here on. It has all of them, not only the new ones.
 type NodeUpdated struct {
 	Overrides
 }

@@ -96,7 +96,7 @@ type OperationStarted struct {
 	From     uint64 `json:"from,omitzero"`
 	// Slots are those that take part, in the order in which they do.
 	Slots Ordinals `json:"slots"`
-	// Rescale is what topology the slots get; not there where the operation brings none.
+	// Rescale is what topology the slots get; missing where the operation brings none.
 	Rescale *Rescale `json:"rescale,omitempty"`
 }
 
@@ -107,7 +107,8 @@ type Rescale struct {
 	To   uint32 `json:"to"`
 	// ConfigVersion is that of the next.
 	ConfigVersion uint64 `json:"config_version"`
-	// Back says that it takes back what a group has changed: it tries again as often as any, and goes on without slots that fail then.
+	// Back says that the rescale undoes what a group has changed: it retries as often as any other, and then continues without the slots
+	// that fail.
 	Back bool `json:"back,omitzero"`
 }
 
@@ -116,7 +117,7 @@ type OperationEntered struct {
 	Operation uint64         `json:"operation"`
 	Wave      uint32         `json:"wave"`
 	Phase     OperationPhase `json:"phase"`
-	// Attempt counts from 1 with each phase that a rescale tries again, and never sinks; not there for other operations.
+	// Attempt counts from 1 with each phase that a rescale tries again, and never sinks; missing for other operations.
 	Attempt uint32 `json:"attempt,omitzero"`
 	// Slots are those of the wave, with its first phase.
 	Slots Ordinals `json:"slots,omitempty"`

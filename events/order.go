@@ -29,8 +29,8 @@ type Order struct {
 	Hash     string        `json:"hash,omitempty"`
 	Spec     *Spec         `json:"spec,omitempty"`
 	Ports    []PortBinding `json:"ports,omitempty"`
-	// Images are what names of images in Spec stand for in this revision, as far as it was known when the order was
-	// decided: the node takes these, whatever its tags say.
+	// Images are the images that the names in Spec resolve to in this revision, as far as it was known when the order was decided. The node
+	// takes these, whatever its tags say.
 	Images map[string]string `json:"images,omitempty"`
 	// Scratch is how much scratch disk the instance has: as its spec says, or as the policy did when it was placed.
 	Scratch Size `json:"scratch,omitzero"`
@@ -38,7 +38,7 @@ type Order struct {
 	Topology *Told `json:"topology,omitempty"`
 	// Ask is what the instance is asked for a snapshot; nil for nothing.
 	Ask *Ask `json:"ask,omitempty"`
-	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
+	// Restore is what its volumes must hold before it first runs; nil where they stay as they are.
 	Restore *Restore `json:"restore,omitempty"`
 	// Window is how long the instance may run after the sending of the last heartbeat that was answered; 0 for no such bound.
 	Window Duration `json:"window,omitzero"`

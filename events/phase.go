@@ -62,7 +62,7 @@ const (
 	OfflineConfigMissing OfflineReason = "config-missing" // the bus does not have one of its configs
 	OfflineConfigSize    OfflineReason = "config-size"    // one of its configs is empty, or larger than a config may be
 	OfflineConfigUnread  OfflineReason = "config-unread"  // the bus does not tell one of its configs now
-	OfflineDisconnected  OfflineReason = "disconnected"   // it is exclusive, and its node was not heard for too long; the node ended it
+	OfflineDisconnected  OfflineReason = "disconnected"   // it is exclusive, and its node got no answer to heartbeats for too long: the node ended it
 	OfflineUnknown       OfflineReason = "unknown"        // its container is gone
 )
 

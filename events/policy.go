@@ -19,7 +19,7 @@ type Policy struct {
 	AlwaysUseDisk bool `json:"always_use_disk,omitzero"`
 	// SecurityContext is what containers may do where their spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
-	// Liveness says when nodes that are not heard are silent, and lost.
+	// Liveness says when nodes without heartbeats are silent, and lost.
 	Liveness Liveness `json:"liveness,omitzero"`
 }
 
@@ -54,7 +54,7 @@ type SpreadPolicy struct {
 	Enabled bool `json:"enabled"`
 	// MaxSkew is by how many instances a zone may be ahead of the one with the fewest.
 	MaxSkew uint32 `json:"max_skew"`
-	// Soft has a zone that is further ahead be the last to be chosen, and not excluded.
+	// Soft ranks a zone that is further ahead last, instead of excluding it.
 	Soft bool `json:"soft"`
 	// IgnoreScaled leaves services of a scale above 1 alone.
 	IgnoreScaled bool `json:"ignore_scaled"`

@@ -12,7 +12,7 @@ const (
 	MaxLostAfter     = Duration(7 * 24 * time.Hour)
 )
 
-// Liveness says when a node that is not heard is silent and then lost, and when that many are silent that none is.
+// Liveness says when a node without heartbeats is silent and then lost, and how many may be silent before none is lost.
 type Liveness struct {
 	// SilentAfter is how long the coordinator waits for a heartbeat before the node is silent, and never less than two heartbeats. Default:
 	// three heartbeats.
@@ -36,8 +36,8 @@ func (l Liveness) WithDefaults() Liveness {
 	return l
 }
 
-// Silence is how long a node may not be heard that sends a heartbeat every so often. One that goes astray never makes it
-// silent.
+// Silence is the time without a heartbeat after which a node is silent, by its interval of heartbeats. The loss of one heartbeat never
+// makes a node silent.
 func (l Liveness) Silence(heartbeat time.Duration) time.Duration {
 	const missed, least = 3, 2
 	if l.SilentAfter == 0 {

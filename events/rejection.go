@@ -24,12 +24,12 @@ const (
 	CodeUnknownVerb      Code = "unknown-verb"      // the subject's last token is not a command
 	CodeMissingAttribute Code = "missing-attribute" // a CloudEvent without a required attribute
 	CodeInvalidAttribute Code = "invalid-attribute" // a CloudEvent's attribute breaks its rules
-	CodeUnknownVersion   Code = "unknown-version"   // a version of CloudEvents or of the type that is not taken
+	CodeUnknownVersion   Code = "unknown-version"   // a version of CloudEvents or of the type that is not supported
 	CodeIDReused         Code = "id-reused"         // the id of an earlier command, with another body
 	CodeNotFound         Code = "not-found"         // the service does not exist
 	CodeBusy             Code = "busy"              // an earlier command to the service has not ended
 	CodeSuspended        Code = "suspended"         // the service is suspended, and takes nothing but resume and drop
-	CodeHeard            Code = "heard"             // the node is heard, or was until just now: it is not gone
+	CodeHeard            Code = "heard"             // the node sends heartbeats, or did until just now: it is not gone
 	CodeChanged          Code = "changed"           // the service has changed since the sequence in if_seq
 	CodeInternal         Code = "internal"          // deciding failed; the defect is ours
 )

@@ -108,7 +108,7 @@ func openEnvelope(f form, m Message) (*event.Event, error) {
 // the version and does not say which attribute is wrong.
 func openStructured(m Message) (*event.Event, error) {
 	if ct := strings.ToLower(m.Header.Get(headerContentType)); !strings.HasPrefix(ct, contentEnvelope) {
-		return nil, Reject(CodeInvalidAttribute, "Content-Type", "%s is not taken: write structured events as %s", quote(ct), contentEnvelope)
+		return nil, Reject(CodeInvalidAttribute, "Content-Type", "%s is not supported: write structured events as %s", quote(ct), contentEnvelope)
 	}
 	if len(bytes.TrimSpace(m.Body)) == 0 {
 		return nil, Reject(CodeEmpty, "", "the body is empty: send a CloudEvent in JSON")
@@ -145,7 +145,7 @@ func structuredData(members map[string]jsontext.Value) ([]byte, error) {
 		return members["data"], nil
 	}
 	if _, both := members["data"]; both {
-		return nil, Reject(CodeInvalidAttribute, "data_base64", "data and data_base64 stand in one event: send one of them")
+		return nil, Reject(CodeInvalidAttribute, "data_base64", "data and data_base64 are both in one event: send one of them")
 	}
 	var data []byte
 	if err := json.Unmarshal(encoded, &data); err != nil {
@@ -161,7 +161,7 @@ func attributeText(name string, value jsontext.Value) (string, error) {
 	case kind == jsontext.KindString:
 		text, err := jsontext.AppendUnquote(nil, value)
 		if err != nil {
-			return "", Reject(CodeInvalidAttribute, printable(name), "attribute %s does not read: %v", quote(name), err)
+			return "", Reject(CodeInvalidAttribute, printable(name), "attribute %s cannot be parsed: %v", quote(name), err)
 		}
 		return string(text), nil
 	case kind == jsontext.KindBeginObject || kind == jsontext.KindBeginArray || slices.Contains(coreAttributes, name):
@@ -180,7 +180,7 @@ func checkSpecVersion(version string) error {
 	case "":
 		return Reject(CodeMissingAttribute, "specversion", "the CloudEvent has no specversion: write %q", specVersion)
 	}
-	return Reject(CodeUnknownVersion, "specversion", "CloudEvents version %s is not taken: write %q", quote(version), specVersion)
+	return Reject(CodeUnknownVersion, "specversion", "CloudEvents version %s is not supported: write %q", quote(version), specVersion)
 }
 
 // openBinary reads the headers. Their names come in any case, so that one attribute can stand under several: which of
@@ -256,7 +256,7 @@ func setAttribute(e *event.Event, name, value string) error {
 		e.SetTime(t)
 	default:
 		if err := e.Context.SetExtension(name, value); err != nil {
-			return Reject(CodeInvalidAttribute, printable(name), "extension %s is not taken: %s", quote(name), printable(err.Error()))
+			return Reject(CodeInvalidAttribute, printable(name), "extension %s is not accepted: %s", quote(name), printable(err.Error()))
 		}
 	}
 	return nil
@@ -278,7 +278,7 @@ func checkAttributes(e *event.Event) error {
 		return Reject(CodeInvalidAttribute, printable(name), "attribute %s breaks a rule: %s", quote(name), printable(broken[name].Error()))
 	}
 	if media, err := e.Context.GetDataMediaType(); err != nil || (media != "" && media != contentJSON) {
-		return Reject(CodeInvalidAttribute, "datacontenttype", "datacontenttype %s is not taken: send %s", quote(e.DataContentType()), contentJSON)
+		return Reject(CodeInvalidAttribute, "datacontenttype", "datacontenttype %s is not supported: send %s", quote(e.DataContentType()), contentJSON)
 	}
 	return nil
 }
@@ -291,7 +291,7 @@ func (r *Request) identify(e *event.Event) error {
 	case !ok || kind.Thing != want.Thing || kind.Name != want.Name:
 		return Reject(CodeInvalidAttribute, "type", "type %s does not go with the subject, which takes %s", quote(e.Type()), want)
 	case kind != want:
-		return Reject(CodeUnknownVersion, "type", "version %d of %s is not taken: send %s", kind.Version, want.Word(), want)
+		return Reject(CodeUnknownVersion, "type", "version %d of %s is not supported: send %s", kind.Version, want.Word(), want)
 	}
 	r.ID, r.Source = e.ID(), e.Source()
 	if parent, ok := e.Extensions()["traceparent"].(string); ok {

@@ -202,7 +202,7 @@ func TestEnvelopesThatAreNotTaken(t *testing.T) {
 		{"structured with text as data", asEvent(strings.Replace(`"specversion":"1.0",`+rest, `{"scale":5}`, `"x"`, 1)), CodeMalformed, "", "not a JSON object"},
 		{"structured of another content", asEvent(`"datacontenttype":"text/xml","specversion":"1.0",` + rest), CodeInvalidAttribute, "datacontenttype", "text/xml"},
 		{"structured and cut", with(bare(scaleSubject, `{"specversion":"1.0"`), "Content-Type", contentEnvelope), CodeMalformed, "", "not JSON"},
-		{"structured and going on", with(bare(scaleSubject, `{"specversion":"1.0"}{}`), "Content-Type", contentEnvelope), CodeMalformed, "", "goes on"},
+		{"structured and going on", with(bare(scaleSubject, `{"specversion":"1.0"}{}`), "Content-Type", contentEnvelope), CodeMalformed, "", "continues after"},
 		{"structured and empty", with(bare(scaleSubject, ""), "Content-Type", contentEnvelope), CodeEmpty, "", "empty"},
 		{"structured and blank", with(bare(scaleSubject, " \n"), "Content-Type", contentEnvelope), CodeEmpty, "", "empty"},
 		{"structured and a list", with(bare(scaleSubject, "[]"), "Content-Type", contentEnvelope), CodeMalformed, "", "not a JSON object"},

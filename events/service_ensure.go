@@ -1,7 +1,7 @@
 package events
 
-// ServiceEnsure is the command that a service exists with this spec: it creates the service, or gives it a new
-// revision, or does nothing where all is so already.
+// ServiceEnsure is the command that a service exists with this spec: it creates the service or gives it a new revision. It does nothing
+// where the service already has that spec and scale.
 type ServiceEnsure struct {
 	Spec
 	// Scale is the number of instances. Default: 1 for a new service, and the current scale for a standing one. A global service has no

@@ -16,7 +16,7 @@ import (
 // defaults written out. The error says all that is wrong, of each service the first field that is.
 func ParseServices(namespace string, body []byte) (map[string]ServiceEnsure, error) {
 	if first := bytes.TrimSpace(body); len(first) == 0 || first[0] != '{' {
-		return nil, Reject(CodeMalformed, "", `this is not a JSON object: write {"web":{"image":"localhost/web:1"}}, with a service under its name`)
+		return nil, Reject(CodeMalformed, "", `not a JSON object: write {"web":{"image":"localhost/web:1"}}, with a service under its name`)
 	}
 	var bodies map[string]jsontext.Value
 	if err := json.Unmarshal(body, &bodies); err != nil {

@@ -22,7 +22,7 @@ func TestServicesThatBreakARuleAreNamedWithTheirField(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"nothing", ``, "not a JSON object"},
 		{"a list", `[]`, "not a JSON object"},
-		{"a service twice", `{"web":{"image":"a"},"web":{"image":"b"}}`, `the key "web" stands twice`},
+		{"a service twice", `{"web":{"image":"a"},"web":{"image":"b"}}`, `the key "web" appears twice`},
 		{"what goes on", `{} {}`, "not JSON"},
 		{"an unknown field", `{"web":{"imag":"a"}}`, `web.imag: there is no field "imag": did you mean "image"?`},
 		{"one deeper", `{"web":{"image":"a","ports":[{"nam":"http"}]}}`, `web.ports[0].nam: there is no field "nam": did you mean "name"?`},

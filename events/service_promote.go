@@ -1,7 +1,7 @@
 package events
 
-// ServicePromote is the command that an update goes on after its canaries. It needs no turn: the command that began the
-// update has not ended.
+// ServicePromote is the command to continue an update after its canaries. It waits for no other command: the command that began the update
+// has not ended.
 type ServicePromote struct {
 	SeenAt
 }

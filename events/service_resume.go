@@ -2,9 +2,9 @@ package events
 
 // ServiceResume is the command to bring a suspended service back.
 type ServiceResume struct {
-	// Snapshot is the version of the snapshot, one of those that are kept, that its volumes with state are to hold and whose scale
-	// it is to have. 0 for the volumes as they are: a slot whose node cannot have it comes elsewhere, with what the snapshot
-	// that was taken as it was suspended has of it.
+	// Snapshot is the version of a kept snapshot. The service gets its scale, and volumes with state that hold its contents. With 0 the
+	// volumes stay as they are. A slot whose node cannot have it moves to another node: its volumes there get their contents from the
+	// snapshot that the suspension took.
 	Snapshot uint64 `json:"snapshot,omitzero"`
 	Guard
 }

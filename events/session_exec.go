@@ -27,7 +27,7 @@ type ExecRequest struct {
 	Command []string `json:"command"`
 	// Stdin opens the command's input for what the client sends; without, the command reads an empty input.
 	Stdin bool `json:"stdin,omitzero"`
-	// Terminal has the command run on a terminal of this size: its output is one stream then.
+	// Terminal runs the command on a terminal of this size: its output is then one stream.
 	Terminal *TerminalSize `json:"terminal,omitempty"`
 }
 
@@ -46,7 +46,7 @@ type ExecResult struct {
 func ParseExecRequest(body []byte) (ExecRequest, error) {
 	var r ExecRequest
 	if json.Unmarshal(body, &r, json.RejectUnknownMembers(true)) != nil {
-		return r, errors.New(`the request does not read: write {"command":["/web","-check"],"stdin":true,"terminal":{"rows":24,"columns":80}}, or less of it`)
+		return r, errors.New(`the request cannot be parsed: write {"command":["/web","-check"],"stdin":true,"terminal":{"rows":24,"columns":80}}, or less of it`)
 	}
 	size := 0
 	for _, word := range r.Command {
@@ -56,7 +56,7 @@ func ParseExecRequest(body []byte) (ExecRequest, error) {
 	case len(r.Command) == 0 || r.Command[0] == "":
 		return r, errors.New(`there is no command: write {"command":["/web","-check"]}`)
 	case len(r.Command) > MaxExecWords || size > MaxExecBytes:
-		return r, fmt.Errorf("the command has %d words and %d bytes: %d and %d are the most", len(r.Command), size, MaxExecWords, MaxExecBytes)
+		return r, fmt.Errorf("the command has %d words and %d bytes, more than %d or %d", len(r.Command), size, MaxExecWords, MaxExecBytes)
 	}
 	return r, nil
 }

@@ -33,7 +33,7 @@ type LogsRequest struct {
 func ParseLogsRequest(body []byte) (LogsRequest, error) {
 	var r LogsRequest
 	if err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true)); err != nil {
-		return r, fmt.Errorf(`the request does not read: %w: write {"tail":20,"follow":true,"since":"2026-11-01T12:00:00Z"}, or less of it`, err)
+		return r, fmt.Errorf(`the request cannot be parsed: %w: write {"tail":20,"follow":true,"since":"2026-11-01T12:00:00Z"}, or less of it`, err)
 	}
 	if r.Tail != nil && (*r.Tail < 0 || *r.Tail > MaxTail) {
 		return r, fmt.Errorf("tail %d is out of range: give 0 to %d", *r.Tail, MaxTail)

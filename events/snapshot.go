@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// SnapshotRequested says that a snapshot of a service is to be taken.
+// SnapshotRequested says that a command or the spec asks for a snapshot of a service.
 type SnapshotRequested struct {
-	// Scheduled is when it was due by the spec; not there where a command asks for it.
+	// Scheduled is when it was due by the spec; missing where a command asks for it.
 	Scheduled time.Time `json:"scheduled,omitzero"`
 }
 
@@ -17,7 +17,7 @@ type SnapshotSkipped struct {
 	Scheduled time.Time `json:"scheduled"`
 }
 
-// SnapshotCancelled says that the snapshot which was asked for is not to be taken any more.
+// SnapshotCancelled says that the requested snapshot is no longer to be taken.
 type SnapshotCancelled struct{}
 
 // SnapshotCommitted says that every instance has done its part: from here on the snapshot is the service's last good one. The contents of
@@ -26,7 +26,7 @@ type SnapshotCommitted struct {
 	Operation uint64 `json:"operation"`
 	// Version climbs by one with every snapshot of the service.
 	Version uint64 `json:"version"`
-	// Revision, Scale and ConfigVersion are those that the service had; ConfigVersion is not there without a topology.
+	// Revision, Scale and ConfigVersion are those that the service had; ConfigVersion is missing without a topology.
 	Revision      uint64 `json:"revision"`
 	Scale         uint32 `json:"scale"`
 	ConfigVersion uint64 `json:"config_version,omitzero"`

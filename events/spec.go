@@ -179,8 +179,8 @@ func (s Spec) Hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Positional reports whether it matters which ordinals instances have: to their volumes, to what they are told of each other, or to where
-// they are.
+// Positional reports whether it matters which ordinals instances have: to their volumes, to what they learn of each other, or to where they
+// are.
 func (s Spec) Positional() bool {
 	return s.Topology != nil || s.KeepsVolumes() || s.Templated() || s.Global() || s.IsJob()
 }

@@ -2,7 +2,7 @@ package events
 
 import "slices"
 
-// DisconnectSpec says what follows where an instance's node is not heard.
+// DisconnectSpec says what follows where an instance's node sends no heartbeats.
 type DisconnectSpec struct {
 	// Disconnect says when an instance on a silent node is lost, so that another takes its place, and which of both stays
 	// when the node is back. Slots with volumes, slots with a topology and global services have one instance at a time: what

@@ -4,13 +4,13 @@ import "time"
 
 // ExclusiveSpec says whether two copies of an instance may ever live at once.
 type ExclusiveSpec struct {
-	// Exclusive has no slot ever have two live instances: the next begins once the one before is known to have ended, or must have.
-	// A node that is not heard ends the instance by itself, even where its process or Podman hangs; its successor waits until
-	// then. Not for mode global.
+	// Exclusive keeps each slot to one live instance: the next begins once the one before is known to have ended, or must have. A node
+	// whose heartbeats get no answer ends the instance by itself, even where its process or Podman hangs; the successor waits until then.
+	// Not for mode global.
 	Exclusive bool `json:"exclusive,omitzero"`
 }
 
-// MinWindow is the shortest time for which an exclusive instance runs without its node being heard: three heartbeats.
+// MinWindow is the shortest time for which an exclusive instance runs on without an answer to its node's heartbeats: three heartbeats.
 const MinWindow = Duration(15 * time.Second)
 
 // WindowMargin goes between the end of an exclusive instance's window, by which its node has ended it, and what may begin after it: clocks
@@ -25,7 +25,7 @@ func (s ExclusiveSpec) check(mode Mode, d Disconnect) error {
 			"exclusive is true, and an instance of mode global has no place but its own node: leave it out")
 	case d.LostAfter > 0 && d.LostAfter < MinWindow:
 		return Reject(CodeOutOfRange, "disconnect.lost_after",
-			"disconnect.lost_after %s is less than %s, and an exclusive instance ends when its node was not heard for as long: give it some heartbeats",
+			"disconnect.lost_after %s is less than %s, and an exclusive instance ends after that time without an answered heartbeat: give it more time",
 			time.Duration(d.LostAfter), time.Duration(MinWindow))
 	case d.Reconcile != ReconcileLongestRunning:
 		return Reject(CodeInvalidValue, "disconnect.reconcile",

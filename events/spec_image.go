@@ -74,7 +74,7 @@ func ByDigest(name, digest string) string {
 	return repository + "@" + Digest(digest)
 }
 
-// checkImages holds what a node says that names of images stand for to be digests. Nodes of before put the repository in front.
+// checkImages refuses images that a node resolves to something other than a digest. Earlier versions of nodes put the repository in front.
 func checkImages(images map[string]string) error {
 	if len(images) > MaxImages {
 		return Reject(CodeOutOfRange, "images", "images has %d entries, more than %d", len(images), MaxImages)

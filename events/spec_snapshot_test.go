@@ -22,7 +22,7 @@ func TestSnapshotsThatASpecCannotHave(t *testing.T) {
 		{func(s *Spec) { s.Volumes = nil }, CodeMissingField, "volumes", "nothing says what a snapshot holds"},
 		{func(s *Spec) { s.Mode = ModeGlobal }, CodeInvalidValue, "volumes[1].state", "mode is global"},
 		{func(s *Spec) { s.Volumes, s.Hooks, s.Mode = nil, &Hooks{Snapshot: &Hook{Signal: "SIGHUP"}}, ModeGlobal }, CodeInvalidValue, "hooks.snapshot", "mode is global"},
-		{func(s *Spec) { s.Volumes[1].Kind = VolumeTmpfs }, CodeInvalidValue, "volumes[1].state", "is for kind volume alone"},
+		{func(s *Spec) { s.Volumes[1].Kind = VolumeTmpfs }, CodeInvalidValue, "volumes[1].state", "is only for kind volume"},
 		{func(s *Spec) { s.Hooks = &Hooks{Snapshot: &Hook{}} }, CodeInvalidValue, "hooks.snapshot", "0 of signal, exec and http"},
 	} {
 		spec := stateful()

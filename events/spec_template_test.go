@@ -101,7 +101,7 @@ func TestTemplatesStandWhereverProgramsDo(t *testing.T) {
 
 func TestTemplatesThatBreakARule(t *testing.T) {
 	for text, says := range map[string]string{
-		`{{`:                                         `is not a template: line 1: unclosed action; where {{ is to stand in the text itself, write {{"{{"}}`,
+		`{{`:                                         `is not a template: line 1: unclosed action; to write {{ in the text itself, use {{"{{"}}`,
 		"{{.Ordinal}\n}":                             `bad character U+007D '}'`,
 		`{{end}}`:                                    `unexpected {{end}}`,
 		"{{\x01}}":                                   `U+0001`,

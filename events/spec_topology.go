@@ -14,8 +14,8 @@ const (
 	DefaultTopologyPath = "/run/rookery"
 	// TopologyFile is the name of the file in the folder that is mounted.
 	TopologyFile = "topology.json"
-	// MaxTopologyScale bounds services whose instances know of each other, and MaxTopologySize how many bytes it takes to say
-	// where all of them are: each is told of all in one message.
+	// MaxTopologyScale bounds services whose instances know of each other. MaxTopologySize bounds the bytes that say where all of them are:
+	// one message tells each instance of all.
 	MaxTopologyScale = 256
 	MaxTopologySize  = 512 << 10
 	// MaxRescaleAttempts is how many attempts a rescale has where on_failure is retry.
@@ -69,7 +69,7 @@ type Hooks struct {
 
 // Hook is how an instance is asked. Exactly one of signal, exec and http says how.
 type Hook struct {
-	// Signal is sent to the process, which has done what it is asked at once: SIGHUP.
+	// Signal is sent to the process, as in SIGHUP. The process counts as done at once.
 	Signal string `json:"signal,omitempty"`
 	// Exec is a command that the node runs in the container: exit code 0 means done. Its environment has ROOKERY_PHASE, which is release,
 	// acquire, hold or before_stop. A change of the topology adds ROOKERY_OPERATION, ROOKERY_ATTEMPT and ROOKERY_CONFIG_VERSION. A snapshot
@@ -77,12 +77,12 @@ type Hook struct {
 	// update.healthy_deadline (stop_grace before a stop), or once another change overtakes this one. The command then runs on: it must act
 	// only on what the file still says.
 	Exec []string `json:"exec,omitempty"`
-	// HTTP is a POST of what the file says of the change, of operation, phase and version of the snapshot, or of
-	// {"phase":"before_stop"}: done where it is answered with a status from 200 to 299.
+	// HTTP is a POST, and a status from 200 to 299 means done. Its body is what the file says of the change, or operation, phase and
+	// version of the snapshot, or {"phase":"before_stop"}.
 	HTTP *HTTPHook `json:"http,omitempty"`
 }
 
-// HTTPHook is what is posted to.
+// HTTPHook is the address of the POST.
 type HTTPHook struct {
 	// Port is the name of one of the service's ports.
 	Port string `json:"port"`
@@ -213,10 +213,10 @@ func (s Spec) checkTopologyScale(scale uint32) error {
 	switch {
 	case s.Topology == nil:
 	case scale > MaxTopologyScale:
-		return Reject(CodeOutOfRange, "scale", "scale %d is more than %d, and topology is given: every instance is told of all others", scale, MaxTopologyScale)
+		return Reject(CodeOutOfRange, "scale", "scale %d is more than %d, and topology is given: every instance learns of all others", scale, MaxTopologyScale)
 	case size > MaxTopologySize:
 		return Reject(CodeOutOfRange, "scale", "scale %d takes %d bytes to say where all ports are, more than %d, and topology is given: every "+
-			"instance is told of all; name fewer ports, or shorter", scale, size, MaxTopologySize)
+			"instance learns of all; name fewer ports, or shorter", scale, size, MaxTopologySize)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ const (
 
 // UpdateSpec says how a service gets from one revision to the next.
 type UpdateSpec struct {
-	// Update says how instances of earlier revisions are replaced, and what happens where those of the next do not come
-	// to serve. A change of it alone replaces nothing.
+	// Update says how instances of earlier revisions are replaced, and what happens where their successors do not come to serve. A change
+	// of it alone replaces nothing.
 	Update *Update `json:"update,omitempty"`
 }
 
@@ -238,9 +238,9 @@ func (s UpdateSpec) checkStrategy(u Update) error {
 			s.Update.Parallelism, u.Strategy)
 	case u.Strategy == UpdateBarrier && u.MaxFailureRatio > 0:
 		return Reject(CodeInvalidValue, "update.max_failure_ratio",
-			"update.max_failure_ratio is %g, and strategy barrier goes on with all or with none: leave it out", u.MaxFailureRatio)
+			"update.max_failure_ratio is %g, and strategy barrier continues with all slots or with none: leave it out", u.MaxFailureRatio)
 	case u.Strategy == UpdateBarrier && u.OnFailure == FailureContinue:
-		return Reject(CodeInvalidValue, "update.on_failure", "update.on_failure is continue, and strategy barrier goes on with all or with none: say pause or rollback")
+		return Reject(CodeInvalidValue, "update.on_failure", "update.on_failure is continue, and strategy barrier continues with all slots or with none: say pause or rollback")
 	}
 	return nil
 }

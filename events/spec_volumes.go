@@ -103,11 +103,11 @@ func (v Volume) check(field string) error {
 	}
 	switch {
 	case v.Kind != VolumeHost && v.Source != "":
-		return Reject(CodeInvalidValue, field+".source", "%s.source is for kind host alone: leave it out, or set kind to host", field)
+		return Reject(CodeInvalidValue, field+".source", "%s.source is only for kind host: leave it out, or set kind to host", field)
 	case v.Kind != VolumeTmpfs && v.Size != 0:
-		return Reject(CodeInvalidValue, field+".size", "%s.size is for kind tmpfs alone: leave it out, or set kind to tmpfs", field)
+		return Reject(CodeInvalidValue, field+".size", "%s.size is only for kind tmpfs: leave it out, or set kind to tmpfs", field)
 	case v.State && v.Kind != "" && v.Kind != VolumeNamed:
-		return Reject(CodeInvalidValue, field+".state", "%s.state is for kind volume alone: what kind %s holds is not of the service alone, or gone with "+
+		return Reject(CodeInvalidValue, field+".state", "%s.state is only for kind volume: other services may share the data of kind %s, or it is gone with "+
 			"its containers", field, v.Kind)
 	case v.Kind == VolumeHost && v.Source == "":
 		return Reject(CodeMissingField, field+".source", "%s.source is missing: name the path on the host", field)

@@ -22,15 +22,15 @@ type InstanceState struct {
 	ExitCode *int32        `json:"exit_code,omitzero"`
 	// Message is a text that explains the reason.
 	Message string `json:"message,omitempty"`
-	// NoRestart is why it is not started again there, once nothing of it runs any more; not there where it is.
+	// NoRestart is why the node does not start the instance again, once nothing of it runs; missing where the node does.
 	NoRestart NoRestart `json:"no_restart,omitempty"`
 	// Output is the key under which the bucket rookery_output has what the container printed last, as OutputKey gives it;
-	// not there where it printed nothing or that could not be kept.
+	// missing where it printed nothing or that could not be kept.
 	Output string `json:"output,omitempty"`
-	// Images are the digests that the names of its images stand for on the node, as a registry has them; not there for images that no
+	// Images are the digests that the names of its images stand for on the node, as a registry has them; missing for images that no
 	// registry has.
 	Images map[string]string `json:"images,omitempty"`
-	// Confirmed is how it answered what it was last asked as the topology changes, or for a snapshot; not there where it was not
+	// Confirmed is how it answered what it was last asked as the topology changes, or for a snapshot; missing where it was not
 	// asked. Exports are what its volumes with state hold, where that was an export.
 	Confirmed *Confirmation `json:"confirmed,omitempty"`
 	Exports   []Export      `json:"exports,omitempty"`

@@ -1,6 +1,6 @@
 package events
 
-// StrayFound says that a node has an instance of ours that it should not have. It is told to stop it.
+// StrayFound says that a node has an orphan: an instance of ours that the log does not have there. The node gets the order to stop it.
 type StrayFound struct {
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
@@ -13,7 +13,7 @@ type StrayFound struct {
 // StrayReason is why an instance on a node is an orphan.
 type StrayReason string
 
-// The reasons of a stray.
+// The reasons of an orphan.
 const (
 	StrayUnknownService  StrayReason = "unknown-service"  // the log has no such service
 	StrayUnknownSlot     StrayReason = "unknown-slot"     // the service has no slot of that ordinal
@@ -42,7 +42,7 @@ func (r StrayReason) Words() string {
 // Kind implements Data.
 func (StrayFound) Kind() Kind { return v1("stray", "found") }
 
-// ID returns the instance that the stray says it is.
+// ID returns the instance that the orphan says it is.
 func (s StrayFound) ID() InstanceID {
 	return InstanceID{Service: ServiceID{Namespace: s.Namespace, Name: s.Name}, Ordinal: s.Ordinal, Generation: s.Generation}
 }

@@ -1,6 +1,6 @@
 package events
 
-// StrayRemoved says that a stray is gone from its node.
+// StrayRemoved says that an orphan is gone from its node.
 type StrayRemoved struct{ StrayFound }
 
 // Kind implements Data.

@@ -70,7 +70,7 @@ func checkEnd(body []byte, end int64) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	return Reject(CodeMalformed, "", "the body goes on after its JSON object: at byte %d stands %s", len(body)-len(rest), quote(string(rest)))
+	return Reject(CodeMalformed, "", "the body continues after its JSON object: at byte %d is %s", len(body)-len(rest), quote(string(rest)))
 }
 
 // checkNoNull refuses null wherever it stands. Decoding would take it for a missing field, and in a list for an empty entry: an argument
@@ -87,7 +87,7 @@ func checkNoNull(body []byte) error {
 		}
 		if token.Kind() == jsontext.KindNull {
 			field := fieldPath(d.StackPointer())
-			return Reject(CodeWrongType, field, "%s must not be null: leave it out where it is not to be given", field)
+			return Reject(CodeWrongType, field, "%s must not be null: leave the field out instead", field)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func explainSyntax(err error) error {
 	}
 	field := fieldPath(syntactic.JSONPointer)
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return Reject(CodeDuplicateKey, field, "the key %s stands twice in one object", quote(field))
+		return Reject(CodeDuplicateKey, field, "the key %s appears twice in one object", quote(field))
 	}
 	return Reject(CodeMalformed, field, "the body is not JSON: at byte %d: %v", syntactic.ByteOffset, syntactic.Err)
 }

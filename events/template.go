@@ -18,7 +18,7 @@ import (
 const templateBegins = "{{"
 
 // literally says how to have what begins a template in a text.
-const literally = `; where {{ is to stand in the text itself, write {{"{{"}}`
+const literally = `; to write {{ in the text itself, use {{"{{"}}`
 
 // maxAddress is the length of the longest IP address with its port.
 const maxAddress = int64(len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535"))

@@ -28,8 +28,8 @@ func (a Addresses) Of(port string) string {
 	return ""
 }
 
-// templateValue is the dot of a template. Its fields and methods are what templates can name, and templateFields says so
-// once more: numbers are int, for text/template compares and passes on none other together with its own.
+// templateValue is the dot of a template. Its fields and methods are what templates can name; templateFields lists the same. Numbers are
+// int: text/template compares and passes on no other type of number together with its own.
 type templateValue struct {
 	Namespace  string
 	Service    string

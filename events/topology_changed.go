@@ -17,7 +17,7 @@ type Topology struct {
 	// instances knew of them.
 	ConfigVersion uint64 `json:"config_version"`
 	Scale         uint32 `json:"scale"`
-	// Change is what it becomes; not there while it stays.
+	// Change is what it becomes; missing while it stays.
 	Change *TopologyChange `json:"change,omitempty"`
 }
 
@@ -70,7 +70,7 @@ func (t Topology) Span() uint32 {
 type Told struct {
 	Topology
 	// Snapshot is the version of the snapshot that the service was resumed from, until it is resumed again: volumes with state were
-	// filled from it, of all slots or of those that came elsewhere. Not there where none were.
+	// filled from it, of all slots or of those that came elsewhere. Missing where none were.
 	Snapshot uint64 `json:"snapshot,omitzero"`
 	Peers    []Peer `json:"peers"`
 }

@@ -11,7 +11,7 @@ const (
 	WorkStatus    Work = "status"    // take in a status of a node
 	WorkReconcile Work = "reconcile" // bring a service, a group or a node closer to what is wanted
 	WorkDue       Work = "due"       // do what time has made due
-	WorkLiveness  Work = "liveness"  // decide what follows from nodes that are silent, or heard again
+	WorkLiveness  Work = "liveness"  // decide what follows from nodes that are silent, or send heartbeats again
 	WorkFailover  Work = "failover"  // take over what leaders before have begun
 	WorkRebalance Work = "rebalance" // begin or end a move
 )
@@ -19,8 +19,8 @@ const (
 // Works are all of them that a unit can be shunned with for longer than a moment.
 var Works = []Work{WorkReconcile, WorkDue, WorkLiveness, WorkFailover, WorkRebalance}
 
-// Unit is what a round works on at a time: one kind of work for one service, group or node, or for the cluster.
-// Each unit fails alone: the coordinator shuns a unit that it cannot decide, and goes on with all others.
+// Unit is what a round works on at a time: one kind of work for one service, group or node, or for the cluster. Each unit fails alone: the
+// coordinator shuns a unit that it cannot decide, and continues with all others.
 type Unit struct {
 	Work  Work
 	Scope Scope
@@ -37,8 +37,8 @@ func (u Unit) String() string {
 	return text
 }
 
-// UnitShunned says that the coordinator cannot decide a unit because of a defect of its own, and leaves it alone until its input changes
-// or another coordinator leads. The unit is that of the event's subject. All other units go on.
+// UnitShunned says that the coordinator cannot decide a unit because of a defect of its own. The coordinator leaves the unit alone until
+// its input changes or another coordinator leads. The unit is that of the event's subject. All other units continue.
 type UnitShunned struct {
 	Work     Work   `json:"work"`
 	Sequence uint64 `json:"sequence,omitzero"`
