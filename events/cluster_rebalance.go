@@ -30,7 +30,7 @@ type ClusterRebalance struct {
 	MaxMoves *Moves `json:"max_moves,omitzero" jsonschema:"minimum=1,maximum=1000"`
 	// MinGain is how many points of the score a move must bring at least.
 	MinGain *Weight `json:"min_gain,omitzero" jsonschema:"minimum=1,maximum=100"`
-	// Volumes has slots with named volumes move too, which begin with empty ones on their new node.
+	// Volumes also moves slots with named volumes, which begin with empty ones on their new node.
 	Volumes bool `json:"volumes,omitzero"`
 	When    When `json:"when,omitempty"`
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestNodesAreAllowedUpToTheLimit has a list of allowed nodes meet its limit, and exceed it by one.
+// TestNodesAreAllowedUpToTheLimit sends a list of allowed nodes that meets its limit, and one that exceeds it by one.
 func TestNodesAreAllowedUpToTheLimit(t *testing.T) {
 	for n, want := range map[int]string{MaxAllowedNodes: "", MaxAllowedNodes + 1: fmt.Sprintf("allowed has %d entries", MaxAllowedNodes+1)} {
 		r := ParseRequest(bare(CommandRoot+".cluster.nodes", fmt.Sprintf(`{"allowed":[%s]}`, numbered(n, `"n#"`))))

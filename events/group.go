@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// GroupID names what one command asks of several services of a namespace. There is one that has not ended of a name. It prints as
+// GroupID names a group: the services of a namespace that one command changes. At most one group of a name has not ended. It prints as
 // "namespace/name".
 type GroupID struct {
 	Namespace string

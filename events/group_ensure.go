@@ -102,7 +102,7 @@ func (c GroupEnsure) checkMember(name string) error {
 	return nil
 }
 
-// InMember has a rejection name the service of a group that it is of. Other errors, and none, it returns as they are.
+// InMember puts the service of a group into a rejection that concerns it. It returns other errors, and nil, as they are.
 func InMember(name string, err error) error {
 	var r *Rejection
 	if !errors.As(err, &r) {

@@ -18,7 +18,7 @@ func numbered(n int, entry string) string {
 	return strings.Join(entries, ",")
 }
 
-// TestSpecsAreTakenUpToTheirLimits has a spec meet each limit, and exceed it by one.
+// TestSpecsAreTakenUpToTheirLimits sets each field of a spec to its limit, and to one more.
 func TestSpecsAreTakenUpToTheirLimits(t *testing.T) {
 	entries := func(around, entry string) func(int) string {
 		return func(n int) string { return fmt.Sprintf(around, numbered(n, entry)) }
@@ -80,7 +80,7 @@ func TestSpecsAreTakenUpToTheirLimits(t *testing.T) {
 	}
 }
 
-// TestLeastValuesAreTaken has fields have the least value that they may.
+// TestLeastValuesAreTaken sets fields to the least value that they may have.
 func TestLeastValuesAreTaken(t *testing.T) {
 	for _, fields := range []string{
 		`"resources":{"cpu":"0"}`, `"stop_grace":"0s"`, `"scale":0`, `"health":{"exec":["a"],"interval":"100ms"}`, `"restart":{"delay":"10ms"}`,
@@ -134,7 +134,7 @@ func TestStatusesAreTakenUpToTheirLimits(t *testing.T) {
 	wantRejection(t, err, CodeInvalidValue, "images.web:1", "images.web:1", "two words")
 }
 
-// TestAttributesAreTakenUpToTheirLimit has an envelope name a command with as many bytes as it may.
+// TestAttributesAreTakenUpToTheirLimit names a command in an envelope with as many bytes as it may have.
 func TestAttributesAreTakenUpToTheirLimit(t *testing.T) {
 	id := strings.Repeat("x", MaxAttribute)
 	m := binary(scaleSubject, "io.rookery.service.v1.scale", `{"scale":5}`)
@@ -146,7 +146,7 @@ func TestAttributesAreTakenUpToTheirLimit(t *testing.T) {
 	}
 }
 
-// TestAttributesThatNothingReadsAreCheckedAllTheSame has an envelope name a schema: no command needs one, and it must be an address.
+// TestAttributesThatNothingReadsAreCheckedAllTheSame names a schema in an envelope: no command needs one, but it must be an address.
 func TestAttributesThatNothingReadsAreCheckedAllTheSame(t *testing.T) {
 	m := binary(scaleSubject, "io.rookery.service.v1.scale", `{"scale":5}`)
 	for schema, taken := range map[string]bool{"https://example.org/scale.json": true, "::": false} {

@@ -2,7 +2,7 @@ package events
 
 import "testing"
 
-// TestOfSeveralMistakesTheFirstByNameIsTold has fields without an order break rules: the answer is the same each time.
+// TestOfSeveralMistakesTheFirstByNameIsTold breaks rules in fields that have no order: the answer is the same each time.
 func TestOfSeveralMistakesTheFirstByNameIsTold(t *testing.T) {
 	for range 20 {
 		_, err := ensure(`"env":{"d=":"","a=":"","c=":"","b=":""}`)

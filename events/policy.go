@@ -15,7 +15,7 @@ type Policy struct {
 	SameNode NodeWeight `json:"same_node,omitzero"`
 	// Default is set aside for an instance whose spec says nothing of it.
 	Default Resources `json:"default"`
-	// AlwaysUseDisk has every instance have scratch disk whose spec does not speak of it.
+	// AlwaysUseDisk gives scratch disk to every instance whose spec does not set scratch.
 	AlwaysUseDisk bool `json:"always_use_disk,omitzero"`
 	// SecurityContext is what containers may do where their spec does not say; empty for restricted.
 	SecurityContext SecurityContext `json:"security_context,omitempty"`

@@ -45,7 +45,7 @@ type Rejection struct {
 // Error returns the sentence.
 func (r *Rejection) Error() string { return r.Reason }
 
-// inField has a rejection name its field below another one. Other errors, and none, it returns as they are.
+// inField puts the field of a rejection below another one. It returns other errors, and nil, as they are.
 func inField(field string, err error) error {
 	var r *Rejection
 	if !errors.As(err, &r) {

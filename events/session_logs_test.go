@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestAnyLineGoesOverTheBus has lines of anything: each has a bounded length there, and is one line again.
+// TestAnyLineGoesOverTheBus sends lines of any content: each has a bounded length on the bus, and is one line again.
 func TestAnyLineGoesOverTheBus(t *testing.T) {
 	at := time.Unix(5, 6).UTC()
 	for name, row := range map[string]struct {

@@ -25,7 +25,7 @@ type ProcessSpec struct {
 	// Podman's own defaults unless its configuration allows them. Default: those of the cluster's security_context, which has none unless
 	// an operator changed it.
 	Capabilities []string `json:"capabilities,omitempty"`
-	// ReadOnlyRoot has nothing written to the container's own files. Volumes stay as they say.
+	// ReadOnlyRoot makes the container's own files read-only. Volumes stay as they say.
 	ReadOnlyRoot bool `json:"read_only_root,omitzero"`
 	// Ulimits replace the node's limits on the process. A node that has a lower one itself gives that.
 	Ulimits []Ulimit `json:"ulimits,omitempty"`

@@ -29,7 +29,7 @@ type Volume struct {
 	Source string `json:"source,omitempty"`
 	// State has snapshots of the service keep what the volume holds, for kind volume alone.
 	State bool `json:"state,omitzero"`
-	// ReadOnly has nothing written to it.
+	// ReadOnly mounts it read-only.
 	ReadOnly bool `json:"read_only,omitzero"`
 	// Size is the most that a tmpfs takes, which counts as the instance's memory. Default: half of the host's memory.
 	Size Size `json:"size,omitzero"`

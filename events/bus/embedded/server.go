@@ -20,7 +20,7 @@ var ErrNotReady = errors.New("the NATS server did not become ready")
 // Server is a NATS server in this process.
 type Server struct{ server *server.Server }
 
-// AnyPort has the server listen on a free port.
+// AnyPort makes the server listen on a free port.
 const AnyPort = server.RANDOM_PORT
 
 // Start runs a server on host and port that keeps its streams in the folder dir. The caller ends it with Stop.

@@ -78,7 +78,7 @@ func guarded(t *testing.T) (as func(user string) *bus.JetStream) {
 	}
 }
 
-// TestPermissionsOfANamespaceHold has users open sessions of each kind in their namespace and in another.
+// TestPermissionsOfANamespaceHold opens sessions of each kind in the user's namespace and in another.
 func TestPermissionsOfANamespaceHold(t *testing.T) {
 	as := guarded(t)
 	edge := as("edge")
