@@ -38,10 +38,11 @@ type configStep struct {
 
 // addCompose adds to the plan what Compose files say beside their services.
 func (p *plan) addCompose(ctx context.Context, b *bus.JetStream, w wish) error {
+	p.grouped, p.after = w.grouped, w.after
 	if w.project == nil {
 		return nil
 	}
-	p.LeftOut, p.Otherwise, p.grouped, p.after = w.project.Refused, w.project.Otherwise, true, w.project.After
+	p.LeftOut, p.Otherwise = w.project.Refused, w.project.Otherwise
 	if len(w.project.Configs) == 0 {
 		return nil
 	}

@@ -23,6 +23,9 @@ type wish struct {
 	services  map[string]events.ServiceEnsure
 	// project is what Compose files say; nil where there is none.
 	project *compose.Project
+	// grouped says that all that changes goes out as one group, and after which services of it a service comes.
+	grouped bool
+	after   map[string][]string
 }
 
 // readWish reads the files. Its error says all that is wrong with them: which file, service and field.
@@ -33,6 +36,18 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 		body, err := readFile(in, file)
 		if err != nil {
 			return w, err
+		}
+		all, err := documentsOf(file, body)
+		if err != nil {
+			return w, err
+		}
+		if len(all) > 1 || slices.ContainsFunc(all, func(d document) bool { return d.kind != "" }) {
+			list, err := w.take(file, all)
+			if err != nil {
+				return w, err
+			}
+			lists = append(lists, list...)
+			continue
 		}
 		content, plain, err := asObject(body)
 		switch {
@@ -50,7 +65,7 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 			return w, fmt.Errorf("read %s: %w", composed[0].Name, err)
 		}
 		project := source.Project()
-		w.project, w.namespace = &project, project.Name
+		w.project, w.namespace, w.grouped, w.after = &project, project.Name, true, project.After
 		body, err := json.Marshal(project.Services, json.Deterministic(true))
 		if err != nil {
 			return w, err
@@ -58,9 +73,74 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 		lists = slices.Insert(lists, 0, compose.File{Name: composed[0].Name, Body: body})
 	}
 	if w.namespace == "" {
-		return w, &codedError{exitUsage, errors.New("the files name no namespace, as Compose files do: give it before them")}
+		return w, &codedError{exitUsage, errors.New("the files do not name a namespace: give it before them, or write kind: service and name: demo/web into them")}
 	}
 	return w, w.read(lists)
+}
+
+// take returns the services of documents that say what they are, each as a list.
+func (w *wish) take(file string, all []document) (lists []compose.File, err error) {
+	for i, d := range all {
+		services, err := w.servicesOf(d)
+		if err != nil {
+			return nil, inDocument(file, i, err)
+		}
+		body, err := json.Marshal(services, json.Deterministic(true))
+		if err != nil {
+			return nil, inDocument(file, i, err)
+		}
+		lists = append(lists, compose.File{Name: file, Body: body})
+	}
+	return lists, nil
+}
+
+// servicesOf returns the specs of a document, by the names of their services.
+func (w *wish) servicesOf(d document) (map[string]jsontext.Value, error) {
+	switch d.kind {
+	case "":
+		return nil, errors.New("it does not say what it is: write kind: service and name: demo/web into it")
+	case "policy":
+		return nil, errors.New("it is a policy: give it to rookery policy set")
+	}
+	id, err := events.ParseServiceID(d.name)
+	if err != nil {
+		return nil, err
+	}
+	if w.namespace == "" {
+		w.namespace = id.Namespace
+	}
+	if id.Namespace != w.namespace {
+		return nil, fmt.Errorf("%s is of the namespace %s, and what comes before is of %s: apply them one after the other", d.name, id.Namespace, w.namespace)
+	}
+	switch d.kind {
+	case "job":
+		body, err := asJob(d.body)
+		return map[string]jsontext.Value{id.Name: body}, err
+	case "group":
+		return w.members(d.body)
+	default:
+		return map[string]jsontext.Value{id.Name: d.body}, nil
+	}
+}
+
+// members returns the specs of a group, and notes in which order they change.
+func (w *wish) members(body []byte) (map[string]jsontext.Value, error) {
+	group, err := events.ParseGroupEnsure(body)
+	if err != nil {
+		return nil, err
+	}
+	if w.after == nil {
+		w.after = map[string][]string{}
+	}
+	w.grouped = true
+	services := map[string]jsontext.Value{}
+	for name, m := range group.Services {
+		w.after[name] = m.After
+		if services[name], err = json.Marshal(m.Ensure(), json.Deterministic(true)); err != nil {
+			return nil, err
+		}
+	}
+	return services, nil
 }
 
 // read adds the services of lists, each one JSON object.

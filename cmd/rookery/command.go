@@ -129,13 +129,13 @@ until every instance serves.
 
 ` + exitCodes,
 		Example: `  rookery ensure demo/web --image localhost/web:1 --scale 3 --port http:8080
-  rookery ensure demo/web --file web.json
+  rookery ensure demo/web --file web.yaml
   echo '{"image":"localhost/web:1"}' | rookery ensure demo/web --file -
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.ensure '{"image":"localhost/web:1","scale":3}'`,
 		Args: arguments("NAMESPACE/NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := readSpec(cmd, file, &spec); err != nil {
+			if err := readSpec(cmd, file, args[0], &spec); err != nil {
 				return err
 			}
 			if err := addPorts(&spec, ports, env); err != nil {
@@ -156,7 +156,7 @@ The same with the nats CLI:
 	a.flags(cmd)
 	a.guardFlags(cmd)
 	f := cmd.Flags()
-	f.StringVarP(&file, "file", "f", "", "`file` with the spec as JSON; - for standard input")
+	f.StringVarP(&file, "file", "f", "", "`file` with the spec, as YAML or JSON; - for standard input")
 	f.StringVar(&spec.Image, "image", "", "container image")
 	f.Int64Var(&scale, "scale", -1, "number of instances")
 	f.StringSliceVar(&ports, "port", nil, "named port, as `name:port[/udp]`; may be given several times")
@@ -166,12 +166,12 @@ The same with the nats CLI:
 }
 
 // readSpec reads the file under the flags: a flag that was given wins.
-func readSpec(cmd *cobra.Command, file string, spec *events.ServiceEnsure) error {
+func readSpec(cmd *cobra.Command, file, service string, spec *events.ServiceEnsure) error {
 	if file == "" {
 		return nil
 	}
 	flags := *spec
-	body, err := readFile(cmd.InOrStdin(), file)
+	body, err := readOne(cmd.InOrStdin(), file, service, "service", "job")
 	if err != nil {
 		return err
 	}

@@ -10,11 +10,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
@@ -24,6 +26,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/podman"
 	noderunner "github.com/rookery-project/rookery/node/runner"
+	"github.com/rookery-project/rookery/node/simulated"
 )
 
 // dev is a whole Rookery in one process.
@@ -31,9 +34,12 @@ type dev struct {
 	listen, data, podman, ports string
 	metrics                     string
 	nodes                       int
-	clean                       bool
+	clean, simulated            bool
 	answerTime                  time.Duration
 }
+
+// simulatedCapacity is what each simulated node has.
+var simulatedCapacity = events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30}
 
 func devCommand() *cobra.Command {
 	d := &dev{}
@@ -42,8 +48,12 @@ func devCommand() *cobra.Command {
 		Short: "Run a whole Rookery on this machine: NATS, a coordinator and nodes, in one process",
 		Long: `Run a whole Rookery on this machine, in one process: a NATS server that keeps every acknowledged message on disk, a
 coordinator, and one or more nodes that share the Podman of this machine. Data and containers stay when it ends, and it
-goes on with them when it starts again, unless --clean is given.`,
+goes on with them when it starts again, unless --clean is given.
+
+With --simulated the nodes keep their containers in memory: everything can be tried without Podman and without root. Each
+simulated node has 8 CPUs and 16 GiB. Nothing of it stays when it ends.`,
 		Example: `  rookery dev
+  rookery dev --simulated --nodes 3
   rookery dev --nodes 3 --listen 127.0.0.1:0 --data /tmp/try --clean`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context(), cmd.OutOrStdout()) },
@@ -56,6 +66,10 @@ goes on with them when it starts again, unless --clean is given.`,
 	cmd.Flags().IntVar(&d.nodes, "nodes", 1, "how many nodes")
 	cmd.Flags().StringVar(&d.ports, "ports", defaultPorts, "`range` of ports that the nodes share")
 	cmd.Flags().BoolVar(&d.clean, "clean", false, "remove containers and data at the end")
+	cmd.Flags().BoolVar(&d.simulated, "simulated", false, "keep containers and data in memory and a temporary folder, without Podman")
+	cmd.MarkFlagsMutuallyExclusive("simulated", "data")
+	cmd.MarkFlagsMutuallyExclusive("simulated", "clean")
+	cmd.MarkFlagsMutuallyExclusive("simulated", "podman")
 	return cmd
 }
 
@@ -85,9 +99,15 @@ func (d *dev) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	engine, err := d.engine(ctx)
+	engines, err := d.engines(ctx)
 	if err != nil {
 		return err
+	}
+	if d.simulated {
+		if d.data, err = os.MkdirTemp("", "rookery-dev-"); err != nil {
+			return fmt.Errorf("make the data folder: %w", err)
+		}
+		d.clean = true
 	}
 	if err := os.MkdirAll(d.data, 0o700); err != nil {
 		return fmt.Errorf("make the data folder: %w: name another with --data", err)
@@ -96,7 +116,7 @@ func (d *dev) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = d.parts(ctx, out, server, engine, ports)
+	err = d.parts(ctx, out, server, engines, ports)
 	server.Stop()
 	if d.clean && err == nil {
 		return d.removeData()
@@ -135,19 +155,40 @@ func (d *dev) address() (string, int, error) {
 	return host, int(port), probe.Close()
 }
 
-func (d *dev) engine(ctx context.Context) (*podman.Engine, error) {
+// engines are those of the nodes: the Podman of this machine, which they share, or one in memory for each.
+type engines struct {
+	of       []node.Engine
+	measured *podman.Engine // nil where they are simulated
+}
+
+func (d *dev) engines(ctx context.Context) (engines, error) {
+	if d.simulated {
+		e := engines{}
+		for range d.nodes {
+			e.of = append(e.of, simulated.New(simulatedCapacity))
+		}
+		return e, nil
+	}
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	engine, err := podman.Connect(ctx, d.podman)
 	if err != nil {
-		return nil, err
+		return engines{}, fmt.Errorf("%w; to try Rookery without Podman, run rookery dev --simulated", err)
 	}
-	return engine, useWatchdog(engine, d.podman, "dev")
+	return engines{slices.Repeat([]node.Engine{engine}, d.nodes), engine}, useWatchdog(engine, d.podman, "dev")
+}
+
+// measure tells of calls of Podman.
+func (e engines) measure(meter metric.Meter) error {
+	if e.measured == nil {
+		return nil
+	}
+	return e.measured.Measure(meter, "dev")
 }
 
 // parts runs coordinator and nodes until ctx ends, and then waits for their end.
-func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server, engine *podman.Engine, ports events.PortRange) error {
+func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server, engines engines, ports events.PortRange) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	told, err := telemetry.Start(ctx, telemetry.Process{Service: "rookery-dev", Instance: processName(), Log: log}, d.metrics)
 	if err != nil {
@@ -155,7 +196,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 	}
 	defer told.Stop()
 	log = told.Log()
-	if err := engine.Measure(told.Meter("node/podman"), "dev"); err != nil {
+	if err := engines.measure(told.Meter("node/podman")); err != nil {
 		return err
 	}
 	b, done, err := openEmbedded(server, "coordinator")
@@ -198,7 +239,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		defer done()
 		name := "node-" + strconv.Itoa(i)
 		start(name, noderunner.New(noderunner.Config{
-			Bus: nb, Engine: engine, Name: name, Log: log.With("part", name), AnswerTime: d.answerTime,
+			Bus: nb, Engine: engines.of[i], Name: name, Log: log.With("part", name), AnswerTime: d.answerTime,
 			Meter: told.Meter("node/runner"), Tracer: told.Tracer("node/runner"), SampleEvery: noderunner.DefaultSampleEvery,
 			Facts: events.NodeFacts{
 				Address: "127.0.0.1", Ports: split(ports, i, d.nodes),
@@ -214,7 +255,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 	<-ctx.Done()
 	running.Wait()
 	if d.clean {
-		return errors.Join(cause(ctx), removeAll(b, engine))
+		return errors.Join(cause(ctx), removeAll(b, engines.of[0]))
 	}
 	return cause(ctx)
 }

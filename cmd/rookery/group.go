@@ -59,7 +59,7 @@ The same with the nats CLI:
 		if file == "" {
 			return usage(cmd, errors.New("group ensure takes what the services are to be from a file: give it with --file"))
 		}
-		body, err := readFile(cmd.InOrStdin(), file)
+		body, err := readOne(cmd.InOrStdin(), file, args[0], "group")
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ The same with the nats CLI:
 		return a.askGroup(cmd, args[0], c)
 	}
 	a.flags(cmd)
-	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the services as JSON; - for standard input")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the services, as YAML or JSON; - for standard input")
 	cmd.Flags().StringVar(&a.busy, "busy", "", "`policy` while a service has a command that has not ended: reject (the default) or supersede")
 	cmd.Flags().Uint64Var(&a.ifSeq, "if-seq", 0, "reject this where one of the services has changed after this `sequence` of the log")
 	return cmd

@@ -28,14 +28,14 @@ comes first, and why on that node.
 The plan is true at one place in the log: ensure with --if-seq refuses where the service has changed since.
 
 Exit codes: 0 planned, 1 error, 2 wrong usage, 3 the command would be rejected or wait, 130 Ctrl-C.`,
-		Example: `  rookery plan demo/web --file web.json
-  rookery ensure demo/web --file web.json --if-seq 4711
+		Example: `  rookery plan demo/web --file web.yaml
+  rookery ensure demo/web --file web.yaml --if-seq 4711
 The same with the nats CLI:
   nats req rookery.api.plan '{"namespace":"demo","name":"web","verb":"ensure","body":{"image":"localhost/web:2"}}'`,
 		Args: arguments("NAMESPACE/NAME"),
 	}
 	out.flag(cmd)
-	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the spec as JSON; - for standard input")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the spec, as YAML or JSON; - for standard input")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := events.ParseServiceID(args[0])
 		if err != nil {
@@ -44,7 +44,7 @@ The same with the nats CLI:
 		if file == "" {
 			return usage(cmd, fmt.Errorf("there is no spec to plan with: give --file"))
 		}
-		body, err := readFile(cmd.InOrStdin(), file)
+		body, err := readOne(cmd.InOrStdin(), file, args[0], "service", "job")
 		if err != nil {
 			return err
 		}

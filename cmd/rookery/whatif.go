@@ -110,7 +110,7 @@ func (w *whatIf) question(cmd *cobra.Command) (q whatif.Question, err error) {
 		return q, usage(cmd, errors.New("nothing would be different: give --policy or --capacity"))
 	}
 	if w.policy != "" {
-		body, err := readFile(cmd.InOrStdin(), w.policy)
+		body, err := readOne(cmd.InOrStdin(), w.policy, "cluster", "policy")
 		if err != nil {
 			return q, err
 		}
