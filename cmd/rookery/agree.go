@@ -24,8 +24,25 @@ func agree(cmd *cobra.Command, out output, show func(io.Writer) error) error {
 			return err
 		}
 	}
-	fmt.Fprint(os.Stderr, "Go on? [y/N] ")
-	answer, err := readLine(cmd.Context(), in)
+	return confirmed(cmd, "Go on?")
+}
+
+// confirm asks before something that cannot be undone, where there is a terminal to ask on.
+func (a *asking) confirm(cmd *cobra.Command, question string) error {
+	if a.yes || !isTerminal(cmd.InOrStdin()) {
+		return nil
+	}
+	return confirmed(cmd, question)
+}
+
+// yesFlag is that of a command that asks.
+func (a *asking) yesFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "go on without asking")
+}
+
+func confirmed(cmd *cobra.Command, question string) error {
+	fmt.Fprint(os.Stderr, question+" [y/N] ")
+	answer, err := readLine(cmd.Context(), cmd.InOrStdin())
 	if err != nil {
 		fmt.Fprintln(os.Stderr) // the question stays as it was
 		return &codedError{exitSignal, errors.New("interrupted: nothing was done")}

@@ -15,9 +15,9 @@ import (
 // apply has a namespace have the services that files list.
 type apply struct {
 	asking
-	namespace           string
-	files               []string
-	yes, prune, lenient bool
+	namespace      string
+	files          []string
+	prune, lenient bool
 }
 
 func applyCommand(l *link) *cobra.Command {
@@ -64,7 +64,7 @@ The same for one service with the nats CLI:
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd) },
 	}
 	a.flags(cmd)
-	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "go on without asking")
+	a.yesFlag(cmd)
 	cmd.Flags().StringArrayVarP(&a.files, "file", "f", nil, "`file` with services, or a Compose file; - for standard input; may be given several times")
 	cmd.Flags().BoolVar(&a.lenient, "lenient", false, "list what Compose files ask for and Rookery does not do, and apply the rest")
 	cmd.Flags().BoolVar(&a.prune, "prune", false, "drop the services of the namespace that the files do not list")

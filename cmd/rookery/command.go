@@ -17,6 +17,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
 )
 
 // asking is what the commands that ask for a change have in common.
@@ -26,6 +27,7 @@ type asking struct {
 	timeout time.Duration
 	busy    string
 	ifSeq   uint64
+	yes     bool
 }
 
 func (a *asking) flags(cmd *cobra.Command) {
@@ -233,10 +235,42 @@ The same with the nats CLI:
 			if err != nil {
 				return usage(cmd, fmt.Errorf("%q is no number of instances", args[1]))
 			}
+			if err := a.confirmScale(cmd, args[0], n); err != nil {
+				return err
+			}
 			return a.ask(cmd, args[0], events.ServiceScale{Scale: &n, Guard: a.guard()})
 		},
 	}
 	a.flags(cmd)
+	a.yesFlag(cmd)
 	a.guardFlags(cmd)
 	return cmd
+}
+
+// confirmScale asks before more than half of the instances stop.
+func (a *asking) confirmScale(cmd *cobra.Command, service string, scale int64) error {
+	id, err := events.ParseServiceID(service)
+	if err != nil {
+		return usage(cmd, err)
+	}
+	if a.yes || !isTerminal(cmd.InOrStdin()) {
+		return nil
+	}
+	b, done, err := a.link.open("rookery")
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
+	defer cancel()
+	all, err := readBucket[views.Service](ctx, b, bus.BucketServices)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Namespace == id.Namespace && s.Name == id.Name && 2*scale < int64(s.Scale) {
+			return a.confirm(cmd, fmt.Sprintf("Scale %s from %d to %d instances?", id, s.Scale, scale))
+		}
+	}
+	return nil
 }

@@ -21,8 +21,8 @@ import (
 // drain empties a node.
 type drain struct {
 	asking
-	deadline  time.Duration
-	yes, undo bool
+	deadline time.Duration
+	undo     bool
 }
 
 func drainCommand(l *link) *cobra.Command {
@@ -53,7 +53,7 @@ The same with the nats CLI, and to have a node take nothing and keep what it has
 	d.flags(cmd)
 	cmd.Flags().DurationVar(&d.deadline, "deadline", time.Duration(events.DefaultDrainDeadline), "have what is left stop after this `time`")
 	cmd.Flags().BoolVar(&d.undo, "undo", false, "have the node take instances again; a drain that goes on ends")
-	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "go on without asking")
+	d.yesFlag(cmd)
 	return cmd
 }
 
@@ -71,9 +71,15 @@ new node, and what it still runs is stopped.
 The same with the nats CLI:
   nats req rookery.cmd.node.node-0.forget '{}'`,
 		Args: arguments("NODE"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.askNode(cmd, args[0], events.NodeForget{}) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.confirm(cmd, fmt.Sprintf("Forget %s, with the volumes of its instances?", args[0])); err != nil {
+				return err
+			}
+			return a.askNode(cmd, args[0], events.NodeForget{})
+		},
 	}
 	a.flags(cmd)
+	a.yesFlag(cmd)
 	return cmd
 }
 

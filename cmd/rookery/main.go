@@ -95,19 +95,64 @@ Begin with:
 	cmd.SetFlagErrorFunc(usage)
 	link := &link{}
 	link.flags(cmd)
-	cmd.AddCommand(
-		devCommand(), coordinatorCommand(link), nodeCommand(link), watchdogCommand(), busCommand(link),
-		applyCommand(link), groupCommand(link), planCommand(link), rebalanceCommand(link), drainCommand(link), forgetCommand(link),
-		whatIfCommand(link), capsuleCommand(link), psCommand(link), nodesCommand(link), explainCommand(link), eventsCommand(link),
-		doctorCommand(link), servicesCommand(link), opsCommand(link), topCommand(link), stateCommand(link), diffCommand(link),
-		historyCommand(link), replayCommand(link), archiveCommand(link), logsCommand(link), execCommand(link),
-	)
-	for _, of := range serviceCommands {
-		cmd.AddCommand(of(link))
+	for _, family := range families(link) {
+		cmd.AddGroup(&cobra.Group{ID: family.title, Title: family.title + ":"})
+		for _, c := range family.commands {
+			c.GroupID = family.title
+			cmd.AddCommand(c)
+		}
+	}
+	cmd.AddCommand(watchdogCommand())
+	for name, words := range elsewhere {
+		if c, _, err := cmd.Find([]string{name}); err == nil {
+			c.SuggestFor = words
+		}
 	}
 	completeNames(cmd, link)
 	helpThatFits(cmd)
 	return cmd
+}
+
+// family is a group of commands in the help.
+type family struct {
+	title    string
+	commands []*cobra.Command
+}
+
+func families(l *link) []family {
+	deploy := []*cobra.Command{applyCommand(l), groupCommand(l), planCommand(l), initCommand(), validateCommand(), schemaCommand(), configCommand(l)}
+	for _, of := range serviceCommands {
+		deploy = append(deploy, of(l))
+	}
+	return []family{
+		{"Deploy services", deploy},
+		{"Inspect services", []*cobra.Command{
+			servicesCommand(l), psCommand(l), opsCommand(l), topCommand(l), explainCommand(l), eventsCommand(l), logsCommand(l), execCommand(l),
+		}},
+		{"Manage nodes", []*cobra.Command{nodesCommand(l), nodeCommand(l), drainCommand(l), forgetCommand(l), rebalanceCommand(l), policyCommand(l)}},
+		{"Look into the past", []*cobra.Command{
+			historyCommand(l), stateCommand(l), diffCommand(l), replayCommand(l), whatIfCommand(l), capsuleCommand(l), archiveCommand(l),
+		}},
+		{"Run a cluster", []*cobra.Command{devCommand(), coordinatorCommand(l), busCommand(l), doctorCommand(l)}},
+	}
+}
+
+// elsewhere are the words of other tools, by the command that does that here.
+var elsewhere = map[string][]string{
+	"services": {"get", "list", "service"},
+	"ps":       {"status", "instances", "pods", "containers"},
+	"apply":    {"deploy", "up", "create", "run", "stack"},
+	"drop":     {"down", "destroy", "remove", "uninstall", "purge", "undeploy"},
+	"explain":  {"describe", "inspect", "why"},
+	"logs":     {"log", "tail"},
+	"exec":     {"ssh", "attach", "shell"},
+	"ops":      {"operations", "rollout", "deployments"},
+	"top":      {"stats", "dashboard"},
+	"drain":    {"evict", "cordon"},
+	"rollback": {"undo", "revert"},
+	"promote":  {"continue"},
+	"doctor":   {"check", "health"},
+	"dev":      {"start", "server", "quickstart"},
 }
 
 func usage(c *cobra.Command, err error) error {

@@ -101,6 +101,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	cmd.Flags().BoolVar(&f.allows.EngineContext, "allow-engine-context", false, "let services run in the security context engine, with Podman's own defaults")
 	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in CAP_SYS_PTRACE, beyond Podman's defaults; may be given several times")
 	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; may be given several times")
+	cmd.AddCommand(nodeVerbs(l)...)
 	return cmd
 }
 

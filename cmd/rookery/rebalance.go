@@ -21,7 +21,6 @@ type rebalance struct {
 	asking
 	command           events.ClusterRebalance
 	maxMoves, minGain uint32
-	yes               bool
 }
 
 func rebalanceCommand(l *link) *cobra.Command {
@@ -53,7 +52,7 @@ The same with the nats CLI, and each time that a node without instances joins:
 	cmd.Flags().Uint32Var(&r.maxMoves, "max-moves", uint32(events.DefaultMaxMoves), "move this `many` instances at most")
 	cmd.Flags().Uint32Var(&r.minGain, "min-gain", uint32(events.DefaultMinGain), "make only moves that bring as many `points`, of 100")
 	cmd.Flags().BoolVar(&r.command.Volumes, "volumes", false, "move slots with named volumes too: they begin with empty ones on their new node")
-	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "go on without asking")
+	r.yesFlag(cmd)
 	return cmd
 }
 

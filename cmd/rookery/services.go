@@ -16,8 +16,9 @@ import (
 func servicesCommand(l *link) *cobra.Command {
 	var of within
 	cmd := &cobra.Command{
-		Use:   "services [NAMESPACE[/NAME]]",
-		Short: "List services: their state, how many instances serve, what they go through",
+		Use:     "services [NAMESPACE[/NAME]]",
+		Aliases: []string{"ls"},
+		Short:   "List services: their state, how many instances serve, what they go through",
 		Long: `List services. INSTANCES are those of the current revision that serve, of those that there shall be; of a job those slots
 that are done. OPERATION is what goes on, its phase and which slots are waited for. AGE is since when the oldest instance was to be there.`,
 		Example: `  rookery services

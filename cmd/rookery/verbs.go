@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/events"
@@ -14,7 +16,10 @@ var serviceCommands = []func(*link) *cobra.Command{
 
 // guarded is the command for what is asked of a service, and says when it is taken.
 func guarded(l *link, cmd cobra.Command, of func(when events.Guard) events.Command) *cobra.Command {
-	a := &asking{link: l}
+	return guardedBy(&asking{link: l}, cmd, of)
+}
+
+func guardedBy(a *asking, cmd cobra.Command, of func(when events.Guard) events.Command) *cobra.Command {
 	atOnce(a, &cmd, func(events.SeenAt) events.Command { return of(a.guard()) })
 	cmd.Flags().StringVar(&a.busy, "busy", "", busyHelp)
 	return &cmd
@@ -144,9 +149,11 @@ The same with the nats CLI:
 }
 
 func dropCommand(l *link) *cobra.Command {
-	return guarded(l, cobra.Command{
-		Use:   "drop NAMESPACE/NAME",
-		Short: "Delete a service and its instances",
+	a := &asking{link: l}
+	cmd := guardedBy(a, cobra.Command{
+		Use:     "drop NAMESPACE/NAME",
+		Aliases: []string{"rm", "delete"},
+		Short:   "Delete a service and its instances",
 		Long: `Delete a service: stop and remove all its instances, and wait until they are gone. The command supersedes the service's open
 commands, unless --busy says otherwise.
 
@@ -155,4 +162,13 @@ commands, unless --busy says otherwise.
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.drop '{}'`,
 	}, func(when events.Guard) events.Command { return events.ServiceDrop{Guard: when} })
+	a.yesFlag(cmd)
+	drop := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := a.confirm(cmd, fmt.Sprintf("Delete %s and its instances?", args[0])); err != nil {
+			return err
+		}
+		return drop(cmd, args)
+	}
+	return cmd
 }

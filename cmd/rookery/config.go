@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+func configCommand(l *link) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "List, read, write and remove the configs that specs name",
+		Long: `List, read, write and remove configs: files of up to 256 KiB that specs name, and that containers find below /run/configs. They are
+in the bucket rookery_configs. Running containers keep the content with which they were made. Keep secrets in Podman.`,
+		Example: `  rookery config put demo/web-conf web.conf
+  rookery config ls demo`,
+	}
+	cmd.AddCommand(configListCommand(l), configGetCommand(l), configPutCommand(l), configRemoveCommand(l))
+	return cmd
+}
+
+// inConfigs runs a part of a command on the bucket of configs.
+func inConfigs(cmd *cobra.Command, l *link, part func(ctx context.Context, configs bus.Bucket) error) error {
+	b, done, err := l.open("rookery config")
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
+	defer cancel()
+	configs, err := b.Bucket(ctx, bus.BucketConfigs)
+	if err != nil {
+		return err
+	}
+	return part(ctx, configs)
+}
+
+// configKey reads the name of a config, as demo/web-conf.
+func configKey(cmd *cobra.Command, text string) (string, error) {
+	namespace, name, both := strings.Cut(text, "/")
+	if !both || !events.ValidName(namespace) || !events.ValidName(name) {
+		return "", usage(cmd, fmt.Errorf("%q is not the name of a config: write it as demo/web-conf", text))
+	}
+	return events.ConfigKey(namespace, name), nil
+}
+
+// missingConfig says of a config that there is none.
+func missingConfig(name string, err error) error {
+	if errors.Is(err, bus.ErrNoKey) {
+		return fmt.Errorf("there is no config %s: see rookery config ls", name)
+	}
+	return err
+}
+
+// listedConfig is a line of the list.
+type listedConfig struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	Bytes     int       `json:"bytes"`
+	Stored    time.Time `json:"stored"`
+}
+
+func configListCommand(l *link) *cobra.Command {
+	out := output{}
+	cmd := &cobra.Command{
+		Use:     "ls [NAMESPACE]",
+		Aliases: []string{"list"},
+		Short:   "List configs",
+		Long:    "List the configs of a namespace, or of all.",
+		Example: `  rookery config ls
+  rookery config ls demo`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
+				all, err := configs.All(ctx)
+				if err != nil {
+					return err
+				}
+				list := []listedConfig{}
+				for _, e := range all {
+					namespace, name, _ := strings.Cut(e.Key, ".")
+					if len(args) == 0 || namespace == args[0] {
+						list = append(list, listedConfig{namespace, name, len(e.Value), e.Stored})
+					}
+				}
+				slices.SortFunc(list, func(a, b listedConfig) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
+				if out.json() {
+					return out.print(cmd.OutOrStdout(), list)
+				}
+				rows := make([]string, len(list))
+				for i, c := range list {
+					rows[i] = fmt.Sprintf("%s/%s\t%d\t%s", c.Namespace, c.Name, c.Bytes, c.Stored.Local().Format(time.DateTime))
+				}
+				return table(cmd.OutOrStdout(), "CONFIG\tBYTES\tSTORED", rows)
+			})
+		},
+	}
+	out.flag(cmd)
+	return cmd
+}
+
+func configGetCommand(l *link) *cobra.Command {
+	return &cobra.Command{
+		Use:     "get NAMESPACE/NAME",
+		Short:   "Print a config",
+		Long:    "Print the content of a config as it is.",
+		Example: `  rookery config get demo/web-conf > web.conf`,
+		Args:    arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := configKey(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
+				e, err := configs.Get(ctx, key)
+				if err != nil {
+					return missingConfig(args[0], err)
+				}
+				_, err = cmd.OutOrStdout().Write(e.Value)
+				return err
+			})
+		},
+	}
+}
+
+func configPutCommand(l *link) *cobra.Command {
+	return &cobra.Command{
+		Use:   "put NAMESPACE/NAME FILE",
+		Short: "Write a config from a file",
+		Long: `Write a config from a file, - for standard input. Running containers keep what they have; those that are made later get the new
+content. rookery restart makes them all again.`,
+		Example: `  rookery config put demo/web-conf web.conf
+The same with the nats CLI:
+  nats kv put rookery_configs demo.web-conf < web.conf`,
+		Args: arguments("NAMESPACE/NAME", "FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := configKey(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			value, err := readFile(cmd.InOrStdin(), args[1])
+			if err != nil {
+				return err
+			}
+			if len(value) == 0 || len(value) > bus.MaxConfig {
+				return fmt.Errorf("%s has %d bytes: a config has 1 to %d", args[1], len(value), bus.MaxConfig)
+			}
+			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
+				if err := configs.Set(ctx, key, value); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "config %s has %d bytes\n", args[0], len(value))
+				return err
+			})
+		},
+	}
+}
+
+func configRemoveCommand(l *link) *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAMESPACE/NAME",
+		Aliases: []string{"delete"},
+		Short:   "Remove a config",
+		Long:    "Remove a config. An instance whose spec names it cannot be made afterwards, and says so as config-missing.",
+		Example: `  rookery config rm demo/web-conf`,
+		Args:    arguments("NAMESPACE/NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := configKey(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
+				e, err := configs.Get(ctx, key)
+				if err != nil {
+					return missingConfig(args[0], err)
+				}
+				return configs.Delete(ctx, key, e.Revision)
+			})
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+func policyCommand(l *link) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Show or set how the cluster places instances and when a node is lost",
+		Long: `Show or set the policy of the cluster: how placement weighs nodes, what is set aside for instances whose spec does not say, their
+security context, and after which time a silent node is lost.`,
+		Example: `  rookery policy get > policy.yaml
+  rookery policy set --file policy.yaml`,
+	}
+	cmd.AddCommand(policyGetCommand(l), policySetCommand(l))
+	return cmd
+}
+
+func policyGetCommand(l *link) *cobra.Command {
+	out := output{}
+	cmd := &cobra.Command{
+		Use:   "get",
+		Short: "Print the policy in force",
+		Long:  "Print the policy in force, with its defaults, as YAML that rookery policy set takes.",
+		Example: `  rookery policy get
+  rookery policy get --output json`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, done, err := l.open("rookery policy")
+			if err != nil {
+				return err
+			}
+			defer done()
+			policy, err := policyInForce(cmd.Context(), b)
+			if err != nil {
+				return err
+			}
+			if out.format == formatText {
+				out.format = formatYAML
+			}
+			return out.print(cmd.OutOrStdout(), policy)
+		},
+	}
+	out.flag(cmd)
+	return cmd
+}
+
+// policyInForce returns the policy that the log said last, or the default.
+func policyInForce(ctx context.Context, b *bus.JetStream) (events.Policy, error) {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	if _, err := logState(ctx, b); err != nil {
+		return events.Policy{}, err
+	}
+	last, err := b.Latest(ctx, bus.Log, events.ClusterScope.LogSubject(events.PolicyChanged{}.Kind()))
+	if err != nil || len(last) == 0 {
+		return events.DefaultPolicy(), err
+	}
+	changed, _, err := events.DecodeAs[events.PolicyChanged](last[0])
+	return changed.Policy, err
+}
+
+func policySetCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	var file string
+	cmd := &cobra.Command{
+		Use:   "set --file FILE",
+		Short: "Set the policy of the cluster",
+		Long: `Set the policy of the cluster from a file. A field that the file does not have gets its default. Running instances stay where
+they are; rookery rebalance moves those that would be placed elsewhere.
+
+` + exitCodes,
+		Example: `  rookery policy set --file policy.yaml
+  echo '{"profile":"optimize-utilization"}' | rookery policy set --file -
+The same with the nats CLI:
+  nats req rookery.cmd.cluster.policy '{"profile":"optimize-utilization"}'`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
+				return usage(cmd, errors.New("policy set takes the policy from a file: give it with --file"))
+			}
+			body, err := readOne(cmd.InOrStdin(), file, "cluster", "policy")
+			if err != nil {
+				return err
+			}
+			policy, err := events.ParseClusterPolicy(body)
+			if err != nil {
+				return fmt.Errorf("read the policy in %s: %w", file, err)
+			}
+			return a.publish(cmd, "cluster", nil, policy)
+		},
+	}
+	a.flags(cmd)
+	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the policy, as YAML or JSON; - for standard input")
+	return cmd
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// typed runs the program with these arguments and this standard input, without a cluster.
+func typed(t *testing.T, in string, args ...string) (string, error) {
+	t.Helper()
+	cmd := root()
+	var out bytes.Buffer
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(in))
+	cmd.SetOut(&out)
+	err := cmd.Execute()
+	return out.String(), err
+}
+
+// TestASpecToBeginWithIsValid holds what init prints to the rules of the coordinator, and to the schema that editors are given.
+func TestASpecToBeginWithIsValid(t *testing.T) {
+	spec, err := typed(t, "", "init", "demo/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := typed(t, spec, "validate", "-"); err != nil || said != "-: service demo/web is valid\n" {
+		t.Errorf("it is validated as %q: %v", said, err)
+	}
+	everything := strings.ReplaceAll(strings.ReplaceAll(spec, "\n# ", "\n"), "\n#  ", "\n ")
+	everything = strings.Replace(everything, "rookery schema service", "# rookery schema service", 1)
+	if said, err := typed(t, everything, "validate", "-"); err != nil {
+		t.Errorf("with all its fields it is validated as %q: %v\n%s", said, err, everything)
+	}
+	for file, refused := range map[string]string{
+		everything: "", `{"kind":"service","name":"demo/web","imag":"x"}`: "imag", `{"kind":"job","name":"demo/web","image":"x"}`: "kind",
+	} {
+		if err := held(t, "service", file); (err == nil) != (refused == "") || (err != nil && !strings.Contains(err.Error(), refused)) {
+			t.Errorf("the schema says of %s: %v", file, err)
+		}
+	}
+}
+
+// TestValidateSaysWhatIsWrongWhere reads several documents of a file, and none of a cluster.
+func TestValidateSaysWhatIsWrongWhere(t *testing.T) {
+	said, err := typed(t, "kind: service\nname: demo/web\nimage: i:1\n---\nkind: policy\nname: cluster\nprofil: x\n", "validate", "-")
+	if said != "-: service demo/web is valid\n" || err == nil || !strings.Contains(err.Error(), `read -, document 2: there is no field "profil"`) {
+		t.Errorf("it says %q and %v", said, err)
+	}
+}
+
+// held holds a file to the schema of a kind of document.
+func held(t *testing.T, kind, file string) error {
+	t.Helper()
+	text, err := typed(t, "", "schema", kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, plain, err := asObject([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled.Validate(value)
+}
