@@ -49,6 +49,14 @@ CHECK_SCREENS := cd deploy/grafana/check && $(GO) test -count 1 ./...
 words: ## Hold comments, messages and documents to plain English, and count the words of each document
 	@$(GO) run .ci/words.go
 
+.PHONY: reference
+reference: ## Write the reference of the command line
+	$(GO) test ./cmd/rookery -run ReferenceIsFresh -write-reference
+
+.PHONY: transcripts
+transcripts: nats ## Run the commands of the guides, and write what they print into the guides
+	$(GO) test -count 1 ./cmd/rookerytest -run TestGuides -write-transcripts
+
 .PHONY: structure
 structure: ## Measure how the product is built: lines, functions, methods, tests of a service's mode
 	@$(GO) run .ci/structure.go

@@ -52,6 +52,7 @@ itself refuses all but one writer, so two that both believe they lead do no harm
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", processName(), "`name` of this coordinator; no two may share one")
+	cmd.Flags().Lookup("name").DefValue = "the host name and a random part"
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often nodes send heartbeats; the same on all parts")
 	metricsFlag(cmd, &metrics)
 	return cmd

@@ -82,6 +82,7 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	podmanFlag(cmd, &f.podman)
 	answerTimeFlag(cmd, &f.answerTime)
 	cmd.Flags().StringVar(&f.name, "name", strings.ToLower(strings.Split(host, ".")[0]), "`name` of the node; no two may share one")
+	cmd.Flags().Lookup("name").DefValue = "the host name"
 	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1", "`address` where the ports of its instances are reached")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "availability `zone`")
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "label `name=value`; may be given several times")

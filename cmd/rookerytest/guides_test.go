@@ -107,9 +107,15 @@ func startGuide(t *testing.T) *guide {
 		<-dev.ended
 	})
 	url := awaitMatch(t, dev, regexp.MustCompile(`NATS_URL=(\S+);`))
-	return &guide{T: t, dir: t.TempDir(), env: []string{
+	g := &guide{T: t, dir: t.TempDir(), env: []string{
 		"NATS_URL=" + url, "HOME=" + t.TempDir(), "PATH=" + filepath.Dir(path) + ":" + filepath.Dir(cli) + ":/usr/bin:/bin", "NO_COLOR=1", "TZ=UTC",
 	}}
+	for deadline := time.Now().Add(time.Minute); strings.Count(g.shell("rookery nodes"), " ready ") < 3; {
+		if time.Now().After(deadline) {
+			t.Fatalf("three nodes do not join: %s", g.shell("rookery nodes"))
+		}
+	}
+	return g
 }
 
 // awaitMatch waits until the process has printed what matches, and returns its first group.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var writeReference = flag.Bool("write-reference", false, "write README.md, the reference of the command line")
+
+const referenceHead = `# The rookery command line
+
+The help of every command, as ` + "`rookery COMMAND --help`" + ` prints it. This file is generated: ` + "`make reference`" + `.
+
+`
+
+// TestReferenceIsFresh holds README.md to the help of every command.
+func TestReferenceIsFresh(t *testing.T) {
+	t.Setenv("NATS_URL", "")
+	t.Setenv("NATS_CREDS", "")
+	t.Setenv("NATS_CONTEXT", "")
+	t.Setenv("CONTAINER_HOST", "")
+	t.Setenv("HOME", "/root")
+	t.Setenv("XDG_STATE_HOME", "/var/lib")
+	all := commandTree()
+	var text strings.Builder
+	text.WriteString(referenceHead)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		c := all[path]
+		var help bytes.Buffer
+		c.SetOut(&help)
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "## %s\n\n```text\n%s\n```\n\n", path, strings.TrimRight(help.String(), "\n"))
+	}
+	want := strings.TrimRight(text.String(), "\n") + "\n"
+	if *writeReference {
+		if err := os.WriteFile("README.md", []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile("README.md"); err != nil || string(got) != want {
+		t.Errorf("README.md is stale: run make reference (%v)", err)
+	}
+}
