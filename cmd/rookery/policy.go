@@ -60,11 +60,11 @@ func policyInForce(ctx context.Context, b *bus.JetStream) (events.Policy, error)
 	if _, err := logState(ctx, b); err != nil {
 		return events.Policy{}, err
 	}
-	last, err := b.Latest(ctx, bus.Log, events.ClusterScope.LogSubject(events.PolicyChanged{}.Kind()))
-	if err != nil || len(last) == 0 {
+	changes, err := b.Latest(ctx, bus.Log, events.ClusterScope.LogSubject(events.PolicyChanged{}.Kind()))
+	if err != nil || len(changes) == 0 {
 		return events.DefaultPolicy(), err
 	}
-	changed, _, err := events.DecodeAs[events.PolicyChanged](last[0])
+	changed, _, err := events.DecodeAs[events.PolicyChanged](changes[len(changes)-1])
 	return changed.Policy, err
 }
 

@@ -168,10 +168,11 @@ func (g *guide) shell(command string) string {
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		g.Fatalf("%s: %v", command, err)
 	}
-	if text := out.String(); text != "" && !strings.HasSuffix(text, "\n") {
-		out.WriteByte('\n')
+	text := strings.TrimRight(trailing.ReplaceAllString(out.String(), ""), "\n")
+	if text == "" {
+		return ""
 	}
-	return trailing.ReplaceAllString(out.String(), "")
+	return text + "\n"
 }
 
 var trailing = regexp.MustCompile(`(?m) +$`)
@@ -202,7 +203,7 @@ func commandsOf(body string) (all []shownCommand) {
 
 // varying is what differs between two runs.
 var varying = regexp.MustCompile(strings.Join([]string{
-	`\d{4}-\d\d-\d\dT[\d:.]+Z`, `\d{4}-\d\d-\d\d`, `\d\d:\d\d:\d\d(?:\.\d+)?`, // times
+	`(?m)^\d+ +`, `\d{4}-\d\d-\d\dT[\d:.]+Z`, `\d{4}-\d\d-\d\d`, `\d\d:\d\d:\d\d(?:\.\d+)?`, // times
 	`\b[\d.]+(?:ns|µs|ms|s|m|h|d)\b`, `\b[0-9a-f]{12,}\b`, `\b[a-z0-9A-Z]{22}\b`, // ages, hashes, ids
 	`"(?:sequence|log_sequence|seq)":\d+`, `\bsequence \d+`, `\bround \d+`, `\b(?:127\.0\.0\.1):\d+`, `\bnats-\d+\b`,
 	` +`, `─+`,
