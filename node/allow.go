@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Allowance is what a node lets services have of its host beyond what is safe. The zero value allows nothing of it.
+// Allowance lists what a node lets services use of its host beyond what is safe. The zero value allows none of it.
 type Allowance struct {
 	// HostPaths are absolute paths: these and all below them may be mounted.
 	HostPaths []string
@@ -25,7 +25,7 @@ type Allowance struct {
 	EngineContext bool
 }
 
-// Announced returns the allowance with what the node has said of it to the coordinator.
+// Announced returns the allowance with the parts of it that the node has announced to the coordinator.
 func (a Allowance) Announced(f events.NodeFacts) Allowance {
 	a.HostPorts = append([]events.PortRange{f.Ports}, f.Allows.HostPorts...)
 	a.EngineContext = f.Allows.EngineContext
@@ -38,7 +38,7 @@ var harmless = []string{
 	"CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT",
 }
 
-// Capabilities are those that the planned container has: what its spec names, else what the security context gives.
+// Capabilities returns those of the planned container: the ones in its spec, or else the ones of its security context.
 func (p Plan) Capabilities() []string {
 	if len(p.Order.Spec.Capabilities) == 0 && p.Order.SecurityContext == events.SecurityEngine {
 		return slices.Clone(harmless)
@@ -46,7 +46,7 @@ func (p Plan) Capabilities() []string {
 	return p.Order.Spec.Capabilities
 }
 
-// Check returns a *Failure that says what the order, which has a spec, wants and the node does not allow, or nil.
+// Check returns a *Failure that names what the order wants and the node does not allow, or nil. The order must have a spec.
 func (a Allowance) Check(order events.Order) error {
 	spec := *order.Spec
 	if order.SecurityContext == events.SecurityEngine && !a.EngineContext {

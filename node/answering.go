@@ -17,24 +17,25 @@ const (
 	MaxAnswerTime     = 2 * time.Minute
 )
 
-// FirstAnswer returns how long the engine may take for what a node asks before it joins. A host that has just started is slow,
-// and nothing counts on the node yet.
+// FirstAnswer returns how long the engine may take to answer a node that has not joined yet. A host that has just started is slow,
+// and nothing depends on the node yet.
 func FirstAnswer(answerTime time.Duration) time.Duration {
 	return max(answerTime, 30*time.Second)
 }
 
-// missesDegrade is how many looks in a row may fail at once, as while the engine's service starts anew, before it counts as
-// degraded.
+// missesDegrade is how many listings in a row must fail quickly before the engine counts as degraded. One alone may fail while the
+// engine's service restarts.
 const missesDegrade = 2
 
-// Answering is how the engine has answered of late when it was asked for all that it has.
+// Answering is how the engine has answered recently when the node asked it to list its containers.
 type Answering struct {
-	// Degraded says for people why the engine cannot be relied on; "" where it can.
+	// Degraded tells the operator why the engine is unreliable; "" while it is reliable.
 	Degraded string
 	misses   int
 }
 
-// Missed returns it after a look that failed after so long. One that had all its time is enough.
+// Missed returns the state after a listing that failed; took is how long the listing lasted. One listing that used up the answer time
+// is enough to degrade the engine.
 func (a Answering) Missed(err error, took, answerTime time.Duration) Answering {
 	a.misses++
 	if a.Degraded != "" || (a.misses < missesDegrade && took < answerTime) {
@@ -42,17 +43,17 @@ func (a Answering) Missed(err error, took, answerTime time.Duration) Answering {
 	}
 	a.Degraded = err.Error()
 	if errors.Is(err, context.DeadlineExceeded) {
-		a.Degraded = fmt.Sprintf("its engine does not answer within %s: see whether its service hangs, and restart that", answerTime)
+		a.Degraded = fmt.Sprintf("its engine does not answer within %s: check whether the engine's service hangs, and restart it", answerTime)
 	}
 	a.Degraded = strings.ToValidUTF8(a.Degraded[:min(len(a.Degraded), events.MaxMessage)], "")
 	return a
 }
 
-// Answered returns it after a look that was answered.
+// Answered returns the state after a listing that the engine answered.
 func (a Answering) Answered() Answering { return Answering{} }
 
-// Holds reports whether the step waits until the engine answers again: what is begun now would fail, and be counted as a
-// failure of the instance. What shall go is tried all the same.
+// Holds reports whether the step waits until the engine answers again. A step that brings an instance up would fail now, and the node
+// would count that as a failure of the instance. The node still tries to stop and remove instances.
 func (a Answering) Holds(step Step) bool {
 	return a.Degraded != "" && (step == StepPrepare || step == StepStart)
 }

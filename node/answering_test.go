@@ -23,7 +23,7 @@ func TestAnEngineIsDegradedThatDoesNotAnswer(t *testing.T) {
 		want string
 	}{
 		{"answers", []error{nil}, ""},
-		{"refuses once, as a service that starts anew", []error{refused}, ""},
+		{"refuses once, as a service that restarts", []error{refused}, ""},
 		{"refuses now and then", []error{refused, nil, refused}, ""},
 		{"refuses twice", []error{refused, refused}, "connection refused"},
 		{"hangs once", []error{late}, "within 10s"},

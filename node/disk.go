@@ -9,13 +9,13 @@ import (
 
 // Usage is what an instance takes of its node's disk.
 type Usage struct {
-	// Own is what its containers have written to their own files, Scratch what stands in its scratch disk.
+	// Own is what its containers have written to their own files. Scratch is what its scratch disk holds.
 	Own     events.Size
 	Scratch events.Size
 }
 
-// DiskLimits returns the most that the instance may take of the disk; zero where it may take any amount. Drivers of
-// storage enforce that on few file systems, so the node measures what is taken, and ends what takes more.
+// DiskLimits returns how much of the disk the instance may take; zero for any amount. Storage drivers enforce such limits on few file
+// systems, so the node measures the usage and stops an instance that exceeds its limit.
 func (v View) DiskLimits() Usage {
 	if v.Order.Action != events.ActionRun || v.Order.Spec == nil {
 		return Usage{}
@@ -23,14 +23,14 @@ func (v View) DiskLimits() Usage {
 	return Usage{Own: v.Order.Spec.Resources.Disk, Scratch: v.Order.Scratch}
 }
 
-// Measurable reports whether the container runs and is to keep to a limit of disk.
+// Measurable reports whether the container runs and has a disk limit.
 func (v View) Measurable() bool {
 	return v.DiskLimits() != Usage{} && v.Container != nil && v.Container.State == Running && v.Container.Role == RoleMain &&
 		v.Phase != events.PhaseOffline
 }
 
-// Measured returns the view after the container's disk was measured, which may have ended or been replaced meanwhile. One
-// that takes too much is stopped at once: every moment it may take more.
+// Measured returns the view after the node measured the disk of c, which may have ended or been replaced since. The node stops a
+// container that exceeds its limit at once, because it may keep writing.
 func (v View) Measured(c Container, u Usage, now time.Time) View {
 	if !v.Measurable() || v.Container.Handle != c.Handle {
 		return v
@@ -47,8 +47,8 @@ func (v View) Measured(c Container, u Usage, now time.Time) View {
 	return v.offline(events.OfflineOverDisk, nil, message).endedHere(now)
 }
 
-// endedHere counts the failure of an instance that runs still: it is stopped and removed at once, and rests after that. A container that
-// stood meanwhile would tell a process of the node that starts by then how it ended, and not why.
+// endedHere counts the failure of an instance that still runs. The node stops and removes it at once and waits for the back-off after
+// that. If the container stayed, a restarted process of the node would learn from it how it ended, but not why.
 func (v View) endedHere(now time.Time) View {
 	v = v.fail(now)
 	v.RetryAt = time.Time{}

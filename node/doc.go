@@ -1,7 +1,7 @@
-// Package node owns what a node does with one instance: its order and what the engine has give the next step.
+// Package node decides what a node does with one instance: the next step follows from its order and from its container.
 //
-// It never knows the bus, Podman or the clock. A View is all that a node knows of one instance, a value; a Step is one
-// call of the Engine, or none:
+// The package does not know the bus, Podman or the clock. A View is a value with all that a node knows of one instance. A Step is at
+// most one call of the Engine:
 //
 //	for {
 //		step, until := view.Next(now)   // what to do, or how long to wait
@@ -10,5 +10,5 @@
 //		publish view.State(...)         // if it changed
 //	}
 //
-// Absence never stops a container: without an order, a View's next step is none.
+// A missing order never stops a container: the next step of a View without an order is StepNone.
 package node

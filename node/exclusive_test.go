@@ -56,8 +56,8 @@ func TestAnExclusiveInstanceGoesByWhenItsNodeWasHeard(t *testing.T) {
 	}
 }
 
-// TestAnExclusiveInstanceBeginsAnewWhenItsNodeIsHeardAgain has one end for want of a heartbeat: that is no failure, and the next
-// attempt is due as soon as the node is heard.
+// TestAnExclusiveInstanceBeginsAnewWhenItsNodeIsHeardAgain ends an instance for want of an answered heartbeat. The end does not count
+// as a failure, and the next attempt is due as soon as a heartbeat is answered.
 func TestAnExclusiveInstanceBeginsAnewWhenItsNodeIsHeardAgain(t *testing.T) {
 	heard := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	over := heard.Add(time.Minute)
@@ -87,8 +87,8 @@ func TestAnExclusiveInstanceBeginsAnewWhenItsNodeIsHeardAgain(t *testing.T) {
 	}
 }
 
-// TestAJobThatWasStoppedForWantOfAHeartbeatIsNotDone has the call to stop it fail and have its effect, and the node be heard again before
-// the end is seen.
+// TestAJobThatWasStoppedForWantOfAHeartbeatIsNotDone covers a stop that fails but takes effect. The leader answers a heartbeat again
+// before the node sees the end.
 func TestAJobThatWasStoppedForWantOfAHeartbeatIsNotDone(t *testing.T) {
 	heard := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	over := heard.Add(time.Minute)

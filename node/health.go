@@ -8,21 +8,20 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Health is what checks have told of a running container.
+// Health is what health checks have shown about a running container.
 type Health struct {
-	// Since is when it was first known to run, and Due when the next check is.
+	// Since is when the node first saw it running. Due is when the next check is due.
 	Since time.Time
 	Due   time.Time
-	// Well says that it was healthy once, and Misses counts the checks in a row that failed since.
+	// Well reports whether it has been healthy once. Misses counts the checks in a row that have failed since.
 	Well   bool
 	Misses uint32
 }
 
-// quickly is the longest time between two checks of an instance that has not been healthy yet: it serves as soon as it
-// can.
+// quickly is the longest time between two checks of an instance that has not been healthy yet, so that it serves as soon as it can.
 const quickly = events.Duration(time.Second)
 
-// Check returns how the instance's health is asked for, or nil.
+// Check returns the health check of the instance, or nil.
 func (v View) Check() *events.Health {
 	if v.Order.Spec == nil {
 		return nil
@@ -30,7 +29,7 @@ func (v View) Check() *events.Health {
 	return v.Order.Spec.Health
 }
 
-// nextRunning is the next step of an instance whose container runs, and shall.
+// nextRunning is the next step of an instance whose container runs and must run.
 func (v View) nextRunning(now time.Time) (Step, time.Time) {
 	check := v.Check()
 	switch {
@@ -46,7 +45,7 @@ func (v View) nextRunning(now time.Time) (Step, time.Time) {
 	return StepCheck, time.Time{}
 }
 
-// Checked returns the view after a check of the container, which may have ended or been replaced meanwhile.
+// Checked returns the view after a health check of c, which may have ended or been replaced since.
 func (v View) Checked(c Container, err error, now time.Time) View {
 	check := v.Check()
 	if check == nil || v.Order.Action != events.ActionRun || v.Phase == events.PhaseOffline ||
@@ -74,7 +73,7 @@ func (v View) Checked(c Container, err error, now time.Time) View {
 	return v.unhealthy(err, *check, now)
 }
 
-// Unchecked returns the view after a check that could not be made: the next one tells.
+// Unchecked returns the view after a check that the node could not run. The next check decides.
 func (v View) Unchecked(now time.Time) View {
 	if check := v.Check(); check != nil {
 		v.Health.Due = now.Add(time.Duration(check.Interval))

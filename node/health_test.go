@@ -104,7 +104,7 @@ func TestRestartPolicies(t *testing.T) {
 	if again := never.Ordered(events.Order{Action: events.ActionStop}); again.GivenUp() == "" {
 		t.Error("an order to stop has it run again")
 	} else if step, _ := again.Next(start); step != node.StepRemove {
-		t.Errorf("the next step of one that is given up and shall stop is %d", step)
+		t.Errorf("the next step of an instance that does not restart and must stop is %d", step)
 	}
 	delayed := run(events.Restart{Delay: 3 * second, MaxDelay: 5 * second}, 1, 1)
 	if delay := delayed.RetryAt.Sub(after(time.Minute)); delay != 5*time.Second {
@@ -126,7 +126,7 @@ func TestTheWholeOfAContainerWithSidecars(t *testing.T) {
 		v = v.Done(step, after(2*time.Second))
 	}
 	if step, _ := serving().Found(ended, after(1), after(1)).Ordered(events.Order{Action: events.ActionStop}).Next(after(1)); step != node.StepStop {
-		t.Errorf("the step of a sidecar that runs and shall stop is %d", step)
+		t.Errorf("the next step of an instance that must stop while a sidecar runs is %d", step)
 	}
 }
 

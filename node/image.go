@@ -6,11 +6,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// PlanImages are what names of images in the spec stand for in a container to be made: what the order says goes before
-// what the instance was made from.
+// PlanImages returns the references that image names in the spec resolve to for a new container. Those of the order take precedence
+// over those of earlier containers.
 func (v View) PlanImages() map[string]string { return merged(v.Images, v.Order.Images) }
 
-// merged returns both, the later over the earlier. It changes neither: earlier views keep theirs.
+// merged returns the entries of both; those of later take precedence. It changes neither map, because earlier views keep theirs.
 func merged(earlier, later map[string]string) map[string]string {
 	if len(later) == 0 {
 		return earlier
@@ -21,7 +21,7 @@ func merged(earlier, later map[string]string) map[string]string {
 	return both
 }
 
-// digests are those that names of images stand for; nil for none.
+// digests returns the digests that image names resolve to; nil for none.
 func (v View) digests() map[string]string {
 	if len(v.Images) == 0 {
 		return nil

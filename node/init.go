@@ -6,12 +6,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// An init container stands under the name of the main one, so that an engine never has both: it is prepared, started and
-// seen to end like that, and its removal makes room for the main one. What it has done is known from its exit code as
-// long as it stands, whichever process looks. Only where the node's process ends after the removal and before the main
-// container is made, it runs again.
+// An init container has the name of the main container, so that an engine never has both. The node prepares and starts it like a main
+// container, and removes it before it creates the main one. As long as the init container exists, any process of the node can read its
+// exit code. It runs again only if the node's process ends after the removal and before the main container is created.
 
-// NextRole is what a container to be made is.
+// NextRole is the role of the next container to create.
 func (v View) NextRole() Role {
 	if v.Order.Spec != nil && v.Order.Spec.Init != nil && !v.Initialized {
 		return RoleInit
@@ -30,15 +29,15 @@ func (v View) initFailed() bool {
 }
 
 func (v View) initEnded() View {
-	code, message := v.Container.ExitCode, "the init container has failed"
+	code, message := v.Container.ExitCode, "the init container failed"
 	if v.Container.OOMKilled {
-		message = "the kernel killed the init container for want of memory"
+		message = "the kernel killed the init container because it ran out of memory"
 	}
 	return v.offline(events.OfflineInitFailed, &code, message)
 }
 
-// foundInit follows a look that found an init container. It is told as prepared where it turns up: the leader must
-// hear of it to have it stopped where nobody wants it.
+// foundInit returns the view after the engine listed an init container. The node reports a newly found one as prepared, because the
+// leader must know of it to stop it if no order wants it.
 func (v View) foundInit(before *Container, now time.Time) View {
 	if before == nil {
 		v = v.turnedUp(events.PhasePrepared)

@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// The labels of a container: the durable truth on a node. Containers without LabelCluster are foreign.
+// The labels of a container, which are the durable truth on a node. Containers without LabelCluster are foreign.
 const (
 	LabelCluster    = events.ReservedLabel + "cluster"
 	LabelNode       = events.ReservedLabel + "node"
@@ -19,7 +19,7 @@ const (
 	LabelAttempt    = events.ReservedLabel + "attempt"
 	LabelHash       = events.ReservedLabel + "hash"
 	LabelOrder      = events.ReservedLabel + "order"
-	LabelRole       = events.ReservedLabel + "role" // not there for the main container
+	LabelRole       = events.ReservedLabel + "role" // absent for the main container
 )
 
 // Labels returns the labels of the planned container: the spec's own and Rookery's.
@@ -59,7 +59,7 @@ func (o Owner) Matchers() []string {
 	return []string{LabelCluster + "=" + o.Cluster, LabelNode + "=" + o.Node}
 }
 
-// ParseLabels reads what a container is from its labels. Handle, State, ExitCode and Ports are the engine's to fill.
+// ParseLabels reads a container from its labels. The engine must set Handle, State, ExitCode and Ports.
 func ParseLabels(labels map[string]string) (Container, error) {
 	c := Container{
 		Instance: events.InstanceID{Service: events.ServiceID{Namespace: labels[LabelNamespace], Name: labels[LabelService]}},

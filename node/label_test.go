@@ -44,7 +44,7 @@ func TestAContainerIsKnownByItsLabels(t *testing.T) {
 	}
 }
 
-// TestAnOrderSaysWhichImagesNamesStandFor has an instance be made from images, and an order name others.
+// TestAnOrderSaysWhichImagesNamesStandFor creates an instance from some images, then sends an order that names others.
 func TestAnOrderSaysWhichImagesNamesStandFor(t *testing.T) {
 	made := map[string]string{"web:1": "web@sha256:1", "proxy:1": "proxy@sha256:1"}
 	c := container(node.Created, 0)

@@ -6,8 +6,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// LastLines returns what is to be kept of what a container has printed: its last lines, and no more of them than are
-// kept. A line that is longer than all that is kept loses its beginning.
+// LastLines returns the last lines of what a container has printed: at most events.MaxOutputLines lines and events.MaxOutput bytes. A
+// line longer than events.MaxOutput loses its beginning.
 func LastLines(text []byte) []byte {
 	if cut := len(text) - events.MaxOutput; cut > 0 {
 		whole := text[cut-1] == '\n'
@@ -25,8 +25,8 @@ func LastLines(text []byte) []byte {
 	return text[end+1:]
 }
 
-// Failing returns the container whose end, or failing health check, has the instance be offline. It reports false where
-// none has run: then nothing was printed.
+// Failing returns the container that made the instance go offline, by its end or by a failing health check. It reports false if no
+// container has run: then there is no output.
 func (v View) Failing() (Container, bool) {
 	if v.Phase != events.PhaseOffline || v.Container == nil || !v.Reason.HasRun() {
 		return Container{}, false
@@ -34,8 +34,8 @@ func (v View) Failing() (Container, bool) {
 	return *v.Container, true
 }
 
-// Kept returns the view after the last lines of a container were kept under the key. Where the instance has gone on
-// since, they are those of an attempt that is over.
+// Kept returns the view after the node stored the last lines of a container under the key. It changes nothing if the instance has
+// moved on since: then the lines belong to an attempt that is over.
 func (v View) Kept(c Container, key string) View {
 	if failing, ok := v.Failing(); ok && failing.Handle == c.Handle {
 		v.Output = key

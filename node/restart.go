@@ -16,24 +16,25 @@ func (v View) restarts() events.Restart {
 	return v.Order.Spec.Restarts()
 }
 
-// delay is how long the instance rests after its last end.
+// delay is how long the node waits after the instance's last end before it starts the instance again.
 func (v View) delay() time.Duration {
 	return v.restarts().Backoff(v.Failures)
 }
 
-// A step that fails is repeated sooner than what runs and ends: mostly an engine or a registry is away for a moment.
+// The node repeats a failed step sooner than it restarts an instance that ran and ended: mostly an engine or a registry is unreachable
+// for a moment.
 const (
 	firstStepDelay = events.Duration(time.Second)
 	maxStepDelay   = events.Duration(time.Minute)
 )
 
-// stepDelay is how long the instance rests after a step that failed.
+// stepDelay is how long the node waits after a failed step before it repeats that.
 func (v View) stepDelay() time.Duration {
 	r := v.restarts()
 	return events.Restart{Delay: min(r.Delay, firstStepDelay), MaxDelay: min(r.MaxDelay, maxStepDelay)}.Backoff(v.Failures)
 }
 
-// counted counts an end, and says where it was the last one.
+// counted counts an end, and adds to the message why the instance does not start again, if it does not.
 func (v View) counted(now time.Time) View {
 	if window := time.Duration(v.restarts().Window); window > 0 {
 		ends := append(slices.Clone(v.Ends), now) // a copy: earlier views keep theirs
@@ -45,14 +46,14 @@ func (v View) counted(now time.Time) View {
 	return v
 }
 
-// GivenUp says why the instance is not started again, or "" where it is. It goes by the attempt and by how that ended,
-// which its container tells as long as it stands: so nothing removes it then.
+// GivenUp returns why the node does not start the instance again; "" if it does. The answer follows from the attempt and from how it
+// ended. Only the container tells these to a restarted process of the node, so the node keeps the container.
 func (v View) GivenUp() string {
 	_, why := v.restarted()
 	return why
 }
 
-// NoRestart is what the leader is told of that, once nothing of the instance runs any more: what is to be stopped first still takes
+// NoRestart is the reason that the node reports to the leader, once no part of the instance runs. Until then the instance still uses
 // its share of the node.
 func (v View) NoRestart() events.NoRestart {
 	if v.Container.runs() {

@@ -8,31 +8,33 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// A volume that is filled says itself what it was filled for, in labels that nobody changes. Beside it stands a mark as long as it is
-// not full: that goes last, and with it the volume holds all. So whatever ends in the middle, the volume is filled anew, and one that
-// was full is not, how often a container has written into it. Whoever removes unused volumes takes the mark of none that is in use.
+// The labels of a volume record what it was filled from; they never change. While the volume is not full, a mark exists beside it: the
+// node removes the mark last, once the volume holds everything. If the node or the engine ends in the middle, the node fills the
+// volume again. It never refills a full volume, even if containers have written to it. An operator who removes unused volumes cannot
+// remove the mark of a volume in use.
 
 // The labels of volumes that are filled.
 const (
 	LabelResumed = events.ReservedLabel + "resumed" // why it was filled: Restore.Resumed
-	LabelContent = events.ReservedLabel + "content" // what with: the digest
-	LabelMark    = events.ReservedLabel + "mark"    // the name of the mark that stands as long as it is not full
-	LabelFills   = events.ReservedLabel + "fills"   // of a mark: the name of the volume
+	LabelContent = events.ReservedLabel + "content" // the digest of what it was filled with
+	LabelMark    = events.ReservedLabel + "mark"    // the name of the mark that exists until it is full
+	LabelFills   = events.ReservedLabel + "fills"   // on a mark: the name of the volume
 )
 
-// Content opens what a volume held. Reading it fails where it is not all of that.
+// Content opens what a snapshot kept of a volume. Reading fails if the content is not complete.
 type Content func(ctx context.Context, e events.Export) (io.ReadCloser, error)
 
 // Fill is a volume that must hold what a snapshot kept of it before a container of the instance first runs.
 type Fill struct {
 	Export  events.Export
 	Resumed uint64
-	// Volume is the engine's name of it, and Path where the container has it.
+	// Volume is the engine's name of the volume, and Path is where the container mounts it.
 	Volume string
 	Path   string
 }
 
-// Fills returns the volumes of the planned container that must hold what was kept. What the spec does not have any more is nobody's.
+// Fills returns the volumes of the planned container that must hold what a snapshot kept. It ignores volumes that the spec no longer
+// has.
 func (p Plan) Fills() []Fill {
 	if p.Order.Restore == nil || p.Order.Spec == nil {
 		return nil
@@ -48,13 +50,13 @@ func (p Plan) Fills() []Fill {
 	return fills
 }
 
-// Due reports whether the volume is to be filled: by its labels, nil where there is none, and by whether the mark that they name
-// stands. Of the same content it may have more since.
+// Due reports whether the node must fill the volume. labels are the volume's, nil if it does not exist; marked reports whether the
+// mark that they name exists. A full volume of the same content may hold more by now.
 func (f Fill) Due(labels map[string]string, marked bool) bool {
 	return marked || labels[LabelResumed] != strconv.FormatUint(f.Resumed, 10) || labels[LabelContent] != f.Export.Digest
 }
 
-// Labels returns the labels of the volume that is to be filled, as long as the mark stands.
+// Labels returns the labels of a volume to fill, which has this mark until it is full.
 func (f Fill) Labels(p Plan, mark string) map[string]string {
 	labels := p.VolumeLabels()
 	labels[LabelResumed] = strconv.FormatUint(f.Resumed, 10)

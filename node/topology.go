@@ -12,30 +12,30 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Inform is what a running instance is to learn, and to be asked.
+// Inform is what the node must tell and ask a running instance.
 type Inform struct {
 	Container Container
-	// Path is the folder of the file, which is to hold the view's Document.
+	// Path is the folder of the topology file, which must hold the view's Document.
 	Path string
-	// Decided is the order that says so, and Told says that the file holds it already.
+	// Decided is the order that asks for this. Told reports whether the file already holds the order's topology.
 	Decided uint64
 	Told    bool
-	// Asked is what the instance is asked once the file says so, nil for nothing: to run Hook, or to have Exports kept. Timeout is
-	// how long the answer may take.
+	// Asked is what the node asks the instance once the file is written, nil for nothing: to run Hook, or to keep Exports. Timeout
+	// is how long the answer may take.
 	Asked   Confirmable
 	Hook    *events.Hook
 	Exports []events.Volume
 	Timeout time.Duration
 }
 
-// Confirmable is what an instance is asked in an operation, which waits for its answer.
+// Confirmable is what an operation asks an instance. The operation waits for the answer.
 type Confirmable interface {
 	Asked
-	// Confirmed is the answer of one that has done it.
+	// Confirmed is the answer of an instance that has done it.
 	Confirmed() events.Confirmation
 }
 
-// answer returns the answer that is asked for; zero for none.
+// answer returns the answer that the operation waits for; zero for none.
 func (in Inform) answer() events.Confirmation {
 	if in.Asked == nil {
 		return events.Confirmation{}
@@ -43,11 +43,11 @@ func (in Inform) answer() events.Confirmation {
 	return in.Asked.Confirmed()
 }
 
-// Asks reports whether both ask the same, be it nothing.
+// Asks reports whether both ask the same thing, or both ask nothing.
 func (in Inform) Asks(other Inform) bool { return in.answer() == other.answer() }
 
-// Informs returns what the instance is to learn now; false for nothing. It is asked once it serves, and again by each of its
-// processes.
+// Informs returns what the node must tell or ask the instance now; false for nothing. The node asks once the instance serves, and
+// asks each new process of the instance again.
 func (v View) Informs() (Inform, bool) {
 	if v.Order.Action != events.ActionRun || v.Phase > events.PhaseOnline ||
 		v.Container == nil || v.Container.State != Running || v.Container.Role != RoleMain {
@@ -80,13 +80,13 @@ func (v View) asked() Confirmable {
 	return nil
 }
 
-// answered reports whether the process has given the answer. What was answered in an operation that is not this one counts for
-// nothing, be it a later one: the log may have been restored.
+// answered reports whether the process has given the answer. An answer to another operation does not count. This holds even for a
+// later operation, because the log may have been restored.
 func (v View) answered(c events.Confirmation) bool {
 	return v.Confirmed != nil && v.Confirmed.Operation == c.Operation && !c.Above(*v.Confirmed)
 }
 
-// Document is what the file of the instance's topology holds; nil where it has none.
+// Document is the content of the instance's topology file; nil if it has no such file.
 func (v View) Document() []byte {
 	if v.Order.Topology == nil {
 		return nil
@@ -96,12 +96,12 @@ func (v View) Document() []byte {
 		Ordinal: v.Instance.Ordinal, Generation: v.Instance.Generation, Told: *v.Order.Topology,
 	}, json.Deterministic(true))
 	if err != nil {
-		panic(fmt.Sprintf("a document of plain fields does not encode: %v", err))
+		panic(fmt.Sprintf("cannot encode a topology document, which has only plain fields: %v", err))
 	}
 	return body
 }
 
-// Learnt returns the view after the file was written. What was told to an earlier container counts for nothing.
+// Learnt returns the view after the node wrote the topology file. A file of an earlier container does not count.
 func (v View) Learnt(in Inform) View {
 	if v.runs(in.Container) {
 		v.Told = in.Decided
@@ -109,8 +109,8 @@ func (v View) Learnt(in Inform) View {
 	return v
 }
 
-// Answered returns the view after the instance has answered what it was asked, with what was kept of its volumes; err says why it
-// did not do that.
+// Answered returns the view after the instance has answered what the node asked. exports are what the node kept of its volumes; err
+// says why the instance did not do what it was asked.
 func (v View) Answered(in Inform, exports []events.Export, err error) View {
 	if !v.runs(in.Container) {
 		return v
@@ -132,7 +132,7 @@ func (v View) Answered(in Inform, exports []events.Export, err error) View {
 	return v
 }
 
-// runs reports whether the view's container is this one still, and runs.
+// runs reports whether the view's container is still this one, and runs.
 func (v View) runs(c Container) bool {
 	return v.Container != nil && v.Container.Handle == c.Handle && v.Container.State == Running
 }

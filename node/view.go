@@ -11,68 +11,69 @@ import (
 // View is all that a node knows of one instance.
 type View struct {
 	Instance events.InstanceID
-	// Order is the latest one; its Action is "" where there is none.
+	// Order is the latest one; its Action is "" if there is no order.
 	Order events.Order
-	// Container is what the engine has, nil where it has none.
+	// Container is the engine's container of the instance; nil for none.
 	Container *Container
-	// Initialized says that the init container of the next main one has ended well.
+	// Initialized reports whether the init container for the next main container has succeeded.
 	Initialized bool
-	// Health is what checks have told of the running container.
+	// Health is what health checks have shown about the running container.
 	Health Health
-	// Ends are when attempts have ended, within the window of the restart policy.
+	// Ends are the times at which attempts ended, within the window of the restart policy.
 	Ends []time.Time
-	// Images are what names of images stood for when containers of the instance were made: the next is made from them.
+	// Images are the references that image names resolved to when the instance's containers were created. The next container uses them.
 	Images map[string]string
-	// Told is the order whose topology the container's file holds; 0 where that is not known. Confirmed is how it answered what
-	// it was last asked; nil where its process was not asked. Exports are what was kept of its volumes, where it was asked for that.
+	// Told is the order whose topology the container's file holds; 0 if unknown. Confirmed is its answer to what the node last asked;
+	// nil if the node has not asked its process. Exports are what the node kept of its volumes, if an operation asked for that.
 	Told      uint64
 	Confirmed *events.Confirmation
 	Exports   []events.Export
-	// MadeReady is the container that was asked to make ready for its end, since there is an order to stop it; "" for none.
+	// MadeReady is the container whose hook before the stop has run under the current order to stop; "" for none.
 	MadeReady string
-	// Attempt is that of the container, or of the last one where there is none.
+	// Attempt is the attempt of the container, or of the last container if there is none now.
 	Attempt uint32
-	// Failures counts the attempts in a row that failed. RetryAt is when the next one is due.
+	// Failures counts the attempts in a row that failed. RetryAt is when the next attempt is due.
 	Failures uint32
 	RetryAt  time.Time
-	// Phase, Reason, ExitCode and Message are what the node says of the instance.
+	// Phase, Reason, ExitCode and Message are what the node reports about the instance.
 	Phase    events.Phase
 	Reason   events.OfflineReason
 	ExitCode *int32
 	Message  string
-	// Output is the key under which the last lines of the container that failed are kept; "" where they are not.
+	// Output is the key under which the bus keeps the last lines of the failed container; "" if it keeps none.
 	Output string
-	// Changed is when the view last changed by a step: what was listed before tells nothing new. Served is since when
-	// the instance serves.
+	// Changed is when a step last changed the view: a listing that began before is out of date. Served is since when the instance
+	// serves.
 	Changed time.Time
 	Served  time.Time
-	// Heard is when the node was last heard: the time at which it sent the last heartbeat that was answered. What is exclusive
-	// goes by it, and it is known of that alone.
+	// Heard is when the node sent its last answered heartbeat. It is set only for exclusive instances, which must stop when it is too
+	// long ago.
 	Heard time.Time
-	// Yielded says that it was to stop because its node was not heard, and that nobody knows whether it has.
+	// Yielded reports that the node tried to stop the instance for want of an answered heartbeat, and that the stop failed: the
+	// instance may or may not have ended.
 	Yielded bool
-	// Elsewhere is until when an exclusive instance that does not run here may run on another machine, which was the node of this name
-	// before; zero for not at all.
+	// Elsewhere is until when an exclusive instance that does not run here may run on another machine, which was this node before; zero
+	// if it cannot.
 	Elsewhere time.Time
 }
 
-// Step is the next thing to do for an instance.
+// Step is the next action for an instance.
 type Step uint8
 
-// The steps. Each but StepNone, StepWait and StepServe is one call of the Engine.
+// The steps. Each is one call of the Engine, except StepNone, StepWait and StepServe.
 const (
 	StepNone       Step = iota // nothing to do until something changes
 	StepWait                   // nothing to do until a time
-	StepPrepare                // have the image, create the container
+	StepPrepare                // pull the image, create the container
 	StepStart                  // start the container
 	StepCheck                  // ask the running instance whether it is healthy
 	StepServe                  // the running instance is ready to serve
-	StepBeforeStop             // run the hook that comes before a stop
+	StepBeforeStop             // run the hook before a stop
 	StepStop                   // stop the container
 	StepRemove                 // remove the container
 )
 
-// Next returns the next step; for StepWait with the time until which to wait.
+// Next returns the next step, and for StepWait the time until which to wait.
 func (v View) Next(now time.Time) (Step, time.Time) {
 	switch v.Order.Action {
 	case events.ActionRun:
@@ -81,7 +82,7 @@ func (v View) Next(now time.Time) (Step, time.Time) {
 		return v.nextStop(now)
 	case events.ActionForget:
 		if v.Container != nil && v.Phase == events.PhaseRemoved {
-			return v.nextStop(now) // it turned up while an order to stop held, which nobody takes back
+			return v.nextStop(now) // it was found under an order to stop, which the leader never withdraws
 		}
 	}
 	return StepNone, time.Time{}
@@ -89,7 +90,7 @@ func (v View) Next(now time.Time) (Step, time.Time) {
 
 func (v View) nextRun(now time.Time) (Step, time.Time) {
 	if v.Phase == events.PhaseCompleted {
-		return StepNone, time.Time{} // its container stands until the leader knows
+		return StepNone, time.Time{} // the container stays until the leader knows of its end
 	}
 	if v.Container != nil && v.Container.State == Running && v.Phase != events.PhaseOffline {
 		return v.nextRunning(now)
@@ -127,7 +128,7 @@ func (v View) nextStop(now time.Time) (Step, time.Time) {
 	return StepRemove, time.Time{}
 }
 
-// NextAttempt is the attempt that a container to be made belongs to: one that went offline was the last of its own.
+// NextAttempt is the attempt of the next container to create. An instance that went offline has ended its attempt.
 func (v View) NextAttempt() uint32 {
 	if v.Phase == events.PhaseOffline {
 		return v.Attempt + 1
@@ -143,15 +144,15 @@ func (v View) StopGrace() time.Duration {
 	return time.Duration(v.Order.Spec.StopGrace)
 }
 
-// Ordered returns the view under a new order, which may come while a step for the one before is under way. The spec of
-// an earlier order stays known, for the grace of a stop. What was stopped or has ended before it shall run is offline:
-// the next attempt is due.
+// Ordered returns the view under a new order, which may come while a step for the earlier one is under way. The view keeps the spec of
+// an earlier order, for the grace of a stop. An instance that had stopped or ended before an order to run is offline: its next attempt
+// is due.
 func (v View) Ordered(o events.Order) View {
 	if o.Spec == nil {
 		o.Spec = v.Order.Spec
 	}
 	if o.Window == 0 {
-		o.Window = v.Order.Window // as long as it runs, whatever becomes of it
+		o.Window = v.Order.Window // the window holds as long as the instance runs, whatever the order
 	}
 	before := v.Order.Action
 	if o.Action != before {
@@ -159,7 +160,7 @@ func (v View) Ordered(o events.Order) View {
 	}
 	v.Order = o
 	if v.asked() == nil {
-		v.Confirmed, v.Exports = nil, nil // a log that was restored may ask under the same number again
+		v.Confirmed, v.Exports = nil, nil // after a restore, the log may use the number of this operation again
 	}
 	switch {
 	case o.Action != events.ActionRun:
@@ -174,8 +175,8 @@ func (v View) Ordered(o events.Order) View {
 	return v
 }
 
-// stoppedBefore explains why an instance that shall run does not, where an order that holds no more had it stopped.
-const stoppedBefore = "an earlier order had it stopped"
+// stoppedBefore explains why an instance that must run is offline: the node stopped it under an order that no longer holds.
+const stoppedBefore = "the node stopped it because of an earlier order"
 
 // Prepared returns the view after StepPrepare made the container.
 func (v View) Prepared(c Container, now time.Time) View {
@@ -185,7 +186,7 @@ func (v View) Prepared(c Container, now time.Time) View {
 	return v.at(events.PhasePrepared)
 }
 
-// Done returns the view after a step that went well.
+// Done returns the view after a step that succeeded.
 func (v View) Done(step Step, now time.Time) View {
 	v.Changed = now
 	switch step {
@@ -209,7 +210,7 @@ func (v View) Done(step Step, now time.Time) View {
 		case v.Phase < events.PhaseOffline && (v.yields(now) || v.Yielded):
 			return v.disconnected(nil)
 		case v.Phase == events.PhaseRemoved:
-			return v // it turned up after that was told
+			return v // its container was found after the node had reported it as removed
 		}
 		return v.stopped()
 	case StepRemove:
@@ -226,8 +227,8 @@ func (v View) running() View {
 	return v
 }
 
-// stopped follows a stop: an instance that shall run again by now is offline, one that was removed before stays so
-// until the leader has forgotten it.
+// stopped returns the view after a stop. An instance that must run again by now is offline. One that the node had reported as removed
+// stays so until the leader has forgotten it.
 func (v View) stopped() View {
 	switch {
 	case v.Order.Action == events.ActionRun && v.Phase == events.PhaseOffline:
@@ -240,7 +241,7 @@ func (v View) stopped() View {
 	return v.at(events.PhaseStopped)
 }
 
-// gone follows a removal: of an instance that shall stop nothing is left, one that shall run tries again.
+// gone returns the view after a removal. Under an order to stop, the instance is removed. Under an order to run, the next attempt is due.
 func (v View) gone(now time.Time) View {
 	v.Initialized = v.initDone() && v.Phase != events.PhaseOffline
 	v.Container = nil
@@ -253,10 +254,9 @@ func (v View) gone(now time.Time) View {
 	return v
 }
 
-// Failed returns the view after a step that failed. An attempt to stop or remove is repeated after the back-off
-// without a word: the instance is what it was. A hook that failed keeps nothing from being stopped. An attempt to bring up
-// what shall run no more fails without a word, too, and nothing waits for it: the order that came meanwhile is due, and may
-// have been what ended the step.
+// Failed returns the view after a step that failed. A failed stop or removal reports nothing, because the instance has not changed; the
+// node repeats it after the back-off. A hook that failed does not delay the stop. A failed start reports nothing either if the instance
+// must no longer run. There is no back-off then: the newer order is due at once, and may be what ended the step.
 func (v View) Failed(step Step, err error, now time.Time) View {
 	v.Changed = now
 	if step == StepBeforeStop {
@@ -280,8 +280,8 @@ func (v View) Failed(step Step, err error, now time.Time) View {
 	return v.offline(reason, nil, message)
 }
 
-// Found returns the view after the engine said what it has of the instance. A look that began before the view last
-// changed tells nothing.
+// Found returns the view after the engine reported the instance's container, or nil for none. It ignores a report that the node asked
+// for before the view last changed.
 func (v View) Found(c *Container, looked, now time.Time) View {
 	if looked.Before(v.Changed) {
 		return v
@@ -301,7 +301,7 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 			return v.turnedUp(events.PhasePrepared)
 		}
 	case Running:
-		v.Yielded = v.Yielded && now.Sub(v.Changed) <= v.StopGrace()+afterKill // the stop that failed may have its effect yet
+		v.Yielded = v.Yielded && now.Sub(v.Changed) <= v.StopGrace()+afterKill // the failed stop may still take effect
 		if before == nil || before.State != Running {
 			v.Health, v.Confirmed = Health{Since: now}, nil
 			return v.turnedUp(events.PhaseStarted)
@@ -314,17 +314,20 @@ func (v View) Found(c *Container, looked, now time.Time) View {
 	return v.reached()
 }
 
-// reached has the view's attempt follow the container's, which may be from before the view. It never sinks: that of a
-// container which a failed call left behind is over.
+// reached raises the view's attempt to the container's, which may be older than the view. The attempt never decreases: the attempt of a
+// container that a failed call left behind is over.
 func (v View) reached() View {
 	v.Attempt = max(v.Attempt, v.Container.Attempt)
 	return v
 }
 
-// turnedUp follows the discovery of a container, mostly on adoption. Where the instance was told to be offline, the
-// leader knows the attempt as over: a container that runs after all is a further one, as after a start that failed and
-// had its effect; one that was only made is removed by the next step. What was stopped or removed stays so, unless it is
-// forgotten: then the leader must hear of it to have it stopped, as of a container that a call made after its time.
+// turnedUp returns the view after the engine listed a container that the view did not have, mostly on adoption.
+//
+// If the node has reported the instance as offline, the leader counts the attempt as over. A container that runs nevertheless, as after
+// a start that failed but had its effect, is then a further attempt. The next step removes one that was only created.
+//
+// An instance that was stopped or removed stays so, unless its order is to forget it. Then the node must report the container, for
+// example one that a call created late, so that the leader stops it.
 func (v View) turnedUp(phase events.Phase) View {
 	before := v.Attempt
 	v = v.reached()
@@ -339,7 +342,7 @@ func (v View) turnedUp(phase events.Phase) View {
 	return v.at(phase)
 }
 
-// vanished follows the discovery that the container is gone although nobody here removed it.
+// vanished returns the view after the engine no longer lists a container that the node did not remove.
 func (v View) vanished(now time.Time) View {
 	if v.Container == nil {
 		return v
@@ -348,11 +351,11 @@ func (v View) vanished(now time.Time) View {
 	if v.Order.Action != events.ActionRun || v.Phase >= events.PhaseOffline {
 		return v
 	}
-	v = v.offline(events.OfflineUnknown, nil, "the container is gone, and not by Rookery's hand")
+	v = v.offline(events.OfflineUnknown, nil, "the container is gone, but Rookery did not remove it")
 	return v.fail(now)
 }
 
-// exited follows the discovery that the process has ended. An attempt that was told to be over ends but once.
+// exited returns the view after the engine reported that the process has ended. The node reports the end of an attempt only once.
 func (v View) exited(now time.Time) View {
 	before := v.Attempt
 	v = v.reached()
@@ -372,7 +375,7 @@ func (v View) exited(now time.Time) View {
 
 func (v View) job() bool { return v.Order.Spec != nil && v.Order.Spec.IsJob() }
 
-// ended tells how the main container has ended. One of a job that ended well is done.
+// ended returns the view with how the main container ended. A job whose container succeeded is completed.
 func (v View) ended() View {
 	code := v.Container.ExitCode
 	if v.job() && code == 0 && !v.Container.OOMKilled && v.Container.Ended == "" {
@@ -381,7 +384,7 @@ func (v View) ended() View {
 		return v
 	}
 	if v.Container.OOMKilled {
-		return v.offline(events.OfflineOOMKilled, &code, "the kernel killed it for want of memory")
+		return v.offline(events.OfflineOOMKilled, &code, "the kernel killed it because it ran out of memory")
 	}
 	message := ""
 	if v.Container.Ended != "" {
@@ -390,7 +393,7 @@ func (v View) ended() View {
 	return v.offline(events.OfflineExited, &code, message)
 }
 
-// fail counts a failure of an instance that ran, and forgets those before it where it had served for long.
+// fail counts a failure of an instance that ran. It forgets the earlier failures if the instance had served for events.SteadyAfter.
 func (v View) fail(now time.Time) View {
 	if !v.Served.IsZero() && now.Sub(v.Served) >= events.SteadyAfter {
 		v.Failures = 0
@@ -413,7 +416,7 @@ func (v View) offline(reason events.OfflineReason, code *int32, message string) 
 	return v
 }
 
-// State returns what the node says of the instance, in this node epoch.
+// State returns what the node reports about the instance, in this node epoch.
 func (v View) State(epoch uint64) events.InstanceState {
 	s := events.InstanceState{
 		Namespace: v.Instance.Service.Namespace, Name: v.Instance.Service.Name,

@@ -17,7 +17,7 @@ func ordered(action events.Action) node.View {
 	return node.View{}.Ordered(events.Order{Action: action, Spec: &events.Spec{StopGrace: events.DefaultStopGrace, RestartSpec: quick}})
 }
 
-// quick has instances begin again after a second.
+// quick restarts instances after a second.
 var quick = events.RestartSpec{Restart: &events.Restart{Delay: events.Duration(time.Second), MaxDelay: events.Duration(time.Minute)}}
 
 func container(state node.State, attempt uint32) *node.Container {
@@ -61,14 +61,14 @@ func TestAViewSaysWhatIsSeenAndWhatComesNext(t *testing.T) {
 		"failed start, after a while": {
 			created.Failed(node.StepStart, errors.New("no"), start), after(time.Second), node.StepRemove, events.PhaseOffline, 0, events.OfflineCreateFailed,
 		},
-		"a stale look":              {serving().Found(nil, after(-1), after(1)), after(1), node.StepNone, events.PhaseOnline, 0, ""},
-		"adopted":                   {ordered(events.ActionRun).Found(container(node.Running, 2), start, start), start, node.StepServe, events.PhaseStarted, 2, ""},
-		"an order to stop":          {stopping(), start, node.StepStop, events.PhaseOnline, 0, ""},
-		"a failed stop":             {stopping().Failed(node.StepStop, errors.New("no"), start), start, node.StepWait, events.PhaseOnline, 0, ""},
-		"stopped":                   {stopping().Done(node.StepStop, start), start, node.StepRemove, events.PhaseStopped, 0, ""},
-		"removed":                   {stopping().Done(node.StepStop, start).Done(node.StepRemove, start), start, node.StepNone, events.PhaseRemoved, 0, ""},
-		"an order to stop a nobody": {ordered(events.ActionStop), start, node.StepRemove, events.PhasePlaced, 0, ""},
-		"an order to forget":        {stopping().Ordered(events.Order{Action: events.ActionForget}), start, node.StepNone, events.PhaseOnline, 0, ""},
+		"a stale look":             {serving().Found(nil, after(-1), after(1)), after(1), node.StepNone, events.PhaseOnline, 0, ""},
+		"adopted":                  {ordered(events.ActionRun).Found(container(node.Running, 2), start, start), start, node.StepServe, events.PhaseStarted, 2, ""},
+		"an order to stop":         {stopping(), start, node.StepStop, events.PhaseOnline, 0, ""},
+		"a failed stop":            {stopping().Failed(node.StepStop, errors.New("no"), start), start, node.StepWait, events.PhaseOnline, 0, ""},
+		"stopped":                  {stopping().Done(node.StepStop, start), start, node.StepRemove, events.PhaseStopped, 0, ""},
+		"removed":                  {stopping().Done(node.StepStop, start).Done(node.StepRemove, start), start, node.StepNone, events.PhaseRemoved, 0, ""},
+		"an order to stop nothing": {ordered(events.ActionStop), start, node.StepRemove, events.PhasePlaced, 0, ""},
+		"an order to forget":       {stopping().Ordered(events.Order{Action: events.ActionForget}), start, node.StepNone, events.PhaseOnline, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			step, _ := c.view.Next(c.now)
@@ -174,7 +174,7 @@ func TestFailuresAreForgottenAfterServingLong(t *testing.T) {
 	}
 }
 
-// specs have instances go through more than a plain one does.
+// specs lead instances through more phases and steps than a plain spec does.
 var specs = []events.Spec{
 	{InitSpec: events.InitSpec{Init: &events.InitContainer{}}},
 	{HealthSpec: events.HealthSpec{Health: &events.Health{Interval: events.DefaultCheckInterval, Retries: 1}}},
@@ -270,8 +270,8 @@ func branches(v node.View, now time.Time) map[string]node.View {
 	return next
 }
 
-// TestAContainerThatTurnsUpAfterItsEndIsTold has a call that was given up make its container after the instance was
-// removed and forgotten: the leader must hear of it, or nobody ever stops it.
+// TestAContainerThatTurnsUpAfterItsEndIsTold covers an abandoned call that creates its container after the instance was removed and
+// forgotten. The node must report the container, or the leader never stops it.
 func TestAContainerThatTurnsUpAfterItsEndIsTold(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
