@@ -20,27 +20,27 @@ import (
 
 // Defaults and limits of a node.
 const (
-	// DefaultHeartbeat is how often a node asks whether it is still the node of its name.
+	// DefaultHeartbeat is how often a node asks the leader whether it is still the node of its name.
 	DefaultHeartbeat = 5 * time.Second
-	// parallel is how many containers are made or removed at once: Podman is saturated by then.
+	// parallel is how many containers a node creates or removes at once: more would not help, as Podman is saturated by then.
 	parallel = 4
-	// lookEvery is how often the engine is asked for all it has, whatever hints came.
+	// lookEvery is how often the node asks the engine to list all containers, whatever hints came.
 	lookEvery = 5 * time.Second
-	// beginAgain is how long the node rests where it cannot begin, watchAgain where the engine's hints ended.
+	// beginAgain is how long the node waits after it could not begin, watchAgain after the engine's hints ended.
 	beginAgain = time.Second
 	watchAgain = time.Second
 	// joinEvery is how often a process that has no node epoch yet asks for one.
 	joinEvery = 250 * time.Millisecond
-	// pruneEvery is how often images that nobody uses are looked for, and pruneTimeout how long that may take.
+	// pruneEvery is how often the node removes unused images, and pruneTimeout how long that may take.
 	pruneEvery   = time.Hour
 	pruneTimeout = 10 * time.Minute
 )
 
 // Errors that end a node.
 var (
-	// ErrSuperseded occurs when another process is the node of this name now: this one must not act any more.
+	// ErrSuperseded occurs when another process has become the node of this name: this process must not act any longer.
 	ErrSuperseded = errors.New("another process has joined as this node")
-	// ErrOtherCluster occurs when the bus belongs to another cluster than before.
+	// ErrOtherCluster occurs when the bus belongs to another cluster than when the node joined.
 	ErrOtherCluster = errors.New("the bus belongs to another cluster")
 )
 
@@ -48,35 +48,36 @@ var (
 type Config struct {
 	Bus    bus.Bus
 	Engine node.Engine
-	// Name tells the node from all others.
+	// Name is the node's unique name.
 	Name string
-	// Incarnation tells this process from all others of its name; drawn by New where it is empty.
+	// Incarnation tells this process from all others of the same name. New draws one if it is empty.
 	Incarnation string
-	// Facts are what it says of itself; Engine and, where they are zero, the parts of Capacity are asked of the Engine.
+	// Facts are what the node announces about itself. Run asks the Engine for the facts of the engine, and for each part of Capacity that
+	// is zero.
 	Facts events.NodeFacts
-	// Allow is what services may have of this host.
+	// Allow lists what services may use of this host.
 	Allow node.Allowance
-	// Prune removes images that the owner pulled and that nobody uses; those that orders name are needed. It is called
-	// beside the loop from time to time. Nil where all images stay.
+	// Prune removes unused images that the owner pulled, except the needed ones, which orders name. The node calls it beside the loop
+	// every hour. Nil keeps all images.
 	Prune func(ctx context.Context, owner node.Owner, needed []string) error
 	Log   *slog.Logger
-	// Heartbeat is how often it asks the leader.
+	// Heartbeat is how often the node sends a heartbeat to the leader; DefaultHeartbeat if it is 0.
 	Heartbeat time.Duration
-	// AnswerTime is how long the engine may take for a quick call: to say what it is and what it has, and to begin with its
-	// hints. One that takes longer degrades the node. node.DefaultAnswerTime where it is 0.
+	// AnswerTime is how long the engine may take for a quick call: to report its facts, to list its containers and to begin its hints.
+	// An engine that takes longer degrades the node. The default is node.DefaultAnswerTime.
 	AnswerTime time.Duration
-	// SampleEvery is how often what its instances use is measured and published; never where it is 0.
+	// SampleEvery is how often the node measures and publishes what its instances use; 0 for never.
 	SampleEvery time.Duration
-	// Meter makes the instruments; nil where nothing is measured. What the node does is the same.
+	// Meter makes the instruments; nil for none. It does not change what the node does.
 	Meter metric.Meter
-	// Tracer begins spans; nil where nobody is told of them.
+	// Tracer begins spans; nil for none.
 	Tracer trace.Tracer
-	// Now is the wall clock that messages carry; time.Now where it is nil. What is due when goes by the process's own.
+	// Now is the wall clock for the times in messages; time.Now if it is nil. Alarms use the clock of the process instead.
 	Now func() time.Time
 }
 
-// Agent is one process that is a node. All below Config belongs to the goroutine of Run: calls run beside it, know only
-// what they were given, and hand back through done what is to be done with their results.
+// Agent is one process that is a node. The goroutine of Run owns all fields below Config. Calls run in goroutines of their own and know
+// only what they were given. Through done, each hands the loop a function that handles its result.
 type Agent struct {
 	Config
 	done    chan func()
@@ -85,27 +86,27 @@ type Agent struct {
 	owner       node.Owner
 	instances   map[events.InstanceID]*instance
 	waiting     map[events.InstanceID]time.Time // those whose next step is due later, and when
-	making      places                          // for containers that are made; an image may take long
-	moving      places                          // for those that are started or removed
+	making      places                          // to create containers; an image may take long
+	moving      places                          // to start or remove containers
 	configReads turns
 	looks       looks
 	answering   node.Answering
 	reading     reading
 	hearing     hearing
 	publisher   publisher
-	keeping     int // how many containers' output is being kept
+	keeping     int // how many containers' output the node is storing
 	alarms      [alarms]time.Time
-	turn        uint64 // counts what the loop has handled
+	turn        uint64 // counts the messages, results and alarms that the loop has handled
 
 	epoch    uint64
-	counter  uint64        // of the last order that was seen
-	readTo   uint64        // the last sequence in ROOKERY_ORDERS when that was read
-	stream   string        // the identity of the stream that was read then; "" where it had no order for this node
-	listed   uint64        // the last request for a full list that was met
-	relist   bool          // that one is to be met once the node has caught up with its orders
-	began    bool          // what the engine has is adopted, and the orders are known
-	tellings atomic.Uint64 // counts what it has said of itself
-	failure  error         // why this process must not go on
+	counter  uint64        // of the last order that the node has seen
+	readTo   uint64        // the last sequence in ROOKERY_ORDERS when the node last read that
+	stream   string        // the identity of the stream that it read then; "" if the stream had no order for this node
+	listed   uint64        // the last request for a full list that the node has met
+	relist   bool          // the node must publish a full list once it has caught up with its orders
+	began    bool          // the node has adopted the engine's containers and knows its orders
+	tellings atomic.Uint64 // counts the messages of this process about itself
+	failure  error         // why this process must end
 
 	meters  *meters
 	sampler sampler
@@ -134,7 +135,7 @@ func New(config Config) *Agent {
 }
 
 // Run joins and acts until ctx ends; then it returns nil and leaves every container as it is. It returns ErrSuperseded
-// or ErrOtherCluster where going on would be wrong. No call is under way any more when it returns.
+// or ErrOtherCluster if the node must not continue. All calls have ended when it returns.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -174,16 +175,16 @@ func (a *Agent) Run(ctx context.Context) error {
 	return ended(ctx, a.loop(ctx, orders.Messages()))
 }
 
-// tidy has the engine remove what an earlier process has left. What cannot be removed now harms nobody.
+// tidy asks the engine to remove what an earlier process has left. A failure does no harm: the next process tries again.
 func (a *Agent) tidy(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, a.AnswerTime)
 	defer cancel()
 	if err := a.Engine.Tidy(call, a.owner); err != nil {
-		a.Log.Warn("cannot remove what an earlier process has left", "error", err)
+		a.Log.Warn("cannot remove what an earlier process has left; the node tries again when it restarts", "error", err)
 	}
 }
 
-// ended returns nil for an end that was asked for.
+// ended returns nil if the caller has cancelled ctx, else err.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return nil
@@ -191,7 +192,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// complete asks the engine for the facts that were not given.
+// complete asks the engine for the facts that Config leaves open.
 func (a *Agent) complete(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, node.FirstAnswer(a.AnswerTime))
 	defer cancel()
@@ -212,9 +213,8 @@ func (a *Agent) complete(ctx context.Context) error {
 	return nil
 }
 
-// loop handles one thing after the other, each to its end: an order, the result of a call or a hint, or what is due. It
-// never waits for a call, so that whatever hangs holds up nothing else; and what it does depends on nothing but the
-// order in which these come.
+// loop handles orders, results of calls, hints and alarms one at a time, each to its end. It never waits for a call, so that a call that
+// hangs delays nothing else. Its actions depend only on the order in which these come.
 func (a *Agent) loop(ctx context.Context, orders <-chan events.Message) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -237,12 +237,12 @@ func (a *Agent) loop(ctx context.Context, orders <-chan events.Message) error {
 	return a.failure
 }
 
-// beside makes a call beside the loop, and has the loop do what it returns.
+// beside makes a call in a goroutine of its own, and hands the function that it returns to the loop.
 func (a *Agent) beside(ctx context.Context, call func() (then func())) {
 	a.running.Go(func() { a.tell(ctx, call()) })
 }
 
-// tell has the loop do something. After the loop's end nothing is done.
+// tell hands the function to the loop, which calls it. After the loop's end it does nothing.
 func (a *Agent) tell(ctx context.Context, then func()) {
 	select {
 	case a.done <- then:
@@ -250,7 +250,7 @@ func (a *Agent) tell(ctx context.Context, then func()) {
 	}
 }
 
-// begun follows the first look and the orders read after it: only now the node says what it has, and goes on from there.
+// begun follows the first listing and the first reading of orders. Only now does the node report its instances, and it sets its alarms.
 func (a *Agent) begun(ctx context.Context) {
 	a.began = true
 	a.publisher.relist()
@@ -262,8 +262,8 @@ func (a *Agent) begun(ctx context.Context) {
 	a.watch(ctx)
 }
 
-// cannotBegin has the node look anew after a rest: what it found may be old by then.
+// cannotBegin makes the node list its containers again after a while, because what it found may be out of date by then.
 func (a *Agent) cannotBegin(err error) {
-	a.Log.Warn("cannot begin yet", "error", err)
+	a.Log.Warn("the node cannot begin yet; it tries again in a second", "error", err)
 	a.alarms[alarmLook] = time.Now().Add(beginAgain)
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// alarm is something that is due at a time. What is due at once is handled in this order, so that the same happens
-// every time. None is set for what is under way: it sets its own at its end.
+// alarm is an action that is due at a time. The loop handles alarms that are due together in this order, so that a simulated run can be
+// repeated. No alarm is set for an action that is under way: the action sets its next one at its end.
 type alarm int
 
 const (
-	alarmBeat    alarm = iota // the next heartbeat
-	alarmLook                 // the next look at the engine
-	alarmWatch                // hints of the engine are to be had again
-	alarmPublish              // the rest after a failure to publish is over
-	alarmPrune                // images that nobody uses are looked for
-	alarmStep                 // the earliest step of an instance that waits for its time; instances go in order
+	alarmBeat    alarm = iota // send the next heartbeat
+	alarmLook                 // list the engine's containers
+	alarmWatch                // watch the engine's hints again
+	alarmPublish              // publish again after a failure
+	alarmPrune                // remove unused images
+	alarmStep                 // take the earliest delayed step of an instance; instances go in order
 	alarms
 )
 
-// arm sets the timer to what is due first.
+// arm sets the timer to the earliest alarm.
 func (a *Agent) arm(timer *time.Timer) {
 	var first time.Time
 	for _, due := range a.alarms {
@@ -38,7 +38,7 @@ func (a *Agent) arm(timer *time.Timer) {
 	timer.Reset(time.Until(first))
 }
 
-// ring handles all that is due.
+// ring handles all alarms that are due.
 func (a *Agent) ring(ctx context.Context) {
 	now := time.Now()
 	for i := range alarms {
@@ -63,7 +63,7 @@ func (a *Agent) ring(ctx context.Context) {
 	}
 }
 
-// await has the instance's next step taken at a time.
+// await schedules the instance's next step.
 func (a *Agent) await(in *instance, until time.Time) {
 	a.waiting[in.view.Instance] = until
 	if due := a.alarms[alarmStep]; due.IsZero() || until.Before(due) {
@@ -71,7 +71,7 @@ func (a *Agent) await(in *instance, until time.Time) {
 	}
 }
 
-// stepsDue goes on with the instances whose time has come. Those that still wait set the alarm again.
+// stepsDue takes the delayed steps that are due. Instances that still wait set the alarm again.
 func (a *Agent) stepsDue(ctx context.Context, now time.Time) {
 	for _, id := range slices.SortedFunc(maps.Keys(a.waiting), events.InstanceID.Compare) {
 		in, until := a.instances[id], a.waiting[id]

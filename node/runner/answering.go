@@ -7,8 +7,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// answered follows a look that the engine answered, or did not: then what it was asked for is not known. It has the leader told
-// where that makes the node degraded, or no longer.
+// answered follows a listing, which the engine has answered or not. It tells the leader when the node becomes degraded, and when it
+// no longer is.
 func (a *Agent) answered(took time.Duration, err error) {
 	before := a.answering.Degraded
 	if err == nil {
@@ -27,7 +27,7 @@ func (a *Agent) answered(took time.Duration, err error) {
 	a.publisher.engine = true
 }
 
-// publishEngine publishes how the engine is.
+// publishEngine publishes whether the engine is degraded, and why.
 func (a *Agent) publishEngine(ctx context.Context) {
 	p := &a.publisher
 	p.engine = false

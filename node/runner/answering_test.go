@@ -87,7 +87,7 @@ func TestANodeIsNotDegradedWhoseEngineStartsAnew(t *testing.T) {
 	})
 }
 
-// TestAnEngineIsSaidUntilItIsKnown has the bus be away as the engine begins to hang.
+// TestAnEngineIsSaidUntilItIsKnown makes the bus unreachable when the engine begins to hang.
 func TestAnEngineIsSaidUntilItIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)

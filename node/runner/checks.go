@@ -8,10 +8,10 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// check asks the instance whether it is healthy, beside its steps: any of them ends it. One at a time.
+// check runs the instance's health check beside its steps. It runs one check at a time, and any step ends it.
 func (a *Agent) check(ctx context.Context, in *instance) {
 	if in.checking != nil {
-		return // its end goes on
+		return // the end of that check continues
 	}
 	container, health, id := *in.view.Container, *in.view.Check(), in.view.Instance
 	checking, cancel := context.WithCancel(ctx)
@@ -37,7 +37,7 @@ func (a *Agent) check(ctx context.Context, in *instance) {
 	})
 }
 
-// answers reports whether the engine answers. A command that an engine did not run tells nothing of the instance.
+// answers reports whether the engine answers. If the engine did not run a check's command, the failure says nothing about the instance.
 func (a *Agent) answers(ctx context.Context, id events.InstanceID) bool {
 	call, cancel := context.WithTimeout(ctx, a.AnswerTime)
 	defer cancel()

@@ -10,13 +10,13 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// turns lets one after the other do something, in the order in which they asked. What happens depends on that order
-// alone, and not on which goroutine is the first to run: a simulated run is the same run again.
+// turns makes callers take turns in the order in which they asked. The result depends only on that order, not on which goroutine runs
+// first, so that a simulated run can be repeated.
 type turns struct {
-	last <-chan struct{} // closed once the one that asked last is done; nil where nobody has
+	last <-chan struct{} // closed once the last turn is over; nil before the first turn
 }
 
-// take returns a channel that is closed when the turn comes, nil for at once, and what ends the turn.
+// take returns a channel that is closed when the caller's turn comes, nil if it is now, and a function that ends the turn.
 func (t *turns) take() (comes <-chan struct{}, done func()) {
 	before, ended := t.last, make(chan struct{})
 	t.last = ended
@@ -26,8 +26,8 @@ func (t *turns) take() (comes <-chan struct{}, done func()) {
 // configReader reads the configs of an instance by name.
 type configReader func(context.Context) (map[string][]byte, error)
 
-// configs returns what reads the configs that the instance's containers get, by name, as they are when it is called. One
-// instance after the other has its read. Errors are *node.Failure.
+// configs returns a function that reads the current configs of the instance's containers, by name. The node reads them for one instance
+// at a time. Errors are *node.Failure.
 func (a *Agent) configs(v node.View) configReader {
 	if v.Order.Spec == nil || len(v.Order.Spec.Configs) == 0 {
 		return func(context.Context) (map[string][]byte, error) { return nil, nil }
@@ -39,7 +39,7 @@ func (a *Agent) configs(v node.View) configReader {
 			select {
 			case <-comes:
 			case <-ctx.Done():
-				return nil, &node.Failure{Reason: events.OfflineConfigUnread, Message: "configs of others are read, and that takes too long"}
+				return nil, &node.Failure{Reason: events.OfflineConfigUnread, Message: "reading the configs of other instances takes too long"}
 			}
 		}
 		return a.readConfigs(ctx, v)
@@ -50,7 +50,7 @@ func (a *Agent) readConfigs(ctx context.Context, v node.View) (map[string][]byte
 	values := map[string][]byte{}
 	for _, c := range v.Order.Spec.Configs {
 		if values[c.Name] != nil {
-			continue // of two paths
+			continue // the config has two paths
 		}
 		value, err := a.config(ctx, events.ConfigKey(v.Instance.Service.Namespace, c.Name))
 		if err != nil {
@@ -61,7 +61,7 @@ func (a *Agent) readConfigs(ctx context.Context, v node.View) (map[string][]byte
 	return values, nil
 }
 
-// config reads one config. Each has its own time: many of them over a slow link are no reason to give up.
+// config reads one config. Each has a timeout of its own, so that the node can read many of them over a slow link.
 func (a *Agent) config(ctx context.Context, key string) ([]byte, error) {
 	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
@@ -76,7 +76,7 @@ func (a *Agent) config(ctx context.Context, key string) ([]byte, error) {
 		return nil, &node.Failure{Reason: events.OfflineConfigSize, Message: "config " + key + " is empty: " + put}
 	case len(e.Value) > bus.MaxConfig:
 		return nil, &node.Failure{Reason: events.OfflineConfigSize, Message: fmt.Sprintf("config %s has %d bytes, more than %d: "+
-			"have the service fetch what is larger", key, len(e.Value), bus.MaxConfig)}
+			"let the service fetch larger data itself", key, len(e.Value), bus.MaxConfig)}
 	}
 	return e.Value, nil
 }

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// measureEvery is how long the disk of an instance is not measured again: by the next look that time is over.
+	// measureEvery is the least time between two measurements of an instance's disk. It is over by the next listing.
 	measureEvery = lookEvery - time.Second
-	// measureShare is how many times as long as it took the next measuring is away: a disk full of small files costs no
-	// more than that part of the time.
+	// measureShare spaces slow measurements: the next one comes after this many times as long as the last one took. So a disk full of
+	// small files takes at most that fraction of the time.
 	measureShare   = 50
 	measureTimeout = time.Minute
 )

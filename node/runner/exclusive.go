@@ -9,35 +9,37 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// hearing is when the node was heard, which bounds how long its exclusive instances run.
+// hearing records which heartbeats the leader answered, which bounds how long the node's exclusive instances run.
 type hearing struct {
-	// answered is when the last heartbeat was sent that was answered, and orders the count of orders that the leader told then.
+	// answered is when the node sent its last answered heartbeat, and orders is the count of orders in that answer.
 	answered time.Time
 	orders   uint64
-	// joined is when the log was heard to know this process as the node, and machine since which node epoch its machine is that.
+	// joined is when the node learned that the log knows this process as the node. machine is the node epoch since which its machine
+	// is the node.
 	joined  time.Time
 	machine uint64
-	// heard is the last of these by which the node knew all orders, and the host guarded what is exclusive.
+	// heard is the last answered for which the node knew all orders and the host guarded the exclusive instances.
 	heard time.Time
-	// guarding says that the host is asked to, again that it is to be asked once more.
+	// guarding says that a call to guard them is under way, again that another must follow.
 	guarding bool
 	again    bool
 }
 
-// becomes notes that the log was heard to know this process as the node.
+// becomes records that the log knows this process as the node.
 func (a *Agent) becomes(answer events.HeartbeatAnswer) {
 	a.hearing.joined, a.hearing.machine = time.Now(), answer.Machine
 }
 
-// heardAt notes that a heartbeat was answered which was sent at a time.
+// heardAt records that the leader answered the heartbeat that the node sent at this time.
 func (a *Agent) heardAt(sent time.Time, orders uint64) {
 	a.hearing.answered, a.hearing.orders = sent, orders
 }
 
-// beatsInWindow is how many heartbeats are sent in the window of an exclusive instance, at the least: one that goes astray ends none.
+// beatsInWindow is how many heartbeats at least the node sends within the window of an exclusive instance. So one lost heartbeat does
+// not end the instance.
 const beatsInWindow = 5
 
-// beatEvery is how often a heartbeat is sent.
+// beatEvery is how often the node sends a heartbeat.
 func (a *Agent) beatEvery() time.Duration {
 	every := a.Heartbeat
 	for _, in := range a.instances {
@@ -48,7 +50,7 @@ func (a *Agent) beatEvery() time.Duration {
 	return every
 }
 
-// beatSooner has the next heartbeat be sent as soon as an instance needs it that has just been ordered.
+// beatSooner brings the next heartbeat forward if the instance of a new order needs it sooner.
 func (a *Agent) beatSooner() {
 	next := time.Now().Add(a.beatEvery())
 	if due := a.alarms[alarmBeat]; !due.IsZero() && next.Before(due) {
@@ -56,8 +58,9 @@ func (a *Agent) beatSooner() {
 	}
 }
 
-// renew lets exclusive instances run on from the last heartbeat that was answered, once the node has the orders of that: one of them
-// may be that an instance has been replaced. The host must know before the instances do, for it is what ends them in time.
+// renew extends the time of exclusive instances from the last answered heartbeat. First the node must know all orders that the answer
+// counts, because one of them may say that an instance has been replaced. The host must know the new time before the instances do,
+// because the host kills them when the time is over.
 func (a *Agent) renew(ctx context.Context) {
 	h := &a.hearing
 	if !a.began || a.reading.underWay || a.reading.again || a.reading.stale || a.counter < h.orders || !h.answered.After(h.heard) {
@@ -86,21 +89,21 @@ func (a *Agent) renew(ctx context.Context) {
 	})
 }
 
-// guarded follows the end of a call that has the host guard what is exclusive. Where it failed, the next heartbeat tries again, and
-// the instances stop in time where none succeeds.
+// guarded follows the end of a call that makes the host guard exclusive instances. If it failed, the node tries again with the next
+// heartbeat. If none succeeds, the instances stop in time.
 func (a *Agent) guarded(ctx context.Context, heard time.Time, err error) {
 	a.hearing.guarding = false
 	if err == nil {
 		a.renewed(ctx, heard)
 	} else {
-		a.Log.Warn("exclusive instances are not guarded", "error", err)
+		a.Log.Warn("the host cannot guard exclusive instances; the node tries again with the next heartbeat", "error", err)
 	}
 	if a.hearing.again {
 		a.renew(ctx)
 	}
 }
 
-// renewed has every exclusive instance go by the time.
+// renewed sets the time of the last answered heartbeat for every exclusive instance.
 func (a *Agent) renewed(ctx context.Context, heard time.Time) {
 	a.hearing.heard = heard
 	for _, in := range a.inOrder() {

@@ -26,7 +26,7 @@ func exclusively() events.Order {
 	return events.Order{Action: events.ActionRun, Spec: spec, Window: events.Duration(time.Minute)}
 }
 
-// pass has the time pass.
+// pass lets this much time pass.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -63,8 +63,8 @@ func TestAnExclusiveInstanceRunsAsLongAsItsNodeIsHeard(t *testing.T) {
 	})
 }
 
-// TestAnExclusiveInstanceThatWasReplacedDoesNotBeginAgain has the node be heard again while it has not heard the order to stop: the
-// answer to its heartbeat says that there is one.
+// TestAnExclusiveInstanceThatWasReplacedDoesNotBeginAgain covers a node that has missed an order to stop. When the leader answers its
+// heartbeats again, the answer says that there is another order.
 func TestAnExclusiveInstanceThatWasReplacedDoesNotBeginAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := exclusive(t)
@@ -112,15 +112,15 @@ func TestANodeIsHeardOftenEnoughForItsExclusiveInstances(t *testing.T) {
 	})
 }
 
-// TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore has a process join on another machine: it begins nothing that was ordered
-// before, and says of nothing that it is removed, until the window of that machine has passed.
+// TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore lets a process join on another machine. The process neither starts an
+// instance that was ordered before nor reports it as removed, until the window of the earlier machine has passed.
 func TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		order        events.Action
 		before, want []string
 	}{
-		"one that shall run":  {events.ActionRun, []string{"0 offline"}, []string{"0 offline", "1 prepared", "1 started", "1 online"}},
-		"one that shall stop": {events.ActionStop, nil, []string{"0 removed"}},
+		"one that must run":  {events.ActionRun, []string{"0 offline"}, []string{"0 offline", "1 prepared", "1 started", "1 online"}},
+		"one that must stop": {events.ActionStop, nil, []string{"0 removed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestAnExclusiveInstanceMayRunOnTheMachineThatWasTheNodeBefore(t *testing.T)
 	}
 }
 
-// TestAnExclusiveInstanceBeginsAtOnceOnTheMachineThatIsTheNode has a process join where the one before it was, and one that is the first on
-// its machine: neither waits for anybody.
+// TestAnExclusiveInstanceBeginsAtOnceOnTheMachineThatIsTheNode covers a process on the machine of the process before it, and the first
+// process on its machine. Neither waits for the window of another machine.
 func TestAnExclusiveInstanceBeginsAtOnceOnTheMachineThatIsTheNode(t *testing.T) {
 	for name, epochs := range map[string]struct{ machine, placed uint64 }{
 		"placed before this process, on this machine": {1, 1},

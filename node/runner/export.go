@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// exportTries is how often a volume is read that changes while it is kept, and exportAgain how long a node rests after the engine or
-	// the bus failed.
+	// exportTries is how often the node reads a volume that changes during an export. exportAgain is how long it waits after the engine
+	// or the bus failed.
 	exportTries = 3
 	exportAgain = time.Second
-	// storedLately is how old an object may be that is not stored again: nobody sweeps it before the snapshot that names it is
-	// committed.
+	// storedLately is how old an object may be for the node to reuse it as it is: the leader sweeps no such object before the snapshot
+	// that names it is committed.
 	storedLately = bus.SweptAfter / 2
 )
 
-// errChanged occurs when a volume does not hold any more what it did as its digest was made.
-var errChanged = errors.New("it changed while it was kept: have hooks.snapshot have the service leave it as it is")
+// errChanged occurs when a volume has changed since the node computed its digest.
+var errChanged = errors.New("it changed during the snapshot: let hooks.snapshot make the service pause its writes")
 
-// export has the bus keep what the volumes hold, each under the digest of its content: what it has already is not sent again.
+// export stores the content of the volumes on the bus, each under its digest. It does not send content that the bus already has.
 func (a *Agent) export(ctx context.Context, c node.Container, volumes []events.Volume) ([]events.Export, error) {
 	exports := make([]events.Export, 0, len(volumes))
 	for _, v := range volumes {
@@ -41,14 +41,15 @@ func (a *Agent) export(ctx context.Context, c node.Container, volumes []events.V
 	return exports, nil
 }
 
-// keepVolume tries for as long as ctx leaves time for another try, but for what trying again does not mend.
+// keepVolume retries as long as ctx leaves time for another try. It does not retry if the bus is full, or if the volume has changed in
+// every one of exportTries tries.
 func (a *Agent) keepVolume(ctx context.Context, c node.Container, v events.Volume) (events.Export, error) {
 	said := ""
 	for changed := 0; ; {
 		e, err := a.exportVolume(ctx, c, v)
 		if err != nil && err.Error() != said {
 			said = err.Error()
-			a.Log.Warn("a volume cannot be kept", "instance", c.Instance.String(), "volume", v.Name, "error", err)
+			a.Log.Warn("cannot export a volume", "instance", c.Instance.String(), "volume", v.Name, "error", err)
 		}
 		switch {
 		case err == nil, errors.Is(err, bus.ErrFull):
@@ -70,7 +71,7 @@ func (a *Agent) keepVolume(ctx context.Context, c node.Container, v events.Volum
 	}
 }
 
-// exportVolume reads the volume twice: an object has its name before it is stored.
+// exportVolume reads the volume twice: first for the digest, which is the object's name, and then to store the object.
 func (a *Agent) exportVolume(ctx context.Context, c node.Container, v events.Volume) (events.Export, error) {
 	e := events.Export{Volume: v.Name}
 	sum := sha256.New()
@@ -87,7 +88,7 @@ func (a *Agent) exportVolume(ctx context.Context, c node.Container, v events.Vol
 	switch {
 	case err == nil && time.Since(known.Stored) < storedLately:
 		return e, nil
-	case err == nil: // of a snapshot before: what that has is not put at risk
+	case err == nil: // an earlier snapshot has it: storing it again would put that one at risk
 		return e, objects.Touch(ctx, e.Digest)
 	case !errors.Is(err, bus.ErrNoKey):
 		return e, err
@@ -97,18 +98,18 @@ func (a *Agent) exportVolume(ctx context.Context, c node.Container, v events.Vol
 	})
 }
 
-// archive reads what the folder in the container holds.
+// archive reads the content of the folder in the container.
 func (a *Agent) archive(ctx context.Context, c node.Container, path string, read func(io.Reader) error) error {
 	content, err := a.Engine.Export(ctx, c, path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = content.Close() }() // read to its end, or given up
+	defer func() { _ = content.Close() }() // the reader has reached its end or has failed
 	return read(content)
 }
 
-// verified reads what must have the digest. Where it has not, it ends with errChanged: nothing is stored under a name that is not
-// its own.
+// verified reads content that must have the digest. If the digest differs, reading ends with errChanged, so that the bus stores no
+// object under a wrong name.
 type verified struct {
 	content io.Reader
 	sum     hash.Hash

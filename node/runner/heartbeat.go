@@ -40,7 +40,7 @@ func (a *Agent) join(ctx context.Context) error {
 	}
 }
 
-// introduce asks whether the log knows this process, and says hello where it does not.
+// introduce asks whether the log knows this process, and says hello if it does not.
 func (a *Agent) introduce(ctx context.Context) (events.HeartbeatAnswer, error) {
 	answer, err := a.ask(ctx)
 	if err == nil && answer.Log == "" {
@@ -61,7 +61,7 @@ func (a *Agent) attributes(id string) events.Attributes {
 	return events.Attributes{ID: a.Incarnation + "/" + id, Source: "/rookery/node/" + a.Name, Time: a.Now()}
 }
 
-// told returns an id that no other of what the process says with this name has.
+// told returns an id that is unique among this process's messages of this name.
 func (a *Agent) told(name string) string {
 	return name + "/" + strconv.FormatUint(a.tellings.Add(1), 10)
 }
@@ -84,8 +84,8 @@ func (a *Agent) ask(ctx context.Context) (events.HeartbeatAnswer, error) {
 	return answer, err
 }
 
-// beat asks the leader whether this is still the node of its name. The next time is due a heartbeat after this one, and
-// not before its end.
+// beat asks the leader whether this process is still the node of its name. The next heartbeat is due an interval after the start of
+// this one, but not before its end.
 func (a *Agent) beat(ctx context.Context) {
 	sent := time.Now()
 	a.beside(ctx, func() func() {
@@ -101,26 +101,26 @@ func (a *Agent) beat(ctx context.Context) {
 	})
 }
 
-// heed follows the answer to a heartbeat that was sent at a time. It returns an error where this process must stop acting.
+// heed follows the answer to the heartbeat that the node sent at this time. It returns an error if this process must stop acting.
 func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer, sent time.Time) error {
 	switch {
 	case answer.Superseded:
 		return fmt.Errorf("node %s: %w: give each machine a name of its own", a.Name, ErrSuperseded)
 	case answer.Log != a.owner.Cluster:
-		return fmt.Errorf("node %s: %w: %q, not %q; start the node anew to join it", a.Name, ErrOtherCluster, answer.Log, a.owner.Cluster)
+		return fmt.Errorf("node %s: %w: %q, not %q; restart the node to join it", a.Name, ErrOtherCluster, answer.Log, a.owner.Cluster)
 	case answer.Epoch == 0:
 		return nil // the hello is on its way
 	}
 	if answer.Epoch != a.epoch {
 		a.becomes(answer)
-		a.reading.told, a.reading.again = answer.Orders, true // each order is held against that
+		a.reading.told, a.reading.again = answer.Orders, true // each order is compared with the new node epoch
 	}
 	a.relist = a.relist || answer.Epoch != a.epoch || answer.List != a.listed
-	// Another leader may follow another stream of orders, whose sequences and counter tell nothing of those before.
+	// Another leader may use another stream of orders, whose sequences and counter are not comparable with the earlier ones.
 	a.reading.stale = a.reading.stale || answer.List != a.listed
 	a.epoch, a.listed = answer.Epoch, answer.List
 	if answer.Degraded != (a.answering.Degraded != "") {
-		a.publisher.engine = true // what was said of it is lost, or of a log that was restored since
+		a.publisher.engine = true // the status was lost, or the log has been restored since
 	}
 	if answer.Orders != a.counter || a.reading.stale {
 		a.reading.told = answer.Orders

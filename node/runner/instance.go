@@ -10,15 +10,15 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// instance is what the node keeps of one instance.
+// instance is the node's state of one instance.
 type instance struct {
 	view     node.View
 	sequence uint64 // of the latest order, in ROOKERY_ORDERS
-	// traceParent is that of the command which the order is due to; "" for none.
+	// traceParent is that of the command that caused the order; "" for none.
 	traceParent string
-	line        *places // where it waits for a place, nil for nowhere
-	// busy says that a step is under way in the engine, which one is step, and interrupt ends it; ended is the turn in
-	// which the last one ended.
+	line        *places // the places that it waits for, nil for none
+	// busy says that a step is under way in the engine; step is which one, and interrupt ends it. ended is the turn in which the last
+	// step ended.
 	busy      bool
 	step      node.Step
 	interrupt context.CancelFunc
@@ -26,20 +26,20 @@ type instance struct {
 	// checking ends the health check that is under way; nil for none.
 	checking  context.CancelFunc
 	informing informing
-	// measuring says that its disk is being measured, measureAt when that is due again.
+	// measuring says that the node is measuring its disk; measureAt is when the next measurement is due.
 	measuring bool
 	measureAt time.Time
-	// disk is what it was last found to take of the disk, in bytes; nil where that was not measured.
+	// disk is its last measured disk usage in bytes; nil if unknown.
 	disk *uint64
-	// inspecting says that the engine is being asked about it, hinted that it is to be asked again.
+	// inspecting says that the node is asking the engine about it, hinted that the node must ask again.
 	inspecting bool
 	hinted     bool
-	// keeping says that what its container printed last is being kept, told what it is to say after that.
+	// keeping says that the node is storing the last lines of its container; told are the statuses that wait for that.
 	keeping bool
 	told    []node.View
 }
 
-// instance returns what the node keeps of the instance, which may be new.
+// instance returns the node's state of the instance, and creates it if the instance is new.
 func (a *Agent) instance(id events.InstanceID) *instance {
 	in := a.instances[id]
 	if in == nil {
@@ -58,13 +58,13 @@ func (a *Agent) inOrder() []*instance {
 	return all
 }
 
-// over reports whether nothing of the instance is left and nobody expects anything of it.
+// over reports whether the instance has no container and no order that asks for anything.
 func (in *instance) over() bool {
 	return in.view.Container == nil && (in.view.Order.Action == events.ActionForget || in.view.Order.Action == "")
 }
 
-// change replaces the view and has published what it says, if that is new. What says of a container that it has failed
-// waits until its last lines are kept.
+// change replaces the view and publishes its status if that is new. The status of a failed container waits until the node has stored
+// the container's last lines.
 func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 	before := in.view
 	in.view = after
@@ -86,7 +86,7 @@ func (a *Agent) change(ctx context.Context, in *instance, after node.View) {
 	}
 }
 
-// ordered puts the instance under the order. One to stop ends a step that brings the instance up.
+// ordered applies the order to the instance. An order to stop interrupts a step that brings the instance up.
 func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 	after := in.view.Ordered(o)
 	after.Heard = a.hearing.heard
@@ -106,8 +106,8 @@ func (a *Agent) ordered(ctx context.Context, in *instance, o events.Order) {
 	a.settle(ctx, in)
 }
 
-// forget drops an instance that is over. While the engine or the instance is being asked it stays: what the answer says of it may be
-// from before its end, and would be taken for a container that nobody knows.
+// forget drops an instance that is over. It keeps the instance while a question to the engine or to the instance is under way: the
+// answer may be from before its end, and the node would take it for an unknown container.
 func (a *Agent) forget(in *instance) {
 	if in.over() && !in.inspecting && in.checking == nil && !in.informing.underWay() && !in.measuring && !in.keeping && !a.looks.underWay {
 		delete(a.instances, in.view.Instance)

@@ -12,22 +12,22 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// looks are the looks at all that the engine has: one at a time, and one more where that was asked for meanwhile.
+// looks are the listings of the engine's containers. There is one at a time, and another follows if one was requested meanwhile.
 type looks struct {
 	underWay bool
 	again    bool
 }
 
-// errNoHints is why a watch of the engine is given up.
-var errNoHints = errors.New("the engine has not begun with its hints in time")
+// errNoHints is why the node gives up a watch of the engine.
+var errNoHints = errors.New("the engine did not begin its hints within the answer time")
 
-// sight is when the engine was asked: the time, and the turn of the loop, which tells apart what has the same time.
+// sight is when the node asked the engine: the time, and the turn of the loop, which orders questions and steps of the same time.
 type sight struct {
 	began time.Time
 	turn  uint64
 }
 
-// look asks the engine for all that it has.
+// look asks the engine to list all containers.
 func (a *Agent) look(ctx context.Context) {
 	if a.looks.underWay {
 		a.looks.again = true
@@ -67,7 +67,7 @@ func (a *Agent) looked(ctx context.Context, s sight, containers []node.Container
 	}
 }
 
-// foundAll takes what the engine has of each instance, in order: the engine lists in none.
+// foundAll handles the container of each instance, in the order of instances, because the engine lists them in any order.
 func (a *Agent) foundAll(ctx context.Context, s sight, containers []node.Container) {
 	have := make(map[events.InstanceID]*node.Container, max(len(containers), len(a.instances)))
 	for id := range a.instances {
@@ -81,8 +81,8 @@ func (a *Agent) foundAll(ctx context.Context, s sight, containers []node.Contain
 	}
 }
 
-// found takes what the engine has of one instance. What was asked before the end of its last step, or comes while one
-// is under way, may be from before the step's effect: the next look tells.
+// found handles the container of one instance, nil for none. It ignores an answer that the node asked for before the last step ended, or
+// that comes during a step: the answer may be older than the step's effect. The next listing shows the effect.
 func (a *Agent) found(ctx context.Context, s sight, in *instance, c *node.Container) {
 	if in.busy {
 		return
@@ -93,8 +93,8 @@ func (a *Agent) found(ctx context.Context, s sight, in *instance, c *node.Contai
 	a.settle(ctx, in)
 }
 
-// watch turns the engine's hints into looks, beginning again where they end. One that has not begun within the answer time
-// is given up: hints may have ended because the engine hangs.
+// watch asks the engine about each instance that it gets a hint of, and watches again when the hints end. It gives up a watch that has
+// not begun within the answer time, because the engine may hang.
 func (a *Agent) watch(ctx context.Context) {
 	watching, end := context.WithCancelCause(ctx)
 	late, began := time.AfterFunc(a.AnswerTime, func() { end(errNoHints) }), false
@@ -112,7 +112,7 @@ func (a *Agent) watch(ctx context.Context) {
 			a.Log.Warn("hints of the engine ended", "error", cmp.Or(err, context.Cause(watching)))
 			a.alarms[alarmWatch] = time.Now().Add(watchAgain)
 			if began {
-				a.look(ctx) // mostly the engine's service has ended
+				a.look(ctx) // the engine's service has probably ended
 			}
 		}
 	})
@@ -124,7 +124,7 @@ func (a *Agent) hint(ctx context.Context, id events.InstanceID) {
 	}
 }
 
-// inspect asks the engine about one instance: at once, or after the step or the question that is under way.
+// inspect asks the engine about one instance, at once or after the step or question that is under way.
 func (a *Agent) inspect(ctx context.Context, in *instance) {
 	in.hinted = in.busy || in.inspecting
 	if in.hinted {
@@ -146,7 +146,7 @@ func (a *Agent) inspected(ctx context.Context, s sight, in *instance, c *node.Co
 		a.inspect(ctx, in)
 	}
 	if err != nil {
-		a.settle(ctx, in) // the next look tells
+		a.settle(ctx, in) // the next listing shows the container
 		return
 	}
 	a.found(ctx, s, in, c)

@@ -13,13 +13,13 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// measured is an engine whose calls are timed. Those that last as long as the container does, as its log, are not.
+// measured is an engine whose calls are timed, except calls that last as long as the container, such as Logs.
 type measured struct {
 	node.Engine
 	calls metric.Float64Histogram
 }
 
-// time calls the engine, and notes for how long and with what outcome.
+// time calls the engine, and records the duration and the error.
 func (e measured) time(ctx context.Context, call string, do func() error) error {
 	began := time.Now()
 	err := do()
@@ -31,7 +31,7 @@ func (e measured) time(ctx context.Context, call string, do func() error) error 
 	return err
 }
 
-// errorType names a failure for machines: one of a few words.
+// errorType returns the value of the attribute error.type for a failure, one of a few words.
 func errorType(ctx context.Context, err error) string {
 	var failure *node.Failure
 	switch {
@@ -42,7 +42,7 @@ func errorType(ctx context.Context, err error) string {
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return "cancelled"
 	}
-	return "_OTHER" // as OpenTelemetry has it for what has no name
+	return "_OTHER" // OpenTelemetry's value for errors without a name
 }
 
 // Facts implements node.Engine.
@@ -109,7 +109,7 @@ func (e measured) Ask(ctx context.Context, c node.Container, hook events.Hook, a
 	return e.time(ctx, "ask", func() error { return e.Engine.Ask(ctx, c, hook, asked, address) })
 }
 
-// Export implements node.Engine. What is timed is until the archive begins.
+// Export implements node.Engine. It measures the time until the archive begins.
 func (e measured) Export(ctx context.Context, c node.Container, path string) (archive io.ReadCloser, err error) {
 	err = e.time(ctx, "export", func() error { archive, err = e.Engine.Export(ctx, c, path); return err })
 	return archive, err

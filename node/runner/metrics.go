@@ -26,10 +26,10 @@ const (
 	keyError     = attribute.Key("error.type")
 )
 
-// Bounds of the histograms' buckets, in seconds: of calls that are quick and of those that make containers.
+// Bounds of the histograms' buckets, in seconds, both for quick calls and for calls that create containers.
 var bounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
 
-// meters are the node's instruments. Nothing is ever read from them: what the node does is the same without.
+// meters are the node's instruments. The node never reads them, so they do not change what it does.
 type meters struct {
 	meter                                     metric.Meter
 	calls, heartbeats                         metric.Float64Histogram
@@ -44,7 +44,7 @@ type meters struct {
 	node                                      attribute.KeyValue
 }
 
-// maker makes instruments of a node, and keeps what went wrong.
+// maker makes instruments of a node, and collects errors.
 type maker struct {
 	meter metric.Meter
 	all   []metric.Observable
@@ -111,7 +111,7 @@ func (m *meters) restarted(ctx context.Context, before, after node.View) {
 	}
 }
 
-// beaten notes how long a heartbeat took.
+// beaten records how long a heartbeat took.
 func (m *meters) beaten(ctx context.Context, took time.Duration, err error) {
 	about := []attribute.KeyValue{m.node}
 	if err != nil {
@@ -120,10 +120,10 @@ func (m *meters) beaten(ctx context.Context, took time.Duration, err error) {
 	m.heartbeats.Record(context.WithoutCancel(ctx), took.Seconds(), metric.WithAttributes(about...))
 }
 
-// gaugeTimeout is how long who collects waits for the loop.
+// gaugeTimeout is how long a collection waits for the loop.
 const gaugeTimeout = 2 * time.Second
 
-// observe has what stands now be looked at whenever somebody collects, until stop is called or ctx ends.
+// observe registers the node's current state for each collection of metrics, until stop is called or ctx ends.
 func (a *Agent) observe(ctx context.Context) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	registration, err := a.meters.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -135,20 +135,20 @@ func (a *Agent) observe(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	return func() {
-		cancel() // a collection that is under way would be waited for
+		cancel() // else Unregister would wait for a collection that is under way
 		if err := registration.Unregister(); err != nil {
 			a.Log.Warn("instruments are still registered", "error", err)
 		}
 	}, nil
 }
 
-// levels are what the loop knows at one moment.
+// levels are the values that the loop reports for one collection.
 type levels struct {
 	phases map[events.Phase]int
 	heard  time.Time
 }
 
-// standing asks the loop for what is there now. It reports false where the loop does not come to it.
+// standing asks the loop for its current values. It reports false if the loop does not answer within gaugeTimeout.
 func (a *Agent) standing(ctx context.Context) (l levels, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, gaugeTimeout)
 	defer cancel()

@@ -7,36 +7,36 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// heard is an order as it came.
+// heard is an order as the node received it.
 type heard struct {
 	id       events.InstanceID
 	order    events.Order
 	sequence uint64
-	// traceParent is that of the command which it is due to; "" for none.
+	// traceParent is that of the command that caused the order; "" for none.
 	traceParent string
 }
 
-// reading is the reading of all orders of the node: one at a time, and one more where that was asked for meanwhile.
-// Live orders that come before its end are kept until then.
+// reading is the reading of all orders of the node. There is one at a time, and another follows if one was requested meanwhile. Live
+// orders that come during a reading wait for its end.
 type reading struct {
 	underWay bool
 	again    bool
-	stale    bool    // what was read is that of a leader before
-	before   []heard // came before it began: what stands in the stream covers them
+	stale    bool    // the orders that the node has read are those of an earlier leader
+	before   []heard // came before it began: the orders in the stream cover them
 	since    []heard
-	// reaches is the counter that the leader had told when it began, told what it has told since.
+	// reaches is the counter that the leader had announced when the reading began, told what it has announced since.
 	reaches uint64
 	told    uint64
 }
 
-// order takes one live order.
+// order handles one live order.
 func (a *Agent) order(ctx context.Context, m events.Message) {
 	if o, ok := a.parse(m); ok {
 		a.hear(ctx, o)
 	}
 }
 
-// parse reads an order. Those of another log are not for this node's containers.
+// parse reads an order. It ignores an order of another log, which is not for this node's containers.
 func (a *Agent) parse(m events.Message) (heard, bool) {
 	_, id, order, err := events.ParseOrder(m)
 	if err != nil {
@@ -50,8 +50,8 @@ func (a *Agent) parse(m events.Message) (heard, bool) {
 	return heard{id, order, m.Sequence, events.TraceParentOf(m)}, true
 }
 
-// hear takes a live order. One that does not follow the last has others before it that were missed, or is of another stream than
-// the last: late, or the first of one that was made anew.
+// hear handles a live order. If the order does not follow the last one, the node has missed some, or the order is of another stream: it
+// is late, or it is the first order of a new stream.
 func (a *Agent) hear(ctx context.Context, o heard) {
 	switch {
 	case !a.began || a.reading.underWay:
@@ -64,11 +64,11 @@ func (a *Agent) hear(ctx context.Context, o heard) {
 	}
 }
 
-// missed reports whether there were others before this order.
+// missed reports whether the node has missed orders before this one.
 func (a *Agent) missed(o heard) bool { return o.order.Counter > a.counter+1 }
 
-// apply puts the instance under the order, unless it is under a later one. Of an instance that is not known, an order
-// from before the last reading is over: what was read has replaced it, or has forgotten the instance.
+// apply applies the order to its instance, unless that has a later order. If the node does not know the instance, it ignores an order
+// from before the last reading: the orders that it read have replaced that one or have forgotten the instance.
 func (a *Agent) apply(ctx context.Context, o heard) {
 	a.counter = max(a.counter, o.order.Counter)
 	if a.instances[o.id] == nil && (o.order.Action == events.ActionForget || o.sequence <= a.readTo) {
@@ -80,7 +80,7 @@ func (a *Agent) apply(ctx context.Context, o heard) {
 	}
 }
 
-// catchUp reads all orders of the node. What has no order there keeps running: absence never stops a container.
+// catchUp reads all orders of the node. An instance without an order keeps running: a missing order never stops a container.
 func (a *Agent) catchUp(ctx context.Context) {
 	r := &a.reading
 	if r.underWay {
@@ -103,8 +103,8 @@ func (a *Agent) catchUp(ctx context.Context) {
 	})
 }
 
-// read takes all orders that stand. The stream may have been made anew: counter and sequences begin again. Those that
-// came live are taken after them, unless they are of another stream, and any that was missed meanwhile has everything read again.
+// read applies all orders in the stream. The stream may be a new one, whose counter and sequences begin again. Then read handles the
+// live orders that came meanwhile, and ignores early ones of another stream. If the node has missed any, it reads all orders again.
 func (a *Agent) read(ctx context.Context, messages []events.Message) {
 	r := a.reading
 	a.reading = reading{again: r.again, told: r.told}
@@ -125,7 +125,7 @@ func (a *Agent) read(ctx context.Context, messages []events.Message) {
 			a.apply(ctx, o)
 		}
 	}
-	a.counter = max(a.counter, r.reaches) // those of instances that are gone stand in the stream no more
+	a.counter = max(a.counter, r.reaches) // the stream no longer has the orders of forgotten instances
 	if !a.began {
 		a.begun(ctx)
 	}
@@ -135,14 +135,14 @@ func (a *Agent) read(ctx context.Context, messages []events.Message) {
 	a.readAgain(ctx)
 }
 
-// notRead follows a failed reading. Live orders that follow the last are good nevertheless; before the others there
-// are some that were missed, which the next heartbeat shows.
+// notRead follows a failed reading. The node still applies live orders that follow the last one. It has missed some before the others,
+// and the next heartbeat shows that.
 func (a *Agent) notRead(ctx context.Context, err error) {
 	if !a.began {
 		a.cannotBegin(err)
 		return
 	}
-	a.Log.Warn("cannot catch up with orders", "error", err)
+	a.Log.Warn("cannot read missed orders; the node tries again after the next heartbeat", "error", err)
 	r := a.reading
 	a.reading = reading{again: r.again, stale: r.stale, told: r.told}
 	for _, o := range append(r.before, r.since...) {
@@ -155,7 +155,7 @@ func (a *Agent) notRead(ctx context.Context, err error) {
 	}
 }
 
-// readAgain reads once more where that was asked for, and else has the list published that waited for the orders.
+// readAgain reads all orders again if that was requested. Otherwise it publishes the full list, if one waited for the orders.
 func (a *Agent) readAgain(ctx context.Context) {
 	switch {
 	case a.reading.underWay:

@@ -9,14 +9,15 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// outputTimeout is how long the news of a failure waits at most for the container's last lines to be kept. It takes a few
-// milliseconds where engine and bus are well, and where they are not the news is worth more than the lines.
+// outputTimeout is how long the status of a failed container waits at most until the node has stored the container's last lines. That
+// takes a few milliseconds while the engine and the bus are healthy. Otherwise the status matters more than the lines.
 const outputTimeout = time.Second
 
-// keepOutput reads what the container printed last and has the bus keep it. The status that tells of the failure waits
-// for that: it is the one message of it that counts, and may name no key that nobody has written. Without the lines,
-// for whatever reason, it goes out without the key. What the instance says meanwhile waits behind it, and so does the full
-// list; the container itself must stay until it is read. Nothing else waits.
+// keepOutput reads the container's last lines and stores them on the bus. The status of the failure waits for that, because it is the
+// only message with the key, and the key must exist. If the lines cannot be stored, the status has no key.
+//
+// Later statuses of the instance wait behind that status, and so does the full list. The container must exist until its lines are read.
+// Nothing else waits.
 func (a *Agent) keepOutput(ctx context.Context, in *instance, c node.Container) {
 	in.keeping = true
 	a.keeping++
@@ -29,7 +30,7 @@ func (a *Agent) keepOutput(ctx context.Context, in *instance, c node.Container) 
 			in.keeping = false
 			a.keeping--
 			if err != nil {
-				a.Log.Warn("cannot keep what a container printed last", "instance", id.String(), "error", err)
+				a.Log.Warn("cannot store the last lines of a container", "instance", id.String(), "error", err)
 			}
 			if kept {
 				in.told[0] = in.told[0].Kept(c, key)
@@ -44,8 +45,8 @@ func (a *Agent) keepOutput(ctx context.Context, in *instance, c node.Container) 
 	})
 }
 
-// keep reports whether the container's last lines stand under the key. One that has printed nothing has none. The key
-// may have those of the same attempt already, from an earlier process of the node.
+// keep stores the container's last lines under the key, and reports whether it did. A container that has printed nothing has no lines.
+// The key may already hold lines of the same attempt from an earlier process of the node.
 func (a *Agent) keep(ctx context.Context, c node.Container, key string) (bool, error) {
 	lines, err := a.Engine.Output(ctx, c)
 	if err != nil || len(lines) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// prune has images removed that nobody uses. Where that fails, the next time tells.
+// prune removes unused images. If it fails, the node tries again the next time.
 func (a *Agent) prune(ctx context.Context) {
 	needed := a.neededImages()
 	call, cancel := context.WithTimeout(ctx, pruneTimeout)
@@ -26,8 +26,8 @@ func (a *Agent) prune(ctx context.Context) {
 	})
 }
 
-// neededImages returns the images that orders to run name, in order and each once: also those of instances that have no
-// container now.
+// neededImages returns the images that orders to run name, sorted and without duplicates. It includes the images of instances that have
+// no container now.
 func (a *Agent) neededImages() []string {
 	images := map[string]struct{}{}
 	for _, in := range a.instances {

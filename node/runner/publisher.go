@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxQueued is how many statuses wait for a bus that is away; beyond it one full list stands for them all.
+	// maxQueued is how many statuses wait while the bus is unreachable; beyond it, one full list replaces them all.
 	maxQueued = 4096
-	// publishAgain is how long the publisher rests after a failure.
+	// publishAgain is how long the publisher waits after a failure.
 	publishAgain = 200 * time.Millisecond
 )
 
-// publisher is what is to be published, in order, one at a time. A bus that is away delays it and loses nothing that
-// still matters.
+// publisher is the queue of statuses, which the node publishes in order, one at a time. If the bus is unreachable, they are delayed, and
+// nothing that still matters is lost.
 type publisher struct {
 	queue []node.View
-	// wanted counts the requests for the full list, the first of those not met was at asked; listed is what it was when the
-	// last list was made.
+	// wanted counts the requests for the full list. listed is the value of wanted when the last list was made. asked is the time of the
+	// first request since.
 	wanted, listed uint64
 	asked          time.Time
 	underWay       bool
-	engine         bool // how the engine is, is to be said
+	engine         bool // the status of the engine is to be published
 	counter        uint64
 }
 
@@ -36,12 +36,12 @@ type status struct {
 	subject string
 	counter uint64
 	data    events.Data
-	// traceParent is that of the command which it is due to, and about what it says something; "" and nothing where that is not one.
+	// traceParent is that of the command that caused the status, "" for none. about is the instance of the status; zero for none.
 	traceParent string
 	about       events.InstanceID
 }
 
-// put has published what the view says.
+// put queues the view's status.
 func (p *publisher) put(v node.View) {
 	if len(p.queue) >= maxQueued {
 		p.queue = nil
@@ -50,7 +50,7 @@ func (p *publisher) put(v node.View) {
 	p.queue = append(p.queue, v)
 }
 
-// relist has the full list published.
+// relist requests the full list.
 func (p *publisher) relist() {
 	if p.wanted == p.listed {
 		p.asked = time.Now()
@@ -58,7 +58,7 @@ func (p *publisher) relist() {
 	p.wanted++
 }
 
-// publishNext publishes what waits, unless a call is under way or the last one has failed just now.
+// publishNext publishes what waits, unless a call is under way or the last one has failed within publishAgain.
 func (a *Agent) publishNext(ctx context.Context) {
 	p := &a.publisher
 	switch {
@@ -69,7 +69,7 @@ func (a *Agent) publishNext(ctx context.Context) {
 		a.publishStatus(ctx)
 	case p.wanted == p.listed:
 	case a.keeping > 0 && time.Since(p.asked) < outputTimeout:
-		// the list would tell of the failures first, and without what explains them
+		// the list would report the failures first, without the lines that explain them
 	default:
 		a.publishList(ctx)
 	}
@@ -100,8 +100,8 @@ func (a *Agent) publishStatus(ctx context.Context) {
 	})
 }
 
-// attained reports whether the instance has come to what its order asks for, or to its first end on the way. What it does from there on
-// nobody asked for: it is no part of a command's trace any more.
+// attained reports whether the instance has reached what its order asks for, or has ended on the way there. From then on the command
+// did not cause what the instance does, so that is not part of the command's trace.
 func attained(v node.View) bool {
 	if v.Order.Action == events.ActionRun {
 		return v.Phase >= events.PhaseOnline
@@ -130,7 +130,7 @@ func (a *Agent) publishList(ctx context.Context) {
 	})
 }
 
-// publish publishes the statuses one after the other, as far as that goes well.
+// publish publishes the statuses one after the other, until one fails.
 func (a *Agent) publish(ctx context.Context, all []status, then func(error)) {
 	a.publisher.underWay = true
 	a.beside(ctx, func() func() {
@@ -171,7 +171,7 @@ func (a *Agent) store(ctx context.Context, m events.Message) error {
 	return err
 }
 
-// list returns every instance that the node has, or has something to say of, in order.
+// list returns every instance that the node has or must report, in order.
 func (a *Agent) list() []events.InstanceState {
 	states := make([]events.InstanceState, 0, len(a.instances))
 	for _, in := range a.instances {

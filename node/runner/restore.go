@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// content opens what the bus has kept of a volume. It is a node.Content.
+// content opens the object with a volume's content on the bus. It is a node.Content.
 func (a *Agent) content(ctx context.Context, e events.Export) (io.ReadCloser, error) {
 	objects := a.Bus.Objects(bus.ObjectsVolumes)
 	if _, err := objects.Stat(ctx, e.Digest); err != nil { // reading what is there in part would wait for the rest
@@ -34,7 +34,7 @@ func contentError(e events.Export, err error) error {
 	return fmt.Errorf("object %s cannot be read now: %w", e.Digest, err)
 }
 
-// checked is an object that must be what it says that it is. Where it is not, reading ends with an error.
+// checked is an object whose content must have the digest in its name. If it has another, reading ends with an error.
 type checked struct {
 	io.ReadCloser
 	sum hash.Hash

@@ -292,11 +292,11 @@ type world struct {
 	live    chan events.Message
 	counter uint64
 	stream  string // the identity of the stream of orders
-	// slow has the reading of all orders take a second; what is stored meanwhile is not in it.
+	// slow makes the reading of all orders take a second. It does not contain orders that are stored meanwhile.
 	slow bool
-	// away has nothing published and neither bucket nor object read.
+	// away makes the bus unreachable: each publication and each reading of a bucket or object fails.
 	away atomic.Bool
-	// unheard has no heartbeat be answered.
+	// unheard makes each heartbeat fail.
 	unheard atomic.Bool
 	// epoch is the node epoch, 1 where it is zero, and machine the first one of the node's machine.
 	epoch, machine uint64
@@ -304,7 +304,7 @@ type world struct {
 	heartbeat time.Duration
 	// larger is how much larger the values of buckets are than what was put.
 	larger atomic.Int64
-	// needed are the images that were told as needed, one list for each time; pruneErr is what came of it.
+	// needed are the images that the node needed, one list for each call of prune. pruneErr is what prune returns.
 	needed   [][]string
 	pruneErr error
 	// log is what the node has logged.
@@ -385,7 +385,7 @@ func (w *world) begin() (end func()) {
 	w.t.Helper()
 	stop, err := w.Answer(events.HeartbeatSubject("node-0"), func(events.Message) (events.Message, error) {
 		if w.unheard.Load() {
-			return events.Message{}, errors.New("nobody leads")
+			return events.Message{}, errors.New("there is no leader")
 		}
 		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: cmp.Or(w.epoch, 1), Machine: w.machine, Orders: w.counter}, events.Attributes{
 			ID: "1", Source: "/test", Time: time.Now(),
@@ -418,7 +418,7 @@ func (w *world) prune(_ context.Context, _ node.Owner, needed []string) error {
 	return w.pruneErr
 }
 
-// quick has instances begin again after a second.
+// quick restarts instances after a second.
 var quick = events.RestartSpec{Restart: &events.Restart{Delay: events.Duration(time.Second), MaxDelay: events.Duration(time.Minute)}}
 
 func specOf(image string) *events.Spec {
@@ -431,7 +431,7 @@ func specOf(image string) *events.Spec {
 	return spec
 }
 
-// store has an order stand, and returns it as it is told live.
+// store stores an order in the stream, and returns the live message of it.
 func (w *world) store(ordinal uint32, action events.Action, image string) events.Message {
 	w.t.Helper()
 	return w.storeSpec(ordinal, action, specOf(image))
@@ -549,7 +549,7 @@ func TestOrdersThatWereMissedAreRead(t *testing.T) {
 	})
 }
 
-// TestAnOrderOfALostStreamComesLate has the stream of orders be made anew, with sequences below those of before.
+// TestAnOrderOfALostStreamComesLate creates the stream of orders again, with lower sequences than before.
 func TestAnOrderOfALostStreamComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)

@@ -17,15 +17,15 @@ import (
 const (
 	// DefaultSampleEvery is how often a node measures what its instances use.
 	DefaultSampleEvery = 30 * time.Second
-	// statsTimeout bounds how long the engine may take to measure all of them.
+	// statsTimeout is how long the engine may take to measure all of them.
 	statsTimeout = 10 * time.Second
-	// mostProcessesMeasured is how many instances of a node have series of their own; on the bus all have.
+	// mostProcessesMeasured is how many instances of a node have metric series of their own. On the bus, all have.
 	mostProcessesMeasured = 500
 )
 
-// sampler measures what instances use, beside the loop: it asks that which containers there are, and has no word in what it does.
+// sampler measures what instances use, beside the loop. It asks the loop which containers run, and does not influence the loop.
 type sampler struct {
-	// before is what containers had used at a time, by handle. It belongs to the goroutine that samples.
+	// before is what containers had used at the last sample, by handle; at is the time of that. Both belong to the goroutine that samples.
 	before map[string]node.Stats
 	at     time.Time
 
@@ -33,14 +33,14 @@ type sampler struct {
 	last []events.MetricProcess // in order
 }
 
-// process is an instance that runs, with all of its containers, its own before its sidecars, and what it was last found to take of the disk.
+// process is an instance that runs. handles are its main container and then its sidecars; disk is its last measured disk usage.
 type process struct {
 	id      events.InstanceID
 	handles []string
 	disk    *uint64
 }
 
-// sampleAll samples from time to time, until ctx ends.
+// sampleAll samples once per SampleEvery, until ctx ends.
 func (a *Agent) sampleAll(ctx context.Context) {
 	ticker := time.NewTicker(a.SampleEvery)
 	defer ticker.Stop()
@@ -66,8 +66,8 @@ func (a *Agent) sampleAll(ctx context.Context) {
 	}
 }
 
-// sample measures once, and publishes what was found. What is published is lost where nobody can take it now. Where the engine cannot
-// measure, what was said last stands until it is too old.
+// sample measures once and publishes the results, which are lost if the bus cannot take them now. If the engine cannot measure, the last
+// published results hold until they are too old.
 func (a *Agent) sample(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
@@ -88,7 +88,7 @@ func (a *Agent) sample(ctx context.Context) error {
 	return nil
 }
 
-// processes asks the loop what runs and shall.
+// processes asks the loop for the instances that run and must run.
 func (a *Agent) processes(ctx context.Context) (all []process, err error) {
 	told := make(chan []process, 1)
 	a.tell(ctx, func() {
@@ -109,7 +109,7 @@ func (a *Agent) processes(ctx context.Context) (all []process, err error) {
 	}
 }
 
-// take makes of what containers have used since they started what each process uses.
+// take computes what each process uses now from what its containers have used since they started.
 func (s *sampler) take(running []process, stats map[string]node.Stats, now time.Time) []events.MetricProcess {
 	all := make([]events.MetricProcess, 0, len(running))
 	mine := map[string]node.Stats{}
@@ -137,7 +137,7 @@ func (s *sampler) take(running []process, stats map[string]node.Stats, now time.
 	return all
 }
 
-// together is what several containers have used. It reports false where one of them is not known.
+// together returns what several containers have used. It reports false if the usage of one is unknown.
 func together(handles []string, stats map[string]node.Stats) (all node.Stats, known bool) {
 	for i, handle := range handles {
 		one, known := stats[handle]
@@ -156,7 +156,7 @@ func together(handles []string, stats map[string]node.Stats) (all node.Stats, kn
 // billion is how many nanocores a core has.
 const billion = 1e9
 
-// nanoCores is how many billionths of a core were taken between two times; nil where that is not known.
+// nanoCores returns how many billionths of a core were used between two times; nil if unknown.
 func nanoCores(before, after *time.Duration, lasted time.Duration) *uint64 {
 	if before == nil || after == nil || *after < *before || lasted <= 0 {
 		return nil
@@ -175,14 +175,14 @@ func (a *Agent) publishMetric(p events.MetricProcess) error {
 	return a.Bus.Send(m)
 }
 
-// forget has nothing be told to whoever collects, until it is measured again.
+// forget drops the last results, so that collections report none until the next sample.
 func (s *sampler) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = nil
 }
 
-// observe tells whoever collects what was measured last.
+// observe reports the last results to a collection of metrics.
 func (s *sampler) observe(m *meters, o metric.Observer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,12 +202,12 @@ func (s *sampler) observe(m *meters, o metric.Observer) {
 	}
 }
 
-// sameSlot reports whether both are of one slot: then the later generation has the slot's series.
+// sameSlot reports whether both are of the same slot. Then only the later generation reports the slot's series.
 func sameSlot(a, b events.MetricProcess) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name && a.Ordinal == b.Ordinal
 }
 
-// total adds up what was measured, where anything was.
+// total adds up the known values; known reports whether there was one.
 type total struct {
 	sum   uint64
 	known bool
@@ -221,7 +221,7 @@ func (t *total) add(n *uint64) {
 
 func inCores(nano uint64) float64 { return float64(nano) / billion }
 
-// observeProcess tells what one instance uses, as far as that is known.
+// observeProcess reports what one instance uses, as far as that is known.
 func (m *meters) observeProcess(o metric.Observer, p events.MetricProcess) {
 	about := []attribute.KeyValue{
 		m.node, keyNamespace.String(p.Namespace), keyService.String(p.Name), keyOrdinal.Int64(int64(p.Ordinal)),

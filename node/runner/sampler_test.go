@@ -22,7 +22,7 @@ func TestWhatAProcessUsesIsNullUntilItIsKnown(t *testing.T) {
 
 	first := s.take(running, map[string]node.Stats{"a": stats(time.Second, 10), "b": stats(time.Second, 20), "b-sidecar": stats(0, 5)}, now)
 	if a := first[0]; a.CPUNanoCores != nil || *a.MemoryBytes != 10 || a.DiskBytes != nil {
-		t.Errorf("first measured, it uses %+v: nobody knows yet what it takes of the processor", a.ProcessUse)
+		t.Errorf("first measured, it uses %+v: its processor usage must be unknown", a.ProcessUse)
 	}
 	if b := first[1]; *b.MemoryBytes != 25 || *b.NetworkSentBytes != 20 {
 		t.Errorf("with its sidecar, which has its network, it uses %d bytes of memory and sent %d, want 25 and 20", *b.MemoryBytes, *b.NetworkSentBytes)
@@ -39,6 +39,6 @@ func TestWhatAProcessUsesIsNullUntilItIsKnown(t *testing.T) {
 
 	began := s.take(running, map[string]node.Stats{"a": stats(time.Millisecond, 10)}, later.Add(time.Second))
 	if a := began[0]; a.CPUNanoCores != nil {
-		t.Errorf("it has begun anew, and takes %d billionths of a core", *a.CPUNanoCores)
+		t.Errorf("after its restart it uses %d billionths of a core, want unknown", *a.CPUNanoCores)
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// How many sessions of a kind a node has at once. Each may take a session's window of memory and a connection of the engine. Who reads a
-// service has one for each of its instances: there is room for a few who read all of a full node.
+// How many sessions of each kind a node serves at once. Each may take a session's window of memory and a connection to the engine. A
+// client that reads a service's output has one session for each instance, so a few clients can read all instances of a full node.
 const (
 	maxLogs  = 512
 	maxExecs = 32
 )
 
-// serveSessions lets people read what instances print and run commands in them, until stop is called: then all of that ends. It is
-// apart from the loop and uses nothing of its state.
+// serveSessions lets clients read the output of instances and run commands in them, until the caller calls stop, which ends all
+// sessions. Sessions do not use the loop's state.
 func (a *Agent) serveSessions() (stop func(), err error) {
 	stopLogs, err := session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionLogs), maxLogs, a.serveLogs)
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *Agent) serveSessions() (stop func(), err error) {
 	}, nil
 }
 
-// sought returns the container of the instance that a session was opened with.
+// sought returns the container of the instance that the session is for.
 func (a *Agent) sought(ctx context.Context, opened events.Message) (node.Container, error) {
 	id, ok := events.ParseSessionSubject(opened.Subject)
 	if !ok {
@@ -49,12 +49,12 @@ func (a *Agent) sought(ctx context.Context, opened events.Message) (node.Contain
 		return node.Container{}, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the engine of node %s does not answer: %v", a.Name, err)}
 	}
 	if c == nil {
-		return node.Container{}, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("node %s has no container of %s: it is not made yet, or removed", a.Name, id)}
+		return node.Container{}, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("node %s has no container of %s: it is not created yet, or removed", a.Name, id)}
 	}
 	return *c, nil
 }
 
-// told is an error for who opened the session.
+// told returns the error for the client that opened the session.
 func told(err error) error {
 	var known *bus.QuestionError
 	if err == nil || errors.As(err, &known) {

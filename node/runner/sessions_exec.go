@@ -13,8 +13,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// serveExec runs a command in an instance's container. What it writes goes out, and what comes in it reads, each as fast as it is
-// taken. The end of the session ends the command.
+// serveExec runs a command in an instance's container. It sends the command's output to the client and the client's input to the
+// command, each only as fast as the receiver takes it. The end of the session ends the command.
 func (a *Agent) serveExec(ctx context.Context, s *session.Conn, opened events.Message) ([]byte, error) {
 	asked, err := events.ParseExecRequest(opened.Body)
 	if err != nil {
@@ -27,13 +27,13 @@ func (a *Agent) serveExec(ctx context.Context, s *session.Conn, opened events.Me
 	if c.State != node.Running {
 		return nil, &bus.QuestionError{Code: 409, Reason: "the container of " + c.Instance.String() + " does not run"}
 	}
-	a.Log.Info("a command is run for somebody", "instance", c.Instance.String(), "terminal", asked.Terminal != nil, "session", opened.Subject)
+	a.Log.Info("a client runs a command", "instance", c.Instance.String(), "terminal", asked.Terminal != nil, "session", opened.Subject)
 	ctx, cancel := context.WithCancel(ctx)
 	var receiving sync.WaitGroup
 	defer receiving.Wait()
 	defer cancel()
 	input, in := io.Pipe()
-	defer input.Close() //nolint:errcheck // it has none
+	defer input.Close() //nolint:errcheck // it never fails
 	resized := make(chan events.TerminalSize, 1)
 	receiving.Go(func() { in.CloseWithError(receiveInput(ctx, s, in, resized)) })
 	run := node.Execution{
@@ -51,7 +51,7 @@ func (a *Agent) serveExec(ctx context.Context, s *session.Conn, opened events.Me
 	return json.Marshal(events.ExecResult{ExitCode: code})
 }
 
-// receiveInput hands on what comes for the command until the end of that, or of the session.
+// receiveInput passes the client's input to the command until the command or the session ends.
 func receiveInput(ctx context.Context, s *session.Conn, in io.WriteCloser, resized chan events.TerminalSize) error {
 	for {
 		f, err := s.Receive(ctx)
@@ -61,7 +61,7 @@ func receiveInput(ctx context.Context, s *session.Conn, in io.WriteCloser, resiz
 		switch f.Kind {
 		case events.FrameStdin:
 			if _, err := in.Write(f.Body); err != nil {
-				in = discarding{} // the command reads no more, and may run on
+				in = discarding{} // the command no longer reads its input, but may still run
 			}
 		case events.FrameStdinEnd:
 			if err := in.Close(); err != nil {
@@ -70,7 +70,7 @@ func receiveInput(ctx context.Context, s *session.Conn, in io.WriteCloser, resiz
 		case events.FrameSize:
 			var size events.TerminalSize
 			if err := json.Unmarshal(f.Body, &size); err != nil {
-				continue // the next one may read
+				continue // the next size may be valid
 			}
 			select {
 			case <-resized: // the last one counts
@@ -81,7 +81,7 @@ func receiveInput(ctx context.Context, s *session.Conn, in io.WriteCloser, resiz
 	}
 }
 
-// discarding takes what nobody reads.
+// discarding drops input that the command does not read.
 type discarding struct{}
 
 func (discarding) Write(p []byte) (int, error) { return len(p), nil }

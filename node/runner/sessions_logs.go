@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// linesAhead is how many lines are read before those before them are sent, so that many go in one frame.
+	// linesAhead is how many lines the node reads ahead of those that it sends, so that many fit in one frame.
 	linesAhead = 16
-	// enoughLines is how many bytes of lines a frame has, but for the last of them.
+	// enoughLines is after how many bytes of lines a frame is full. Its last line may exceed that.
 	enoughLines = 8 << 10
 )
 
-// serveLogs sends what an instance's container prints: a frame that names the container, then its lines. A reader who is slow holds
-// up the reading; what the engine has let go of by then is missing.
+// serveLogs sends the output of an instance's container: a frame that names the container, then its lines. A slow client delays the
+// reading, and then misses lines that the engine no longer keeps.
 func (a *Agent) serveLogs(ctx context.Context, s *session.Conn, opened events.Message) ([]byte, error) {
 	asked, err := events.ParseLogsRequest(opened.Body)
 	if err != nil {
@@ -51,12 +51,12 @@ func (a *Agent) serveLogs(ctx context.Context, s *session.Conn, opened events.Me
 	if err := sendLines(ctx, s, lines); err != nil {
 		return nil, err
 	}
-	return nil, told(failed) // the lines are closed after it was set
+	return nil, told(failed) // failed is set before lines is closed
 }
 
-// sendLines sends the lines until there are no more: those that are there together in one frame.
+// sendLines sends the lines until the channel is closed. Lines that are ready together go in one frame.
 func sendLines(ctx context.Context, s *session.Conn, lines <-chan events.LogLine) error {
-	errNoMore := errors.New("no more lines")
+	errNoMore := errors.New("the last line was read")
 	var body []byte
 	next := func(l events.LogLine, ok bool) error {
 		if !ok {

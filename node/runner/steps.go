@@ -19,13 +19,13 @@ const (
 	removeTimeout  = 30 * time.Second
 )
 
-// places are how many steps of a kind may be under way at once. Instances that find none free stand in line.
+// places bound how many steps of a kind may be under way at once. Instances wait in line for a free one.
 type places struct {
 	free int
 	line []*instance
 }
 
-// enter takes a place for the instance. It reports false where none is free: then the instance stands in line.
+// enter takes a place for the instance. It reports false if no place is free: then the instance waits in line.
 func (p *places) enter(in *instance) bool {
 	if p.free > 0 {
 		p.free--
@@ -35,7 +35,7 @@ func (p *places) enter(in *instance) bool {
 	return false
 }
 
-// leaveLine takes the instance out of the line where it stands, if any.
+// leaveLine takes the instance out of the line that it waits in, if any.
 func (in *instance) leaveLine() {
 	if p := in.line; p != nil {
 		p.line = slices.DeleteFunc(p.line, func(other *instance) bool { return other == in })
@@ -43,7 +43,7 @@ func (in *instance) leaveLine() {
 	}
 }
 
-// placesOf returns the places that the step needs one of, nil for none: a stop mostly waits for the instance itself.
+// placesOf returns the places of which the step needs one; nil for none. A stop needs none, as it mostly waits for the instance itself.
 func (a *Agent) placesOf(step node.Step) *places {
 	switch step {
 	case node.StepPrepare:
@@ -55,19 +55,19 @@ func (a *Agent) placesOf(step node.Step) *places {
 	return nil
 }
 
-// settle takes the instance's next step, or has it wait for what that needs. It does nothing where it is as it shall
-// be, and nothing while a step is under way.
+// settle takes the instance's next step, or makes the instance wait for a time or a place. It does nothing while a step is under way,
+// and it takes no step if the order is met.
 func (a *Agent) settle(ctx context.Context, in *instance) {
 	delete(a.waiting, in.view.Instance)
 	a.inform(ctx, in)
 	for !in.busy {
 		step, until := in.view.Next(time.Now())
 		if step == node.StepRemove && in.keeping {
-			return // its end goes on
+			return // the end of keepOutput continues
 		}
 		if a.answering.Holds(step) {
 			in.leaveLine()
-			return // the look that is answered goes on
+			return // the next listing that the engine answers continues
 		}
 		p := a.placesOf(step)
 		if in.line != nil && in.line == p {
@@ -86,7 +86,7 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 			return
 		case node.StepServe:
 			if in.inspecting {
-				return // it may have ended already, and then never served
+				return // the answer may say that it has ended, and then it has never served
 			}
 			a.change(ctx, in, in.view.Done(step, time.Now()))
 			a.inform(ctx, in)
@@ -99,12 +99,12 @@ func (a *Agent) settle(ctx context.Context, in *instance) {
 	}
 }
 
-// stepNames are those of the steps that an engine takes, for people.
+// stepNames are the names of the engine's steps in traces.
 var stepNames = map[node.Step]string{
 	node.StepPrepare: "prepare", node.StepStart: "start", node.StepBeforeStop: "before stop", node.StepStop: "stop", node.StepRemove: "remove",
 }
 
-// take has the engine take the step.
+// take makes the engine take the step, beside the loop.
 func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
 	if in.checking != nil {
 		in.checking()
@@ -129,7 +129,7 @@ func (a *Agent) take(ctx context.Context, in *instance, step node.Step) {
 	})
 }
 
-// taken follows the end of a step. The place goes to those that waited for it before the instance itself goes on.
+// taken follows the end of a step. The instances in line get the free place before the instance continues.
 func (a *Agent) taken(ctx context.Context, in *instance, made node.Container, err error) {
 	in.busy, in.interrupt, in.ended = false, nil, a.turn
 	now := time.Now()
@@ -152,8 +152,8 @@ func (a *Agent) taken(ctx context.Context, in *instance, made node.Container, er
 	a.settle(ctx, in)
 }
 
-// admit gives the free places to those that stand in line, first come first served. What each is to do may be another
-// thing than when it came.
+// admit gives the free places to the instances in line, first come first served. The next step of an instance may have changed while
+// it waited.
 func (a *Agent) admit(ctx context.Context, p *places) {
 	for p.free > 0 && len(p.line) > 0 {
 		in := p.line[0]
@@ -177,7 +177,7 @@ func deadline(step node.Step, v node.View) time.Duration {
 	return removeTimeout
 }
 
-// fillTimeout is how long it may take to fill volumes: those of some GiB take longer than an image.
+// fillTimeout is how long the node may take to fill volumes. Volumes of some GiB take longer than an image.
 func fillTimeout(r *events.Restore) time.Duration {
 	const bytesPerSecond, longest = 1 << 20, 2 * time.Hour
 	if r == nil {
@@ -190,7 +190,7 @@ func fillTimeout(r *events.Restore) time.Duration {
 	return min(time.Duration(bytes/bytesPerSecond)*time.Second, longest)
 }
 
-// call returns what takes the step.
+// call returns the function that takes the step.
 func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Container, error) {
 	if step == node.StepPrepare {
 		read := a.configs(v)
@@ -212,7 +212,7 @@ func (a *Agent) call(step node.Step, v node.View) func(context.Context) (node.Co
 	}
 }
 
-// start starts the instance's container, once the host guards it where it is exclusive.
+// start starts the instance's container. If the instance is exclusive, the host must guard it first.
 func (a *Agent) start(ctx context.Context, v node.View) error {
 	if v.Exclusive() {
 		g := node.Guarded{Container: *v.Container, Window: time.Duration(v.Order.Window)}
@@ -223,7 +223,7 @@ func (a *Agent) start(ctx context.Context, v node.View) error {
 	return a.Engine.Start(ctx, *v.Container)
 }
 
-// askBeforeStop runs the hook of the container that is to be stopped.
+// askBeforeStop runs the container's hook before a stop.
 func (a *Agent) askBeforeStop(ctx context.Context, v node.View) error {
 	err := a.Engine.Ask(ctx, *v.Container, v.Container.BeforeStop.Hook, events.Stopping{Phase: events.BeforeStop}, a.Facts.Address)
 	switch {
@@ -246,8 +246,8 @@ func (a *Agent) prepare(ctx context.Context, v node.View, read configReader) (no
 	})
 }
 
-// remove removes the instance's container. Where none is known the engine is asked: one may have been made by a call
-// that failed or was interrupted, and would be left behind.
+// remove removes the instance's container. If the node knows none, it asks the engine first: a call that failed or was interrupted may
+// have created one.
 func (a *Agent) remove(ctx context.Context, v node.View) error {
 	c := v.Container
 	if c == nil {

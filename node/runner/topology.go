@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// tellTimeout is how long the file of a topology may take.
+	// tellTimeout is how long the node may take to write a topology file.
 	tellTimeout = 10 * time.Second
-	// tellAgain is how long a node rests before it writes a file again that it could not write.
+	// tellAgain is how long the node waits before it retries to write a topology file.
 	tellAgain = time.Second
 )
 
-// informing is what goes on beside the steps of an instance that has a topology: its file is written, and it is asked what that
-// asks. Each at most once at a time; a nil function says that it does not go on.
+// informing is what the node does beside the steps of an instance that has a topology: it writes the topology file, and asks what the
+// topology asks. Each has at most one call under way, which its function ends; nil for none.
 type informing struct {
 	telling context.CancelFunc
 	asking  context.CancelFunc
-	asked   node.Inform // what it is asked
-	again   time.Time   // when a file that could not be written is written again
+	asked   node.Inform // what the node asks it
+	again   time.Time   // when the node retries to write the file
 }
 
 func (i *informing) underWay() bool { return i.telling != nil || i.asking != nil }
 
-// end ends both, as a step begins.
+// end ends both calls, because a step begins.
 func (i *informing) end() {
 	if i.telling != nil {
 		i.telling()
@@ -37,8 +37,8 @@ func (i *informing) end() {
 	}
 }
 
-// inform has the instance's file say what it is told, and then asks it what that asks. What is asked in vain by now ends, and what
-// comes instead waits for the end.
+// inform writes the instance's topology file, and then asks the instance what the topology asks. It ends a question that the order no
+// longer asks. The next question waits until that has ended.
 func (a *Agent) inform(ctx context.Context, in *instance) {
 	next, wanted := in.view.Informs()
 	if in.informing.asking != nil && !next.Asks(in.informing.asked) && in.view.Order.Action == events.ActionRun {
@@ -72,7 +72,7 @@ func (a *Agent) tellTopology(ctx context.Context, in *instance, next node.Inform
 			case ended:
 			case err != nil:
 				in.informing.again = time.Now().Add(tellAgain)
-				a.Log.Warn("a topology cannot be told", "instance", in.view.Instance.String(), "error", err)
+				a.Log.Warn("cannot write a topology file; the node tries again in a second", "instance", in.view.Instance.String(), "error", err)
 			default:
 				a.change(ctx, in, in.view.Learnt(next))
 			}
@@ -104,7 +104,7 @@ func (a *Agent) askHook(ctx context.Context, in *instance, next node.Inform) {
 	})
 }
 
-// do has the instance do what it is asked.
+// do runs the hook, or exports the volumes.
 func (a *Agent) do(ctx context.Context, next node.Inform) ([]events.Export, error) {
 	if next.Hook != nil {
 		return nil, a.Engine.Ask(ctx, next.Container, *next.Hook, next.Asked, a.Facts.Address)

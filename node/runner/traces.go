@@ -11,8 +11,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// traced begins a span about an instance in the trace of the command that its order is due to. Where its sender does not trace it, or
-// nobody is told of traces here, there is none, and end does nothing.
+// traced begins a span about an instance in the trace of the command that caused its order. If the sender does not trace the command,
+// or the node has no tracer, there is no span, and end does nothing.
 func (a *Agent) traced(ctx context.Context, parent, name string, id events.InstanceID) (within context.Context, end func(error)) {
 	parent = events.SampledTrace(parent)
 	if parent == "" || a.Tracer == nil {

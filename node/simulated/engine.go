@@ -272,7 +272,7 @@ func (e *Engine) Usage(_ context.Context, measured node.Container, _ string) (no
 	return e.usage[measured.Instance], nil
 }
 
-// Fill has the instance take this much of the disk, until its container is removed. It reports false where none runs.
+// Fill makes the instance use this much of the disk, until its container is removed. It reports false if no container runs.
 func (e *Engine) Fill(id events.InstanceID, usage node.Usage) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

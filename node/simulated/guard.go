@@ -16,7 +16,7 @@ type guarded struct {
 	until, before time.Time
 }
 
-// Guard implements node.Engine. Nothing ends by itself here: whoever has the engine calls Expire.
+// Guard implements node.Engine. No container ends by itself here: the owner of the engine must call Expire.
 func (e *Engine) Guard(_ context.Context, heard time.Time, all []node.Guarded) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -39,7 +39,7 @@ func (e *Engine) Guarded(c node.Container) (until, before time.Time) {
 	return g.until, g.before
 }
 
-// Expire ends the running containers that may run no more at this time, and returns when the next may not; the zero time for none.
+// Expire ends the running containers whose windows have passed, and returns when the next window ends; the zero time for none.
 func (e *Engine) Expire(now time.Time) (next time.Time) {
 	e.mu.Lock()
 	var ended []events.InstanceID

@@ -49,7 +49,7 @@ func (e *Engine) Due(p node.Plan) []node.Fill {
 	})
 }
 
-// BeginFill makes the volume anew, and returns its mark: what it held is gone. It fails where a container has it.
+// BeginFill deletes the volume's content, creates the volume again and returns its mark. It fails if a container uses the volume.
 func (e *Engine) BeginFill(p node.Plan, f node.Fill) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,7 +74,7 @@ func (e *Engine) EndFill(p node.Plan, f node.Fill, mark string, content io.Reade
 	defer e.mu.Unlock()
 	v := e.volumes[f.Volume]
 	if v == nil || v.mark != mark {
-		return p.Unfilled(f, "somebody else has filled it")
+		return p.Unfilled(f, "another process has filled it")
 	}
 	v.Content = hex.EncodeToString(sum.Sum(nil))
 	if err != nil {
