@@ -46,8 +46,8 @@ type View struct {
 	// serves.
 	Changed time.Time
 	Served  time.Time
-	// Heard is when the node sent its last answered heartbeat. It is set only for exclusive instances, which must stop when it is too
-	// long ago.
+	// Heard is when the node sent its last answered heartbeat. An exclusive instance must stop when that is too long ago. The node keeps
+	// it up to date only for exclusive instances.
 	Heard time.Time
 	// Yielded reports that the node tried to stop the instance for want of an answered heartbeat, and that the stop failed: the
 	// instance may or may not have ended.

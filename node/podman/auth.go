@@ -26,18 +26,18 @@ type credentials struct {
 	Password string `json:"password"`
 }
 
-// authFile is a file of credentials as "podman login --authfile" and "docker login" write it. No error says anything
-// that stands in the file but names of registries that the image is of: all else may be a secret in the wrong place.
+// authFile is a file of credentials as "podman login --authfile" and "docker login" write it. Errors quote nothing from the file except
+// names of registries that match the image, because anything else may be a secret in the wrong place.
 type authFile struct {
 	path string
-	// all are those that can be read, by the name of the registry or a part of it.
+	// all are the valid credentials, by the name of the registry or a part of it.
 	all map[string]credentials
-	// broken says what is wrong with others.
+	// broken says what is wrong with the other credentials, by the same names.
 	broken map[string]string
 }
 
-// RegistryAuth has pulls use the credentials in this file, in the format of containers-auth.json; where it has any, in
-// place of those that Podman itself has. It is read at each pull. To be called before any other method; "" is no file.
+// RegistryAuth makes pulls use the credentials in this file, in the format of containers-auth.json. If the file has any, they replace
+// Podman's own. The engine reads the file at each pull. Call RegistryAuth before any other method; "" stands for no file.
 func (e *Engine) RegistryAuth(path string) { e.authFile = path }
 
 // CheckRegistryAuth reads the file of RegistryAuth, and says what is wrong with it.
@@ -46,7 +46,7 @@ func (e *Engine) CheckRegistryAuth() error {
 	return err
 }
 
-// readAuthFile reads the file anew; where path is "" there are no credentials. Errors name the file.
+// readAuthFile reads the file. If path is "", there are no credentials. Errors name the file.
 func readAuthFile(path string) (*authFile, error) {
 	f := &authFile{path: path, all: map[string]credentials{}, broken: map[string]string{}}
 	if path == "" {
@@ -64,7 +64,7 @@ func readAuthFile(path string) (*authFile, error) {
 		Helpers map[string]string `json:"credHelpers"`
 	}
 	if err := json.Unmarshal(text, &content); err != nil {
-		return nil, fmt.Errorf("the registry credentials in %s are not to be understood%s: %s", path, where(err), rewrite(path))
+		return nil, fmt.Errorf("cannot parse the registry credentials in %s%s: %s", path, where(err), rewrite(path))
 	}
 	for name := range content.Helpers {
 		f.broken[registryName(name)] = "are in a helper, which Rookery does not run"
@@ -83,12 +83,12 @@ func readAuthFile(path string) (*authFile, error) {
 	return f, nil
 }
 
-// rewrite says how to have a file of credentials that can be read.
+// rewrite says how to write a valid file of credentials.
 func rewrite(path string) string {
 	return fmt.Sprintf("write the file with \"podman login --authfile %s\" and the registry's name", path)
 }
 
-// readRegular reads a file that is one: opening a pipe would wait for its other end.
+// readRegular reads a regular file. It refuses others, because opening a pipe would wait for its other end.
 func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -105,7 +105,7 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(opened, maxAuthFile))
 }
 
-// where says where in the file JSON is wrong. JSON's own words may hold a part of a secret.
+// where says where in the file the JSON is wrong. It does not quote the error of the JSON package, which may contain a part of a secret.
 func where(err error) string {
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
 		return fmt.Sprintf(" (no JSON from byte %d on)", syntax.Offset)
@@ -145,7 +145,7 @@ func registryName(key string) string {
 	return name
 }
 
-// closest returns the most special of the names that the image is of, or "" where it is of none.
+// closest returns the most specific of the names that match the image; "" if none does.
 func closest[V any](names map[string]V, image string) string {
 	longest := ""
 	for name := range names {
@@ -157,7 +157,7 @@ func closest[V any](names map[string]V, image string) string {
 	return longest
 }
 
-// check says what is wrong with the credentials that the image is to be had with, or nil.
+// check returns an error that says what is wrong with the credentials for the image, or nil.
 func (f *authFile) check(image string) error {
 	broken := closest(f.broken, image)
 	if broken == "" || len(broken) < len(closest(f.all, image)) {
@@ -172,7 +172,7 @@ func (f *authFile) login(image string) string {
 	return fmt.Sprintf("\"podman login --authfile %s %s\"", f.path, registry)
 }
 
-// header has all that can be read: an image may come from a mirror, which only Podman knows.
+// header returns a header with all valid credentials: the image may come from a mirror, which only Podman knows.
 func (f *authFile) header() (http.Header, error) {
 	if len(f.all) == 0 {
 		return nil, nil
@@ -184,7 +184,7 @@ func (f *authFile) header() (http.Header, error) {
 	return http.Header{authHeader: {base64.URLEncoding.EncodeToString(text)}}, nil
 }
 
-// advice says what to do where a registry did not let us have the image for want of credentials, as Podman says it.
+// advice says what to do if Podman's message means that the registry refused the image for want of credentials; else "".
 func (f *authFile) advice(image, message string) string {
 	message = strings.ReplaceAll(strings.ToLower(message), "permission denied", "") // by a file, not a registry
 	refused := false

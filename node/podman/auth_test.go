@@ -22,7 +22,7 @@ func TestRegistryAuthSaysWhatIsWrongAndNoSecret(t *testing.T) {
 	}{
 		"no JSON":              {`"` + secret + `" ` + secret, "no JSON from byte"},
 		"a number":             {`{"auths":{"reg.example":{"auth":12345678}}}`, "another kind of value"},
-		"nothing":              {``, "not to be understood"},
+		"nothing":              {``, "cannot parse the registry credentials in"},
 		"no credentials":       {`{}`, "has none for it"},
 		"those of others":      {`{"auths":{"other.example":{"auth":"` + encoded + `"},"reg.example/other":{"auth":"` + encoded + `"},"reg.examples":{}}}`, "has none for it"},
 		"not the right ones":   {`{"auths":{"reg.example":{"auth":"` + encoded + `"}}}`, "does not take the credentials for reg.example in"},

@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// testBeforeStop has whoever looks at a container learn what it is asked before it is stopped, and asks it.
+// testBeforeStop lists and inspects a container to read its hook before a stop, and runs the hook.
 func testBeforeStop(t *testing.T, b *bench) {
 	plan := b.plan(t)
 	hook := events.Hook{Exec: []string{"/web", "-env", "ROOKERY_PHASE=before_stop ROOKERY_ORDINAL=" + strconv.Itoa(int(plan.Instance.Ordinal))}}

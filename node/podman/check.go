@@ -17,8 +17,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// Check asks the container whether it is healthy: through its published port, or by a command inside. A command that
-// does not end in time runs on, as Podman has no way to end it but with its container.
+// Check runs the container's health check: through its published port, or by a command inside. A command that does not end in time
+// keeps running, because Podman can end it only together with its container.
 func (e *Engine) Check(ctx context.Context, c node.Container, health events.Health, address string) error {
 	switch {
 	case health.HTTP != nil:
@@ -45,10 +45,10 @@ func (e *Engine) Check(ctx context.Context, c node.Container, health events.Heal
 	return e.execute(ctx, c, health.Exec, nil)
 }
 
-// maxSaid is how many bytes of an answer that is bad are told.
+// maxSaid is how many bytes of a bad answer an error quotes.
 const maxSaid = 200
 
-// published returns where the container's port of this name is reached on its host.
+// published returns the address on the host at which the container's port of this name is published.
 func published(c node.Container, name, address string) (string, error) {
 	i := slices.IndexFunc(c.Ports, func(p events.PortBinding) bool { return p.Name == name })
 	if i < 0 {
@@ -61,9 +61,9 @@ func published(c node.Container, name, address string) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(c.Ports[i].HostPort))), nil
 }
 
-// answered makes the request. It returns nil where it is answered with a status from 200 to below the one that is bad.
+// answered makes the request. It returns nil if the status of the answer is at least 200 and less than bad.
 func answered(asked *http.Request, bad int) error {
-	transport := &http.Transport{DisableKeepAlives: true} // a check is to find out whether connections are taken
+	transport := &http.Transport{DisableKeepAlives: true} // a check must show whether the container accepts connections
 	defer transport.CloseIdleConnections()
 	client := &http.Client{
 		Transport:     transport,
@@ -71,7 +71,7 @@ func answered(asked *http.Request, bad int) error {
 	}
 	answer, err := client.Do(asked)
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
-		return wrapped.Err // without the address, which people have from elsewhere
+		return wrapped.Err // without the address, which the reader knows
 	}
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (e *Engine) execute(ctx context.Context, c node.Container, command, env []s
 	if err != nil {
 		return err
 	}
-	// What it writes ends when it does.
+	// The output ends when the command does.
 	_, err = io.Copy(io.Discard, answer.Body)
 	if err := errors.Join(err, answer.Body.Close()); err != nil {
 		return err

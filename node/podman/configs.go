@@ -14,19 +14,19 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// config is the content of a file that a container gets. Podman takes it from a secret of its store, which it copies to
-// the container's own files as it makes that, and never asks for again: so the secret stands for that moment alone.
+// config is the content of a file that a container gets. Podman reads it from a secret of its store, and copies that to the container's
+// own files when it creates the container. Podman never reads the secret again, so the secret exists only for that moment.
 type config struct {
 	name    string
 	secret  string
 	content []byte
 }
 
-// unmakeTimeout bounds the removal of a config's secret, which happens also where the call that made it was ended.
+// unmakeTimeout bounds the removal of a config's secret. The removal also runs after the call that created the secret was cancelled.
 const unmakeTimeout = 10 * time.Second
 
-// withConfigs adds the plan's configs to the files of its containers. Their secrets have names that no other instance's
-// have, and that are known again: Podman 4.3 gives secrets no labels.
+// withConfigs adds the plan's configs to the files of its containers. The names of their secrets are unique to the instance, and the
+// node can recognise them: secrets have no labels in Podman 4.3.
 func (r createRequest) withConfigs(plan node.Plan) createRequest {
 	user, group := owner(plan.Order.Spec.User)
 	for i, c := range plan.Order.Spec.Configs {
@@ -38,12 +38,12 @@ func (r createRequest) withConfigs(plan node.Plan) createRequest {
 	return r
 }
 
-// configSecrets is how the names begin of the secrets that the owner's configs are in. Podman takes 64 bytes at most.
+// configSecrets is the prefix of the names of the secrets for the owner's configs. Podman limits such a name to 64 bytes.
 func configSecrets(owner node.Owner) string {
 	return "rookery." + digestOf(owner.Cluster)[:idDigits] + "." + digestOf(owner.Node)[:idDigits] + "."
 }
 
-// makeConfigs makes the secrets of configs. Those that a call before has left are replaced.
+// makeConfigs creates the secrets of configs. It replaces those that an earlier call has left.
 func (e *Engine) makeConfigs(ctx context.Context, configs []config) error {
 	for _, c := range configs {
 		err := e.makeSecret(ctx, c)
@@ -69,7 +69,7 @@ func (e *Engine) makeSecret(ctx context.Context, c config) error {
 	}, nil)
 }
 
-// unmakeConfigs removes the secrets of configs. What cannot be removed now goes as the node begins anew.
+// unmakeConfigs removes the secrets of configs. If a removal fails, the node removes the secret when it restarts.
 func (e *Engine) unmakeConfigs(ctx context.Context, configs []config) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unmakeTimeout)
 	defer cancel()
@@ -86,7 +86,7 @@ func (e *Engine) removeSecret(ctx context.Context, name string) error {
 	return err
 }
 
-// tidyConfigs removes the secrets of the owner's configs that a process has left which was killed in between.
+// tidyConfigs removes the secrets of the owner's configs that a killed process has left.
 func (e *Engine) tidyConfigs(ctx context.Context, owner node.Owner) error {
 	var all []struct {
 		Spec struct{ Name string }

@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// testConfigs has a process be killed while it made a container: what it left goes with the next container of the
-// instance, or as the next process begins, and nothing of anybody else.
+// testConfigs covers a process that was killed while it created a container. The node removes its leftovers with the next container of
+// the instance, or when the next process begins. It removes nothing of another owner.
 func testConfigs(t *testing.T, b *bench) {
 	plan := b.plan(t)
 	plan.Order.Spec.Configs = []events.Config{{Name: "web-conf", Path: "/etc/web.conf", Mode: "0440"}, {Name: "web-conf", Path: "/copy", Mode: "0444"}}

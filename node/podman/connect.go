@@ -23,29 +23,29 @@ import (
 // Engine is a Podman service behind a unix socket. Its methods may be called from many goroutines at once.
 type Engine struct {
 	client *http.Client
-	// visible says that the service's processes are ours to see under the same ids.
+	// visible reports whether the node sees the service's processes, under the same ids.
 	visible bool
 	limits  []rlimit
-	// authFile is where the credentials for registries are; "" for nowhere.
+	// authFile is the file of credentials for registries; "" for none.
 	authFile string
-	// unusedFor is how long an image that was pulled may be unused; 0 for ever.
+	// unusedFor is how long a pulled image may be unused before Prune removes it; 0 for no limit.
 	unusedFor time.Duration
-	// watchdog ends what is exclusive; nil where none was said.
+	// watchdog kills exclusive containers in time; nil for none.
 	watchdog *watchdog.Client
-	// pulls measures the pulls of images; nil where nobody said so.
+	// pulls measures the pulls of images; nil for no measurement.
 	pulls *pulls
-	// exitFolder is where monitors write exit codes; nil until one was asked.
+	// exitFolder is the folder in which monitors write exit codes; nil until the engine has asked one.
 	exitFolder atomic.Pointer[string]
 
-	// known is what Podman said of itself; nil until that was needed.
+	// known is what Podman reported about itself; nil until the engine has asked.
 	known atomic.Pointer[info]
 
 	mu sync.Mutex
-	// watchers hear of every container that was started through this engine.
+	// watchers receive the handle of every container that this engine starts.
 	watchers map[chan string]struct{}
-	// recent are containers, by handle, whose processes ended and that nobody asked about since.
+	// recent are containers, by handle, whose processes have ended since the last Inspect of each.
 	recent map[string]*inspected
-	// starved are containers, by handle, that were seen to be killed for want of memory.
+	// starved are containers, by handle, that the kernel was seen to kill because they ran out of memory.
 	starved map[string]struct{}
 	// monitored are the containers that were guarded, by handle or name, as the watchdog knows them.
 	monitored map[string]monitored
@@ -59,11 +59,11 @@ const (
 	idleTime        = 30 * time.Second
 )
 
-// Connect opens the Podman service at uri, as in unix:///run/podman/podman.sock, and no other: no variable of the
-// environment is read. The error says what was tried and what to do. Close the engine when done.
+// Connect opens the Podman service at uri, as in unix:///run/podman/podman.sock. It reads no environment variables. The error says what
+// Connect tried and what to do. Close the engine when done.
 //
-// A service that accepts and never answers is given up up to 0.6 s after ctx has ended: Podman's bindings sleep between
-// their attempts.
+// If a service accepts and never answers, Connect gives up at most 0.6 s after ctx has ended: Podman's bindings sleep between their
+// attempts.
 func Connect(ctx context.Context, uri string) (*Engine, error) {
 	address, err := url.Parse(uri)
 	if err != nil || address.Scheme != "unix" || address.Host != "" || !filepath.IsAbs(address.Path) {
@@ -102,11 +102,11 @@ func Connect(ctx context.Context, uri string) (*Engine, error) {
 	}, nil
 }
 
-// Close closes the connections that no call uses. Containers go on, and so does the watchdog.
+// Close closes the connections that no call uses. Containers and the watchdog keep running.
 func (e *Engine) Close() {
 	e.client.CloseIdleConnections()
 	if e.watchdog != nil {
-		_ = e.watchdog.Close() // nothing that was said waits in it
+		_ = e.watchdog.Close() // the connection buffers nothing
 	}
 }
 
@@ -115,8 +115,8 @@ func unreachable(uri string, err error) error {
 		"\"systemctl start podman.socket\", or by hand with \"podman system service --time 0 %s\"", uri, err, uri)
 }
 
-// sharesProcesses reports whether who listens on the socket is in our process namespace. A node in a container that
-// has the socket mounted is not: process ids that Podman tells would be those of other processes there, or of none.
+// sharesProcesses reports whether the process that listens on the socket is in the node's process namespace. This is not so for a node
+// in a container with the socket mounted. There, Podman's process ids would belong to other processes or to none.
 func sharesProcesses(ctx context.Context, path string) (bool, error) {
 	connection, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
@@ -133,7 +133,7 @@ func sharesProcesses(ctx context.Context, path string) (bool, error) {
 		peer, peerErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})
 	if err != nil || peerErr != nil || peer.Pid <= 0 {
-		return false, nil // the peer is not to be seen: believe Podman alone
+		return false, nil // the peer is not visible: rely on Podman alone
 	}
 	theirs, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(int(peer.Pid)), "ns/pid"))
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// memoryLimit keeps one instance from taking the host down where its spec names no limit.
+	// memoryLimit is the limit of an instance whose spec names none. It stops one instance from taking the host down.
 	memoryLimit = 512 << 20
 	// pidsLimit ends a fork bomb and is above what a server with a thread per request takes.
 	pidsLimit = 512
-	// logSize bounds what one container writes to the host's disk. Podman starts the file anew when it is full.
+	// logSize bounds the log of one container on the host's disk, in bytes. Podman truncates the file when it is full.
 	logSize = 1 << 20
 	// labelPorts holds the published ports with their names, which Podman has no place for.
 	labelPorts = events.ReservedLabel + "ports"
@@ -106,7 +106,7 @@ type pids struct {
 	Limit int64 `json:"limit"`
 }
 
-// Prepare has the image present and creates the container.
+// Prepare pulls the image if necessary and creates the container.
 func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, error) {
 	if plan.Order.Spec == nil {
 		return node.Container{}, createFailed("the order has no spec")
@@ -133,7 +133,7 @@ func (e *Engine) Prepare(ctx context.Context, plan node.Plan) (node.Container, e
 		err = e.filled(ctx, plan)
 	}
 	if err != nil {
-		_ = e.Remove(ctx, main) // what stays is in the way of the next attempt, which removes it
+		_ = e.Remove(ctx, main) // if this fails, the next attempt removes it
 		return node.Container{}, err
 	}
 	return main, nil
@@ -170,7 +170,7 @@ func (e *Engine) prepareMain(ctx context.Context, plan node.Plan) (node.Containe
 	}, nil
 }
 
-// createWithImage creates the container once its image is there. Errors are *node.Failure where that cannot be had.
+// createWithImage creates the container, and pulls its image if the host does not have it. Errors are *node.Failure if the pull fails.
 func (e *Engine) createWithImage(ctx context.Context, r createRequest, plan node.Plan) (string, error) {
 	id, err := e.create(ctx, r)
 	if refused := new(refusal); !errors.As(err, &refused) || !refused.says("image not known") {
@@ -197,16 +197,16 @@ func (e *Engine) create(ctx context.Context, r createRequest) (string, error) {
 	return made.ID, err
 }
 
-// standing returns the container that holds the planned name, if it is the planned one. One of an earlier attempt
-// that does not run is removed, so that the next try has the name; all others are left alone.
+// standing returns the container that has the planned name, if it is the planned one. It removes a container of an earlier attempt that
+// does not run, so that the next try can use the name. It does not touch any other.
 func (e *Engine) standing(ctx context.Context, plan node.Plan) (node.Container, error) {
 	name := plan.Name()
 	found, err := e.settle(ctx, name)
 	if err != nil {
-		return node.Container{}, fmt.Errorf("looking at container %s, which stands already: %w", name, err)
+		return node.Container{}, fmt.Errorf("inspecting container %s, which already exists: %w", name, err)
 	}
 	if found == nil {
-		// A create that was cut short leaves a name in Podman's storage and no container: removing the name frees it.
+		// An interrupted create leaves a name in Podman's storage, but no container. Removing the name frees it.
 		if err := e.Remove(ctx, node.Container{Handle: name}); err != nil {
 			return node.Container{}, err
 		}
@@ -234,7 +234,7 @@ func createFailed(message string) error {
 	return &node.Failure{Reason: events.OfflineCreateFailed, Message: message}
 }
 
-// newContainer says what is to be created: safe by default, restarted by the node and never by Podman.
+// newContainer returns the request to create a container. The container is safe by default, and the node restarts it, never Podman.
 func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, error) {
 	spec := plan.Order.Spec
 	ports, err := json.Marshal(plan.Order.Ports)
@@ -289,13 +289,13 @@ func (e *Engine) newContainer(plan node.Plan, runs program) (createRequest, erro
 	return request.withConfigs(plan), nil
 }
 
-// limits are what an instance may have at most.
+// limits are the most that an instance may use.
 func limits(r events.Resources) resources {
 	most := int64(memoryLimit)
 	if r.Memory > 0 {
 		most = int64(r.Memory)
 	}
-	// No swap on top: an instance that swaps is slow for reasons that nobody sees.
+	// No swap on top: an instance that swaps is slow, and the operator cannot see why.
 	l := resources{Memory: memory{Limit: most, Swap: most}, Pids: pids{Limit: pidsLimit}}
 	if r.CPU > 0 {
 		const period = 100_000 // the kernel's own
@@ -304,8 +304,8 @@ func limits(r events.Resources) resources {
 	return l
 }
 
-// mappings publishes the ports on the node's address. Podman takes no host names: such a node publishes on all. What
-// runs beside the main container has none: they are the service's.
+// mappings publishes the ports on the node's address. Podman does not accept host names, so a node whose address is one publishes on all
+// addresses. Init containers and sidecars publish no ports, because the ports belong to the main container.
 func mappings(plan node.Plan) []portMapping {
 	if plan.Role != node.RoleMain {
 		return nil
@@ -340,7 +340,7 @@ func hostLines(hosts []events.ExtraHost) []string {
 	return lines
 }
 
-// seconds rounds up: Podman counts whole seconds, and an instance never gets less than it was promised.
+// seconds rounds up, because Podman counts whole seconds and an instance must get at least the time in its spec.
 func seconds(d time.Duration) uint {
 	return uint((max(d, 0) + time.Second - 1) / time.Second)
 }

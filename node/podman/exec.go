@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// startTimeout bounds how long Podman takes to begin a command.
+	// startTimeout is how long Podman may take to start a command.
 	startTimeout = 15 * time.Second
-	// hangUpGrace is how long a command has to end that was told to, before it is killed.
+	// hangUpGrace is how long a command has to end after the signal to do so, before the node kills it.
 	hangUpGrace = 3 * time.Second
-	// hangUpTimeout bounds all of that, and endedTimeout how long Podman takes to have the exit code of a command whose process has ended.
+	// hangUpTimeout bounds the whole hang-up. endedTimeout is how long Podman may take to report the exit code of a command that has ended.
 	hangUpTimeout = 10 * time.Second
 	endedTimeout  = 5 * time.Second
-	// endedEvery is how often Podman is asked meanwhile, and endedSeldom how often of a command that goes on without an output.
+	// endedEvery is how often the node asks Podman meanwhile, and endedSeldom how often for a command that runs on without an output.
 	endedEvery  = 20 * time.Millisecond
 	endedSeldom = time.Second
 )
 
-// executed is what Podman says of a command: of one that has not begun that it neither runs nor can be removed.
+// executed is Podman's state of a command. A command that has not begun neither runs nor can be removed.
 type executed struct {
 	Running   bool
 	CanRemove bool // it has ended
@@ -38,8 +38,8 @@ type executed struct {
 	Pid       int
 }
 
-// Execute runs a command in the main container. Podman has no call that ends one: it is signalled as a process of this host, and the
-// others of its group with it. Where the service's processes are not visible, its input and its terminal end, and no more can be done.
+// Execute runs a command in the main container. Podman has no call to end a command, so the node signals its process group on this
+// host. If the service's processes are not visible, the node can only end the command's input and terminal.
 func (e *Engine) Execute(ctx context.Context, c node.Container, run node.Execution) (int32, error) {
 	var made struct {
 		ID string `json:"Id"`
@@ -68,7 +68,7 @@ func (e *Engine) Execute(ctx context.Context, c node.Container, run node.Executi
 	return code, err
 }
 
-// startFailed is how a command ends that Podman did not start, as shells have it.
+// startFailed returns the exit code of a command that Podman could not start, as a shell would report it.
 func startFailed(refused *refusal) (int32, error) {
 	switch {
 	case refused.says("executable file") || refused.says("no such file or directory"):
@@ -79,8 +79,8 @@ func startFailed(refused *refusal) (int32, error) {
 	return 0, fmt.Errorf("starting the command: %w", refused)
 }
 
-// attach starts the command and returns the connection that it reads and writes. Whoever wants it no more waits for the start: Podman would
-// go on with it, and a command that has not begun cannot be ended.
+// attach starts the command and returns the connection that it reads and writes. It waits for the start even if ctx ends: Podman would
+// start the command anyway, and the node can end it only once it has started.
 func (e *Engine) attach(ctx context.Context, path string, run node.Execution) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()
@@ -97,23 +97,23 @@ func (e *Engine) attach(ctx context.Context, path string, run node.Execution) (i
 	}
 	connection, ok := answer.Body.(io.ReadWriteCloser)
 	if !ok || answer.StatusCode != http.StatusSwitchingProtocols {
-		return nil, errors.Join(fmt.Errorf("the connection is not handed over: the answer is %s", answer.Status), answer.Body.Close())
+		return nil, errors.Join(fmt.Errorf("the connection was not handed over: Podman answered %s", answer.Status), answer.Body.Close())
 	}
 	return connection, nil
 }
 
-// exchange hands on what the command reads and writes, until it writes no more. It closes the connection.
+// exchange passes the command's input and output on until the output ends. It closes the connection.
 func (e *Engine) exchange(ctx context.Context, path string, connection io.ReadWriteCloser, run node.Execution) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel()
-	// Its end is what ends a read or a write that waits.
+	// Closing the connection ends a read or a write that waits.
 	beside.Go(func() {
 		<-ctx.Done()
-		_ = connection.Close() // what it has to say was said
+		_ = connection.Close() // all output has been read, or is not wanted
 		if run.Input != nil {
-			_ = run.Input.Close() // nobody reads it any more
+			_ = run.Input.Close() // the command has ended, or its input is not wanted
 		}
 	})
 	if run.Input != nil {
@@ -129,10 +129,10 @@ func (e *Engine) exchange(ctx context.Context, path string, connection io.ReadWr
 	return err
 }
 
-// feed writes all of the input, and says that it was all.
+// feed writes all of the input, and then closes the connection for writing.
 func feed(connection io.Writer, input io.Reader) {
 	if _, err := io.Copy(connection, input); err != nil {
-		return // the command has ended, or nobody wants it any more
+		return // the command or the session has ended
 	}
 	if half, ok := connection.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite() // as above
@@ -159,7 +159,7 @@ func (e *Engine) resize(ctx context.Context, path string, sizes <-chan events.Te
 	}
 }
 
-// readOutput hands over what the command writes: from a terminal as it is, else in frames that say of which stream it is.
+// readOutput passes on the command's output. Podman sends that of a terminal as it is, and other output in frames that name the stream.
 func readOutput(connection io.Reader, run node.Execution) error {
 	const size = 16 << 10
 	part := make([]byte, size)
@@ -198,8 +198,8 @@ func copyOutput(from io.Reader, part []byte, stream events.Stream, output func(e
 	}
 }
 
-// exitCode returns that of a command whose output has ended, as soon as Podman has it. One that has closed its output may run on, for as
-// long as its process is to be seen.
+// exitCode returns the exit code of a command whose output has ended, as soon as Podman has it. The command may have closed its output
+// and run on: exitCode waits as long as its process is visible.
 func (e *Engine) exitCode(ctx context.Context, path string) (int32, error) {
 	seen := time.Now()
 	for every := endedEvery; ; every = min(2*every, endedSeldom) {
@@ -212,7 +212,7 @@ func (e *Engine) exitCode(ctx context.Context, path string) (int32, error) {
 		case e.visible && x.Pid > 1 && syscall.Kill(x.Pid, 0) == nil:
 			seen = time.Now()
 		case time.Since(seen) > endedTimeout:
-			return 0, fmt.Errorf("the command has closed its output, and Podman does not say within %s that it has ended", endedTimeout)
+			return 0, fmt.Errorf("the command has closed its output, but Podman did not report its end within %s", endedTimeout)
 		}
 		select {
 		case <-time.After(every):
@@ -229,24 +229,24 @@ func (e *Engine) executed(ctx context.Context, path string) (x executed, err err
 	return x, err
 }
 
-// hangUp ends a command that nobody waits for, also one that is about to begin: as the end of its terminal does where it has one, else as it
-// is asked to end; and then it is killed.
+// hangUp ends a command that no client waits for, even one that is about to begin. It sends SIGHUP if the command has a terminal, else
+// SIGTERM, and SIGKILL after hangUpGrace.
 func (e *Engine) hangUp(ctx context.Context, path string, run node.Execution) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hangUpTimeout)
 	defer cancel()
 	asked := syscall.SIGTERM
 	if run.Terminal != nil {
-		asked = syscall.SIGHUP // what interactive shells end of
+		asked = syscall.SIGHUP // interactive shells end on this signal
 	}
 	again := time.NewTicker(endedEvery)
 	defer again.Stop()
-	var told time.Time // zero until it was asked to end
+	var told time.Time // when it got the first signal; zero before
 	for ctx.Err() == nil {
 		x, err := e.executed(ctx, path)
 		switch {
 		case gone(err) || err == nil && x.CanRemove:
-			return // it has ended, or went with its container
-		case err != nil || !x.Running: // Podman is busy with it
+			return // it has ended, or its container has been removed
+		case err != nil || !x.Running: // Podman is still starting or ending it
 		case told.IsZero():
 			told = time.Now()
 			e.signal(x.Pid, asked)
@@ -260,14 +260,14 @@ func (e *Engine) hangUp(ctx context.Context, path string, run node.Execution) {
 	}
 }
 
-// signal sends the signal to the command and the others of its process group. Every command in a container has one of its own.
+// signal sends the signal to the command's process group. Every command in a container has a group of its own.
 func (e *Engine) signal(pid int, s syscall.Signal) {
 	if pid <= 1 || !e.visible {
 		return
 	}
 	group, err := syscall.Getpgid(pid)
 	if err == nil && group == pid {
-		_ = syscall.Kill(-group, s) // who is gone needs none
+		_ = syscall.Kill(-group, s) // a process that is gone needs no signal
 		return
 	}
 	_ = syscall.Kill(pid, s) // as above

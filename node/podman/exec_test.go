@@ -121,7 +121,7 @@ func TestACommandEndsWhoseClientGoesWhileItBegins(t *testing.T) {
 	}
 }
 
-// TestACommandEndsThatClosedItsOutput has its client go while it runs on without.
+// TestACommandEndsThatClosedItsOutput disconnects the client of a command that runs on without an output.
 func TestACommandEndsThatClosedItsOutput(t *testing.T) {
 	c := newCommand(t, "sleep", "1000")
 	ctx, leave := context.WithTimeout(t.Context(), 200*time.Millisecond)

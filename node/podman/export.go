@@ -20,9 +20,9 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// Export returns what the folder in the container holds, in the order of names, with owners, times of change and none of access.
-// Podman's own archive says of all that it is the container's user's, and ends early without a word where a file cannot be read; so
-// the volume is read where this host has it.
+// Export returns the content of the folder in the container, in the order of names, with owners and modification times, but without
+// access times. It does not use Podman's own archive, in which the container's user owns everything, and which ends early without an
+// error if a file cannot be read. Instead it reads the volume on this host.
 func (e *Engine) Export(ctx context.Context, c node.Container, folder string) (io.ReadCloser, error) {
 	source, err := e.mounted(ctx, c, folder)
 	if err != nil {
@@ -30,7 +30,7 @@ func (e *Engine) Export(ctx context.Context, c node.Container, folder string) (i
 	}
 	root, err := os.OpenRoot(source) // links in the volume lead nowhere else
 	if err != nil {
-		return nil, fmt.Errorf("archiving %s: the node does not see where the host has it: run it on the host: %w", folder, err)
+		return nil, fmt.Errorf("archiving %s: the node cannot open the volume on the host: run the node on the host: %w", folder, err)
 	}
 	reader, writer := io.Pipe()
 	a := &archiver{root: root, to: tar.NewWriter(writer), linked: map[inode]string{}}
@@ -42,7 +42,7 @@ func (e *Engine) Export(ctx context.Context, c node.Container, folder string) (i
 	return exported, nil
 }
 
-// mounted returns where the host has what is mounted into the container at the path.
+// mounted returns the host's path of what is mounted into the container at this path.
 func (e *Engine) mounted(ctx context.Context, c node.Container, at string) (string, error) {
 	var found struct {
 		Mounts []struct{ Destination, Source string }
@@ -58,7 +58,7 @@ func (e *Engine) mounted(ctx context.Context, c node.Container, at string) (stri
 	return "", fmt.Errorf("container %s has no volume at %s", c.Handle, at)
 }
 
-// exported is an archive that is written as it is read.
+// exported is an archive that is written while the caller reads it.
 type exported struct {
 	*io.PipeReader
 	over chan struct{}
@@ -71,10 +71,10 @@ func (e *exported) Close() error {
 	return err
 }
 
-// inode is which file of a host it is, whatever its names.
+// inode identifies a file of a host that may have several names.
 type inode struct{ device, number uint64 }
 
-// archiver writes what a folder holds.
+// archiver writes the content of a folder.
 type archiver struct {
 	root   *os.Root
 	to     *tar.Writer
@@ -88,7 +88,7 @@ func (a *archiver) archive(ctx context.Context) error {
 	return a.to.Close()
 }
 
-// folder writes what is in a folder, whatever bytes its names have.
+// folder writes the content of a folder. Names may contain any bytes.
 func (a *archiver) folder(ctx context.Context, name string) error {
 	folder, err := a.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a *archiver) folder(ctx context.Context, name string) error {
 	return nil
 }
 
-// entry writes what stands under the name, with all that is in it. A socket is nothing without its process, and left out.
+// entry writes the file or folder of this name, with its content. It omits sockets, which are useless without their process.
 func (a *archiver) entry(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (a *archiver) entry(ctx context.Context, name string) error {
 	return a.folder(ctx, name)
 }
 
-// first returns the name under which a file of several was written before; "" for none.
+// first returns the name under which a file with several names was already written; "" if it was not.
 func (a *archiver) first(name string, info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || info.IsDir() || stat.Nlink < 2 {
@@ -160,7 +160,8 @@ func (a *archiver) first(name string, info fs.FileInfo) string {
 	return first
 }
 
-// opened writes a file or folder with what only an open one tells. What was put in its place since is not followed, nor waited for.
+// opened opens and writes a file or folder, with its extended attributes. If something has replaced it since, opened fails; it does not
+// follow a link and does not wait for a pipe.
 func (a *archiver) opened(name string, info fs.FileInfo, header *tar.Header) error {
 	file, err := a.root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -172,7 +173,7 @@ func (a *archiver) opened(name string, info fs.FileInfo, header *tar.Header) err
 		return err
 	}
 	if !os.SameFile(info, now) {
-		return fmt.Errorf("%s was replaced as it was archived: have hooks.snapshot have the service leave its volume as it is", name)
+		return fmt.Errorf("%s was replaced during the snapshot: let hooks.snapshot make the service pause its writes", name)
 	}
 	if header.PAXRecords, err = attributes(file); err != nil {
 		return err
@@ -180,15 +181,15 @@ func (a *archiver) opened(name string, info fs.FileInfo, header *tar.Header) err
 	if err := a.to.WriteHeader(header); err != nil || header.Typeflag == tar.TypeDir {
 		return err
 	}
-	_, err = io.CopyN(a.to, file, header.Size) // what was added since is not of this time
+	_, err = io.CopyN(a.to, file, header.Size) // the header has the size of before: omit what was added since
 	return err
 }
 
 // maxAttribute bounds an extended attribute, as the kernel does.
 const maxAttribute = 64 << 10
 
-// attributes returns the extended attributes that are the service's own, as archives name them: those that Podman restores. Access
-// lists are none of them.
+// attributes returns the service's own extended attributes, under their names in archives. These are the ones that Podman restores;
+// access control lists do not belong to them.
 func attributes(file *os.File) (map[string]string, error) {
 	fd := int(file.Fd())
 	names := make([]byte, maxAttribute)
@@ -203,7 +204,7 @@ func attributes(file *os.File) (map[string]string, error) {
 	value := make([]byte, maxAttribute)
 	for name := range strings.SplitSeq(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
 		if (!strings.HasPrefix(name, "user.") && name != "security.capability") || strings.Contains(name, "=") {
-			continue // archives have no way to say a name with "="
+			continue // an archive cannot contain a name with "="
 		}
 		n, err := unix.Fgetxattr(fd, name, value)
 		if err != nil {

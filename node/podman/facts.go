@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// Info is what Podman says of itself, for people who look for a problem.
+// Info is what Podman reports about itself, for an operator who looks for a problem.
 type Info struct {
 	Version  string // of Podman
 	Runtime  string // runc or crun
@@ -50,7 +50,7 @@ func (e *Engine) info(ctx context.Context) (info, error) {
 	return i, nil
 }
 
-// Info asks Podman what it is.
+// Info asks Podman about itself.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	i, err := e.info(ctx)
 	return Info{
@@ -58,7 +58,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	}, err
 }
 
-// Facts says which Podman this is and what its host has to give. The disk is the one that holds Podman's storage.
+// Facts returns the version of Podman and the capacity of its host. The disk is the one that holds Podman's storage.
 func (e *Engine) Facts(ctx context.Context) (node.Facts, error) {
 	i, err := e.info(ctx)
 	if err != nil {
@@ -75,8 +75,8 @@ func (e *Engine) Facts(ctx context.Context) (node.Facts, error) {
 	}, nil
 }
 
-// cgroups returns which control groups Podman's host has. Podman calls v1 what is hybrid, too: the mounts tell, where they are
-// those that Podman has.
+// cgroups returns the version of the control groups of Podman's host. Podman reports a hybrid host as v1. The mounts tell them apart, if
+// the node and Podman share them.
 func (e *Engine) cgroups(i info) events.Cgroups {
 	if i.Host.Cgroups != string(events.CgroupsV1) || !e.visible {
 		return events.Cgroups(i.Host.Cgroups)
@@ -88,7 +88,7 @@ func (e *Engine) cgroups(i info) events.Cgroups {
 	return cgroupsOf(mounts)
 }
 
-// cgroupsOf tells by the mounts of a host which control groups it has.
+// cgroupsOf returns the version of a host's control groups from its mounts.
 func cgroupsOf(mounts []byte) events.Cgroups {
 	var v1, v2 bool
 	for line := range bytes.Lines(mounts) {
@@ -106,8 +106,8 @@ func cgroupsOf(mounts []byte) events.Cgroups {
 	return events.CgroupsV1
 }
 
-// limitable refuses a spec with limits where Podman would let them go with a warning that nobody sees: it is rootless, and cgroups
-// are not v2.
+// limitable refuses a spec with limits if Podman would ignore them. That is so if Podman is rootless and cgroups are not v2: then Podman
+// only prints a warning, which the operator does not see.
 func (e *Engine) limitable(ctx context.Context, r events.Resources) error {
 	if r.Memory == 0 && r.CPU == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// infoOf has the fields of an answer that are read, under the names that they have in Podman's own type: libpod/define/info.go of
-// the version that go.mod names.
+// infoOf returns an answer with the fields that the engine reads. Their names are those of Podman's own type: libpod/define/info.go of
+// the version in go.mod.
 func infoOf(version, runtime, cgroups string, rootless bool) string {
 	return fmt.Sprintf(`{"host":{"cpus":4,"memTotal":6232244224,"cgroupVersion":%q,"ociRuntime":{"name":%q},"security":{"rootless":%t}},`+
 		`"store":{"graphRoot":"/none","graphRootAllocated":1000000000},"version":{"Version":%q}}`, cgroups, runtime, rootless, version)

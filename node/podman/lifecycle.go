@@ -13,10 +13,10 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// Start starts the container; Podman answers 304 where it runs already.
+// Start starts the container; Podman answers 304 if it already runs.
 //
-// A start that fails leaves its published ports taken by the service's own process, until the container is removed or
-// started again. Nothing here can free them: whoever tries again does it with this container, or removes it first.
+// After a failed start, Podman's service holds the published ports until the container is removed or started again. Start cannot free
+// them: the caller must start this container again, or remove it first.
 func (e *Engine) Start(ctx context.Context, c node.Container) error {
 	err := e.do(ctx, request{method: http.MethodPost, path: containerPath(c.Handle, "/start")}, nil)
 	switch refused := new(refusal); {
@@ -32,7 +32,7 @@ func (e *Engine) Start(ctx context.Context, c node.Container) error {
 	}
 }
 
-// Stop asks the container to end, and kills it after grace; Podman answers 304 where it does not run. Its sidecars follow.
+// Stop asks the container to end, and kills it after grace; Podman answers 304 if it does not run. Then Stop stops its sidecars.
 func (e *Engine) Stop(ctx context.Context, c node.Container, grace time.Duration) error {
 	if err := e.stop(ctx, c.Handle, grace); err != nil {
 		return fmt.Errorf("stopping the container of %s: %w", c.Instance, err)
@@ -48,8 +48,8 @@ func (e *Engine) stop(ctx context.Context, handle string, grace time.Duration) e
 	if err == nil || gone(err) {
 		return nil
 	}
-	// Podman waits for word from the container's monitor. Where that was killed none comes, and the stop that did its
-	// work is told as a failure: what counts is whether the process is still there.
+	// Podman waits for a message from the container's monitor. If the monitor was killed, no message comes, and Podman reports a stop that
+	// has worked as failed. The stop has succeeded if the process no longer runs.
 	if found, lookErr := e.settle(ctx, handle); lookErr == nil && (found == nil || found.state() != node.Running) {
 		return nil
 	}
@@ -58,8 +58,8 @@ func (e *Engine) stop(ctx context.Context, handle string, grace time.Duration) e
 
 // Remove removes the container after its sidecars, with their anonymous volumes, running or not.
 //
-// Where the process and its monitor were killed, Podman fails to stop what is not there, writes down that it has
-// stopped, and refuses: the second attempt succeeds.
+// If the process and its monitor were killed, Podman fails to stop the missing process, records the container as stopped, and refuses
+// the removal. The second attempt succeeds.
 func (e *Engine) Remove(ctx context.Context, c node.Container) error {
 	for _, name := range c.Sidecars {
 		if err := e.Remove(ctx, node.Container{Handle: name}); err != nil {
@@ -85,8 +85,7 @@ func (e *Engine) remove(ctx context.Context, c node.Container) error {
 	}, nil)
 }
 
-// Tidy removes what a process has left which was killed in between: secrets of the owner's configs, and volumes that were filled in
-// part.
+// Tidy removes what a killed process has left: secrets of the owner's configs, and partly filled volumes.
 func (e *Engine) Tidy(ctx context.Context, owner node.Owner) error {
 	return errors.Join(e.tidyConfigs(ctx, owner), e.tidyFills(ctx, owner))
 }

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// noticeWithin is how long Podman may take to notice that a process has ended before we say so without it.
+	// noticeWithin is how long Podman may take to notice that a process has ended before the engine reports the end without it.
 	noticeWithin = 2 * time.Second
-	// noticeEvery is how often it is asked meanwhile.
+	// noticeEvery is how often the engine asks meanwhile.
 	noticeEvery = 5 * time.Millisecond
-	// unknownExit is the exit code of a process whose monitor was killed with it: nobody has the true one.
+	// unknownExit is the exit code of a process whose monitor was killed with it, so that the true exit code is lost.
 	unknownExit = -1
 )
 
-// errForeign is why a container is none of the owner's.
+// errForeign occurs when a container belongs to another owner.
 var errForeign = errors.New("the container is another owner's")
 
 type listed struct {
@@ -49,7 +49,7 @@ type inspected struct {
 	} `json:"Config"`
 }
 
-// List returns the owner's containers. One whose labels are not to be read is nobody's: it is left out, and alone.
+// List returns the owner's containers. It omits containers with invalid labels, and the node leaves these alone.
 func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, error) {
 	rows, err := e.rows(ctx, owner)
 	if err != nil {
@@ -64,12 +64,12 @@ func (e *Engine) List(ctx context.Context, owner node.Owner) ([]node.Container, 
 				return nil, fmt.Errorf("listing containers: %w", err)
 			}
 		case found.state() == node.Exited && found.State.ExitCode == killed:
-			if found, err = e.look(ctx, row.ID); err != nil { // a list does not tell who killed it
+			if found, err = e.look(ctx, row.ID); err != nil { // a list does not say whether the kernel killed it
 				return nil, fmt.Errorf("listing containers: %w", err)
 			}
 		}
 		if found == nil {
-			continue // removed since
+			continue // it was removed since
 		}
 		if c, err := found.container(owner); err == nil {
 			containers[row.name()] = e.blame(c)
@@ -93,12 +93,11 @@ func (e *Engine) rows(ctx context.Context, owner node.Owner) ([]listed, error) {
 	}
 }
 
-// listTries is how often a list is asked for where containers go while Podman looks at them: then it gives none of the
-// others either.
+// listTries is how often the engine asks for a list. If a container is removed while Podman inspects it, Podman fails the whole list.
 const listTries = 3
 
-// Inspect returns the container of the instance. One whose process has just ended is told with its exit code: Podman
-// is waited for, for it has the code a moment later.
+// Inspect returns the container of the instance. If its process has just ended, Inspect waits until Podman has the exit code, which takes
+// a moment.
 func (e *Engine) Inspect(ctx context.Context, owner node.Owner, id events.InstanceID) (*node.Container, error) {
 	name := node.Plan{Owner: owner, Instance: id}.Name()
 	found, err := e.justEnded(ctx, owner, id)
@@ -113,7 +112,7 @@ func (e *Engine) Inspect(ctx context.Context, owner node.Owner, id events.Instan
 	}
 	c, err := found.container(owner)
 	if err != nil || c.Instance != id {
-		return nil, nil // somebody else's container is none of ours
+		return nil, nil // the container is foreign
 	}
 	if c, err = e.withSidecars(ctx, owner, e.blame(c)); err != nil {
 		return nil, fmt.Errorf("inspecting container %s: %w", name, err)
@@ -121,7 +120,7 @@ func (e *Engine) Inspect(ctx context.Context, owner node.Owner, id events.Instan
 	return &c, nil
 }
 
-// look asks Podman for the container by handle or name, and returns nil where there is none.
+// look asks Podman for the container by handle or name, and returns nil if it does not exist.
 func (e *Engine) look(ctx context.Context, container string) (*inspected, error) {
 	var found inspected
 	err := e.do(ctx, request{
@@ -139,8 +138,8 @@ func (e *Engine) look(ctx context.Context, container string) (*inspected, error)
 	return &found, nil
 }
 
-// settle looks until Podman agrees with what the host's processes show, or its monitor has written the exit down, or
-// nobody ever will: the monitor is dead too, or its time is up.
+// settle asks Podman about the container until Podman's answer agrees with the host's processes, or the container's monitor has written
+// the exit code. If the monitor is dead too, or noticeWithin has passed, settle returns unknownExit.
 func (e *Engine) settle(ctx context.Context, container string) (*inspected, error) {
 	began := time.Now()
 	for orphaned := false; ; {
@@ -162,8 +161,8 @@ func (e *Engine) settle(ctx context.Context, container string) (*inspected, erro
 	}
 }
 
-// orphan is settle for a list, which waits for nobody: a container that Podman is about to find exited is still told
-// as running, and the hint of its exit brings the rest.
+// orphan is settle for a list, which must not wait. While the monitor of an ended process lives, Podman is about to record the exit: then
+// the list still has the container as running, and the hint of its exit brings the exit code.
 func (e *Engine) orphan(ctx context.Context, container string) (*inspected, error) {
 	found, err := e.look(ctx, container)
 	if err != nil || !e.outlived(found) || alive(found.State.ConmonPid) {
@@ -172,7 +171,7 @@ func (e *Engine) orphan(ctx context.Context, container string) (*inspected, erro
 	return e.settle(ctx, container)
 }
 
-// outlived reports whether Podman says of a container that it runs although its process has ended.
+// outlived reports whether Podman lists a container as running although its process has ended.
 func (e *Engine) outlived(c *inspected) bool {
 	return c != nil && e.visible && c.state() == node.Running && c.State.Pid > 0 && !alive(c.State.Pid)
 }
@@ -182,8 +181,8 @@ func (i *inspected) ended(code int32) *inspected {
 	return i
 }
 
-// state returns what Podman's many states mean to a node. Whatever has a process runs, also one that is stopping or
-// paused: to call it anything else would make room for a second one beside it.
+// state returns what Podman's many states mean to a node. A container with a process runs, even if it is stopping or paused: otherwise
+// the node could start a second one beside it.
 func (i *inspected) state() node.State {
 	switch i.State.Status {
 	case "created", "configured", "initialized":
@@ -194,7 +193,7 @@ func (i *inspected) state() node.State {
 	return node.Running
 }
 
-// container returns what a node knows of the container, or an error where it is not the owner's.
+// container returns the node's view of the container, or an error if it is not the owner's.
 func (i *inspected) container(owner node.Owner) (node.Container, error) {
 	labels := i.Config.Labels
 	if labels[node.LabelCluster] != owner.Cluster || labels[node.LabelNode] != owner.Node {
@@ -228,7 +227,7 @@ func (i *inspected) container(owner node.Owner) (node.Container, error) {
 	return c, nil
 }
 
-// name is what tells the container from all others of its service.
+// name identifies the container in a list.
 func (l listed) name() string {
 	if len(l.Names) > 0 {
 		return l.Names[0]

@@ -44,7 +44,7 @@ func TestTheEndOfALogIsRead(t *testing.T) {
 		}
 	}
 	if _, err := podman.LastParts(strings.NewReader("\x01\x00\x00\x00\xff\xff\xff\xff")); err == nil {
-		t.Error("a part is longer than a log, and is no error")
+		t.Error("a part that is longer than a log gives no error")
 	}
 }
 

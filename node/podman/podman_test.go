@@ -226,7 +226,7 @@ func testKill(t *testing.T, b *bench) {
 	}
 }
 
-// testOrphan kills whoever would write the exit down: Podman says for ever that the container runs.
+// testOrphan kills the monitor, which would record the exit. Podman then reports forever that the container runs.
 func testOrphan(t *testing.T, b *bench) {
 	plan := b.plan(t)
 	hints := b.watch(t)

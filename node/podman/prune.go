@@ -17,35 +17,35 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// markFolder begins the names that images get which a node has pulled and which were not there before. They are how the
-// node knows them again: Podman keeps them, and whoever lists images sees whose they are.
+// markFolder begins the names that a node gives to images that it has pulled and that the host did not have before. Podman keeps the
+// names, so that the node recognises its images, and an operator who lists images sees which node pulled them.
 const markFolder = "localhost/rookery-pulled/"
 
 // image is one of Podman's store. It is listed and inspected with the same fields.
 type image struct {
 	ID    string   `json:"Id"`
 	Names []string `json:"RepoTags"`
-	// Digest is that of the image itself, and RepoDigests are the names with a digest that it has: also with that of a
-	// list of images for several architectures which it was pulled by.
+	// Digest is that of the image itself. RepoDigests are its names with a digest. If Podman pulled it through a list of images for several
+	// architectures, they include the digest of that list.
 	Digest      string
 	RepoDigests []string
 }
 
-// mark is what the name that the node gave an image says of it.
+// mark is what the node has recorded about an image in the name that it gave the image.
 type mark struct {
 	full string // the whole name
 	// name is the digest of the one name that the image was pulled under.
 	name string
-	// since is when the image was first found unused; zero where it was used then.
+	// since is when the node first found the image unused; zero while it is used.
 	since time.Time
 }
 
-// PruneImages has Prune remove images that were unused for as long, and pulls from here on marked for it. To be called
-// before any other method.
+// PruneImages makes Prune remove images that were unused for this long, and makes later pulls mark their images for it. Call it before
+// any other method.
 func (e *Engine) PruneImages(unusedFor time.Duration) { e.unusedFor = unusedFor }
 
-// pullMarked pulls the image and marks it where it was not there before under any name. An image that could not be
-// marked stays for ever, which harms nobody: no error.
+// pullMarked pulls the image, and marks it if the host did not have it before under any name. An image that cannot be marked stays
+// forever. That is harmless and not an error.
 func (e *Engine) pullMarked(ctx context.Context, owner node.Owner, reference string, policy events.PullPolicy) error {
 	var before []image
 	var err error
@@ -64,9 +64,9 @@ func (e *Engine) pullMarked(ctx context.Context, owner node.Owner, reference str
 	return nil
 }
 
-// Prune removes the images that this owner has pulled, that no container is of, that are none of those needed, and that
-// were found so at least as long ago as PruneImages says. Images that somebody gave another name stay. now is the wall
-// clock: what was found by one process counts for the next.
+// Prune removes images that this owner has pulled, that no container uses and that are not needed. They must have been unused for the
+// time of PruneImages. It keeps images that an operator has given another name. now is the wall clock, so that the time counts across
+// processes of the node.
 func (e *Engine) Prune(ctx context.Context, owner node.Owner, needed []string, now time.Time) error {
 	all, err := e.images(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (e *Engine) Prune(ctx context.Context, owner node.Owner, needed []string, n
 	if err != nil {
 		return err
 	}
-	var wrong []error // one image is no reason to keep the others
+	var wrong []error // a failure for one image does not stop the others
 	for _, i := range all {
 		if m, marked := i.mark(owner); marked {
 			_, is := used[i.ID]
@@ -86,7 +86,7 @@ func (e *Engine) Prune(ctx context.Context, owner node.Owner, needed []string, n
 	return errors.Join(wrong...)
 }
 
-// follow has the image's mark say whether it is used, or removes the image.
+// follow updates the image's mark to whether the image is used, or removes the image.
 func (e *Engine) follow(ctx context.Context, i image, owner node.Owner, m mark, used bool, now time.Time) error {
 	switch {
 	case used && !m.since.IsZero():
@@ -99,14 +99,14 @@ func (e *Engine) follow(ctx context.Context, i image, owner node.Owner, m mark, 
 	return nil
 }
 
-// used returns the images, by their ids, that a container of anybody is of or that are needed.
+// used returns the ids of the images that are needed or that any container uses, foreign ones included.
 func (e *Engine) used(ctx context.Context, needed []string) (map[string]struct{}, error) {
 	var containers []struct {
 		ImageID string `json:"ImageID"`
 	}
 	err := e.do(ctx, request{method: http.MethodGet, path: "/containers/json", query: url.Values{"all": {"true"}}}, &containers)
 	if err != nil {
-		return nil, fmt.Errorf("listing the containers of all: %w", err)
+		return nil, fmt.Errorf("listing the containers of all owners: %w", err)
 	}
 	used := map[string]struct{}{}
 	for _, c := range containers {
@@ -137,10 +137,10 @@ func (e *Engine) image(ctx context.Context, name string) (*image, error) {
 	var i image
 	err := e.do(ctx, request{method: http.MethodGet, path: "/images/" + name + "/json"}, &i)
 	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusNotFound {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil //nolint:nilnil // the host does not have the image
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking at image %s: %w", name, err)
+		return nil, fmt.Errorf("inspecting image %s: %w", name, err)
 	}
 	return &i, nil
 }
@@ -160,7 +160,7 @@ func (e *Engine) tag(ctx context.Context, id string, owner node.Owner, name stri
 	return nil
 }
 
-// remark gives the image another mark in place of the one that it has.
+// remark replaces the image's mark.
 func (e *Engine) remark(ctx context.Context, i image, owner node.Owner, m mark, since time.Time) error {
 	if err := e.tag(ctx, i.ID, owner, m.name, since); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (e *Engine) remark(ctx context.Context, i image, owner node.Owner, m mark, 
 	return e.removeName(ctx, m.full)
 }
 
-// removeImage takes all names from the image. The mark goes last: where that fails, the image is found again.
+// removeImage removes all names of the image. The mark goes last, so that the node finds the image again if a removal fails.
 func (e *Engine) removeImage(ctx context.Context, i image, m mark) error {
 	for _, name := range i.Names {
 		if name != m.full {
@@ -180,8 +180,8 @@ func (e *Engine) removeImage(ctx context.Context, i image, m mark) error {
 	return e.removeName(ctx, m.full)
 }
 
-// removeName takes the name from its image, and removes an image that has no other. One that a container has come to be
-// of meanwhile stays, and so does one that is gone.
+// removeName removes the name from its image, and removes an image that has no other name. It returns nil if a container uses the image
+// by now, or if the image is gone.
 func (e *Engine) removeName(ctx context.Context, name string) error {
 	err := e.do(ctx, request{method: http.MethodDelete, path: "/images/" + name}, nil)
 	refused := new(refusal)
@@ -194,15 +194,15 @@ func (e *Engine) removeName(ctx context.Context, name string) error {
 	return nil
 }
 
-// idDigits is how much of an image's id is enough to tell it from others on one host.
+// idDigits is how many characters of an image's id tell it from others on one host.
 const idDigits = 12
 
 func markRepository(owner node.Owner) string {
 	return markFolder + strings.ToLower(owner.Cluster[:min(len(owner.Cluster), idDigits)]) + "/" + owner.Node
 }
 
-// mark returns the mark that the owner gave the image: <id>-<digest of its name>, and then -<seconds since 1970> where
-// it was found unused.
+// mark returns the mark that the owner gave the image: <id>-<digest of its name>, followed by -<seconds since 1970> if the node has found
+// it unused.
 func (i image) mark(owner node.Owner) (mark, bool) {
 	for _, full := range i.Names {
 		text, ours := strings.CutPrefix(full, markRepository(owner)+":")
@@ -223,7 +223,7 @@ func (i image) mark(owner node.Owner) (mark, bool) {
 	return mark{}, false
 }
 
-// onlyPulled reports whether the image has no name but the one that it was pulled under, and the mark.
+// onlyPulled reports whether the image has only the name under which the node pulled it, and the mark.
 func (i image) onlyPulled(m mark) bool {
 	return !slices.ContainsFunc(i.Names, func(name string) bool { return name != m.full && digestOf(name) != m.name })
 }

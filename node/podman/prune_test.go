@@ -26,8 +26,8 @@ type pruning struct {
 // day is how long images may be unused here.
 const day = 24 * time.Hour
 
-// TestPruneRemovesWhatWasPulledAndIsUnused has an image pulled by a node go once nobody has used it for a day, whatever
-// processes the node was meanwhile, and no other image ever.
+// TestPruneRemovesWhatWasPulledAndIsUnused checks that a node removes an image that it has pulled once that is unused for a day, even
+// across processes of the node, and that it removes no other image.
 func TestPruneRemovesWhatWasPulledAndIsUnused(t *testing.T) {
 	archive := podmantest.WebArchive(t)
 	p := &pruning{T: t, uri: podmantest.Start(t), reg: podmantest.StartRegistry(t, archive, "me", "hunter22"), now: time.Unix(1_800_000_000, 0)}
@@ -52,14 +52,14 @@ func TestPruneRemovesWhatWasPulledAndIsUnused(t *testing.T) {
 	p.want(true, "an order named it less than a day ago")
 	p.podman("tag", p.reg.Image(), "localhost/mine:1")
 	p.prune(2 * day)
-	p.want(true, "somebody has given it another name")
+	p.want(true, "it has another name")
 	p.podman("untag", p.reg.Image(), "localhost/mine:1")
 	if err := p.engine.Prune(t.Context(), node.Owner{Cluster: owner.Cluster, Node: "two"}, nil, p.now); err != nil {
 		t.Fatal(err)
 	}
 	p.want(true, "another node has not pulled it")
 	p.prune(0)
-	p.want(false, "nobody has used it for days")
+	p.want(false, "it was unused for days")
 	if left := p.podman("images", "--all", "--quiet"); left != "" {
 		t.Errorf("there are images left: %s", left)
 	}
@@ -68,7 +68,7 @@ func TestPruneRemovesWhatWasPulledAndIsUnused(t *testing.T) {
 	p.podman("untag", p.reg.Image(), p.reg.Image()) // as where another image has come to be of this name
 	p.prune(0)
 	p.prune(2 * day)
-	p.want(false, "nobody has used it for days, and it has no name any more")
+	p.want(false, "it was unused for days, and has lost its name")
 
 	p.podman("load", "--input", p.saved(archive))
 	p.podman("untag", podmantest.WebReference)
@@ -119,7 +119,7 @@ func (p *pruning) prune(later time.Duration, needed ...string) {
 func (p *pruning) want(there bool, why string) {
 	p.Helper()
 	if is := p.podman("images", "--all", "--quiet") != ""; is != there {
-		p.Errorf("the image is there: %t, and it shall be %t: %s", is, there, why)
+		p.Errorf("the host has the image: %t, want %t: %s", is, there, why)
 	}
 }
 

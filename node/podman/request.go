@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// base names the oldest version of the interface that we speak: later services answer it in the same shape.
+	// base names the oldest version of the interface that the engine uses: later services answer it in the same form.
 	base = "http://podman/v4.0.0/libpod"
 	// maxAnswer bounds an answer: 10,000 listed containers are about 20 MiB.
 	maxAnswer = 64 << 20
 )
 
-// refusal is an answer that is an error. Podman answers most with status 500: only its words tell them apart.
+// refusal is Podman's answer to a failed call. Most have status 500, so only the message tells them apart.
 type refusal struct {
 	status  int
 	Cause   string `json:"cause"`
@@ -39,14 +39,14 @@ func (r *refusal) says(words string) bool {
 	return strings.Contains(r.Cause, words) || strings.Contains(r.Message, words)
 }
 
-// gone reports whether a call failed because there is no such container. Of one that is removed while Podman looks at it,
-// Podman tells with status 500.
+// gone reports whether a call failed because the container does not exist. Podman answers with status 500 if the container is removed
+// while Podman inspects it.
 func gone(err error) bool {
 	refused := new(refusal)
 	return errors.As(err, &refused) && (refused.status == http.StatusNotFound || refused.says("no such container"))
 }
 
-// within returns who traces calls that are made in the span of ctx: nobody where there is none.
+// within returns the tracer for calls in the span of ctx. Without a span, the tracer records nothing.
 func within(ctx context.Context) trace.Tracer {
 	return trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/rookery-project/rookery/node/podman")
 }
@@ -60,13 +60,13 @@ type request struct {
 	body   any
 }
 
-// containerPath returns the path of what is asked of one container, named by handle or name.
+// containerPath returns the path of a call about one container, given its handle or name.
 func containerPath(container, what string) string {
 	return "/containers/" + url.PathEscape(container) + what
 }
 
-// open sends the request and returns the answer, whose body the caller closes. Errors are *refusal where Podman
-// answered one.
+// open sends the request and returns the answer, whose body the caller must close. The error is a *refusal if Podman answered with an
+// error.
 func (e *Engine) open(ctx context.Context, r request) (*http.Response, error) {
 	var body io.Reader
 	kind := ""
@@ -103,7 +103,7 @@ func (e *Engine) open(ctx context.Context, r request) (*http.Response, error) {
 	}
 	span.End()
 	if wrapped := new(url.Error); errors.As(err, &wrapped) {
-		return nil, wrapped.Err // without the request's address, which says nothing to people
+		return nil, wrapped.Err // without the request's address, which does not help the operator
 	}
 	if err != nil {
 		return nil, err
@@ -142,12 +142,12 @@ func (e *Engine) do(ctx context.Context, r request, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("the answer is not to be understood: %w", err)
+		return fmt.Errorf("parsing Podman's answer: %w", err)
 	}
 	return nil
 }
 
-// filters encodes what lists and events are filtered by.
+// filters encodes the filters of a list or of events.
 func filters(by map[string][]string) url.Values {
 	encoded, err := json.Marshal(by)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// labelImages holds what names of images stood for when the container was made.
+// labelImages holds the references that image names resolved to when the container was created.
 const labelImages = events.ReservedLabel + "images"
 
-// local begins the names of images that no registry has: each host has its own.
+// local begins the names of images that exist only on a host, and in no registry.
 const local = "localhost/"
 
-// resolve has the images of the planned containers here as the spec's pull says, and returns the plan's Images with what
-// those names stand for that nobody had found out yet. What no registry has stands for nothing but itself.
+// resolve pulls the images of the planned containers as the spec's pull says. It returns the plan's Images, and adds the references of
+// names that are not resolved yet. An image that is in no registry has no reference.
 func (e *Engine) resolve(ctx context.Context, plan node.Plan) (map[string]string, error) {
 	images := maps.Clone(plan.Images)
 	if images == nil {
@@ -49,7 +49,7 @@ func note(images map[string]string, name, reference string) {
 	}
 }
 
-// resolveOne has one image here, and returns what its name stands for; "" for itself.
+// resolveOne pulls one image if necessary, and returns the reference that its name resolves to; "" for none.
 func (e *Engine) resolveOne(ctx context.Context, plan node.Plan, name string) (string, error) {
 	known, pull := plan.Images[name], plan.Order.Spec.Pull
 	if pull == events.PullAlways {
@@ -66,14 +66,14 @@ func (e *Engine) resolveOne(ctx context.Context, plan node.Plan, name string) (s
 			found, err = e.image(ctx, name)
 		}
 	}
-	if err != nil || found == nil { // the create says that there is none
+	if err != nil || found == nil { // the create reports that the image is missing
 		return "", err
 	}
 	return found.reference(name), nil
 }
 
-// reference returns the image by the digest under which the name's repository has it, or "" where no registry does. Of
-// several digests that of a list goes first: it stands for the same on hosts of other architectures.
+// reference returns the image's reference by its digest in the name's repository; "" if it is in no registry. If there are several
+// digests, it prefers that of a list of images, which is the same on hosts of other architectures.
 func (i image) reference(name string) string {
 	repository := name
 	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
@@ -98,7 +98,7 @@ func labelWithImages(labels, images map[string]string) error {
 	}
 	text, err := json.Marshal(images)
 	if err != nil {
-		return fmt.Errorf("encoding what images stand for: %w", err)
+		return fmt.Errorf("encoding the references of images: %w", err)
 	}
 	labels[labelImages] = string(text)
 	return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// giveUpTimeout bounds the removal of what was filled in part, which happens also where the call that filled it was ended.
+// giveUpTimeout bounds the removal of a partly filled volume. The removal also runs after the call that filled it was cancelled.
 const giveUpTimeout = 10 * time.Second
 
 // volume is one of Podman's.
@@ -27,7 +27,7 @@ type volume struct {
 	Labels map[string]string
 }
 
-// fill fills those of the plan's volumes that are to be. The image of the planned container is here.
+// fill fills the volumes of the plan that are due. The host must already have the image of the planned container.
 func (e *Engine) fill(ctx context.Context, plan node.Plan) error {
 	due, err := e.due(ctx, plan)
 	for i := 0; i < len(due) && err == nil; i++ {
@@ -39,7 +39,7 @@ func (e *Engine) fill(ctx context.Context, plan node.Plan) error {
 	return err
 }
 
-// due returns those of the plan's volumes that are to be filled.
+// due returns the volumes of the plan that the node must fill.
 func (e *Engine) due(ctx context.Context, plan node.Plan) ([]node.Fill, error) {
 	var due []node.Fill
 	for _, f := range plan.Fills() {
@@ -58,17 +58,17 @@ func (e *Engine) due(ctx context.Context, plan node.Plan) ([]node.Fill, error) {
 	return due, nil
 }
 
-// filled holds the volumes of a container that was just made to be those that were filled: it has them now, and nobody can remove them
-// any more.
+// filled checks that a new container has the volumes that the node filled. From now on the container uses them, so that an operator can
+// no longer remove them.
 func (e *Engine) filled(ctx context.Context, plan node.Plan) error {
 	due, err := e.due(ctx, plan)
 	if err == nil && len(due) > 0 {
-		err = plan.Unfilled(due[0], "somebody has removed it as it was full")
+		err = plan.Unfilled(due[0], "it was removed after it had been filled")
 	}
 	return err
 }
 
-// marked reports whether the volume's mark stands.
+// marked reports whether the volume's mark exists.
 func (e *Engine) marked(ctx context.Context, v volume) (bool, error) {
 	if v.Labels[node.LabelMark] == "" {
 		return false, nil
@@ -77,8 +77,8 @@ func (e *Engine) marked(ctx context.Context, v volume) (bool, error) {
 	return mark.Name == v.Labels[node.LabelMark], err
 }
 
-// volume returns the volume of this name; none where there is none. Podman is asked for that first: where there is none of this name it
-// tells of one whose name begins like that, and removes that as well.
+// volume returns the volume of this name; the zero volume if it does not exist. It asks Podman first whether the volume exists. Podman
+// would otherwise inspect, or remove, a volume whose name begins with this one.
 func (e *Engine) volume(ctx context.Context, name string) (volume, error) {
 	var found volume
 	err := e.do(ctx, request{method: http.MethodGet, path: volumePath(name, "/exists")}, nil)
@@ -96,7 +96,7 @@ func (e *Engine) volume(ctx context.Context, name string) (volume, error) {
 
 func volumePath(name, what string) string { return "/volumes/" + url.PathEscape(name) + what }
 
-// removeVolume removes the volume, which no container may use; one that is gone already is no error.
+// removeVolume removes the volume, which no container may use. It does nothing if the volume is gone.
 func (e *Engine) removeVolume(ctx context.Context, name string) error {
 	if found, err := e.volume(ctx, name); err != nil || found.Name != name {
 		return err
@@ -106,18 +106,18 @@ func (e *Engine) removeVolume(ctx context.Context, name string) error {
 	case err == nil, errors.As(err, &refused) && refused.status == http.StatusNotFound:
 		return nil
 	case refused.says("being used"):
-		return fmt.Errorf("%w: what it holds stays until that container is gone; \"podman rm\" removes it by hand", err)
+		return fmt.Errorf("%w: its content stays until that container is gone: remove the container with \"podman rm\"", err)
 	}
 	return fmt.Errorf("removing volume %s: %w", name, err)
 }
 
-// fillOne makes the volume anew. What is to come into it is at hand before what it holds goes.
+// fillOne creates the volume again and fills it. It opens the new content before it removes the old volume.
 func (e *Engine) fillOne(ctx context.Context, plan node.Plan, f node.Fill) error {
 	content, err := plan.Content(ctx, f.Export)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = content.Close() }() // read to its end, or given up
+	defer func() { _ = content.Close() }() // it was read to its end, or has failed
 	before, err := e.volume(ctx, f.Volume)
 	if err == nil {
 		err = e.abandon(ctx, plan.Owner, before.Labels[node.LabelMark], f.Volume)
@@ -131,10 +131,10 @@ func (e *Engine) fillOne(ctx context.Context, plan node.Plan, f node.Fill) error
 	}
 	err = e.makeMarked(ctx, plan, f, mark)
 	if refused := new(refusal); errors.As(err, &refused) {
-		_ = e.removeVolume(ctx, mark) // of nothing: somebody else has made the volume meanwhile
+		_ = e.removeVolume(ctx, mark) // it marks nothing: another process has created the volume meanwhile
 	}
 	if err != nil {
-		return err // without an answer the volume may yet come to be, and the mark says that it is not full
+		return err // without an answer, Podman may still create the volume, and the mark says that it is not full
 	}
 	if err = e.fillMarked(ctx, plan, f, content); err == nil {
 		err = e.do(ctx, request{method: http.MethodDelete, path: volumePath(mark, "")}, nil)
@@ -145,7 +145,7 @@ func (e *Engine) fillOne(ctx context.Context, plan node.Plan, f node.Fill) error
 	return err
 }
 
-// mark makes the mark of a volume that is to be filled, under a name that nothing else has, and returns that.
+// mark creates the mark of a volume to fill, under a unique name, and returns that name.
 func (e *Engine) mark(ctx context.Context, plan node.Plan, f node.Fill) (string, error) {
 	var made volume
 	err := e.do(ctx, request{method: http.MethodPost, path: "/volumes/create", body: map[string]any{
@@ -154,16 +154,16 @@ func (e *Engine) mark(ctx context.Context, plan node.Plan, f node.Fill) (string,
 	return made.Name, err
 }
 
-// makeMarked makes the volume, whose mark stands.
+// makeMarked creates the volume, whose mark exists.
 func (e *Engine) makeMarked(ctx context.Context, plan node.Plan, f node.Fill, mark string) error {
 	return e.do(ctx, request{method: http.MethodPost, path: "/volumes/create", body: map[string]any{
 		"Name": f.Volume, "Label": f.Labels(plan, mark),
-		// Else Podman has the folder be as the image's is when a container first has it, and copies what that holds into an empty one.
+		// Otherwise, on the first mount, Podman gives the folder the owner and mode of the image's folder, and copies that into an empty volume.
 		"Options": map[string]string{"o": "uid=0,gid=0", "nocopy": ""},
 	}}, nil)
 }
 
-// fillMarked fills the volume through a container that has it and never starts.
+// fillMarked fills the volume through a container that mounts it and never starts.
 func (e *Engine) fillMarked(ctx context.Context, plan node.Plan, f node.Fill, content io.Reader) error {
 	image := programOf(plan).image
 	id, err := e.createWithImage(ctx, createRequest{
@@ -178,11 +178,11 @@ func (e *Engine) fillMarked(ctx context.Context, plan node.Plan, f node.Fill, co
 	if err := e.upload(ctx, id, f.Path, content); err != nil {
 		return err
 	}
-	// Where it is gone somebody else fills the volume, too.
+	// This fails if the container is gone: then another process fills the volume, too.
 	return e.do(ctx, request{method: http.MethodDelete, path: containerPath(id, ""), query: url.Values{"volumes": {"true"}}}, nil)
 }
 
-// upload has the folder in the container hold the content, which is read to its end.
+// upload writes the content into the folder in the container. It reads the content to its end.
 func (e *Engine) upload(ctx context.Context, id, folder string, content io.Reader) error {
 	reader, writer := io.Pipe()
 	read := make(chan error, 1)
@@ -199,10 +199,10 @@ func (e *Engine) upload(ctx context.Context, id, folder string, content io.Reade
 	if readErr == nil || (err != nil && errors.Is(readErr, io.ErrClosedPipe)) {
 		return err
 	}
-	return readErr // Podman knows only that the content ended
+	return readErr // Podman's error says only that the content ended
 }
 
-// relay writes the archive of a folder as one of what is in it, and reads it to its end.
+// relay rewrites the archive of a folder as an archive of the folder's content. It reads the archive to its end.
 func relay(to io.Writer, content io.Reader) error {
 	from, into := tar.NewReader(content), tar.NewWriter(to)
 	for folder := ""; ; {
@@ -211,7 +211,7 @@ func relay(to io.Writer, content io.Reader) error {
 			break
 		}
 		if err == nil && folder == "" {
-			folder = absolute(header.Name) // it comes before what is in it
+			folder = absolute(header.Name) // the folder comes before its content
 		}
 		if err == nil {
 			err = move(header, folder)
@@ -232,7 +232,8 @@ func relay(to io.Writer, content io.Reader) error {
 	return drained(content, nil)
 }
 
-// drained reads the content to its end, which tells whether it is what it must be: with another content that is what was wrong.
+// drained reads the content to its end, which verifies its digest. A wrong digest is the cause of err, so drained returns that error
+// instead.
 func drained(content io.Reader, err error) error {
 	if _, readErr := io.Copy(io.Discard, content); readErr != nil {
 		return readErr
@@ -242,7 +243,7 @@ func drained(content io.Reader, err error) error {
 
 func absolute(name string) string { return path.Clean("/" + name) }
 
-// move has the header be of what is in the folder, and not of the folder itself.
+// move makes the header's names relative to the folder.
 func move(header *tar.Header, folder string) error {
 	names := []*string{&header.Name}
 	if header.Typeflag == tar.TypeLink {
@@ -258,15 +259,14 @@ func move(header *tar.Header, folder string) error {
 	return nil
 }
 
-// giveUp removes what was filled in part, as far as that can be had now: else it goes before the volume is filled again, or as the
-// node begins anew.
+// giveUp removes a partly filled volume if it can. Otherwise the node removes it before it fills the volume again, or when it restarts.
 func (e *Engine) giveUp(ctx context.Context, owner node.Owner, mark, name string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
 	defer cancel()
 	_ = e.abandon(ctx, owner, mark, name)
 }
 
-// abandon removes the volume and what stands beside it where it was filled in part. The mark is the last: it says what the volume is.
+// abandon removes a partly filled volume, its fillers and its mark. The mark goes last, because it says that the volume is not full.
 func (e *Engine) abandon(ctx context.Context, owner node.Owner, mark, name string) error {
 	if err := e.removeFillers(ctx, owner, name); err != nil {
 		return err
@@ -277,7 +277,7 @@ func (e *Engine) abandon(ctx context.Context, owner node.Owner, mark, name strin
 	return e.removeVolume(ctx, mark)
 }
 
-// removeFillers removes the containers through which the volume was to be filled; those of all volumes of the owner for "".
+// removeFillers removes the containers that fill the volume; for "" those of all volumes of the owner.
 func (e *Engine) removeFillers(ctx context.Context, owner node.Owner, name string) error {
 	rows, err := e.rows(ctx, owner)
 	if err != nil {
@@ -294,13 +294,13 @@ func (e *Engine) removeFillers(ctx context.Context, owner node.Owner, name strin
 	return nil
 }
 
-// tidyFills removes the owner's volumes that were filled in part, and what stands beside them.
+// tidyFills removes the owner's partly filled volumes, with their fillers and marks.
 func (e *Engine) tidyFills(ctx context.Context, owner node.Owner) error {
 	if err := e.removeFillers(ctx, owner, ""); err != nil {
 		return err
 	}
 	var marks []volume
-	query := filters(map[string][]string{"label": {node.LabelFills}}) // of more than one label Podman wants any
+	query := filters(map[string][]string{"label": {node.LabelFills}}) // given several labels, Podman matches any of them
 	if err := e.do(ctx, request{method: http.MethodGet, path: "/volumes/json", query: query}, &marks); err != nil {
 		return fmt.Errorf("listing volumes: %w", err)
 	}

@@ -72,7 +72,7 @@ func (r *restoring) slot() node.Plan {
 func (r *restoring) resume(resumed uint64, content []byte) {
 	sum := sha256.Sum256(content)
 	r.plan.Order.Restore = &events.Restore{Resumed: resumed, Snapshot: 3, Volumes: []events.Export{
-		{Volume: "data", Digest: hex.EncodeToString(sum[:]), Size: int64(len(content))}, {Volume: "gone", Digest: "of a volume that the spec has no more"},
+		{Volume: "data", Digest: hex.EncodeToString(sum[:]), Size: int64(len(content))}, {Volume: "gone", Digest: "of a volume that the spec has dropped"},
 	}}
 	r.give(func() io.Reader { return bytes.NewReader(content) })
 }
@@ -86,7 +86,7 @@ func (r *restoring) give(content func() io.Reader) {
 	}
 }
 
-// never has nobody read anything.
+// never makes each opening of content fail.
 func (r *restoring) never() {
 	r.plan.Content = func(context.Context, events.Export) (io.ReadCloser, error) { return nil, errContent }
 }
@@ -196,7 +196,7 @@ func testRestore(t *testing.T, b *bench) {
 	if got := r.list(r.folder(r.plan, "data2")); len(got) != 2 {
 		t.Errorf("the volume that is not restored holds %q", got)
 	}
-	// What it writes is kept, whatever comes.
+	// The volume keeps what the container writes, whatever the node does next.
 	written := filepath.Join("/proc", b.podman(t, "inspect", "--format", "{{.State.Pid}}", c.Handle), "root/data/written")
 	if err := os.WriteFile(written, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ type broken struct{}
 
 func (*broken) Read([]byte) (int, error) { return 0, errContent }
 
-// testRestoreCut has the node, and Podman with it, end in the middle of the content. What it leaves is not taken for the whole.
+// testRestoreCut ends the node, and Podman with it, in the middle of the content. The next process must not take the rest for a full volume.
 func testRestoreCut(t *testing.T, b *bench) {
 	r := b.restoring(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// labelSidecars holds the names of the sidecars of a main container: with them it is one to the node.
+	// labelSidecars holds the names of a main container's sidecars. The node treats them all as one container.
 	labelSidecars = events.ReservedLabel + "sidecars"
-	// sidecarGrace is the longest time that sidecars have to end, once the main container has.
+	// sidecarGrace is the longest time that sidecars have to end after the main container.
 	sidecarGrace = 5 * time.Second
 )
 
@@ -32,7 +32,8 @@ func sidecarNames(plan node.Plan) []string {
 	return names
 }
 
-// prepareSidecars creates the sidecars of a main container anew: those that stand may be in the network of another.
+// prepareSidecars creates the sidecars of a main container. It replaces existing ones, which may be in the network of an earlier
+// main container.
 func (e *Engine) prepareSidecars(ctx context.Context, plan node.Plan, main node.Container) error {
 	names := sidecarNames(plan)
 	for i, s := range plan.Order.Spec.Sidecars[:len(names)] {
@@ -50,7 +51,7 @@ func (e *Engine) prepareSidecars(ctx context.Context, plan node.Plan, main node.
 		if plan.Order.Scratch > 0 {
 			r.From = []string{main.Handle}
 		}
-		// What belongs to the network or to the service's image is the main container's.
+		// Settings of the network and of the service's image apply only to the main container.
 		r.Hostname, r.HostAdd, r.Sysctl, r.User, r.WorkDir = "", nil, nil, "", ""
 		if _, err = e.createWithImage(ctx, r, plan); err != nil {
 			return failure("sidecar "+s.Name+": ", plan, err)
@@ -59,7 +60,7 @@ func (e *Engine) prepareSidecars(ctx context.Context, plan node.Plan, main node.
 	return nil
 }
 
-// failure is the node's word for a refused create; what is said before it.
+// failure returns the node's error for a create that Podman refused, with what before its message.
 func failure(what string, plan node.Plan, err error) error {
 	if refused := new(refusal); errors.As(err, &refused) {
 		err = cmp.Or(secretMissing(plan, refused), createFailed(refused.Message))
@@ -84,7 +85,7 @@ func (e *Engine) startSidecars(ctx context.Context, c node.Container) error {
 	return nil
 }
 
-// stopSidecars stops all at once, after the main container: it may need them to its end.
+// stopSidecars stops all sidecars at once, after the main container, which may need them until its end.
 func (e *Engine) stopSidecars(ctx context.Context, c node.Container, grace time.Duration) error {
 	errs := make([]error, len(c.Sidecars))
 	var stopping sync.WaitGroup
@@ -95,8 +96,8 @@ func (e *Engine) stopSidecars(ctx context.Context, c node.Container, grace time.
 	return errors.Join(errs...)
 }
 
-// whole returns the main container as the node has it, with the sidecars that were found of it by name. The end of one is
-// the end of the whole. One that does not run yet has the whole wait to be started, which is no error twice.
+// whole returns the main container as the node sees it, together with its sidecars, by name. The end of a sidecar is the end of the whole.
+// If a sidecar does not run yet, the whole counts as created, so that the node starts it; starting a part twice is harmless.
 func whole(main node.Container, found map[string]node.Container) node.Container {
 	if len(main.Sidecars) == 0 {
 		return main
@@ -121,7 +122,7 @@ func whole(main node.Container, found map[string]node.Container) node.Container 
 	return main
 }
 
-// withSidecars looks at the sidecars of a main container.
+// withSidecars inspects the sidecars of a main container, and returns the whole.
 func (e *Engine) withSidecars(ctx context.Context, owner node.Owner, main node.Container) (node.Container, error) {
 	found := map[string]node.Container{}
 	for _, name := range main.Sidecars {
@@ -139,7 +140,7 @@ func (e *Engine) withSidecars(ctx context.Context, owner node.Owner, main node.C
 	return whole(main, found), nil
 }
 
-// join makes one of each main container and its sidecars.
+// join merges each main container with its sidecars.
 func join(all map[string]node.Container) []node.Container {
 	joined := make([]node.Container, 0, len(all))
 	for _, c := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestStatsTellNothingOfWhatPodmanCannot gives the answers of two versions of Podman, with figures of 0 that are none.
+// TestStatsTellNothingOfWhatPodmanCannot uses the answers of two versions of Podman, in which some figures of 0 stand for unknown ones.
 func TestStatsTellNothingOfWhatPodmanCannot(t *testing.T) {
 	for version, answer := range map[string]string{
 		"4": `{"Error":null,"Stats":[{"ContainerID":"a","CPUNano":1500000000,"MemUsage":4096,"NetInput":7,"NetOutput":0},{"ContainerID":"b"}]}`,
@@ -78,7 +78,7 @@ func testStats(t *testing.T, b *bench) {
 		t.Logf("Podman says %+v of it still, and %+v of its sidecar", s, beside)
 		select {
 		case <-ctx.Done():
-			t.Fatalf("nobody says what it uses: %+v", s)
+			t.Fatalf("the usage is still unknown: %+v", s)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// Tell replaces the file of the container's topology by another of that name, so that whoever reads it has the one or the other.
-// It is in an anonymous volume, which goes with the container, and which Podman has on this host.
+// Tell replaces the container's topology file atomically, so that a reader gets either the old or the new content. The file is in an
+// anonymous volume on this host, which Podman removes with the container.
 func (e *Engine) Tell(ctx context.Context, c node.Container, path string, document []byte) error {
 	source, err := e.mounted(ctx, c, path)
 	if err != nil {
@@ -27,10 +27,10 @@ func (e *Engine) Tell(ctx context.Context, c node.Container, path string, docume
 	return nil
 }
 
-// replace has the file in the folder hold the content, from one moment to the next. The instance can write to the folder as well: whatever it
-// has put under the name of the new file goes, and no link leads out of the folder.
+// replace atomically replaces the content of the file in the folder. The instance can write to the folder, too. So replace first removes
+// whatever has the name of the new file, and follows no link out of the folder.
 func replace(folder, name string, content []byte) error {
-	const readable = 0o644 // by whatever user the instance is
+	const readable = 0o644 // by any user, because the instance may run as any
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func replace(folder, name string, content []byte) error {
 	return errors.Join(err, root.Close())
 }
 
-// write makes a file that was not there.
+// write creates a file, and fails if it exists.
 func write(root *os.Root, name string, content []byte, mode os.FileMode) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -56,7 +56,7 @@ func write(root *os.Root, name string, content []byte, mode os.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// Ask sends the hook's signal, runs its command or posts what is asked, and waits for the answer.
+// Ask sends the hook's signal, runs its command or posts asked to it, and waits for the answer.
 func (e *Engine) Ask(ctx context.Context, c node.Container, hook events.Hook, asked node.Asked, address string) error {
 	switch {
 	case hook.Signal != "":

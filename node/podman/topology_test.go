@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// testTopology has a container find its topology in a file before it starts, and others in its place, none of them in parts.
+// testTopology checks that a container finds its topology in a file before it starts, and later topologies in its place, each complete.
 func testTopology(t *testing.T, b *bench) {
 	const length = 64 << 10 // more than is written at once
 	document := func(i int) []byte { return []byte(strings.Repeat(string(rune('a'+i%26)), length)) }
@@ -58,7 +58,7 @@ func testTopology(t *testing.T, b *bench) {
 	}
 }
 
-// testHooks has a container be asked in each way, and refuse.
+// testHooks runs each kind of hook, and lets a container refuse.
 func testHooks(t *testing.T, b *bench) {
 	plan := b.plan(t)
 	plan.Order.Ports = []events.PortBinding{{Name: "http", Port: 8080, HostPort: freePort(t), Protocol: events.TCP}}

@@ -65,8 +65,8 @@ func mountsOf(plan node.Plan) (mounts, error) {
 	return m, nil
 }
 
-// hostPath returns the path without links in it, where the node allows it. Links count as what they lead to: else a
-// service that may write below an allowed path could make one that leads anywhere.
+// hostPath returns the path with its links resolved, if the node allows that. Otherwise a service that may write below an allowed path
+// could create a link to anywhere.
 func hostPath(allow node.Allowance, wanted string) (string, error) {
 	refused := node.NotAllowed("the host path " + wanted + ": start the node with --allow-host-path and a folder that it is in")
 	if !allow.HostPath(wanted) {
@@ -85,12 +85,12 @@ func hostPath(allow node.Allowance, wanted string) (string, error) {
 	return "", refused
 }
 
-// makeVolumes makes the slot's volumes where they are not there yet. Podman would make them by itself, and then nobody
-// could tell whose they are.
+// makeVolumes creates the slot's volumes that do not exist yet. Podman would create them by itself, but without the labels that tell an
+// operator which slot they belong to.
 func (e *Engine) makeVolumes(ctx context.Context, plan node.Plan, volumes []namedVolume) error {
 	for _, v := range volumes {
 		if v.Name == "" {
-			continue // Podman makes one for the container alone
+			continue // Podman creates an anonymous volume for the container alone
 		}
 		err := e.do(ctx, request{method: http.MethodPost, path: "/volumes/create", body: map[string]any{
 			"Name": v.Name, "Label": plan.VolumeLabels(),

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// startsWaiting is how many started containers may wait for their pidfd. Of those above it, events tell.
+	// startsWaiting is how many started containers may wait for their pidfd. The event stream covers the rest.
 	startsWaiting = 1024
-	// lookWithin bounds the look at a started container, so that one that hangs does not keep the others waiting.
+	// lookWithin bounds the inspection of a started container, so that one that hangs does not delay the others.
 	lookWithin = 2 * time.Second
 )
 
@@ -33,15 +33,15 @@ type event struct {
 type watch struct {
 	engine *Engine
 	owner  node.Owner
-	// starts are the handles of containers that were started.
+	// starts are the handles of started containers.
 	starts chan string
 	exits  *exits
 	hint   func(events.InstanceID)
 }
 
-// Watch hints at exits within about a millisecond where the containers' processes are visible to us. Elsewhere, and
-// for removals, it goes by Podman's event stream, which is up to 250 ms late. It fails when the stream ends before ctx.
-// Hints come one at a time; one that blocks holds up those after it.
+// Watch hints at exits within about a millisecond if the containers' processes are visible to the node. Otherwise, and for removals, it
+// uses Podman's event stream, which is up to 250 ms late. It fails when the stream ends before ctx. Hints come one at a time; one that
+// blocks delays those after it.
 func (e *Engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
 	var one sync.Mutex
 	w := &watch{engine: e, owner: owner, starts: make(chan string, startsWaiting), hint: func(id events.InstanceID) {
@@ -56,7 +56,7 @@ func (e *Engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint
 	watching, end := context.WithCancelCause(ctx)
 	var following, polling sync.WaitGroup
 	polling.Go(func() {
-		// Without it every hint would be late and nobody would know why: it ends the watch.
+		// If this fails, every hint would be late for no visible reason, so the failure ends the watch.
 		if err := w.exits.run(); err != nil {
 			end(err)
 		}
@@ -80,7 +80,7 @@ func (w *watch) read(ctx context.Context, ready func()) error {
 	query := filters(map[string][]string{
 		"type":  {"container"},
 		"event": {"start", "died", "remove"},
-		// Podman takes several labels for alternatives here: the node's own label is looked at below.
+		// Podman matches any of several labels here, so the engine checks the node's own label below.
 		"label": {w.owner.Matchers()[0]},
 	})
 	query.Set("stream", "true")
@@ -119,12 +119,12 @@ func (w *watch) took(line event) {
 	}
 	select {
 	case w.starts <- c.Handle:
-	default: // so many at once: the event of its end tells
+	default: // too many wait: the event of its end gives the hint
 	}
 }
 
-// follow has the process of every container that is started watched. It looks at them beside the event stream, because
-// a Podman that hangs must not hold up the hints.
+// follow watches the process of every container that is started. It inspects them beside the event stream, because a Podman that hangs
+// must not delay the hints.
 func (w *watch) follow(ctx context.Context) {
 	for {
 		select {

@@ -113,7 +113,7 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer, sent ti
 	}
 	if answer.Epoch != a.epoch {
 		a.becomes(answer)
-		a.reading.told, a.reading.again = answer.Orders, true // each order is compared with the new node epoch
+		a.reading.told, a.reading.again = answer.Orders, true // the reading compares each order with the machine's node epoch
 	}
 	a.relist = a.relist || answer.Epoch != a.epoch || answer.List != a.listed
 	// Another leader may use another stream of orders, whose sequences and counter are not comparable with the earlier ones.

@@ -22,7 +22,7 @@ func (e *engine) fill(ctx context.Context, p node.Plan) (node.Plan, error) {
 		err = e.fillOne(ctx, p, due[i])
 	}
 	p.Content = func(context.Context, events.Export) (io.ReadCloser, error) {
-		return nil, errors.New("somebody has removed it as it was full")
+		return nil, errors.New("it was removed after it had been filled")
 	}
 	return p, err
 }

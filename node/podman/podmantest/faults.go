@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ServicePID returns the process of the service that Start started at uri, for tests that stop or kill it.
+// ServicePID returns the process ID of the service that Start started at uri, for tests that stop or kill it.
 func ServicePID(t testing.TB, uri string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(strings.TrimPrefix(uri, "unix://")), "podman.pid"))
@@ -28,8 +28,8 @@ func ServicePID(t testing.TB, uri string) int {
 	return pid
 }
 
-// KillService ends the service with SIGKILL, in the middle of whatever it does. Its containers live on. It returns once the
-// process is gone, and its socket refuses connections.
+// KillService kills the service with SIGKILL, in the middle of whatever it does. Its containers keep running. KillService returns once
+// the process is gone, and its socket refuses connections.
 func KillService(t testing.TB, uri string) {
 	t.Helper()
 	pid := ServicePID(t, uri)
@@ -39,14 +39,14 @@ func KillService(t testing.TB, uri string) {
 	awaitEnd(t, pid)
 }
 
-// RestartService starts the service anew on the same socket, after KillService, and returns once it answers.
+// RestartService starts the service again on the same socket, after KillService, and returns once it answers.
 func RestartService(t testing.TB, uri string) {
 	t.Helper()
 	script(t, uri, "restart")
 }
 
-// Reboot leaves of Podman what the machine would have after its power was cut: all processes are killed, monitors first, and
-// the run directory is cleared. It returns once the service answers again.
+// Reboot leaves Podman in the state after a power cut of the machine: it kills all processes, monitors first, and clears the run
+// directory. It returns once the service answers again.
 func Reboot(t testing.TB, uri string) {
 	t.Helper()
 	script(t, uri, "reboot")
@@ -63,10 +63,10 @@ func script(t testing.TB, uri, verb string) {
 	}
 }
 
-// HangService stops the service with SIGSTOP: it takes connections and answers none. ContinueService has it go on.
+// HangService stops the service with SIGSTOP: it accepts connections and answers none. ContinueService resumes it.
 func HangService(t testing.TB, uri string) { signalService(t, uri, syscall.SIGSTOP) }
 
-// ContinueService has a service go on that hangs.
+// ContinueService resumes a service after HangService.
 func ContinueService(t testing.TB, uri string) { signalService(t, uri, syscall.SIGCONT) }
 
 func signalService(t testing.TB, uri string, signal syscall.Signal) {
@@ -76,14 +76,14 @@ func signalService(t testing.TB, uri string, signal syscall.Signal) {
 	}
 }
 
-// State is what Podman says of a container's processes.
+// State is what Podman reports about a container's processes.
 type State struct {
 	Status    string
 	Pid       int
 	ConmonPid int
 }
 
-// StateOf asks Podman's own command for the state of a container. It works also while the service does not.
+// StateOf asks Podman's own command for the state of a container. It works even if the service does not.
 func StateOf(t testing.TB, uri, handle string) State {
 	t.Helper()
 	out, err := Podman(uri, "inspect", "--type", "container", "--format", "{{json .State}}", handle)
@@ -106,7 +106,7 @@ func Podman(uri string, args ...string) ([]byte, error) {
 
 func folder(uri string) string { return filepath.Dir(strings.TrimPrefix(uri, "unix://")) }
 
-// awaitEnd waits until the process is gone, or is a zombie that nobody waits for.
+// awaitEnd waits until the process is gone, or is a zombie that its parent does not collect.
 func awaitEnd(t testing.TB, pid int) {
 	t.Helper()
 	const often, patience = 5 * time.Millisecond, 10 * time.Second
@@ -125,7 +125,7 @@ func awaitEnd(t testing.TB, pid int) {
 	}
 }
 
-// Kill ends the container's own process with SIGKILL, as a crash does, behind the back of everybody.
+// Kill kills the container's own process with SIGKILL, as in a crash, without a call to Podman.
 func Kill(t testing.TB, uri, handle string) {
 	t.Helper()
 	dir := folder(uri)
@@ -142,8 +142,8 @@ func Kill(t testing.TB, uri, handle string) {
 	}
 }
 
-// ShrinkStorage puts the storage into a file system in memory of so many bytes, with all that it holds, and returns where that is.
-// The service starts anew for it; nothing may run then but what can do without it.
+// ShrinkStorage moves the storage with its content to a file system in memory of this many bytes, and returns its path. It restarts the
+// service. Containers may run during that only if they need neither the service nor the storage.
 func ShrinkStorage(t testing.TB, uri string, size int) string {
 	t.Helper()
 	KillService(t, uri)
@@ -154,7 +154,7 @@ func ShrinkStorage(t testing.TB, uri string, size int) string {
 	}
 	t.Cleanup(func() {
 		KillService(t, uri)
-		// What is below has mounts, too, which the end of this Podman must find.
+		// The storage below has mounts, too, which the end of this Podman must find.
 		if out, err := run(startWithin, "/", "umount", "--recursive", "--lazy", storage); err != nil {
 			t.Errorf("unmounting the small storage: %v\n%s", err, out)
 		}

@@ -53,7 +53,7 @@ func StartRegistry(t testing.TB, archive []byte, name, password string) *Registr
 	return r
 }
 
-// Push has the tag stand for the image of another docker-archive. Those before can be had by their digests.
+// Push makes the tag refer to the image of another docker-archive. Earlier images remain available by their digests.
 func (r *Registry) Push(archive []byte) {
 	r.t.Helper()
 	r.mu.Lock()

@@ -60,7 +60,7 @@ func (c *Client) Guard(ctx context.Context, heard time.Time, containers []Guarde
 	return err
 }
 
-// Close ends the connection. The watchdog goes on.
+// Close ends the connection. The watchdog keeps running.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,14 +76,14 @@ func (c *Client) drop() error {
 	return err
 }
 
-// exchange sends the message and takes the answer. A connection that fails is of no use any more.
+// exchange sends the message and reads the answer. It drops a connection that fails.
 func (c *Client) exchange(ctx context.Context, m message) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("asking the watchdog: %w", err), c.drop())
 		}
 	}()
-	deadline, _ := ctx.Deadline() // the zero time is none
+	deadline, _ := ctx.Deadline() // the zero time stands for no deadline
 	if err := c.connection.SetDeadline(deadline); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c *Client) exchange(ctx context.Context, m message) (err error) {
 	return nil
 }
 
-// connect reaches the watchdog that there is, or begins one.
+// connect connects to the running watchdog, or starts one.
 func (c *Client) connect(ctx context.Context) error {
 	if c.dial(ctx) == nil {
 		return nil
@@ -124,8 +124,8 @@ func (c *Client) dial(ctx context.Context) error {
 	return nil
 }
 
-// begin begins a watchdog that has the socket already, in a session of its own: what ends this process's, as Ctrl-C does, does not
-// end it.
+// begin starts a watchdog that inherits the socket, in a session of its own: Ctrl-C and the like, which end this process's session, do
+// not end the watchdog.
 func (c *Client) begin(ctx context.Context) error {
 	c.collect()
 	listener, err := listen(ctx, c.Socket)

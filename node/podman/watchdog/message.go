@@ -7,38 +7,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guarded is a container that has to have ended when its window has passed since its node was last heard.
+// Guarded is a container that must end before its window has passed since its node's last answered heartbeat.
 type Guarded struct {
-	// ID is Podman's own of the container.
+	// ID is Podman's ID of the container.
 	ID string `json:"id"`
-	// PIDFile is where its monitor writes the number of its process, before that runs any program.
+	// PIDFile is the file in which its monitor writes the ID of its process, before that runs any program.
 	PIDFile string `json:"pid_file"`
-	// Window is how long after its node was heard it may run, in nanoseconds.
+	// Window is how long it may run after its node's last answered heartbeat, in nanoseconds.
 	Window time.Duration `json:"window"`
 }
 
-// Limits of what a watchdog takes.
+// Limits of what a watchdog accepts.
 const (
 	maxGuarded = 10_000
 	maxMessage = 8 << 20 // bytes
 )
 
-// message is what a node says, as one line of JSON.
+// message is a node's message, as one line of JSON.
 type message struct {
-	// Heard is when the node was last heard, on the clock that all processes of a host share.
+	// Heard is when the node sent its last answered heartbeat, on the clock that all processes of a host share.
 	Heard   instant   `json:"heard"`
 	Guarded []Guarded `json:"guarded"`
 }
 
-// answer is what the watchdog says once it guards what a message names.
+// answer is the watchdog's answer once it guards the containers of a message.
 type answer struct {
-	// Guarding counts all that it guards.
+	// Guarding counts all containers that it guards.
 	Guarding int `json:"guarding"`
-	// Refused says why it guards nothing of the message; "" where it does.
+	// Refused says why it does not guard the containers of the message; "" if it does.
 	Refused string `json:"refused,omitempty"`
 }
 
-// instant is a time of CLOCK_BOOTTIME in nanoseconds: it goes on while the host sleeps, and nobody sets it.
+// instant is a time of CLOCK_BOOTTIME in nanoseconds. That clock runs while the host sleeps, and no process can set it.
 type instant int64
 
 func now() (instant, error) {

@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	// seekEvery is how often the process of a container is looked for that has none yet, and lookEvery how often the clock and
-	// the processes are looked at otherwise.
+	// seekEvery is how often the watchdog looks for the process of a container that has none yet. lookEvery is how often it checks the
+	// clock and the processes otherwise.
 	seekEvery = 5 * time.Millisecond
 	lookEvery = 100 * time.Millisecond
-	// seekFor is how long it is looked for so often since it was last named: a Podman that hangs for longer starts it seen a little later.
+	// seekFor is how long after the last message about a container the watchdog uses seekEvery. If Podman hangs for longer, the watchdog
+	// notices the start a little later.
 	seekFor = 10 * time.Minute
-	// idleFor is how long a watchdog stays that guards nothing and that nobody is connected to.
+	// idleFor is how long a watchdog keeps running without containers to guard and without connections.
 	idleFor = 5 * time.Second
 )
 
-// keeper is a watchdog at work. All below belongs to the goroutine of run.
+// keeper is a running watchdog. The goroutine of run owns all fields below turns.
 type keeper struct {
 	asks  chan ask
-	turns chan int // how many connections there are more, or less
+	turns chan int // 1 for each new connection, -1 for each that has ended
 
 	wards       map[string]*ward
 	connections int
@@ -41,26 +42,26 @@ type ask struct {
 	reply   chan answer
 }
 
-// Listener is the descriptor under which a watchdog that is begun finds its listening socket.
+// Listener is the descriptor under which a watchdog inherits its listening socket.
 const Listener = 3
 
-// Inherited returns the listening socket that the process was begun with.
+// Inherited returns the listening socket that the process was started with.
 func Inherited() (*net.UnixListener, error) {
 	file := os.NewFile(Listener, "listener")
 	listener, err := net.FileListener(file)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("descriptor %d is no listening socket: a node begins its watchdog by itself: %w", Listener, err)
+		return nil, fmt.Errorf("descriptor %d is not a listening socket: let the node start its watchdog: %w", Listener, err)
 	}
 	socket, ok := listener.(*net.UnixListener)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("descriptor %d listens at %s, which is no socket of this host", Listener, listener.Addr()), listener.Close())
+		return nil, errors.Join(fmt.Errorf("descriptor %d listens at %s, which is not a unix socket", Listener, listener.Addr()), listener.Close())
 	}
 	socket.SetUnlinkOnClose(true)
 	return socket, nil
 }
 
-// Serve guards what nodes ask it to, at the socket, until there is nothing left to do for a while. Where ctx ends before, it ends all
-// that it guards: nobody else would. It closes and removes the socket at its end.
+// Serve guards containers for nodes that connect to the socket, until it has been idle for idleFor. If ctx ends before, it kills all
+// containers that it guards, because no other process would. It closes and removes the socket at its end.
 func Serve(ctx context.Context, listener *net.UnixListener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	k := &keeper{asks: make(chan ask), turns: make(chan int), wards: map[string]*ward{}}
@@ -77,15 +78,15 @@ func (k *keeper) accept(ctx context.Context, listener *net.UnixListener, serving
 	for {
 		connection, err := listener.AcceptUnix()
 		if err != nil {
-			return // it is closed at the end alone
+			return // Serve closes it only at its end
 		}
 		serving.Go(func() {
-			defer func() { _ = connection.Close() }() // all that was to be said is
+			defer func() { _ = connection.Close() }() // all answers are sent
 			ended := context.AfterFunc(ctx, func() { _ = connection.Close() })
 			defer ended()
 			k.tell(ctx, 1)
 			defer k.tell(ctx, -1)
-			_ = k.converse(ctx, connection) // the node has the error from its own end
+			_ = k.converse(ctx, connection) // the node sees the error on its own side
 		})
 	}
 }
@@ -131,7 +132,7 @@ func say(to io.Writer, what any) error {
 	return err
 }
 
-// ours refuses a connection of another user: whoever may say when a node was heard could keep its containers from ending.
+// ours refuses a connection of another user, who could otherwise claim later heartbeats and so keep containers running.
 func ours(connection *net.UnixConn) error {
 	socket, err := connection.SyscallConn()
 	if err != nil {
@@ -144,12 +145,12 @@ func ours(connection *net.UnixConn) error {
 		return err
 	}
 	if int(peer.Uid) != os.Getuid() {
-		return fmt.Errorf("user %d is not ours", peer.Uid)
+		return fmt.Errorf("user %d may not use this watchdog", peer.Uid)
 	}
 	return nil
 }
 
-// run looks at the clock and the processes until there is nothing left to do.
+// run checks the clock and the processes until the watchdog is idle.
 func (k *keeper) run(ctx context.Context) error {
 	defer func() {
 		for _, w := range k.wards {
@@ -172,7 +173,7 @@ func (k *keeper) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_ = k.look(at) // who asks next is told what fails still
+		_ = k.look(at) // the next message gets the errors that remain
 		if k.idle(at) {
 			return nil
 		}
@@ -180,7 +181,7 @@ func (k *keeper) run(ctx context.Context) error {
 	}
 }
 
-// endAll ends every container that is guarded.
+// endAll kills every guarded container.
 func (k *keeper) endAll() error {
 	var failed []error
 	for _, w := range k.wards {
@@ -189,7 +190,7 @@ func (k *keeper) endAll() error {
 	return errors.Join(failed...)
 }
 
-// guard guards what the message names, beside what is guarded already.
+// guard guards the containers of the message, in addition to those already guarded.
 func (k *keeper) guard(m message) answer {
 	at, err := now()
 	switch {
@@ -212,7 +213,7 @@ func (k *keeper) guard(m message) answer {
 	return answer{Guarding: len(k.wards)}
 }
 
-// look finds processes, ends those whose window has passed and lets go of what has ended.
+// look finds processes, kills those whose window has passed and releases those that have ended.
 func (k *keeper) look(at instant) error {
 	var failed []error
 	for id, w := range k.wards {
@@ -228,7 +229,7 @@ func (k *keeper) look(at instant) error {
 	return errors.Join(failed...)
 }
 
-// rest is how long nothing need be looked at.
+// rest is how long the watchdog may wait until its next check.
 func (k *keeper) rest(at instant) time.Duration {
 	for _, w := range k.wards {
 		if w.process == none && at-w.named < instant(seekFor) {

@@ -12,25 +12,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ward is a container that is guarded.
+// ward is a guarded container.
 type ward struct {
 	Guarded
-	// heard is when its node was last heard and named it, and named when that was told.
+	// heard is its node's last answered heartbeat among the messages that named it; named is when the last of these came.
 	heard, named instant
-	// process is its pidfd; none before it was found.
+	// process is its pidfd; none until the watchdog has found it.
 	process int
-	// placed says that the folder of its pid file was seen.
+	// placed says that the watchdog has seen the folder of its pid file.
 	placed bool
-	// since is when it began to be guarded.
+	// since is when the watchdog began to guard it.
 	since instant
 }
 
 const none = -1
 
-// unplaced is how long a container is waited for whose folder was never seen: it may be made still by a Podman that hung.
+// unplaced is how long the watchdog waits for a container whose folder it has never seen: a Podman that hung may still create it.
 const unplaced = instant(1 << 42) // a good hour
 
-// find looks for the container's process. A number that another process has got since is none.
+// find looks for the container's process. It ignores a process ID that another process has got since.
 func (w *ward) find() error {
 	if w.process != none {
 		return nil
@@ -60,8 +60,8 @@ func (w *ward) find() error {
 	return nil
 }
 
-// belongs reports whether a process that is held is one of the container: it is in its control group, or the container's
-// monitor is its parent.
+// belongs reports whether a process, held by a pidfd, belongs to the container: it is in the container's control group, or its parent is
+// the container's monitor.
 func belongs(pid int, id string) bool {
 	folder := filepath.Join("/proc", strconv.Itoa(pid))
 	if groups, err := os.ReadFile(filepath.Join(folder, "cgroup")); err == nil && bytes.Contains(groups, []byte(id)) {
@@ -80,7 +80,7 @@ func belongs(pid int, id string) bool {
 	return err == nil && bytes.Contains(words, []byte(id))
 }
 
-// over reports whether nothing is left that could be guarded: its process has ended, or the container is gone.
+// over reports whether nothing is left to guard: its process has ended, or the container is gone.
 func (w *ward) over(at instant) bool {
 	if w.process != none {
 		poll := []unix.PollFd{{Fd: int32(w.process), Events: unix.POLLIN}}
@@ -96,7 +96,7 @@ func (w *ward) over(at instant) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// end kills the container's process, where it is known.
+// end kills the container's process if it is known.
 func (w *ward) end() error {
 	if w.process == none {
 		return nil
@@ -110,6 +110,6 @@ func (w *ward) end() error {
 
 func (w *ward) release() {
 	if w.process != none {
-		_ = unix.Close(w.process) // a pidfd holds nothing that could be lost
+		_ = unix.Close(w.process) // closing a pidfd loses no data
 	}
 }

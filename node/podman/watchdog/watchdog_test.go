@@ -273,7 +273,7 @@ func killServing(t *testing.T, socket string) {
 	t.Fatal("no watchdog is a child of this process")
 }
 
-// served reports whether somebody listens at the socket.
+// served reports whether a process listens at the socket.
 func served(socket string) bool {
 	connection, err := net.Dial("unix", socket) //nolint:noctx // it is on this host
 	if err != nil {
