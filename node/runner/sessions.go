@@ -49,7 +49,7 @@ func (a *Agent) sought(ctx context.Context, opened events.Message) (node.Contain
 		return node.Container{}, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the engine of node %s does not answer: %v", a.Name, err)}
 	}
 	if c == nil {
-		return node.Container{}, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("node %s has no container of %s: it is not created yet, or removed", a.Name, id)}
+		return node.Container{}, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("node %s has no container of %s: not created yet, or removed", a.Name, id)}
 	}
 	return *c, nil
 }
