@@ -18,7 +18,7 @@ import (
 
 var writeTranscripts = flag.Bool("write-transcripts", false, "write what the commands of the guides print into the guides")
 
-// TestGuides runs the commands of every guide in deploy/docs, in their order, on a `rookery dev --simulated` of three nodes that is the
+// TestGuides runs the commands of every guide in deploy/docs, and of events/README.md, in their order, on a `rookery dev --simulated` of three nodes that is the
 // guide's own, and compares what they print with what the guide shows. A block of type console has commands, each on a line with "$ " or on
 // several that end with a backslash, and what they print; in what they print "…" stands for any lines. A block of another type whose info
 // string names a file, as in "yaml web.yaml", is written there before the commands that follow.
@@ -30,8 +30,8 @@ func TestGuides(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatal("there are no guides", err)
 	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".md"), func(t *testing.T) {
+	for _, path := range append(paths, "../../events/README.md") {
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(path, "../../"), ".md"), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(path)
 			if err != nil {

@@ -88,7 +88,7 @@ var refused = map[string]string{
 	"services.*.cpuset":                                          sayCPUs,
 	"services.*.credential_spec":                                 "it is for Windows: leave it out",
 	"services.*.depends_on.*.restart":                            "a service is not restarted because another is: leave it out, and have it connect again by itself",
-	"services.*.deploy.endpoint_mode":                            "there is no address that stands for all instances: leave it out, and see how services find each other in the README",
+	"services.*.deploy.endpoint_mode":                            "no address stands for all instances: leave it out, and see deploy/docs/services.md for how services reach each other",
 	"services.*.deploy.resources.limits.pids":                    noPids,
 	"services.*.deploy.resources.reservations.devices":           "devices are named by their path: say devices, and allow them on the node with rookery node --allow-device",
 	"services.*.deploy.resources.reservations.generic_resources": "nodes have cpu, memory and disk to give: give the nodes that have it a label, and name that in deploy.placement.constraints",

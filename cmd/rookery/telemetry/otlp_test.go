@@ -54,7 +54,7 @@ func TestACollectorIsToldByOTLP(t *testing.T) {
 		}
 		return missing
 	})
-	readme, err := os.ReadFile("../../../README.md")
+	readme, err := os.ReadFile("../../../deploy/grafana/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

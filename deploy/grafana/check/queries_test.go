@@ -177,7 +177,7 @@ var (
 // listed reads the tables of README.md, and holds them to the instruments.
 func listed(t *testing.T, all map[string]*instrument) families {
 	t.Helper()
-	readme, err := os.ReadFile("../../../README.md")
+	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
