@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// appliers take the events about a thing into the state, and report whether they know them.
+// appliers apply the events about a kind of thing to the state, and report whether they know the event's type.
 var appliers = map[string]func(*Cluster, events.Record) bool{
 	"command": (*Cluster).applyCommand, "group": (*Cluster).applyGroup, "service": (*Cluster).applyService,
 	"operation": (*Cluster).applyOperation, "snapshot": (*Cluster).applySnapshot, "topology": (*Cluster).applyTopology,
@@ -16,8 +16,8 @@ var appliers = map[string]func(*Cluster, events.Record) bool{
 	"cluster": (*Cluster).applyCluster, "unit": (*Cluster).applyUnit,
 }
 
-// Apply takes one event into the state. An event of a type that the log does not have is a defect of the caller: Apply returns ErrUnknown, and
-// the state is of no use then.
+// Apply applies one event to the state. It returns ErrUnknown for an event of a type that the log does not have: that is a defect of the
+// caller, who must not use the state any longer.
 func (c *Cluster) Apply(r events.Record) error {
 	if apply := appliers[r.Data.Kind().Thing]; apply == nil || !apply(c, r) {
 		return fmt.Errorf("log sequence %d: %w: %s", r.Sequence, ErrUnknown, r.Data.Kind())
@@ -33,7 +33,7 @@ func (c *Cluster) Apply(r events.Record) error {
 	return nil
 }
 
-// applyCluster takes an event of the cluster as a whole into the state.
+// applyCluster applies an event about the cluster as a whole to the state.
 func (c *Cluster) applyCluster(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.ClusterAdopted:
@@ -54,7 +54,7 @@ func (c *Cluster) applyCluster(r events.Record) bool {
 	return true
 }
 
-// Close takes the end of a round into the state. The chain is that after the closing message itself.
+// Close applies the end of a round to the state. The chain is the hash after the closing message itself.
 func (c *Cluster) Close(sequence uint64, closed events.RoundClosed, chain events.Chain) {
 	c.Round, c.Epoch, c.Leader, c.Now = closed.Round, closed.Epoch, closed.Leader, closed.Now
 	c.CommandCursor, c.StatusCursor = closed.Commands, closed.Statuses
@@ -63,8 +63,8 @@ func (c *Cluster) Close(sequence uint64, closed events.RoundClosed, chain events
 	c.forget(closed.CommandsKept, closed.Now)
 }
 
-// adopt takes over the streams' identities. Unless it founds the cluster, what the log says may be older than what the
-// nodes have: every one of them is to list all that it has.
+// adopt takes over the streams' identities. Unless it founds the cluster, the log may be older than what the nodes have. Every
+// node must list all its instances then.
 func (c *Cluster) adopt(r events.Record, d events.ClusterAdopted) {
 	if c.Founded() {
 		c.Recovering, c.AdoptedAt = true, r.Time
@@ -79,11 +79,11 @@ func (c *Cluster) adopt(r events.Record, d events.ClusterAdopted) {
 	c.CommandCursor, c.StatusCursor = d.Commands, d.Statuses
 }
 
-// RecoverFor is how long after an adoption nothing is placed or stopped, so that nodes which the log does not know can
-// say what they have.
+// RecoverFor is how long after an adoption the coordinator places and stops nothing. Within this time, nodes that the log does
+// not know can list their instances.
 const RecoverFor = 15 * time.Second
 
-// recovered reports whether every node that is heard has listed what it has, and those unknown had their time.
+// recovered reports whether every node that sends heartbeats has listed its instances, and RecoverFor is over for unknown nodes.
 func (c *Cluster) recovered() bool {
 	for _, n := range c.Nodes {
 		if n.Unlisted && !n.Silent {
@@ -93,7 +93,7 @@ func (c *Cluster) recovered() bool {
 	return !c.Now.Before(c.AdoptedAt.Add(RecoverFor))
 }
 
-// noteLacks forgets since when and why the service lacked an instance, once it lacks none.
+// noteLacks forgets since when and why the service lacked an instance, once it lacks none any longer.
 func (c *Cluster) noteLacks(id events.ServiceID) {
 	s := c.Service(id)
 	if s != nil && !s.Lacks() {
@@ -105,7 +105,7 @@ func (c *Cluster) noteLacks(id events.ServiceID) {
 	c.noteHolder(id)
 }
 
-// promoteVerb is that of the one command to a service that goes beside the one which holds it.
+// promoteVerb is the verb of the only command that may run while another command holds the service.
 var promoteVerb = events.ServicePromote{}.Kind().Name
 
 func (c *Cluster) applyCommand(r events.Record) bool {
@@ -152,7 +152,7 @@ func (c *Cluster) applyCommand(r events.Record) bool {
 	return true
 }
 
-// service returns the service, making it where it is missing.
+// service returns the service, and creates it first where it is missing.
 func (c *Cluster) service(id events.ServiceID) *Service {
 	s := c.Service(id)
 	if s == nil {
@@ -282,7 +282,7 @@ func (c *Cluster) placed(r events.Record, service events.ServiceID, d events.Ins
 		return
 	}
 	if _, adopted := r.Data.(events.InstanceAdopted); !adopted {
-		s.refill(i) // what is adopted has its volumes already
+		s.refill(i) // an adopted instance has its volumes already
 	}
 	s.Pending = nil
 	if since := s.Lacking(d.Ordinal); since != 0 {
@@ -310,7 +310,7 @@ func (c *Cluster) retired(r events.Record, id events.InstanceID, reason events.R
 	s.noteJob(i, reason, r.Time)
 }
 
-// seen returns the instance, or nil where there is none.
+// seen applies what a node reports of an instance. It returns the instance, or nil where the state has none of that id.
 func (c *Cluster) seen(r events.Record, service events.ServiceID, d events.InstanceSeen) *Instance {
 	i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation})
 	if i == nil {
@@ -344,7 +344,7 @@ func (c *Cluster) removed(id events.InstanceID) {
 	c.found(i)
 }
 
-// node returns the node, making it where it is missing.
+// node returns the node, and creates it first where it is missing.
 func (c *Cluster) node(name string) *Node {
 	n := c.Nodes[name]
 	if n == nil {
@@ -375,7 +375,7 @@ func (c *Cluster) applyNode(r events.Record) bool {
 	case events.NodeUpdated:
 		n.Overrides = d.Overrides
 		n.know()
-	case events.NodeMisfits: // what it says follows from the state
+	case events.NodeMisfits: // its content follows from the state
 	case events.NodePaused:
 		n.Paused = true
 	case events.NodeResumed:

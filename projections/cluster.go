@@ -11,12 +11,12 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Cluster is the whole state. Its exported fields, and nothing else, are what the log says; the rest is index.
-// It is read by anyone and changed by Apply and Close alone.
+// Cluster is the whole state. Its exported fields hold what the log says, and nothing else; the other fields are indexes.
+// Any reader may read it, and only Apply and Close change it.
 type Cluster struct {
 	// Streams holds the identity of each stream by its name; empty before the cluster is founded.
 	Streams map[string]string
-	// Round, Epoch and Leader are those of the last closed round, Sequence its place in the log and Chain the hash there.
+	// Round, Epoch and Leader are those of the last closed round. Sequence is its place in the log, and Chain the hash there.
 	Round    uint64
 	Epoch    uint64
 	Leader   string
@@ -27,52 +27,53 @@ type Cluster struct {
 	// CommandCursor and StatusCursor are the sequences of the last messages whose effects are in the log.
 	CommandCursor uint64
 	StatusCursor  uint64
-	// CommandsKept is the lowest sequence that the fold still remembers commands from.
+	// CommandsKept is the lowest sequence from which on the fold remembers every command.
 	CommandsKept uint64
-	// Recovering says that the log may be older than what the nodes have, since AdoptedAt: nothing is placed or stopped.
+	// Recovering says that the log may be older than what the nodes have, since AdoptedAt. The coordinator then places and stops nothing.
 	Recovering bool
 	AdoptedAt  time.Time
-	// DroppedAt is the sequence of the last event that dropped a service which is gone by now.
+	// DroppedAt is the sequence of the last event that deleted a service which is gone by now.
 	DroppedAt uint64
-	// GenerationFloor is the greatest generation of all services that were removed: new ones begin above it.
+	// GenerationFloor is the greatest generation of all removed services: the generations of new services begin above it.
 	GenerationFloor uint32
-	// NodeEpochFloor is the greatest epoch of all nodes that were forgotten: nodes that are not known join above it.
+	// NodeEpochFloor is the greatest epoch of all forgotten nodes: unknown nodes join with an epoch above it.
 	NodeEpochFloor uint64 `json:",omitzero"`
 	// Policy is how placement weighs nodes.
 	Policy events.Policy
-	// Allowed are the names of the nodes that instances may be placed on, in order; any where there are none.
+	// Allowed are the names, in order, of the nodes on which instances may be placed. An empty list allows every node.
 	Allowed []string
 
-	// Evictions says whether anything is lost just now.
+	// Evictions says whether the coordinator declares instances lost at present.
 	Evictions Evictions `json:",omitzero"`
 
-	// Rebalance is the one that is under way, and OnJoin what begins when a node without instances joins; nil for none.
+	// Rebalance is the rebalancing under way. OnJoin is the one that begins when a node without instances joins. Either is nil for none.
 	Rebalance *Rebalance
 	OnJoin    *events.RebalanceTerms
 
-	// Holder is the service that a node is held for, which its Pending names; without a name where none is.
+	// Holder is the service for which a node is held; its Pending names that node. The name is empty where no node is held.
 	Holder events.ServiceID `json:",omitzero"`
 
 	Services map[events.ServiceID]*Service
 	Nodes    map[string]*Node
-	// Commands holds every command from CommandsKept on, by sequence, and of those below it what is open, or has ended a day ago at most.
+	// Commands holds, by sequence, every command from CommandsKept on. Of the earlier ones it holds those that are open, or that
+	// ended at most KeptCommand ago.
 	Commands map[uint64]*Command
-	// Queues are the commands that wait behind the one that holds their service, first come first.
+	// Queues are the commands that wait behind the command that holds their service, the first to arrive first.
 	Queues map[events.ServiceID][]events.CommandQueued
 
-	// Groups are the services that change together and have not all come to what they shall be, by the sequence of their command.
+	// Groups are the sets of services that change together and have not all reached their target, by the sequence of their command.
 	Groups map[uint64]*Group `json:",omitempty"`
 
-	// Shunned are the units of work that the coordinator leaves alone, in the order in which they failed.
+	// Shunned are the units of work that the coordinator skips, in the order in which they failed.
 	Shunned []Shunned `json:",omitempty"`
 
-	// last is the service that an event was about last: mostly the next is about the same.
+	// last is the service of the last event. It saves a look-up, as the next event is mostly about the same service.
 	last *Service
 	byID map[commandKey]uint64
 	open map[uint64]struct{}
-	// among has the services of each index.
+	// among holds the services of each index.
 	among [indexCount]map[events.ServiceID]struct{}
-	// members are the commands of the groups that hold services, whether there are these yet or not.
+	// members holds, by service, the command of the group that holds it. The service itself may not exist yet.
 	members map[events.ServiceID]uint64
 }
 
@@ -99,7 +100,7 @@ func NewCluster() *Cluster {
 // Founded reports whether the log has recorded which streams are the cluster's.
 func (c *Cluster) Founded() bool { return len(c.Streams) > 0 }
 
-// Hash is the canonical hash of the state: equal states have equal hashes, and different ones do not.
+// Hash is the canonical hash of the state: equal states have equal hashes, and different states have different ones.
 func (c *Cluster) Hash() string {
 	h := sha256.New()
 	if err := json.MarshalWrite(h, c, json.Deterministic(true)); err != nil {
@@ -116,7 +117,7 @@ func (c *Cluster) Service(id events.ServiceID) *Service {
 	return c.Services[id]
 }
 
-// Instance returns the instance, or nil where the state has none of that id.
+// Instance returns the instance, or nil where the state has no instance of that id.
 func (c *Cluster) Instance(id events.InstanceID) *Instance {
 	s := c.Service(id.Service)
 	if s == nil || int(id.Ordinal) >= len(s.Slots) {

@@ -10,7 +10,7 @@ import (
 // Outcome is what became of a command.
 type Outcome string
 
-// The outcomes of a command. Accepted is the only one that another follows.
+// The outcomes of a command. Accepted is the only outcome that another one replaces later.
 const (
 	Accepted   Outcome = "accepted"
 	Rejected   Outcome = "rejected"
@@ -23,32 +23,33 @@ const (
 // Command is what the log remembers of a command.
 type Command struct {
 	events.CommandIdentity
-	// Service is the one that the command was for; its namespace is empty where the subject named none.
+	// Service is the command's target; its namespace is empty where the subject names no service.
 	Service events.ServiceID
-	// Group is the one that the command was for; its namespace is empty where the subject named none.
+	// Group is the command's target; its namespace is empty where the subject names no group.
 	Group events.GroupID `json:",omitzero"`
-	// Node is the one that the command was for; "" where the subject named none.
+	// Node is the command's target; "" where the subject names no node.
 	Node    string `json:",omitzero"`
 	Outcome Outcome
-	// Unchanged says that all it asked for was desired before.
+	// Unchanged says that the command asked for nothing new.
 	Unchanged bool
-	// Queued says that it waits until those before it have ended.
+	// Queued says that the command waits until those before it have ended.
 	Queued bool `json:",omitzero"`
-	// Received is the time of the round that took the command, and Begun of that in which it began.
+	// Received is the time of the round that took the command. Begun is the time of the round in which the command began.
 	Received time.Time
 	Begun    time.Time
 	Cause    events.Cause
-	// Rejection explains Rejected; Reason and Message explain Failed; Other is the holder of a busy service, the
-	// command that superseded this one, or the one that it repeats.
+	// Rejection explains Rejected; Reason and Message explain Failed. Other is the command that holds a busy service, that
+	// superseded this command, or that this command repeats.
 	Rejection *events.Rejection
 	Reason    events.FailureReason
 	Message   string
 	Other     uint64
-	// Until is how long it is remembered where it ended when those before and after it were forgotten.
+	// Until is when the state may forget a command that ended later than its neighbours, which are forgotten by now.
 	Until time.Time `json:",omitzero"`
 }
 
-// KeptCommand is for how long a command is remembered with its id, so that it is not taken twice, and its sender finds what became of it.
+// KeptCommand is for how long the state remembers a command with its id. Within this time the coordinator does not take the command
+// twice, and the client that sent it can look up its outcome.
 const KeptCommand = 24 * time.Hour
 
 type commandKey struct{ source, id string }
@@ -73,7 +74,7 @@ func (cmd *Command) Scope() events.Scope {
 	return events.ServiceScope(cmd.Service)
 }
 
-// Open returns, in no order, the sequences of the commands that have not ended.
+// Open returns, in no particular order, the sequences of the commands that have not ended.
 func (c *Cluster) Open() map[uint64]struct{} { return c.open }
 
 func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, outcome Outcome) *Command {
@@ -86,7 +87,7 @@ func (c *Cluster) remember(r events.Record, identity events.CommandIdentity, out
 	return cmd
 }
 
-// know has the command be found by its id, unless an earlier one has that.
+// know makes the command findable by its id, unless an earlier command has the same id.
 func (c *Cluster) know(cmd *Command) {
 	if cmd.ID == "" {
 		return
@@ -115,20 +116,20 @@ func (c *Cluster) endCommand(sequence uint64, outcome Outcome, now time.Time) *C
 	}
 	if s := c.Services[cmd.Service]; s != nil && s.Holder == sequence {
 		if s.HoldsSnapshot(c) {
-			s.Snapshots.Wanted = 0 // it is taken by now, or nobody waits for it any more
+			s.Snapshots.Wanted = 0 // the snapshot is taken by now, or no command waits for it any longer
 		}
 		s.Holder = 0
 	}
 	return cmd
 }
 
-// heldBy has the command be carried out for the service.
+// heldBy notes the command that the coordinator now carries out for the service.
 func (s *Service) heldBy(command uint64) { s.Holder, s.TakesBack = command, false }
 
-// begin has a command that was queued be carried out from now on.
+// begin notes that the coordinator carries out a queued command from now on.
 func (cmd *Command) begin(now time.Time) { cmd.Queued, cmd.Begun = false, now }
 
-// unqueue has a command wait behind others no more.
+// unqueue removes a command from the queue of its service.
 func (c *Cluster) unqueue(id events.ServiceID, sequence uint64) {
 	rest := slices.DeleteFunc(c.Queues[id], func(q events.CommandQueued) bool { return q.Sequence == sequence })
 	if len(rest) == 0 {
@@ -138,7 +139,7 @@ func (c *Cluster) unqueue(id events.ServiceID, sequence uint64) {
 	c.Queues[id] = rest
 }
 
-// forgetCommands begins anew with an inbox whose sequences have nothing to do with those of the one before.
+// forgetCommands drops all commands when the inbox is a new stream: its sequences have nothing to do with those of the stream before.
 func (c *Cluster) forgetCommands() {
 	clear(c.Commands)
 	clear(c.byID)
@@ -155,7 +156,7 @@ func (c *Cluster) forgetCommands() {
 	}
 }
 
-// forget drops the commands below kept that have ended.
+// forget drops the commands below the sequence kept that have ended, once their Until has passed.
 func (c *Cluster) forget(kept uint64, now time.Time) {
 	if kept <= c.CommandsKept {
 		return

@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	// loopsFrom is from how many ends in a row on a slot is said to be in a crash loop.
+	// loopsFrom is how many ends in a row make a crash loop.
 	loopsFrom = 3
-	// maxEnds is how many ends of a slot are remembered.
+	// maxEnds is how many ends of a slot the state remembers.
 	maxEnds = 5
-	// outputBucket is where what containers printed last is kept.
+	// outputBucket keeps the last output of containers.
 	outputBucket = "rookery_output"
 )
 
 // Crashes are the ends in a row of a slot's instances, none of which had served for events.SteadyAfter.
 type Crashes struct {
-	// Revision is that of the instances: those of another count anew.
+	// Revision is the revision of the instances. The count starts again with another revision.
 	Revision uint64
-	// Row counts the ends. Ends are the last of them, oldest first.
+	// Row counts the ends in a row. Ends holds the last of them, oldest first.
 	Row  uint32
 	Ends []End
-	// Generation and Attempt tell which was the last, and Output that what it printed last was kept.
+	// Generation and Attempt name the attempt that ended last. Output says that its last output was kept.
 	Generation uint32
 	Attempt    uint32
 	Output     bool `json:",omitzero"`
 	// Moves counts the instances in a row that used up their restarts. The last of them was on Node, and was retired at Moved. Waits
-	// says that the slot has had no other since.
+	// says that the slot has had no instance since.
 	Moves uint32    `json:",omitzero"`
 	Node  string    `json:",omitempty"`
 	Moved time.Time `json:",omitzero"`
@@ -40,12 +40,12 @@ type Crashes struct {
 // End is how an attempt of an instance ended.
 type End struct {
 	Reason events.OfflineReason `json:"reason"`
-	// ExitCode is not there where its process had not ended by itself.
+	// ExitCode is absent where the process did not end by itself.
 	ExitCode *int32 `json:"exit_code,omitzero"`
 }
 
-// noteEnd counts an attempt that ran and ended. It is said once more where nothing of the instance runs any more, or by a later
-// process of its node.
+// noteEnd counts an attempt that ran and ended. The node may report one end twice: once more when nothing of the instance runs any
+// longer, or from a later process of the node. The second report counts nothing.
 func (s *Service) noteEnd(i *Instance, d events.InstanceSeen, now time.Time) {
 	if s.Job != nil || i.Retired() != "" || !d.Reason.HasRun() {
 		return
@@ -65,14 +65,14 @@ func (s *Service) noteEnd(i *Instance, d events.InstanceSeen, now time.Time) {
 	c.Generation, c.Attempt, c.Output = i.ID.Generation, d.Attempt, d.Output != ""
 }
 
-// noteRestarts counts the attempts since the one that was seen last.
+// noteRestarts counts the attempts since the attempt that the node reported last.
 func (s *Service) noteRestarts(i *Instance, to events.Position) {
 	if to.Attempt > i.Seen.Attempt && s.UpToDate(i) {
 		s.Slots[i.ID.Ordinal].Restarts += to.Attempt - i.Seen.Attempt
 	}
 }
 
-// crashed follows an instance that is retired because it used up its restarts.
+// crashed notes that an instance is retired because it used up its restarts.
 func (s *Service) crashed(i *Instance, now time.Time) {
 	slot := s.Slots[i.ID.Ordinal]
 	c := slot.Beside().Crashes
@@ -84,7 +84,7 @@ func (s *Service) crashed(i *Instance, now time.Time) {
 	s.mayWait = true
 }
 
-// waits returns how the slot's instances ended, where it waits because the last one used up its restarts; nil otherwise.
+// waits returns how the slot's instances ended, if the slot waits because its last instance used up its restarts; nil otherwise.
 func (s *Service) waits(ordinal uint32) *Crashes {
 	if int(ordinal) >= len(s.Slots) {
 		return nil
@@ -95,15 +95,15 @@ func (s *Service) waits(ordinal uint32) *Crashes {
 	return nil
 }
 
-// anyWaits reports whether any slot of the service waits so. Most services have none that ever did.
+// anyWaits reports whether any slot of the service waits so. In most services no slot ever does.
 func (s *Service) anyWaits() bool {
 	return s.mayWait && slices.ContainsFunc(s.Slots, func(slot *Slot) bool {
 		return slot.Aside != nil && slot.Aside.Crashes != nil && slot.Aside.Crashes.Waits
 	})
 }
 
-// RetryAt is when the slot may have its next instance, where the one before used up its restarts; the zero time otherwise. The time
-// until then doubles with each that does so in a row.
+// RetryAt returns when the slot may have its next instance, if the previous one used up its restarts; the zero time otherwise. The
+// wait doubles with each instance in a row that does so.
 func (s *Service) RetryAt(ordinal uint32) time.Time {
 	c := s.waits(ordinal)
 	if c == nil {
@@ -112,8 +112,8 @@ func (s *Service) RetryAt(ordinal uint32) time.Time {
 	return c.Moved.Add(s.Revisions[c.Revision].Spec.Restarts().Backoff(c.Moves))
 }
 
-// CrashedOn returns the node on which the slot's last instance used up its restarts, and that its next one should not be on; ""
-// for none. That of a global service takes the place of the one before.
+// CrashedOn returns the node on which the slot's last instance used up its restarts, so that the scheduler avoids it for the next
+// one; "" for none. An instance of a global service is replaced on the same node.
 func (s *Service) CrashedOn(ordinal uint32) string {
 	c := s.waits(ordinal)
 	if c == nil || s.Current().Spec.Global() {
@@ -122,7 +122,7 @@ func (s *Service) CrashedOn(ordinal uint32) string {
 	return c.Node
 }
 
-// Loop returns how the slot's instances of a revision ended, where that is a crash loop; nil where it is none.
+// Loop returns how the slot's instances of a revision ended, if they are in a crash loop; nil otherwise.
 func (s *Slot) Loop(revision uint64) *Crashes {
 	if c := s.Beside().Crashes; c != nil && c.Revision == revision && (c.Row >= loopsFrom || c.Moves > 0) {
 		return c
@@ -130,7 +130,7 @@ func (s *Slot) Loop(revision uint64) *Crashes {
 	return nil
 }
 
-// Key is that under which the bucket of what containers printed last has the lines of the last of them; "" where it has none.
+// Key returns the key under which outputBucket has the last output of the attempt that ended last; "" where it has none.
 func (c *Crashes) Key(service events.ServiceID, ordinal uint32) string {
 	if !c.Output {
 		return ""
@@ -138,7 +138,7 @@ func (c *Crashes) Key(service events.ServiceID, ordinal uint32) string {
 	return events.OutputKey(events.InstanceID{Service: service, Ordinal: ordinal, Generation: c.Generation}, c.Attempt)
 }
 
-// String says for people how they ended.
+// String describes the crash loop to an operator.
 func (c *Crashes) String() string {
 	codes := make([]string, len(c.Ends))
 	for n, end := range c.Ends {
@@ -156,7 +156,7 @@ func (c *Crashes) String() string {
 	return text + strings.Join(codes, " ")
 }
 
-// String is the exit code, and the reason where that is not that the process ended.
+// String returns the exit code, and adds the reason unless the process ended by itself.
 func (e End) String() string {
 	switch {
 	case e.ExitCode == nil:
@@ -167,8 +167,8 @@ func (e End) String() string {
 	return fmt.Sprintf("%d (%s)", *e.ExitCode, e.Reason)
 }
 
-// CrashLoop says for people how the slot's instances of the revision end, when it is tried again where it waits for that, and where
-// the last lines are; "" where they are in no crash loop.
+// CrashLoop tells an operator how the slot's instances of the revision end, when the coordinator tries again if the slot waits for
+// that, and where the last output is. It returns "" where the slot is in no crash loop.
 func (s *Service) CrashLoop(ordinal uint32, revision uint64) string {
 	if int(ordinal) >= len(s.Slots) {
 		return ""

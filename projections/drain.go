@@ -7,29 +7,30 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Drain is how far a node is whose instances go elsewhere.
+// Drain is the progress of a drain, which moves a node's instances to other nodes.
 type Drain struct {
-	// Cause is that of its start, and Until when what is left stops.
+	// Cause is the cause of its start. At Until the node stops the instances that are left.
 	Cause events.Cause
 	Until time.Time
-	// Forced says that instances had to stop because of that.
+	// Forced says that instances had to stop because Until had come.
 	Forced bool `json:",omitzero"`
-	// Done says that nothing is left.
+	// Done says that no instance is left.
 	Done bool `json:",omitzero"`
 }
 
-// lasting are the commands to nodes that end later than they are accepted.
+// lasting are the verbs of the commands to nodes that go on after the coordinator has accepted them.
 var lasting = []string{events.NodeDrain{}.Kind().Name, events.NodeForget{}.Kind().Name}
 
 func lasts(verb string) bool { return slices.Contains(lasting, verb) }
 
-// Draining reports whether the node is to have no instance.
+// Draining reports whether all instances must leave the node.
 func (n *Node) Draining() bool { return n.Drain != nil }
 
-// evacuates reports whether the instance is to leave its node.
+// evacuates reports whether the instance must leave its node.
 func (c *Cluster) evacuates(i *Instance) bool { return i != nil && c.node(i.Node).Draining() }
 
-// drains follows an instance that is retired: a node is emptied by force, or a successor on another one has not come to serve.
+// drains notes what a retired instance means for a drain: the node had to stop the instance, or a successor on another node failed to
+// serve.
 func (c *Cluster) drains(s *Service, i *Instance, reason events.RetireReason, now time.Time) {
 	if d := c.node(i.Node).Drain; d != nil && reason == events.RetireDrainForced {
 		d.Forced = true
@@ -39,7 +40,7 @@ func (c *Cluster) drains(s *Service, i *Instance, reason events.RetireReason, no
 	}
 }
 
-// nextServes follows since when the successor of an instance serves.
+// nextServes notes since when the successor of an instance serves.
 func (s *Service) nextServes(i *Instance, now time.Time) {
 	switch slot := s.Slots[i.ID.Ordinal]; {
 	case slot.Next != i:
@@ -50,7 +51,8 @@ func (s *Service) nextServes(i *Instance, now time.Time) {
 	}
 }
 
-// forgotten has an instance go that nobody saw go. What ran by itself until then is no failure of its service.
+// forgotten removes an instance whose node never reported that it is gone. The instance may have run well until then, so its service
+// does not count a failure.
 func (c *Cluster) forgotten(r events.Record, id events.InstanceID) {
 	i := c.Instance(id)
 	if i == nil {
@@ -63,7 +65,7 @@ func (c *Cluster) forgotten(r events.Record, id events.InstanceID) {
 	c.removed(id)
 }
 
-// giveUp has nothing be expected of the node any more: volumes that it had are as good as gone.
+// giveUp notes that an operator has forgotten the node: the volumes that it had count as lost.
 func (c *Cluster) giveUp(n *Node) {
 	n.Forgotten, n.Drain = true, nil
 	for _, s := range c.Services {

@@ -6,16 +6,16 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// A node on which a revision has failed manyFailures times within failuresWithin is the last to get another instance of it.
+// A node on which a revision fails manyFailures times within failuresWithin is the last choice for another instance of the revision.
 const (
 	manyFailures   = 5
 	failuresWithin = 5 * time.Minute
 )
 
-// Failures are when instances of the current revision failed last on one node, oldest first; manyFailures at most.
+// Failures are the times at which instances of the current revision last failed on one node, oldest first; manyFailures at most.
 type Failures []time.Time
 
-// FailingUntil returns until when the node is one on which the current revision fails; the zero time where it is none.
+// FailingUntil returns until when the current revision counts as failing on the node; the zero time where it does not.
 func (s *Service) FailingUntil(node string) time.Time {
 	f := s.Failures[node]
 	if len(f) < manyFailures {
@@ -24,7 +24,7 @@ func (s *Service) FailingUntil(node string) time.Time {
 	return f[0].Add(failuresWithin)
 }
 
-// noteFailure counts an instance of the current revision that went offline, unless it ended well.
+// noteFailure counts an instance of the current revision that went offline, unless it exited with code 0.
 func (s *Service) noteFailure(i *Instance, d events.InstanceSeen, now time.Time) {
 	if !s.UpToDate(i) || i.Retired() != "" || (d.ExitCode != nil && *d.ExitCode == 0) {
 		return

@@ -7,26 +7,27 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Errors of a fold. Each is wrapped with the sequence at which it occurred; the fold takes nothing more.
+// Errors of a fold. Each is wrapped with the sequence at which it occurred. The fold takes no further message after one.
 var (
-	// ErrGap occurs when a message does not follow the one before: something was lost from the log.
+	// ErrGap occurs when a message does not follow the previous one: the log has lost messages.
 	ErrGap = errors.New("gap in the log")
-	// ErrChain occurs when a round's hash does not fit its events: something in the log was changed.
+	// ErrChain occurs when a round's hash does not match its events: a message in the log was changed.
 	ErrChain = errors.New("broken hash chain in the log")
 	// ErrUnknown occurs when an event is of a type that this version does not know.
 	ErrUnknown = errors.New("unknown event in the log")
 )
 
-// Fold turns the messages of the log into the state, whole rounds only. What stands behind the last closed round is open: it may be the
-// beginning of a round, or anything that a client has put there, and counts for nothing before a round closes over it.
+// Fold turns the messages of the log into the state, one whole round at a time. Messages after the last closed round are open: they
+// may be the start of a round, or anything that a client has published there. Open messages have no effect until a round closes over
+// them.
 type Fold struct {
 	// Cluster is the state after the last whole round.
 	Cluster *Cluster
 
 	last  uint64
 	chain events.Chain
-	// open is the sequence of the first open message; 0 for none. held are those that can be read, and strange says why the first
-	// of the others cannot.
+	// open is the sequence of the first open message; 0 for none. held are the open messages that the fold can read, and strange is the
+	// error of the first one that it cannot read.
 	open    uint64
 	held    []events.Record
 	strange error
@@ -35,14 +36,14 @@ type Fold struct {
 // NewFold returns the fold of an empty log.
 func NewFold() *Fold { return &Fold{Cluster: NewCluster()} }
 
-// Last returns the sequence of the last message that was taken, closed or not.
+// Last returns the sequence of the last message that the fold has taken, in a closed round or open.
 func (f *Fold) Last() uint64 { return f.last }
 
-// Open returns the first and last sequence of the messages behind the last closed round, or false where there are none.
+// Open returns the first and last sequence of the messages after the last closed round, or false where there are none.
 func (f *Fold) Open() (from, to uint64, open bool) { return f.open, f.last, f.open != 0 }
 
-// Take takes the next message of the log and returns the records of the round that it closes: with the events in
-// order and the closing message last, or nil where the round is still open.
+// Take takes the next message of the log. It returns the records of the round that the message closes, the events in order and
+// the closing message last. It returns nil while the round is still open.
 func (f *Fold) Take(m events.Message) ([]events.Record, error) {
 	if m.Sequence != f.last+1 {
 		return nil, fmt.Errorf("log sequence %d: %w: the message before it has sequence %d", m.Sequence, ErrGap, f.last)
@@ -70,7 +71,7 @@ func (f *Fold) Take(m events.Message) ([]events.Record, error) {
 	return nil, nil
 }
 
-// unreadable is the error of a round that has a message which cannot be read.
+// unreadable returns the error of a round with a message that the fold cannot read.
 func unreadable(err error) error {
 	if errors.Is(err, events.ErrUnknownType) {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
@@ -97,12 +98,12 @@ func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClose
 	return append(records, r), nil
 }
 
-// voids reports whether the message names exactly the open ones. One that does not was not written by a coordinator, and is open itself.
+// voids reports whether the void names exactly the open messages. A coordinator writes no other void: any other is an open message itself.
 func (f *Fold) voids(void events.RoundVoid) bool {
 	return f.open != 0 && void.From == f.open && void.To == f.last-1 && void.Epoch == f.Cluster.Epoch+1
 }
 
-// void forgets the open messages. The chain goes on from the last closed round, over the void itself.
+// void drops the open messages. The hash chain continues from the last closed round, over the void itself.
 func (f *Fold) void(m events.Message, r events.Record, void events.RoundVoid) []events.Record {
 	f.open, f.held, f.strange = 0, nil, nil
 	f.chain = f.Cluster.Chain.Extend(m)

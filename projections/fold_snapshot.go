@@ -13,18 +13,18 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// FoldVersion is that of what the fold makes of a log. It climbs when the same log gives another state than before: snapshots of
-// others are of no use then.
+// FoldVersion is the version of the fold. It must be raised when the same log gives another state than before: a coordinator does not
+// use snapshots of other versions.
 const FoldVersion = 4
 
-// Errors of a snapshot of the fold. Each has the log be folded from an earlier one, or from its first message.
+// Errors of a snapshot of the fold. After each of them the coordinator folds the log from an earlier snapshot, or from its first message.
 var (
 	// ErrSnapshotVersion occurs when another version of the fold has written the snapshot.
-	ErrSnapshotVersion = errors.New("the snapshot is of another version of the fold")
-	// ErrSnapshotDamaged occurs when the snapshot is not what was written, or does not give the state that it was taken of.
+	ErrSnapshotVersion = errors.New("the snapshot was written by another version of the fold")
+	// ErrSnapshotDamaged occurs when the snapshot differs from what was written, or does not give the state from which it was taken.
 	ErrSnapshotDamaged = errors.New("the snapshot is damaged")
-	// ErrSnapshotOfOther occurs when the log has something else at the snapshot's place than what that was taken of.
-	ErrSnapshotOfOther = errors.New("the snapshot is of another log")
+	// ErrSnapshotOfOther occurs when the log has another message at the snapshot's sequence than the one from which it was taken.
+	ErrSnapshotOfOther = errors.New("the snapshot belongs to another log")
 )
 
 // foldFormat begins every snapshot of the fold.
@@ -34,21 +34,21 @@ const foldFormat = "rookery-fold"
 type foldHead struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Log is the identity of the log, Sequence the end of the round that the state is of.
+	// Log is the identity of the log. Sequence is the end of the round after which the snapshot was taken.
 	Log      string `json:"log"`
 	Sequence uint64 `json:"sequence"`
 	Round    uint64 `json:"round"`
-	// Hash is the canonical hash of the state, Sum the SHA-256 of what follows the first line.
+	// Hash is the canonical hash of the state. Sum is the SHA-256 of what follows the first line.
 	Hash string `json:"hash"`
 	Sum  string `json:"sum"`
 }
 
-// foldOptions write every field as it is: what there is none of is told from what is empty.
+// foldOptions write every field as it is, so that a reader can tell nil from empty.
 func foldOptions() []json.Options {
 	return []json.Options{json.Deterministic(true), json.FormatNilMapAsNull(true), json.FormatNilSliceAsNull(true)}
 }
 
-// EncodeFold writes the state after a closed round: one line that says what it is of, and the state. Equal states are written the same.
+// EncodeFold writes the state after a closed round: one line that identifies the snapshot, and the state. Equal states give equal bytes.
 func EncodeFold(c *Cluster) ([]byte, error) {
 	state, err := json.Marshal(c, foldOptions()...)
 	if err != nil {
@@ -65,16 +65,16 @@ func EncodeFold(c *Cluster) ([]byte, error) {
 	return append(append(head, '\n'), state...), nil
 }
 
-// DecodeFold reads a snapshot of this log and holds it to what it says of itself: nothing of it is changed, and the state that it gives
-// has the hash of the one that it was taken of. Whether the log has that round is for Holds to say.
+// DecodeFold reads a snapshot of this log and checks it against its first line: its bytes are unchanged, and its state has the hash of the
+// state from which it was taken. Holds checks whether the log has the snapshot's round.
 func DecodeFold(body []byte, log string) (*Cluster, error) {
 	line, state, _ := bytes.Cut(body, []byte("\n"))
 	var head foldHead
 	if err := json.Unmarshal(line, &head); err != nil || head.Format != foldFormat {
-		return nil, fmt.Errorf("%w: it does not begin as one", ErrSnapshotDamaged)
+		return nil, fmt.Errorf("%w: its first line is not that of a snapshot of the fold", ErrSnapshotDamaged)
 	}
 	if head.Version != FoldVersion {
-		return nil, fmt.Errorf("%w: %d, and this one is %d", ErrSnapshotVersion, head.Version, FoldVersion)
+		return nil, fmt.Errorf("%w: it has version %d, and this process needs version %d", ErrSnapshotVersion, head.Version, FoldVersion)
 	}
 	if head.Log != log {
 		return nil, fmt.Errorf("%w: %q", ErrSnapshotOfOther, head.Log)
@@ -87,17 +87,17 @@ func DecodeFold(body []byte, log string) (*Cluster, error) {
 		return nil, fmt.Errorf("%w: %w", ErrSnapshotVersion, err)
 	}
 	if c.Sequence != head.Sequence || c.Round != head.Round || c.Hash() != head.Hash {
-		return nil, fmt.Errorf("%w: its state has another hash than the one that it was taken of", ErrSnapshotDamaged)
+		return nil, fmt.Errorf("%w: its state does not have the hash that its first line names", ErrSnapshotDamaged)
 	}
 	c.reindex()
 	return c, nil
 }
 
-// Continue returns the fold that goes on behind the state of a closed round. The next message is that after it.
+// Continue returns a fold that continues from the state of a closed round. It takes the message after that round next.
 func Continue(c *Cluster) *Fold { return &Fold{Cluster: c, last: c.Sequence, chain: c.Chain} }
 
-// Holds returns ErrSnapshotOfOther unless this message, which the log has at the state's sequence, closed the state's round. Its hash
-// is over all that the log has before it.
+// Holds returns ErrSnapshotOfOther unless this message, which the log has at the state's sequence, closed the state's round. The hash in
+// the message covers the whole log before it.
 func (c *Cluster) Holds(m events.Message) error {
 	r, err := events.ParseRecord(m)
 	if err != nil {

@@ -1,35 +1,35 @@
 package barrier
 
-// Participant is one of those that a barrier holds together.
+// Participant is one of the slots that a barrier holds together.
 type Participant struct {
 	Ordinal uint32
-	// Reached says that it is done with the phase.
+	// Reached says that the participant is done with the phase.
 	Reached bool
-	// Missing says for people what it lacks for that.
+	// Missing tells an operator what the participant still lacks.
 	Missing string
-	// Broken says for people why it is not and will not be; "" where it may be yet.
+	// Broken tells an operator why the participant can never be done; "" while it still can.
 	Broken string
 }
 
-// State is what a barrier says.
+// State is the result of a barrier.
 type State uint8
 
 // The states of a barrier.
 const (
-	Waiting State = iota // some are not done with the phase yet
-	Passed               // all are
-	Broken               // none is waited for, and some will never be
+	Waiting State = iota // some participants are not done with the phase yet
+	Passed               // all participants are done
+	Broken               // the barrier waits for no participant, and some can never be done
 )
 
-// Verdict says whether a barrier is passed, and who is to blame where it is not.
+// Verdict says whether a barrier is passed, and which participants hold it up otherwise.
 type Verdict struct {
 	State State
-	// Waits are those that are not done yet, and Broken those that never will be.
+	// Waits are the participants that are not done yet. Broken are those that can never be done.
 	Waits  []Participant
 	Broken []Participant
 }
 
-// Awaited returns the ordinals of those that are not done yet.
+// Awaited returns the ordinals of the participants that are not done yet.
 func (v Verdict) Awaited() []uint32 {
 	var ordinals []uint32
 	for _, p := range v.Waits {
@@ -38,8 +38,8 @@ func (v Verdict) Awaited() []uint32 {
 	return ordinals
 }
 
-// Judge returns what is to be said of these participants. Without any the barrier is passed. One that is done stays so,
-// whatever is said of it besides.
+// Judge returns the verdict over these participants. A barrier without participants is passed. A participant that is done
+// stays done, also where Broken says why it failed afterwards.
 func Judge(participants []Participant) Verdict {
 	var v Verdict
 	for _, p := range participants {

@@ -20,7 +20,7 @@ func TestVerdicts(t *testing.T) {
 		of   []barrier.Participant
 		want barrier.Verdict
 	}{
-		"nobody takes part":         {nil, barrier.Verdict{State: barrier.Passed}},
+		"no participants":           {nil, barrier.Verdict{State: barrier.Passed}},
 		"all are done":              {[]barrier.Participant{done, ahead}, barrier.Verdict{State: barrier.Passed}},
 		"some are not":              {[]barrier.Participant{done, coming, another}, barrier.Verdict{State: barrier.Waiting, Waits: []barrier.Participant{coming, another}}},
 		"one never will be":         {[]barrier.Participant{done, lost}, barrier.Verdict{State: barrier.Broken, Broken: []barrier.Participant{lost}}},
