@@ -8,33 +8,33 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Group is several services that one command changes together, stage by stage.
+// Group is a set of services that one command changes together, stage by stage.
 type Group struct {
 	ID events.GroupID
 	// Command is the sequence of the command, which holds each of the services.
 	Command uint64
-	// Services are what each shall be, by name, and Stages the order in which they change.
+	// Services holds the target of each service, by name. Stages is the order in which they change.
 	Services map[string]events.GroupMember
 	Stages   [][]string
-	// Before is what those that have changed were asked to be, by name; without those that there were none of, or that were to be
-	// dropped.
+	// Before holds, by name, the earlier target of each service that has changed. A service that did not exist, or that was being
+	// deleted, has none.
 	Before map[string]events.GroupBefore `json:",omitempty"`
-	// Stage counts from 1; 0 before the first. It has gone on since Entered.
+	// Stage is the present stage, from 1; 0 before the first. It began at Entered.
 	Stage   uint32
 	Entered time.Time
-	// Unsettled are the services that are not as they shall be, by name, and since when. Settled are those of them that are for less time
-	// than counts.
+	// Unsettled holds the services that are not at their target, by name, with the time since when. Settled holds those that are at
+	// their target, but not yet for long enough to count.
 	Unsettled map[string]time.Time `json:",omitempty"`
 	Settled   map[string]time.Time `json:",omitempty"`
-	// Aborted says why all go back; "" where they do not. Back says that the present stage does.
+	// Aborted says why all services return to Before; "" where they do not. Back says that the services of the present stage do so now.
 	Aborted string `json:",omitempty"`
 	Back    bool   `json:",omitzero"`
 }
 
-// GroupOf returns the group that holds the service, whether there is that service yet or not; nil for none.
+// GroupOf returns the group that holds the service, which need not exist yet; nil for none.
 func (c *Cluster) GroupOf(id events.ServiceID) *Group { return c.Groups[c.members[id]] }
 
-// GroupNamed returns the group of that name that has not ended; nil for none.
+// GroupNamed returns the group of that name, if it has not ended; nil for none.
 func (c *Cluster) GroupNamed(id events.GroupID) *Group {
 	for _, g := range c.Groups {
 		if g.ID == id {
@@ -44,7 +44,7 @@ func (c *Cluster) GroupNamed(id events.GroupID) *Group {
 	return nil
 }
 
-// HolderOf returns the command that is being carried out for the service, whether there is that service yet or not; 0 for none.
+// HolderOf returns the command that the coordinator carries out for the service, which need not exist yet; 0 for none.
 func (c *Cluster) HolderOf(id events.ServiceID) uint64 {
 	if s := c.Services[id]; s != nil && s.Holder != 0 {
 		return s.Holder
@@ -52,7 +52,7 @@ func (c *Cluster) HolderOf(id events.ServiceID) uint64 {
 	return c.members[id]
 }
 
-// Names returns those of the group's services, in order.
+// Names returns the names of the group's services, in order.
 func (g *Group) Names() []string { return slices.Sorted(maps.Keys(g.Services)) }
 
 // Members returns the services of the group, in order.
@@ -64,7 +64,7 @@ func (g *Group) Members() []events.ServiceID {
 	return ids
 }
 
-// Reached returns the services that have changed by now: those of the present stage and of all before it.
+// Reached returns the services that have changed by now: those of the present stage and of all earlier stages.
 func (g *Group) Reached() []events.ServiceID {
 	var ids []events.ServiceID
 	for _, stage := range g.Stages[:g.Stage] {
@@ -75,7 +75,7 @@ func (g *Group) Reached() []events.ServiceID {
 	return ids
 }
 
-// Present returns the services whose time it is: on the way back those of the present stage, and else all that have changed.
+// Present returns the services that the group waits for: on the way back those of the present stage, otherwise all that have changed.
 func (g *Group) Present() []events.ServiceID {
 	all := g.Reached()
 	if g.Back {
@@ -84,7 +84,7 @@ func (g *Group) Present() []events.ServiceID {
 	return all
 }
 
-// Since is from when on the time counts in which the service makes no progress: it was as it shall be before, or its turn came.
+// Since returns when the deadline for the service's progress starts: when it left its target, or when its stage began, if that is later.
 func (g *Group) Since(id events.ServiceID) time.Time {
 	if since := g.Unsettled[id.Name]; since.After(g.Entered) {
 		return since
@@ -92,7 +92,7 @@ func (g *Group) Since(id events.ServiceID) time.Time {
 	return g.Entered
 }
 
-// noteUnsettled follows whether a service of a group is as it shall be.
+// noteUnsettled notes whether a service of a group is at its target.
 func (c *Cluster) noteUnsettled(id events.ServiceID, now time.Time) {
 	if len(c.members) == 0 {
 		return
@@ -119,7 +119,7 @@ func (c *Cluster) noteUnsettled(id events.ServiceID, now time.Time) {
 	}
 }
 
-// applyGroup takes an event of a group into the state.
+// applyGroup applies an event about a group to the state.
 func (c *Cluster) applyGroup(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.GroupStarted:
@@ -147,7 +147,7 @@ func (c *Cluster) applyGroup(r events.Record) bool {
 	return true
 }
 
-// startGroup has the group's command hold each of its services.
+// startGroup lets the group's command hold each of its services.
 func (c *Cluster) startGroup(g *Group) {
 	c.Groups[g.Command] = g
 	for _, id := range g.Members() {
@@ -158,7 +158,7 @@ func (c *Cluster) startGroup(g *Group) {
 	}
 }
 
-// noteBefore keeps what services go back to.
+// noteBefore keeps the targets to which services return if the group is aborted.
 func (c *Cluster) noteBefore(g *Group, before map[string]events.GroupBefore) {
 	for name, was := range before {
 		g.Before[name] = was
@@ -168,7 +168,7 @@ func (c *Cluster) noteBefore(g *Group, before map[string]events.GroupBefore) {
 	}
 }
 
-// endGroup has the group hold its services no more. All of one that is done are as they shall be.
+// endGroup releases the group's services. When the outcome is done, all of them are at their targets.
 func (c *Cluster) endGroup(g *Group, outcome events.GroupOutcome) {
 	for _, id := range g.Members() {
 		delete(c.members, id)

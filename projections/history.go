@@ -7,27 +7,27 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Asked is one command of a service's past, and what became of it.
+// Asked is one command of a service's past, with its outcome.
 type Asked struct {
-	// Command is its sequence among the commands, Group the one that it was for where that has the service as a member.
+	// Command is its sequence among the commands. Group is its target where that is a group with the service as a member.
 	Command uint64 `json:"command"`
 	Group   string `json:"group,omitempty"`
 	Verb    string `json:"verb"`
-	// ID and Source are those that its sender gave it.
+	// ID and Source are those that the client gave it.
 	ID     string `json:"id,omitempty"`
 	Source string `json:"source,omitempty"`
-	// At is when it was decided, and Sequence where in the log.
+	// At is when the coordinator decided it. Sequence is where in the log that stands.
 	At       time.Time `json:"at"`
 	Sequence uint64    `json:"sequence"`
 	Outcome  Outcome   `json:"outcome"`
-	// Unchanged says that all it asked for was desired before. Queued says that it waits, or has waited until Begun.
+	// Unchanged says that the command asked for nothing new. Queued says that it waits, or has waited until Begun.
 	Unchanged bool      `json:"unchanged,omitzero"`
 	Queued    bool      `json:"queued,omitzero"`
 	Begun     time.Time `json:"begun,omitzero"`
-	// Ended is when it ended; not there where it goes on. What was refused ends as it is decided.
+	// Ended is when the command ended; absent while it is open. A rejected command ends when it is decided.
 	Ended time.Time `json:"ended,omitzero"`
-	// Code says why it was rejected, or failed, and Message says it for people. Other is the command that superseded it, holds its
-	// service or is repeated by it.
+	// Code says why the command was rejected or failed, and Message explains that to an operator. Other is the command that superseded
+	// it, that holds its service, or that it repeats.
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 	Other   uint64 `json:"other,omitzero"`
@@ -35,8 +35,8 @@ type Asked struct {
 	digest string
 }
 
-// History gathers the commands of one service from the events of commands and of groups, which it takes in the order of the log.
-// Events of a round that was torn may be among them: what became of those commands is said again.
+// History gathers the commands of one service from the events about commands and groups, which it takes in the order of the log.
+// Events of a torn round may be among them: the log has the outcome of those commands again later.
 type History struct {
 	service events.ServiceID
 	all     []*Asked
@@ -82,8 +82,8 @@ func (h *History) Take(r events.Record) {
 	}
 }
 
-// decided notes a command. One of the same sequence may be another one, of an inbox that was made anew since, or the same that is decided
-// again because its round was torn.
+// decided notes a command. An earlier command of the same sequence may be another one, if the inbox was created again since. It may also
+// be the same command, which the coordinator decides again because its round was torn.
 func (h *History) decided(r events.Record, d events.CommandIdentity, outcome Outcome) *Asked {
 	a := &Asked{Command: d.Sequence, Verb: d.Verb, ID: d.ID, Source: d.Source, At: r.Time, Sequence: r.Sequence, Outcome: outcome, digest: d.Digest}
 	if id, ok := r.Scope.Group(); ok {
@@ -105,7 +105,7 @@ func (h *History) ended(r events.Record, sequence uint64, outcome Outcome) *Aske
 	return a
 }
 
-// Commands returns the commands to the service, and those to groups which it was a member of, in the order in which they were decided.
+// Commands returns the commands to the service and to groups with the service as a member, in the order in which they were decided.
 func (h *History) Commands() []Asked {
 	all := make([]Asked, 0, len(h.all))
 	for _, a := range h.all {

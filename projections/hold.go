@@ -2,13 +2,15 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// Hold is a node that is held for a service which waits for one: of what began to wait later, nothing new is placed there.
+// Hold is a node that is held for a service without room: the coordinator places no new instance there for services that began to wait
+// later.
 type Hold struct {
-	Service *Service // nil where none is held
+	Service *Service // nil where no node is held
 	Node    string
 }
 
-// Held returns the node that is held. There is one at most, whatever others were told before. None is held for a service that is left alone.
+// Held returns the node that is held. At most one node is held, also where events named others earlier. No node is held for a service that
+// the coordinator skips.
 func (c *Cluster) Held() Hold {
 	if c.Holder.Name == "" || c.HampersAt(events.ServiceScope(c.Holder), 0) != nil {
 		return Hold{}
@@ -17,7 +19,7 @@ func (c *Cluster) Held() Hold {
 	return Hold{Service: s, Node: s.Pending.Holds}
 }
 
-// noteHolder has a hold end with what was said of its service.
+// noteHolder ends a hold once the Pending of its service names no node.
 func (c *Cluster) noteHolder(id events.ServiceID) {
 	if c.Holder.Name == "" || c.Holder != id {
 		return
@@ -27,7 +29,7 @@ func (c *Cluster) noteHolder(id events.ServiceID) {
 	}
 }
 
-// letGo ends a hold for what the service asked for until now.
+// letGo ends the hold for the service's earlier target.
 func (c *Cluster) letGo(s *Service) {
 	if c.Holder == s.ID {
 		s.Pending = nil

@@ -2,15 +2,15 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// Image is what a name in a spec stands for.
+// Image is the image to which a name in a spec resolves.
 type Image struct {
 	// Reference is the image with its digest.
 	Reference string
-	// Since is the sequence of the event that said so: orders that were decided before do not have it.
+	// Since is the sequence of the event that resolved the name: orders that were decided earlier do not name the digest.
 	Since uint64
 }
 
-// News returns what of the images that an instance was made from the log does not say, or says otherwise; nil for nothing.
+// News returns those of an instance's images that the log does not have, or has with another digest; nil for none.
 func (s *Service) News(i *Instance, images map[string]string) map[string]string {
 	news := s.Revisions[i.Revision].news(images)
 	if i.Revision != s.Revision && s.UpToDate(i) {
@@ -24,7 +24,7 @@ func (s *Service) News(i *Instance, images map[string]string) map[string]string 
 	return news
 }
 
-// news returns what of these images the log does not say of the revision, or says otherwise; nil for nothing.
+// news returns those of these images that the log does not have for the revision, or has with another digest; nil for none.
 func (r *Revision) news(images map[string]string) map[string]string {
 	if len(images) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func (r *Revision) news(images map[string]string) map[string]string {
 	return news
 }
 
-// resolve takes what an instance was made from, for its revision and for the current one where that keeps it.
+// resolve notes an instance's images for its revision, and for the current revision where that keeps the instance.
 func (s *Service) resolve(sequence uint64, i *Instance, images map[string]string) {
 	s.Revisions[i.Revision].resolve(sequence, i, images)
 	if i.Revision != s.Revision && s.UpToDate(i) {
@@ -49,12 +49,12 @@ func (s *Service) resolve(sequence uint64, i *Instance, images map[string]string
 	}
 }
 
-// resolve takes what an instance was made from. The first to say what a name stands for says it for all.
+// resolve notes an instance's images. The first instance to resolve a name resolves it for all.
 func (r *Revision) resolve(sequence uint64, i *Instance, images map[string]string) {
 	for name, reference := range images {
 		known, there := r.Images[name]
 		switch {
-		case there && events.Digest(known.Reference) != events.Digest(reference): // the log may have another name for one repository
+		case there && events.Digest(known.Reference) != events.Digest(reference): // the log may spell the repository in another way
 			i.Differs = true
 		case !there:
 			if r.Images == nil {
@@ -65,7 +65,7 @@ func (r *Revision) resolve(sequence uint64, i *Instance, images map[string]strin
 	}
 }
 
-// resolved returns what names stand for, as the log had it before this sequence; nil for nothing.
+// resolved returns the images to which names resolve, as the log had them before this sequence; nil for none.
 func (r *Revision) resolved(before uint64) map[string]string {
 	var images map[string]string
 	for name, image := range r.Images {
@@ -79,5 +79,5 @@ func (r *Revision) resolved(before uint64) map[string]string {
 	return images
 }
 
-// ImagesOf returns what the names of images in the service's spec stand for; nil where nothing is known.
+// ImagesOf returns the images to which the names in the service's spec resolve; nil where none is known.
 func (s *Service) ImagesOf() map[string]string { return s.Current().resolved(^uint64(0)) }

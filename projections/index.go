@@ -2,7 +2,7 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// index is a set of services with a property. After each event about a service Apply checks its properties again.
+// index is a set of services with one property. After each event about a service, Apply checks the service's properties again.
 type index int
 
 const (
@@ -51,23 +51,23 @@ func (c *Cluster) index(id events.ServiceID) {
 	s.mayWait = s.indexed&(1<<crashed) != 0
 }
 
-// Short returns, in no order, the services that lack an instance, or have one of an earlier revision.
+// Short returns, in no particular order, the services that lack an instance, or have an instance of an earlier revision.
 func (c *Cluster) Short() map[events.ServiceID]struct{} { return c.among[short] }
 
-// Global returns, in no order, the services of mode global.
+// Global returns, in no particular order, the services of mode global.
 func (c *Cluster) Global() map[events.ServiceID]struct{} { return c.among[global] }
 
-// Jobs returns, in no order, the services of mode job.
+// Jobs returns, in no particular order, the services of mode job.
 func (c *Cluster) Jobs() map[events.ServiceID]struct{} { return c.among[jobs] }
 
-// Operating returns, in no order, the services with an operation.
+// Operating returns, in no particular order, the services with an operation.
 func (c *Cluster) Operating() map[events.ServiceID]struct{} { return c.among[operating] }
 
-// Repeating returns, in no order, the services with snapshots that are taken by themselves.
+// Repeating returns, in no particular order, the services whose spec schedules snapshots.
 func (c *Cluster) Repeating() map[events.ServiceID]struct{} { return c.among[repeating] }
 
-// Losing returns, in no order, the services with lost instances.
+// Losing returns, in no particular order, the services with lost instances.
 func (c *Cluster) Losing() map[events.ServiceID]struct{} { return c.among[losing] }
 
-// Crashed returns, in no order, the services of which a slot waits because its last instance used up its restarts.
+// Crashed returns, in no particular order, the services with a slot that waits because its last instance used up its restarts.
 func (c *Cluster) Crashed() map[events.ServiceID]struct{} { return c.among[crashed] }

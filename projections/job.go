@@ -6,25 +6,25 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Job is how far a service of mode job has come in its current revision, and in its current run where it has a schedule.
+// Job is the progress of a service of mode job in its current revision, and in its current run where it has a schedule.
 type Job struct {
 	// Run counts the runs by the schedule; 0 before the first.
 	Run uint64
-	// Scheduled is when the last run was due that began or was left out, or the time of the revision before the first;
-	// zero where there is no schedule.
+	// Scheduled is when the last run that began or was skipped was due. Before the first run it is the time of the revision. It is zero
+	// without a schedule.
 	Scheduled time.Time
-	// Failures counts the instances that failed, the last of them at FailedAt.
+	// Failures counts the failed instances. The last of them failed at FailedAt.
 	Failures uint32
 	FailedAt time.Time
-	// Moved is when an instance was last placed or retired.
+	// Moved is when the coordinator last placed or retired an instance.
 	Moved time.Time
 
 	completed int
-	// next is when the next run is due; zero where none is.
+	// next is when the next run is due; zero where no run is.
 	next time.Time
 }
 
-// newJob returns the state of a revision's job before its first run; nil where it is none.
+// newJob returns the state of a revision's job before its first run; nil where the service is not a job.
 func newJob(spec events.Spec, now time.Time) *Job {
 	switch {
 	case !spec.IsJob():
@@ -49,7 +49,7 @@ func (s *Service) Scheduled() bool { return s.Job != nil && !s.Job.Scheduled.IsZ
 // Idle reports whether the job waits for the first run of its schedule.
 func (s *Service) Idle() bool { return s.Scheduled() && s.Job.Run == 0 }
 
-// NextRun returns when the next run of the job is due; the zero time where none is.
+// NextRun returns when the next run of the job is due; the zero time where no run is.
 func (s *Service) NextRun() time.Time {
 	if s.Job == nil {
 		return time.Time{}
@@ -57,7 +57,7 @@ func (s *Service) NextRun() time.Time {
 	return s.Job.next
 }
 
-// fired begins the job anew.
+// fired starts the next run of the job.
 func (s *Service) fired(d events.ServiceFired, now time.Time) {
 	s.Job = &Job{Run: d.Run, Moved: now}
 	for _, slot := range s.Slots {
@@ -67,12 +67,12 @@ func (s *Service) fired(d events.ServiceFired, now time.Time) {
 	s.considered(d.Scheduled)
 }
 
-// considered follows a run that was due at a time.
+// considered notes that a run which was due at this time has begun or was skipped.
 func (s *Service) considered(at time.Time) {
 	s.Job.Scheduled, s.Job.next = at, s.Current().Spec.Jobs().Next(at)
 }
 
-// OfBefore reports whether the instance is of an earlier revision, or of an earlier run of the job.
+// OfBefore reports whether the instance belongs to an earlier revision, or to an earlier run of the job.
 func (s *Service) OfBefore(i *Instance) bool {
 	return i.Revision != s.Revision || i.PlacedWith().Run != s.Run()
 }
@@ -89,7 +89,7 @@ func (s *Slot) forgetEnded() {
 	}
 }
 
-// Vacant reports whether the slot may have an instance and has none.
+// Vacant reports whether the slot has no instance but may have one.
 func (s *Slot) Vacant() bool { return s.Current == nil && !s.Completed() }
 
 // Completed counts the slots of a job that are done in the current revision.
@@ -103,12 +103,12 @@ func (s *Service) Completed() int {
 // Done reports whether every slot of a job is done.
 func (s *Service) Done() bool { return s.Job != nil && s.Job.completed == int(s.Scale) }
 
-// GivenUp reports whether more instances of a job have failed than may, and not every slot is done all the same.
+// GivenUp reports whether more instances of a job have failed than its backoff limit allows, while not every slot is done.
 func (s *Service) GivenUp() bool {
 	return s.Job != nil && !s.Done() && s.Job.Failures > *s.Current().Spec.Jobs().BackoffLimit
 }
 
-// Wanted is how many slots shall have an instance now.
+// Wanted returns how many slots must have an instance now.
 func (s *Service) Wanted() int {
 	switch {
 	case s.Dropped || s.GivenUp() || s.Idle() || s.Resting():
@@ -119,7 +119,7 @@ func (s *Service) Wanted() int {
 	return int(s.Span()) - len(s.Skips)
 }
 
-// ended keeps of a job's slot how its last instance ended. What is done stays so.
+// ended keeps how the last instance of a job's slot ended. A completed slot stays completed.
 func (s *Service) ended(i *Instance) {
 	slot := s.Slots[i.ID.Ordinal]
 	if s.Job == nil || s.OfBefore(i) || slot.Completed() {
@@ -132,7 +132,7 @@ func (s *Service) ended(i *Instance) {
 	}
 }
 
-// noteJob follows an instance of a job that is placed or retired; the reason is "" for one that is placed.
+// noteJob notes that an instance of a job is placed or retired; the reason is "" for one that is placed.
 func (s *Service) noteJob(i *Instance, reason events.RetireReason, now time.Time) {
 	if s.Job == nil {
 		return

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Evictions says whether what is on silent nodes is given up.
+// Evictions says whether the coordinator declares the instances on silent nodes lost.
 type Evictions struct {
-	// Paused says that so many nodes are silent that nothing is lost.
+	// Paused says that it does not, because too many nodes are silent at once.
 	Paused bool `json:",omitzero"`
-	// ResumedAt is when that was last no longer so; zero for never.
+	// ResumedAt is when the last such pause ended; zero for never.
 	ResumedAt time.Time `json:",omitzero"`
 }
 
 // Loses reports whether instances of the service are lost.
 func (s *Service) Loses() bool { return s.lost > 0 }
 
-// LostAfter is how long a node is silent before instances of the service there are lost.
+// LostAfter returns how long a node must be silent before the service's instances there are lost.
 func (c *Cluster) LostAfter(s *Service) time.Duration {
 	if r := s.Current(); r != nil {
 		if own := r.Spec.Disconnects().LostAfter; own > 0 {
@@ -26,16 +26,16 @@ func (c *Cluster) LostAfter(s *Service) time.Duration {
 	return time.Duration(c.Policy.Liveness.WithDefaults().LostAfter)
 }
 
-// back has the node be heard. What is lost of it is to be listed first.
+// back notes that the node sends heartbeats again. A node with lost instances must list its instances first.
 func (n *Node) back() {
 	n.Silent, n.Lost = false, false
 	n.Unlisted = n.Unlisted || n.lost > 0
 }
 
-// Tells reports whether the node is heard and has said what it has.
+// Tells reports whether the node sends heartbeats and has listed its instances.
 func (n *Node) Tells() bool { return n.Heard() && !n.Unlisted }
 
-// lose has the instance serve no more, and its slot be vacant where another may stand in for it.
+// lose notes that the instance is lost and no longer serves. It vacates the slot where a replacement is allowed.
 func (c *Cluster) lose(i *Instance) {
 	s := c.Services[i.ID.Service]
 	slot := s.Slots[i.ID.Ordinal]
@@ -54,13 +54,13 @@ func (c *Cluster) lose(i *Instance) {
 	s.countAbsent(i, false)
 }
 
-// replaceable reports whether another instance may stand in for this one while nobody knows what became of it.
+// replaceable reports whether another instance may replace this one while its node does not report it.
 func (s *Service) replaceable(i *Instance) bool {
 	spec := &s.Revisions[i.Revision].Spec
 	return s.Job == nil && !s.Current().Spec.Global() && !s.Alone(i.ID.Ordinal) && spec.Topology == nil && !spec.KeepsVolumes()
 }
 
-// comeBack has the instance be known again. One that is away is what its slot has again, where nothing stands in for it.
+// comeBack notes that the node reports a lost instance again. A disconnected instance gets its slot back, unless a replacement has it.
 func (c *Cluster) comeBack(i *Instance, now time.Time) {
 	s := c.Services[i.ID.Service]
 	slot := s.Slots[i.ID.Ordinal]
@@ -81,7 +81,7 @@ func (c *Cluster) comeBack(i *Instance, now time.Time) {
 	s.serves(i, now)
 }
 
-// found has the instance be lost no more, because it is known again or gone.
+// found notes that the instance is no longer lost: its node reports it again, or it is gone.
 func (c *Cluster) found(i *Instance) {
 	if !i.Lost {
 		return
@@ -95,10 +95,10 @@ func (s *Service) isAway(i *Instance) bool {
 	return slices.Contains(s.Slots[i.ID.Ordinal].Beside().Away, i)
 }
 
-// isAbsent reports whether the instance is lost and nobody waits for it: it shall stop, or may have a replacement.
+// isAbsent reports whether the instance is lost and the service does not wait for it: it must stop, or it may have a replacement.
 func (s *Service) isAbsent(i *Instance) bool { return i.Lost && (i.Retired() != "" || s.isAway(i)) }
 
-// countAbsent follows an instance that was absent before, or not.
+// countAbsent counts the instance if it is absent now and was not before.
 func (s *Service) countAbsent(i *Instance, before bool) {
 	if !before && s.isAbsent(i) {
 		s.absent++
@@ -111,7 +111,7 @@ func (s *Slot) forgetAway(i *Instance) {
 	}
 }
 
-// but returns the instances without one; nil for none.
+// but returns the instances without the given one; nil if none is left.
 func but(instances []*Instance, without *Instance) []*Instance {
 	if left := slices.DeleteFunc(instances, func(i *Instance) bool { return i == without }); len(left) > 0 {
 		return left

@@ -2,7 +2,7 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// NoService says that there is no such service, and which one may have been meant.
+// NoService returns the message that no service has this name, with services of similar names.
 func (c *Cluster) NoService(name string) string {
 	var known []string
 	for id := range c.Services {
@@ -13,7 +13,7 @@ func (c *Cluster) NoService(name string) string {
 	return events.NoSuch("service", name, known)
 }
 
-// NoNode says that there is no such node, and which one may have been meant.
+// NoNode returns the message that no node has this name, with nodes of similar names.
 func (c *Cluster) NoNode(name string) string {
 	var known []string
 	for name := range c.Nodes {

@@ -7,13 +7,13 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// maxPast is how many earlier incarnations of a node are remembered, so that a late hello of one is known as such.
+// maxPast is how many earlier incarnations of a node the state remembers. The coordinator recognizes a late hello of one by them.
 const maxPast = 8
 
 // Node is a host with a Podman socket.
 type Node struct {
-	// What placement asks of every node stands together, so that it is read at once: what is set aside, what there is by
-	// the facts, the instances, and the ports of the range, all and those that instances hold.
+	// Placement reads these fields of every node, so they stand together in memory: the reserved and the
+	// allocatable resources, the count of instances, and the ports of the range, all and those that instances hold.
 	reserved    events.Resources
 	allocatable events.Resources
 	instances   int
@@ -26,67 +26,67 @@ type Node struct {
 	// Past are the last incarnations before this one, oldest first.
 	Past  []string
 	Facts events.NodeFacts
-	// Told are the facts as its process told them, and Overrides what people put in the place of some.
+	// Told are the facts that the node's process reports. Overrides are the values that operators set instead of some of them.
 	Told      events.NodeFacts
 	Overrides events.Overrides
-	// MachineSince is the first node epoch since which the node is the same machine; 0 where machines are not told apart.
+	// MachineSince is the node epoch since which the node is on the same machine; 0 where the node does not report its machine.
 	MachineSince uint64 `json:",omitzero"`
-	// Silent says that the node was not heard for longer than it may, since SilentSince.
+	// Silent says that the node sends no heartbeats, and has not since SilentSince.
 	Silent      bool
 	SilentSince time.Time
-	// Lost says that it was silent for longer than the cluster waits, and still is.
+	// Lost says that the node has been silent for longer than the policy's lost_after.
 	Lost bool `json:",omitzero"`
-	// Degraded says why the node's engine cannot be relied on, "" where it can, and EngineCounter is that of its last word on it
-	// in this node epoch that the log has.
+	// Degraded says why the node's engine is unreliable; "" where it is not. EngineCounter is the counter of the node's last report
+	// about its engine in this node epoch that the log has.
 	Degraded      string `json:",omitempty"`
 	EngineCounter uint64 `json:",omitzero"`
-	// Paused says that nothing is placed on the node.
+	// Paused says that the coordinator places nothing on the node.
 	Paused bool
-	// Drain says how far the node is whose instances go elsewhere; nil where it keeps them.
+	// Drain is the progress of the node's drain; nil where the node keeps its instances.
 	Drain *Drain `json:",omitzero"`
-	// Forgotten says that the node is gone for good: it goes from the state with the last of what it had.
+	// Forgotten says that the node is gone for good. It leaves the state together with its last instance.
 	Forgotten bool `json:",omitzero"`
 	// Holder is the command that drains or forgets the node and has not ended, or 0.
 	Holder uint64 `json:",omitzero"`
-	// NotAllowed says that the node is not on the cluster's list, where there is one.
+	// NotAllowed says that the cluster has a list of allowed nodes, and the node is not on it.
 	NotAllowed bool
-	// Unlisted says that the node shall list all that it has.
+	// Unlisted says that the node must still list all its instances.
 	Unlisted bool
 	// Orders counts the orders that the log has decided for the node.
 	Orders uint64
-	// LastPort is the port that was picked last: the next search begins behind it.
+	// LastPort is the port that was picked last: the next search begins after it.
 	LastPort uint16
-	// Strays are the instances that it has and should not have.
+	// Strays are the node's orphans: containers that no order names.
 	Strays map[events.InstanceID]*Stray
 
 	ports map[events.HostPort]events.InstanceID
-	// lost counts the instances that are lost with it.
+	// lost counts the node's lost instances.
 	lost int
-	// turned is the event that last had an instance take another share than before.
+	// turned is the sequence of the event that last changed how much one of the node's instances reserves.
 	turned uint64
 }
 
-// Stray is an instance that a node has and should not have.
+// Stray is an orphan: a container of a node that no order names.
 type Stray struct {
 	Decided uint64
 	Counter uint64
-	// Why says in what the node's word contradicts the log.
+	// Why says how the node's report contradicts the log.
 	Why events.StrayReason `json:",omitempty"`
 }
 
-// Instances counts the instances that the node has or shall have.
+// Instances counts the instances that the node has or must start.
 func (n *Node) Instances() int { return n.instances }
 
-// Reserved is what is set aside on the node for its instances.
+// Reserved returns the resources that are reserved on the node for its instances.
 func (n *Node) Reserved() events.Resources { return n.reserved }
 
-// Allocatable is what instances may have of the node together.
+// Allocatable returns the resources of the node that all its instances may use together.
 func (n *Node) Allocatable() events.Resources { return n.allocatable }
 
-// Heard reports whether the node has joined and is not silent.
+// Heard reports whether the node has joined and sends heartbeats.
 func (n *Node) Heard() bool { return n.Epoch > 0 && !n.Silent }
 
-// Open reports whether the node is heard and people let instances be there.
+// Open reports whether the node sends heartbeats and operators allow instances there.
 func (n *Node) Open() bool { return n.Heard() && !n.Paused && !n.NotAllowed }
 
 // Ready reports whether instances may be placed on the node.
@@ -100,21 +100,21 @@ func (n *Node) HoldsPort(port events.HostPort) bool {
 	return held
 }
 
-// holdsNumber reports whether an instance holds a port of this number, of whichever protocol.
+// holdsNumber reports whether an instance holds a port of this number, of any protocol.
 func (n *Node) holdsNumber(number uint16) bool {
 	return n.HoldsPort(events.HostPort{Number: number, Protocol: events.TCP}) || n.HoldsPort(events.HostPort{Number: number, Protocol: events.UDP})
 }
 
-// Was reports whether an earlier process of this name was the node, as far as is remembered.
+// Was reports whether the incarnation is one of the node's earlier ones, as far as Past goes back.
 func (n *Node) Was(incarnation string) bool { return slices.Contains(n.Past, incarnation) }
 
-// HasPorts reports whether FreePorts finds count ports, and costs nothing.
+// HasPorts reports whether FreePorts finds count ports. It does not search.
 func (n *Node) HasPorts(count int) bool {
 	return int(n.offered-n.picked) >= count
 }
 
-// FreePorts returns count ports of the node's range that no instance holds, beginning behind the last one picked, or
-// nil where there are not as many.
+// FreePorts returns count ports of the node's range that no instance holds. It starts after the port that was picked last. It
+// returns nil where fewer are free.
 func (n *Node) FreePorts(count int) []uint16 {
 	first, last := n.Facts.Ports.First, n.Facts.Ports.Last
 	if !n.HasPorts(count) {
@@ -170,15 +170,15 @@ func (n *Node) release(i *Instance) {
 	}
 }
 
-// takesNow has the node set aside what an instance takes since an event that took something else before.
+// takesNow updates the node's reserved resources after the event at sequence changed what an instance takes.
 func (n *Node) takesNow(i *Instance, before events.Resources, sequence uint64) {
 	if takes := i.Takes(); takes != before {
 		n.reserved, n.turned = n.reserved.Plus(takes).Minus(before), sequence
 	}
 }
 
-// TurnedAt reports whether the event with this sequence had one of its instances take another share than before: one that has ended
-// for good takes none.
+// TurnedAt reports whether the event with this sequence changed how much one of the node's instances reserves. An instance that has ended
+// for good frees its CPU and memory.
 func (n *Node) TurnedAt(sequence uint64) bool { return n.turned == sequence }
 
 func (n *Node) rejoin(j events.NodeJoined) {
@@ -201,13 +201,13 @@ func (n *Node) rejoin(j events.NodeJoined) {
 	}
 }
 
-// know has the facts follow from what was told and what people put in its place.
+// know computes the facts from the node's report and from the overrides of operators.
 func (n *Node) know() {
 	n.Facts = n.Overrides.Of(n.Told)
 	n.offer()
 }
 
-// offer has what follows from the facts follow. A node that has not joined offers nothing.
+// offer computes the allocatable resources and the ports from the facts. A node that has not joined offers no ports.
 func (n *Node) offer() {
 	n.allocatable, n.offered = n.Facts.Allocatable(), 0
 	if n.Epoch > 0 {

@@ -1,23 +1,23 @@
 package projections
 
-// NodeState is what a node is, for placement and for operators: the first that fits.
+// NodeState is the state of a node, for placement and for operators. The first state that fits counts.
 type NodeState string
 
 // The states of a node.
 const (
-	NodeForgotten  NodeState = "forgotten"   // it is forgotten as soon as nothing of it is left in the state
-	NodeAway       NodeState = "away"        // it was drained of all that it had, and is not heard since: nobody misses it
-	NodeLost       NodeState = "lost"        // it was silent for so long that its instances are replaced
-	NodeSilent     NodeState = "silent"      // it is not heard
+	NodeForgotten  NodeState = "forgotten"   // an operator has forgotten it; it disappears with its last instance
+	NodeAway       NodeState = "away"        // it is drained and silent: none of its instances is missing
+	NodeLost       NodeState = "lost"        // it was silent for so long that the coordinator replaces its instances
+	NodeSilent     NodeState = "silent"      // it sends no heartbeats
 	NodeDegraded   NodeState = "degraded"    // its engine does not answer
-	NodeDrained    NodeState = "drained"     // it was drained of all that it had
-	NodeDraining   NodeState = "draining"    // what it has goes elsewhere
-	NodePaused     NodeState = "paused"      // it takes no more instances
-	NodeNotAllowed NodeState = "not-allowed" // the cluster's list of nodes does not have it
+	NodeDrained    NodeState = "drained"     // its drain is over, and it has no instance
+	NodeDraining   NodeState = "draining"    // its instances move to other nodes
+	NodePaused     NodeState = "paused"      // it takes no new instances
+	NodeNotAllowed NodeState = "not-allowed" // it is not on the cluster's list of allowed nodes
 	NodeReady      NodeState = "ready"       // it takes instances
 )
 
-// NodeStates are all of them.
+// NodeStates are all states of a node, in the order in which State checks them.
 var NodeStates = []NodeState{
 	NodeForgotten, NodeAway, NodeLost, NodeSilent, NodeDegraded, NodeDrained, NodeDraining, NodePaused, NodeNotAllowed, NodeReady,
 }
