@@ -9,41 +9,43 @@ import (
 
 // Operation is a change of a service that goes through its slots wave by wave, and with each wave through phases.
 type Operation struct {
-	// Started is the sequence of its start, which is its name.
+	// Started is the sequence of its start, which identifies the operation.
 	Started uint64
 	Kind    events.OperationKind
-	// Command is the sequence of the command that it works for, the last one where it went on after a pause; 0 where nobody asked.
+	// Command is the sequence of the command that it carries out; after a pause, of the command that resumed it. It is 0 where no command
+	// asked for the operation.
 	Command uint64 `json:",omitzero"`
-	// Revision is what its slots get, and From what those have until their wave; 0 where they shall have nothing else.
+	// Revision is the revision that its slots get. From is the revision that they have until their wave; 0 where the revision stays.
 	Revision uint64
 	From     uint64
-	// Rescale is what topology it brings; nil where it brings none. Attempt counts from 1 with each phase that it tries again.
+	// Rescale is the change of topology that it makes; nil for none. Attempt starts at 1 and counts each retry of a phase.
 	Rescale *events.Rescale `json:",omitzero"`
 	Attempt uint32          `json:",omitzero"`
-	// Total counts the slots that take part, Waiting are those whose wave has not come.
+	// Total counts the slots that take part. Waiting are the slots whose wave has not begun.
 	Total   int
 	Waiting events.Ordinals
-	// Wave counts from 1; 0 before the first. Slots are those of the present one, which has been in its phase since Entered.
+	// Wave is the present wave, from 1; 0 before the first. Slots are the slots of that wave, which has been in its phase since Entered.
 	Wave    uint32
 	Slots   events.Ordinals
 	Phase   events.OperationPhase
 	Entered time.Time
-	// Prolonged is when a coordinator took it over in the phase, since when that has its whole time; zero where none did.
+	// Prolonged is when a new leader took the operation over in this phase. The phase has its whole time from then on. It is zero where
+	// no failover happened.
 	Prolonged time.Time `json:",omitzero"`
 	// Serves is since when the slots of the wave have served in the revision without a break.
 	Serves map[uint32]time.Time
-	// GivenUp are the slots of the wave that are waited for no more. Failed counts those of all waves.
+	// GivenUp are the slots of the wave for which the operation no longer waits. Failed counts them over all waves.
 	GivenUp events.Ordinals `json:",omitempty"`
 	Failed  int
-	// Exports are what the volumes with state hold, by ordinal, as a snapshot is taken.
+	// Exports are the exported contents of the volumes with state, by ordinal, while a snapshot is taken.
 	Exports map[uint32][]events.Export `json:",omitempty"`
-	// Promoted says that it shall go on after its canaries.
+	// Promoted says that an operator lets the operation continue after its canaries.
 	Promoted bool `json:",omitzero"`
-	// Paused says what failed, where all stays as it is because of that; "" where it goes on.
+	// Paused says which failure has paused the operation; "" while it runs.
 	Paused string `json:",omitempty"`
 }
 
-// EndedOperation is what the last operation of a service came to.
+// EndedOperation is the outcome of a service's last operation.
 type EndedOperation struct {
 	Started  uint64
 	Kind     events.OperationKind
@@ -52,19 +54,19 @@ type EndedOperation struct {
 	From     uint64          `json:",omitzero"`
 	Rescale  *events.Rescale `json:",omitzero"`
 	Attempt  uint32          `json:",omitzero"`
-	// Wave and Phase are those in which it ended, Failed counts the slots that were given up.
+	// Wave and Phase are those in which it ended. Failed counts the slots that it gave up.
 	Wave    uint32
 	Phase   events.OperationPhase
 	Failed  int `json:",omitzero"`
 	Outcome events.OperationOutcome
-	// Message says for people what failed; "" where nothing did.
+	// Message tells an operator what failed; "" where nothing did.
 	Message string `json:",omitempty"`
-	// Sequence is that of its end, which came At.
+	// Sequence is the sequence of its end, and At the time.
 	Sequence uint64
 	At       time.Time
 }
 
-// end keeps what the operation came to, and nothing of what it went through.
+// end returns the outcome of the operation, without its progress.
 func (op *Operation) end(r events.Record, d events.OperationEnded) *EndedOperation {
 	return &EndedOperation{
 		Started: op.Started, Kind: op.Kind, Command: op.Command, Revision: op.Revision, From: op.From, Rescale: op.Rescale,
@@ -73,8 +75,8 @@ func (op *Operation) end(r events.Record, d events.OperationEnded) *EndedOperati
 	}
 }
 
-// Waves returns how many waves the service's operation has, where all nodes take what comes: slots that are bound to one which
-// does not follow in waves of their own.
+// Waves returns how many waves the service's operation has if all nodes are ready. Slots that are bound to a node which is not
+// ready follow in waves of their own.
 func (s *Service) Waves() uint32 {
 	op, u := s.Operation, s.Current().Spec.Updates()
 	if op.Kind.Together() {
@@ -92,7 +94,7 @@ func (s *Service) Waves() uint32 {
 	return waves
 }
 
-// Target returns the revision that the next instance of the slot has.
+// Target returns the revision of the slot's next instance.
 func (s *Service) Target(ordinal uint32) uint64 {
 	op := s.Operation
 	if op == nil || op.From == 0 || op.Revision != s.Revision || !slices.Contains(op.Waiting, ordinal) {
@@ -101,7 +103,7 @@ func (s *Service) Target(ordinal uint32) uint64 {
 	return op.From
 }
 
-// applyOperation takes an event of a service's operation into the state.
+// applyOperation applies an event about a service's operation to the state.
 func (c *Cluster) applyOperation(r events.Record) bool {
 	id, _ := r.Scope.Service()
 	s := c.service(id)
@@ -133,7 +135,7 @@ func (c *Cluster) applyOperation(r events.Record) bool {
 	case events.OperationEnded:
 		s.Operation, s.Last = nil, op.end(r, d)
 		if op.Kind == events.OperationSuspend && d.Outcome == events.OperationDone && s.Suspension != nil {
-			s.Suspension.Stopped = true // also where there was nothing that could go
+			s.Suspension.Stopped = true // also where no instance was left to stop
 		}
 		if op.Kind.Snapshots() {
 			c.ask(r, s)
@@ -150,7 +152,7 @@ func (c *Cluster) applyOperation(r events.Record) bool {
 	return true
 }
 
-// enter begins a phase, and with slots a wave.
+// enter begins a phase, and a wave too where the event names slots.
 func (s *Service) enter(d events.OperationEntered, now time.Time) {
 	op := s.Operation
 	op.GivenUp = append(op.GivenUp, d.GivenUp...)
@@ -173,8 +175,8 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 	}
 }
 
-// serves follows whether a slot of the wave serves in the revision that it shall have. What is said to be online was not
-// before, or has begun anew since.
+// serves notes whether a slot of the wave serves in its target revision. A node reports an instance online when it comes
+// online or starts again, so the time counts from this report.
 func (s *Service) serves(i *Instance, now time.Time) {
 	op := s.Operation
 	if op == nil || (!op.Kind.Together() && !s.UpToDate(i)) || i.Retired() != "" || s.isAway(i) || !slices.Contains(op.Slots, i.ID.Ordinal) {
@@ -187,14 +189,14 @@ func (s *Service) serves(i *Instance, now time.Time) {
 	}
 }
 
-// servesNoMore follows an instance that shall stop, as long as it is said nowhere that it shall.
+// servesNoMore notes that an instance must stop. The caller calls it before the instance is marked as retired or lost.
 func (s *Service) servesNoMore(i *Instance) {
 	if s.Operation != nil && s.Revision > 0 && (s.Operation.Kind.Together() || s.UpToDate(i)) {
 		delete(s.Operation.Serves, i.ID.Ordinal)
 	}
 }
 
-// steady reports whether every slot serves, in whatever revision, and nothing is left of what shall stop, as far as it is not lost.
+// steady reports whether every slot serves, in any revision, and every terminating instance is gone or lost.
 func (s *Service) steady() bool {
 	if len(s.Slots) < int(s.top()) {
 		return false
@@ -210,7 +212,7 @@ func (s *Service) steady() bool {
 	return true
 }
 
-// without returns the ordinals that are not among others, in their order.
+// without returns the ordinals of all that are not in others, in the order of all.
 func without(all, others events.Ordinals) events.Ordinals {
 	gone := make(map[uint32]bool, len(others))
 	for _, o := range others {

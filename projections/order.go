@@ -2,8 +2,8 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// Order returns what the instance's node must have of it now. Its spec is the revision's: Rendered has the order that
-// goes out.
+// Order returns the present order for the instance. Its spec is that of the revision: Rendered returns the order that the
+// coordinator sends.
 func (c *Cluster) Order(i *Instance) events.Order {
 	o := c.order(events.ActionStop, i.Decided, i.Counter)
 	o.Window, o.Epoch = i.PlacedWith().Window, i.PlacedWith().Epoch
@@ -33,7 +33,7 @@ func (c *Cluster) OrderedBy(id events.ServiceID, sequence uint64) []*Instance {
 	return ordered
 }
 
-// Rendered returns the order with the templates of its spec rendered over the addresses that the state has now.
+// Rendered returns the order with the templates of its spec rendered with the addresses that the state has now.
 func (c *Cluster) Rendered(id events.InstanceID, o events.Order) events.Order {
 	i, s := c.Instance(id), c.Services[id.Service]
 	if i == nil || o.Spec == nil || !o.Spec.Templated() {
@@ -42,7 +42,7 @@ func (c *Cluster) Rendered(id events.InstanceID, o events.Order) events.Order {
 	own := events.Addresses{Host: i.Address, Ports: i.Ports}
 	rendered := o.Spec.Render(events.Assigned{Instance: id, Own: own, Scale: s.Scale, Slot: func(ordinal uint32) events.Addresses {
 		if ordinal == id.Ordinal {
-			return own // it may be there beside the one that it is to succeed
+			return own // the slot may still have the predecessor as its current instance
 		}
 		return s.addresses(ordinal)
 	}})
@@ -50,7 +50,7 @@ func (c *Cluster) Rendered(id events.InstanceID, o events.Order) events.Order {
 	return o
 }
 
-// addresses returns where the instance that runs in the slot, or shall run there, is reached.
+// addresses returns the addresses of the slot's current instance; none where the slot has no current instance.
 func (s *Service) addresses(ordinal uint32) events.Addresses {
 	if int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Current == nil {
 		return events.Addresses{}
@@ -59,7 +59,7 @@ func (s *Service) addresses(ordinal uint32) events.Addresses {
 	return events.Addresses{Host: i.Address, Ports: i.Ports}
 }
 
-// StrayOrder returns the order to stop a stray.
+// StrayOrder returns the order to stop an orphan.
 func (c *Cluster) StrayOrder(s *Stray) events.Order {
 	return c.order(events.ActionStop, s.Decided, s.Counter)
 }
@@ -73,7 +73,7 @@ func (c *Cluster) order(action events.Action, decided, counter uint64) events.Or
 	return events.Order{Action: action, Log: c.LogID(), Decided: decided, Stream: c.Streams[ordersStream], Counter: counter}
 }
 
-// The names under which the streams stand in Cluster.Streams.
+// The names of the streams in Cluster.Streams.
 const (
 	logStream      = "ROOKERY_LOG"
 	commandsStream = "ROOKERY_COMMANDS"
@@ -81,5 +81,5 @@ const (
 	ordersStream   = "ROOKERY_ORDERS"
 )
 
-// LogID returns the identity of the log, which is the cluster's, or "" before the founding.
+// LogID returns the identity of the log, which is also that of the cluster; "" before the cluster is founded.
 func (c *Cluster) LogID() string { return c.Streams[logStream] }

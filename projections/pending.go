@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// WhyPending says for people why the service's empty slots have no instance.
+// WhyPending tells an operator why the service's empty slots have no instance.
 func (c *Cluster) WhyPending(s *Service) string {
 	switch {
 	case s.Resting():
@@ -19,7 +19,7 @@ func (c *Cluster) WhyPending(s *Service) string {
 	case s.Pending == nil && s.Job != nil:
 		return "its turn has not come"
 	case s.Pending == nil && (s.Operation != nil || s.clears()):
-		return "what it had before is to be gone first"
+		return "its previous instances must be gone first"
 	case s.Pending == nil:
 		return "not decided yet"
 	}
@@ -30,7 +30,7 @@ func (c *Cluster) WhyPending(s *Service) string {
 	return text
 }
 
-// clears reports whether an empty slot waits until nothing is left of what it had.
+// clears reports whether an empty slot waits until its previous instances are gone.
 func (s *Service) clears() bool {
 	for o, slot := range s.Slots {
 		if s.Has(uint32(o)) && slot.Current == nil && slot.Remains() != nil && s.Alone(uint32(o)) {
@@ -40,7 +40,7 @@ func (s *Service) clears() bool {
 	return false
 }
 
-// Reasons says for people why no node can have an instance.
+// Reasons tells an operator why no node can take an instance.
 func Reasons(p events.InstancePending) string {
 	if p.Nodes == 0 {
 		return "no node has joined"
@@ -84,7 +84,7 @@ func Reasons(p events.InstancePending) string {
 	return text
 }
 
-// amounts says resources to people.
+// amounts describes resources to an operator.
 func amounts(r events.Resources) string {
 	var all []string
 	if r.CPU > 0 {

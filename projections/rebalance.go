@@ -8,27 +8,27 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Rebalance is a rebalancing that is under way: instances move one at a time.
+// Rebalance is a rebalancing under way: the coordinator moves one instance at a time.
 type Rebalance struct {
 	Terms events.RebalanceTerms
-	// Cause is that of its start.
+	// Cause is the cause of its start.
 	Cause events.Cause
-	// Begun counts the moves that have begun, Moved those that are done. Failed says what failed, if anything.
+	// Begun counts the moves that have begun, and Moved those that are done. Failed says which move failed, if one did.
 	Begun  events.Moves
 	Moved  events.Moves
 	Failed string
-	// Moving is the slot whose instance moves, and Since when it began to; the service has no name where none does.
+	// Moving is the slot whose instance moves, and Since when the move began. The service's name is empty where no instance moves.
 	Moving events.InstanceID
 	Since  time.Time
 }
 
-// applyRebalance takes an event of the cluster's rebalancing into the state.
+// applyRebalance applies an event about the cluster's rebalancing to the state.
 func (c *Cluster) applyRebalance(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.RebalanceStarted:
 		before := c.Rebalance
 		c.Rebalance = &Rebalance{Terms: d.RebalanceTerms, Cause: r.Cause}
-		if before != nil { // what moves goes on
+		if before != nil { // the present move continues
 			c.Rebalance.Moving, c.Rebalance.Since = before.Moving, before.Since
 		}
 	case events.RebalanceEnded:
@@ -41,7 +41,7 @@ func (c *Cluster) applyRebalance(r events.Record) bool {
 	return true
 }
 
-// moves notes that an instance got a successor beside it.
+// moves notes that an instance got a successor, so that a move has begun.
 func (c *Cluster) moves(id events.InstanceID, at time.Time) {
 	if c.Rebalance != nil {
 		c.Rebalance.Begun++
@@ -49,7 +49,7 @@ func (c *Cluster) moves(id events.InstanceID, at time.Time) {
 	}
 }
 
-// moved notes that an instance is retired because of a move: its successor serves, or it is the successor and never will.
+// moved notes that an instance is retired because of a move: its successor serves, or it is itself the successor and failed to serve.
 func (c *Cluster) moved(i *Instance, reason events.RetireReason) {
 	r := c.Rebalance
 	switch {
@@ -64,7 +64,7 @@ func (c *Cluster) moved(i *Instance, reason events.RetireReason) {
 	}
 }
 
-// InMotion reports whether the slot that moved last still has more than one instance, as far as nodes that are heard tell.
+// InMotion reports whether the slot that moved last still has more than one instance on nodes that send heartbeats.
 func (c *Cluster) InMotion() bool {
 	if c.Rebalance == nil {
 		return false

@@ -7,11 +7,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// reindex makes all that stands beside the exported fields and follows from them, for a state that was read.
+// reindex computes the unexported fields from the exported ones, for a state that was read from a snapshot.
 func (c *Cluster) reindex() {
 	for _, sequence := range slices.Sorted(maps.Keys(c.Commands)) {
 		cmd := c.Commands[sequence]
-		if cmd.Rejection == nil || cmd.Rejection.Code != events.CodeIDReused { // those stand beside the one that has the id
+		if cmd.Rejection == nil || cmd.Rejection.Code != events.CodeIDReused { // another command has the id
 			c.know(cmd)
 		}
 		if cmd.Outcome == Accepted {
@@ -33,7 +33,7 @@ func (c *Cluster) reindex() {
 	}
 }
 
-// made returns the map, or an empty one where none was written because nothing was in it.
+// made returns the map, or an empty one for nil: a snapshot does not contain empty maps.
 func made[K comparable, V any](m map[K]V) map[K]V {
 	if m == nil {
 		return map[K]V{}
@@ -57,7 +57,7 @@ func (c *Cluster) reindexService(s *Service) {
 		n := c.Nodes[i.Node]
 		last := n.LastPort
 		n.hold(i)
-		n.LastPort = last // it is of the one that was placed last, whether that is there still or not
+		n.LastPort = last // hold sets it, but it belongs to the instance placed last, which may be gone
 		if i.Lost {
 			s.lost++
 			n.lost++

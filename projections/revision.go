@@ -8,19 +8,19 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Good is how a service was when all of it was as it should be.
+// Good is a service's last healthy revision and scale.
 type Good struct {
 	Revision uint64
 	Scale    uint32
 }
 
-// UpToDate reports whether the instance is of the current revision, or of one that is as it.
+// UpToDate reports whether the instance has the current revision, or one that is alike.
 func (s *Service) UpToDate(i *Instance) bool {
 	return i.Revision == s.Revision || slices.Contains(s.Current().Keeps, i.Revision)
 }
 
-// Alike returns the revisions, in order, whose instances are as the revision of that number says: of the same spec, and of
-// the same images as far as both know theirs.
+// Alike returns the revisions, in order, whose instances the revision of this number can keep. They have the same spec, and
+// their image names resolve to the same images.
 func (s *Service) Alike(number uint64) []uint64 {
 	r := s.Revisions[number]
 	var alike []uint64
@@ -34,8 +34,8 @@ func (s *Service) Alike(number uint64) []uint64 {
 
 func sameImage(a, b Image) bool { return a.Reference == b.Reference }
 
-// revise has the service be of another revision. Where that repeats an earlier one, the names of its images stand for what
-// they stood for then.
+// revise gives the service its next revision. Where that repeats an earlier revision, its image names resolve to the same
+// images as then.
 func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 	next := &Revision{Spec: d.Spec, Hash: d.Hash, Keeps: d.Keeps}
 	if of := s.Revisions[d.Of]; of != nil {
@@ -68,7 +68,7 @@ func (s *Service) revise(d events.ServiceRevised, now time.Time) {
 	}
 }
 
-// trimRevision forgets a revision that no instance has and that nobody may go back to.
+// trimRevision forgets a revision that no instance has and to which the service cannot return.
 func (s *Service) trimRevision(number uint64) {
 	r := s.Revisions[number]
 	kept := number+events.KeptRevisions > s.Revision || (s.Good != nil && s.Good.Revision == number) ||
@@ -78,7 +78,7 @@ func (s *Service) trimRevision(number uint64) {
 	}
 }
 
-// recount follows a change of the revision, which changes what is up to date.
+// recount counts again which instances serve and which are outdated, after the revision has changed.
 func (s *Service) recount() {
 	s.serving, s.outdated = 0, 0
 	for i := range s.Instances() {
@@ -89,8 +89,8 @@ func (s *Service) recount() {
 	}
 }
 
-// settled remembers how the service is while all of it is as it should be. A job has no way to be so again, and of a service
-// whose update is paused the scale alone is.
+// settled remembers the revision and scale of a service that is healthy. It remembers nothing of a job, which cannot return to an
+// earlier state. While an update is paused, it remembers only the scale.
 func (s *Service) settled() {
 	switch {
 	case s.Dropped || s.Job != nil || s.Revision == 0 || s.Suspension != nil:

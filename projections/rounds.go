@@ -2,12 +2,12 @@ package projections
 
 import "github.com/rookery-project/rookery/events"
 
-// Rounds gives the messages of the log round by round to readers that need no state: what is void, and what no round closes, is left out. It
-// checks no hash, so a reader may begin anywhere in the log. Fold gives the state.
+// Rounds gives the messages of the log round by round to readers that need no state. It leaves out messages that are void and messages that
+// no round closes. It checks no hash, so a reader may begin anywhere in the log. Fold gives the state.
 type Rounds struct{ open []events.Message }
 
-// Take takes the next message of the log. It returns the messages of the round that this one closes, itself last, and whether a round or a
-// void ends with it at all.
+// Take takes the next message of the log. It returns the messages of the round that this message closes, with the closing message last, and
+// whether a round or a void ends with the message.
 func (r *Rounds) Take(m events.Message) (closed []events.Message, ends bool) {
 	r.open = append(r.open, m)
 	record, err := events.ParseRecord(m)

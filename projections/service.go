@@ -12,66 +12,67 @@ import (
 type Service struct {
 	ID       events.ServiceID
 	Revision uint64
-	// Revisions holds the current revision, those that instances still have, and those that may be gone back to.
+	// Revisions holds the current revision, the revisions that instances still have, and those to which the service can return.
 	Revisions map[uint64]*Revision
 	Scale     uint32
-	// Skips are the ordinals, in order, that it shall not have although it has higher ones: those of a smaller scale that did not serve.
+	// Skips are the ordinals, in order, that the service leaves out although it has higher ones. A scale-down removes slots that do not
+	// serve first, so it may leave such gaps.
 	Skips events.Ordinals `json:",omitempty"`
-	// Dropped says that the service shall exist no more; it goes when its last instance is gone.
+	// Dropped says that the service is being deleted; the coordinator removes it when its last instance is gone.
 	Dropped bool
-	// Holder is the sequence of the command that is being carried out, or 0.
+	// Holder is the sequence of the command that the coordinator carries out for the service, or 0.
 	Holder uint64
-	// Before is the revision that the service goes back to where its group is aborted; 0 for none.
+	// Before is the revision to which the service returns if its group is aborted; 0 for none.
 	Before uint64 `json:",omitzero"`
-	// Good is how the service was when all of it was last as it should be; nil for never.
+	// Good is the last revision and scale at which the service was healthy; nil for none.
 	Good *Good
-	// Changed is the sequence of the event that last changed what the service shall be.
+	// Changed is the sequence of the event that last changed the service's target.
 	Changed uint64
-	// TakesBack says that it is to be again what it was before a group that ended in the middle, until something else is asked of it.
+	// TakesBack says that the service returns to its state before a group that ended in the middle, until a command asks for something
+	// else.
 	TakesBack bool `json:",omitzero"`
 	// Operation is the change that is under way, wave by wave; nil for none.
 	Operation *Operation `json:",omitzero"`
-	// Last is what the one before came to; nil where there was none.
+	// Last is the outcome of the previous operation; nil where there was none.
 	Last *EndedOperation `json:",omitzero"`
-	// Topology is what its instances were last told of each other; nil where its spec asks for none. Versions is the last
-	// config version of any.
+	// Topology is what the coordinator last told the instances about each other; nil where the spec asks for no topology. Versions is
+	// the highest config version so far.
 	Topology *events.Topology `json:",omitzero"`
 	Versions uint64           `json:",omitzero"`
-	// Moved says that instances have come or gone since that.
+	// Moved says that slots have got or lost an instance since that topology.
 	Moved bool `json:",omitzero"`
-	// Snapshots are those that were taken, and the one that is to be.
+	// Snapshots are the snapshots that were taken, and the request for the next one.
 	Snapshots Snapshots `json:",omitzero"`
-	// Suspension says how far the service is that shall rest; nil where it shall run. Resumption is how it last came back; nil for never,
-	// or with its volumes as they are.
+	// Suspension is the progress of the service's suspension; nil where the service must run. Resumption is how it was last resumed; nil
+	// if it never was, or if its volumes stayed as they were.
 	Suspension *Suspension `json:",omitzero"`
 	Resumption *Resumption `json:",omitzero"`
-	// Floor is a generation that no slot of the service has yet gone above when it is made.
+	// Floor is the generation above which a new slot of the service begins.
 	Floor uint32
-	// Pending says why no node can have the next instance; nil where that is not known.
+	// Pending says why no node can take the next instance; nil where that is not known.
 	Pending *events.InstancePending
-	// WaitsSince is when a slot first found no node since all had one; zero where none waits.
+	// WaitsSince is since when at least one slot finds no node; zero where no slot waits.
 	WaitsSince time.Time
-	// Homes are the nodes that have the volumes of slots, by ordinal: for as long as there is the service, whatever its
-	// scale.
+	// Homes are the nodes that have the volumes of slots, by ordinal. They stay as long as the service exists, at any scale.
 	Homes map[uint32]string
-	// Failures are those of the current revision, by node.
+	// Failures are the failures of the current revision, by node.
 	Failures map[string]Failures
-	// Job is how far a job has come; nil where the service is none.
+	// Job is the progress of a job; nil where the service is not a job.
 	Job *Job
-	// Grown says since when slots are to be there, in order of the ordinals, as long as one of the service lacks an instance.
+	// Grown says since when the service must have its slots, in order of the ordinals, as long as one of them lacks an instance.
 	Grown []Growth `json:",omitempty"`
-	// Slots are the service's slots by ordinal. Those that it is not to have wait for their instances to go.
+	// Slots are the service's slots by ordinal. Slots beyond the scale wait until their instances are gone.
 	Slots []*Slot
 
-	spare   []Slot // those that come next
-	indexed uint8  // the indexes that it stands in, as bits
-	mayWait bool   // a slot of it waits because its last instance used up its restarts, or is to be looked for
+	spare   []Slot // the next slots, made in advance
+	indexed uint8  // the indexes that contain the service, as bits
+	mayWait bool   // a slot may wait because its last instance used up its restarts: anyWaits must check
 	filled  int
 	serving int
 	total   int
-	// lost counts the instances that are lost, absent those of them that nobody waits for.
+	// lost counts the lost instances. absent counts those of them for which the service does not wait.
 	lost, absent int
-	// outdated counts the instances of revisions that are not as the current one.
+	// outdated counts the instances for which UpToDate is false.
 	outdated int
 }
 
@@ -79,9 +80,9 @@ type Service struct {
 type Revision struct {
 	Spec events.Spec
 	Hash string
-	// Images are what the names of images in the spec stand for, as the first node found that had one: for all instances.
+	// Images are the images to which the names in the spec resolve. The first node that resolves a name resolves it for all instances.
 	Images map[string]Image `json:",omitempty"`
-	// Keeps are the earlier revisions whose instances are as this one says.
+	// Keeps are the earlier revisions whose instances this revision keeps, because they are alike.
 	Keeps []uint64 `json:",omitempty"`
 
 	used int
@@ -91,42 +92,43 @@ type Revision struct {
 type Slot struct {
 	// Last is the last generation that was placed.
 	Last uint32
-	// Current is the newest instance, where it shall run; nil where the slot waits for one.
+	// Current is the instance that must run in the slot; nil where the slot waits for one.
 	Current *Instance
-	// Next takes the place of Current once it serves; nil where none is to.
+	// Next is the successor that replaces Current once it serves; nil for none.
 	Next *Instance
-	// Aside is what few slots have beside these; nil for nothing.
+	// Aside holds what only few slots have; nil for nothing.
 	Aside *Aside `json:",omitzero"`
-	// Restarts counts how often an instance of it began again in the current revision, on its node or another in its place.
+	// Restarts counts the restarts of the slot's instances in the current revision. A replacement after a crash loop counts as one.
 	Restarts uint32 `json:",omitzero"`
-	// Since is when its last instance was retired, where it has had no other since; none where it begins anew.
+	// Since is when the slot's last instance was retired, if it has had no instance since; none where the slot starts again as new.
 	Since Moment `json:",omitzero"`
-	// Fresh says that it has had no instance yet, of a job none in this run. One that comes back with the scale begins anew.
+	// Fresh says that the slot has had no instance yet, or, in a job, none in this run. A slot that a scale-up brings back is new again.
 	Fresh bool `json:",omitzero"`
 }
 
-// Aside is what a slot has beside its current and its next instance while something happens to it.
+// Aside is what a slot has beside its current and its next instance during a change or a failure.
 type Aside struct {
-	// Away are lost instances that another may stand in for until their nodes are back, oldest first. They shall run still.
+	// Away are the disconnected instances, oldest first: their nodes are lost, and a replacement may run until the nodes are back. They
+	// must still run.
 	Away []*Instance `json:",omitempty"`
-	// Leaving are the instances that shall stop, oldest first.
+	// Leaving are the terminating instances, oldest first.
 	Leaving []*Instance `json:",omitempty"`
 	// NextServes is since when the next instance serves; zero where it does not.
 	NextServes time.Time `json:",omitzero"`
-	// Tries counts the successors of the current instance that went without having taken its place since its node is drained, the last at
-	// TriedAt.
+	// Tries counts, during a drain of its node, the successors of the current instance that failed before they replaced it. The last
+	// failed at TriedAt.
 	Tries   uint32    `json:",omitzero"`
 	TriedAt time.Time `json:",omitzero"`
-	// Ended is a job's last instance here that completed or failed in the current revision, as it was then; nil for none.
+	// Ended is a copy of the last instance of a job's slot that completed or failed in the current revision; nil for none.
 	Ended *Instance `json:",omitzero"`
-	// Crashes are the ends in a row of its instances; nil where there was none since one served for long.
+	// Crashes are the ends in a row of the slot's instances; nil if there was none since an instance served for events.SteadyAfter.
 	Crashes *Crashes `json:",omitzero"`
 }
 
 // Beside returns what the slot has beside its current and its next instance.
 func (s *Slot) Beside() Aside { return orZero(s.Aside) }
 
-// aside changes what the slot has beside its current and its next instance, and lets go of it where nothing is left.
+// aside changes what the slot has beside its current and its next instance. It drops Aside where nothing is left in it.
 func (s *Slot) aside(change func(*Aside)) {
 	if s.Aside == nil {
 		s.Aside = &Aside{}
@@ -137,54 +139,55 @@ func (s *Slot) aside(change func(*Aside)) {
 	}
 }
 
-// Instance is one incarnation of a slot. What few instances have stands behind pointers: there are hundreds of thousands.
+// Instance is one incarnation of a slot. Fields that only few instances have are behind pointers, because a state may hold hundreds of
+// thousands of instances.
 type Instance struct {
 	ID       events.InstanceID
 	Revision uint64
 	Node     string
 	Address  string
 	Ports    []events.PortBinding
-	// Reserved is what is set aside for it on its node.
+	// Reserved are the resources that are reserved for it on its node.
 	Reserved events.Resources
-	// SecurityContext is what its containers may do where its spec does not say.
+	// SecurityContext is the default for its containers, where the spec sets none.
 	SecurityContext events.SecurityContext `json:",omitempty"`
-	// Special is what it was placed with that few are; nil for nothing.
+	// Special is what only few instances are placed with; nil for nothing.
 	Special *Special `json:",omitzero"`
-	// Decided is the sequence of the event that decided its order, and Counter the node's count of orders there.
+	// Decided is the sequence of the event that decided its order. Counter is the node's count of orders at that event.
 	Decided uint64
 	Counter uint64
-	// Seen is how far it came on its node.
+	// Seen is the last position that its node reported.
 	Seen events.Position
-	// Ending is why it shall stop, or why it is offline; nil where it shall run and does, or comes to.
+	// Ending is why it must stop, or why it is offline; nil where it must run and is running or starting.
 	Ending *Ending `json:",omitzero"`
 	Times  Times
-	// Answer is how it last answered what it was asked as the topology changes, or for a snapshot; nil for not yet.
+	// Answer is its last answer to a request for a change of topology or for a snapshot; nil for none.
 	Answer *events.Confirmation `json:",omitzero"`
-	// Lost says that its node was silent for too long, and has not said since what became of it.
+	// Lost says that its node was silent for too long and has not reported the instance since.
 	Lost bool `json:",omitzero"`
-	// Differs says that it was made from another image than its revision has.
+	// Differs says that it was made from another image than the one to which its revision resolves.
 	Differs bool `json:",omitzero"`
-	// Output says that what its container printed last was kept, under the key of the attempt that was seen.
+	// Output says that the last output of its container was kept, under the key of the attempt in Seen.
 	Output bool `json:",omitzero"`
 }
 
 // Special is what few instances are placed with.
 type Special struct {
-	// Run is that of a job with a schedule; 0 for any other service.
+	// Run is the run of a job with a schedule; 0 for any other service.
 	Run uint64 `json:",omitzero"`
-	// Scratch is how much scratch disk it has.
+	// Scratch is the size of its scratch disk.
 	Scratch events.Size `json:",omitzero"`
-	// Window is how long after its node was last heard it may run there; 0 for no such bound. Epoch is the node epoch in which one with
-	// such a bound was placed.
+	// Window is how long an exclusive instance may run after its node's last heartbeat; 0 for no bound. Epoch is the node epoch in which
+	// an instance with such a bound was placed.
 	Window events.Duration `json:",omitzero"`
 	Epoch  uint64          `json:",omitzero"`
-	// Restore is what its volumes are to hold before it first runs; nil for what they hold anyway.
+	// Restore is the content with which its node fills its volumes before it first runs; nil where the volumes stay as they are.
 	Restore *events.Restore `json:",omitzero"`
 }
 
-// Ending is why an instance shall stop, or does not run. It is never changed, but replaced.
+// Ending is why an instance must stop, or does not run. An Ending is replaced and never changed in place.
 type Ending struct {
-	// Retired says why it shall stop; "" where it shall run.
+	// Retired says why it must stop; "" where it must run.
 	Retired events.RetireReason `json:",omitempty"`
 	// Reason, ExitCode and Message explain events.PhaseOffline.
 	Reason   events.OfflineReason `json:",omitempty"`
@@ -194,17 +197,17 @@ type Ending struct {
 	NoRestart events.NoRestart `json:",omitempty"`
 }
 
-// PlacedWith returns what it was placed with that few are.
+// PlacedWith returns what only few instances are placed with.
 func (i *Instance) PlacedWith() Special { return orZero(i.Special) }
 
-// special changes what it was placed with.
+// special sets what only few instances are placed with.
 func (i *Instance) special(s Special) {
 	if i.Special = nil; s != (Special{}) {
 		i.Special = &s
 	}
 }
 
-// Ended returns why it shall stop, or does not run.
+// Ended returns why it must stop, or does not run.
 func (i *Instance) Ended() Ending { return orZero(i.Ending) }
 
 func (i *Instance) ends(e Ending) {
@@ -213,7 +216,7 @@ func (i *Instance) ends(e Ending) {
 	}
 }
 
-// Retired says why it shall stop; "" where it shall run.
+// Retired says why it must stop; "" where it must run.
 func (i *Instance) Retired() events.RetireReason {
 	if i.Ending == nil {
 		return ""
@@ -221,7 +224,7 @@ func (i *Instance) Retired() events.RetireReason {
 	return i.Ending.Retired
 }
 
-// Confirmed returns how it last answered what it was asked.
+// Confirmed returns its last answer to a request.
 func (i *Instance) Confirmed() events.Confirmation { return orZero(i.Answer) }
 
 // orZero returns what the pointer points to; the zero value where it is nil.
@@ -232,13 +235,13 @@ func orZero[T any](p *T) (value T) {
 	return value
 }
 
-// Rests reports whether nothing of the instance runs, and its node starts it no more.
+// Rests reports whether no container of the instance runs, and its node does not start it again.
 func (i *Instance) Rests() bool {
 	return i.Seen.Phase >= events.PhaseCompleted || (i.Seen.Phase == events.PhaseOffline && i.Ended().NoRestart != "")
 }
 
-// Takes is what is set aside for the instance now. What rests takes no CPU and no memory. Its files are there until it is removed,
-// and so are its ports, which it would publish again.
+// Takes returns the resources that are reserved for the instance now. An instance that rests takes no CPU and no memory. Its files and
+// its ports stay until it is removed, because it would publish the same ports again.
 func (i *Instance) Takes() events.Resources {
 	if i.Rests() {
 		return events.Resources{Disk: i.Reserved.Disk}
@@ -246,7 +249,8 @@ func (i *Instance) Takes() events.Resources {
 	return i.Reserved
 }
 
-// Serves reports whether the instance is known to serve: of one whose node has begun anew since it was seen, nobody knows.
+// Serves reports whether the instance is known to serve. That is not known of a lost instance whose node has started again since its
+// last report.
 func (c *Cluster) Serves(i *Instance) bool {
 	n := c.Nodes[i.Node]
 	return n.Heard() && i.Seen.Phase == events.PhaseOnline && !i.Differs && (!i.Lost || i.Seen.Epoch == n.Epoch)
@@ -255,19 +259,20 @@ func (c *Cluster) Serves(i *Instance) bool {
 // Current returns the current revision.
 func (s *Service) Current() *Revision { return s.Revisions[s.Revision] }
 
-// Serving counts the instances that shall run, are of the current revision and serve.
+// Serving counts the current instances that are up to date and serve.
 func (s *Service) Serving() int { return s.serving }
 
-// Filled counts the slots that have an instance which shall run.
+// Filled counts the slots with a current instance.
 func (s *Service) Filled() int { return s.filled }
 
-// Total counts all instances, those that shall stop included.
+// Total counts all instances, the terminating ones included.
 func (s *Service) Total() int { return s.total }
 
-// Settled reports whether the service is as it shall be: every slot serves in the current revision and no other
-// instance is left, but for those that are lost and shall stop or have a replacement. A job is once it is done or given up, and while it waits for the first run of its schedule. So is a service
-// whose update is paused while every slot serves in whatever revision it is to have by then, and one that is suspended once nothing is
-// waited for any more.
+// Settled reports whether the service has reached its target: every slot serves in the current revision, and no other instance is left.
+// Lost instances that must stop or that have a replacement do not count.
+//
+// A job is settled once it is done or given up, and while it waits for the first run of its schedule. A service with a paused update is
+// settled while every slot serves in its target revision. A suspended service is settled once its operation has ended.
 func (s *Service) Settled() bool {
 	switch {
 	case s.Dropped:
@@ -282,11 +287,11 @@ func (s *Service) Settled() bool {
 	return s.serving+s.excused() == int(s.Scale) && s.total-s.absent == int(s.Scale) && !s.Rescales() && s.Snapshots.Wanted == 0
 }
 
-// Proven reports whether the service is settled, and its instances have served for as long as counts where all of its revision did not before.
+// Proven reports whether the service is settled and, in a revision that was never healthy before, has served for FirstHealthy.
 func (s *Service) Proven(now time.Time) bool { return s.Settled() && !now.Before(s.provenAt()) }
 
-// provenAt is when the instances of a service that is as it should be in this revision for the first time have served for as long as
-// counts; the zero time for any other. One without instances proves nothing.
+// provenAt returns when the instances of a service will have served for FirstHealthy, if its revision was never healthy before; the zero
+// time otherwise. A revision at scale 0 does not count as healthy.
 func (s *Service) provenAt() time.Time {
 	proven := s.Good != nil && s.Good.Revision == s.Revision && s.Good.Scale > 0
 	if proven || s.Dropped || s.Job != nil || s.Suspension != nil {
@@ -304,7 +309,7 @@ func (s *Service) provenAt() time.Time {
 	return since.Time().Add(s.Current().Spec.FirstHealthy())
 }
 
-// excused counts the slots that are not waited for: those of a global service whose nodes are lost, as no other node can have them.
+// excused counts the slots for which the service does not wait: those of a global service on lost nodes, as no other node can take them.
 func (s *Service) excused() int {
 	if !s.Current().Spec.Global() {
 		return 0
@@ -312,7 +317,7 @@ func (s *Service) excused() int {
 	return s.lost - s.absent
 }
 
-// Excused reports whether the slot is not waited for.
+// Excused reports whether the service does not wait for the slot.
 func (s *Service) Excused(ordinal uint32) bool {
 	if int(ordinal) >= len(s.Slots) || !s.Current().Spec.Global() {
 		return false
@@ -321,7 +326,7 @@ func (s *Service) Excused(ordinal uint32) bool {
 	return i != nil && i.Lost
 }
 
-// Lacks reports whether a slot that the service is to have has no instance. Of a job, whether fewer run than may.
+// Lacks reports whether a slot that must have an instance has none. For a job it reports whether fewer instances run than may.
 func (s *Service) Lacks() bool { return s.filled < s.Wanted() }
 
 // Instances yields every instance of the service, slot by slot, the oldest of a slot first.
@@ -359,7 +364,7 @@ func (s *Service) Home(ordinal uint32) string {
 	return s.Homes[ordinal]
 }
 
-// keepHome remembers where the slot's volumes are. An instance without volumes has the slot leave them behind.
+// keepHome remembers the node that has the slot's volumes. An instance without volumes leaves the slot without such a node.
 func (s *Service) keepHome(i *Instance) {
 	if !s.Revisions[i.Revision].Spec.KeepsVolumes() {
 		delete(s.Homes, i.ID.Ordinal)
@@ -394,8 +399,8 @@ func (s *Slot) find(generation uint32) *Instance {
 	return nil
 }
 
-// Remains returns the first instance that may run beside what the slot has or is to have; nil for none. What is exclusive and
-// lost has ended.
+// Remains returns the first instance that may still run beside the slot's current and next one; nil for none. An exclusive
+// instance that is lost no longer runs, as its node has stopped it.
 func (s *Slot) Remains() *Instance {
 	a := s.Beside()
 	for _, i := range a.Leaving {
@@ -414,7 +419,7 @@ func (s *Slot) empty() bool {
 	return s.Current == nil && s.Next == nil && len(a.Leaving) == 0 && len(a.Away) == 0
 }
 
-// slot returns the slot of this ordinal, making it and those below it where they are missing.
+// slot returns the slot of this ordinal. It creates the slot, and those below it, where they are missing.
 func (s *Service) slot(ordinal uint32) *Slot {
 	for int(ordinal) >= len(s.Slots) {
 		if len(s.spare) == 0 {
@@ -426,7 +431,7 @@ func (s *Service) slot(ordinal uint32) *Slot {
 	return s.Slots[ordinal]
 }
 
-// makeSpare makes several slots at once, within a bound, where the service lacks as many.
+// makeSpare allocates up to 32 slots at once, as many as the service lacks.
 func (s *Service) makeSpare() {
 	const most = 32
 	lacks := max(int(s.Span())-len(s.Slots), 1)
@@ -434,7 +439,7 @@ func (s *Service) makeSpare() {
 	s.Slots = slices.Grow(s.Slots, lacks)
 }
 
-// NextGeneration returns the generation that the slot's next instance has.
+// NextGeneration returns the generation of the slot's next instance.
 func (s *Service) NextGeneration(ordinal uint32) uint32 {
 	if int(ordinal) < len(s.Slots) {
 		return s.Slots[ordinal].Last + 1
@@ -442,32 +447,32 @@ func (s *Service) NextGeneration(ordinal uint32) uint32 {
 	return s.Floor + 1
 }
 
-// Fresh reports whether the slot has had no instance yet, so that its next one takes no other's place.
+// Fresh reports whether the slot has had no instance yet, so that its next one replaces no other.
 func (s *Service) Fresh(ordinal uint32) bool {
 	return int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Fresh
 }
 
-// beginAnew resets the slot to one without an instance so far.
+// beginAnew resets the slot to one that has had no instance.
 func (s *Slot) beginAnew() {
 	s.Fresh, s.Restarts, s.Since = true, 0, 0
 	s.aside(func(a *Aside) { a.Crashes = nil })
 }
 
-// renew has the slot begin anew where it has no instance which shall run.
+// renew resets the slot if it has no current instance.
 func (s *Slot) renew() {
 	if s.Current == nil {
 		s.beginAnew()
 	}
 }
 
-// renew has the slots begin anew that have no instance which shall run.
+// renew resets the slots without a current instance.
 func (s *Service) renew() {
 	for _, slot := range s.Slots {
 		slot.renew()
 	}
 }
 
-// scaled has the service be of another scale. What it lets go of begins anew if it comes back.
+// scaled gives the service another scale. A slot beyond the scale is new again if a later scale brings it back.
 func (s *Service) scaled(d events.ServiceScaled, now time.Time) {
 	if top := d.Scale + uint32(len(d.Skips)); top > s.top() {
 		s.grow(s.top(), now)
@@ -502,7 +507,7 @@ func (s *Service) add(i *Instance) {
 	s.countServing(i, 1)
 }
 
-// succeed has the instance take the place of the slot's current one once it serves.
+// succeed notes the instance as the successor, which replaces the slot's current instance once it serves.
 func (s *Service) succeed(i *Instance) {
 	slot := s.slot(i.ID.Ordinal)
 	slot.Last = i.ID.Generation
@@ -510,7 +515,7 @@ func (s *Service) succeed(i *Instance) {
 	s.use(i)
 }
 
-// use counts an instance that there is.
+// use counts a new instance.
 func (s *Service) use(i *Instance) {
 	s.total++
 	s.Revisions[i.Revision].used++
@@ -521,7 +526,7 @@ func (s *Service) use(i *Instance) {
 
 func (s *Service) retire(i *Instance, reason events.RetireReason, now time.Time) {
 	before := s.isAbsent(i)
-	if !s.isAway(i) { // what stands in for one that is away serves on
+	if !s.isAway(i) { // the replacement of a disconnected instance serves on
 		s.servesNoMore(i)
 	}
 	s.leave(i)
@@ -538,7 +543,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason, now time.Time)
 	}
 }
 
-// leave has the instance be no more what its slot has or is to have.
+// leave removes the instance from its place as the slot's current, next or disconnected instance.
 func (s *Service) leave(i *Instance) {
 	slot := s.Slots[i.ID.Ordinal]
 	s.Moved = s.Moved || (s.Topology != nil && slot.Current == i)
@@ -560,7 +565,7 @@ func (s *Service) leave(i *Instance) {
 	}
 }
 
-// remove forgets an instance, and the slots at the end that nobody needs any more.
+// remove forgets an instance, and the slots at the end that the service no longer needs.
 func (s *Service) remove(i *Instance) {
 	if s.isAbsent(i) {
 		s.absent--
@@ -586,7 +591,7 @@ func (s *Service) trim() {
 	s.Slots = slices.Delete(s.Slots, n, len(s.Slots))
 }
 
-// countServing adds by for an instance that serves: 1 when it begins to count, -1 when it ends.
+// countServing adds by to the count if the instance serves. Callers pass -1 before a change to the instance, and 1 after it.
 func (s *Service) countServing(i *Instance, by int) {
 	if s.Slots[i.ID.Ordinal].Current == i && i.Seen.Phase == events.PhaseOnline && !i.Lost && !i.Differs && s.UpToDate(i) {
 		s.serving += by

@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Shunned is a unit of work that the coordinator leaves alone because it failed to decide it.
+// Shunned is a unit of work that the coordinator skips, because an internal error kept it from deciding the unit.
 type Shunned struct {
 	Unit  events.Unit
 	Since time.Time
@@ -15,17 +15,17 @@ type Shunned struct {
 	Message string
 }
 
-// String says for operators what is shunned, and why.
+// String tells an operator which unit the coordinator skips, and why.
 func (s Shunned) String() string {
-	return "the coordinator leaves the " + s.Unit.String() + " alone, because of a defect of its own: " + s.Message
+	return "the coordinator skips the " + s.Unit.String() + " because of an internal error: " + s.Message
 }
 
-// Shuns reports whether the coordinator leaves the unit alone.
+// Shuns reports whether the coordinator skips the unit.
 func (c *Cluster) Shuns(u events.Unit) bool {
 	return slices.ContainsFunc(c.Shunned, func(s Shunned) bool { return s.Unit == u })
 }
 
-// ShunnedOf returns what is shunned of a scope.
+// ShunnedOf returns the shunned units of a scope.
 func (c *Cluster) ShunnedOf(scope events.Scope) []Shunned {
 	var found []Shunned
 	for _, s := range c.Shunned {
@@ -36,10 +36,10 @@ func (c *Cluster) ShunnedOf(scope events.Scope) []Shunned {
 	return found
 }
 
-// Hampers returns the shunned unit without which the command cannot come to its end, or nil.
+// Hampers returns the shunned unit that keeps the command from ending, or nil.
 func (c *Cluster) Hampers(cmd *Command) *Shunned { return c.HampersAt(cmd.Scope(), cmd.Sequence) }
 
-// HampersAt returns the shunned unit without which nothing of the scope comes to its end, and no command of this sequence, or nil.
+// HampersAt returns the shunned unit that keeps work of the scope, or the command of this sequence, from ending; or nil.
 func (c *Cluster) HampersAt(scope events.Scope, sequence uint64) *Shunned {
 	for i, s := range c.Shunned {
 		if s.Unit.Scope != scope || (s.Unit.Sequence != 0 && s.Unit.Sequence != sequence) {
@@ -52,7 +52,8 @@ func (c *Cluster) HampersAt(scope events.Scope, sequence uint64) *Shunned {
 	return nil
 }
 
-// applyUnit takes in that a unit is shunned or tried again. An input is decided once: nothing of it is left to shun.
+// applyUnit notes that a unit is shunned or tried again. The coordinator decides a status only once, so it has nothing to try again: a
+// shunned status is not kept.
 func (c *Cluster) applyUnit(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.UnitShunned:
@@ -69,7 +70,7 @@ func (c *Cluster) applyUnit(r events.Record) bool {
 	return true
 }
 
-// unshun lets go of units whose input the record changes, and of those that are gone: the former are tried again.
+// unshun drops the units whose input the record changes, which the coordinator then tries again, and the units that are gone.
 func (c *Cluster) unshun(r events.Record) {
 	changes := changesInput(r.Data)
 	c.Shunned = slices.DeleteFunc(c.Shunned, func(s Shunned) bool {
@@ -77,7 +78,7 @@ func (c *Cluster) unshun(r events.Record) {
 	})
 }
 
-// changesInput reports whether the event says that something else is wanted, or comes from somewhere else.
+// changesInput reports whether the event changes the desired state, or the facts of a node.
 func changesInput(d events.Data) bool {
 	switch d.(type) {
 	case events.CommandAccepted, events.CommandBegun, events.ServiceRevised, events.ServiceScaled, events.ServiceDropped,
@@ -87,7 +88,7 @@ func changesInput(d events.Data) bool {
 	return false
 }
 
-// isGone reports whether the command, service, group or node of the unit is no longer there.
+// isGone reports whether the command, service, group or node of the unit no longer exists.
 func (c *Cluster) isGone(u events.Unit) bool {
 	if _, open := c.open[u.Sequence]; u.Sequence != 0 && !open {
 		return true

@@ -6,27 +6,27 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Snapshots are those of a service.
+// Snapshots are the snapshots of a service.
 type Snapshots struct {
-	// Wanted is the sequence of the request for the one that is to be taken; 0 for none.
+	// Wanted is the sequence of the open request for a snapshot; 0 for none.
 	Wanted uint64 `json:",omitzero"`
-	// Scheduled is when the last one was due that was begun or left out, or since when they are to be taken by themselves; zero
-	// where they are not.
+	// Scheduled is when the last scheduled snapshot that began or was skipped was due. Before the first it is the start of the
+	// schedule. It is zero without a schedule.
 	Scheduled time.Time `json:",omitzero"`
-	// Version is that of the last one, and Kept are those that are kept, the last one last.
+	// Version is the version of the last snapshot. Kept are the kept snapshots, the newest last.
 	Version uint64     `json:",omitzero"`
 	Kept    []Snapshot `json:",omitempty"`
 }
 
-// Snapshot is what a service held at a time.
+// Snapshot is the state of a service at one time.
 type Snapshot struct {
 	events.SnapshotCommitted
 	At time.Time
-	// Volumes are what the volumes with state held, by ordinal.
+	// Volumes are the exported contents of the volumes with state, by ordinal.
 	Volumes map[uint32][]events.Export `json:",omitempty"`
 }
 
-// SnapshotDue returns when the next snapshot of the service is due by its spec; the zero time for never.
+// SnapshotDue returns when the next scheduled snapshot of the service is due; the zero time for never.
 func (s *Service) SnapshotDue() time.Time {
 	rules := s.Current().Spec.Snapshot
 	if s.Dropped || s.Suspension != nil || rules == nil {
@@ -35,12 +35,12 @@ func (s *Service) SnapshotDue() time.Time {
 	return s.Snapshots.Scheduled.Add(time.Duration(rules.Every))
 }
 
-// HoldsSnapshot reports whether the command that the service works for asks for a snapshot.
+// HoldsSnapshot reports whether the command that holds the service asks for a snapshot.
 func (s *Service) HoldsSnapshot(c *Cluster) bool {
 	return s.Holder != 0 && c.Commands[s.Holder].Verb == events.ServiceSnapshot{}.Kind().Name
 }
 
-// AskOf returns what the instance is asked for the snapshot that is taken; nil for nothing.
+// AskOf returns what the present snapshot asks of the instance; nil for nothing.
 func (s *Service) AskOf(i *Instance) *events.Ask {
 	op := s.Operation
 	if op == nil || !op.Kind.Snapshots() || i.Retired() != "" || !asksIn(op.Phase, s.Revisions[i.Revision].Spec) {
@@ -54,7 +54,7 @@ func asksIn(phase events.OperationPhase, spec events.Spec) bool {
 	return spec.Hook(phase) != nil || (phase == events.OperationExport && len(spec.StateVolumes()) > 0)
 }
 
-// applySnapshot takes an event of a service's snapshots into the state.
+// applySnapshot applies an event about a service's snapshots to the state.
 func (c *Cluster) applySnapshot(r events.Record) bool {
 	id, _ := r.Scope.Service()
 	s := c.service(id)
@@ -71,7 +71,7 @@ func (c *Cluster) applySnapshot(r events.Record) bool {
 	case events.SnapshotCommitted:
 		kept := Snapshot{SnapshotCommitted: d, At: r.Time}
 		if s.Operation != nil {
-			kept.Volumes, s.Operation.Exports = s.Operation.Exports, nil // what begins anew from here on is no part of it
+			kept.Volumes, s.Operation.Exports = s.Operation.Exports, nil // an instance that starts again after this does not belong to the snapshot
 		}
 		s.Snapshots.Version = d.Version
 		if s.Suspension != nil {
@@ -87,7 +87,8 @@ func (c *Cluster) applySnapshot(r events.Record) bool {
 	return true
 }
 
-// enterSnapshot has the instances be asked what the phase is for. Those that are to go get an order for that.
+// enterSnapshot asks the instances for their part of the phase. In phase retire it marks a suspended service as stopped instead: its
+// instances get orders to stop.
 func (c *Cluster) enterSnapshot(r events.Record, s *Service) {
 	if s.Operation.Phase != events.OperationRetire {
 		c.ask(r, s)
@@ -98,8 +99,8 @@ func (c *Cluster) enterSnapshot(r events.Record, s *Service) {
 	}
 }
 
-// ask counts an order for each instance that is asked something else from here on. Those whose orders are of this round are asked
-// with these.
+// ask counts a new order for each instance that must do something else from now on. An instance with an order of this round gets
+// the request with that order.
 func (c *Cluster) ask(r events.Record, s *Service) {
 	for i := range s.Instances() {
 		if i.Retired() == "" && i.Decided <= c.Sequence {
@@ -110,7 +111,7 @@ func (c *Cluster) ask(r events.Record, s *Service) {
 	}
 }
 
-// beginsAnew follows an instance that ends or is another process than before: what it did for the snapshot that is taken, it does
+// beginsAnew notes that an instance ended or became another process. The instance must then do its part of the present snapshot
 // again.
 func (s *Service) beginsAnew(i *Instance, to events.Position) {
 	op := s.Operation
@@ -123,8 +124,9 @@ func (s *Service) beginsAnew(i *Instance, to events.Position) {
 	}
 }
 
-// anotherProcess reports whether what is seen at to may be another process than what was seen at from. A host that comes back empty
-// counts attempts from 0 again: there the container is made anew, and where nobody heard of that, an epoch went by unheard.
+// anotherProcess reports whether the process at position to may be another one than the process at position from. A host that comes
+// back empty counts attempts from 0 again. It creates the container again, which shows as an early phase. If the log has no report
+// of that phase, it skips at least one epoch.
 func anotherProcess(from, to events.Position) bool {
 	return to.Attempt != from.Attempt ||
 		(to.Epoch != from.Epoch && (to.Phase < events.PhaseStarted || to.Epoch > from.Epoch+1))

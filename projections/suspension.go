@@ -7,60 +7,61 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Suspension is that of a service which shall rest.
+// Suspension is the progress of a service's suspension.
 type Suspension struct {
-	// Stopped says that its instances go, or are gone: from here on it has to be resumed to run again. Before, it runs on as it did
-	// where something fails.
+	// Stopped says that the service's instances stop, or are gone: it runs again only after an operator resumes it. If a step fails
+	// before that, the service runs on as before.
 	Stopped bool `json:",omitzero"`
-	// Snapshot is the version of the one that was taken for it; 0 for none.
+	// Snapshot is the version of the snapshot that the suspension took; 0 for none.
 	Snapshot uint64 `json:",omitzero"`
 }
 
-// Resumption is how a service came back that was suspended.
+// Resumption is how a suspended service was resumed.
 type Resumption struct {
 	// Resumed is the sequence of the event.
 	Resumed uint64
-	// Snapshot is the version of the one that volumes with state are filled from; 0 for none.
+	// Snapshot is the version of the snapshot from which nodes fill volumes with state; 0 for none.
 	Snapshot uint64 `json:",omitzero"`
-	// Named says that those of all slots are, and not only of slots that come elsewhere than where their volumes are.
+	// Named says that the operator named the snapshot, so that nodes fill the volumes of all slots. Otherwise they fill only the volumes
+	// of slots that come to another node than the one with their volumes.
 	Named bool `json:",omitzero"`
-	// Filled says that a slot has come with volumes that are filled.
+	// Filled says that at least one slot was placed with volumes to fill.
 	Filled bool `json:",omitzero"`
-	// Slots are those whose volumes may have to be filled, as none of their instances has been seen to run since.
+	// Slots are the slots whose volumes may still need filling, as no node has reported an instance of them running since.
 	Slots map[uint32]*Refill `json:",omitempty"`
 }
 
-// Refill is what a slot's volumes with state are to hold, where they are filled.
+// Refill is the content with which a node fills a slot's volumes with state.
 type Refill struct {
 	Volumes []events.Export
-	// Placed says that the slot has had an instance since: it stays on the node of that.
+	// Placed says that the slot has had an instance since the service was resumed. The slot then stays on that instance's node.
 	Placed bool `json:",omitzero"`
 }
 
-// Resting reports whether the service is to have no instance until it is resumed.
+// Resting reports whether the service is suspended, and must have no instance until it is resumed.
 func (s *Service) Resting() bool { return s.Suspension != nil && s.Suspension.Stopped }
 
-// suspend has the service rest. One that has nothing which could go does so at once.
+// suspend notes that the service must be suspended. A service without instances is suspended at once.
 func (s *Service) suspend(r events.Record) {
 	s.Suspension = &Suspension{Stopped: s.total == 0 && !s.Rescales()}
 	s.Changed, s.Snapshots.Wanted = r.Sequence, 0
 }
 
-// resume has the service rest no more. Where nothing of it was stopped, it goes on as it was.
+// resume ends the suspension. If no instance was stopped, the service runs on as before.
 func (s *Service) resume(r events.Record, d events.ServiceResumed) {
 	before := s.Suspension
 	s.Suspension, s.Changed = nil, r.Sequence
 	if before == nil || !before.Stopped {
 		return
 	}
-	if d.Snapshot > 0 || before.Snapshot > 0 { // else volumes that were to be filled before, and are not, are to be still
+	if d.Snapshot > 0 || before.Snapshot > 0 { // otherwise an earlier resumption still applies to volumes that are not filled yet
 		s.Resumption = s.resumption(r.Sequence, d.Snapshot, before.Snapshot)
 	}
 	if s.Snapshots.Scheduled = (time.Time{}); s.Current().Spec.Snapshot != nil {
-		s.Snapshots.Scheduled = r.Time // what was due meanwhile is not missed
+		s.Snapshots.Scheduled = r.Time // snapshots that were due during the suspension are not missed
 	}
 	if s.Rescales() {
-		s.Topology, s.Moved = nil, false // nobody serves by the one before: the next is in force at once
+		s.Topology, s.Moved = nil, false // no instance serves by the old topology: the next one applies at once
 	}
 	if s.Good != nil {
 		s.Good = &Good{Revision: s.Good.Revision, Scale: s.Scale}
@@ -69,8 +70,8 @@ func (s *Service) resume(r events.Record, d events.ServiceResumed) {
 	s.trim()
 }
 
-// resumption returns how the service comes back: from the snapshot that was named, or else where needed from the one that was taken as
-// it was suspended.
+// resumption returns how the service is resumed: from the snapshot that the operator named, or else from the snapshot of the
+// suspension, for the slots that need it.
 func (s *Service) resumption(sequence, named, taken uint64) *Resumption {
 	version := named
 	if version == 0 {
@@ -99,8 +100,8 @@ func (s *Snapshots) Find(version uint64) *Snapshot {
 	return nil
 }
 
-// Roams reports whether the slot's next instance may be on another node than the one that has its volumes: none has been placed since
-// the service was resumed, and the snapshot has all that the volumes hold.
+// Roams reports whether the slot's next instance may run on another node than the one with its volumes. That is so until an instance
+// has been placed since the service was resumed, if the snapshot has the content of all volumes.
 func (s *Service) Roams(ordinal uint32) bool {
 	if s.Resumption == nil {
 		return false
@@ -117,8 +118,8 @@ func (s *Service) Roams(ordinal uint32) bool {
 	return true
 }
 
-// refill says what the volumes of an instance that is placed are to hold: those of the spec that the snapshot has. Where it comes
-// back to the node that has them, they stay as they are, unless the snapshot was named.
+// refill notes the content for the volumes of an instance that is placed: those volumes of the spec that the snapshot has. If the
+// instance returns to the node with its volumes, they stay as they are, unless the operator named the snapshot.
 func (s *Service) refill(i *Instance) {
 	r := s.Resumption
 	if r == nil || r.Slots[i.ID.Ordinal] == nil {
@@ -143,14 +144,14 @@ func (s *Service) refill(i *Instance) {
 	slot.Placed, r.Filled = true, true
 }
 
-// runs follows an instance that is seen to run: what its volumes hold by now is its own.
+// runs notes that an instance runs. Its volumes hold its own data from then on, so no node fills them again.
 func (s *Service) runs(i *Instance) {
 	if s.Resumption != nil && i.Retired() == "" && (i.Seen.Phase == events.PhaseStarted || i.Seen.Phase == events.PhaseOnline) {
 		delete(s.Resumption.Slots, i.ID.Ordinal)
 	}
 }
 
-// resumedFrom returns the version of the snapshot that instances are told to come from; 0 for none.
+// resumedFrom returns the version of the snapshot that instances learn as their origin; 0 for none.
 func (s *Service) resumedFrom() uint64 {
 	if r := s.Resumption; r != nil && (r.Named || r.Filled) {
 		return r.Snapshot

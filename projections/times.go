@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Moment is a time of the log in milliseconds since 1970; 0 for none.
+// Moment is a time of the log, in milliseconds since 1970; 0 for none.
 type Moment int64
 
 func momentOf(t time.Time) Moment { return Moment(t.UnixMilli()) }
@@ -19,19 +19,19 @@ func (m Moment) Time() time.Time {
 	return time.UnixMilli(int64(m)).UTC()
 }
 
-// Times are when things happened to an instance.
+// Times are the times of an instance's milestones.
 type Times struct {
-	// Created is when its slot came to lack it, Scheduled when it got its node.
+	// Created is when its slot began to lack it. Scheduled is when it was placed on its node.
 	Created   Moment
 	Scheduled Moment
-	// Started is when its process was first seen to run, or to have run, and Restarted when it was last seen to run again after
-	// an end. Served is since when it serves, or did last.
+	// Started is when its node first reported that its process runs, or has run. Restarted is when its node last reported that it runs
+	// again after an end. Served is since when it serves, or last served.
 	Started   Moment `json:",omitzero"`
 	Restarted Moment `json:",omitzero"`
 	Served    Moment `json:",omitzero"`
 }
 
-// saw follows what is seen of the instance, which was seen at a position before.
+// saw notes the times that follow from a report of the instance. The report before it was at position before.
 func (t *Times) saw(before events.Position, d events.InstanceSeen, now time.Time) {
 	again := before.Attempt != d.Attempt || before.Phase > d.Phase
 	running := d.Phase == events.PhaseStarted || d.Phase == events.PhaseOnline
@@ -47,18 +47,18 @@ func (t *Times) saw(before events.Position, d events.InstanceSeen, now time.Time
 	}
 }
 
-// steady reports whether the instance had served for so long that what was before is forgotten.
+// steady reports whether the instance had served for events.SteadyAfter, so that earlier ends no longer count.
 func (i *Instance) steady(now time.Time) bool {
 	return i.Times.Served != 0 && now.Sub(i.Times.Served.Time()) >= events.SteadyAfter
 }
 
-// Growth says since when the slots from an ordinal on are to be there.
+// Growth says since when the service must have the slots from an ordinal on.
 type Growth struct {
 	From uint32
 	At   Moment
 }
 
-// grow notes that the slots from an ordinal on are asked for, as there are none above it yet.
+// grow notes since when the service must have the slots from this ordinal on. It replaces entries of the same or higher ordinals.
 func (s *Service) grow(from uint32, now time.Time) {
 	for len(s.Grown) > 0 && s.Grown[len(s.Grown)-1].From >= from {
 		s.Grown = s.Grown[:len(s.Grown)-1]
@@ -66,8 +66,8 @@ func (s *Service) grow(from uint32, now time.Time) {
 	s.Grown = append(s.Grown, Growth{From: from, At: momentOf(now)})
 }
 
-// Lacking is since when the slot lacks its next instance: since the one before was retired, or else since its service was scaled to have
-// it, resumed, or had its next run; none where that is not known.
+// Lacking returns since when the slot lacks its next instance. That is when its previous instance was retired. Otherwise it is when the
+// service was scaled up to the slot, was resumed or began its next run. It is 0 where the log does not say.
 func (s *Service) Lacking(ordinal uint32) Moment {
 	if int(ordinal) < len(s.Slots) && s.Slots[ordinal].Since != 0 {
 		return s.Slots[ordinal].Since

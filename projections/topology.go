@@ -7,16 +7,16 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// top is above every ordinal that the scale has.
+// top is one above the highest ordinal of the scale.
 func (s *Service) top() uint32 { return s.Scale + uint32(len(s.Skips)) }
 
-// Wants reports whether the scale has the ordinal.
+// Wants reports whether the scale includes the ordinal.
 func (s *Service) Wants(ordinal uint32) bool {
 	return ordinal < s.top() && !s.skips(ordinal)
 }
 
-// Span is above every ordinal of the service that has an instance: as the scale says, and for as long as the topology is another one
-// as that says, too.
+// Span is one above the highest ordinal for which the service has an instance. It covers the scale, and also the topology as long as that
+// differs from the scale.
 func (s *Service) Span() uint32 {
 	if s.Topology == nil || s.Dropped {
 		return s.top()
@@ -24,7 +24,7 @@ func (s *Service) Span() uint32 {
 	return max(s.top(), s.Topology.Span())
 }
 
-// Has reports whether the service has an instance with that ordinal.
+// Has reports whether the service has, or must have, an instance with that ordinal.
 func (s *Service) Has(ordinal uint32) bool {
 	return ordinal < s.Span() && !s.skips(ordinal)
 }
@@ -34,7 +34,7 @@ func (s *Service) skips(ordinal uint32) bool {
 	return skips
 }
 
-// Ordinals yields those of which the service has an instance, in order.
+// Ordinals yields, in order, the ordinals for which Has reports true.
 func (s *Service) Ordinals() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for o := range s.Span() {
@@ -45,27 +45,27 @@ func (s *Service) Ordinals() iter.Seq[uint32] {
 	}
 }
 
-// Rescales reports whether the service's topology is not as its scale, or was left in the middle of a change.
+// Rescales reports whether the service's topology differs from its scale, or a change of it was left unfinished.
 func (s *Service) Rescales() bool {
 	return s.Topology != nil && (s.Topology.Scale != s.Scale || s.Topology.Change != nil)
 }
 
-// Alone reports whether the slot's next instance must wait until nothing is left of those before: two would answer for the
-// same, or write to one volume, or both be what there is to be one of.
+// Alone reports whether the slot's next instance must wait until its previous instances are gone. Otherwise two instances would
+// serve the same part of a topology, write to the same volume, or break the promise of an exclusive slot.
 func (s *Service) Alone(ordinal uint32) bool {
 	spec := &s.Revisions[s.Target(ordinal)].Spec
 	return spec.Topology != nil || spec.Exclusive || s.Home(ordinal) != "" || (spec.KeepsVolumes() && s.writes(ordinal))
 }
 
-// writes reports whether something that is to leave the slot may still write to the slot's volumes. They may be those of the next
-// instance even where one without volumes has had the slot since.
+// writes reports whether a terminating instance may still write to the slot's volumes. The next instance may get the same volumes,
+// even if an instance without volumes has had the slot in between.
 func (s *Service) writes(ordinal uint32) bool {
 	return int(ordinal) < len(s.Slots) && slices.ContainsFunc(s.Slots[ordinal].Beside().Leaving, func(i *Instance) bool {
 		return !i.Lost && s.Revisions[i.Revision].Spec.KeepsVolumes()
 	})
 }
 
-// applyTopology takes an event of a service's topology into the state.
+// applyTopology applies an event about a service's topology to the state.
 func (c *Cluster) applyTopology(r events.Record) bool {
 	d, changed := r.Data.(events.TopologyChanged)
 	if changed {
@@ -75,8 +75,8 @@ func (c *Cluster) applyTopology(r events.Record) bool {
 	return changed
 }
 
-// tell takes a topology into the state, and counts an order for each instance that is told. Those whose orders are of this
-// round are told with these.
+// tell applies a topology to the state, and counts a new order for each instance that must learn it. An instance with an order of
+// this round gets the topology with that order.
 func (c *Cluster) tell(r events.Record, s *Service, d events.TopologyChanged) {
 	s.Topology, s.Moved, s.Versions = &d.Topology, false, max(s.Versions, d.ConfigVersion)
 	if d.Change != nil {
@@ -92,13 +92,12 @@ func (c *Cluster) tell(r events.Record, s *Service, d events.TopologyChanged) {
 	s.trim()
 }
 
-// tells reports whether the instance is told of the topology.
+// tells reports whether the instance's order carries the topology.
 func (s *Service) tells(i *Instance) bool {
 	return s.Topology != nil && i.Retired() == "" && s.Revisions[i.Revision].Spec.Topology != nil
 }
 
-// Asked returns the answer that the instance is to give as the topology changes, or for a snapshot, and has not given; nil for
-// none.
+// Asked returns the confirmation that the instance still owes for a change of the topology or for a snapshot; nil for none.
 func (s *Service) Asked(i *Instance) *events.Confirmation {
 	var wanted events.Confirmation
 	if a := s.AskOf(i); a != nil {
@@ -112,7 +111,7 @@ func (s *Service) Asked(i *Instance) *events.Confirmation {
 	return &wanted
 }
 
-// told returns what the instance is told; nil for nothing.
+// told returns the topology that the instance's order carries; nil for none.
 func (s *Service) told(i *Instance) *events.Told {
 	if !s.tells(i) {
 		return nil
@@ -126,7 +125,7 @@ func (s *Service) told(i *Instance) *events.Told {
 	return &t
 }
 
-// named returns the ports of the host by their names; nil for none, as what is read back has it.
+// named returns the host ports by name; nil for none, because a reader of the order also gets nil.
 func named(bindings []events.PortBinding) map[string]uint16 {
 	if len(bindings) == 0 {
 		return nil
@@ -138,7 +137,7 @@ func named(bindings []events.PortBinding) map[string]uint16 {
 	return ports
 }
 
-// exported keeps what the volumes of a slot hold.
+// exported keeps the exported contents of a slot's volumes.
 func (c *Cluster) exported(service events.ServiceID, d events.InstanceConfirmed) {
 	s := c.service(service)
 	if op := s.Operation; op != nil && op.Started == d.Operation && len(d.Exports) > 0 {
@@ -149,7 +148,7 @@ func (c *Cluster) exported(service events.ServiceID, d events.InstanceConfirmed)
 	}
 }
 
-// answered takes how an instance answered into the state.
+// answered notes how an instance answered a request.
 func (c *Cluster) answered(service events.ServiceID, d events.InstanceAsked) {
 	if i := c.Instance(events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}); i != nil {
 		i.Answer = &d.Confirmation

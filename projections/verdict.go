@@ -9,10 +9,11 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// judges says for each phase whether a slot is done, what it still lacks, and why it has failed. Phase wait has no row: no slot takes part in it.
+// judges has, for each phase, the function that says whether a slot is done, what it still lacks, and why it has failed. Phase wait has no
+// row, because no slot takes part in it.
 var judges = map[events.OperationPhase]struct {
 	judge func(p *phase, ordinal uint32) barrier.Participant
-	// whatever says that the phase waits for the slot whatever became of it: it waits for an operator, or for a time to pass.
+	// whatever says that the phase waits in any case, also for slots that no longer take part: it waits for an operator, or for a time.
 	whatever bool
 }{
 	events.OperationPrepare: {judge: (*phase).prepared},
@@ -27,13 +28,13 @@ var judges = map[events.OperationPhase]struct {
 	events.OperationDelay:   {judge: (*phase).delayed, whatever: true},
 }
 
-// reached is a slot that is done with the phase.
+// reached is the result for a slot that is done with the phase.
 var reached = barrier.Participant{Reached: true}
 
-// fails is a slot that never will be.
+// fails returns the result for a slot that can never be done.
 func fails(why string) barrier.Participant { return barrier.Participant{Broken: why} }
 
-// phase is a wave's phase at a time.
+// phase is the phase of a wave, at one time.
 type phase struct {
 	cluster *Cluster
 	service *Service
@@ -42,8 +43,8 @@ type phase struct {
 	now     time.Time
 }
 
-// Verdict says whether the wave of the service's operation is done with its phase at this time. Nobody waits for slots that
-// there are no more, or that are given up.
+// Verdict says whether the wave of the service's operation is done with its phase at this time. The operation does not wait for
+// slots that no longer exist or that it has given up.
 func (c *Cluster) Verdict(s *Service, now time.Time) barrier.Verdict {
 	p := &phase{cluster: c, service: s, op: s.Operation, update: s.Current().Spec.Updates(), now: now}
 	by := judges[p.op.Phase]
@@ -61,12 +62,12 @@ func (c *Cluster) Verdict(s *Service, now time.Time) barrier.Verdict {
 	return barrier.Judge(all)
 }
 
-// takesPart reports whether anything is waited for in the slot: where all go together in every one.
+// takesPart reports whether the phase waits for the slot. An operation whose slots go together waits for all of them.
 func (p *phase) takesPart(ordinal uint32) bool {
 	return p.op.Kind.Together() || (p.service.Wants(ordinal) && !p.service.Excused(ordinal))
 }
 
-// slot returns the slot, which is empty where there is none yet or no more.
+// slot returns the slot; an empty one if the service does not have it yet, or no longer has it.
 func (p *phase) slot(ordinal uint32) *Slot {
 	if int(ordinal) >= len(p.service.Slots) {
 		return &Slot{}
@@ -74,10 +75,10 @@ func (p *phase) slot(ordinal uint32) *Slot {
 	return p.service.Slots[ordinal]
 }
 
-// goes reports whether the operation is to leave nothing of the slot. One that goes need not come so far as others.
+// goes reports whether the operation removes the slot. Such a slot does not have to be prepared or to serve.
 func (p *phase) goes(ordinal uint32) bool { return p.op.Rescale != nil && ordinal >= p.op.Rescale.To }
 
-// started judges a slot whose next instance is to serve for as long as counts.
+// started judges a slot whose new instance must serve for min_healthy.
 func (p *phase) started(ordinal uint32) barrier.Participant {
 	least := time.Duration(*p.update.MinHealthy)
 	since, serves := p.op.Serves[ordinal]
@@ -87,7 +88,7 @@ func (p *phase) started(ordinal uint32) barrier.Participant {
 	return p.lacks(fmt.Sprintf("it has not served for %s", least))
 }
 
-// prepared judges a slot whose next instance is to be made.
+// prepared judges a slot whose new instance must be prepared.
 func (p *phase) prepared(ordinal uint32) barrier.Participant {
 	if p.goes(ordinal) {
 		return reached
@@ -101,7 +102,7 @@ func (p *phase) prepared(ordinal uint32) barrier.Participant {
 	return p.lacks("it is not prepared")
 }
 
-// confirmed judges a slot whose instance is to do what the phase asks, where its spec has a hook for that.
+// confirmed judges a slot whose instance must run the phase's hook, if its spec has one.
 func (p *phase) confirmed(ordinal uint32) barrier.Participant {
 	i, wanted := p.slot(ordinal).Current, events.Confirmation{Operation: p.op.Started, Attempt: p.op.Attempt, Phase: p.op.Phase}
 	switch {
@@ -114,22 +115,22 @@ func (p *phase) confirmed(ordinal uint32) barrier.Participant {
 	case i.Confirmed().Refused != "" && !wanted.Above(i.Confirmed()):
 		return fails(i.Confirmed().Refused)
 	}
-	return p.lacks("it has not done what its hook asks")
+	return p.lacks("its hook has not succeeded")
 }
 
-// held judges a slot whose instance does its part of a snapshot. One that has come since the others held still cannot: what it
-// would give is not of that time.
+// held judges a slot whose instance must do its part of a snapshot. An instance that came after phase hold cannot: its data is not of
+// the time at which the others held still.
 func (p *phase) held(ordinal uint32) barrier.Participant {
 	i := p.slot(ordinal).Current
 	if !p.service.Has(ordinal) {
-		return reached // it has none any more
+		return reached // the service no longer has the slot
 	}
 	if i == nil {
 		return p.lacks("it has no instance")
 	}
 	spec := p.service.Revisions[i.Revision].Spec
 	if p.op.Phase == events.OperationExport && spec.Hook(events.OperationHold) != nil && i.Confirmed().Operation != p.op.Started {
-		return fails("the instance that held still is no more")
+		return fails("the instance that ran its hold hook is gone")
 	}
 	if !asksIn(p.op.Phase, spec) {
 		return reached
@@ -142,15 +143,15 @@ func (p *phase) held(ordinal uint32) barrier.Participant {
 	default:
 		return reached
 	}
-	return p.lacks("it has not done its part")
+	return p.lacks("it has not done its part of the snapshot")
 }
 
-// retired judges a slot of which nothing is to be left that goes, as far as nodes that are heard tell: all of it where the topology has it no more
-// or the service is to rest, and else what is not as the revision says.
+// retired judges a slot whose instances must be gone from all nodes that send heartbeats. If the topology no longer has the slot or the
+// service is suspended, all its instances must go. Otherwise only the instances that are not up to date must go.
 func (p *phase) retired(ordinal uint32) barrier.Participant {
-	goes, missing := func(*Instance) bool { return true }, "what it had is not gone"
+	goes, missing := func(*Instance) bool { return true }, "its instances are not gone"
 	if !p.op.Kind.Together() {
-		goes, missing = func(i *Instance) bool { return !p.service.UpToDate(i) }, "what it had before is not gone"
+		goes, missing = func(i *Instance) bool { return !p.service.UpToDate(i) }, "its previous instances are not gone"
 	}
 	slot := p.slot(ordinal)
 	remains := func(i *Instance) bool { return goes(i) && p.cluster.Nodes[i.Node].Heard() }
@@ -161,33 +162,33 @@ func (p *phase) retired(ordinal uint32) barrier.Participant {
 	return p.lacks(missing)
 }
 
-// watched judges a slot that is to serve throughout.
+// watched judges a slot that must serve without a break during phase monitor.
 func (p *phase) watched(ordinal uint32) barrier.Participant {
 	if since, serves := p.op.Serves[ordinal]; !serves || since.After(p.op.Entered) {
-		return fails("it did not serve throughout the time in which it was watched")
+		return fails("it stopped serving while it was monitored")
 	}
-	return p.passed(p.update.Monitor, "the time in which it is watched is not over")
+	return p.passed(p.update.Monitor, "its monitor time is not over")
 }
 
 func (p *phase) promoted(uint32) barrier.Participant {
-	return barrier.Participant{Reached: p.op.Promoted, Missing: "nobody has promoted it"}
+	return barrier.Participant{Reached: p.op.Promoted, Missing: "no operator has promoted it"}
 }
 
 func (p *phase) delayed(uint32) barrier.Participant {
-	return p.passed(p.update.Delay, "the time before the next wave is not over")
+	return p.passed(p.update.Delay, "the delay before the next wave is not over")
 }
 
-// passed judges a slot that waits for the phase to have lasted for as long.
+// passed judges a slot that is done once the phase has lasted for d.
 func (p *phase) passed(d events.Duration, missing string) barrier.Participant {
 	return barrier.Participant{Reached: !p.now.Before(p.op.Entered.Add(time.Duration(d))), Missing: missing}
 }
 
-// lacks is a slot that is not done yet, and never will be once the phase has lasted for too long.
+// lacks returns the result for a slot that is not done yet. It has failed once the phase has passed its deadline.
 func (p *phase) lacks(missing string) barrier.Participant {
 	return barrier.Participant{Missing: missing, Broken: p.late(missing)}
 }
 
-// late says what is missing once the phase has lasted for too long; "" before.
+// late says what is missing once the phase has passed its deadline; "" before.
 func (p *phase) late(missing string) string {
 	if p.now.Before(p.op.since().Add(time.Duration(p.update.HealthyDeadline))) {
 		return ""
@@ -195,8 +196,8 @@ func (p *phase) late(missing string) string {
 	return fmt.Sprintf("%s within %s", missing, time.Duration(p.update.HealthyDeadline))
 }
 
-// Until returns when the phase of the service's operation ends, or else what it waits for has failed; the zero time where it
-// waits for people or nodes.
+// Until returns when the phase of the service's operation ends, or when the slots that are not done have failed. It returns the
+// zero time where the phase waits for an operator or for nodes.
 func (s *Service) Until() time.Time {
 	lasts := s.Current().Spec.Updates().Lasts(s.Operation.Phase)
 	if lasts == 0 {
@@ -205,7 +206,8 @@ func (s *Service) Until() time.Time {
 	return s.Operation.since().Add(lasts)
 }
 
-// since returns from when on the time counts that the phase may take: what nobody was there to hear is held against no slot.
+// since returns when the deadline of the phase starts. After a failover it starts again, because no leader took the nodes' reports in
+// between.
 func (o *Operation) since() time.Time {
 	if o.Prolonged.After(o.Entered) {
 		return o.Prolonged

@@ -8,17 +8,17 @@ import (
 	"github.com/rookery-project/rookery/projections/barrier"
 )
 
-// Wait is a slot that its service's operation waits for.
+// Wait is a slot for which its service's operation waits.
 type Wait struct {
 	Ordinal uint32
-	// Instance is the one that is to be done with the phase, or to be gone; nil where there is none.
+	// Instance is the instance that must be done with the phase, or must be gone; nil where there is none.
 	Instance *Instance
-	// Missing says for people what is missing, and what is known of why.
+	// Missing tells an operator what the slot lacks, and why if that is known.
 	Missing string
 }
 
-// Waits says of the first slots, most of them at most, that the service's operation waits for what each lacks: of those that the
-// verdict names, or while none has its turn of those whose nodes take nothing.
+// Waits returns the first slots, most of them at most, for which the service's operation waits, with what each lacks. They are the slots
+// that the verdict names. In phase wait they are the slots that are bound to nodes which are not ready.
 func (c *Cluster) Waits(s *Service, v barrier.Verdict, most int) []Wait {
 	p := &phase{cluster: c, service: s, op: s.Operation}
 	if p.op.Phase == events.OperationWait {
@@ -35,7 +35,7 @@ func (c *Cluster) Waits(s *Service, v barrier.Verdict, most int) []Wait {
 	return all
 }
 
-// bound says which slots wait for a node that takes nothing.
+// bound returns the slots that are bound to a node which is not ready.
 func (p *phase) bound(most int) []Wait {
 	var all []Wait
 	for _, o := range p.op.Waiting {
@@ -48,7 +48,7 @@ func (p *phase) bound(most int) []Wait {
 	return all
 }
 
-// awaited returns the instance of the slot that is to do something, or to be gone; nil where there is none.
+// awaited returns the instance of the slot that must act, or must be gone; nil where there is none.
 func (p *phase) awaited(ordinal uint32) *Instance {
 	slot := p.slot(ordinal)
 	if p.op.Phase == events.OperationRetire {
@@ -66,12 +66,12 @@ func (p *phase) awaited(ordinal uint32) *Instance {
 	return nil
 }
 
-// said says for people what is known of why the slot is not done; "" for nothing beyond what it lacks.
+// said tells an operator why the slot is not done; "" where nothing is known beyond what it lacks.
 func (p *phase) said(w Wait) string {
 	slot, i := p.slot(w.Ordinal), w.Instance
 	switch {
 	case i == nil && slot.Remains() != nil && p.service.Alone(w.Ordinal):
-		return slot.Remains().ID.String() + " is to be gone first"
+		return slot.Remains().ID.String() + " must be gone first"
 	case i == nil && slot.Current != nil:
 		return "no node has had room for another beside " + slot.Current.ID.String()
 	case i == nil:
@@ -85,7 +85,7 @@ func (p *phase) said(w Wait) string {
 	case p.op.Phase == events.OperationRetire && p.op.Kind.Together():
 		return ""
 	case p.op.Phase == events.OperationRetire:
-		return "no node has had room for what follows " + i.ID.String()
+		return "no node has had room for the successor of " + i.ID.String()
 	case i.Seen.Phase == events.PhaseOnline:
 		return ""
 	case i.Seen.Phase == events.PhaseOffline:
@@ -94,7 +94,7 @@ func (p *phase) said(w Wait) string {
 	return "it is " + i.Seen.Phase.String()
 }
 
-// state says for people why nothing may be placed on the node.
+// state tells an operator why the coordinator places nothing on the node; "ready" where it does.
 func (n *Node) state() string {
 	switch {
 	case n.Lost:

@@ -28,7 +28,7 @@ func TestAnOperationSaysWhyASlotIsNotDone(t *testing.T) {
 	}{
 		"its predecessor still runs":    {events.OperationStart, nil, "no node has had room for another beside demo/web.0.1"},
 		"its predecessor stops":         {events.OperationRetire, []events.Event{{Scope: web, Data: retired}}, "demo/web.0.1 has not stopped yet"},
-		"its predecessor stays":         {events.OperationRetire, nil, "no node has had room for what follows demo/web.0.1"},
+		"its predecessor stays":         {events.OperationRetire, nil, "no node has had room for the successor of demo/web.0.1"},
 		"it is new":                     {events.OperationStart, []events.Event{{Scope: web, Data: retired}, {Scope: web, Data: next}}, "it is placed"},
 		"it is prepared":                {events.OperationStart, []events.Event{{Scope: web, Data: retired}, {Scope: web, Data: next}, {Scope: web, Data: prepared}}, "it is prepared"},
 		"it is offline":                 {events.OperationStart, []events.Event{{Scope: web, Data: retired}, {Scope: web, Data: next}, {Scope: web, Data: events.InstanceOffline{InstanceSeen: offline}}}, "it is offline (image-pull) no such image"},

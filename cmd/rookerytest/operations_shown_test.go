@@ -58,7 +58,7 @@ func TestOperationsAreShown(t *testing.T) {
 	updated := cluster.Publish("demo/web", "ensure", `{"image":"localhost/web:2","update":{"canaries":1,"parallelism":2,"min_healthy":"0s"}}`)
 	v := shows("the canary waits", "demo.web", func(v views.ServiceOperation) bool { return v.Phase == events.OperationPromote })
 	if v.Kind != events.OperationUpdate || v.Command != updated || v.Wave != 1 || v.Waves != 2 || v.Slots.String() != "0" || v.Waiting.String() != "1-2" ||
-		v.Revision != 2 || v.From != 1 || v.Since.IsZero() || len(v.Waits) != 1 || v.Waits[0].Missing != "nobody has promoted it" {
+		v.Revision != 2 || v.From != 1 || v.Since.IsZero() || len(v.Waits) != 1 || v.Waits[0].Missing != "no operator has promoted it" {
 		t.Errorf("the update is shown as %+v", v)
 	}
 	says("update to revision 2, wave 1 of 2, slots 0, phase promote since", "ps", "demo/web")

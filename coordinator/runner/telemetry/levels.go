@@ -229,7 +229,7 @@ func (o *operationLevels) waitsFor(c *projections.Cluster, s *projections.Servic
 
 // Reasons for which a slot waits that no filter of placement gives.
 const (
-	pendingUndecided = "undecided" // what it had before is to be gone first, or nobody has come to it yet
+	pendingUndecided = "undecided" // its previous instances must be gone first, or the leader has not decided it yet
 	pendingNoNode    = "no-node"   // no node has joined
 )
 
