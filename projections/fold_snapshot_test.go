@@ -25,7 +25,7 @@ func readLog(t *testing.T, name string) []events.Message {
 	return log
 }
 
-// eachLog holds the recorded logs to something, which have every kind of event in them.
+// eachLog runs a check on every recorded log. Together they have every kind of event.
 func eachLog(t *testing.T, each func(*testing.T, []events.Message)) {
 	t.Helper()
 	for _, name := range golden.Names() {
@@ -36,7 +36,7 @@ func eachLog(t *testing.T, each func(*testing.T, []events.Message)) {
 	}
 }
 
-// everyRound is how many rounds lie between two that are looked at: one, and more where tests are to be short or are watched.
+// everyRound says that the tests check every nth round: each one, and fewer in short tests and under the race detector.
 func everyRound() uint64 {
 	if testing.Short() || racing {
 		return 61
@@ -44,8 +44,8 @@ func everyRound() uint64 {
 	return 1
 }
 
-// TestASnapshotIsTheStateAtEveryRound takes a snapshot at the end of every round of the recorded logs. What is read from it is the
-// state to the last index, and is written the same again.
+// TestASnapshotIsTheStateAtEveryRound takes a snapshot at the end of every round of the recorded logs and reads it. The result must
+// equal the state, its indexes included, and encode to the same bytes.
 func TestASnapshotIsTheStateAtEveryRound(t *testing.T) {
 	eachLog(t, func(t *testing.T, log []events.Message) {
 		fold := NewFold()
@@ -57,20 +57,20 @@ func TestASnapshotIsTheStateAtEveryRound(t *testing.T) {
 			body := encode(t, fold.Cluster)
 			read, err := DecodeFold(body, fold.Cluster.LogID())
 			if err != nil {
-				t.Fatalf("at %d: %v", m.Sequence, err)
+				t.Fatalf("sequence %d: %v", m.Sequence, err)
 			}
 			if again := encode(t, read); string(again) != string(body) {
-				t.Fatalf("at %d the snapshot is written otherwise when it was read", m.Sequence)
+				t.Fatalf("sequence %d: the snapshot encodes to other bytes after it was read", m.Sequence)
 			}
 			if where := unlike(reflect.ValueOf(fold.Cluster), reflect.ValueOf(read)); where != "" {
-				t.Fatalf("at %d the state that was read differs: cluster%s", m.Sequence, where)
+				t.Fatalf("sequence %d: the state that was read differs: cluster%s", m.Sequence, where)
 			}
 		}
 	})
 }
 
-// TestFromASnapshotAllGoesOnAsFromTheStart goes on from a snapshot of every 150th round to the end of the log, and has the hash of the
-// fold from the first message at the end of each round.
+// TestFromASnapshotAllGoesOnAsFromTheStart continues from a snapshot of every 150th round to the end of the log. At the end of each round the
+// state must have the same hash as the fold from the first message.
 func TestFromASnapshotAllGoesOnAsFromTheStart(t *testing.T) {
 	const apart = 150
 	eachLog(t, func(t *testing.T, log []events.Message) {
@@ -96,17 +96,17 @@ func TestFromASnapshotAllGoesOnAsFromTheStart(t *testing.T) {
 			for _, m := range log[from:] {
 				take(t, begun, m)
 				if c.Sequence == m.Sequence && c.Round%everyRound() == 0 && c.Hash() != hashes[m.Sequence] {
-					t.Fatalf("from the snapshot at %d on the state at %d has another hash than from the start", from, m.Sequence)
+					t.Fatalf("from the snapshot at sequence %d on, the state at sequence %d has another hash than from the start", from, m.Sequence)
 				}
 			}
 		}
 	})
 }
 
-var writeFold = flag.Bool("write-fold", false, "write anew what the fold makes of the recorded logs")
+var writeFold = flag.Bool("write-fold", false, "write the hashes of the recorded logs' states to testdata")
 
-// TestTheVersionClimbsWithTheFold holds the fold to make of the recorded logs what it made of them when it got its version: else
-// snapshots of before would be taken for what it makes now.
+// TestTheVersionClimbsWithTheFold checks that the fold still gives the states that it gave when FoldVersion was last raised. Otherwise a
+// coordinator would use old snapshots although the fold has changed.
 func TestTheVersionClimbsWithTheFold(t *testing.T) {
 	made := fmt.Sprintf("version %d\n", FoldVersion)
 	for _, name := range golden.Names() {
@@ -127,12 +127,12 @@ func TestTheVersionClimbsWithTheFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(was) != made {
-		t.Errorf("the fold makes another state of a recorded log than before, or there is another log. Raise FoldVersion where it is the fold, and run\n"+
+		t.Errorf("the fold of a recorded log gives another state than before, or a log is new. If the fold has changed, raise FoldVersion; then run\n"+
 			"go test ./projections -run VersionClimbs -write-fold\nbefore:\n%snow:\n%s", was, made)
 	}
 }
 
-// TestASnapshotThatIsNotOfTheLogIsRefused changes what a snapshot says in every way that matters.
+// TestASnapshotThatIsNotOfTheLogIsRefused changes each part of a snapshot that DecodeFold and Holds check.
 func TestASnapshotThatIsNotOfTheLogIsRefused(t *testing.T) {
 	log := readLog(t, "v1.json")
 	fold := NewFold()
@@ -170,23 +170,23 @@ func TestASnapshotThatIsNotOfTheLogIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := read.Holds(end); err != nil {
-		t.Errorf("its own log does not hold it: %v", err)
+		t.Errorf("the snapshot's own log is refused: %v", err)
 	}
 	other := end
 	other.Body = replace(t, end.Body, []byte(`"leader"`), []byte(`"leaDer"`))
 	if err := read.Holds(other); !errors.Is(err, ErrSnapshotOfOther) {
-		t.Errorf("another end of the round: %v", err)
+		t.Errorf("with another closing message of the round: %v", err)
 	}
 	if err := read.Holds(log[0]); !errors.Is(err, ErrSnapshotOfOther) {
-		t.Errorf("the first message of the log: %v", err)
+		t.Errorf("with the first message of the log: %v", err)
 	}
 }
 
-// passedOver are the fields that are only reserved, or remembered as a short way.
+// passedOver are the fields that only reserve memory or cache a look-up.
 var passedOver = map[reflect.Type][]string{
 	reflect.TypeFor[Cluster](): {"last"},
 	reflect.TypeFor[Service](): {"spare"},
-	reflect.TypeFor[Node]():    {"turned"}, // it is asked for in the round alone that sets it
+	reflect.TypeFor[Node]():    {"turned"}, // only the round that sets it reads it
 }
 
 // unlike says where two values differ, unexported fields included; "" for nowhere.
@@ -274,7 +274,7 @@ func closing(m events.Message) (events.RoundClosed, bool) {
 func replace(t *testing.T, body, what, with []byte) []byte {
 	t.Helper()
 	if bytes.Count(body, what) == 0 {
-		t.Fatalf("there is no %s", what)
+		t.Fatalf("the snapshot does not contain %s", what)
 	}
 	return bytes.Replace(body, what, with, 1)
 }

@@ -132,11 +132,11 @@ func TestAFoldStopsAtWhatIsNotWholeAndSaysWhere(t *testing.T) {
 			w.closed(revised(1), events.ServiceScaled{Scale: 2})
 			w.closed(events.ServiceScaled{Scale: 4})
 			if _, err := fold(w.log); err != nil {
-				t.Fatalf("the log is whole: %v", err)
+				t.Fatalf("the fold of an undamaged log failed: %v", err)
 			}
 			_, err := fold(c.harm(w.log))
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.at) {
-				t.Errorf("the fold stops with %v, want %v at %s", err, c.want, c.at)
+				t.Errorf("the fold stopped with %v, want %v at %s", err, c.want, c.at)
 			}
 		})
 	}
@@ -151,7 +151,7 @@ func TestAFoldHoldsBackOpenRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := f.Cluster.Services[web]; s.Scale != 2 || f.Cluster.Sequence != 3 || f.Last() != 4 {
-		t.Errorf("an open round counts: scale %d at %d, last %d", s.Scale, f.Cluster.Sequence, f.Last())
+		t.Errorf("an open round has changed the state: scale %d at %d, last %d", s.Scale, f.Cluster.Sequence, f.Last())
 	}
 	if from, to, torn := f.Open(); !torn || from != 4 || to != 4 {
 		t.Errorf("open is %d to %d (%v), want 4", from, to, torn)
@@ -179,8 +179,8 @@ func TestAVoidMustNameWhatIsOpen(t *testing.T) {
 	}
 }
 
-// TestWhatOthersPutIntoTheLogCountsForNothing has all kinds of messages stand behind a closed round: the fold goes on, and one that voids
-// them is as if they had never been there.
+// TestWhatOthersPutIntoTheLogCountsForNothing publishes all kinds of messages after a closed round. The fold must go on, and after a void the
+// state must be as if they had never been published.
 func TestWhatOthersPutIntoTheLogCountsForNothing(t *testing.T) {
 	w := &writer{t: t}
 	w.closed(revised(1), events.ServiceScaled{Scale: 2})
@@ -203,7 +203,7 @@ func TestWhatOthersPutIntoTheLogCountsForNothing(t *testing.T) {
 	w.closed(events.ServiceScaled{Scale: 3})
 	f, err = fold(w.log)
 	if err != nil || f.Cluster.Services[web].Scale != 3 || f.Cluster.Round != 2 {
-		t.Errorf("the log folds to %+v, %v", f.Cluster.Services[web], err)
+		t.Errorf("the fold of the log gives %+v, %v", f.Cluster.Services[web], err)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestGenerationsAreNeverUsedAgain(t *testing.T) {
 		}
 		for ordinal, generation := range want {
 			if got := f.Cluster.Services[web].NextGeneration(uint32(ordinal)); got != generation {
-				t.Errorf("%s: slot %d goes on with generation %d, want %d", step, ordinal, got, generation)
+				t.Errorf("%s: the next generation of slot %d is %d, want %d", step, ordinal, got, generation)
 			}
 		}
 	}
@@ -243,11 +243,11 @@ func TestPortsAreFreedWithTheirInstance(t *testing.T) {
 	}
 	w.closed(retired(0, 1))
 	if ports := free(); ports != nil {
-		t.Errorf("an instance that shall stop holds its port until it is removed, and free is %v", ports)
+		t.Errorf("a terminating instance must hold its port until it is removed, but %v is free", ports)
 	}
 	w.closed(removed(0, 1))
 	if ports := free(); !slices.Equal(ports, []uint16{1}) {
-		t.Errorf("free is %v, want 1", ports)
+		t.Errorf("free ports %v, want 1", ports)
 	}
 }
 

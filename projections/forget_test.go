@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestCommandsAreForgottenOnceTheyHaveEnded has a cluster keep what came from a sequence on, and what has not ended.
+// TestCommandsAreForgottenOnceTheyHaveEnded checks that the state keeps the commands from a sequence on, and those that have not ended.
 func TestCommandsAreForgottenOnceTheyHaveEnded(t *testing.T) {
 	c := projections.NewCluster()
 	sequence := uint64(0)
@@ -39,7 +39,7 @@ func TestCommandsAreForgottenOnceTheyHaveEnded(t *testing.T) {
 		{2, 0, false, []uint64{2, 3}},
 		{1, 0, false, []uint64{2, 3}},
 		{4, 0, false, []uint64{3}},
-		{5, 0, true, []uint64{3}}, // it ended just now: who sent it may still ask
+		{5, 0, true, []uint64{3}}, // it ended just now: its client may still ask
 		{6, late - time.Second, false, []uint64{3}},
 		{7, late, false, nil},
 	} {
@@ -48,17 +48,17 @@ func TestCommandsAreForgottenOnceTheyHaveEnded(t *testing.T) {
 		}
 		c.Close(sequence, events.RoundClosed{Round: c.Round + 1, Epoch: 1, Now: at.Add(step.after), CommandsKept: step.kept}, events.Chain{})
 		if len(c.Commands) != len(step.left) {
-			t.Errorf("with those from %d on kept there are %d", step.kept, len(c.Commands))
+			t.Errorf("commands from %d on are kept: the state has %d", step.kept, len(c.Commands))
 		}
 		for _, sequence := range step.left {
 			if c.Commands[sequence] == nil {
-				t.Errorf("with those from %d on kept there is no command %d", step.kept, sequence)
+				t.Errorf("commands from %d on are kept: command %d is missing", step.kept, sequence)
 			}
 		}
 	}
 }
 
-// TestAnotherInboxBeginsWithoutCommands has the stream of commands be made again: what was open in the one before holds nothing.
+// TestAnotherInboxBeginsWithoutCommands creates the stream of commands again: open commands of the earlier stream must hold nothing.
 func TestAnotherInboxBeginsWithoutCommands(t *testing.T) {
 	c := projections.NewCluster()
 	sequence := uint64(0)
@@ -78,15 +78,15 @@ func TestAnotherInboxBeginsWithoutCommands(t *testing.T) {
 	apply(scope, events.CommandAccepted{CommandIdentity: events.CommandIdentity{Sequence: 7, Verb: "scale"}})
 	apply(events.ClusterScope, adopted("first"))
 	if c.Services[web].Holder != 7 || len(c.Commands) != 1 || len(c.Open()) != 1 {
-		t.Errorf("the same inbox has %d commands, %d open, and %d holds the service", len(c.Commands), len(c.Open()), c.Services[web].Holder)
+		t.Errorf("in the same inbox: %d commands, %d open, command %d holds the service", len(c.Commands), len(c.Open()), c.Services[web].Holder)
 	}
 	apply(events.ClusterScope, adopted("second"))
 	if c.Services[web].Holder != 0 || len(c.Commands) != 0 || len(c.Open()) != 0 {
-		t.Errorf("another inbox has %d commands, %d open, and %d holds the service", len(c.Commands), len(c.Open()), c.Services[web].Holder)
+		t.Errorf("in another inbox: %d commands, %d open, command %d holds the service", len(c.Commands), len(c.Open()), c.Services[web].Holder)
 	}
 }
 
-// TestANodeRemembersSinceWhenItsMachineIsIt has a node join again, from the same machine and from another one.
+// TestANodeRemembersSinceWhenItsMachineIsIt lets a node join again, from the same machine and from another one.
 func TestANodeRemembersSinceWhenItsMachineIsIt(t *testing.T) {
 	c := projections.NewCluster()
 	joined := func(epoch uint64, machine string) events.Data {
@@ -103,12 +103,12 @@ func TestANodeRemembersSinceWhenItsMachineIsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.Nodes["n"].MachineSince; got != step.since {
-			t.Errorf("in epoch %d its machine is it since %d, want %d", i+1, got, step.since)
+			t.Errorf("in epoch %d the node is on its machine since epoch %d, want %d", i+1, got, step.since)
 		}
 	}
 }
 
-// TestTheLastSnapshotsAreKept has a service commit more than are kept.
+// TestTheLastSnapshotsAreKept commits more snapshots of a service than the state keeps.
 func TestTheLastSnapshotsAreKept(t *testing.T) {
 	c := projections.NewCluster()
 	for version := range uint64(events.KeptSnapshots + 2) {
@@ -119,17 +119,17 @@ func TestTheLastSnapshotsAreKept(t *testing.T) {
 	}
 	kept := c.Services[web].Snapshots.Kept
 	if len(kept) != events.KeptSnapshots || kept[0].Version != 3 || kept[len(kept)-1].Version != events.KeptSnapshots+2 {
-		t.Errorf("kept are %+v", kept)
+		t.Errorf("kept snapshots: %+v", kept)
 	}
 }
 
-// TestOrdersNameTheDecisionBeforeTheirCount holds the order to forget an instance to carry the decision, which nodes compare.
+// TestOrdersNameTheDecisionBeforeTheirCount checks that the order to forget an instance carries the decision, which nodes compare.
 func TestOrdersNameTheDecisionBeforeTheirCount(t *testing.T) {
 	c := projections.NewCluster()
 	if o := c.ForgetOrder(7); o.Action != events.ActionForget || o.Decided != 7 || o.Counter != 0 {
 		t.Errorf("the order to forget is %+v", o)
 	}
 	if o := c.StrayOrder(&projections.Stray{Decided: 8, Counter: 3}); o.Action != events.ActionStop || o.Decided != 8 || o.Counter != 3 {
-		t.Errorf("the order to stop a stray is %+v", o)
+		t.Errorf("the order to stop an orphan is %+v", o)
 	}
 }

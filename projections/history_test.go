@@ -7,8 +7,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestAHistoryHasWhatBecameOfEachCommand takes events of a service, of groups of its namespace, and of a round that was torn and decided
-// again.
+// TestAHistoryHasWhatBecameOfEachCommand takes events about a service and about groups of its namespace, and events of a torn round, which the
+// coordinator decided again.
 func TestAHistoryHasWhatBecameOfEachCommand(t *testing.T) {
 	web := events.ServiceID{Namespace: "demo", Name: "web"}
 	service, shop, other := events.ServiceScope(web), events.GroupScope(events.GroupID{Namespace: "demo", Name: "shop"}),
@@ -30,7 +30,7 @@ func TestAHistoryHasWhatBecameOfEachCommand(t *testing.T) {
 		{Scope: service, Data: events.CommandAccepted{CommandIdentity: identity(5, "scale"), Queued: true}},
 		{Scope: service, Data: events.CommandBegun{Sequence: 5}},
 		{Scope: service, Data: events.CommandFailed{Sequence: 5, Reason: "progress_deadline", Message: "late"}},
-		{Scope: service, Data: events.CommandAccepted{CommandIdentity: identity(1, "drop")}}, // of an inbox that was made anew
+		{Scope: service, Data: events.CommandAccepted{CommandIdentity: identity(1, "drop")}}, // of an inbox that was created again
 	} {
 		h.Take(events.Record{Event: e, Sequence: uint64(i) + 1, Time: start.Add(time.Duration(i) * time.Second)})
 	}

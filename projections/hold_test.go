@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestAHoldEndsWithWhatWasSaidOfItsService has services wait, and one thing after the other happen to the one with a node held.
+// TestAHoldEndsWithWhatWasSaidOfItsService lets services wait, and applies one event each to see whether the hold for one of them ends.
 func TestAHoldEndsWithWhatWasSaidOfItsService(t *testing.T) {
 	large, other := events.ServiceID{Namespace: "demo", Name: "large"}, events.ServiceID{Namespace: "demo", Name: "other"}
 	waits := func(node string) events.Data {
@@ -71,16 +71,16 @@ func TestASlotIsFreshUntilItHasAnInstanceAndOnceItIsScaledAway(t *testing.T) {
 	}
 	failed := events.InstanceRetired{Ordinal: 1, Generation: 1, Reason: events.RetirePortConflict}
 	if s := apply(revised(1), events.ServiceScaled{Scale: 2}, placed(1, 1, 1)); !s.Fresh(0) || s.Fresh(1) || !s.Fresh(2) {
-		t.Error("a slot is fresh until it has an instance")
+		t.Error("a slot must be fresh until it has an instance, and not after")
 	}
 	if s := apply(failed); s.Fresh(1) {
-		t.Error("what comes for an instance that was takes its place")
+		t.Error("the slot of a failed instance must not be fresh: the next instance replaces that one")
 	}
 	if s := apply(events.ServiceScaled{Scale: 1}, events.ServiceScaled{Scale: 2}); !s.Fresh(1) {
-		t.Error("a slot that comes back with the scale begins anew")
+		t.Error("a slot that a scale-up brings back must be fresh")
 	}
 	gone := events.InstanceRetired{Ordinal: 1, Generation: 2, Reason: events.RetireScaledDown}
 	if s := apply(placed(1, 2, 2), gone); !s.Fresh(1) {
-		t.Error("a slot whose instance goes with the scale begins anew")
+		t.Error("a slot whose instance is scaled down must be fresh")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// peered revises the service to have a template over all peers.
+// peered gives the service a spec with a template over all peers.
 func peered() events.Data {
 	spec := events.Spec{
 		Image: "localhost/web:1", Ports: []events.Port{{Name: "http", Port: 80}, {Name: "admin", Port: 81}},

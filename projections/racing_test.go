@@ -2,5 +2,5 @@
 
 package projections
 
-// racing says that the race detector watches, with which all takes ten times as long.
+// racing says whether the race detector is on, which makes all tests about ten times slower.
 const racing = true

@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestARevisionIsLikeAnotherOfTheSameSpecAndImages has one tag stand for two images: what was made from the first is not
-// what a revision of the second says, although their specs are the same.
+// TestARevisionIsLikeAnotherOfTheSameSpecAndImages lets one tag resolve to two images. An instance of the first image must not count as up
+// to date in a revision of the second, although both specs are the same.
 func TestARevisionIsLikeAnotherOfTheSameSpecAndImages(t *testing.T) {
 	c := projections.NewCluster()
 	id := events.ServiceID{Namespace: "demo", Name: "web"}
@@ -38,21 +38,21 @@ func TestARevisionIsLikeAnotherOfTheSameSpecAndImages(t *testing.T) {
 	made(1, 2, "bb")
 	s := c.Services[id]
 	if alike := s.Alike(1); !slices.Equal(alike, []uint64{1}) {
-		t.Errorf("alike to revision 1 are %v", alike)
+		t.Errorf("revisions alike to revision 1: %v", alike)
 	}
 	revise(3, 1, s.Alike(1)...)
 	if images := s.ImagesOf(); images[spec.Image] != "registry/web@sha256:aa" {
-		t.Errorf("revision 3 repeats revision 1, and has the images %v", images)
+		t.Errorf("revision 3 repeats revision 1, but has the images %v", images)
 	}
 	if !s.UpToDate(s.Slots[0].Current) || s.UpToDate(s.Slots[1].Current) {
-		t.Errorf("of revision 3 are slot 0: %t, slot 1: %t", s.UpToDate(s.Slots[0].Current), s.UpToDate(s.Slots[1].Current))
+		t.Errorf("up to date in revision 3: slot 0 %t, slot 1 %t", s.UpToDate(s.Slots[0].Current), s.UpToDate(s.Slots[1].Current))
 	}
 	if s.Serving() != 1 || !s.Rolling() {
 		t.Errorf("%d serve, rolling %t", s.Serving(), s.Rolling())
 	}
 }
 
-// TestTheLastRevisionsAreKept has a service be revised more often than revisions are kept.
+// TestTheLastRevisionsAreKept revises a service more often than the state keeps revisions.
 func TestTheLastRevisionsAreKept(t *testing.T) {
 	c := projections.NewCluster()
 	id := events.ServiceID{Namespace: "demo", Name: "web"}
@@ -65,6 +65,6 @@ func TestTheLastRevisionsAreKept(t *testing.T) {
 	}
 	s := c.Services[id]
 	if len(s.Revisions) != events.KeptRevisions || s.Revisions[many-events.KeptRevisions+1] == nil {
-		t.Errorf("kept are %d revisions", len(s.Revisions))
+		t.Errorf("the state keeps %d revisions", len(s.Revisions))
 	}
 }

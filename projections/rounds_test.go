@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestRoundsLeaveOutWhatIsVoid goes through a round that was torn off, and one that was closed.
+// TestRoundsLeaveOutWhatIsVoid reads a torn round with its void, and a closed round.
 func TestRoundsLeaveOutWhatIsVoid(t *testing.T) {
 	silent := events.Event{Scope: events.NodeScope("node-0"), Data: events.NodeSilent{}}
 	ends := func(data events.Data) events.Event { return events.Event{Scope: events.RoundScope, Data: data} }
@@ -29,6 +29,6 @@ func TestRoundsLeaveOutWhatIsVoid(t *testing.T) {
 		}
 	}
 	if len(shown) != 3 || shown[0] != 3 {
-		t.Errorf("shown are %v, want 3 to 5", shown)
+		t.Errorf("the reader got %v, want 3 to 5", shown)
 	}
 }

@@ -269,7 +269,7 @@ func (s *Service) Filled() int { return s.filled }
 func (s *Service) Total() int { return s.total }
 
 // Settled reports whether the service has reached its target: every slot serves in the current revision, and no other instance is left.
-// Lost instances that must stop or that have a replacement do not count.
+// Lost instances that must stop, or whose slot may be replaced, do not count.
 //
 // A job is settled once it is done or given up, and while it waits for the first run of its schedule. A service with a paused update is
 // settled while every slot serves in its target revision. A suspended service is settled once its operation has ended.

@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestAnOperationSaysWhyASlotIsNotDone has one thing after the other keep the slot of an update from being done.
+// TestAnOperationSaysWhyASlotIsNotDone applies, one at a time, the events that keep the slot of an update from being done.
 func TestAnOperationSaysWhyASlotIsNotDone(t *testing.T) {
 	second := events.Spec{Image: "localhost/web:2"}
 	seen := func(generation uint32, phase events.Phase) events.InstanceSeen {
@@ -59,7 +59,7 @@ func TestAnOperationSaysWhyASlotIsNotDone(t *testing.T) {
 			s := c.Services[id]
 			waits := c.Waits(s, c.Verdict(s, at.Add(time.Second)), 10)
 			if len(waits) != 1 {
-				t.Fatalf("%d slots are waited for", len(waits))
+				t.Fatalf("the operation waits for %d slots, want 1", len(waits))
 			}
 			_, said, _ := strings.Cut(waits[0].Missing, ": ")
 			if said != row.says {
@@ -69,7 +69,7 @@ func TestAnOperationSaysWhyASlotIsNotDone(t *testing.T) {
 	}
 }
 
-// TestANodeSaysWhyItTakesNothing has an operation wait for a node that is in one state after the other.
+// TestANodeSaysWhyItTakesNothing lets an operation wait for a node in each state in which it is not ready.
 func TestANodeSaysWhyItTakesNothing(t *testing.T) {
 	for want, data := range map[string]events.Data{
 		"silent": events.NodeSilent{}, "degraded": events.NodeDegraded{Message: "it hangs"}, "paused": events.NodePaused{},
@@ -104,7 +104,7 @@ func TestANodeSaysWhyItTakesNothing(t *testing.T) {
 	}
 }
 
-// TestAnOperationSaysHowManyWavesItHas has an update of five slots begin, with and without canaries, and a rescale.
+// TestAnOperationSaysHowManyWavesItHas starts an update of five slots, with and without canaries, and a rescale.
 func TestAnOperationSaysHowManyWavesItHas(t *testing.T) {
 	for name, row := range map[string]struct {
 		update  events.Update

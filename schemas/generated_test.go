@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/schemas/schematest"
 )
 
-// node is what a body is generated from.
+// node is the part of a schema from which the test generates bodies.
 type node struct {
 	Ref        string           `json:"$ref"`
 	Defs       map[string]*node `json:"$defs"`
@@ -31,7 +31,7 @@ type node struct {
 	OneOf      []*node          `json:"oneOf"`
 }
 
-// maker makes bodies of one schema, mostly such as it allows.
+// maker makes bodies for one schema, most of them valid.
 type maker struct {
 	root   *node
 	random *rand.Rand
@@ -41,7 +41,7 @@ func (m *maker) odds(of int) bool { return m.random.IntN(of) == 0 }
 
 func pick[T any](m *maker, from ...T) T { return from[m.random.IntN(len(from))] }
 
-const wrongIn = 60 // one value in so many is of another type, or out of bounds
+const wrongIn = 60 // one value in this many has another type, or is out of bounds
 
 func (m *maker) value(n *node, name string) any {
 	if n.Ref != "" {
@@ -95,7 +95,7 @@ func (m *maker) object(n *node, name string) map[string]any {
 	return o
 }
 
-// key is one of a map in the field of that name.
+// key makes a key for a map in the field of that name.
 func (m *maker) key(field string) string {
 	if m.odds(10) {
 		return pick(m, "not a name", "")
@@ -157,8 +157,8 @@ func (m *maker) text(n *node, name string) string {
 	return pick(m, "text", "a", "", "/data", "1000", "A_B", "10.0.0.7")
 }
 
-// TestSchemasAndServiceAgree makes 500 bodies for each command. What a schema refuses the service refuses, and what a schema takes the
-// service takes, but for the rules that no schema says.
+// TestSchemasAndServiceAgree makes 500 bodies for each command. The service must refuse every body that the schema refuses. It must accept
+// every body that the schema accepts, except for the rules in unsaid, which no schema expresses.
 func TestSchemasAndServiceAgree(t *testing.T) {
 	const bodies, seed = 500, 1
 	broken := make([]int, len(unsaid))
@@ -191,34 +191,34 @@ func TestSchemasAndServiceAgree(t *testing.T) {
 			case breaks == nil:
 				rule := slices.IndexFunc(unsaid, func(u rule) bool { return u.of(r.Rejection) })
 				if rule < 0 {
-					t.Errorf("seed %d: the schema of %s takes %s, and the service does not: %s at %q: %s", seed, kind.Word(), body, r.Rejection.Code, r.Rejection.Field, r.Rejection.Reason)
+					t.Errorf("seed %d: the schema of %s accepts %s, but the service refuses it: %s at %q: %s", seed, kind.Word(), body, r.Rejection.Code, r.Rejection.Field, r.Rejection.Reason)
 					continue
 				}
 				broken[rule]++
 			default:
-				t.Errorf("seed %d: the service takes %s of %s, and the schema does not: %v", seed, kind.Word(), body, breaks)
+				t.Errorf("seed %d: the service accepts %s of %s, but the schema refuses it: %v", seed, kind.Word(), body, breaks)
 			}
 		}
-		t.Logf("%s: %d taken, %d refused by both, %d by the service alone", kind.Word(), taken, refused, bodies-taken-refused)
+		t.Logf("%s: both accept %d bodies and refuse %d, the service alone refuses %d", kind.Word(), taken, refused, bodies-taken-refused)
 		if taken == 0 || refused == 0 {
-			t.Errorf("%s: of %d bodies %d are taken and %d refused", kind.Word(), bodies, taken, refused)
+			t.Errorf("%s: of %d bodies both accept %d and refuse %d, want some of each", kind.Word(), bodies, taken, refused)
 		}
 	}
 	for i, u := range unsaid {
 		if broken[i] == 0 {
-			t.Errorf("no body breaks the rule that %s", u.why)
+			t.Errorf("no body breaks this rule: %s", u.why)
 		}
 	}
 }
 
-// rule is one that the service holds bodies to, and a schema does not say: the codes and the fields of its rejections, and what it is.
+// rule is a rule that the service checks and that no schema expresses: the codes and fields of its rejections, and its description.
 type rule struct{ code, field, why string }
 
 func (u rule) of(r *events.Rejection) bool {
 	return regexp.MustCompile("^("+u.code+")$").MatchString(string(r.Code)) && regexp.MustCompile(`^(services\.[a-z]+\.)?(`+u.field+")$").MatchString(r.Field)
 }
 
-// unsaid are the rules that no schema says.
+// unsaid are the rules that no schema expresses.
 var unsaid = []rule{
 	{"invalid-name", `(node_selector|labels|sysctls|env|init\.env|sidecars\[\d+\]\.env|services)(\..*)?`, "the keys of a map have a grammar of their own"},
 	{"missing-field", `services`, "a group has services"},

@@ -22,7 +22,7 @@ import (
 	"github.com/rookery-project/rookery/schemas/schematest"
 )
 
-// words are values of the types that are no free text.
+// words holds a valid value of each type whose text is restricted.
 var words = map[reflect.Type]any{
 	reflect.TypeFor[events.Code]():             events.CodeBusy,
 	reflect.TypeFor[events.Action]():           events.ActionStop,
@@ -85,7 +85,7 @@ func fill(v reflect.Value) {
 		v.Set(reflect.ValueOf(word))
 		return
 	}
-	switch v.Kind() { //nolint:exhaustive // the default says that a kind is missing
+	switch v.Kind() { //nolint:exhaustive // the default reports kinds that are missing
 	case reflect.String:
 		v.SetString("text")
 	case reflect.Bool:
@@ -98,7 +98,7 @@ func fill(v reflect.Value) {
 		v.SetFloat(1.5)
 	case reflect.Pointer:
 		if v.Type() == reflect.TypeFor[*views.Instance]() {
-			return // one has another next
+			return // Instance.Next would nest without end
 		}
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())
@@ -146,12 +146,12 @@ func TestWhatRookeryWritesKeepsItsSchema(t *testing.T) {
 			more = []byte(`{"more":1}`)
 		}
 		if schematest.Validate(t, sample.Kind(), more) == nil {
-			t.Errorf("%s takes a field that it does not have", sample.Kind())
+			t.Errorf("the schema of %s accepts a field that the type does not have", sample.Kind())
 		}
 	}
 }
 
-// TestViewsAndQuestionsKeepTheirSchemas fills every field of what is shown, asked and answered.
+// TestViewsAndQuestionsKeepTheirSchemas fills every field of the views, questions and answers, and checks them against their schemas.
 func TestViewsAndQuestionsKeepTheirSchemas(t *testing.T) {
 	all := map[events.Kind][]any{}
 	for bucket, value := range views.Shapes() {
@@ -173,14 +173,14 @@ func TestViewsAndQuestionsKeepTheirSchemas(t *testing.T) {
 				t.Errorf("%s: %s: %v", kind, body, err)
 			}
 			if schematest.Validate(t, kind, append([]byte(`{"more":1,`), body[1:]...)) == nil {
-				t.Errorf("%s takes a field that it does not have", kind)
+				t.Errorf("the schema of %s accepts a field that the type does not have", kind)
 			}
 		}
 	}
 }
 
-// TestSchemasAndParserAgree holds the schemas of commands to what is accepted. Where the parser knows more than a
-// schema can say, or a schema is stricter, no case stands here.
+// TestSchemasAndParserAgree checks that the schemas of commands accept what the parser accepts. It leaves out cases in which the
+// parser checks more than a schema can express, or in which a schema is stricter.
 func TestSchemasAndParserAgree(t *testing.T) {
 	for _, tt := range []struct {
 		verb, body string
@@ -243,7 +243,7 @@ func TestSchemasSayWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// TestTheCloudEventsSDKReadsEveryKind reads a message of each kind by the SDK's own binding for NATS JetStream, and loses nothing.
+// TestTheCloudEventsSDKReadsEveryKind reads a message of each kind with the SDK's own binding for NATS JetStream. No part may be lost.
 func TestTheCloudEventsSDKReadsEveryKind(t *testing.T) {
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	at := time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
@@ -272,6 +272,6 @@ func TestTheCloudEventsSDKReadsEveryKind(t *testing.T) {
 		if !reflect.DeepEqual(e.Extensions(), extensions) {
 			t.Errorf("%s has the extensions %v, want %v", sample.Kind(), e.Extensions(), extensions)
 		}
-		schematest.Compile(t, sample.Kind()) // its dataschema is the id of a schema that stands here
+		schematest.Compile(t, sample.Kind()) // its dataschema is the id of a schema in this package
 	}
 }

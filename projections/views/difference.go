@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Change is what a field of a value was and is. Before is not there where the value or the field appeared, and After where it went.
+// Change is the earlier and the present value of a field. Before is absent where the field or its value is new, and After where it is gone.
 type Change struct {
 	Bucket string         `json:"bucket"`
 	Key    string         `json:"key"`
@@ -20,14 +20,14 @@ type Change struct {
 	After  jsontext.Value `json:"after,omitzero"`
 }
 
-// trueAt is the field of every value that says where in the log it is true: it differs always, and tells nothing.
+// trueAt is the field with the log sequence at which a value is true. It always differs, so Differences leaves it out.
 const trueAt = "sequence"
 
 func comparePlaces(a, b Change) int {
 	return cmp.Or(cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Field, b.Field))
 }
 
-// Differences returns, field by field and in order, what leads from all the values of one state to all those of another.
+// Differences returns the changes, field by field and in order, from all values of one state to all values of another.
 func Differences(from, to Changes) ([]Change, error) {
 	keys := map[Key]bool{}
 	for key := range from.Values {
@@ -73,7 +73,7 @@ func fieldsThatDiffer(key Key, before, after []byte) ([]Change, error) {
 	return changes, nil
 }
 
-// fields returns the fields of a value; none of one that there is not.
+// fields returns the fields of a value; none for a value that does not exist.
 func fields(value []byte) (map[string]jsontext.Value, error) {
 	all := map[string]jsontext.Value{}
 	if len(value) == 0 {
@@ -82,7 +82,7 @@ func fields(value []byte) (map[string]jsontext.Value, error) {
 	return all, json.Unmarshal(value, &all)
 }
 
-// Together returns what leads from the state before the first changes to the one after the later ones, which begin where those end.
+// Together merges two lists of changes, where the later list starts from the state at which the first one ends.
 func Together(first, later []Change) []Change {
 	all := map[string]Change{}
 	name := func(c Change) string { return c.Bucket + "\x00" + c.Key + "\x00" + c.Field }

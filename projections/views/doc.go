@@ -1,9 +1,9 @@
-// Package views is the door through which people read the state: the fold written to key-value buckets, one value a
-// service, a slot, a node and an operation, each with the sequence of the log that it is true at.
+// Package views writes the state to key-value buckets, where operators and clients read it. A bucket has one value for each
+// service, slot, node, operation or port, with the sequence of the log at which the value is true.
 //
-// It never decides anything and nothing is decided from it. Views may be deleted at any time: the leader writes them
-// again from the state.
+// The package decides nothing, and the coordinator decides nothing from the views. An operator may delete them at any time: the
+// leader writes them again from the state.
 //
-//	writer.Show(changes)   // hands over what changed and returns at once
-//	writer.Repair(all)     // the same for everything, and removes what should not be there
+//	writer := views.Start(ctx, bus, log, buckets, views.All(cluster))   // writes everything, and removes what does not belong there
+//	writer.Show(changes)                                                // hands over what changed and returns at once
 package views

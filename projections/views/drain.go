@@ -9,20 +9,20 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// maxStrays bounds the strays that a node's value names.
+// maxStrays is how many orphans a node's value names at most.
 const maxStrays = 20
 
-// Stray is an instance that a node has and should not have.
+// Stray is an orphan: a container of a node that no order names.
 type Stray struct {
 	Instance string             `json:"instance"`
 	Why      events.StrayReason `json:"why,omitempty"`
-	// Message says the reason for people.
+	// Message explains the reason to an operator.
 	Message string `json:"message,omitempty"`
 }
 
-// Drain is how far a node is that is to have no instance.
+// Drain is the progress of a node's drain.
 type Drain struct {
-	// Until is when what is left stops; Forced says that something had to.
+	// Until is when the node stops the instances that are left. Forced says that it had to stop one.
 	Until  time.Time `json:"until"`
 	Forced bool      `json:"forced,omitzero"`
 }

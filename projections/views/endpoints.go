@@ -12,13 +12,13 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Endpoints is the value of a key <namespace>.<name>.<port> in the bucket rookery_endpoints: where the service's port is to be reached.
-// The key is there for as long as the service has a port of that name, whether anything serves it or not.
+// Endpoints is the value of a key <namespace>.<name>.<port> in the bucket rookery_endpoints: the addresses of the service's port. The
+// key exists as long as the service has a port of that name, also while no instance serves it.
 type Endpoints struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Port      string `json:"port"`
-	// Addresses are those of the newest instance of each slot that serves, in order of their slots.
+	// Addresses are the addresses of the newest serving instance of each slot, in the order of the slots.
 	Addresses []Endpoint `json:"addresses"`
 	Sequence  uint64     `json:"sequence"`
 }
@@ -29,7 +29,7 @@ type Endpoint struct {
 	Address string `json:"address"`
 }
 
-// Reached returns where all services of the state are reached.
+// Reached returns the endpoints of all services of the state.
 func Reached(c *projections.Cluster) Changes {
 	changes := newChanges()
 	for id := range c.Services {
@@ -39,7 +39,7 @@ func Reached(c *projections.Cluster) Changes {
 	return changes
 }
 
-// endpoints shows all ports of the service.
+// endpoints adds the values of all ports of the service.
 func (ch Changes) endpoints(c *projections.Cluster, id events.ServiceID) {
 	if _, shown := ch.Ports[id]; shown {
 		return
@@ -57,7 +57,7 @@ func endpointsKey(id events.ServiceID, port string) string {
 	return id.Namespace + "." + id.Name + "." + port
 }
 
-// reached returns the addresses of each port that the service has.
+// reached returns the addresses of each of the service's ports.
 func reached(s *projections.Service) map[string][]Endpoint {
 	ports := map[string][]Endpoint{}
 	if s == nil || s.Revision == 0 || s.Dropped {
@@ -79,8 +79,8 @@ func reached(s *projections.Service) map[string][]Endpoint {
 	return ports
 }
 
-// serving returns the instance if it serves and shall: what is retired is withdrawn before it is told to stop, and what is lost may be
-// gone with its node. One whose node is silent for a while serves as far as anybody knows.
+// serving returns the instance if it serves and must run; nil otherwise. The endpoints drop a retired instance before its node gets the
+// order to stop it, and a lost instance because it may be gone with its node. An instance on a silent node stays until it is lost.
 func serving(i *projections.Instance) *projections.Instance {
 	if i == nil || i.Retired() != "" || i.Lost || i.Differs || i.Seen.Phase != events.PhaseOnline {
 		return nil
@@ -88,7 +88,7 @@ func serving(i *projections.Instance) *projections.Instance {
 	return i
 }
 
-// moves reports whether an event may change where services are reached.
+// moves reports whether an event may change the endpoints of services.
 func moves(d events.Data) bool {
 	switch d.(type) {
 	case events.Sighting, events.InstanceAdopted, events.InstanceLost, events.InstanceReturned, events.InstanceRetired, events.InstanceForgotten,
@@ -98,7 +98,7 @@ func moves(d events.Data) bool {
 	return false
 }
 
-// Withdraws reports whether an instance is to stop by one of these records, which nobody shall be told to reach any more by then.
+// Withdraws reports whether one of these records stops an instance. The endpoints must drop the instance before its node stops it.
 func Withdraws(records []events.Record) bool {
 	return slices.ContainsFunc(records, func(r events.Record) bool {
 		_, retired := r.Data.(events.InstanceRetired)

@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestEndpointsAreWhatServesAndShall follows where a service of two slots is reached, event by event.
+// TestEndpointsAreWhatServesAndShall checks the endpoints of a service of two slots, event by event.
 func TestEndpointsAreWhatServesAndShall(t *testing.T) {
 	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
 	seen := func(ordinal, generation uint32, phase events.Phase) events.InstanceSeen {
@@ -58,12 +58,12 @@ func TestEndpointsAreWhatServesAndShall(t *testing.T) {
 			t.Errorf("after %d, %T, http is %s, want %s", sequence, step.data, got, want)
 		}
 		if changed, is := views.Of(c, []events.Record{record}).Values[key]; is && string(changed) != want {
-			t.Errorf("by %d, %T, http is said to be %s, want %s", sequence, step.data, changed, want)
+			t.Errorf("the changes of %d, %T, have http at %s, want %s", sequence, step.data, changed, want)
 		}
 	}
 }
 
-// TestASuccessorIsReachedOnceItServes has the instance of a slot move: its address stands until that of its successor does.
+// TestASuccessorIsReachedOnceItServes moves the instance of a slot: its address stays until the address of its successor replaces it.
 func TestASuccessorIsReachedOnceItServes(t *testing.T) {
 	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
 	placed := func(generation, replaces uint32, node, address string) events.Data {
@@ -104,11 +104,11 @@ func TestASuccessorIsReachedOnceItServes(t *testing.T) {
 	}
 }
 
-// TestWhereServicesAreReachedIsTrueAtAPlaceInTheLog holds the values of the endpoints alone to say where they are true.
+// TestWhereServicesAreReachedIsTrueAtAPlaceInTheLog checks that the endpoints alone carry the log sequence at which they are true.
 func TestWhereServicesAreReachedIsTrueAtAPlaceInTheLog(t *testing.T) {
 	c := projections.NewCluster()
 	c.Close(7, events.RoundClosed{Round: 1, Epoch: 1}, events.Chain{})
 	if got := views.Reached(c).Sequence; got != 7 {
-		t.Errorf("they are true at %d, want 7", got)
+		t.Errorf("the endpoints are true at sequence %d, want 7", got)
 	}
 }

@@ -7,47 +7,47 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// StatusCrashLooping is the status of a slot whose instances end again and again: it does not serve, and is tried again.
+// StatusCrashLooping is the status of a slot whose instances end again and again. The slot does not serve, and Rookery tries it again.
 const StatusCrashLooping = "crash-looping"
 
-// Conditions are what holds of a slot's instance.
+// Conditions are the conditions of a slot's instance.
 type Conditions struct {
-	// Scheduled: it has a node, and is to be there.
+	// Scheduled holds if the instance has a node and must run there.
 	Scheduled Condition `json:"scheduled"`
-	// Running: its process was last seen to run.
+	// Running holds if the node last reported that the instance's process runs.
 	Running Condition `json:"running"`
 }
 
-// Condition is whether something holds, and a word for why it does not.
+// Condition says whether a condition holds, and has a reason code where it does not.
 type Condition struct {
 	Status bool   `json:"status"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// The reasons of a condition that does not hold, beside those of an instance that is offline or retired.
+// The reasons why a condition does not hold, beside the reasons of offline and of retired instances.
 const (
-	ReasonNoNode         = "no-node"         // no node can have it, or none is decided yet
-	ReasonBackOff        = "back-off"        // the one before used up its restarts on its node, and the time until the next is not over
+	ReasonNoNode         = "no-node"         // no node can take it, or the leader has not decided yet
+	ReasonBackOff        = "back-off"        // its predecessor used up its restarts, and the wait before the next try is not over
 	ReasonSuspended      = "suspended"       // its service is suspended
 	ReasonNotScheduled   = "not-scheduled"   // it has no node
-	ReasonCompleted      = "completed"       // it is of a job, and has ended well
-	ReasonStopped        = "stopped"         // it was to stop, and did
+	ReasonCompleted      = "completed"       // it belongs to a job and has completed
+	ReasonStopped        = "stopped"         // it had to stop, and has stopped
 	ReasonLostConnection = "lost-connection" // its node was silent for too long
 )
 
-// Times are when things happened to a slot's instance, by the time of the log.
+// Times are the times of the milestones of a slot's instance, by the time of the log.
 type Times struct {
-	// Created is when the slot came to lack it: when the one before was retired, or else when the service was scaled to have the
-	// slot, was resumed or had its run; where the log does not say, when it was scheduled. Scheduled is when it got its node.
+	// Created is when the slot began to lack the instance: its previous instance was retired, or the service was scaled up to the slot,
+	// was resumed or began its run. Where the log does not say, it equals Scheduled. Scheduled is when the instance was placed on its node.
 	Created   time.Time `json:"created,omitzero"`
 	Scheduled time.Time `json:"scheduled,omitzero"`
-	// Started is when its process was first seen to run, or to have run, and Restarted when it was last seen to run again after
-	// an end.
+	// Started is when the node first reported that the process runs, or has run. Restarted is when the node last reported that it runs
+	// again after an end.
 	Started   time.Time `json:"started,omitzero"`
 	Restarted time.Time `json:"restarted,omitzero"`
 }
 
-// fillEnded shows how the last instance of a job's slot ended.
+// fillEnded sets the fields of a job's slot whose last instance has ended.
 func (v *Instance) fillEnded(s *projections.Service, i *projections.Instance) {
 	v.fill(s, i)
 	v.Status, v.Reason, v.ExitCode, v.Message = "failed", i.Ended().Reason, i.Ended().ExitCode, i.Ended().Message
@@ -91,7 +91,8 @@ func timesOf(i *projections.Instance) Times {
 	return Times{Created: t.Created.Time(), Scheduled: t.Scheduled.Time(), Started: t.Started.Time(), Restarted: t.Restarted.Time()}
 }
 
-// running says whether the instance runs. One whose health check fails does until its node has stopped it, which follows at once.
+// running returns the condition Running of the instance. An instance with a failing health check counts as running until its node has
+// stopped it, which follows at once.
 func running(i *projections.Instance) Condition {
 	if i.Lost {
 		return Condition{Reason: ReasonLostConnection}
@@ -110,7 +111,7 @@ func running(i *projections.Instance) Condition {
 	return Condition{Reason: string(events.OfflineInitializing)}
 }
 
-// loop shows the crash loop that the slot's instances of the revision are in, if any.
+// loop sets the fields of a crash loop, if the slot's instances of the revision are in one.
 func (v *Instance) loop(s *projections.Service, revision uint64) {
 	if int(v.Ordinal) >= len(s.Slots) {
 		return
@@ -123,7 +124,7 @@ func (v *Instance) loop(s *projections.Service, revision uint64) {
 	v.Crashes, v.Exits, v.Output = c.Row, c.Ends, c.Key(s.ID, v.Ordinal)
 }
 
-// ofSlot shows what the slot knows beside its newest instance: how often it began again, and why it lacks one.
+// ofSlot sets the fields that come from the slot and not from its newest instance: its restarts, and why it lacks an instance.
 func (v *Instance) ofSlot(s *projections.Service) {
 	if int(v.Ordinal) < len(s.Slots) {
 		v.Restarts = s.Slots[v.Ordinal].Restarts

@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestAnInstanceIsShownWithWhatHoldsAndWhen has an instance end again and again, second by second, and another one take its place.
+// TestAnInstanceIsShownWithWhatHoldsAndWhen lets an instance end again and again, second by second, and then lets another one replace it.
 func TestAnInstanceIsShownWithWhatHoldsAndWhen(t *testing.T) {
 	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
 	code := int32(3)
@@ -75,7 +75,7 @@ func TestAnInstanceIsShownWithWhatHoldsAndWhen(t *testing.T) {
 			Running:   views.Condition{Status: step.running == "", Reason: step.running},
 		}
 		if v.Status != step.status || v.Conditions != holds || v.Crashes != step.crashes || !strings.Contains(v.Message, step.says) {
-			t.Errorf("at %d it is shown as %s, %+v, %d crashes, %q; want %s, %+v, %d, %q",
+			t.Errorf("at %d the view has %s, %+v, %d crashes, %q; want %s, %+v, %d, %q",
 				sequence, v.Status, v.Conditions, v.Crashes, v.Message, step.status, holds, step.crashes, step.says)
 		}
 		if !reflect.DeepEqual(v.Times, times) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestWhatIsLostIsShownSo loses a node with the one instance of a service, has another stand in, and has both be there again.
+// TestWhatIsLostIsShownSo loses the node with the only instance of a service, places a replacement, and brings the node back.
 func TestWhatIsLostIsShownSo(t *testing.T) {
 	c, web, n := projections.NewCluster(), events.ServiceScope(events.ServiceID{Namespace: "demo", Name: "web"}), events.NodeScope("n")
 	sequence := uint64(0)

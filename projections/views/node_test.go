@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestANodeIsShownInTheStateThatFits has one thing after the other happen to a node.
+// TestANodeIsShownInTheStateThatFits applies events to a node and checks the state in its view after each.
 func TestANodeIsShownInTheStateThatFits(t *testing.T) {
 	c, sequence := projections.NewCluster(), uint64(0)
 	node := events.NodeScope("n")
@@ -55,7 +55,7 @@ func TestANodeIsShownInTheStateThatFits(t *testing.T) {
 	}
 }
 
-// TestANodeNamesTheFirstOfItsStrays has a node list more than a value names.
+// TestANodeNamesTheFirstOfItsStrays lets a node list more orphans than a value names.
 func TestANodeNamesTheFirstOfItsStrays(t *testing.T) {
 	const all, named = 25, 20
 	c := projections.NewCluster()
@@ -71,11 +71,11 @@ func TestANodeNamesTheFirstOfItsStrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v.Strays != all || len(v.StrayInstances) != named {
-		t.Fatalf("it has %d strays, and names %d", v.Strays, len(v.StrayInstances))
+		t.Fatalf("the node has %d orphans, and its value names %d", v.Strays, len(v.StrayInstances))
 	}
 	for i, s := range v.StrayInstances {
 		if want := fmt.Sprintf("demo/web.%d.1", i); s.Instance != want || s.Why != events.StrayUnknownService || s.Message == "" {
-			t.Errorf("at %d it names %+v, want %s and why", i, s, want)
+			t.Errorf("orphan %d is %+v, want %s with a reason", i, s, want)
 		}
 	}
 }

@@ -8,72 +8,73 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Operation shows a change that goes through a service.
+// Operation is an operation of a service: a change that goes through its slots, wave by wave.
 type Operation struct {
 	// Started is the sequence of its start in the log.
 	Started uint64               `json:"started"`
 	Kind    events.OperationKind `json:"kind"`
-	// Revision is what the slots get, and From what those have until their wave; 0 where they shall have nothing else.
+	// Revision is the revision that the slots get. From is the revision that they have until their wave; 0 where the revision stays.
 	Revision uint64 `json:"revision"`
 	From     uint64 `json:"from,omitzero"`
-	// Rescale is what topology the slots get, and Attempt counts from 1 with each phase that it tries again; not there where it brings none.
+	// Rescale is the change of topology that the operation makes. Attempt starts at 1 and counts each retry of a phase. Both are absent
+	// where the topology does not change.
 	Rescale *events.Rescale `json:"rescale,omitempty"`
 	Attempt uint32          `json:"attempt,omitzero"`
-	// Slots are those of the present wave, and Waiting those whose wave has not come.
+	// Slots are the slots of the present wave. Waiting are the slots whose wave has not begun.
 	Wave    uint32          `json:"wave"`
 	Slots   events.Ordinals `json:"slots,omitempty"`
 	Waiting events.Ordinals `json:"waiting,omitempty"`
-	// Phase is what the wave goes through since Since. It ends Until, or what is waited for has failed then; without Until
-	// it waits for people or nodes.
+	// Phase is the phase in which the wave has been since Since. At Until the phase ends, or the slots that are not done have failed.
+	// Without Until the phase waits for an operator or for nodes.
 	Phase events.OperationPhase `json:"phase"`
 	Since time.Time             `json:"since,omitzero"`
 	Until time.Time             `json:"until,omitzero"`
-	// WaitsFor are the slots that are not done with the phase, as it was when the value was written.
+	// WaitsFor are the slots that were not done with the phase when the coordinator wrote the value.
 	WaitsFor events.Ordinals `json:"waits_for,omitempty"`
-	// Failed counts the slots that were given up. Paused says what failed, where all stays as it is because of that.
+	// Failed counts the slots that the operation gave up. Paused says which failure has paused the operation.
 	Failed int    `json:"failed,omitzero"`
 	Paused string `json:"paused,omitempty"`
 }
 
-// ServiceOperation is the value of a key <namespace>.<name> in the bucket rookery_operations: the operation that the service goes
-// through, or else the last that it went through. What one came to stays until the next begins, so that who looks later than it
-// ended does not miss it, and goes with the service.
+// ServiceOperation is the value of a key <namespace>.<name> in the bucket rookery_operations: the service's operation, or the last
+// one that has ended. The outcome of an operation stays until the next one begins, so that a client that looks late still sees it.
+// The value goes with the service.
 type ServiceOperation struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// What it is and how far it is; of one that has ended the wave and the phase in which it did, and nothing of who was waited for.
+	// Operation says what the operation is and how far it has come. After the end it has the last wave and phase, and no slots.
 	Operation
-	// Command is the sequence of the command that it works for; not there where nobody asked for it.
+	// Command is the sequence of the command that the operation carries out; absent where no command asked for it.
 	Command uint64 `json:"command,omitzero"`
-	// Waves is how many there will be, as far as nodes take what comes; not there once it has ended.
+	// Waves is how many waves there will be if all nodes are ready; absent after the end.
 	Waves uint32 `json:"waves,omitzero"`
-	// Waits says of the slots of WaitsFor what each lacks, in phase wait of those whose nodes take nothing: of the first 50 where
-	// there are more.
+	// Waits says what each slot of WaitsFor lacks. In phase wait it lists the slots that are bound to nodes which are not ready. It has
+	// the first 50 slots at most.
 	Waits []Wait `json:"waits,omitempty"`
-	// Outcome is how it ended: done, rolled-back, superseded or aborted; not there while it goes on.
+	// Outcome is how the operation ended: done, rolled-back, superseded or aborted; absent while it runs.
 	Outcome events.OperationOutcome `json:"outcome,omitempty"`
-	// Message says for people what failed, and Ended is when it ended.
+	// Message tells an operator what failed. Ended is when the operation ended.
 	Message string    `json:"message,omitempty"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Sequence is the place in the log that the value is true at, from its end on that of the end.
+	// Sequence is the log sequence at which the value is true. After the end it is the sequence of the end.
 	Sequence uint64 `json:"sequence"`
 }
 
-// Wait is a slot that an operation waits for.
+// Wait is a slot for which an operation waits.
 type Wait struct {
 	Ordinal uint32 `json:"ordinal"`
-	// Instance is the one that is to be done with the phase or to be gone, as <namespace>/<name>.<ordinal>.<generation>, and Node
-	// where it is; not there where the slot has none.
+	// Instance is the instance that must be done with the phase or must be gone, as <namespace>/<name>.<ordinal>.<generation>. Node is
+	// its node. Both are absent where the slot has no instance.
 	Instance string `json:"instance,omitempty"`
 	Node     string `json:"node,omitempty"`
-	// Missing says for people what it lacks, and why as far as that is known.
+	// Missing tells an operator what the slot lacks, and why if that is known.
 	Missing string `json:"missing"`
 }
 
-// mostWaits bounds a value: a wave may have thousands of slots, and a message of the bus a mebibyte.
+// mostWaits bounds the size of a value: a wave may have thousands of slots, and a message of the bus has at most one mebibyte.
 const mostWaits = 50
 
-// operation shows what the service goes through or went through last, and returns what it goes through; nil for nothing.
+// operation adds the value of the service's present or last operation. It returns the present one; nil for none.
 func (ch Changes) operation(c *projections.Cluster, s *projections.Service) *Operation {
 	key := s.ID.Namespace + "." + s.ID.Name
 	value := ServiceOperation{Namespace: s.ID.Namespace, Name: s.ID.Name, Sequence: c.Sequence}
@@ -91,7 +92,7 @@ func (ch Changes) operation(c *projections.Cluster, s *projections.Service) *Ope
 	return nil
 }
 
-// fill shows an operation that is under way.
+// fill sets the fields of an operation that is under way.
 func (v *ServiceOperation) fill(c *projections.Cluster, s *projections.Service) {
 	op := s.Operation
 	v.Operation = Operation{
@@ -113,7 +114,7 @@ func (v *ServiceOperation) fill(c *projections.Cluster, s *projections.Service) 
 	}
 }
 
-// fillEnded shows what an operation came to.
+// fillEnded sets the fields of an operation that has ended.
 func (v *ServiceOperation) fillEnded(op *projections.EndedOperation) {
 	v.Operation = Operation{
 		Started: op.Started, Kind: op.Kind, Revision: op.Revision, From: op.From, Rescale: op.Rescale, Attempt: op.Attempt,
@@ -122,7 +123,7 @@ func (v *ServiceOperation) fillEnded(op *projections.EndedOperation) {
 	v.Command, v.Outcome, v.Message, v.Ended, v.Sequence = op.Command, op.Outcome, op.Message, op.At, op.Sequence
 }
 
-// decidesWaits reports whether the event says of nodes what decides who is waited for, and why.
+// decidesWaits reports whether the event is about nodes and may change for which slots operations wait, or why.
 func decidesWaits(d events.Data) bool {
 	switch d.(type) {
 	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodePaused, events.NodeResumed,
@@ -132,7 +133,8 @@ func decidesWaits(d events.Data) bool {
 	return false
 }
 
-// operationsOfNodes shows all operations: no event of a service says that a node which it waits for is silent, or is back.
+// operationsOfNodes adds the values of all operations. The log has no event about the service when a node for which it waits becomes
+// silent or returns.
 func (ch Changes) operationsOfNodes(c *projections.Cluster) {
 	for id := range c.Operating() {
 		ch.service(c, id)

@@ -11,8 +11,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestAnOperationThatWaitsForNodesIsShownAnewAsTheyChange has the node change that a slot is bound to: nothing is said of the
-// service, and who is waited for is shown all the same.
+// TestAnOperationThatWaitsForNodesIsShownAnewAsTheyChange changes the node to which a slot is bound. The log has no event about the
+// service, and the view of the operation must show the new reason all the same.
 func TestAnOperationThatWaitsForNodesIsShownAnewAsTheyChange(t *testing.T) {
 	c, web, sequence := projections.NewCluster(), events.ServiceScope(events.ServiceID{Namespace: "demo", Name: "web"}), uint64(0)
 	apply := func(scope events.Scope, data ...events.Data) views.Changes {

@@ -15,10 +15,10 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-var writeRecorded = flag.Bool("write-recorded", false, "write anew what is shown of the recorded logs")
+var writeRecorded = flag.Bool("write-recorded", false, "write the hashes of the recorded logs' views to testdata")
 
-// TestRecordedLogsAreShownAsBefore holds all values of all buckets, after every tenth round of each recorded log, to what was shown of them when
-// the file was written: how the state is kept may change, and what is shown of it may not.
+// TestRecordedLogsAreShownAsBefore compares all values of all buckets, after every tenth round of each recorded log, with their hashes when the
+// file was written. How the state is kept may change; its views may not.
 func TestRecordedLogsAreShownAsBefore(t *testing.T) {
 	const apart, kept = 10, "testdata/recorded.txt"
 	shown := ""
@@ -54,7 +54,7 @@ func TestRecordedLogsAreShownAsBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(was) != shown {
-		t.Errorf("the recorded logs are shown otherwise than before, or there is another. Where that is meant, run\n"+
+		t.Errorf("the views of a recorded log differ from before, or a log is new. If that is intended, run\n"+
 			"go test ./projections/views -run RecordedLogs -write-recorded\nbefore:\n%snow:\n%s", was, shown)
 	}
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// OfService returns what the state shows of a service and of its operation; nil for what shows nothing.
+// OfService returns the values of a service and of its operation; nil for a value that does not exist.
 func OfService(c *projections.Cluster, id events.ServiceID) (service, operation []byte) {
 	changes, key := newChanges(), id.Namespace+"."+id.Name
 	changes.service(c, id)
 	return changes.Values[Key{bus.BucketServices, key}], changes.Values[Key{bus.BucketOperations, key}]
 }
 
-// OfNode returns what the state shows of a node; nil for nothing.
+// OfNode returns the value of a node; nil if it does not exist.
 func OfNode(c *projections.Cluster, name string) []byte {
 	changes := newChanges()
 	changes.node(c, name)
 	return changes.Values[Key{bus.BucketNodes, name}]
 }
 
-// OfSlots returns what shows a slot of the service by its ordinal, nil for a slot that shows nothing, and how many slots there are
-// to be shown.
+// OfSlots returns a function that gives the value of a slot by its ordinal, nil if it does not exist. It also returns how many slots of the
+// service are shown.
 func OfSlots(c *projections.Cluster, id events.ServiceID) (slot func(ordinal int) []byte, shown int) {
 	s := c.Services[id]
 	why := sync.OnceValue(func() string { return c.WhyPending(s) })
@@ -34,7 +34,7 @@ func OfSlots(c *projections.Cluster, id events.ServiceID) (slot func(ordinal int
 	}, slotsOf(s)
 }
 
-// slotsOf returns how many slots of the service are to be shown.
+// slotsOf returns how many slots of the service are shown.
 func slotsOf(s *projections.Service) int {
 	if s == nil {
 		return 0

@@ -15,7 +15,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestAServiceIsShownByItself has one service be shown as it is created, updated while commands wait, and has been updated.
+// TestAServiceIsShownByItself checks the values of one service when it is created, while it is updated with commands waiting, and after
+// that.
 func TestAServiceIsShownByItself(t *testing.T) {
 	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -41,11 +42,11 @@ func TestAServiceIsShownByItself(t *testing.T) {
 		}
 	}
 	if s, op := views.OfService(c, web); s != nil || op != nil || views.OfNode(c, "n1") != nil {
-		t.Errorf("before there is one, %s and %s are shown", s, op)
+		t.Errorf("before the service exists, its values are %s and %s", s, op)
 	}
 	joined := events.Record{Event: events.Event{Scope: events.NodeScope("n1"), Data: events.NodeJoined{Epoch: 1, Incarnation: "i"}}, Sequence: 1, Time: began}
 	if sequence = 1; c.Apply(joined) != nil || !strings.Contains(string(views.OfNode(c, "n1")), `"name":"n1"`) {
-		t.Errorf("a node is shown as %s", views.OfNode(c, "n1"))
+		t.Errorf("the node's value is %s", views.OfNode(c, "n1"))
 	}
 	spec := events.Spec{Image: "i", UpdateSpec: events.UpdateSpec{Update: &events.Update{HealthyDeadline: events.Duration(time.Minute)}}}
 	apply(events.ServiceRevised{Revision: 1, Spec: spec, Hash: "a"}, events.ServiceScaled{Scale: 1})
@@ -61,7 +62,7 @@ func TestAServiceIsShownByItself(t *testing.T) {
 	shows("has been updated", nil, []string{`"outcome":"done"`})
 }
 
-// TestDifferencesAreToldFieldByField compares values of two buckets.
+// TestDifferencesAreToldFieldByField compares the values of two buckets.
 func TestDifferencesAreToldFieldByField(t *testing.T) {
 	value := func(bucket, key, value string) views.Changes {
 		return views.Changes{Values: map[views.Key][]byte{{Bucket: bucket, Key: key}: []byte(value)}}
@@ -84,9 +85,9 @@ func TestDifferencesAreToldFieldByField(t *testing.T) {
 		bus.BucketNodes + ` n1 zone "a">`, bus.BucketServices + " demo.db scale >1", bus.BucketServices + " demo.web scale 1>2",
 	}
 	if !reflect.DeepEqual(told, want) {
-		t.Errorf("they are %q, want %q", told, want)
+		t.Errorf("the differences are %q, want %q", told, want)
 	}
 	if _, err := views.Differences(from, value(bus.BucketNodes, "n1", "{")); err == nil {
-		t.Error("a value that does not read is compared")
+		t.Error("no error for a value that is not JSON")
 	}
 }

@@ -5,35 +5,35 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// The states of a service: what Service.State says. The first that fits counts.
+// The states of a service, in Service.State. The first state that fits counts.
 const (
-	// StateShunned is that of a service which the coordinator leaves alone, because of a defect of its own.
+	// StateShunned is the state of a service that the coordinator skips because of an internal error.
 	StateShunned = "shunned"
-	// StateDropping is that of a service that shall exist no more, as long as it has instances.
+	// StateDropping is the state of a service that is being deleted, as long as it has instances.
 	StateDropping = "dropping"
 
 	// The states of a job.
 	StateScheduled = "scheduled" // it waits for the first run of its schedule
 	StateCompleted = "completed" // every slot is done
-	StateFailed    = "failed"    // more instances have failed than may
-	StateWorking   = "working"   // slots are to be done yet
+	StateFailed    = "failed"    // more instances have failed than the backoff limit allows
+	StateWorking   = "working"   // some slots are not done
 
-	// The states of a service that goes through an operation, which the value's operation tells of.
-	StatePaused       = "paused"       // it stands still, because too much of it has failed
-	StateUpdating     = "updating"     // it brings another spec
-	StateRestarting   = "restarting"   // it replaces instances by others of the same spec
-	StateRollingBack  = "rolling-back" // it brings the spec of an earlier revision back
-	StateScaling      = "scaling"      // it brings another topology; without a topology, a scale is being carried out
-	StateSnapshotting = "snapshotting" // it keeps what instances hold
-	StateSuspending   = "suspending"   // it keeps what instances hold, and then these go
+	// The states of a service with an operation; the value's field operation has the details.
+	StatePaused       = "paused"       // the operation is paused, because too many slots have failed
+	StateUpdating     = "updating"     // the operation brings another spec
+	StateRestarting   = "restarting"   // the operation replaces instances with others of the same spec
+	StateRollingBack  = "rolling-back" // the operation returns to the spec of an earlier revision
+	StateScaling      = "scaling"      // the operation changes the topology; without a topology, a scale command is open
+	StateSnapshotting = "snapshotting" // the operation takes a snapshot
+	StateSuspending   = "suspending"   // the operation takes a snapshot and then stops the instances
 
-	// The states of any other service. One that scales without a topology has no operation, and is StateScaling all the same.
-	StateSuspended = "suspended" // it has no instance until it is resumed; the status of its slots, too
-	StateIdle      = "idle"      // its scale is 0, and nothing of it is left; of a global one that no node is to have one
-	StateRunning   = "running"   // every slot serves, and nothing else is left
-	StatePending   = "pending"   // a slot has no instance, and no node could have it
-	StateStopping  = "stopping"  // there are more instances than slots
-	StateStarting  = "starting"  // instances are to come, or do not serve yet, or do not any more
+	// The states of any other service. A service that scales without a topology has no operation, and is StateScaling too.
+	StateSuspended = "suspended" // it has no instance until it is resumed; also the status of its slots
+	StateIdle      = "idle"      // its scale is 0 and it has no instance; for a global service, no node must run it
+	StateRunning   = "running"   // every slot serves, and no other instance is left
+	StatePending   = "pending"   // a slot has no instance, and no node can take one
+	StateStopping  = "stopping"  // the service has more instances than slots
+	StateStarting  = "starting"  // instances are missing, do not serve yet, or no longer serve
 )
 
 func serviceState(c *projections.Cluster, s *projections.Service) string {
@@ -62,7 +62,7 @@ func serviceState(c *projections.Cluster, s *projections.Service) string {
 	return StateStarting
 }
 
-// scales reports whether the command that the service works for asks for a scale.
+// scales reports whether the command that holds the service asks for a scale.
 func scales(c *projections.Cluster, s *projections.Service) bool {
 	return s.Holder != 0 && c.Commands[s.Holder].Verb == events.ServiceScale{}.Kind().Name
 }
@@ -79,7 +79,7 @@ func jobState(s *projections.Service) string {
 	return StateWorking
 }
 
-// operationState is the state of a service with an operation.
+// operationState returns the state of a service with an operation.
 func operationState(op *projections.Operation) string {
 	if op.Paused != "" {
 		return StatePaused

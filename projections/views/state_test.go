@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestAServiceIsShownInTheStateThatFits has one thing after the other happen to a service.
+// TestAServiceIsShownInTheStateThatFits applies events to a service and checks the state in its view after each.
 func TestAServiceIsShownInTheStateThatFits(t *testing.T) {
 	c, web, sequence := projections.NewCluster(), events.ServiceID{Namespace: "demo", Name: "web"}, uint64(0)
 	placed := func(ordinal, generation uint32) events.Data {
@@ -61,7 +61,7 @@ func TestAServiceIsShownInTheStateThatFits(t *testing.T) {
 	}
 }
 
-// TestAServiceIsShownInTheStateOfItsOperation has a service go through each kind of operation.
+// TestAServiceIsShownInTheStateOfItsOperation starts each kind of operation on a service.
 func TestAServiceIsShownInTheStateOfItsOperation(t *testing.T) {
 	for kind, want := range map[events.OperationKind]string{
 		events.OperationUpdate: "updating", events.OperationRestart: "restarting", events.OperationRollback: "rolling-back",

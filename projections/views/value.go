@@ -19,34 +19,34 @@ import (
 type Service struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// State is one of those that state.go lists.
+	// State is the state of the service: the first of the states in state.go that fits.
 	State    string `json:"state"`
 	Revision uint64 `json:"revision"`
 	Scale    uint32 `json:"scale"`
-	// Online counts the instances of the current revision that serve.
+	// Online counts the serving instances of the current revision.
 	Online int `json:"online"`
-	// Completed counts the slots of a job that are done, Failed the instances of it that failed in this revision.
+	// Completed counts the slots of a job that are done. Failed counts the instances that failed in this revision.
 	Completed int    `json:"completed,omitzero"`
 	Failed    uint32 `json:"failed,omitzero"`
-	// Run counts the runs of a job by its schedule in this revision, and NextRun is when the next is due.
+	// Run counts the scheduled runs of a job in this revision. NextRun is when the next run is due.
 	Run     uint64    `json:"run,omitzero"`
 	NextRun time.Time `json:"next_run,omitzero"`
-	// Busy is the sequence of the command that has not ended, or 0.
+	// Busy is the sequence of the open command that holds the service, or 0.
 	Busy uint64 `json:"busy,omitzero"`
-	// Operation is the change that is under way, wave by wave.
+	// Operation is the operation under way, which changes the service wave by wave.
 	Operation *Operation `json:"operation,omitempty"`
-	// Topology is what its instances are told of each other; not there where its spec asks for none.
+	// Topology is what the coordinator tells the instances about each other; absent where the spec asks for no topology.
 	Topology *events.Topology `json:"topology,omitempty"`
-	// Snapshots are those that are kept, the last one last.
+	// Snapshots are the kept snapshots, the newest last.
 	Snapshots []Snapshot `json:"snapshots,omitempty"`
-	// Queued are the sequences of the commands that wait for their turn, first come first.
+	// Queued are the sequences of the commands that wait for their turn, the first to arrive first.
 	Queued []uint64    `json:"queued,omitempty"`
 	Spec   events.Spec `json:"spec"`
-	// Shunned says what the coordinator leaves alone of the service because of a defect of its own; not there where that is nothing.
+	// Shunned lists the service's units of work that the coordinator skips because of an internal error; absent where there are none.
 	Shunned []Shunned `json:"shunned,omitempty"`
-	// Images are what the names of images in the spec stand for in this revision, as far as a node has found that out.
+	// Images are the images to which the names in the spec resolve in this revision, as far as a node has resolved them.
 	Images map[string]string `json:"images,omitempty"`
-	// Sequence is the place in the log that the value is true at.
+	// Sequence is the log sequence at which the value is true.
 	Sequence uint64 `json:"sequence"`
 }
 
@@ -58,15 +58,15 @@ func Shapes() map[string]any {
 	}
 }
 
-// Snapshot is what a service held at a time.
+// Snapshot is the state of a service at one time.
 type Snapshot struct {
 	Version uint64    `json:"version"`
 	At      time.Time `json:"at"`
-	// Revision, Scale and ConfigVersion are those that the service had; ConfigVersion is not there without a topology.
+	// Revision, Scale and ConfigVersion are those of the service at that time; ConfigVersion is absent without a topology.
 	Revision      uint64 `json:"revision"`
 	Scale         uint32 `json:"scale"`
 	ConfigVersion uint64 `json:"config_version,omitzero"`
-	// Size is that of all volumes in bytes, as archives.
+	// Size is the size of the archives of all volumes, in bytes.
 	Size int64 `json:"size"`
 }
 
@@ -79,25 +79,25 @@ type Instance struct {
 	Revision   uint64 `json:"revision,omitzero"`
 	Node       string `json:"node,omitempty"`
 	Address    string `json:"address,omitempty"`
-	// Status is pending, online, offline, crash-looping, leaving, suspended, or lost where its node was silent for too long; of a
-	// job's slot whose last instance has ended completed, failed or lost.
+	// Status is pending, online, offline, crash-looping, leaving, suspended or lost. It is lost if the node was silent for too long. For a
+	// job's slot whose last instance has ended it is completed, failed or lost.
 	Status   string               `json:"status"`
 	Phase    string               `json:"phase,omitempty"`
 	Reason   events.OfflineReason `json:"reason,omitempty"`
 	ExitCode *int32               `json:"exit_code,omitzero"`
 	Message  string               `json:"message,omitempty"`
-	// Output is the key under which the bucket rookery_output has what it printed last, for a day.
+	// Output is the key under which the bucket rookery_output keeps the instance's last output, for a day.
 	Output string `json:"output,omitempty"`
-	// Restarts counts how often the slot's instance began again in the service's revision, on its node or another one in its place.
+	// Restarts counts the restarts of the slot's instances in the service's revision. A replacement after a crash loop counts as one.
 	Restarts uint32 `json:"restarts"`
-	// Crashes counts the ends in a row, and Exits are the last of them, oldest first, where that is a crash loop.
+	// Crashes counts the ends in a row of a crash loop. Exits are the last of them, oldest first.
 	Crashes uint32            `json:"crashes,omitzero"`
 	Exits   []projections.End `json:"exits,omitempty"`
 	// Conditions say how far it has come, and why no further.
 	Conditions Conditions           `json:"conditions"`
 	Times      Times                `json:"times,omitzero"`
 	Ports      []events.PortBinding `json:"ports,omitempty"`
-	// Next is what takes its place once that serves. It has no sequence of its own.
+	// Next is the successor, which replaces the instance once it serves. It has no sequence of its own.
 	Next     *Instance `json:"next,omitempty"`
 	Sequence uint64    `json:"sequence,omitzero"`
 }
@@ -106,32 +106,32 @@ type Instance struct {
 type Node struct {
 	Name  string                `json:"name"`
 	State projections.NodeState `json:"state"`
-	// Degraded says why its engine cannot be relied on; not there where it can.
+	// Degraded says why the node's engine is unreliable; absent where it is not.
 	Degraded string `json:"degraded,omitempty"`
 	Epoch    uint64 `json:"epoch"`
 	events.NodeFacts
-	// Allocatable is what instances may have of it together, Reserved what is set aside for those that it has.
+	// Allocatable are the resources that all instances may use together. Reserved are those reserved for the node's instances.
 	Allocatable events.Resources `json:"allocatable"`
 	Reserved    events.Resources `json:"reserved"`
 	Instances   int              `json:"instances"`
 	Strays      int              `json:"strays"`
-	// StrayInstances are the first of the strays, with why they are none that the node should have.
+	// StrayInstances are the first of the node's orphans, which Strays counts, with the reason of each.
 	StrayInstances []Stray `json:"stray_instances,omitempty"`
-	// Drain is how far the node is that is to have no instance.
+	// Drain is the progress of the node's drain; absent where the node keeps its instances.
 	Drain *Drain `json:"drain,omitempty"`
-	// Shunned says what the coordinator leaves alone of the node because of a defect of its own; not there where that is nothing.
+	// Shunned lists the node's units of work that the coordinator skips because of an internal error; absent where there are none.
 	Shunned  []Shunned `json:"shunned,omitempty"`
 	Sequence uint64    `json:"sequence"`
 }
 
-// Shunned is a unit of work that the coordinator leaves alone.
+// Shunned is a unit of work that the coordinator skips.
 type Shunned struct {
 	Work    events.Work `json:"work"`
 	Since   time.Time   `json:"since"`
 	Message string      `json:"message"`
 }
 
-// shunnedOf shows what is shunned of a scope.
+// shunnedOf returns the shunned units of a scope.
 func shunnedOf(c *projections.Cluster, scope events.Scope) []Shunned {
 	var shown []Shunned
 	for _, s := range c.ShunnedOf(scope) {
@@ -143,15 +143,15 @@ func shunnedOf(c *projections.Cluster, scope events.Scope) []Shunned {
 // Key names a value.
 type Key struct{ Bucket, Key string }
 
-// Changes are values to be shown.
+// Changes are values to write.
 type Changes struct {
-	// Values holds the new value of each key; nil for one that shall not be there.
+	// Values holds the new value of each key; nil for a key to delete.
 	Values map[Key][]byte
-	// Slots says of services how many of their slots have a value, where that may be fewer than before.
+	// Slots says how many slots of a service have a value, for services that may have fewer than before.
 	Slots map[events.ServiceID]int
-	// Ports says of services which of their ports have a value, where these may be others than before.
+	// Ports says which ports of a service have a value, for services whose ports may have changed.
 	Ports map[events.ServiceID][]string
-	// Sequence is the place in the log that the values are true at.
+	// Sequence is the log sequence at which the values are true.
 	Sequence uint64
 }
 
@@ -159,7 +159,7 @@ func newChanges() Changes {
 	return Changes{Values: map[Key][]byte{}, Slots: map[events.ServiceID]int{}, Ports: map[events.ServiceID][]string{}}
 }
 
-// merge takes later changes over these.
+// merge adds later changes, which replace earlier ones for the same keys.
 func (ch Changes) merge(later Changes) {
 	for id, ports := range later.Ports {
 		for _, gone := range ch.Ports[id] {
@@ -178,7 +178,7 @@ func (ch Changes) merge(later Changes) {
 	maps.Copy(ch.Ports, later.Ports)
 }
 
-// in returns those of these that some buckets are to have.
+// in returns the changes that belong to some buckets.
 func (ch Changes) in(buckets []string) Changes {
 	within := newChanges()
 	within.Sequence = ch.Sequence
@@ -245,11 +245,11 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			events.InstancePending:
 			changes.slots(c, id)
 		case events.OperationEntered:
-			if s := c.Services[id]; s != nil && s.Resting() { // what waits for a node waits no more
+			if s := c.Services[id]; s != nil && s.Resting() { // slots that waited for a node are suspended now
 				changes.slots(c, id)
 			}
 		case events.TopologyChanged:
-			if d.Change == nil { // there may be fewer slots than before
+			if d.Change == nil { // there may be fewer slots now
 				changes.slots(c, id)
 			}
 		case events.InstancePlaced:
@@ -283,7 +283,7 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 	return changes
 }
 
-// waiting shows anew why slots wait whose volumes are on a node that is lost.
+// waiting adds the slots that wait because their volumes are on a node that is now lost: their message changes.
 func (ch Changes) waiting(c *projections.Cluster, node string, d events.Data) {
 	if _, lost := d.(events.NodeLost); !lost {
 		return
@@ -295,7 +295,7 @@ func (ch Changes) waiting(c *projections.Cluster, node string, d events.Data) {
 	}
 }
 
-// has reports whether the key has its value already: the state does not change between records.
+// has reports whether the key already has its value. The value is final, as the state does not change between the records of one call.
 func (ch Changes) has(bucket, key string) bool {
 	_, known := ch.Values[Key{bucket, key}]
 	return known
@@ -314,8 +314,8 @@ func (ch Changes) instance(c *projections.Cluster, id events.ServiceID, ordinal 
 	ch.node(c, node)
 }
 
-// turns shows the slots of a job: with one that is placed, or with the job given up, those that wait do so for another
-// reason than before.
+// turns adds the slots of a job. When the leader places one of them or gives the job up, the reason why the others wait
+// changes.
 func (ch Changes) turns(c *projections.Cluster, id events.ServiceID) {
 	s := c.Services[id]
 	if _, shown := ch.Slots[id]; !shown && s != nil && s.Job != nil {
@@ -323,7 +323,7 @@ func (ch Changes) turns(c *projections.Cluster, id events.ServiceID) {
 	}
 }
 
-// slots shows every slot of the service, and no others.
+// slots adds every slot of the service, and notes their number so that values beyond it are deleted.
 func (ch Changes) slots(c *projections.Cluster, id events.ServiceID) {
 	s := c.Services[id]
 	shown := slotsOf(s)

@@ -17,10 +17,10 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// board has the values that changes have put there, one round after the other.
+// board holds the values that the changes of each round have put there.
 type board map[views.Key]string
 
-// take takes what a round may have changed.
+// take applies the changes of a round.
 func (b board) take(t *testing.T, c *projections.Cluster, records []events.Record) {
 	t.Helper()
 	changes := views.Of(c, records)
@@ -30,7 +30,7 @@ func (b board) take(t *testing.T, c *projections.Cluster, records []events.Recor
 	maps.DeleteFunc(b, func(key views.Key, value string) bool { return value == "" || isTrimmed(key, changes) })
 }
 
-// isTrimmed reports whether the changes say that a service has no such slot, or no such port.
+// isTrimmed reports whether the changes remove the key because the service no longer has its slot or port.
 func isTrimmed(key views.Key, changes views.Changes) bool {
 	parts := strings.Split(key.Key, ".")
 	if len(parts) < 3 {
@@ -49,8 +49,8 @@ func isTrimmed(key views.Key, changes views.Changes) bool {
 	return false
 }
 
-// isWhole reports whether each value is that of the whole state. Why an operation waits, and whether the time of a drain is over, changes with
-// time alone, and is left out.
+// isWhole reports whether each value equals the one computed from the whole state. It leaves out why an operation waits and whether the time of
+// a drain is over, because these change with time alone.
 func (b board) isWhole(t *testing.T, c *projections.Cluster) bool {
 	t.Helper()
 	whole := board{}
@@ -75,7 +75,7 @@ func (b board) isWhole(t *testing.T, c *projections.Cluster) bool {
 	return same
 }
 
-// meaning is what a value says but for when that was found: "" for a key that shows nothing.
+// meaning returns a value without the sequence at which it is true; "" for a key without a value.
 func meaning(t *testing.T, value []byte) string {
 	t.Helper()
 	if value == nil {
@@ -97,11 +97,11 @@ func meaning(t *testing.T, value []byte) string {
 	return string(body)
 }
 
-// everyRound is of how many rounds one is looked at: what is shown wrong stays so, mostly.
+// everyRound says that the test checks every nth round. A wrong value mostly stays wrong, so a later check finds it.
 const everyRound = 20
 
-// TestWhatChangesIsShownAsTheWholeStateIs shows what each round of the recorded logs may have changed, and holds that to all that the state
-// has.
+// TestWhatChangesIsShownAsTheWholeStateIs applies the changes of each round of the recorded logs, and compares the result with the values of the
+// whole state.
 func TestWhatChangesIsShownAsTheWholeStateIs(t *testing.T) {
 	for _, name := range golden.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestWhatChangesIsShownAsTheWholeStateIs(t *testing.T) {
 	}
 }
 
-// TestSlotsOfAJobAreShownAsTheirTurnComes has the slots of a job wait for a node, and then for one another.
+// TestSlotsOfAJobAreShownAsTheirTurnComes lets the slots of a job wait for a node, and then for one another.
 func TestSlotsOfAJobAreShownAsTheirTurnComes(t *testing.T) {
 	spec := events.Spec{Image: "localhost/work:1", Mode: events.ModeJob, JobSpec: events.JobSpec{Job: &events.Job{Completions: 3, Parallelism: 1}}}
 	id := events.ServiceID{Namespace: "demo", Name: "work"}
@@ -153,8 +153,8 @@ func TestSlotsOfAJobAreShownAsTheirTurnComes(t *testing.T) {
 	}
 }
 
-// TestSlotsOfTheTopologyAreShown makes a service smaller whose topology is still that of before: each slot of that is shown, also while it has
-// no instance, until the next topology, without that slot, is in force.
+// TestSlotsOfTheTopologyAreShown scales a service down while its old topology still applies. The view must show each slot of that topology, also
+// without an instance, until the next topology applies.
 func TestSlotsOfTheTopologyAreShown(t *testing.T) {
 	spec := events.Spec{Image: "localhost/kv:1", TopologySpec: events.TopologySpec{Topology: &events.TopologyRules{}}}
 	id := events.ServiceID{Namespace: "demo", Name: "kv"}

@@ -18,12 +18,12 @@ import (
 
 const (
 	putTimeout = 5 * time.Second
-	// lookEvery is how often the writer looks whether its buckets are still there.
+	// lookEvery is how often the writer checks its buckets.
 	lookEvery = 5 * time.Second
 )
 
-// Writer writes views behind the leader's back, so that no decision waits for them. Of several values for one key only
-// the last is written.
+// Writer writes views in a goroutine of its own, so that no decision of the leader waits for them. Of several values for one key it
+// writes only the last.
 type Writer struct {
 	bus     bus.Bus
 	log     *slog.Logger
@@ -31,9 +31,9 @@ type Writer struct {
 
 	mu      sync.Mutex
 	pending Changes
-	whole   bool // pending holds every value there shall be
-	// shown counts what was handed over, taken is how much of that the writer has taken up, and done how much it has tried to write:
-	// behind says why in vain. tried is closed with the next try.
+	whole   bool // pending holds every value that the buckets must have
+	// shown counts the calls that handed over changes. taken is how many of them the writer has taken up, and done how many it has tried
+	// to write. behind is the error of the last try. tried is closed with the next try.
 	shown, taken, done uint64
 	behind             error
 	tried              chan struct{}
@@ -41,20 +41,20 @@ type Writer struct {
 	wake  chan struct{}
 	ended chan struct{}
 
-	// desired is every value there shall be; written holds those that a bucket has, with their revisions.
+	// desired holds every value that the buckets must have. written holds the values that they have, with their revisions.
 	desired map[Key][]byte
 	written map[Key]bus.Entry
 	open    map[string]bus.Bucket
-	// latest is the last place in the log that a value shown here was true at.
+	// latest is the last log sequence of the changes that this writer was given.
 	latest uint64
-	// slots is how many of each service may have a value, from ordinal 0 on, and ports are those that have one.
+	// slots is how many slots of each service may have a value, from ordinal 0 on. ports are the ports that have one.
 	slots map[events.ServiceID]int
 	ports map[events.ServiceID][]string
 	// last is the revision of the last change of each bucket, as far as this writer knows.
 	last map[string]uint64
 }
 
-// Start begins a writer of some buckets with every value that there shall be. It ends when ctx does; Wait returns then.
+// Start starts a writer of some buckets with every value that they must have. It ends when ctx does; Wait returns then.
 func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, all Changes) *Writer {
 	w := &Writer{
 		bus: b, log: log, buckets: buckets, pending: all.in(buckets), whole: true, shown: 1, tried: make(chan struct{}),
@@ -80,8 +80,8 @@ func (w *Writer) Show(changes Changes) {
 	}
 }
 
-// Written waits until all that was handed over is written, or was tried in vain: the writer catches up when it can, and nobody waits
-// for that.
+// Written waits until the writer has tried to write all changes so far, and returns the error of that try. It does not wait until the
+// writer has caught up after an error.
 func (w *Writer) Written(ctx context.Context) error {
 	w.mu.Lock()
 	want := w.shown
@@ -101,7 +101,7 @@ func (w *Writer) Written(ctx context.Context) error {
 	}
 }
 
-// note tells those who wait what became of all that had been handed over.
+// note tells the callers of Written the result of the try.
 func (w *Writer) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,7 @@ func (w *Writer) run(ctx context.Context) {
 	defer look.Stop()
 	for ctx.Err() == nil {
 		select {
-		case <-w.wake: // before a look that is due as well
+		case <-w.wake: // before a check that is due as well
 			w.heed(ctx, w.flush(ctx))
 			continue
 		default:
@@ -134,21 +134,21 @@ func (w *Writer) run(ctx context.Context) {
 	}
 }
 
-// heed follows an error with writing everything again.
+// heed makes the writer write everything again after an error.
 func (w *Writer) heed(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		w.log.Warn("views are behind", "error", err)
+		w.log.Warn("cannot write views, trying again", "error", err)
 		w.again()
 	}
 }
 
-// again has the next look write everything.
+// again makes the next check read the buckets and write everything.
 func (w *Writer) again() {
 	clear(w.open)
 	clear(w.written)
 }
 
-// look notices buckets that are gone or were changed by others, and writes them again.
+// look checks the buckets, and writes them again if they are gone or another client has changed them.
 func (w *Writer) look(ctx context.Context) error {
 	same, err := w.unchanged(ctx)
 	if err != nil || same {
@@ -159,7 +159,7 @@ func (w *Writer) look(ctx context.Context) error {
 	return err
 }
 
-// unchanged reports whether the last change of every bucket is this writer's own.
+// unchanged reports whether this writer made the last change of every bucket.
 func (w *Writer) unchanged(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
@@ -175,7 +175,7 @@ func (w *Writer) unchanged(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// rewrite reads what the buckets have, and makes them have what is desired and nothing else.
+// rewrite reads the buckets, writes the desired values that differ, and deletes all other keys.
 func (w *Writer) rewrite(ctx context.Context) error {
 	if err := w.load(ctx); err != nil {
 		return err
@@ -190,12 +190,12 @@ func (w *Writer) rewrite(ctx context.Context) error {
 	return w.settle(ctx, wanted)
 }
 
-// errOvertaken occurs where the buckets have values from behind all that this writer has been shown: another one leads by now, and what
-// it has withdrawn is not to come back.
-var errOvertaken = errors.New("another leader writes the views")
+// errOvertaken occurs if the buckets have values from a later log sequence than this writer was given. Another coordinator is the leader
+// then, and this writer must not bring back what that leader has removed.
+var errOvertaken = errors.New("another leader writes the views by now")
 
-// overtaken returns errOvertaken where another leader has written. A value from behind the end of the log is of a log that was lost, and
-// is written over.
+// overtaken returns errOvertaken if another leader has written. A value with a sequence beyond the end of the log belongs to a log that
+// was lost, and the writer overwrites it.
 func (w *Writer) overtaken(ctx context.Context) error {
 	newest := uint64(0)
 	for _, e := range w.written {
@@ -243,13 +243,13 @@ func (w *Writer) write(ctx context.Context, changes Changes, whole bool) error {
 		return w.rewrite(ctx)
 	}
 	if err := w.settle(ctx, changes.Values); err != nil {
-		w.log.Info("views are written once more", "reason", err)
+		w.log.Info("writing all views again", "reason", err)
 		return w.rewrite(ctx)
 	}
 	return nil
 }
 
-// trim has what a service showed beyond its slots be shown no more.
+// trim deletes the values of slots that a service no longer has.
 func (w *Writer) trim(changes Changes) {
 	for id, slots := range changes.Slots {
 		for ordinal := slots; ordinal < w.slots[id]; ordinal++ {
@@ -261,7 +261,7 @@ func (w *Writer) trim(changes Changes) {
 	}
 }
 
-// trimPorts has ports be shown no more that a service has no more.
+// trimPorts deletes the values of ports that a service no longer has.
 func (w *Writer) trimPorts(changes Changes) {
 	for id, ports := range changes.Ports {
 		for _, gone := range w.ports[id] {
@@ -275,7 +275,7 @@ func (w *Writer) trimPorts(changes Changes) {
 	}
 }
 
-// load opens the buckets and reads what they have.
+// load opens the buckets and reads their values.
 func (w *Writer) load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
@@ -303,7 +303,7 @@ func (w *Writer) load(ctx context.Context) error {
 	return nil
 }
 
-// settle makes the buckets have, for each wanted key, the value that is desired, or none.
+// settle writes the desired value of each wanted key, or deletes the key if it has none.
 func (w *Writer) settle(ctx context.Context, wanted map[Key][]byte) error {
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compare) {
 		value, desired := w.desired[key]
@@ -322,8 +322,8 @@ func (w *Writer) settle(ctx context.Context, wanted map[Key][]byte) error {
 	return nil
 }
 
-// same reports whether a value needs not be written again. Endpoints are not where they are the same at a later place in the log: whoever
-// goes by them looks at each change.
+// same reports whether a value need not be written again. For endpoints it ignores the log sequence: clients watch them, and must not wake
+// up for an update without another address.
 func same(key Key, before, after []byte) bool {
 	if key.Bucket == bus.BucketEndpoints {
 		before, after = untimed(before), untimed(after)
@@ -343,7 +343,7 @@ func (w *Writer) put(ctx context.Context, key Key, value []byte) error {
 		return fmt.Errorf("write view: %w", err)
 	}
 	w.written[key] = bus.Entry{Key: key.Key, Value: value, Revision: revision}
-	if revision == w.last[key.Bucket]+1 { // else somebody has written in between: the next look reads the bucket
+	if revision == w.last[key.Bucket]+1 { // else another client has written in between: the next check reads the bucket
 		w.last[key.Bucket] = revision
 	}
 	return nil
@@ -354,12 +354,12 @@ func (w *Writer) delete(ctx context.Context, key Key) error {
 	defer cancel()
 	err := w.open[key.Bucket].Delete(ctx, key.Key, w.written[key].Revision)
 	switch {
-	case errors.Is(err, bus.ErrNoKey): // somebody else has deleted it: the next look reads the bucket
+	case errors.Is(err, bus.ErrNoKey): // another client has deleted it: the next check reads the bucket
 		w.last[key.Bucket] = 0
 	case err != nil:
 		return fmt.Errorf("delete view: %w", err)
 	default:
-		w.last[key.Bucket]++ // a deletion tells no revision, and is one
+		w.last[key.Bucket]++ // a deletion is a revision too, although the bus does not return it
 	}
 	delete(w.written, key)
 	return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// counted is a bus that counts what is written to its buckets, and refuses it as long as it is away.
+// counted is a bus that counts the writes to its buckets, and refuses them while it is away.
 type counted struct {
 	bus.Bus
 	puts, deletes, reads atomic.Int64
@@ -55,7 +55,7 @@ func (b countedBucket) All(ctx context.Context) ([]bus.Entry, error) {
 	return b.Bucket.All(ctx)
 }
 
-// shown is a writer of the nodes' bucket.
+// shown is a writer of the bucket of nodes, in a test.
 type shown struct {
 	t      *testing.T
 	bus    *counted
@@ -74,7 +74,7 @@ func nodes(sequence uint64, values map[string]string) views.Changes {
 	return c
 }
 
-// has holds the bucket to have these values and no others.
+// has checks that the bucket has these values and no others.
 func (s *shown) has(want map[string]string) {
 	s.t.Helper()
 	b, err := s.bus.Bus.Bucket(s.t.Context(), bus.BucketNodes)
@@ -94,11 +94,11 @@ func (s *shown) has(want map[string]string) {
 	}
 }
 
-// wrote holds the writer to have written as often since the last time.
+// wrote checks how often the writer has put and deleted values since the last call.
 func (s *shown) wrote(puts, deletes int64) {
 	s.t.Helper()
 	if put, deleted := s.bus.puts.Swap(0), s.bus.deletes.Swap(0); put != puts || deleted != deletes {
-		s.t.Errorf("it has put %d values and deleted %d, want %d and %d", put, deleted, puts, deletes)
+		s.t.Errorf("the writer has put %d values and deleted %d, want %d and %d", put, deleted, puts, deletes)
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *shown) show(c views.Changes) {
 	}
 }
 
-// inTest runs a test with a writer that begins with the values.
+// inTest runs a test with a writer that starts with the values.
 func inTest(t *testing.T, before func(bus.Bucket), begin views.Changes, test func(*shown)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,7 @@ func inTest(t *testing.T, before func(bus.Bucket), begin views.Changes, test fun
 
 func empty(bus.Bucket) {}
 
-// TestAWriterWritesOnlyWhatChanges has a bucket hold what an earlier leader left, and values change, stay and go.
+// TestAWriterWritesOnlyWhatChanges starts with a bucket that an earlier leader filled, and then changes, keeps and removes values.
 func TestAWriterWritesOnlyWhatChanges(t *testing.T) {
 	left := func(b bus.Bucket) {
 		for key, value := range map[string]string{"a": `{"state":"ready"}`, "gone": `{"state":"ready"}`} {
@@ -159,7 +159,7 @@ func TestAWriterWritesOnlyWhatChanges(t *testing.T) {
 	})
 }
 
-// TestAWriterReadsNothingAsLongAsItIsAlone holds the looks at buckets that nobody else changes to be cheap.
+// TestAWriterReadsNothingAsLongAsItIsAlone checks that the writer does not read buckets that no other client changes.
 func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
 	inTest(t, empty, nodes(1, map[string]string{"a": `{}`, "b": `{}`}), func(s *shown) {
 		gone := nodes(2, map[string]string{"a": `{"state":"lost"}`})
@@ -169,12 +169,12 @@ func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
 		s.bus.reads.Store(0)
 		<-time.After(time.Minute) // in simulated time
 		if reads := s.bus.reads.Load(); reads > 0 {
-			t.Errorf("it has read the bucket %d times", reads)
+			t.Errorf("the writer has read the bucket %d times, want 0", reads)
 		}
 	})
 }
 
-// TestAWriterRepairsWhatOthersChange has an operator change, remove and add values.
+// TestAWriterRepairsWhatOthersChange changes, removes and adds values as an operator could.
 func TestAWriterRepairsWhatOthersChange(t *testing.T) {
 	want := map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`}
 	inTest(t, empty, nodes(1, want), func(s *shown) {
@@ -194,36 +194,36 @@ func TestAWriterRepairsWhatOthersChange(t *testing.T) {
 		if err := b.Set(s.t.Context(), "b", []byte(`{}`)); err != nil {
 			t.Fatal(err)
 		}
-		s.show(nodes(2, map[string]string{"b": `{"state":"silent"}`})) // its put meets another revision
+		s.show(nodes(2, map[string]string{"b": `{"state":"silent"}`})) // the writer's put finds another revision
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"silent"}`})
 		if err := b.Set(s.t.Context(), "c", []byte(`{}`)); err != nil {
 			t.Fatal(err)
 		}
-		s.show(nodes(3, map[string]string{"b": `{"state":"ready"}`})) // its put comes behind that, before it looks
+		s.show(nodes(3, map[string]string{"b": `{"state":"ready"}`})) // the writer puts this after that change, before its next check
 		<-time.After(10 * time.Second)                                // in simulated time
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"ready"}`})
 	})
 }
 
-// TestAWriterCatchesUpOnceTheBusIsBack has the bus refuse what is written for a while.
+// TestAWriterCatchesUpOnceTheBusIsBack lets the bus refuse writes for a while.
 func TestAWriterCatchesUpOnceTheBusIsBack(t *testing.T) {
 	inTest(t, empty, nodes(1, map[string]string{"a": `{"state":"ready"}`}), func(s *shown) {
 		s.bus.away.Store(true)
 		s.writer.Show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
 		if err := s.writer.Written(s.t.Context()); !errors.Is(err, errAway) {
-			t.Errorf("it says that it has written, with %v", err)
+			t.Errorf("the bus refuses writes, but Written returns %v", err)
 		}
 		s.has(map[string]string{"a": `{"state":"ready"}`})
 		s.bus.away.Store(false)
 		<-time.After(10 * time.Second) // in simulated time
 		s.has(map[string]string{"a": `{"state":"lost"}`})
 		if err := s.writer.Written(s.t.Context()); err != nil {
-			t.Errorf("it has caught up, and says %v", err)
+			t.Errorf("the writer has caught up, but Written returns %v", err)
 		}
 	})
 }
 
-// held is a bus whose buckets open once its gate does.
+// held is a bus whose buckets open once its gate opens.
 type held struct {
 	bus.Bus
 	gate chan struct{}
@@ -234,7 +234,7 @@ func (h held) Bucket(ctx context.Context, name string) (bus.Bucket, error) {
 	return h.Bus.Bucket(ctx, name)
 }
 
-// TestAPortThatComesAndGoesBeforeItIsWrittenIsNotWritten shows a port and its end while the writer waits for the bus.
+// TestAPortThatComesAndGoesBeforeItIsWrittenIsNotWritten adds a port and removes it again while the writer waits for the bus.
 func TestAPortThatComesAndGoesBeforeItIsWrittenIsNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := held{memory.New(time.Now), make(chan struct{})}
@@ -256,14 +256,14 @@ func TestAPortThatComesAndGoesBeforeItIsWrittenIsNotWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e, err := bucket.Get(ctx, "demo.web.http"); err == nil {
-			t.Errorf("the port is gone, and its endpoints are %s", e.Value)
+			t.Errorf("the port is gone, but its endpoints are %s", e.Value)
 		}
 		end()
 		w.Wait()
 	})
 }
 
-// TestSlotsThatGoAreShownNoMore has a service with a gap among its slots become smaller, once while the writer waits for the bus.
+// TestSlotsThatGoAreShownNoMore scales down a service with a gap among its slots, once while the writer waits for the bus.
 func TestSlotsThatGoAreShownNoMore(t *testing.T) {
 	web := events.ServiceID{Namespace: "demo", Name: "web"}
 	of := func(sequence uint64, slots int, ordinals ...int) views.Changes {
@@ -298,7 +298,7 @@ func TestSlotsThatGoAreShownNoMore(t *testing.T) {
 				}
 				all, err := bucket.All(ctx)
 				if err != nil || len(all) != 2 {
-					t.Errorf("%d slots are shown, want 2: %v, %v", len(all), all, err)
+					t.Errorf("the bucket shows %d slots, want 2: %v, %v", len(all), all, err)
 				}
 				end()
 				w.Wait()
@@ -307,7 +307,7 @@ func TestSlotsThatGoAreShownNoMore(t *testing.T) {
 	}
 }
 
-// TestChangesAddUp holds two parts of a way to be the whole: what comes back is no change.
+// TestChangesAddUp checks that Together merges two lists of changes: a field that gets its old value back is not a change.
 func TestChangesAddUp(t *testing.T) {
 	change := func(key, field, before, after string) views.Change {
 		return views.Change{Bucket: "b", Key: key, Field: field, Before: []byte(before), After: []byte(after)}
@@ -321,6 +321,6 @@ func TestChangesAddUp(t *testing.T) {
 		return a.Key == b.Key && a.Field == b.Field && string(a.Before) == string(b.Before) && string(a.After) == string(b.After)
 	}
 	if !slices.EqualFunc(got, want, same) {
-		t.Errorf("they add up to %s, want %s", got, want)
+		t.Errorf("the merged changes are %s, want %s", got, want)
 	}
 }

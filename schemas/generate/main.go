@@ -1,4 +1,4 @@
-// Command generate writes the JSON Schemas of all messages. It runs in the folder schemas, by go generate.
+// Command generate writes the JSON Schemas of all messages. go generate runs it in the folder schemas.
 package main
 
 import (
@@ -33,12 +33,12 @@ import (
 
 const (
 	module = "github.com/rookery-project/rookery"
-	// target is below the module's root, which is where the generator works: the reflector makes the packages' import paths out of paths
-	// that it walks.
+	// target is relative to the module's root, the generator's working directory: the reflector derives import paths from the paths that it
+	// walks.
 	target = "schemas"
 )
 
-// sources are the folders, with those below them, that have the types.
+// sources are the folders with the types, subfolders included.
 var sources = []string{"events", "projections", "coordinator"}
 
 func main() {
@@ -80,20 +80,20 @@ func run() error {
 	return nil
 }
 
-// lifted reports whether the file has the schema of an older version of a kind: logs have messages of that still.
+// lifted reports whether the file has the schema of an older version of a kind. Logs still have messages of that version.
 func lifted(path string) bool {
 	words := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), target), ".json")
 	kind, ok := events.ParseKind("io.rookery" + strings.ReplaceAll(words, "/", "."))
 	return ok && events.Lifted(kind)
 }
 
-// generate returns the schemas of all kinds of messages, of the views, and of what is asked and answered, by their paths. The working
-// directory must be the module's root.
+// generate returns the schemas of all messages, views, questions and answers, by their paths. The working directory must be the module's
+// root.
 func generate() (map[string][]byte, error) {
 	w := writer{files: map[string][]byte{}}
 	enums := map[string][]any{}
 	w.Reflector = jsonschema.Reflector{
-		Anonymous:      true, // the ids are those of the messages' types, not of Go's
+		Anonymous:      true, // the ids come from the messages' types, and not from Go's
 		ExpandedStruct: true,
 		Mapper:         func(t reflect.Type) *jsonschema.Schema { return known(t, enums) },
 		Namer:          name,
@@ -122,13 +122,13 @@ func generate() (map[string][]byte, error) {
 	return w.files, errors.Join(err, w.write(schemas.Refusal(), api.Refusal()))
 }
 
-// writer writes schemas by what the types and their comments say.
+// writer writes schemas from the types and their comments.
 type writer struct {
 	jsonschema.Reflector
 	files map[string][]byte
 }
 
-// write writes the schema of what is of one of the types.
+// write writes the schema of a value that has one of the types.
 func (w *writer) write(kind events.Kind, values ...any) error {
 	all := w.reflect(values[0])
 	if len(values) > 1 {
@@ -147,7 +147,7 @@ func (w *writer) write(kind events.Kind, values ...any) error {
 	return nil
 }
 
-// reflect returns the schema of the value's type, with the types that it has. One that has itself stands among these.
+// reflect returns the schema of the value's type, with definitions of the types that it contains. A recursive type is among the definitions.
 func (w *writer) reflect(value any) *jsonschema.Schema {
 	t := reflect.TypeOf(value)
 	for i := range t.NumField() {
@@ -162,7 +162,7 @@ func (w *writer) reflect(value any) *jsonschema.Schema {
 	return w.Reflect(value)
 }
 
-// anyOf returns the schema of what is of one of several types.
+// anyOf returns the schema of a value that has one of several types.
 func (w *writer) anyOf(values []any) *jsonschema.Schema {
 	all := &jsonschema.Schema{Version: jsonschema.Version, Definitions: jsonschema.Definitions{}}
 	var what []string
@@ -177,7 +177,7 @@ func (w *writer) anyOf(values []any) *jsonschema.Schema {
 	return all
 }
 
-// name is that of a type within a schema: types of one name may be of several packages.
+// name returns the name of a type within a schema. Types of several packages may have the same name in Go.
 func name(t reflect.Type) string {
 	if t.PkgPath() == module+"/events" || t.PkgPath() == "" {
 		return t.Name()
@@ -185,7 +185,7 @@ func name(t reflect.Type) string {
 	return path.Base(t.PkgPath()) + "." + t.Name()
 }
 
-// known returns the schema of a type whose JSON the reflector does not know or says too little of, else nil.
+// known returns the schema of a type for which the reflector does not know the JSON, or describes too little of it; nil for other types.
 func known(t reflect.Type, enums map[string][]any) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[jsontext.Value]():
@@ -232,7 +232,7 @@ func phases() []any {
 	return names
 }
 
-// constants finds the values of the string constants of the packages in a folder and below it, by package and name of their type.
+// constants finds the values of string constants in a folder and its subfolders, by the package and name of their type.
 func constants(folder string, found map[string][]any) error {
 	return filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {

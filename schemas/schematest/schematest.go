@@ -1,4 +1,4 @@
-// Package schematest holds bodies to their JSON Schemas, for tests.
+// Package schematest checks bodies against their JSON Schemas, for tests.
 package schematest
 
 import (
@@ -14,7 +14,7 @@ import (
 
 var compiled sync.Map // of *jsonschema.Schema by their events.Kind
 
-// Compile returns the schema that stands for the kind. It fails the test where there is none.
+// Compile returns the schema of the kind. It fails the test if there is none.
 func Compile(t testing.TB, kind events.Kind) *jsonschema.Schema {
 	t.Helper()
 	if s, ok := compiled.Load(kind); ok {
@@ -42,7 +42,7 @@ func Compile(t testing.TB, kind events.Kind) *jsonschema.Schema {
 	return s
 }
 
-// Validate returns what of the body breaks the schema of the kind; nil for nothing.
+// Validate returns an error that says where the body breaks the schema of the kind; nil where it does not.
 func Validate(t testing.TB, kind events.Kind, body []byte) error {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
