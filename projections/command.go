@@ -20,7 +20,7 @@ const (
 	Superseded Outcome = "superseded"
 )
 
-// Command is what the log remembers of a command.
+// Command is what the state remembers of a command.
 type Command struct {
 	events.CommandIdentity
 	// Service is the command's target; its namespace is empty where the subject names no service.

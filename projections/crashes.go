@@ -167,8 +167,8 @@ func (e End) String() string {
 	return fmt.Sprintf("%d (%s)", *e.ExitCode, e.Reason)
 }
 
-// CrashLoop tells an operator how the slot's instances of the revision end, when the coordinator tries again if the slot waits for
-// that, and where the last output is. It returns "" where the slot is in no crash loop.
+// CrashLoop tells an operator how the slot's instances of the revision end, and where their last output is. If the slot waits for the
+// next try, it also says when that comes. It returns "" where the slot is in no crash loop.
 func (s *Service) CrashLoop(ordinal uint32, revision uint64) string {
 	if int(ordinal) >= len(s.Slots) {
 		return ""

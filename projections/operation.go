@@ -32,7 +32,7 @@ type Operation struct {
 	// Prolonged is when a new leader took the operation over in this phase. The phase has its whole time from then on. It is zero where
 	// no failover happened.
 	Prolonged time.Time `json:",omitzero"`
-	// Serves is since when the slots of the wave have served in the revision without a break.
+	// Serves says since when each slot of the wave has served in the revision without a break.
 	Serves map[uint32]time.Time
 	// GivenUp are the slots of the wave for which the operation no longer waits. Failed counts them over all waves.
 	GivenUp events.Ordinals `json:",omitempty"`

@@ -59,7 +59,7 @@ func Reasons(p events.InstancePending) string {
 		{p.Removed.Zone, "in none of the zones"},
 		{p.Removed.AllowHostPort, "not started with --allow-host-port for it"},
 		{p.Removed.AllowEngineContext, "not started with --allow-engine-context"},
-		{p.Removed.AntiAffinity, "with an instance to be apart from"},
+		{p.Removed.AntiAffinity, "with an instance that anti_affinity excludes"},
 		{p.Removed.MaxPerNode, "with max_per_node instances"},
 		{p.Removed.HostPort, "with the host port taken"},
 		{p.Removed.Ports, "without a free port in the range"},

@@ -6,8 +6,8 @@ import "github.com/rookery-project/rookery/events"
 // no round closes. It checks no hash, so a reader may begin anywhere in the log. Fold gives the state.
 type Rounds struct{ open []events.Message }
 
-// Take takes the next message of the log. It returns the messages of the round that this message closes, with the closing message last, and
-// whether a round or a void ends with the message.
+// Take takes the next message of the log. It returns the messages of the round that this message closes, with the closing message last. It
+// also reports whether a round or a void ends with the message.
 func (r *Rounds) Take(m events.Message) (closed []events.Message, ends bool) {
 	r.open = append(r.open, m)
 	record, err := events.ParseRecord(m)

@@ -19,7 +19,7 @@ func disconnectRows() []specRow {
 			s.Until("the view says that it is lost", func() bool {
 				shown := runNATS(s.T, s.Cluster, "kv", "get", "--raw", bus.BucketInstances, "demo.disconnect.0")
 				return strings.Contains(shown, `"status":"lost"`) &&
-					strings.Contains(shown, `"message":"lost connection to edge; no other has its place: of 1 nodes 1 silent"`)
+					strings.Contains(shown, `"message":"lost connection to edge; it has no replacement: of 1 nodes 1 silent"`)
 			})
 			s.node.signal(syscall.SIGCONT)
 			event[events.InstanceReturned](s)

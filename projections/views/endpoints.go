@@ -80,7 +80,7 @@ func reached(s *projections.Service) map[string][]Endpoint {
 }
 
 // serving returns the instance if it serves and must run; nil otherwise. The endpoints drop a retired instance before its node gets the
-// order to stop it, and a lost instance because it may be gone with its node. An instance on a silent node stays until it is lost.
+// order to stop it. They drop a lost instance, because it may be gone with its node. An instance on a silent node stays until it is lost.
 func serving(i *projections.Instance) *projections.Instance {
 	if i == nil || i.Retired() != "" || i.Lost || i.Differs || i.Seen.Phase != events.PhaseOnline {
 		return nil

@@ -56,7 +56,7 @@ func TestWhatIsLostIsShownSo(t *testing.T) {
 	_, instance, service = shown(web, events.InstanceLost{Generation: 1, Node: "n"},
 		events.InstancePending{Nodes: 2, Removed: events.Removed{Silent: 1, Memory: 1}})
 	want("what is lost", instance, `"generation":1`, `"node":"n"`, `"status":"lost"`,
-		`"message":"lost connection to n; no other has its place: of 2 nodes 1 silent, 1 with too little memory left"`)
+		`"message":"lost connection to n; it has no replacement: of 2 nodes 1 silent, 1 with too little memory left"`)
 	want("its service", service, `"state":"pending","revision":1,"scale":1,"online":0`)
 	_, instance, service = shown(web, events.InstancePlaced{Generation: 2, Revision: 1, Node: "o"}, online(2, "o"))
 	want("what stands in for it", instance, `"generation":2`, `"node":"o"`, `"status":"online"`)

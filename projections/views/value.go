@@ -414,7 +414,7 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	case newest != nil:
 		value.fill(s, newest)
 		if newest.Lost && newest.Retired() == "" && s.Slots[ordinal].Current == nil {
-			value.Message += "; no other has its place: " + why()
+			value.Message += "; it has no replacement: " + why()
 		}
 	case !s.Has(ordinal) || s.Dropped:
 		ch.Values[Key{bus.BucketInstances, key}] = nil

@@ -177,7 +177,7 @@ func (w *writer) anyOf(values []any) *jsonschema.Schema {
 	return all
 }
 
-// name returns the name of a type within a schema. Types of several packages may have the same name in Go.
+// name returns the name of a type within a schema. Two packages may each have a type of the same name.
 func name(t reflect.Type) string {
 	if t.PkgPath() == module+"/events" || t.PkgPath() == "" {
 		return t.Name()
