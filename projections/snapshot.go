@@ -126,7 +126,7 @@ func (s *Service) beginsAnew(i *Instance, to events.Position) {
 
 // anotherProcess reports whether the process at position to may be another one than the process at position from. A host that comes
 // back empty counts attempts from 0 again. It creates the container again, which shows as an early phase. If the log has no report
-// of that phase, it skips at least one epoch.
+// of that phase, at least one node epoch passed without a report.
 func anotherProcess(from, to events.Position) bool {
 	return to.Attempt != from.Attempt ||
 		(to.Epoch != from.Epoch && (to.Phase < events.PhaseStarted || to.Epoch > from.Epoch+1))
