@@ -1,7 +1,7 @@
 package events
 
-// InstanceAdopted says that a node runs an instance of a slot that the log knows no instance of, as after the log was
-// restored from an older backup, and that it serves from here on as if it had been placed.
+// InstanceAdopted says that a node runs an instance in a slot for which the log knows none, and that it counts from here on as if it had been
+// placed. This happens after the log was restored from an older backup.
 type InstanceAdopted struct {
 	InstancePlaced
 }

@@ -87,7 +87,7 @@ func lifted(path string) bool {
 	return ok && events.Lifted(kind)
 }
 
-// generate returns the schemas of all messages, views, questions and answers, by their paths. The working directory must be the module's
+// generate returns the schemas of all messages, views, questions and answers, and their reference, by their paths. The working directory must be the module's
 // root.
 func generate() (map[string][]byte, error) {
 	w := writer{files: map[string][]byte{}}
@@ -119,7 +119,11 @@ func generate() (map[string][]byte, error) {
 	for name, shape := range api.Shapes() {
 		err = errors.Join(err, w.write(schemas.Question(name), shape.Question), w.write(schemas.Answer(name), shape.Answers...))
 	}
-	return w.files, errors.Join(err, w.write(schemas.Refusal(), api.Refusal()))
+	if err := errors.Join(err, w.write(schemas.Refusal(), api.Refusal())); err != nil {
+		return nil, err
+	}
+	w.files[reference], err = writeReference(w.files)
+	return w.files, err
 }
 
 // writer writes schemas from the types and their comments.

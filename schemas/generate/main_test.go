@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"os"
 	"testing"
 
 	"github.com/rookery-project/rookery/schemas"
@@ -34,6 +35,10 @@ func TestSchemasAreWhatTheTypesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got, err := os.ReadFile(target + "/" + reference); err != nil || string(got) != string(want[reference]) {
+		t.Errorf("%s is stale: run go generate ./schemas (%v)", reference, err)
+	}
+	delete(want, reference)
 	for path := range want {
 		t.Errorf("%s is missing: run go generate ./schemas", path)
 	}
