@@ -29,7 +29,7 @@ func agree(cmd *cobra.Command, out output, show func(io.Writer) error) error {
 
 // confirm asks before something that cannot be undone, where there is a terminal to ask on.
 func (a *asking) confirm(cmd *cobra.Command, question string) error {
-	if a.yes || !isTerminal(cmd.InOrStdin()) {
+	if a.yes || a.dryRun || !isTerminal(cmd.InOrStdin()) {
 		return nil
 	}
 	return confirmed(cmd, question)

@@ -134,6 +134,9 @@ func (a *apply) run(cmd *cobra.Command) error {
 
 // carryOut asks, where there is somebody to be asked, and has done what the plan says.
 func (a *apply) carryOut(cmd *cobra.Command, b *bus.JetStream, p *plan, present presentServices) error {
+	if a.dryRun {
+		return errPending
+	}
 	if err := a.agree(cmd, p); err != nil {
 		return err
 	}

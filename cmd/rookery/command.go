@@ -28,10 +28,12 @@ type asking struct {
 	busy    string
 	ifSeq   uint64
 	yes     bool
+	dryRun  bool
 }
 
 func (a *asking) flags(cmd *cobra.Command) {
 	a.out.flag(cmd)
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print what this would do, and do nothing; the exit code is 7 where there is something to do")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 11*time.Minute, "how long to wait for the end; the command goes on all the same")
 }
 
@@ -71,6 +73,9 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 		return err
 	}
 	defer done()
+	if a.dryRun {
+		return a.rehearse(cmd.Context(), b, cmd.OutOrStdout(), m)
+	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
 	w := &waiter{bus: b, progress: a.progress(), scope: scope, members: members, waves: waves{}}
@@ -253,7 +258,7 @@ func (a *asking) confirmScale(cmd *cobra.Command, service string, scale int64) e
 	if err != nil {
 		return usage(cmd, err)
 	}
-	if a.yes || !isTerminal(cmd.InOrStdin()) {
+	if a.yes || a.dryRun || !isTerminal(cmd.InOrStdin()) {
 		return nil
 	}
 	b, done, err := a.link.open("rookery")

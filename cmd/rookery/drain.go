@@ -131,6 +131,9 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 	if !d.out.json() {
 		err = p.print(cmd.OutOrStdout())
 	}
+	if err == nil && d.dryRun {
+		err = errPending // a node without instances is drained all the same
+	}
 	if err == nil && !d.yes {
 		err = agree(cmd, d.out, p.print)
 	}

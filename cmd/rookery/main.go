@@ -22,12 +22,13 @@ const (
 	exitFailed     = 4   // the command was accepted and failed
 	exitSuperseded = 5   // the command was accepted and another took its place
 	exitTimeout    = 6   // the wait ended before the command did
+	exitPending    = 7   // --dry-run, and there is something to do
 	exitSignal     = 130 // Ctrl-C
 )
 
 // exitCodes is the part of the help that tells them.
 const exitCodes = `Exit codes: 0 succeeded, 1 error, 2 wrong usage, 3 rejected, 4 failed, 5 superseded, 6 still going on when
---timeout ended, 130 Ctrl-C.`
+--timeout ended, 7 something to do with --dry-run, 130 Ctrl-C.`
 
 // codedError carries the exit code that an error calls for.
 type codedError struct {

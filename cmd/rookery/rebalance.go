@@ -116,6 +116,9 @@ func (p *rebalanced) print(w io.Writer) error {
 
 // carryOut asks, where there is somebody to be asked, has the moves made and shows them until the last one.
 func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced, body []byte) error {
+	if r.dryRun {
+		return errPending
+	}
 	if !r.yes {
 		if err := agree(cmd, r.out, p.print); err != nil {
 			return err

@@ -23,7 +23,7 @@ type PlanQuestion struct {
 	Group     string         `json:"group,omitempty"`
 	Node      string         `json:"node,omitempty"`
 	Verb      string         `json:"verb"`
-	Body      jsontext.Value `json:"body,omitempty"`
+	Body      jsontext.Value `json:"body,omitzero"`
 }
 
 // subject is where the command would be published; "" where the question names more than one receiver, or half of one.

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// errPending ends a dry run that has found something to do.
+var errPending = &codedError{exitPending, errors.New("nothing was done: --dry-run")}
+
+// foretold is the answer to the question `plan` about any command.
+type foretold struct {
+	coordinator.Plan
+	// Events are those that a command to anything but a service leads to at once.
+	Events []string `json:"events"`
+	// Instances are those that leave a node which is drained.
+	Instances []jsontext.Value `json:"instances"`
+}
+
+// rehearse prints what a command would do. It returns errPending where that is anything.
+func (a *asking) rehearse(ctx context.Context, b *bus.JetStream, out io.Writer, m events.Message) error {
+	var raw jsontext.Value
+	if err := askPast(ctx, b, "plan", planQuestion(m), &raw); err != nil {
+		return err
+	}
+	var p foretold
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return fmt.Errorf("the answer does not read: %w", err)
+	}
+	switch {
+	case a.out.json():
+		if err := a.out.print(out, raw); err != nil {
+			return err
+		}
+	case p.Rejection == nil && p.Service != "":
+		if err := printPlan(out, p.Plan); err != nil {
+			return err
+		}
+	case p.Rejection == nil:
+		fmt.Fprintf(out, "At sequence %d of the log this command leads to:\n", p.Sequence)
+		for _, e := range p.Events {
+			fmt.Fprintln(out, "  "+e)
+		}
+	}
+	if p.Rejection != nil {
+		return &codedError{exitRejected, fmt.Errorf("the command would be rejected (%s): %s", p.Rejection.Code, p.Rejection.Reason)}
+	}
+	if p.changes() {
+		return errPending
+	}
+	return nil
+}
+
+// planQuestion asks what a command would do.
+func planQuestion(m events.Message) api.PlanQuestion {
+	words := strings.Split(strings.TrimPrefix(m.Subject, events.CommandRoot+"."), ".")
+	q := api.PlanQuestion{Verb: words[len(words)-1], Body: m.Body}
+	switch words[0] {
+	case "service":
+		q.Namespace, q.Name = words[1], words[2]
+	case "group":
+		q.Group = words[1] + "/" + words[2]
+	case "node":
+		q.Node = words[1]
+	}
+	return q
+}
+
+// changes reports whether a command would do anything.
+func (p foretold) changes() bool {
+	return len(p.Instances) > 0 ||
+		slices.ContainsFunc(p.Slots, func(s coordinator.PlannedSlot) bool { return s.Action != coordinator.PlanNone }) ||
+		slices.ContainsFunc(p.Events, func(e string) bool { return !strings.HasSuffix(e, ".accepted") && !strings.HasSuffix(e, ".succeeded") })
+}
