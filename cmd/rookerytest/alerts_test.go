@@ -70,7 +70,7 @@ func (g *gallery) sounds(a alarm) {
 		}
 		return firing
 	}
-	// One look of Prometheus that failed may have it fire for a moment.
+	// A single scrape that failed may make the alert fire for a moment.
 	g.until(a.alert+" is silent before its fault", func() bool { return !fires() })
 	began := time.Now()
 	a.fault(g)
@@ -81,7 +81,7 @@ func (g *gallery) sounds(a alarm) {
 		g.fail("%s: %s", a.alert, wrong)
 	}
 	healed := time.Now()
-	// What has piled up is done first, and beside all other tests.
+	// The coordinator works off the backlog first, while all other tests load the machine.
 	if !g.within(3*settlesWithin, func() bool { return !fires() }) {
 		g.fail("%s does not stop", a.alert)
 	}
@@ -89,7 +89,7 @@ func (g *gallery) sounds(a alarm) {
 		a.alert, fired.Seconds(), time.Since(healed).Seconds())
 }
 
-// shuns has a coordinator lead that panics as it reconciles a service.
+// shuns makes a coordinator lead that panics while it reconciles a service.
 func shuns(g *gallery) {
 	sound := g.path
 	struck, err := struckProgram()
@@ -112,8 +112,8 @@ func shuns(g *gallery) {
 	g.published("demo/struck", "ensure", webSpec(`,"scale":1`))
 }
 
-// floods fills the stream of statuses up to its bound, nearly, with what is none: unlike commands they stay although they are decided. Who
-// sent it takes it back.
+// floods fills the stream of statuses nearly to its bound with messages that are not statuses. Unlike a command, such a message stays in
+// the stream after the coordinator has decided it. The test deletes these messages when it heals the fault.
 func floods(g *gallery) {
 	const share, bound, each = 85, 256 << 20, 1 << 19
 	subject := events.StatusRoot + ".flood.instance.demo.flood.0.1"
@@ -131,7 +131,7 @@ func floods(g *gallery) {
 	}
 }
 
-// slows has the coordinators be reached slowly, and sends them more than comes through.
+// slows delays the links of the coordinators, and sends more commands than the links let through.
 func slows(g *gallery) {
 	const delay, commands = 20 * time.Millisecond, 40_000
 	for _, c := range g.coordinators {

@@ -83,8 +83,8 @@ const (
 	listedDB  = `"db":{"image":"localhost/db:1"}`
 )
 
-// TestApplyHasWhatTheFilesList follows a namespace from nothing to its last service: what is there already is asked for
-// no more, and each plan names what it changes.
+// TestApplyHasWhatTheFilesList follows a namespace from nothing to its last service. Apply sends no command for a service that already is
+// as its file says, and each plan names the changes.
 func TestApplyHasWhatTheFilesList(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
@@ -232,7 +232,8 @@ func TestApplyStopsWaitingAndSaysWhatGoesOn(t *testing.T) {
 	}
 }
 
-// TestApplyAsksOnATerminal answers as people do. What somebody else does while it asks is not overwritten.
+// TestApplyAsksOnATerminal answers the question of apply as an operator does. Apply does not overwrite a change that another client makes
+// while it waits for the answer.
 func TestApplyAsksOnATerminal(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)

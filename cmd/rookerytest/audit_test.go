@@ -39,9 +39,9 @@ func (r *realNode) audited() audited {
 
 // findings are how what Podmans have differs from what the log says, a line each, in order.
 type findings struct {
-	// orphans are containers that the log has no instance for on that node, duplicates slots of which more containers live
-	// than the log has instances, leftovers what is no container of an instance and serves none, and missing instances that
-	// the log has as started without a container that lives.
+	// orphans are containers on a node for which the log has no instance there. duplicates are slots with more living containers than the
+	// log has instances. leftovers are containers that belong to no instance and serve none. missing are instances that the log has as
+	// started and that have no living container.
 	orphans, duplicates, leftovers, missing []string
 }
 

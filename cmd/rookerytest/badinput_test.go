@@ -30,16 +30,16 @@ const (
 	structured = "application/cloudevents+json"
 )
 
-// row is one message that somebody sends, and what must come of it.
+// row is one message that a client sends, with the outcome that the test expects.
 type row struct {
 	name    string
-	subject string // scaleWeb where it is not given
+	subject string // scaleWeb by default
 	header  events.Header
 	body    string
 	code    events.Code
 	field   string
 	says    string
-	under   string // underWeb where it is not given
+	under   string // underWeb by default
 }
 
 func (r row) message() events.Message {
@@ -50,7 +50,7 @@ func (r row) message() events.Message {
 	return events.Message{Subject: subject, Header: r.header, Body: []byte(r.body)}
 }
 
-// bodies are the rows of bodies that are no command.
+// bodies are the rows whose bodies are not valid commands.
 func bodies() []row {
 	return []row{
 		{name: "not JSON", body: "scale to five", code: events.CodeMalformed, says: `begins with "s"`},
@@ -78,7 +78,7 @@ func bodies() []row {
 			code: events.CodeWrongType, field: "stop_grace", says: "a string, not a number",
 		},
 		{
-			name: "a preset of the policy that is none", subject: "rookery.cmd.cluster.policy", body: `{"preset":"swarm"}`, under: underNone,
+			name: "an unknown preset of the policy", subject: "rookery.cmd.cluster.policy", body: `{"preset":"swarm"}`, under: underNone,
 			code: events.CodeInvalidValue, field: "preset", says: `preset "swarm" is not known: known is materialize`,
 		},
 		{
@@ -108,7 +108,7 @@ func bodies() []row {
 			name: "duplicate keys within", subject: ensureWeb, body: `{"image":"i","env":{"A":"1","A":"2"}}`,
 			code: events.CodeDuplicateKey, field: "env.A", says: "twice",
 		},
-		{name: "a policy that is none", body: `{"scale":5,"busy":"wait"}`, code: events.CodeInvalidValue, field: "busy", says: `"wait"`},
+		{name: "an unknown policy", body: `{"scale":5,"busy":"wait"}`, code: events.CodeInvalidValue, field: "busy", says: `"wait"`},
 		{
 			name: "control characters in a field's name", body: `{"\u001b[2J":5}`,
 			code: events.CodeUnknownField, field: `\x1b[2J`, says: `\x1b`,
@@ -209,8 +209,8 @@ func envelopes() []row {
 	both("of another CloudEvents", "specversion", "2.0", events.CodeUnknownVersion, `"2.0"`)
 	both("of another version of the type", "type", "io.rookery.service.v9.scale", events.CodeUnknownVersion, "version 9")
 	both("of another verb's type", "type", "io.rookery.service.v1.drop", events.CodeInvalidAttribute, scaleType)
-	both("of somebody else's type", "type", "com.example.scale", events.CodeInvalidAttribute, "com.example.scale")
-	both("with a source that is none", "source", ":", events.CodeInvalidAttribute, "source")
+	both("of a foreign type", "type", "com.example.scale", events.CodeInvalidAttribute, "com.example.scale")
+	both("with an invalid source", "source", ":", events.CodeInvalidAttribute, "source")
 	return append(rows,
 		row{
 			name: "binary of another content", header: binaryHeader(map[string]string{"Content-Type": "text/plain"}), body: `{"scale":5}`,
@@ -266,7 +266,7 @@ func (w *world) publish(m events.Message) uint64 {
 	return sequence
 }
 
-// until returns the events up to the one on the subject. What a command led to before comes before it.
+// until returns the events up to and with the one on the subject. The events that a command led to come before its outcome.
 func (w *world) until(subject string) []events.Message {
 	w.t.Helper()
 	deadline := time.NewTimer(anyMoment)

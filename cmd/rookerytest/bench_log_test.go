@@ -214,7 +214,7 @@ func (d *decider) round(b *testing.B, inputs func(*coordinator.Turn)) bool {
 	return true
 }
 
-// found founds the cluster and has the nodes join.
+// found founds the cluster and lets the nodes join.
 func (d *decider) found(b *testing.B) {
 	b.Helper()
 	d.round(b, func(t *coordinator.Turn) {

@@ -155,8 +155,8 @@ func (f *fleet) start(p node.Plan) (node.Container, error) {
 	return c, f.engine.Engine.Start(f.b.Context(), c)
 }
 
-// orderToRunning takes turns with the bare thing, so that both meet the same Podman. What is ours alone is the time
-// that was not spent inside the engine.
+// orderToRunning alternates between Rookery and bare calls of the engine, so that both meet the same Podman. The time that Rookery itself
+// takes is the time spent outside the engine.
 func (f *fleet) orderToRunning(b *testing.B) {
 	const count = 50
 	for b.Loop() {

@@ -58,7 +58,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	}
 	generations := r.generations()
 	if want := []string{"0.2", "1.2"}; !slices.Equal(generations, want) {
-		t.Errorf("running are %v, want %v: two instances, each made anew by the restart", generations, want)
+		t.Errorf("running are %v, want %v: two instances, each of which the restart has replaced", generations, want)
 	}
 
 	ask(t, r.Cluster, "rookery.cmd.node.edge.pause", `{}`)
@@ -85,7 +85,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	r.CheckReplay()
 }
 
-// TestRollbackBringsBackWhatRan has a service go back to an earlier revision, on the real Podman, by the command line.
+// TestRollbackBringsBackWhatRan rolls a service back to an earlier revision, on the real Podman, with the command line.
 func TestRollbackBringsBackWhatRan(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

@@ -55,7 +55,7 @@ func TestShellsCompleteLiveNames(t *testing.T) {
 	}
 }
 
-// TestBashTakesTheCompletion has bash complete a name as it does where somebody presses the key.
+// TestBashTakesTheCompletion makes bash complete a name, as bash does when an operator presses the tab key.
 func TestBashTakesTheCompletion(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(0))

@@ -40,8 +40,8 @@ services:
 configs: {web: {content: "hello $$world"}}
 `
 
-// TestApplyOfAComposeFile follows a project from nothing to nothing: it is one group in the order of depends_on, its config is put
-// once, and what is so already is asked for no more.
+// TestApplyOfAComposeFile follows a project from nothing to nothing. Apply makes it one group in the order of depends_on and puts its
+// config once. It sends no command for what already is as the file says.
 func TestApplyOfAComposeFile(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
@@ -95,7 +95,8 @@ func TestApplyOfAComposeFile(t *testing.T) {
 	cluster.CheckReplay()
 }
 
-// TestApplyOfAComposeFileThatAsksForMore has what Rookery does not do be an error, and a list where people say so.
+// TestApplyOfAComposeFileThatAsksForMore applies files with keys that Rookery does not support. Apply fails, or lists these keys when the
+// operator allows that.
 func TestApplyOfAComposeFileThatAsksForMore(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// TestConfigsAreInTheirBucketAlone has a service run with a config, be told of one that is missing, and begin anew with
-// another value; no other stream or bucket has any of the values, and nobody logs one.
+// TestConfigsAreInTheirBucketAlone runs a service whose config is missing at first, puts the config, and later changes its value. Instances
+// that start later get the new value. No other stream or bucket holds any of the values, and no process logs one.
 func TestConfigsAreInTheirBucketAlone(t *testing.T) {
 	t.Parallel()
 	const first, second, other = "1st-value-of-the-config", "2nd-value-of-the-config", "the-value-of-another-namespace"

@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestCrashLoopsOnPodman has a program end at once that may be restarted twice, on two hosts: it goes from one to the other, later each
-// time, and people are told how it ends and where its last lines are.
+// TestCrashLoopsOnPodman runs a program that exits at once, with two restarts allowed, on two hosts. The instance moves from one host to
+// the other, later each time. The operator is told how it ends and where its last lines are.
 func TestCrashLoopsOnPodman(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

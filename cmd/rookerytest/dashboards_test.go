@@ -55,7 +55,7 @@ type gallery struct {
 	empty      map[string]string // what has not found anything yet: what Prometheus is asked, by where it stands
 }
 
-// all is the run: what happens to the cluster, what screens show of it, and what people are called for.
+// all is the whole run: what happens to the cluster, what the screens show of it, and which alerts fire.
 func (g *gallery) all() {
 	g.operations()
 	g.troubles()
@@ -174,7 +174,7 @@ func (g *gallery) draw() {
 	}
 }
 
-// step is something that people do with the cluster or that happens to it.
+// step is something that an operator does with the cluster, or that happens to it.
 type step struct {
 	what string
 	do   func()
@@ -285,7 +285,7 @@ func (g *gallery) rebalances() {
 	g.hears("cluster.rebalance-ended", `"moved":1`)
 }
 
-// troubles has things go wrong in ways that people are shown. Some last as long as people look.
+// troubles causes faults that the screens show. Some of them last for as long as the test looks at the screens.
 func (g *gallery) troubles() {
 	g.take([]step{
 		{"a service that no node can have", func() { g.published("demo/nowhere", "ensure", webSpec(`,"scale":1,"node_selector":{"host":"none"}`)) }},
@@ -304,7 +304,7 @@ func (g *gallery) troubles() {
 			g.published("demo/stuck", "ensure",
 				`{"image":"localhost/none:1","update":{"healthy_deadline":"20m","progress_deadline":"20m"}}`)
 		}},
-		{"an update that waits for people", func() {
+		{"an update that waits for an operator", func() {
 			g.asks("demo/canary", "ensure", webSpec(`,"scale":2`))
 			g.published("demo/canary", "ensure", webSpec(`,"env":{"SAY":"two"},"update":{"canaries":1,"min_healthy":"0s"}`))
 		}},
@@ -312,7 +312,7 @@ func (g *gallery) troubles() {
 	})
 }
 
-// pauses has a service be updated to what cannot be had, and the update be paused because of that.
+// pauses updates a service to an image that does not exist, so that the update fails and is paused.
 func (g *gallery) pauses(service string) {
 	g.asks(service, "ensure", webSpec(`,"scale":1`))
 	g.published(service, "ensure",

@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// shown returns what people are shown of the node.
+// shown returns the view of the node.
 func (r *realNode) shown() views.Node {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -33,7 +33,7 @@ func (r *realNode) shown() views.Node {
 	return shown
 }
 
-// untilState waits until people are shown the node in this state, and returns how it is shown.
+// untilState waits until the view shows the node in this state, and returns the view.
 func (r *realNode) untilState(want string) views.Node {
 	r.t.Helper()
 	var shown views.Node
@@ -44,8 +44,9 @@ func (r *realNode) untilState(want string) views.Node {
 	return shown
 }
 
-// TestDegradedPodman has the real Podman's service hang, and then be killed and started anew: the node is degraded and not
-// silent, what runs there runs on and serves, nothing new comes, and what was asked for meanwhile is there a moment after.
+// TestDegradedPodman makes the service of the real Podman hang, and then kills it and starts it again. The node is degraded and not silent:
+// its instances run on and serve, and it gets no new ones. Once Podman answers again, the node soon carries out the orders that came
+// meanwhile.
 func TestDegradedPodman(t *testing.T) {
 	t.Parallel()
 	r := startReal(t, "--answer-timeout", "5s")

@@ -69,7 +69,7 @@ func TestDiskFullAndFreed(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	// What the coordinator advises: a store whose write failed may stay closed until the server starts again.
+	// The coordinator advises this restart: a store whose write failed may stay closed until the server starts again.
 	server.signal(syscall.SIGTERM)
 	<-server.ended
 	startServer(t, store, port)
@@ -137,7 +137,7 @@ func TestPowerCut(t *testing.T) {
 		return err == nil && state.Last > 500
 	})
 	server.signal(syscall.SIGSTOP)
-	// What has reached the disk is what the image holds now; what the file system only remembers is lost.
+	// The image now holds only what has reached the disk. A power cut loses what the file system has only in memory.
 	sh(t, "cp", "--sparse=always", disk, after)
 	acknowledged := stop()
 	server.kill()

@@ -11,8 +11,9 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestDrainOnPodmanHosts drains a host of a service with one instance while a client asks it all the time: no request fails. Then it takes the
-// drain back, and has a host be forgotten whose node is gone: its slots are elsewhere, and what it still runs is stopped once it is back.
+// TestDrainOnPodmanHosts drains a host that runs the only instance of a service, while a client sends requests without a pause: no request
+// fails. Then it cancels the drain, and forgets a host whose node is gone. The slots of that host move elsewhere, and the node stops what
+// it still runs when it comes back.
 func TestDrainOnPodmanHosts(t *testing.T) {
 	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1")
@@ -38,7 +39,7 @@ func TestDrainOnPodmanHosts(t *testing.T) {
 	r.CheckReplay()
 }
 
-// gone has the node of a host that has the only instance end, forgets it, and has it come back.
+// gone stops the node of the host that has the only instance, forgets that node, and starts it again.
 func (r *region) gone(h *host) {
 	r.t.Helper()
 	if fate := r.Fate(r.command(h.name, "forget", `{}`)); fate.Outcome != "rejected" || fate.Rejection.Code != events.CodeHeard {
@@ -74,8 +75,8 @@ func (r *region) command(node, verb, body string) uint64 {
 	return sequence
 }
 
-// steady asks a slot again and again where the view says that it is served. What it returns ends that, and returns how often it asked, and
-// how it failed.
+// steady sends requests to a slot without a pause, at the address that the view shows. The function that it returns stops the requests. It
+// returns how many there were, and the first error.
 func (r *region) steady(slot string) func() (asked int, failed string) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	var done sync.WaitGroup

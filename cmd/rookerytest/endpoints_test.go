@@ -15,8 +15,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestEndpointsAreWithdrawnBeforeWhatTheyLeadToStops has instances go in each way that people ask for, and listens on one connection to
-// what is told of endpoints and to orders, in the order in which the server gets them.
+// TestEndpointsAreWithdrawnBeforeWhatTheyLeadToStops removes instances in each way that an operator can. It listens on one connection to
+// endpoints and to orders, in the order in which the server gets them.
 func TestEndpointsAreWithdrawnBeforeWhatTheyLeadToStops(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
@@ -68,7 +68,7 @@ func TestEndpointsAreWithdrawnBeforeWhatTheyLeadToStops(t *testing.T) {
 		instance := fmt.Sprintf("%d.%d", id.Ordinal, id.Generation)
 		stopped[instance] = true
 		if slices.Contains(now.Addresses, views.Endpoint{Ordinal: id.Ordinal, Address: addresses[instance]}) {
-			t.Errorf("%s is told to stop, and people are sent to %s", id, addresses[instance])
+			t.Errorf("the node is told to stop %s while the view still lists its address %s", id, addresses[instance])
 		}
 	}
 	if seen != 3 {

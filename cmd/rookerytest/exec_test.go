@@ -99,7 +99,7 @@ func onTerminal(t *testing.T, rows, columns uint16, args ...string) *screen {
 	return s
 }
 
-// size has the terminal be of another size, which those on it are told.
+// size changes the size of the terminal, and the kernel signals that to the programs on it.
 func (s *screen) size(rows, columns uint16) {
 	s.t.Helper()
 	if err := unix.IoctlSetWinsize(int(s.people.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {

@@ -34,7 +34,8 @@ func explained(t *testing.T, cluster *rookerytest.Cluster, args ...string) decid
 	return d
 }
 
-// TestExplainDecidesOnceMore places and has wait, as people do with the nats CLI, and explains both from the log.
+// TestExplainDecidesOnceMore makes one instance be placed and another wait, as an operator does with the nats CLI. It then explains both
+// decisions from the log.
 func TestExplainDecidesOnceMore(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(3))
@@ -64,7 +65,8 @@ func TestExplainDecidesOnceMore(t *testing.T) {
 	cluster.CheckReplay()
 }
 
-// TestExplainSaysForWhomANodeIsHeld has a small service come after a large one that waits, and get the room once that one is gone.
+// TestExplainSaysForWhomANodeIsHeld adds a small service while a large one waits for a node. The small service gets the space once the
+// large one is deleted.
 func TestExplainSaysForWhomANodeIsHeld(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(1))

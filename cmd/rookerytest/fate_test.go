@@ -11,8 +11,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// TestPublisherLearnsFateAfterReconnecting has a publisher lose its connection right after the acknowledgement, and
-// learn on another one, by the sequence that it was given, what became of its command.
+// TestPublisherLearnsFateAfterReconnecting closes the connection of a publisher right after the acknowledgement. The publisher learns the
+// outcome of its command on another connection, by the sequence in the acknowledgement.
 func TestPublisherLearnsFateAfterReconnecting(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)

@@ -145,9 +145,9 @@ func processesOf(id string) bool {
 	return false
 }
 
-// look says why the house has not settled, or "", and what an audit finds. Settled is: no command is open and each has ended
-// once, every service is what it shall be, people are shown so, the hosts have what the log says and nothing else, and a
-// coordinator's state is what the log replayed gives.
+// look says why the cluster has not settled, or "", and returns what an audit finds. The cluster has settled when all of these hold: no
+// command is open and each has ended once; every service has its target; the views show that; the hosts have what the log says and nothing
+// else; and the state of a coordinator equals the replayed log.
 func (f *trial) look() (why string, found findings) {
 	var state api.ClusterState
 	if !f.Ask("state", `{"live":true}`, &state) {
@@ -165,7 +165,7 @@ func (f *trial) look() (why string, found findings) {
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(log.Services), events.ServiceID.Compare) {
 		if !log.Services[id].Settled() {
-			return fmt.Sprintf("%s is not what it shall be", id), found
+			return fmt.Sprintf("%s has not reached its target", id), found
 		}
 	}
 	if why := f.shown(log); why != "" {
@@ -203,7 +203,7 @@ func (f *trial) unended(h history) string {
 	return ""
 }
 
-// shown says what people are shown that is otherwise than the log says, or "".
+// shown says where the views differ from the log, or "".
 func (f *trial) shown(c *projections.Cluster) string {
 	states, err := shownIn[views.Service](f, bus.BucketServices)
 	if err != nil {

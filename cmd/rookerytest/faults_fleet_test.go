@@ -118,12 +118,12 @@ func startTrial(t *testing.T) *trial {
 	return f
 }
 
-// interrupts returns what ends when somebody interrupts the test: then it must come to its end, for what it has made is not
-// ended with its process.
+// interrupts returns a context that ends when a user interrupts the test. The test must then clean up, because what it has made does not
+// end with its process.
 func interrupts(t *testing.T) context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	t.Cleanup(stop)
-	// Who reads what the test prints may be gone before it.
+	// The process that reads the output of the test may be gone before the test ends.
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
 	t.Cleanup(func() { signal.Stop(unread) })
@@ -253,7 +253,8 @@ func (h *hearing) after(i int) ([]*nats.Msg, int) {
 	return h.all[i:len(h.all):len(h.all)], len(h.all)
 }
 
-// command publishes a command. It reports whether that was acknowledged; one that was not is nobody's promise.
+// command publishes a command. It reports whether the server acknowledged that: Rookery promises nothing for a command that was not
+// acknowledged.
 func (f *trial) command(service, verb, body string) (uint64, bool) {
 	id, err := events.ParseServiceID(service)
 	if err != nil {
@@ -270,8 +271,8 @@ func (f *trial) command(service, verb, body string) (uint64, bool) {
 	return sequence, true
 }
 
-// work has people change things, as they do all the time: a service is scaled, another restarted, a job runs. What was asked
-// for before and is under way still is superseded.
+// work publishes the commands of everyday work: it scales a service, restarts another and runs a job. These supersede earlier commands that
+// are still under way.
 func (f *trial) work() {
 	const least, span = 3, 3
 	f.webScale = least + (f.webScale-least+1)%span
@@ -296,7 +297,7 @@ func (f *trial) leader() (leads, standsBy *seat) {
 		}
 	}
 	if leads == nil {
-		f.t.Fatalf("%q leads, which nobody has started", name)
+		f.t.Fatalf("%q leads, which this test has not started", name)
 	}
 	return leads, standsBy
 }

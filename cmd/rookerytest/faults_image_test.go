@@ -19,7 +19,7 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// imageFaults are faults of a registry, and of images that are there no more.
+// imageFaults are faults of a registry, and of images that no longer exist.
 func imageFaults() []fault {
 	offline := func(s *scene) { s.hears("service.demo.pulled.instance.offline", string(events.OfflineImagePull)) }
 	return []fault{
@@ -144,7 +144,7 @@ func (s *scene) podmanLoads() {
 	}
 }
 
-// pushes pushes the scene's image, and has the host have it no more.
+// pushes pushes the image of the scene to the registry, and removes it from the host.
 func (s *scene) pushes() {
 	s.podman(s.host, "push", s.image)
 	s.podman(s.host, "rmi", s.image, s.local)

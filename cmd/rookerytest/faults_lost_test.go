@@ -163,7 +163,7 @@ func (s *scene) beginOf(pid int) time.Duration {
 	if err != nil {
 		s.fail("%v", err)
 	}
-	const starttime, tick = 19, 10 * time.Millisecond // of the fields behind the name; the kernel's unit for people
+	const starttime, tick = 19, 10 * time.Millisecond // of the fields behind the name; the kernel's unit of time in user space
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	ticks, err := strconv.Atoi(string(fields[starttime]))
 	if err != nil {

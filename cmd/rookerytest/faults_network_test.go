@@ -106,7 +106,7 @@ func (s *scene) loses(inject func(*seat)) {
 	s.takenOver(c)
 }
 
-// resets breaks the link again and again while people work.
+// resets breaks the link again and again while clients send commands.
 func (s *scene) resets(w *wire) {
 	const times = 5
 	for range times {
@@ -116,7 +116,7 @@ func (s *scene) resets(w *wire) {
 	s.saw("reset %d times", times)
 }
 
-// slows has the link be slow until the fault's end, and people work meanwhile.
+// slows keeps the link slow until the end of the fault, while clients send commands.
 func (s *scene) slows(w *wire) {
 	const delay = 200 * time.Millisecond
 	s.heals(func() { w.slow(0) })

@@ -84,7 +84,8 @@ func podmanFaults() []fault {
 	}
 }
 
-// calls has something done as soon as the host's node has made such a call of its Podman. What it returns says whether it has.
+// calls runs do as soon as the node of the host has made such a call of its Podman. The function that it returns reports whether do has
+// run.
 func (s *scene) calls(method, path string, do func()) func() bool {
 	done := make(chan struct{})
 	find := method + " /v4.0.0/libpod" + path
@@ -145,7 +146,7 @@ func (s *scene) rests(h *station) {
 	h.node.signal(syscall.SIGSTOP)
 }
 
-// portsTaken takes every port of the host's range that nobody has.
+// portsTaken takes every free port of the range of the host.
 func portsTaken(s *scene) {
 	var taken []net.Listener
 	s.heals(func() {
@@ -163,7 +164,7 @@ func portsTaken(s *scene) {
 	s.hears("service.demo.probe.instance.offline", string(events.OfflinePortConflict))
 }
 
-// nameTaken has a foreign container take the name of ours while the node looks away.
+// nameTaken creates a foreign container under the name of one of ours while the node is stopped.
 func nameTaken(s *scene) {
 	s.runs("demo/probe", probe)
 	c := s.container("demo/probe")

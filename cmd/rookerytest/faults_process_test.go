@@ -86,7 +86,7 @@ func nodeUpgraded(s *scene) {
 	s.stays(s.pids, s.processes(s.host))
 }
 
-// hostReboots ends all that runs on the host at once and clears what a machine that starts anew has lost.
+// hostReboots ends everything that runs on the host at once, and clears what a machine loses in a reboot.
 func hostReboots(s *scene) {
 	h := s.host
 	running := s.processes(h)
@@ -188,12 +188,12 @@ func leaderStopped(s *scene) {
 
 func busKilled(s *scene) {
 	s.mutely = true
-	// In the middle of what people ask for.
+	// The fault comes while commands are under way.
 	s.work()
 	s.heals(func() { s.startBus() })
 	s.bus.kill()
-	s.until("nobody reaches it", func() bool { return !s.Conn.IsConnected() })
-	s.saw("nobody is connected")
+	s.until("the client is disconnected", func() bool { return !s.Conn.IsConnected() })
+	s.saw("no client is connected")
 }
 
 func busStopped(s *scene) {

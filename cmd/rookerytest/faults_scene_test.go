@@ -17,11 +17,11 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// fault is one fault, and what is expected of the house beyond what is expected after every one: that it settles within a
-// minute of the fault's end, without an orphan or a duplicate, and that every command has ended once.
+// fault is one fault, with what is expected beyond what is expected after every fault: the cluster settles within a minute of the end of
+// the fault, without an orphan or a duplicate, and every command has ended once.
 type fault struct {
 	name, expected string
-	// inject makes the fault and returns once it is there to be seen. What ends it is given to scene.heals meanwhile.
+	// inject makes the fault, and returns once its effect can be seen. It gives scene.heals the functions that end the fault.
 	inject func(*scene)
 	// check looks at what has come of it, once all has settled; nil where nothing more is expected.
 	check func(*scene)
@@ -34,12 +34,12 @@ type scene struct {
 	host, beside *station
 	mark         int // the first event that is told after the beginning
 	undo         []func()
-	services     []string       // those that were made for it
-	pids         map[string]int // what ran on the host and nobody changes, by the ids of containers
+	services     []string       // the services that were made for it
+	pids         map[string]int // the processes on the host that no command changes, by the ids of containers
 	seen         []string
 	// image is what a scene with a registry pulls, local the name under which a host's Podman is given it.
 	image, local string
-	// mutely says that nobody reaches the bus while the fault lasts: what people ask, they ask after it.
+	// mutely says that no client reaches the bus while the fault lasts. The test sends its commands after the fault.
 	mutely bool
 }
 
@@ -68,7 +68,7 @@ func (s *scene) saw(format string, values ...any) {
 	s.seen = append(s.seen, fmt.Sprintf(format, values...))
 }
 
-// heals has the fault end so. What was given last is done first.
+// heals adds a function that ends the fault. The last one added runs first.
 func (s *scene) heals(end func()) { s.undo = append(s.undo, end) }
 
 // heal ends the fault, and says what went wrong.
@@ -165,7 +165,7 @@ func told(subject, words string, data []byte) string {
 	return strings.TrimSpace(strings.Join(parts, ".") + " " + words + " " + message)
 }
 
-// ensures publishes a service for this scene alone, which the host shall have, and returns the command's sequence.
+// ensures publishes a service for this scene alone, which must run on the host, and returns the sequence of the command.
 func (s *scene) ensures(service, fields string) uint64 {
 	s.services = append(s.services, service)
 	sequence, ok := s.command(service, "ensure", fmt.Sprintf(
@@ -246,7 +246,8 @@ func (s *scene) stands(pid int) {
 	})
 }
 
-// steady returns what runs on the host and nobody changes: no instance of what people scale all the time, and of no job.
+// steady returns the processes on the host that no command changes: it leaves out the service that the test scales all the time, and all
+// jobs.
 func (s *scene) steady(h *station) map[string]int {
 	return s.running(h, func(l listed) bool {
 		name := l.Labels[node.LabelService]

@@ -65,7 +65,7 @@ func TestFaultsSoakOnPodman(t *testing.T) {
 	if sum.failed() {
 		t.Errorf("of %d faults %d did not converge", sum.faults, sum.faults-sum.converged)
 	}
-	// What garbage collectors and pools of connections happen to hold is no growth.
+	// Memory and descriptors that garbage collectors and connection pools happen to hold do not count as growth.
 	const mostMemory, mostOthers = 0.5, 20
 	if growth > mostMemory || after.descriptors-before.descriptors > mostOthers || after.goroutines-before.goroutines > mostOthers {
 		t.Error("the house has grown")
@@ -101,8 +101,8 @@ func (f *trial) parts() []*process {
 
 // measure measures all parts at rest. They end with it: a program of Go says how many goroutines it has as it ends by SIGQUIT.
 func (f *trial) measure() size {
-	// Connections that nobody uses are closed after a while. Garbage, as a fold from the first message leaves, is collected within two
-	// minutes, and goes back to the kernel after that.
+	// Idle connections are closed after a while. Garbage, as a fold from the first message leaves it, is collected within two minutes. It
+	// goes back to the kernel after that.
 	const rest = 3 * time.Minute
 	least := f.held()
 	f.within(rest, func() bool {

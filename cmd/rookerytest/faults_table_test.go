@@ -33,7 +33,7 @@ func TestFaultsOnPodman(t *testing.T) {
 		if sum.failed() {
 			t.Errorf("of %d faults %d did not converge", sum.faults, sum.faults-sum.converged)
 		}
-		// What went wrong stands behind all that the processes have printed.
+		// The failures come after all output of the processes.
 		sum.tellWrong(t)
 	})
 	for i := range fleets {
@@ -88,7 +88,7 @@ type result struct {
 	took  time.Duration // to settle, from the fault's end on
 }
 
-// face injects the fault, has people go on working, heals it, and has the house settle.
+// face injects the fault, lets clients go on sending commands, heals the fault, and waits until the cluster settles.
 func (f *trial) face(row fault, host, beside *station) result {
 	r := result{fault: row}
 	if why, found := f.settles(); why != "" {

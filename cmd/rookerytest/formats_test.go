@@ -14,8 +14,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestCommandsPrintInTheFormatThatIsAskedFor has each command that reads print for people, wide, as JSON and as YAML: the last two
-// are the same values.
+// TestCommandsPrintInTheFormatThatIsAskedFor runs each command that reads, with its text, wide, JSON and YAML output. JSON and YAML hold
+// the same values.
 func TestCommandsPrintInTheFormatThatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(1))
@@ -45,7 +45,7 @@ func TestCommandsPrintInTheFormatThatIsAskedFor(t *testing.T) {
 			t.Errorf("%s prints JSON where YAML is asked for", command)
 		}
 		if plain := prints(command); json.Valid([]byte(plain)) || strings.Contains(plain, "\x1b") {
-			t.Errorf("%s prints for people %s", command, plain)
+			t.Errorf("%s prints as text %s, want neither JSON nor escape sequences", command, plain)
 		}
 	}
 	for _, command := range []string{"ps", "services", "nodes", "ops", "events demo/web", "replay --speed 0 --from 1"} {

@@ -25,8 +25,8 @@ func shop(image, say string) string {
 		spec(image, `,"scale":2,"after":["api"]`), spec(podmantest.WebReference, ""), spec(podmantest.WebReference, `,"after":["db"]`))
 }
 
-// TestGroupsOnPodman has three services come one after the other with one command, then all of them go back because nobody has the
-// image of the last one, and then all of them change; with the program and with the nats CLI.
+// TestGroupsOnPodman deploys three services in their order with one command. Then all of them roll back because the image of the last one
+// does not exist, and then all of them change. It does so with the program and with the nats CLI.
 func TestGroupsOnPodman(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)
@@ -177,7 +177,7 @@ func TestCoordinatorKilledInGroups(t *testing.T) {
 	cluster.CheckReplay()
 }
 
-// checkSays fails the test unless all services of the shop shall run with this word, as the log has it.
+// checkSays fails the test unless the log wants all services of the shop to run with this word.
 func checkSays(t *testing.T, cluster *rookerytest.Cluster, want string) {
 	t.Helper()
 	specs := map[string]string{}
@@ -191,7 +191,7 @@ func checkSays(t *testing.T, cluster *rookerytest.Cluster, want string) {
 	})
 	for _, name := range []string{"db", "api", "web"} {
 		if specs[name] != want {
-			t.Errorf("%s shall say %s, want %s", name, specs[name], want)
+			t.Errorf("the spec of %s says %s, want %s", name, specs[name], want)
 		}
 	}
 }

@@ -35,8 +35,8 @@ type network struct {
 // blockBits is how many bits of an address tell the hosts of a network apart.
 const blockBits = 4
 
-// newNetwork makes a network that nobody on this machine has: its bridge is named for its addresses, and there is only
-// one of a name.
+// newNetwork makes a network of its own on this machine. Its bridge is named for its addresses, so a second bridge with the same addresses
+// cannot exist.
 func newNetwork(t testing.TB, random *rand.Rand) *network {
 	t.Helper()
 	// 198.18.0.0/15, which is set aside for tests of networks.

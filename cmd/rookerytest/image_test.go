@@ -44,7 +44,7 @@ func (s *seen) images() []string {
 	return all
 }
 
-// TestImagesLoadedByHandOnPodman has hosts run an image of a registry that nobody reaches: each was given the same.
+// TestImagesLoadedByHandOnPodman runs an image of a registry that no host can reach: the test has loaded the same image on each host.
 func TestImagesLoadedByHandOnPodman(t *testing.T) {
 	t.Parallel()
 	const image = "registry.invalid/web:1"
@@ -62,9 +62,9 @@ func TestImagesLoadedByHandOnPodman(t *testing.T) {
 	}
 }
 
-// TestATagIsResolvedOncePerRevisionOnPodman moves the tag of a service's image in its registry, while instances run, are
-// restarted and come: all run the image that the tag stood for as the first was made, on every host. A revision finds it out
-// anew, and of hosts that find different images the first in the log is right.
+// TestATagIsResolvedOncePerRevisionOnPodman moves the tag of the image of a service in its registry while instances run, restart and start.
+// On every host, all of them run the image that the tag stood for when the first instance was made. A new revision resolves the tag again.
+// When hosts find different images, the first in the log counts.
 func TestATagIsResolvedOncePerRevisionOnPodman(t *testing.T) {
 	t.Parallel()
 	reg := podmantest.StartRegistry(t, podmantest.WebArchive(t), "", "")
@@ -97,7 +97,7 @@ func TestATagIsResolvedOncePerRevisionOnPodman(t *testing.T) {
 	s.want("the images on one host", s.images()[0], first)
 	s.want("the images on the other", beside.images()[0], first)
 
-	// A revision finds it out anew, on hosts whose tags differ.
+	// A new revision resolves the tag again, on hosts whose tags differ.
 	other := map[bool]*seen{true: beside, false: s}[one.uri == s.uri]
 	other.podman("tag", first, reg.Image())
 	s.Command(s.service, "scale", `{"scale":0}`)

@@ -125,7 +125,7 @@ func answersAsTheViews(t *testing.T, cluster *rookerytest.Cluster, asked func(qu
 func TestListsSayWhatIsWrongWithTheQuestion(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(0))
-	cluster.State() // answered: who asks before that is told that nobody is there
+	cluster.State() // answered: the bus answers an earlier question with "no responders"
 	for _, row := range []struct{ question, body, reason string }{
 		{"services", `{"node":"edge-1"}`, `ask with any of {"namespace":"demo"`},
 		{"services", `{"name":"web"}`, "a name needs its namespace"},

@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/node/simulated"
 )
 
-// printTo has an instance print a line, on whichever node it is.
+// printTo makes an instance print a line, on whichever node it is.
 func printTo(t *testing.T, cluster *rookerytest.Cluster, ordinal, generation uint32, line string) {
 	t.Helper()
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: generation}
@@ -97,7 +97,7 @@ func TestLogsSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestLogsFollowAService has instances come, go and end while they are followed, and a node leave for a while.
+// TestLogsFollowAService follows the logs of a service while instances start, stop and fail, and while one node is stopped for a while.
 func TestLogsFollowAService(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
@@ -125,9 +125,9 @@ func TestLogsFollowAService(t *testing.T) {
 
 	cluster.StopNode(name)
 	p.says(cluster, "node "+name+" does not answer")
-	printTo(t, cluster, 0, 2, "while nobody heard")
+	printTo(t, cluster, 0, 2, "while the node was stopped")
 	cluster.StartNode(name)
-	p.says(cluster, "0.2   | while nobody heard")
+	p.says(cluster, "0.2   | while the node was stopped")
 	p.says(cluster, "node "+name+" answers again")
 
 	p.signal(syscall.SIGINT)
@@ -135,7 +135,7 @@ func TestLogsFollowAService(t *testing.T) {
 	if code := p.cmd.ProcessState.ExitCode(); code != 130 {
 		t.Errorf("after Ctrl-C it ended with %d", code)
 	}
-	for _, line := range []string{"before", "during", "of a new instance", "after a restart", "while nobody heard"} {
+	for _, line := range []string{"before", "during", "of a new instance", "after a restart", "while the node was stopped"} {
 		if n := strings.Count(p.output.String(), "| "+line+"\n"); n != 1 {
 			t.Errorf("%q was printed %d times", line, n)
 		}

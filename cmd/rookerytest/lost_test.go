@@ -36,7 +36,7 @@ func TestLostNodesOfPodmanHosts(t *testing.T) {
 		t.Errorf("demo/db/0 is shown as %+v", db)
 	}
 	r.checkReached("cellar-1")
-	for _, c := range cellar.containers() { // nobody has told it to stop
+	for _, c := range cellar.containers() { // no order has told it to stop
 		if was := whole[c.slot()]; c.ID != was.ID || c.State != "running" {
 			t.Errorf("%s is %.12s on the lost host and %s, and was %.12s", c.slot(), c.ID, c.State, was.ID)
 		}

@@ -128,9 +128,9 @@ type incarnation struct {
 	answered        events.Confirmation
 }
 
-// checkPhases holds the log to P6: no phase begins before every slot of the wave has confirmed the one before, and no slot
-// gets its next instance before its wave. Nobody waits for what is left on nodes that are not heard. It returns how many operations and
-// barriers there were.
+// checkPhases holds the log to P6. No phase begins before every slot of the wave has confirmed the previous phase, and no slot gets its
+// next instance before its wave. A phase does not wait for what is left on nodes that are silent. checkPhases returns how many operations
+// and barriers there were.
 func checkPhases(t *testing.T, cluster *rookerytest.Cluster) (operations, barriers int) {
 	t.Helper()
 	all, at, revised, silent := map[events.InstanceID]incarnation{}, map[events.ServiceID]*phase{}, map[events.ServiceID]events.ServiceRevised{}, map[string]bool{}

@@ -33,8 +33,8 @@ func shownOperation(t *testing.T, cluster *rookerytest.Cluster, key string) (v v
 	return v
 }
 
-// TestOperationsAreShown has services go through operations of all kinds: the bucket, `rookery ps` and `rookery events` say what
-// each is in, who is waited for and why; what it came to stays until the next, and goes with the service.
+// TestOperationsAreShown runs operations of all kinds. The bucket, `rookery ps` and `rookery events` say in which phase each operation is,
+// which slots it waits for, and why. The result of an operation stays until the next operation, and is deleted with the service.
 func TestOperationsAreShown(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(1))

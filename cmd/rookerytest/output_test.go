@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestPeopleAreToldWhereOutputIs has an instance print something and fail, and reads of it as people do.
+// TestPeopleAreToldWhereOutputIs makes an instance print a line and fail, and finds that line as an operator does.
 func TestPeopleAreToldWhereOutputIs(t *testing.T) {
 	t.Parallel()
 	const line, key = "it is of no use", "demo.web.0.1.0"

@@ -199,7 +199,7 @@ func TestAStandbyBeginsWithASnapshotAndIsAsTheLeader(t *testing.T) {
 	})
 }
 
-// TestPeopleSeeThePast types what people type about the past.
+// TestPeopleSeeThePast runs the commands that an operator types to read the past.
 func TestPeopleSeeThePast(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)

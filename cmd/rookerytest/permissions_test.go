@@ -133,7 +133,8 @@ func TestPermissionsOfLogsAndExec(t *testing.T) {
 	<-p.ended
 }
 
-// TestInboxesArePrivate has a user ask for answers in the inboxes of another, and where it may not publish; and another account ask.
+// TestInboxesArePrivate lets a user ask for answers in the inbox of another user, and on subjects that it may not publish to. Another
+// account asks as well.
 func TestInboxesArePrivate(t *testing.T) {
 	t.Parallel()
 	url := guarded(t)

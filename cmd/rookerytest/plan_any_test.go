@@ -45,7 +45,7 @@ func TestACommandToAnythingIsPlanned(t *testing.T) {
 	var bad coordinator.CommandPlan
 	askUntil(t, cluster, "plan", `{"verb":"policy","body":{"preset":"swarm"}}`, &bad)
 	if bad.Rejection == nil || bad.Rejection.Field != "preset" || len(bad.Events) > 0 {
-		t.Errorf("a policy that is none is planned as %+v", bad)
+		t.Errorf("an invalid policy is planned as %+v", bad)
 	}
 	if paused := cluster.State(); paused.Open != 0 {
 		t.Errorf("%d commands are open: a plan does nothing", paused.Open)

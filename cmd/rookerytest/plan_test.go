@@ -20,7 +20,7 @@ func TestAPlanIsWhatHappens(t *testing.T) {
 	next := fmt.Sprintf(`{"image":%q,"scale":3,"stop_grace":"1s","env":{"SAY":"two"},"update":{"min_healthy":"1s"}}`, podmantest.WebReference)
 	var p coordinator.Plan
 	if !r.Ask("plan", `{"namespace":"demo","name":"web","verb":"ensure","body":`+next+`}`, &p) {
-		t.Fatal("nobody plans")
+		t.Fatal("no coordinator answers the question plan")
 	}
 	var actions []string
 	for _, s := range p.Slots {
@@ -47,7 +47,7 @@ func TestAPlanIsWhatHappens(t *testing.T) {
 		t.Errorf("what was planned before the service changed: exit %d: %s", code, out)
 	}
 	if out, code := rookery(t, "plan", "demo/web", "--file", writeFile(t, "bad.json", `{"imag":"x"}`), "--server", r.URL); code != 1 || !strings.Contains(out, `did you mean "image"`) {
-		t.Errorf("a plan of a spec that is none: exit %d: %s", code, out)
+		t.Errorf("a plan of an invalid spec: exit %d: %s", code, out)
 	}
 	r.CheckReplay()
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// TestPodmanAsItIs injects what goes wrong with a real Podman, one thing after the other. After each the node has what it was
-// asked for, nothing of what was before is left, and no container of anybody else's was touched.
+// TestPodmanAsItIs injects faults into a real Podman, one after the other. After each fault the node has what it was ordered to have,
+// nothing from before is left, and no foreign container was touched.
 func TestPodmanAsItIs(t *testing.T) {
 	t.Parallel()
 	r := startReal(t, "--answer-timeout", "5s", "--allow-host-port", "1024-65535")
@@ -33,7 +33,7 @@ func TestPodmanAsItIs(t *testing.T) {
 		{"the name is taken", faultName},
 		{"the port is taken", faultPort},
 		{"the image vanishes", faultImage},
-		{"the host starts anew", faultReboot},
+		{"the host reboots", faultReboot},
 		{"the storage is full", faultStorage}, // mounts another storage, and so is last
 	} {
 		t.Run(fault.name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func (r *realNode) only(t testing.TB) node.Container {
 	return running[0]
 }
 
-// next listens for an event of the service. What it returns waits for it.
+// next listens for an event of the service. The function that it returns waits for that event.
 func (r *realNode) next(t testing.TB, word string) func() string {
 	t.Helper()
 	heard, err := r.Bus().Subscribe(events.EventRoot + ".service.demo.faulty." + word)
@@ -265,8 +265,8 @@ func faultImage(t *testing.T, r *realNode) {
 	r.must(t, "untag", other, other)
 }
 
-// faultReboot has all that ran be adopted and started again. Podman has it as made and not started by then, and the log as of another
-// node epoch: it is no failure of the instance, and counts as no restart.
+// faultReboot reboots the host: the node adopts its containers and starts them again. By then Podman lists them as created and not started,
+// and the log has them under an earlier node epoch. That does not count as a failure of the instance, nor as a restart.
 func faultReboot(t *testing.T, r *realNode) {
 	r.Ensure(faulty, webOf(2, ""))
 	before := r.running()
@@ -276,7 +276,7 @@ func faultReboot(t *testing.T, r *realNode) {
 		t.Errorf("after the reboot %d containers run", len(left))
 	}
 	for _, line := range r.foreign() {
-		r.must(t, "start", strings.Fields(line)[0]) // nobody else does
+		r.must(t, "start", strings.Fields(line)[0]) // only the test does
 	}
 	r.startNode()
 	r.Until("all run again", func() bool { return len(r.running()) == len(before) })

@@ -23,7 +23,7 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// natsCLI builds the people's client.
+// natsCLI builds the nats CLI, the client that operators use.
 var natsCLI = sync.OnceValues(func() (string, error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -90,11 +90,11 @@ func newReal(t testing.TB) *realNode {
 	return r
 }
 
-// join has the node be the first of the cluster.
+// join makes the node the first of the cluster.
 func (r *realNode) join() {
 	r.t.Helper()
 	r.startNode()
-	// Before its first round a cluster has no identity, and containers of none would be looked for.
+	// Before its first round a cluster has no identity, and the test would look for containers of no cluster.
 	r.Until("the cluster is founded", func() bool { return r.State().Log != "" })
 	r.owner = node.Owner{Cluster: r.State().Log, Node: "edge"}
 }
@@ -220,7 +220,7 @@ func TestNatsCLIDrivesPodman(t *testing.T) {
 // scoped is how the word of an event stands in a subject below its service.
 func scoped(word string) string { return strings.TrimPrefix(word, "service.") }
 
-// watch has the nats CLI print the service's events.
+// watch makes the nats CLI print the events of the service.
 func (r *realNode) watch() *process {
 	r.t.Helper()
 	path, err := natsCLI()

@@ -36,8 +36,8 @@ type prometheus struct {
 // lasts is for how long an alert must be, in the file with the rules.
 var lasts = regexp.MustCompile(`(?m)^(\s+for: )\S+$`)
 
-// startPrometheus has a Prometheus scrape every three seconds: a coordinator that is busy takes two to answer without its levels. The alert rules are those of deploy/grafana, but that what they call people for
-// has to last for a second alone.
+// startPrometheus starts a Prometheus that scrapes every three seconds, because a busy coordinator takes two seconds to answer without its
+// levels. The alert rules are those of deploy/grafana, except that each condition has to last for only a second.
 func (f *trial) startPrometheus() *prometheus {
 	f.t.Helper()
 	folder := f.t.TempDir()
@@ -123,7 +123,7 @@ func (p *prometheus) alertRules() map[string]string {
 		for _, rule := range group.Rules {
 			alert, is := rule.(promv1.AlertingRule)
 			if !is {
-				p.t.Fatalf("%+v is no alert", rule)
+				p.t.Fatalf("rule %+v is not an alert", rule)
 			}
 			queries[alert.Name] = alert.Query
 		}

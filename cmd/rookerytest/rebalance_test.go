@@ -67,7 +67,7 @@ func TestRebalanceFillsANodeThatComes(t *testing.T) {
 	cluster.CheckReplay()
 }
 
-// TestANodeThatJoinsIsFilled is the same for nodes that join, once people have asked for that.
+// TestANodeThatJoinsIsFilled checks the same for nodes that join, once an operator has asked for that.
 func TestANodeThatJoinsIsFilled(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(2))

@@ -56,7 +56,7 @@ func (r *region) startCoordinator() {
 	r.coordinator = startProcess(r.t, "coordinator", "--server", r.URL, "--heartbeat", regionHeartbeat.String())
 }
 
-// listen begins to listen for an event. What it returns waits for it and returns its body.
+// listen begins to listen for an event. The function that it returns waits for that event and returns its body.
 func (r *region) listen(event string) func() string {
 	r.t.Helper()
 	heard, err := r.Conn.SubscribeSync(events.EventRoot + "." + event)
@@ -114,7 +114,7 @@ func (r *region) visit(i views.Instance) (string, error) {
 	return string(body), err
 }
 
-// instances is what people are shown, by slot.
+// instances returns the instances of the view, by slot.
 func (r *region) instances() map[string]views.Instance {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -5,7 +5,7 @@
 //	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":3}`)
 //	cluster.Command("demo/web", "scale", `{"scale":5}`)
 //
-// Everything ends with the test. What the test wants to know it asks the bus, as any client does: see URL and Conn.
+// Everything ends with the test. A test asks the bus for what it wants to know, as any client does: see URL and Conn.
 package rookerytest
 
 import (
@@ -83,7 +83,7 @@ type settings struct {
 	trace       func(part string) trace.Tracer
 }
 
-// WithNodes has the cluster begin with this many nodes, node-0 and on. It is 3 otherwise.
+// WithNodes starts the cluster with this many nodes, node-0 and on. The default is 3.
 func WithNodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
 // WithoutCoordinator leaves the coordinators to the test.
@@ -310,7 +310,7 @@ func (c *Cluster) State() api.ClusterState {
 	return state
 }
 
-// Ask asks the question and reads the answer. It reports false where nobody answers yet, or with an error.
+// Ask asks the question and reads the answer. It reports false if no coordinator answers yet, or if the answer is an error.
 func (c *Cluster) Ask(question, body string, answer any) bool {
 	c.t.Helper()
 	const once = 5 * time.Second
@@ -324,8 +324,8 @@ func (c *Cluster) Ask(question, body string, answer any) bool {
 	return true
 }
 
-// Until waits until the condition holds, looking often at first, and then less often: looking takes time from what is waited for. It
-// fails the test where that takes too long.
+// Until waits until the condition holds. It checks often at first and then less often, because each check takes time from the system under
+// test. It fails the test if that takes too long.
 func (c *Cluster) Until(what string, condition func() bool) {
 	c.t.Helper()
 	const soonest, latest = 5 * time.Millisecond, 100 * time.Millisecond

@@ -119,7 +119,7 @@ func answered(t *testing.T, cluster *rookerytest.Cluster) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if err := schematest.Validate(t, schemas.Refusal(), answer.Data); err != nil || answer.Header.Get(bus.HeaderErrorCode) != "400" {
-			t.Errorf("a question %s that is none is answered with %s: %v", name, answer.Data, err)
+			t.Errorf("an invalid question %s is answered with %s: %v", name, answer.Data, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 var keepScreens = flag.String("screens", "", "write every screen that is looked at into this `folder`, as text and with its colours")
 
-// desk is a terminal that people sit at: bash in a tmux of its own, with the program on its path and the cluster as the bus.
+// desk is a terminal as an operator has it: bash in its own tmux, with the program on its path and the cluster as the bus.
 type desk struct {
 	t             *testing.T
 	cluster       *rookerytest.Cluster
@@ -57,7 +57,7 @@ func (d *desk) client(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// tmux has the server do something, and returns what it prints.
+// tmux sends a command to the tmux server, and returns what it prints.
 func (d *desk) tmux(args ...string) string {
 	d.t.Helper()
 	out, err := d.client(args...).CombinedOutput()
@@ -189,7 +189,7 @@ func (d *desk) isRestored(code int) []string {
 	return all
 }
 
-// keep writes the screen, and what has left it at the top, for people to look at, where they ask for it.
+// keep writes the screen, and the lines that have scrolled off its top, into the folder of the flag for screens.
 func (d *desk) keep(name string) {
 	d.t.Helper()
 	if *keepScreens == "" {
@@ -197,7 +197,7 @@ func (d *desk) keep(name string) {
 	}
 	name = filepath.Join(*keepScreens, name+"-"+strconv.Itoa(d.width))
 	for file, text := range map[string]string{name + ".txt": d.tmux("capture-pane", "-p", "-S", "-"), name + ".ansi": d.tmux("capture-pane", "-p", "-e")} {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // for people to look at
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // for a developer to look at
 			d.t.Fatal(err)
 		}
 	}

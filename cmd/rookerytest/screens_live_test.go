@@ -77,7 +77,7 @@ func (d *desk) watches() {
 	d.cluster.Command("demo/web", "scale", `{"scale":4}`)
 	d.shows("demo/web       2", "demo/web       3")
 	d.cluster.Command("demo/web", "scale", `{"scale":1}`)
-	d.until("what is gone is drawn no more", func(lines []string) bool { return !says(lines, "demo/web       1") && lines[5] == "" })
+	d.until("the removed slots are no longer drawn", func(lines []string) bool { return !says(lines, "demo/web       1") && lines[5] == "" })
 	d.keep("watch-scaled")
 	width, height := d.width, d.height
 	d.resizes(40, 12)

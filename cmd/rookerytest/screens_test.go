@@ -48,7 +48,7 @@ func (d *desk) inTurn(printed []string, words ...string) {
 	}
 }
 
-// applies has one service be, and then that and another.
+// applies deploys one service, and then that service and another.
 func (d *desk) applies() {
 	d.write("one.json", webOne)
 	d.write("two.json", webAndDB)
@@ -69,7 +69,7 @@ func (d *desk) applies() {
 		"demo/web: command 5 is stored", "demo/web: command 5 succeeded", "\n1\n[0]")
 }
 
-// appliesGroups has the services of a Compose file be, and one of them in vain.
+// appliesGroups deploys the services of a Compose file, and then a file with one service that fails.
 func (d *desk) appliesGroups() {
 	d.write("compose.yaml", shopFile)
 	all := d.runs("apply-group", "rookery apply -f compose.yaml --yes", 0)
@@ -83,7 +83,7 @@ func (d *desk) appliesGroups() {
 		"group.entered stage 1 on the way back: db", "group.ended (gone-back)", "rookery: command 7 failed (", "[4]")
 }
 
-// appliesInVain has a service be whose image there is not.
+// appliesInVain deploys a service whose image does not exist.
 func (d *desk) appliesInVain() {
 	d.write("bad.json", noImage)
 	all := d.runs("apply-in-vain", "rookery apply demo bad.json --yes", 4)
@@ -92,7 +92,7 @@ func (d *desk) appliesInVain() {
 	d.inTurn(d.runs("apply-rejected", "rookery apply demo nothing.json", 1), "rookery: open nothing.json: no such file")
 }
 
-// stopsApplying presses Ctrl-C at the question, and while people are waited for.
+// stopsApplying presses Ctrl-C at the question, and while an update waits for an operator.
 func (d *desk) stopsApplying() {
 	d.write("canary.json", webCanary)
 	d.begins("rookery apply demo canary.json")

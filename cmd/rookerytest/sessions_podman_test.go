@@ -79,7 +79,7 @@ func TestLogsOfPodmanHostsGoOnWithoutOne(t *testing.T) {
 	}
 }
 
-// TestExecInAPodmanContainer runs commands in a container as people do, on a terminal and without.
+// TestExecInAPodmanContainer runs commands in a container as an operator does, with a terminal and without.
 func TestExecInAPodmanContainer(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

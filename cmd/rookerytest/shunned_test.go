@@ -101,7 +101,7 @@ type shunnedRow struct {
 	unit string
 	// told is the subject of the event that says so.
 	told string
-	// work has the coordinator come to the unit, and returns the command that must fail with it; 0 for none.
+	// work leads the coordinator to the unit, and returns the command that must fail with it, or 0 for none.
 	work func(*struck) uint64
 }
 
@@ -206,7 +206,8 @@ func (s *struck) strike(unit string) {
 	}
 }
 
-// lists has the bus say of a node what it does not, and waits until the node has said all that it has: what it said there is lost.
+// lists publishes a status that the node never sent, and waits until the node lists its instances. Statuses that the node has sent until
+// then are lost.
 func (s *struck) lists(name string) {
 	s.t.Helper()
 	lists, err := s.Bus().Subscribe(events.StatusRoot + "." + name + ".list")

@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// beforeStopRows are what an instance is asked before it is stopped. What it does last itself, and what the hook does, it adds to a
-// file in its volume, which is there afterwards.
+// beforeStopRows are the hooks that a node calls before it stops an instance. The hook and the stopping program each add a word to a file
+// in the volume of the instance. The file stays after the instance has stopped.
 func beforeStopRows() []specRow {
 	within := func(grace, hook string) string {
 		return fmt.Sprintf(`"args":["-last","/data/marks=stopped"],"ports":[{"name":"http","port":8080}],"volumes":[{"name":"data","path":"/data"}],`+
@@ -22,7 +22,7 @@ func beforeStopRows() []specRow {
 	// asked leaves the hook time to answer, however slow this machine is.
 	asked := func(hook string) string { return within("10s", hook) }
 	const marks = `{"exec":["/web","-append","/data/marks=before"]}`
-	// warned has the instance be stopped all the same, and the node say what came of the hook.
+	// warned stops the instance although its hook fails, and reads the outcome of the hook in the log of the node.
 	warned := func(words string) func(*seen) {
 		return func(s *seen) {
 			instance := s.online().Instance.String()
@@ -53,7 +53,7 @@ func beforeStopRows() []specRow {
 				s.Errorf("the node has logged %s", log)
 			}
 		}},
-		// What is killed does nothing any more as it is asked to end.
+		// A program that is killed cannot do anything more when it stops.
 		{"hooks before_stop signal", asked(`{"signal":"SIGKILL"}`), func(s *seen) {
 			s.online()
 			s.Command(s.service, "scale", `{"scale":0}`)

@@ -15,7 +15,7 @@ import (
 
 // diskRows are the fields that say what of the node's disk an instance may take.
 func diskRows() []specRow {
-	// fills has the instance take 2 MiB at the path, and go offline and come back without what it took.
+	// fills makes the instance write 2 MiB at the path. The instance goes offline and comes back without that file.
 	fills := func(path, words string) func(*seen) {
 		return func(s *seen) {
 			first := s.online()

@@ -35,7 +35,7 @@ func jobRows() []specRow {
 			s.wantIn("the message", e.Message, "exit code 3")
 			s.left("failed (exited with 3)")
 		}},
-		{"job that ends while nobody looks", `"args":["-exit-after","1s"],"mode":"job"`, func(s *seen) {
+		{"job that ends while the node is down", `"args":["-exit-after","1s"],"mode":"job"`, func(s *seen) {
 			generation := event[events.InstancePlaced](s).Generation
 			id := s.online().Handle
 			s.node.kill()

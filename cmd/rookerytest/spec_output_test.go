@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// outputRows have containers print something and fail, in every way that one can.
+// outputRows make containers print lines and fail, in every way that a container can fail.
 func outputRows() []specRow {
 	const (
 		prints = `"args":["-print","200","-exit-code","3"]`
@@ -57,7 +57,7 @@ func lastLines(count int) string {
 	return text.String()
 }
 
-// printed reads what people read where an event refers to it.
+// printed reads the last output of an instance under the key that an event refers to.
 func (s *seen) printed(key string) string {
 	s.Helper()
 	return runNATS(s.T, s.Cluster, "kv", "get", "--raw", bus.BucketOutput, key)

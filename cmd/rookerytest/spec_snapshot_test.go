@@ -19,7 +19,7 @@ func snapshotRows() []specRow {
 		{"state volumes", state + `,"hooks":{"snapshot":{"exec":["/web","-env","ROOKERY_SNAPSHOT=1"]}}`, func(s *seen) {
 			s.online()
 			s.must(s.write("data/shard", "what the shard holds"))
-			s.must(s.write("cache/page", "what anybody can make again"))
+			s.must(s.write("cache/page", "what the program can make again"))
 			s.Command(s.service, "snapshot", `{}`)
 			s.want("what comes first", string(event[events.InstanceConfirmed](s).Phase), string(events.OperationHold))
 			kept := event[events.InstanceConfirmed](s)

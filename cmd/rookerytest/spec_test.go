@@ -497,7 +497,7 @@ func healthRows() []specRow {
 	const often = `"interval":"100ms","retries":2`
 	// In the start period a program may take its time to begin, as on a busy machine.
 	const patient = `"start_period":"2s",` + often
-	// fallsSick has the instance be sick until it is restarted: the file goes with the container.
+	// fallsSick makes the instance unhealthy until its restart: the file that says so goes with the container.
 	fallsSick := func(words string) func(*seen) {
 		return func(s *seen) {
 			first := s.online()
@@ -534,7 +534,7 @@ func healthRows() []specRow {
 }
 
 func restartRows() []specRow {
-	// ends has the instance go offline and stay so, with the container there for people to look at.
+	// ends lets the instance go offline and stay offline, and the container stays so that an operator can look at it.
 	ends := func(reason events.OfflineReason, words string, times int) func(*seen) {
 		return func(s *seen) {
 			for range times {
@@ -554,7 +554,7 @@ func restartRows() []specRow {
 			s.want("the container under the next process", s.listed("{{.ID}} {{.Exited}}"), left)
 		}
 	}
-	// usesUp has the instance end until it is restarted no more, and another take its place.
+	// usesUp lets the program exit until the node restarts it no longer, and another instance takes its place.
 	usesUp := func(times uint32, words string) func(*seen) {
 		return func(s *seen) {
 			for attempt := range times {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a terminal: what people type is written to the first, and a program reads it from the second.
+// terminal opens a terminal: what the test writes to the first end, as an operator types it, a program reads from the second.
 func terminal(t *testing.T) (people, program *os.File) {
 	t.Helper()
 	people, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// What the sender of the commands calls its trace and its own span in that.
+// The ids of the trace and of the span in which the client sends its commands.
 const (
 	senderTrace = "edc4899da303d7ed88cc3865a62e008b"
 	senderSpan  = "f23a815d6925e715"
@@ -44,7 +44,7 @@ func TestOneTraceHoldsThePathToPodman(t *testing.T) {
 	all := told.Until(lacksInPath)
 	for _, s := range all.Spans {
 		if s.Trace != senderTrace {
-			t.Errorf("%s of %s is in trace %s, which nobody asked for", s.Name, s.Service, s.Trace)
+			t.Errorf("%s of %s is in trace %s, which is not the trace of the client", s.Name, s.Service, s.Trace)
 		}
 	}
 
@@ -67,7 +67,7 @@ func TestOneTraceHoldsThePathToPodman(t *testing.T) {
 	r.CheckReplay()
 }
 
-// tellsTo are the variables of a process that tells the collector all at once, and nobody else.
+// tellsTo are the variables of a process that sends its telemetry to the collector at once, and to no other receiver.
 func tellsTo(c *collector.Collector) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OTEL_") })
 	return append(env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL,

@@ -11,9 +11,8 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// TestUpdatesOfPodmanHosts updates a service on hosts with a Podman each: a canary of an image that nobody has goes back by
-// itself and touches nothing else, and a rolling update gets to its end although a node is killed in the middle of it. All
-// the while every slot serves.
+// TestUpdatesOfPodmanHosts updates a service on hosts with a Podman each. A canary with an image that does not exist rolls back by itself
+// and touches nothing else. A rolling update finishes although a node is killed in the middle of it. Every slot serves all the while.
 func TestUpdatesOfPodmanHosts(t *testing.T) {
 	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "cellar-1")
@@ -25,7 +24,7 @@ func TestUpdatesOfPodmanHosts(t *testing.T) {
 	bad := r.Publish("demo/web", "ensure",
 		`{"image":"localhost/none:1","stop_grace":"1s","ports":[{"name":"http","port":8080}],"update":{"canaries":1,"min_healthy":"1s","healthy_deadline":"10s","on_failure":"rollback"}}`)
 	if fate := r.Fate(bad); fate.Outcome != "failed" || fate.Reason != events.ReasonRolledBack || !strings.Contains(fate.Message, "image-pull") {
-		t.Errorf("an update to an image that nobody has ended as %+v", fate)
+		t.Errorf("an update to an image that does not exist ended as %+v", fate)
 	}
 	r.Until("there is what was before, and nothing else", func() bool { return r.only(before) })
 
@@ -113,7 +112,7 @@ func leastServing(cluster *rookerytest.Cluster, service string, scale int) int {
 	return least
 }
 
-// TestCanariesWaitForPeople has somebody promote the canaries of an update with the command line, on the real Podman.
+// TestCanariesWaitForPeople promotes the canaries of an update with the command line, on the real Podman.
 func TestCanariesWaitForPeople(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestWhatChangesIsWatched has `rookery ps --watch` write what becomes of a service, until somebody presses Ctrl-C.
+// TestWhatChangesIsWatched runs `rookery ps --watch`, which writes each change of a service, until the test presses Ctrl-C.
 func TestWhatChangesIsWatched(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(1))

@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestWhatIfIsAskedOfALiveCluster asks a coordinator, and has the program answer by itself: both say the same.
+// TestWhatIfIsAskedOfALiveCluster asks a coordinator, and runs the program on its own: both give the same answer.
 func TestWhatIfIsAskedOfALiveCluster(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
@@ -19,7 +19,7 @@ func TestWhatIfIsAskedOfALiveCluster(t *testing.T) {
 	cluster.Ensure("demo/web", `{"image":"localhost/web:2","scale":2}`)
 	var asked whatif.Report
 	if !cluster.Ask("what-if", `{"policy":{"profile":"optimize-utilization"},"to":`+sequence(cluster)+`}`, &asked) {
-		t.Fatal("nobody answers")
+		t.Fatal("no coordinator answers")
 	}
 	if asked.Real.Placed < 5 || asked.Real.Placed != asked.Same.Placed || asked.Policy.Profile != events.OptimizeUtilization {
 		t.Errorf("the answer is %+v", asked)

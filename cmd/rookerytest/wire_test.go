@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// wire is a link that a test can break: whoever connects to it is connected on, and what goes either way is passed on as long
-// as the wire is whole.
+// wire is a link that a test can break. It connects each client onward, and passes on the bytes of both directions while it is whole.
 type wire struct {
 	listener net.Listener
 	onward   func() (net.Conn, error)
@@ -18,10 +17,10 @@ type wire struct {
 
 	mu    sync.Mutex
 	pairs map[*pair]struct{}
-	// mute has new connections hear nothing, as those that are mute themselves.
+	// mute makes new connections mute: the wire passes nothing on.
 	mute  bool
 	delay time.Duration
-	// awaited is what somebody waits for to be said, and found is called as soon as it was passed on. Once.
+	// awaited is the text that the test waits for. The wire calls found once, as soon as it has passed that text on.
 	awaited []byte
 	found   func()
 	closed  bool
@@ -141,8 +140,8 @@ func (w *wire) reset() {
 	}
 }
 
-// halfOpen has every connection and every new one hear nothing any more, without an end being told. What it returns has later
-// ones be whole; those before stay as they are for ever.
+// halfOpen makes every connection and every new one mute, without closing them. The function that it returns makes later connections whole.
+// Connections that are mute by then stay mute for ever.
 func (w *wire) halfOpen() (mend func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,14 +156,14 @@ func (w *wire) halfOpen() (mend func()) {
 	}
 }
 
-// slow has all that is passed on wait for so long.
+// slow delays everything that is passed on by so long.
 func (w *wire) slow(delay time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.delay = delay
 }
 
-// once calls back as soon as an end that connected has said this, which was passed on then.
+// once calls found as soon as the wire has passed on this text from an end that connected to it.
 func (w *wire) once(said string, found func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -86,8 +86,8 @@ func replica(name string) string {
 		`"anti_affinity":[`+all+`,{"label":"replica","operator":"not-equal","values":["`+name+`"]}]`)
 }
 
-// waits publishes a command by which the slot gets no host, because these filters remove so many each: the log says so,
-// and people are shown and explained it. It returns the command's sequence.
+// waits publishes a command by which the slot gets no host, because each of these filters removes so many hosts. The log, the view and
+// `rookery explain` must say so. It returns the sequence of the command.
 func (r *region) waits(slot, verb, body, removed string) uint64 {
 	r.t.Helper()
 	service := slot[:strings.LastIndexByte(slot, '/')]
@@ -102,7 +102,7 @@ func (r *region) waits(slot, verb, body, removed string) uint64 {
 	if err := errors.Join(json.Unmarshal([]byte(said), &why), json.Unmarshal([]byte(removed), &want)); err != nil {
 		r.t.Fatal(err)
 	}
-	r.Until("people are shown why "+slot+" waits", func() bool {
+	r.Until("the view says why "+slot+" waits", func() bool {
 		i := r.instances()[slot]
 		return i.Status == "pending" && i.Message == projections.Reasons(why)
 	})
@@ -161,10 +161,10 @@ func checkUntouched(t *testing.T, before, now map[string]shown) {
 	}
 }
 
-// checkShown fails the test unless people are shown what runs.
+// checkShown fails the test unless the view shows what runs.
 func (r *region) checkShown(running map[string]shown) {
 	r.t.Helper()
-	r.Until("people are shown what runs", func() bool {
+	r.Until("the view shows what runs", func() bool {
 		all := r.instances()
 		for slot, c := range running {
 			if all[slot].Status != "online" || all[slot].Node != c.host.name {
@@ -175,8 +175,7 @@ func (r *region) checkShown(running map[string]shown) {
 	})
 }
 
-// checkReached fails the test unless every instance answers at the address that people are shown, and those on the lost
-// host do not.
+// checkReached fails the test unless every instance answers at the address in the view. The instances on the lost host must not answer.
 func (r *region) checkReached(lost string) {
 	r.t.Helper()
 	for slot, i := range r.instances() {

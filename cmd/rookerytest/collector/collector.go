@@ -96,7 +96,7 @@ func (c *Collector) take(path string, body []byte) error {
 	case "/v1/logs":
 		return c.takeLines(body)
 	}
-	return fmt.Errorf("nobody is told anything at %s", path)
+	return fmt.Errorf("%s is not a path of the collector: want /v1/metrics, /v1/traces or /v1/logs", path)
 }
 
 func (c *Collector) takeMetrics(body []byte) error {
