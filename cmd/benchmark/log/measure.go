@@ -63,7 +63,7 @@ func (s *scene) measure(ctx context.Context, w written) error {
 	return nil
 }
 
-// begin starts a coordinator, waits until it leads with the whole log folded, and has it do something.
+// begin starts a coordinator, waits until it leads with the whole log folded, and calls do.
 func (s *scene) begin(ctx context.Context, do func(context.Context) error) (f figures, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

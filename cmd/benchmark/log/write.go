@@ -34,7 +34,7 @@ type written struct {
 	took           time.Duration
 }
 
-// writer closes rounds with the real decisions: people change services, and nodes do what they are asked.
+// writer closes rounds with the real decisions: clients change services, and nodes report that they carry out their orders.
 type writer struct {
 	ctx      context.Context //nolint:containedctx // of one run
 	bus      *bus.JetStream
@@ -71,7 +71,7 @@ func write(ctx context.Context, b *bus.JetStream, count int) (written, error) {
 	return written{c.Sequence, c.Round, time.Since(began)}, nil
 }
 
-// found founds the cluster on the streams as they are, and has the nodes join.
+// found founds the cluster on the streams as they are, and lets the nodes join.
 func (w *writer) found() error {
 	states, err := runner.States(w.ctx, w.bus)
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *writer) inputs(t *coordinator.Turn) {
 	t.Due()
 }
 
-// command draws what people ask for: mostly another scale, often another image, at times the end of a service.
+// command draws a command as a client may send it: mostly another scale, often another image, at times the deletion of a service.
 func (w *writer) command() events.Request {
 	id := events.ServiceID{Namespace: "demo", Name: fmt.Sprintf("s%d", w.draw.IntN(services))}
 	scale := w.draw.IntN(mostScale)

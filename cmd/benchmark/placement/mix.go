@@ -86,7 +86,7 @@ func sized(service int) events.Spec {
 	return events.Spec{Image: "localhost/a:1", Requests: sizes[service%len(sizes)]}
 }
 
-// onDisks has every second service ask for an SSD.
+// onDisks makes every second service ask for an SSD.
 func onDisks(service int) events.Spec {
 	s := sized(service)
 	if service%2 == 0 {

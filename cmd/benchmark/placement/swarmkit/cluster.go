@@ -106,9 +106,9 @@ func makeTasks(into *store.MemoryStore, s *shape, services []string) error {
 	})
 }
 
-// newTask is one pending instance of a service. It has what the scheduler
-// reads and no more: no image, networks or mounts. The heap that tasks take
-// here is therefore less than in a real swarm.
+// newTask is one pending instance of a service. It holds only what the
+// scheduler reads: no image, networks or mounts. Tasks therefore take less
+// heap here than in a real swarm.
 func newTask(s *shape, number int, service string, slot int) *api.Task {
 	task := &api.Task{
 		ID:                 identity.NewID(),

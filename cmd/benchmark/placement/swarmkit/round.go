@@ -35,10 +35,10 @@ type report struct {
 	// PerSecond is instances placed per second of wall time.
 	PerSecond float64 `json:"per_second"`
 	// FirstCommitSeconds is the part of WallSeconds up to the first commit of
-	// assignments: reading the store and deciding everything. What remains is
-	// committing. LongestGapSeconds is the longest time between two commits;
-	// below 0.05 no debounce can be in it, above it may also be the garbage
-	// collector or a busy machine, so Refusals is what tells.
+	// assignments: reading the store and deciding everything. Commits take the
+	// rest. LongestGapSeconds is the longest time between two commits. A gap
+	// below 0.05 contains no debounce. A longer gap may also come from the
+	// garbage collector or a busy machine, so Refusals is the figure to trust.
 	FirstCommitSeconds float64 `json:"first_commit_seconds"`
 	LongestGapSeconds  float64 `json:"longest_gap_seconds"`
 	// Refusals counts the times that a task was written back as having no
@@ -85,8 +85,8 @@ func runRound(s shape, deadline time.Duration) (*report, error) {
 	if err := makeTasks(memory, &s, services); err != nil {
 		return nil, err
 	}
-	// What making the tasks left behind is collected now, so that the timed
-	// part pays only for garbage of its own.
+	// Collect the garbage of making the tasks now, so that the timed part pays
+	// only for its own garbage.
 	runtime.GC()
 
 	result := newReport(&s)
@@ -145,8 +145,8 @@ func timePlacing(placer *scheduler.Scheduler, memory *store.MemoryStore, deadlin
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		// The call has two ways to fail, a bad address and a bad argument,
-		// and neither can come from here.
+		// The call fails only for a bad address or a bad argument, and neither
+		// can come from here.
 		panic(err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
