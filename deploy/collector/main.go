@@ -42,7 +42,7 @@ func factories() (otelcol.Factories, error) {
 	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: warnings()}, err
 }
 
-// warnings has the collector tell of itself nothing but what goes wrong. The usual way would link the clouds' detectors.
+// warnings makes the collector log only warnings and errors. The usual way would link the resource detectors of cloud providers.
 func warnings() telemetry.Factory {
 	type config struct{}
 	return telemetry.NewFactory(func() component.Config { return &config{} }, telemetry.WithCreateLogger(

@@ -122,8 +122,8 @@ func (i *instance) collect(ctx context.Context, t topology) (map[string]entry, e
 	return found, context.Cause(ctx)
 }
 
-// patiently asks again for as long as the peer cannot be reached: a network may be away for seconds while its containers come
-// and go. What a peer answers stands.
+// patiently repeats the request for as long as the peer cannot be reached: a network may fail for seconds while its containers start and
+// stop. It accepts any answer of the peer, also an error.
 func (i *instance) patiently(ctx context.Context, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, i.patience)
 	defer cancel()

@@ -79,7 +79,7 @@ func (f *fleet) start(ordinal uint32) {
 	f.publish()
 	m.instance, err = newInstance(f.path(ordinal), slog.New(slog.DiscardHandler))
 	must(f.T, err)
-	m.patience = 0                                          // whoever does not answer here has been stopped
+	m.patience = 0                                          // a peer that does not answer here has been stopped
 	ctx, cancel := context.WithCancel(context.Background()) // the test's own context ends before its clean-up
 	done := make(chan error, 1)
 	go func() { done <- m.serve(ctx, listener, 5*time.Millisecond) }()

@@ -60,8 +60,8 @@ func (i *instance) look() (topology, error) {
 	return t, nil
 }
 
-// follow looks at the file from time to time, until the context ends: peers move to other hosts without a change. An
-// instance that missed the end of a change, as it began anew in the middle, acquires here what it has not.
+// follow reads the file at this interval, until the context ends: peers move to other hosts without a change. An instance that restarted in
+// the middle of a change, and so missed its end, acquires its keys here.
 func (i *instance) follow(ctx context.Context, every time.Duration) {
 	ticks := time.NewTicker(every)
 	defer ticks.Stop()
@@ -86,8 +86,8 @@ func (i *instance) release(t topology) error {
 	return i.keys.release(t.target(), t.shape)
 }
 
-// acquire takes from all peers what the topology's target gives to this slot, and serves it. Whoever has not released,
-// as it began after that phase, does so here.
+// acquire takes the keys from all peers that the target of the topology gives to this slot, and serves them. An instance that started after
+// the phase release, and so has not released, releases here.
 func (i *instance) acquire(ctx context.Context, t topology) error {
 	to := t.target()
 	if acquired, _ := i.keys.shapes(); acquired == to {

@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/deploy/examples/shardkv/ledger"
 )
 
-// TestRescalingUnderLoad takes the service from 3 to 7 to 5 to 2, and gives up two changes after some slots have acquired
-// and served, while clients write and read. What it promises is judged from their ledger alone.
+// TestRescalingUnderLoad takes the service from 3 to 7 to 5 to 2 slots while clients write and read. It also gives up two changes after
+// some slots have acquired and served. The ledger of the clients alone decides whether the service keeps its promises.
 func TestRescalingUnderLoad(t *testing.T) {
 	f := startFleet(t, 3)
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -96,7 +96,7 @@ func TestWhoAnswersInEachPhase(t *testing.T) {
 	got := f.key(http.MethodGet, 4, moving(), "")
 	want(t, got, http.StatusServiceUnavailable)
 	if got.header.Get("Retry-After") == "" {
-		t.Error("nobody says when to ask again")
+		t.Error("the answer has no Retry-After")
 	}
 	want(t, f.key(http.MethodPut, 0, staying(), "b"), http.StatusOK)
 	want(t, f.ask(http.MethodGet, f.members[0].address, "/owner/"+moving(), ""), http.StatusOK, `"ordinal":4`, f.members[4].address)
@@ -117,7 +117,7 @@ func TestWhoAnswersInEachPhase(t *testing.T) {
 	}
 }
 
-// TestAReceiverDies has slot 4 begin anew, with nothing, after it has acquired: the one who released has kept its keys.
+// TestAReceiverDies restarts slot 4, which loses its keys, after it has acquired: the slot that released them has kept a copy.
 func TestAReceiverDies(t *testing.T) {
 	f := startFleet(t, 3)
 	want(t, f.key(http.MethodPut, 0, moving(), "a"), http.StatusOK)

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// What a client may send at most, in bytes.
+// Limits of what a client may send, in bytes.
 const (
 	maxKey   = 256
 	maxValue = 64 << 10
 )
 
-// whereabouts says who owns a key, as far as the one who answers knows.
+// whereabouts names the owner of a key, as far as the answering instance knows.
 type whereabouts struct {
 	Ordinal uint32 `json:"ordinal"`
 	// Address is host:port, or "" where the topology file has no instance of that slot.
@@ -88,7 +88,7 @@ func (i *instance) put(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// Before the store is asked: a client that sends slowly must hold up nobody.
+	// Read the value before asking the store: a client that sends slowly must not block others.
 	value, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxValue))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		http.Error(w, "a value has 64 KiB at most", http.StatusRequestEntityTooLarge)
@@ -109,7 +109,7 @@ func (i *instance) remove(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// owner says who owns a key, whoever that is.
+// owner answers which slot owns a key, be it this one or another.
 func (i *instance) owner(w http.ResponseWriter, r *http.Request) {
 	key, ok := keyOf(w, r)
 	if !ok {
@@ -123,7 +123,8 @@ func (i *instance) owner(w http.ResponseWriter, r *http.Request) {
 	i.locate(w, http.StatusOK, elsewhereError{owner: owner(key, latest.Scale), shape: latest})
 }
 
-// answer sends the value of an entry, or why there is none. Whoever says that a key is not there owns it, and says so too.
+// answer sends the value of an entry, or the error. A 404 also names this slot, because only the owner of a key may say that the key does
+// not exist.
 func (i *instance) answer(w http.ResponseWriter, e entry, version uint64, err error) {
 	if err == nil || errors.Is(err, errNoKey) {
 		w.Header().Set("X-Config-Version", strconv.FormatUint(version, 10))

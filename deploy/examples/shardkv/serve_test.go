@@ -65,7 +65,7 @@ func TestTheLargestEntryIsExported(t *testing.T) {
 	}
 }
 
-// TestExportsThatCannotBeTrusted has a peer answer what no peer should: nothing of it is taken.
+// TestExportsThatCannotBeTrusted makes a peer answer with invalid exports: the instance takes nothing from them.
 func TestExportsThatCannotBeTrusted(t *testing.T) {
 	line := func(key string, version int) string { return fmt.Sprintf(`{"key":%q,"version":%d}`+"\n", key, version) }
 	for name, text := range map[string]string{
@@ -142,6 +142,6 @@ func TestTheTopologyIsWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if _, err := await(ctx, path+".none", slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("a file that never comes is no error")
+		t.Error("await of a file that never appears returns no error")
 	}
 }

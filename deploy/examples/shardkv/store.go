@@ -11,17 +11,17 @@ import (
 const maxKeys = 100_000
 
 var (
-	// errNoKey says that this slot owns the key and has none.
+	// errNoKey says that this slot owns the key, and that the key does not exist.
 	errNoKey = errors.New("there is no such key")
-	// errNobody says that nobody serves the key for the moment.
-	errNobody = errors.New("nobody serves this key for the moment: ask again")
+	// errNobody says that no instance serves the key for the moment.
+	errNobody = errors.New("no instance serves this key for the moment: ask again")
 	// errFull says that there is no room for another key.
 	errFull = fmt.Errorf("there are %d keys already", maxKeys)
-	// errSuperseded says that what is asked for belongs to another change than the latest that is known here.
+	// errSuperseded says that the request belongs to another change than the latest that this slot knows.
 	errSuperseded = errors.New("the topology has changed")
 )
 
-// elsewhereError says who owns a key under the latest shape that is known here: that slot serves it, or will.
+// elsewhereError names the slot that owns a key under the latest shape that is known here. That slot serves the key, or will.
 type elsewhereError struct {
 	owner uint32
 	shape shape
@@ -31,8 +31,8 @@ func (e elsewhereError) Error() string {
 	return fmt.Sprintf("slot %d owns this key under config version %d", e.owner, e.shape.ConfigVersion)
 }
 
-// entry is what is known of a key. Its version climbs with every write. A deleted key keeps its entry, so that a copy that
-// was released before does not come back.
+// entry is what a slot knows of a key. Its version rises with every write. A deleted key keeps its entry, so that an earlier copy of it
+// cannot bring it back.
 type entry struct {
 	Value   []byte `json:"value,omitempty"`
 	Version uint64 `json:"version,omitempty"`
@@ -46,14 +46,14 @@ type store struct {
 
 	mu      sync.RWMutex
 	entries map[string]entry
-	// acquired is the shape that this slot serves by, latest the highest one that it has released keys to.
+	// acquired is the shape that this slot serves by, and latest the highest one that it has released keys to.
 	acquired, latest shape
-	// scales are those of acquired and of every shape released to since. A key is served while each of them gives it to
-	// this slot, so whatever is given up in the middle, nothing that was released is served before it is acquired again.
+	// scales are the scales of acquired and of every shape that this slot has released to since. This slot serves a key while each of them
+	// gives it the key. So if Rookery gives up a change, the slot does not serve a released key before it acquires that key again.
 	scales []uint32
 }
 
-// newStore returns the empty store of an instance that starts: a change under way finds it as if it had been told of it.
+// newStore returns the empty store of an instance that starts. A change under way applies to it as if its hook had been called.
 func newStore(t topology) *store {
 	s := &store{
 		ordinal: t.Ordinal, entries: map[string]entry{},
@@ -65,7 +65,7 @@ func newStore(t topology) *store {
 	return s
 }
 
-// standing returns what stands against serving the key: nothing, errNobody or an elsewhereError. The lock is held.
+// standing returns the reason not to serve the key: nil, errNobody or an elsewhereError. The caller holds the lock.
 func (s *store) standing(key string) error {
 	if s.serves(key) {
 		return nil
@@ -129,8 +129,8 @@ func (s *store) remove(key string) (entry, uint64, error) {
 	return s.entries[key], s.acquired.ConfigVersion, nil
 }
 
-// release stops serving what the shape takes from this slot. What was served stays, to be exported. Releasing again to the
-// same shape does nothing. Its error is errSuperseded.
+// release stops serving the keys that the shape takes from this slot, and keeps them for exports. Releasing again to the same shape does
+// nothing. Its error is errSuperseded.
 func (s *store) release(to, inForce shape) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +150,8 @@ func (s *store) release(to, inForce shape) error {
 	return nil
 }
 
-// forget drops the copies of keys that moved before the shape in force, and what is left of deleted ones. Everybody does so
-// in one release, before anybody asks for exports, so none of these copies meets a key that is younger.
+// forget drops the copies of keys that moved before the shape in force, and what is left of deleted keys. Every slot forgets in the same
+// release, before any slot asks for exports. So none of these copies meets a younger entry of its key.
 func (s *store) forget() {
 	for key, e := range s.entries {
 		if e.Deleted || !s.serves(key) {
@@ -167,8 +167,8 @@ func (s *store) shapes() (acquired, latest shape) {
 	return s.acquired, s.latest
 }
 
-// owned returns what is held here, served or not, of the keys that the shape gives to a slot. As this slot has released
-// them nobody writes to them. Its error is errSuperseded where this slot has not released, or has to another shape since.
+// owned returns the entries here, served or not, of the keys that the shape gives to a slot. This slot has released them, so no client can
+// write to them. Its error is errSuperseded if this slot has not released to that shape, or has since released to another.
 func (s *store) owned(ordinal uint32, under shape) (map[string]entry, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -184,9 +184,9 @@ func (s *store) owned(ordinal uint32, under shape) (map[string]entry, error) {
 	return found, nil
 }
 
-// acquire serves by the shape from now on, with what the others had. Of each key the newest version stays. Once acquired,
-// a shape is not acquired again: what came late would be older than what was written since. Its errors are errFull and
-// errSuperseded; either leaves everything as it was.
+// acquire serves by the shape from now on, with the entries of the other slots. It keeps the newest version of each key. A shape that is
+// acquired is not acquired again, because late entries would be older than writes since. Its errors are errFull and errSuperseded; either
+// leaves everything as it was.
 func (s *store) acquire(to shape, incoming map[string]entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

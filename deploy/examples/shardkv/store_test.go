@@ -125,7 +125,7 @@ func TestAcquiringBeforeReleasing(t *testing.T) {
 	}
 }
 
-// TestADeletedKeyStaysDeleted has the owner of before keep a copy, and the change given up after the next one deleted it.
+// TestADeletedKeyStaysDeleted lets the next owner delete a key of which the previous owner keeps a copy, and then gives up the change.
 func TestADeletedKeyStaysDeleted(t *testing.T) {
 	before, after := slotOf(0, three), slotOf(4, three)
 	write(t, before, moving(), "a")

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// What a topology file may have at most.
+// Limits of a topology file.
 const (
 	maxFile  = 1 << 20
 	maxPeers = 1024

@@ -44,7 +44,7 @@ func TestBadTopologyFiles(t *testing.T) {
 		"a torn file":          `{"ordinal":2,"config_ver`,
 		"a negative scale":     `{"scale":-1}`,
 		"a change back":        `{"config_version":4,"scale":3,"change":{"config_version":4,"scale":7,"phase":"release"}}`,
-		"a port that is none":  `{"peers":[{"ports":{"http":65536}}]}`,
+		"a port out of range":  `{"peers":[{"ports":{"http":65536}}]}`,
 		"more peers than fit":  fmt.Sprintf(`{"peers":[{}%s]}`, strings.Repeat(",{}", maxPeers)),
 		"more bytes than fit":  `{}` + strings.Repeat(" ", maxFile),
 		"an ordinal too large": `{"ordinal":4294967296}`,

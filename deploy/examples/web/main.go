@@ -107,7 +107,7 @@ func serve(listen string, signals []os.Signal) error {
 	closed := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		// Answers under way get a moment: whoever asked to stop has stopped sending.
+		// Requests under way get a moment to finish: the client that asked for the stop has stopped sending.
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		closed <- server.Shutdown(grace)
@@ -128,7 +128,7 @@ func unlike(variables []string) int {
 	return 0
 }
 
-// sick reports whether somebody has made the file that says so.
+// sick reports whether the file exists that makes the health check fail.
 func sick() bool {
 	_, err := os.Stat("/sick")
 	return err == nil

@@ -41,8 +41,8 @@ type Report struct {
 	// Stale counts answers that are older than what was known before they began: reads of a version lower than one that was
 	// answered before, and writes of a version that is not higher. A lost key that is answered at the end is stale too.
 	Stale int
-	// Wrong counts answers with a value that nobody has ever written to the key, or another than was acknowledged for that
-	// version; and versions acknowledged for two writes.
+	// Wrong counts answers with a value that no client has ever written to the key, or another value than was acknowledged for that
+	// version. It also counts versions that were acknowledged for two writes.
 	Wrong int
 	// DoubleOwners counts answers which show that two slots served a key at once: under the same config version as another
 	// slot, or under a lower one than that of another slot's answer that had come before this request began. For under one
@@ -162,7 +162,7 @@ func (r *Report) judgeValues(ops []Operation) {
 		case ok && before != op.Value:
 			r.find(&r.Wrong, op, "%q was read where %q stood", op.Value, before)
 		case !tried[op.Value]:
-			r.find(&r.Wrong, op, "%q was read, which nobody has written", op.Value)
+			r.find(&r.Wrong, op, "%q was read, which no client has written", op.Value)
 		}
 		known[op.Version] = op.Value
 	}

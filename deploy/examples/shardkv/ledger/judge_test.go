@@ -56,7 +56,7 @@ var shown = map[string]struct {
 	"the key is gone": {
 		[]ledger.Operation{put("a", 1, 1, 4, 0, 1)}, get("", 0, 5, 5, 90, 91), counts{lost: 1, stale: 1},
 	},
-	"nobody answers at the end": {
+	"no answer at the end": {
 		[]ledger.Operation{put("a", 1, 1, 4, 0, 1)}, ledger.Operation{Key: "k"}, counts{lost: 1},
 	},
 	"another value at the end": {
@@ -68,7 +68,7 @@ var shown = map[string]struct {
 	"a write without an answer that did not": {
 		[]ledger.Operation{put("a", 1, 1, 4, 0, 1), unanswered("b", 2, 3)}, get("a", 1, 1, 4, 90, 91), counts{},
 	},
-	"a value that nobody wrote": {
+	"a value that no client wrote": {
 		[]ledger.Operation{get("x", 1, 1, 4, 0, 1)}, get("x", 1, 1, 4, 90, 91), counts{wrong: 2},
 	},
 	"a stale read in the middle": {
@@ -90,7 +90,7 @@ var shown = map[string]struct {
 		get("a", 1, 5, 5, 90, 91),
 		counts{doubles: 1},
 	},
-	"the same slot under a lower config version, as it began anew": {
+	"the same slot under a lower config version, after a restart": {
 		[]ledger.Operation{put("a", 1, 1, 5, 0, 1), get("a", 1, 1, 4, 2, 3)}, get("a", 1, 1, 5, 90, 91), counts{},
 	},
 }

@@ -30,7 +30,7 @@ type Config struct {
 	// Addresses returns where instances are said to answer at this moment, as host:port. Each of them may be stale, and
 	// none be there at all. It is called by all workers.
 	Addresses func() []string
-	// Prefix is what every key begins with ("key-"). Nobody else may write to these keys, nor have written to them before.
+	// Prefix begins every key ("key-"). Only this ledger may write to these keys, also in the past.
 	Prefix string
 	// Keys is how many keys there are (64), and Workers how many clients ask at once (8).
 	Keys, Workers int
@@ -90,9 +90,9 @@ func New(config Config) *Ledger {
 	return l
 }
 
-// Run has the workers ask until the context ends, then reads every key once more, and reports. It is called once. What is
-// under way as the context ends is ended first: each worker may take the patience for that, and for each of its share of the
-// keys. Its error is ErrFull; the report holds nonetheless.
+// Run lets the workers send requests until the context ends, then reads every key once more, and reports. It is called once. When the
+// context ends, each worker finishes the operation that it has begun, which takes at most Patience. Each last read of a key takes at most
+// Patience as well. The error is ErrFull, and the report is valid nonetheless.
 func (l *Ledger) Run(ctx context.Context) (Report, error) {
 	defer l.client.CloseIdleConnections()
 	ctx, stop := context.WithCancelCause(ctx)

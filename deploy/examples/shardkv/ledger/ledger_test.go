@@ -53,7 +53,7 @@ func (s *slot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, s.values[r.URL.Path])
 }
 
-// closed is an address at which nobody answers.
+// closed returns an address at which no server answers.
 func closed(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(nil)
@@ -88,7 +88,7 @@ func TestAServiceThatKeepsItsPromises(t *testing.T) {
 		t.Error(err)
 	}
 	if r.Puts == 0 || r.Gets == 0 || r.Puts+r.Gets < 300 || r.Unanswered != 0 {
-		t.Errorf("%s, want every operation answered at the one address where somebody is", r)
+		t.Errorf("%s, want every operation answered at the one address that has a server", r)
 	}
 }
 
