@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestNothingIsSaidWhereNobodyTells asks a Prometheus that has found nothing: a 0 in green would say that all is well.
+// TestNothingIsSaidWhereNobodyTells asks a Prometheus that has no series: a 0 in green would say that all is well.
 func TestNothingIsSaidWhereNobodyTells(t *testing.T) {
 	// These are 0 then, and that is what is wrong, or Prometheus itself knows.
 	known := []string{
@@ -17,7 +17,7 @@ func TestNothingIsSaidWhereNobodyTells(t *testing.T) {
 	}
 	for _, q := range queries(t) {
 		if said := (past{}).ask(t, q.Expr, time.Hour); (len(said) > 0) != slices.Contains(known, q.Where) {
-			t.Errorf("%s says %v where nobody tells anything\n%s", q.Where, said, q.Expr)
+			t.Errorf("%s says %v although no process reports anything\n%s", q.Where, said, q.Expr)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestEachThingIsInOneBar(t *testing.T) {
 		{"the first", "_x21 1x80", 1},
 		{"another", "1x21 2x80", 1},
 		{"some", "5x20 6 7 8 8 9x80", 4},
-		{"it began anew", "5x20 stale _x4 1 2x80", 2},
+		{"it was restarted", "5x20 stale _x4 1 2x80", 2},
 	} {
 		for later := range looks {
 			all := past{
@@ -164,7 +164,7 @@ func TestEachThingIsInOneBar(t *testing.T) {
 	}
 }
 
-// TestProcessesOfOthersAreNotShown has a program tell of Go's runtime that is none of ours.
+// TestProcessesOfOthersAreNotShown adds a foreign program that reports the metrics of the Go runtime.
 func TestProcessesOfOthersAreNotShown(t *testing.T) {
 	all := past{
 		`go_goroutine_count{job="rookery",instance="one"} 40x10`, `rookery_coordinator_role{job="rookery",instance="one",rookery_role="leader"} 1x10`,

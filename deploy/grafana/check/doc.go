@@ -1,6 +1,6 @@
-// Package check holds tests of the screens and alert rules that Prometheus's own parser is needed for. It has a module of its own:
-// Prometheus's would move modules that Rookery is built with. The folders pictures and draw draw screens without Grafana; what that takes is no part
-// of Rookery either.
+// Package check holds the tests of the screens and alert rules that need the parser of Prometheus. It is a module of its own, because
+// Prometheus would change the versions of modules that Rookery is built with. The packages pictures and draw draw screens without Grafana;
+// Rookery itself does not need their modules either.
 //
-// The files of the folder above are read as Grafana and Prometheus read them, whoever has written them.
+// The tests read the files of the parent folder as Grafana and Prometheus read them, and do not depend on how the files were made.
 package check

@@ -58,7 +58,7 @@ func lintVariables(s written.Screen, complain complaint) {
 			continue
 		}
 		if v.Refresh != 2 {
-			complain("template-on-time-change-reload-rule", v.Name, "its values are not asked for anew when the time changes")
+			complain("template-on-time-change-reload-rule", v.Name, "Grafana does not load its values again when the time range changes")
 		}
 		if v.Datasource.UID != "$datasource" || !v.IncludeAll || !v.Multi || v.AllValue != ".*" || v.Label == "" {
 			complain("template-variable", v.Name, "it does not ask the Prometheus that is chosen, or All cannot be chosen")
@@ -82,7 +82,7 @@ func lintPanel(s written.Screen, p written.Panel, complain complaint) {
 	for i, q := range p.Targets {
 		where := p.Title + ", " + q.RefID
 		if q.RefID != string(rune('A'+i)) || q.Expr == "" || q.Datasource.UID != "$datasource" || q.Range == q.Instant {
-			complain("target", where, "it is no query of the Prometheus that is chosen")
+			complain("target", where, "it does not query the chosen Prometheus")
 		}
 		if q.LegendFormat == "" {
 			complain("target-legend", where, "it has no legend")

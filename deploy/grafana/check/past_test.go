@@ -23,8 +23,8 @@ const scraped = 15 * time.Second
 // began is when every past begins.
 var began = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// past is all that a Prometheus has found, written as in its own tests: a series and its values, 15 s from each other. 1x3 is a value that
-// stays for three more, _ is none, and stale the mark of a target that does not tell it any more.
+// past is all series that a Prometheus has, in the notation of its own tests: a series and its values, 15 s from each other. 1x3 is a value
+// and three repetitions, _ is a gap, and stale is the mark of a target that no longer reports the series.
 type past []string
 
 // told are the answers to a query, by what sets them apart: their labels, but for the name.
@@ -71,7 +71,7 @@ func (p past) stored(t *testing.T) storage.Queryable {
 	return all
 }
 
-// found are series that can be asked for. What nobody asks here it does not answer.
+// found are the series that a query can select. It answers only the methods that the tests call.
 type found []storage.Series
 
 func (f found) Querier(int64, int64) (storage.Querier, error) { return f, nil }

@@ -39,7 +39,7 @@ func TestQueriesAskForWhatIsMeasured(t *testing.T) {
 		for metric, labels := range namesOf(expr) {
 			family := known.family(metric)
 			if family == "" {
-				t.Errorf("%s asks for %s, which nobody measures\n%s", q.Where, metric, q.Expr)
+				t.Errorf("%s asks for %s, which is not a metric of Rookery\n%s", q.Where, metric, q.Expr)
 				continue
 			}
 			asked[family] = true

@@ -28,7 +28,7 @@ func TestFilesAreWhatTheScreensSay(t *testing.T) {
 		}
 		for _, path := range standing {
 			if want[filepath.Base(path)] == nil {
-				t.Errorf("%s is no screen and no rules: remove it, or have it written by make dashboards", path)
+				t.Errorf("make dashboards does not write %s: remove it, or add it to the screens", path)
 			}
 		}
 	}

@@ -1,11 +1,11 @@
-// Package query makes of a query as it stands on a screen one that Prometheus understands, as Grafana does before it asks.
+// Package query turns a query of a screen into one that Prometheus understands, as Grafana does before it sends the query.
 //
-// Grafana has macros and variables inside of queries: $__rate_interval, $__range, $service. Who checks or runs the queries of the
-// generated files puts values in their place:
+// Grafana has macros and variables inside of queries: $__rate_interval, $__range, $service. The programs that check or run the queries of
+// the generated files put values in their place:
 //
 //	file → expr → Expand(expr, vars) → Prometheus
 //
-// The package knows nothing of what a query asks.
+// The package does not interpret the query itself.
 package query
 
 import "regexp"
@@ -13,8 +13,8 @@ import "regexp"
 // variable is how Grafana writes one: $name or ${name}, the latter also with a format, as in ${name:regex}.
 var variable = regexp.MustCompile(`\$(?:\{(\w+)(?::\w+)?\}|(\w+))`)
 
-// Expand puts the values in the place of variables and macros, by their names without the $. What has no value stays as it is, and
-// Prometheus refuses it.
+// Expand replaces variables and macros by their values, which vars holds by name without the $. A variable without a value stays as it is,
+// and Prometheus refuses the query.
 func Expand(expr string, vars map[string]string) string {
 	return variable.ReplaceAllStringFunc(expr, func(found string) string {
 		parts := variable.FindStringSubmatch(found)

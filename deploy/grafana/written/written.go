@@ -1,9 +1,9 @@
-// Package written reads the screens as Grafana does: from the JSON of their files, whoever has made it. What checks, runs or draws the
-// queries of the files starts here:
+// Package written reads the screens as Grafana does: from the JSON of their files, however that was made. The programs that check, run or
+// draw the queries of the files start here:
 //
 //	fleet.json → Screen → Panels, Variables, Annotations → their queries
 //
-// It has what is checked, run or drawn, and leaves out what is not.
+// It has the fields of the JSON that these programs read, and leaves out the others.
 package written
 
 import (
@@ -97,7 +97,7 @@ type Target struct {
 	Range, Instant            bool
 }
 
-// Variable is what people choose at the top of a screen.
+// Variable is a choice at the top of a screen.
 type Variable struct {
 	Name, Label, Type string
 	Query             any
@@ -172,7 +172,7 @@ func (v Variable) selected() (string, error) {
 	return "count by (" + strings.TrimSpace(inner[comma+1:len(inner)-1]) + ") (" + inner[:comma] + ")", nil
 }
 
-// VariableNames are the names of all that people choose, sorted.
+// VariableNames returns the names of all variables, sorted.
 func (s Screen) VariableNames() []string {
 	var names []string
 	for _, v := range s.Templating.List {

@@ -50,7 +50,7 @@ func run() error {
 	defer cancel()
 	address := flag.String("prometheus", "http://127.0.0.1:9090", "the `URL` of a Prometheus")
 	folder := flag.String("screens", "..", "the `folder` with the screens' files")
-	into := flag.String("into", "", "write a picture of each screen into this `folder`; none where it is not given")
+	into := flag.String("into", "", "write a picture of each screen into this `folder` (default: no pictures)")
 	from := flag.String("from", "", "the `time` at which the screens begin, as in 2026-03-04T11:00:00Z; they end now")
 	vars := query.Everything()
 	flag.Func("var", "`name=value` of a variable or macro; may be given several times", func(text string) error {

@@ -36,7 +36,7 @@ func axisOf(unit string, decimals *int, least, greatest float64, most int) axis 
 	return axis{math.Floor(least/step+1e-9) * step, math.Ceil(greatest/step-1e-9) * step, step}
 }
 
-// round is the least step of a unit that reads well and is no shorter.
+// round returns the smallest step that reads well in the unit and is at least as long as least.
 func round(unit string, least float64) float64 {
 	switch {
 	case unit == "bytes" && least > 1:

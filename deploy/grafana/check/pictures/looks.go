@@ -21,7 +21,7 @@ func (p panel) looks(title string) looks {
 	return looks{Looks: p.FieldConfig.Defaults}
 }
 
-// overriddenBy reads a panel's overrides, by the titles of fields. It fails where nobody knows how to show what it reads.
+// overriddenBy reads the overrides of a panel, by the titles of fields. It fails for an override that this package cannot draw.
 func overriddenBy(p written.Panel) (map[string]looks, error) {
 	if err := told(p.FieldConfig.Defaults.Unit); err != nil {
 		return nil, err
@@ -57,10 +57,10 @@ func overriddenBy(p written.Panel) (map[string]looks, error) {
 	return all, nil
 }
 
-// told fails for a unit that values cannot be told in.
+// told fails for a unit that this package cannot write.
 func told(unit string) error {
 	if scales[unit] == nil {
-		return fmt.Errorf("nobody knows the unit %q; add it to scales", unit)
+		return fmt.Errorf("unit %q is not supported: add it to scales", unit)
 	}
 	return nil
 }

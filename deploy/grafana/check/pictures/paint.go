@@ -35,7 +35,7 @@ func size(s written.Screen) (width, height int) {
 	return pictureWidth, height
 }
 
-// sheets are what is drawn for the types of panels that there are. What a sheet has nothing to show for, it does not draw and says so.
+// sheets are the functions that draw a panel, by its type. A sheet that has nothing to show draws nothing and returns false.
 var sheets = map[string]func(canvas, box, panel) (drawn bool){
 	"stat": stat, "timeseries": timeseries, "bargauge": bargauge, "table": table,
 }
@@ -64,7 +64,7 @@ func Paint(s written.Screen, said Answers, shown promv1.Range) (Picture, error) 
 	for i, p := range s.Panels {
 		draw, known := sheets[p.Type]
 		if !known {
-			return Picture{}, fmt.Errorf("%s, %s: nobody knows how to draw a %s; add it to sheets", s.File, p.Title, p.Type)
+			return Picture{}, fmt.Errorf("%s, %s: panel type %q is not supported: add it to sheets", s.File, p.Title, p.Type)
 		}
 		overridden, err := overriddenBy(p)
 		if err != nil {

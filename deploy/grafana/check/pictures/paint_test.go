@@ -152,7 +152,7 @@ func TestPanelsWithNothingToShowAreNamed(t *testing.T) {
 		said pictures.Answers
 	}{
 		{"no series", answers(s)},
-		{"values that are no numbers", answers(s, math.NaN(), math.NaN())},
+		{"values that are not numbers", answers(s, math.NaN(), math.NaN())},
 	} {
 		picture, err := pictures.Paint(s, c.said, shown)
 		if err != nil {
@@ -194,8 +194,8 @@ func TestWhatNobodyKnowsHowToDrawIsRefused(t *testing.T) {
 		change func(*written.Panel)
 		want   string
 	}{
-		{func(p *written.Panel) { p.Type = "piechart" }, "each.json, stat: nobody knows how to draw a piechart"},
-		{func(p *written.Panel) { p.FieldConfig.Defaults.Unit = "furlong" }, `each.json, stat: nobody knows the unit "furlong"`},
+		{func(p *written.Panel) { p.Type = "piechart" }, `each.json, stat: panel type "piechart" is not supported`},
+		{func(p *written.Panel) { p.FieldConfig.Defaults.Unit = "furlong" }, `each.json, stat: unit "furlong" is not supported`},
 		{func(p *written.Panel) {
 			o := written.Override{}
 			o.Matcher.ID = "byRegexp"

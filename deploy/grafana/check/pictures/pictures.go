@@ -1,9 +1,9 @@
-// Package pictures draws screens without Grafana, so that people can look at what a test has made:
+// Package pictures draws screens without Grafana, so that a developer can look at the result of a test:
 //
 //	screen → Draw, which asks Prometheus → answers → Paint → a PNG, and the panels that have nothing to show
 //
-// Panels lie where Grafana puts them, and values have the units, colours and names that the screen's JSON gives them. What people do with
-// a screen, its links and menus, is left out.
+// Panels lie where Grafana puts them. Values have the units, colours and names that the JSON of the screen gives them. Pictures leave out
+// the interactive parts of a screen, its links and menus.
 package pictures
 
 import (
@@ -27,7 +27,7 @@ type Picture struct {
 	canvas canvas
 }
 
-// PNG is the picture as people can open it. It takes longer than drawing did.
+// PNG returns the picture as a file that any viewer opens. Encoding takes longer than drawing.
 func (p Picture) PNG() ([]byte, error) { return p.canvas.p.Bytes() }
 
 // Answers are what Prometheus says to a screen's queries.

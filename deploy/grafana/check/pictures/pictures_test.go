@@ -172,7 +172,7 @@ func TestEachScreenIsDrawnWhole(t *testing.T) {
 	}
 }
 
-// look writes the picture where people want to see it.
+// look writes the picture into the folder that the developer has named.
 func look(t *testing.T, p pictures.Picture, name string) {
 	t.Helper()
 	if *keep == "" {

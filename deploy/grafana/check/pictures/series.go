@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/deploy/grafana/written"
 )
 
-// series are values that belong together, with the name that people see.
+// series are values that belong together, with the name in the legend.
 type series struct {
 	name   string
 	labels model.Metric
@@ -35,8 +35,8 @@ func (s series) greatest() float64 {
 	return slices.MaxFunc(s.values, func(a, b sample) int { return cmp.Compare(a.value, b.value) }).value
 }
 
-// allSeries are those of a panel's answers, by their targets and then their labels, whatever order they came in. What has no value that
-// could be drawn is left out.
+// allSeries returns the series in the answers of a panel. They are in the order of their targets and then of their labels, whatever order
+// the answers have. A series without a value that can be drawn is left out.
 func allSeries(p written.Panel, said []model.Value) []series {
 	var all []series
 	for i, answer := range said {
@@ -73,7 +73,7 @@ func seriesOf(answer model.Value) []series {
 	return all
 }
 
-// appended leaves out what is no number, as a quantile of nothing.
+// appended leaves out values that are not finite, such as a quantile of no samples.
 func appended(to []sample, at model.Time, v model.SampleValue) []sample {
 	if value := float64(v); !math.IsNaN(value) && !math.IsInf(value, 0) {
 		return append(to, sample{at.Time(), value})
