@@ -14,8 +14,8 @@ const inStep = "$__rate_interval"
 // inBar is the time from one bar to the next.
 const inBar = "$__interval"
 
-// known is for how long a series is looked for before the time that is counted: where there was none, it began within. It is longer
-// than Prometheus or a coordinator should ever be away.
+// known is how far back a query looks for a series before the counted time. A series without a value there began within the counted time.
+// It is longer than any expected outage of Prometheus or of a coordinator.
 const known = "1h"
 
 // sumBy adds up what there is by labels; without any, all of it.
@@ -26,8 +26,8 @@ func sumBy(expr string, labels ...string) string {
 	return "sum by (" + strings.Join(labels, ", ") + ") (" + expr + ")"
 }
 
-// maxBy is for what several processes tell of the same thing: where one has just taken over from another that ended, Prometheus may have
-// what both told for some minutes, and sums would be twice what there is.
+// maxBy is for values that several processes report of the same thing. For some minutes after a failover Prometheus may hold the values of
+// both coordinators, and a sum would count them twice.
 func maxBy(expr string, labels ...string) string {
 	if len(labels) == 0 {
 		return "max(" + expr + ")"
@@ -60,9 +60,8 @@ func grown(series, within string) string {
 	return "((" + first + " + " + increase + ") or " + first + " or " + increase + ")"
 }
 
-// inEachBar is by how much counters have grown from one bar to the next, so that each thing that has happened is in one bar alone, and in
-// one it is: what increase has is from the first look within a bar on, and what came before that look is in no bar. One that is less than
-// before has begun anew.
+// inEachBar is how much counters have grown from one bar to the next, so that each event counts in exactly one bar. increase would lose
+// events: it counts only from the first scrape within a bar on. A counter that is lower than before was reset by a restart.
 func inEachBar(series string) string {
 	now := fmt.Sprintf("last_over_time(%s[%s])", series, inBar)
 	return fmt.Sprintf("((%[1]s - last_over_time(%[2]s[%[3]s] offset %[4]s)) >= 0 or %[1]s)", now, series, known, inBar)
@@ -74,19 +73,19 @@ func of(expr, series string) string { return expr + " and on (job, instance) " +
 // perSecond is how fast counters grow.
 func perSecond(series string) string { return "rate(" + series + "[" + inStep + "])" }
 
-// teller is who would tell of something that has no series while there is none of it: a query with a result only while one does. Where
-// nobody tells nothing is 0: it is not known, and a 0 would say that all is well.
+// teller is the process that would report a series: a query that has a result only while that process reports. Some series do not exist
+// while their value is 0. If the teller is gone, the value is unknown, and a 0 would wrongly say that all is well.
 type teller string
 
 const (
 	aLeader      teller = "max(rookery_commands_open)"
 	aCoordinator teller = "max(rookery_coordinator_role)"
 	aNode        teller = "max(rookery_node_capacity_cpu)"
-	// prometheusItself knows by itself: it is there, or nothing is.
+	// prometheusItself is for what Prometheus knows without any process.
 	prometheusItself teller = "vector(1)"
 )
 
-// orZero is for what is 0 while Prometheus has no series of it and there is somebody to tell.
+// orZero returns 0 while Prometheus has no series of expr and the teller reports.
 func orZero(expr string, tells teller) string { return expr + " or on() 0 * " + string(tells) }
 
 // orNone is orZero with a name for the 0 in the place of what the label says.

@@ -1,41 +1,41 @@
 package screens
 
-// fleet says at a glance whether all is well: nodes, services, what waits and why, and what there is room for.
+// fleet shows at a glance whether all is well: nodes, services, pending slots with their reasons, and free resources.
 func fleet() *screen {
-	b := board("rookery-fleet", "fleet", "Whether all is well: nodes, services, what waits and why, and room.")
+	b := board("rookery-fleet", "fleet", "Whether all is well: nodes, services, pending slots and why, and free resources.")
 	for _, p := range []panel{
-		figure(what{"Alerts firing", "Alert rules of Rookery that fire now. Each says what to do. It is 0 as well where Prometheus does not have the rules.", unitCount}, 4,
+		figure(what{"Alerts firing", "Alert rules that fire now. Each says what to do. It is also 0 if Prometheus has not loaded the rules.", unitCount}, 4,
 			colours(good, level{1, bad}),
 			ask{orZero(`count(ALERTS{alertname=~"Rookery.+", alertstate="firing"})`, prometheusItself), "firing"}),
-		figure(what{"Leaders", "Coordinators that lead. It is to be one.", unitCount}, 4,
+		figure(what{"Leaders", "Coordinators that lead. Exactly one must lead.", unitCount}, 4,
 			colours(bad, level{1, good}, level{2, warns}),
 			ask{orZero(sumBy(`rookery_coordinator_role{rookery_role="leader"}`), prometheusItself), "leaders"}).DataLinks(to("Open the coordinators", "rookery-coordinator")),
 		figure(what{"Nodes ready", "Nodes that take instances.", unitCount}, 4, colours(bad, level{1, good}),
 			ask{maxBy(`rookery_nodes{rookery_state="ready"}`), "ready"}).DataLinks(to("Open the nodes", "rookery-node")),
-		figure(what{"Nodes in trouble", "Nodes that are not heard and were not drained before, or whose engine does not answer.", unitCount}, 4,
+		figure(what{"Nodes in trouble", "Nodes that are silent or lost without a drain before, or whose engine does not answer.", unitCount}, 4,
 			colours(good, level{1, bad}),
 			ask{total(`rookery_nodes{rookery_state=~"silent|lost|degraded"}`, eachState), "in trouble"}).DataLinks(to("Open the nodes", "rookery-node")),
-		figure(what{"Instances missing", "Slots that shall have an instance which serves, and have none.", unitCount}, 4,
+		figure(what{"Instances missing", "Slots that should serve and do not.", unitCount}, 4,
 			colours(good, level{1, warns}),
 			ask{orZero(sumBy(missing("")), aLeader), "missing"}).DataLinks(to("Open the services", "rookery-service")),
-		figure(what{"Instances pending", "Slots that have no instance: no node can have one, or what was before is to go first.", unitCount},
+		figure(what{"Instances pending", "Slots without an instance: no node can run one, or the previous instance has to stop first.", unitCount},
 			4,
 			colours(good, level{1, warns}), ask{orZero(total(`rookery_service_pending`, eachService), aLeader), "pending"}).DataLinks(to("Open the services", "rookery-service")),
-		stacked(what{"Nodes by state", "What nodes are for placement.", unitCount}, 8,
+		stacked(what{"Nodes by state", "Number of nodes in each state.", unitCount}, 8,
 			ask{maxBy(`rookery_nodes`, eachState...), "{{rookery_state}}"}),
-		lines(what{"Instances", "Slots of all services: that shall serve, that do, and that have no instance.", unitCount}, 8,
+		lines(what{"Instances", "Slots of all services: desired, online, and pending without an instance.", unitCount}, 8,
 			ask{orZero(total(`rookery_service_desired`, eachService), aLeader), "desired"},
 			ask{orZero(total(`rookery_service_online`, eachService), aLeader), "online"},
 			ask{orZero(total(`rookery_service_pending`, eachService), aLeader), "pending"}),
-		stacked(what{"Pending by reason", "What most nodes lack for the slots that wait.", unitCount}, 8,
+		stacked(what{"Pending by reason", "The reason that rules out most nodes for the pending slots.", unitCount}, 8,
 			ask{orNone(maxBy(`rookery_pending`, eachReason...), "rookery_reason", aLeader), "{{rookery_reason}}"}).
 			DataLinks(to("Which services wait", "rookery-service")),
 		servicesOfFleet().panel(12), nodesOfFleet().panel(12),
 		room("", "CPU", unitCount, "cpu").AxisLabel("cores"), room("", "Memory", unitBytes, "memory_bytes"), room("", "Disk", unitBytes, "disk_bytes"),
-		counted(what{"Commands by outcome", "Commands of people and programs that have ended.", unitCount}, 8,
+		counted(what{"Commands by outcome", "Commands that have ended.", unitCount}, 8,
 			ask{byLabels(inEachBar("rookery_commands_total"), aCoordinator, "rookery_outcome"), "{{rookery_outcome}}"}).
 			DataLinks(to("Open the operations", "rookery-operations")),
-		counted(what{"Placements, evictions and moves", "Instances that were placed, that had to leave their node, by why, and that a rebalancing has moved.", unitCount},
+		counted(what{"Placements, evictions and moves", "Instances placed, evicted from their node by reason, and moved by a rebalance.", unitCount},
 			8,
 			ask{orZero(sumBy(inEachBar("rookery_placements_total")), aCoordinator), "placed"},
 			ask{byLabels(inEachBar("rookery_evictions_total"), aCoordinator, "rookery_reason"), "evicted: {{rookery_reason}}"},
@@ -52,7 +52,7 @@ func fleet() *screen {
 func servicesOfFleet() rows {
 	by := eachService
 	return rows{
-		what:   what{"Services", "How many instances serve, and for how long one has found no node. A click leads to the service.", unitCount},
+		what:   what{"Services", "Instances that serve, and how long a slot has waited for a node. Click a service to open it.", unitCount},
 		labels: by, titles: []string{"Namespace", "Service"},
 		columns: []column{
 			{"Desired", unitCount, maxBy("rookery_service_desired", by...), nil},
@@ -67,7 +67,7 @@ func servicesOfFleet() rows {
 // nodesOfFleet are all nodes, a row each.
 func nodesOfFleet() rows {
 	return rows{
-		what:   what{"Nodes", "What each node is for placement, how much of it is set aside, and when it was last heard. A click leads to the node.", unitShare},
+		what:   what{"Nodes", "State of each node, its reserved share, and its last heartbeat. Click a node to open it.", unitShare},
 		labels: eachNodeState, titles: []string{"Node", "State"},
 		columns: []column{
 			{"", "", maxBy("rookery_node_state", eachNodeState...), nil},

@@ -8,28 +8,28 @@ const ofNode = `{rookery_node=~"$node"}`
 // byNode is the legend of what is told of nodes.
 const byNode = "{{rookery_node}}"
 
-// node says how nodes are, what they do, and what of them is taken.
+// node shows the state of the nodes, what they do, and how much of them is in use.
 func node() *screen {
-	b := board("rookery-node", "node", "How nodes are, what they do, and what of them is taken.").
+	b := board("rookery-node", "node", "State, work and use of the nodes.").
 		WithVariable(choice("rookery_node", "Node", "rookery_node_state"))
 	for _, p := range []panel{
-		figure(what{"Last heard", "How long ago the last heartbeat was sent that was answered, of the node for which that is longest.", unitSeconds},
+		figure(what{"Last heard", "Age of the last answered heartbeat, of the node where it is oldest.", unitSeconds},
 			4,
 			heardLately(), ask{"max(rookery_node_heartbeat_age_seconds" + ofNode + ")", "last heard"}),
 		figure(what{"Instances online", "Instances that serve.", unitCount}, 4, colours(plain),
 			ask{total(inPhase("online"), eachNode), "online"}),
-		figure(what{"Instances offline", "Instances that are there and do not serve.", unitCount}, 4, colours(good, level{1, bad}),
+		figure(what{"Instances offline", "Instances that exist and do not serve.", unitCount}, 4, colours(good, level{1, bad}),
 			ask{total(inPhase("offline"), eachNode), "offline"}),
-		figure(what{"Restarts", "Attempts in the time shown that follow one which has ended or failed.", unitCount}, 4,
+		figure(what{"Restarts", "Restarts of instances in the time shown.", unitCount}, 4,
 			colours(good, level{1, warns}),
 			ask{orZero(sumBy(grown("rookery_node_restarts_total"+ofNode, inRange)), aNode), "restarts"}).Decimals(0),
-		figure(what{"CPU reserved", "How much of the CPU that instances may have is set aside.", unitShare}, 4, full(),
+		figure(what{"CPU reserved", "Reserved share of the CPU that instances may use.", unitShare}, 4, full(),
 			ask{reserved(ofNode, "cpu"), "cpu"}),
-		figure(what{"Memory reserved", "How much of the memory that instances may have is set aside.", unitShare}, 4, full(),
+		figure(what{"Memory reserved", "Reserved share of the memory that instances may use.", unitShare}, 4, full(),
 			ask{reserved(ofNode, "memory_bytes"), "memory"}),
-		stacked(what{"Instances by phase", "How far the instances of the nodes are.", unitCount}, 12,
+		stacked(what{"Instances by phase", "Instances of the nodes in each phase.", unitCount}, 12,
 			ask{total("rookery_node_containers"+ofNode, eachPhase, "rookery_phase"), "{{rookery_phase}}"}),
-		counted(what{"Restarts by reason", "Attempts that follow one which has ended or failed, by why it was offline.", unitCount},
+		counted(what{"Restarts by reason", "Restarts of instances, by the reason why they were offline.", unitCount},
 			12,
 			ask{byLabels(inEachBar("rookery_node_restarts_total"+ofNode), aNode, "rookery_reason", "rookery_node"), "{{rookery_reason}} {{rookery_node}}"}),
 		nodesChosen().panel(24),
@@ -40,7 +40,7 @@ func node() *screen {
 		lines(what{"Memory by service", "Memory that the instances of each service use on these nodes.", unitBytes}, 12,
 			ask{total("rookery_process_memory_usage_bytes"+ofNode, slot, eachService...), byService}).
 			NoValue("Nothing was measured yet").DataLinks(to("Open the service", "rookery-service", "rookery_namespace", "rookery_service")),
-		lines(what{"Age of heartbeats", "How long ago the last heartbeat was sent that was answered.", unitSeconds}, 12,
+		lines(what{"Age of heartbeats", "Age of the last answered heartbeat.", unitSeconds}, 12,
 			ask{maxBy("rookery_node_heartbeat_age_seconds"+ofNode, "rookery_node"), byNode}),
 		lines(what{"Heartbeats", "How long the leader takes to answer heartbeats, the slowest of 20.", unitSeconds}, 12,
 			ask{quantile(0.95, perSecond("rookery_node_heartbeat_duration_seconds_bucket"+ofNode), "rookery_node"), byNode}),
@@ -56,14 +56,14 @@ func node() *screen {
 		counted(what{"Image pulls", "Images that were pulled, and errors.", unitCount}, 12,
 			ask{orZero(sumBy(inEachBar(`rookery_image_pull_duration_seconds_count{error_type=""}`)), aNode), "pulled"},
 			ask{byLabels(inEachBar(`rookery_image_pull_duration_seconds_count{error_type!=""}`), aNode, "error_type"), "failed: {{error_type}}"}),
-		bars(what{"Time of image pulls, whole range", "How long it takes to have an image: the middle one, and the slowest of 20.", unitSeconds},
+		bars(what{"Time of image pulls, whole range", "How long it takes to pull an image: median, and the slowest of 20.", unitSeconds},
 			12,
 			colours(plain),
 			overall("rookery_image_pull_duration_seconds_bucket", "rookery_node")...).
 			NoValue("No image was pulled in this time"),
-		lines(what{"Memory of the nodes' processes", "What Go's runtime has of each node's memory.", unitBytes}, 12,
+		lines(what{"Memory of the nodes' processes", "Memory that the Go runtime of each node uses.", unitBytes}, 12,
 			ask{sumBy(of("go_memory_used_bytes", "rookery_node_capacity_cpu"+ofNode), "instance"), "{{instance}}"}),
-		lines(what{"Goroutines of the nodes' processes", "Goroutines of each node. What climbs all the time is a defect of ours.", unitCount}, 12,
+		lines(what{"Goroutines of the nodes' processes", "Goroutines of each node. A constant rise is a defect of Rookery.", unitCount}, 12,
 			ask{maxBy(of("go_goroutine_count", "rookery_node_capacity_cpu"+ofNode), "instance"), "{{instance}}"}),
 	} {
 		b.WithPanel(p)
@@ -79,7 +79,7 @@ func inPhase(phase string) string {
 // nodesChosen are the chosen nodes, a row each.
 func nodesChosen() rows {
 	return rows{
-		what:   what{"Each node", "What each node is for placement, how much of it is set aside and used, and when it was last heard.", unitShare},
+		what:   what{"Each node", "State of each node, its reserved and used shares, and its last heartbeat.", unitShare},
 		labels: eachNodeState, titles: []string{"Node", "State"},
 		columns: []column{
 			{"", "", maxBy("rookery_node_state"+ofNode, eachNodeState...), nil},
@@ -95,7 +95,7 @@ func nodesChosen() rows {
 	}
 }
 
-// heardLately is how the time since a heartbeat looks: one is sent every five seconds.
+// heardLately gives the time since a heartbeat its colours. A node sends one every five seconds.
 func heardLately() *dashboard.ThresholdsConfigBuilder {
 	return colours(good, level{15, warns}, level{60, bad})
 }

@@ -1,15 +1,15 @@
 package screens
 
-// operations says what is being changed, whom it waits for, and how long phases take.
+// operations shows what changes, which slots an operation waits for, and how long phases take.
 func operations() *screen {
-	b := board("rookery-operations", "operations and barriers", "What is being changed, whom it waits for, and how long phases take.").
+	b := board("rookery-operations", "operations and barriers", "Operations under way, the slots that they wait for, and the time that phases take.").
 		WithVariable(choice("rookery_namespace", "Namespace", "rookery_service_desired")).
 		WithVariable(choice("rookery_service", "Service", `rookery_service_desired{rookery_namespace=~"$namespace"}`))
 	ends := []string{"rookery_operation", "rookery_outcome"}
 	for _, p := range []panel{
-		figure(what{"Under way", "Operations that are not through yet.", unitCount}, 6, colours(plain),
+		figure(what{"Under way", "Operations that have not ended.", unitCount}, 6, colours(plain),
 			ask{orZero("count("+maxBy("rookery_operation_phase_duration_seconds"+ofService, phases...)+")", aLeader), "under way"}),
-		figure(what{"Overdue", "Operations whose phase is beyond its deadline, or that are paused and wait for people.", unitCount},
+		figure(what{"Overdue", "Operations whose phase is past its deadline, or that are paused and wait for an operator.", unitCount},
 			6, colours(good, level{1, bad}),
 			ask{orZero("count("+maxBy("rookery_operation_overdue_seconds"+ofService, phases...)+" > 0)", aLeader), "overdue"}),
 		figure(what{"Slots awaited", "Slots that all phases together wait for.", unitCount}, 6, colours(plain),
@@ -18,20 +18,20 @@ func operations() *screen {
 			6,
 			colours(good, level{1, warns}), ask{orZero(sumBy(grown(`rookery_operations_total{rookery_outcome!="done"}`, inRange)), aCoordinator), "not done"}).Decimals(0),
 		underWayNow().panel(24),
-		lines(what{"Time in the phase", "For how long each operation has been in the phase it is in.", unitSeconds}, 12,
+		lines(what{"Time in the phase", "How long each operation has been in its current phase.", unitSeconds}, 12,
 			ask{underWayOr("rookery_operation_phase_duration_seconds" + ofService), byPhase}),
-		lines(what{"Overdue by operation", "By how much the time of a phase is over, or for how long a paused one has waited for people.", unitSeconds},
+		lines(what{"Overdue by operation", "How far a phase is past its deadline, or how long a paused operation has waited for an operator.", unitSeconds},
 			12,
 			ask{underWayOr("rookery_operation_overdue_seconds" + ofService), byPhase}),
 		counted(what{"Operations by kind and end", "Operations that have ended.", unitCount}, 12,
 			ask{byLabels(inEachBar("rookery_operations_total"), aCoordinator, ends...), "{{rookery_operation}} {{rookery_outcome}}"}),
 		bars(what{"Operations, whole range", "How operations have ended, by kind.", unitCount}, 12, colours(plain),
 			ask{byLabels(grown("rookery_operations_total", inRange), aCoordinator, ends...), "{{rookery_operation}} {{rookery_outcome}}"}).Decimals(0),
-		bars(what{"Barrier wait by phase", "How long all participants took for a phase: the middle one, and the slowest of 20.", unitSeconds},
+		bars(what{"Barrier wait by phase", "How long all participants took for a phase: median, and the slowest of 20.", unitSeconds},
 			12, colours(plain),
 			overall("rookery_barrier_duration_seconds_bucket", "rookery_phase")...).
 			NoValue("No operation went through a phase in this time"),
-		bars(what{"Barrier spread by phase", "How long the first that was done with a phase waited for the slowest.", unitSeconds},
+		bars(what{"Barrier spread by phase", "How long the first participant to finish a phase waited for the slowest.", unitSeconds},
 			12, colours(plain),
 			overall("rookery_barrier_spread_seconds_bucket", "rookery_phase")...).
 			NoValue("No operation went through a phase in this time"),
@@ -55,7 +55,7 @@ func underWayNow() rows {
 	first := append(append([]string{}, phases...), "rookery_ordinal", "rookery_node")
 	return rows{
 		what: what{
-			"Under way now", "How many slots each phase waits for, and the first of them: its ordinal, and the node where it is. A click leads to the service.",
+			"Under way now", "Number of slots that each phase waits for, and the first of them: its ordinal and its node. Click a service to open it.",
 			unitCount,
 		},
 		labels: first, titles: []string{"Namespace", "Service", "Operation", "Phase", "Slowest slot", "On node"},
