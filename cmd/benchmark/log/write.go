@@ -150,7 +150,7 @@ func (w *writer) round(inputs func(*coordinator.Turn)) error {
 	return nil
 }
 
-// follow has the node of an instance do what was decided, and say so.
+// follow makes the node of an instance carry out the decision and report that it has.
 func (w *writer) follow(r events.Record) {
 	service, _ := r.Scope.Service()
 	id, phases := events.InstanceID{Service: service}, []events.Phase{events.PhasePrepared, events.PhaseStarted, events.PhaseOnline}

@@ -95,7 +95,7 @@ func onDisks(service int) events.Spec {
 	return s
 }
 
-// apart has every tenth service run no two instances on one node.
+// apart makes every tenth service forbid two of its instances on one node.
 func apart(service int) events.Spec {
 	s := sized(service)
 	s.Labels = map[string]string{"service": fmt.Sprint(service)}

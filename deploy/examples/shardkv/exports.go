@@ -25,7 +25,7 @@ type exported struct {
 	Total *int `json:"total,omitempty"`
 }
 
-// export answers with what this slot holds of the keys that a shape gives to a slot.
+// export answers with the entries here of the keys that a shape gives to a slot.
 func (i *instance) export(w http.ResponseWriter, r *http.Request) {
 	ordinal, under, err := exportQuery(r)
 	if err != nil {
@@ -54,8 +54,8 @@ func (i *instance) export(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reach has this slot release to the shape that a peer acquires, where the file says that one already: to release early
-// is safe, to export before is not.
+// reach makes this slot release to the shape that a peer acquires, if the file already names that shape. Releasing early is safe; exporting
+// before the release is not.
 func (i *instance) reach(to shape) error {
 	if _, latest := i.keys.shapes(); latest == to {
 		return nil
@@ -70,7 +70,7 @@ func (i *instance) reach(to shape) error {
 	return i.release(t)
 }
 
-// exportQuery reads whose keys are asked for, and under which shape.
+// exportQuery reads the slot and the shape of the request.
 func exportQuery(r *http.Request) (ordinal uint32, under shape, err error) {
 	number := func(name string, bits int) uint64 {
 		n, e := strconv.ParseUint(r.FormValue(name), 10, bits)
@@ -83,8 +83,8 @@ func exportQuery(r *http.Request) (ordinal uint32, under shape, err error) {
 	return uint32(number("ordinal", 32)), under, err
 }
 
-// collect asks all peers at once for what the topology's target gives to this slot, and keeps the newest of each key. One
-// peer that does not answer fails it: that one may be the only one who has a key.
+// collect asks all peers at once for the keys that the target of the topology gives to this slot, and keeps the newest version of each key.
+// It fails if one peer does not answer, because that peer may be the only one that has a key.
 func (i *instance) collect(ctx context.Context, t topology) (map[string]entry, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -143,7 +143,7 @@ func (f *fleet) enter(phase string) {
 	f.publish()
 }
 
-// begin begins a change to the scale: it starts what comes, and has everybody release. It ends with the acquire allowed.
+// begin begins a change to the scale: it starts the new instances, and makes every instance release. The change then allows the acquire.
 func (f *fleet) begin(scale uint32) {
 	f.Helper()
 	f.grow(scale)
@@ -154,7 +154,7 @@ func (f *fleet) begin(scale uint32) {
 	f.enter(phaseAcquire)
 }
 
-// finish has everybody acquire, puts the change into force and stops those that go.
+// finish makes every instance acquire, puts the change into force and stops the removed instances.
 func (f *fleet) finish() {
 	f.Helper()
 	f.call(phaseAcquire, f.ordinals()...)

@@ -1,8 +1,8 @@
-// Command shardkv is the stateful example: a key-value service in memory whose keys are divided among its instances, and
-// move when its scale changes. No write that was acknowledged is lost by that, and no key is ever served by two slots.
+// Command shardkv is the stateful example: a key-value service in memory that divides its keys among its instances, and moves them when its
+// scale changes. A change of the scale loses no acknowledged write, and two slots never serve the same key.
 //
-// It is configured by its environment: TOPOLOGY is the path of the topology file (/run/rookery/topology.json), LISTEN the
-// address to answer on (:8080). README.md describes the protocol.
+// The environment configures it: TOPOLOGY is the path of the topology file (/run/rookery/topology.json), LISTEN the address to answer on
+// (:8080). README.md describes the protocol.
 package main
 
 import (

@@ -7,8 +7,8 @@ import (
 
 // owner returns the ordinal of the slot that owns the key under a scale, which is 1 or more.
 //
-// It is the jump hash of Lamping and Veach, for it moves the fewest keys that can be moved, and as slots come and go at the
-// upper end, none between two slots that stay. SHA-256 gives it even bits for keys that are alike.
+// It is the jump hash of Lamping and Veach, because that moves the fewest keys possible. Slots are added and removed at the upper end, so
+// no key moves between two slots that stay. SHA-256 spreads similar keys evenly.
 func owner(key string, scale uint32) uint32 {
 	sum := sha256.Sum256([]byte(key))
 	state := binary.BigEndian.Uint64(sum[:8])

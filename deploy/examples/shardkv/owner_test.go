@@ -35,7 +35,7 @@ func TestKeysAreDividedEvenly(t *testing.T) {
 	}
 }
 
-// TestKeysMoveOnlyWhereSlotsComeOrGo has the scale change by any number of slots: no key moves between two that stay.
+// TestKeysMoveOnlyWhereSlotsComeOrGo changes the scale by any number of slots: no key moves between two slots that stay.
 func TestKeysMoveOnlyWhereSlotsComeOrGo(t *testing.T) {
 	for n := range 2000 {
 		key := fmt.Sprint("key-", n)

@@ -130,7 +130,8 @@ func TestAReceiverDies(t *testing.T) {
 	want(t, f.key(http.MethodGet, 4, moving(), ""), http.StatusOK, "a")
 }
 
-// TestAnInstanceThatMissedTheEnd acquires by itself what its hook was not called for, once the change is in force.
+// TestAnInstanceThatMissedTheEnd skips the acquire hook of one instance. Once the change is in force, that instance acquires its keys by
+// itself.
 func TestAnInstanceThatMissedTheEnd(t *testing.T) {
 	f := startFleet(t, 3)
 	want(t, f.key(http.MethodPut, 0, moving(), "a"), http.StatusOK)
@@ -147,7 +148,7 @@ func TestAnInstanceThatMissedTheEnd(t *testing.T) {
 	}
 }
 
-// TestHooksThatCannotBeAnswered calls hooks where it would be wrong to say that it is done.
+// TestHooksThatCannotBeAnswered calls hooks whose work the instance cannot confirm.
 func TestHooksThatCannotBeAnswered(t *testing.T) {
 	f := startFleet(t, 3)
 	hook := func(ordinal uint32, phase string, status int, part string) {

@@ -178,7 +178,7 @@ func commands(t *testing.T) map[string]bool {
 	return found
 }
 
-// TestAlertsSayWhatToDo holds every rule to have all that a person needs who is called by it.
+// TestAlertsSayWhatToDo checks that every rule tells the alerted operator what to do.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	all, known := rules(t), commands(t)
 	if len(all) != 9 {

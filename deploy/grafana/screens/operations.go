@@ -50,7 +50,7 @@ var phases = []string{"rookery_namespace", "rookery_service", "rookery_operation
 // byPhase is the legend of what is told of them.
 const byPhase = "{{about}} {{rookery_operation}} {{rookery_phase}}"
 
-// underWayNow are the operations that are under way, a row each, with whom they wait for.
+// underWayNow lists the operations that are under way, a row each, with the slots that they wait for.
 func underWayNow() rows {
 	first := append(append([]string{}, phases...), "rookery_ordinal", "rookery_node")
 	return rows{

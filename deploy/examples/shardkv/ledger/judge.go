@@ -11,14 +11,14 @@ import (
 // maxFindings is how many sentences a report has at most; its counts are of all.
 const maxFindings = 20
 
-// Operation is one thing that a client wanted, and what became of it. Times are since the ledger began.
+// Operation is one request of a client, with its outcome. Times are since the ledger began.
 type Operation struct {
 	Key string
 	// Put says that Value is to be written. Otherwise Value is what was read.
 	Put   bool
 	Value string
-	// Answered says that one who serves the key has answered: 200, or 404 to a read. Without an answer a write may have
-	// happened or not, and Failure says what was answered last.
+	// Answered says that the owner of the key has answered: 200, or 404 to a read. Without that, a write may or may not have happened, and
+	// Failure holds the last answer.
 	Answered bool
 	Failure  string
 	// Version is that of the key, 0 where there is none. Ordinal and ConfigVersion say who answered, as what.
@@ -44,10 +44,11 @@ type Report struct {
 	// Wrong counts answers with a value that no client has ever written to the key, or another value than was acknowledged for that
 	// version. It also counts versions that were acknowledged for two writes.
 	Wrong int
-	// DoubleOwners counts answers which show that two slots served a key at once: under the same config version as another
-	// slot, or under a lower one than that of another slot's answer that had come before this request began. For under one
-	// config version a key has one owner, and an owner of a later one serves once those of before have stopped. An answer
-	// under a higher version never shows it, nor do two whose requests overlap in time: one may have followed the other.
+	// DoubleOwners counts answers which show that two slots served a key at once. Such an answer has the same config version as an answer
+	// of another slot. Or it has a lower one than an answer of another slot that came before this request began. This holds because a key
+	// has one owner under one config version, and the owner under a later version serves only after the earlier owners have stopped. An
+	// answer under a higher version never shows it. Neither do two answers whose requests overlap in time, because one may have followed
+	// the other.
 	DoubleOwners int
 	// Silence is the longest time from the beginning of an operation on a key to the next answer for that key, to whomever.
 	// Longest is that of the key for which it is longest, LongestKey.
@@ -58,7 +59,7 @@ type Report struct {
 	Findings []string
 }
 
-// Kept returns nil where the service has kept its promises, and otherwise an error that says what it has not.
+// Kept returns nil if the service has kept its promises, and otherwise an error that lists the broken ones.
 func (r Report) Kept() error {
 	if r.Lost+r.Stale+r.Wrong+r.DoubleOwners == 0 {
 		return nil

@@ -92,7 +92,7 @@ func New(config Config) *Ledger {
 
 // Run lets the workers send requests until the context ends, then reads every key once more, and reports. It is called once. When the
 // context ends, each worker finishes the operation that it has begun, which takes at most Patience. Each last read of a key takes at most
-// Patience as well. The error is ErrFull, and the report is valid nonetheless.
+// Patience as well. Its error is ErrFull; the report is valid nonetheless.
 func (l *Ledger) Run(ctx context.Context) (Report, error) {
 	defer l.client.CloseIdleConnections()
 	ctx, stop := context.WithCancelCause(ctx)

@@ -7,7 +7,7 @@ const (
 	shortestBar = 20
 )
 
-// bargauge has a bar for each series, as long as its last value is large.
+// bargauge draws a bar for each series, as long as its last value is large.
 func bargauge(c canvas, b box, p panel) bool {
 	all := allSeries(p.Panel, p.said)
 	if len(all) == 0 {

@@ -25,8 +25,8 @@ type legend struct {
 	more          int // series without a place
 }
 
-// legendOf is at the bottom of a box, in as many columns as names leave room for, and takes no more than half of its height. Where not all
-// series have a place in it, the greatest do.
+// legendOf lays out the legend at the bottom of a box, in as many columns as the names leave room for. It takes at most half of the height.
+// If not all series fit, it shows the greatest.
 func legendOf(c canvas, b box, drawn []series, whole int, looks written.Looks) legend {
 	name, figure := 0, c.width("last", small)
 	for _, s := range drawn {

@@ -22,7 +22,7 @@ type field struct {
 	looks  looks
 }
 
-// table has a row for each set of labels, with a column for each label and for the value of each target.
+// table draws a row for each set of labels, with a column for each label and for the value of each target.
 func table(c canvas, b box, p panel) bool {
 	rows := rowsOf(p)
 	if len(rows) == 0 {
