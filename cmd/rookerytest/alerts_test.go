@@ -15,7 +15,7 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// alarm is an alert, and the fault that has it fire.
+// alarm is an alert, and the fault that makes it fire.
 type alarm struct {
 	alert string
 	// about is the label that tells the fault's alert from those of others; "" where there is only one of it. The node is the second host.
@@ -61,7 +61,7 @@ var alarms = []alarm{
 	{"RookeryCoordinatorLag", `rookery_stream="ROOKERY_COMMANDS"`, slows},
 }
 
-// sounds has an alert fire by its fault, and stop once that is healed.
+// sounds makes an alert fire by its fault, and waits until it stops after the fault is healed.
 func (g *gallery) sounds(a alarm) {
 	fires := func() bool {
 		firing, err := g.prometheus.fires(a.alert, a.about)

@@ -52,7 +52,7 @@ func apply(t *testing.T, cluster *rookerytest.Cluster, services string, args ...
 	return rookery(t, append([]string{"apply", "demo", file, "--server", cluster.URL}, args...)...)
 }
 
-// applyAll has the plan carried out and returns it.
+// applyAll carries the plan out and returns it.
 func applyAll(t *testing.T, cluster *rookerytest.Cluster, services string, args ...string) applied {
 	t.Helper()
 	out, code := apply(t, cluster, services, append(args, "--yes", "--output", "json")...)
@@ -194,7 +194,7 @@ func TestApplyChecksAllBeforeItAsks(t *testing.T) {
 	}
 }
 
-// TestApplyKeepsWhatItWouldDropWhereACommandFails has one command rejected by a service that is busy.
+// TestApplyKeepsWhatItWouldDropWhereACommandFails lets a busy service reject one command of the plan.
 func TestApplyKeepsWhatItWouldDropWhereACommandFails(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)

@@ -236,8 +236,8 @@ func (a *auditor) ask(p audited, into any, args ...string) {
 	}
 }
 
-// TestAuditFindsWhatIsPlantedOnPodman plants with Podman's own command what an audit must find, while the node's process
-// is stopped and cannot mend it.
+// TestAuditFindsWhatIsPlantedOnPodman uses the podman command to plant what an audit must find. The process of the node is stopped
+// meanwhile, so that it cannot repair anything.
 func TestAuditFindsWhatIsPlantedOnPodman(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

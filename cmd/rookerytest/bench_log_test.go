@@ -253,7 +253,7 @@ func (d *decider) place(b *testing.B, service string, scale int) {
 	}
 }
 
-// online has every instance of the service climb to online, as its node would say.
+// online brings every instance of the service to online, with the statuses that its node would send.
 func (d *decider) online(b *testing.B, service string) {
 	b.Helper()
 	var all []events.Status

@@ -146,7 +146,7 @@ func (f *fleet) plan() node.Plan {
 	}
 }
 
-// start has the engine itself prepare and start the planned container.
+// start prepares and starts the planned container with the engine alone.
 func (f *fleet) start(p node.Plan) (node.Container, error) {
 	c, err := f.engine.Engine.Prepare(f.b.Context(), p)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 // benchPatience bounds every wait of a benchmark.
 const benchPatience = time.Minute
 
-// house is a NATS server with the streams, kept as production keeps it, and the parts that run on it.
+// house is a whole Rookery for benchmarks: a NATS server with the streams as in production, and the parts that run on it.
 type house struct {
 	b         *testing.B
 	server    *embedded.Server
@@ -79,13 +79,13 @@ func (h *house) connect() *bus.JetStream {
 	return opened
 }
 
-// run runs a part of the house until close.
+// run runs one part until close.
 func (h *house) run(part func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		if err := part(ctx); err != nil {
-			h.b.Errorf("a part of the house failed: %v", err)
+			h.b.Errorf("a coordinator or node failed: %v", err)
 		}
 	})
 	h.closing = append(h.closing, func() {
@@ -116,7 +116,7 @@ func facts(first uint16) events.NodeFacts {
 	}
 }
 
-// hello has a process introduce itself that never says more: a node that exists in the state alone.
+// hello introduces a node that never sends anything else: the node exists only in the state.
 func (h *house) hello(on bus.Bus, name string) {
 	h.b.Helper()
 	m, err := events.Encode(events.HelloSubject(name), events.Hello{Incarnation: "i-" + name, NodeFacts: facts(20_000)},

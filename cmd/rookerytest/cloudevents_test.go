@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// TestTheCloudEventsSDKReadsARun has the SDK's own consumer read every stream of a run: each message is a valid event, and no two of them
-// have one source and id.
+// TestTheCloudEventsSDKReadsARun reads every stream of a run with the consumer of the CloudEvents SDK. Each message is a valid event, and
+// no two of them share both source and id.
 func TestTheCloudEventsSDKReadsARun(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)

@@ -131,7 +131,7 @@ func TestApplyOfAComposeFileThatAsksForMore(t *testing.T) {
 	}
 }
 
-// TestApplyTakesYAML has a list of services in YAML, which names no namespace by itself.
+// TestApplyTakesYAML applies a list of services in YAML that names no namespace.
 func TestApplyTakesYAML(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)

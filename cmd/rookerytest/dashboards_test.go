@@ -24,8 +24,9 @@ import (
 
 var picturesFolder = flag.String("pictures", "", "write a picture of each screen into the `folder`")
 
-// TestDashboardsOnPodman has a real Prometheus scrape a whole Rookery that goes through operations of all kinds, and asks it each query of
-// each screen: all of them find something. Then it has each alert fire by its fault, and stop once that is healed.
+// TestDashboardsOnPodman lets a real Prometheus scrape a whole Rookery that goes through operations of all kinds. It runs each query of
+// each screen: every query must find something. Then it makes each alert fire by its fault, and waits until the alert stops after the fault
+// is healed.
 func TestDashboardsOnPodman(t *testing.T) {
 	t.Parallel()
 	f := startTrial(t)

@@ -98,7 +98,7 @@ func TestDegradedPodman(t *testing.T) {
 		if fate := r.Fate(sequence); fate.Outcome != "succeeded" {
 			t.Errorf("what was asked for meanwhile ended as %+v", fate)
 		}
-		t.Logf("%s after that was mended all was as asked for", time.Since(began).Round(100*time.Millisecond))
+		t.Logf("all orders were carried out %s after the repair", time.Since(began).Round(100*time.Millisecond))
 		r.untilState("ready")
 		after := r.running()
 		for id, c := range before {

@@ -286,7 +286,7 @@ func (f *trial) work() {
 	}
 }
 
-// leader returns the coordinator that leads, as the log says, and the one that stands by.
+// leader returns the coordinator that leads, as the log says, and the standby.
 func (f *trial) leader() (leads, standsBy *seat) {
 	name := f.leads()
 	for _, c := range f.coordinators {

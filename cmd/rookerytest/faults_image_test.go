@@ -109,7 +109,7 @@ func (r *registry) again(lines string) {
 	})
 }
 
-// stocks has a registry that the host reaches have an image that the host has not. It is the scene's image from then on.
+// stocks pushes an image that the host does not have to a registry that the host reaches. The scene uses that image from then on.
 func (s *scene) stocks(name string) *registry {
 	if s.registry == nil {
 		s.registry = &registry{trial: s.trial, folder: s.t.TempDir(), port: freePorts(s.t), wires: map[string]*wire{}}
@@ -150,7 +150,7 @@ func (s *scene) pushes() {
 	s.podman(s.host, "rmi", s.image, s.local)
 }
 
-// pulls has the host run a service of the scene's image.
+// pulls makes the host run a service with the image of the scene.
 func (s *scene) pulls() uint64 {
 	s.services = append(s.services, "demo/pulled")
 	sequence, ok := s.command("demo/pulled", "ensure", fmt.Sprintf(
@@ -227,7 +227,7 @@ func (s *scene) http(method, url, header, value string, body []byte) (answer []b
 	return answer, response.Header.Get("Content-Type")
 }
 
-// imageVanished takes a container and its image, which no registry has, from the host while the node looks away.
+// imageVanished removes a container and its image from the host while the node is stopped. No registry has that image.
 func imageVanished(s *scene) {
 	s.turns++
 	s.local = fmt.Sprintf("localhost/rookery-web:vanishes-%d", s.turns)

@@ -15,7 +15,7 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// lostFaults last so long that others take the place of what cannot be heard.
+// lostFaults last so long that silent nodes are lost and their instances are replaced.
 func lostFaults() []fault {
 	return []fault{
 		{name: "node cut off until it is lost", expected: "its instance is replaced; one of both stays", inject: nodeLost},
@@ -42,7 +42,7 @@ func lostFaults() []fault {
 	}
 }
 
-// cutsOff has the host and the others hear nothing of each other.
+// cutsOff stops all traffic between the host and the others.
 func (s *scene) cutsOff() {
 	s.drops(s.host.host, "INPUT", "--in-interface", "eth0")
 	s.drops(s.host.host, "OUTPUT", "--out-interface", "eth0")
@@ -58,7 +58,7 @@ func nodeLost(s *scene) {
 	s.saw("another runs on %s", at.name)
 }
 
-// runsAnywhere has some host run a service for this scene alone, with one instance. That host is the scene's from then on.
+// runsAnywhere runs a service for this scene alone, with one instance, on any host. The scene uses that host from then on.
 func (s *scene) runsAnywhere(service, fields string) {
 	s.services = append(s.services, service)
 	sequence, ok := s.command(service, "ensure", fmt.Sprintf(
@@ -106,8 +106,8 @@ func (s *scene) replacement(service string) (listed, *station) {
 	return s.soleRunning(service, others)
 }
 
-// replacesExclusive has an exclusive slot's host not be heard until another takes its place, and looks from outside when the one
-// ended and the other began.
+// replacesExclusive keeps the host of an exclusive slot silent until another instance takes its place. It then checks from outside when the
+// old instance ended and the new one began.
 func (s *scene) replacesExclusive(unheard func()) {
 	s.runsAnywhere("demo/sole", `,"exclusive":true,"disconnect":{"lost_after":"15s"}`)
 	first := s.container("demo/sole")

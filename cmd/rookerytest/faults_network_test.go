@@ -73,7 +73,7 @@ func networkFaults() []fault {
 	}
 }
 
-// drops has the host's kernel drop what a rule names.
+// drops makes the kernel of the host drop the packets that a rule names.
 func (s *scene) drops(h *host, chain string, rule ...string) {
 	words := func(verb string) []string {
 		return slices.Concat([]string{"iptables", "--wait", verb, chain}, rule, []string{"--jump", "DROP"})
@@ -82,7 +82,7 @@ func (s *scene) drops(h *host, chain string, rule ...string) {
 	s.in(h, words("--insert")...)
 }
 
-// dropsBus has the host's kernel drop what goes to the bus over the wire, and what comes from there.
+// dropsBus makes the kernel of the host drop the packets to and from the bus over the wire.
 func (s *scene) dropsBus(h *host, w *wire) {
 	_, port, err := net.SplitHostPort(w.address())
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *scene) dropsBus(h *host, w *wire) {
 	s.drops(h, "INPUT", "--protocol", "tcp", "--sport", port)
 }
 
-// silenced makes a fault by which the host's node is not heard.
+// silenced makes a fault that keeps the node of the host silent.
 func (s *scene) silenced(inject func()) {
 	s.remembers()
 	inject()

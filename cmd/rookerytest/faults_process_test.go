@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// processFaults are ends and rests of the house's own processes.
+// processFaults kill or stop processes of Rookery.
 func processFaults() []fault {
 	return []fault{
 		{name: "node killed", expected: "its containers stay and are adopted", inject: nodeKilled, check: adopted},

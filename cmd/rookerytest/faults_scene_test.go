@@ -177,7 +177,7 @@ func (s *scene) ensures(service, fields string) uint64 {
 	return sequence
 }
 
-// runs has the host run a service for this scene alone.
+// runs makes the host run a service for this scene alone.
 func (s *scene) runs(service, fields string) {
 	sequence := s.ensures(service, fields)
 	if fate := s.Fate(sequence); fate.Outcome != "succeeded" {

@@ -31,7 +31,7 @@ func serviceFaults() []fault {
 	}
 }
 
-// breaks has the host run a service that never serves, until the fault's end.
+// breaks makes the host run a service that never serves, until the end of the fault.
 func (s *scene) breaks(service, fields, says string) {
 	s.heals(func() { s.command(service, "drop", `{}`) })
 	s.ensures(service, fields)

@@ -22,7 +22,7 @@ const (
 // lookAtSize is after how many faults each it is said how much all parts hold, to show whether that grows on.
 const lookAtSize = 20
 
-// TestFaultsSoakOnPodman injects faults drawn at random, until there were many, and holds the house to be no larger then.
+// TestFaultsSoakOnPodman injects many faults drawn at random. In the end the processes of Rookery must not have grown.
 func TestFaultsSoakOnPodman(t *testing.T) {
 	t.Parallel()
 	if *soakFaults == 0 {
@@ -68,7 +68,7 @@ func TestFaultsSoakOnPodman(t *testing.T) {
 	// Memory and descriptors that garbage collectors and connection pools happen to hold do not count as growth.
 	const mostMemory, mostOthers = 0.5, 20
 	if growth > mostMemory || after.descriptors-before.descriptors > mostOthers || after.goroutines-before.goroutines > mostOthers {
-		t.Error("the house has grown")
+		t.Error("Rookery has grown: memory, descriptors or goroutines exceed their bounds")
 	}
 }
 

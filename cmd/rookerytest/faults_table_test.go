@@ -17,7 +17,7 @@ var onlyFault = flag.String("fault", "", "inject only those `faults` whose name 
 // fleets is how many fleets face the faults side by side. Each takes the next fault that none has faced.
 const fleets = 4
 
-// TestFaultsOnPodman injects each fault into a whole Rookery, for real, and holds the house to settle after each.
+// TestFaultsOnPodman injects each fault into a whole, real Rookery. The cluster must settle after each fault.
 func TestFaultsOnPodman(t *testing.T) {
 	t.Parallel()
 	var sum score
@@ -83,7 +83,7 @@ func faults() []fault {
 type result struct {
 	fault
 	seen  string
-	wrong string // why the house did not come through it, or ""
+	wrong string // why the cluster did not recover, or ""
 	found findings
 	took  time.Duration // to settle, from the fault's end on
 }
@@ -140,7 +140,7 @@ func (f *trial) note(found findings) {
 	}
 }
 
-// settles waits until the house has settled, and says why it has not where it does not in time.
+// settles waits until the cluster has settled. If that takes too long, it says what is missing.
 func (f *trial) settles() (why string, found findings) {
 	f.within(settlesWithin, func() bool {
 		why, found = f.look()

@@ -13,9 +13,9 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestTheLogBearsWhatOthersPutIntoIt has a plain client put 10,000 messages into the log, in bursts: unreadable ones, and the
-// beginnings of rounds. Half of the times the leader is killed meanwhile. After each burst a command is carried out, and in the end the state
-// is that of the log without them.
+// TestTheLogBearsWhatOthersPutIntoIt lets a plain client put 10,000 messages into the log, in bursts: unreadable messages and beginnings of
+// rounds. In half of the bursts the test kills the leader. After each burst Rookery carries out a command. In the end the state is that of
+// the log without these messages.
 func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {
 	t.Parallel()
 	bursts, each := 20, 500

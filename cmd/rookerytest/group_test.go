@@ -80,7 +80,7 @@ func TestGroupsOnPodman(t *testing.T) {
 	r.CheckReplay()
 }
 
-// cameOnline says, of those whose first instance came online after another service had come to have all of its own, after which.
+// cameOnline returns the services in the order in which their first instances came online, as in "api after db, web after api".
 func (r *realNode) cameOnline() string {
 	var order []string
 	r.Replay(func(records []events.Record) {

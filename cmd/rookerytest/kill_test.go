@@ -60,7 +60,7 @@ func killAtAnyPoint(t *testing.T, kills int) {
 	cluster.CheckReplay()
 }
 
-// killAfter has the leader scale to 50, and kills it once that many events have been seen, or the command has ended.
+// killAfter scales to 50, and kills the leader once it has seen that many events or the command has ended.
 func killAfter(t testing.TB, cluster *rookerytest.Cluster, leader *process, count int) uint64 {
 	t.Helper()
 	seen, err := cluster.Bus().Subscribe(events.EventRoot + ".service.>")

@@ -145,7 +145,7 @@ func TestListsSayWhatIsWrongWithTheQuestion(t *testing.T) {
 	}
 }
 
-// TestAListIsBoundedByItsBytes has more services than one message takes.
+// TestAListIsBoundedByItsBytes lists more services than fit into one message.
 func TestAListIsBoundedByItsBytes(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(0))

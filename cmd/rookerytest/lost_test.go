@@ -12,9 +12,9 @@ import (
 // lostAfter is how long a node of this test is silent before it is lost: longer than its link takes to be of use again.
 const lostAfter = 15 * time.Second
 
-// TestLostNodesOfPodmanHosts cuts a host off until it is lost, and has it back, on hosts with a network and a Podman each: its replicas
-// are replaced elsewhere, a slot with a volume waits, and of two containers of a slot the one stays that the spec says. With three of
-// four hosts cut off nothing is replaced, and an event says so.
+// TestLostNodesOfPodmanHosts cuts a host off until it is lost, and then reconnects it, on hosts with a network and a Podman each. Its
+// replicas are replaced elsewhere, and a slot with a volume waits. Of two containers of a slot, the spec decides which one stays. With
+// three of four hosts cut off nothing is replaced, and an event says so.
 func TestLostNodesOfPodmanHosts(t *testing.T) {
 	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "barn-2", "cellar-1")

@@ -115,7 +115,7 @@ type phase struct {
 	// started is the operation's name, kind what it is, and rescale what topology it brings; nil for none.
 	started uint64
 	kind    events.OperationKind
-	// silent are the nodes that are not heard.
+	// silent are the nodes that send no heartbeats.
 	silent  map[string]bool
 	rescale *events.Rescale
 }

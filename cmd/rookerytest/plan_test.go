@@ -11,8 +11,8 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// TestAPlanIsWhatHappens has a coordinator plan an update of a service on the real Podman, and holds the nodes to do what
-// was planned, and nothing before.
+// TestAPlanIsWhatHappens makes a coordinator plan an update of a service on the real Podman. The nodes do nothing before the command, and
+// then exactly what was planned.
 func TestAPlanIsWhatHappens(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

@@ -31,7 +31,7 @@ func rebalance(t *testing.T, cluster *rookerytest.Cluster, args ...string) (move
 	return m, code
 }
 
-// TestRebalanceFillsANodeThatComes has everything run on one node, and moves half of it to the other, by a plan.
+// TestRebalanceFillsANodeThatComes runs all instances on one node, and moves half of them to a second node, by a plan.
 func TestRebalanceFillsANodeThatComes(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(2))

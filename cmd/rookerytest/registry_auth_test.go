@@ -15,9 +15,9 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// TestRegistryCredentialsOnPodman has a node fetch an image from a registry that wants a password: with no file of
-// credentials, with none in it, with the wrong ones and with the right ones, while the node runs. Nothing that goes over
-// the bus, is printed or stays in Podman's folder has the password in it.
+// TestRegistryCredentialsOnPodman makes a node fetch an image from a registry that wants a password. The node runs with no file of
+// credentials, with an empty one, with the wrong password and with the right one. The password must not appear on the bus, in any output or
+// in the folder of Podman.
 func TestRegistryCredentialsOnPodman(t *testing.T) {
 	t.Parallel()
 	const name, password, wrong = "heron", "s3cret-of-the-registry", "s3cret-of-yesterday"

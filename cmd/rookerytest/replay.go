@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// CheckReplay fails the test unless folding the log from its first message gives the state that the coordinator has,
-// byte for byte. Start has it run at the end of every test that has a coordinator.
+// CheckReplay fails the test unless folding the log from its first message gives the state of the coordinator, byte for byte. Start runs it
+// at the end of every test that has a coordinator.
 func (c *Cluster) CheckReplay() {
 	c.t.Helper()
 	var live, replayed string

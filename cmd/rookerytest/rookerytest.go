@@ -89,7 +89,7 @@ func WithNodes(n int) Option { return func(s *settings) { s.nodes = n } }
 // WithoutCoordinator leaves the coordinators to the test.
 func WithoutCoordinator() Option { return func(s *settings) { s.coordinator = false } }
 
-// WithServer has the cluster use the NATS server at this URL, which the test runs itself.
+// WithServer makes the cluster use the NATS server at this URL, which the test runs itself.
 func WithServer(url string) Option { return func(s *settings) { s.server = url } }
 
 // WithLog writes what coordinator and nodes log.

@@ -60,7 +60,7 @@ func (d *desk) holdsTop(lines []string) {
 	}
 }
 
-// watches has a look at instances while they change: each stays in its line.
+// watches looks at instances while they change: each stays on its line.
 func (d *desk) watches() {
 	d.begins("rookery ps demo --watch")
 	rows := func(lines []string) []map[string]string { return rowsBelow(d.t, lines, "SERVICE  ", 5) }

@@ -107,7 +107,7 @@ func (d *desk) stopsApplying() {
 	d.keep("apply-stopped")
 }
 
-// lists has a look at each list.
+// lists looks at each list.
 func (d *desk) lists() {
 	nodes := rowsBelow(d.t, d.runs("nodes", "rookery nodes", 0), "NODE  ", 3)
 	if nodes[0]["NODE"] != "node-0" || nodes[2]["STATE"] != "ready" {

@@ -70,7 +70,7 @@ func startCluster(t testing.TB, options ...rookerytest.Option) *rookerytest.Clus
 	return rookerytest.Start(t, append([]rookerytest.Option{rookerytest.WithServer(url)}, options...)...)
 }
 
-// anyPort has a server listen on a free port.
+// anyPort makes a server listen on any free port.
 const anyPort = -1
 
 // startServer runs a NATS server on the loopback that keeps its streams in the folder, and returns it with its URL.
@@ -146,8 +146,8 @@ func mount(t testing.TB, args ...string) (unmount func()) {
 	return unmount
 }
 
-// umount unmounts what is mounted in the folder. It may be busy for a while, and not by this test: each container that is made on this
-// machine has all mounts for a moment.
+// umount unmounts everything in the folder. The folder may be busy for a while, because each new container on this machine holds all mounts
+// for a moment.
 func umount(t testing.TB, folder string) {
 	t.Helper()
 	ticker := time.NewTicker(lookEvery)

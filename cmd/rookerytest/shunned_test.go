@@ -38,8 +38,8 @@ type struck struct {
 	leader *process
 }
 
-// TestAPanicShunsTheUnitAtWorkAlone has the coordinator panic in each kind of unit. That unit is shunned, and named by an event; its commands
-// end as internal; the term goes on, and so do all others.
+// TestAPanicShunsTheUnitAtWorkAlone makes the coordinator panic in each kind of unit. The coordinator shuns that unit, an event names it,
+// and its commands end as internal. The term and all other units continue.
 func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 	t.Parallel()
 	program, err := struckProgram()
@@ -160,7 +160,7 @@ var shunnedRows = []shunnedRow{
 	}},
 }
 
-// shuns has the coordinator panic in the unit, and holds it to shun that one alone.
+// shuns makes the coordinator panic in the unit. The coordinator must shun that unit and no other.
 func (s *struck) shuns(row shunnedRow) {
 	s.t.Helper()
 	told, err := s.Bus().Subscribe(events.EventRoot + "." + row.told)
@@ -194,7 +194,7 @@ func (s *struck) shuns(row shunnedRow) {
 	fmt.Printf("panic in %-36s -> %s; all others go on\n", row.unit, row.told)
 }
 
-// strike has the coordinator panic at the unit from here on; at none where it is "".
+// strike makes the coordinator panic at the unit from here on, or at none if it is "".
 func (s *struck) strike(unit string) {
 	s.t.Helper()
 	fresh := s.file + ".fresh"

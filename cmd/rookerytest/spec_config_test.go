@@ -70,7 +70,7 @@ func (s *seen) config(key, value string) {
 	putConfig(s.T, s.Bus(), key, value)
 }
 
-// putConfig has a person put a config, whatever was there before.
+// putConfig puts a config as an operator does, and replaces any earlier value.
 func putConfig(t *testing.T, b bus.Bus, key, value string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

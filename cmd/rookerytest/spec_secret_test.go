@@ -46,7 +46,7 @@ func secretRows() []specRow {
 	}
 }
 
-// secret has the node's Podman keep a secret.
+// secret stores a secret in the Podman of the node.
 func (s *seen) secret(name, value string) {
 	s.Helper()
 	file := filepath.Join(s.TempDir(), name)
@@ -56,7 +56,7 @@ func (s *seen) secret(name, value string) {
 	s.podman("secret", "create", name, file)
 }
 
-// silent wants the value to be nowhere on the bus, which was heard to speak of the service, and not in the node's output.
+// silent fails the test if the value appears on the bus, which must have carried messages of the service, or in the output of the node.
 func (s *seen) silent(value, heard string) {
 	s.Helper()
 	s.wantIn("what was heard", heard, strings.ReplaceAll(s.service, "/", "."))

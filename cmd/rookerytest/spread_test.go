@@ -34,8 +34,8 @@ func startInZone(t *testing.T, cluster *rookerytest.Cluster, name, zone string) 
 	}
 }
 
-// TestAServiceIsSpread has one node in a zone and four in another: of eight instances no node has more than two, and both zones have some.
-// When the one node ends, at least six serve all the time, and then eight again.
+// TestAServiceIsSpread runs one node in a zone and four in another. Of eight instances, each node has at most two, and both zones have
+// some. When the single node ends, at least six serve all the time, and then eight again.
 func TestAServiceIsSpread(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(0))
@@ -84,7 +84,7 @@ func TestAServiceIsSpread(t *testing.T) {
 	t.Logf("by node %v, at least %d served", on, least)
 }
 
-// serving counts the instances of demo/web that serve on nodes which are heard.
+// serving counts the instances of demo/web that serve on nodes that send heartbeats.
 func serving(state *projections.Cluster) (count int) {
 	for _, slot := range state.Services[web.Service].Slots {
 		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOnline && !i.Lost && state.Nodes[i.Node].Heard() {

@@ -19,9 +19,9 @@ const (
 	senderSpan  = "f23a815d6925e715"
 )
 
-// TestOneTraceHoldsThePathToPodman has a coordinator and a node, each a process of its own, tell a collector all that they do, and
-// publishes a command within a trace as a person does. That one trace is to hold the whole path: the round that accepted the command, the
-// node's steps with their calls of Podman, and the round that found the instance online.
+// TestOneTraceHoldsThePathToPodman lets a coordinator and a node, each in its own process, send all their telemetry to a collector. It
+// publishes a command within a trace, as an operator does. That trace must hold the whole path: the round that accepted the command, the
+// steps of the node with their calls of Podman, and the round that found the instance online.
 func TestOneTraceHoldsThePathToPodman(t *testing.T) {
 	t.Parallel()
 	told := collector.Start(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestTwoCoordinators has two coordinator processes stopped and resumed in turn, longer than a lease lasts, under
-// steady commands: one log, every command with one end, no order overwritten by an older one.
+// TestTwoCoordinators stops and resumes two coordinator processes in turn, longer than a lease lasts, under a steady load of commands.
+// There is one log, every command has one end, and no older order overwrites a newer one.
 func TestTwoCoordinators(t *testing.T) {
 	t.Parallel()
 	length := time.Minute

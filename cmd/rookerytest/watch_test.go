@@ -38,7 +38,8 @@ func TestWhatChangesIsWatched(t *testing.T) {
 	}
 }
 
-// TestCtrlCEndsWhatFollows has each command that goes on end with the same code, and those that wait say what goes on without them.
+// TestCtrlCEndsWhatFollows presses Ctrl-C in each command that follows: all end with the same code. Commands that wait also print what goes
+// on without them.
 func TestCtrlCEndsWhatFollows(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, rookerytest.WithNodes(1))

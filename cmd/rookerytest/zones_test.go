@@ -14,9 +14,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestZonesOfPodmanHosts loses a zone and has it back, on hosts with a network and a Podman each: services that are each
-// other's replicas never share a host, zones stay even as far as they are heard, what no host may have waits and says
-// why, and nothing that runs is touched.
+// TestZonesOfPodmanHosts loses a zone and gets it back, on hosts with a network and a Podman each. Services that are replicas of each other
+// never share a host. The reachable zones stay even. An instance that no host may run waits and says why. No running instance is touched.
 func TestZonesOfPodmanHosts(t *testing.T) {
 	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "barn-2", "cellar-1")
@@ -40,7 +39,7 @@ func TestZonesOfPodmanHosts(t *testing.T) {
 	// The other replica has the attic and one host of the barn, and the barn is ahead of the attic already.
 	scaled := r.waits(b+"/2", "scale", `{"scale":3}`, `{"silent":1,"anti_affinity":2,"spread":1}`)
 	bound := r.waits("demo/bound/0", "ensure", served(1, `"node_selector":{"host":"cellar-1"}`), `{"silent":1,"node_selector":3}`)
-	// A zone that is not heard holds the others back in nothing: they are even among themselves.
+	// A silent zone does not hold the others back: they are even among themselves.
 	r.Command(web, "scale", `{"scale":6}`)
 	during := r.running()
 	checkUntouched(t, whole, during)

@@ -59,7 +59,7 @@ type Collector struct {
 	more chan struct{} // closed when more is told
 }
 
-// Start has a collector listen until the test ends.
+// Start starts a collector that listens until the test ends.
 func Start(t testing.TB) *Collector {
 	t.Helper()
 	c := &Collector{t: t, told: Told{Metrics: map[Metric]bool{}}, more: make(chan struct{})}
