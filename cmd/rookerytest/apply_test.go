@@ -262,7 +262,7 @@ func TestApplyAsksOnATerminal(t *testing.T) {
 		t.Errorf("no is the default: exit %d, %d commands: %s", code, stored(t, cluster), out)
 	}
 	out, code := answer("y\n", func() { cluster.Ensure("demo/db", `{"image":"localhost/db:9"}`) })
-	if code != 1 || !strings.Contains(out, "somebody has changed demo/db since the plan was made") || stored(t, cluster) != 1 {
+	if code != 1 || !strings.Contains(out, "demo/db since the plan was made") || stored(t, cluster) != 1 {
 		t.Errorf("another command in between: exit %d, %d commands: %s", code, stored(t, cluster), out)
 	}
 	if out, code := answer("y\n", func() {}); code != 0 || stored(t, cluster) != 2 {

@@ -83,7 +83,7 @@ func TestLogsSayWhatIsWrong(t *testing.T) {
 		{[]string{"logs", "other/thing"}, 1, "there is no service other/thing: there are demo/web; `rookery ps` lists all"},
 		{[]string{"logs", "demo/web/7"}, 1, "has no ordinal 7: it has 0-1"},
 		{[]string{"logs", "demo"}, 2, "write namespace/name"},
-		{[]string{"logs", "demo/web", "--since", "noon"}, 2, `--since "noon" is no time`},
+		{[]string{"logs", "demo/web", "--since", "noon"}, 2, `--since "noon"`},
 		{[]string{"logs", "demo/web", "--tail", "-4"}, 2, "--tail -4 is out of range"},
 		{[]string{"logs", "demo/web", "--output", "csv"}, 2, "is not text, json or yaml"},
 		{[]string{"exec", "demo/web"}, 2, "name an instance and a command"},
