@@ -10,7 +10,7 @@ import (
 
 // TestNothingIsSaidWhereNobodyTells asks a Prometheus that has no series: a 0 in green would say that all is well.
 func TestNothingIsSaidWhereNobodyTells(t *testing.T) {
-	// These are 0 then, and that is what is wrong, or Prometheus itself knows.
+	// These are 0 then because that is the fault, or because Prometheus itself knows.
 	known := []string{
 		"fleet.json, Alerts firing, A", "fleet.json, Alerts, A", "fleet.json, Leaders, A",
 		"coordinator.json, Leaders, A", "coordinator.json, Standbys, A", "rules.yaml, RookeryNoLeader",
@@ -22,7 +22,7 @@ func TestNothingIsSaidWhereNobodyTells(t *testing.T) {
 	}
 }
 
-// ledBy is what a leader tells for some minutes of a cluster with nodes, and a service of which one slot does not serve.
+// ledBy is what a leader reports for some minutes: a cluster with nodes, and a service with one slot that does not serve.
 func ledBy(instance string) past {
 	const service = `rookery_namespace="demo",rookery_service="web"`
 	const operation = service + `,rookery_operation="update",rookery_phase="start"`
@@ -60,8 +60,8 @@ func ledBy(instance string) past {
 	return all
 }
 
-// TestTwoThatTellTheSameCountOnce asks while Prometheus has what two leaders told: where one has just taken over, and what the other sent
-// last counts for five minutes.
+// TestTwoThatTellTheSameCountOnce runs queries while Prometheus has the series of two leaders. That is so after a failover, because the
+// last values of the old leader count for five minutes.
 func TestTwoThatTellTheSameCountOnce(t *testing.T) {
 	one, both := ledBy("one"), append(ledBy("one"), ledBy("two")...)
 	differ := []string{"coordinator.json, Leaders, A", "fleet.json, Leaders, A", "coordinator.json, Role, A"}
@@ -80,7 +80,8 @@ func TestTwoThatTellTheSameCountOnce(t *testing.T) {
 	}
 }
 
-// TestAlertsTellFaultsFromWhatIsWell asks rules an hour after a past began. Whether it lasts is not looked at.
+// TestAlertsTellFaultsFromWhatIsWell evaluates rules an hour after the beginning of a past. It does not check how long the condition must
+// last.
 func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 	const (
 		role  = `rookery_coordinator_role{rookery_role="leader",instance="%s"} %s`
@@ -135,7 +136,7 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 	}
 }
 
-// TestEachThingIsInOneBar has something happen at each moment between two bars, and adds up what bars say.
+// TestEachThingIsInOneBar makes an event happen at each moment between two bars, and adds up all bars.
 func TestEachThingIsInOneBar(t *testing.T) {
 	const looks = 8 // from one bar to the next
 	expr := strings.ReplaceAll(panelQuery(t, "fleet.json, Placements, evictions and moves, A"), "$__interval", (looks * scraped).String())
@@ -176,8 +177,8 @@ func TestProcessesOfOthersAreNotShown(t *testing.T) {
 	}
 }
 
-// TestWhatHappenedCountsThoughProcessesEnd asks how many operations ended badly in the last hour, in which something became of those that
-// counted them.
+// TestWhatHappenedCountsThoughProcessesEnd asks how many operations ended badly in the last hour, although processes that counted them have
+// ended or restarted since.
 func TestWhatHappenedCountsThoughProcessesEnd(t *testing.T) {
 	const rolledBack = `rookery_operations_total{rookery_operation="update",rookery_outcome="rolled-back",instance="%s"} %s`
 	role := `rookery_coordinator_role{rookery_role="leader",instance="one"} 1x480`

@@ -17,8 +17,8 @@ import (
 // units are those that panels may have, by Grafana's names.
 var units = []string{"short", "s", "bytes", "Bps", "percentunit", "ops"}
 
-// TestScreensKeepTheRulesOfGrafana holds screens to the rules of Grafana's dashboard-linter, but for those about the labels job and
-// instance: a screen shows all of a cluster, wherever its parts run.
+// TestScreensKeepTheRulesOfGrafana checks screens by the rules of Grafana's dashboard-linter. It leaves out the rules about the labels job
+// and instance, because a screen shows the whole cluster, wherever its parts run.
 func TestScreensKeepTheRulesOfGrafana(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range screens(t) {
@@ -93,7 +93,7 @@ func lintPanel(s written.Screen, p written.Panel, complain complaint) {
 
 var used = regexp.MustCompile(`\$\{?(\w+)`)
 
-// lintQuery holds a query to use no variable that is not there, and to take rates as Grafana's step wants it, of what only grows.
+// lintQuery checks that a query uses only variables that exist, and that it takes rates over the step of Grafana, and only of counters.
 func lintQuery(s written.Screen, expr, where string, complain complaint) {
 	for _, v := range used.FindAllStringSubmatch(expr, -1) {
 		if !strings.HasPrefix(v[1], "__") && !slices.Contains(s.VariableNames(), v[1]) {
@@ -124,13 +124,13 @@ func lintQuery(s written.Screen, expr, where string, complain complaint) {
 	})
 }
 
-// grows are the names of series that only grow.
+// grows are the names of counters.
 var grows = regexp.MustCompile(`_(total|bucket|sum|count)$`)
 
 // rateInterval is one that no query would name by itself.
 const rateInterval = "11m13s"
 
-// lintPlaces holds panels to lie beside each other, within the width, with none over another.
+// lintPlaces checks that panels lie within the width and do not overlap.
 func lintPlaces(s written.Screen, complain complaint) {
 	taken := map[[2]int]string{}
 	ids := map[uint32]bool{}

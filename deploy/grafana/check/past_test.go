@@ -27,10 +27,10 @@ var began = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 // and three repetitions, _ is a gap, and stale is the mark of a target that no longer reports the series.
 type past []string
 
-// told are the answers to a query, by what sets them apart: their labels, but for the name.
+// told are the answers to a query, by their labels without the name.
 type told map[string]float64
 
-// ask has Prometheus's engine answer a query so long after the past began.
+// ask makes the engine of Prometheus answer a query, so long after the beginning of the past.
 func (p past) ask(t *testing.T, expr string, after time.Duration) told {
 	t.Helper()
 	e := engine.NewEngine(engine.EngineOpts{MaxSamples: math.MaxInt32, Timeout: time.Minute, Parser: promql})
@@ -123,7 +123,7 @@ func panelQuery(t *testing.T, where string) string {
 	return ""
 }
 
-// is holds the answers to be these, to the thousandth.
+// is reports whether the answers are these, to the thousandth.
 func (a told) is(want told) bool {
 	return maps.EqualFunc(a, want, func(x, y float64) bool { return math.Abs(x-y) < 0.001 })
 }

@@ -26,8 +26,8 @@ func TestPrometheusUnderstandsEveryQuery(t *testing.T) {
 	}
 }
 
-// TestQueriesAskForWhatIsMeasured holds the metrics and labels of all queries to those that the README lists, and these to the
-// instruments that there are.
+// TestQueriesAskForWhatIsMeasured compares the metrics and labels of all queries with the tables of the README, and those tables with the
+// instruments in the source.
 func TestQueriesAskForWhatIsMeasured(t *testing.T) {
 	known := listed(t, instruments(t))
 	asked := map[string]bool{}
@@ -57,7 +57,7 @@ func TestQueriesAskForWhatIsMeasured(t *testing.T) {
 	}
 }
 
-// namesOf are the metrics of a query, each with the labels that it selects them by and tells them apart by.
+// namesOf returns the metrics of a query, each with the labels that the query selects or groups it by.
 func namesOf(expr parser.Expr) map[string]map[string]bool {
 	found := map[string]map[string]bool{}
 	parser.Inspect(expr, func(n parser.Node, parents []parser.Node) error {
@@ -174,7 +174,7 @@ var (
 	word   = regexp.MustCompile(`[a-z]+(\.[a-z]+)*`)
 )
 
-// listed reads the tables of README.md, and holds them to the instruments.
+// listed reads the tables of README.md, and compares them with the instruments.
 func listed(t *testing.T, all map[string]*instrument) families {
 	t.Helper()
 	readme, err := os.ReadFile("../README.md")
@@ -214,7 +214,7 @@ func listed(t *testing.T, all map[string]*instrument) families {
 	return found
 }
 
-// attributes are the labels that a cell names before its explanation. A cell that begins with "and" goes on from the one before.
+// attributes are the labels that a cell names before its explanation. A cell that begins with "and" adds to the labels of the cell above.
 func attributes(cell string, before []string) []string {
 	var labels []string
 	if strings.HasPrefix(cell, "and ") {

@@ -7,10 +7,10 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// screen is one in Grafana's classic form, which every Grafana reads; the form after it only the latest do.
+// screen is a dashboard in the classic form of Grafana. Every Grafana reads it; only the latest versions read the newer form.
 type screen = dashboard.DashboardBuilder //nolint:staticcheck // deprecated for a form that Grafana 11 and before do not know
 
-// board is an empty screen, with what all of them have.
+// board returns an empty screen, with the parts that all screens have.
 func board(uid, title, description string) *screen {
 	//nolint:staticcheck // deprecated as screen is
 	b := dashboard.NewDashboardBuilder("Rookery: " + title)
@@ -22,10 +22,10 @@ func board(uid, title, description string) *screen {
 		Annotation(underWay()).Annotation(endedBadly())
 }
 
-// tag is that of all screens: it leads from each to the others.
+// tag is the tag of all screens: it links each screen to the others.
 const tag = "rookery"
 
-// choice is a variable of a screen: the values of a label, of which all, some or one is chosen.
+// choice is a variable of a screen: the operator chooses one, some or all values of a label.
 func choice(label, title, series string) *dashboard.QueryVariableBuilder {
 	ask := "label_values(" + series + ", " + label + ")"
 	all := dashboard.VariableOption{
@@ -46,7 +46,7 @@ func underWay() *dashboard.AnnotationQueryBuilder {
 		"{{rookery_operation}} of {{rookery_namespace}}/{{rookery_service}}", "It is under way.")
 }
 
-// endedBadly marks the moment at which one has ended otherwise than it should.
+// endedBadly marks the moment at which an operation has ended without success.
 func endedBadly() *dashboard.AnnotationQueryBuilder {
 	ended := sumBy(grown(`rookery_operations_total{rookery_outcome!="done"}`, inStep), "rookery_operation", "rookery_outcome") + " > 0"
 	return annotation("Operations that did not get through", "red", ended, "{{rookery_operation}}: {{rookery_outcome}}", "An operation has ended so.")

@@ -39,7 +39,7 @@ func Files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// number gives panels and rows their ids, by their place: those of links to single panels.
+// number gives panels and rows their ids, by their position. Links to single panels use these ids.
 func number(panels []dashboard.PanelOrRowPanel) {
 	for i, p := range panels {
 		id := uint32(i + 1)

@@ -22,7 +22,7 @@ const (
 	unitPerSec  = "ops"
 )
 
-// Colours, by what they say.
+// Colours, by their meaning.
 const (
 	good  = "green"
 	warns = "orange"
@@ -36,10 +36,10 @@ const (
 	highHeight = 8
 )
 
-// what is what a panel says of itself: its title, the sentence behind it, and its unit.
+// what is the header of a panel: its title, its description, and its unit.
 type what struct{ title, description, unit string }
 
-// source is the Prometheus that is chosen on the screen.
+// source is the Prometheus that the operator has chosen on the screen.
 func source() common.DataSourceRef {
 	return common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("$datasource")}
 }
@@ -55,13 +55,13 @@ func instant(i int, a ask) *prometheus.DataqueryBuilder {
 	return prometheus.NewDataqueryBuilder().Datasource(source()).RefId(refID(i)).Expr(a.expr).LegendFormat(a.legend).Instant()
 }
 
-// level is the least value from which on a colour says something.
+// level is the least value that has a colour.
 type level struct {
 	from   float64
 	colour string
 }
 
-// colours begin with what is so from the very first on.
+// colours returns thresholds. The first colour is that of all values below the first level.
 func colours(first string, then ...level) *dashboard.ThresholdsConfigBuilder {
 	steps := []dashboard.Threshold{{Color: first}}
 	for _, l := range then {
@@ -75,7 +75,7 @@ func latest() *common.ReduceDataOptionsBuilder {
 	return common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"}).Values(false)
 }
 
-// figure is one number, or some beside each other, with a colour that says whether it is well.
+// figure is a panel with one number, or several side by side, in a colour that says whether it is well.
 func figure(w what, width uint32, meaning *dashboard.ThresholdsConfigBuilder, asks ...ask) *stat.PanelBuilder {
 	p := stat.NewPanelBuilder().Title(w.title).Description(w.description).Datasource(source()).Unit(w.unit).
 		Height(lowHeight).Span(width).Thresholds(meaning).ReduceOptions(latest()).
@@ -86,7 +86,7 @@ func figure(w what, width uint32, meaning *dashboard.ThresholdsConfigBuilder, as
 	return p
 }
 
-// lines are values over time.
+// lines is a panel with values over time.
 func lines(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 	p := timeseries.NewPanelBuilder().Title(w.title).Description(w.description).Datasource(source()).Unit(w.unit).
 		Height(highHeight).Span(width).Min(0).LineWidth(1).FillOpacity(8).ShowPoints(common.VisibilityModeNever).
@@ -99,20 +99,20 @@ func lines(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 	return p
 }
 
-// stacked are lines that add up to a whole.
+// stacked is a panel with lines that add up to a whole.
 func stacked(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 	return lines(w, width, asks...).FillOpacity(40).Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal))
 }
 
-// barLasts is how long a bar is at least. Prometheus has to have looked twice within it.
+// barLasts is the least time of a bar. Prometheus must have scraped twice within it.
 const barLasts = "2m"
 
-// counted are bars of how many there were, as inEachBar has them.
+// counted is a panel with bars that count events, as inEachBar does.
 func counted(w what, width uint32, asks ...ask) *timeseries.PanelBuilder {
 	return stacked(w, width, asks...).Interval(barLasts).DrawStyle(common.GraphDrawStyleBars).LineWidth(0).FillOpacity(70).Decimals(0)
 }
 
-// bars compare values of now, or of all of the time that is shown.
+// bars is a panel that compares current values, or values of the whole time shown.
 func bars(w what, width uint32, meaning *dashboard.ThresholdsConfigBuilder, asks ...ask) *bargauge.PanelBuilder {
 	p := bargauge.NewPanelBuilder().Title(w.title).Description(w.description).Datasource(source()).Unit(w.unit).
 		Height(highHeight).Span(width).Min(0).Thresholds(meaning).ReduceOptions(latest()).
@@ -123,7 +123,7 @@ func bars(w what, width uint32, meaning *dashboard.ThresholdsConfigBuilder, asks
 	return p
 }
 
-// to is a link to another screen, with the values of labels for its variables. The time and the Prometheus stay those that are chosen.
+// to is a link to another screen, with the values of labels for its variables. It keeps the chosen time range and the chosen Prometheus.
 func to(title, screen string, labels ...string) []cog.Builder[dashboard.DashboardLink] {
 	url := []string{"/d/" + screen + "?${__url_time_range}", "${datasource:queryparam}"}
 	for _, label := range labels {
@@ -134,5 +134,5 @@ func to(title, screen string, labels ...string) []cog.Builder[dashboard.Dashboar
 	}
 }
 
-// panel is what is put on a screen.
+// panel is anything that a screen can show.
 type panel = cog.Builder[dashboard.Panel]

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ruleFile is Prometheus's form of rules.
+// ruleFile is the form of rules that Prometheus reads.
 type ruleFile struct {
 	Groups []ruleGroup `yaml:"groups"`
 }
@@ -44,7 +44,7 @@ func rules() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// prometheusDuration is written in seconds, or in minutes where it is whole ones.
+// prometheusDuration writes a duration in seconds, or in minutes if it is a whole number of minutes.
 func prometheusDuration(d time.Duration) string {
 	if d%time.Minute == 0 {
 		return strconv.Itoa(int(d/time.Minute)) + "m"

@@ -10,17 +10,17 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/table"
 )
 
-// column is a figure of every row, with its unit and, where that says something, colours. One without a title is not shown: it brings
+// column is a figure of every row, with its unit and, if they have a meaning, its colours. A column without a title is hidden: it brings
 // labels that the others do not have.
 type column struct {
 	title, unit, expr string
 	meaning           *dashboard.ThresholdsConfigBuilder
 }
 
-// rows are the things that labels tell apart, a row for each, with figures of now.
+// rows is a table with a row for each set of labels, and with current figures.
 type rows struct {
 	what
-	// labels are shown as the titles beside them say. A click on a service or a node leads to its screen.
+	// labels are shown under the titles beside them. Click a service or a node to open its screen.
 	labels, titles []string
 	columns        []column
 }
@@ -74,8 +74,8 @@ func (c column) looks() []dashboard.DynamicConfigValue {
 		dashboard.DynamicConfigValue{Id: "custom.cellOptions", Value: map[string]any{"type": "color-text"}})
 }
 
-// leads returns the link of a label's cells to the screen about what it names, with the row's labels for its variables; nil where there is
-// none.
+// leads returns the link from the cells of a label to the screen of the thing that it names, with the labels of the row as its variables.
+// It returns nil for a label without a screen.
 func (r rows) leads(label string) map[string]any {
 	switch label {
 	case "rookery_node":

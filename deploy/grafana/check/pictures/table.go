@@ -71,8 +71,8 @@ type record struct {
 	values map[int]float64
 }
 
-// rowsOf merges the answers as Grafana's transformation does (merge.ts): those that have the same values of the labels which all answers
-// have are one row, unless they differ in another. They are in the order of the labels.
+// rowsOf merges the answers as the transformation of Grafana does (merge.ts). Series are one row if they have the same values of the labels
+// that all answers share, unless they differ in another label. Rows are in the order of their labels.
 func rowsOf(p panel) []record {
 	var answers [][]series
 	for _, answer := range p.said {
@@ -115,7 +115,7 @@ func mutualLabels(answers [][]series) []model.LabelName {
 	return mutual
 }
 
-// takes reports whether what a target has answered is of this row.
+// takes reports whether the answer of a target belongs to this row.
 func (r record) takes(labels model.Metric, target int, mutual []model.LabelName) bool {
 	if _, taken := r.values[target]; taken {
 		return false
@@ -187,7 +187,7 @@ func (f field) cell(r record) (string, ink) {
 	return tell(f.looks.Unit, f.looks.Decimals, value), colour(f.looks.Thresholds, value)
 }
 
-// widthsOf shares the width by how much the columns have to say.
+// widthsOf divides the width among the columns by the length of their texts.
 func widthsOf(c canvas, whole int, fields []field, rows []record) []int {
 	widths, sum := make([]int, len(fields)), 0
 	for i, f := range fields {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// mostLines are drawn in a chart: more would hide each other.
+// mostLines is how many lines a chart draws at most: more would hide each other.
 const mostLines = 40
 
 // chart is a panel of values over time, with the places of its parts.
@@ -133,7 +133,7 @@ func (ch *chart) series(all []series) {
 	}
 }
 
-// bars has one for each value, beside those of other times.
+// bars draws a bar for each value, side by side in time.
 func (ch *chart) bars(s series, floor map[time.Time]float64, i ink) {
 	half := ch.shown.Step / 2
 	for _, v := range s.values {

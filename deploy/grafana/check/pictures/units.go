@@ -42,7 +42,7 @@ var scales = map[string][]scale{
 	},
 }
 
-// tell writes a value as Grafana does: with three digits that say something, or with so many decimals.
+// tell writes a value as Grafana does: with three significant digits, or with the given number of decimals.
 func tell(unit string, decimals *int, value float64) string {
 	if value == 0 {
 		return "0" + zero(unit)
@@ -61,7 +61,7 @@ func tell(unit string, decimals *int, value float64) string {
 	return strconv.FormatFloat(value, 'f', places, 64) + of.suffix
 }
 
-// zero is what stands behind a nought.
+// zero is the unit of a 0.
 func zero(unit string) string {
 	if unit == "s" {
 		return " s"
@@ -69,7 +69,7 @@ func zero(unit string) string {
 	return scales[unit][0].suffix
 }
 
-// enough is how many decimals a value has in Grafana: none where it is whole.
+// enough is how many decimals Grafana gives a value: 0 for a whole number.
 func enough(value float64) int {
 	if value == math.Trunc(value) {
 		return 0
@@ -77,7 +77,7 @@ func enough(value float64) int {
 	return max(0, 2-int(math.Floor(math.Log10(math.Abs(value)))))
 }
 
-// tick writes a value of an axis: without noughts at its end.
+// tick writes a value of an axis, without trailing zeros.
 func tick(unit string, value float64) string {
 	told := tell(unit, nil, value)
 	number, suffix := told, ""
