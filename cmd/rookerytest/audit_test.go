@@ -15,7 +15,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// audited is the Podman of a node, which an audit asks by its own command: it goes by no part of Rookery.
+// audited is the Podman of a node. An audit reads it with the podman command, without any part of Rookery.
 type audited struct {
 	node   string
 	podman func(args ...string) ([]byte, error)
@@ -37,7 +37,7 @@ func (r *realNode) audited() audited {
 	}}
 }
 
-// findings are how what Podmans have differs from what the log says, a line each, in order.
+// findings are the differences between the Podmans and the log, a line each, in order.
 type findings struct {
 	// orphans are containers on a node for which the log has no instance there. duplicates are slots with more living containers than the
 	// log has instances. leftovers are containers that belong to no instance and serve none. missing are instances that the log has as
@@ -69,14 +69,14 @@ func untilClean(t testing.TB, cluster *rookerytest.Cluster, all ...audited) {
 	})
 }
 
-// audit compares all that the Podmans have of the cluster with the log, folded from its first message. It is to be asked
-// at rest: what is under way differs for a moment.
+// audit compares everything that the Podmans have of the cluster with the log, folded from its first message. Run it at rest, because work
+// under way makes both differ for a moment.
 func audit(t testing.TB, cluster *rookerytest.Cluster, all ...audited) findings {
 	t.Helper()
 	return auditBeside(t, cluster.Replay(func([]events.Record) {}), all...)
 }
 
-// auditBeside is audit for who has folded the log.
+// auditBeside is audit for a caller that has folded the log.
 func auditBeside(t testing.TB, log *projections.Cluster, all ...audited) findings {
 	t.Helper()
 	a := auditor{t: t, log: log, live: map[string][]string{}, has: map[placed]bool{}}
@@ -191,7 +191,7 @@ func (a *auditor) volumes(p audited) {
 	}
 }
 
-// secrets finds those of configs, which stand for the moment in which a container is made.
+// secrets finds the secrets of configs. They exist only while the node makes a container.
 func (a *auditor) secrets(p audited) {
 	a.t.Helper()
 	out, err := p.podman("secret", "ls", "--format", "{{.Name}}")
@@ -205,7 +205,7 @@ func (a *auditor) secrets(p audited) {
 	}
 }
 
-// compare holds what was found against the instances of the log.
+// compare compares the findings with the instances of the log.
 func (a *auditor) compare() {
 	want := map[string]int{}
 	for _, s := range a.log.Services {
@@ -224,7 +224,7 @@ func (a *auditor) compare() {
 	}
 }
 
-// ask has Podman print JSON.
+// ask makes Podman print JSON.
 func (a *auditor) ask(p audited, into any, args ...string) {
 	a.t.Helper()
 	out, err := p.podman(args...)

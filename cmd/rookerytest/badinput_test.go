@@ -116,8 +116,8 @@ func bodies() []row {
 	}
 }
 
-// subjects are the rows of subjects that take no command. The server stores even those with wildcards in them; for
-// what is never stored see TestSubjectsThatAreNeverStored.
+// subjects are the rows with subjects that take no command. The server stores even subjects with wildcards. For messages that it never
+// stores see TestSubjectsThatAreNeverStored.
 func subjects() []row {
 	shape := func(name, subject, says string) row {
 		return row{name: name, subject: subject, body: `{"scale":5}`, code: events.CodeUnknownSubject, field: "subject", says: says, under: underNone}
@@ -292,7 +292,7 @@ func (w *world) good() []events.Message {
 	return w.until(events.CommandFateSubject(sequence, "succeeded"))
 }
 
-// outcomes returns the events of one kind about the command: those of the log, and the fates.
+// outcomes returns the events of one kind about the command: those of the log, and those of the fate subjects.
 func outcomes[T events.Data](w *world, all []events.Message, sequence uint64) (logged, fates []events.Message, data T) {
 	w.t.Helper()
 	for _, m := range all {
@@ -318,7 +318,7 @@ func outcomes[T events.Data](w *world, all []events.Message, sequence uint64) (l
 	return logged, fates, data
 }
 
-// rejected sends the message and holds its outcome against the row.
+// rejected sends the message and compares its outcome with the row.
 func (w *world) rejected(r row) events.CommandRejected {
 	w.t.Helper()
 	m := r.message()
@@ -376,7 +376,7 @@ func TestBadInputIsRejectedWithAReason(t *testing.T) {
 	}
 }
 
-// TestSubjectsThatAreNeverStored notes what has no outcome, because it never gets in: the sender is told so.
+// TestSubjectsThatAreNeverStored publishes messages that the server refuses: they have no outcome, and the sender gets an error.
 func TestSubjectsThatAreNeverStored(t *testing.T) {
 	t.Parallel()
 	w := start(t)

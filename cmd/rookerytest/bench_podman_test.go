@@ -189,7 +189,7 @@ func (f *fleet) remove(c node.Container) {
 	}
 }
 
-// starts has many instances wanted at once, beside a loop that starts as many, four at once.
+// starts scales to many instances at once, beside a loop that starts as many, four at a time.
 func (f *fleet) starts(b *testing.B) {
 	const count = 60
 	for b.Loop() {

@@ -31,8 +31,8 @@ func ended(cluster *rookerytest.Cluster) map[uint64][]string {
 	return ends
 }
 
-// TestTwoCommandsAtOnce has commands meet a service whose earlier command has not ended, on the real Podman: each is
-// rejected, waits or takes the other's place as it says, and all that is accepted ends once.
+// TestTwoCommandsAtOnce sends commands to a service whose earlier command has not ended, on the real Podman. Each command is rejected,
+// waits or supersedes the other, as its field busy says. Every accepted command ends once.
 func TestTwoCommandsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

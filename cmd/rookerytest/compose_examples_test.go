@@ -25,8 +25,8 @@ var composeExamples = []composeExample{
 	{"voting.yaml", "voting", 7, "db/port-5432 redis/port-6379 result/http vote/http"},
 }
 
-// TestComposeExamplesOnPodman applies each example to one Podman: it serves, applied again there is nothing to do, and without it
-// nothing of it is left.
+// TestComposeExamplesOnPodman applies each example to one Podman: it serves. A second apply has nothing to do. An apply without the example
+// leaves nothing of it.
 func TestComposeExamplesOnPodman(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.Abs("../../deploy/examples/compose")

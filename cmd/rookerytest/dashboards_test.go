@@ -45,7 +45,7 @@ func TestDashboardsOnPodman(t *testing.T) {
 	fmt.Printf("dashboards %d, panels %d, queries %d, empty %d\n", len(screens), g.panels, len(g.queries), len(g.empty))
 }
 
-// gallery is all screens over a trial that is scraped.
+// gallery is all screens over a trial that Prometheus scrapes.
 type gallery struct {
 	*scene
 	prometheus *prometheus
@@ -94,20 +94,20 @@ func (g *gallery) collect() {
 	}
 }
 
-// variables are those of a screen that shows all of the run, which is scraped every three seconds.
+// variables are the values for a screen that shows the whole run, with a scrape every three seconds.
 func (g *gallery) variables() map[string]string {
 	vars := query.Everything()
 	vars["__range"], vars["__rate_interval"], vars["__interval"] = "15m", "15s", "6s"
 	return vars
 }
 
-// ownPart is the query without the 0 that a panel shows where there is nothing: what it is to show must come by itself.
+// ownPart is the query without the 0 that a panel shows when there is nothing: the test wants a real series.
 func ownPart(expr string) string {
 	own, _, _ := strings.Cut(expr, " or on() ")
 	return own
 }
 
-// look asks all that has not found anything yet.
+// look runs all queries that have not found anything yet.
 func (g *gallery) look() {
 	for _, where := range slices.Sorted(maps.Keys(g.empty)) {
 		expr := g.empty[where]
@@ -125,7 +125,7 @@ func (g *gallery) look() {
 	}
 }
 
-// fill waits until each query has found something, but those of alerts, whose time comes later.
+// fill waits until each query has found something, except the queries of alerts, which fire later.
 func (g *gallery) fill() {
 	const patience = 2 * time.Minute // what a process uses is measured twice within one
 	g.within(patience, func() bool {
@@ -144,7 +144,7 @@ func ofScreen(where string) bool { return !strings.HasPrefix(where, "rules.yaml"
 // drawer is the program that draws screens.
 var drawer = sync.OnceValues(func() (string, error) { return compiled("draw", "./draw", "-C", "../../deploy/grafana/check") })
 
-// draw draws the screens of the run so far. No panel may be empty. One may be for a moment, where a part that is busy did not answer
+// draw draws the screens of the run so far. No panel may stay empty. A panel may be empty for a moment, if a busy part did not answer
 // Prometheus in time.
 func (g *gallery) draw() {
 	program, err := drawer()
@@ -181,7 +181,7 @@ type step struct {
 	do   func()
 }
 
-// take does the steps in their order, and looks after each at what can be seen then.
+// take carries out the steps in their order, and looks at all queries after each step.
 func (g *gallery) take(steps []step) {
 	for _, s := range steps {
 		if wrong := attempt(s.do); wrong != "" {
@@ -273,8 +273,8 @@ func (g *gallery) operations() {
 	})
 }
 
-// rebalances has services run on two of three hosts, and then be spread over all. Each has one instance: those of one service would
-// rather stay together.
+// rebalances runs services on two of three hosts, and then rebalances them over all three. Each service has one instance, because placement
+// prefers to keep instances of one service together.
 func (g *gallery) rebalances() {
 	g.orders("node."+g.beside.name+".pause", `{}`)
 	const services = 4

@@ -107,8 +107,8 @@ func fill(t testing.TB, path string) {
 	}
 }
 
-// TestPowerCut copies the disk of the store while the server is stopped in the middle of writing, as a power cut leaves
-// it, and goes on from the copy: no acknowledged command is lost, nothing that should run was stopped.
+// TestPowerCut copies the disk of the store while the server is stopped in the middle of writing, as a power cut leaves it, and continues
+// from the copy. No acknowledged command is lost, and no instance that must run was stopped.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -96,7 +96,7 @@ func (r *region) steady(slot string) func() (asked int, failed string) {
 	}
 }
 
-// serves is the instance that clients ask: what is to succeed it as soon as that serves.
+// serves is the instance that clients use: the successor as soon as it serves, and until then the predecessor.
 func serves(i views.Instance) views.Instance {
 	if i.Next != nil && i.Next.Status == "online" {
 		return *i.Next

@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// followed is the log, folded from its first message as far as it was followed.
+// followed is the log, folded from its first message up to where the test has read it.
 type followed struct {
 	fold    *projections.Fold
 	history history

@@ -99,7 +99,7 @@ func (s *scene) silenced(inject func()) {
 	s.hears("node."+s.host.name+".silent", "")
 }
 
-// loses makes a fault by which the leader cannot lead.
+// loses makes a fault that keeps the leader from leading.
 func (s *scene) loses(inject func(*seat)) {
 	c, _ := s.leader()
 	inject(c)

@@ -12,11 +12,11 @@ import (
 	"github.com/rookery-project/rookery/node/podman/podmantest"
 )
 
-// probe is what a service of one fault alone has: all that leaves something behind where its making is cut short.
+// probe has every feature that leaves something behind if the making of its container is interrupted.
 const probe = `,"scale":1,"volumes":[{"name":"data","path":"/data"}],"configs":[{"name":"greeting","path":"/etc/greeting"}],` +
 	`"ports":[{"name":"http","port":8080}]`
 
-// podmanFaults are faults of a host's Podman and of what it keeps.
+// podmanFaults are faults of the Podman of a host, and of its storage.
 func podmanFaults() []fault {
 	return []fault{
 		{name: "Podman's service killed inside create", expected: "made once, nothing left over", inject: func(s *scene) {
@@ -120,7 +120,7 @@ func (s *scene) killedInside(method, path string, after time.Duration, caused fu
 	s.saw("killed %s after the call, Podman has %s", after, s.states("probe"))
 }
 
-// states returns what the host's Podman says of what has the name of a service's container, and needs no service for it.
+// states returns what Podman says of the containers with the name of a container of the service. It does not need the service of Podman.
 func (s *scene) states(service string) string {
 	all := strings.Fields(s.podman(s.host, "ps", "--all", "--external", "--filter", "name="+service, "--format", "{{.State}}"))
 	if len(all) == 0 {

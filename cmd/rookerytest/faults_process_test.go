@@ -162,7 +162,7 @@ func (s *scene) clears(h *station, namespaces []string) {
 	s.in(h.host, "ip", "link", "delete", bridge)
 }
 
-// takenOver waits until the log is another coordinator's than this, which it is once there is something to write.
+// takenOver waits until another coordinator than this one writes the log. That happens once it has something to write.
 func (s *scene) takenOver(from *seat) {
 	s.work()
 	s.until("another coordinator writes the log", func() bool {

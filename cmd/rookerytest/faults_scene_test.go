@@ -43,7 +43,7 @@ type scene struct {
 	mutely bool
 }
 
-// failing is how a scene is left early: what was to be seen was not.
+// failing is the panic value that ends a scene early, with the effect that the test missed.
 type failing string
 
 // attempt runs a part of the scene, and returns what went wrong, or "".

@@ -152,7 +152,7 @@ func (r *realNode) visit(port uint16) string {
 	return string(body)
 }
 
-// TestNatsCLIDrivesPodman is the main job as a person does it: with the nats CLI alone, in the three forms of a command.
+// TestNatsCLIDrivesPodman does the main job as an operator does it with the nats CLI alone, in the three forms of a command.
 func TestNatsCLIDrivesPodman(t *testing.T) {
 	t.Parallel()
 	r := startReal(t)

@@ -34,10 +34,10 @@ import (
 // patience bounds every wait of a test.
 const patience = 2 * time.Minute
 
-// heartbeat of the nodes: short, so that tests see a lost order or node soon.
+// heartbeat is the interval of the nodes: short, so that tests soon see a lost order or node.
 const heartbeat = 500 * time.Millisecond
 
-// snapshotEvery is how often the coordinator takes a snapshot of the fold: so often that tests meet them.
+// snapshotEvery is how often the coordinator takes a snapshot of the fold: often enough that tests read one.
 const snapshotEvery = 100
 
 // Cluster is a Rookery that lives as long as its test.
@@ -92,21 +92,22 @@ func WithoutCoordinator() Option { return func(s *settings) { s.coordinator = fa
 // WithServer makes the cluster use the NATS server at this URL, which the test runs itself.
 func WithServer(url string) Option { return func(s *settings) { s.server = url } }
 
-// WithLog writes what coordinator and nodes log.
+// WithLog writes the logs of the coordinator and the nodes.
 func WithLog(w io.Writer) Option { return func(s *settings) { s.log = w } }
 
-// WithMetrics has coordinator and nodes measure: with instruments that meter makes for a part, and what instances use, which nodes
-// publish with each heartbeat.
+// WithMetrics makes the coordinator and the nodes measure, with the instruments that meter makes for each part. The nodes also publish the
+// use of their instances with each heartbeat.
 func WithMetrics(meter func(part string) metric.Meter) Option {
 	return func(s *settings) { s.meter = meter }
 }
 
-// WithTraces has coordinator and nodes trace commands whose senders do, with what tracer gives a part.
+// WithTraces makes the coordinator and the nodes trace the commands that arrive with a trace, with the tracer that tracer returns for each
+// part.
 func WithTraces(tracer func(part string) trace.Tracer) Option {
 	return func(s *settings) { s.trace = tracer }
 }
 
-// Start runs a cluster that ends with the test. It fails the test where that is not possible.
+// Start runs a cluster that ends with the test. It fails the test if the cluster does not start.
 func Start(t testing.TB, options ...Option) *Cluster {
 	t.Helper()
 	s := settings{nodes: 3, coordinator: true, log: io.Discard}
@@ -159,7 +160,7 @@ func startServer(t testing.TB) string {
 	return server.URL()
 }
 
-// StartNode runs an agent under the node's name on the node's engine, beside those that run already.
+// StartNode runs an agent under the name of the node, on the engine of the node. Agents that run already keep running.
 func (c *Cluster) StartNode(name string) {
 	c.t.Helper()
 	const ports, ranges = 1000, 40
@@ -181,7 +182,7 @@ func (c *Cluster) StartNode(name string) {
 	})
 }
 
-// meterOf returns what makes the instruments of a part; nil where nothing is measured.
+// meterOf returns the meter of a part, or nil without WithMetrics.
 func (c *Cluster) meterOf(part string) metric.Meter {
 	if c.meter == nil {
 		return nil
@@ -189,7 +190,7 @@ func (c *Cluster) meterOf(part string) metric.Meter {
 	return c.meter(part)
 }
 
-// tracerOf returns what begins the spans of a part; nil where nothing is traced.
+// tracerOf returns the tracer of a part, or nil without WithTraces.
 func (c *Cluster) tracerOf(part string) trace.Tracer {
 	if c.trace == nil {
 		return nil
@@ -197,7 +198,7 @@ func (c *Cluster) tracerOf(part string) trace.Tracer {
 	return c.trace(part)
 }
 
-// StopNode ends the agent that was started last under the node's name. Its containers stay as they are.
+// StopNode ends the latest agent of the node. Its containers keep running.
 func (c *Cluster) StopNode(name string) {
 	c.t.Helper()
 	if err := c.parts[name].stop(); err != nil {
@@ -205,8 +206,7 @@ func (c *Cluster) StopNode(name string) {
 	}
 }
 
-// CutNode breaks the connection to the NATS server of the agent that was started last under the node's name, as a
-// network does. The agent connects again by itself.
+// CutNode breaks the connection of the latest agent of the node to the NATS server, as a network does. The agent reconnects by itself.
 func (c *Cluster) CutNode(name string) {
 	c.t.Helper()
 	if err := c.parts[name].conn.ForceReconnect(); err != nil {
@@ -214,7 +214,7 @@ func (c *Cluster) CutNode(name string) {
 	}
 }
 
-// run runs a part of the cluster on a connection of its own until the test ends.
+// run runs a part of the cluster on its own connection until the test ends.
 func (c *Cluster) run(work func(context.Context, bus.Bus) error) *part {
 	c.t.Helper()
 	conn := c.connect()
@@ -258,14 +258,14 @@ func (c *Cluster) connect() *nats.Conn {
 // Bus returns the cluster's bus.
 func (c *Cluster) Bus() *bus.JetStream { return c.bus }
 
-// Ensure publishes an ensure of the service with this spec and waits until every instance serves. It fails the test
-// where the command does not succeed.
+// Ensure publishes an ensure of the service with this spec, and waits until every instance serves. It fails the test if the command does
+// not succeed.
 func (c *Cluster) Ensure(service, spec string) {
 	c.t.Helper()
 	c.Command(service, "ensure", spec)
 }
 
-// Command publishes a command and waits until it has succeeded. It fails the test where it does not.
+// Command publishes a command and waits until it has succeeded. It fails the test if the command does not succeed.
 func (c *Cluster) Command(service, verb, body string) {
 	c.t.Helper()
 	sequence := c.Publish(service, verb, body)
@@ -290,7 +290,7 @@ func (c *Cluster) Publish(service, verb, body string) uint64 {
 	return sequence
 }
 
-// Fate waits until the command has ended, and returns how.
+// Fate waits until the command has ended, and returns its outcome.
 func (c *Cluster) Fate(sequence uint64) api.Fate {
 	c.t.Helper()
 	question := fmt.Sprintf(`{"sequence":%d}`, sequence)

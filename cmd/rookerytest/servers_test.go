@@ -100,8 +100,8 @@ func ensures(t *testing.T, cluster *rookerytest.Cluster, service string) {
 // publishWithin is how long one try to store a command may take.
 const publishWithin = 2 * time.Second
 
-// TestAllServersKilled kills all three servers at once and starts them again, and then each in turn, three seconds apart, while one command
-// comes after the other. All that were stored end, and those that come later do, without an operator.
+// TestAllServersKilled kills all three servers at once and starts them again. Then it kills each in turn, three seconds apart, while one
+// command follows the other. All stored commands end, and later ones as well, without an operator.
 func TestAllServersKilled(t *testing.T) {
 	t.Parallel()
 	s := startServers(t)

@@ -25,8 +25,8 @@ func ticks(output string) map[int][]int {
 	return all
 }
 
-// TestLogsOfPodmanHostsGoOnWithoutOne follows a service of 20 over three hosts while one is cut off, and comes back: those of the others
-// go on meanwhile, and in the end each line of each instance was printed once.
+// TestLogsOfPodmanHostsGoOnWithoutOne follows a service of 20 over three hosts while one host is cut off and comes back. The lines of the
+// other hosts keep coming. In the end each line of each instance was printed once.
 func TestLogsOfPodmanHostsGoOnWithoutOne(t *testing.T) {
 	t.Parallel()
 	const scale, more = 20, 4

@@ -18,9 +18,9 @@ const shardKV = `{"image":%q,"scale":%d,"stop_grace":"3s","ports":[{"name":"http
 	`"health":{"http":{"port":"http","path":"/health"},"interval":"2s","retries":5},"update":{"min_healthy":"1s","healthy_deadline":"2m"},` +
 	`"topology":{},"hooks":{"release":{"http":{"port":"http","path":"/hooks/release"}},"acquire":{"http":{"port":"http","path":"/hooks/acquire"}}}}`
 
-// TestShardsMoveWithoutLoss rescales the example of a stateful service from 3 to 7 and to 2 on three hosts with a Podman each,
-// under a steady load, and kills the coordinator in the middle of both: by the ledger of its clients no key is lost and none
-// served by two.
+// TestShardsMoveWithoutLoss rescales the example of a stateful service from 3 to 7 and to 2, on three hosts with a Podman each and under a
+// steady load. It kills the coordinator in the middle of both changes. By the ledger of its clients, no key is lost and no key is served by
+// two slots.
 func TestShardsMoveWithoutLoss(t *testing.T) {
 	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1", "cellar-1")

@@ -1,5 +1,5 @@
-// Package collector is one for tests: processes tell it metrics, traces and logs by OTLP over HTTP, and a test waits until it has been
-// told what it looks for.
+// Package collector is an OpenTelemetry collector for tests. Processes send it metrics, traces and logs by OTLP over HTTP, and a test waits
+// until the collector has what the test looks for.
 package collector
 
 import (
@@ -26,29 +26,29 @@ import (
 // patience bounds every wait of a test.
 const patience = 60 * time.Second
 
-// Metric is a metric that a service has told of, as in rookery-node.
+// Metric is a metric of a service, as in rookery-node.
 type Metric struct{ Service, Name string }
 
-// Span is one span that has ended. Its ids are in hexadecimal digits, and Parent is "" where it has none.
+// Span is one span that has ended. Its ids are in hexadecimal digits, and Parent is "" for a root.
 type Span struct {
 	Service, Name     string
 	Trace, ID, Parent string
-	// Path is that of the request that it is about, and Events are the names of what happened in it.
+	// Path is the path of the request that the span is about, and Events are the names of its events.
 	Path   string
 	Events []string
 }
 
-// Line is a line of a log, with the id of the trace that it is of, or "".
+// Line is a line of a log, with the id of its trace, or "".
 type Line struct{ Service, Trace, Text string }
 
-// Told is all that was told until now.
+// Told is all telemetry so far.
 type Told struct {
 	Metrics map[Metric]bool
 	Spans   []Span
 	Lines   []Line
 }
 
-// Collector is who is told, at URL, until the test ends.
+// Collector receives telemetry at URL until the test ends.
 type Collector struct {
 	URL string
 
@@ -155,7 +155,7 @@ func (c *Collector) takeLines(body []byte) error {
 
 func serviceOf(r *resource.Resource) string { return text(r.GetAttributes(), "service.name") }
 
-// text is the value of an attribute that is text, or "".
+// text is the value of a text attribute, or "".
 func text(attributes []*common.KeyValue, key string) string {
 	for _, a := range attributes {
 		if a.GetKey() == key {
@@ -165,14 +165,14 @@ func text(attributes []*common.KeyValue, key string) string {
 	return ""
 }
 
-// Told returns what was told until now. It fails the test where some of it could not be read.
+// Told returns all telemetry so far. It fails the test if the collector could not read some of it.
 func (c *Collector) Told() Told {
 	c.t.Helper()
 	told, _ := c.look()
 	return told
 }
 
-// look returns what was told until now, and what is closed when that is more.
+// look returns all telemetry so far, and a channel that is closed when more comes.
 func (c *Collector) look() (Told, <-chan struct{}) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -183,7 +183,7 @@ func (c *Collector) look() (Told, <-chan struct{}) {
 	return Told{Metrics: maps.Clone(c.told.Metrics), Spans: slices.Clone(c.told.Spans), Lines: slices.Clone(c.told.Lines)}, c.more
 }
 
-// Until waits until nothing is missing in what was told, and returns that. It fails the test where that takes too long.
+// Until waits until nothing is missing, and returns all telemetry so far. It fails the test if that takes too long.
 func (c *Collector) Until(missing func(Told) []string) Told {
 	c.t.Helper()
 	deadline := time.After(patience)
