@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type list struct {
 	link    *link
 	out     output
 	watch   bool
+	chosen  selection
 	buckets []string
 	// page lays out what is seen, at this time. It is a function of these alone.
 	page func(s *seen, now time.Time) page
@@ -50,12 +52,19 @@ const fitHelp = `On a terminal columns go and texts are cut where there is no ro
 should be is said below the table then. --output wide shows all, and json and yaml the whole values. Into a pipe nothing is cut.`
 
 func (l *list) flags(cmd *cobra.Command) {
-	l.out.tableFlag(cmd)
+	l.out.listFlag(cmd)
+	l.chosen.flags(cmd, l.buckets)
 	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "go on with what changes, until Ctrl-C")
 	cmd.Long = strings.TrimSpace(cmd.Long + "\n\n" + fitHelp + "\n\n" + watchHelp)
 }
 
 func (l *list) run(cmd *cobra.Command) error {
+	if err := l.chosen.check(cmd, l.page(newSeen(), time.Time{}).grid.Columns); err != nil {
+		return err
+	}
+	if l.watch && (l.out.format == formatName || strings.HasPrefix(l.out.format, formatPath)) {
+		return usage(cmd, fmt.Errorf("--watch prints text, wide, json or yaml, and not %s", l.out.format))
+	}
 	b, done, err := l.link.open("rookery")
 	if err != nil {
 		return err
@@ -70,6 +79,9 @@ func (l *list) run(cmd *cobra.Command) error {
 	missing := error(nil)
 	if err == nil {
 		missing = l.missing(s)
+		if l.chosen.namespace != "" {
+			missing = cmp.Or(missing, s.missingOf(within{namespace: l.chosen.namespace}))
+		}
 	}
 	if l.watch { // which goes on where the bus is lost
 		if missing != nil {
@@ -80,7 +92,12 @@ func (l *list) run(cmd *cobra.Command) error {
 	if err := errors.Join(err, missing); err != nil {
 		return err
 	}
-	return l.print(cmd.OutOrStdout(), l.page(s, time.Now()))
+	return l.print(cmd.OutOrStdout(), l.laidOut(s, time.Now()))
+}
+
+// laidOut lays out what is selected of what is seen.
+func (l *list) laidOut(s *seen, now time.Time) page {
+	return l.chosen.order(l.page(l.chosen.of(s), now))
 }
 
 // readSeen reads every value of the buckets.
@@ -108,6 +125,9 @@ func readSeen(ctx context.Context, b *bus.JetStream, buckets []string) (*seen, e
 
 // print prints the page as it is.
 func (l *list) print(out io.Writer, p page) error {
+	if is, err := l.out.printSelected(out, p.values); is {
+		return err
+	}
 	if !l.out.json() {
 		_, err := fmt.Fprintln(out, strings.Join(p.lines(l.out.style(out)), "\n"))
 		return err

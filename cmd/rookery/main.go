@@ -121,14 +121,14 @@ type family struct {
 }
 
 func families(l *link) []family {
-	deploy := []*cobra.Command{applyCommand(l), groupCommand(l), planCommand(l), initCommand(), validateCommand(), schemaCommand(), configCommand(l)}
+	deploy := []*cobra.Command{applyCommand(l), groupCommand(l), planCommand(l), initCommand(), validateCommand(), schemaCommand(), configCommand(l), editCommand(l), exportCommand(l)}
 	for _, of := range serviceCommands {
 		deploy = append(deploy, of(l))
 	}
 	return []family{
 		{"Deploy services", deploy},
 		{"Inspect services", []*cobra.Command{
-			servicesCommand(l), psCommand(l), opsCommand(l), topCommand(l), explainCommand(l), eventsCommand(l), logsCommand(l), execCommand(l),
+			servicesCommand(l), psCommand(l), opsCommand(l), topCommand(l), inspectCommand(l), explainCommand(l), eventsCommand(l), logsCommand(l), execCommand(l),
 		}},
 		{"Manage nodes", []*cobra.Command{nodesCommand(l), nodeCommand(l), drainCommand(l), forgetCommand(l), rebalanceCommand(l), policyCommand(l)}},
 		{"Look into the past", []*cobra.Command{
@@ -144,7 +144,8 @@ var elsewhere = map[string][]string{
 	"ps":       {"status", "instances", "pods", "containers"},
 	"apply":    {"deploy", "up", "create", "run", "stack"},
 	"drop":     {"down", "destroy", "remove", "uninstall", "purge", "undeploy"},
-	"explain":  {"describe", "inspect", "why"},
+	"inspect":  {"describe", "show"},
+	"explain":  {"why"},
 	"logs":     {"log", "tail"},
 	"exec":     {"ssh", "attach", "shell"},
 	"ops":      {"operations", "rollout", "deployments"},

@@ -155,3 +155,34 @@ func TestCommandsPrintValuesForScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestChangesCanBeTriedFirst holds every command that asks for a change to have --dry-run.
+func TestChangesCanBeTriedFirst(t *testing.T) {
+	for path, c := range commandTree() {
+		waits, tries := c.Flags().Lookup("timeout") != nil, c.Flags().Lookup("dry-run") != nil
+		if waits != tries {
+			t.Errorf("%s waits for the end of a command: %v; it has --dry-run: %v", path, waits, tries)
+		}
+	}
+	for _, verb := range events.Verbs {
+		if c, _, err := root().Find([]string{verb}); err != nil || c.Flags().Lookup("dry-run") == nil {
+			t.Errorf("%s cannot be tried first", verb)
+		}
+	}
+}
+
+// TestWordsOfOtherToolsLeadToOurs types what another tool calls a command, as a word and as an alias.
+func TestWordsOfOtherToolsLeadToOurs(t *testing.T) {
+	for name, words := range elsewhere {
+		for _, word := range words {
+			if !slices.Contains(root().SuggestionsFor(word), name) {
+				t.Errorf("rookery %s does not lead to %s", word, name)
+			}
+		}
+	}
+	for alias, name := range map[string]string{"rm": "drop", "delete": "drop", "ls": "services"} {
+		if c, _, err := root().Find([]string{alias}); err != nil || c.Name() != name {
+			t.Errorf("rookery %s is not %s: %v", alias, name, err)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) erro
 			if !stale && (!on.ages() || now.Sub(drawn) < agesEvery) {
 				continue
 			}
-			p := l.page(s, now)
+			p := l.laidOut(s, now)
 			if err := l.missing(s); sighted && err != nil {
 				p.notes = append(p.notes, err.Error())
 			}
