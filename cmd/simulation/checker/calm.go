@@ -7,12 +7,12 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// calmState is since when nothing has been broken, and since when the log says other things than the engines.
+// calmState says since when nothing has been broken, and since when the log and the engines disagree.
 type calmState struct {
 	since   time.Time
 	checked time.Time
-	faults  int // so far
-	// unlike is since when the log says of an instance what its engine does not have.
+	faults  int // number of faults so far
+	// unlike says of each instance since when the log and its engine disagree.
 	unlike map[events.InstanceID]time.Time
 	// read are the processes that have read the whole log since.
 	read map[string]bool
@@ -20,9 +20,9 @@ type calmState struct {
 
 // Bounds of a cluster in which nothing is broken.
 const (
-	// settlesWithin is how long it may take for what a fault has left: the longest back-off, and the steps after it.
+	// settlesWithin is how long the cluster may take to settle after a fault: the longest back-off, and the steps after it.
 	settlesWithin = 3 * time.Minute
-	// checkEvery is how often it is looked at.
+	// checkEvery is how often the checker compares them.
 	checkEvery = time.Second
 )
 
@@ -55,7 +55,7 @@ func (c *Checker) checkCalm() {
 	}
 }
 
-// unlikeEngine checks that no instance of the node runs for long and does not serve, or is gone and is not removed.
+// unlikeEngine checks that no instance of the node runs for long without serving, or is gone for long without being removed.
 func (c *Checker) unlikeEngine(e Engine) {
 	m, now := c.facts.nodes[e.Node], c.Now()
 	if m == nil {
@@ -76,22 +76,23 @@ func (c *Checker) unlikeEngine(e Engine) {
 			c.calm.unlike[id] = now
 		}
 		if lasts := now.Sub(c.calm.unlike[id]); lasts > settlesWithin {
-			c.breach("P9", "%s is %s for %s in which nothing was broken, and its engine has another thing", id, i, lasts)
+			c.breach("P9", "the log has had %s %s for %s in which nothing was broken, but its engine disagrees", id, i, lasts)
 			return
 		}
 	}
 }
 
-// refusedAgain is how soon a process may try again to store what a full log has refused: with every try it reads the whole log.
+// refusedAgain is how soon a process may try again to append to a full log: it reads the whole log with every try.
 const refusedAgain = 5 * time.Second
 
-// TriedFull checks that a process leaves a full log alone for a while, once that has refused it. Refused is when it did last.
+// TriedFull checks that a process waits after a full log has refused it. Refused is the time of the last refusal.
 func (c *Checker) TriedFull(process string, refused time.Time) {
 	since := c.Now().Sub(refused)
-	c.must(refused.IsZero() || since >= refusedAgain, "work", "%s tries a full log again after %s", process, since)
+	c.must(refused.IsZero() || since >= refusedAgain, "work", "%s tries to append to a full log again after only %s", process, since)
 }
 
-// ReadLog checks that a process reads the log from its start but once while nothing is broken: it may learn late that another leads.
+// ReadLog checks that a process reads the log from its start at most once while nothing is broken. One read is allowed, because the
+// process may learn late that another coordinator leads.
 func (c *Checker) ReadLog(process string, from uint64) {
 	calm := c.calmFor()
 	if from > 1 || calm <= settlesWithin {
@@ -101,35 +102,36 @@ func (c *Checker) ReadLog(process string, from uint64) {
 	c.calm.read[process] = true
 }
 
-// mostInASecond is how many events may be stored in a simulated second, ten full rounds: more come from a decision taken without end.
+// mostInASecond is how many events a coordinator may store in a simulated second: ten full rounds. More come from an endless decision.
 const mostInASecond = 10_000
 
-// decidesAgain checks that the log does not grow without end at one time.
+// decidesAgain checks that the log does not grow without end within a second.
 func (c *Checker) decidesAgain() {
 	l := &c.log
 	if now := c.Now(); now.Sub(l.second) >= time.Second {
 		l.second, l.before = now, l.last
 	}
-	c.must(l.last-l.before <= mostInASecond, "work", "%d events are stored within a second", l.last-l.before)
+	c.must(l.last-l.before <= mostInASecond, "work", "the coordinators stored %d events within a second", l.last-l.before)
 }
 
-// Work is what was decided and done so far.
+// Work counts what the cluster has decided and done so far.
 type Work struct{ events, steps, orders int }
 
-// Work returns what was decided and done so far.
+// Work returns what the cluster has decided and done so far.
 func (c *Checker) Work() Work { return Work{c.log.events, c.engines.steps, c.orders.written} }
 
-// Stays checks that nothing was decided or done since. Another leader may have written orders once more where they said too much.
+// Stays checks that the cluster has decided and done nothing since. A new leader may write an order again that holds too much.
 func (c *Checker) Stays(since Work, anotherLeads bool) {
-	now, why := c.Work(), "nothing was asked and nothing happened"
+	now, why := c.Work(), "no command arrived and no fault happened"
 	if anotherLeads {
-		since.orders, why = now.orders, "another leader has looked at everything"
+		since.orders, why = now.orders, "a new leader has reconciled everything"
 	}
-	c.must(now == since || c.runsOut(), "silence", "%d events, %d steps of engines and %d orders come before sequence %d, and %s",
+	c.must(now == since || c.runsOut(), "silence", "%d events, %d steps of engines and %d orders were added up to sequence %d, although %s",
 		now.events-since.events, now.steps-since.steps, now.orders-since.orders, c.log.last, why)
 }
 
-// runsOut reports whether an instance of a job runs in a service that is none by now: its update is paused, and it ends once it is done.
+// runsOut reports whether an instance of a job still runs in a service that is a job no longer. The update of such a service is paused,
+// and the instance ends once it is done.
 func (c *Checker) runsOut() bool {
 	for _, i := range c.facts.instances {
 		if s := c.facts.services[i.id.Service]; i.runs() && s != nil && !s.spec().IsJob() && s.specs[i.revision].IsJob() {

@@ -17,14 +17,14 @@ var (
 	host  = events.NodeScope("n0")
 )
 
-// said is an event, and where it stands.
+// said is an event and its scope.
 type said struct {
 	scope events.Scope
 	data  events.Data
 }
 
-// told has a checker follow a log in which each of these is a round of its own, a second after the one before. It returns the promises
-// that are broken.
+// told gives a checker a log in which each of these events is a round of its own, a second after the one before. It returns the broken
+// promises.
 func told(t *testing.T, all ...said) []string {
 	t.Helper()
 	now := began

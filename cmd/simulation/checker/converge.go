@@ -16,7 +16,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Unlike says in what the cluster is not as the log says that it must be; nothing once it has converged.
+// Unlike returns how the cluster differs from what the log asks for. It returns nothing once the cluster has converged.
 func (c *Checker) Unlike() []string {
 	c.follow(c.log.last)
 	why := slices.Concat(c.commandsUnlike(), c.nodesUnlike())
@@ -29,7 +29,7 @@ func (c *Checker) Unlike() []string {
 	return slices.Concat(c.enginesUnlike(), c.ordersUnlike())
 }
 
-// commandsUnlike says which commands have no outcome or no end, and do not wait for an operator.
+// commandsUnlike returns the commands that have no outcome or no end, and do not wait for an operator.
 func (c *Checker) commandsUnlike() (why []string) {
 	for _, sequence := range slices.Sorted(maps.Keys(c.sent)) {
 		switch cmd := c.facts.commands[sequence]; {
@@ -55,7 +55,7 @@ func (c *Checker) groupAwaitsPromotion(sequence uint64) bool {
 	return g != nil && !g.ended && slices.ContainsFunc(slices.Collect(maps.Keys(g.members)), c.awaitsPromotion)
 }
 
-// nodesUnlike says which nodes are not as they are without a fault, and what of the cluster has not ended.
+// nodesUnlike returns the nodes that still show a fault, and the operations of the cluster that have not ended.
 func (c *Checker) nodesUnlike() (why []string) {
 	if c.fold.Rebalance != nil {
 		why = append(why, "a rebalancing has not ended")
@@ -66,14 +66,14 @@ func (c *Checker) nodesUnlike() (why []string) {
 	for _, e := range c.Engines() {
 		switch m, n := c.facts.nodes[e.Node], c.fold.Nodes[e.Node]; {
 		case (n == nil && e.Process != "") || (n != nil && n.Incarnation != e.Process):
-			why = append(why, e.Node+" has a process that has not joined, or none")
+			why = append(why, e.Node+" runs a process that has not joined, or runs no process")
 		case m == nil:
 		case m.silent:
 			why = append(why, e.Node+" is silent")
 		case m.degraded:
 			why = append(why, e.Node+" is degraded")
 		case m.unlisted:
-			why = append(why, e.Node+" has not said what all it has")
+			why = append(why, e.Node+" has not listed what it has")
 		case m.drains && !m.drained:
 			why = append(why, e.Node+" is not drained")
 		case len(m.orphans) > 0:
@@ -83,13 +83,13 @@ func (c *Checker) nodesUnlike() (why []string) {
 	return why
 }
 
-// awaitsOperator reports whether the service's operation goes on once an operator says so.
+// awaitsOperator reports whether the service's operation waits for an operator, who must resume it or promote its canaries.
 func awaitsOperator(s *projections.Service) bool {
 	op := s.Operation
 	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
 }
 
-// serviceUnlike says in what a service is not as it must be: each slot has an instance that serves, or the service says why not.
+// serviceUnlike returns how a service differs from what the log asks for: each slot must have an instance that serves, or a reason.
 func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 	switch {
 	case s.Dropped:
@@ -99,7 +99,7 @@ func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 	case s.Resting() && s.Operation == nil && s.Total() == 0:
 		return nil
 	case s.Suspension != nil:
-		return []string{s.ID.String() + " is to rest, and does not"}
+		return []string{s.ID.String() + " must be suspended, but is not"}
 	}
 	closed := func(name string) bool { return !c.facts.takesInstances(name) }
 	waits := awaitsOperator(s) ||
@@ -111,7 +111,7 @@ func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 		why = append(why, fmt.Sprintf("the topology of %s is %+v, and its scale %d", s.ID, *s.Topology, s.Scale))
 	}
 	if s.Filled() < s.Wanted() && s.Pending == nil {
-		why = append(why, fmt.Sprintf("%s has %d instances of %d, and does not say why", s.ID, s.Filled(), s.Wanted()))
+		why = append(why, fmt.Sprintf("%s has %d instances of %d, and gives no reason", s.ID, s.Filled(), s.Wanted()))
 	}
 	for o, slot := range s.Slots {
 		why = append(why, slotUnlike(s, uint32(o), slot, waits)...)
@@ -121,12 +121,12 @@ func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 
 func slotUnlike(s *projections.Service, ordinal uint32, slot *projections.Slot, waits bool) (why []string) {
 	for _, i := range slices.Concat(slot.Beside().Leaving, slot.Beside().Away) {
-		why = append(why, i.ID.String()+" is to stop, or is lost, and is not gone")
+		why = append(why, i.ID.String()+" is terminating or lost, and is not gone")
 	}
 	i := slot.Current
 	switch {
 	case slot.Next != nil && !waits:
-		why = append(why, slot.Next.ID.String()+" has not taken its slot")
+		why = append(why, slot.Next.ID.String()+" has not taken over its slot")
 	case i == nil:
 	case !s.Has(ordinal):
 		why = append(why, i.ID.String()+" is beyond the scale")
@@ -145,30 +145,30 @@ func leftAlone(s *projections.Service, i *projections.Instance) bool {
 	return i.Ended().NoRestart == events.NoRestartAttempts && awaitsOperator(s) && slices.Contains(s.Operation.Slots, i.ID.Ordinal)
 }
 
-// jobUnlike says in what a job is not as it must be: it is done, given up, waits for its schedule, or says why it has no instance.
+// jobUnlike returns what is wrong with a job. It must be done or given up, wait for its schedule, or give the reason why it has no instance.
 func jobUnlike(s *projections.Service) (why []string) {
 	for i := range s.Instances() {
 		why = append(why, i.ID.String()+" of a job is "+i.Seen.Phase.String())
 	}
 	if !s.Done() && !s.GivenUp() && !s.Idle() && s.Pending == nil {
-		why = append(why, fmt.Sprintf("%s has %d slots of %d done, and does not say why", s.ID, s.Completed(), s.Scale))
+		why = append(why, fmt.Sprintf("%s has %d slots of %d done, and gives no reason", s.ID, s.Completed(), s.Scale))
 	}
 	return why
 }
 
-// enginesUnlike says which containers there are that no instance explains, and which instances have none.
+// enginesUnlike returns the containers that no instance explains, and the instances without a container.
 func (c *Checker) enginesUnlike() (why []string) {
 	for _, e := range c.Engines() {
 		if e.Preparing > 0 {
-			why = append(why, fmt.Sprintf("%s has its engine make %d containers", e.Node, e.Preparing))
+			why = append(why, fmt.Sprintf("the engine of %s is still making %d containers", e.Node, e.Preparing))
 		}
 		running := map[events.InstanceID]bool{}
 		for _, has := range e.Containers {
 			running[has.Instance] = running[has.Instance] || has.State == node.Running
 			if i := c.fold.Instance(has.Instance); i == nil || i.Node != e.Node || i.Revision != has.Revision {
-				why = append(why, fmt.Sprintf("%s has a container of %s, and the log has it %s", e.Node, has.Instance, c.facts.instances[has.Instance]))
+				why = append(why, fmt.Sprintf("%s has a container of %s, but the log has it %s", e.Node, has.Instance, c.facts.instances[has.Instance]))
 			} else if c.overDisk(e.Node, has, i) {
-				why = append(why, fmt.Sprintf("%s has %s take more of the disk than it may", e.Node, has.Instance))
+				why = append(why, fmt.Sprintf("%s lets %s take more of the disk than it may", e.Node, has.Instance))
 			}
 		}
 		if m := c.facts.nodes[e.Node]; m != nil {
@@ -191,7 +191,7 @@ func (c *Checker) overDisk(host string, has node.Container, i *projections.Insta
 	return (most > 0 && used.Own > most) || (i.PlacedWith().Scratch > 0 && used.Scratch > i.PlacedWith().Scratch)
 }
 
-// imagesUnlike says which services have instances of one revision that were made from different images.
+// imagesUnlike returns the services whose instances of one revision were made from different images.
 func (c *Checker) imagesUnlike() (why []string) {
 	first := map[events.ServiceID]string{}
 	for _, e := range c.Engines() {
@@ -210,7 +210,8 @@ func (c *Checker) imagesUnlike() (why []string) {
 	return why
 }
 
-// ordersUnlike says which orders are not those that the log asks for. Templates hold what was known when the order was written.
+// ordersUnlike returns the orders that differ from those that the log asks for. It ignores templates: the coordinator fills them with what
+// it knows when it writes the order.
 func (c *Checker) ordersUnlike() (why []string) {
 	standing, err := c.Server.Latest(context.Background(), bus.Orders, events.OrdersRoot+".>")
 	if err != nil {
@@ -228,9 +229,9 @@ func (c *Checker) ordersUnlike() (why []string) {
 		case err != nil:
 			why = append(why, err.Error())
 		case !known && has.Action != events.ActionForget:
-			why = append(why, fmt.Sprintf("%s is ordered to %s, and the log has it %s", id, has.Action, c.facts.instances[id]))
+			why = append(why, fmt.Sprintf("%s is ordered to %s, but the log has it %s", id, has.Action, c.facts.instances[id]))
 		case known && !sameOrder(has, wanted):
-			why = append(why, fmt.Sprintf("%s has an order that is not the one which the log asks for: %s, and it asks for %s", id, written(has), written(wanted)))
+			why = append(why, fmt.Sprintf("%s has the wrong order %s: the log asks for %s", id, written(has), written(wanted)))
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(want)) {
@@ -239,7 +240,7 @@ func (c *Checker) ordersUnlike() (why []string) {
 	return why
 }
 
-// wantedOrders are the orders that the log asks for, by subject.
+// wantedOrders returns the orders that the log asks for, by subject.
 func (c *Checker) wantedOrders() map[string]events.Order {
 	want := map[string]events.Order{}
 	for _, s := range c.fold.Services {
@@ -255,7 +256,7 @@ func (c *Checker) wantedOrders() map[string]events.Order {
 	return want
 }
 
-// sameOrder reports whether both say the same, but for what templates were filled with, and a topology of before the service had none.
+// sameOrder reports whether both orders say the same. It ignores filled templates, and a topology that the service no longer has.
 func sameOrder(has, want events.Order) bool {
 	if want.Topology == nil {
 		has.Topology = nil
@@ -274,10 +275,10 @@ func written(o events.Order) string {
 	return string(body)
 }
 
-// silentFor is how long nothing is decided once the cluster has converged.
+// silentFor is how long the cluster must decide nothing once it has converged.
 const silentFor = 90 * time.Second
 
-// SilentUntil is until when nothing is due by itself.
+// SilentUntil returns the time before which nothing is due by itself.
 func (c *Checker) SilentUntil() time.Time {
 	const margin = 2 * time.Second
 	until := c.Now().Add(silentFor)

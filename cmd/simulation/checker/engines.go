@@ -10,33 +10,34 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// enginesState is what engines have done.
+// enginesState records what engines have done.
 type enginesState struct {
-	// sick are what a call found unwell, or did not answer: their node may end them.
+	// sick holds the containers and calls that a check found unhealthy, or that did not answer: their node may end the containers.
 	sick map[string]bool
-	// did is what instances have done that they were asked, and ready the processes that were asked to make ready for their end.
+	// did holds the requests that instances have carried out, and ready the processes whose before_stop hook was called.
 	did   map[events.InstanceID]map[events.Confirmation]bool
 	ready map[process]bool
-	// finished are the instances whose container ended well by itself.
+	// finished holds the instances whose container ended by itself, without an error.
 	finished map[events.InstanceID]bool
-	// steps counts what engines did.
+	// steps counts the steps of engines.
 	steps int
 }
 
-// Step is what a node has its engine do with a container.
+// Step is one action of an engine on a container, which a node asked for.
 type Step struct {
 	Node      string
 	Container node.Container
-	// Runs says that its process runs just before.
+	// Runs says that the container's process runs just before the step.
 	Runs bool
-	// Guarded is until when the host's watchdog lets it run, GuardedBefore the same before it was last told; zero where it guards nothing.
+	// Guarded is the time until which the host's watchdog lets the container run, and GuardedBefore the same before its last update.
+	// Both are zero for a container without a watchdog.
 	Guarded, GuardedBefore time.Time
 }
 
-// Unwell notes what a check found unwell, or a call that came back with nothing.
+// Unwell notes a container that a check found unhealthy, or a call that brought no answer.
 func (c *Checker) Unwell(key string) { c.engines.sick[key] = true }
 
-// Did follows an instance that did what it was asked.
+// Did follows an instance that carried out a request.
 func (c *Checker) Did(id events.InstanceID, what events.Confirmation) {
 	if c.engines.did[id] == nil {
 		c.engines.did[id] = map[events.Confirmation]bool{}
@@ -44,15 +45,15 @@ func (c *Checker) Did(id events.InstanceID, what events.Confirmation) {
 	c.engines.did[id][what] = true
 }
 
-// Finished follows a container that ended well by itself.
+// Finished follows a container that ended by itself, without an error.
 func (c *Checker) Finished(id events.InstanceID) { c.engines.finished[id] = true }
 
-// Prepared checks a container that was made: the log had its instance on that node as the node asked for it. Stale says that the process
-// which asked has ended meanwhile.
+// Prepared checks a new container: the log had its instance on that node when the node asked for it. Stale says that the node's process
+// has ended since it asked.
 func (c *Checker) Prepared(host string, made node.Container, p node.Plan, asked time.Time, stale bool) {
 	c.engines.steps++
 	at := process{host, made.Handle}
-	if _, known := c.volumes.plans[at]; !known { // what a later order says is for the next container
+	if _, known := c.volumes.plans[at]; !known { // a later order is for the next container
 		c.volumes.plans[at] = p
 	}
 	i := c.facts.instances[p.Instance]
@@ -63,12 +64,13 @@ func (c *Checker) Prepared(host string, made node.Container, p node.Plan, asked 
 	case i.node != host:
 		c.breach("P5", "%s makes a container for %s, which is on %s", host, p.Instance, i.node)
 	case i.removed && !i.forgotten && asked.After(i.gone) && !stale:
-		c.breach("orders", "%s makes a container for %s, which it has said is removed: it obeys an order of before", host, p.Instance)
+		c.breach("orders", "%s makes a container for %s, which it reported as removed: it obeys an outdated order", host, p.Instance)
 	}
 	c.configured(host, p, i)
 }
 
-// Started checks a container that runs from here on: no other one of its slot lives where two must not.
+// Started checks a container that runs from here on. No other container of its slot may run if the slot is exclusive, or if both would
+// write to the same volumes.
 func (c *Checker) Started(s Step) {
 	c.engines.steps++
 	c.startsWith(s.Node, s.Container)
@@ -82,17 +84,17 @@ func (c *Checker) Started(s Step) {
 			switch {
 			case o.State != node.Running || o.Instance.Service != started.Service || o.Instance.Ordinal != started.Ordinal || o.Instance == started:
 			case exclusive && e.Guarded[o.Handle]:
-				c.breach("P5", "%s begins while %s runs on %s: the slot is exclusive", started, o.Instance, e.Node)
+				c.breach("P5", "%s starts while %s runs on %s: the slot is exclusive", started, o.Instance, e.Node)
 			case c.wentWithNode(started) || c.wentWithNode(o.Instance):
 			case e.Node == s.Node && c.keepsVolumes(s.Container) && c.keepsVolumes(o):
-				c.breach("volumes", "%s begins while %s runs on %s: two write to the volumes of one slot", started, o.Instance, e.Node)
+				c.breach("volumes", "%s starts while %s runs on %s: both write to the volumes of one slot", started, o.Instance, e.Node)
 			}
 		}
 	}
 }
 
-// wentWithNode reports whether the instance was forgotten with its node. Whoever forgets a node says that its machine is gone: one that
-// comes back ends what it had while the next instances begin.
+// wentWithNode reports whether the instance was forgotten with its node. The operator who forgets a node asserts that its machine is gone.
+// A machine that comes back all the same ends its old instances while the next ones begin.
 func (c *Checker) wentWithNode(id events.InstanceID) bool {
 	i := c.facts.instances[id]
 	return i != nil && i.forgotten
@@ -106,10 +108,10 @@ func (c *Checker) keepsVolumes(has node.Container) bool {
 func (c *Checker) Ending(s Step) {
 	c.engines.steps++
 	c.must(!s.Runs || c.engines.sick[s.Container.Instance.String()] || c.mayEnd(s),
-		"P9", "%s ends the running container of %s, and the log has it %s", s.Node, s.Container.Instance, c.facts.instances[s.Container.Instance])
+		"P9", "%s ends the running container of %s, but the log has it %s", s.Node, s.Container.Instance, c.facts.instances[s.Container.Instance])
 }
 
-// mayEnd reports whether the container is one that must go. An exclusive one ends as its window does, or a little before.
+// mayEnd reports whether the container must go. An exclusive one ends when its window ends, or a little before.
 func (c *Checker) mayEnd(s Step) bool {
 	i := c.facts.instances[s.Container.Instance]
 	if c.rewound || c.machine(s.Node).orphans[s.Container.Instance] {
@@ -118,25 +120,25 @@ func (c *Checker) mayEnd(s Step) bool {
 	return i != nil && (!i.runs() || c.yields(i, s))
 }
 
-// yields reports whether the window of an exclusive instance is nearly over, or was before its host was last told.
+// yields reports whether the window of an exclusive instance is nearly over, or was before the last update of its host's watchdog.
 func (c *Checker) yields(i *instance, s Step) bool {
 	until := s.GuardedBefore
 	if until.IsZero() {
 		until = s.Guarded
 	}
-	early := i.window/4 + c.Heartbeat // its host may not have heard the last heartbeat
+	early := i.window/4 + c.Heartbeat // the last heartbeat may not have reached its host
 	return i.window > 0 && !until.IsZero() && !c.Now().Before(until.Add(-early))
 }
 
-// MakesReady checks that a container which is asked to make ready for its end is one that must go.
+// MakesReady checks that a node calls the before_stop hook only of a container that must go.
 func (c *Checker) MakesReady(s Step) {
 	c.must(c.mayEnd(s),
-		"before-stop", "%s asks %s to make ready for its end, and the log has it %s", s.Node, s.Container.Instance, c.facts.instances[s.Container.Instance])
+		"before-stop", "%s calls the before_stop hook of %s, but the log has it %s", s.Node, s.Container.Instance, c.facts.instances[s.Container.Instance])
 	c.engines.ready[process{s.Node, s.Container.Handle}] = true
 }
 
-// Stopping checks that a running container was asked to make ready, where its spec says so and it is neither unwell nor exclusive. Hook is
-// the key of the call that asks.
+// Stopping checks that a node has called the before_stop hook of a running container that has one. Unhealthy and exclusive containers are
+// excepted. Hook is the key of the call.
 func (c *Checker) Stopping(s Step, hook string) {
 	c.Ending(s)
 	i := c.facts.instances[s.Container.Instance]
@@ -145,41 +147,41 @@ func (c *Checker) Stopping(s Step, hook string) {
 	}
 	of := c.facts.services[i.id.Service]
 	if of == nil || i.placed.Before(of.born) {
-		return // its service is gone, and its revisions with that
+		return // its service is gone, with its revisions
 	}
 	hooks := of.specs[i.revision].Hooks
 	c.must(hooks == nil || hooks.BeforeStop == nil || c.engines.ready[process{s.Node, s.Container.Handle}],
-		"before-stop", "%s stops %s, which was not asked to make ready for that", s.Node, s.Container.Instance)
+		"before-stop", "%s stops %s without calling its before_stop hook first", s.Node, s.Container.Instance)
 }
 
-// ConfigMark is in every value of a config, and OutputMark in every line that a container prints; both in nothing else.
+// ConfigMark is in every value of a config, and OutputMark in every line that a container prints. Neither is in anything else.
 const (
 	ConfigMark = "the-value-of-config"
 	OutputMark = "the-output-of"
 )
 
-// secretsState is what must not be in a message.
+// secretsState records what no message may hold.
 type secretsState struct {
-	// configs are the values that each config had, in order, and outputs the keys under which output was kept.
+	// configs holds the values that each config has had, in order, and outputs the keys under which a node kept output.
 	configs map[string][]configValue
 	outputs map[string]bool
 }
 
-// configValue is a value that a config had, and until when; zero where it still has it.
+// configValue is a value that a config had until a time, which is zero while the config still has it.
 type configValue struct {
 	text  string
 	until time.Time
 }
 
-// Published checks that messages have no value of a config, and no line that a container printed.
+// Published checks that messages hold no value of a config, and no line that a container printed.
 func (c *Checker) Published(messages ...events.Message) {
 	for _, m := range messages {
 		c.must(!bytes.Contains(m.Body, []byte(ConfigMark)) && !bytes.Contains(m.Body, []byte(OutputMark)),
-			"P12", "%s has the value of a config, or what a container printed: %s", m.Subject, m.Body)
+			"P12", "a message on %s holds the value of a config, or the output of a container: %s", m.Subject, m.Body)
 	}
 }
 
-// ConfigPut follows a config that has another value from now on; "" for none.
+// ConfigPut follows a config that gets another value now; "" says that it is deleted.
 func (c *Checker) ConfigPut(key, value string) {
 	had := c.secrets.configs[key]
 	if n := len(had); n > 0 && had[n-1].until.IsZero() {
@@ -190,7 +192,7 @@ func (c *Checker) ConfigPut(key, value string) {
 	}
 }
 
-// configured checks that a container has the configs of its spec alone, of its namespace, with values of when it was placed or later.
+// configured checks that a container has exactly the configs of its spec, from its namespace, with values of its placement or later.
 func (c *Checker) configured(host string, p node.Plan, i *instance) {
 	var since time.Time
 	if i != nil && !c.rewound {
@@ -201,25 +203,25 @@ func (c *Checker) configured(host string, p node.Plan, i *instance) {
 		good := slices.ContainsFunc(c.secrets.configs[key], func(v configValue) bool {
 			return v.text == string(p.Configs[config.Name]) && (v.until.IsZero() || !v.until.Before(since))
 		})
-		c.must(good, "configs", "%s makes a container for %s with %q as config %s, which is none of its values since then",
+		c.must(good, "configs", "%s makes a container for %s with %q as config %s, which has not had that value since the placement",
 			host, p.Instance, p.Configs[config.Name], key)
 	}
 	c.must(len(p.Configs) == len(p.Order.Spec.Configs),
 		"configs", "%s makes a container for %s with configs that its spec does not name", host, p.Instance)
 }
 
-// OutputKept checks that under a key of an instance stands what its own container printed.
+// OutputKept checks that the output under a key of an instance is the output of its own container.
 func (c *Checker) OutputKept(key string, value []byte) {
 	line := OutputMark + " " + key[:strings.LastIndexByte(key, '.')] + "\n"
 	c.must(strings.ReplaceAll(string(value), line, "") == "" && len(value) > 0,
-		"output", "under %s stands %q, and its container prints %q", key, value, line)
+		"output", "the output under %s is %q, but its container prints %q", key, value, line)
 	c.secrets.outputs[key] = true
 }
 
-// refers checks that an instance which is offline names output that was kept of its own attempt.
+// refers checks that an offline instance names the kept output of its own attempt.
 func (c *Checker) refers(i *instance, seen events.InstanceSeen) {
 	c.must(seen.Output == "" || (c.secrets.outputs[seen.Output] && seen.Output == events.OutputKey(i.id, seen.Attempt)), "output",
-		"%s is offline in attempt %d, and refers to %s, which is not its own or was never kept", i.id, seen.Attempt, seen.Output)
+		"%s is offline in attempt %d, and refers to output %s, which is not its own or was never kept", i.id, seen.Attempt, seen.Output)
 	c.must(seen.Output != "" || seen.Reason != events.OfflineExited || c.calmFor() <= settlesWithin, "output",
-		"%s has exited while nothing was broken, and what it printed was not kept", i.id)
+		"%s has exited while nothing was broken, but its output was not kept", i.id)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// follow has the fold take the rounds that were closed up to a sequence. Each record was decoded as it was stored.
+// follow brings the fold up to a sequence, with the rounds closed until then. The checker decoded each record when it was stored.
 func (c *Checker) follow(to uint64) {
 	n := 0
 	for ; n < len(c.unfolded) && c.unfolded[n].sequence <= to; n++ {
@@ -38,11 +38,11 @@ func (c *Checker) follow(to uint64) {
 func (c *Checker) Told(who string, sequence uint64, hash string) {
 	c.follow(sequence)
 	if c.fold.Sequence != sequence {
-		return // it is further by now
+		return // the fold is further by now
 	}
 	c.answered = true
 	if folded := c.fold.Hash(); folded != hash {
-		c.breach("P7", "%s has hash %s at sequence %d, and the log folds to %s", who, hash, sequence, folded)
+		c.breach("P7", "%s has hash %s at sequence %d, but the log folds to %s", who, hash, sequence, folded)
 	}
 }
 
@@ -52,16 +52,17 @@ func (c *Checker) Asked() { c.answered = false }
 // Answered reports whether an answer was checked since.
 func (c *Checker) Answered() bool { return c.answered }
 
-// Snapshots checks that each snapshot is the state that the log folds to there, and that they are few. Spoiled are those a fault changed.
+// Snapshots checks that each snapshot is the state that the log folds to there, and that the coordinators keep few. Spoiled holds the
+// snapshots that a fault changed.
 func (c *Checker) Snapshots(spoiled map[string]bool) {
 	const most = 64
 	objects := c.Server.Objects(bus.ObjectsFolds)
 	all, err := objects.All(context.Background())
-	if err != nil || len(all) > most+1 { // one that was just stored may come before the one that goes for it
+	if err != nil || len(all) > most+1 { // a coordinator stores a new one before it deletes the oldest
 		c.breach("P7", "%d snapshots of the fold are kept: %v", len(all), err)
 	}
 	if c.rewound || c.tampered {
-		return // they may be of what the log had once
+		return // they may be of messages that the log no longer has
 	}
 	states, last := map[uint64]*projections.Cluster{}, uint64(0)
 	for _, o := range all {
@@ -106,19 +107,19 @@ func (c *Checker) compareFolds(states map[uint64]*projections.Cluster, last uint
 				return
 			}
 			if state := states[m.Sequence]; state != nil && state.Hash() != fold.Cluster.Hash() {
-				c.breach("P7", "the snapshot at sequence %d is another state than the fold", m.Sequence)
+				c.breach("P7", "the snapshot at sequence %d differs from the fold", m.Sequence)
 			}
 		}
 	}
 }
 
-// Views checks that the buckets hold what the log folds to, key by key, and that what waits says why.
+// Views checks that the buckets hold what the log folds to, key by key, and that each service that lacks an instance gives a reason.
 func (c *Checker) Views() {
 	c.follow(c.log.last)
 	for _, id := range slices.SortedFunc(maps.Keys(c.fold.Services), events.ServiceID.Compare) {
 		if s := c.fold.Services[id]; s.Lacks() {
 			if why := c.fold.WhyPending(s); why == "" || strings.Contains(why, "not decided") {
-				c.breach("reasons", "%s lacks an instance and says %q", id, why)
+				c.breach("reasons", "%s lacks an instance and gives the reason %q", id, why)
 			}
 		}
 	}
@@ -128,7 +129,7 @@ func (c *Checker) Views() {
 		for _, e := range c.entries(name) {
 			key := views.Key{Bucket: name, Key: e.Key}
 			if !bytes.Equal(timeless(want[key]), timeless(e.Value)) {
-				c.breach("views", "%s/%s is %s, and the log says %s", name, e.Key, e.Value, want[key])
+				c.breach("views", "%s/%s is %s, but the log folds to %s", name, e.Key, e.Value, want[key])
 				return
 			}
 			delete(want, key)
@@ -152,7 +153,7 @@ func (c *Checker) entries(name string) []bus.Entry {
 	return nil
 }
 
-// timeless is a view without the place in the log at which it was written: one that says the same is not written again.
+// timeless returns a view without the place in the log at which it was written. The coordinator does not write an unchanged view again.
 func timeless(view []byte) []byte {
 	return view[:max(bytes.LastIndex(view, []byte(`,"sequence":`)), 0)]
 }

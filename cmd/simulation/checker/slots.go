@@ -7,33 +7,33 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// placed checks a new instance: its generation is new, its slot its own, its spec that of the slot, and its node may have it.
+// placed checks a new instance: its generation is new, its slot is free, its revision is the slot's, and its node has room for it.
 func (c *Checker) placed(id events.ServiceID, d events.InstancePlaced) {
 	i, s := instanceOf(id, d), c.service(id)
 	before := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Replaces}]
 	c.ownsSlot(s, i)
 	switch {
 	case s.dropped, s.stopped:
-		c.breach("placement", "%s is placed, and %s is dropped: %t, or suspended", i.id, id, s.dropped)
+		c.breach("placement", "%s is placed, but %s is dropped: %t, or suspended", i.id, id, s.dropped)
 	case !s.has(i.id.Ordinal):
-		c.breach("placement", "%s is placed, and %s has %d slots without %s", i.id, id, s.scale, s.skips)
+		c.breach("placement", "%s is placed, but %s has %d slots without %s", i.id, id, s.scale, s.skips)
 	case i.revision != s.target(i.id.Ordinal) && (before == nil || i.revision != before.revision):
-		c.breach("placement", "%s is placed in revision %d, and %s is to have revision %d", i.id, i.revision, id, s.revision)
+		c.breach("placement", "%s is placed in revision %d, but %s must have revision %d", i.id, i.revision, id, s.revision)
 	case s.spec().IsJob():
 		c.workedOn(s, i)
 	}
 	c.fits(s, i, d)
 	c.stays(s, i)
 	if s.resumed != nil {
-		delete(s.resumed.slots, i.id.Ordinal) // its volumes are its own from here on
+		delete(s.resumed.slots, i.id.Ordinal) // the slot has its own volumes from here on
 	}
 	c.add(s, i)
 }
 
-// adopted takes an instance that a node has and the log did not know, as after a restore.
+// adopted takes an instance that a node has and the log did not know, for example after a restore.
 func (c *Checker) adopted(id events.ServiceID, d events.InstancePlaced) {
 	i, s := instanceOf(id, d), c.service(id)
-	c.must(c.facts.instances[i.id] == nil, "P5", "%s is adopted, and the log had it before", i.id)
+	c.must(c.facts.instances[i.id] == nil, "P5", "%s is adopted, but the log had it before", i.id)
 	delete(c.machine(i.node).orphans, i.id)
 	c.stays(s, i)
 	c.add(s, i)
@@ -64,7 +64,7 @@ func (c *Checker) add(s *service, i *instance) {
 	c.facts.generations[slot] = max(c.facts.generations[slot], i.id.Generation)
 }
 
-// ownsSlot checks that generations climb, and that the slot has no other instance than the one to replace; an exclusive one none at all.
+// ownsSlot checks that generations climb, and that the slot has no instance except the one to replace. An exclusive slot must be empty.
 func (c *Checker) ownsSlot(s *service, i *instance) {
 	last := c.facts.generations[events.InstanceID{Service: i.id.Service, Ordinal: i.id.Ordinal}]
 	c.must(i.id.Generation > last, "P5", "%s is placed after generation %d: a generation is used again", i.id, last)
@@ -75,15 +75,15 @@ func (c *Checker) ownsSlot(s *service, i *instance) {
 		case o.runs() && o.id.Generation == i.replaces && !exclusive:
 			found = true
 		case o.runs() && !o.lost:
-			c.breach("P5", "%s is placed while %s is to run", i.id, o.id)
+			c.breach("P5", "%s is placed while %s must run", i.id, o.id)
 		case exclusive && (!o.lost || o.window == 0):
-			c.breach("P5", "%s is placed, and %s may live: the slot is exclusive", i.id, o.id)
+			c.breach("P5", "%s is placed while %s may still run: the slot is exclusive", i.id, o.id)
 		}
 	}
-	c.must(found, "P5", "%s is to succeed generation %d, which is not there", i.id, i.replaces)
+	c.must(found, "P5", "%s must succeed generation %d, which does not exist", i.id, i.replaces)
 }
 
-// workedOn checks that a job has no more instances at once than its spec allows, and none in a slot that is done.
+// workedOn checks that a job has at most as many instances at once as its spec allows, and none in a slot that is done.
 func (c *Checker) workedOn(s *service, i *instance) {
 	live := uint32(0)
 	for _, o := range slices.Concat(s.slots...) {
@@ -91,24 +91,25 @@ func (c *Checker) workedOn(s *service, i *instance) {
 			live++
 		}
 	}
-	c.must(live < s.spec().Jobs().Parallelism, "jobs", "%s is placed beside %d others", i.id, live)
-	c.must(!s.completed[i.id.Ordinal] && i.run == s.run, "jobs", "%s is placed in run %d of run %d, or its slot is done", i.id, i.run, s.run)
+	c.must(live < s.spec().Jobs().Parallelism, "jobs", "%s is placed beside %d others, as many as the job may have or more", i.id, live)
+	c.must(!s.completed[i.id.Ordinal] && i.run == s.run,
+		"jobs", "%s is placed for run %d, but the job is in run %d, or the slot is done", i.id, i.run, s.run)
 }
 
-// retired checks that an instance which stops ran, and may stop.
+// retired checks that a retired instance was to run, and may stop.
 func (c *Checker) retired(id events.ServiceID, d events.InstanceRetired) {
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
 	if i == nil || !i.runs() {
-		c.breach("retire", "%s/%d of generation %d is retired, and the log has it %s", id, d.Ordinal, d.Generation, i)
+		c.breach("retire", "%s/%d of generation %d is retired, but the log has it %s", id, d.Ordinal, d.Generation, i)
 		return
 	}
 	s := c.service(id)
-	c.must(c.mayStop(s, i, d.Reason), "retire", "%s is retired as %s, and it serves and is needed", i.id, d.Reason)
+	c.must(c.mayStop(s, i, d.Reason), "retire", "%s is retired as %s, although it serves and is needed", i.id, d.Reason)
 	i.retired = true
 	c.successorTakes(s, i)
 }
 
-// successorTakes has what was to take the place of an instance that goes have it from here on.
+// successorTakes gives the slot of an instance that goes to its successor.
 func (c *Checker) successorTakes(s *service, i *instance) {
 	for _, o := range s.at(i.id.Ordinal) {
 		if o.runs() && o.replaces == i.id.Generation {
@@ -118,8 +119,8 @@ func (c *Checker) successorTakes(s *service, i *instance) {
 	}
 }
 
-// mayStop reports whether the instance does not serve, is not needed, has another that serves in its place, or is not to be on its
-// node. For what reason of these it stops is not decided here.
+// mayStop reports whether the instance does not serve, is not needed, has a successor that serves, or must leave its node. The checker does
+// not decide for which of these reasons it stops.
 func (c *Checker) mayStop(s *service, i *instance, reason events.RetireReason) bool {
 	needed := s.has(i.id.Ordinal) && s.current(i) && !s.stopped && !s.dropped && !s.specs[i.revision].IsJob()
 	elsewhere := []events.RetireReason{
@@ -129,18 +130,18 @@ func (c *Checker) mayStop(s *service, i *instance, reason events.RetireReason) b
 	return !needed || !i.online() || i.replaces > 0 || c.followed(s, i) || c.machine(i.node).drains || slices.Contains(elsewhere, reason)
 }
 
-// followed reports whether another instance serves in the place of this one.
+// followed reports whether the instance has a successor that serves.
 func (c *Checker) followed(s *service, i *instance) bool {
 	return slices.ContainsFunc(s.at(i.id.Ordinal), func(o *instance) bool {
 		return o.runs() && o.replaces == i.id.Generation && o.online()
 	})
 }
 
-// forgotten checks that an instance goes unseen only with its node.
+// forgotten checks that the log forgets an instance only with its node.
 func (c *Checker) forgotten(id events.ServiceID, d events.InstanceForgotten) {
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
 	if i == nil || i.removed || i.node != d.Node || !c.machine(d.Node).forgotten {
-		c.breach("forget", "%s/%d of generation %d is forgotten with %s, and the log has it %s", id, d.Ordinal, d.Generation, d.Node, i)
+		c.breach("forget", "%s/%d of generation %d is forgotten with %s, but the log has it %s", id, d.Ordinal, d.Generation, d.Node, i)
 		return
 	}
 	s := c.service(id)
@@ -164,18 +165,20 @@ func (c *Checker) remove(s *service, i *instance) {
 	}
 }
 
-// sighted checks that what a node says of an instance climbs, and that only what was retired is removed.
+// sighted checks that the positions that a node reports of an instance climb, and that the node removes only retired instances.
 func (c *Checker) sighted(id events.ServiceID, d events.Sighting) {
 	seen := d.Seen()
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: seen.Ordinal, Generation: seen.Generation}]
 	if i == nil || i.removed || i.node != seen.Node {
-		c.breach("status", "%s says that %s/%d of generation %d is %s, and the log has it %s", seen.Node, id, seen.Ordinal, seen.Generation, seen.Phase, i)
+		c.breach("status", "%s reports that %s/%d of generation %d is %s, but the log has it %s",
+			seen.Node, id, seen.Ordinal, seen.Generation, seen.Phase, i)
 		return
 	}
 	m := c.machine(i.node)
-	c.must(seen.Epoch == m.epoch, "status", "%s is seen %s in epoch %d of %s, which is in epoch %d", i.id, seen.Phase, seen.Epoch, i.node, m.epoch)
-	finally := seen.Position == i.seen && seen.NoRestart != "" && !i.rests // it is stopped, after it was not well
-	c.must(climbs(i.seen, seen.Position) || finally, "status", "%s sinks from %v to %v", i.id, i.seen, seen.Position)
+	c.must(seen.Epoch == m.epoch, "status", "%s is reported as %s in epoch %d of %s, which is in epoch %d",
+		i.id, seen.Phase, seen.Epoch, i.node, m.epoch)
+	finally := seen.Position == i.seen && seen.NoRestart != "" && !i.rests // the node stopped it after it was unhealthy
+	c.must(climbs(i.seen, seen.Position) || finally, "status", "the position of %s goes back from %v to %v", i.id, i.seen, seen.Position)
 	if seen.Phase != events.PhaseOnline || seen.Attempt != i.seen.Attempt {
 		i.serves = time.Time{}
 	}
@@ -191,14 +194,14 @@ func (c *Checker) sighted(id events.ServiceID, d events.Sighting) {
 	case events.PhaseCompleted:
 		c.completed(s, i)
 	case events.PhaseRemoved:
-		c.must(i.retired, "P9", "%s is removed, and was to run", i.id)
+		c.must(i.retired, "P9", "%s is removed, but must run", i.id)
 		c.remove(s, i)
 	case events.PhasePlaced, events.PhasePrepared, events.PhaseStarted, events.PhaseOnline, events.PhaseStopped:
 	}
 }
 
-// climbs reports whether a position is further than another. An instance that is offline may be so for another reason later, and
-// online again after it.
+// climbs reports whether a position is further than another. An offline instance may be offline for another reason later, and online again
+// after that.
 func climbs(from, to events.Position) bool {
 	ends := from.Phase >= events.PhaseCompleted || to.Phase >= events.PhaseCompleted
 	if from.Epoch != to.Epoch {
@@ -210,26 +213,27 @@ func climbs(from, to events.Position) bool {
 	return to.Phase > from.Phase
 }
 
-// completed checks that an instance which completed is of a job, and ended well by itself. A restored log has other revisions than nodes.
+// completed checks that a completed instance is of a job, and ended by itself without an error. It skips a restored log, whose revisions
+// may differ from those of nodes.
 func (c *Checker) completed(s *service, i *instance) {
 	switch {
 	case c.rewound:
 	case !s.specs[i.revision].IsJob():
-		c.breach("jobs", "%s completed, and is of no job", i.id)
+		c.breach("jobs", "%s completed, but is not of a job", i.id)
 	case !c.engines.finished[i.id]:
-		c.breach("jobs", "%s completed, and its container has not ended well by itself", i.id)
+		c.breach("jobs", "%s completed, but its container did not end by itself without an error", i.id)
 	}
 	if i.revision == s.revision && i.run == s.run {
 		s.completed[i.id.Ordinal] = true
 	}
 }
 
-// answers checks that the answers of an instance climb, and that it has done what it confirms.
+// answers checks that the answers of an instance climb, and that the instance has done what it confirms.
 func (c *Checker) answers(id events.ServiceID, d events.Answer) {
 	a := d.Asked()
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: a.Ordinal, Generation: a.Generation}]
 	if i == nil || i.removed || i.node != a.Node || (a.Operation == i.answer.Operation && !a.Above(i.answer) && !c.heldAgain(i, a)) {
-		c.breach("status", "%s/%d of generation %d answers %+v, and the log has it %s", id, a.Ordinal, a.Generation, a.Confirmation, i)
+		c.breach("status", "%s/%d of generation %d answers %+v, but the log has it %s", id, a.Ordinal, a.Generation, a.Confirmation, i)
 		return
 	}
 	i.answer = a.Confirmation
@@ -241,16 +245,16 @@ func (c *Checker) answers(id events.ServiceID, d events.Answer) {
 		s.op.exports[a.Ordinal] = confirmed.Exports
 	}
 	c.must(a.Phase == events.OperationExport || c.rewound || c.engines.did[i.id][a.Confirmation],
-		"P6", "%s is said to have done %+v, and has not", i.id, a.Confirmation)
+		"P6", "%s confirms %+v, but has not done it", i.id, a.Confirmation)
 }
 
-// heldAgain reports whether the answer is to a snapshot: one whose container is another by now does its part again.
+// heldAgain reports whether the answer is to a snapshot. An instance with a new container does its part again.
 func (c *Checker) heldAgain(i *instance, a events.InstanceAsked) bool {
 	s := c.service(i.id.Service)
 	return s.op != nil && s.op.keeps() && s.op.sequence == a.Operation
 }
 
-// fits checks that the node of a new instance takes instances, and has what is set aside for it.
+// fits checks that the node of a new instance takes instances, and has the resources that are reserved for it.
 func (c *Checker) fits(s *service, i *instance, d events.InstancePlaced) {
 	spec := s.specs[i.revision]
 	if !c.facts.takesInstances(i.node) {
@@ -258,34 +262,34 @@ func (c *Checker) fits(s *service, i *instance, d events.InstancePlaced) {
 		return
 	}
 	c.must(spec.Exclusive == (i.window > 0) && (!spec.Exclusive || d.Window >= events.MinWindow),
-		"liveness", "%s may run %s while its node is not heard, and is exclusive: %t", i.id, i.window, spec.Exclusive)
+		"liveness", "%s may run for %s while its node is silent, and is exclusive: %t", i.id, i.window, spec.Exclusive)
 	c.reserves(i, spec)
 	c.ports(i, spec)
 }
 
-// reserves checks that a node never gives away more than it has, and gives what the spec requests.
+// reserves checks that a node reserves at least what the spec requests, and in total at most what it has.
 func (c *Checker) reserves(i *instance, spec events.Spec) {
 	asks := i.reserved
 	c.must(asks.CPU >= spec.Requests.CPU && asks.Memory >= spec.Requests.Memory && asks.Disk >= spec.Requests.Disk,
-		"capacity", "%s has %+v set aside on %s, and requests %+v", i.id, asks, i.node, spec.Requests)
+		"capacity", "%s has %+v reserved on %s, but requests %+v", i.id, asks, i.node, spec.Requests)
 	all, has := asks, c.machine(i.node).facts.Allocatable()
 	for _, o := range c.machine(i.node).instances {
 		all = all.Plus(o.takes())
 	}
 	c.must(!over(asks.CPU, all.CPU, has.CPU) && !over(asks.Memory, all.Memory, has.Memory) && !over(asks.Disk, all.Disk, has.Disk),
-		"capacity", "%s has %+v set aside on %s, which gives %+v of %+v away", i.id, asks, i.node, all, has)
+		"capacity", "%s has %+v reserved on %s, which now reserves %+v of its %+v", i.id, asks, i.node, all, has)
 }
 
-// over reports whether a node gives more away than it has, with something that asks for it.
+// over reports whether a node reserves more than it has, for an instance that asks for some of it.
 func over[T events.CPU | events.Size](asks, all, has T) bool { return asks > 0 && has > 0 && all > has }
 
-// ports checks that an instance has each port of its spec, in the node's range, and that no other instance has one of them.
+// ports checks that an instance has each port of its spec, in the node's range, and shares none of them with another instance.
 func (c *Checker) ports(i *instance, spec events.Spec) {
 	m := c.machine(i.node)
 	c.must(len(i.ports) == len(spec.Ports), "capacity", "%s gets %d ports of %d", i.id, len(i.ports), len(spec.Ports))
 	for _, p := range i.ports {
 		other, taken := m.ports[p.HostPort]
 		c.must(!taken && m.facts.OffersPort(p.HostPort),
-			"capacity", "%s gets port %d of %s, which is out of its range or held by %s", i.id, p.HostPort, i.node, other)
+			"capacity", "%s gets port %d of %s, which is out of the node's range or held by %s", i.id, p.HostPort, i.node, other)
 	}
 }
