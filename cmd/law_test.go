@@ -14,15 +14,15 @@ import (
 
 const house = "github.com/rookery-project/rookery"
 
-// pkg is what `go list` says of a package.
+// pkg is what `go list` reports of a package.
 type pkg struct {
 	ImportPath string
 	Name       string
 	Imports    []string
 }
 
-// room is one package of ours and what it may import of the house. Packages below it are rooms of their own or share
-// its law. Those that are not pure may touch the world.
+// room is one package of this module, with the packages of the module that it may import. A package below it has an entry of its own or
+// follows the same rule. Packages that are not pure may use the network, files, logs and random numbers.
 type room struct {
 	path string
 	pure bool
@@ -30,22 +30,22 @@ type room struct {
 	why  string
 }
 
-// law is the import law: the longest path that fits counts. What is not named here must not exist.
+// law lists the import rules. The entry with the longest path that fits a package applies to it. A package without an entry must not exist.
 var law = []room{
-	{"events", true, nil, "the words depend on nothing in the house: everyone speaks them"},
-	{"events/golden", true, []string{"events"}, "logs of before are words alone: whatever reads logs is tested with them"},
-	{"projections", true, []string{"events", "projections/barrier"}, "the fold knows the words and nothing else: state is the fold of the log"},
+	{"events", true, nil, "package events imports no other package of this module: all others import it"},
+	{"events/golden", true, []string{"events"}, "recorded logs hold only events: the tests of every reader of logs use them"},
+	{"projections", true, []string{"events", "projections/barrier"}, "the fold knows events and nothing else: state is the fold of the log"},
 	{
 		"coordinator", true,
 		[]string{"events", "projections", "projections/barrier", "coordinator/placement", "coordinator/operation"},
-		"decisions are functions of the state: they meet nodes and the bus in events alone",
+		"decisions are functions of the state: nodes and the bus reach them only as events",
 	},
 	{
 		"coordinator/operation", true,
 		[]string{"events", "projections", "projections/barrier", "coordinator/placement"},
-		"what becomes of an operation is a function of the state: it knows no command and no round",
+		"the next phase of an operation is a function of the state: it knows no command and no round",
 	},
-	{"projections/barrier", true, nil, "a barrier is a verdict over what is said to it: it knows neither services nor time"},
+	{"projections/barrier", true, nil, "a barrier is a verdict over its arguments: it knows neither services nor time"},
 	{
 		"coordinator/placement", true,
 		[]string{"events", "projections"},
@@ -54,20 +54,20 @@ var law = []room{
 	{
 		"coordinator/whatif", true,
 		[]string{"coordinator", "events", "projections"},
-		"what would have been is a function of the log and a policy: it decides as the coordinator does",
+		"a what-if is a function of the log and a policy: it decides as the coordinator does",
 	},
 	{
 		"coordinator/capsule", true,
 		[]string{"coordinator", "coordinator/placement", "events", "projections"},
-		"a capsule is decided on as the coordinator does: whoever reads or writes one brings its bytes",
+		"a capsule is decided as the coordinator decides: the caller reads and writes its bytes",
 	},
 	{
 		"coordinator/archive", true,
 		[]string{"coordinator/capsule", "events"},
-		"an archive is messages of the log in lines: whoever reads or writes one brings its bytes",
+		"an archive is the messages of the log in lines: the caller reads and writes its bytes",
 	},
-	{"node", true, []string{"events"}, "a node's steps follow from orders and what the engine has: it never decides what should run"},
-	{"events/bus", false, []string{"events", "events/bus"}, "the door to the bus translates messages and knows nothing of what they mean"},
+	{"node", true, []string{"events"}, "a node's steps follow from orders and the engine's containers: it never decides what should run"},
+	{"events/bus", false, []string{"events", "events/bus"}, "the adapter of the bus translates messages and knows nothing of what they mean"},
 	{"projections/views", false, []string{"projections", "events", "events/bus"}, "the views write the fold to the bus"},
 	{
 		"coordinator/runner", false,
@@ -80,45 +80,45 @@ var law = []room{
 	{
 		"coordinator/runner/api", false,
 		[]string{"coordinator", "coordinator/whatif", "coordinator/runner/snapshots", "projections", "projections/views", "events", "events/bus"},
-		"questions read the state through a port, and the log: they know nothing of the loop",
+		"the API reads the state through an interface, and the log: it knows nothing of the loop",
 	},
 	{
 		"coordinator/runner/snapshots", false,
 		[]string{"projections", "events", "events/bus"},
-		"a fold begins with a snapshot or with the log: it knows nothing of who folds",
+		"a fold begins with a snapshot or with the log: it knows nothing of its caller",
 	},
 	{
 		"coordinator/runner/telemetry", false,
 		[]string{"projections", "events", "events/bus"},
-		"what is measured follows from rounds and states: it knows nothing of who decided them",
+		"metrics follow from rounds and states: they know nothing of the decisions",
 	},
 	{
 		"coordinator/runner/recorded", false,
 		[]string{"projections", "events", "events/bus", "events/golden"},
-		"recorded logs stand on a bus for tests: they know nothing of who reads them",
+		"recorded logs are on a bus for tests: they know nothing of their readers",
 	},
 	{"node/runner", false, []string{"node", "events", "events/bus"}, "the node's loop meets the coordinator on the bus alone"},
-	{"node/podman", false, []string{"node", "node/podman", "events"}, "the door to Podman knows the engine's interface and no bus"},
+	{"node/podman", false, []string{"node", "node/podman", "events"}, "the adapter of Podman knows the engine's interface and no bus"},
 	{"node/podman/podmantest", false, []string{"node", "node/podman", "events", "deploy"}, "tests of Podman bring their own images, and no bus"},
 	{"node/simulated", false, []string{"node", "events"}, "the simulated engine knows the engine's interface and no bus"},
-	{"schemas", false, []string{"events"}, "schemas are found by the words"},
+	{"schemas", false, []string{"events"}, "a schema is found by its type in package events"},
 	{
 		"schemas/generate", false,
 		[]string{"schemas", "coordinator/runner/api", "coordinator/whatif", "projections/views", "events"},
-		"schemas are made from the types of all that is on the bus",
+		"schemas are generated from the types of all messages on the bus",
 	},
-	{"schemas/schematest", false, []string{"schemas", "events"}, "bodies are held to the schemas that stand"},
-	{"deploy", false, nil, "what is deployed stands on its own"},
-	{"deploy/grafana", false, []string{"deploy/grafana"}, "screens ask for metrics by name: they know nothing of who measures"},
-	{"cmd", false, []string{"*"}, "commands wire everything"},
+	{"schemas/schematest", false, []string{"schemas", "events"}, "message bodies are checked against the published schemas"},
+	{"deploy", false, nil, "files for a deployment depend on no other package of this module"},
+	{"deploy/grafana", false, []string{"deploy/grafana"}, "dashboards query metrics by name: they know nothing of the code that measures"},
+	{"cmd", false, []string{"*"}, "commands wire all packages together"},
 	{
 		"cmd/simulation/checker", false,
 		[]string{"events", "events/bus", "node", "projections", "projections/views"},
-		"the checker knows what must be true, and neither how the coordinator decides nor how a run is made",
+		"the checker knows the invariants, and neither how the coordinator decides nor how a run is made",
 	},
 }
 
-// door is an outside that one room alone may import.
+// door is an external module that only one package may import.
 type door struct{ outside, room, why string }
 
 var doors = []door{
@@ -128,8 +128,8 @@ var doors = []door{
 	{"github.com/nats-io/nats-server/v2", "events/bus/embedded", "only events/bus/embedded runs a server"},
 }
 
-// telemetry is what instruments are made with, measuring are the rooms that may, and wiring is what in it carries figures away: that is
-// put together in cmd alone, where it is known who collects.
+// telemetry is the module for instruments, measuring lists the packages that may use it, and wiring lists the parts of it that export
+// figures. Only cmd wires these parts, because only cmd knows the collector.
 const telemetry = "go.opentelemetry.io"
 
 var (
@@ -137,33 +137,33 @@ var (
 	wiring    = []string{telemetry + "/otel/sdk", telemetry + "/otel/exporters", telemetry + "/contrib"}
 )
 
-// unmeasured returns why a package of this room must not import what measures, or "" where it may.
+// unmeasured returns why a package under this entry must not import telemetry, or "" if it may.
 func unmeasured(r room, imported string) string {
 	switch {
 	case !below(imported, telemetry) || r.path == "cmd":
 		return ""
 	case !slices.Contains(measuring, r.path):
-		return "instruments are in shells and doors alone: return what is worth measuring"
+		return "only runtime packages and adapters have instruments: return the value to measure"
 	case slices.ContainsFunc(wiring, func(w string) bool { return below(imported, w) }):
-		return "who collects what is measured is wired in cmd alone: take a meter"
+		return "only cmd wires the collector of metrics: take a meter as an argument"
 	}
 	return ""
 }
 
-// touching are packages that touch the world; pure packages take what they would have to say as an argument.
+// touching lists packages that reach outside the process. Pure packages take the values that these would return as arguments.
 var touching = []string{"net", "os", "log", "math/rand", "crypto/rand", "syscall", "io/fs"}
 
-// textual are packages below those that only read and write text, and open nothing.
+// textual lists packages below those that only read and write text, and open nothing.
 var textual = []string{"net/url", "net/netip"}
 
-// nameless are names that say nothing of what a package is for.
+// nameless lists names that do not say what a package is for.
 var nameless = []string{"util", "utils", "common", "helpers", "models"}
 
 func below(importPath, root string) bool {
 	return importPath == root || strings.HasPrefix(importPath, root+"/")
 }
 
-// roomOf returns the room that the package is in, by its path below the house.
+// roomOf returns the entry for a package, by its path below the module.
 func roomOf(inside string) (room, bool) {
 	var found room
 	for _, r := range law {
@@ -174,7 +174,7 @@ func roomOf(inside string) (room, bool) {
 	return found, found.path != ""
 }
 
-// violations says for people what the packages do that the law forbids, and why it does.
+// violations returns a message for each import or name that breaks the rules, with the reason.
 func violations(packages []pkg) []string {
 	var found []string
 	for _, p := range packages {
@@ -183,11 +183,11 @@ func violations(packages []pkg) []string {
 			continue
 		}
 		if slices.Contains(nameless, p.Name) || slices.Contains(nameless, path.Base(inside)) {
-			found = append(found, fmt.Sprintf("%s is named for nothing: name a package for what it decides", inside))
+			found = append(found, fmt.Sprintf("the name of %s does not say what the package is for: name a package for what it decides", inside))
 		}
 		r, ok := roomOf(inside)
 		if !ok {
-			found = append(found, fmt.Sprintf("%s has no place in the law: give it one in cmd/law_test.go", inside))
+			found = append(found, fmt.Sprintf("%s has no import rule: add one in cmd/law_test.go", inside))
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -199,7 +199,7 @@ func violations(packages []pkg) []string {
 	return found
 }
 
-// forbidden returns why a package of this room must not import the other, or "" where it may.
+// forbidden returns why a package under this entry must not import the other, or "" if it may.
 func forbidden(r room, inside, imported string) string {
 	for _, d := range doors {
 		if below(imported, d.outside) && !below(inside, d.room) && r.path != "cmd" {
@@ -211,7 +211,7 @@ func forbidden(r room, inside, imported string) string {
 	}
 	for _, world := range touching {
 		if r.pure && below(imported, world) && !slices.Contains(textual, imported) {
-			return "pure packages do not touch the world: take what it would say as an argument"
+			return "pure packages do not reach outside the process: take the value as an argument"
 		}
 	}
 	other, ours := strings.CutPrefix(imported, house+"/")
@@ -234,7 +234,7 @@ func TestThePackagesKeepTheImportLaw(t *testing.T) {
 	}
 	for _, must := range []string{"events", "projections", "coordinator", "node", "events/bus", "coordinator/runner", "cmd"} {
 		if !seen[must] {
-			t.Errorf("no package of %s was looked at: the law would hold of nothing", must)
+			t.Errorf("go list returned no package of %s: the test would prove nothing", must)
 		}
 	}
 	for _, violation := range violations(packages) {
@@ -242,7 +242,7 @@ func TestThePackagesKeepTheImportLaw(t *testing.T) {
 	}
 }
 
-// list asks go for every package of the house.
+// list asks go for every package of the module.
 func list(t *testing.T) []pkg {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Imports", house+"/...").Output()
@@ -263,14 +263,14 @@ func list(t *testing.T) []pkg {
 	}
 }
 
-// TestTheLawFires shows that each part of the law finds what it forbids, and lets through what it does not.
+// TestTheLawFires shows that each rule finds the imports that it forbids, and allows the others.
 func TestTheLawFires(t *testing.T) {
 	for _, c := range []struct {
 		from, imports string
-		want          string // part of the reason; "" where it is allowed
+		want          string // part of the reason; "" if the import is allowed
 	}{
-		{"events", house + "/projections", "depend on nothing in the house"},
-		{"projections", house + "/coordinator", "the fold knows the words"},
+		{"events", house + "/projections", "imports no other package of this module"},
+		{"projections", house + "/coordinator", "the fold knows events"},
 		{"coordinator", house + "/node", "decisions are functions of the state"},
 		{"coordinator", house + "/events/bus", "decisions are functions of the state"},
 		{"node", house + "/coordinator", "never decides what should run"},
@@ -278,28 +278,28 @@ func TestTheLawFires(t *testing.T) {
 		{"events/bus/memory", house + "/projections", "knows nothing of what they mean"},
 		{"coordinator/runner", house + "/node/runner", "meets nodes on the bus alone"},
 		{"node/runner", house + "/coordinator/runner", "meets the coordinator on the bus alone"},
-		{"coordinator/runner/api", house + "/coordinator/runner", "know nothing of the loop"},
-		{"coordinator/runner/snapshots", house + "/coordinator", "nothing of who folds"},
-		{"coordinator/runner/telemetry", house + "/coordinator/runner/api", "nothing of who decided"},
-		{"coordinator/runner/api", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
+		{"coordinator/runner/api", house + "/coordinator/runner", "knows nothing of the loop"},
+		{"coordinator/runner/snapshots", house + "/coordinator", "nothing of its caller"},
+		{"coordinator/runner/telemetry", house + "/coordinator/runner/api", "nothing of the decisions"},
+		{"coordinator/runner/api", "go.opentelemetry.io/otel/metric", "only runtime packages and adapters"},
 		{"node/simulated", house + "/events/bus", "no bus"},
 		{"projections/views", house + "/coordinator", "views write the fold"},
-		{"events", "os", "do not touch the world"},
-		{"events", "net/http", "do not touch the world"},
-		{"coordinator", "math/rand/v2", "do not touch the world"},
-		{"node", "log/slog", "do not touch the world"},
+		{"events", "os", "do not reach outside the process"},
+		{"events", "net/http", "do not reach outside the process"},
+		{"coordinator", "math/rand/v2", "do not reach outside the process"},
+		{"node", "log/slog", "do not reach outside the process"},
 		{"coordinator/runner", "github.com/nats-io/nats.go/jetstream", "speaks JetStream"},
 		{"node/runner", "github.com/containers/podman/v5/pkg/bindings", "speaks to Podman"},
 		{"events/bus", "github.com/nats-io/nats-server/v2/server", "runs a server"},
-		{"coordinator", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
-		{"projections", "go.opentelemetry.io/otel/trace", "in shells and doors alone"},
-		{"projections/views", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
-		{"node/simulated", "go.opentelemetry.io/otel/metric", "in shells and doors alone"},
-		{"coordinator/runner", "go.opentelemetry.io/otel/sdk/metric", "wired in cmd alone"},
-		{"node/podman", "go.opentelemetry.io/otel/exporters/prometheus", "wired in cmd alone"},
-		{"events/bus", "go.opentelemetry.io/contrib/exporters/autoexport", "wired in cmd alone"},
-		{"common", "fmt", "named for nothing"},
-		{"attic", "fmt", "has no place in the law"},
+		{"coordinator", "go.opentelemetry.io/otel/metric", "only runtime packages and adapters"},
+		{"projections", "go.opentelemetry.io/otel/trace", "only runtime packages and adapters"},
+		{"projections/views", "go.opentelemetry.io/otel/metric", "only runtime packages and adapters"},
+		{"node/simulated", "go.opentelemetry.io/otel/metric", "only runtime packages and adapters"},
+		{"coordinator/runner", "go.opentelemetry.io/otel/sdk/metric", "only cmd wires"},
+		{"node/podman", "go.opentelemetry.io/otel/exporters/prometheus", "only cmd wires"},
+		{"events/bus", "go.opentelemetry.io/contrib/exporters/autoexport", "only cmd wires"},
+		{"common", "fmt", "does not say what the package is for"},
+		{"attic", "fmt", "has no import rule"},
 		{"events", "net/url", ""},
 		{"events", "net/netip", ""},
 		{"coordinator/runner", house + "/projections/views", ""},
@@ -307,8 +307,8 @@ func TestTheLawFires(t *testing.T) {
 		{"events/bus/embedded", "github.com/nats-io/nats-server/v2/server", ""},
 		{"node/podman", "github.com/containers/podman/v5/pkg/bindings", ""},
 		{"cmd/rookery", house + "/coordinator/runner", ""},
-		{"cmd/simulation/checker", house + "/coordinator", "what must be true"},
-		{"cmd/simulation/checker", house + "/cmd/simulation/world", "what must be true"},
+		{"cmd/simulation/checker", house + "/coordinator", "knows the invariants"},
+		{"cmd/simulation/checker", house + "/cmd/simulation/world", "knows the invariants"},
 		{"cmd/simulation/checker", house + "/projections/views", ""},
 		{"cmd/simulation/world", house + "/cmd/simulation/checker", ""},
 		{"coordinator/runner", house + "/coordinator/runner/api", ""},
