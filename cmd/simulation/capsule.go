@@ -16,7 +16,7 @@ import (
 	"github.com/rookery-project/rookery/coordinator/capsule"
 )
 
-// saved returns the capsule of a failure: of its shortest plan, where one was found.
+// saved returns the capsule of a failure, with the shortest plan that the shrinker found, or else the whole plan of the seed.
 func (f failure) saved() (capsule.Capsule, error) {
 	plan, broken := world.Draw(f.Seed, f.Beside...), capsule.Broken{Promise: f.Promise, What: f.What, At: f.At}
 	if f.Shortest != nil {
@@ -27,7 +27,7 @@ func (f failure) saved() (capsule.Capsule, error) {
 	return capsule.Capsule{Made: made, Simulated: &capsule.Simulated{Plan: body, Broken: broken}}, err
 }
 
-// save writes the capsule of the first failure, and tells people of it.
+// save writes the capsule of the first failure, and prints how to replay it.
 func save(file string, failures []failure) error {
 	if len(failures) == 0 {
 		fmt.Fprintf(os.Stderr, "simulation: no promise was broken: %s is not written\n", file)
@@ -48,7 +48,7 @@ func save(file string, failures []failure) error {
 	return nil
 }
 
-// open reads a capsule, and no more of a file than one may have.
+// open reads a capsule. It reads at most as much of the file as a capsule may have.
 func open(file string) (capsule.Capsule, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -66,20 +66,20 @@ func open(file string) (capsule.Capsule, error) {
 	return c, nil
 }
 
-// replayCapsule replays what a capsule holds, and says whether it comes to the same.
+// replayCapsule replays what a capsule holds, and prints whether the outcome is the same.
 func replayCapsule(ctx context.Context, file string) (int, error) {
 	c, err := open(file)
 	if err != nil {
 		return exitBroken, err
 	}
-	fmt.Printf("a capsule that %s of version %s made\n", c.Made.By, c.Made.Version)
+	fmt.Printf("capsule made by %s, version %s\n", c.Made.By, c.Made.Version)
 	if c.Recorded != nil {
 		return checkRecorded(*c.Recorded), nil
 	}
 	return replaySimulated(ctx, *c.Simulated)
 }
 
-// checkRecorded folds a log and decides on it once more, and says where that differs.
+// checkRecorded folds a log, repeats the decisions in it, and prints the first difference.
 func checkRecorded(r capsule.Recorded) int {
 	fmt.Printf("sequence %d to %d of a log, from %s on, with %d commands\n", r.From, r.To, r.Log[0].Time.Format(time.RFC3339), len(r.Commands))
 	f := capsule.Check(r)
@@ -94,7 +94,7 @@ func checkRecorded(r capsule.Recorded) int {
 	return exitKept
 }
 
-// bounds of a plan that is read from a file: a run of more may not end, or not fit into the memory.
+// Bounds of a plan that is read from a file: a larger run may never end, or may not fit into memory.
 const (
 	mostParts   = 100
 	mostActions = 100_000
@@ -104,17 +104,18 @@ const (
 // planOf reads the plan of a run.
 func planOf(s capsule.Simulated) (p world.Plan, err error) {
 	if err := json.Unmarshal(s.Plan, &p, world.Codec, json.RejectUnknownMembers(true)); err != nil {
-		return p, fmt.Errorf("its plan is none that this version runs: %w", err)
+		return p, fmt.Errorf("this version cannot run the plan of the capsule: %w", err)
 	}
 	if p.Coordinators < 1 || p.Nodes < 1 || p.Coordinators > mostParts || p.Nodes > mostParts || len(p.Actions) > mostActions ||
 		p.Lasts <= 0 || p.Lasts > longest || p.Heartbeat <= 0 {
-		return p, fmt.Errorf("its plan cannot be run: %d coordinators, %d nodes and %d actions, with a heartbeat each %s, for %s",
-			p.Coordinators, p.Nodes, len(p.Actions), p.Heartbeat, p.Lasts)
+		return p, fmt.Errorf("the plan of the capsule is out of bounds: %d coordinators, %d nodes and %d actions, with a heartbeat every %s, for %s: "+
+			"want 1 to %d coordinators and nodes, at most %d actions, and at most %s",
+			p.Coordinators, p.Nodes, len(p.Actions), p.Heartbeat, p.Lasts, mostParts, mostActions, longest)
 	}
 	return p, nil
 }
 
-// replaySimulated runs the plan, prints all that happens, and compares what it breaks with what it broke.
+// replaySimulated runs the plan, prints all that happens, and compares the broken promise with the one in the capsule.
 func replaySimulated(ctx context.Context, s capsule.Simulated) (int, error) {
 	plan, err := planOf(s)
 	if err != nil {
@@ -153,7 +154,7 @@ func breached(seed uint64, b world.Breach) *failure {
 	return &failure{Seed: seed, Promise: b.Promise, What: b.What, At: b.At.Round(time.Millisecond).String()}
 }
 
-// compared tells whether a run breaks what it broke before, and returns the exit code.
+// compared prints whether a run breaks the same promise as before, and returns the exit code.
 func compared(before failure, now *failure) int {
 	switch {
 	case now == nil:

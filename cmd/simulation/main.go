@@ -1,5 +1,5 @@
-// Command simulation runs the whole house in one process, in simulated time, under faults that are drawn from a seed,
-// and holds it to what it promises.
+// Command simulation runs all of Rookery in one process, in simulated time, under faults that are drawn from a seed. It checks that Rookery
+// keeps its promises.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
-// The exit codes. Scripts may count on them.
+// The exit codes. Scripts may rely on them.
 const (
 	exitKept   = 0
 	exitBroken = 1 // a promise was broken, or the simulation itself failed
@@ -27,25 +27,27 @@ const (
 )
 
 const usage = `simulation runs coordinators, nodes, the bus and the engines in one process, in simulated time, under faults that are
-drawn from a seed, and holds them to what Rookery promises.
+drawn from a seed. It checks that Rookery keeps its promises.
 
-  simulation -seed 17              run one seed and print all that happens
+  simulation -seed 17              run one seed and print its transcript
   simulation -seeds 200            run the seeds 1 to 200
   simulation -for 2m               run fresh seeds for two minutes
   simulation -seeds 20000 -for 30m run seeds from 1 on, until either ends
-  simulation -seed 17 -save bug.json   write what breaks a promise into a capsule, which reproduces it
-  simulation -capsule bug.json     replay a capsule, and say whether it comes to the same
+  simulation -seed 17 -save bug.json   write a capsule that reproduces the broken promise
+  simulation -capsule bug.json     replay a capsule, and compare the outcome
 
-One seed gives the same run each time, byte for byte. One of a hundred seeds is run twice to show that. At the first
-broken promise it stops, prints the seed, the promise, and the shortest transcript that it finds which breaks it.
+One seed gives the same run each time, byte for byte. To prove it, the simulation runs one of a hundred seeds twice. At the
+first broken promise it stops. It prints the seed, the promise, and the shortest transcript it finds that breaks the promise.
 
-A capsule is a file that needs nothing else: the shortest plan that was found to break a promise, the version that it was found
-with, and how the promise was broken. Where the run breaks it again the exit code is 1, where it does not any more 0.
-A capsule that rookery capsule made of a cluster holds its log and the commands. The log is folded with its hash chain, and each
-round of the part that it is of is decided once more, as far as what it was decided on is there: every command, and the node of
-every instance. What nodes said and what time made due is taken from the log. The first difference is told, and the exit code 1.
+A capsule is a file that needs nothing else. It holds the shortest plan that breaks a promise, the version that broke it, and
+how. The exit code is 1 if the replay breaks a promise, and 0 if it breaks none.
 
-Exit codes: 0 every promise kept, 1 one was broken, 2 wrong usage, 130 Ctrl-C.
+The command "rookery capsule" makes a capsule of a cluster, with its log and its commands. The simulation folds that log and
+verifies its hash chain. It repeats the decisions in each round of the capsule's part of the log, as far as the capsule holds
+their inputs: every command, and the node of every instance. It takes the statuses of nodes and the timers from the log. It
+prints the first difference, with exit code 1.
+
+Exit codes: 0 every promise kept, 1 a promise broken, 2 wrong usage, 130 Ctrl-C.
 
 `
 
@@ -56,9 +58,9 @@ type options struct {
 	lasts  time.Duration
 	twice  bool
 	output string
-	// beside are kinds of faults that are drawn where they are named alone.
+	// beside holds the kinds of faults that the simulation draws only if a flag names them.
 	beside []world.Kind
-	// saveTo is where the capsule of a failure is written, and capsule the one that is replayed; "" for none.
+	// saveTo is the file for the capsule of a failure, and capsule the file to replay; "" for none.
 	saveTo  string
 	capsule string
 }
@@ -94,7 +96,7 @@ func run() int {
 	return code
 }
 
-// parse reads the command line. It returns nil where help was asked for, and given.
+// parse reads the command line. It returns nil after it has printed the help.
 func parse(args []string) (*options, error) {
 	var o options
 	flags := flag.NewFlagSet("simulation", flag.ContinueOnError)
@@ -106,20 +108,21 @@ func parse(args []string) (*options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0, "replay this one `seed` and print the transcript")
 	flags.Uint64Var(&o.seeds, "seeds", 0, "run the seeds from 1 to `N`")
 	flags.DurationVar(&o.lasts, "for", 0, "run for this long, as in 2m; fresh seeds unless -seeds is given")
-	flags.Func("beside", "draw this `fault` as well: stale-info, which Rookery does not bear yet, or panics, in a program that make sim-panics compiles", func(name string) error {
+	const beside = "draw this `fault` too: stale-info, which Rookery does not survive yet, or panics, in a build by make sim-panics"
+	flags.Func("beside", beside, func(name string) error {
 		if !slices.Contains(world.Beside, world.Kind(name)) {
 			return fmt.Errorf("want one of %v", world.Beside)
 		}
 		if world.Kind(name) == world.Panics && !strike.Compiled() {
-			return errors.New("this program is not compiled for panics: see make sim-panics")
+			return errors.New("this build has no panics: build one with make sim-panics")
 		}
 		o.beside = append(o.beside, world.Kind(name))
 		return nil
 	})
-	flags.BoolVar(&o.twice, "twice", false, "run every seed twice, and hold both runs to one log")
-	flags.StringVar(&o.saveTo, "save", "", "where a promise is broken, write a capsule to this `file`")
+	flags.BoolVar(&o.twice, "twice", false, "run every seed twice, and compare the logs")
+	flags.StringVar(&o.saveTo, "save", "", "write the capsule of a broken promise to this `file`")
 	flags.StringVar(&o.capsule, "capsule", "", "replay the capsule in this `file`")
-	flags.StringVar(&o.output, "output", "text", "how the report is printed: text, or json for scripts")
+	flags.StringVar(&o.output, "output", "text", "print the report as text, or as json for scripts")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, nil
@@ -130,15 +133,15 @@ func parse(args []string) (*options, error) {
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.output != "text" && o.output != "json":
-		return nil, fmt.Errorf("-output is text or json, not %q", o.output)
+		return nil, fmt.Errorf("invalid -output %q: want text or json", o.output)
 	case o.capsule != "" && (o.seed != 0 || o.seeds != 0 || o.lasts != 0 || o.twice || len(o.beside) > 0 || o.saveTo != "" || o.output != "text"):
-		return nil, errors.New("-capsule replays what is in a file: it goes with no other flag")
+		return nil, errors.New("-capsule replays a file and takes no other flag: remove the others")
 	case o.capsule != "":
 		return &o, nil
 	case o.seed == 0 && o.seeds == 0 && o.lasts <= 0:
-		return nil, errors.New("say what to run: -seed 17, -seeds 200, -for 2m or -capsule bug.json")
+		return nil, errors.New("nothing to run: give -seed 17, -seeds 200, -for 2m or -capsule bug.json")
 	case o.seed != 0 && (o.seeds != 0 || o.lasts != 0):
-		return nil, errors.New("-seed replays one run: it goes with neither -seeds nor -for")
+		return nil, errors.New("-seed replays one run: remove -seeds and -for")
 	}
 	return &o, nil
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
-// twiceEvery is how many seeds there are to one that is run twice.
+// twiceEvery is the number of seeds of which the pool runs one twice.
 const twiceEvery = 100
 
-// pool runs many seeds on many workers, until there are no more, the time is up or a promise is broken.
+// pool runs many seeds on many workers, until it has run them all, the time is up, or a seed breaks a promise.
 type pool struct {
 	*options
 	workers int
@@ -31,7 +31,7 @@ type pool struct {
 	began  time.Time
 }
 
-// run returns the report. It returns an error where no worker can be had.
+// run returns the report. It returns an error if a worker does not start.
 func (p *pool) run(ctx context.Context) (*report, error) {
 	p.began, p.first = time.Now(), 1
 	if p.seeds == 0 {
@@ -58,7 +58,7 @@ func (p *pool) run(ctx context.Context) (*report, error) {
 	return &p.report, errors.Join(errs...)
 }
 
-// take returns the next seed, or false where there is none.
+// take returns the next seed, or false if the pool must run no other.
 func (p *pool) take() (uint64, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *pool) take() (uint64, bool) {
 	return seed, true
 }
 
-// work has one worker run seeds, and shrinks what breaks a promise.
+// work runs seeds on one worker, and shrinks a plan that breaks a promise.
 func (p *pool) work(ctx context.Context) (err error) {
 	crashed := false
 	w, err := startWorker(ctx)
@@ -111,7 +111,7 @@ func (p *pool) work(ctx context.Context) (err error) {
 	}
 }
 
-// again runs the plan a second time, and has it break a promise where that is another run.
+// again runs the plan a second time. If the second run differs, the plan breaks the promise of determinism.
 func (p *pool) again(w *worker, plan world.Plan, r *world.Result) error {
 	err := differs(w, plan, r)
 	if err == nil {
@@ -122,7 +122,7 @@ func (p *pool) again(w *worker, plan world.Plan, r *world.Result) error {
 	return err
 }
 
-// differs has the result say so where the plan gives another run the second time.
+// differs runs the plan again, and adds a breach to the result if the second run differs.
 func differs(w *worker, plan world.Plan, r *world.Result) error {
 	second, err := w.run(task{Plan: plan})
 	if err != nil {
@@ -130,7 +130,7 @@ func differs(w *worker, plan world.Plan, r *world.Result) error {
 	}
 	if second.Log != r.Log || second.Digest != r.Digest {
 		r.Broken = append(r.Broken, world.Breach{
-			Promise: promiseDeterminism, What: fmt.Sprintf("one seed gave two runs: the log's hash is %s, and %s", r.Log, second.Log),
+			Promise: promiseDeterminism, What: fmt.Sprintf("one seed gave two different runs: the hash of one log is %s, of the other %s", r.Log, second.Log),
 		})
 	}
 	return nil
@@ -142,7 +142,7 @@ func (p *pool) add(r world.Result) {
 	p.report.add(r)
 }
 
-// fail notes a broken promise. Of two that are found at one time the one of the lower seed is told first.
+// fail notes a broken promise. The report lists failures by their seed.
 func (p *pool) fail(f failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +150,7 @@ func (p *pool) fail(f failure) {
 	slices.SortFunc(p.report.Failures, func(a, b failure) int { return cmp.Compare(a.Seed, b.Seed) })
 }
 
-// show tells people how far it is, where they look.
+// show prints the progress if standard error is a terminal.
 func (p *pool) show(ctx context.Context) {
 	if p.output == "json" || !term.IsTerminal(int(os.Stderr.Fd())) {
 		<-ctx.Done()

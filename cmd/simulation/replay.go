@@ -8,14 +8,14 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
-// printReplay prints the transcript of one run, and what it came to.
+// printReplay prints the transcript of one run, and its totals.
 func printReplay(r world.Result, sum report) {
 	fmt.Print(r.Script)
 	fmt.Printf("log %s of %d events, run %016x of %d steps\n", r.Log, r.Events, r.Digest, r.Steps)
 	fmt.Println(sum.line())
 }
 
-// replay runs one seed and prints all that happens. Where a capsule is to be written, it looks for the shortest plan too.
+// replay runs one seed and prints its transcript. If it must write a capsule, it also looks for the shortest plan.
 func (p *pool) replay(ctx context.Context, seed uint64) (int, error) {
 	w, err := startWorker(ctx)
 	if err != nil {

@@ -20,22 +20,22 @@ type failure struct {
 	Promise string `json:"promise"`
 	What    string `json:"what"`
 	At      string `json:"at,omitempty"`
-	// Beside are the kinds of faults that were drawn by name.
+	// Beside holds the kinds of faults that the command line named.
 	Beside []world.Kind `json:"beside,omitempty"`
-	// Shortest is the plan that is left after shrinking, and Script what happens in it.
+	// Shortest is the plan that is left after shrinking, and Script its transcript.
 	Shortest *world.Plan `json:"shortest,omitempty"`
 	Script   string      `json:"-"`
 	// shortestBreaks is how that plan breaks the promise.
 	shortestBreaks capsule.Broken
 }
 
-// What is broken that is no promise of the house, but of the simulation.
+// The promises of the simulation itself. All others are Rookery's.
 const (
 	promisePanic       = "panic"
 	promiseDeterminism = "determinism"
 )
 
-// report is what many runs came to.
+// report sums up many runs.
 type report struct {
 	First     uint64
 	Seeds     int
@@ -78,13 +78,13 @@ func (r *report) code() int {
 	return exitKept
 }
 
-// line is the sum of it all.
+// line returns the totals.
 func (r *report) line() string {
 	return fmt.Sprintf("seeds %d, simulated %.1f h, faults %d, promises broken %d",
 		r.Seeds, r.Simulated.Hours(), r.faults(), len(r.Failures))
 }
 
-// print tells people.
+// print writes the report for the person who runs the simulation.
 func (r *report) print(w io.Writer) {
 	for _, f := range r.Failures {
 		f.print(w)
@@ -105,12 +105,12 @@ func (r *report) print(w io.Writer) {
 			hours/r.Wall.Seconds(), r.Workers, core/float64(max(r.Steps, 1))*1e6)
 	}
 	for _, f := range r.Failures {
-		fmt.Fprintln(w, f.line()) // once more: who keeps the end of a long output alone has the seed
+		fmt.Fprintln(w, f.line()) // again at the end: a reader who keeps only the end of a long output has the seed
 	}
 	fmt.Fprintln(w, r.line())
 }
 
-// line says which seed broke which promise, and how.
+// line returns which seed broke which promise, and how.
 func (f failure) line() string {
 	line := fmt.Sprintf("seed %d broke %s", f.Seed, f.Promise)
 	if f.At != "" {
@@ -124,19 +124,19 @@ func (f failure) print(w io.Writer) {
 	if f.Shortest == nil {
 		return
 	}
-	fmt.Fprintf(w, "\nthe shortest plan that was found to break it: %d coordinators, %d nodes with %d ports, %s\n",
+	fmt.Fprintf(w, "\nthe shortest plan found that breaks it: %d coordinators, %d nodes with %d ports, %s\n",
 		f.Shortest.Coordinators, f.Shortest.Nodes, f.Shortest.Ports, f.Shortest.Lasts.Round(time.Second))
 	for _, a := range f.Shortest.Actions {
 		fmt.Fprintf(w, "  %s\n", a)
 	}
-	fmt.Fprintf(w, "\nwhat happens in it:\n%s\n", f.Script)
+	fmt.Fprintf(w, "\nits transcript:\n%s\n", f.Script)
 	if body, err := json.Marshal(f.Shortest, world.Codec); err == nil {
-		fmt.Fprintf(w, "the plan, to be kept in cmd/simulation/world/testdata/kept:\n%s\n\n", body)
+		fmt.Fprintf(w, "the plan, to keep in cmd/simulation/world/testdata/kept:\n%s\n\n", body)
 	}
-	fmt.Fprintf(w, "replay all of the seed with: simulation -seed %d; write it into a capsule with: -save bug.json\n\n", f.Seed)
+	fmt.Fprintf(w, "replay the whole seed with: simulation -seed %d; add -save bug.json to write a capsule\n\n", f.Seed)
 }
 
-// printJSON tells scripts.
+// printJSON writes the report for scripts.
 func (r *report) printJSON(w io.Writer) error {
 	broken := r.Failures
 	if broken == nil {

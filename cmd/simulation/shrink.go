@@ -10,10 +10,10 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
-// shrinkFor is how long a shorter plan is looked for.
+// shrinkFor bounds the search for a shorter plan.
 const shrinkFor = 90 * time.Second
 
-// explain shrinks a plan that broke a promise, and says what happens in what is left of it.
+// explain shrinks a plan that broke a promise, and runs the shortest plan again for its transcript.
 func (p *pool) explain(ctx context.Context, w *worker, plan world.Plan, r world.Result) failure {
 	b := r.Broken[0]
 	f := failure{Seed: plan.Seed, Promise: b.Promise, What: b.What, At: b.At.Round(time.Millisecond).String()}
@@ -32,8 +32,8 @@ func (p *pool) explain(ctx context.Context, w *worker, plan world.Plan, r world.
 	return f
 }
 
-// shrinker looks for a shorter plan that breaks the same promise, as delta debugging does: leave out half of the
-// actions, then quarters, and so on to single ones (Zeller and Hildebrandt, 2002).
+// shrinker looks for a shorter plan that breaks the same promise. It leaves out half of the actions, then quarters, and so on to single
+// ones. This is delta debugging (Zeller and Hildebrandt, 2002).
 type shrinker struct {
 	ctx     context.Context
 	worker  *worker
@@ -89,7 +89,7 @@ func (s *shrinker) shrink(p world.Plan, broke time.Duration) world.Plan {
 	return p
 }
 
-// sooner has the first action come soon.
+// sooner moves all actions forward, so that the first one begins soon.
 func (s *shrinker) sooner(p world.Plan) world.Plan {
 	const soon = time.Minute
 	if len(p.Actions) == 0 || p.Actions[0].At <= soon {
@@ -113,7 +113,7 @@ func (s *shrinker) either(first, second world.Plan) world.Plan {
 	return second
 }
 
-// names reports whether an action hits this part.
+// names reports whether an action names this part as a target.
 func (s *shrinker) names(p world.Plan, kind string, number int) bool {
 	name := world.Name(kind, number)
 	return slices.ContainsFunc(p.Actions, func(a world.Action) bool {

@@ -20,32 +20,32 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/world"
 )
 
-// workerVariable says to a process that it is a worker.
+// workerVariable tells a process that it is a worker.
 const workerVariable = "ROOKERY_SIMULATION_WORKER"
 
-// resultsFile is where a worker writes results: what it says on its other outputs tells why it ended.
+// resultsFile is the file descriptor on which a worker writes results. Its other outputs show why it ended.
 const resultsFile = 3
 
 // hungAfter is how long one run may take in real time.
 const hungAfter = 5 * time.Minute
 
-// errCrashed occurs when a run ended its process: a panic, a deadlock, a goroutine that never ended.
+// errCrashed occurs when a run ends its process: by a panic, a deadlock, or a goroutine that never ends.
 var errCrashed = errors.New("the run ended its process")
 
-// task is what a worker is told to run: a plan, and whether all that happens is written down.
+// task is what a worker runs: a plan, with a transcript or without.
 type task struct {
 	Plan   world.Plan
 	Script bool
 }
 
-// work runs what it is told on its input, one plan a line, until that ends. Bubbles of simulated time are to be had
-// within a test alone, so it is one.
+// work runs the plans on its input, one a line, until the input ends. Only a test can create a bubble of simulated time, so the worker is
+// one.
 func work() {
 	testing.Init()
 	if err := flag.CommandLine.Parse(nil); err != nil {
 		panic(err)
 	}
-	const roomy = 512 << 20 // bytes: a run's garbage is collected above them alone
+	const roomy = 512 << 20 // bytes: below this limit the garbage of a run is not collected
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(roomy)
 	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{
@@ -84,8 +84,8 @@ func answer(t *testing.T, line []byte, out *bufio.Writer) error {
 	return out.Flush()
 }
 
-// worker is a process that runs plans. One process for each core, each with one core, so that a run which ends its
-// process takes no other with it, and goroutines of one run never wait for those of another.
+// worker is a process that runs plans. There is one process for each core. A run that ends its process leaves the others alone, and
+// goroutines of one run never wait for those of another.
 type worker struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -116,7 +116,7 @@ func startWorker(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// run has the worker run a plan. After errCrashed the worker is of no use any more.
+// run runs a plan on the worker. The worker cannot be used again after errCrashed.
 func (w *worker) run(k task) (world.Result, error) {
 	body, err := json.Marshal(k, world.Codec)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *worker) run(k task) (world.Result, error) {
 	return r, json.Unmarshal(line, &r, world.Codec)
 }
 
-// crashed says how the process ended.
+// crashed returns an error that shows how the process ended.
 func (w *worker) crashed(err error) error {
 	return fmt.Errorf("%w: %w\n%s", errCrashed, errors.Join(err, w.stop()), w.said)
 }
@@ -143,7 +143,7 @@ func (w *worker) crashed(err error) error {
 // end ends a worker that hangs.
 func (w *worker) end() {
 	if err := w.cmd.Process.Kill(); err != nil {
-		fmt.Fprintln(os.Stderr, "simulation: end a run that hangs:", err)
+		fmt.Fprintln(os.Stderr, "simulation: cannot end a run that hangs:", err)
 	}
 }
 
@@ -152,7 +152,7 @@ func (w *worker) stop() error {
 	return errors.Join(w.in.Close(), w.pipe.Close(), w.cmd.Wait())
 }
 
-// tail keeps the beginning of what a process says as it ends.
+// tail keeps the beginning of a process's output, which shows why it ended.
 type tail struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -169,7 +169,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what was said.
+// String returns the kept output.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

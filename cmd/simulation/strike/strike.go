@@ -1,4 +1,4 @@
-// Package strike has a coordinator panic in a unit of work, from outside: nothing but a copy of package coordinator that Overlay has changed
+// Package strike makes a coordinator panic in a unit of work, from outside. Only a copy of package coordinator that Overlay has changed
 // imports it.
 package strike
 
@@ -15,7 +15,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Variable names the variable of the environment with the name of the file that says where to panic, a unit a line, without its sequence.
+// Variable names the environment variable that holds a file's name. The file lists the units to panic in, one a line, without their
+// sequence.
 const Variable = "ROOKERY_STRIKES"
 
 // Compiled reports whether the program has a coordinator that Overlay has changed.
@@ -25,16 +26,16 @@ var compiled bool
 
 var strikes atomic.Pointer[func(events.Unit) bool]
 
-// Set has the coordinators of this process panic in units of which that is true, instead of in those of the file.
+// Set makes the coordinators of this process panic in the units for which panics returns true, instead of in those of the file.
 func Set(panics func(events.Unit) bool) { strikes.Store(&panics) }
 
 func listed(u events.Unit) bool {
-	text, _ := os.ReadFile(os.Getenv(Variable)) // nothing is struck without one
+	text, _ := os.ReadFile(os.Getenv(Variable)) // without a file no unit panics
 	u.Sequence = 0
 	return slices.Contains(strings.Split(string(text), "\n"), u.String())
 }
 
-// At panics in a unit that is struck.
+// At panics if the unit is one to panic in.
 func At(u events.Unit) {
 	is := listed
 	if set := strikes.Load(); set != nil {
@@ -45,7 +46,7 @@ func At(u events.Unit) {
 	}
 }
 
-// Overlay writes into dir, for the compiler, a coordinator that calls At as it begins with a unit. Root is the folder of the module. It returns
+// Overlay writes into dir, for the compiler, a coordinator that calls At when it begins a unit. Root is the folder of the module. It returns
 // the name of the overlay.
 func Overlay(root, dir string) (string, error) {
 	original, err := filepath.Abs(filepath.Join(root, "coordinator", "unit.go"))
