@@ -15,7 +15,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// act does what the action says.
+// act carries out an action of the plan.
 func (w *World) act(a Action) bool {
 	w.note("== %s", a)
 	if a.Kind == Command {
@@ -35,7 +35,7 @@ func (w *World) act(a Action) bool {
 	return true
 }
 
-// lasts has a fault end after its time, or when everything heals.
+// lasts ends a fault after its time, or when everything heals.
 func (w *World) lasts(a Action, over func()) {
 	done := false
 	once := func() {
@@ -49,14 +49,14 @@ func (w *World) lasts(a Action, over func()) {
 	w.at(time.Now().Add(a.For), func() bool { once(); return true })
 }
 
-// publish has a person publish a command. Who is told its sequence has an acknowledgement.
+// publish sends a command as a client does. A client that receives the sequence has the server's acknowledgement.
 func (w *World) publish(a Action) {
 	m := events.Message{Subject: a.Subject, Header: events.Header{}, Body: slices.Concat([]byte(a.Body), a.Raw)}
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		m.Header[name] = []string{a.Header[name]}
 	}
 	if w.leaderless[string(bus.Commands)] > 0 {
-		return // the operator is told so
+		return // the client gets an error
 	}
 	sequence, err := w.server.Publish(context.Background(), m)
 	w.note("stored as %d: %v", sequence, err)
@@ -68,7 +68,7 @@ func (w *World) publish(a Action) {
 	w.spread()
 }
 
-// ask has a person ask for the state, and the checker compare the answer with the log.
+// ask requests the state as a client does, and passes the answer to the checker, which compares it with the log.
 func (w *World) ask() {
 	c := w.person
 	k := c.call(AskState, events.APIRoot+".state")

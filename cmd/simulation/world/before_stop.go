@@ -10,8 +10,8 @@ import (
 // hangs is the command of a hook that never ends.
 const hangs = "hang"
 
-// beforeStops has people of some plans, in what they say anyhow, have instances be asked before they are stopped; some of these
-// never answer.
+// beforeStops adds before_stop hooks to the ensure commands of some plans. The node then calls the hook before it stops an instance. Some
+// hooks never answer.
 func (d *drawer) beforeStops() {
 	const share, often, silent = 3, 3, 5
 	if d.IntN(share) > 0 {
@@ -35,5 +35,5 @@ func (d *drawer) beforeStops() {
 	}
 }
 
-// stopHook is what a call is about that asks the container to make ready for its end.
+// stopHook is the key of the call that runs the before_stop hook of the container.
 func stopHook(c node.Container) string { return "stop hook of " + c.Instance.String() }

@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// Point is a place in the code of a part where it meets the outside, and so where it can be made to end.
+// Point is a kind of call that a part makes to the outside, and at which a fault can end the part.
 type Point string
 
 // The points. Each is a call of the bus or of an engine.
@@ -41,40 +41,40 @@ const (
 	reply         Point = "reply"
 )
 
-// callTimeout bounds a call of the bus that brings no deadline of its own, as the client library does.
+// callTimeout bounds a call of the bus without a deadline of its own, as the client library does.
 const callTimeout = 5 * time.Second
 
-// errEnded occurs when a part asks for anything after it was killed: nothing of it has an effect.
+// errEnded occurs when a part makes a call after it was killed: the call has no effect.
 var errEnded = errors.New("this process was killed")
 
-// outcome is what a call comes back with.
+// outcome is the result of a call.
 type outcome struct {
 	value any
 	err   error
 }
 
-// call is one call of a part, from the moment it is made until it comes back.
+// call is one call of a part, from the moment when the part makes it until its outcome comes back.
 type call struct {
 	client   *client
 	point    Point
-	key      string // what it is about, for the order of calls made at one time and for people
+	key      string // the subject of the call: it orders calls made at one time, and tells them apart in the transcript
 	n        uint64
 	deadline time.Time
 	// route takes the call on its way, and effect is what it does when it arrives.
 	route  func(*call)
 	effect func() outcome
-	// lost is the error where no answer comes in time.
+	// lost is the error if no answer comes in time.
 	lost error
 	// since is when it was made.
 	since time.Time
-	// back is where the outcome goes; nil where nobody waits for it.
+	// back takes the outcome; nil if no goroutine waits for it.
 	back chan outcome
-	// then takes the outcome where no goroutine does.
+	// then takes the outcome if no goroutine does.
 	then func(outcome)
-	over bool // the outcome was given, or nobody will ever take it
+	over bool // the outcome was delivered, or is no longer wanted
 }
 
-// calls are those that were made since the world looked last.
+// calls holds the calls that parts have made since the world took them last.
 type calls struct {
 	mu      sync.Mutex
 	made    []*call
@@ -94,7 +94,7 @@ func (c *calls) make(k *call) {
 	}
 }
 
-// take returns the calls made since the last time, in an order that does not depend on which goroutine came first.
+// take returns the calls made since the last time, in an order that does not depend on the order of the goroutines.
 func (c *calls) take() []*call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (c *calls) take() []*call {
 	return made
 }
 
-// do makes a call and waits for what comes of it.
+// do makes a call and waits for its outcome.
 func do[T any](ctx context.Context, k *call, effect func() (T, error)) (T, error) {
 	var none T
 	c := k.client
@@ -139,13 +139,13 @@ func do[T any](ctx context.Context, k *call, effect func() (T, error)) (T, error
 		return o.value.(T), nil
 	case <-ctx.Done():
 		if c.frozen.Load() {
-			<-k.back // it does not see the time pass before it runs again
+			<-k.back // a frozen process does not see the time pass until it runs again
 		}
 		return none, fmt.Errorf("%w: %s: %w", k.lost, k.key, ctx.Err())
 	}
 }
 
-// tell makes a call that nobody waits for.
+// tell makes a call and does not wait for its outcome.
 func tell(k *call, effect func() outcome) {
 	if k.client.ended.Load() {
 		return
@@ -154,7 +154,7 @@ func tell(k *call, effect func() outcome) {
 	k.client.world.calls.make(k)
 }
 
-// answer gives the outcome to whoever waits for it. It reports whether anybody does.
+// answer delivers the outcome to the goroutine that waits for it. It reports whether one does.
 func (k *call) answer(o outcome) bool {
 	if k.over {
 		return false

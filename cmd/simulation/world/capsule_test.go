@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// TestACapsuleIsDecidedAsItWas has logs of runs in which much goes wrong be decided once more: nothing differs.
+// TestACapsuleIsDecidedAsItWas repeats the decisions of runs with many faults: nothing differs.
 func TestACapsuleIsDecidedAsItWas(t *testing.T) {
 	const few = 2
 	for seed := uint64(1); seed <= few; seed++ {
@@ -33,7 +33,7 @@ func TestACapsuleIsDecidedAsItWas(t *testing.T) {
 	}
 }
 
-// TestACapsuleSaysWhereItDiffers changes a log, what was asked for, and what was decided.
+// TestACapsuleSaysWhereItDiffers changes and removes messages of a log, and changes a command.
 func TestACapsuleSaysWhereItDiffers(t *testing.T) {
 	r := recorded(t, 1)
 	changed := r

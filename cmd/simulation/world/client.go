@@ -17,15 +17,15 @@ import (
 type link struct {
 	cut   bool
 	slow  time.Duration // the longest that a message takes; 0 for the usual time
-	leaky int           // of a hundred messages that are stored nowhere, how many are lost
+	leaky int           // percentage lost of the messages that no stream stores
 	// flush are the messages that the client library keeps while the link is cut.
 	flush []func()
-	// stale is what is told of the streams, where that is of some time ago.
+	// stale holds the outdated states of the streams that the host is told; nil if it is told the current ones.
 	stale map[bus.Stream]bus.State
 }
 
-// client is a part's connection to the bus: a bus.Bus whose every call goes over the part's link, and which freezes and
-// ends with its process.
+// client is a part's connection to the bus. Every call of this bus.Bus goes over the part's link. The client freezes and ends with its
+// process.
 type client struct {
 	world  *World
 	number int
@@ -37,11 +37,11 @@ type client struct {
 	asked  bool // its process was asked to end
 	trap   *trap
 	tear   bool // the next append to the log is stored in part
-	// refused is when a full log refused last what it wanted to store.
+	// refused is when a full log last refused an append of the client.
 	refused time.Time
 	stalled bool // its readers deliver nothing
 
-	held    []func() // what happens once the process runs again
+	held    []func() // run once the process runs again
 	open    []*call
 	out, in time.Time // when the last message arrives, there and here: none overtakes another on one connection
 
@@ -52,7 +52,7 @@ type client struct {
 
 var _ bus.Bus = (*client)(nil)
 
-// trap loses a call at a point, on its way or on its way back, after as many that it lets pass.
+// trap loses a call at a point, on its way there or back. It lets passes calls through first.
 type trap struct {
 	point  Point
 	before bool
@@ -64,7 +64,7 @@ func (c *client) call(point Point, key string) *call {
 	return &call{client: c, point: point, key: key, route: c.send, lost: bus.ErrUnknown}
 }
 
-// look makes a call that only reads: what it reads may be read at any time until it is back, so it happens there.
+// look makes a call that only reads. The read may happen at any time until the call comes back, so it happens as the call comes back.
 func (c *client) look(point Point, key string) *call {
 	k := c.call(point, key)
 	k.route = c.sendLook
@@ -107,7 +107,7 @@ func (c *client) latency() time.Duration {
 	return d
 }
 
-// lag is how much longer a message takes that was not asked for, where the network is slow.
+// lag is how much longer a message without a request takes on a slow network.
 func (c *client) lag() time.Duration {
 	if c.link.slow == 0 {
 		return 0
@@ -115,7 +115,7 @@ func (c *client) lag() time.Duration {
 	return time.Duration(c.draw.Int64N(int64(c.link.slow)))
 }
 
-// hold keeps what happens to a frozen process until it runs again. It reports false for one that runs.
+// hold postpones do until a frozen process runs again. It reports false for a process that runs.
 func (c *client) hold(do func()) bool {
 	if c.frozen.Load() {
 		c.held = append(c.held, do)
@@ -147,7 +147,7 @@ func (k *call) depart() {
 
 const manyOpen = 64
 
-// springs reports whether a trap is set here: then the call goes no further, and the process ends if the trap says so.
+// springs reports whether a trap is set here. The trap then stops the call, and ends the process if it is set to do so.
 func (k *call) springs(before bool) bool {
 	t := k.client.trap
 	if t == nil || t.point != k.point || t.before != before || k.client.ended.Load() {
@@ -176,8 +176,8 @@ func (c *client) send(k *call) {
 	}
 }
 
-// sendAside is the way of what a node has measured. It draws nothing and holds up nothing, so that a run with nodes that measure differs
-// from one without by their decisions alone. No trap springs for it, and a link that is cut loses it.
+// sendAside sends the measurements of a node. It draws nothing and delays nothing. So a run with nodes that measure could differ from one
+// without only if measurements changed decisions. No trap springs for it, and a cut link loses it.
 func (c *client) sendAside(k *call) {
 	const takes = 200 * time.Microsecond
 	if c.link.cut {
@@ -189,7 +189,7 @@ func (c *client) sendAside(k *call) {
 	})
 }
 
-// forward has something happen at the server once the message is there. It returns when that is; zero for unknown.
+// forward calls do once the message arrives at the server. It returns the time of the arrival; zero for unknown.
 func (c *client) forward(do func() bool) time.Time {
 	if c.link.cut {
 		if c.draw.IntN(2) == 0 {
@@ -202,10 +202,10 @@ func (c *client) forward(do func() bool) time.Time {
 	return c.out
 }
 
-// backward has something happen to the process once the message is there. It returns when that is; zero for never.
+// backward calls do once the message arrives at the process. It returns the time of the arrival; zero for never.
 func (c *client) backward(do func() bool) time.Time { return c.receive(&c.in, do) }
 
-// receive is backward for messages that come after the one that came at in.
+// receive is backward for messages that arrive after the time in.
 func (c *client) receive(in *time.Time, do func() bool) time.Time {
 	if c.link.cut {
 		return time.Time{}
@@ -227,11 +227,11 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// arrive is the call at the server: what it asks for is done, and the outcome sent back.
+// arrive carries out the call at the server, and sends the outcome back.
 func (k *call) arrive() bool {
 	c := k.client
 	if c.ended.Load() && c.draw.IntN(2) == 0 {
-		return false // it was not sent any more
+		return false // the process ended before it sent the call
 	}
 	o := k.perform()
 	if k.springs(false) || k.back == nil {
@@ -248,7 +248,7 @@ func (k *call) perform() outcome {
 	return k.effect()
 }
 
-// expire gives the call up a moment before its deadline, so that of several at one time each ends by itself.
+// expire ends the call without an answer a moment before its deadline, so that calls with the same deadline end one by one.
 func (k *call) expire() {
 	w := k.client.world
 	w.unwell(k)
@@ -260,7 +260,7 @@ func (k *call) expire() {
 	})
 }
 
-// freeze stops the process at its next call, as SIGSTOP does; thaw has it go on.
+// freeze stops the process at its next call, as SIGSTOP does; thaw lets it continue.
 func (c *client) freeze() { c.frozen.Store(true) }
 
 func (c *client) thaw() {
@@ -388,7 +388,7 @@ func (c *client) Send(m events.Message) error {
 	return nil
 }
 
-// matches reports whether a subject matches a pattern. Wildcards stand at the end alone, where the house has them.
+// matches reports whether a subject matches a pattern. Rookery's patterns have wildcards only at the end.
 func matches(pattern, subject string) bool {
 	if rest, ok := strings.CutSuffix(pattern, ">"); ok {
 		return strings.HasPrefix(subject, rest)

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Codec has plans and results written and read with durations as people write them, as in "1m30s".
+// Codec encodes the durations of plans and results in Go's notation, as in "1m30s".
 var Codec = json.JoinOptions(
 	json.Deterministic(true),
 	json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {

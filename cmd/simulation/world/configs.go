@@ -11,10 +11,10 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// configNames are the configs that people name in specs. Each namespace has its own.
+// configNames are the configs that specs name. Each namespace has its own.
 var configNames = []string{"a", "b"}
 
-// configs has people of some plans name configs in what they say anyhow, and put and delete them.
+// configs adds configs to the specs of some plans, and draws when clients put and delete these configs.
 func (d *drawer) configs() {
 	const share, often, mean = 3, 3, 4 * time.Minute
 	if d.IntN(share) > 0 {
@@ -33,7 +33,7 @@ func (d *drawer) configs() {
 	}
 }
 
-// config has a person put a config, or sometimes delete it.
+// config puts a config as a client does, or sometimes deletes it.
 func (w *World) config(a Action) {
 	const deletes = 5
 	if a.N%deletes == 0 {
@@ -43,7 +43,7 @@ func (w *World) config(a Action) {
 	w.putConfig(a.Subject, fmt.Sprintf("%s %s %d", checker.ConfigMark, a.Subject, a.N))
 }
 
-// putConfig puts the value whatever was there, and deletes what shall have none.
+// putConfig replaces the value of the config. The value "" deletes it.
 func (w *World) putConfig(key, value string) {
 	k, err := w.server.Bucket(context.Background(), bus.BucketConfigs)
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *World) putConfig(key, value string) {
 	w.checker.ConfigPut(key, value)
 }
 
-// putConfigs has people put what is missing of all configs that specs name.
+// putConfigs puts each config that specs name and that is missing.
 func (w *World) putConfigs() {
 	for _, s := range services {
 		for _, name := range configNames {

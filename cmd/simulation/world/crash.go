@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// sayMore has people ask for more in what they say anyhow, and has what they made fail.
+// sayMore adds further fields to the specs of the plan, and draws images that crash.
 func (d *drawer) sayMore() {
 	d.beforeStops()
 	d.crashing()
 	d.exclusives()
 }
 
-// crashing has people of some plans say how often instances are restarted on a node, in what they say anyhow, and images crash now
-// and then.
+// crashing adds restart limits to the specs of some plans, and draws times at which images crash.
 func (d *drawer) crashing() {
 	const share, often, mean, lasts = 2, 2, 15 * time.Minute, 20 * time.Minute
 	if d.IntN(share) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// disks has people of some plans ask for disk, in what they say anyhow, and containers take more of it than they may.
+// disks adds requests and limits for disk to the specs of some plans, and draws when a container takes more of the disk than it may.
 func (d *drawer) disks() {
 	const share, often, mean = 3, 4, 5 * time.Minute
 	if d.IntN(share) > 0 {
@@ -31,7 +31,7 @@ func (d *drawer) disks() {
 	}
 }
 
-// hitDiskFilled has one of the running containers of a host take more than any may. The node may end it for that.
+// hitDiskFilled fills the disk of one running container of a host beyond every limit. The node may end the container for that.
 func hitDiskFilled(w *World, a Action) {
 	h := w.hosts[a.Targets[0]]
 	running := h.running()

@@ -16,7 +16,7 @@ const (
 	webSpec = `{"image":"localhost/%s:1","scale":3,"update":{"min_healthy":"1s",%s}}`
 	kvSpec  = `{"image":"localhost/%s:1","scale":3,"topology":{},"hooks":{"release":{"exec":["%s"]},"acquire":{"exec":["b"]},"snapshot":{"exec":["%s"]},` +
 		`"before_stop":{"exec":["d"]}},"volumes":[{"name":"data","path":"/data","state":true}],"update":{"min_healthy":"1s"}}`
-	// tape is what no node has: what is asked for that does not come, and goes back.
+	// tape selects a label that no node has: the update fails and is rolled back.
 	tape = `"parallelism":2,"healthy_deadline":"15s","on_failure":"rollback"},"node_selector":{"disk":"tape"`
 	pair = `{"services":{"left":{"image":"localhost/%[1]s:1","update":{"min_healthy":"1s"}},` +
 		`"right":{"image":"localhost/%[1]s:1","scale":2,"after":["left"],"update":{"min_healthy":"1s",%[2]s}}}}`
@@ -41,8 +41,8 @@ func both(image, way string) said {
 	return said{".group.demo.pair.ensure", fmt.Sprintf(pair, image, way)}
 }
 
-// operations are the kinds of operations, and ways in which they fail: what is asked, one thing after the other, of which the last is
-// disturbed, and what becomes of that.
+// operations lists the kinds of operations, and ways in which they fail. Each entry has the commands in order, and the outcome of the last
+// one. The test disturbs the last one.
 var operations = []struct {
 	name string
 	said []said
@@ -76,14 +76,15 @@ var operations = []struct {
 
 const rolling = `"parallelism":1`
 
-// step is where a coordinator is killed: as it writes to the log or the orders for so many times, before it is stored or after.
+// step says at which write to the log or the orders the test kills a coordinator: after passes earlier writes, before the server stores
+// this one or after.
 type step struct {
 	point  Point
 	before bool
 	passes int
 }
 
-// came is what an operation has come to: how its command ended, and what the services are.
+// came is the result of an operation: the outcome of its command, and the state of the services.
 type came struct {
 	fate     string
 	services map[events.ServiceID]state
@@ -97,8 +98,8 @@ type state struct {
 	Slots    []string
 }
 
-// TestTheLeaderKilledAtEachStep kills the coordinator that leads at each of its writes in an operation of each kind, before it is
-// stored and after: what has come of it by the end is what comes of it when nothing happens.
+// TestTheLeaderKilledAtEachStep kills the leader at each of its writes in an operation of each kind, before the server stores the write and
+// after. At the end, the result of the operation equals the result of a run without kills.
 func TestTheLeaderKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	every := 1
@@ -111,7 +112,7 @@ func TestTheLeaderKilledAtEachStep(t *testing.T) {
 			p := planOf(o.said)
 			want, _ := disturbed(t, p, step{})
 			if want.fate != o.fate {
-				t.Fatalf("it %s, when nothing happens", want.fate)
+				t.Fatalf("the command without a kill: %s, want %s", want.fate, o.fate)
 			}
 			kills := 0
 			for _, s := range []step{{AppendLog, true, 0}, {AppendLog, false, 0}, {AppendOrders, true, 0}, {AppendOrders, false, 0}} {
@@ -122,13 +123,13 @@ func TestTheLeaderKilledAtEachStep(t *testing.T) {
 					}
 					kills++
 					if !reflect.DeepEqual(got, want) {
-						t.Fatalf("killed before %t write %d at %s: it came to\n%+v, and when nothing happens to\n%+v", s.before, s.passes, s.point, got, want)
+						t.Fatalf("killed before %t write %d at %s: got\n%+v, want, as without a kill,\n%+v", s.before, s.passes, s.point, got, want)
 					}
 				}
 			}
 			t.Logf("%d kills", kills)
 			if kills == 0 {
-				t.Error("nobody was killed")
+				t.Error("the test killed no leader: it proves nothing")
 			}
 		})
 	}
@@ -137,7 +138,7 @@ func TestTheLeaderKilledAtEachStep(t *testing.T) {
 // pause is the time between two commands of a plan: each has ended long before the next.
 const pause = 90 * time.Second
 
-// planOf is a plan in which all is said, and nothing goes wrong.
+// planOf returns a plan with these commands and no fault.
 func planOf(all []said) Plan {
 	p := Plan{Seed: 1, Coordinators: 2, Nodes: 3, Ports: 20, Heartbeat: 5 * time.Second}
 	for _, one := range all {
@@ -148,8 +149,8 @@ func planOf(all []said) Plan {
 	return p
 }
 
-// disturbed runs the plan and kills the leader at the step of its last command; at none where the step is of no point. It says what
-// has come of it, and whether the leader was killed.
+// disturbed runs the plan and kills the leader at the step of its last command. A step without a point kills no leader. It returns the
+// result, and whether the leader was killed.
 func disturbed(t *testing.T, p Plan, s step) (c came, killed bool) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +173,7 @@ func disturbed(t *testing.T, p Plan, s step) (c came, killed bool) {
 	return c, killed
 }
 
-// trapLeader has whoever leads be killed at the step, and begin again after some seconds. Whoever leads then is not.
+// trapLeader kills the leader at the step, and starts it again after three seconds. It does not kill the next leader.
 func (w *World) trapLeader(s step, killed func()) {
 	for _, p := range w.parts {
 		if c := p.client; isCoordinator(p.name) {
@@ -191,7 +192,7 @@ func (w *World) disarm() {
 	}
 }
 
-// cameTo says what the log has of the services and of the last command by the end.
+// cameTo returns the state of the services and the outcome of the last command from the log at the end of the run.
 func (w *World) cameTo(t *testing.T) came {
 	c, fold := came{fate: "has no end", services: map[events.ServiceID]state{}}, projections.NewFold()
 	for _, m := range w.server.Backup(bus.Log).Messages() {

@@ -10,8 +10,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// servers draws what goes wrong with several servers and never with one. It draws from a sequence of its own: the rest of a seed's plan
-// does not depend on it.
+// servers draws faults that occur with several servers and never with one. It draws from a sequence of its own, so the rest of a seed's
+// plan does not depend on it.
 func (d *drawer) servers() {
 	const mean = 20 * time.Minute
 	d.Rand = rand.New(rand.NewPCG(d.plan.Seed, 3))
@@ -26,13 +26,13 @@ func (d *drawer) servers() {
 
 func drawProcess(d *drawer, a *Action) { a.Targets = []string{d.process()} }
 
-// hitEmptied has all servers be away for a while. What they had in memory alone is gone, and the stream of statuses has the identity of
-// before, which its configuration keeps.
+// hitEmptied makes all servers unreachable for a while. They lose the data that they had only in memory. The stream of statuses keeps its
+// identity, which is part of its configuration.
 func hitEmptied(w *World, a Action) {
 	w.serversAway(a, func() { w.server.Empty(bus.Statuses) })
 }
 
-// serversAway has no host reach a server for a while, in which something is lost.
+// serversAway cuts all hosts off from the servers for a while, and calls lose, which removes data meanwhile.
 func (w *World) serversAway(a Action, lose func()) {
 	names := slices.Sorted(maps.Keys(w.links))
 	for _, name := range names {
@@ -56,7 +56,7 @@ func hitReaderStalls(w *World, a Action) {
 	})
 }
 
-// hitToldTwice has the readers of a process begin again some messages before the next.
+// hitToldTwice moves the readers of a process back by some messages, which they deliver a second time.
 func hitToldTwice(w *World, a Action) {
 	const most = 20
 	c := w.partNamed(a.Targets[0]).client
@@ -68,7 +68,7 @@ func hitToldTwice(w *World, a Action) {
 	c.kickReaders()
 }
 
-// stores are what has a leader of its own.
+// stores lists the streams, buckets and objects that each have a leader of their own.
 var stores = []string{string(bus.Log), string(bus.Commands), string(bus.Statuses), string(bus.Orders), bus.BucketLease, bus.BucketEndpoints, objectStores}
 
 // objectStores stands for all stores of objects.
@@ -88,8 +88,8 @@ func hitLeaderless(w *World, a Action) {
 	})
 }
 
-// Beside are the kinds of faults that are drawn where they are named alone: Rookery does not bear stale information yet, and panics need a
-// program that is compiled for them.
+// Beside lists the kinds of faults that the simulation draws only if a flag names them. Rookery does not survive stale information yet, and
+// panics need a program that is compiled for them.
 var Beside = []Kind{StaleInfo, Panics}
 
 // beside draws faults of a kind from a sequence of their own.
@@ -104,8 +104,8 @@ func (d *drawer) beside(kind Kind) {
 	}
 }
 
-// hitStaleInfo has a host reach a server that led the streams before, and tells what it knew then. Half of the times the leader ends a
-// moment later, so that somebody takes over by what that server says.
+// hitStaleInfo connects a host to a server that led the streams before, and that reports the states from that time. In half of the cases
+// the leading coordinator ends a moment later, so that another one takes over with these outdated states.
 func hitStaleInfo(w *World, a Action) {
 	l := w.linkOf(a.Targets[0])
 	l.stale = map[bus.Stream]bus.State{}
@@ -125,7 +125,7 @@ func hitStaleInfo(w *World, a Action) {
 	}
 }
 
-// of has the call be about a store: while that has no leader, nobody answers it.
+// of binds the call to a store. While the store has no leader, no server answers the call.
 func (k *call) of(store string) *call {
 	route := k.route
 	k.route = func(k *call) {

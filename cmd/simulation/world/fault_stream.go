@@ -19,8 +19,8 @@ func (w *World) tamper() {
 	w.checker.Tampered()
 }
 
-// hitStreamLost deletes a stream that is kept on disk; it is made again, and after a while adopted. Half of the times the
-// nodes begin anew meanwhile, as after a power cut.
+// hitStreamLost deletes a stream that is kept on disk and creates it again. After a while an operator adopts it. In half of the cases the
+// nodes restart meanwhile, as after a power cut.
 func hitStreamLost(w *World, a Action) {
 	stream := []bus.Stream{bus.Commands, bus.Orders}[a.N%2]
 	w.tamper()
@@ -40,8 +40,8 @@ func hitStreamLost(w *World, a Action) {
 	}
 }
 
-// hitLostAsRead has a node begin anew, and the stream of orders deleted and made again between its joining and its reading:
-// the leader has not seen it yet, and what the node reads lacks the orders of the containers that it has.
+// hitLostAsRead restarts a node. It deletes the stream of orders and creates it again after the node has joined, and before the node reads
+// the orders. The leader has not noticed yet, and the node finds no orders for the containers that it has.
 func hitLostAsRead(w *World, a Action) {
 	p := w.partNamed(a.Targets[0])
 	w.ordersRead = func(reader *client) {
@@ -61,7 +61,7 @@ func hitLostAsRead(w *World, a Action) {
 	w.crash(p, p.client, begun)
 }
 
-// hitLogRestored puts an older log in the place of the one there is, which after a while is adopted.
+// hitLogRestored replaces the log by an older one, which an operator adopts after a while.
 func hitLogRestored(w *World, a Action) {
 	w.tamper()
 	w.server.Restore(bus.Log, w.backups[a.N%len(w.backups)])
@@ -70,7 +70,7 @@ func hitLogRestored(w *World, a Action) {
 	w.lasts(a, w.adopt)
 }
 
-// adopt has an operator adopt the streams as they are.
+// adopt runs the adoption of the streams as an operator does.
 func (w *World) adopt() {
 	p := &part{world: w, name: operatorName}
 	p.run = func(ctx context.Context, c *client, _ string) error {
@@ -89,12 +89,12 @@ func (w *World) adopt() {
 		}
 		return nil
 	}
-	p.keepDown() // it ends when it is done
+	p.keepDown() // it ends by itself, and must not start again
 	w.parts = append(w.parts, p)
 	p.start()
 }
 
-// hitLogDamaged changes or loses a message of the log while no coordinator runs, has them see it, and repairs it.
+// hitLogDamaged changes or deletes a message of the log while no coordinator runs. It starts the coordinators, and repairs the log later.
 func hitLogDamaged(w *World, a Action) {
 	w.tamper()
 	var hit []*part
@@ -105,9 +105,9 @@ func hitLogDamaged(w *World, a Action) {
 			hit = append(hit, p)
 		}
 	}
-	const inFlight = 20 * time.Second // what was sent has arrived by then
+	const inFlight = 20 * time.Second // messages on their way have arrived by then
 	w.at(time.Now().Add(inFlight), func() bool {
-		// What is before a snapshot nobody reads any more.
+		// No coordinator reads the messages before the newest snapshot, so damage there would go unnoticed.
 		if last, first := w.checker.Log().Closed, max(w.newestFold(w.checker.Log().Closed), 1); last > first && !w.healing {
 			w.damage(a, first+uint64(a.N)%(last-first))
 		}
@@ -118,7 +118,7 @@ func hitLogDamaged(w *World, a Action) {
 	})
 }
 
-// damage has a message of the log be another one, or none, until it is repaired.
+// damage changes or deletes a message of the log, and restores the log after the time of the action.
 func (w *World) damage(a Action, sequence uint64) {
 	backup := w.server.Backup(bus.Log)
 	w.checker.Damaged(true)

@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// works are the kinds of work that a coordinator panics in, and of what.
+// works lists the kinds of work in which a coordinator panics, with the kind of their scope.
 var works = []struct {
 	work events.Work
 	of   string
@@ -23,7 +23,7 @@ var works = []struct {
 	{events.WorkRebalance, "cluster"},
 }
 
-// drawUnit draws what work is struck, and of what.
+// drawUnit draws the work and the scope in which the coordinators panic.
 func drawUnit(d *drawer, a *Action) {
 	struck := works[d.IntN(len(works))]
 	scope := "cluster"
@@ -38,8 +38,8 @@ func drawUnit(d *drawer, a *Action) {
 	a.Targets = []string{string(struck.work), scope}
 }
 
-// hitPanics has every coordinator panic in the unit for a while. Then another one leads, or the same anew, which tries again what was left
-// alone.
+// hitPanics makes every coordinator panic in the unit for a while. Then it replaces the leader: the new leader tries again the work that the
+// old one has set aside.
 func hitPanics(w *World, a Action) {
 	var struck atomic.Bool
 	strike.Set(func(u events.Unit) bool {

@@ -2,7 +2,7 @@ package world
 
 import "time"
 
-// fault is one kind of fault: how often it is drawn, what is drawn for it, and what it does.
+// fault is one kind of fault: how often the plan draws it, with which targets, and its effect.
 type fault struct {
 	kind   Kind
 	weight int
@@ -10,7 +10,7 @@ type fault struct {
 	hit    func(*World, Action)
 }
 
-// faults are all kinds of faults. Those of no weight are drawn apart, by operator.
+// faults lists all kinds of faults. Functions of their own draw those of weight 0.
 var faults = []fault{
 	{Crash, 6, drawCrash, hitCrash},
 	{Restart, 1, func(d *drawer, a *Action) { a.Targets = []string{d.process()} }, hitRestart},
@@ -62,7 +62,7 @@ func faultOf(kind Kind) fault {
 	return fault{hit: func(w *World, a Action) { w.breach("plan", "there is no fault %q", a.Kind) }}
 }
 
-// misfortune draws a fault, often another one beside it, and often what people ask for while they last.
+// misfortune draws a fault, often a second one at the same time, and often commands that arrive meanwhile.
 func (d *drawer) misfortune(at time.Duration) []Action {
 	const beside, apart = 3, 3 * time.Second
 	first := d.fault(at)
@@ -83,7 +83,7 @@ func (d *drawer) misfortune(at time.Duration) []Action {
 	return actions
 }
 
-// unseen draws containers that end on hosts which nobody reaches: what is told of them later is all there is.
+// unseen draws containers that end on unreachable hosts. Their nodes report the ends later, and the leader has no other source.
 func (d *drawer) unseen(cut Action) []Action {
 	var exits []Action
 	for _, host := range cut.Targets {
@@ -114,7 +114,7 @@ func (d *drawer) fault(at time.Duration) Action {
 	return a
 }
 
-// operator draws, for some plans, the one time that a stream is lost.
+// operator draws, for some plans, one loss of a stream or fault of the log, which an operator must repair.
 func (d *drawer) operator() {
 	const share, mean = 4, 20 * time.Second
 	if d.IntN(share) > 0 {
@@ -126,7 +126,7 @@ func (d *drawer) operator() {
 	})
 }
 
-// lostAsRead draws, for some plans in which no operator is needed yet, that the orders are lost at the worst moment.
+// lostAsRead draws, for some plans that need no operator yet, the loss of the orders just before a node reads them.
 func (d *drawer) lostAsRead() {
 	const share, mean = 3, 20 * time.Second
 	for _, a := range d.plan.Actions {
@@ -143,8 +143,8 @@ func (d *drawer) lostAsRead() {
 	})
 }
 
-// tags draws, for some plans, when tags come to stand for other images, each on some of the hosts: those that have pulled
-// before have what it stood for then.
+// tags draws, for some plans, when a tag moves to another image, each time on some of the hosts. Hosts that have pulled the tag before keep
+// the earlier image.
 func (d *drawer) tags() []Action {
 	const share, mean = 3, 10 * time.Minute
 	var moves []Action
@@ -157,8 +157,7 @@ func (d *drawer) tags() []Action {
 	return moves
 }
 
-// worse draws, for the loss of a stream, the bad network and the commands around it: what was sent before the loss comes
-// after it, or never.
+// worse draws a bad network and commands around the loss of a stream. Messages sent before the loss then arrive after it, or never.
 func (d *drawer) worse(loss Action) []Action {
 	const mean, before, asked = 40 * time.Second, 10 * time.Second, 3 * time.Second
 	var actions []Action

@@ -12,7 +12,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// folds draws, for most plans, that coordinators take snapshots of the fold, and when one of them is spoiled and they begin anew.
+// folds draws, for most plans, how often coordinators take snapshots of the fold. It also draws when a snapshot is spoiled and the
+// coordinators restart.
 func (d *drawer) folds() {
 	const share, least, spread, mean = 4, 80, 1600, 15 * time.Minute
 	p := d.plan
@@ -28,7 +29,7 @@ func (d *drawer) folds() {
 	}
 }
 
-// foldObjects returns the snapshots of the fold that there are, the last ones of the log first.
+// foldObjects returns the snapshots of the fold, the newest first.
 func (w *World) foldObjects() (bus.Objects, []bus.Object) {
 	objects := w.server.Objects(bus.ObjectsFolds)
 	all, err := objects.All(context.Background())
@@ -51,7 +52,7 @@ func (w *World) foldBody(objects bus.Objects, name string) []byte {
 	return body
 }
 
-// hitFoldSpoiled changes a digit of the last snapshot of the fold, has it end too early, or takes it away.
+// hitFoldSpoiled changes a digit of the last snapshot of the fold, cuts the snapshot short, or deletes it.
 func hitFoldSpoiled(w *World, a Action) {
 	objects, all := w.foldObjects()
 	if len(all) == 0 {
@@ -77,7 +78,7 @@ func hitFoldSpoiled(w *World, a Action) {
 	}
 }
 
-// changeDigit makes another one of a digit of the state, which stays readable.
+// changeDigit changes one digit of the state, which stays readable.
 func changeDigit(body []byte, n int) {
 	begin := bytes.IndexByte(body, '\n') + 1
 	for i := range len(body) - begin {
@@ -89,7 +90,7 @@ func changeDigit(body []byte, n int) {
 	}
 }
 
-// newestFold returns the place in the log that its last snapshot was taken at, not behind a place; 0 for none.
+// newestFold returns the sequence of the newest snapshot at or before upTo; 0 for none.
 func (w *World) newestFold(upTo uint64) uint64 {
 	state, err := w.server.State(context.Background(), bus.Log)
 	if err != nil {

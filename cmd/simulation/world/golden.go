@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// inherit has the cluster begin with a golden log, as one that was updated does, and an operator adopt it.
+// inherit starts the cluster with a golden log, as after an update of Rookery, and adopts the log as an operator does.
 func (w *World) inherit() {
 	names := golden.Names()
 	messages, err := golden.Read(names[w.plan.Seed%uint64(len(names))])
@@ -24,7 +24,7 @@ func (w *World) inherit() {
 		}
 	}
 	w.plan.Nodes = max(w.plan.Nodes, len(fold.Cluster.Nodes)) // every node that the log knows is there
-	time.Sleep(time.Until(fold.Cluster.Now) + time.Second)    // its time is over
+	time.Sleep(time.Until(fold.Cluster.Now) + time.Second)    // the times in the log must be in the past
 	w.began = time.Now()
 	w.server.Remake(bus.Commands)
 	w.server.Restore(bus.Log, memory.NewBackup(fold.Cluster.LogID(), messages))

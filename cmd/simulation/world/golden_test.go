@@ -118,7 +118,7 @@ func logOf(t *testing.T, seed uint64) (messages []events.Message) {
 	return messages
 }
 
-// aboutServices are commands that have services go through whatever one can.
+// aboutServices returns commands that lead services through every kind of change.
 func aboutServices() []Action {
 	return []Action{
 		say(2*time.Minute, ".service.demo.agent.ensure", `{"image":"localhost/a:1","mode":"global"}`),
@@ -162,7 +162,7 @@ func aboutServices() []Action {
 	}
 }
 
-// aboutNodes are commands and faults that have nodes and streams do so.
+// aboutNodes returns commands and faults that lead nodes and streams through every kind of change.
 func aboutNodes() []Action {
 	return []Action{
 		say(19*time.Minute, ".service.demo.fast.ensure", `{"image":"localhost/a:1","scale":4,"node_selector":{"disk":"ssd"}}`),

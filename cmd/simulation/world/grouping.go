@@ -9,8 +9,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// grouping draws commands that change several services together, one after the other; some come to nothing, and people take
-// services out of them, change their minds or have others wait behind.
+// grouping draws a sequence of commands that each change a group of services. Some fail. Others follow that change, cancel or drop members
+// while the group is under way, or wait behind it.
 func (d *drawer) grouping(at time.Duration) []Action {
 	const between = 45 * time.Second
 	id := events.GroupID{Namespace: d.service().Namespace, Name: []string{"all", "some"}[d.IntN(2)]}
@@ -29,7 +29,7 @@ func (d *drawer) grouping(at time.Duration) []Action {
 	return actions
 }
 
-// meddle draws what people say while a group is under way, or after it.
+// meddle draws a command that arrives while a group is under way, or after it.
 func (d *drawer) meddle(at time.Duration, id events.GroupID, member string) Action {
 	service := id.Member(member)
 	switch d.IntN(9) {
@@ -61,7 +61,7 @@ func (d *drawer) members(namespace string) []string {
 	return names[:1+d.IntN(len(names))]
 }
 
-// group draws what the members are to be. Now and then they come after each other in a circle, or one cannot be at all.
+// group draws the specs of the members. Now and then their dependencies form a cycle, or a member can never run.
 func (d *drawer) group(members []string) string {
 	var specs []string
 	for i, name := range members {
@@ -81,8 +81,8 @@ func (d *drawer) group(members []string) string {
 	return fmt.Sprintf(`{"services":{%s}%s}`, strings.Join(specs, ","), busy)
 }
 
-// member draws what one service of a group is to be, without the closing brace. Its deadlines are short, for a group may come to
-// many of them one after the other.
+// member draws the spec of one service of a group, without the closing brace. Its deadlines are short, because a group may run into many of
+// them one after the other.
 func (d *drawer) member() string {
 	spec := fmt.Sprintf(`{"image":%q`, images[d.IntN(len(images))])
 	switch d.IntN(16) {

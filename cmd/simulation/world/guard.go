@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// exclusives has people of some plans say that services are exclusive, in what they say anyhow.
+// exclusives makes services of some plans exclusive.
 func (d *drawer) exclusives() {
 	const share, often = 2, 3
 	if d.IntN(share) > 0 {
@@ -22,7 +22,7 @@ func (d *drawer) exclusives() {
 	}
 }
 
-// Guard implements node.Engine: what guards is beside the engine's service, and none of its troubles are its own.
+// Guard implements node.Engine. The watchdog is a process of its own beside the engine's service, so faults of the engine do not hit it.
 func (e *engine) Guard(ctx context.Context, heard time.Time, guarded []node.Guarded) error {
 	k := e.call(Guard, "guard", 0)
 	k.route = func(k *call) {
@@ -38,7 +38,7 @@ func (e *engine) Guard(ctx context.Context, heard time.Time, guarded []node.Guar
 	return err
 }
 
-// watch ends what may run no more, and looks again when something else may not.
+// watch ends the containers whose window is over, and runs again when the next window ends.
 func (h *host) watch() {
 	next := h.engine.Expire(time.Now())
 	if next.IsZero() || (!h.watches.IsZero() && !next.Before(h.watches)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// heal ends every fault, and starts what is down.
+// heal ends every fault, and starts each part that is down.
 func (w *World) heal() {
 	w.note("== everything heals")
 	w.healing = true
@@ -30,18 +30,18 @@ func (w *World) heal() {
 
 // Bounds of what follows the healing.
 const (
-	// convergeWithin is how long the cluster may take to be as it must be, and commandWithin how much longer for each command that waits
-	// for those before it: a command has 10 minutes, and an image that is pulled slowly as many.
+	// convergeWithin is how long the cluster may take to converge, and commandWithin how much longer for each command that waits for earlier
+	// ones. A command has 10 minutes, and so has a slow pull of an image.
 	convergeWithin, commandWithin = 30 * time.Minute, 10 * time.Minute
-	// lookAgain is how often it is looked at whether it is.
+	// lookAgain is how often the checker looks whether the cluster has converged.
 	lookAgain = 5 * time.Second
-	// leaderless is how long the last leader stays away. Its lease lasts longer, so that another may lead; exclusive instances do
+	// leaderless is how long the last leader is down. Its lease lasts longer, so that another coordinator may lead. Exclusive instances do
 	// not end meanwhile.
 	leaderless = time.Second
 )
 
-// converge waits until the cluster is as it shall be, and checks that it stays so: by itself, and under a leader that takes over and
-// looks at everything.
+// converge waits until the cluster is as the log asks for, and checks that it stays so: by itself, and after a failover, in which the new
+// leader reconciles everything.
 func (w *World) converge() {
 	limit := convergeWithin + time.Duration(w.checker.Backlog())*commandWithin
 	end := time.Now().Add(limit)
@@ -65,7 +65,7 @@ func (w *World) converge() {
 	w.stays(true)
 }
 
-// stays lets time go on in which nothing is due, and checks that nothing is decided or done, under the same leader or another.
+// stays lets time pass in which nothing is due. It checks that the cluster decides and does nothing, under the same leader or another.
 func (w *World) stays(anotherLeads bool) {
 	before := w.checker.Work()
 	w.until(w.checker.SilentUntil(), w.broken)
@@ -74,14 +74,14 @@ func (w *World) stays(anotherLeads bool) {
 	}
 }
 
-// replaceLeader kills the coordinator that leads, and has it begin again.
+// replaceLeader kills the leader, and starts it again.
 func (w *World) replaceLeader() {
 	if p := w.partNamed(w.checker.Log().Leader); p != nil && p.alive() && !w.broken() {
 		w.crash(p, p.client, Action{For: leaderless})
 	}
 }
 
-// checkEnd checks what stands once nothing happens any more: the views, the snapshots of the fold and what a coordinator answers.
+// checkEnd checks the views, the snapshots of the fold and a coordinator's answer once the cluster is silent.
 func (w *World) checkEnd() {
 	if w.broken() {
 		return
@@ -92,9 +92,9 @@ func (w *World) checkEnd() {
 	w.ask()
 	w.until(time.Now().Add(callTimeout), w.broken)
 	if !w.checker.Answered() && !w.broken() {
-		w.breach("P7", "no coordinator has told its state at sequence %d", w.checker.Log().Last)
+		w.breach("P7", "no coordinator has answered with its state at sequence %d", w.checker.Log().Last)
 	}
 }
 
-// reread has the checker read the log as it is now.
+// reread passes the current log to the checker, which reads it from the start.
 func (w *World) reread() { w.checker.Restored(w.server.Backup(bus.Log).Messages()) }

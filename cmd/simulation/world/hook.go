@@ -9,16 +9,16 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// moody is the argument of a hook whose program does now and then not do what it is asked, or gives no answer.
+// moody is the argument of a hook whose program sometimes refuses a request, or gives no answer.
 const moody = "moody"
 
-// How programs answer that do not what they are asked.
+// The errors with which the programs of hooks refuse a request.
 var (
 	errMoody         = errors.New("not now")
-	errToldOtherwise = errors.New("the file says something else") // a careful one goes by that
+	errToldOtherwise = errors.New("the file says something else") // a careful program trusts its topology file
 )
 
-// Ask implements node.Engine. What is never healthy does nothing that it is asked.
+// Ask implements node.Engine. A container of a sick image carries out no request.
 func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, asked node.Asked, address string) error {
 	const silent, refused = 16, 8 // of so many one
 	k := e.call(Check, "hook of "+c.Instance.String(), 0)
@@ -66,7 +66,7 @@ func (e *engine) Ask(ctx context.Context, c node.Container, hook events.Hook, as
 	return err
 }
 
-// balks draws whether the hook's program does not do what it is asked this time, one of so many. Once everything heals none does.
+// balks draws whether the hook's program refuses this time, one time in one on average. Once everything heals no program refuses.
 func (h *host) balks(hook events.Hook, one int) bool {
 	return slices.Contains(hook.Exec, moody) && !h.world.healing && h.draw.IntN(one) == 0
 }

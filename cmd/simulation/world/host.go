@@ -23,20 +23,20 @@ type host struct {
 	draw     *rand.Rand
 	troubles []*trouble
 	pulled   map[string]bool
-	deaf     bool // hints of exits are lost
-	// watches is when it next looks for containers that may run no more; zero for not at all.
+	deaf     bool // the host loses hints of exits
+	// watches is when the watchdog next ends containers whose window is over; zero for never.
 	watches time.Time
-	// preparing counts the containers that the engine is about to make, whoever waits for them still.
+	// preparing counts the containers that the engine is about to make, even if no node waits for them any longer.
 	preparing int
 }
 
-// trouble is what is wrong with an engine for a time.
+// trouble is a fault of an engine for a time.
 type trouble struct {
 	points []Point
 	kind   Kind
 }
 
-// wrong returns what is wrong with calls at this point, or "".
+// wrong returns the fault that hits calls at this point, or "".
 func (h *host) wrong(point Point) Kind {
 	for _, t := range h.troubles {
 		if slices.Contains(t.points, point) {
@@ -46,16 +46,16 @@ func (h *host) wrong(point Point) Kind {
 	return ""
 }
 
-// errNoEngine is what a call ends with that the engine never answers.
+// errNoEngine occurs when the engine never answers a call.
 var errNoEngine = errors.New("the engine does not answer")
 
-// errEngine is what an engine says that does not know what went wrong.
+// errEngine is an engine's answer to a call that failed for an unknown reason.
 var errEngine = errors.New("the engine answered 500: internal error")
 
-// errSick is what a check of a container says that is not healthy.
+// errSick is the result of a check of an unhealthy container.
 var errSick = errors.New("the answer is 503")
 
-// take is the way of a call to the engine and back: half of its time before the effect and half behind it.
+// take carries a call to the engine and back. Half of the time passes before the effect and half after it.
 func (h *host) take(k *call, pull time.Duration) {
 	if k.springs(true) {
 		return
@@ -83,7 +83,7 @@ func (h *host) take(k *call, pull time.Duration) {
 	half := h.pace(k.point) / 2
 	at := time.Now().Add(half + pull)
 	if !at.Before(k.deadline) {
-		k.expire() // the engine goes on all the same
+		k.expire() // the engine carries out the call all the same
 	}
 	if k.point == Prepare {
 		h.preparing++
@@ -278,17 +278,17 @@ func (e *engine) Output(ctx context.Context, c node.Container) ([]byte, error) {
 	})
 }
 
-// Logs implements node.Engine. Nobody in the world reads logs: nothing depends on who does.
+// Logs implements node.Engine. No part of the world reads logs, because no decision depends on them.
 func (e *engine) Logs(ctx context.Context, c node.Container, asked events.LogsRequest, line func(events.LogLine) error) error {
 	return e.host.engine.Logs(ctx, c, asked, line)
 }
 
-// Execute implements node.Engine. Nobody in the world runs commands in containers.
+// Execute implements node.Engine. No part of the world runs commands in containers.
 func (e *engine) Execute(ctx context.Context, c node.Container, run node.Execution) (int32, error) {
 	return e.host.engine.Execute(ctx, c, run)
 }
 
-// Watch implements node.Engine. A host that is deaf loses hints; any other gives them a moment later.
+// Watch implements node.Engine. A host that is deaf loses hints. Any other host delivers them a moment later.
 func (e *engine) Watch(ctx context.Context, owner node.Owner, ready func(), hint func(events.InstanceID)) error {
 	hints := make(chan events.InstanceID, waiting)
 	ended := make(chan struct{})
@@ -325,7 +325,7 @@ func (h *host) hint(hints chan events.InstanceID, id events.InstanceID) {
 	})
 }
 
-// runs follows a start: every container prints something, and some images end by themselves.
+// runs follows a start. Every container prints a line, and containers of some images end by themselves.
 func (h *host) runs(c node.Container) {
 	if h.watch(); !h.runsNow(c) {
 		return
@@ -346,7 +346,7 @@ func (h *host) runs(c node.Container) {
 	after := 100*time.Millisecond + time.Duration(h.draw.Int64N(int64(longest)))
 	h.world.at(time.Now().Add(after), func() bool {
 		if h.world.imageOf(image) != b {
-			return false // it is mended by now
+			return false // the image is fine by now
 		}
 		for _, have := range h.engine.Containers() {
 			if have.Handle == c.Handle && have.State == node.Running {
@@ -373,7 +373,7 @@ func (h *host) running() []node.Container {
 	return all
 }
 
-// step is what the checker is told of a step that a node has its engine take.
+// step describes to the checker a step that a node asks of its engine.
 func (h *host) step(c node.Container) checker.Step {
 	s := checker.Step{Node: h.name, Container: c, Runs: h.runsNow(c)}
 	s.Guarded, s.GuardedBefore = h.engine.Guarded(c)
@@ -387,7 +387,7 @@ func (h *host) runsNow(c node.Container) bool {
 	})
 }
 
-// unwell tells the checker of a check that does not come back well, for whatever reason: the node may end the container for it.
+// unwell tells the checker of a check that failed, for any reason. The node may end the container because of it.
 func (w *World) unwell(k *call) {
 	if k.point == Check {
 		w.checker.Unwell(k.key)

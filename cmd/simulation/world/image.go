@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// behaviour is what containers of an image do by themselves.
+// behaviour is how containers of an image behave by themselves.
 type behaviour int
 
 // The behaviours.
@@ -14,13 +14,13 @@ const (
 	fine     behaviour = iota
 	crashes            // they end with an error after a while
 	finishes           // they end well after a while
-	absent             // the image cannot be had
+	absent             // no registry has the image
 	sick               // they are never healthy
 )
 
 func (w *World) imageOf(image string) behaviour { return w.images[image] }
 
-// hitTagMoved has a tag stand for another image on the hosts.
+// hitTagMoved moves a tag to another image on the hosts.
 func hitTagMoved(w *World, a Action) {
 	image := images[a.N%len(images)]
 	for _, name := range a.Targets {

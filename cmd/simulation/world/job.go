@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// jobs draws what somebody asks of jobs: of the services that others speak of, too.
+// jobs draws commands about jobs. They name the same services as other commands, so that a service may become a job and back.
 func (d *drawer) jobs() []Action {
 	const one, between = 2, 4 * time.Minute
 	if d.IntN(one) > 0 {
@@ -30,7 +30,7 @@ func (d *drawer) job() string {
 		images[d.IntN(len(images))], 1+d.IntN(most), 1+d.IntN(most), d.IntN(most), d.schedule(), d.wishes())
 }
 
-// finishes has the container of a job end by itself after a while.
+// finishes ends the container of a job after a while.
 func (h *host) finishes(c node.Container, image string) {
 	const longest = 2 * time.Minute
 	h.world.at(time.Now().Add(100*time.Millisecond+time.Duration(h.draw.Int64N(int64(longest)))), func() bool {

@@ -15,8 +15,8 @@ func (d *drawer) absences() {
 	}
 }
 
-// absence draws nodes that are cut off for so long that they are lost, what people ask for meanwhile, and that a container ends or a
-// leader does so just then.
+// absence draws one or two nodes that are cut off until they are lost. It also draws commands, ends of containers and crashes of
+// coordinators for the same time.
 func (d *drawer) absence(at time.Duration) []Action {
 	const most, between = 8 * time.Minute, 4 * time.Minute
 	id := d.service()
@@ -52,7 +52,7 @@ func (d *drawer) absence(at time.Duration) []Action {
 	return all
 }
 
-// disconnects draws a service that says what follows where its node is not heard.
+// disconnects draws a service whose spec says what happens to instances on a silent node.
 func (d *drawer) disconnects() string {
 	lost := []string{"", `"lost_after":"10s"`, `"lost_after":"2m"`}[d.IntN(3)]
 	keeps := []string{"", `"reconcile":"keep-original"`, `"reconcile":"keep-replacement"`, `"reconcile":"longest-running"`}[d.IntN(4)]

@@ -20,7 +20,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// collecting has each process of a run measure, and somebody collect that every few seconds.
+// collecting collects the metrics of each process of a run every few seconds.
 type collecting struct {
 	ctx   context.Context
 	going sync.WaitGroup
@@ -62,7 +62,7 @@ func (c *collecting) collect(reader *sdk.ManualReader) {
 	}
 }
 
-// traced is the plan with a sender of each command who traces it.
+// traced returns the plan with a trace context in each command.
 func traced(p Plan) Plan {
 	p.Actions = slices.Clone(p.Actions)
 	for i, a := range p.Actions {
@@ -76,7 +76,7 @@ func traced(p Plan) Plan {
 	return p
 }
 
-// measured is a run in which all that can be told is told, and what was.
+// measured is a run with all metrics, spans and samples, and what they were.
 type measured struct {
 	Result
 	metrics map[string]bool
@@ -114,8 +114,8 @@ func runMeasured(t *testing.T, plan Plan) (all measured) {
 	return all
 }
 
-// unlike returns the first lines of two transcripts that are not the same, "" where there are none. That nodes cannot measure what
-// instances use they say where they do.
+// unlike returns the first lines in which two transcripts differ, or "". It skips the lines in which nodes that measure report that they
+// cannot.
 func unlike(with, without string) (one, other string) {
 	ones := slices.DeleteFunc(strings.Split(with, "\n"), func(line string) bool { return strings.Contains(line, "what instances use") })
 	others := strings.Split(without, "\n")
@@ -134,22 +134,22 @@ func lineOf(lines []string, i int) string {
 	return "(the end)"
 }
 
-// TestNothingIsDecidedByWhatIsMeasured runs plans with all that can be told being told, and with nothing, and holds the runs to be one:
-// each event of the log, each order and each step of an engine, at its time.
+// TestNothingIsDecidedByWhatIsMeasured runs plans with all metrics, spans and samples, and without any. Both runs must be the same: each
+// event of the log, each order and each step of an engine, at its time.
 func TestNothingIsDecidedByWhatIsMeasured(t *testing.T) {
 	for seed := range uint64(3) {
 		plan := traced(beginning(seed + 1))
 		without, with := Script(t, plan), runMeasured(t, plan)
 		if with.Log != without.Log || with.Rounds != without.Rounds || with.Digest != without.Digest {
-			t.Errorf("seed %d: measured, the log has %d rounds and hash %s; not measured, %d and %s",
+			t.Errorf("seed %d: with measurements the log has %d rounds and hash %s; without, %d and %s",
 				seed+1, with.Rounds, with.Log, without.Rounds, without.Log)
 		}
 		if one, other := unlike(with.Script, without.Script); one != other {
-			t.Errorf("seed %d: measured, there is\n%s\nand not measured\n%s", seed+1, one, other)
+			t.Errorf("seed %d: the run with measurements has\n%s\nand the run without has\n%s", seed+1, one, other)
 		}
 		for _, kind := range []string{" in ROOKERY_LOG: ", " in ROOKERY_ORDERS: ", " has its engine start "} {
 			if !strings.Contains(without.Script, kind) {
-				t.Errorf("seed %d: nothing is%s: the run proves nothing", seed+1, kind)
+				t.Errorf("seed %d: the transcript has no line with %q: the run proves nothing", seed+1, kind)
 			}
 		}
 		for _, name := range []string{

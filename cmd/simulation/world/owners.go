@@ -11,11 +11,11 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// shards is how many keys every service with a topology is taken to have: slot key % scale has a key.
+// shards is the number of keys of every service with a topology: the slot key % scale has a key.
 const shards = 12
 
-// owner is a process in a container that has the keys which it serves, as a careful program would: it goes by its file alone, and
-// does what it is asked where that is what the file says.
+// owner is a process in a container, with the keys that it serves. It behaves as a careful program: it trusts only its topology file, and
+// carries out a request only if the file says the same.
 type owner struct {
 	instance events.InstanceID
 	serves   [shards]bool
@@ -29,14 +29,15 @@ func has(ordinal, scale uint32, key int) bool {
 	return ordinal < scale && uint32(key)%scale == ordinal
 }
 
-// topologyIn returns what the container's file says; false where it has none.
+// topologyIn returns the topology in the container's file; false if it has no file.
 func (h *host) topologyIn(c node.Container) (events.TopologyDocument, bool) {
 	body, _ := h.engine.Topology(c)
 	var d events.TopologyDocument
 	return d, len(body) > 0 && json.Unmarshal(body, &d) == nil
 }
 
-// begins has a process that begins serve what its file gives it, and while that changes only what both topologies do.
+// begins follows the start of a process. It serves the keys that its file assigns to it, and during a change only the keys that both
+// topologies assign to it.
 func (w *World) begins(h *host, c node.Container) {
 	d, has := h.topologyIn(c)
 	if !has || c.Role != node.RoleMain {
@@ -54,7 +55,7 @@ func (o *owner) serve(d events.TopologyDocument) {
 	}
 }
 
-// learns has the process follow its file where no change is under way any more.
+// learns follows a new topology file. The process serves the keys in the file once no change is under way.
 func (w *World) learns(h *host, c node.Container) {
 	if d, has := h.topologyIn(c); has && d.Change == nil && w.owners[process{h.name, c.Handle}] != nil {
 		w.owners[process{h.name, c.Handle}].serve(d)
@@ -62,7 +63,7 @@ func (w *World) learns(h *host, c node.Container) {
 	}
 }
 
-// does has the process do what it is asked. It reports false where its file says something else.
+// does carries out a request in the process. It reports false if the topology file says something else.
 func (w *World) does(h *host, c node.Container, change events.TopologyChange) bool {
 	d, told := h.topologyIn(c)
 	o := w.owners[process{h.name, c.Handle}]
@@ -78,7 +79,7 @@ func (w *World) does(h *host, c node.Container, change events.TopologyChange) bo
 	return true
 }
 
-// oneOwner has the checker see which keys the running processes of a service serve.
+// oneOwner passes the keys that the running processes of a service serve to the checker.
 func (w *World) oneOwner(id events.ServiceID) {
 	var all []checker.Owner
 	for _, name := range slices.Sorted(maps.Keys(w.hosts)) {

@@ -23,7 +23,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// part is a coordinator or a node: one process after the other under one name.
+// part is a coordinator or a node: a sequence of processes under one name.
 type part struct {
 	world *World
 	name  string
@@ -35,7 +35,7 @@ type part struct {
 	ended  chan struct{}
 	// clock is how far its wall clock is off.
 	clock atomic.Int64
-	// down counts the reasons why nobody starts it now.
+	// down counts the reasons why the world must not start it now.
 	down int
 }
 
@@ -50,7 +50,7 @@ func (w *World) partNamed(name string) *part {
 	return nil
 }
 
-// seeded returns draws of its own for each name, so that what one part draws changes nothing for another.
+// seeded returns a random source of its own for each name, so that the draws of one part change nothing for another.
 func (w *World) seeded(name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -93,7 +93,7 @@ func (w *World) addNode(name string, number int) {
 	w.parts = append(w.parts, p)
 }
 
-// measures returns what makes the instruments of the next process.
+// measures returns the meter of the next process.
 func (w *World) measures() metric.Meter {
 	if w.meter == nil {
 		return nil
@@ -101,7 +101,7 @@ func (w *World) measures() metric.Meter {
 	return w.meter()
 }
 
-// facts are what a node of the plan says of itself: every second one has a label that specs ask for.
+// facts returns what a node of the plan reports of itself. Every second node has a label that specs select.
 func (p Plan) facts(number int) events.NodeFacts {
 	const first = 20_000
 	f := events.NodeFacts{
@@ -147,7 +147,7 @@ func (p *part) start() {
 	p.times++
 	name := fmt.Sprintf("%s#%d", p.name, p.times)
 	if w.plan.Golden {
-		name += "'" // no process that the log knows
+		name += "'" // a name that differs from all processes in the log
 	}
 	c := &client{world: w, number: len(w.clients), name: name, link: w.linkOf(p.name), draw: w.seeded(name)}
 	w.clients = append(w.clients, c)
@@ -163,7 +163,7 @@ func (p *part) start() {
 	}()
 }
 
-// hasEnded follows the end of a process that nobody killed.
+// hasEnded follows the end of a process that was not killed.
 func (p *part) hasEnded(c *client, err error) {
 	w := p.world
 	c.ended.Store(true)
@@ -175,11 +175,11 @@ func (p *part) hasEnded(c *client, err error) {
 		w.breach("nothing wedges", "%s ended by itself: %v", c.name, err)
 		return
 	}
-	const patience = 10 * time.Second // somebody sees it, and starts it again
+	const patience = 10 * time.Second // an operator notices the end, and starts the part again after this time
 	w.at(time.Now().Add(patience), func() bool { return p.again() })
 }
 
-// kill ends the process as SIGKILL does: nothing of it has an effect any more.
+// kill ends the process as SIGKILL does: its calls have no effect any longer.
 func (p *part) kill() {
 	if p.client == nil {
 		return
@@ -195,7 +195,7 @@ func (p *part) kill() {
 	p.cancel()
 }
 
-// stop ends the process as it was asked to.
+// stop asks the process to end.
 func (p *part) stop() {
 	p.world.note("%s is asked to end", p.client.name)
 	p.client.asked = true
@@ -204,7 +204,7 @@ func (p *part) stop() {
 
 func (p *part) wait() { <-p.ended }
 
-// keepDown has nobody start the part, until it is let up as many times.
+// keepDown keeps the part from starting, until letUp is called as many times.
 func (p *part) keepDown() { p.down++ }
 
 // letUp takes back one keepDown.
@@ -228,7 +228,7 @@ func (w *World) mayEnd(p *part, err error) bool {
 		return err == nil
 	}
 	if errors.Is(err, errEngine) || errors.Is(err, errNoEngine) {
-		return true // a node begins with asking its engine what it is
+		return true // a node asks its engine for facts first, and ends if that fails
 	}
 	if err == nil || !w.tampered {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// services are those that people speak of.
+// services lists the services that commands name.
 var services = []events.ServiceID{
 	{Namespace: "demo", Name: "web"},
 	{Namespace: "demo", Name: "api"},
@@ -17,12 +17,11 @@ var services = []events.ServiceID{
 	{Namespace: "team", Name: "worker"},
 }
 
-// images are those that people run.
+// images lists the images that specs name.
 var images = []string{"localhost/a:1", "localhost/a:2", "localhost/b:1", "localhost/c:1"}
 
-// people draws what somebody publishes: mostly sensible, sometimes contradicting what was just said, saying it again, or
-// nonsense.
 func (d *drawer) people(at time.Duration) []Action {
+	// A client sends mostly sensible commands. Sometimes it contradicts the command before, repeats one, or sends nonsense.
 	switch d.IntN(12) {
 	case 0:
 		return []Action{d.nonsense(at)}
@@ -87,7 +86,7 @@ func (d *drawer) spec(busy string) string {
 // templates are arguments over the addresses of an instance and its peers.
 var templates = []string{`{{.Ordinal}} at {{.Address "http"}}`, `{{join (.Peers "http") ","}}`}
 
-// wishes draws on which nodes instances may run, and what they ask of one.
+// wishes draws on which nodes instances may run, and their resources, volumes and health checks.
 func (d *drawer) wishes() string {
 	var wishes string
 	if d.IntN(3) == 0 {
@@ -116,7 +115,7 @@ func (d *drawer) wishes() string {
 	return wishes
 }
 
-// operate draws what people ask of the cluster and of its nodes.
+// operate draws an operator's commands to the cluster and its nodes.
 func (d *drawer) operate(at time.Duration) []Action {
 	if d.IntN(2) == 0 {
 		policies := []string{
@@ -137,7 +136,7 @@ func (d *drawer) operate(at time.Duration) []Action {
 	return d.pauses(d.node(), at, d.soon(long))
 }
 
-// pauses has a node take nothing for a while.
+// pauses draws that a node is paused, so that it takes no instances, and resumed after a while.
 func (d *drawer) pauses(node string, at, lasts time.Duration) []Action {
 	subject := events.CommandRoot + ".node." + node
 	return []Action{
@@ -145,7 +144,7 @@ func (d *drawer) pauses(node string, at, lasts time.Duration) []Action {
 	}
 }
 
-// ends draws nodes that are emptied, nodes that are gone, and what services do before they stop.
+// ends draws nodes that are drained, and nodes that are forgotten.
 func (d *drawer) ends() {
 	p := d.plan
 	for n := d.IntN(5); n > 0; n-- {
@@ -156,7 +155,7 @@ func (d *drawer) ends() {
 	}
 }
 
-// drains draws that a node is emptied, and mostly that it is taken back.
+// drains draws that a node is drained, and mostly that it is resumed.
 func (d *drawer) drains(at time.Duration) []Action {
 	const long = 4 * time.Minute
 	subject := events.CommandRoot + ".node." + d.node()
@@ -174,7 +173,7 @@ func (d *drawer) drains(at time.Duration) []Action {
 	return actions
 }
 
-// forgets draws that a node is gone for long, and forgotten: it may come back all the same, with all that it had or without.
+// forgets draws that a node is down for long and forgotten. It may come back all the same, with its containers or without.
 func (d *drawer) forgets(at time.Duration) []Action {
 	const long, away = 3 * time.Minute, 6 * time.Minute
 	node := d.node()
@@ -186,7 +185,7 @@ func (d *drawer) forgets(at time.Duration) []Action {
 	return actions
 }
 
-// update draws what people say of a node in place of its own, and services that grow just then.
+// update draws an operator's overrides of a node's facts, and services that grow at the same time.
 func (d *drawer) update(at time.Duration) []Action {
 	bodies := []string{
 		`{"labels":{"disk":"ssd"}}`, `{"labels":{"disk":"hdd"}}`, `{"without":["disk"]}`,
@@ -205,7 +204,7 @@ func (d *drawer) update(at time.Duration) []Action {
 	return actions
 }
 
-// rebalance draws that instances move.
+// rebalance draws a command that moves instances to other nodes.
 func (d *drawer) rebalance(at time.Duration) Action {
 	bodies := []string{
 		`{}`, fmt.Sprintf(`{"min_gain":%d}`, 1+d.IntN(20)), fmt.Sprintf(`{"max_moves":%d,"min_gain":1}`, 1+d.IntN(2)),
@@ -214,7 +213,7 @@ func (d *drawer) rebalance(at time.Duration) Action {
 	return Action{At: at, Kind: Command, Subject: events.CommandRoot + ".cluster.rebalance", Body: bodies[d.IntN(len(bodies))]}
 }
 
-// goBack draws commands that wait for each other, restart a service or have it be as before.
+// goBack draws commands that wait for each other, restart a service or roll it back.
 func (d *drawer) goBack(at time.Duration) []Action {
 	const between = 20 * time.Second
 	id := d.service()
@@ -243,8 +242,8 @@ func (d *drawer) goBack(at time.Duration) []Action {
 	return actions
 }
 
-// asOf draws commands that wait for each other, each of a sender who looked before the one of the command ahead: of those
-// that are let in, the last ones have not seen what those ahead change. Early on the log is short, and some are let in.
+// asOf draws commands that wait for each other. Each names an earlier sequence in if_seq than the command ahead of it, so the sender of the
+// last accepted ones has not seen the changes of those ahead. Early in a run the log is short, and the coordinator accepts some of them.
 func (d *drawer) asOf(at time.Duration) []Action {
 	const most, apart = 14, 60
 	id := d.service()
@@ -257,7 +256,7 @@ func (d *drawer) asOf(at time.Duration) []Action {
 	return actions
 }
 
-// say draws in which of its forms the command is sent: bare, binary or structured.
+// say draws the form of the command: bare JSON, or a CloudEvent in binary or structured mode.
 func (d *drawer) say(at time.Duration, id events.ServiceID, verb, body string) Action {
 	return d.send(Action{At: at, Kind: Command, Subject: events.CommandSubject(id, verb), Body: body}, "io.rookery.service.v1."+verb)
 }
@@ -279,7 +278,7 @@ func (d *drawer) send(a Action, typ string) Action {
 	return a
 }
 
-// again says something that was said before: as it was, or with another body under the same id.
+// again repeats an earlier command: unchanged, or with another body under the same id.
 func (d *drawer) again(at time.Duration) []Action {
 	if len(d.said) == 0 {
 		return nil
@@ -293,7 +292,7 @@ func (d *drawer) again(at time.Duration) []Action {
 	return []Action{a}
 }
 
-// nonsense draws what nobody should send.
+// nonsense draws a message that the coordinator must reject.
 func (d *drawer) nonsense(at time.Duration) Action {
 	a := d.sensible(at)
 	switch d.IntN(9) {

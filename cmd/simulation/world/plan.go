@@ -11,52 +11,52 @@ import (
 // Kind is what an action does.
 type Kind string
 
-// The kinds of actions: people's commands, and faults.
+// The kinds of actions: commands of clients, and faults.
 const (
 	Command Kind = "command"
 	Ask     Kind = "ask"
-	Config  Kind = "config" // a config is put, or deleted
+	Config  Kind = "config" // a client puts a config, or deletes it
 
-	Crash         Kind = "crash"          // a process is killed, at a point or at once, and begins again
-	Restart       Kind = "restart"        // a process ends as it was asked to, and begins again
-	Freeze        Kind = "freeze"         // a process stands still, and goes on
+	Crash         Kind = "crash"          // a process is killed, at a point or at once, and starts again
+	Restart       Kind = "restart"        // a process is asked to end, and starts again
+	Freeze        Kind = "freeze"         // a process stops, and continues
 	Partition     Kind = "partition"      // hosts cannot reach the server
 	SlowNetwork   Kind = "slow-network"   // messages take long
-	LeakyNetwork  Kind = "leaky-network"  // messages that are stored nowhere are lost
-	ServerRestart Kind = "server-restart" // the server is away, and has lost what is in its memory alone
+	LeakyNetwork  Kind = "leaky-network"  // messages that no stream stores are lost
+	ServerRestart Kind = "server-restart" // the server is unreachable, and loses the data that is only in its memory
 	ServerFull    Kind = "server-full"    // the server refuses to store the log
 	LostAppend    Kind = "lost-append"    // an append does not arrive
-	LostAnswer    Kind = "lost-answer"    // an append is stored, and its answer lost
+	LostAnswer    Kind = "lost-answer"    // an append is stored, but its answer is lost
 	TornRound     Kind = "torn-round"     // an append is stored in part
-	ClockJump     Kind = "clock-jump"     // the wall clock of a process is off
+	ClockJump     Kind = "clock-jump"     // the wall clock of a process is wrong
 	EngineRefuses Kind = "engine-refuses" // calls fail without an effect
 	EngineFails   Kind = "engine-fails"   // calls fail, with an effect or without
-	EngineHangs   Kind = "engine-hangs"   // calls do not come back
-	PullFails     Kind = "pull-fails"     // no image can be had
+	EngineHangs   Kind = "engine-hangs"   // calls get no answer
+	PullFails     Kind = "pull-fails"     // no image can be pulled
 	PullSlow      Kind = "pull-slow"      // images take minutes
-	PortTaken     Kind = "port-taken"     // a port is held by something else
-	DeafHints     Kind = "deaf-hints"     // exits are not told
+	PortTaken     Kind = "port-taken"     // another program holds a port
+	DeafHints     Kind = "deaf-hints"     // the engine's hints of exits are lost
 	Exit          Kind = "exit"           // a container's process ends
-	Vanish        Kind = "vanish"         // a container is removed by a foreign hand
+	Vanish        Kind = "vanish"         // a container is removed by another program
 	HostDown      Kind = "host-down"      // a host loses its power, and comes back with its containers
 	HostWiped     Kind = "host-wiped"     // a host comes back without its containers
-	BadImage      Kind = "bad-image"      // an image crashes, ends, cannot be had or is never healthy
-	StreamLost    Kind = "stream-lost"    // a stream is deleted and made again, and adopted
-	LostAsRead    Kind = "lost-as-read"   // the orders are lost as a node reads them that begins anew, and adopted
+	BadImage      Kind = "bad-image"      // an image crashes, ends, cannot be pulled or is never healthy
+	StreamLost    Kind = "stream-lost"    // a stream is deleted and created again, and adopted
+	LostAsRead    Kind = "lost-as-read"   // the orders are lost while a restarted node reads them, and adopted
 	LogRestored   Kind = "log-restored"   // the log is restored from a backup, and adopted
 	DiskFilled    Kind = "disk-filled"    // a container takes more of the disk than it may
-	TagMoved      Kind = "tag-moved"      // a tag comes to stand for another image on hosts
-	FoldSpoiled   Kind = "fold-spoiled"   // the last snapshot of the fold is changed, or gone
+	TagMoved      Kind = "tag-moved"      // a tag moves to another image on hosts
+	FoldSpoiled   Kind = "fold-spoiled"   // the last snapshot of the fold is changed, or deleted
 	LogDamaged    Kind = "log-damaged"    // the log loses or changes a message, and is repaired
-	Emptied       Kind = "emptied"        // all servers end at once: the statuses are gone, and their stream has the identity of before
-	ReaderStalls  Kind = "reader-stalls"  // what a process reads of streams comes late
-	ToldTwice     Kind = "told-twice"     // what a process has read of streams last comes once more
-	Leaderless    Kind = "leaderless"     // a stream, a bucket or the objects have no leader: no call about them is answered
-	Panics        Kind = "panics"         // the coordinators panic in a unit of work; in a program that is compiled for that
-	StaleInfo     Kind = "stale-info"     // what a host is told of the streams' ends is of some time ago
+	Emptied       Kind = "emptied"        // all servers end at once: the statuses are lost, and their stream keeps its identity
+	ReaderStalls  Kind = "reader-stalls"  // a process gets the messages of streams late
+	ToldTwice     Kind = "told-twice"     // a process gets the last messages of streams twice
+	Leaderless    Kind = "leaderless"     // a stream, a bucket or the objects have no leader: no server answers calls to them
+	Panics        Kind = "panics"         // the coordinators panic in a unit of work; only in a program compiled for that
+	StaleInfo     Kind = "stale-info"     // a host is told outdated ends of the streams
 )
 
-// Action is one thing that people or a fault do.
+// Action is one command of a client, or one fault.
 type Action struct {
 	At   time.Duration `json:"at"`
 	Kind Kind          `json:"kind"`
@@ -67,16 +67,16 @@ type Action struct {
 	// Point and Before say where a process is hit.
 	Point  Point `json:"point,omitempty"`
 	Before bool  `json:"before,omitzero"`
-	// Subject, Header and Body are those of a command; Raw is a body that is no text. Of a config, Subject is the key.
+	// Subject, Header and Body belong to a command; Raw is a body of bytes that are not text. For a config, Subject is the key.
 	Subject string            `json:"subject,omitempty"`
 	Header  map[string]string `json:"header,omitempty"`
 	Body    string            `json:"body,omitempty"`
 	Raw     []byte            `json:"raw,omitempty"`
-	// N draws what else is to be drawn.
+	// N decides the other choices of the action.
 	N int `json:"n,omitzero"`
 }
 
-// String says the action to people.
+// String returns the action as a line of the transcript.
 func (a Action) String() string {
 	text := fmt.Sprintf("%-11s %s", a.At.Round(time.Millisecond), a.Kind)
 	if a.Kind == Command {
@@ -124,27 +124,27 @@ type Plan struct {
 	Seed         uint64 `json:"seed"`
 	Coordinators int    `json:"coordinators"`
 	Nodes        int    `json:"nodes"`
-	// Ports is how many ports each node has to give.
+	// Ports is how many ports each node offers.
 	Ports int `json:"ports"`
-	// Cores and GiB are what each node has; 0 where the engine says it. Zones is how many zones the nodes are in.
+	// Cores and GiB are the capacity of each node; 0 leaves it to the engine. Zones is the number of zones of the nodes.
 	Cores int `json:"cores,omitzero"`
 	GiB   int `json:"gib,omitzero"`
 	Zones int `json:"zones,omitzero"`
-	// DefaultMiB is how much memory, and as many thousandths of a core, every third node sets aside for an instance
-	// whose spec does not say.
+	// DefaultMiB is the memory in MiB, and the CPU in thousandths of a core, that every third node reserves for an instance whose spec has
+	// no requests.
 	DefaultMiB int `json:"default_mib,omitzero"`
-	// Heartbeat is how often nodes ask.
+	// Heartbeat is the interval between a node's heartbeats.
 	Heartbeat time.Duration `json:"heartbeat"`
 	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for none.
 	SnapshotEvery uint64 `json:"snapshot_every,omitzero"`
-	// Golden has the cluster begin with the log that an earlier version wrote.
+	// Golden starts the cluster with a log that an earlier version wrote.
 	Golden bool `json:"golden,omitzero"`
-	// Lasts is how long people and faults go on; then everything heals.
+	// Lasts is how long clients send commands and faults occur; then everything heals.
 	Lasts   time.Duration `json:"lasts"`
 	Actions []Action      `json:"actions"`
 }
 
-// Draw returns the plan of a seed, with faults of these kinds of Beside.
+// Draw returns the plan of a seed, with additional faults of these kinds of Beside.
 func Draw(seed uint64, beside ...Kind) Plan {
 	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 1))}
 	p := Plan{
@@ -210,7 +210,7 @@ func Draw(seed uint64, beside ...Kind) Plan {
 	return p
 }
 
-// operations draws changes that go through services wave by wave, or through all of their slots at once.
+// operations draws changes of services: wave by wave, or of all slots at once.
 func (d *drawer) operations() {
 	p := d.plan
 	for n := d.IntN(5); n > 0; n-- {
@@ -236,7 +236,7 @@ type drawer struct {
 	plan *Plan
 	ids  int
 	said []Action
-	// near is the host that a misfortune has hit, which the next one hits too; "" where there was none.
+	// near is the host that the first fault of a misfortune hits, so that the second one hits it too; "" for none.
 	near string
 }
 
@@ -259,13 +259,13 @@ func (d *drawer) coordinator() string {
 	return coordinatorName(d.IntN(d.plan.Coordinators))
 }
 
-// Name is that of a part: a node or a coordinator.
+// Name returns the name of a node, a coordinator or a zone.
 func Name(kind string, i int) string { return fmt.Sprintf("%s-%d", kind, i) }
 
 func nodeName(i int) string        { return Name("node", i) }
 func coordinatorName(i int) string { return Name("coordinator", i) }
 
-// process draws any process; coordinators more often than one of many.
+// process draws a process: in half of the cases a coordinator, and otherwise a node.
 func (d *drawer) process() string {
 	if d.near != "" {
 		return d.near

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// rescales draws a service whose instances know of each other, which is scaled time and again, while people change their minds
-// and its spec; and of some the instances refuse what they are asked, or die.
+// rescales draws a service with a topology and many commands that scale it. Other commands change its spec, cancel, restart or roll it back
+// meanwhile. The instances of some services refuse their hooks, or crash.
 func (d *drawer) rescales(at time.Duration) []Action {
 	const between = 30 * time.Second
 	const most = 7
@@ -33,7 +33,7 @@ func (d *drawer) rescales(at time.Duration) []Action {
 	return actions
 }
 
-// hooks draws what instances are asked, and whether they always do it.
+// hooks draws the hooks of instances, and whether these always succeed.
 func (d *drawer) hooks() string {
 	const share, ways = 3, 5
 	drawn := d.IntN(share * ways)

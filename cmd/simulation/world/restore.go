@@ -10,8 +10,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// fill fills the volumes that are to be before a container is made. The engine does that in one call, and both ends of it may be the last
-// that it or its process does; it returns the plan without what is read on the bus.
+// fill fills the volumes that must exist before the engine makes a container. A real engine fills them in one call. Here each volume takes two
+// calls, so that the engine or the node's process may end between them. It returns the plan without the content on the bus.
 func (e *engine) fill(ctx context.Context, p node.Plan) (node.Plan, error) {
 	fills := p.Fills()
 	if len(fills) == 0 {
@@ -58,7 +58,7 @@ func (e *engine) fillOne(ctx context.Context, p node.Plan, f node.Fill) error {
 	return err
 }
 
-// readEnding is how content ends.
+// readEnding ends content with an error, or with io.EOF if there is none.
 type readEnding struct{ err error }
 
 // Read implements io.Reader.

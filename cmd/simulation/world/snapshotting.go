@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// snapshotting draws a service of whose volumes snapshots are taken, by command and by themselves, while people scale it, change
-// its spec and their minds; and of some the instances refuse, or die.
+// snapshotting draws a service with snapshots of its volumes, by command and on a schedule. Other commands scale it, change its spec, or
+// cancel, restart, roll back or drop it meanwhile. Its instances sometimes crash or end.
 func (d *drawer) snapshotting(at time.Duration) []Action {
 	const between = 25 * time.Second
 	const most = 5

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// suspending draws a service that is suspended and resumed time and again, some of it from a snapshot, while people ask of it what it
-// does not take then, change their minds, and its nodes have no room or are gone as it comes back.
+// suspending draws a service that clients suspend and resume several times, sometimes from a snapshot. Other commands reach it while it is
+// suspended, some of which it must reject. Its nodes are sometimes paused when it resumes.
 func (d *drawer) suspending(at time.Duration) []Action {
 	const between = 40 * time.Second
 	const most = 5
@@ -56,7 +56,7 @@ func (d *drawer) suspending(at time.Duration) []Action {
 	return actions
 }
 
-// restful draws a spec whose instances leave something behind, or nothing.
+// restful draws a spec with state to keep over a suspension, or without.
 func (d *drawer) restful() string {
 	text := fmt.Sprintf(`{"image":%q,"update":{"min_healthy":"%ds","healthy_deadline":"%ds"}`, images[d.IntN(len(images))], d.IntN(4), 10+d.IntN(40))
 	if d.IntN(2) == 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// zoneHours are the time zones that people speak of, and how many hours they are ahead of UTC in January.
+// zoneHours lists the time zones of schedules, and how many hours each is ahead of UTC in January.
 var zoneHours = []struct {
 	name  string
 	hours int

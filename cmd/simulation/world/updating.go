@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// updates draws services that are updated in a way of their own, time and again, some of them to what no node could have or
-// what does not come to serve; and people who promote canaries, say the same once more, and change their minds.
+// updates draws a service with several updates, each with settings of its own. Some updates fail, because no node fits or an instance never
+// serves. Other commands promote canaries, repeat the update, or scale, restart, roll back or cancel it.
 func (d *drawer) updates(at time.Duration) []Action {
 	const between = 40 * time.Second
 	id, scale := d.service(), 1+d.IntN(6)
@@ -37,7 +37,7 @@ func (d *drawer) turn() string {
 	return []string{"", `,"busy":"supersede"`, `,"busy":"supersede"`, `,"busy":"queue"`}[d.IntN(4)]
 }
 
-// way draws how instances are replaced.
+// way draws the update settings of a spec: how the coordinator replaces instances.
 func (d *drawer) way() string {
 	var says []string
 	say := func(format string, args ...any) { says = append(says, fmt.Sprintf(format, args...)) }
@@ -72,7 +72,7 @@ func (d *drawer) way() string {
 	return strings.Join(says, ",")
 }
 
-// trap draws what keeps an update from coming to its end, or nothing.
+// trap draws a field that may keep an update from its end, or "".
 func (d *drawer) trap() string {
 	switch d.IntN(6) {
 	case 0:

@@ -15,8 +15,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// TestWhatIfComesNear has the past of fresh runs, in which no instance fails, be simulated with its own policy. What the
-// log says is met within a fiftieth; where the nodes are evened out, so that each placement depends on more of those before, within a seventh.
+// TestWhatIfComesNear simulates the logs of fresh runs, in which no instance fails, with their own policy. With the preset materialize the
+// result is within 2 % of the log. With the default policy it is within 15 %, because each placement depends on more of those before.
 func TestWhatIfComesNear(t *testing.T) {
 	comesNear(t, `{"preset":"materialize"}`, 0.02)
 	if !racing {
@@ -44,7 +44,7 @@ func comesNear(t *testing.T, policy string, bound float64) {
 			"skew":             {r.Real.Skew, r.Same.Skew},
 		} {
 			if math.Abs(d[0]-d[1]) > bound*d[0] {
-				t.Errorf("seed %d: %s: the log says %g, the simulation %g", seed, what, d[0], d[1])
+				t.Errorf("seed %d: %s is %g in the log and %g in the simulation", seed, what, d[0], d[1])
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func packing() *events.Policy {
 	return &p
 }
 
-// fairLog returns the log of a run with the policy, in which people ask for what no instance fails at, and nodes are cut off and drained.
+// fairLog returns the log of a run with the policy. No instance fails in it, and nodes are cut off and drained.
 func fairLog(t *testing.T, policy string, seed uint64) (messages []events.Message) {
 	draw := rand.New(rand.NewPCG(seed, 7))
 	p := Plan{Seed: seed, Coordinators: 2, Nodes: 6, Ports: 30, Cores: 4, GiB: 8, Zones: 3, Heartbeat: 5 * time.Second, Lasts: time.Hour}

@@ -22,7 +22,7 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// World is one run under way. All of it is touched by one goroutine, that of Run; parts reach it by calls alone.
+// World is one run under way. Only the goroutine of Run uses it. Parts reach it only by calls.
 type World struct {
 	plan     Plan
 	began    time.Time
@@ -32,10 +32,10 @@ type World struct {
 	draw     *rand.Rand
 	checker  *checker.Checker
 	log      *slog.Logger
-	// states are those of the streams that readers were told of.
+	// states holds the states of the streams that the readers know.
 	states map[bus.Stream]bus.State
-	// meter makes the instruments of one process, and tracer begins the spans of all; nil where none measures or traces. sampleEvery is how
-	// often nodes measure what instances use; 0 for never.
+	// meter returns the meter of one process, and tracer begins the spans of all; nil for runs without metrics or traces. sampleEvery is how
+	// often nodes measure the use of instances; 0 for never.
 	meter       func() metric.Meter
 	tracer      trace.Tracer
 	sampleEvery time.Duration
@@ -48,21 +48,21 @@ type World struct {
 	parts   []*part
 	images  map[string]behaviour
 	full    bool
-	// leaderless counts, by store, why it has no leader.
+	// leaderless counts, by store, the faults that leave it without a leader.
 	leaderless map[string]int
 	backups    []memory.Backup
 	person     *client
-	// ordersRead is told of each reading of orders before it is done; nil where nobody waits for one.
+	// ordersRead is called before each read of orders; nil while no fault waits for one.
 	ordersRead func(*client)
-	// ongoing end the faults that were begun.
+	// ongoing holds the functions that end the current faults.
 	ongoing []func()
 	healing bool
-	// ending says that the run is over: what parts do as they end counts no longer.
+	// ending says that the run is over: breaches count no longer while parts end.
 	ending bool
 	// tampered says that an operator or a disk has changed a stream: processes may end because of it.
 	tampered bool
-	// spoiled are the snapshots of the fold that a fault has changed, owners the processes of services with a topology, and asked the
-	// configs that are there.
+	// spoiled holds the snapshots of the fold that a fault has changed, owners the processes of services with a topology, and configs the
+	// configs that exist.
 	spoiled map[string]bool
 	owners  map[process]*owner
 	configs map[string]bool
@@ -72,24 +72,24 @@ type World struct {
 	script *strings.Builder
 }
 
-// Result is what a run came to.
+// Result is the result of a run.
 type Result struct {
 	Seed uint64
-	// Simulated is how long people and faults went on, in the run's own time. What follows until all is silent is not
-	// counted.
+	// Simulated is how long clients sent commands and faults occurred, in simulated time. It leaves out the time after that, in which the
+	// cluster converges.
 	Simulated time.Duration
-	// Steps counts what happened: calls of the bus and of engines, and messages told.
+	// Steps counts the calls to the bus and to engines, and the messages sent.
 	Steps    int
 	Commands int
 	Faults   map[Kind]int
-	// Log is the hash of the whole log, and Digest one of all that happened in its order.
+	// Log is the hash of the whole log, and Digest a hash of all steps in their order.
 	Log    string
 	Digest uint64
 	Events uint64
 	Rounds uint64
-	// Broken are the promises that were broken: the run ends at the first.
+	// Broken holds the broken promises: the run ends at the first.
 	Broken []Breach
-	// Script is the transcript, where it was asked for.
+	// Script is the transcript, if the caller asked for one.
 	Script string
 }
 
@@ -101,7 +101,7 @@ type Breach struct {
 	At      time.Duration
 }
 
-// String says the breach to people.
+// String returns the breach as a line of the report.
 func (b Breach) String() string {
 	return fmt.Sprintf("%s, at %s: %s", b.Promise, b.At.Round(time.Millisecond), b.What)
 }
@@ -158,7 +158,7 @@ func newWorld(p Plan, script *strings.Builder) *World {
 	return w
 }
 
-// live has the run begin, has everything heal when its time is up, and checks what it has come to.
+// live runs the plan, heals everything when the time of the plan is up, and checks that the cluster converges.
 func (w *World) live() {
 	for _, p := range w.parts {
 		p.start()
@@ -176,7 +176,7 @@ func (w *World) live() {
 	w.finish()
 }
 
-// backUp has the log be backed up from time to time, where the plan restores one.
+// backUp backs up the log from time to time, if the plan restores one.
 func (w *World) backUp() {
 	if !slices.ContainsFunc(w.plan.Actions, func(a Action) bool { return a.Kind == LogRestored }) {
 		return
@@ -196,7 +196,7 @@ func (w *World) at(t time.Time, do func() bool) { w.schedule.at(t, do) }
 
 func (w *World) since() time.Duration { return time.Since(w.began) }
 
-// until lets the world go on to a time, or until over reports true.
+// until runs the world to a time, or until over reports true.
 func (w *World) until(end time.Time, over func() bool) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -232,7 +232,7 @@ func (w *World) until(end time.Time, over func() bool) {
 	}
 }
 
-// finish ends every part and adds up.
+// finish ends every part and fills in the result.
 func (w *World) finish() {
 	w.ending = true
 	for _, p := range w.parts {
@@ -273,7 +273,7 @@ func (w *World) did(k *call) {
 // digestPrime is that of the hash FNV-1a.
 const digestPrime = 1099511628211
 
-// appends stores a batch, as far as the server's faults let it.
+// appends stores a batch, as far as the faults of the server allow.
 func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []events.Message) (uint64, error) {
 	if w.full && stream == bus.Log {
 		w.checker.TriedFull(c.name, c.refused)
@@ -296,7 +296,7 @@ func (w *World) appends(c *client, stream bus.Stream, after uint64, batch []even
 	return last, nil
 }
 
-// stored has the checker see what was stored.
+// stored passes a stored batch to the checker.
 func (w *World) stored(c *client, stream bus.Stream, batch []events.Message, after uint64) {
 	w.spread()
 	for i, m := range batch {
@@ -305,7 +305,7 @@ func (w *World) stored(c *client, stream bus.Stream, batch []events.Message, aft
 	w.checker.Stored(stream, batch)
 }
 
-// spread brings what the server told and stored to those who hear and read it.
+// spread delivers the server's new messages to the listeners and readers of all clients.
 func (w *World) spread() {
 	for {
 		select {
