@@ -3,8 +3,8 @@ package main
 // test is one of a package.
 type test struct{ pkg, name string }
 
-// besidePlans has the tests that catch bugs, by their names, to which the plans that are kept for them do not come any more: what is decided
-// moves with the product, and a plan goes another way then.
+// besidePlans lists, by the name of the bug, the tests that catch bugs whose kept plans do not reach them any longer. A plan takes another
+// course once the product decides in another way.
 var besidePlans = map[string]test{
 	"revision-without-room":                         {"coordinator", "TestTranscripts/update"},
 	"misfits-without-successors":                    {"coordinator", "TestTranscripts/misfit_successor"},

@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// bug is one that was really found. Its edits put it back.
+// bug is a real bug that was found and fixed. Its edits put it back.
 type bug struct {
 	name string
-	// what says in one line what is wrong.
+	// what describes the bug in one line.
 	what  string
 	edits []edit
 }
@@ -20,8 +20,8 @@ type bug struct {
 // edit replaces one text of a file, which must stand there exactly once.
 type edit struct{ file, old, now string }
 
-// plant writes the files that the bug changes into dir, as they are with it, and the overlay that has the compiler read
-// them in place of the originals. It returns the overlay's name.
+// plant writes the files with the bug into dir, and an overlay that makes the compiler read them in place of the originals. It returns the
+// overlay's name.
 func (b bug) plant(root, dir string) (string, error) {
 	changed := map[string]string{}
 	for _, e := range b.edits {
@@ -35,7 +35,7 @@ func (b bug) plant(root, dir string) (string, error) {
 			text = string(source)
 		}
 		if n := strings.Count(text, e.old); n != 1 {
-			return "", fmt.Errorf("%s: %s has %d times what is to be replaced, and must have it once:\n%s", b.name, e.file, n, e.old)
+			return "", fmt.Errorf("%s: %s holds the text to replace %d times, want once:\n%s", b.name, e.file, n, e.old)
 		}
 		changed[path] = strings.Replace(text, e.old, e.now, 1)
 	}

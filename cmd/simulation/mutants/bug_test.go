@@ -17,7 +17,7 @@ func TestFoundBugsFitTheSource(t *testing.T) {
 	known := map[string]bool{}
 	for _, b := range found {
 		if known[b.name] || b.name == "" || b.what == "" || len(b.edits) == 0 {
-			t.Errorf("%q has a name that another has, or says not what is planted", b.name)
+			t.Errorf("%q has the name of another bug, no description or no edits", b.name)
 		}
 		known[b.name] = true
 		if _, err := b.plant(root, t.TempDir()); err != nil {
@@ -26,7 +26,7 @@ func TestFoundBugsFitTheSource(t *testing.T) {
 	}
 }
 
-// TestEveryKeptPlanHasItsBug holds each plan that is kept to be tried with the bug that has broken it.
+// TestEveryKeptPlanHasItsBug checks that each kept plan has its bug in the list, and each bug its plan.
 func TestEveryKeptPlanHasItsBug(t *testing.T) {
 	files, err := filepath.Glob(root + "/cmd/simulation/world/testdata/kept/*.json")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestEveryKeptPlanHasItsBug(t *testing.T) {
 	}
 	slices.Sort(planted)
 	if !slices.Equal(kept, planted) {
-		t.Errorf("plans are kept for %q, and bugs found %q", kept, planted)
+		t.Errorf("the kept plans are %q, and the found bugs %q", kept, planted)
 	}
 }
 
@@ -73,6 +73,6 @@ func TestPlantReplacesWhatItSays(t *testing.T) {
 	}
 	b.edits[0].old = "t.Fatal"
 	if _, err := b.plant(root, dir); err == nil {
-		t.Error("a text that stands there more than once was replaced")
+		t.Error("plant replaced a text that the file holds more than once")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/coordinator/capsule"
 )
 
-// TestACapsuleOfAFailureReproducesIt has a planted bug break a promise, and replays the capsule that is written of it: with
-// the bug it comes to the same failure, and without it every promise is kept.
+// TestACapsuleOfAFailureReproducesIt plants a bug that breaks a promise, and replays the capsule of the failure. With the bug the replay
+// ends in the same failure, and without it the replay keeps every promise.
 func TestACapsuleOfAFailureReproducesIt(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "bug.json")
 	scales := bug{"scale-off-by-one", "a service gets one instance more than was asked for", []edit{{
@@ -42,7 +42,7 @@ func TestACapsuleOfAFailureReproducesIt(t *testing.T) {
 	}
 }
 
-// TestACapsuleOfALogIsChecked has the simulation decide a log once more, and one that was changed.
+// TestACapsuleOfALogIsChecked replays the capsule of a log, and of a log that was changed.
 func TestACapsuleOfALogIsChecked(t *testing.T) {
 	dir, sound := t.TempDir(), builtWith(t, bug{})
 	body, err := os.ReadFile(root + "/events/golden/v1-liveness.json")
@@ -53,7 +53,7 @@ func TestACapsuleOfALogIsChecked(t *testing.T) {
 	if err := json.Unmarshal(body, &r.Log); err != nil {
 		t.Fatal(err)
 	}
-	r.Log = r.Log[:2000] // the version that wrote it decided as this one does for as long
+	r.Log = r.Log[:2000] // up to here this version decides as the one that wrote the log
 	for i := range r.Log {
 		r.Log[i].Sequence = uint64(i) + 1
 	}
@@ -87,7 +87,7 @@ func builtWith(t *testing.T, b bug) string {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "simulation")
-	// With the flags of the Makefile: what it has compiled serves here too.
+	// The flags are those of the Makefile, so that its compiled packages are reused.
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-overlay", overlay, "-o", program, "./cmd/simulation")
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/mutants/planted"
 )
 
-// outcome is what became of a mutant.
+// outcome is the result for a mutant.
 type outcome string
 
 const (
@@ -26,7 +26,7 @@ const (
 	survived   outcome = "survived"
 )
 
-// verdict is what became of a mutant, and why.
+// verdict is the outcome of a mutant, with the reason.
 type verdict struct {
 	instrument.Mutant
 	Outcome outcome `json:"outcome"`
@@ -35,18 +35,18 @@ type verdict struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// How much CPU time tests may take with a mutant.
+// Bounds of the CPU time of tests with a mutant.
 const (
-	leastLimit = 5 * time.Second  // however quick they are without
-	times      = 10               // as long as without
-	slowBudget = 10 * time.Second // what tests that run alone may take together for one mutant, without it
+	leastLimit = 5 * time.Second  // even if they are quick without a mutant
+	times      = 10               // as long as without a mutant
+	slowBudget = 10 * time.Second // total for one mutant of the tests that run alone, by their time without it
 )
 
-// waitLimit is how long a process with a mutant may take, for those that wait without end. Most of the limits are on CPU
-// time, because other processes may be busy.
+// waitLimit is how long a process with a mutant may take in real time. It ends those that wait forever. The other limits are on CPU time,
+// because other processes may be busy.
 const waitLimit = time.Minute
 
-// sample returns n of the mutants, which the seed alone chooses: a larger sample has all of a smaller one.
+// sample returns n of the mutants, chosen by the seed alone. A larger sample includes the smaller one.
 func sample(mutants []instrument.Mutant, n int, seed uint64) []instrument.Mutant {
 	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(mutants))
 	var chosen []instrument.Mutant
@@ -56,7 +56,7 @@ func sample(mutants []instrument.Mutant, n int, seed uint64) []instrument.Mutant
 	return chosen
 }
 
-// hunt has the tests try each mutant.
+// hunt runs the tests against each mutant.
 func hunt(ctx context.Context, suites []*suite, mutants []instrument.Mutant, told *progress) ([]verdict, error) {
 	verdicts := make([]verdict, len(mutants))
 	var mu sync.Mutex
@@ -85,7 +85,7 @@ func hunt(ctx context.Context, suites []*suite, mutants []instrument.Mutant, tol
 
 // try runs the tests that reach a mutant until one fails.
 func try(ctx context.Context, suites []*suite, m instrument.Mutant) (verdict, error) {
-	v := verdict{Mutant: m, Outcome: survived, By: "no test reaches it, or comes to the values that it is about"}
+	v := verdict{Mutant: m, Outcome: survived, By: "no test reaches it with values for which it makes a difference"}
 	runs, began := plan(suites, m), time.Now()
 	tests := 0
 	for _, r := range runs {
@@ -109,7 +109,7 @@ func try(ctx context.Context, suites []*suite, m instrument.Mutant) (verdict, er
 	return v, nil
 }
 
-// run is tests that go together in one process.
+// run is a set of tests that run in one process.
 type run struct {
 	suite   *suite
 	pattern string
@@ -117,8 +117,8 @@ type run struct {
 	lasts   time.Duration
 }
 
-// plan returns what is run with the mutant: quick tests of its package, then those of others, then the slow ones of all, each
-// alone and as many as the budget allows. Each of these begins with the quickest.
+// plan returns the runs for the mutant: quick tests of its package, then quick tests of others, then slow tests of all packages. A slow test
+// runs alone, and the budget bounds their number. Each group begins with the quickest.
 func plan(suites []*suite, m instrument.Mutant) []run {
 	var together, alone []run
 	for _, s := range suites {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// keptPlans is the test that runs every plan that is kept, and brokenInPlan the line with which it says what one broke.
+// keptPlans is the test that runs every kept plan. brokenInPlan matches the line in which it reports a broken promise.
 const keptPlans = "TestKeptPlans"
 
 var brokenInPlan = regexp.MustCompile(`(?m)^\s+world_test\.go:\d+: (.+?), at \S+: (.+)$`)
@@ -18,17 +18,17 @@ var brokenInPlan = regexp.MustCompile(`(?m)^\s+world_test\.go:\d+: (.+?), at \S+
 // planLimit is how long the build and the run of one plan may take.
 const planLimit = 10 * time.Minute
 
-// caught is what the plan of a found bug came to.
+// caught is the result of the plan of a found bug.
 type caught struct {
 	Name string `json:"bug"`
 	What string `json:"planted"`
-	// Promise is the one that was broken; "" where the bug was not caught.
+	// Promise is the broken promise; "" if the plan did not catch the bug.
 	Promise string  `json:"caught_by,omitempty"`
 	How     string  `json:"how,omitempty"`
 	Seconds float64 `json:"seconds"`
 }
 
-// tryFound puts each bug back, and runs the plan that is kept for it.
+// tryFound puts each bug back, and runs its kept plan.
 func tryFound(ctx context.Context, root string, bugs []bug, told *progress) ([]caught, error) {
 	var all []caught
 	for _, b := range bugs {
@@ -66,7 +66,7 @@ func (b bug) try(ctx context.Context, root string) (caught, error) {
 	return c, err
 }
 
-// byPlan runs the plan that is kept for the bug.
+// byPlan runs the kept plan of the bug.
 func (c *caught) byPlan(ctx context.Context, root, overlay, plan string) error {
 	out, failed, err := tested(ctx, root, overlay, "^"+keptPlans+"$/^"+regexp.QuoteMeta(plan)+"$", "./"+simulator)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *caught) byPlan(ctx context.Context, root, overlay, plan string) error {
 	return nil
 }
 
-// byTest runs a test beside it.
+// byTest runs the test that besidePlans names for the bug.
 func (c *caught) byTest(ctx context.Context, root, overlay string, by test) error {
 	out, failed, err := tested(ctx, root, overlay, pattern(by.name), "./"+by.pkg)
 	switch {

@@ -1,14 +1,13 @@
-// Command mutants proves the tests and the simulator: it plants one small bug after the other, and sees that something fails.
+// Command mutants proves the tests and the simulator: it plants small bugs one by one, and checks that a test fails for each.
 //
-// Mutants are made by rule from the syntax of the core packages (package instrument). One test binary for each package
-// carries all of them, and an environment variable chooses one (package planted). gremlins, go-mutesting and ooze build a program for
-// each mutant. Libraries that choose at run time are pre-releases, and know tests alone, not simulated runs.
+// Rules make the mutants from the syntax of the core packages (package instrument). One test binary for each package carries all of them,
+// and an environment variable chooses one (package planted). Other tools do not fit: gremlins, go-mutesting and ooze build a program for
+// each mutant. Libraries that choose at run time are pre-releases, and support only tests, not simulated runs.
 //
-// A run without a mutant tells which mutants each test reaches: where the values come that make a difference, not only the
-// line. Then each mutant of a sample has the tests that reach it, quickest first, until one fails.
+// A run without a mutant finds the mutants that each test reaches. To reach one, a test must run its line with values for which the mutant
+// makes a difference. Then each mutant of a sample runs against the tests that reach it, quickest first, until one fails.
 //
-// The bugs that were really found are put back as they were (found.go), and must break the plan that is kept for each, or the test that is
-// named beside it (beside.go).
+// The command also puts the bugs back that were really found (found.go). Each must break its kept plan, or the test that beside.go names.
 package main
 
 import (
@@ -35,18 +34,18 @@ const (
 	exitSignal   = 130
 )
 
-const usage = `mutants plants small bugs by rule into events, projections, coordinator and node, and reports which of them no test and no
-simulated run notices. It puts back the bugs that were really found, too.
+const usage = `mutants plants small bugs by rule into events, projections, coordinator and node. It reports the bugs that no test and no
+simulated run notices. It also puts back the bugs that were really found.
 
   mutants                        try a sample of 300, and every found bug
-  mutants -mutants 1000          try a larger sample, which has all of the smaller one
-  mutants -mutants 0             try the found bugs alone
-  mutants -only NAME,NAME        try these mutants or found bugs alone
+  mutants -mutants 1000          try a larger sample, which includes the smaller one
+  mutants -mutants 0             try only the found bugs
+  mutants -only NAME,NAME        try only these mutants or found bugs
 
 A mutant is named package.Function/operator/ordinal. The operators are negate, boundary, call, assign, swap, case and return.
 
 Exit codes: 0 every found bug is caught, 90 % of the mutants that are not equivalent are killed and at most 5 % are listed as
-equivalent; 1 that is not so, or something did not work; 2 wrong usage; 130 Ctrl-C.
+equivalent; 1 one of these bounds is missed, or the command failed; 2 wrong usage; 130 Ctrl-C.
 
 `
 
@@ -93,7 +92,7 @@ func parse(args []string) (o options, err error) {
 	}
 	flags.IntVar(&o.mutants, "mutants", 300, "try a sample of `N` mutants")
 	flags.Uint64Var(&o.seed, "seed", 1, "choose the sample by this `seed`")
-	flags.StringVar(&o.only, "only", "", "try these mutants and found bugs alone: `names`, separated by commas")
+	flags.StringVar(&o.only, "only", "", "try only the mutants and found bugs with these `names`, separated by commas")
 	flags.StringVar(&o.output, "output", "table", "print a table, or json for scripts")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -141,7 +140,7 @@ func (o options) run(ctx context.Context) (bool, error) {
 	return r.proved(), r.print(os.Stdout)
 }
 
-// chosen returns what the options ask for: names, or a sample and all found bugs.
+// chosen returns the mutants and bugs that the options name, or a sample and all found bugs.
 func (o options) chosen(all []instrument.Mutant) (mutants []instrument.Mutant, bugs []bug, err error) {
 	if o.only == "" {
 		return sample(all, o.mutants, o.seed), found, nil
@@ -155,13 +154,13 @@ func (o options) chosen(all []instrument.Mutant) (mutants []instrument.Mutant, b
 		case j >= 0:
 			bugs = append(bugs, found[j])
 		default:
-			return nil, nil, fmt.Errorf("there is no mutant and no found bug %q", name)
+			return nil, nil, fmt.Errorf("unknown name %q in -only: want the name of a mutant or of a found bug", name)
 		}
 	}
 	return mutants, bugs, nil
 }
 
-// tryMutants builds and traces the tests, and has them try the mutants.
+// tryMutants builds and traces the tests, and runs them against the mutants.
 func tryMutants(ctx context.Context, root string, set *instrument.Set, mutants []instrument.Mutant, told *progress) ([]verdict, error) {
 	dir, err := os.MkdirTemp("", "mutants-")
 	if err != nil {

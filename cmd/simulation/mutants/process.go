@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// process is a program that is run with a limit on its time.
+// process is a program to run within a time limit.
 type process struct {
 	binary, dir string
 	args, env   []string
@@ -25,7 +25,7 @@ type ended struct {
 	said   []byte
 }
 
-// run runs the process to its end. The error is that it could not be run.
+// run runs the process to its end. It returns an error only if the process did not start or the context ended.
 func (p process) run(ctx context.Context) (ended, error) {
 	limited, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
@@ -48,14 +48,14 @@ func (p process) run(ctx context.Context) (ended, error) {
 	return e, nil
 }
 
-// asGroup has a command end with all processes that it started.
+// asGroup makes a cancellation end the command with all processes that it started.
 func asGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 }
 
-// why returns the line with which a test says that it failed, or a process why it died.
+// why returns the name of the test that failed, or the line that shows why the process died.
 func (e ended) why() string {
 	if e.killed {
 		return "time limit"

@@ -11,16 +11,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// report is what a run came to.
+// report is the result of a run.
 type report struct {
 	Seed     uint64         `json:"seed"`
-	All      int            `json:"all"`     // mutants that there are
-	Skipped  map[string]int `json:"skipped"` // places without one, by reason
+	All      int            `json:"all"`     // number of mutants
+	Skipped  map[string]int `json:"skipped"` // places without a mutant, by reason
 	Verdicts []verdict      `json:"verdicts"`
 	Found    []caught       `json:"found"`
 }
 
-// bar is how many percent of the mutants that are not equivalent must be killed.
+// bar is the percentage of the mutants that are not equivalent which the tests must kill.
 const bar = 90
 
 // counts is how many mutants there are of each outcome.
@@ -64,7 +64,7 @@ func (r report) proved() bool {
 		c.killed*all >= (c.all-c.equivalent)*bar && c.equivalent*all <= c.all*mostEquivalent
 }
 
-// wronglyListed returns the mutants that are listed as equivalent, and that a test kills.
+// wronglyListed returns the mutants that are listed as equivalent although a test kills them.
 func (r report) wronglyListed() []verdict {
 	return slices.DeleteFunc(slices.Clone(r.Verdicts), func(v verdict) bool { return v.Outcome != killed || equivalents[v.ID] == "" })
 }

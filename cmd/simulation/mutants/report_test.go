@@ -59,10 +59,10 @@ func TestALargerSampleHasAllOfASmallerOne(t *testing.T) {
 		t.Errorf("%v is not the beginning of %v", small, large)
 	}
 	if slices.Equal(small, sample(all, 10, 8)) {
-		t.Error("two seeds choose one sample")
+		t.Error("two seeds choose the same sample")
 	}
 	if got := len(sample(all, 100, 7)); got != len(all) {
-		t.Errorf("a sample of more than there are has %d", got)
+		t.Errorf("a sample larger than the set has %d mutants, want all of them", got)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
-// TestTheQuickTestsOfAPackageComeFirst holds the order in which tests try a mutant.
+// TestTheQuickTestsOfAPackageComeFirst checks the order in which tests run against a mutant.
 func TestTheQuickTestsOfAPackageComeFirst(t *testing.T) {
 	reaches := &[planted.Most]bool{1: true}
 	at := func(pkg string, checks ...*check) *suite {
@@ -108,7 +108,7 @@ func TestTheQuickTestsOfAPackageComeFirst(t *testing.T) {
 	}
 }
 
-// TestEquivalentsAreMutants holds the list to name mutants that there are, and to say why.
+// TestEquivalentsAreMutants checks that the list names existing mutants, each with a reason.
 func TestEquivalentsAreMutants(t *testing.T) {
 	set, err := instrument.Packages(t.Context(), absolute(t, root), core...)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestEquivalentsAreMutants(t *testing.T) {
 	}
 	for id, sentence := range equivalents {
 		if !there[id] || sentence == "" {
-			t.Errorf("there is no mutant %s, or no sentence", id)
+			t.Errorf("the list names %s, which is not a mutant or has no reason", id)
 		}
 	}
 }

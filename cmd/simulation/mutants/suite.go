@@ -19,14 +19,14 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/mutants/planted"
 )
 
-// core is the packages that mutants are planted in: they decide what a cluster does. The runners are left out, which wait and
-// carry; so are whatif and capsule, which look back.
+// core lists the packages with mutants: they decide what a cluster does. It leaves out the runners, which only wait and transport, and whatif
+// and capsule, which only look at the past.
 var core = []string{"events", "projections", "projections/barrier", "projections/views", "coordinator", "coordinator/operation", "coordinator/placement", "node"}
 
-// simulator is the package with the kept plans, the golden logs and some seeds.
+// simulator is the package whose tests run the kept plans, the golden logs and some seeds.
 const simulator = "cmd/simulation/world"
 
-// others is the packages whose tests reach the core and depend on nothing but what they compute.
+// others lists the packages whose tests reach the core, and have no input but their own code.
 var others = []string{"coordinator/whatif", "coordinator/capsule", "node/runner", "schemas", simulator}
 
 // quick is how much CPU time a test may take to run in one process with others.
@@ -43,7 +43,7 @@ type suite struct {
 type check struct {
 	suite   *suite
 	test    string
-	lasts   time.Duration // CPU time that it takes without a mutant
+	lasts   time.Duration // CPU time without a mutant
 	reaches *[planted.Most]bool
 }
 
@@ -68,7 +68,7 @@ func buildSuites(ctx context.Context, root, dir, overlay string, told *progress)
 			return nil, fmt.Errorf("build the tests of %s: %w\n%s", pkg, err, out)
 		}
 		s.flags = []string{"-test.short", "-test.parallel=1", "-test.failfast"}
-		// Properties are tried with the same values each time, and leave no files.
+		// Property tests use the same values each time, and leave no files.
 		rapid := []string{"-rapid.nofailfile", "-rapid.seed=1"}
 		if exec.CommandContext(ctx, s.binary, append(rapid, "-test.list=^$")...).Run() == nil {
 			s.flags = append(s.flags, rapid...)
@@ -78,7 +78,7 @@ func buildSuites(ctx context.Context, root, dir, overlay string, told *progress)
 	return all, nil
 }
 
-// process returns the process that runs some tests of the suite. What it leaves behind goes with the binary.
+// process returns the process that runs some tests of the suite. Its temporary files are removed with the binary.
 func (s *suite) process(run string, limit time.Duration, env ...string) process {
 	env = append(env, "TMPDIR="+filepath.Dir(s.binary))
 	return process{binary: s.binary, dir: s.dir, args: append([]string{"-test.run=" + run}, s.flags...), env: env, limit: limit}
@@ -90,7 +90,7 @@ func (s *suite) tests(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// trace runs each test without a mutant, to learn how long it takes and which mutants it reaches.
+// trace runs each test without a mutant, to measure its time and to find the mutants that it reaches.
 func trace(ctx context.Context, suites []*suite, dir string, told *progress) error {
 	var mu sync.Mutex
 	done := 0
@@ -99,7 +99,7 @@ func trace(ctx context.Context, suites []*suite, dir string, told *progress) err
 	for _, s := range suites {
 		tests, err := s.tests(ctx)
 		if err != nil {
-			return cmp.Or(group.Wait(), fmt.Errorf("list the tests of %s: %w", s.pkg, err)) // a test that failed says why
+			return cmp.Or(group.Wait(), fmt.Errorf("list the tests of %s: %w", s.pkg, err)) // the error of a test that failed comes first
 		}
 		for _, test := range tests {
 			group.Go(func() error {
@@ -122,10 +122,10 @@ func trace(ctx context.Context, suites []*suite, dir string, told *progress) err
 	return nil
 }
 
-// within is the tests directly within another, as -test.v tells them.
+// within matches the direct subtests of a test in the output of -test.v.
 var within = regexp.MustCompile(`(?m)^    --- PASS: (\S+) \(`)
 
-// traceTest traces a test, and in the place of one that takes long those within it.
+// traceTest traces a test, or the subtests of a test that takes long.
 func (s *suite) traceTest(ctx context.Context, test, dir string) ([]*check, error) {
 	whole, said, err := s.traceOne(ctx, test, dir)
 	if err != nil || whole.lasts <= quick {

@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/cmd/simulation/mutants/planted"
 )
 
-// TestEveryMutantMakesADifference builds a program that carries every operator's mutants, and runs it with none and with
-// each: with none it says what the original says, and with each it says something else, or has no end.
+// TestEveryMutantMakesADifference builds a program that carries every operator's mutants, and runs it without a mutant and with each. Without
+// one it prints what the original prints. With each it prints something else, or does not end.
 func TestEveryMutantMakesADifference(t *testing.T) {
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestEveryMutantMakesADifference(t *testing.T) {
 	original := says(t, build(t, root, fixture), 0)
 	program := build(t, root, fixture, "-overlay", overlay)
 	if got := says(t, program, 0); got != original {
-		t.Fatalf("without a mutant it says\n%s\nand the original\n%s", got, original)
+		t.Fatalf("without a mutant the program prints\n%s\nand the original prints\n%s", got, original)
 	}
 	missing := map[Operator]bool{Negate: true, Boundary: true, Call: true, Assign: true, Swap: true, Case: true, Return: true}
 	for _, m := range set.Mutants {
@@ -57,7 +57,7 @@ func build(t *testing.T, root, pkg string, flags ...string) string {
 	return program
 }
 
-// says returns what the program says with a mutant, and how it ends.
+// says returns the output of the program with a mutant, and how it ends.
 func says(t *testing.T, program string, mutant uint16) string {
 	t.Helper()
 	limited, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -1,8 +1,9 @@
-// Package instrument makes copies of packages that carry many mutants at once: small bugs by rule, of which a program has none
-// or the one that its environment names (package planted). It builds on syntax and types, and quotes no source.
+// Package instrument makes copies of packages that carry many mutants at once. A mutant is a small bug made by a rule. A program behaves as
+// the original, or with the one mutant that its environment names (package planted). The rules build on syntax and types, and quote no
+// source.
 //
-// Some places are left out by rule: the order of arguments of min, max and Equal, which makes no difference; arguments of make, which
-// are hints; panics; and the order of what a message names.
+// The rules leave some places out: the order of the arguments of min, max and Equal, which makes no difference; the arguments of make,
+// which are hints; panics; and the order of the values in a message.
 package instrument
 
 import (
@@ -45,7 +46,7 @@ type Mutant struct {
 	Position string   `json:"position"` // file:line, from the root of the module
 }
 
-// Set is all mutants of some packages.
+// Set holds all mutants of some packages.
 type Set struct {
 	Mutants []Mutant
 	// Skipped counts places that no operator can instrument, by reason.

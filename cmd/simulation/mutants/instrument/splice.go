@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// splice is a text that goes into a copy: before or behind a part of the source, or in the place of it. None has a line
-// break, so that lines keep their numbers.
+// splice is a text that goes into a copy: before or behind a part of the source, or in its place. A splice has no line break, so that lines
+// keep their numbers.
 type splice struct {
 	at   int // offset in the source
 	cut  int // bytes that it replaces

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// cases deletes each case of a switch. A switch over a value becomes one over conditions: they alone can be given up.
+// cases deletes each case of a switch. A switch over a value becomes one over conditions, because only a condition can be switched off.
 func (w *walker) cases(n *ast.SwitchStmt) {
 	var clauses []*ast.CaseClause
 	for _, s := range n.Body.List {

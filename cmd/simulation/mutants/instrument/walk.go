@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// alias is how copies call package planted: nothing else has that name.
+// alias is the name of package planted in the copies. No other identifier has that name.
 const (
 	alias       = "planted__"
 	plantedPath = "github.com/rookery-project/rookery/cmd/simulation/mutants/planted"
@@ -144,7 +144,7 @@ func (w *walker) walk(body ast.Node) {
 // constant reports whether the compiler knows the value.
 func (w *walker) constant(e ast.Expr) bool { return w.info.Types[e].Value != nil }
 
-// condition negates each of the conditions that && and || join. Values of other types are none.
+// condition negates each of the conditions that && and || join. It skips values that are not boolean.
 func (w *walker) condition(e ast.Expr) {
 	e = ast.Unparen(e)
 	if b, ok := e.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) {

@@ -1,5 +1,5 @@
-// Package planted is the switch within a program that carries many mutants: it says which one of them is planted, and notes
-// which of them the program reaches. Nothing but instrumented copies of packages imports it.
+// Package planted is the switch within a program that carries many mutants. It selects the mutant that is planted, and notes which mutants
+// the program reaches. Only instrumented copies of packages import it.
 package planted
 
 import (
@@ -12,9 +12,9 @@ import (
 	"unsafe"
 )
 
-// What a program is told by its environment.
+// The environment variables that a program with mutants reads.
 const (
-	// Variable holds the number of the mutant that is planted. Without it the program does what its source says.
+	// Variable holds the number of the mutant that is planted. Without it the program behaves as the original.
 	Variable = "ROOKERY_MUTANT"
 	// SecondsVariable holds how many seconds of CPU time the program may take. A busy machine does not shorten it.
 	SecondsVariable = "ROOKERY_MUTANT_SECONDS"
@@ -26,7 +26,7 @@ const (
 // Most is one more than the highest number. Number 0 stands for no mutant.
 const Most = 1 << 16
 
-// mostMemory is how many bytes a program with a mutant may allocate: some allocate without end.
+// mostMemory is how many bytes a program with a mutant may allocate. Some mutants allocate without end.
 const mostMemory = 2 << 30
 
 var (
@@ -76,7 +76,7 @@ func noted(name string) *[Most]bool {
 
 // On reports whether mutant m is planted. The copies ask it only where the answer makes a difference.
 func On(m uint16) bool {
-	if !reached[m] { // writing what is there already would slow down programs with many threads
+	if !reached[m] { // writing the same value again would slow down programs with many threads
 		reached[m] = true
 	}
 	return m == chosen
