@@ -13,24 +13,24 @@ import (
 
 // Breach is an invariant that does not hold.
 type Breach struct {
-	// Promise is the one that is broken, as in "P1"; What says how.
+	// Promise is the broken promise, as in "P1"; What says how.
 	Promise string
 	What    string
 }
 
-// Outside is what the checker sees of a run beside what it is told.
+// Outside is what the checker itself looks up in a run.
 type Outside struct {
 	// Server holds the streams, buckets and objects.
 	Server *memory.Bus
 	// Now is the simulated clock.
 	Now func() time.Time
-	// Engines returns what the engine of each node has, in order of their names.
+	// Engines returns what the engine of each node has, ordered by the node's name.
 	Engines func() []Engine
-	// Trouble returns how many faults there were so far, and whether anything is broken right now.
+	// Trouble returns the number of faults so far, and whether anything is broken right now.
 	Trouble func() (faults int, broken bool)
 	// Usage returns what a container takes of its host's disk.
 	Usage func(host string, c node.Container) node.Usage
-	// Heartbeat is how often a node asks the leader.
+	// Heartbeat is the interval between a node's heartbeats.
 	Heartbeat time.Duration
 	// Report takes each breach.
 	Report func(Breach)
@@ -41,7 +41,7 @@ type Engine struct {
 	Node string
 	// Process is the incarnation of the node that runs, "" while none does.
 	Process string
-	// Containers are in order of their instances. Guarded are the handles of those that the node's watchdog ends in time.
+	// Containers are ordered by their instances. Guarded holds the handles of the containers that the node's watchdog guards.
 	Containers []node.Container
 	Guarded    map[string]bool
 	// Preparing counts the containers that the engine is making.
@@ -55,21 +55,21 @@ type Checker struct {
 	orders ordersState
 	facts  *facts
 	fold   *projections.Cluster
-	// unfolded are the closed rounds that the fold has not taken yet.
+	// unfolded holds the closed rounds that the fold has not taken yet.
 	unfolded []round
-	// sent are the commands that the server has acknowledged, by sequence.
+	// sent holds the commands that the server has acknowledged, by sequence.
 	sent map[uint64]Command
-	// replaying says that the checker reads a restored log: nothing in it is reported.
+	// replaying says that the checker reads a restored log, and reports no breach in it.
 	replaying bool
-	// rewound says that the log is older than what nodes were told, and tampered that an operator or a disk changed a stream.
+	// rewound says that the log is older than the orders that nodes have, and tampered that an operator or a disk changed a stream.
 	rewound, tampered bool
-	// damaged says that the log must not be read now.
+	// damaged says that a message of the log is damaged, so that no coordinator may continue it.
 	damaged bool
 	engines enginesState
 	volumes volumesState
 	secrets secretsState
 	calm    calmState
-	// answered says that a coordinator's answer was compared with the fold.
+	// answered says that the checker has compared a coordinator's answer with the fold.
 	answered bool
 }
 
@@ -88,7 +88,7 @@ func New(o Outside) *Checker {
 	return c
 }
 
-// forget begins again with a log of which nothing is known.
+// forget resets the checker to an unknown log.
 func (c *Checker) forget() {
 	c.log, c.orders = logState{leaders: map[uint64]string{}}, ordersState{decided: map[string]uint64{}}
 	c.facts, c.fold, c.unfolded = newFacts(), projections.NewCluster(), nil
@@ -101,14 +101,14 @@ func (c *Checker) breach(promise, format string, args ...any) {
 	}
 }
 
-// must reports a breach where something does not hold.
+// must reports a breach unless holds is true.
 func (c *Checker) must(holds bool, promise, format string, args ...any) {
 	if !holds {
 		c.breach(promise, format, args...)
 	}
 }
 
-// Restored reads a log that was put in the place of the one before. The checker knows what that one said no longer.
+// Restored reads a log that replaced the one before. The checker forgets the earlier log.
 func (c *Checker) Restored(log []events.Message) {
 	c.forget()
 	c.rewound, c.replaying = true, true
@@ -116,7 +116,7 @@ func (c *Checker) Restored(log []events.Message) {
 	c.replaying, c.orders.suspended = false, true
 }
 
-// Lost follows the loss of a stream: what it held counts no longer.
+// Lost follows the loss of a stream: its messages count no longer.
 func (c *Checker) Lost(stream bus.Stream) {
 	switch stream {
 	case bus.Commands:
@@ -131,10 +131,10 @@ func (c *Checker) Lost(stream bus.Stream) {
 // Tampered notes that an operator or a disk has changed a stream.
 func (c *Checker) Tampered() { c.tampered = true }
 
-// Damaged says whether the log must not be read now.
+// Damaged sets whether a message of the log is damaged.
 func (c *Checker) Damaged(is bool) { c.damaged = is }
 
-// Stored follows a batch that was stored.
+// Stored follows a batch that the server stored.
 func (c *Checker) Stored(stream bus.Stream, batch []events.Message) {
 	c.Published(batch...)
 	switch stream {

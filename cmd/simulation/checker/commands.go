@@ -9,18 +9,18 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// command is what became of a command.
+// command is the state of a command.
 type command struct {
 	service  events.ServiceID
 	group    events.GroupID
 	node     string
 	verb     string
 	accepted bool
-	queued   bool // it waits for those before it
+	queued   bool // it waits for earlier commands
 	ended    bool
 }
 
-// Backlog returns how many commands wait for those before them, of the service that has most.
+// Backlog returns the largest number of commands of one service that wait for earlier ones.
 func (c *Checker) Backlog() (most int) {
 	waiting := map[events.ServiceID]int{}
 	for _, cmd := range c.facts.open {
@@ -32,7 +32,7 @@ func (c *Checker) Backlog() (most int) {
 	return most
 }
 
-// fate checks what becomes of a command: it has one outcome and, once accepted, one end.
+// fate checks an event about a command: a command has one outcome and, once accepted, one end.
 func (c *Checker) fate(r events.Record, d events.Fate) {
 	switch d := d.(type) {
 	case events.CommandAccepted:
@@ -67,7 +67,7 @@ func (c *Checker) end(sequence uint64) *command {
 	cmd := c.facts.commands[sequence]
 	switch {
 	case cmd == nil || !cmd.accepted:
-		c.breach("P1", "command %d ends, and was never accepted", sequence)
+		c.breach("P1", "command %d ends, but was never accepted", sequence)
 		return &command{}
 	case cmd.ended:
 		c.breach("P1", "command %d ends a second time", sequence)
@@ -82,7 +82,7 @@ func (c *Checker) accepted(r events.Record, d events.CommandAccepted) {
 	cmd.service, _ = r.Scope.Service()
 	cmd.group, _ = r.Scope.Group()
 	cmd.node, _ = r.Scope.Node()
-	beside := d.Verb == events.ServicePromote{}.Kind().Name // it goes beside the command that holds the service
+	beside := d.Verb == events.ServicePromote{}.Kind().Name // it runs beside the command that holds the service
 	switch {
 	case cmd.service.Name == "" || beside:
 	case d.Queued:
@@ -101,17 +101,17 @@ func (c *Checker) accepted(r events.Record, d events.CommandAccepted) {
 	}
 	key := d.Source + "\x00" + d.ID
 	earlier, known := c.facts.ids[key]
-	c.must(!known, "P3", "commands %d and %d have one id, and both are accepted", earlier, d.Sequence)
+	c.must(!known, "P3", "commands %d and %d have the same id, but both are accepted", earlier, d.Sequence)
 	c.facts.ids[key] = d.Sequence
 }
 
-// alone checks that a service has one command at a time: one whose place another takes ends before.
+// alone checks that a service carries out one command at a time. A superseded command ends before the next one begins.
 func (c *Checker) alone(sequence uint64, id events.ServiceID) {
 	other := c.holder(sequence, id)
 	c.must(other == 0, "P1", "command %d is carried out for %s while command %d has not ended", sequence, id, other)
 }
 
-// holder returns the first command but this one that is carried out for the service, 0 for none; waiting counts those that wait behind it.
+// holder returns the first command except this one that the service carries out, 0 for none. Function waiting counts those behind it.
 func (c *Checker) holder(but uint64, id events.ServiceID) (first uint64) {
 	for sequence, o := range c.facts.open {
 		if sequence != but && ((o.service == id && !o.queued) || c.facts.groups[sequence].holds(id)) && (first == 0 || sequence < first) {
@@ -131,11 +131,11 @@ func (c *Checker) waiting(id events.ServiceID) int {
 	return count
 }
 
-// begun checks that a command which waited begins in its turn.
+// begun checks that a queued command begins in its turn.
 func (c *Checker) begun(sequence uint64) {
 	cmd := c.facts.open[sequence]
 	if cmd == nil || !cmd.queued {
-		c.breach("queues", "command %d begins, and did not wait", sequence)
+		c.breach("queues", "command %d begins, but was not queued", sequence)
 		return
 	}
 	for _, other := range slices.Sorted(maps.Keys(c.facts.open)) {
@@ -149,29 +149,29 @@ func (c *Checker) begun(sequence uint64) {
 	c.wants(sequence, cmd.verb, cmd.service)
 }
 
-// succeeded checks that a success is one: what the command asked for is there.
+// succeeded checks that a command succeeds only once it is carried out.
 func (c *Checker) succeeded(sequence uint64, cmd *command) {
 	switch s := c.facts.services[cmd.service]; {
 	case cmd.queued:
-		c.breach("queues", "command %d succeeded, and never began", sequence)
+		c.breach("queues", "command %d succeeded, but never began", sequence)
 	case cmd.verb == events.ServicePromote{}.Kind().Name:
 	case cmd.node != "":
 		m := c.facts.nodes[cmd.node]
 		drains := cmd.verb == events.NodeDrain{}.Kind().Name && (m == nil || !m.drained)
 		forgets := cmd.verb == (events.NodeForget{}.Kind().Name) && m != nil
-		c.must(!drains && !forgets, "drain", "command %d, %s of %s, succeeded, and that is not done", sequence, cmd.verb, cmd.node)
+		c.must(!drains && !forgets, "drain", "command %d, %s of %s, succeeded, but is not carried out", sequence, cmd.verb, cmd.node)
 	case s != nil:
 		why := c.unsettled(s)
-		c.must(why == "", "P1", "command %d succeeded, and %s", sequence, why)
+		c.must(why == "", "P1", "command %d succeeded, but %s", sequence, why)
 	}
 }
 
-// unsettled says in what a service is not as it must be; "" for in nothing. An operation that is paused holds up no command.
+// unsettled returns why a service has not settled, or "". A paused operation blocks no command.
 func (c *Checker) unsettled(s *service) string {
 	serving, others := 0, 0
 	for _, i := range slices.Concat(s.slots...) {
 		switch {
-		case i.lost, i.runs() && i.replaces > 0 && (s.paused() || (s.op != nil && i.online())): // nothing waits for it
+		case i.lost, i.runs() && i.replaces > 0 && (s.paused() || (s.op != nil && i.online())): // the command does not wait for it
 		case i.runs() && i.online() && (s.op != nil || s.current(i)) && i.replaces == 0:
 			serving++
 		default:
@@ -184,10 +184,10 @@ func (c *Checker) unsettled(s *service) string {
 			return s.id.String() + " has slots that are not done"
 		}
 	case s.op != nil && !s.paused():
-		return "the operation of " + s.id.String() + " goes on"
+		return "the operation of " + s.id.String() + " has not ended"
 	case s.suspended && !s.dropped:
 		if !s.stopped || s.any((*instance).runs) {
-			return s.id.String() + " is to rest, and does not"
+			return s.id.String() + " must be suspended, but is not"
 		}
 	case others > 0 || (!s.dropped && !s.any(func(i *instance) bool { return i.lost }) && serving != int(s.scale)):
 		return s.id.String() + " does not have its instances, or has others"
@@ -202,7 +202,7 @@ type Command struct {
 	Body     []byte
 }
 
-// wanted is what a command asks of its service, as a reader of the body would say.
+// wanted is what a command asks of its service, as its body says.
 type wanted struct {
 	verb  string
 	Image string `json:"image"`
@@ -210,10 +210,10 @@ type wanted struct {
 	IfSeq uint64 `json:"if_seq"`
 }
 
-// Sent follows a command that the server has acknowledged: it must not be lost.
+// Sent follows a command that the server has acknowledged, and that must not be lost.
 func (c *Checker) Sent(sequence uint64, cmd Command) { c.sent[sequence] = cmd }
 
-// said reads a command. It reports false for one that is not known, as those of a restored log.
+// said reads a command. It reports false for an unknown command, such as those of a restored log.
 func (c *Checker) said(sequence uint64) (wanted, bool) {
 	cmd, known := c.sent[sequence]
 	if !known || c.replaying {
@@ -230,19 +230,19 @@ func (c *Checker) said(sequence uint64) (wanted, bool) {
 	return envelope.Data, err == nil
 }
 
-// repeats checks that a command which is taken for an earlier one says the same.
+// repeats checks that a command which counts as the repetition of an earlier one has the same subject and body.
 func (c *Checker) repeats(d events.CommandRepeated) {
 	a, known := c.sent[d.Sequence]
 	of, ofKnown := c.sent[d.Of]
 	c.must(!known || !ofKnown || (a.Subject == of.Subject && string(a.Body) == string(of.Body)),
-		"P3", "command %d is taken for command %d said again, and has another body", d.Sequence, d.Of)
+		"P3", "command %d counts as a repetition of command %d, but has another subject or body", d.Sequence, d.Of)
 }
 
-// unseen checks that a command which names the state that its sender saw is taken in that state alone.
+// unseen checks that the coordinator accepts a command with if_seq only if the service has not changed since that sequence.
 func (c *Checker) unseen(sequence uint64, id events.ServiceID) {
 	said, _ := c.said(sequence)
 	if s := c.facts.services[id]; s != nil && said.IfSeq > 0 && s.changed > said.IfSeq {
-		c.breach("P1", "command %d is taken for %s as of %d, which was changed at %d", sequence, id, said.IfSeq, s.changed)
+		c.breach("P1", "command %d for %s has if_seq %d, but the service changed at %d", sequence, id, said.IfSeq, s.changed)
 	}
 }
 
@@ -255,10 +255,10 @@ func (c *Checker) wants(sequence uint64, verb string, id events.ServiceID) {
 	}
 }
 
-// plain are the verbs whose body, or whose name alone, says what the service is to be.
+// plain lists the verbs whose name or body alone determines what the service must be.
 var plain = []string{"ensure", "scale", "suspend", "resume", "restart"}
 
-// desired checks, as a round ends, that the log says of each service what the last command of the round asked for.
+// desired checks at the end of a round that each service in the log is what the last command of the round asked for.
 func (c *Checker) desired() {
 	f := c.facts
 	if len(f.wanted) == 0 {
@@ -268,16 +268,16 @@ func (c *Checker) desired() {
 		want, s := f.wanted[id], f.services[id]
 		switch {
 		case want.verb == "drop":
-			c.must(s == nil || s.dropped, "P1", "%s was to be dropped, and is not", id)
+			c.must(s == nil || s.dropped, "P1", "%s must be dropped, but is not", id)
 		case !slices.Contains(plain, want.verb):
 		case s == nil || s.dropped:
-			c.breach("P1", "%s was to be there, and is not", id)
+			c.breach("P1", "%s must exist, but does not", id)
 		case want.Scale != nil && s.scale != uint32(*want.Scale):
-			c.breach("P1", "%s was to have %d instances, and has a scale of %d", id, *want.Scale, s.scale)
+			c.breach("P1", "%s must have %d instances, but has a scale of %d", id, *want.Scale, s.scale)
 		case want.Image != "" && s.spec().Image != want.Image:
-			c.breach("P1", "%s was to run %s, and its revision runs %s", id, want.Image, s.spec().Image)
+			c.breach("P1", "%s must run %s, but its revision runs %s", id, want.Image, s.spec().Image)
 		case (want.verb == "suspend") != s.suspended:
-			c.breach("P1", "%s was to %s, and is suspended: %t", id, want.verb, s.suspended)
+			c.breach("P1", "the last command to %s is %s, but the service is suspended: %t", id, want.verb, s.suspended)
 		}
 	}
 	clear(f.wanted)

@@ -8,11 +8,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// facts are what the events of the log say, one by one. Nothing here comes from the fold: what is never to happen is checked
-// against these, so that a bug of the fold does not hide it.
+// facts is the state that the checker derives from the events of the log, one by one. Nothing here comes from the fold: the checks of what
+// must never happen use these facts, so that a bug of the fold does not hide a breach.
 type facts struct {
 	commands map[uint64]*command
-	open     map[uint64]*command // that were accepted and have not ended
+	open     map[uint64]*command // accepted commands that have not ended
 	ids      map[string]uint64   // of accepted commands, by source and id
 	wanted   map[events.ServiceID]wanted
 	groups   map[uint64]*group
@@ -20,59 +20,59 @@ type facts struct {
 	services  map[events.ServiceID]*service
 	instances map[events.InstanceID]*instance
 	nodes     map[string]*machine
-	// generations are the highest of each slot that ever was, by its instance of generation 0.
+	// generations holds the highest generation of each slot, by the slot's instance ID with generation 0.
 	generations map[events.InstanceID]uint32
 
 	// epochs is the highest epoch of the nodes that were removed.
 	epochs  uint64
-	allowed map[string]bool // the nodes that take instances; any where it is empty
+	allowed map[string]bool // the nodes that take instances; all if it is empty
 	// rebalance are the terms of the rebalancing that is under way.
 	rebalance *events.RebalanceTerms
-	// evictionsPaused says that so many nodes are silent that nothing is lost.
+	// evictionsPaused says that too many nodes are silent to count any of them as lost.
 	evictionsPaused bool
-	// at is the time of the event that is checked, and sequence its place.
+	// at is the time of the current event, and sequence its sequence.
 	at       time.Time
 	sequence uint64
 }
 
-// service is what events say of a service.
+// service is the state of a service, from the events of the log.
 type service struct {
 	id events.ServiceID
-	// born is when the log had it first.
+	// born is when the checker first saw it in the log.
 	born     time.Time
 	revision uint64
 	specs    map[uint64]events.Spec
-	// keeps are the earlier revisions whose instances are as the current one says.
+	// keeps holds the earlier revisions whose instances also fit the current one.
 	keeps map[uint64]bool
 	scale uint32
-	// skips are the ordinals that it must not have although it has higher ones.
+	// skips holds the ordinals that it must leave out although it has higher ones.
 	skips   events.Ordinals
 	dropped bool
-	// suspended says that an operator asked for that, and stopped that its instances go.
+	// suspended says that an operator suspended it, and stopped that its instances must stop.
 	suspended, stopped bool
 	// changed is the sequence of the last event that changed what it must be.
 	changed uint64
-	// slots are the instances that are not removed, by ordinal, oldest first.
+	// slots holds the instances that are not removed, by ordinal, oldest first.
 	slots [][]*instance
 	op    *operation
-	// topology is what its instances were last told, versions the last config version. shares says that two slots may serve one
-	// key: a change went on without slots that failed, or instances are not asked.
+	// topology is the last topology that its instances were told of, and versions the last config version. shares says that two slots may
+	// serve one key: a change continued without failed slots, or the spec has no release or acquire hook.
 	topology *events.Topology
 	versions uint64
 	shares   bool
-	// homes are the nodes that have the volumes of slots.
+	// homes holds the node with the volumes of each slot.
 	homes map[uint32]string
-	// snapshot is the last version, and snapshots those that it can be resumed from.
+	// snapshot is the last version, and snapshots holds the ones from which it can resume.
 	snapshot  uint64
 	snapshots map[uint64]kept
 	resumed   *resumption
-	// run counts the runs of a job, due is when the last was, and completed are the slots that are done.
+	// run counts the runs of a job, due is when the last one was due, and completed holds the slots that are done.
 	run       uint64
 	due       time.Time
 	completed map[uint32]bool
 }
 
-// instance is what events say of an instance.
+// instance is the state of an instance, from the events of the log.
 type instance struct {
 	id       events.InstanceID
 	node     string
@@ -82,21 +82,21 @@ type instance struct {
 	ports    []events.PortBinding
 	reserved events.Resources
 	scratch  events.Size
-	// window is how long an exclusive instance may run while its node is not heard; 0 for no bound.
+	// window is how long an exclusive instance may run while its node is silent; 0 for no bound.
 	window time.Duration
-	// replaces is the generation that it takes the place of once it serves; 0 once it has.
+	// replaces is the generation of its predecessor until it has taken over the slot; then 0.
 	replaces uint32
 	seen     events.Position
-	// rests says that nothing of it runs and its node starts it no longer.
+	// rests says that it does not run, and that its node starts it no longer.
 	rests   bool
 	answer  events.Confirmation
 	retired bool
 	lost    bool
 	removed bool
-	// forgotten says that it went with its node, which may still run it. gone is when it was removed.
+	// forgotten says that it was forgotten with its node, which may still run it. gone is when it was removed.
 	forgotten bool
 	gone      time.Time
-	// placed is when the checker first saw it, and serves since when it has served without a break; zero where it does not.
+	// placed is when the checker first saw it. serves is since when it has served without a break; zero while it does not serve.
 	placed, serves time.Time
 }
 
@@ -108,7 +108,7 @@ func newFacts() *facts {
 	}
 }
 
-// service returns the service, making it where the log has it first.
+// service returns the service, and creates it when the log mentions it first.
 func (c *Checker) service(id events.ServiceID) *service {
 	s := c.facts.services[id]
 	if s == nil {
@@ -121,10 +121,10 @@ func (c *Checker) service(id events.ServiceID) *service {
 	return s
 }
 
-// spec is that of the current revision.
+// spec returns the spec of the current revision.
 func (s *service) spec() events.Spec { return s.specs[s.revision] }
 
-// current reports whether the instance is as the current revision says.
+// current reports whether the instance fits the current revision.
 func (s *service) current(i *instance) bool { return i.revision == s.revision || s.keeps[i.revision] }
 
 // wants reports whether the scale has the slot.
@@ -132,7 +132,7 @@ func (s *service) wants(slot uint32) bool {
 	return slot < s.scale+uint32(len(s.skips)) && !slices.Contains(s.skips, slot)
 }
 
-// has reports whether the slot must have an instance: while the topology changes, also one that it had or is to have.
+// has reports whether the slot must have an instance. While the topology changes, this includes the slots of the old and the new one.
 func (s *service) has(slot uint32) bool {
 	return s.wants(slot) || (s.topology != nil && !s.dropped && slot < s.topology.Span())
 }
@@ -145,12 +145,12 @@ func (s *service) at(ordinal uint32) []*instance {
 	return nil
 }
 
-// any reports whether that is so of an instance of the service that is not removed.
+// any reports whether is returns true for an instance of the service that is not removed.
 func (s *service) any(is func(*instance) bool) bool {
 	return slices.ContainsFunc(slices.Concat(s.slots...), is)
 }
 
-// paused reports whether the service's operation stands still until an operator says more.
+// paused reports whether the service's operation stands still until an operator resumes it.
 func (s *service) paused() bool { return s.op != nil && s.op.paused }
 
 // runs reports whether the instance must run.
@@ -159,7 +159,7 @@ func (i *instance) runs() bool { return !i.retired && !i.removed }
 // online reports whether the instance serves, as far as the log knows.
 func (i *instance) online() bool { return i.seen.Phase == events.PhaseOnline && !i.lost }
 
-// takes is what is set aside for the instance: of one that rests its disk alone.
+// takes returns the resources that are reserved for the instance: only its disk while it does not run.
 func (i *instance) takes() events.Resources {
 	if i.rests {
 		return events.Resources{Disk: i.reserved.Disk}
@@ -167,7 +167,7 @@ func (i *instance) takes() events.Resources {
 	return i.reserved
 }
 
-// String says what the log has of the instance. There may be none.
+// String returns the state of the instance in the log. The instance may be nil.
 func (i *instance) String() string {
 	switch {
 	case i == nil:
@@ -180,7 +180,7 @@ func (i *instance) String() string {
 	return fmt.Sprintf("on %s, %s", i.node, i.seen.Phase)
 }
 
-// event checks an event of a closed round against what was before it, and takes it.
+// event checks an event of a closed round against the facts before it, and applies it to them.
 func (c *Checker) event(r events.Record) {
 	c.facts.at, c.facts.sequence = r.Time, r.Sequence
 	id, _ := r.Scope.Service()
@@ -211,7 +211,7 @@ func (c *Checker) event(r events.Record) {
 		c.retired(id, d)
 	case events.InstancePending:
 		if s := c.service(id); s.stopped || s.dropped {
-			c.breach("reasons", "%s/%d waits for a node, and the service is suspended or dropped", id, d.Ordinal)
+			c.breach("reasons", "%s/%d waits for a node, but the service is suspended or dropped", id, d.Ordinal)
 		}
 	case events.InstanceLost:
 		c.lost(id, d)
@@ -226,7 +226,7 @@ func (c *Checker) event(r events.Record) {
 	}
 }
 
-// clusterChanges takes an event of the cluster or of a node.
+// clusterChanges applies an event of the cluster or of a node.
 func (c *Checker) clusterChanges(node string, d events.Data) {
 	f := c.facts
 	switch d := d.(type) {
@@ -241,7 +241,7 @@ func (c *Checker) clusterChanges(node string, d events.Data) {
 		f.rebalance = nil
 	case events.EvictionsPaused, events.EvictionsResumed:
 		_, pauses := d.(events.EvictionsPaused)
-		c.must(pauses != f.evictionsPaused, "liveness", "evictions are paused: %t, and were so before", pauses)
+		c.must(pauses != f.evictionsPaused, "liveness", "evictions are set to paused: %t, and were so before", pauses)
 		f.evictionsPaused = pauses
 	default:
 		if node != "" {

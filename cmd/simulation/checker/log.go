@@ -7,28 +7,28 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// logState is where the log stands.
+// logState is the state of the log.
 type logState struct {
-	// held are the records since the last closed round, chain the hash up to that round, and open the hash over all messages.
+	// held holds the records since the last closed round, chain the hash up to that round, and open the hash over all messages.
 	held        []events.Record
 	chain, open events.Chain
 	// last is the sequence of the last message, closed that of the last closed round and opened that of the one before.
 	last, closed, opened uint64
 	round, epoch         uint64
-	// events counts those of closed rounds.
+	// events counts the events of closed rounds.
 	events int
-	// commands is the cursor of the inbox, and now the time of the last round, which was stored at stored.
+	// commands is the cursor in the stream of commands. now is the time of the last round, and stored the time when it was stored.
 	commands uint64
 	now      time.Time
 	stored   time.Time
 	leaders  map[uint64]string
-	// second is when the present second began, and before the last message before it.
+	// second is when the current second began, and before the last message before it.
 	second  time.Time
 	before  uint64
 	streams map[string]string
 }
 
-// round is a closed round that the fold is to take.
+// round is a closed round that the fold has still to take.
 type round struct {
 	records  []events.Record
 	closed   events.RoundClosed
@@ -37,15 +37,15 @@ type round struct {
 	void     bool
 }
 
-// Stand is where the log stands: its last message, its last closed round and the coordinator that closed it, how many rounds there were,
-// and the hash over all messages.
+// Stand is the position of the log: its last message, its last closed round, the coordinator that closed it, the number of rounds, and the
+// hash over all messages.
 type Stand struct {
 	Last, Closed, Rounds uint64
 	Leader               string
 	Chain                events.Chain
 }
 
-// Log returns where the log stands.
+// Log returns the position of the log.
 func (c *Checker) Log() Stand {
 	l := &c.log
 	return Stand{Last: l.last, Closed: l.closed, Rounds: l.round, Leader: l.leaders[l.epoch], Chain: l.chain}
@@ -54,7 +54,7 @@ func (c *Checker) Log() Stand {
 // logged takes messages that were stored at the end of the log.
 func (c *Checker) logged(messages []events.Message) {
 	if c.damaged {
-		c.breach("P8", "the log goes on although it is damaged")
+		c.breach("P8", "a coordinator appends to the log although it is damaged")
 		return
 	}
 	l := &c.log
@@ -64,7 +64,7 @@ func (c *Checker) logged(messages []events.Message) {
 		m.Sequence = l.last
 		r, err := events.ParseRecord(m)
 		if err != nil {
-			c.breach("P8", "the log holds a message that does not read: %v", err)
+			c.breach("P8", "the log holds a message that cannot be decoded: %v", err)
 			return
 		}
 		switch d := r.Data.(type) {
@@ -101,7 +101,7 @@ func (c *Checker) close(m events.Message, d events.RoundClosed) {
 	c.checkTime(d)
 	adopted := false
 	for _, r := range l.held {
-		c.must(r.Time.Equal(d.Now), "time", "%s in round %d is of %s, and the round of %s", r.Data.Kind().Name, d.Round, r.Time, d.Now)
+		c.must(r.Time.Equal(d.Now), "time", "%s in round %d has the time %s, but the round has %s", r.Data.Kind().Name, d.Round, r.Time, d.Now)
 		if a, is := r.Data.(events.ClusterAdopted); is {
 			adopted = true
 			c.adopt(a)
@@ -120,7 +120,7 @@ func (c *Checker) close(m events.Message, d events.RoundClosed) {
 	c.checkCalm()
 }
 
-// adopt follows an adoption: commands of another inbox have nothing to do with those before.
+// adopt follows an adoption. The commands of another stream are unrelated to those before.
 func (c *Checker) adopt(d events.ClusterAdopted) {
 	l := &c.log
 	if d.Streams[string(bus.Commands)] != l.streams[string(bus.Commands)] {
@@ -135,13 +135,13 @@ func (c *Checker) adopt(d events.ClusterAdopted) {
 
 // checkTime checks that the time of rounds never runs back, and is never far ahead of the server's.
 func (c *Checker) checkTime(d events.RoundClosed) {
-	const allowed = 8 * time.Second // 5 of skew, and the way there
+	const allowed = 8 * time.Second // 5 s of skew, and the time until the server stores the round
 	c.must(!d.Now.Before(c.log.now), "time", "round %d runs back from %s to %s", d.Round, c.log.now, d.Now)
 	ahead := d.Now.Sub(c.Now())
 	c.must(ahead <= allowed || !d.Now.After(c.log.now), "time", "round %d is decided %s ahead of the server's time", d.Round, ahead)
 }
 
-// checkCursor checks that the cursor climbs, and that each command below it has its outcome.
+// checkCursor checks that the cursor climbs, and that each command up to it has its outcome.
 func (c *Checker) checkCursor(d events.RoundClosed) {
 	c.must(d.Commands >= c.log.commands, "P2", "the cursor runs back from %d to %d", c.log.commands, d.Commands)
 	for sequence := c.log.commands + 1; sequence <= d.Commands; sequence++ {

@@ -7,24 +7,24 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// machine is what events say of a node.
+// machine is the state of a node, from the events of the log.
 type machine struct {
 	epoch    uint64
 	silent   bool
-	since    time.Time // it is silent
+	since    time.Time // when it became silent
 	lost     bool
-	unlisted bool // it is to list what it has
+	unlisted bool // it must list what it has
 	paused   bool
-	// drains says that it is to have nothing, and drained that it has.
+	// drains says that it must become empty, and drained that it is.
 	drains, drained bool
 	forgotten       bool
-	// degraded says that its engine does not answer, and word is the counter of what it last said of that in its epoch.
+	// degraded says that its engine does not answer, and word is the counter of its last report about that in its epoch.
 	degraded bool
 	word     uint64
-	// told are the facts as its process told them, and facts those with what an operator put in their place.
+	// told holds the facts that its process reported, and facts the same with the operator's overrides.
 	told, facts events.NodeFacts
 	overrides   events.Overrides
-	// instances are those that are not removed, and ports which of them has each port.
+	// instances holds the instances that are not removed, and ports the instance of each port.
 	instances map[events.InstanceID]*instance
 	ports     map[uint16]events.InstanceID
 	orphans   map[events.InstanceID]bool
@@ -41,14 +41,14 @@ func (c *Checker) machine(name string) *machine {
 	return m
 }
 
-// takesInstances reports whether anything may be placed on the node.
+// takesInstances reports whether the coordinator may place instances on the node.
 func (f *facts) takesInstances(name string) bool {
 	m := f.nodes[name]
 	return m != nil && m.epoch > 0 && !m.silent && !m.degraded && !m.paused && !m.drains && !m.forgotten &&
 		(len(f.allowed) == 0 || f.allowed[name])
 }
 
-// nodeChanges checks an event of a node: epochs climb by one, what begins has not begun before, and what ends has.
+// nodeChanges checks an event of a node: epochs climb by one, a state begins only once, and ends only after it has begun.
 func (c *Checker) nodeChanges(name string, d events.Data) {
 	m := c.machine(name)
 	switch d := d.(type) {
@@ -58,14 +58,14 @@ func (c *Checker) nodeChanges(name string, d events.Data) {
 		m.overrides = d.Overrides
 		m.facts = m.overrides.Of(m.told)
 	case events.NodeSilent:
-		c.must(!m.silent, "nodes", "%s is silent a second time", name)
+		c.must(!m.silent, "nodes", "%s becomes silent, but is silent already", name)
 		m.silent, m.since = true, c.facts.at
 	case events.NodeReturned:
-		c.must(m.silent, "nodes", "%s returned, and was not silent", name)
+		c.must(m.silent, "nodes", "%s returned, but was not silent", name)
 		c.heard(m)
 	case events.NodeLost:
 		c.must(m.silent && !m.lost && !c.facts.evictionsPaused,
-			"liveness", "%s is lost, and is silent: %t, lost before: %t, while evictions are paused: %t", name, m.silent, m.lost, c.facts.evictionsPaused)
+			"liveness", "%s is lost, but is silent: %t, lost before: %t, evictions paused: %t", name, m.silent, m.lost, c.facts.evictionsPaused)
 		m.lost = true
 	case events.NodeListed:
 		m.unlisted = false
@@ -100,7 +100,7 @@ func (c *Checker) joined(name string, m *machine, d events.NodeJoined) {
 	c.heard(m)
 }
 
-// heard follows a node that is heard again: it is to list what it has, where any of that is lost.
+// heard follows a node that sends heartbeats again. It must list what it has if one of its instances is lost.
 func (c *Checker) heard(m *machine) {
 	m.silent, m.lost = false, false
 	for _, i := range m.instances {
@@ -108,10 +108,10 @@ func (c *Checker) heard(m *machine) {
 	}
 }
 
-// engineSaid checks a node's word on its engine: it says another thing than before, and is later.
+// engineSaid checks a node's report on its engine: it differs from the last one, and is later.
 func (c *Checker) engineSaid(name string, m *machine, degraded bool, epoch, counter uint64) {
 	c.must(m.degraded != degraded && epoch == m.epoch && counter > m.word,
-		"nodes", "%s is said to be degraded: %t (%d of epoch %d), and was: %t (%d of epoch %d)",
+		"nodes", "%s reports degraded: %t (%d of epoch %d), but its last report was: %t (%d of epoch %d)",
 		name, degraded, counter, epoch, m.degraded, m.word, m.epoch)
 	m.degraded, m.word = degraded, counter
 }
@@ -123,50 +123,51 @@ func (c *Checker) leaves(name string, m *machine, d events.Data) {
 		m.drains, m.drained = true, false
 	case events.NodeDrained:
 		c.must(m.drains && !m.drained && len(m.instances)+len(m.orphans) == 0,
-			"drain", "%s is said to be drained, and has %d instances and %d orphans", name, len(m.instances), len(m.orphans))
+			"drain", "%s counts as drained, but is not draining or has %d instances and %d orphans", name, len(m.instances), len(m.orphans))
 		m.drained = true
 	case events.NodeForgotten:
-		c.must(m.epoch == 0 || m.silent, "forget", "%s is forgotten, and is heard", name)
+		c.must(m.epoch == 0 || m.silent, "forget", "%s is forgotten, but is not silent", name)
 		m.forgotten, m.drains, m.drained = true, false, false
 		for _, s := range c.facts.services {
 			maps.DeleteFunc(s.homes, func(_ uint32, home string) bool { return home == name })
 		}
 	case events.NodeRemoved:
 		c.must(m.forgotten && d.Epoch == m.epoch && len(m.instances)+len(m.orphans) == 0,
-			"forget", "%s is removed in epoch %d, and has %d instances and %d orphans", name, d.Epoch, len(m.instances), len(m.orphans))
+			"forget", "%s is removed in epoch %d, but was not forgotten in it or has %d instances and %d orphans",
+			name, d.Epoch, len(m.instances), len(m.orphans))
 		c.facts.epochs = max(c.facts.epochs, d.Epoch)
 		delete(c.facts.nodes, name)
 	}
 }
 
-// lost checks that an instance is lost with its node only: the node is silent, and no exclusive instance may run there any longer.
+// lost checks that an instance is lost only with its node. The node must be silent, and the window of an exclusive instance over.
 func (c *Checker) lost(id events.ServiceID, d events.InstanceLost) {
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
 	if i == nil || i.removed || i.lost {
-		c.breach("liveness", "%s/%d of generation %d is lost, and the log has it %s", id, d.Ordinal, d.Generation, i)
+		c.breach("liveness", "%s/%d of generation %d is lost, but the log has it %s", id, d.Ordinal, d.Generation, i)
 		return
 	}
 	m := c.machine(i.node)
 	silent := c.facts.at.Sub(m.since)
 	c.must(m.silent && !c.facts.evictionsPaused,
-		"liveness", "%s is lost, and its node is silent: %t, while evictions are paused: %t", i.id, m.silent, c.facts.evictionsPaused)
+		"liveness", "%s is lost, but its node is silent: %t, evictions paused: %t", i.id, m.silent, c.facts.evictionsPaused)
 	c.must(i.window == 0 || silent >= i.window+events.WindowMargin,
-		"liveness", "%s is lost %s after its node was silent, and may run there for %s", i.id, silent, i.window)
+		"liveness", "%s is lost %s after its node became silent, but may run there for %s", i.id, silent, i.window)
 	i.lost, i.serves = true, time.Time{}
 }
 
-// returned checks that a lost instance is back only once its node has listed it, and that no other one has its slot.
+// returned checks that a lost instance returns only once its node has listed what it has, and that no other instance has its slot.
 func (c *Checker) returned(id events.ServiceID, d events.InstanceReturned) {
 	i := c.facts.instances[events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}]
 	if i == nil || i.removed || !i.lost {
-		c.breach("liveness", "%s/%d of generation %d returns, and the log has it %s", id, d.Ordinal, d.Generation, i)
+		c.breach("liveness", "%s/%d of generation %d returns, but the log has it %s", id, d.Ordinal, d.Generation, i)
 		return
 	}
 	m := c.machine(i.node)
 	c.must(!m.silent && !m.unlisted, "liveness", "%s returns before %s has listed what it has", i.id, i.node)
 	for _, o := range c.service(id).at(d.Ordinal) {
 		c.must(o == i || !i.runs() || !o.runs() || o.lost || o.replaces == i.id.Generation || i.replaces == o.id.Generation,
-			"P5", "%s returns while %s is to run", i.id, o.id)
+			"P5", "%s returns while %s must run", i.id, o.id)
 	}
 	i.lost = false
 	if i.online() {

@@ -13,20 +13,20 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// ordersState is where the orders stand.
+// ordersState is the state of the stream of orders.
 type ordersState struct {
-	// decided is the latest decision of each subject, mark the epoch of the last leader's mark, and followed how far that leader
-	// had read the log.
+	// decided holds the latest decision of each subject. mark is the epoch of the last leader's mark, and followed how far that leader had
+	// read the log.
 	decided  map[string]uint64
 	mark     uint64
 	followed uint64
-	// suspended says that the log was restored, and not adopted yet: orders that were on their way follow rounds of before.
+	// suspended says that the log is restored, but not adopted yet: orders on their way follow rounds of the earlier log.
 	suspended bool
-	// written counts the orders that were stored, without marks.
+	// written counts the stored orders, without marks.
 	written int
 }
 
-// ordered checks orders that were stored: each follows a closed round, and none replaces a later one.
+// ordered checks stored orders: each follows a closed round, and none replaces a later one.
 func (c *Checker) ordered(messages []events.Message) {
 	o := &c.orders
 	if o.suspended {
@@ -44,15 +44,15 @@ func (c *Checker) ordered(messages []events.Message) {
 		}
 		o.written++
 		c.must(order.Decided <= c.log.closed,
-			"orders", "the order for %s was decided at %d, and the log is closed up to %d", id, order.Decided, c.log.closed)
+			"orders", "the order for %s was decided at %d, but the log is closed only up to %d", id, order.Decided, c.log.closed)
 		if order.Action == events.ActionForget {
 			continue
 		}
 		c.must(order.Decided >= o.decided[m.Subject],
-			"orders", "an order for %s of %d replaces one of %d", id, order.Decided, o.decided[m.Subject])
+			"orders", "an order for %s decided at %d replaces one decided at %d", id, order.Decided, o.decided[m.Subject])
 		o.decided[m.Subject] = order.Decided
 		if o.mark < c.log.epoch && c.log.closed > o.followed {
-			continue // the leader before this one wrote it: its next round is refused, and the next leader repairs it
+			continue // the previous leader wrote it: the server refuses its next round, and the next leader repairs the order
 		}
 		if order.Action == events.ActionStop {
 			c.orderedToStop(node, id, order)
@@ -70,43 +70,43 @@ func (c *Checker) marked(m events.Message) {
 	case err != nil:
 		c.breach("orders", "a leader's mark does not read: %v", err)
 	case mark.Closed > c.log.closed:
-		c.breach("orders", "orders follow the log up to %d, and it is closed up to %d", mark.Closed, c.log.closed)
+		c.breach("orders", "orders follow the log up to %d, but it is closed only up to %d", mark.Closed, c.log.closed)
 	case mark.Epoch < o.mark:
 		c.breach("orders", "%s writes orders in epoch %d after those of epoch %d", mark.Leader, mark.Epoch, o.mark)
 	}
 	o.mark, o.followed = mark.Epoch, mark.Closed
 }
 
-// orderedToRun checks that an order to run is of an instance that must run there.
+// orderedToRun checks that an order to run is for an instance that must run on that node.
 func (c *Checker) orderedToRun(node string, id events.InstanceID, o events.Order) {
 	i := c.facts.instances[id]
 	switch {
 	case i == nil || !i.runs() || i.node != node:
-		c.breach("orders", "%s is ordered to run on %s, and the log has it %s", id, node, i)
+		c.breach("orders", "%s is ordered to run on %s, but the log has it %s", id, node, i)
 	case time.Duration(o.Window) != i.window || o.Revision != i.revision:
-		c.breach("orders", "%s is ordered to run revision %d with window %s, and has revision %d with window %s",
+		c.breach("orders", "%s is ordered to run revision %d with window %s, but has revision %d with window %s",
 			id, o.Revision, time.Duration(o.Window), i.revision, i.window)
 	}
 }
 
-// withdrawnWithin is how long an order to stop may wait for addresses to be withdrawn: what is stored later was not waited for.
+// withdrawnWithin is how long the leader delays an order to stop until the addresses are withdrawn. It does not wait longer.
 const withdrawnWithin = bus.LeaseAge / 4
 
-// orderedToStop checks that an order to stop is of an instance that must stop or of an orphan, to which no client is sent any longer.
+// orderedToStop checks that an order to stop is for a terminating instance or an orphan, and that the endpoints list it no longer.
 func (c *Checker) orderedToStop(node string, id events.InstanceID, o events.Order) {
 	i := c.facts.instances[id]
-	c.must(i == nil || i.node != node || !i.runs(), "orders", "%s is ordered to stop, and the log has it %s", id, i)
+	c.must(i == nil || i.node != node || !i.runs(), "orders", "%s is ordered to stop, but the log has it %s", id, i)
 	if i == nil || !i.retired || o.Decided <= c.log.opened || c.Now().Sub(c.log.stored) >= withdrawnWithin {
 		return
 	}
 	for _, p := range i.ports {
 		own := views.Endpoint{Ordinal: id.Ordinal, Address: i.reached(p.Name)}
 		c.must(!slices.Contains(c.endpoints(id.Service, p.Name), own) || c.anotherHas(i, p.Name),
-			"endpoints", "%s is ordered to stop, and clients are still sent to %s", id, own.Address)
+			"endpoints", "%s is ordered to stop, but the endpoints still list %s", id, own.Address)
 	}
 }
 
-// endpoints returns the addresses that clients of a service's port are told now.
+// endpoints returns the addresses that the endpoints of a service's port list now.
 func (c *Checker) endpoints(id events.ServiceID, port string) []views.Endpoint {
 	b, err := c.Server.Bucket(context.Background(), bus.BucketEndpoints)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *Checker) endpoints(id events.ServiceID, port string) []views.Endpoint {
 	return v.Addresses
 }
 
-// anotherHas reports whether another instance of the slot has the address by now: an orphan that turns up late may have had it once.
+// anotherHas reports whether another instance has the address by now. An orphan that turns up late may have had it before.
 func (c *Checker) anotherHas(i *instance, port string) bool {
 	for _, slot := range c.service(i.id.Service).slots {
 		for _, o := range slot {
@@ -134,7 +134,7 @@ func (c *Checker) anotherHas(i *instance, port string) bool {
 	return false
 }
 
-// reached returns the address of a port; "" where the instance has none of that name.
+// reached returns the address of a port; "" if the instance has no port of that name.
 func (i *instance) reached(port string) string {
 	for _, p := range i.ports {
 		if p.Name == port {

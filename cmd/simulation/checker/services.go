@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// serviceChanges checks an event that says what a service must be: revisions and runs climb, and nothing begins twice.
+// serviceChanges checks an event that changes what a service must be: revisions and runs climb, and a suspension does not begin twice.
 func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 	s := c.service(id)
 	switch d := d.(type) {
@@ -14,9 +14,9 @@ func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 		c.revised(s, d)
 	case events.ServiceScaled:
 		c.must(len(d.Skips) == 0 || !s.spec().Positional(),
-			"placement", "%s is scaled to %d without %s, and its instances are told apart", id, d.Scale, d.Skips)
+			"placement", "%s is scaled to %d without slots %s, but its instances know their ordinals", id, d.Scale, d.Skips)
 		s.scale, s.skips = d.Scale, d.Skips
-		if s.spec().Global() { // an operator has not changed it
+		if s.spec().Global() { // the nodes determine the scale, not an operator
 			return
 		}
 	case events.ServiceDropped:
@@ -28,7 +28,7 @@ func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 		return
 	case events.ServiceSuspended:
 		c.must(!s.suspended && !s.dropped && !s.spec().IsJob() && s.revision > 0,
-			"suspend", "%s is suspended, and was: %t, or is dropped: %t, or a job", id, s.suspended, s.dropped)
+			"suspend", "%s is suspended, but was so before: %t, is dropped: %t, or is a job", id, s.suspended, s.dropped)
 		s.suspended, s.stopped = true, s.count() == 0 && !s.rescales()
 	case events.ServiceResumed:
 		c.resumes(s, d)
@@ -51,19 +51,19 @@ func (s *service) count() (count int) {
 	return count
 }
 
-// rescales reports whether the topology is another one than the scale asks for.
+// rescales reports whether the topology differs from the scale.
 func (s *service) rescales() bool {
 	return s.topology != nil && (s.topology.Scale != s.scale || s.topology.Change != nil)
 }
 
-// revised checks that revisions climb by one, and that those which are said to be alike are.
+// revised checks that revisions climb by one, and that revisions which the event calls alike have the same spec of instances.
 func (c *Checker) revised(s *service, d events.ServiceRevised) {
 	c.must(d.Revision == s.revision+1, "revisions", "revision %d of %s follows revision %d", d.Revision, s.id, s.revision)
-	c.must(!s.suspended || s.dropped, "suspend", "%s is of revision %d while it is suspended", s.id, d.Revision)
+	c.must(!s.suspended || s.dropped, "suspend", "%s gets revision %d while it is suspended", s.id, d.Revision)
 	s.keeps = map[uint64]bool{}
 	for _, n := range append([]uint64{d.Of}, d.Keeps...) {
 		c.must(n == 0 || ofInstances(s.specs[n]) == ofInstances(d.Spec),
-			"revisions", "revision %d of %s is said to be as revision %d, which has another spec", d.Revision, s.id, n)
+			"revisions", "revision %d of %s claims to be like revision %d, which has another spec", d.Revision, s.id, n)
 	}
 	for _, n := range d.Keeps {
 		s.keeps[n] = true
@@ -79,16 +79,16 @@ func (c *Checker) revised(s *service, d events.ServiceRevised) {
 	s.run, s.completed, s.due = 0, map[uint32]bool{}, c.facts.at
 }
 
-// ofInstances is the hash of what a spec says of its instances, and not of how they are replaced.
+// ofInstances returns the hash of a spec without the fields that say how instances are replaced and snapshots taken.
 func ofInstances(spec events.Spec) string {
 	spec.Update, spec.Snapshot = nil, nil
 	return spec.Hash()
 }
 
-// fired checks that runs of a job climb, and that none comes before its time or twice.
+// fired checks that the runs of a job climb, and that no run comes early or twice.
 func (c *Checker) fired(s *service, run, want uint64, at time.Time) {
 	c.must(run == want && at.After(s.due) && !at.After(c.facts.at),
-		"jobs", "run %d of %s is due at %s after one of %s, and run %d comes at %s", run, s.id, at, s.due, want, c.facts.at)
+		"jobs", "run %d of %s is due at %s, after one due at %s: want run %d, at or before %s", run, s.id, at, s.due, want, c.facts.at)
 	s.due = at
 }
 
@@ -98,7 +98,7 @@ type Owner struct {
 	Serves   []bool
 }
 
-// Owners checks that no two slots of a service serve one key at once, unless a change went on without slots that failed.
+// Owners checks that no two slots of a service serve one key at once. It skips a service whose change continued without failed slots.
 func (c *Checker) Owners(id events.ServiceID, all []Owner) {
 	if s := c.facts.services[id]; s == nil || s.shares || c.rewound {
 		return
@@ -122,13 +122,13 @@ func (c *Checker) Owners(id events.ServiceID, all []Owner) {
 	}
 }
 
-// told checks what instances are told: config versions climb, and come into force once all have confirmed them.
+// told checks the topologies that instances are told of: config versions climb, and take effect once all instances have confirmed them.
 func (c *Checker) told(id events.ServiceID, t events.Topology) {
 	s := c.service(id)
 	before, highest := s.topology, t.ConfigVersion
 	c.must(!s.stopped, "P6", "%s is told %+v, and is suspended", id, t)
 	if before != nil && t.Equal(*before) {
-		return // it says once more where the others are
+		return // the event only repeats the addresses of the peers
 	}
 	if t.Change != nil {
 		highest = max(highest, t.Change.ConfigVersion)

@@ -12,33 +12,34 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// volumesState is what engines have done with volumes.
+// volumesState records what engines have done with volumes.
 type volumesState struct {
-	// plans are what containers were made by, held what volumes were filled with, and archives what was read of volumes, by digest.
+	// plans holds the plan of each container, held the last filling of each volume, and archives the content read from volumes, by digest.
 	plans    map[process]node.Plan
 	held     map[place]filled
 	archives map[string]archive
 }
 
-// process is one container's, and place a volume of a host.
+// process is the process of a container, and place is a volume of a host.
 type process struct{ node, handle string }
 
 type place struct{ node, volume string }
 
-// filled is what a volume was filled with last, and because of which resumption; started says that a container has used it since.
+// filled is the content with which a volume was last filled, and the resumption that asked for it. started says that a container has used
+// the volume since.
 type filled struct {
 	resumed uint64
 	digest  string
 	started bool
 }
 
-// archive is whose volume it was read from, and in which operation that held still.
+// archive is the instance whose volume was read, and the operation for which it held still.
 type archive struct {
 	instance  events.InstanceID
 	operation uint64
 }
 
-// kept is a snapshot that a service can be resumed from, and resumption which slots may come on another node because of one.
+// kept is a snapshot from which a service can resume. resumption holds the slots that a snapshot allows on another node.
 type kept struct {
 	scale   uint32
 	volumes map[uint32][]events.Export
@@ -46,17 +47,17 @@ type kept struct {
 
 type resumption struct{ slots map[uint32][]events.Export }
 
-// stays checks that a slot stays on the node that has its volumes, unless a snapshot fills them or an operator lets them go.
+// stays checks that a slot stays on the node with its volumes, unless a snapshot fills them or a rebalancing may move volumes.
 func (c *Checker) stays(s *service, i *instance) {
 	home, leaves := s.homes[i.id.Ordinal], i.replaces > 0 && c.facts.rebalance != nil && c.facts.rebalance.Volumes
 	c.must(!s.specs[i.revision].KeepsVolumes() || home == "" || home == i.node || leaves || s.roams(i),
-		"volumes", "%s is placed on %s, and the volumes of its slot are on %s", i.id, i.node, home)
+		"volumes", "%s is placed on %s, but the volumes of its slot are on %s", i.id, i.node, home)
 	if i.replaces == 0 {
 		s.settles(i)
 	}
 }
 
-// settles has the volumes of a slot be where its instance is, or nowhere.
+// settles records that the volumes of a slot are on the node of its instance, or that the slot has none.
 func (s *service) settles(i *instance) {
 	delete(s.homes, i.id.Ordinal)
 	if s.specs[i.revision].KeepsVolumes() {
@@ -64,7 +65,7 @@ func (s *service) settles(i *instance) {
 	}
 }
 
-// roams reports whether a snapshot has all that the volumes of the slot hold, and no instance has come since the service resumed.
+// roams reports whether a snapshot holds all volumes of the slot, and the slot has had no instance since the service resumed.
 func (s *service) roams(i *instance) bool {
 	if s.resumed == nil {
 		return false
@@ -76,14 +77,14 @@ func (s *service) roams(i *instance) bool {
 	})
 }
 
-// resumes follows a service that comes back, and checks that the snapshot which it names is one of it.
+// resumes follows a service that resumes, and checks that the snapshot in the event is one of the service.
 func (c *Checker) resumes(s *service, d events.ServiceResumed) {
-	c.must(s.suspended, "suspend", "%s is resumed, and was not suspended", s.id)
+	c.must(s.suspended, "suspend", "%s is resumed, but was not suspended", s.id)
 	stopped, version := s.stopped, d.Snapshot
 	s.suspended, s.stopped = false, false
 	from, known := s.snapshots[version]
 	if version > 0 && (!stopped || !known || from.scale != s.scale || s.any((*instance).runs)) {
-		c.breach("suspend", "%s is resumed from snapshot %d with scale %d, and has stopped: %t", s.id, version, s.scale, stopped)
+		c.breach("suspend", "%s cannot resume from snapshot %d with scale %d, stopped: %t", s.id, version, s.scale, stopped)
 		return
 	}
 	if !stopped {
@@ -106,7 +107,7 @@ func (c *Checker) resumes(s *service, d events.ServiceResumed) {
 	}
 }
 
-// committed checks a snapshot: its version climbs, and what it has of each slot was read while the slot held still for it.
+// committed checks a snapshot: its version climbs, and each slot held still while its volumes were read.
 func (c *Checker) committed(id events.ServiceID, d events.SnapshotCommitted) {
 	s := c.service(id)
 	if s.op == nil || !s.op.keeps() || d.Operation != s.op.sequence || s.op.phase != events.OperationExport ||
@@ -122,7 +123,7 @@ func (c *Checker) committed(id events.ServiceID, d events.SnapshotCommitted) {
 	s.snapshots[d.Version] = kept{scale: d.Scale, volumes: maps.Clone(s.op.exports)}
 }
 
-// isKept checks that each state volume of the slot is stored as it was while its instance held still.
+// isKept checks that each state volume of the slot is stored, with its content while the instance held still.
 func (c *Checker) isKept(s *service, ordinal uint32) {
 	spec := s.spec()
 	for _, i := range s.at(ordinal) {
@@ -132,18 +133,19 @@ func (c *Checker) isKept(s *service, ordinal uint32) {
 	}
 	exports := s.op.exports[ordinal]
 	state := spec.StateVolumes()
-	c.must(len(exports) == len(state), "P6", "%s: slot %d has %d volumes kept of %d", s.id, ordinal, len(exports), len(state))
+	c.must(len(exports) == len(state), "P6", "%s: the snapshot has %d of the %d state volumes of slot %d", s.id, len(exports), len(state), ordinal)
 	for _, e := range exports {
 		_, err := c.Server.Objects(bus.ObjectsVolumes).Stat(context.Background(), e.Digest)
 		c.must(err == nil, "P6", "%s: slot %d: %v", s.id, ordinal, err)
 		a, read := c.volumes.archives[e.Digest]
 		held := spec.Hook(events.OperationHold) == nil || a.operation == s.op.sequence
 		c.must(c.rewound || (read && a.instance.Service == s.id && a.instance.Ordinal == ordinal && held),
-			"P6", "%s: slot %d is kept as %s, which is what %s held as it held still in %d", s.id, ordinal, e.Digest, a.instance, a.operation)
+			"P6", "%s: slot %d is stored as %s, which was read from %s while it held still for operation %d",
+			s.id, ordinal, e.Digest, a.instance, a.operation)
 	}
 }
 
-// Archived follows a volume that was read, of an instance that held still in this operation last.
+// Archived follows the read of a volume. The instance last held still for this operation.
 func (c *Checker) Archived(content []byte, id events.InstanceID, operation uint64) {
 	c.volumes.archives[digest(content)] = archive{id, operation}
 }
@@ -153,12 +155,12 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Emptied checks that a volume is not filled a second time because of one resumption, once a container may have written to it.
+// Emptied checks that a node does not fill a volume twice for one resumption, once a container may have written to it.
 func (c *Checker) Emptied(host string, p node.Plan, volume string) {
 	at := place{host, volume}
 	had := c.volumes.held[at]
 	c.must(had.digest == "" || !had.started || had.resumed != p.Order.Restore.Resumed || c.rewound,
-		"restore", "%s fills %s of %s a second time because of %d", host, volume, p.Instance, had.resumed)
+		"restore", "%s fills %s of %s a second time for the resumption at %d", host, volume, p.Instance, had.resumed)
 	c.volumes.held[at] = filled{resumed: p.Order.Restore.Resumed}
 }
 
@@ -168,7 +170,7 @@ func (c *Checker) Filled(host, volume string, content []byte) {
 	c.volumes.held[at] = filled{resumed: c.volumes.held[at].resumed, digest: digest(content)}
 }
 
-// startsWith checks that a container which starts has in its volumes what the order says that it was made by.
+// startsWith checks that the volumes of a starting container have the content that the order of its plan asks for.
 func (c *Checker) startsWith(host string, started node.Container) {
 	p, known := c.volumes.plans[process{host, started.Handle}]
 	if !known {
@@ -183,7 +185,7 @@ func (c *Checker) startsWith(host string, started node.Container) {
 		if r := p.Order.Restore; r != nil {
 			for _, e := range r.Volumes {
 				c.must(e.Volume != v.Name || (has.resumed == r.Resumed && has.digest == e.Digest), "restore",
-					"%s starts %s with volume %s filled because of %d with %q, and the order says %d with %q",
+					"%s starts %s with volume %s filled for resumption %d with %q, but the order asks for %d with %q",
 					host, started.Instance, v.Name, has.resumed, has.digest, r.Resumed, e.Digest)
 			}
 		}
@@ -192,7 +194,7 @@ func (c *Checker) startsWith(host string, started node.Container) {
 	}
 }
 
-// Wiped follows a host that came back with nothing of before.
+// Wiped follows a host that came back empty.
 func (c *Checker) Wiped(host string) {
 	maps.DeleteFunc(c.volumes.held, func(at place, _ filled) bool { return at.node == host })
 	maps.DeleteFunc(c.volumes.plans, func(at process, _ node.Plan) bool { return at.node == host })
