@@ -30,7 +30,7 @@ func drawImage(d *drawer, a *Action) {
 	a.For = d.soon(long)
 }
 
-// hitEngine has calls at one point go wrong, or at every point.
+// hitEngine makes the engine's calls at one point go wrong, or at every point.
 func hitEngine(w *World, a Action) {
 	const every = 3
 	points := []Point{a.Point}
@@ -76,7 +76,7 @@ func hitVanish(w *World, a Action) {
 	}
 }
 
-// pick picks one of the containers that run.
+// pick picks one of the running containers.
 func (h *host) pick(a Action) (node.Container, bool) {
 	all := h.running()
 	if len(all) == 0 {
@@ -95,8 +95,7 @@ func hitHostWiped(w *World, a Action) {
 	})
 }
 
-// powerOff ends the node's process and all containers. They are found again when it is on again, unless back changes
-// that.
+// powerOff ends the node's process and all containers. When the power is back the host still has the containers, unless back removes them.
 func (h *host) powerOff(a Action, back func()) {
 	p := h.world.partNamed(h.name)
 	p.kill()

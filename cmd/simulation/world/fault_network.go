@@ -41,7 +41,7 @@ func hitLeakyNetwork(w *World, a Action) {
 
 func (w *World) cut(name string) { w.linkOf(name).cut = true }
 
-// mend has a host reach the server again: what its client kept is sent, and what was stored since is read.
+// mend reconnects a host to the server. Its client sends the messages that it kept, and reads the messages stored since.
 func (w *World) mend(name string) {
 	l := w.linkOf(name)
 	l.cut = false

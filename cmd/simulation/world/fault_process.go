@@ -2,7 +2,7 @@ package world
 
 import "time"
 
-// points are those at which a process of each kind can be hit.
+// The points at which a fault can hit a process of each kind.
 var (
 	coordinatorPoints = []Point{AppendLog, AppendOrders, WriteBucket, LookAtStream, ReadBucket, ReadOrders, Tell}
 	nodePoints        = []Point{PublishStatus, Beat, ReadOrders, Prepare, Start, Stop, Remove, List, Inspect, Check}
@@ -73,7 +73,7 @@ func hitFreeze(w *World, a Action) {
 	})
 }
 
-// hitClock sets a clock wrong. Half of the processes begin with it so, as on a host that boots.
+// hitClock sets the wall clock of a process wrong. Half of the processes restart with the wrong clock, as on a host that boots.
 func hitClock(w *World, a Action) {
 	const widest = 2 * int64(time.Hour)
 	p := w.partNamed(a.Targets[0])

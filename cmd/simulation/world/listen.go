@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// waiting is how many messages wait for a part before more are lost, or before a reader waits.
+// waiting is how many messages a part may have waiting. Beyond that a listener loses messages, and a reader pauses.
 const waiting = 4096
 
 // listener is a core subscription.
@@ -21,7 +21,7 @@ type listener struct {
 	client   *client
 	pattern  string
 	messages chan events.Message
-	// in is when the last message arrives: none overtakes another, but an answer may.
+	// in is when the last message arrives. No message overtakes another, but an answer may.
 	in time.Time
 }
 
@@ -44,7 +44,7 @@ func (l *listener) Stop() {
 	l.client.listeners = slices.DeleteFunc(l.client.listeners, func(o *listener) bool { return o == l })
 }
 
-// hear has the client's listeners hear the message, unless it is lost on the way.
+// hear delivers the message to the client's listeners, unless it is lost on the way.
 func (c *client) hear(m events.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,10 +69,10 @@ type answerer struct {
 	client  *client
 	pattern string
 	answer  func(events.Message) (events.Message, error)
-	// busy is held by the answer that is under way.
+	// busy holds a value while an answer is under way.
 	busy    chan struct{}
 	stopped atomic.Bool
-	// asked are the answers to be made, and making says that one is.
+	// asked holds the answers still to make, and making says that one is under way.
 	asked  []func()
 	making bool
 }
@@ -109,7 +109,7 @@ func (c *client) Request(ctx context.Context, m events.Message) (events.Message,
 	return do(ctx, k, func() (events.Message, error) { return events.Message{}, nil })
 }
 
-// ask takes a request to all who answer it. The first answer that comes back counts.
+// ask delivers a request to all its answerers. The first answer that comes back counts.
 func (c *client) ask(k *call, m events.Message) {
 	if k.springs(true) {
 		return
@@ -128,13 +128,13 @@ func (c *client) ask(k *call, m events.Message) {
 	})
 }
 
-// take has the answer made where it is made, after those that were asked for before.
+// take queues the answer at the answerer, behind earlier requests.
 func (a *answerer) take(m events.Message, k *call) bool {
 	a.asked = append(a.asked, func() { go a.make(m, k) })
 	return a.next()
 }
 
-// next begins with the next answer, unless one is under way.
+// next begins the next answer, unless one is under way.
 func (a *answerer) next() bool {
 	if a.making || len(a.asked) == 0 {
 		return false
@@ -169,7 +169,7 @@ func (a *answerer) make(m events.Message, k *call) {
 	})
 }
 
-// answerers returns all that answer on the subject and can be reached, in a fixed order.
+// answerers returns all reachable answerers of the subject, in a fixed order.
 func (w *World) answerers(subject string) []*answerer {
 	var found []*answerer
 	for _, c := range w.clients {
@@ -228,7 +228,7 @@ func (r *reader) Messages() <-chan events.Message { return r.messages }
 // Stop implements bus.Reader.
 func (r *reader) Stop() { r.stopped.Store(true) }
 
-// kick has the reader deliver what there is, unless it is about to.
+// kick schedules a delivery of the new messages, unless one is scheduled.
 func (r *reader) kick() {
 	if r.due || r.closed || r.resting {
 		return
@@ -248,7 +248,7 @@ func (r *reader) deliver() bool {
 	page, removed := r.cursor.Next(limit)
 	for i, m := range page {
 		if i > 0 {
-			synctest.Wait() // else how many it finds at once would be a matter of which processor is faster
+			synctest.Wait() // otherwise the number that it finds at once would depend on the speed of processors
 		}
 		r.messages <- m
 	}
@@ -261,7 +261,7 @@ func (r *reader) deliver() bool {
 		r.kick()
 	}
 	if len(page) == limit {
-		const pause = 5 * time.Millisecond // the part takes what it has before
+		const pause = 5 * time.Millisecond // the part takes its waiting messages meanwhile
 		r.resting = true
 		r.client.world.at(time.Now().Add(pause), func() bool {
 			r.resting = false
@@ -272,7 +272,7 @@ func (r *reader) deliver() bool {
 	return len(page) > 0
 }
 
-// stir has every reader of the stream deliver what is new.
+// stir makes every reader of the stream deliver its new messages.
 func (w *World) stir(stream bus.Stream) {
 	w.readers = slices.DeleteFunc(w.readers, func(r *reader) bool { return r.stopped.Load() || r.client.ended.Load() })
 	for _, r := range w.readers {

@@ -2,5 +2,5 @@
 
 package world
 
-// racing says that the race detector watches, with which all takes ten times as long.
+// racing says that the race detector is on, which makes the tests ten times as slow.
 const racing = false

@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/node"
 )
 
-// printed is the line that a container prints as it starts: it says whose it is. The attempt is the node's to count: one
-// that it held to have failed may run after all, as the next.
+// printed returns the line that a container prints as it starts. It names the instance, but not the attempt, which the node counts: an
+// attempt that the node took for failed may run after all, as the next one.
 func printed(c node.Container) string {
 	key := events.OutputKey(c.Instance, c.Attempt)
 	return checker.OutputMark + " " + key[:strings.LastIndexByte(key, '.')]

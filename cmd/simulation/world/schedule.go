@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// happening is one thing that the world does at a time. It reports whether it may have woken a goroutine.
+// happening is one step of the world at a time. Its function reports whether it may have woken a goroutine.
 type happening struct {
 	at time.Time
 	n  uint64
 	do func() (woke bool)
 }
 
-// schedule is what will happen, in the order of time and, at one time, in that in which it was scheduled.
+// schedule holds the future steps, in the order of their time. Steps at one time keep the order in which they were scheduled.
 type schedule struct {
 	waiting happenings
 	n       uint64
@@ -23,7 +23,7 @@ func (s *schedule) at(t time.Time, do func() (woke bool)) {
 	heap.Push(&s.waiting, &happening{at: t, n: s.n, do: do})
 }
 
-// due removes and returns what is due next, if that is not after now, or nil.
+// due removes and returns the next step if it is due by now, or nil.
 func (s *schedule) due(now time.Time) *happening {
 	if len(s.waiting) == 0 || s.waiting[0].at.After(now) {
 		return nil

@@ -24,7 +24,7 @@ func (e *engine) Export(ctx context.Context, c node.Container, path string) (io.
 	})
 }
 
-// writing is the way of a call that writes or reads much: some take long.
+// writing carries a call that writes or reads much data. Some of these calls take long.
 func (h *host) writing(k *call) {
 	const share, longest = 4, 20 * time.Second
 	var lasts time.Duration

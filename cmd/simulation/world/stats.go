@@ -14,8 +14,8 @@ func (e *engine) Stats(ctx context.Context) (map[string]node.Stats, error) {
 	return do(ctx, k, func() (map[string]node.Stats, error) { return e.host.used(), nil })
 }
 
-// takeStats is the way of a question what containers use. It goes wrong as a list does, and draws nothing, so that a run with nodes that
-// measure differs from one without by their decisions alone.
+// takeStats carries a request for the statistics of containers to the engine and back. It fails when a list fails. It draws nothing, so that
+// a run with nodes that measure could differ from one without only if measurements changed decisions.
 func (h *host) takeStats(k *call) {
 	const takes = 30 * time.Millisecond
 	out := k.effect
@@ -28,7 +28,7 @@ func (h *host) takeStats(k *call) {
 	h.comeBack(k, out(), takes)
 }
 
-// used is what the containers use that run: more of the processor from time to time.
+// used returns the statistics of the running containers. Their CPU time grows with simulated time.
 func (h *host) used() map[string]node.Stats {
 	const part, memory = 10, uint64(64 << 20)
 	cpu, all := h.world.since()/part, map[string]node.Stats{}

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// sampled goes through all of it, and where the race detector watches through every sixth.
+// sampled iterates over all elements, or over every sixth under the race detector.
 func sampled[T any](all []T) iter.Seq2[int, T] {
 	every := 1
 	if racing {
@@ -23,7 +23,7 @@ func sampled[T any](all []T) iter.Seq2[int, T] {
 	}
 }
 
-// TestKeptPlans runs every plan that once broke a promise. Each file is named for what went wrong.
+// TestKeptPlans runs every plan that once broke a promise. Each file is named after the bug.
 func TestKeptPlans(t *testing.T) {
 	kept, err := filepath.Glob("testdata/kept/*.json")
 	if err != nil || len(kept) == 0 {
@@ -47,7 +47,7 @@ func TestKeptPlans(t *testing.T) {
 	}
 }
 
-// beginning is the beginning of a seed's plan.
+// beginning returns the first ten minutes of a seed's plan.
 func beginning(seed uint64) Plan {
 	p := Draw(seed)
 	p.Lasts = min(p.Lasts, 10*time.Minute)
@@ -65,23 +65,23 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestOnePlanGivesOneRun runs a plan three times, once with its transcript, and holds all runs to be one.
+// TestOnePlanGivesOneRun runs a plan three times, twice with a transcript, and checks that all runs are the same.
 func TestOnePlanGivesOneRun(t *testing.T) {
 	first, second := Script(t, beginning(2)), Script(t, beginning(2))
 	if first.Script != second.Script {
-		t.Error("one plan has two transcripts")
+		t.Error("two runs of one plan have different transcripts")
 	}
 	third := Run(t, beginning(2))
 	if third.Log != first.Log || third.Digest != first.Digest {
-		t.Error("a run without a transcript is another than one with it")
+		t.Error("a run without a transcript differs from a run with one")
 	}
 	other := Run(t, beginning(3))
 	if other.Log == first.Log || other.Digest == first.Digest {
-		t.Error("two seeds have one run: the digest tells nothing")
+		t.Error("the runs of two seeds are equal: the digest proves nothing")
 	}
 }
 
-// TestPlansSurviveTheirFile writes and reads plans as a worker gets them.
+// TestPlansSurviveTheirFile encodes and decodes plans in the format that workers read.
 func TestPlansSurviveTheirFile(t *testing.T) {
 	for seed := range uint64(50) {
 		p := Draw(seed)
@@ -98,12 +98,12 @@ func TestPlansSurviveTheirFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(again) != string(body) {
-			t.Fatalf("seed %d: the plan is not what it was", seed)
+			t.Fatalf("seed %d: the plan changes when it is written and read", seed)
 		}
 	}
 }
 
-// TestPlansAskAndBreakEnough holds plans to be no idle time: at least 100 commands and 10 faults in a simulated hour.
+// TestPlansAskAndBreakEnough checks that plans have at least 100 commands and 10 faults in a simulated hour.
 func TestPlansAskAndBreakEnough(t *testing.T) {
 	const seeds, commands, broken = 300, 100, 10
 	var hours float64

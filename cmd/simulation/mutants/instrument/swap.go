@@ -6,7 +6,7 @@ import (
 	"go/types"
 )
 
-// swap has neighbours among the arguments of a call change places, where they are of one type.
+// swap swaps neighbouring arguments of a call that have the same type.
 func (w *walker) swap(n *ast.CallExpr) {
 	builtin := w.builtin(n)
 	if n.Ellipsis.IsValid() || w.info.Types[n.Fun].IsType() || symmetric(calledName(n)) || w.formats(n) {
