@@ -1,5 +1,5 @@
-// Command overlay writes what the compiler needs for a simulation whose coordinators panic where they are struck, into a folder that is made, and
-// prints the name of the overlay. It runs at the module's root.
+// Command overlay creates a folder with the files from which the compiler builds a simulation whose coordinators can panic on demand. It prints
+// the name of the overlay. Run it at the module's root.
 package main
 
 import (
