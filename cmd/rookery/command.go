@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/events"
@@ -107,14 +107,19 @@ func (a *asking) progress() io.Writer {
 
 // commandMessage writes the command as it is published. It returns an error where the bus would not take its size.
 func commandMessage(scope string, command events.Data) (events.Message, error) {
-	body, err := json.Marshal(command, json.Deterministic(true))
+	m, err := events.Encode(events.CommandRoot+"."+scope+"."+command.Kind().Name, command,
+		events.Attributes{ID: rand.Text(), Source: sender(), Time: time.Now()})
 	if err != nil {
 		return events.Message{}, err
 	}
-	if len(body) > bus.MaxCommand {
-		return events.Message{}, fmt.Errorf("the command has %d bytes, and the bus takes %d: make it smaller", len(body), bus.MaxCommand)
+	size := len("NATS/1.0\r\n\r\n") + len(m.Body)
+	for name, values := range m.Header {
+		size += len(name) + len(strings.Join(values, "")) + len(": \r\n")
 	}
-	return events.Message{Subject: events.CommandRoot + "." + scope + "." + command.Kind().Name, Body: body}, nil
+	if size > bus.MaxCommand {
+		return events.Message{}, fmt.Errorf("the command has %d bytes, and the bus takes %d: make it smaller", size, bus.MaxCommand)
+	}
+	return m, nil
 }
 
 // scopeOf is how the subjects of a service go on.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,8 +86,8 @@ func sourceWords(a projections.Asked) string {
 		return "-"
 	case a.Source == "":
 		return "id " + a.ID
-	case a.ID == "":
-		return a.Source
+	case a.ID == "" || strings.HasPrefix(a.Source, senderPrefix):
+		return senderWords(a.Source)
 	}
 	return a.Source + " id " + a.ID
 }

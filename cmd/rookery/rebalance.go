@@ -84,7 +84,7 @@ func (r *rebalance) run(cmd *cobra.Command) error {
 		err = p.print(cmd.OutOrStdout())
 	}
 	if err == nil && len(p.Moves) > 0 {
-		err = r.carryOut(cmd, b, p, body)
+		err = r.carryOut(cmd, b, p)
 	}
 	if r.out.json() {
 		return errors.Join(err, r.out.print(cmd.OutOrStdout(), p))
@@ -115,7 +115,7 @@ func (p *rebalanced) print(w io.Writer) error {
 }
 
 // carryOut asks, where there is somebody to be asked, has the moves made and shows them until the last one.
-func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced, body []byte) error {
+func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced) error {
 	if r.dryRun {
 		return errPending
 	}
@@ -133,7 +133,11 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 	defer happens.Stop()
 	call, stop := context.WithTimeout(ctx, answerTimeout)
 	defer stop()
-	sequence, err := b.Publish(call, events.Message{Subject: events.CommandRoot + ".cluster.rebalance", Body: body})
+	m, err := commandMessage("cluster", r.command)
+	if err != nil {
+		return err
+	}
+	sequence, err := b.Publish(call, m)
 	if err != nil {
 		return explainPublish(err)
 	}

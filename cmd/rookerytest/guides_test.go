@@ -206,7 +206,7 @@ var varying = regexp.MustCompile(strings.Join([]string{
 	`(?m)^\d+ +`, `\d{4}-\d\d-\d\dT[\d:.]+Z`, `\d{4}-\d\d-\d\d`, `\d\d:\d\d:\d\d(?:\.\d+)?`, // times
 	`\b[\d.]+(?:ns|µs|ms|s|m|h|d)\b`, `\b[0-9a-f]{12,}\b`, `\b[a-z0-9A-Z]{22}\b`, // ages, hashes, ids
 	`"(?:sequence|log_sequence|seq)":\d+`, `\bsequence \d+`, `\bround \d+`, `\b(?:127\.0\.0\.1):\d+`, `\bnats-\d+\b`,
-	` +`, `─+`,
+	`\b[\w.-]+@[\w.-]+`, ` +`, `─+`,
 }, "|"))
 
 // alike reports whether what is printed is what is shown, but for what differs between two runs; "…" is shown for any lines.
