@@ -41,13 +41,22 @@ The same with the nats CLI:
 	}
 	out.tableFlag(cmd)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens from now on, until Ctrl-C")
+	chosen := eventSelection{}
+	chosen.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := chosen.check(cmd, &of); err != nil {
+			return err
+		}
 		b, done, err := l.open("rookery events")
 		if err != nil {
 			return err
 		}
 		defer done()
 		p := newPrinter(of, out, cmd.OutOrStdout())
+		p.chosen = chosen
+		if p.from, err = chosen.begins(cmd.Context(), b); err != nil {
+			return err
+		}
 		return printLog(cmd.Context(), b, cmd.OutOrStdout(), p, func() (more bool, err error) {
 			if *p.printed == 0 && of.namespace != "" {
 				err = missingNow(cmd.Context(), b, of)
@@ -70,6 +79,8 @@ type printer struct {
 	waves  waves
 	// printed counts them.
 	printed *int
+	chosen  eventSelection
+	from    uint64 // the sequence of the first; 0 for the first of the log
 }
 
 // newPrinter returns what prints the events within a namespace, a service or a group, or all of them.
@@ -82,7 +93,7 @@ func newPrinter(of within, out output, w io.Writer) printer {
 		}
 		scopes = []string{events.LogRoot + ".service" + below, events.LogRoot + ".group" + below}
 	}
-	return printer{scopes, out, out.style(w), waves{}, new(int)}
+	return printer{scopes: scopes, out: out, style: out.style(w), waves: waves{}, printed: new(int)}
 }
 
 // printLog prints the log from its beginning to its end, and on from there where atEnd says so.
@@ -99,7 +110,7 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, a
 			return err
 		}
 	}
-	reader, err := b.Read(ctx, bus.Log, state.First)
+	reader, err := b.Read(ctx, bus.Log, max(state.First, p.from))
 	if err != nil {
 		return err
 	}
@@ -135,7 +146,7 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, a
 // shows reports whether the event is one of those to be printed.
 func (p printer) shows(m events.Message) bool {
 	within := func(scope string) bool { return strings.HasPrefix(m.Subject, scope) }
-	return slices.ContainsFunc(p.scopes, within) && m.Subject != events.LogRoot+".round"
+	return slices.ContainsFunc(p.scopes, within) && m.Subject != events.LogRoot+".round" && p.chosen.has(m)
 }
 
 func (p printer) print(out io.Writer, m events.Message) error {
