@@ -10,8 +10,8 @@ import (
 // commandsStream is the name that commands' causes carry.
 const commandsStream = "ROOKERY_COMMANDS"
 
-// Command gives a command its outcome: accepted, rejected or repeated. What an accepted one asks for is desired from
-// here on; Look finds the way there.
+// Command gives a command its outcome: accepted, rejected or repeated. An accepted command changes the target at once; Look
+// then brings the instances there.
 func (t *Turn) Command(r events.Request) {
 	t.at(events.Unit{Work: events.WorkCommand, Scope: r.Scope, Sequence: r.Sequence})
 	t.reserve(MaxPerInput)
@@ -21,7 +21,7 @@ func (t *Turn) Command(r events.Request) {
 		TraceParent: r.TraceParent,
 	}
 	if known := t.Cluster.Commands[r.Sequence]; known != nil && known.Digest == r.Digest {
-		return // it is decided: the inbox was restored and is read again
+		return // already decided: the inbox was restored, so the leader reads it again
 	}
 	if r.ID != "" {
 		if known := t.Cluster.KnownID(r.Source, r.ID); known != nil {
@@ -38,7 +38,8 @@ func (t *Turn) Command(r events.Request) {
 	}
 }
 
-// again answers a command whose id was seen before: the same body repeats the first, another one is an error.
+// again answers a command whose id the coordinator has seen before: with the same body it repeats the first, with another it is
+// an error.
 func (t *Turn) again(r events.Request, known *projections.Command) {
 	if known.Digest == r.Digest {
 		t.emit(r.Scope, events.CommandRepeated{Sequence: r.Sequence, Of: known.Sequence})
@@ -49,7 +50,7 @@ func (t *Turn) again(r events.Request, known *projections.Command) {
 		r.ID, r.Source, known.Sequence))
 }
 
-// Refuse rejects a command that cannot be decided because of a defect of ours.
+// Refuse rejects a command that the coordinator cannot decide because of a defect in itself.
 func (t *Turn) Refuse(r events.Request, why string) {
 	t.Working = events.Unit{Work: events.WorkCommand, Scope: r.Scope, Sequence: r.Sequence}
 	t.cause = events.Cause{Correlation: r.Sequence, Causation: events.CauseOf(commandsStream, r.Sequence)}
@@ -78,7 +79,7 @@ func (t *Turn) admit(r events.Request) error {
 	return admissions[r.Command.Kind()](t, r)
 }
 
-// atOnce accepts a command that is done with these changes, and has it succeed.
+// atOnce accepts a command that these changes complete, and ends it as succeeded.
 func (t *Turn) atOnce(r events.Request, changes ...events.Data) {
 	t.accepted(r, changes)
 	t.emit(r.Scope, events.CommandSucceeded{Sequence: r.Sequence})

@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// ensureGroup has several services be held by the command as a whole, once each is found to be able to become what it asks for, or says which of
-// them is in its way. They change with their stages.
+// ensureGroup lets one command hold several services, once it has checked that each can change as the command asks. Otherwise
+// it returns an error that names the service in the way. The services change later, with their stages.
 func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEnsure) error {
 	for _, name := range c.Names() {
 		if err := t.unseen(id.Member(name), c.IfSeq); err != nil {
@@ -25,7 +25,7 @@ func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEn
 	}
 	if n := t.grouped(earlier) + len(c.Services); n > events.MaxGrouped {
 		return events.Reject(events.CodeOutOfRange, "services",
-			"groups that have not ended would have %d services, and may have %d in all: wait for some of them to end", n, events.MaxGrouped)
+			"groups that have not ended would have %d services, and may have at most %d: wait for some of them to end", n, events.MaxGrouped)
 	}
 	t.supersede(r, earlier, nil)
 	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: t.changesNothing(id, c)})
@@ -34,7 +34,8 @@ func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEn
 	return nil
 }
 
-// grouped counts the services of the groups that have not ended, but for those that end now.
+// grouped counts the services of the groups that have not ended. It leaves out the groups of the commands in without, which end
+// now.
 func (t *Turn) grouped(without []uint64) int {
 	n := 0
 	for command, g := range t.Cluster.Groups {
@@ -45,7 +46,7 @@ func (t *Turn) grouped(without []uint64) int {
 	return n
 }
 
-// changesNothing reports whether all that the command asks for is desired already.
+// changesNothing reports whether the services' targets already are what the command asks for.
 func (t *Turn) changesNothing(id events.GroupID, c events.GroupEnsure) bool {
 	for _, name := range c.Names() {
 		if changes, err := t.memberChanges(id.Member(name), c.Services[name]); len(changes) > 0 || err != nil {
@@ -55,12 +56,13 @@ func (t *Turn) changesNothing(id events.GroupID, c events.GroupEnsure) bool {
 	return true
 }
 
-// memberChanges returns what the group's command changes of what the service shall be, as it is now, or why it may not.
+// memberChanges returns the events by which the group's command changes the service's target, or an error that says why it may
+// not.
 func (t *Turn) memberChanges(id events.ServiceID, m events.GroupMember) ([]events.Data, error) {
 	s := t.Cluster.Services[id]
 	if s != nil && s.Job != nil && !s.Dropped {
 		return nil, events.Reject(events.CodeInvalidValue, "mode",
-			"service %s is a job, which has nothing to go back to where another service fails: drop it first, or leave it out", id)
+			"service %s is a job, which cannot be rolled back when another service fails: drop it first, or leave it out", id)
 	}
 	if err := whileSuspended(s, m.Ensure()); err != nil {
 		return nil, err
@@ -68,8 +70,8 @@ func (t *Turn) memberChanges(id events.ServiceID, m events.GroupMember) ([]event
 	return t.ensure(s, m.Ensure())
 }
 
-// inTheWay returns the commands that the group's takes the place of, or says that it may not. One of the same name is in its way,
-// whatever services that has.
+// inTheWay returns the commands that the group's command supersedes, or an error if it may not supersede them. A group of the
+// same name counts as in the way, whichever services it has.
 func (t *Turn) inTheWay(id events.GroupID, c events.GroupEnsure) (earlier []uint64, err error) {
 	if g := t.Cluster.GroupNamed(id); g != nil {
 		if c.Busy != events.BusySupersede {
@@ -92,12 +94,12 @@ func (t *Turn) inTheWay(id events.GroupID, c events.GroupEnsure) (earlier []uint
 	earlier = slices.Compact(earlier)
 	if needed := t.toEnd(earlier); needed > MaxPerInput {
 		return nil, events.Reject(events.CodeOutOfRange, "busy",
-			"%d commands have not ended, more than one may take the place of: wait for some of them, or supersede them one by one", len(earlier))
+			"%d commands have not ended, too many for one command to supersede: wait for some of them, or supersede them one by one", len(earlier))
 	}
 	return earlier, nil
 }
 
-// toEnd bounds how many events it takes to end the commands.
+// toEnd returns an upper bound for the number of events that end the commands.
 func (t *Turn) toEnd(sequences []uint64) int {
 	const perMember, perCommand = 2, 2
 	needed := perCommand
@@ -110,7 +112,7 @@ func (t *Turn) toEnd(sequences []uint64) int {
 	return needed
 }
 
-// busyAlone is busy for a command that cannot wait.
+// busyAlone is busy for a command that cannot wait in a queue.
 func (t *Turn) busyAlone(id events.ServiceID, holder uint64, queue []events.CommandQueued) error {
 	err := t.busy(id, holder, queue, events.BusyReject)
 	var busy *busyError
@@ -120,8 +122,8 @@ func (t *Turn) busyAlone(id events.ServiceID, holder uint64, queue []events.Comm
 	return err
 }
 
-// stages is the order in which the services change. What is to have no instance any more stops first, and what comes after
-// something before that; all else follows its levels.
+// stages returns the order in which the services change. Services that scale to zero stop first, each after those that start
+// after it. All others follow their levels.
 func (t *Turn) stages(id events.GroupID, c events.GroupEnsure) [][]string {
 	levels, _ := c.Levels()
 	return stagesOf(levels, func(name string) bool {
@@ -130,7 +132,8 @@ func (t *Turn) stages(id events.GroupID, c events.GroupEnsure) [][]string {
 	})
 }
 
-// stagesOf puts levels into order: those that stop from the last to the first, and then the others from the first to the last.
+// stagesOf puts the levels into order: first those that stop, from the last level to the first, then the others, from the first
+// to the last.
 func stagesOf(levels [][]string, stops func(name string) bool) [][]string {
 	var down, up [][]string
 	for _, level := range levels {
@@ -153,11 +156,11 @@ func stagesOf(levels [][]string, stops func(name string) bool) [][]string {
 	return append(down, up...)
 }
 
-// cancelGroup has a group that has not ended go back.
+// cancelGroup makes a group that has not ended go back.
 func (t *Turn) cancelGroup(r events.Request, id events.GroupID, _ events.GroupCancel) error {
 	g := t.Cluster.GroupNamed(id)
 	if g == nil {
-		return events.Reject(events.CodeNotFound, "subject", "no command to group %s is under way: it has ended, or there was none", id)
+		return events.Reject(events.CodeNotFound, "subject", "no command to group %s is under way: it has ended, or none was sent", id)
 	}
 	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: g.Aborted != ""})
 	cause := t.cause
@@ -168,14 +171,14 @@ func (t *Turn) cancelGroup(r events.Request, id events.GroupID, _ events.GroupCa
 	return nil
 }
 
-// dissolve ends a group at once, as its command ends: the services that have changed go back in one round, but for those that are
-// taken by what comes. There may be no group.
+// dissolve ends a group at once, because its command ends. The services that have changed go back in one round, except those in
+// taken: the next command changes these. The group may be nil.
 func (t *Turn) dissolve(g *projections.Group, outcome events.GroupOutcome, taken []events.ServiceID) {
 	if g == nil {
 		return
 	}
 	reached := g.Reached()
-	slices.Reverse(reached) // those of stages behind have gone back before
+	slices.Reverse(reached) // a service goes back before those of earlier stages
 	t.emit(events.GroupScope(g.ID), events.GroupEnded{Command: g.Command, Outcome: outcome, Services: g.Names()})
 	for _, id := range reached {
 		if !slices.Contains(taken, id) {

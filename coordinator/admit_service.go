@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// admitService takes a command to a service, or says why not.
+// admitService decides a command to a service: it accepts the command, or returns an error that says why not.
 func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
 	changes, err := t.changes(id, r.Command)
 	if err != nil && !mayComeLater(t.Cluster.Services[id], r.Command, err) {
@@ -19,24 +19,25 @@ func (t *Turn) admitService(r events.Request, id events.ServiceID) error {
 	return t.accept(r, id, guard(r.Command).Busy, changes)
 }
 
-// unseen says what has changed since the sequence that the sender has seen; nil for nothing, or where it did not say.
+// unseen returns an error if the service has changed since the sequence that the client has seen. It returns nil if the client
+// gave none.
 func (t *Turn) unseen(id events.ServiceID, seen uint64) error {
 	if seen == 0 {
 		return nil
 	}
 	if s := t.Cluster.Services[id]; s != nil && s.Changed > seen {
 		return events.Reject(events.CodeChanged, "if_seq",
-			"service %s was changed at sequence %d of the log, after %d: look at it again, and send what is to be done then", id, s.Changed, seen)
+			"service %s was changed at sequence %d of the log, after %d: read it again, and send the command for that state", id, s.Changed, seen)
 	}
 	if t.Cluster.Services[id] == nil && t.Cluster.DroppedAt > seen {
 		return events.Reject(events.CodeChanged, "if_seq",
-			"service %s does not exist, and one was dropped at sequence %d of the log, after %d: look again, and send what is to be done then",
+			"service %s does not exist, and a service was dropped at sequence %d of the log, after %d: read again, and send the command for that state",
 			id, t.Cluster.DroppedAt, seen)
 	}
 	return nil
 }
 
-// changes returns what the command changes of what the service shall be, as it is now, or why it may not.
+// changes returns the events by which the command changes the service's target, or an error that says why it may not.
 func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Data, error) {
 	if err := t.unseen(id, guard(command).IfSeq); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (t *Turn) changes(id events.ServiceID, command events.Command) ([]events.Da
 	v := verbs[command.Kind()]
 	if g := t.Cluster.GroupOf(id); s == nil && g != nil && !v.creates {
 		return nil, events.Reject(events.CodeNotFound, "subject",
-			"there is no service %s yet: group %s has not come to it (command %d); cancel that, or wait for its end", id, g.ID, g.Command)
+			"there is no service %s yet: group %s (command %d) has not reached it; cancel the group, or wait for its end", id, g.ID, g.Command)
 	}
 	if s == nil && !v.creates {
 		return nil, events.Reject(events.CodeNotFound, "subject", "there is no service %s: create it with ensure", id)
@@ -63,7 +64,7 @@ func (t *Turn) ensure(s *projections.Service, c events.ServiceEnsure) ([]events.
 	}
 	switch {
 	case c.Global():
-		scale = uint32(len(t.Cluster.Nodes)) // at most: what it has follows once it is looked at
+		scale = uint32(len(t.Cluster.Nodes)) // an upper bound: follow sets the exact number when it reconciles the service
 	case c.IsJob():
 		scale = c.Jobs().Completions
 	case c.Scale != nil:
@@ -98,11 +99,11 @@ func (t *Turn) scale(s *projections.Service, c events.ServiceScale) ([]events.Da
 	}
 	if s.Current().Spec.Global() {
 		return nil, events.Reject(events.CodeInvalidValue, "scale",
-			"service %s is global, with one instance on each node: say with node_selector or zones on which", s.ID)
+			"service %s is global and has one instance on each node: select the nodes with node_selector or zones instead", s.ID)
 	}
 	if s.Job != nil {
 		return nil, events.Reject(events.CodeInvalidValue, "scale",
-			"service %s is a job, which has no scale: say job.completions and job.parallelism with ensure, which begins anew", s.ID)
+			"service %s is a job, which has no scale: set job.completions and job.parallelism with ensure, which runs it again", s.ID)
 	}
 	scale := uint32(*c.Scale)
 	if err := s.Current().Spec.CheckScale(scale); err != nil {
@@ -110,7 +111,7 @@ func (t *Turn) scale(s *projections.Service, c events.ServiceScale) ([]events.Da
 	}
 	if op := s.Operation; s.Topology != nil && op != nil && op.Paused != "" && scale != s.Scale {
 		return nil, events.Reject(events.CodeInvalidValue, "scale",
-			"the %s of service %s is paused, and its topology cannot change before that has ended: send its spec again to go on, or roll it back",
+			"the %s of service %s is paused, and its topology cannot change before that ends: send its spec again to continue, or roll it back",
 			op.Kind, s.ID)
 	}
 	return operation.Scaled(t.Cluster, s, &s.Current().Spec, scale), nil
@@ -124,11 +125,11 @@ func drop(s *projections.Service) []events.Data {
 }
 
 func gone(s *projections.Service) error {
-	return events.Reject(events.CodeNotFound, "subject", "service %s is being dropped: create it anew with ensure", s.ID)
+	return events.Reject(events.CodeNotFound, "subject", "service %s is being dropped: create it again with ensure", s.ID)
 }
 
-// accept makes the command the service's holder, or has it wait behind those that have not ended, or ends those, as the
-// policy says, and makes the changes that it asks for.
+// accept makes the command the service's holder and makes the changes that it asks for. If other commands have not ended, the
+// policy decides: the command waits behind them, supersedes them, or is rejected as busy.
 func (t *Turn) accept(r events.Request, id events.ServiceID, policy events.BusyPolicy, changes []events.Data) error {
 	holder, queue := t.Cluster.HolderOf(id), t.Cluster.Queues[id]
 	switch busy := holder != 0 || len(queue) > 0; {
@@ -144,7 +145,8 @@ func (t *Turn) accept(r events.Request, id events.ServiceID, policy events.BusyP
 	return nil
 }
 
-// supersede ends commands that have not ended, each for itself. Of groups the services that the request does not take go back.
+// supersede ends each of the commands that have not ended. If one is of a group, the group's services go back, except those in
+// taken.
 func (t *Turn) supersede(r events.Request, sequences []uint64, taken []events.ServiceID) {
 	cause := t.cause
 	for _, sequence := range sequences {
@@ -156,7 +158,7 @@ func (t *Turn) supersede(r events.Request, sequences []uint64, taken []events.Se
 	t.cause = cause
 }
 
-// unended returns the commands of a service that have not ended, in the order in which they came.
+// unended returns a service's commands that have not ended, in the order in which they arrived.
 func unended(holder uint64, queue []events.CommandQueued) []uint64 {
 	var sequences []uint64
 	if holder != 0 {
@@ -168,7 +170,7 @@ func unended(holder uint64, queue []events.CommandQueued) []uint64 {
 	return sequences
 }
 
-// busy says which command holds the service.
+// busy returns the error that names the command that holds the service.
 func (t *Turn) busy(id events.ServiceID, holder uint64, queue []events.CommandQueued, policy events.BusyPolicy) error {
 	if holder == 0 {
 		holder = queue[0].Sequence
@@ -180,12 +182,12 @@ func (t *Turn) busy(id events.ServiceID, holder uint64, queue []events.CommandQu
 	return &busyError{whom: "service " + id.String(), holder: holder, verb: verb, full: policy == events.BusyQueue}
 }
 
-// busyError says which command holds the service or the group.
+// busyError names the command that holds the service or the group.
 type busyError struct {
 	whom   string
 	holder uint64
 	verb   string
-	full   bool // as many commands wait as may
+	full   bool // the queue is full
 	alone  bool // the command cannot wait
 }
 
@@ -197,7 +199,7 @@ func (e *busyError) rejection() *events.Rejection {
 		advice = `wait for its end, or send "busy":"supersede"`
 	}
 	if e.full {
-		advice = "as many commands wait behind it as may: wait for its end, or send \"busy\":\"supersede\""
+		advice = "the queue behind it is full: wait for its end, or send \"busy\":\"supersede\""
 	}
 	return &events.Rejection{
 		Code: events.CodeBusy, Field: "busy",

@@ -11,28 +11,31 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Agenda holds the services that may not be as they shall be. What does not fit into a round waits here for the next.
-// It is no part of the state: a leader that takes over begins with everything.
+// Agenda is the work queue: the services that may not be at their target. Services that do not fit into a round stay here for
+// the next one. The work queue is not stored with the state: after a failover the new leader begins with every service.
 type Agenda struct {
 	board    *placement.Board
 	services map[events.ServiceID]struct{}
-	// shifted says that nodes have more or less to give than before: what waits for one is looked at again.
+	// shifted says that the nodes' free resources have changed: the next round reconciles the services that wait for a node.
 	shifted bool
-	// turned says that nodes came, went, or are taken for others: global services follow them, operations wait for none that is
-	// not heard, and what was lost may be back.
+	// turned says that nodes joined, left, or changed what they accept. The next round reconciles global services, which follow
+	// the nodes, services with an operation, which do not wait for silent nodes, and services with a lost instance, which may
+	// be back.
 	turned bool
-	// began is when the first turn was: what nobody was there to hear of before is held against no group and no node.
+	// began is when this leader's first turn was. Time-outs of groups and nodes count from then at the earliest, since no
+	// leader listened before.
 	began time.Time
-	// unheard says that what follows from silent nodes is to be looked at anew, at lostAt at the latest, if that is set.
+	// unheard says that the next round looks at the silent nodes again. If lostAt is set, this happens at that time at the
+	// latest.
 	unheard bool
 	lostAt  time.Time
-	// cut says that the last round was full, so that another one is due at once.
+	// cut says that the last round was full, so that another one follows at once.
 	cut bool
-	// records is the place of a round's records, which every turn takes over from the one before.
+	// records is the buffer for a round's records, which every turn takes over from the one before.
 	records []events.Record
 }
 
-// NewAgenda returns an agenda with every service of the cluster.
+// NewAgenda returns a work queue with every service of the cluster.
 func NewAgenda(c *projections.Cluster) *Agenda {
 	a := &Agenda{
 		unheard:  true,
@@ -52,17 +55,17 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 	return a
 }
 
-// Rebuilt returns an agenda with every service of a cluster whose state was folded again. Time-outs go on.
+// Rebuilt returns a work queue with every service of a cluster whose state was folded again. Time-outs keep running.
 func (a *Agenda) Rebuilt(c *projections.Cluster) *Agenda {
 	rebuilt := NewAgenda(c)
 	rebuilt.began = a.began
 	return rebuilt
 }
 
-// Resume has every time-out begin anew for what nodes were not heard for: nobody listened for a while.
+// Resume starts all time-outs for silent nodes again, because the leader did not listen for a while.
 func (a *Agenda) Resume() { a.began, a.unheard = time.Time{}, true }
 
-// Waits reports whether a service waits that may be looked at now.
+// Waits reports whether the next round has work, and may do it now.
 func (a *Agenda) Waits(c *projections.Cluster) bool {
 	return (len(a.services) > 0 || a.shifted || a.cut) && !c.Recovering
 }
@@ -77,8 +80,7 @@ func (a *Agenda) addAll(ids []events.ServiceID) {
 
 func (a *Agenda) done(id events.ServiceID) { delete(a.services, id) }
 
-// inOrder returns the services to be looked at: those that wait for a node first, the one that has waited longest at the
-// head.
+// inOrder returns the services to reconcile. Those that wait for a node come first, with the longest wait at the head.
 func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 	if a.shifted {
 		a.shifted = false
@@ -108,7 +110,7 @@ func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
 	})
 }
 
-// byWaiting orders services by when they began to wait for a node; those that wait for none come behind.
+// byWaiting orders services by when they began to wait for a node. Those that do not wait come last.
 func byWaiting(x, y *projections.Service) int {
 	waits := func(s *projections.Service) bool { return s != nil && !s.WaitsSince.IsZero() }
 	switch {
@@ -122,7 +124,7 @@ func byWaiting(x, y *projections.Service) int {
 	return 0
 }
 
-// released has what waits for a node that is held no more be looked at again, and what it was held for.
+// released queues the service for which a node was held until now, and all services that wait for a node.
 func (a *Agenda) released(h projections.Hold) {
 	if h.Service == nil {
 		return
@@ -131,8 +133,8 @@ func (a *Agenda) released(h projections.Hold) {
 	a.add(h.Service.ID)
 }
 
-// note puts on the agenda whatever the event may have unsettled. The service that is being reconciled stays there until it
-// is done.
+// note puts the services that the event may have moved off their target into the work queue. The service that is being
+// reconciled stays there until it is done.
 func (a *Agenda) note(r events.Record, reconciles func(events.ServiceID) bool) {
 	if id, ok := r.Scope.Service(); ok && !reconciles(id) {
 		a.add(id)

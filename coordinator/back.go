@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// restart has every instance be replaced by one of the same spec and images.
+// restart replaces every instance by one of the same spec and images.
 func restart(s *projections.Service) ([]events.Data, error) {
 	if s.Dropped {
 		return nil, gone(s)
@@ -19,7 +19,7 @@ func restart(s *projections.Service) ([]events.Data, error) {
 	return []events.Data{again}, nil
 }
 
-// rollback has the service be as in an earlier revision.
+// rollback returns the service to an earlier revision.
 func (t *Turn) rollback(s *projections.Service, c events.ServiceRollback) ([]events.Data, error) {
 	if s.Dropped {
 		return nil, gone(s)
@@ -32,7 +32,7 @@ func (t *Turn) rollback(s *projections.Service, c events.ServiceRollback) ([]eve
 		return nil, nil
 	}
 	if to == 0 {
-		return nil, events.Reject(events.CodeNotFound, "to", "service %s has had no other spec that it could go back to", s.ID)
+		return nil, events.Reject(events.CodeNotFound, "to", "service %s has no earlier spec to go back to", s.ID)
 	}
 	if s.Revisions[to] == nil {
 		return nil, events.Reject(events.CodeNotFound, "to", "service %s has no revision %d to go back to: there are %v", s.ID, to,
@@ -47,7 +47,7 @@ func (t *Turn) rollback(s *projections.Service, c events.ServiceRollback) ([]eve
 	return []events.Data{operation.Repeat(s, to)}, nil
 }
 
-// before returns the last revision that is not as the present one; 0 for none.
+// before returns the last revision that differs from the present one; 0 if there is none.
 func before(s *projections.Service) uint64 {
 	alike := s.Alike(s.Revision)
 	for n := s.Revision; n > 0; n-- {
@@ -58,8 +58,8 @@ func before(s *projections.Service) uint64 {
 	return 0
 }
 
-// cancel has no snapshot be taken that was asked for, or the service be suspended no more, unless that is done. Where that is not
-// what is being done, it has the service be as when all of it was last as it should be.
+// cancel cancels a snapshot that was asked for, or a suspension that is not complete. If neither is under way, it returns the
+// service to its last healthy revision and scale.
 func (t *Turn) cancel(s *projections.Service, _ events.ServiceCancel) ([]events.Data, error) {
 	switch {
 	case s.Suspension != nil && s.Settled():
@@ -80,11 +80,11 @@ func (t *Turn) cancel(s *projections.Service, _ events.ServiceCancel) ([]events.
 	return append([]events.Data{events.SnapshotCancelled{}}, changes...), nil
 }
 
-// wasGood has the service be as when all of it was last as it should be, or be dropped where it never was.
+// wasGood returns the service to its last healthy revision and scale. It drops a service that never was healthy.
 func (t *Turn) wasGood(s *projections.Service) ([]events.Data, error) {
 	if s.Job != nil {
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
-			"service %s is a job, which has nothing to go back to: drop ends it, and ensure begins it anew", s.ID)
+			"service %s is a job, which cannot go back: end it with drop, or run it again with ensure", s.ID)
 	}
 	if s.Good == nil {
 		return drop(s), nil
@@ -92,7 +92,8 @@ func (t *Turn) wasGood(s *projections.Service) ([]events.Data, error) {
 	return operation.GoBack(t.Cluster, s, s.Good.Revision, s.Good.Scale), nil
 }
 
-// replacesNothing reports whether the next spec differs from the present one alone in how instances are replaced, or when snapshots are taken.
+// replacesNothing reports whether the next spec replaces no instance: it differs from the present one only in how Rookery
+// replaces instances or when it takes snapshots.
 func replacesNothing(s *projections.Service, next events.Spec) bool {
 	present := s.Current().Spec
 	present.Update, next.Update = nil, nil
@@ -100,7 +101,7 @@ func replacesNothing(s *projections.Service, next events.Spec) bool {
 	return !s.Dropped && !next.IsJob() && present.Hash() == next.Hash()
 }
 
-// stays returns the revisions, in order, whose instances are as the present one says.
+// stays returns, in order, the revisions whose instances already are as the present revision says.
 func stays(s *projections.Service) []uint64 {
 	all := append(s.Alike(s.Revision), s.Current().Keeps...)
 	slices.Sort(all)

@@ -18,19 +18,20 @@ func (t *Turn) retireCrashed(s *projections.Service) {
 	}
 }
 
-// judged reports whether the slot is one that the service's operation goes by now: whether it comes to serve is for that to say, and
-// what it fails with is to be seen where it failed.
+// judged reports whether the service's operation watches this slot now. The operation then decides whether the slot is healthy,
+// and a failed instance stays where it is, so that the operator can see why it failed.
 func judged(s *projections.Service, ordinal uint32) bool {
 	op := s.Operation
 	return op != nil && (op.Kind.Together() || slices.Contains(op.Slots, ordinal))
 }
 
-// backsOff reports whether it is too early for the slot's next instance, as the one before used up its restarts.
+// backsOff reports whether it is too early for the slot's next instance, because the last one used up its restarts.
 func (t *Turn) backsOff(s *projections.Service, ordinal uint32) bool {
 	return t.Now.Before(s.RetryAt(ordinal))
 }
 
-// crashedDue has every service be looked at of which a slot has waited long enough since its last instance used up its restarts.
+// crashedDue queues every service with an empty slot whose back-off is over. The back-off begins when the slot's last instance
+// has used up its restarts.
 func (t *Turn) crashedDue() {
 	for id := range t.Cluster.Crashed() {
 		s := t.Cluster.Services[id]

@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Due fails the commands whose deadline has passed, and has what waits for its time be looked at. What the commands asked
-// for stays desired. A move that takes as long ends, too.
+// Due fails the commands whose deadline has passed, and queues the services whose waiting time is over. The targets that the
+// commands set stay. Due also ends a move that takes too long.
 func (t *Turn) Due() {
 	t.Fill(func() {
 		t.livenessDue()
@@ -39,7 +39,7 @@ func (t *Turn) commandsDue() {
 			continue
 		}
 		if s := t.Cluster.Services[cmd.Service]; s != nil && s.Settled() {
-			t.agenda.add(cmd.Service) // it succeeds once that has lasted for as long as counts
+			t.agenda.add(cmd.Service) // it succeeds once the service has been settled for long enough
 			continue
 		}
 		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) {
@@ -56,10 +56,10 @@ func (t *Turn) commandsDue() {
 	}
 }
 
-// deadlineOf is when a command to the service fails that began at a time, unless it has ended. One that waits for a job does so
-// for as long as that runs or rests after a failure: only the time in which no node could have any of its instances counts. Of an
-// operation the time since its last phase began counts, without that in which it waits for people, or for a time to pass; one
-// that is paused waits for no command that is open.
+// deadlineOf returns when a command to the service fails that began at begun, unless it ends before. For a job, only the time
+// counts in which no node can take any of its instances: not the time in which it runs or backs off after a failure. For an
+// operation, the time since its last phase began counts, without the time in which it waits for the operator or for a pause to
+// pass. No open command waits for a paused operation.
 func (t *Turn) deadlineOf(id events.ServiceID, begun time.Time) time.Time {
 	s := t.Cluster.Services[id]
 	if s == nil {
@@ -82,7 +82,7 @@ func (t *Turn) deadlineOf(id events.ServiceID, begun time.Time) time.Time {
 	return slices.MaxFunc(since, time.Time.Compare).Add(time.Duration(s.Current().Spec.Updates().ProgressDeadline))
 }
 
-// operationsDue has every service be looked at whose operation may have waited long enough.
+// operationsDue queues every service whose operation may have waited long enough.
 func (t *Turn) operationsDue() {
 	for id := range t.Cluster.Operating() {
 		if t.atService(events.WorkDue, id) && t.Cluster.Services[id].Operation.Paused == "" {

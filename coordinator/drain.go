@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// drainGrace is how much longer than the deadline, and the time that instances are given to stop, a drain may take before its
-	// command fails.
+	// drainGrace is how long a drain may go on before its command fails: after the deadline and the time that instances have to
+	// stop.
 	drainGrace = 2 * time.Minute
 	// mostLeft is how many instances a failed drain names.
 	mostLeft = 5
 )
 
-// drain has the node be emptied from here on, in place of a drain with another deadline.
+// drain starts to empty the node. It replaces a drain with another deadline.
 func (t *Turn) drain(r events.Request, n *projections.Node, c events.NodeDrain) error {
 	if n.Draining() && n.Drain.Done {
 		t.atOnce(r)
@@ -30,15 +30,15 @@ func (t *Turn) drain(r events.Request, n *projections.Node, c events.NodeDrain) 
 	return nil
 }
 
-// overtake ends the command that drains the node, as another takes its place.
+// overtake ends the command that drains the node, because another replaces it.
 func (t *Turn) overtake(r events.Request, n *projections.Node) {
 	if n.Holder != 0 {
 		t.supersede(r, []uint64{n.Holder}, nil)
 	}
 }
 
-// evacuate takes the next step of every drain that is not done: once nothing is to be decided of any service by itself. It reports
-// whether there was one to take.
+// evacuate takes the next step of every drain that is not done. It runs once the services themselves need no decision. It
+// reports whether it took a step.
 func (t *Turn) evacuate() bool {
 	var nodes []*projections.Node
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
@@ -59,7 +59,7 @@ func (t *Turn) evacuate() bool {
 	return len(t.Records) > before
 }
 
-// instancesOn returns what nodes have, by node: in the order of services and slots.
+// instancesOn returns the nodes' instances, by node, in the order of services and slots.
 func (t *Turn) instancesOn(nodes []*projections.Node) map[string][]*projections.Instance {
 	left, works := map[string][]*projections.Instance{}, t.Working
 	for _, n := range nodes {
@@ -77,7 +77,7 @@ func (t *Turn) instancesOn(nodes []*projections.Node) map[string][]*projections.
 	return left
 }
 
-// empty takes the next step to have the node have nothing.
+// empty takes the next step to remove everything from the node.
 func (t *Turn) empty(n *projections.Node, left []*projections.Instance) {
 	over := !t.Now.Before(n.Drain.Until)
 	last := !slices.ContainsFunc(left, func(i *projections.Instance) bool { return !t.goesLast(i) })
@@ -96,7 +96,7 @@ func (t *Turn) empty(n *projections.Node, left []*projections.Instance) {
 	t.emit(events.NodeScope(n.Name), append([]events.Data{events.NodeDrained{Forced: n.Drain.Forced}}, success(n.Holder)...)...)
 }
 
-// success returns the success of a command; nothing where there is none.
+// success returns the success of a command; nothing if the command is 0.
 func success(command uint64) []events.Data {
 	if command == 0 {
 		return nil
@@ -104,22 +104,22 @@ func success(command uint64) []events.Data {
 	return []events.Data{events.CommandSucceeded{Sequence: command}}
 }
 
-// goesLast reports whether nothing can take the instance's place elsewhere: it stops once all else is gone from its node. So it is of
-// the only instance on a node of a global service, and of a slot whose volumes are there.
+// goesLast reports whether no other node can take the instance over, so that it stops last, once everything else has left its
+// node. This holds for an instance of a global service, and for a slot whose volumes are on the node.
 func (t *Turn) goesLast(i *projections.Instance) bool {
 	s := t.Cluster.Services[i.ID.Service]
 	return s.Revision != 0 && !s.Dropped && (s.Current().Spec.Global() || s.Home(i.ID.Ordinal) != "")
 }
 
-// giveAway takes the next step to have the instance be elsewhere. An operation of its service goes on first, unless that waits for people, and
-// a job comes to its end.
+// giveAway takes the next step to move the instance to another node. An operation of its service finishes first, unless it
+// waits for the operator. A job runs to its end.
 func (t *Turn) giveAway(i *projections.Instance, last bool) {
 	s := t.Cluster.Services[i.ID.Service]
 	slot := s.Slots[i.ID.Ordinal]
 	revision, target := movesIn(s, i), s.Target(i.ID.Ordinal)
 	switch {
 	case s.Dropped || s.Job != nil || s.Suspension != nil || operates(s):
-	case slices.Contains(slot.Beside().Away, i): // another stands in for it already, or will
+	case slices.Contains(slot.Beside().Away, i): // another instance replaces it already, or will
 		if slot.Current != nil && t.Cluster.Serves(slot.Current) {
 			t.retire(i, events.RetireDrained)
 		}
@@ -136,7 +136,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 		switch {
 		case t.succeeds(s, slot):
 			t.retire(i, events.RetireDrained)
-		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.Beside().NextServes.IsZero(): // the update's, which does not serve
+		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.Beside().NextServes.IsZero(): // the update's, not serving
 			t.retire(slot.Next, events.RetireDrained)
 		}
 	case s.Alone(i.ID.Ordinal):
@@ -148,8 +148,9 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 	}
 }
 
-// movesIn returns the revision in which the instance moves; 0 where its wave is to replace it. While an update waits for people it is the
-// one that the instance has, unless two of that cannot be at once: its slot has another revision next.
+// movesIn returns the revision of the instance's successor on another node; 0 if the instance's wave replaces it. While an
+// update waits for the operator, that is the instance's own revision. The exception are instances of which two cannot run at
+// once, if their slot has another revision next.
 func movesIn(s *projections.Service, i *projections.Instance) uint64 {
 	target, spec := s.Target(i.ID.Ordinal), &s.Revisions[i.Revision].Spec
 	switch {
@@ -161,19 +162,19 @@ func movesIn(s *projections.Service, i *projections.Instance) uint64 {
 	return 0
 }
 
-// operates reports whether an operation is under way that moves slots of the service.
+// operates reports whether an operation that moves slots of the service is under way.
 func operates(s *projections.Service) bool {
 	return s.Operation != nil && (!waitsForPeople(s.Operation) || s.Operation.Kind.Together())
 }
 
-// mayStopFirst reports whether an instance that must be gone before its slot has another may go: a node can have the next one, and all
-// other slots serve, or it serves nobody itself.
+// mayStopFirst reports whether an instance that must stop before its slot gets another may stop now. A node must have room for
+// the next one, and either all other slots serve, or the instance itself does not serve.
 func (t *Turn) mayStopFirst(s *projections.Service, i *projections.Instance) bool {
 	serves := i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Heard()
 	return (!serves || t.othersServe(s, i.ID.Ordinal)) && t.agenda.board.Could(s, i.ID.Ordinal)
 }
 
-// othersServe reports whether all slots but one have an instance that serves, in whatever revision that is.
+// othersServe reports whether all slots but one have an instance that serves, in any revision.
 func (t *Turn) othersServe(s *projections.Service, but uint32) bool {
 	for o := range s.Ordinals() {
 		if o != but && (int(o) >= len(s.Slots) || s.Slots[o].Current == nil || !t.Cluster.Serves(s.Slots[o].Current)) {
@@ -183,7 +184,7 @@ func (t *Turn) othersServe(s *projections.Service, but uint32) bool {
 	return true
 }
 
-// nodeDue fails the command that drains a node which has something left long after all of it was told to stop.
+// nodeDue fails the command of a drain if the node still has something long after the coordinator told everything to stop.
 func (t *Turn) nodeDue(cmd *projections.Command) {
 	n := t.Cluster.Nodes[cmd.Node]
 	if n == nil || !n.Draining() || n.Holder != cmd.Sequence || t.Now.Before(n.Drain.Until.Add(drainGrace)) {
@@ -203,13 +204,13 @@ func (t *Turn) nodeDue(cmd *projections.Command) {
 	})
 }
 
-// leftOn says for people what a node still has.
+// leftOn describes for the operator what a node still has.
 func leftOn(n *projections.Node, left []*projections.Instance) string {
 	var names []string
 	for _, i := range left[:min(mostLeft, len(left))] {
 		names = append(names, fmt.Sprintf("%s (%s)", i.ID, i.Seen.Phase))
 	}
-	text := fmt.Sprintf("%d instances and %d strays are left on node %s", len(left), len(n.Strays), n.Name)
+	text := fmt.Sprintf("%d instances and %d orphans are left on node %s", len(left), len(n.Strays), n.Name)
 	if len(names) > 0 {
 		text += ": " + strings.Join(names, ", ")
 	}
@@ -217,7 +218,7 @@ func leftOn(n *projections.Node, left []*projections.Instance) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	if !n.Heard() {
-		text += "; the node is not heard: they stop once it is, or forget it where it is gone for good"
+		text += "; the node is silent: they stop once it returns; if it is gone for good, forget it"
 	}
 	return text
 }

@@ -11,42 +11,43 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// DrainAction is what becomes of an instance whose node is drained.
+// DrainAction is what a drain does with an instance on its node.
 type DrainAction string
 
 // The actions of a drain.
 const (
 	DrainMove    DrainAction = "move"    // it stops once its successor on another node serves
-	DrainRestart DrainAction = "restart" // it stops, and its slot comes up on another node then
-	DrainWait    DrainAction = "wait"    // it stops, and no node can have its slot's next instance for now
-	DrainEnd     DrainAction = "end"     // it stops, and nothing takes its place
-	DrainFinish  DrainAction = "finish"  // it is a job's, and is waited for until the deadline
+	DrainRestart DrainAction = "restart" // it stops, and then its slot starts on another node
+	DrainWait    DrainAction = "wait"    // it stops, and no node can take its slot's next instance for now
+	DrainEnd     DrainAction = "end"     // it stops, and no instance replaces it
+	DrainFinish  DrainAction = "finish"  // it belongs to a job, and the drain waits for it until the deadline
 )
 
-// PlannedDrain is what becomes of one instance.
+// PlannedDrain is what a drain does with one instance.
 type PlannedDrain struct {
 	Service string      `json:"service"`
 	Ordinal uint32      `json:"ordinal"`
 	Action  DrainAction `json:"action"`
-	// To is the node of the slot's next instance; "" for none.
+	// To is the node of the slot's next instance; "" if there is none.
 	To string `json:"to,omitempty"`
-	// AtDeadline says that it stops no sooner.
+	// AtDeadline says that the instance stops at the deadline, not sooner.
 	AtDeadline bool `json:"at_deadline,omitzero"`
-	// Reason says why it is not simply moved.
+	// Reason says why the instance does not simply move.
 	Reason string `json:"reason,omitempty"`
 }
 
 // DrainPlan is what a drain would do.
 type DrainPlan struct {
 	Node string `json:"node"`
-	// Sequence is the place in the log that it was made at.
+	// Sequence is the sequence of the log at which the plan was made.
 	Sequence uint64 `json:"sequence"`
-	// Rejection says why the command would be refused; nil where it would do what is planned.
+	// Rejection says why the coordinator would reject the command; nil if it would do what the plan says.
 	Rejection *events.Rejection `json:"rejection,omitempty"`
 	Instances []PlannedDrain    `json:"instances"`
 }
 
-// drainPlanner carries a drain out in a state of its own, in which every successor comes to serve, and what is told to stop does.
+// drainPlanner carries out a drain in a state that only it uses, in which every successor comes to serve and every instance stops
+// when told.
 type drainPlanner struct {
 	rehearsal
 	node    string
@@ -54,8 +55,9 @@ type drainPlanner struct {
 	planned map[events.InstanceID]*PlannedDrain
 }
 
-// PlanDrain returns what a drain of the node that begins now would do with each of its instances, where every successor comes to serve and
-// nothing else happens. It does so in the state as it goes: that is of no use to anybody afterwards.
+// PlanDrain returns what a drain of the node that begins now would do with each of its instances. It assumes that every
+// successor comes to serve and that nothing else happens. It changes the state on the way, so the caller must not use that
+// state afterwards.
 func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, now time.Time) DrainPlan {
 	p := &drainPlanner{rehearsal: rehearsal{c, NewAgenda(c), now}, node: node, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
 	plan := DrainPlan{Node: node, Sequence: c.Sequence}
@@ -96,7 +98,7 @@ func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, no
 	return plan
 }
 
-// present notes what the node has.
+// present notes the node's instances.
 func (p *drainPlanner) present(n *projections.Node) {
 	for _, i := range NewTurn(p.cluster, p.agenda, p.now).instancesOn([]*projections.Node{n})[n.Name] {
 		if i.Retired() == "" {
@@ -105,7 +107,8 @@ func (p *drainPlanner) present(n *projections.Node) {
 	}
 }
 
-// run goes on until nothing more follows, as far as time need not pass but for what successors are to serve before that counts.
+// run decides rounds until nothing more follows. Time does not pass meanwhile, except the time that a successor must serve
+// before it counts.
 func (p *drainPlanner) run() {
 	for range maxPlanned {
 		done := p.obey()
@@ -120,7 +123,8 @@ func (p *drainPlanner) run() {
 	}
 }
 
-// wait has the time pass that a successor is to serve for, and reports whether there is one: the first, where there are more.
+// wait moves the clock to the first time at which a successor has served long enough to count. It reports whether there is such
+// a successor.
 func (p *drainPlanner) wait() bool {
 	first := time.Time{}
 	for id := range p.planned {
@@ -142,7 +146,7 @@ func (p *drainPlanner) wait() bool {
 	return true
 }
 
-// follows decides a round, and reports whether anything followed. It notes who succeeds whom.
+// follows decides a round, and reports whether it had any events. It notes which instances get a successor.
 func (p *drainPlanner) follows(input func(*Turn)) bool {
 	records := p.round(input)
 	for _, r := range records {
@@ -156,7 +160,7 @@ func (p *drainPlanner) follows(input func(*Turn)) bool {
 	return len(records) > 0
 }
 
-// obey returns what nodes would see next of what was decided since the drain began.
+// obey returns what the nodes would report next about the decisions since the drain began.
 func (p *drainPlanner) obey() []events.Record {
 	var done []events.Record
 	see := func(i *projections.Instance, d events.Data) {
@@ -177,7 +181,7 @@ func (p *drainPlanner) obey() []events.Record {
 	return done
 }
 
-// conclude says what became of an instance.
+// conclude fills in what the drain does with an instance.
 func (p *drainPlanner) conclude(id events.InstanceID, planned *PlannedDrain, early bool) {
 	s := p.cluster.Services[id.Service]
 	planned.AtDeadline = !early
@@ -190,11 +194,11 @@ func (p *drainPlanner) conclude(id events.InstanceID, planned *PlannedDrain, ear
 	}
 	switch {
 	case s == nil || s.Dropped || s.Resting():
-		planned.Action, planned.To, planned.Reason = DrainEnd, "", "its service ends, or rests"
+		planned.Action, planned.To, planned.Reason = DrainEnd, "", "its service is dropped or suspended"
 	case s.Job != nil:
-		planned.Action, planned.Reason = DrainFinish, "it is a job's; at the deadline it begins anew elsewhere"
+		planned.Action, planned.Reason = DrainFinish, "it belongs to a job; at the deadline the job starts it again on another node"
 	case s.Current().Spec.Global():
-		planned.Action, planned.To, planned.Reason = DrainEnd, "", "its service has one on each node; it stops last"
+		planned.Action, planned.To, planned.Reason = DrainEnd, "", "its service has one instance on each node; it stops last"
 	case planned.To == "":
 		planned.Action = DrainWait
 		if planned.Reason = p.cluster.WhyPending(s); s.Home(id.Ordinal) != "" {
@@ -204,7 +208,7 @@ func (p *drainPlanner) conclude(id events.InstanceID, planned *PlannedDrain, ear
 	default:
 		planned.Action, planned.Reason = DrainRestart, "no node has room for its successor beside it"
 		if s.Alone(id.Ordinal) {
-			planned.Reason = "its slot has one instance at a time"
+			planned.Reason = "its slot may have only one instance at a time"
 		}
 	}
 }

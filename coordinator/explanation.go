@@ -10,25 +10,25 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Explanation is a decision on a node, made once more: the answer to the question `explain`.
+// Explanation is a placement decision that the coordinator repeats: the answer to the question `explain`.
 type Explanation struct {
 	Service string `json:"service"`
 	Ordinal uint32 `json:"ordinal"`
-	// Sequence is the place in the log of the decision, and Time when it was made.
+	// Sequence is the sequence of the decision in the log, and Time is when it was made.
 	Sequence uint64    `json:"sequence"`
 	Time     time.Time `json:"time"`
-	// Node is the one that was chosen, "" where none could have it.
+	// Node is the node that was chosen, "" if no node could take the instance.
 	Node  string              `json:"node,omitempty"`
 	Nodes []placement.Verdict `json:"nodes"`
-	// Holds is the node that is held for the instance since then, "" for none. Hold is the one that was held for another
+	// Holds is the node that is held for the instance since then, "" for none. Hold is the node that was held for another
 	// service.
 	Holds string         `json:"holds,omitempty"`
 	Hold  *HoldExplained `json:"hold,omitzero"`
-	// Shunned says what the coordinator leaves alone of the service now, because of a defect of its own.
+	// Shunned lists what the coordinator leaves out of the service's work now, because of a defect in the coordinator.
 	Shunned []string `json:"shunned,omitempty"`
 }
 
-// HoldExplained is a node that a service has held for it.
+// HoldExplained is a node that is held for a service.
 type HoldExplained struct {
 	Node    string `json:"node"`
 	Service string `json:"service"`
@@ -36,10 +36,10 @@ type HoldExplained struct {
 	Since time.Time `json:"since"`
 }
 
-// ErrOtherPolicy occurs where what was decided is not what is decided once more: another version of the policy decided it.
+// ErrOtherPolicy occurs if the repeated decision differs from the logged one: another version of the policy made that one.
 var ErrOtherPolicy = errors.New("another version of the policy decided it")
 
-// OnNode returns the service and the slot that the record decides on a node for; false for any other record.
+// OnNode returns the service and the slot for which the record decides on a node; false for any other record.
 func OnNode(r events.Record) (id events.ServiceID, ordinal uint32, decides bool) {
 	id, _ = r.Scope.Service()
 	switch d := r.Data.(type) {
@@ -51,7 +51,7 @@ func OnNode(r events.Record) (id events.ServiceID, ordinal uint32, decides bool)
 	return id, 0, false
 }
 
-// Explain makes the decision of the record once more in the state that it was made in.
+// Explain repeats the decision of the record, in the state in which it was made.
 func Explain(c *projections.Cluster, decision events.Record) (Explanation, error) {
 	id, ordinal, _ := OnNode(decision)
 	x := Explanation{Service: id.String(), Ordinal: ordinal, Sequence: decision.Sequence, Time: decision.Time}
@@ -79,7 +79,7 @@ func Explain(c *projections.Cluster, decision events.Record) (Explanation, error
 	return x, x.check()
 }
 
-// check holds what was decided to be what is decided once more.
+// check returns an error if the repeated decision differs from the logged one.
 func (x Explanation) check() error {
 	first := ""
 	if len(x.Nodes) > 0 && x.Nodes[0].Removed == "" {
@@ -92,5 +92,5 @@ func (x Explanation) check() error {
 }
 
 func (x Explanation) differs(logged, again string) error {
-	return fmt.Errorf("at sequence %d the log has node %q, and decided once more it is %q: %w", x.Sequence, logged, again, ErrOtherPolicy)
+	return fmt.Errorf("at sequence %d the log has node %q, and the repeated decision is %q: %w", x.Sequence, logged, again, ErrOtherPolicy)
 }

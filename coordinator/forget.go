@@ -8,18 +8,18 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// forget has a node that is gone for good be known no more.
+// forget removes a node that is gone for good.
 func (t *Turn) forget(r events.Request, n *projections.Node, _ events.NodeForget) error {
 	if n.Heard() {
 		return events.Reject(events.CodeHeard, "subject",
-			"node %s is heard, and runs what it has: drain it, stop its process, and forget it once it is shown as silent", n.Name)
+			"node %s sends heartbeats, and runs its instances: drain it, stop its process, and forget it once it is shown as silent", n.Name)
 	}
 	t.overtake(r, n)
 	t.accepted(r, []events.Data{events.NodeForgotten{}})
 	return nil
 }
 
-// forgetNodes has what forgotten nodes had go from the state, and then the nodes.
+// forgetNodes removes the instances of forgotten nodes from the state, and then the nodes.
 func (t *Turn) forgetNodes() {
 	var nodes []*projections.Node
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {

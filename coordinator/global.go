@@ -5,7 +5,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// follow keeps one instance of a global service on each node that its spec selects, and none on another.
+// follow keeps one instance of a global service on each node that its spec selects, and no instance on another node.
 func (t *Turn) follow(s *projections.Service) {
 	if !s.Current().Spec.Global() || s.Suspension != nil {
 		return

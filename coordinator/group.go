@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// stepGroups takes each group one step on, where all that it waits for is so. It reports whether any has gone on.
+// stepGroups takes each group one step further if the condition for that step holds. It reports whether any group took a step.
 func (t *Turn) stepGroups() bool {
 	went := false
 	for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Groups)) {
@@ -24,8 +24,8 @@ func (t *Turn) stepGroups() bool {
 	return went
 }
 
-// passed reports whether every service whose time it is has come to what it shall be, as was seen in a look at it. On the way back
-// nobody waits for one that goes no further by itself.
+// passed reports whether every service whose stage has begun is at its target, and has been reconciled since. When the group
+// goes back, it does not wait for a service that needs the operator, or that the coordinator left alone because of a defect.
 func (t *Turn) passed(g *projections.Group) bool {
 	if g.Aborted != "" && !g.Back {
 		return true
@@ -45,12 +45,12 @@ func (t *Turn) passed(g *projections.Group) bool {
 	return true
 }
 
-// waitsForPeople reports whether an operation goes no further by itself.
+// waitsForPeople reports whether an operation waits for the operator.
 func waitsForPeople(op *projections.Operation) bool {
 	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
 }
 
-// stepGroup has the next stage of the group begin, or the group end after the last.
+// stepGroup begins the next stage of the group, or ends the group after the last stage.
 func (t *Turn) stepGroup(g *projections.Group) {
 	const step, perMember = 2, 3
 	t.reserve(step + perMember*len(g.Services))
@@ -69,7 +69,7 @@ func (t *Turn) stepGroup(g *projections.Group) {
 	}
 }
 
-// enterStage has the services of a stage change, or go back where the group is aborted.
+// enterStage changes the services of a stage, or returns them if the group is aborted.
 func (t *Turn) enterStage(g *projections.Group, stage uint32) {
 	names := g.Stages[stage-1]
 	t.emit(events.GroupScope(g.ID), events.GroupEntered{
@@ -93,8 +93,8 @@ func (t *Turn) enterStage(g *projections.Group, stage uint32) {
 	}
 }
 
-// before is what services are asked to be ahead of their change; without those that there are none of, or that are to be dropped. It
-// is nothing on the way back.
+// before returns the services' targets ahead of their change. It leaves out services that do not exist or are being dropped. It
+// returns nil when the group goes back.
 func (t *Turn) before(g *projections.Group, names []string) map[string]events.GroupBefore {
 	if g.Aborted != "" {
 		return nil
@@ -108,7 +108,7 @@ func (t *Turn) before(g *projections.Group, names []string) map[string]events.Gr
 	return before
 }
 
-// restore has a service be what it was asked to be before its group.
+// restore returns a service to the target that it had before its group.
 func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 	s := t.Cluster.Services[id]
 	if s == nil {
@@ -118,7 +118,7 @@ func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 	if before, was := g.Before[id.Name]; was {
 		revision := before.Revision
 		if now := s.Current(); !s.Dropped && now.Hash == s.Revisions[revision].Hash && slices.Contains(now.Keeps, revision) {
-			revision = s.Revision // it goes back there by itself
+			revision = s.Revision // the service returns to that revision by itself
 		}
 		changes = operation.GoBack(t.Cluster, s, revision, before.Scale)
 	}
@@ -127,14 +127,15 @@ func (t *Turn) restore(g *projections.Group, id events.ServiceID) {
 	}
 }
 
-// failed has the group go back, unless its service has failed at what was asked before it, and its turn has not come.
+// failed makes the group go back, unless the group has not changed the service yet: then an earlier command's target failed.
 func (t *Turn) failed(g *projections.Group, id events.ServiceID, message string) {
 	if slices.Contains(g.Reached(), id) {
 		t.abort(g, id.Name, message)
 	}
 }
 
-// abort has all services of the group go back that have changed, from the next look on: one of them does not get to what it shall be.
+// abort makes the group return all services that it has changed, from the next round on, because one of them cannot reach its
+// target.
 func (t *Turn) abort(g *projections.Group, name, message string) {
 	if g.Aborted != "" {
 		return
@@ -145,7 +146,7 @@ func (t *Turn) abort(g *projections.Group, name, message string) {
 	t.emit(events.GroupScope(g.ID), events.GroupAborted{Command: g.Command, Service: name, Message: message})
 }
 
-// endGroup ends the group and its command, and lets go of its services.
+// endGroup ends the group and its command, and releases its services.
 func (t *Turn) endGroup(g *projections.Group, outcome events.GroupOutcome) {
 	scope := events.GroupScope(g.ID)
 	t.emit(scope, events.GroupEnded{Command: g.Command, Outcome: outcome, Services: g.Names()})
@@ -157,8 +158,8 @@ func (t *Turn) endGroup(g *projections.Group, outcome events.GroupOutcome) {
 	t.agenda.addAll(g.Members())
 }
 
-// groupDue aborts a group of which a service has made no progress for as long as its spec gives it. One that is on its way back goes
-// on without that.
+// groupDue aborts a group if one of its services makes no progress within the deadline of its spec. A group that is going back
+// takes its next step instead.
 func (t *Turn) groupDue(g *projections.Group) {
 	if t.Cluster.Recovering || (g.Aborted != "" && !g.Back) {
 		return
@@ -183,8 +184,8 @@ func (t *Turn) groupDue(g *projections.Group) {
 	}
 }
 
-// counts returns from when on the time counts in which a service of a group makes no progress: a leader that takes over gives each
-// its whole time once more, as nobody heard what it did while none led.
+// counts returns when the progress deadline of a group's service begins. After a failover each service gets its whole deadline
+// again, because no leader listened to it meanwhile.
 func (t *Turn) counts(g *projections.Group, id events.ServiceID) time.Time {
 	if since := g.Since(id); since.After(t.agenda.began) {
 		return since

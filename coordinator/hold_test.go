@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// say gives a service a command, and has everything run as it is told.
+// say sends a command to a service, and lets everything run as the coordinator decides.
 func (h *house) say(name, verb, body string) {
 	h.input++
 	h.now = h.now.Add(time.Second)
@@ -21,7 +21,7 @@ func (h *house) say(name, verb, body string) {
 	h.settle()
 }
 
-// joins has nodes join that have as much memory each.
+// joins adds nodes, each with this much memory.
 func (h *house) joins(nodes, gib int) {
 	for i := range nodes {
 		h.statusOf(events.Status{Node: fmt.Sprintf("n%d", i), Hello: &events.Hello{Incarnation: "a", NodeFacts: events.NodeFacts{
@@ -35,8 +35,8 @@ func (h *house) filled(name string) bool {
 	return h.cluster.Services[events.ServiceID{Namespace: "demo", Name: name}].Filled() > 0
 }
 
-// TestALargeServiceThatWaitsIsPlacedAtLastWhileSmallOnesComeWithoutEnd has small services come faster than they end, so that
-// whatever becomes free is asked for at once. Each ends after a while.
+// TestALargeServiceThatWaitsIsPlacedAtLastWhileSmallOnesComeWithoutEnd creates small services faster than they end, so that
+// they ask at once for all memory that becomes free. Each ends after a while.
 func TestALargeServiceThatWaitsIsPlacedAtLastWhileSmallOnesComeWithoutEnd(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := newHouse(t)
@@ -53,7 +53,7 @@ func TestALargeServiceThatWaitsIsPlacedAtLastWhileSmallOnesComeWithoutEnd(t *tes
 		h.say("large", "ensure", fmt.Sprintf(`{"image":"a","requests":{"memory":"%dGiB"}}`, rapid.IntRange(gib/2+1, gib).Draw(r, "large")))
 		for next, left := 0, 10*len(all); !h.filled("large"); next++ {
 			if next > left {
-				r.Fatalf("the large one waits still, although %d small ones have ended since: %s", next, h.cluster.WhyPending(h.cluster.Held().Service))
+				r.Fatalf("the large service still waits, although %d small ones have ended since: %s", next, h.cluster.WhyPending(h.cluster.Held().Service))
 			}
 			small()
 			small()

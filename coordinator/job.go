@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// work takes a job's next step: begin a run that is due, retire what has ended or shall not run, place what is not done,
-// end the command with the job.
+// work takes a job's next step. It begins a run that is due, retires instances that have ended or must stop, places the missing
+// ones, and ends the command once the job ends.
 func (t *Turn) work(s *projections.Service) {
 	t.fire(s)
 	t.retireScaledDown(s)
@@ -25,7 +25,7 @@ func (t *Turn) work(s *projections.Service) {
 	t.endJob(s)
 }
 
-// sayAnew says again why a job waits, once no node is held for it any longer.
+// sayAnew reports again why a job waits, once a node is no longer held for it.
 func (t *Turn) sayAnew(s *projections.Service) {
 	said := s.Pending
 	if said == nil || said.Holds == "" || t.Cluster.Held().Service == s {
@@ -37,7 +37,7 @@ func (t *Turn) sayAnew(s *projections.Service) {
 	}
 }
 
-// retireEnded retires the instances of a job that shall run no more.
+// retireEnded retires the instances of a job that must no longer run.
 func (t *Turn) retireEnded(s *projections.Service) {
 	for _, slot := range s.Slots {
 		if i := slot.Current; i != nil {
@@ -48,7 +48,7 @@ func (t *Turn) retireEnded(s *projections.Service) {
 	}
 }
 
-// over says why the slot's instance shall run no more, or "" where it shall.
+// over returns why the slot's instance must no longer run, or "" if it must run.
 func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.RetireReason {
 	switch i := slot.Current; {
 	case i.Revision != s.Revision:
@@ -59,14 +59,14 @@ func (t *Turn) over(s *projections.Service, slot *projections.Slot) events.Retir
 		return events.RetireCompleted
 	case i.Seen.Phase == events.PhaseOffline:
 		return events.RetireFailed
-	case i.Lost: // both may run where its node is cut off
+	case i.Lost: // if its node is cut off, it and its replacement may run at once
 		return events.RetireLost
 	}
 	return ""
 }
 
-// mayRun is how many slots of a job may have an instance now, beside those instances that shall stop and may run still.
-// A revision begins once none of those before is left, and so does a run. What a silent node has is not waited for.
+// mayRun returns how many slots of a job may have an instance now, beside the retired instances that may still run. A revision
+// or a run begins once all instances of the one before have ended. The job does not wait for instances on silent nodes.
 func (t *Turn) mayRun(s *projections.Service) int {
 	most := int(s.Current().Spec.Jobs().Parallelism)
 	for i := range s.Instances() {
@@ -81,7 +81,7 @@ func (t *Turn) mayRun(s *projections.Service) int {
 	return min(most, s.Wanted())
 }
 
-// retryAt is when the job may have its next instance after the last that failed.
+// retryAt returns when the job may start its next instance after the last failure.
 func retryAt(s *projections.Service) time.Time {
 	if s.Job.Failures == 0 {
 		return time.Time{}
@@ -89,8 +89,8 @@ func retryAt(s *projections.Service) time.Time {
 	return s.Job.FailedAt.Add(s.Current().Spec.Restarts().Backoff(s.Job.Failures))
 }
 
-// endJob ends the command that waits for the job, once that is done or given up: at once where it has a schedule, whose
-// runs nobody waits for. What is left of it goes by itself.
+// endJob ends the command that waits for the job, once the job is done or given up. A job with a schedule ends its command at
+// once, because the command does not wait for runs. The remaining instances end without the command.
 func (t *Turn) endJob(s *projections.Service) {
 	if s.Holder == 0 || (!s.Settled() && !s.Scheduled()) {
 		return
@@ -104,7 +104,7 @@ func (t *Turn) endJob(s *projections.Service) {
 	})
 }
 
-// jobsDue has every job be looked at that has not ended or is due: a back-off may be over.
+// jobsDue queues every job that has not ended or is due: a back-off may be over.
 func (t *Turn) jobsDue() {
 	for id := range t.Cluster.Jobs() {
 		if s := t.Cluster.Services[id]; t.atService(events.WorkDue, id) && (!s.Settled() || t.fires(s)) {
@@ -113,14 +113,14 @@ func (t *Turn) jobsDue() {
 	}
 }
 
-// undone says for people what a job still lacks.
+// undone describes for the operator what a job still lacks.
 func undone(c *projections.Cluster, s *projections.Service) string {
 	text := fmt.Sprintf("%d of %d completed in revision %d, and %d failed", s.Completed(), s.Scale, s.Revision, s.Job.Failures)
 	if s.GivenUp() {
 		text += fmt.Sprintf(", which is more than job.backoff_limit %d", *s.Current().Spec.Jobs().BackoffLimit)
 	}
 	if s.Pending != nil {
-		text += fmt.Sprintf("; the next has no node (%s)", c.WhyPending(s))
+		text += fmt.Sprintf("; the next instance has no node (%s)", c.WhyPending(s))
 	}
 	for _, slot := range s.Slots {
 		if i := slot.Beside().Ended; i != nil && !slot.Completed() {
@@ -130,7 +130,7 @@ func undone(c *projections.Cluster, s *projections.Service) string {
 	return text
 }
 
-// howEnded says how an instance of a job failed.
+// howEnded describes how an instance of a job failed.
 func howEnded(i *projections.Instance) string {
 	switch {
 	case i.Retired() == events.RetireLost:

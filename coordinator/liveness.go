@@ -9,8 +9,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// livenessDue gives up the nodes that were silent for too long, and what runs there, unless so many are silent that the
-// network has rather parted.
+// livenessDue gives up the nodes that were silent for too long, and their instances. It does not while so many nodes are silent
+// that the network has probably parted.
 func (t *Turn) livenessDue() {
 	a := t.agenda
 	if t.Cluster.Recovering || (!a.unheard && (a.lostAt.IsZero() || t.Now.Before(a.lostAt))) {
@@ -29,7 +29,7 @@ func (t *Turn) livenessDue() {
 	}
 }
 
-// guardEvictions has nothing be lost while too many nodes are silent.
+// guardEvictions pauses evictions while too many nodes are silent, so that nothing is lost, and resumes them afterwards.
 func (t *Turn) guardEvictions() {
 	silent, nodes := uint32(0), uint32(0)
 	for _, n := range t.Cluster.Nodes {
@@ -49,7 +49,7 @@ func (t *Turn) guardEvictions() {
 	}
 }
 
-// loseNodes gives up the nodes that were silent for longer than the cluster waits.
+// loseNodes gives up the nodes that were silent for longer than the cluster's policy allows.
 func (t *Turn) loseNodes() {
 	after := time.Duration(t.Cluster.Policy.Liveness.WithDefaults().LostAfter)
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
@@ -59,7 +59,7 @@ func (t *Turn) loseNodes() {
 	}
 }
 
-// loseInstances gives up the instances on nodes that were silent for longer than their services wait.
+// loseInstances gives up the instances on nodes that were silent for longer than their services allow.
 func (t *Turn) loseInstances() {
 	for _, id := range slices.SortedFunc(maps.Keys(t.Cluster.Services), events.ServiceID.Compare) {
 		s := t.Cluster.Services[id]
@@ -72,7 +72,7 @@ func (t *Turn) loseInstances() {
 				continue
 			}
 			told := []events.Data{events.InstanceLost{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node}}
-			if i.PlacedWith().Window > 0 && i.Retired() == "" { // it has ended, and does not come back
+			if i.PlacedWith().Window > 0 && i.Retired() == "" { // its window is over: it has ended, and does not return
 				told = append(told, events.InstanceRetired{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Reason: events.RetireLost})
 			}
 			t.emit(events.ServiceScope(id), told...)
@@ -89,8 +89,8 @@ func (t *Turn) anySilent() bool {
 	return false
 }
 
-// overdue reports whether a silent node has been so for long enough, as far as somebody was there to hear it. What is not due
-// yet is looked at again by then.
+// overdue reports whether a node has been silent for long enough, counted while a leader could hear it. If not, it notes when
+// the leader must look again.
 func (t *Turn) overdue(n *projections.Node, after time.Duration) bool {
 	since := slices.MaxFunc([]time.Time{n.SilentSince, t.agenda.began, t.Cluster.Evictions.ResumedAt}, time.Time.Compare)
 	due := since.Add(after)
@@ -103,14 +103,14 @@ func (t *Turn) overdue(n *projections.Node, after time.Duration) bool {
 	return false
 }
 
-// reconcile retires what is away and cannot come back, and takes back what was lost of nodes that are heard again: of two
-// instances of a slot one stays.
+// reconcile retires disconnected instances that cannot return, and takes back lost instances of nodes that send heartbeats
+// again. Of two instances of a slot one stays.
 func (t *Turn) reconcile(s *projections.Service) {
 	if !s.Loses() {
 		return
 	}
 	for _, i := range slices.Collect(s.Instances()) {
-		const most = 2 // that one goes, and that one is back
+		const most = 2 // one instance is retired, and one returns
 		t.reserve(most)
 		slot := s.Slots[i.ID.Ordinal]
 		if slices.Contains(slot.Beside().Away, i) {
@@ -122,7 +122,7 @@ func (t *Turn) reconcile(s *projections.Service) {
 	}
 }
 
-// comesBack reports whether the node of an instance that is away is heard, and has not said yet what it has.
+// comesBack reports whether the node of a disconnected instance sends heartbeats again, but has not listed its instances yet.
 func (t *Turn) comesBack(slot *projections.Slot) bool {
 	return slices.ContainsFunc(slot.Beside().Away, func(i *projections.Instance) bool {
 		n := t.Cluster.Nodes[i.Node]
@@ -130,7 +130,7 @@ func (t *Turn) comesBack(slot *projections.Slot) bool {
 	})
 }
 
-// reconcileAway retires the instance that is away, or what stands in for it, where either is to go.
+// reconcileAway retires the disconnected instance or its replacement, if one of them must stop.
 func (t *Turn) reconcileAway(s *projections.Service, slot *projections.Slot, away *projections.Instance) {
 	why := outlived(s, away)
 	switch {
@@ -144,7 +144,7 @@ func (t *Turn) reconcileAway(s *projections.Service, slot *projections.Slot, awa
 	}
 }
 
-// outlived says why the instance that is away is nothing that its slot would have any more, or "" where it is.
+// outlived returns why the slot no longer wants the disconnected instance, or "" if it still does.
 func outlived(s *projections.Service, away *projections.Instance) events.RetireReason {
 	switch o := away.ID.Ordinal; {
 	case s.Dropped:
@@ -159,7 +159,8 @@ func outlived(s *projections.Service, away *projections.Instance) events.RetireR
 	return ""
 }
 
-// prefers reports whether the original is to stay, and not the replacement. What is on a node that is drained would go from there.
+// prefers reports whether the original stays, and not the replacement. An original on a draining node never stays, since the
+// drain would move it away.
 func (t *Turn) prefers(s *projections.Service, original, replacement *projections.Instance) bool {
 	if t.Cluster.Nodes[original.Node].Draining() {
 		return false

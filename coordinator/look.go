@@ -11,8 +11,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Look takes the services on the agenda in order, and for each the next step from what it is to what it shall be, until
-// none is left or the round is full. The services that are left stay on the agenda; so do all while the cluster recovers.
+// Look reconciles the services in the work queue, in order. For each it takes the next step to its target, until the queue is
+// empty or the round is full. The services that are left stay in the work queue. While the cluster recovers, all of them stay.
 func (t *Turn) Look() {
 	if t.Cluster.Recovering {
 		return
@@ -27,7 +27,7 @@ func (t *Turn) Look() {
 	})
 }
 
-// lookAtAll looks at the services on the agenda until it is empty.
+// lookAtAll reconciles the services in the work queue until it is empty.
 func (t *Turn) lookAtAll() {
 	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0; ids = t.agenda.inOrder(t.Cluster) {
 		for _, id := range ids {
@@ -43,13 +43,13 @@ func (t *Turn) lookAt(id events.ServiceID) {
 			t.look(s)
 		}
 		if t.begin(id) {
-			return // it is looked at once more
+			return // the next pass reconciles it again
 		}
 	}
 	t.agenda.done(id)
 }
 
-// causeOf returns the cause of whatever the service still needs: its open command.
+// causeOf returns the cause of the steps that the service still needs: its open command.
 func (t *Turn) causeOf(s *projections.Service) events.Cause {
 	if s.Holder == 0 {
 		return events.Cause{}
@@ -91,9 +91,9 @@ func (t *Turn) mend(s *projections.Service) {
 	t.fill(s, s.Wanted())
 }
 
-// vacant reports whether the slot is to have an instance and has none. It is to have none while its wave waits for those
-// before to be gone, nor, where it has one at a time, before the last is; nor
-// while what was lost of it is about to be back.
+// vacant reports whether the slot must have an instance and has none. It stays empty while its wave waits for the former
+// instances to be gone. If the slot may have only one instance at a time, it stays empty until the last one is gone. It also
+// stays empty while a lost instance of it is about to return.
 func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 	switch {
 	case !s.Has(ordinal):
@@ -113,7 +113,7 @@ func (t *Turn) retireAll(s *projections.Service, reason events.RetireReason) {
 	}
 }
 
-// retireScaledDown retires the instances of the slots that the service is not to have.
+// retireScaledDown retires the instances of the slots that the service must not have.
 func (t *Turn) retireScaledDown(s *projections.Service) {
 	for o, slot := range s.Slots {
 		if !s.Has(uint32(o)) {
@@ -130,7 +130,7 @@ func (t *Turn) retireSlot(slot *projections.Slot, reason events.RetireReason) {
 	}
 }
 
-// retireUnfit retires the instances that cannot become what they shall be on their nodes, while the next generation can.
+// retireUnfit retires the instances that cannot reach their target on their nodes, while the next generation can.
 func (t *Turn) retireUnfit(s *projections.Service) {
 	for _, slot := range s.Slots {
 		if slot.Current == nil {
@@ -142,9 +142,9 @@ func (t *Turn) retireUnfit(s *projections.Service) {
 	}
 }
 
-// unfit says why the instance cannot stay, or "": the node cannot publish its ports, and the next has others; or it was
-// made from another image than its revision has, which the next order names; or it is of a job, which the service is no
-// more, and has ended: nobody starts it again.
+// unfit returns why the instance cannot stay, or "". There are three reasons. The node cannot publish its ports, and the next
+// instance has others. Or the instance was made from another image than its revision has, and the next order names that one. Or
+// it belongs to a job that the service was, and has ended: Rookery does not start it again.
 func unfit(s *projections.Service, i *projections.Instance) events.RetireReason {
 	switch {
 	case i.Seen.Phase == events.PhaseOffline && i.Ended().Reason == events.OfflinePortConflict:
@@ -165,9 +165,9 @@ func (t *Turn) retire(i *projections.Instance, reason events.RetireReason) {
 	})
 }
 
-// fill places an instance in every slot that has none, until as many have one as may. Slots that no node can have stay
-// empty until a node can; of the first it says why, once no other one is placed any more: each may make room in the zones
-// for one before it.
+// fill places an instance in every empty slot, up to most instances. A slot that no node can take stays empty until a node can.
+// Once a pass places nothing, fill reports why the first such slot waits. Until then it repeats the pass, because each placed
+// instance may make room in the zones for a slot before it.
 func (t *Turn) fill(s *projections.Service, most int) {
 	for {
 		before := s.Filled()
@@ -182,9 +182,9 @@ func (t *Turn) fill(s *projections.Service, most int) {
 	}
 }
 
-// fillOnce goes through the empty slots once. It returns why the first that waits does.
-// What one cannot have, the next of its revision cannot either, unless it has a node of its own for its volumes, or may have one that is held
-// from what is new.
+// fillOnce goes through the empty slots once. It returns why the first slot that waits does so. If no node can take a slot, no
+// node can take the next slot of its revision either, so fillOnce skips that one. Two kinds of slots are exceptions: one that
+// its volumes tie to a node, and one that may use a node that is held from new instances.
 func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.InstancePending) {
 	var full, fullForNew revisions
 	for o := uint32(0); o < s.Span() && s.Filled() < most; o++ {
@@ -204,14 +204,15 @@ func (t *Turn) fillOnce(s *projections.Service, most int) (waits *events.Instanc
 	return waits
 }
 
-// revisions are those of a service whose next instance no node can have: the present one, and that which slots have until
-// their wave.
+// revisions are the revisions of a service whose next instance no node can take: the present one, and the one that slots keep
+// until their wave.
 type revisions []uint64
 
 func (r revisions) have(revision uint64) bool { return slices.Contains(r, revision) }
 
-// finish ends the service's open command once all is as it shall be, for as long as counts, and a dropped service with its last instance:
-// what is lost keeps its record, and holds nothing up. That of a group ends with all of its services.
+// finish ends the service's open command once the service is at its target for long enough, and removes a dropped service with
+// its last instance. A lost instance does not block a command; it keeps its record. A group's command ends with all of the
+// group's services instead.
 func (t *Turn) finish(s *projections.Service) {
 	if !s.Proven(t.Now) {
 		return
@@ -226,7 +227,7 @@ func (t *Turn) finish(s *projections.Service) {
 	t.emit(events.ServiceScope(s.ID), ended...)
 }
 
-// missing says for people what the service still lacks.
+// missing describes for the operator what the service still lacks.
 func missing(c *projections.Cluster, s *projections.Service) string {
 	if s.Dropped {
 		return fmt.Sprintf("%d instances are not removed yet", s.Total())
@@ -259,7 +260,7 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 	return text
 }
 
-// serves reports whether there is the instance, and it serves.
+// serves reports whether the instance exists and serves.
 func serves(i *projections.Instance) bool { return i != nil && i.Seen.Phase == events.PhaseOnline }
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }

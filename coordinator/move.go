@@ -11,11 +11,11 @@ import (
 // MoveDeadline is how long the successor of an instance that moves may take to serve.
 const MoveDeadline = 10 * time.Minute
 
-// minRetry and maxRetry bound how long a slot waits after a successor that did not come to serve: twice as long each time.
+// minRetry and maxRetry bound how long a slot waits after a successor that did not come to serve. The wait doubles each time.
 const minRetry, maxRetry = 5 * time.Second, time.Minute
 
-// placeBeside places a successor of this revision, for a wave or a drain: it takes the instance's place once it serves. It reports whether a node
-// has room.
+// placeBeside places a successor of this revision, for a wave or a drain. The successor replaces the instance once it serves.
+// placeBeside reports whether a node has room.
 func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revision uint64) bool {
 	d := t.agenda.board.ChooseBeside(s, i, revision)
 	if d.Node == nil {
@@ -25,16 +25,16 @@ func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revi
 	return true
 }
 
-// succeed records the successor of the instance on the node that was decided.
+// succeed records the instance's successor on the chosen node.
 func (t *Turn) succeed(s *projections.Service, i *projections.Instance, revision uint64, d placement.Decision) {
 	placed := t.placement(s, i.ID.Ordinal, revision, d)
 	placed.Replaces = i.ID.Generation
 	t.emit(events.ServiceScope(s.ID), placed)
 }
 
-// swap retires the instances whose successors serve, and the successors that never will. One of an earlier revision goes
-// with its wave alone, and what succeeds it is given time to come to serve; one whose node is drained as that says, also in its own revision
-// while the update waits for people.
+// swap retires the instances whose successors serve, and the successors that never will. An instance of an earlier revision
+// stops only with its wave, which gives its successor time to come to serve. On a draining node, the drain decides when an
+// instance stops. While an update waits for the operator, this also holds for a successor of the instance's own revision.
 func (t *Turn) swap(s *projections.Service) {
 	for _, slot := range s.Slots {
 		next := slot.Next
@@ -63,19 +63,19 @@ func (t *Turn) swap(s *projections.Service) {
 	}
 }
 
-// moves reports whether the slot is to be elsewhere still: for a rebalancing, or as its node is drained.
+// moves reports whether the slot still must move to another node: for a rebalancing, or because its node is draining.
 func (t *Turn) moves(slot *projections.Slot) bool {
 	r := t.Cluster.Rebalance
 	return (r != nil && r.Moving == slot.Next.ID) || t.Cluster.Nodes[slot.Current.Node].Draining()
 }
 
-// succeeds reports whether the successor has served for as long as counts, so that clients could learn of it.
+// succeeds reports whether the successor has served for at least min_healthy, so that clients could learn of it.
 func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
 	least := time.Duration(*s.Current().Spec.Updates().MinHealthy)
 	return !slot.Beside().NextServes.IsZero() && !t.Now.Before(slot.Beside().NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Heard()
 }
 
-// retriedAt is when a slot may have its next successor after one that did not come to serve.
+// retriedAt returns when a slot may have its next successor after one that did not come to serve.
 func retriedAt(slot *projections.Slot) time.Time {
 	if slot.Beside().Tries == 0 {
 		return time.Time{}
@@ -87,8 +87,8 @@ func retriedAt(slot *projections.Slot) time.Time {
 	return slot.Beside().TriedAt.Add(min(wait, maxRetry))
 }
 
-// moving counts the slots of the service that have a successor which does not serve yet. The successor of an
-// update that waits for people does not count: it may stay for any time.
+// moving counts the slots of the service with a successor that does not serve yet. The successor of an update that waits for
+// the operator does not count: it may stay for any time.
 func moving(s *projections.Service) (count int) {
 	for _, slot := range s.Slots {
 		if slot.Next != nil && (!waitsForPeople(s.Operation) || slot.Next.Revision == slot.Current.Revision) {
@@ -98,7 +98,7 @@ func moving(s *projections.Service) (count int) {
 	return count
 }
 
-// besides is how many slots of the service may have a successor at once: as many as an update replaces at once.
+// besides returns how many slots of the service may have a successor at once: as many as an update replaces at once.
 func besides(s *projections.Service) int {
 	const afterCanaries = 1
 	return max(1, s.Current().Spec.Updates().WaveSize(afterCanaries, s.Wanted()))

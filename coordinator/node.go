@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// hello makes the process that introduces itself the node of that name, under a new node epoch. A process that is the
-// node already, or was it once, changes nothing.
+// hello makes the process that introduces itself the node of that name, under a new node epoch. It changes nothing if the
+// process is the node already, or was it before.
 func (t *Turn) hello(node string, h events.Hello) {
 	epoch, before := t.Cluster.NodeEpochFloor, events.NodeFacts{}
 	if n := t.Cluster.Nodes[node]; n != nil {
@@ -26,7 +26,7 @@ func (t *Turn) hello(node string, h events.Hello) {
 	}
 }
 
-// misfits reports the instances of a node that would not be placed there now, where the node is another than before.
+// misfits reports the instances that placement would not put on the node now, if the node's facts have changed.
 func (t *Turn) misfits(n *projections.Node, before events.NodeFacts) {
 	if n.Facts.Zone == before.Zone && maps.Equal(n.Facts.Labels, before.Labels) && n.Facts.Allocatable() == before.Allocatable() {
 		return
@@ -36,7 +36,8 @@ func (t *Turn) misfits(n *projections.Node, before events.NodeFacts) {
 	}
 }
 
-// Silent says that a node was not heard for longer than it may: also where what follows from that is left alone.
+// Silent records that a node sent no heartbeat for too long. It does so even while the coordinator leaves the node's further
+// work alone.
 func (t *Turn) Silent(node string) {
 	t.cause = events.Cause{}
 	t.atNode(events.WorkLiveness, node)
@@ -45,7 +46,7 @@ func (t *Turn) Silent(node string) {
 	}
 }
 
-// Returned says that a silent node was heard again, as Silent does.
+// Returned records that a silent node sends heartbeats again. It does so under the same conditions as Silent.
 func (t *Turn) Returned(node string) {
 	t.cause = events.Cause{}
 	t.atNode(events.WorkLiveness, node)
@@ -54,7 +55,7 @@ func (t *Turn) Returned(node string) {
 	}
 }
 
-// engine takes what a node says of its engine, if it is above what is known and says something new.
+// engine takes what a node reports about its engine, if the report is newer than the known one and differs from it.
 func (t *Turn) engine(n *projections.Node, s events.EngineStatus) {
 	switch {
 	case s.Epoch != n.Epoch || s.Counter <= n.EngineCounter:
@@ -65,7 +66,7 @@ func (t *Turn) engine(n *projections.Node, s events.EngineStatus) {
 	}
 }
 
-// contradiction says in what an instance that a node has is none that it should have.
+// contradiction returns why an instance that a node has is an orphan.
 func (t *Turn) contradiction(s events.InstanceState) events.StrayReason {
 	service := t.Cluster.Services[s.ID().Service]
 	switch {
@@ -81,7 +82,8 @@ func (t *Turn) contradiction(s events.InstanceState) events.StrayReason {
 	return events.StrayOlderGeneration
 }
 
-// stray answers a listed instance that the state does not have on this node: it is shown and told to stop, and changes nothing else.
+// stray answers a listed instance that the state does not have on this node, an orphan. The orphan is shown and told to stop,
+// and changes nothing else.
 func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 	id := s.ID()
 	_, known := n.Strays[id]
@@ -95,8 +97,8 @@ func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 	}
 }
 
-// adopts reports whether the listed instance fills a slot that the log knows no instance of: the log is then older
-// than the instance, as after a restore, and stopping what should run would be wrong.
+// adopts reports whether the listed instance fills a slot for which the log knows no instance. The log is then older than the
+// instance, as after a restore, and it would be wrong to stop an instance that should run.
 func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState) bool {
 	service := c.Services[s.ID().Service]
 	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Resting() && service.Has(s.Ordinal) &&
@@ -105,7 +107,7 @@ func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState)
 		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Open() && !n.Draining()
 }
 
-// pauseNode has nothing be placed on the node any more, as is so of one that is drained.
+// pauseNode stops placement on the node. On a draining node it changes nothing, since the drain already stops placement.
 func (t *Turn) pauseNode(r events.Request, n *projections.Node, _ events.NodePause) error {
 	if n.Paused || n.Draining() {
 		t.atOnce(r)
@@ -115,7 +117,7 @@ func (t *Turn) pauseNode(r events.Request, n *projections.Node, _ events.NodePau
 	return nil
 }
 
-// resumeNode has instances be placed on the node again, and ends its drain.
+// resumeNode allows placement on the node again, and ends its drain.
 func (t *Turn) resumeNode(r events.Request, n *projections.Node, _ events.NodeResume) error {
 	if !n.Paused && !n.Draining() {
 		t.atOnce(r)
@@ -124,16 +126,16 @@ func (t *Turn) resumeNode(r events.Request, n *projections.Node, _ events.NodeRe
 	t.overtake(r, n)
 	t.atOnce(r, events.NodeResumed{})
 	for _, i := range t.instancesOn([]*projections.Node{n})[n.Name] {
-		t.agenda.add(i.ID.Service) // a successor of what is there is of no use any more
+		t.agenda.add(i.ID.Service) // its instances stay, and need no successor any longer
 	}
 	return nil
 }
 
-// update has people's word on the node go before its own.
+// update stores the operator's settings for the node, which take precedence over the node's own.
 func (t *Turn) update(r events.Request, n *projections.Node, c events.NodeUpdate) error {
 	next, before := n.Overrides.With(c), n.Facts
 	if count := len(next.Labels) + len(next.Without); count > events.MaxLabels {
-		return events.Reject(events.CodeOutOfRange, "labels", "node %s would have %d labels in place of its own, more than %d", n.Name, count, events.MaxLabels)
+		return events.Reject(events.CodeOutOfRange, "labels", "node %s would have %d labels that replace its own: want at most %d", n.Name, count, events.MaxLabels)
 	}
 	if next.Same(n.Overrides) {
 		t.atOnce(r)
@@ -152,7 +154,7 @@ func (t *Turn) nodeOf(r events.Request) (*projections.Node, error) {
 		return nil, events.Reject(events.CodeNotFound, "subject", "%s", t.Cluster.NoNode(name))
 	}
 	if n.Forgotten {
-		return nil, events.Reject(events.CodeBusy, "subject", "node %s is being forgotten: should it come back, it joins as a new one after that", name)
+		return nil, events.Reject(events.CodeBusy, "subject", "node %s is being forgotten: wait until that ends; if it returns then, it joins as a new node", name)
 	}
 	return n, nil
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// caseOf returns the service as operations are decided on.
+// caseOf returns the service in the form that package operation decides on.
 func (t *Turn) caseOf(s *projections.Service) operation.Case {
 	return operation.Case{Cluster: t.Cluster, Service: s, Now: t.Now, Board: t.agenda.board}
 }
 
-// operate takes a service through the waves and phases of its operation, and has its instances told of each other. It reports
-// whether its slots are to be mended once more, because it shall be something else now.
+// operate takes a service through the waves and phases of its operation, and updates what its instances know of each other. It
+// reports whether the slots must be repaired once more, because the target has changed.
 func (t *Turn) operate(s *projections.Service) bool {
-	ended := false // what no slot of a wave may have is due then
+	ended := false // slots outside every wave are due once the operation ends
 	for {
 		if t.tell(s) {
 			return true
@@ -51,7 +51,7 @@ func (t *Turn) start(s *projections.Service) bool {
 	return s.Operation != nil
 }
 
-// take does what follows for the service's operation, and reports whether anything does.
+// take records what follows for the service's operation, and reports whether anything does.
 func (t *Turn) take(s *projections.Service, step operation.Step) bool {
 	t.emit(events.ServiceScope(s.ID), step.Told...)
 	if step.Reason != "" {
@@ -61,7 +61,7 @@ func (t *Turn) take(s *projections.Service, step operation.Step) bool {
 	return len(step.Told) > 0
 }
 
-// failCommand ends the command that the service works for. Where that is of a group, all of it goes back.
+// failCommand fails the command that the service works for. If the command is a group's, the whole group goes back.
 func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, message string) {
 	if g := t.Cluster.GroupOf(s.ID); g != nil {
 		t.failed(g, s.ID, message)
@@ -72,14 +72,14 @@ func (t *Turn) failCommand(s *projections.Service, reason events.FailureReason, 
 	}
 }
 
-// endSuperseded ends an operation whose service shall be something else by now.
+// endSuperseded ends an operation whose service has another target by now.
 func (t *Turn) endSuperseded(s *projections.Service) {
 	if t.caseOf(s).Superseded() {
 		t.emit(events.ServiceScope(s.ID), events.OperationEnded{Operation: s.Operation.Started, Outcome: events.OperationSuperseded})
 	}
 }
 
-// tell says what the service's instances are told of each other from now on, where that is news, and reports whether it was.
+// tell updates what the service's instances know of each other, if that has changed, and reports whether it has.
 func (t *Turn) tell(s *projections.Service) bool {
 	if s.Current().Spec.Topology == nil || s.Resting() {
 		return false
@@ -92,7 +92,8 @@ func (t *Turn) tell(s *projections.Service) bool {
 	return true
 }
 
-// acts is what the phases ask of the slots of their wave; instances and people do what the others ask.
+// acts lists what the coordinator does in each phase with the slots of the wave. In the other phases instances and operators
+// act.
 var acts = map[events.OperationPhase]func(*Turn, *projections.Service){
 	events.OperationPrepare: (*Turn).startWave,
 	events.OperationStart: func(t *Turn, s *projections.Service) {
@@ -102,7 +103,7 @@ var acts = map[events.OperationPhase]func(*Turn, *projections.Service){
 	events.OperationRetire: (*Turn).retireWave,
 }
 
-// startWave has the slots of the wave get their next instances beside those that they have.
+// startWave places the next instances of the wave's slots beside their present ones.
 func (t *Turn) startWave(s *projections.Service) {
 	if s.Operation.Kind.Together() || !s.Current().Spec.StartsFirst() {
 		return
@@ -118,15 +119,15 @@ func (t *Turn) startWave(s *projections.Service) {
 	}
 }
 
-// retireWave has what the slots of the wave had before go, but for what nothing follows. Where a successor was given up, and what was before
-// serves, that stays, and the successor goes.
+// retireWave retires the former instances of the wave's slots, unless no instance can replace them. If the operation has given
+// a successor up while the former instance serves, the former one stays, and the successor stops.
 func (t *Turn) retireWave(s *projections.Service) {
 	switch {
 	case s.Resting():
 		t.retireAll(s, events.RetireSuspended)
 		return
 	case s.Operation.Kind.Together():
-		return // what the topology has no more goes by that
+		return // the topology's steps retire its former instances
 	}
 	for _, slot := range waveOf(s) {
 		i, reason := slot.Current, events.RetireRevised
@@ -142,13 +143,13 @@ func (t *Turn) retireWave(s *projections.Service) {
 	}
 }
 
-// failedBeside reports whether the slot has a successor that was given up beside an instance that serves.
+// failedBeside reports whether the slot has a successor that the operation gave up, beside an instance that serves.
 func (t *Turn) failedBeside(s *projections.Service, slot *projections.Slot) bool {
 	return slot.Next != nil && slices.Contains(s.Operation.GivenUp, slot.Next.ID.Ordinal) && !t.Cluster.Serves(slot.Next) && t.Cluster.Serves(slot.Current)
 }
 
-// mayGo reports whether what follows the slot's instance is there, or will find a node. Where all go at once, nobody can
-// tell.
+// mayGo reports whether the successor of the slot's instance exists, or will find a node. When all slots are replaced at once,
+// the coordinator cannot tell beforehand, and lets the instance go.
 func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
 	i := slot.Current
 	if slices.Contains(s.Operation.GivenUp, i.ID.Ordinal) && slot.Next == nil && s.Current().Spec.StartsFirst() && t.Cluster.Serves(i) {
@@ -158,7 +159,7 @@ func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
 		(!s.Current().Spec.StartsFirst() && t.agenda.board.Could(s, i.ID.Ordinal)) || t.agenda.board.CouldInstead(s, i)
 }
 
-// waveOf returns the slots of the wave that there are.
+// waveOf returns the existing slots of the wave.
 func waveOf(s *projections.Service) []*projections.Slot {
 	var slots []*projections.Slot
 	for _, o := range s.Operation.Slots {
@@ -169,7 +170,7 @@ func waveOf(s *projections.Service) []*projections.Slot {
 	return slots
 }
 
-// clears reports whether the slot's wave waits for what was before to be gone, ahead of what comes.
+// clears reports whether the slot's wave waits until the former instances are gone, before it starts the next ones.
 func clears(s *projections.Service, ordinal uint32) bool {
 	op := s.Operation
 	return op != nil && !op.Kind.Together() && op.Paused == "" && op.Phase == events.OperationRetire && !s.Current().Spec.StartsFirst() &&

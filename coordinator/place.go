@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// place gives the slot its next instance. Where no node can have it, it returns why.
+// place gives the slot its next instance. If no node can take it, place returns why.
 func (t *Turn) place(s *projections.Service, ordinal uint32) *events.InstancePending {
 	d := t.agenda.board.Choose(s, ordinal)
 	if d.Node == nil {
@@ -17,7 +17,7 @@ func (t *Turn) place(s *projections.Service, ordinal uint32) *events.InstancePen
 	return nil
 }
 
-// placement is the slot's next instance, of this revision, as it was decided.
+// placement returns the event that places the slot's next instance, of this revision, as decided.
 func (t *Turn) placement(s *projections.Service, ordinal uint32, revision uint64, d placement.Decision) events.InstancePlaced {
 	spec := &s.Revisions[revision].Spec
 	return events.InstancePlaced{
@@ -28,21 +28,21 @@ func (t *Turn) placement(s *projections.Service, ordinal uint32, revision uint64
 	}
 }
 
-// pend says why a slot has no instance, unless that is what was said last.
+// pend reports why a slot has no instance, unless that is what it reported last.
 func (t *Turn) pend(s *projections.Service, why events.InstancePending) {
 	if said := s.Pending; s.Lacks() && (said == nil || !same(*said, why)) {
 		t.emit(events.ServiceScope(s.ID), why)
 	}
 }
 
-// same reports whether both have the same filters remove nodes, and the same node held. How many each removes changes
-// with every instance that comes and goes, and is no news.
+// same reports whether the same filters remove nodes in both, with the same node held. How many nodes each filter removes
+// changes with every instance, and does not count as a difference.
 func same(a, b events.InstancePending) bool {
 	return (a.Nodes == 0) == (b.Nodes == 0) && (a.Closest == nil) == (b.Closest == nil) && a.Removed.Same(b.Removed) &&
 		a.Holds == b.Holds && a.HeldFor == b.HeldFor
 }
 
-// bind gives every port its place on the node: the one that the spec names, or a free one of the node's range.
+// bind gives every port its host port on the node: the one that the spec names, or a free one of the node's range.
 func bind(n *projections.Node, ports []events.Port) []events.PortBinding {
 	picked := 0
 	for _, p := range ports {

@@ -13,51 +13,51 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// PlanAction is what becomes of a slot.
+// PlanAction is what a plan does with a slot.
 type PlanAction string
 
 // The actions of a plan.
 const (
 	PlanNone    PlanAction = "none"     // its instance stays as it is
-	PlanInPlace PlanAction = "in-place" // its instance stays, and is of the new revision by that
+	PlanInPlace PlanAction = "in-place" // its instance stays, and counts as of the new revision
 	PlanCreate  PlanAction = "create"   // it gets its first instance
-	PlanReplace PlanAction = "replace"  // another instance takes the place of the present one, on its node
-	PlanMove    PlanAction = "move"     // another instance takes the place of the present one, on another node
-	PlanDestroy PlanAction = "destroy"  // its instance goes
-	PlanWait    PlanAction = "wait"     // no node can have its next instance
+	PlanReplace PlanAction = "replace"  // another instance replaces the present one, on the same node
+	PlanMove    PlanAction = "move"     // another instance replaces the present one, on another node
+	PlanDestroy PlanAction = "destroy"  // its instance stops and is removed
+	PlanWait    PlanAction = "wait"     // no node can take its next instance
 )
 
 // Plan is what a command would do to its service.
 type Plan struct {
 	Service string `json:"service"`
-	// Sequence is the place in the log that the plan is true at.
+	// Sequence is the sequence of the log for which the plan holds.
 	Sequence uint64 `json:"sequence"`
 	// Revision and Scale are those that the service would have.
 	Revision uint64 `json:"revision,omitzero"`
 	Scale    uint32 `json:"scale"`
 	// Waves counts the waves of the operation; 0 for none.
 	Waves uint32 `json:"waves,omitzero"`
-	// Rejection says why the command would be refused, or why it would wait; nil where it would do what is planned.
+	// Rejection says why the coordinator would reject the command, or why it would wait; nil if it would do what the plan says.
 	Rejection *events.Rejection `json:"rejection,omitempty"`
 	Slots     []PlannedSlot     `json:"slots"`
 }
 
-// PlannedSlot is what becomes of one slot.
+// PlannedSlot is what a plan does with one slot.
 type PlannedSlot struct {
 	Ordinal uint32     `json:"ordinal"`
 	Action  PlanAction `json:"action"`
 	// From is the node of the present instance, and To that of the next; "" for none.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Wave is that in which the slot gets its next instance; 0 for none.
+	// Wave is the wave in which the slot gets its next instance; 0 for none.
 	Wave uint32 `json:"wave,omitzero"`
-	// Order is which of both comes first, where there are two.
+	// Order says which of the present and the next instance comes first, if there are two.
 	Order events.UpdateOrder `json:"order,omitempty"`
-	// Reason says why, and why on this node.
+	// Reason says why the plan does this, and why on this node.
 	Reason string `json:"reason,omitempty"`
 }
 
-// planner carries a command out in a state of its own, in which every instance comes to serve and goes as it is told to.
+// planner carries out a command in a state that only it uses, in which every instance comes to serve and stops as told.
 type planner struct {
 	rehearsal
 	id    events.ServiceID
@@ -65,15 +65,15 @@ type planner struct {
 	waves uint32
 }
 
-// PlanCommand returns what the command to a service would do if it came now and nothing else happened. It does so in the
-// state as it goes: that is of no use to anybody afterwards.
+// PlanCommand returns what the command to a service would do if it came now and nothing else happened. It changes the state on
+// the way, so the caller must not use that state afterwards.
 func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 	id, _ := r.Scope.Service()
 	p := &planner{rehearsal: rehearsal{c, NewAgenda(c), now}, id: id, slots: map[uint32]*PlannedSlot{}}
 	plan := Plan{Service: id.String(), Sequence: c.Sequence}
 	p.present()
 	p.agenda.services = map[events.ServiceID]struct{}{}
-	r.Sequence = math.MaxUint64 // that no command has
+	r.Sequence = math.MaxUint64 // no command has this sequence
 	if plan.Rejection = r.Rejection; plan.Rejection == nil {
 		for _, e := range p.decide(func(t *Turn) { t.Command(r) }) {
 			switch d := e.Data.(type) {
@@ -97,7 +97,7 @@ func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 	return plan
 }
 
-// present notes the instances that there are.
+// present notes the present instances.
 func (p *planner) present() {
 	if s := p.cluster.Services[p.id]; s != nil {
 		for o, slot := range s.Slots {
@@ -108,7 +108,7 @@ func (p *planner) present() {
 	}
 }
 
-// decide decides a round of the input, follows what it decides of the slots, and returns its events.
+// decide decides a round of the input, notes what it decides for the slots, and returns its events.
 func (p *planner) decide(input func(*Turn)) []events.Record {
 	records := p.round(func(t *Turn) {
 		input(t)
@@ -120,11 +120,11 @@ func (p *planner) decide(input func(*Turn)) []events.Record {
 	return records
 }
 
-// follows decides a round, and reports whether anything followed.
+// follows decides a round, and reports whether it had any events.
 func (p *planner) follows(input func(*Turn)) bool { return len(p.decide(input)) > 0 }
 
-// goOn has what is ordered be done, or else the time pass that the operation waits for, and canaries be promoted. It reports
-// whether anything followed.
+// goOn lets the nodes carry out the orders. If there are none, it moves the clock to the end of the operation's wait, or
+// promotes the canaries. It reports whether anything followed.
 func (p *planner) goOn() bool {
 	s := p.cluster.Services[p.id]
 	if s == nil {
@@ -155,7 +155,7 @@ func (p *planner) goOn() bool {
 	return p.follows(func(*Turn) {})
 }
 
-// obey returns what the nodes that are heard would see next of the service's instances.
+// obey returns what the nodes that send heartbeats would report next about the service's instances.
 func (p *planner) obey(s *projections.Service) []events.Data {
 	var done []events.Data
 	for i := range s.Instances() {
@@ -172,7 +172,7 @@ func (p *planner) obey(s *projections.Service) []events.Data {
 	return done
 }
 
-// confirmed is the answer of an instance that has done what it was asked.
+// confirmed returns the answer of an instance that has done what the operation asked.
 func confirmed(i *projections.Instance, c events.Confirmation) events.InstanceConfirmed {
 	return events.InstanceConfirmed{InstanceAsked: events.InstanceAsked{
 		Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node,
@@ -180,7 +180,7 @@ func confirmed(i *projections.Instance, c events.Confirmation) events.InstanceCo
 	}}
 }
 
-// note follows what is decided of the slots.
+// note notes what an event decides for the slots.
 func (p *planner) note(d events.Data) {
 	switch d := d.(type) {
 	case events.OperationEntered:
@@ -226,7 +226,7 @@ func (p *planner) placed(d events.InstancePlaced) {
 	}
 }
 
-// compare says what became of the slots by the end.
+// compare fills in what has become of the slots at the end.
 func (p *planner) compare() {
 	s := p.cluster.Services[p.id]
 	for o, slot := range p.slots {
@@ -241,9 +241,9 @@ func (p *planner) compare() {
 		switch {
 		case i.Revision == s.Revision:
 		case s.UpToDate(i):
-			slot.Action, slot.Reason = PlanInPlace, "revision "+utoa(s.Revision)+" says of it what its own does"
+			slot.Action, slot.Reason = PlanInPlace, "revision "+utoa(s.Revision)+" does not change it"
 		case s.Operation != nil && slices.Contains(s.Operation.Waiting, o):
-			slot.Action, slot.To, slot.Reason = PlanWait, "", "its wave does not come: a slot before it waits"
+			slot.Action, slot.To, slot.Reason = PlanWait, "", "its wave does not begin: an earlier slot waits"
 		default:
 			slot.Action, slot.To = PlanWait, ""
 			slot.Reason = operation.Case{Cluster: p.cluster, Service: s, Board: p.agenda.board}.Detail(o)
@@ -258,7 +258,7 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-// retiredBecause says for people why an instance goes.
+// retiredBecause describes for the operator why an instance stops.
 func (p *planner) retiredBecause(reason events.RetireReason) string {
 	if reason == events.RetireRevised {
 		return p.replacedBecause()
@@ -268,12 +268,12 @@ func (p *planner) retiredBecause(reason events.RetireReason) string {
 		events.RetireScaledDown: "its service is scaled down",
 		events.RetireDropped:    "its service is dropped",
 		events.RetireSuspended:  "its service is suspended",
-		events.RetireUnmatched:  "its node is none that the spec wants",
+		events.RetireUnmatched:  "its spec does not select its node",
 	}
 	return cmp.Or(said[reason], string(reason))
 }
 
-// replacedBecause says for people what the operation is for.
+// replacedBecause describes for the operator what the operation is for.
 func (p *planner) replacedBecause() string {
 	s := p.cluster.Services[p.id]
 	if s == nil || s.Operation == nil {
@@ -282,7 +282,7 @@ func (p *planner) replacedBecause() string {
 	return operation.Case{Service: s}.Because()
 }
 
-// chosenBecause says for people why the node was chosen.
+// chosenBecause describes for the operator why the node was chosen.
 func chosenBecause(d events.InstancePlaced) string {
 	const points = 1000.0
 	text := fmt.Sprintf("%s has %.1f points", d.Node, float64(d.Choice.Score)/points)

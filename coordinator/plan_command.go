@@ -10,23 +10,24 @@ import (
 
 // RebalancePlan is what a rebalancing would do.
 type RebalancePlan struct {
-	// Sequence is the place in the log that it was made at.
+	// Sequence is the sequence of the log at which the plan was made.
 	Sequence uint64        `json:"sequence"`
 	Moves    []PlannedMove `json:"moves"`
 }
 
-// CommandPlan is what a command would do at once, where no plan of its kind looks further ahead.
+// CommandPlan is what a command would do at once, for commands without a plan of their own that looks further ahead.
 type CommandPlan struct {
-	// Sequence is the place in the log that it was made at.
+	// Sequence is the sequence of the log at which the plan was made.
 	Sequence uint64 `json:"sequence"`
-	// Rejection says why the command would be refused; nil where it would be taken.
+	// Rejection says why the coordinator would reject the command; nil if it would accept it.
 	Rejection *events.Rejection `json:"rejection,omitempty"`
-	// Events are those of the round that would decide it, by their subjects below rookery.event.
+	// Events are the events of the round that would decide the command, by their subjects below rookery.event.
 	Events []string `json:"events,omitempty"`
 }
 
-// PlanRequest returns what a command would do if it came now: a Plan for one to a service, a DrainPlan or a RebalancePlan for these, and
-// a CommandPlan for every other. It decides in the state as it goes: that is of no use to anybody afterwards.
+// PlanRequest returns what a command would do if it came now: a Plan for a command to a service, a DrainPlan or a RebalancePlan
+// for these, and a CommandPlan for every other. It changes the state on the way, so the caller must not use that state
+// afterwards.
 func PlanRequest(c *projections.Cluster, r events.Request, now time.Time) any {
 	if _, service := r.Scope.Service(); service {
 		return PlanCommand(c, r, now)
@@ -50,7 +51,7 @@ func planAtOnce(c *projections.Cluster, r events.Request, now time.Time) Command
 	if plan.Rejection != nil {
 		return plan
 	}
-	r.Sequence = math.MaxUint64 // that no command has
+	r.Sequence = math.MaxUint64 // no command has this sequence
 	ahead := rehearsal{c, NewAgenda(c), now}
 	for _, e := range ahead.round(func(t *Turn) { t.Command(r) }) {
 		if d, rejected := e.Data.(events.CommandRejected); rejected && d.Sequence == r.Sequence {

@@ -6,7 +6,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// policy changes how placement weighs nodes, from the next decision on. What runs stays where it is.
+// policy changes how placement weighs nodes, from the next decision on. Running instances stay where they are.
 func (t *Turn) policy(r events.Request, c events.ClusterPolicy) {
 	var changes []events.Data
 	if p := c.Policy(); p != t.Cluster.Policy {
@@ -15,7 +15,7 @@ func (t *Turn) policy(r events.Request, c events.ClusterPolicy) {
 	t.atOnce(r, changes...)
 }
 
-// allow changes which nodes instances are placed on, from the next decision on.
+// allow changes on which nodes placement puts instances, from the next decision on.
 func (t *Turn) allow(r events.Request, c events.ClusterNodes) {
 	var changes []events.Data
 	if !slices.Equal(c.Allowed, t.Cluster.Allowed) {

@@ -5,12 +5,12 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// promote has an update go on after its canaries. Saying it once more changes nothing.
+// promote lets an update continue after its canaries. A second promotion changes nothing.
 func promote(s *projections.Service) ([]events.Data, error) {
 	op := s.Operation
 	if op == nil || op.Phase != events.OperationPromote || op.Paused != "" {
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
-			"service %s has no canaries that wait for their promotion: rookery ps says what it does", s.ID)
+			"no canary of service %s waits for a promotion: see its state with rookery ps", s.ID)
 	}
 	if op.Promoted {
 		return nil, nil

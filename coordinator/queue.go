@@ -2,7 +2,7 @@ package coordinator
 
 import "github.com/rookery-project/rookery/events"
 
-// queue accepts the command and has it wait behind the last that has not ended.
+// queue accepts the command and puts it behind the last command that has not ended.
 func (t *Turn) queue(r events.Request, holder uint64, queue []events.CommandQueued) error {
 	before := unended(holder, queue)
 	queued, err := events.Queued(r.Sequence, before[len(before)-1], r.Command.(events.ServiceCommand))
@@ -14,9 +14,9 @@ func (t *Turn) queue(r events.Request, holder uint64, queue []events.CommandQueu
 	return nil
 }
 
-// begin has the first command that waits for the service be carried out, where none is any more: what it asks for is
-// decided now. One that asks for what cannot be any more fails, and one whose sender has seen the service as it is no
-// more. It reports whether one has begun or ended.
+// begin begins the first command that waits for the service, once no command holds the service. It decides the command's
+// changes now. The command fails if they are no longer possible, or if the service has changed since the sequence that its
+// client had seen. begin reports whether a command has begun or ended.
 func (t *Turn) begin(id events.ServiceID) bool {
 	queue := t.Cluster.Queues[id]
 	if len(queue) == 0 || t.Cluster.HolderOf(id) != 0 {

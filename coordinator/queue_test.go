@@ -9,8 +9,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestAServiceThatIsGoneIsToBlameForItsQueue has what waits for a service that is no more be impossible to begin: nobody
-// remembers who asked for it.
+// TestAServiceThatIsGoneIsToBlameForItsQueue lets a command wait for a removed service, so that beginning it must fail: the
+// cluster no longer knows the command that was sent.
 func TestAServiceThatIsGoneIsToBlameForItsQueue(t *testing.T) {
 	h := newHouse(t)
 	h.joins(1, 4)
@@ -20,7 +20,7 @@ func TestAServiceThatIsGoneIsToBlameForItsQueue(t *testing.T) {
 	turn := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
 	defer func() {
 		if recover() == nil || turn.Working.Scope != events.ServiceScope(gone) {
-			t.Errorf("looking failed at %v, and should have failed at %v", turn.Working, gone)
+			t.Errorf("Look failed at unit %v, want %v", turn.Working, gone)
 		}
 	}()
 	turn.Look()

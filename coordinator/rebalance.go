@@ -5,7 +5,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// askRebalance begins a rebalancing, in place of one that is under way, or sets what happens when nodes join.
+// askRebalance begins a rebalancing, which replaces one that is under way, or sets what happens when nodes join.
 func (t *Turn) askRebalance(r events.Request, c events.ClusterRebalance) {
 	terms := c.Terms()
 	switch {
@@ -21,7 +21,7 @@ func (t *Turn) askRebalance(r events.Request, c events.ClusterRebalance) {
 	}
 }
 
-// rebalance has the next instance move, once the one before has, or ends where none is to.
+// rebalance moves the next instance once the former move has ended. If no instance needs to move, it ends the rebalancing.
 func (t *Turn) rebalance() {
 	r := t.Cluster.Rebalance
 	if !t.atCluster(events.WorkRebalance) || r == nil {
@@ -45,10 +45,10 @@ func (t *Turn) rebalance() {
 	t.emit(events.ClusterScope, ended)
 }
 
-// beginMove places the successor of an instance that runs on until that one serves.
+// beginMove places the successor of an instance. The instance runs until the successor serves.
 func (t *Turn) beginMove(m placement.Move) {
 	id := m.Instance.ID
 	s := t.Cluster.Services[id.Service]
 	t.succeed(s, m.Instance, s.Target(id.Ordinal), m.Decision)
-	delete(t.agenda.services, id.Service) // there is nothing to do for it before its successor is seen
+	delete(t.agenda.services, id.Service) // nothing to do for the service until a node reports the successor
 }

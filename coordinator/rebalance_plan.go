@@ -19,8 +19,8 @@ type PlannedMove struct {
 	Gain int64 `json:"gain"`
 }
 
-// PlanRebalance returns the moves of a rebalancing that begins now, in order, where every successor comes to serve and nothing
-// else happens. It makes them in the state as it goes: that is of no use to anybody afterwards.
+// PlanRebalance returns the moves of a rebalancing that begins now, in order. It assumes that every successor comes to serve
+// and that nothing else happens. It changes the state on the way, so the caller must not use that state afterwards.
 func PlanRebalance(c *projections.Cluster, terms events.RebalanceTerms, now time.Time) []PlannedMove {
 	var moves []PlannedMove
 	t := NewTurn(c, NewAgenda(c), now)
@@ -40,7 +40,7 @@ func PlanRebalance(c *projections.Cluster, terms events.RebalanceTerms, now time
 	return moves
 }
 
-// carryOut has the successor come to serve and the instance go.
+// carryOut lets the successor come to serve and removes the instance.
 func (t *Turn) carryOut(m placement.Move) {
 	t.beginMove(m)
 	gone := m.Instance

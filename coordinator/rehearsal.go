@@ -7,17 +7,17 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// maxPlanned bounds the rounds that a plan looks ahead.
+// maxPlanned is the most rounds that a plan looks ahead.
 const maxPlanned = 4 * events.MaxScale
 
-// rehearsal decides ahead what would be decided, in a state of its own that goes with it and is of no use to anybody afterwards.
+// rehearsal decides ahead of time, in a state that it changes and that its caller must not use afterwards.
 type rehearsal struct {
 	cluster *projections.Cluster
 	agenda  *Agenda
 	now     time.Time
 }
 
-// round decides a round of the input and of what is due with it, and returns its events.
+// round decides a round of the input and of what is due at its time, and returns its events.
 func (r *rehearsal) round(input func(*Turn)) []events.Record {
 	t := NewTurn(r.cluster, r.agenda, r.now)
 	t.Fill(func() { input(t) })

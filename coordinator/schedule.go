@@ -5,8 +5,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// fire begins the run of a job that is due by its schedule, or leaves it out where the one before has not ended and the
-// spec says so. Of the runs that were due since the last one, as after an outage, only the latest counts.
+// fire begins the run of a job that is due by its schedule. If the former run has not ended and the spec forbids overlap, it
+// skips the run. If several runs were due since the last one, as after an outage, only the latest counts.
 func (t *Turn) fire(s *projections.Service) {
 	if !t.fires(s) {
 		return

@@ -16,18 +16,19 @@ func snapshot(s *projections.Service) ([]events.Data, error) {
 		return nil, gone(s)
 	case !s.Current().Spec.Snapshots():
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
-			"service %s has nothing that a snapshot could hold: give a volume of its spec \"state\":true, or add hooks.snapshot", s.ID)
+			"service %s has no state for a snapshot to hold: give a volume of its spec \"state\":true, or add hooks.snapshot", s.ID)
 	case s.Scale == 0:
-		return nil, events.Reject(events.CodeInvalidValue, "subject", "service %s has scale 0, and a snapshot is of instances that run: scale it first", s.ID)
+		return nil, events.Reject(events.CodeInvalidValue, "subject", "service %s has scale 0, and a snapshot needs running instances: scale it first", s.ID)
 	case op != nil && op.Paused != "":
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
-			"the %s of service %s is paused, and no snapshot is taken before that has ended: send its spec again to go on, or roll it back", op.Kind, s.ID)
+			"the %s of service %s is paused, and a snapshot must wait until it ends: send its spec again to continue, or roll it back", op.Kind, s.ID)
 	}
 	return []events.Data{events.SnapshotRequested{}}, nil
 }
 
-// answersSnapshot reports whether what the instance says counts for the snapshot that is taken. It serves, in the process that is
-// known: what it did before it began anew counts for nothing. What it exports is all that there is to keep, and it held still before.
+// answersSnapshot reports whether the instance's answer counts for the snapshot that is under way. The instance must serve in
+// the known process: an answer from before a restart does not count. It must have exported every volume with state, and have
+// held still before.
 func (t *Turn) answersSnapshot(i *projections.Instance, s events.InstanceState) bool {
 	spec := t.Cluster.Services[i.ID.Service].Revisions[i.Revision].Spec
 	switch {
@@ -41,8 +42,8 @@ func (t *Turn) answersSnapshot(i *projections.Instance, s events.InstanceState) 
 	return slices.EqualFunc(s.Exports, spec.StateVolumes(), func(e events.Export, v events.Volume) bool { return e.Volume == v.Name })
 }
 
-// snapshotsDue asks for the snapshots that are due by specs, or leaves them out where something else happens to their service. Of
-// several that were due, as after an outage, only the last counts.
+// snapshotsDue requests the snapshots that are due by specs, and skips those whose service is busy with something else. If
+// several were due, as after an outage, only the last counts.
 func (t *Turn) snapshotsDue() {
 	if t.Cluster.Recovering {
 		return

@@ -8,8 +8,8 @@ import (
 // statusStream is the name that statuses' causes carry.
 const statusStream = "ROOKERY_STATUS"
 
-// Status takes what a node saw. What comes from an earlier process of the node, or is not above what is known, is
-// ignored: so repeats, delays and other orders are harmless.
+// Status takes a node's status. It ignores a status of an earlier process of the node, and one that is not newer than the known
+// one. So repeated, late and reordered statuses do no harm.
 func (t *Turn) Status(sequence uint64, s events.Status) {
 	t.at(events.Unit{Work: events.WorkStatus, Scope: events.NodeScope(s.Node), Sequence: sequence})
 	t.reserve(MaxPerInput)
@@ -59,11 +59,11 @@ func (t *Turn) listed(n *projections.Node, s events.InstanceState) {
 	}
 }
 
-// instance takes what a node saw of an instance, if it is above what is known and says something new.
+// instance takes a node's report about an instance, if it is newer than the known one and differs from it.
 func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 	i := t.Cluster.Instance(s.ID())
 	if i == nil || i.Node != n.Name {
-		if !adopts(t.Cluster, n, s) { // that waits for the list, which says its ports
+		if !adopts(t.Cluster, n, s) { // adoption waits for the list, which has its ports
 			t.stray(n, s)
 		}
 		return
@@ -74,24 +74,25 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 	}
 }
 
-// sight takes how far the instance has come.
+// sight takes the phase that the instance has reached.
 func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.InstanceState) {
 	if !news(i, s) {
 		return
 	}
 	if (s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired() == "" {
-		return // a node removes what it was told to stop, and this instance shall run
+		return // a node removes only what it must stop, and this instance must run
 	}
 	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
 	if s.Images = t.Cluster.Services[i.ID.Service].News(i, byDigest(s.Images)); i.Differs {
-		s.Images = nil // that is known
+		s.Images = nil // already known
 	}
 	if seen := seenEvent(n.Name, s); seen != nil {
 		t.emit(events.ServiceScope(i.ID.Service), seen)
 	}
 }
 
-// byDigest returns what names of images stand for by the digests that a node says. The repository is that of the spec: a node has no say in it.
+// byDigest returns the images by the digests that a node reports. The repository comes from the spec: a node must not choose
+// it.
 func byDigest(digests map[string]string) map[string]string {
 	if len(digests) == 0 {
 		return nil
@@ -103,18 +104,18 @@ func byDigest(digests map[string]string) map[string]string {
 	return images
 }
 
-// news reports whether what is seen of the instance is above what is known, and something new. That nothing of it runs any more, and
-// will not again, may come after its end was told.
+// news reports whether the report about the instance is newer than the known one and differs from it. The report that an ended
+// instance has no process left, and will not restart, may come after the report of its end.
 func news(i *projections.Instance, s events.InstanceState) bool {
 	if s.Position == i.Seen {
 		return s.NoRestart != "" && i.Ended().NoRestart == ""
 	}
 	same := s.Phase == i.Seen.Phase && s.Attempt == i.Seen.Attempt && s.Reason == i.Ended().Reason && s.NoRestart == i.Ended().NoRestart
-	return s.Above(i.Seen) && (!same || i.Lost) // that one that was lost is as before is news, after its node has begun anew
+	return s.Above(i.Seen) && (!same || i.Lost) // an unchanged report of a lost instance is news, after its node restarted
 }
 
-// answer takes how an instance answered what it is asked now. What it says of anything else is of before, or of a log that was
-// restored since.
+// answer takes the instance's answer to what the operation asks now. An answer to anything else is from before, or from a log
+// that was restored since.
 func (t *Turn) answer(i *projections.Instance, s events.InstanceState) {
 	c := s.Confirmed
 	asked := t.Cluster.Services[i.ID.Service].Asked(i)

@@ -9,24 +9,24 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// suspend has the service rest.
+// suspend suspends the service.
 func suspend(s *projections.Service) ([]events.Data, error) {
 	switch op := s.Operation; {
 	case s.Dropped:
 		return nil, gone(s)
 	case s.Job != nil:
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
-			"service %s is a job, which ends by itself and cannot be suspended: drop ends it before that", s.ID)
+			"service %s is a job, which ends by itself and cannot be suspended: end it early with drop", s.ID)
 	case s.Suspension != nil:
 		return nil, nil
 	case op != nil && op.Paused != "":
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
-			"the %s of service %s is paused, and nothing is suspended before that has ended: send its spec again to go on, or roll it back", op.Kind, s.ID)
+			"the %s of service %s is paused, and suspend must wait until it ends: send its spec again to continue, or roll it back", op.Kind, s.ID)
 	}
 	return []events.Data{events.ServiceSuspended{}}, nil
 }
 
-// resume brings the service back, as it is or from a snapshot.
+// resume starts the service again, with its present state or from a snapshot.
 func (t *Turn) resume(s *projections.Service, c events.ServiceResume) ([]events.Data, error) {
 	switch {
 	case s.Dropped:
@@ -37,7 +37,7 @@ func (t *Turn) resume(s *projections.Service, c events.ServiceResume) ([]events.
 		return []events.Data{events.ServiceResumed{}}, nil
 	case !s.Resting() || s.Filled() > 0:
 		return nil, events.Reject(events.CodeInvalidValue, "snapshot",
-			"service %s has instances, and volumes are filled before these run alone: suspend it, and resume it from the snapshot then; where its instances cannot run, scale it to 0 before that", s.ID)
+			"service %s has instances, and a snapshot fills volumes only before they run: suspend it, then resume it from the snapshot; if its instances cannot run, scale it to 0 first", s.ID)
 	}
 	kept := s.Snapshots.Find(c.Snapshot)
 	if kept == nil {
@@ -45,7 +45,7 @@ func (t *Turn) resume(s *projections.Service, c events.ServiceResume) ([]events.
 	}
 	if s.Current().Spec.Global() {
 		return nil, events.Reject(events.CodeInvalidValue, "snapshot",
-			"service %s is global by now, and its snapshots are of a replicated one: resume it without", s.ID)
+			"service %s is now global, and its snapshots are of a replicated service: resume it without a snapshot", s.ID)
 	}
 	if err := s.Current().Spec.CheckScale(kept.Scale); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (t *Turn) resume(s *projections.Service, c events.ServiceResume) ([]events.
 	return append(operation.Scaled(t.Cluster, s, &s.Current().Spec, kept.Scale), events.ServiceResumed{Snapshot: c.Snapshot}), nil
 }
 
-// keptOf says for people which snapshots of the service there are.
+// keptOf describes for the operator which snapshots of the service exist.
 func keptOf(s *projections.Service) string {
 	var versions []uint64
 	for _, kept := range s.Snapshots.Kept {
@@ -65,17 +65,18 @@ func keptOf(s *projections.Service) string {
 	return fmt.Sprintf("kept are %v", versions)
 }
 
-// whileSuspended says that the service takes no command of the kind, because it is suspended or is about to be; nil where it does.
+// whileSuspended returns an error if the service does not take the command because it is suspended or about to be; nil if it
+// takes it.
 func whileSuspended(s *projections.Service, command events.Command) error {
 	if s == nil || s.Suspension == nil || s.Dropped || verbs[command.Kind()].suspended {
 		return nil
 	}
 	return events.Reject(events.CodeSuspended, "subject",
-		"service %s is suspended, and takes no %s: resume it first, as in rookery resume %s", s.ID, command.Kind().Name, s.ID)
+		"service %s is suspended, and takes no %s: resume it first with rookery resume %s", s.ID, command.Kind().Name, s.ID)
 }
 
-// mayComeLater reports whether what the service does not take as it is being suspended is possible once the command that holds it has
-// ended.
+// mayComeLater reports whether a command that the service rejects during its suspension becomes possible once the command that
+// holds it has ended.
 func mayComeLater(s *projections.Service, command events.Command, err error) bool {
 	var why *events.Rejection
 	if s == nil || s.Suspension == nil || s.Holder == 0 || guard(command).Busy == events.BusySupersede || !errors.As(err, &why) {

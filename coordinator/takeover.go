@@ -2,10 +2,10 @@ package coordinator
 
 import "github.com/rookery-project/rookery/events"
 
-// TakenOver gives the phase that the service's operation is in its whole time once more, as a leader takes over: slots that were
-// done in time while nobody led have not failed, and those that were not may have waited for a leader. Leaders that end one
-// after the other so prolong a phase without end, as nobody could say of a slot that it had its time; commands keep their
-// deadlines all the while. A phase in which nothing is to be done but to wait lasts no longer for it.
+// TakenOver gives the present phase of the service's operation its whole time again after a failover. Slots that finished in
+// time while no coordinator led have not failed, and slots that did not may have waited for a leader. If leaders keep failing
+// one after the other, they prolong the phase without end, because no leader can tell that a slot had its time. Commands keep
+// their deadlines meanwhile. A phase that only waits does not last longer for it.
 func (t *Turn) TakenOver(id events.ServiceID) {
 	s := t.Cluster.Services[id]
 	if !t.atService(events.WorkFailover, id) || s == nil || s.Operation == nil || s.Operation.Paused != "" || s.Operation.Phase.Rests() {

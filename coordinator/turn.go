@@ -9,27 +9,28 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// MaxEvents is how many events a round may hold beside its closing message: what the server takes as one atomic batch.
+// MaxEvents is the most events in a round beside its closing message. The NATS server takes no larger atomic batch.
 const MaxEvents = 999
 
-// MaxPerInput is the most events that one input leads to, and so does what is due of one unit. A round with less room takes no more of them,
-// which leaves that room to Look.
+// MaxPerInput is the most events that follow from one input, or from the due work of one unit. A round with less room takes no
+// more inputs and leaves that room to Look.
 const MaxPerInput = 2*events.MaxListed + 8
 
-// Turn decides one round. It changes the state as it goes, so that each decision sees those before it.
+// Turn decides one round. It changes the state on the way, so that each decision sees those before it.
 type Turn struct {
 	Cluster *projections.Cluster
 	Now     time.Time
 	// Records are the events decided so far, in the order in which they go into the log.
 	Records []events.Record
-	// Working is the unit that is worked on; empty before the first.
+	// Working is the unit that the turn works on; empty before the first.
 	Working events.Unit
-	// Blamed are the units that rounds before failed on, and why. Commands that need one of them fail with what is due next.
+	// Blamed are the units that made earlier rounds fail, with the reasons. Commands that need such a unit fail when Due runs
+	// next.
 	Blamed map[events.Unit]string
-	// MaxUnits is of how many units the round may have events; 0 for any number.
+	// MaxUnits is the number of units of which the round may have events; 0 for any number.
 	MaxUnits int
 
-	// most is how many events the round may hold, and full says that what comes next does not fit.
+	// most is how many events the round may hold, and full says that the next events do not fit.
 	most   int
 	full   bool
 	spans  []span
@@ -38,7 +39,7 @@ type Turn struct {
 }
 
 // NewTurn begins a round on a cluster whose last round is closed. Now must not be before the cluster's. The records of the
-// agenda's turn before are of no use any more: their place is taken.
+// former turn become invalid, because the new turn reuses their buffer.
 func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
 	if agenda.began.IsZero() {
 		agenda.began = now
@@ -47,9 +48,9 @@ func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
 	return &Turn{Cluster: c, Now: now, most: MaxEvents, agenda: agenda, Records: agenda.records[:0]}
 }
 
-// Fill decides until all is decided or the round is full, and reports whether all is. What was decided stands, and what is left is decided in
-// another round, which begins as if nothing had been: whatever decides looks at the state alone. A full round unwinds to here by a panic of its
-// own, as encoding/json does with errors; every other panic passes.
+// Fill runs decide until it returns or the round is full, and reports whether it returned. The events so far stay in the round,
+// and the next round decides the rest. That round starts afresh, because decisions depend on the state alone. A full round
+// unwinds to here by a panic of its own, as encoding/json does with errors; every other panic passes.
 func (t *Turn) Fill(decide func()) (whole bool) {
 	defer func() {
 		if t.full {
@@ -61,7 +62,8 @@ func (t *Turn) Fill(decide func()) (whole bool) {
 	return true
 }
 
-// reserve ends the round where it has no room for so many more events of the unit at work: those that belong together are in one round.
+// reserve ends the round if it has no room for this many more events of the present unit, so that events that belong together
+// are in one round.
 func (t *Turn) reserve(count int) {
 	if t.fits(count) {
 		return
@@ -111,25 +113,25 @@ func (t *Turn) Renewed(renewed events.ClusterRenewed) {
 	t.emit(events.ClusterScope, renewed)
 }
 
-// Found records which streams are the cluster's, and where its inboxes are read on from. Commands of an inbox that is
-// no more end here: nobody could learn their end by their sequence later.
+// Found records which streams belong to the cluster, and from where the leader continues to read its inboxes. If an inbox was
+// replaced, its commands end here: a client could not learn their outcome by their sequence later.
 func (t *Turn) Found(adopted events.ClusterAdopted) {
 	t.Working = events.Unit{}
 	if adopted.Streams[commandsStream] != t.Cluster.Streams[commandsStream] {
 		for _, sequence := range slices.Sorted(maps.Keys(t.Cluster.Open())) {
 			cmd := t.Cluster.Commands[sequence]
 			t.cause = cmd.Cause
-			message := "ROOKERY_COMMANDS was made again; what was asked stays desired"
+			message := "ROOKERY_COMMANDS was created again; the target that the command set stays"
 			if g := t.Cluster.Groups[sequence]; g != nil {
 				t.dissolve(g, events.GroupGoneBack, nil)
-				message = "ROOKERY_COMMANDS was made again; all services of the group are asked to be what they were before"
+				message = "ROOKERY_COMMANDS was created again; all services of the group return to what they were before"
 			}
 			t.emit(cmd.Scope(), events.CommandFailed{Sequence: sequence, Reason: events.ReasonInboxLost, Message: message})
 		}
 	}
 	t.cause = events.Cause{}
 	t.emit(events.ClusterScope, adopted)
-	if t.Cluster.Round == 0 { // a log that has rounds keeps its policy
+	if t.Cluster.Round == 0 { // a log with rounds keeps its policy
 		t.emit(events.ClusterScope, events.PolicyChanged{Policy: events.DefaultPolicy()})
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// verb is how the coordinator takes a command to a service.
+// verb is how the coordinator processes a command to a service.
 type verb struct {
-	// changes returns what the command changes of what the service is to be, as it is now, or why it may not.
+	// changes returns the events by which the command changes the service's target, or an error that says why it may not.
 	changes func(*Turn, *projections.Service, events.Command) ([]events.Data, error)
-	// creates says that there may be no service yet, suspended that the command is taken while the service is suspended or about to be, and
-	// atOnce that it needs no turn: it is done with its changes.
+	// creates says that the service need not exist yet. suspended says that the service takes the command while it is suspended
+	// or about to be. atOnce says that the command does not wait in turn: it is complete with its changes.
 	creates, suspended, atOnce bool
 }
 
@@ -28,7 +28,7 @@ var verbs = map[events.Kind]verb{
 	kindOf[events.ServiceDrop]():     {changes: of(func(s *projections.Service) ([]events.Data, error) { return drop(s), nil }), suspended: true},
 }
 
-// admissions has an entry for each other command: what takes it, or returns why not.
+// admissions has an entry for each other command: a function that accepts it, or returns why not.
 var admissions = map[events.Kind]func(*Turn, events.Request) error{
 	kindOf[events.GroupEnsure]():      ofGroup((*Turn).ensureGroup),
 	kindOf[events.GroupCancel]():      ofGroup((*Turn).cancelGroup),
@@ -47,22 +47,22 @@ func kindOf[C events.Command]() events.Kind {
 	return command.Kind()
 }
 
-// by has changes take commands of one type.
+// by adapts changes that take commands of one type.
 func by[C events.ServiceCommand](changes func(*Turn, *projections.Service, C) ([]events.Data, error)) func(*Turn, *projections.Service, events.Command) ([]events.Data, error) {
 	return func(t *Turn, s *projections.Service, c events.Command) ([]events.Data, error) {
 		return changes(t, s, c.(C))
 	}
 }
 
-// of has changes depend on the service alone.
+// of adapts changes that depend on the service alone.
 func of(changes func(*projections.Service) ([]events.Data, error)) func(*Turn, *projections.Service, events.Command) ([]events.Data, error) {
 	return func(_ *Turn, s *projections.Service, _ events.Command) ([]events.Data, error) { return changes(s) }
 }
 
-// guard returns what the command says of when it is taken.
+// guard returns the conditions under which the command may be accepted.
 func guard(c events.Command) events.Guard { return c.(events.ServiceCommand).When() }
 
-// ofGroup has a command of one type be taken for its group.
+// ofGroup adapts a function that takes a command of one type to its group.
 func ofGroup[C events.Command](take func(*Turn, events.Request, events.GroupID, C) error) func(*Turn, events.Request) error {
 	return func(t *Turn, r events.Request) error {
 		id, _ := r.Scope.Group()
@@ -70,7 +70,7 @@ func ofGroup[C events.Command](take func(*Turn, events.Request, events.GroupID, 
 	}
 }
 
-// ofNode has a command of one type be taken for its node, where there is that.
+// ofNode adapts a function that takes a command of one type to its node, and rejects the command if the node does not exist.
 func ofNode[C events.Command](take func(*Turn, events.Request, *projections.Node, C) error) func(*Turn, events.Request) error {
 	return func(t *Turn, r events.Request) error {
 		n, err := t.nodeOf(r)
@@ -81,7 +81,7 @@ func ofNode[C events.Command](take func(*Turn, events.Request, *projections.Node
 	}
 }
 
-// ofCluster has a command of one type be taken that no rule keeps from being done at once.
+// ofCluster adapts a function that takes a command of one type which no rule rejects.
 func ofCluster[C events.Command](take func(*Turn, events.Request, C)) func(*Turn, events.Request) error {
 	return func(t *Turn, r events.Request) error {
 		take(t, r, r.Command.(C))
