@@ -154,7 +154,8 @@ func (t *Turn) nodeOf(r events.Request) (*projections.Node, error) {
 		return nil, events.Reject(events.CodeNotFound, "subject", "%s", t.Cluster.NoNode(name))
 	}
 	if n.Forgotten {
-		return nil, events.Reject(events.CodeBusy, "subject", "node %s is being forgotten: wait until that ends; if it returns then, it joins as a new node", name)
+		return nil, events.Reject(events.CodeBusy, "subject",
+			"node %s is being forgotten: wait until that ends; if it returns then, it joins as a new node", name)
 	}
 	return n, nil
 }

@@ -99,6 +99,6 @@ func suspended(c Case) (events.FailureReason, string) {
 		return "", ""
 	}
 	slices.Sort(nodes)
-	return events.ReasonStillThere, fmt.Sprintf("service %s rests, and what it had on %s may run still, as that is not heard: a slot comes back"+
-		" once that is known to be gone", c.Service.ID, strings.Join(slices.Compact(nodes), ", "))
+	return events.ReasonStillThere, fmt.Sprintf("service %s is suspended, but instances on silent nodes may still run (%s): resume starts a slot"+
+		" only once its old instance is known to be gone", c.Service.ID, strings.Join(slices.Compact(nodes), ", "))
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// crashedOn returns the rank of the node that the slot's next instance should not be on, because the one before used up its restarts
-// there; absent for none.
+// crashedOn returns the rank of the node on which the slot's last instance used up its restarts, so that the next one avoids
+// it. It returns absent if there is none.
 func (b *Board) crashedOn(s *projections.Service, ordinal uint32) int32 {
 	node := s.CrashedOn(ordinal)
 	if node == "" {
@@ -19,7 +19,7 @@ func (b *Board) crashedOn(s *projections.Service, ordinal uint32) int32 {
 	return absent
 }
 
-// chooseApart is choose without one more node, where another can have the instance; of a rank that is absent it is choose.
+// chooseApart is choose without one more node, if another node can take the instance. If the rank is absent, it is choose.
 func (q *queue) chooseApart(apart, held int32) Decision {
 	if apart == absent || apart == held || !q.could(apart) {
 		return q.choose(held)
@@ -34,7 +34,7 @@ func (q *queue) chooseApart(apart, held int32) Decision {
 	return d
 }
 
-// putApart takes the verdict of a node from those of the nodes that could have an instance to the others, where another one could.
+// putApart moves the verdict of a node from the nodes that could take an instance to the others, if another node could take it.
 func putApart(node string, could, others []Verdict) (left, removed []Verdict) {
 	at := slices.IndexFunc(could, func(v Verdict) bool { return v.Node == node })
 	if at < 0 || len(could) == 1 {

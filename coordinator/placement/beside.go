@@ -5,14 +5,14 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// leaves is an instance of the service that stops once its successor serves, by the rank of its node.
+// leaves is an instance of the service that stops once its successor serves, with the rank of its node.
 type leaves struct {
 	rank     int32
 	reserved events.Resources
 }
 
-// ChooseBeside decides which node gets the successor, of this revision, of an instance that runs on until that serves. The node must have
-// room for both; which one suits the successor best, and how even the zones are, is counted as if the instance were gone.
+// ChooseBeside decides which node gets the successor, of this revision, of an instance that runs until the successor serves.
+// The node must have room for both. Points and the spread over zones count as if the instance were gone.
 func (b *Board) ChooseBeside(s *projections.Service, i *projections.Instance, revision uint64) Decision {
 	q := b.queue(s, revision)
 	var d Decision
@@ -20,7 +20,7 @@ func (b *Board) ChooseBeside(s *projections.Service, i *projections.Instance, re
 	return d
 }
 
-// VerdictsBeside is Verdicts for the successor, of this revision, of an instance that runs on until that serves.
+// VerdictsBeside is Verdicts for the successor, of this revision, of an instance that runs until the successor serves.
 func (b *Board) VerdictsBeside(s *projections.Service, i *projections.Instance, revision uint64) []Verdict {
 	q := b.queue(s, revision)
 	var verdicts []Verdict
@@ -28,7 +28,7 @@ func (b *Board) VerdictsBeside(s *projections.Service, i *projections.Instance, 
 	return verdicts
 }
 
-// without has something be decided as if the instance counted neither in its zone nor for its node's points.
+// without calls decide as if the instance counted neither in its zone nor for its node's points.
 func (q *queue) without(i *projections.Instance, decide func()) {
 	rank, known := q.board.ranks[i.Node]
 	if !known {
@@ -42,7 +42,7 @@ func (q *queue) without(i *projections.Instance, decide func()) {
 	q.shift(rank, i, 1)
 }
 
-// shift takes the instance out of what its zone counts, or back into it, and puts its node where it belongs then.
+// shift removes the instance from its zone's counts, or adds it again, and puts its node at its new place in the heap.
 func (q *queue) shift(rank int32, i *projections.Instance, by int32) {
 	z, r := q.zone(rank), q.relation(change{service: q.service.ID, revision: q.service.Revisions[i.Revision]})
 	before := z.spread

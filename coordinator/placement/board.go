@@ -10,37 +10,37 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Board remembers how the nodes compare for the services that were asked about last. It is no part of the state, and
-// gives the same answers whatever it remembers.
+// Board is a cache of how the nodes compare for the services that were asked about last. It is not stored with the state, and
+// its answers do not depend on what it remembers.
 type Board struct {
 	cluster *projections.Cluster
-	// nodes are all nodes by name; the place of one is its rank.
+	// nodes are all nodes by name; the rank of a node is its index.
 	nodes []*projections.Node
 	ranks map[string]int32
-	// zoneOf is, by rank, the place of the node's zone among all in the order of their names, and sizes counts the nodes
-	// of each. oneZone is zoneOf as if there were one zone.
+	// zoneOf is, by rank, the index of the node's zone among all zones, ordered by name, and sizes counts the nodes of each.
+	// oneZone is zoneOf as if there were one zone.
 	zoneOf, oneZone []int32
 	sizes           []int32
-	// differ says that a node has defaults of its own.
+	// differ says that at least one node has its own defaults.
 	differ bool
-	// chosen is the rank that was chosen last, which is asked for next.
+	// chosen is the rank that was chosen last, which the next lookup probably asks for.
 	chosen int32
-	// choices are made in blocks: they go together, with their round.
+	// choices are allocated in blocks: they become garbage together, with their round.
 	choices []events.Choice
-	// journal is what happened to nodes since from, for queues that were not asked since.
+	// journal is what happened to nodes since position from, for queues that are behind.
 	journal []change
 	from    int
 	queues  map[queued]*queue
-	// recent are those that the queues are for, the one that was asked last behind.
+	// recent are the keys of the queues; the one that was asked about last is at the end.
 	recent []queued
-	// stale says that nodes came, or became others, or that instances were lost with theirs.
+	// stale says that nodes joined or changed, or that instances were lost with their nodes.
 	stale bool
-	// now is the time of the round that is decided.
+	// now is the time of the present round.
 	now time.Time
 }
 
-// change is what happened to a node: an instance of the service came, shall run no more, or something else. Its revision
-// is kept by itself: one of its number may be another once the service was removed and made again.
+// change is what happened to a node: an instance of the service arrived, an instance must no longer run, or something else. It
+// keeps the revision itself, since the number may mean another revision once the service was removed and created again.
 type change struct {
 	rank     int32
 	by       int32
@@ -54,21 +54,21 @@ type queued struct {
 	revision uint64
 }
 
-// maxQueues is how many services are remembered.
+// maxQueues is how many services the board remembers.
 const maxQueues = 64
 
-// maxJournal is the most that the journal holds. A queue that is further behind than there are nodes is made anew.
+// maxJournal is the most that the journal holds. A queue that is further behind than there are nodes is built again.
 const maxJournal = 1 << 14
 
-// NewBoard returns the board of a cluster. Every record that is applied to the cluster after it must be noted.
+// NewBoard returns the board of a cluster. The caller must Note every record that it applies to the cluster afterwards.
 func NewBoard(c *projections.Cluster) *Board {
 	return &Board{cluster: c, stale: true}
 }
 
-// At has what follows be decided at this time, which must not be before the last one.
+// At sets the time of the decisions that follow; it must not be before the last one.
 func (b *Board) At(now time.Time) { b.now = now }
 
-// refresh begins anew with the nodes that there are.
+// refresh starts again with the present nodes.
 func (b *Board) refresh() {
 	b.stale = false
 	b.nodes = slices.AppendSeq(make([]*projections.Node, 0, len(b.cluster.Nodes)), maps.Values(b.cluster.Nodes))
@@ -83,7 +83,7 @@ func (b *Board) refresh() {
 	b.queues, b.recent = map[queued]*queue{}, nil
 }
 
-// layZones finds the zones that there are.
+// layZones finds the present zones.
 func (b *Board) layZones() {
 	places := map[string]int32{}
 	for _, n := range b.nodes {
@@ -101,7 +101,7 @@ func (b *Board) layZones() {
 	}
 }
 
-// Note follows a record that was just applied to the cluster.
+// Note updates the board for a record that was just applied to the cluster.
 func (b *Board) Note(r events.Record) {
 	switch d := r.Data.(type) {
 	case events.InstancePlaced:
@@ -119,7 +119,7 @@ func (b *Board) Note(r events.Record) {
 	case events.InstanceCompleted, events.InstanceStopped:
 		b.changed(d.(events.Sighting).Seen().Node)
 	case events.InstancePrepared, events.InstanceStarted, events.InstanceOnline:
-		if seen := d.(events.Sighting).Seen(); seen.Attempt > 0 { // it may have rested
+		if seen := d.(events.Sighting).Seen(); seen.Attempt > 0 { // it may have been offline and without resources
 			b.changed(seen.Node)
 		}
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,
@@ -146,7 +146,7 @@ func (b *Board) retired(scope events.Scope, d events.InstanceRetired) {
 	if i == nil {
 		return
 	}
-	if i.Lost { // it may have been away, and not counted any more
+	if i.Lost { // it may have been disconnected, and so no longer counted
 		b.stale = true
 		return
 	}
@@ -164,7 +164,7 @@ func (b *Board) rank(name string) (int32, bool) {
 	return rank, known
 }
 
-// revision returns the revision of an instance that there is.
+// revision returns the revision of an existing instance.
 func (b *Board) revision(id events.ServiceID, number uint64) *projections.Revision {
 	return b.cluster.Service(id).Revisions[number]
 }
@@ -177,7 +177,7 @@ func (b *Board) changed(node string) {
 	b.stale = true
 }
 
-// nodeChanged follows an event of the node. One that joins may be new, or in another zone than before.
+// nodeChanged updates the board for an event of the node. A node that joins may be new, or in another zone than before.
 func (b *Board) nodeChanged(name string, d events.Data) {
 	if _, joined := d.(events.NodeJoined); joined {
 		b.stale = true
@@ -198,7 +198,7 @@ func (b *Board) note(c change) {
 	b.journal = append(b.journal, c)
 }
 
-// queue returns what is known for the service's revision, up to date.
+// queue returns the comparison of nodes for the service's revision, up to date.
 func (b *Board) queue(s *projections.Service, revision uint64) *queue {
 	if b.stale {
 		b.refresh()
@@ -218,7 +218,7 @@ func (b *Board) queue(s *projections.Service, revision uint64) *queue {
 	return q
 }
 
-// touch has it be remembered longest, and lets go of the one that was not asked about for longest.
+// touch marks the queue as the most recently used, and drops the least recently used one if there are too many.
 func (b *Board) touch(of queued) {
 	if n := len(b.recent); n > 0 && b.recent[n-1] == of {
 		return

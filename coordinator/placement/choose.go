@@ -10,7 +10,7 @@ type Decision struct {
 	Node     *projections.Node
 	Reserved events.Resources
 	Choice   *events.Choice
-	// Pending says why there is none. Its ordinal is for the caller to fill in.
+	// Pending says why there is no node. The caller fills in its ordinal.
 	Pending *events.InstancePending
 }
 
@@ -24,7 +24,7 @@ func (b *Board) Choose(s *projections.Service, ordinal uint32) Decision {
 	return q.chooseApart(b.crashedOn(s, ordinal), held)
 }
 
-// choose decides among all nodes but the one that is held.
+// choose decides among all nodes except the one that is held.
 func (q *queue) choose(held int32) Decision {
 	nodes := q.board.nodes
 	first, second, removed := q.bestBut(held)
@@ -38,7 +38,7 @@ func (q *queue) choose(held int32) Decision {
 	return d
 }
 
-// pending says why no node can have the instance, which could be on those from a rank up to another one alone.
+// pending returns why no node can take the instance. Only the nodes with a rank from from to below to come into question.
 func (q *queue) pending(removed events.Removed, from, to int32) Decision {
 	p := &events.InstancePending{
 		Nodes: uint32(len(q.board.nodes)), Removed: removed, Closest: q.closest(from, to), Holds: q.toHold(from, to),
@@ -59,7 +59,7 @@ func (q *queue) chosen(first contender, removed events.Removed) Decision {
 	return Decision{Node: node, Reserved: q.asks(node), Choice: choice}
 }
 
-// choice returns an empty one.
+// choice returns an empty choice.
 func (b *Board) choice() *events.Choice {
 	const block = 32
 	if len(b.choices) == 0 {
@@ -70,7 +70,7 @@ func (b *Board) choice() *events.Choice {
 	return choice
 }
 
-// Could reports whether any node could have the next instance of the slot.
+// Could reports whether any node could take the next instance of the slot.
 func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
 	q, held := b.queue(s, s.Target(ordinal)), b.heldFrom(s, ordinal)
 	if home := q.home(s, ordinal, held); home != "" {
@@ -80,7 +80,7 @@ func (b *Board) Could(s *projections.Service, ordinal uint32) bool {
 	return first.zone != nil
 }
 
-// Lacks says for people why no node can have the slot's next instance, beside the one that it has; "" where one can.
+// Lacks describes for the operator why no node can take the slot's next instance beside the present one; "" if one can.
 func (b *Board) Lacks(s *projections.Service, ordinal uint32) string {
 	d := Decision{}
 	if int(ordinal) < len(s.Slots) && s.Slots[ordinal].Current != nil {
@@ -94,7 +94,7 @@ func (b *Board) Lacks(s *projections.Service, ordinal uint32) string {
 	return projections.Reasons(*d.Pending)
 }
 
-// CouldInstead reports whether the node of an instance of the service could have the next one once that one is gone.
+// CouldInstead reports whether the node of an instance of the service could take the next instance once this one is gone.
 func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance) bool {
 	q := b.queue(s, s.Revision)
 	rank, known := b.ranks[gone.Node]
@@ -112,7 +112,7 @@ func (b *Board) CouldInstead(s *projections.Service, gone *projections.Instance)
 	return q.meets(b.nodes[rank], l, creditOf(gone)) == none && !q.aheadWithout(q.zone(rank), was)
 }
 
-// contender is a candidate with its zone, whose points are in its score.
+// contender is a candidate with its zone. Its score includes the zone's points.
 type contender struct {
 	candidate
 	zone *zoned
@@ -141,7 +141,7 @@ func (q *queue) best() (first, second contender, excluded uint32) {
 	if first.zone == nil {
 		return first, second, excluded
 	}
-	if next, ok := first.zone.heap.second(); ok { // the zone of the first may have the second, too
+	if next, ok := first.zone.heap.second(); ok { // the first's zone may have the second, too
 		next.score += first.score - first.zone.heap.all[0].score
 		if second.zone == nil || next.before(second.candidate) {
 			second = contender{next, first.zone}
@@ -150,8 +150,8 @@ func (q *queue) best() (first, second contender, excluded uint32) {
 	return first, second, excluded
 }
 
-// closest returns the node that lacks the smallest part of what is asked, of those from a rank up to another one that
-// resources alone remove.
+// closest returns the node that lacks the smallest part of the requested resources. It looks at nodes with a rank from from to
+// below to that only resources remove.
 func (q *queue) closest(from, to int32) *events.Shortage {
 	var nearest *events.Shortage
 	least := int64(0)
@@ -167,7 +167,7 @@ func (q *queue) closest(from, to int32) *events.Shortage {
 	return nearest
 }
 
-// lacksOf is what the node is short of.
+// lacksOf returns the resources that the node lacks.
 func lacksOf(n *projections.Node, asks events.Resources) events.Resources {
 	has, taken := n.Allocatable(), n.Reserved()
 	var lacks events.Resources

@@ -5,18 +5,18 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// demand is what the next instance of a service asks of a node.
+// demand is what the next instance of a service requires of a node.
 type demand struct {
 	spec   *events.Spec
 	policy *events.Policy
-	// reserves is what is set aside on a node without a default. Differs says that there are others.
+	// reserves is what a node without a default sets aside. differs says that other nodes have defaults.
 	reserves events.Resources
 	differs  bool
-	// ports counts those that the node picks, and fixed are those that must be certain ones.
+	// ports counts the ports that the node picks, and fixed are those with a given number.
 	ports int
 	fixed []events.HostPort
-	// asked says that the spec says what is spread over the zones, spreads that these are held to the policy's skew, and gathers that those
-	// with instances of the service are liked better.
+	// asked says that the spec itself says what to spread over the zones. spreads says that zones must keep the policy's skew.
+	// gathers says that zones with instances of the service get more points.
 	asked, spreads, gathers bool
 }
 
@@ -40,7 +40,7 @@ func demandOf(s *projections.Service, r *projections.Revision, p *events.Policy,
 	return d
 }
 
-// asks returns what is set aside for the instance on this node. It costs nothing where no node has a default.
+// asks returns what this node sets aside for the instance. It is cheap if no node has a default.
 func (d *demand) asks(n *projections.Node) events.Resources {
 	if !d.differs {
 		return d.reserves
@@ -48,7 +48,7 @@ func (d *demand) asks(n *projections.Node) events.Resources {
 	return d.spec.Reserves(n.Facts.Default, d.policy)
 }
 
-// apart reports whether instances of a service with these labels must not run beside one of this.
+// apart reports whether instances of a service with these labels must not run beside an instance of this one.
 func (d *demand) apart(labels map[string]string) bool {
 	return events.MatchAll(d.spec.AntiAffinity, labels)
 }

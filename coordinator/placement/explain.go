@@ -9,25 +9,26 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Verdict is what becomes of one node when a service's next instance is decided.
+// Verdict is the result for one node when placement decides a service's next instance.
 type Verdict struct {
 	Node string `json:"node"`
-	// Removed is the filter that removes the node, by its name in events.Removed; "" for one that could have it.
+	// Removed is the filter that removes the node, by its name in events.Removed; "" for a node that could take the instance.
 	Removed string `json:"removed,omitempty"`
-	// Terms and their sum, Score, are those of a node that could have it, in thousandths of a point.
+	// Terms and their sum, Score, are in thousandths of a point; only nodes that could take the instance have them.
 	Terms events.Points `json:"terms,omitzero"`
 	Score int64         `json:"score"`
 }
 
-// names are those of the filters in events.Removed.
+// names are the filters' names in events.Removed.
 var names = [filters]string{
 	none: "", silent: "silent", degraded: "degraded", paused: "paused", drained: "drained", notAllowed: "not_allowed", nodeSelector: "node_selector",
 	zone: "zone", allowHostPort: "allow_host_port", allowEngineContext: "allow_engine_context", antiAffinity: "anti_affinity",
 	maxPerNode: "max_per_node", hostPort: "host_port", ports: "ports", cpu: "cpu", memory: "memory", disk: "disk",
 }
 
-// crashedName is that of the rule that keeps a slot from the node on which it crashed last, spreadName is that of the filter that goes by zones, volumesName of the one that goes by where a slot's volumes are,
-// and heldName of the one that keeps a node for another service.
+// These are the names of rules that are not in filter. spreadName is the filter by zones, volumesName the one by the node of a
+// slot's volumes, heldName the one that keeps a node for another service, and crashedName the rule that keeps a slot from the
+// node where it last crashed.
 const (
 	spreadName  = "spread"
 	volumesName = "volumes"
@@ -35,7 +36,7 @@ const (
 	crashedName = "crashed"
 )
 
-// VerdictsWithout is Verdicts for the successor of an instance that moves, as if that one were gone.
+// VerdictsWithout is Verdicts for the successor of an instance that moves, as if the instance were gone.
 func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Instance) []Verdict {
 	q := b.queue(s, s.Revision)
 	gone := change{rank: b.ranks[moves.Node], by: -1, service: s.ID, revision: s.Revisions[moves.Revision]}
@@ -46,15 +47,15 @@ func (b *Board) VerdictsWithout(s *projections.Service, moves *projections.Insta
 	return verdicts
 }
 
-// Verdicts says of every node what becomes of it when the next instance of the slot is decided: those that could have it
-// first, in the order in which they would be chosen, then the others by name.
+// Verdicts returns the result for every node when placement decides the next instance of the slot. Nodes that could take it
+// come first, in the order in which placement would choose them, then the others by name.
 func (b *Board) Verdicts(s *projections.Service, ordinal uint32) []Verdict {
 	q, held := b.queue(s, s.Target(ordinal)), b.heldFrom(s, ordinal)
 	return q.verdicts(q.home(s, ordinal, held), held, s.CrashedOn(ordinal))
 }
 
-// verdicts are those of a slot whose volumes are on the node home, or nowhere where that is "", and from which the node of a
-// rank is held. One that it crashed on is for it where no other is.
+// verdicts returns the verdicts for a slot whose volumes are on the node home, or on no node if that is "". The node of the
+// rank held is held from the slot. The slot may use the node that it crashed on only if no other can take it.
 func (q *queue) verdicts(home string, held int32, crashed string) []Verdict {
 	b := q.board
 	var could []contender

@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// filter is a rule that removes nodes. Their order is that of events.Removed.
+// filter is a rule that removes nodes. The constants are in the order of events.Removed.
 type filter int8
 
 const (
@@ -31,13 +31,13 @@ const (
 	filters
 )
 
-// fixed reports whether the filter goes by what the node is, and not by what runs there.
+// fixed reports whether the filter depends on the node itself, and not on what runs there.
 func (f filter) fixed() bool { return f >= silent && f <= allowEngineContext }
 
-// tally counts nodes by the filter that removes them; those of none are candidates.
+// tally counts nodes by the filter that removes them; nodes under none are candidates.
 type tally [filters]uint32
 
-// removed returns the counts, with those in zones that are too far ahead.
+// removed returns the counts, with those of nodes in zones that are too far ahead.
 func (t *tally) removed(spread uint32) events.Removed {
 	return events.Removed{
 		Silent: t[silent], Degraded: t[degraded], Paused: t[paused], Drained: t[drained], NotAllowed: t[notAllowed],
@@ -47,13 +47,13 @@ func (t *tally) removed(spread uint32) events.Removed {
 	}
 }
 
-// load is what counts against a node for one service, beside what the node knows of itself.
+// load is what counts against a node for one service, beside what the node itself knows.
 type load struct {
-	own   int32 // instances of the service that shall run there
-	apart int32 // instances that the spec wants to be apart from
+	own   int32 // instances of the service that must run there
+	apart int32 // instances that the spec must not run beside
 }
 
-// meets returns the first filter that removes the node, or none. What is credited is taken as given back already.
+// meets returns the first filter that removes the node, or none. It counts the credit as already given back.
 func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 	switch {
 	case !n.Heard():
@@ -86,7 +86,7 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 	return d.fits(n, credit.reserved)
 }
 
-// fits returns the first resource that the node has too little of, or none.
+// fits returns the first resource of which the node has too little, or none.
 func (d *demand) fits(n *projections.Node, credit events.Resources) filter {
 	has, taken, asks := n.Allocatable(), n.Reserved().Minus(credit), d.asks(n)
 	switch {
@@ -113,7 +113,7 @@ func hasLabels(has, wants map[string]string) bool {
 	return true
 }
 
-// credit is what an instance that goes gives back to its node.
+// credit is what an instance gives back to its node when it stops.
 type credit struct {
 	ports    []events.HostPort
 	reserved events.Resources

@@ -1,6 +1,6 @@
 package placement
 
-// candidate is a node that could have the next instance.
+// candidate is a node that could take the next instance.
 type candidate struct {
 	score     int64
 	instances int32
@@ -18,17 +18,17 @@ func (a candidate) before(b candidate) bool {
 	return a.rank < b.rank
 }
 
-// heap holds the candidates of one zone, the best first: below each stand four that come after it, so that it is low. at
-// says for every rank where in its zone's heap it stands.
+// heap holds the candidates of one zone, with the best first. Each entry has four children that come after it, so that the heap
+// has few levels. at is, by rank, the node's index in its zone's heap.
 type heap struct {
 	all []candidate
 	at  []int32
 }
 
-// below is how many stand below each in a heap.
+// below is the number of children of each entry in a heap.
 const below = 4
 
-// absent is the place of a rank that is in no heap.
+// absent is the index of a rank that is in no heap.
 const absent = -1
 
 func (h *heap) put(c candidate) {
@@ -63,7 +63,7 @@ func (h *heap) remove(rank int32) {
 	}
 }
 
-// up moves what stands at i up to its place, and returns that.
+// up moves the entry at i up to its place, and returns that place.
 func (h *heap) up(i int32) int32 {
 	c := h.all[i]
 	for i > 0 {
@@ -95,7 +95,7 @@ func (h *heap) down(i int32) {
 	h.at[c.rank] = i
 }
 
-// bestBelow returns the place of the best of those that stand below i, of which there is one at least.
+// bestBelow returns the index of the best child of i, which has at least one.
 func (h *heap) bestBelow(i int32) int32 {
 	first := below*i + 1
 	best := first
@@ -107,7 +107,7 @@ func (h *heap) bestBelow(i int32) int32 {
 	return best
 }
 
-// order makes a heap of what was appended in no order.
+// order makes a heap of entries that were appended in no order.
 func (h *heap) order() {
 	for i := range h.all {
 		h.at[h.all[i].rank] = int32(i)

@@ -20,8 +20,8 @@ func (b *Board) held() int32 {
 	return absent
 }
 
-// heldFrom returns the rank of the node that is held for a service which has waited longer than the slot's, or absent. What
-// takes the place of an instance that was may have it: nothing that runs is to suffer for what waits.
+// heldFrom returns the rank of the node that is held for a service which has waited longer than the slot's, or absent. An
+// instance that replaces a former one may use a held node: a hold must not harm running services.
 func (b *Board) heldFrom(s *projections.Service, ordinal uint32) int32 {
 	holder := b.cluster.Held().Service
 	if holder == nil || holder == s || !s.Fresh(ordinal) || b.before(s, holder) {
@@ -35,7 +35,7 @@ func (b *Board) before(s, other *projections.Service) bool {
 	return cmp.Or(b.since(s).Compare(b.since(other)), s.ID.Compare(other.ID)) < 0
 }
 
-// since is when the service began to wait, which one that does not yet may do now.
+// since returns when the service began to wait; now if it does not wait yet.
 func (b *Board) since(s *projections.Service) time.Time {
 	if s.WaitsSince.IsZero() {
 		return b.now
@@ -43,7 +43,8 @@ func (b *Board) since(s *projections.Service) time.Time {
 	return s.WaitsSince
 }
 
-// bestBut is best without a node that is held from the slot, and what removes the others. The rank is absent where none is.
+// bestBut is best without a node that is held from the slot, and returns what removes the others. The rank is absent if no node
+// is held.
 func (q *queue) bestBut(held int32) (first, second contender, removed events.Removed) {
 	keeps := held != absent && q.could(held)
 	if keeps {
@@ -58,7 +59,7 @@ func (q *queue) bestBut(held int32) (first, second contender, removed events.Rem
 	return first, second, removed
 }
 
-// could reports whether nothing but a hold keeps the node from having the service's next instance.
+// could reports whether the node could take the service's next instance, unless a hold prevents it.
 func (q *queue) could(rank int32) bool { return q.met[rank] == none && !q.barred(rank) }
 
 // barred reports whether the node's zone is too far ahead for the service.
@@ -66,10 +67,10 @@ func (q *queue) barred(rank int32) bool {
 	return !q.policy.Spread.Soft && q.ahead(q.zone(rank))
 }
 
-// toHold returns the node that shall be held for the service's next instance, of those from a rank up to another one; ""
-// where another service has waited longer, or no node could ever have it. It is the one that lacks least. One that is held
-// stays so until another lacks less than half as much: what it lacks shrinks with time alone, and would grow again
-// elsewhere.
+// toHold returns the node to hold for the service's next instance. It looks at nodes with a rank from from to below to. It
+// returns "" if another service has waited longer, or if no node could ever take the instance. It chooses the node that lacks
+// least. A held node stays held until another lacks less than half as much, since its lack shrinks with time alone, and would
+// grow again elsewhere.
 func (q *queue) toHold(from, to int32) string {
 	now, held := q.board.cluster.Held(), int32(absent)
 	switch {
@@ -100,14 +101,13 @@ func (q *queue) toHold(from, to int32) string {
 	return q.board.nodes[nearest].Name
 }
 
-// wouldHave reports whether the node could have the service's next instance if nothing else were there, and resources
-// alone are in the way.
+// wouldHave reports whether the node could take the service's next instance if it were empty, and only lacks resources now.
 func (q *queue) wouldHave(rank int32) bool {
 	node := q.board.nodes[rank]
 	return q.met[rank] >= cpu && !q.barred(rank) && q.demand.fits(node, node.Reserved()) == none
 }
 
-// lackOf is which parts of what is asked the node lacks, added up.
+// lackOf returns the sum of the parts of the requested resources that the node lacks.
 func (q *queue) lackOf(n *projections.Node) int64 {
 	asks := q.asks(n)
 	lacks := lacksOf(n, asks)

@@ -17,7 +17,7 @@ func (w *town) later(s, holder *projections.Service) bool {
 	return since.After(holder.WaitsSince) || (since.Equal(holder.WaitsSince) && s.ID.Compare(holder.ID) > 0)
 }
 
-// fresh reports whether the slot that was decided on had no instance before. Slots of a town come and go with the scale.
+// fresh reports whether the slot of the last decision had no instance before. Slots of a town come and go with the scale.
 func (w *town) fresh(s *projections.Service) bool {
 	return int(w.ordinal) >= len(s.Slots) || s.Slots[w.ordinal].Fresh
 }
@@ -107,7 +107,7 @@ func TestNothingMovesToANodeThatIsHeld(t *testing.T) {
 	})
 }
 
-// pend has what was decided be said, as a coordinator does.
+// pend applies the pending decision, as a coordinator does.
 func (w *town) pend(s *projections.Service, why events.InstancePending) {
 	if s.Lacks() {
 		why.Ordinal = w.ordinal

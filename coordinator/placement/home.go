@@ -5,8 +5,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// home returns the node that the slot's next instance is to be on for its volumes; "" for any. A slot whose volumes can be filled anew
-// prefers the node that has them.
+// home returns the node that the slot's next instance must use for its volumes; "" for any node. If the volumes can be filled
+// again elsewhere, the slot only prefers the node that has them.
 func (q *queue) home(s *projections.Service, ordinal uint32, held int32) string {
 	home := s.Home(ordinal)
 	if home != "" && s.Roams(ordinal) && !q.couldAtHome(home, held) {
@@ -15,7 +15,7 @@ func (q *queue) home(s *projections.Service, ordinal uint32, held int32) string 
 	return home
 }
 
-// atHome decides on the node that has the volumes of a slot: it is that one or none, as where that is held from it.
+// atHome decides on the node that has the volumes of a slot: that node, or none, for example if it is held from the slot.
 func (q *queue) atHome(home string, held int32) Decision {
 	nodes := uint32(len(q.board.nodes))
 	rank, known := q.board.ranks[home]
@@ -33,7 +33,7 @@ func (q *queue) atHome(home string, held int32) Decision {
 	return q.chosen(contender{first, zone}, removed)
 }
 
-// removedAtHome counts the node where a filter removes it.
+// removedAtHome counts the node if a filter removes it.
 func (q *queue) removedAtHome(rank, held int32) events.Removed {
 	var t tally
 	switch met := q.met[rank]; {
@@ -48,7 +48,7 @@ func (q *queue) removedAtHome(rank, held int32) events.Removed {
 	return events.Removed{}
 }
 
-// couldAtHome reports whether the node that has the volumes of a slot could have its next instance.
+// couldAtHome reports whether the node that has the volumes of a slot could take its next instance.
 func (q *queue) couldAtHome(home string, held int32) bool {
 	rank, known := q.board.ranks[home]
 	return known && q.removedAtHome(rank, held) == events.Removed{}

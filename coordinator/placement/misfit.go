@@ -8,13 +8,13 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Misfits returns the instances on the node that would not be placed there as the node is now, and whether there is any.
+// Misfits returns the instances on the node that placement would not put there as the node is now, and whether there are any.
 func Misfits(c *projections.Cluster, n *projections.Node) (events.NodeMisfits, bool) {
 	m := events.NodeMisfits{Over: over(n)}
 	for _, id := range slices.SortedFunc(maps.Keys(c.Services), events.ServiceID.Compare) {
 		s := c.Services[id]
 		if s.Dropped || s.Current().Spec.Global() {
-			continue // those follow the nodes
+			continue // global services follow the nodes by themselves
 		}
 		for _, slot := range s.Slots {
 			for _, i := range [...]*projections.Instance{slot.Current, slot.Next} {
@@ -46,7 +46,7 @@ func note(m *events.NodeMisfits, c *projections.Cluster, n *projections.Node, i 
 	}
 }
 
-// over is what is set aside on the node beyond what it has.
+// over returns what is set aside on the node beyond its capacity.
 func over(n *projections.Node) events.Resources {
 	has, taken := n.Allocatable(), n.Reserved()
 	var over events.Resources

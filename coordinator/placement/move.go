@@ -16,11 +16,11 @@ type Move struct {
 	Gain int64
 }
 
-// misplaced is added to the gain where the instance would not be placed on its node now: such moves come first.
+// misplaced is added to the gain if placement would not put the instance on its node now, so that such moves come first.
 const misplaced = full
 
-// BestMove returns the move that brings most within the terms, of all services that are as they shall be; false where none
-// brings enough.
+// BestMove returns the move with the largest gain within the terms, over all services that are at their target. It returns
+// false if no move gains enough.
 func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 	best := Move{Gain: int64(terms.MinGain)*point - 1}
 	for _, id := range slices.SortedFunc(maps.Keys(b.cluster.Services), events.ServiceID.Compare) {
@@ -39,15 +39,15 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 	return best, best.Decision.Node != nil
 }
 
-// mayMoveFrom reports whether a rebalancing may have instances of the node move. A drain moves them by itself.
+// mayMoveFrom reports whether a rebalancing may move instances of the node. A drain moves the instances of its node itself.
 func (b *Board) mayMoveFrom(node string) bool {
 	n := b.cluster.Nodes[node]
 	return n.Heard() && !n.Draining()
 }
 
-// move decides where the instance's successor would go if it were gone, and what that brings. Until it serves there are
-// both: only the zones, and what else goes by the service's other instances, are counted without it. Nothing moves to a
-// node that is held.
+// move decides where the instance's successor would go if the instance were gone, and what that gains. Until the successor
+// serves, both use resources; the instance is left out only of the zones, and of what else depends on the service's other
+// instances. Instances never move to a node that is held.
 func (b *Board) move(s *projections.Service, i *projections.Instance) Move {
 	q := b.queue(s, s.Revision)
 	rank := b.ranks[i.Node]
@@ -67,13 +67,13 @@ func (b *Board) move(s *projections.Service, i *projections.Instance) Move {
 	return m
 }
 
-// byCount is what it brings to move an instance that asks for nothing from a node that has so many, itself among them, to another one. To
-// move it back then costs as much.
+// byCount is the gain of moving an instance that requests nothing from a node with from instances, itself included, to one with
+// to instances. The move back then costs as much.
 func byCount(from, to int) int64 {
 	return full * int64(from-1-to) / int64(max(from, to+1))
 }
 
-// gain is how many points the contender is ahead of the node that an instance is on, as if that one were gone.
+// gain returns how many points the contender is ahead of the instance's node, as if the instance were gone.
 func (q *queue) gain(first contender, rank int32, i *projections.Instance) int64 {
 	node, zone := q.board.nodes[rank], q.zone(rank)
 	stays := q.scoreWithout(rank, i.Takes()) + q.together(zone) + q.even(zone)

@@ -16,7 +16,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// town is a cluster to which anything may happen, with a board that remembers all of it.
+// town is a cluster to which anything may happen, with a board that follows all of it.
 type town struct {
 	t        *rapid.T
 	cluster  *projections.Cluster
@@ -28,7 +28,7 @@ type town struct {
 	failed   map[string][]time.Time // by service, revision and node
 }
 
-// forEachTown has many towns live for a while, and calls check after every decision.
+// forEachTown runs many towns for a while, and calls check after every decision.
 func forEachTown(t *testing.T, check func(*town, *projections.Service, placement.Decision)) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
@@ -42,7 +42,7 @@ func forEachTown(t *testing.T, check func(*town, *projections.Service, placement
 	})
 }
 
-// IntN draws one of 0 to n-1.
+// IntN draws a number from 0 to n-1.
 func (w *town) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(w.t, "number") }
 
 func (w *town) apply(scope events.Scope, data events.Data) {
@@ -100,7 +100,7 @@ func (w *town) join(i int) {
 	}})
 }
 
-// defaults draws those of a node or of the policy; most have none.
+// defaults draws the defaults of a node or of the policy; most have none.
 func (w *town) defaults() events.Resources {
 	if w.IntN(3) > 0 {
 		return events.Resources{}
@@ -150,7 +150,7 @@ func (w *town) revise(id events.ServiceID) {
 	w.apply(events.ServiceScope(id), events.ServiceScaled{Scale: uint32(1 + w.IntN(12))})
 }
 
-// step lets one thing happen: mostly a decision, which is applied.
+// step lets one thing happen: mostly a decision, which it applies.
 func (w *town) step(check func(*town, *projections.Service, placement.Decision)) {
 	w.now = w.now.Add(time.Duration(w.IntN(100)) * time.Second)
 	id := w.services[w.IntN(len(w.services))]
@@ -189,7 +189,7 @@ func (w *town) step(check func(*town, *projections.Service, placement.Decision))
 	}
 }
 
-// stop retires an instance that runs, or removes one that was.
+// stop retires a running instance, or removes a retired one.
 func (w *town) stop(s *projections.Service) {
 	all := slices.Collect(s.Instances())
 	if len(all) == 0 {
@@ -205,7 +205,7 @@ func (w *town) stop(s *projections.Service) {
 	}})
 }
 
-// fail has an instance that runs fail some times.
+// fail makes a running instance fail some times.
 func (w *town) fail(s *projections.Service) {
 	all := slices.Collect(s.Instances())
 	if len(all) == 0 {
@@ -272,7 +272,7 @@ func TestCapacityIsNeverExceeded(t *testing.T) {
 		takes := d.Node.Reserved().Plus(d.Reserved)
 		asks := s.Current().Spec.Reserves(d.Node.Facts.Default, &w.cluster.Policy)
 		if d.Reserved != asks {
-			w.t.Errorf("%s gets %v on %s, and shall have %v", s.ID, d.Reserved, d.Node.Name, asks)
+			w.t.Errorf("%s gets %v on %s, want %v", s.ID, d.Reserved, d.Node.Name, asks)
 		}
 		if (asks.CPU > 0 && takes.CPU > has.CPU) || (asks.Memory > 0 && takes.Memory > has.Memory) {
 			w.t.Errorf("%s gets %v on %s, which then has given %v of %v", s.ID, d.Reserved, d.Node.Name, takes, has)
@@ -329,15 +329,15 @@ func TestHardSpreadNeverExceedsTheSkew(t *testing.T) {
 	})
 }
 
-// evens reports whether zones that are ahead of others are excluded for the service.
+// evens reports whether the policy excludes zones that are ahead of others for the service.
 func (w *town) evens(s *projections.Service) bool {
 	p := w.cluster.Policy.Spread
 	asked := len(s.Current().Spec.Spread) > 0
 	return !p.Soft && (asked || (p.Enabled && (!p.IgnoreScaled || s.Scale == 1)))
 }
 
-// TestNodesAreEvenedOutFirst holds each choice to the default policy, where no other wish of the spec only counts: no node that could have had
-// the instance has fewer of the service.
+// TestNodesAreEvenedOutFirst checks each choice under the default policy, without soft wishes of the spec: no other node that
+// could have taken the instance has fewer instances of the service.
 func TestNodesAreEvenedOutFirst(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		p := w.cluster.Policy
@@ -360,8 +360,8 @@ func TestNodesAreEvenedOutFirst(t *testing.T) {
 	})
 }
 
-// TestWhatASpecSpreadsIsEvenedOutOverTheZonesFirst has none go to a zone that is ahead while one that is not has a node for it, whatever
-// that node has of the service.
+// TestWhatASpecSpreadsIsEvenedOutOverTheZonesFirst checks that no instance goes to a zone that is ahead while a zone that is
+// not has a node for it, however many instances of the service that node has.
 func TestWhatASpecSpreadsIsEvenedOutOverTheZonesFirst(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		p := w.cluster.Policy
@@ -381,7 +381,7 @@ func TestWhatASpecSpreadsIsEvenedOutOverTheZonesFirst(t *testing.T) {
 	})
 }
 
-// spread counts the instances that the service is spread with, in each zone that it may be in.
+// spread counts the instances with which the service is spread, in each zone that it may use.
 func (w *town) spread(s *projections.Service) map[string]int {
 	spec, counts := s.Current().Spec, map[string]int{}
 	for _, n := range w.cluster.Nodes {
@@ -410,7 +410,7 @@ func TestTheSameStateGivesTheSameDecisionWhateverIsRemembered(t *testing.T) {
 		anew := placement.NewBoard(w.cluster)
 		anew.At(w.now)
 		if fresh := anew.Choose(s, w.ordinal); !reflect.DeepEqual(fresh, d) {
-			w.t.Errorf("%s is decided as %+v %+v by what is remembered, and as %+v %+v anew", s.ID, d.Choice, d.Pending, fresh.Choice, fresh.Pending)
+			w.t.Errorf("%s: the board that remembers decides %+v %+v, and a new board decides %+v %+v", s.ID, d.Choice, d.Pending, fresh.Choice, fresh.Pending)
 		}
 	})
 }
@@ -435,7 +435,8 @@ func TestAnExplanationsCountsAddUpToTheNodes(t *testing.T) {
 	})
 }
 
-// TestVerdictsSayWhatIsDecided holds the verdicts on all nodes to the decision: the first node that could have the instance gets it.
+// TestVerdictsSayWhatIsDecided compares the verdicts on all nodes with the decision: the first node that could take the
+// instance gets it.
 func TestVerdictsSayWhatIsDecided(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
 		verdicts := w.board.Verdicts(s, w.ordinal)
@@ -462,7 +463,7 @@ func TestVerdictsSayWhatIsDecided(t *testing.T) {
 
 func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 	forEachTown(t, func(w *town, s *projections.Service, d placement.Decision) {
-		if d.Node != nil || s.Home(w.ordinal) != "" || len(w.cluster.Allowed) > 0 { // no other node may have it
+		if d.Node != nil || s.Home(w.ordinal) != "" || len(w.cluster.Allowed) > 0 { // no other node may take it
 			return
 		}
 		spec := s.Current().Spec
@@ -475,7 +476,7 @@ func TestPendingIsPlacedAsSoonAsOneNodeFits(t *testing.T) {
 		if again.Node == nil && !w.evens(s) {
 			w.t.Errorf("%s still waits although a node has joined that fits: %+v", s.ID, again.Pending)
 		}
-		delete(w.cluster.Nodes, "zz") // it was for this question alone
+		delete(w.cluster.Nodes, "zz") // it was only for this question
 		w.board = placement.NewBoard(w.cluster)
 	})
 }

@@ -12,42 +12,42 @@ type queue struct {
 	demand
 	board   *Board
 	service *projections.Service
-	// current says that the instance to come is of the service's revision, whose failures count, and several that there are
-	// to be others: as they were when the queue was made.
+	// current says that the next instance is of the service's present revision, whose failures count. several says that the
+	// service has a scale above 1. Both are as they were when the queue was built.
 	current bool
 	several bool
-	// seen is the place in the board's journal up to which the queue knows.
+	// seen is the position in the board's journal up to which the queue is up to date.
 	seen int
 
-	met   []filter // by rank: what removes the node
+	met   []filter // by rank: the filter that removes the node
 	loads []load   // by rank
 	at    []int32  // by rank: the place in the zone's heap
 	tally tally
-	own   int32 // instances of the service that shall run
-	// zones are those that there are, or one of all nodes where zones do not count for the service. zoneOf is, by rank,
-	// the place there.
+	own   int32 // instances of the service that must run
+	// zones are the present zones, or one zone of all nodes if zones do not count for the service. zoneOf is, by rank, the
+	// index there.
 	zones  []zoned
 	zoneOf []int32
-	// known remembers of revisions whether their instances matter.
+	// known remembers for revisions whether their instances matter.
 	known map[*projections.Revision]relation
 	// failing are the nodes on which the revision fails, by rank, and until when.
 	failing map[int32]time.Time
-	// leaves is the instance whose successor is decided on; nil for none.
+	// leaves is the instance whose successor is decided; nil for none.
 	leaves *leaves
-	// least is the smallest count of a zone that instances may be spread over.
+	// least is the smallest count of a zone over which instances may be spread.
 	least int32
 }
 
-// zoned is one zone. Nodes without a zone are one together, whose name is "".
+// zoned is one zone. All nodes without a zone form one together, whose name is "".
 type zoned struct {
 	heap heap
-	// open counts the nodes that are not removed for what they are: a zone without any is not spread over.
+	// open counts the nodes that no fixed filter removes: a zone without any does not count for the spread.
 	open int32
 	// spread counts the instances that are spread over the zones together, own those of the service.
 	spread, own int32
 }
 
-// relation says what the instances of a revision are to the service.
+// relation says how the instances of a revision matter to the service.
 type relation struct{ own, apart, spread bool }
 
 func newQueue(b *Board, s *projections.Service, revision uint64) *queue {
@@ -83,7 +83,7 @@ func newQueue(b *Board, s *projections.Service, revision uint64) *queue {
 	return q
 }
 
-// layZones gives every zone an empty heap that has room for its nodes.
+// layZones gives every zone an empty heap with room for its nodes.
 func (q *queue) layZones() {
 	sizes := []int32{int32(len(q.board.nodes))}
 	q.zoneOf = q.board.oneZone
@@ -100,12 +100,12 @@ func (q *queue) layZones() {
 
 func (q *queue) zone(rank int32) *zoned { return &q.zones[q.zoneOf[rank]] }
 
-// fits reports whether the queue, made for this revision, is of the service as it is now.
+// fits reports whether the queue, built for this revision, still matches the service.
 func (q *queue) fits(s *projections.Service, revision uint64) bool {
 	return q.service == s && q.current == (revision == s.Revision) && q.several == (s.Scale > 1)
 }
 
-// count counts the instances that shall run and matter to the service.
+// count counts the instances that must run and matter to the service.
 func (q *queue) count() {
 	c := q.board.cluster
 	if len(q.spec.AntiAffinity) == 0 && len(q.spec.Spread) == 0 {
@@ -119,7 +119,7 @@ func (q *queue) count() {
 	}
 }
 
-// concerns reports whether instances of the other service matter to this.
+// concerns reports whether instances of the other service matter to this one.
 func (q *queue) concerns(s *projections.Service) bool {
 	for _, r := range s.Revisions {
 		if q.relation(change{service: s.ID, revision: r}) != (relation{}) {
@@ -142,7 +142,7 @@ func (q *queue) countService(s *projections.Service) {
 	}
 }
 
-// counted takes an instance into the counts, or out of them.
+// counted adds an instance to the counts, or removes it.
 func (q *queue) counted(c change) {
 	r := q.relation(c)
 	l, z := &q.loads[c.rank], q.zone(c.rank)
@@ -159,7 +159,7 @@ func (q *queue) counted(c change) {
 	}
 }
 
-// relation says what the instance that came or went is to the service.
+// relation returns how the instance that arrived or left matters to the service.
 func (q *queue) relation(c change) relation {
 	own := c.service == q.service.ID
 	if len(q.spec.AntiAffinity) == 0 && len(q.spec.Spread) == 0 {
@@ -180,7 +180,7 @@ func (q *queue) relation(c change) relation {
 	return r
 }
 
-// take follows what happened to a node.
+// take updates the queue for what happened to a node.
 func (q *queue) take(c change) {
 	z := q.zone(c.rank)
 	before := z.spread
@@ -210,7 +210,7 @@ func (q *queue) fails(rank int32) {
 	q.failing[rank] = until
 }
 
-// pass lets go of failures that are too long ago by now.
+// pass forgets failures that are too long ago by now.
 func (q *queue) pass() {
 	for rank, until := range q.failing {
 		if !q.board.now.Before(until) {
@@ -219,7 +219,7 @@ func (q *queue) pass() {
 	}
 }
 
-// look looks at one node again.
+// look compares one node again.
 func (q *queue) look(rank int32) {
 	q.fails(rank)
 	node, z := q.board.nodes[rank], q.zone(rank)

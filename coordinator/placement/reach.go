@@ -5,8 +5,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Reach counts the nodes that shall have an instance of a global service: those that the spec does not exclude, and that
-// may get one now or have one.
+// Reach counts the nodes that must have an instance of a global service: nodes that the spec does not exclude, and that may get
+// one now or have one.
 func (b *Board) Reach(s *projections.Service) uint32 {
 	q, reach := b.queue(s, s.Revision), uint32(0)
 	for rank, n := range b.nodes {
@@ -17,14 +17,14 @@ func (b *Board) Reach(s *projections.Service) uint32 {
 	return min(reach, events.MaxScale)
 }
 
-// Belongs reports whether the spec does not exclude the node that the instance is on.
+// Belongs reports whether the spec allows the node of the instance.
 func (b *Board) Belongs(s *projections.Service, i *projections.Instance) bool {
 	q := b.queue(s, s.Revision)
 	rank, known := b.ranks[i.Node]
 	return known && q.matches(b.nodes[rank])
 }
 
-// matches reports whether the node is one that the spec wants.
+// matches reports whether the spec selects the node.
 func (d *demand) matches(n *projections.Node) bool {
 	return hasLabels(n.Facts.Labels, d.spec.NodeSelector) && (d.policy.ZoneAffinity.Soft || d.wantsZone(n.Facts.Zone))
 }

@@ -11,10 +11,10 @@ const point = 1000
 // full is what the profile gives a node that fits it best.
 const full = int64(events.MaxWeight) * point
 
-// failing is what a node loses on which the revision fails: it goes behind every other, whatever that loses.
+// failing is what a node loses if the revision fails on it. It is so much that the node comes after every other one.
 const failing = -full * int64(events.MaxNodeWeight) * events.MaxScale
 
-// points returns what a node gets for itself; what its zone adds comes when one is chosen.
+// points returns a node's own points; a choice adds those of its zone.
 func (q *queue) points(rank int32) events.Points {
 	var p events.Points
 	p.Profile, p.AntiAffinity, p.Zone, p.Failures = q.terms(rank, q.credit(rank))
@@ -22,7 +22,7 @@ func (q *queue) points(rank int32) events.Points {
 	return p
 }
 
-// credit is what an instance that leaves the node gives back.
+// credit returns what an instance that leaves the node gives back.
 func (q *queue) credit(rank int32) events.Resources {
 	if q.leaves != nil && q.leaves.rank == rank {
 		return q.leaves.reserved
@@ -30,13 +30,13 @@ func (q *queue) credit(rank int32) events.Resources {
 	return events.Resources{}
 }
 
-// scoreWithout is the sum of points as if what is set aside for an instance on the node were given back.
+// scoreWithout returns the sum of points as if the resources of an instance on the node were given back.
 func (q *queue) scoreWithout(rank int32, credit events.Resources) int64 {
 	profile, antiAffinity, zone, failures := q.terms(rank, credit)
 	return profile + antiAffinity + zone + failures + q.sameNode(rank)
 }
 
-// sameNode is what a node loses for the instances of the service that it has.
+// sameNode returns what a node loses for its instances of the service.
 func (q *queue) sameNode(rank int32) int64 {
 	own := q.loads[rank].own
 	if q.leaves != nil && q.leaves.rank == rank {
@@ -45,7 +45,7 @@ func (q *queue) sameNode(rank int32) int64 {
 	return -int64(q.policy.SameNode) * point * int64(own)
 }
 
-// terms are those of points, one by one: most nodes are asked for their sum alone.
+// terms returns the terms of points one by one, because most nodes only need their sum.
 func (q *queue) terms(rank int32, credit events.Resources) (profile, antiAffinity, zone, failures int64) {
 	d, n := &q.demand, q.board.nodes[rank]
 	profile = d.share(n, credit)
@@ -66,8 +66,8 @@ func (q *queue) terms(rank int32, credit events.Resources) (profile, antiAffinit
 	return profile, antiAffinity, zone, failures
 }
 
-// share is how much of the node is taken with one more instance and the credit given back: of the resource that is taken
-// most, 0 to full.
+// share returns the used part of the node with one more instance and the credit given back. It is that of the most used
+// resource, 0 to full.
 func (d *demand) share(n *projections.Node, credit events.Resources) int64 {
 	has, asks := n.Allocatable(), d.asks(n)
 	taken := n.Reserved().Plus(asks).Minus(credit)
@@ -79,10 +79,10 @@ func (d *demand) share(n *projections.Node, credit events.Resources) int64 {
 	return min(most, full)
 }
 
-// sharedBits has sizes be compared in KiB, so that no product overflows.
+// sharedBits makes sizes compare in KiB, so that no product overflows.
 const sharedBits = 10
 
-// part returns taken of has, scaled to full; 0 where the node could not tell what it has.
+// part returns taken of has, scaled to full; 0 if the node could not report what it has.
 func part(taken, has uint64) int64 {
 	if has == 0 {
 		return 0

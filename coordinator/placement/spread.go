@@ -2,7 +2,7 @@ package placement
 
 import "math"
 
-// findLeast finds the smallest count of a zone that instances may be spread over.
+// findLeast finds the smallest count of a zone over which instances may be spread.
 func (q *queue) findLeast() {
 	q.least = math.MaxInt32
 	for i := range q.zones {
@@ -12,7 +12,7 @@ func (q *queue) findLeast() {
 	}
 }
 
-// shifted follows a zone whose count was before, and which had that many open nodes.
+// shifted updates least after a zone changed. Its count was before, and it had opened open nodes.
 func (q *queue) shifted(z *zoned, before, opened int32) {
 	if opened > 0 && z.open > 0 && before > q.least && z.spread > q.least {
 		return // another zone has the fewest, before and after
@@ -20,12 +20,12 @@ func (q *queue) shifted(z *zoned, before, opened int32) {
 	q.findLeast()
 }
 
-// ahead reports whether one more instance would take the zone further ahead of the others than the policy allows.
+// ahead reports whether one more instance would put the zone further ahead of the others than the policy allows.
 func (q *queue) ahead(z *zoned) bool {
 	return q.spreads && int64(z.spread)+1-int64(q.least) > int64(q.policy.Spread.MaxSkew)
 }
 
-// aheadWithout is ahead for an instance that takes the place of one in the zone, where that excludes nodes.
+// aheadWithout is ahead for an instance that replaces one in the zone, if being ahead excludes nodes.
 func (q *queue) aheadWithout(z *zoned, gone relation) bool {
 	without := *z
 	if gone.spread {
@@ -35,8 +35,8 @@ func (q *queue) aheadWithout(z *zoned, gone relation) bool {
 	return q.spreads && !q.policy.Spread.Soft && int64(without.spread)+1-int64(least) > int64(q.policy.Spread.MaxSkew)
 }
 
-// even is what a node loses because its zone is ahead of others. Where the spec itself says what is spread over the zones, that counts more
-// than all that nodes lose for the instances of the service that they have.
+// even returns what a node loses because its zone is ahead of others. If the spec itself says what to spread over the zones,
+// that counts more than all that nodes lose for their instances of the service.
 func (q *queue) even(z *zoned) int64 {
 	switch {
 	case !q.ahead(z):
@@ -47,7 +47,7 @@ func (q *queue) even(z *zoned) int64 {
 	return -full
 }
 
-// together is what a node loses because other instances of the service are in other zones.
+// together returns what a node loses because other instances of the service are in other zones.
 func (q *queue) together(z *zoned) int64 {
 	if !q.gathers || q.own == 0 {
 		return 0
