@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestEachPlacementIsExplained makes each decision on a node in the transcripts once more, in the state that it was made in.
+// TestEachPlacementIsExplained repeats each decision on a node in the transcripts, in the state in which it was made.
 func TestEachPlacementIsExplained(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		h := newHouse(t)
@@ -31,7 +31,7 @@ func TestEachPlacementIsExplained(t *testing.T) {
 				x, err := coordinator.Explain(after(t, c, h.decided[:i]), r)
 				placed, is := r.Data.(events.InstancePlaced)
 				if err != nil || x.Node != placed.Node || (is && x.Ordinal != placed.Ordinal) || len(x.Nodes) != len(c.Nodes) {
-					t.Errorf("%s at %s: it was %v, and is explained by %+v: %v", path, d.Pos, r.Data, x, err)
+					t.Errorf("%s at %s: the decision was %v, and its explanation is %+v: %v", path, d.Pos, r.Data, x, err)
 				}
 			}
 			return told

@@ -1,4 +1,4 @@
 package coordinator
 
-// Bound leaves the round room for so many more events.
+// Bound leaves room in the round for this many more events.
 func (t *Turn) Bound(events int) { t.most = len(t.Records) + events }

@@ -10,12 +10,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// passing is what may be otherwise where another round decides: places in the log, and the command that what comes later is due to, which has
-// ended by then.
+// passing matches what may differ if another round decides: sequences in the log, and the command to which a later event
+// belongs. That command may have ended by then.
 var passing = regexp.MustCompile(`(at sequence |"(operation|snapshot)":|Resumed:)[0-9]+| \(for command [0-9]+\)`)
 
-// TestSmallRoundsComeToTheSame replays the transcripts with hardly any room in a round, or with room for hardly any unit: each is full again and
-// again, in the middle of whatever is decided, and what is left is decided in the next as it would have been in the same.
+// TestSmallRoundsComeToTheSame replays the transcripts with room for few events or few units in a round. Each round fills up in
+// the middle of decisions, and the next round must decide the rest as the same round would have.
 func TestSmallRoundsComeToTheSame(t *testing.T) {
 	const largestStep, largestOfGroup = 4, 12 // events, in the transcripts
 	for _, bounds := range []struct{ room, units int }{{room: largestStep}, {room: 7}, {units: 1}} {
@@ -41,7 +41,7 @@ func TestSmallRoundsComeToTheSame(t *testing.T) {
 	}
 }
 
-// lasting returns the lines of what was told, in an order of their own.
+// lasting returns the lines of the text without what may differ, sorted.
 func lasting(told string) []string {
 	told = strings.ReplaceAll(passing.ReplaceAllString(told, "$1"), "nothing\n", "")
 	return slices.Sorted(strings.Lines(told))

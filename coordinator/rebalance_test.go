@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// crowded returns a house with two nodes that are crowded and four that are empty.
+// crowded returns a house with two crowded nodes and four empty ones.
 func crowded(t *testing.T) *house {
 	h := newHouse(t)
 	join := func(name string) {
@@ -35,7 +35,7 @@ func crowded(t *testing.T) *house {
 	return h
 }
 
-// TestThePlanIsWhatIsDone holds a rebalancing to the plan that was made of it, where nothing else happens.
+// TestThePlanIsWhatIsDone compares a rebalancing with its plan, when nothing else happens.
 func TestThePlanIsWhatIsDone(t *testing.T) {
 	terms := events.RebalanceTerms{MaxMoves: 8, MinGain: 1}
 	planned := crowded(t)
@@ -58,7 +58,7 @@ func TestThePlanIsWhatIsDone(t *testing.T) {
 	for _, m := range plan {
 		at := slices.Index(want, place{m.Service, m.Ordinal, m.From})
 		if at < 0 {
-			t.Fatalf("the plan moves %s/%d from %s, and it is not there", m.Service, m.Ordinal, m.From)
+			t.Fatalf("the plan moves %s/%d from %s, where it is not", m.Service, m.Ordinal, m.From)
 		}
 		want[at].node = m.To
 	}
@@ -68,11 +68,11 @@ func TestThePlanIsWhatIsDone(t *testing.T) {
 	got := places(h)
 	for _, p := range want {
 		if !slices.Contains(got, p) {
-			t.Errorf("%s/%d is to be on %s by the plan, and is not", p.service, p.ordinal, p.node)
+			t.Errorf("%s/%d is not on %s, where the plan puts it", p.service, p.ordinal, p.node)
 		}
 	}
 	if len(plan) < 4 || len(got) != len(want) || h.cluster.Rebalance != nil {
-		t.Errorf("%d moves were planned, %d instances are there of %d, and the rebalancing is %+v", len(plan), len(got), len(want), h.cluster.Rebalance)
+		t.Errorf("%d moves were planned, %d of %d instances exist, and the rebalancing is %+v", len(plan), len(got), len(want), h.cluster.Rebalance)
 	}
 	if again := coordinator.PlanRebalance(h.cluster, terms, h.now); len(again) > len(plan)/2 {
 		t.Errorf("after %d moves there are %d more to make", len(plan), len(again))

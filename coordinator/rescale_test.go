@@ -11,9 +11,10 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestNobodySlipsPastABarrier rescales services a thousand times while their instances answer in any order, the fast ones before
-// the slow have begun, some refuse, die in any phase and come back, under each policy: no phase begins before every slot has
-// answered in the one before or is named as given up, every command ends once, and what is given up is taken back.
+// TestNobodySlipsPastABarrier rescales services a thousand times, under each policy, while their instances answer in any order:
+// fast ones before slow ones have begun. Some refuse, or die in any phase and return. It checks that no phase begins before
+// every slot has answered in the phase before or was given up. It also checks that every command ends once, and that slots that
+// were given up are taken back.
 func TestNobodySlipsPastABarrier(t *testing.T) {
 	outcomes := map[events.OperationOutcome]int{}
 	for seed := range uint64(1000) {
@@ -33,12 +34,12 @@ func TestNobodySlipsPastABarrier(t *testing.T) {
 	}
 }
 
-// rescaling is a service whose scale changes, and what is known of it from outside.
+// rescaling is a service whose scale changes, and what an observer knows of it.
 type rescaling struct {
 	*house
 	dice
 	id       events.ServiceID
-	answers  map[uint32][]events.Confirmation // that were given, by slot
+	answers  map[uint32][]events.Confirmation // the given ones, by slot
 	op       events.OperationStarted
 	sequence uint64
 	entered  events.OperationEntered
@@ -52,7 +53,7 @@ type rescaling struct {
 // generators" (2014).
 type dice uint64
 
-// IntN returns a number from 0 to below n.
+// IntN returns a number from 0 to n-1.
 func (d *dice) IntN(n int) int {
 	*d += 0x9e3779b97f4a7c15
 	z := uint64(*d)
@@ -74,7 +75,7 @@ func newRescaling(t *testing.T, seed uint64) *rescaling {
 	return r
 }
 
-// take decides a round, and holds what it says of the operation to what the instances have answered.
+// take decides a round, and compares its events about the operation with the instances' answers.
 func (r *rescaling) take(input func(*coordinator.Turn)) {
 	r.t.Helper()
 	r.round(func(turn *coordinator.Turn) {
@@ -108,7 +109,7 @@ func (r *rescaling) hear(record events.Record) {
 	}
 }
 
-// passed holds every slot to have answered in the phase that is over, or to be given up.
+// passed checks that every slot has answered in the phase that is over, or was given up.
 func (r *rescaling) passed() {
 	if r.entered.Phase != events.OperationRelease && r.entered.Phase != events.OperationAcquire {
 		return
@@ -138,7 +139,7 @@ func (r *rescaling) play() {
 	next := 1 + (scale+r.IntN(most-1))%most
 	r.ask("scale", fmt.Sprintf(`{"scale":%d}`, next))
 	r.until(2, r.IntN(8))
-	r.until(2, 0) // what was given up is taken back
+	r.until(2, 0) // slots that were given up are taken back
 	for len(r.cluster.Operating()) > 0 {
 		r.step(0)
 	}
@@ -148,7 +149,7 @@ func (r *rescaling) play() {
 	}
 }
 
-// until goes on until so many commands have ended; of a hundred steps so many are misfortunes.
+// until takes steps until this many commands have ended. Of a hundred steps, this many are misfortunes.
 func (r *rescaling) until(commands, misfortunes int) {
 	const steps = 2000
 	for range steps {
@@ -160,7 +161,7 @@ func (r *rescaling) until(commands, misfortunes int) {
 	r.t.Fatalf("%d commands have ended after %d steps, want %d", r.ended, steps, commands)
 }
 
-// step has one instance do what comes next, or some time pass.
+// step lets one instance do its next step, or some time pass.
 func (r *rescaling) step(misfortunes int) {
 	var all []*projections.Instance
 	s := r.cluster.Services[r.id]

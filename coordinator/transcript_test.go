@@ -18,8 +18,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// TestTranscripts replays testdata/*.txt: what comes in, and the events that each round answers with. Rewrite them with
-// go test ./coordinator -rewrite, and read the difference as the change of the rules that it is.
+// TestTranscripts replays testdata/*.txt: the inputs, and the events with which each round answers. To rewrite them, run go
+// test ./coordinator -rewrite, and review the difference as a change of the rules.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		h := newHouse(t)
@@ -30,16 +30,16 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// house is a cluster that hears what the transcript says, one input a round.
+// house is a cluster that gets the inputs of a transcript, one input a round.
 type house struct {
 	t       *testing.T
 	cluster *projections.Cluster
 	agenda  *coordinator.Agenda
 	now     time.Time
 	input   uint64                       // the sequence of the last input
-	rounds  []func(*projections.Cluster) // all so far, for a state of the same
+	rounds  []func(*projections.Cluster) // all so far, to build an equal state
 	decided []events.Record              // in the last round
-	// room and units are how many events, of how many units, of what is looked at a round has room for; 0 for the usual number.
+	// room and units are how many events, and events of how many units, Look has room for in a round; 0 for the usual number.
 	room, units int
 }
 
@@ -50,7 +50,8 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// begun is the state of a log that began before the first round set a policy: what a transcript shows is not spread unless it asks for that.
+// begun returns the state of a log that began before the first round set a policy: transcripts do not spread instances unless
+// they ask for it.
 func begun() *projections.Cluster {
 	c := projections.NewCluster()
 	c.Round = 1
@@ -63,7 +64,7 @@ func adoption(generation string) events.ClusterAdopted {
 	}}
 }
 
-// do takes one step of the transcript.
+// do runs one step of the transcript.
 func (h *house) do(d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "hello":
@@ -129,7 +130,7 @@ func (h *house) pass(d *datadriven.TestData) {
 	h.now = h.now.Add(passed)
 }
 
-// round decides one round and tells its events. Looking once more must yield nothing.
+// round decides one round and returns its events as text. Another Look must yield nothing.
 func (h *house) round(input func(*coordinator.Turn)) string {
 	h.t.Helper()
 	turn := coordinator.NewTurn(h.cluster, h.agenda, h.now)
@@ -150,7 +151,7 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 		take(c)
 	})
 	if recovering {
-		return told // the end of a recovery is a change: the next round looks
+		return told // the end of a recovery is a change: the next round reconciles
 	}
 	if (h.room > 0 || h.units > 0) && h.agenda.Waits(h.cluster) {
 		if len(records) == 0 {
@@ -161,12 +162,12 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	again := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
 	again.Look()
 	if len(again.Records) > 0 {
-		h.t.Fatalf("looking again when nothing changed yields\n%s", tell(again.Records))
+		h.t.Fatalf("another Look without a change yields\n%s", tell(again.Records))
 	}
 	return told
 }
 
-// look looks within the bounds of a round.
+// look calls Look within the bounds of a round.
 func (h *house) look(turn *coordinator.Turn) {
 	h.t.Helper()
 	records, units := len(turn.Records), turn.Units()
@@ -258,8 +259,8 @@ func labels(text string) map[string]string {
 	return map[string]string{name: value}
 }
 
-// subject is where a command is published: to a service as namespace/name, to a group as group/namespace/name, to a node by its name,
-// or to the cluster.
+// subject returns where a command is published: to a service as namespace/name, to a group as group/namespace/name, to a node
+// by its name, or to the cluster.
 func subject(whom, verb string) string {
 	switch group, grouped := strings.CutPrefix(whom, "group/"); {
 	case grouped:
@@ -285,7 +286,7 @@ func (h *house) command(d *datadriven.TestData) string {
 	return h.round(func(turn *coordinator.Turn) { turn.Command(events.ParseRequest(m)) })
 }
 
-// tellDrain writes a plan, an instance a line.
+// tellDrain writes a plan, one instance a line.
 func tellDrain(p coordinator.DrainPlan) string {
 	if p.Rejection != nil {
 		return fmt.Sprintf("%s: %s\n", p.Rejection.Code, p.Rejection.Reason)
@@ -297,7 +298,7 @@ func tellDrain(p coordinator.DrainPlan) string {
 	return told
 }
 
-// plan <namespace/name|node> <verb>, with the body below, tells what the command would do.
+// plan <namespace/name|node> <verb>, with the body below, shows what the command would do.
 func (h *house) plan(d *datadriven.TestData) string {
 	same := begun()
 	for _, round := range h.rounds {
@@ -322,8 +323,9 @@ func (h *house) statusOf(s events.Status) string {
 	return h.round(func(turn *coordinator.Turn) { turn.Status(1, s) })
 }
 
-// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited exit=3 no-restart=attempts output image=web@sha256:1]. The
-// image is what that of the service's spec stood for, output that what was printed last is kept.
+// status <node> <namespace/name.ordinal.generation> <phase> [epoch=1 attempt=0 reason=exited exit=3 no-restart=attempts output
+// image=web@sha256:1]. image is what the image of the service's spec stood for. output says that the container's last output is
+// kept.
 func (h *house) status(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[1].Key, d.CmdArgs[2].Key)
 	s.Reason = events.OfflineReason(argument(d, "reason", ""))
@@ -342,7 +344,7 @@ func (h *house) status(d *datadriven.TestData) string {
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Instance: &events.InstanceStatus{InstanceState: s}})
 }
 
-// answer <namespace/name> <ordinal> [refused=text attempt=n] tells how the slot's instance has answered what it was asked.
+// answer <namespace/name> <ordinal> [refused=text attempt=n] reports how the slot's instance has answered what it was asked.
 func (h *house) answer(d *datadriven.TestData) string {
 	id, err := events.ParseServiceID(d.CmdArgs[0].Key)
 	ordinal, ordinalErr := strconv.Atoi(d.CmdArgs[1].Key)
@@ -378,7 +380,7 @@ func (h *house) answer(d *datadriven.TestData) string {
 	}}})
 }
 
-// exports are what the instance's volumes with state hold, all the same.
+// exports returns the content of the instance's volumes with state; all have the same content.
 func (h *house) exports(i *projections.Instance, phase events.OperationPhase, digest string) []events.Export {
 	var exports []events.Export
 	for _, v := range h.cluster.Services[i.ID.Service].Revisions[i.Revision].Spec.StateVolumes() {
@@ -404,20 +406,20 @@ func (h *house) state(d *datadriven.TestData, instance, phase string) events.Ins
 	return s
 }
 
-// engine <node> counter=n [epoch=1], with what is wrong with it below, or nothing.
+// engine <node> counter=n [epoch=1], with the engine's defect below, or nothing.
 func (h *house) engine(d *datadriven.TestData) string {
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Engine: &events.EngineStatus{
 		Counter: h.number(d, "counter", 1), Epoch: h.number(d, "epoch", 1), Degraded: strings.TrimSpace(d.Input),
 	}})
 }
 
-// order <namespace/name.ordinal.generation> tells what the order says that its images stand for.
+// order <namespace/name.ordinal.generation> shows what the images in the order stand for.
 func (h *house) order(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[0].Key, "placed")
 	return fmt.Sprintf("%v\n", h.cluster.Order(h.cluster.Instance(s.ID())).Images)
 }
 
-// loop <namespace/name> <ordinal> tells what people are told of how the slot's instances end.
+// loop <namespace/name> <ordinal> shows what operators see about how the slot's instances end.
 func (h *house) loop(d *datadriven.TestData) string {
 	id, err := events.ParseServiceID(d.CmdArgs[0].Key)
 	ordinal, ordinalErr := strconv.ParseUint(d.CmdArgs[1].Key, 10, 32)
@@ -432,7 +434,8 @@ func (h *house) loop(d *datadriven.TestData) string {
 	return fmt.Sprintf("%s; restarts %d\n", loop, s.Slots[ordinal].Restarts)
 }
 
-// restore <namespace/name.ordinal.generation> tells what the order says that its volumes are to hold, and what it is told to come from.
+// restore <namespace/name.ordinal.generation> shows what the order puts into the volumes, and from which state it tells the
+// instance to come.
 func (h *house) restore(d *datadriven.TestData) string {
 	s := h.state(d, d.CmdArgs[0].Key, "placed")
 	i := h.cluster.Instance(s.ID())
@@ -450,7 +453,7 @@ func (h *house) restore(d *datadriven.TestData) string {
 	return told
 }
 
-// list <node> [epoch=1] [more], with one instance and its phase a line below. More says that it is not the last list.
+// list <node> [epoch=1] [more], with one instance and its phase a line below. More says that another list follows.
 func (h *house) list(d *datadriven.TestData) string {
 	list := events.InstanceList{Epoch: h.number(d, "epoch", 1), Last: !d.HasArg("more")}
 	for line := range strings.Lines(d.Input) {
@@ -460,7 +463,7 @@ func (h *house) list(d *datadriven.TestData) string {
 	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, List: &list})
 }
 
-// settle has every node do what it is told, instance by instance, and the time pass that operations wait for, until
+// settle lets every node carry out its orders, instance by instance, and lets the time pass for which operations wait, until
 // nothing more follows.
 func (h *house) settle() string {
 	var told strings.Builder
@@ -497,7 +500,7 @@ func (h *house) settle() string {
 	}
 }
 
-// unproven reports whether a service is to serve for longer before it counts.
+// unproven reports whether a service must serve for longer before it counts.
 func (h *house) unproven() bool {
 	for _, s := range h.cluster.Services {
 		if s.Settled() && !s.Proven(h.now) {

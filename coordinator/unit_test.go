@@ -9,15 +9,15 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// ask decides a command in a round of its own, and returns what follows.
+// ask decides a command in a round of its own, and returns the events.
 func (h *house) ask(subject, body string) string {
 	h.input++
 	r := events.ParseRequest(events.Message{Subject: events.CommandRoot + "." + subject, Sequence: h.input, Body: []byte(body), Header: events.Header{}})
 	return h.round(func(turn *coordinator.Turn) { turn.Command(r) })
 }
 
-// TestWhatIsShunnedIsTriedAgain has the coordinator fail on a service: it is left alone, its command fails, others go on, and it is tried again
-// where that is asked for and where its input changes.
+// TestWhatIsShunnedIsTriedAgain makes the coordinator fail on a service. The coordinator leaves the service alone, its command
+// fails, and other services continue. The coordinator tries it again after Retry, and after its input changes.
 func TestWhatIsShunnedIsTriedAgain(t *testing.T) {
 	h := newHouse(t)
 	h.joins(1, 4)
@@ -55,7 +55,7 @@ func TestWhatIsShunnedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestInputsAreUnits holds each input to be the unit at work, and to be caused by nothing but itself.
+// TestInputsAreUnits checks that each input is the unit at work, and that its events name no other cause.
 func TestInputsAreUnits(t *testing.T) {
 	h := newHouse(t)
 	h.joins(1, 4)
@@ -81,11 +81,11 @@ func TestInputsAreUnits(t *testing.T) {
 		told = tell(turn.Records[len(turn.Records)-1:])
 	})
 	if !strings.Contains(told, `"code":"internal"`) || !strings.Contains(told, "it panicked") {
-		t.Errorf("what is refused is answered with %s", told)
+		t.Errorf("a refused command is answered with %s", told)
 	}
 }
 
-// services writes a group's command that has so many services from one on, of which none finds a node.
+// services writes a group's command with count services from number first on; no service finds a node.
 func services(first, count int) string {
 	var all []string
 	for i := range count {
@@ -111,7 +111,8 @@ func TestGroupsHaveSoManyServicesInAll(t *testing.T) {
 	}
 }
 
-// TestOneCommandTakesThePlaceOfSoMany has a group take the place of as many commands as fit into a round beside others, and of more.
+// TestOneCommandTakesThePlaceOfSoMany lets a group supersede as many commands as fit into a round beside others, and more than
+// that.
 func TestOneCommandTakesThePlaceOfSoMany(t *testing.T) {
 	const waiting = events.MaxQueued
 	for count, taken := range map[int]bool{11: true, 12: false} { // each with one that holds it: two events for each command

@@ -1,12 +1,13 @@
-// Package archive is the format of the files that the oldest part of the log goes to.
+// Package archive is the format of the files that hold the oldest part of the log.
 //
-// A file holds whole rounds, as they were stored: a line of JSON for each message, between one that says of which log they are and one that
-// says which they are and has their SHA-256; all compressed with zstd. Its name has the log and the first and last sequence. The files of
-// an archive follow each other from the first message on, so their fold is the state at their end.
+// A file holds whole rounds, as they were stored, compressed with zstd. Each message is a line of JSON. The first line names
+// the log; the last line has the first and last sequence and the SHA-256 of all lines before. The file's name has the log and
+// these sequences. The files of an archive follow each other from the first message on, so their fold is the state at their
+// end.
 //
 //	w, err := archive.NewWriter(file, logID)
 //	err = w.Add(message) // ... and w.Close()
 //	for m, err := range archive.Read(file, logID, name) { ... }
 //
-// The package never knows a folder, a clock or the bus.
+// The package does not know a folder, a clock or the bus.
 package archive

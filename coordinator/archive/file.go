@@ -12,7 +12,7 @@ import (
 // ErrMissing occurs when files of an archive do not follow each other.
 var ErrMissing = errors.New("a part of the archive is missing")
 
-// File names a file of an archive, and what is in it.
+// File names a file of an archive, and the messages in it.
 type File struct {
 	Name string
 	// First and Last are the sequences of its first and last message.
@@ -24,12 +24,13 @@ const (
 	suffix = ".jsonl.zst"
 )
 
-// NewFile names the file that has these messages of the log. The order of files is that of their names.
+// NewFile names the file with these messages of the log. Files sort by their names.
 func NewFile(logID string, first, last uint64) File {
 	return File{fmt.Sprintf("%s%s-%020d-%020d%s", prefix, logID, first, last, suffix), first, last}
 }
 
-// Files returns which of the names are those of an archive of the log, in the order of its messages: from the first on, and without a gap.
+// Files returns the names that are files of an archive of the log, in the order of its messages: from the first on, and without
+// a gap.
 func Files(logID string, names []string) ([]File, error) {
 	var files []File
 	for _, name := range names {
@@ -41,7 +42,7 @@ func Files(logID string, names []string) ([]File, error) {
 	next := uint64(1)
 	for _, f := range files {
 		if f.First != next || f.Last < f.First {
-			return nil, fmt.Errorf("%w: before %s one must end at sequence %d", ErrMissing, f.Name, f.First-1)
+			return nil, fmt.Errorf("%w: want a file before %s that ends at sequence %d", ErrMissing, f.Name, f.First-1)
 		}
 		next = f.Last + 1
 	}
@@ -57,7 +58,7 @@ func parse(logID, name string) (File, bool) {
 	return File{name, first, last}, ours && ends && two && errFirst == nil && errLast == nil
 }
 
-// End returns the last sequence of the files; 0 where there are none.
+// End returns the last sequence of the files; 0 if there are none.
 func End(files []File) uint64 {
 	if len(files) == 0 {
 		return 0

@@ -15,17 +15,17 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// ErrDamaged occurs when a file is not what was written, or not of the log.
+// ErrDamaged occurs when a file is not as it was written, or not of this log.
 var ErrDamaged = errors.New("the archive is damaged")
 
 const (
-	// maxLine bounds a line in bytes: a message has a mebibyte, and what is escaped in it takes six times as much at most.
+	// maxLine is the most bytes of a line: a message has up to a mebibyte, and escapes make that at most six times longer.
 	maxLine = 8 << 20
-	// maxWindow bounds the memory of a reader in bytes.
+	// maxWindow is the most memory of a reader in bytes.
 	maxWindow = 64 << 20
 )
 
-// Read yields the messages of a file of this log, and an error where it does not hold what its name and its end say.
+// Read yields the messages of a file of this log, and an error if its content does not match its name and its last line.
 func Read(from io.Reader, logID string, f File) iter.Seq2[events.Message, error] {
 	return func(yield func(events.Message, error) bool) {
 		decompressed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWindow))
@@ -42,7 +42,7 @@ func Read(from io.Reader, logID string, f File) iter.Seq2[events.Message, error]
 
 var errShort = errors.New("it ends too early")
 
-// read returns nil too where no more is wanted.
+// read also returns nil when yield stops it early.
 func read(from io.Reader, logID string, f File, yield func(events.Message, error) bool) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxLine)
@@ -51,7 +51,7 @@ func read(from io.Reader, logID string, f File, yield func(events.Message, error
 		if !began {
 			var h head
 			if err := json.Unmarshal(lines.Bytes(), &h); err != nil || h != (head{format, version, logID}) {
-				return fmt.Errorf("it does not begin as version %d of an archive of the log %s", version, logID)
+				return fmt.Errorf("its first line is not that of version %d of an archive of the log %s", version, logID)
 			}
 		} else {
 			var l line
@@ -61,11 +61,11 @@ func read(from io.Reader, logID string, f File, yield func(events.Message, error
 			switch {
 			case l.Message == nil:
 				if want := (end{f.First, next - 1, hex.EncodeToString(sum.Sum(nil))}); l.End == nil || *l.End != want || f.Last != want.Last {
-					return errors.New("its end does not fit what it holds")
+					return errors.New("its last line does not match its content")
 				}
 				return nil
 			case l.Message.Sequence != next:
-				return fmt.Errorf("behind sequence %d is %d", next-1, l.Message.Sequence)
+				return fmt.Errorf("sequence %d is followed by %d", next-1, l.Message.Sequence)
 			}
 			next++
 			if !yield(l.Message.Message(), nil) {

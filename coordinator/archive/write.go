@@ -27,7 +27,7 @@ type head struct {
 	Log string `json:"log"`
 }
 
-// line is any other: a message, or at last the end.
+// line is any other line: a message, or the end.
 type line struct {
 	Message *capsule.Message `json:"message,omitempty"`
 	End     *end             `json:"end,omitempty"`
@@ -68,7 +68,7 @@ func (w *Writer) Add(m events.Message) error {
 	return w.put(line{Message: &kept})
 }
 
-// Close writes the end.
+// Close writes the last line.
 func (w *Writer) Close() error {
 	w.end.Sum = hex.EncodeToString(w.sum.Sum(nil))
 	if err := w.put(line{End: &w.end}); err != nil {

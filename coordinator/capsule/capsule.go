@@ -13,28 +13,28 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Version is that of the format.
+// Version is the version of the format.
 const Version = 1
 
 // Limits of a capsule.
 const (
 	// MaxSize is the greatest size of a capsule in bytes.
 	MaxSize = 256 << 20
-	// MaxMessages is how many messages of the log a capsule holds at most.
+	// MaxMessages is the most messages of the log that a capsule holds.
 	MaxMessages = 500_000
 )
 
-// ErrCapsule occurs when a capsule does not read, wrapped with what is wrong.
-var ErrCapsule = errors.New("this is no capsule")
+// ErrCapsule occurs when a capsule cannot be read, wrapped with the reason.
+var ErrCapsule = errors.New("not a capsule")
 
 // Capsule is a self-contained file that reproduces a bug.
 type Capsule struct {
 	// Version is 1.
 	Version int  `json:"capsule"`
 	Made    Made `json:"made"`
-	// Simulated is a run in simulated time; nil where the capsule has none.
+	// Simulated is a run in simulated time; nil if the capsule has none.
 	Simulated *Simulated `json:"simulated,omitempty"`
-	// Recorded is what a cluster has recorded; nil where the capsule has none.
+	// Recorded is what a cluster has recorded; nil if the capsule has none.
 	Recorded *Recorded `json:"recorded,omitempty"`
 }
 
@@ -44,7 +44,7 @@ type Made struct {
 	Version string `json:"version"`
 }
 
-// VersionOf is the version of the source that a program was built from, as the program knows of itself.
+// VersionOf returns the version of the source from which a program was built, as the program itself knows it.
 func VersionOf(info *debug.BuildInfo, known bool) string {
 	version := "unknown, as it was built without -buildvcs"
 	if !known {
@@ -63,7 +63,7 @@ func VersionOf(info *debug.BuildInfo, known bool) string {
 
 // Simulated is a run that broke a promise.
 type Simulated struct {
-	// Plan is that of the run, as cmd/simulation writes it.
+	// Plan is the plan of the run, as cmd/simulation writes it.
 	Plan   jsontext.Value `json:"plan"`
 	Broken Broken         `json:"broken"`
 }
@@ -75,13 +75,13 @@ type Broken struct {
 	At      string `json:"at,omitempty"`
 }
 
-// Recorded is a log, of which the part from From to To is the one that something is wrong in.
+// Recorded is a log in which something is wrong between From and To.
 type Recorded struct {
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
-	// Log has the messages of the log from the first to To: what is before From is the state there.
+	// Log has the messages of the log from the first to To: those before From give the state there.
 	Log []Message `json:"log"`
-	// Commands are those that the part answers, as far as the bus still had them.
+	// Commands are the commands that this part answers, as far as the bus still had them.
 	Commands []Message `json:"commands"`
 }
 
@@ -91,12 +91,12 @@ type Message struct {
 	Time     time.Time     `json:"time,omitzero"`
 	Subject  string        `json:"subject"`
 	Header   events.Header `json:"header,omitempty"`
-	// Body is text, and Raw a body that is none.
+	// Body is a body that is text, and Raw is any other body.
 	Body string `json:"body,omitempty"`
 	Raw  []byte `json:"raw,omitempty"`
 }
 
-// Keep returns the message as a capsule has it.
+// Keep returns the message as a capsule holds it.
 func Keep(m events.Message) Message {
 	kept := Message{Sequence: m.Sequence, Time: m.Time, Subject: m.Subject, Header: m.Header}
 	if utf8.Valid(m.Body) {
@@ -116,7 +116,7 @@ func (m Message) Message() events.Message {
 	return events.Message{Sequence: m.Sequence, Time: m.Time, Subject: m.Subject, Header: m.Header, Body: body}
 }
 
-// Write returns the capsule as a file has it. Equal capsules are equal files.
+// Write returns the capsule as the content of a file. Equal capsules give equal files.
 func Write(c Capsule) ([]byte, error) {
 	c.Version = Version
 	body, err := json.Marshal(c, json.Deterministic(true), jsontext.WithIndent(" "))
@@ -124,16 +124,16 @@ func Write(c Capsule) ([]byte, error) {
 		return nil, err
 	}
 	if len(body) > MaxSize {
-		return nil, fmt.Errorf("the capsule has %d bytes, and %d are possible: choose a part that ends earlier", len(body), MaxSize)
+		return nil, fmt.Errorf("the capsule has %d bytes, want at most %d: choose a part that ends earlier", len(body), MaxSize)
 	}
 	return append(body, '\n'), nil
 }
 
-// Read reads what Write wrote. It refuses what it does not know, and says so of capsules of another version.
+// Read reads what Write wrote. It rejects unknown content, and reports capsules of another version as such.
 func Read(body []byte) (Capsule, error) {
 	var c Capsule
 	if len(body) > MaxSize+1 {
-		return c, fmt.Errorf("%w: it has %d bytes, and %d are possible", ErrCapsule, len(body), MaxSize)
+		return c, fmt.Errorf("%w: it has %d bytes, want at most %d", ErrCapsule, len(body), MaxSize)
 	}
 	var of struct {
 		Version int `json:"capsule"`
@@ -142,7 +142,7 @@ func Read(body []byte) (Capsule, error) {
 		return c, fmt.Errorf("%w: %w", ErrCapsule, err)
 	}
 	if of.Version != Version {
-		return c, fmt.Errorf("%w that this version reads: its format is %d, and %d is known: use a version of Rookery as new as that which made it",
+		return c, fmt.Errorf("%w that this version reads: its format is %d, and %d is known: use the version of Rookery that made it, or a newer one",
 			ErrCapsule, of.Version, Version)
 	}
 	if err := json.Unmarshal(body, &c, json.RejectUnknownMembers(true)); err != nil {
@@ -154,11 +154,11 @@ func Read(body []byte) (Capsule, error) {
 func (c Capsule) check() error {
 	switch r := c.Recorded; {
 	case (c.Simulated == nil) == (r == nil):
-		return fmt.Errorf("%w: it has to hold either a simulated run or a recorded log", ErrCapsule)
+		return fmt.Errorf("%w: it must hold either a simulated run or a recorded log", ErrCapsule)
 	case c.Simulated != nil && (len(c.Simulated.Plan) == 0 || c.Simulated.Broken.Promise == ""):
-		return fmt.Errorf("%w: its run has no plan, or does not say what it breaks", ErrCapsule)
+		return fmt.Errorf("%w: its run has no plan, or does not name the promise that it breaks", ErrCapsule)
 	case r != nil && len(r.Log) > MaxMessages:
-		return fmt.Errorf("%w: its log has %d messages, and %d are possible", ErrCapsule, len(r.Log), MaxMessages)
+		return fmt.Errorf("%w: its log has %d messages, want at most %d", ErrCapsule, len(r.Log), MaxMessages)
 	case r != nil && (r.From == 0 || r.From > r.To || r.To > uint64(len(r.Log))):
 		return fmt.Errorf("%w: it is of sequence %d to %d, and its log has %d messages", ErrCapsule, r.From, r.To, len(r.Log))
 	}

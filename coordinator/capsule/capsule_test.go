@@ -35,8 +35,8 @@ func TestWhatIsWrittenReads(t *testing.T) {
 
 func TestWhatIsNoCapsuleIsRefused(t *testing.T) {
 	for body, why := range map[string]string{
-		``:                             "this is no capsule",
-		`[]`:                           "this is no capsule",
+		``:                             "not a capsule",
+		`[]`:                           "not a capsule",
 		`{"capsule":2}`:                "its format is 2, and 1 is known",
 		`{"seed":17}`:                  "its format is 0, and 1 is known",
 		`{"capsule":1}`:                "either a simulated run or a recorded log",
@@ -51,7 +51,8 @@ func TestWhatIsNoCapsuleIsRefused(t *testing.T) {
 	}
 }
 
-// TestAHostileCapsuleIsChecked has sequences that are none and bodies that do not read be told, and nothing more.
+// TestAHostileCapsuleIsChecked checks capsules with wrong sequences and unreadable bodies: Check reports them and does nothing
+// more.
 func TestAHostileCapsuleIsChecked(t *testing.T) {
 	for _, m := range []capsule.Message{
 		{Sequence: 1}, {Sequence: 7, Subject: "rookery.log.round"}, {Sequence: 1, Subject: "rookery.log.round", Body: "{}"},

@@ -10,45 +10,47 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Found is what a check comes to.
+// Found is the result of a check.
 type Found struct {
-	// Rounds and Events count what was folded, Decided the rounds of the part that were decided on once more.
+	// Rounds and Events count what was folded. Decided counts the rounds of the part whose decisions were repeated.
 	Rounds, Events, Decided int
-	// Commands and Placements count what was decided once more, Missing the commands that the capsule does not have.
+	// Commands and Placements count the repeated decisions. Missing counts the commands that the capsule does not have.
 	Commands, Placements, Missing int
-	// Hash is that of the state at the end.
+	// Hash is the hash of the state at the end.
 	Hash string
-	// Differs says where the log does not fold, or was decided otherwise; nil where neither is so.
+	// Differs says where the log does not fold, or where a repeated decision differs from it; nil if there is no such place.
 	Differs *Difference
 }
 
 // Difference is the first place at which the check and the log differ.
 type Difference struct {
-	// Sequence is that of the message, and Round the one that it is in.
+	// Sequence is the sequence of the message, and Round is its round.
 	Sequence uint64
 	Round    uint64
 	What     string
 }
 
-// String says the difference to people.
+// String describes the difference for the operator.
 func (d Difference) String() string {
 	return fmt.Sprintf("round %d, sequence %d of the log: %s", d.Round, d.Sequence, d.What)
 }
 
-// checker folds a log, and has a state beside it that it decides on.
+// checker folds a log, and repeats its decisions on a second state.
 type checker struct {
 	recorded Recorded
 	commands map[uint64]events.Message
 	fold     *projections.Fold
-	// state is decided on from From on; the same as that of the fold, unless something differs.
+	// state is the second state, which changes by repeated decisions from From on. It equals that of the fold, unless something
+	// differs.
 	state  *projections.Fold
 	agenda *coordinator.Agenda
 	found  Found
 }
 
-// Check folds the log with its hash chain, and decides on each round of the part once more, in the state before: every command
-// that the capsule has, and the node of every instance that got one or waits for one, but for those that a rebalancing moves. What
-// nodes have said, and what followed from the time, is taken as the log has it. It stops at the first difference.
+// Check folds the log with its hash chain, and repeats the decisions of each round of the part, in the state before the round.
+// It repeats every command that the capsule has, and the choice of a node for every instance that got one or waits for one. It
+// leaves out instances that a rebalancing moves. It takes the nodes' reports, and what followed from the time, as the log has
+// them. It stops at the first difference.
 func Check(r Recorded) Found {
 	c := checker{recorded: r, commands: map[uint64]events.Message{}, fold: projections.NewFold(), state: projections.NewFold()}
 	for _, m := range r.Commands {
@@ -74,13 +76,13 @@ func Check(r Recorded) Found {
 	}
 	if c.found.Hash = c.fold.Cluster.Hash(); c.found.Differs == nil && c.agenda != nil && c.state.Cluster.Hash() != c.found.Hash {
 		c.found.Differs = &Difference{
-			Sequence: c.fold.Cluster.Sequence, Round: c.fold.Cluster.Round, What: "the state that was decided on is another than the log folds to",
+			Sequence: c.fold.Cluster.Sequence, Round: c.fold.Cluster.Round, What: "the state of the repeated decisions differs from the state of the fold",
 		}
 	}
 	return c.found
 }
 
-// round follows a round that folds: before From with the same fold, from there on by deciding it.
+// round follows a round that folds: before From it folds the round again, from there on it repeats its decisions.
 func (c *checker) round(records []events.Record) *Difference {
 	end := records[len(records)-1]
 	closed, whole := end.Data.(events.RoundClosed)
@@ -96,7 +98,7 @@ func (c *checker) round(records []events.Record) *Difference {
 		c.agenda = coordinator.NewAgenda(c.state.Cluster)
 	}
 	state := c.state.Cluster
-	if !whole { // a torn round that was voided: nothing was decided
+	if !whole { // a torn round that was voided: it decided nothing
 		state.Epoch, state.Leader, state.Sequence, state.Chain = c.fold.Cluster.Epoch, c.fold.Cluster.Leader, c.fold.Cluster.Sequence, c.fold.Cluster.Chain
 		return nil
 	}
@@ -110,7 +112,7 @@ func (c *checker) round(records []events.Record) *Difference {
 	return nil
 }
 
-// deciding is one round that is decided once more.
+// deciding is one round whose decisions are repeated.
 type deciding struct {
 	*checker
 	turn    *coordinator.Turn
@@ -124,7 +126,7 @@ func (d *deciding) run() (differs *Difference) {
 	at := 0
 	defer func() {
 		if why := recover(); why != nil {
-			differs = &Difference{Sequence: d.records[min(at, len(d.records)-1)].Sequence, What: fmt.Sprintf("deciding it fails: %v", why)}
+			differs = &Difference{Sequence: d.records[min(at, len(d.records)-1)].Sequence, What: fmt.Sprintf("the repeated decision fails: %v", why)}
 		}
 	}()
 	for at < len(d.records) {
@@ -146,7 +148,7 @@ func (d *deciding) run() (differs *Difference) {
 	return nil
 }
 
-// begins returns the command whose first effect the event is, where the capsule has it.
+// begins returns the command whose first effect the event is, if the capsule has it.
 func (d *deciding) begins(r events.Record) (events.Message, bool) {
 	stream, sequence := events.CauseIn(r.Cause.Causation)
 	if stream != commandsStream || sequence <= d.last {
@@ -160,10 +162,10 @@ func (d *deciding) begins(r events.Record) (events.Message, bool) {
 	return m, kept
 }
 
-// commandsStream is the name that the causes of what commands lead to carry.
+// commandsStream is the stream in the causes of what follows from commands.
 const commandsStream = "ROOKERY_COMMANDS"
 
-// command decides a command, holds what follows from it to be what the log has, and returns how many events that is.
+// command repeats the decision of a command, compares it with the log, and returns how many events it led to.
 func (d *deciding) command(m events.Message, at int) (int, *Difference) {
 	d.found.Commands++
 	before := len(d.turn.Records)
@@ -177,24 +179,24 @@ func (d *deciding) command(m events.Message, at int) (int, *Difference) {
 		logged := d.records[at+i]
 		if !same(logged, r) {
 			return 0, &Difference{Sequence: logged.Sequence, What: fmt.Sprintf(
-				"command %d (%s) led to %s, and decided once more to %s", m.Sequence, m.Subject, said(logged), said(r))}
+				"command %d (%s) led to %s, and the repeated decision to %s", m.Sequence, m.Subject, said(logged), said(r))}
 		}
 	}
 	if len(made) == 0 {
 		return 0, &Difference{Sequence: d.records[at].Sequence, What: fmt.Sprintf(
-			"command %d (%s) led to %s, and decided once more to nothing", m.Sequence, m.Subject, said(d.records[at]))}
+			"command %d (%s) led to %s, and the repeated decision to nothing", m.Sequence, m.Subject, said(d.records[at]))}
 	}
 	return len(made), nil
 }
 
-// same reports whether both are one event, as the log writes it.
+// same reports whether both are the same event, as the log writes it.
 func same(a, b events.Record) bool {
 	x, errX := plain(a)
 	y, errY := plain(b)
 	return errX == nil && errY == nil && x.Subject == y.Subject && bytes.Equal(x.Body, y.Body)
 }
 
-// said is the event for people.
+// said returns the event as text for the operator.
 func said(r events.Record) string {
 	m, err := plain(r)
 	if err != nil {
@@ -203,7 +205,7 @@ func said(r events.Record) string {
 	return fmt.Sprintf("%s %s", m.Subject, m.Body)
 }
 
-// plain is the event without what is of its place in the log alone.
+// plain returns the event without what depends only on its place in the log.
 func plain(r events.Record) (events.Message, error) {
 	r.Sequence, r.Time, r.Cause = 0, time.Time{}, events.Cause{}
 	return r.Message("")

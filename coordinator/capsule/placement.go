@@ -7,7 +7,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// placement holds the node of an instance that got one, or waits for one, to be what is decided in the state before it.
+// placement checks the node of an instance that got one, or waits for one: the state before must lead to the same node again.
 func (d *deciding) placement(r events.Record) *Difference {
 	node, again := "", placement.Decision{}
 	id, _ := r.Scope.Service()
@@ -27,7 +27,7 @@ func (d *deciding) placement(r events.Record) *Difference {
 		}
 		i := d.state.Cluster.Instance(events.InstanceID{Service: id, Ordinal: e.Ordinal, Generation: e.Replaces})
 		if s.Operation == nil && !d.state.Cluster.Nodes[i.Node].Draining() {
-			return nil // a rebalancing moves it, which compares all instances
+			return nil // a rebalancing moves it, and compares all instances for that
 		}
 		again = board.ChooseBeside(s, i, e.Revision)
 	default:
@@ -41,13 +41,13 @@ func (d *deciding) placement(r events.Record) *Difference {
 	if now == node {
 		return nil
 	}
-	return &Difference{Sequence: r.Sequence, What: fmt.Sprintf("%s/%d %s, and decided once more it %s", id, ordinal, placed(node), placed(now))}
+	return &Difference{Sequence: r.Sequence, What: fmt.Sprintf("%s/%d %s, and by the repeated decision it %s", id, ordinal, placed(node), placed(now))}
 }
 
-// placed says for people where an instance is placed.
+// placed describes for the operator where an instance is placed.
 func placed(node string) string {
 	if node == "" {
-		return "waits, as no node can have it"
+		return "waits, because no node can take it"
 	}
 	return "is placed on " + node
 }

@@ -125,7 +125,7 @@ func tooManyBroken(c Case, v barrier.Verdict) bool {
 // failWave returns to the last healthy revision or pauses, as the spec says. A rollback that fails pauses.
 func failWave(c Case, f failed) Step {
 	s, op := c.Service, c.Service.Operation
-	over := s.Current().Spec.BehindBarrier() && op.Phase == events.OperationRetire // all successors are healthy: a predecessor that does not stop is not a reason to go back
+	over := s.Current().Spec.BehindBarrier() && op.Phase == events.OperationRetire // all successors are healthy, so there is nothing to go back for
 	if c.update().OnFailure == events.FailureRollback && !over && op.Kind != events.OperationRollback && s.Good != nil {
 		if back := GoBack(c.Cluster, s, s.Good.Revision, s.Good.Scale); len(back) > 0 {
 			return Step{c.ended(events.OperationRolledBack, f), events.ReasonRolledBack, f.message, back}

@@ -119,7 +119,7 @@ func (b *Board) Note(r events.Record) {
 	case events.InstanceCompleted, events.InstanceStopped:
 		b.changed(d.(events.Sighting).Seen().Node)
 	case events.InstancePrepared, events.InstanceStarted, events.InstanceOnline:
-		if seen := d.(events.Sighting).Seen(); seen.Attempt > 0 { // it may have been offline and without resources
+		if seen := d.(events.Sighting).Seen(); seen.Attempt > 0 { // it may have been offline before
 			b.changed(seen.Node)
 		}
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodePaused, events.NodeResumed,

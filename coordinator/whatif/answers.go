@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// answersOf returns what follows at once from a round, without a decision: nodes say what they have, instances do what an
-// operation asks of them, and people let it go on after its canaries.
+// answersOf returns what follows at once from a round, without a decision: nodes list their instances, instances do what an
+// operation asks, and operators promote canaries.
 func (r *rerun) answersOf(records []events.Record) []events.Event {
 	if len(records) == 0 {
 		return nil
@@ -26,7 +26,7 @@ func (r *rerun) answersOf(records []events.Record) []events.Event {
 	return said
 }
 
-// confirmations adds what the instances of a service answer that are asked something, as many as one round takes.
+// confirmations adds the answers of a service's instances that an operation asks something, as many as one round takes.
 func (r *rerun) confirmations(said []events.Event, s *projections.Service) []events.Event {
 	for i := range s.Instances() {
 		asked := s.Asked(i)
@@ -43,7 +43,7 @@ func (r *rerun) confirmations(said []events.Event, s *projections.Service) []eve
 	return said
 }
 
-// lists returns what the nodes say that are to list what they have: all of it is there still, and runs as it did.
+// lists returns the lists of the nodes that have not listed their instances: all of them still exist, and run as before.
 func (r *rerun) lists() []events.Event {
 	var said []events.Event
 	c := r.kept.cluster

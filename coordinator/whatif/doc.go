@@ -1,15 +1,15 @@
-// Package whatif carries the past out once more with another scheduling policy or another capacity, and says what would
-// have been different.
+// Package whatif runs the past again with another scheduling policy or another capacity, and reports what would have been
+// different.
 //
-// Of the past it keeps what people asked for (specs, scales, drops, suspensions, drains, which nodes are allowed) and what
-// nodes did (joined, silent, returned, degraded, forgotten), each at its time (keep.go). Everything that the coordinator
-// decided is decided anew. What instances do is simulated: each comes to serve, stops and completes after the time that the
-// log shows as typical (typical.go), and none fails, whatever failed in the past.
+// It keeps two parts of the past, each event at its time (keep.go). One is what operators asked for: specs, scales, drops,
+// suspensions, drains, which nodes are allowed. The other is what nodes did: joined, silent, returned, degraded, forgotten. All
+// decisions of the coordinator are made again. Instances are simulated: each comes to serve, stops and completes after the time
+// that the log shows as typical (typical.go). No instance fails, even if it failed in the past.
 //
-// The past is carried out twice beside what the log says of it: with its own policy, which shows how near the simulation
-// comes, and with the other one. What differs between these two is what the other policy makes.
+// The past runs twice beside what the log says of it. One run has the log's own policy, which shows how close the simulation
+// comes; the other has the other policy. The difference between these two runs is the effect of the other policy.
 //
 //	report, err := whatif.Run(log, whatif.Question{Policy: &policy, From: from, To: to})
 //
-// The answer is a function of the log and the question alone. The package never knows a clock or the bus.
+// The answer is a function of the log and the question alone. The package does not know a clock or the bus.
 package whatif

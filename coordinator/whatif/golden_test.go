@@ -15,7 +15,7 @@ import (
 	"github.com/rookery-project/rookery/events/golden"
 )
 
-// readLog returns the messages of a golden log: they are of runs in which much went wrong.
+// readLog returns the messages of a golden log: in these runs much went wrong.
 func readLog(t *testing.T, name string) []events.Message {
 	t.Helper()
 	log, err := golden.Read(name + ".json")
@@ -35,15 +35,15 @@ func logOf(messages []events.Message) iter.Seq2[events.Message, error] {
 	}
 }
 
-// near is how far a simulation of the past as it was may be from what the log says: failures of instances, which the
-// simulation has none of, bring some more placements, and times are typical ones.
+// near is how far a simulation with the log's own policy may be from the log. The simulation has no failures of instances,
+// which cause some more placements in the log, and its times are typical ones.
 type near struct {
 	// placed and unplaced are shares of the real figure, mean is a difference of shares.
 	placed, unplaced, mean float64
 }
 
-// TestThePastAsItWasComesNear simulates golden logs with their own policy. Of those that versions wrote which decided otherwise
-// than this one, v1 and v1-placement differ too much: these gave no node up, and moved nothing for an update.
+// TestThePastAsItWasComesNear simulates golden logs with their own policy. The logs v1 and v1-placement differ too much,
+// because the versions that wrote them decided otherwise: they gave no node up, and moved nothing for an update.
 func TestThePastAsItWasComesNear(t *testing.T) {
 	const placed, unplaced, mean = 0.1, 0.03, 0.04
 	for name, bound := range map[string]near{
@@ -54,7 +54,7 @@ func TestThePastAsItWasComesNear(t *testing.T) {
 		"v1-groups":     {placed, unplaced, mean},
 		"v1-drains":     {placed, unplaced, mean},
 		"v1-degraded":   {placed, unplaced, mean},
-		"v1-liveness":   {0.02, 0.01, 0.01}, // the version that wrote it decides as this one does
+		"v1-liveness":   {0.02, 0.01, 0.01}, // the version that wrote it decides as this version does
 	} {
 		r := ask(t, readLog(t, name), whatif.Question{Policy: utilization()})
 		for what, d := range map[string]struct{ real, same, bound float64 }{
@@ -65,7 +65,7 @@ func TestThePastAsItWasComesNear(t *testing.T) {
 			"skew":                  {r.Real.Skew, r.Same.Skew, 0.1},
 		} {
 			if math.Abs(d.real-d.same) > d.bound {
-				t.Errorf("%s: %s: the log says %g, the simulation %g, and %g more or less was allowed", name, what, d.real, d.same, d.bound)
+				t.Errorf("%s: %s: the log says %g, the simulation %g, want a difference of at most %g", name, what, d.real, d.same, d.bound)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func TestOneQuestionHasOneAnswer(t *testing.T) {
 	}
 }
 
-// TestAnotherPolicyPacks has a cluster pack its nodes, which fills the fullest of them further.
+// TestAnotherPolicyPacks packs the nodes of a cluster, which fills the fullest of them further.
 func TestAnotherPolicyPacks(t *testing.T) {
 	r := ask(t, readLog(t, "v1-operations"), whatif.Question{Policy: utilization()})
 	if r.Other.Peak.CPU <= r.Same.Peak.CPU || r.Other.Unplaced >= r.Same.Unplaced {
@@ -116,7 +116,7 @@ func TestAnotherPolicyPacks(t *testing.T) {
 	}
 }
 
-// TestLessCapacityHasMoreWait has all nodes have hardly any memory.
+// TestLessCapacityHasMoreWait leaves all nodes hardly any memory.
 func TestLessCapacityHasMoreWait(t *testing.T) {
 	log := readLog(t, "v1-rescales")
 	capacity := map[string]events.Resources{}
@@ -133,7 +133,7 @@ func TestLessCapacityHasMoreWait(t *testing.T) {
 	}
 }
 
-// TestAPartOfThePast asks for the second half alone, by sequence and by the time of that.
+// TestAPartOfThePast asks for the second half alone, by its sequence and by its time.
 func TestAPartOfThePast(t *testing.T) {
 	log := readLog(t, "v1-liveness")
 	half, err := events.ParseRecord(log[len(log)/2])
@@ -160,10 +160,10 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	log := readLog(t, "v1")
 	for what, q := range map[string]whatif.Question{
 		"nothing would be different": {},
-		"begins behind its end":      {Policy: utilization(), From: whatif.Moment{Sequence: 9}, To: whatif.Moment{Sequence: 3}},
+		"its from is after its to":   {Policy: utilization(), From: whatif.Moment{Sequence: 9}, To: whatif.Moment{Sequence: 3}},
 		"has no round there":         {Policy: utilization(), From: whatif.Moment{Sequence: 1 << 40}},
 		"there is no node elsewhere": {Capacity: map[string]events.Resources{"elsewhere": {CPU: 1}}},
-		"of node-0 says nothing":     {Capacity: map[string]events.Resources{"node-0": {}}},
+		"of node-0 is empty":         {Capacity: map[string]events.Resources{"node-0": {}}},
 		"choose from and to closer":  {Policy: utilization()},
 	} {
 		asked := logOf(log)
@@ -192,7 +192,7 @@ func endless(log []events.Message) []events.Message {
 	return far
 }
 
-// TestMomentsAndCapacitiesRead reads what people write.
+// TestMomentsAndCapacitiesRead reads what operators write.
 func TestMomentsAndCapacitiesRead(t *testing.T) {
 	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]whatif.Moment{

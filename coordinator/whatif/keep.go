@@ -7,17 +7,17 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// kept takes of the past what is no decision, as the other state takes it.
+// kept takes the part of the past that is not a decision, in the form that fits the other state.
 type kept struct {
 	cluster  *projections.Cluster
 	policy   *events.Policy
 	capacity map[string]events.Resources
-	// revisions are those that the log's revisions of a service have in the other state: there may be more of them, where an
-	// update went back by itself.
+	// revisions are, for the log's revisions of a service, the revisions in the other state. These may differ, because an
+	// update may have gone back by itself.
 	revisions map[events.ServiceID]map[uint64]uint64
 }
 
-// begin returns what is to be said at first, so that the state has the policy and the capacity.
+// begin returns the first events, which give the state the policy and the capacity.
 func (k *kept) begin() []events.Event {
 	var said []events.Event
 	if k.policy != nil && *k.policy != k.cluster.Policy {
@@ -31,7 +31,7 @@ func (k *kept) begin() []events.Event {
 	return said
 }
 
-// withCapacity has a node have its other capacity beside what else people say of it.
+// withCapacity gives a node its other capacity and keeps the operator's other settings for it.
 func (k *kept) withCapacity(node string, o events.Overrides) events.Event {
 	other := k.capacity[node]
 	if other.CPU > 0 {
@@ -46,7 +46,8 @@ func (k *kept) withCapacity(node string, o events.Overrides) events.Event {
 	return events.Event{Scope: events.NodeScope(node), Data: events.NodeUpdated{Overrides: o}}
 }
 
-// of returns what a record of the log is in the other state; nothing for decisions, and for what cannot be there.
+// of returns what a record of the log becomes in the other state; nothing for decisions, and for records that cannot apply
+// there.
 func (k *kept) of(r events.Record) []events.Event {
 	if id, ok := r.Scope.Service(); ok {
 		if d := k.ofService(id, r.Data); d != nil {
@@ -73,7 +74,7 @@ func (k *kept) of(r events.Record) []events.Event {
 	return []events.Event{{Scope: r.Scope, Data: r.Data}}
 }
 
-// ofService returns what people asked of a service, or what its group or its rollback made of that; nil for all else.
+// ofService returns what operators asked of a service, or what its group or its rollback made of that; nil for everything else.
 func (k *kept) ofService(id events.ServiceID, data events.Data) events.Data {
 	s := k.cluster.Services[id]
 	if d, revised := data.(events.ServiceRevised); revised {
@@ -106,13 +107,13 @@ func (k *kept) ofService(id events.ServiceID, data events.Data) events.Data {
 	return nil
 }
 
-// revised numbers a revision as the other state does. What the service is already, nobody has to make it again.
+// revised numbers a revision as the other state does. It returns nil if the service already has that spec.
 func (k *kept) revised(id events.ServiceID, s *projections.Service, d events.ServiceRevised) events.Data {
 	numbers := k.revisions[id]
 	if numbers == nil {
 		numbers = map[uint64]uint64{}
 		k.revisions[id] = numbers
-		if s != nil { // it is as the log has it at the beginning
+		if s != nil { // at the beginning it is as in the log
 			for number := range s.Revisions {
 				numbers[number] = number
 			}
@@ -143,7 +144,7 @@ func (k *kept) revised(id events.ServiceID, s *projections.Service, d events.Ser
 	return next
 }
 
-// ofNode returns what a node did, or what people said of it.
+// ofNode returns what a node did, or what operators set for it.
 func (k *kept) ofNode(name string, r events.Record) []events.Event {
 	n, as := k.cluster.Nodes[name], []events.Event{{Scope: r.Scope, Data: r.Data}}
 	if d, joined := r.Data.(events.NodeJoined); joined {

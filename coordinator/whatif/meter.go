@@ -9,14 +9,14 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// meter follows a state and adds up what it is like over the time.
+// meter follows a state and adds up its figures over time.
 type meter struct {
 	cluster  *projections.Cluster
 	began    time.Time
 	now      time.Time
 	services map[events.ServiceID]*serviceMeter
 	nodes    map[string]*nodeMeter
-	// slots are the nodes that slots were on last.
+	// slots are the nodes on which slots were last.
 	slots map[slotID]string
 }
 
@@ -25,10 +25,10 @@ type slotID struct {
 	ordinal uint32
 }
 
-// serviceMeter adds up what a service is like.
+// serviceMeter adds up the figures of a service.
 type serviceMeter struct {
 	placed, replaced, moved, lost uint64
-	// unplaced is in slot-seconds, skewed in instances times seconds; spreads is for how long the skew counts.
+	// unplaced is in slot-seconds, and skewed in instances times seconds. spread is for how many seconds the skew counts.
 	unplaced, skewed, spread float64
 	worst                    int
 	since                    time.Time
@@ -36,7 +36,7 @@ type serviceMeter struct {
 	spreads                  bool
 }
 
-// nodeMeter adds up which share of a node is taken. Heard is for how many seconds there was the node to be placed on.
+// nodeMeter adds up which share of a node is used. heard is for how many seconds placement could use the node.
 type nodeMeter struct {
 	cpu, memory, heard float64
 	peak               Share
@@ -45,7 +45,7 @@ type nodeMeter struct {
 	since              time.Time
 }
 
-// Share is which part of the CPU and of the memory that a node has for instances is set aside, 0 to 1.
+// Share is the part of a node's CPU and memory for instances that is set aside, 0 to 1.
 type Share struct {
 	CPU    float64 `json:"cpu"`
 	Memory float64 `json:"memory"`
@@ -67,7 +67,7 @@ func newMeter(c *projections.Cluster, began time.Time) *meter {
 	return m
 }
 
-// take follows a round that is in the state by now.
+// take follows a round that the state has by now.
 func (m *meter) take(records []events.Record, now time.Time) {
 	m.now = now
 	touched, nodes := map[events.ServiceID]struct{}{}, false
@@ -80,7 +80,7 @@ func (m *meter) take(records []events.Record, now time.Time) {
 		touched[id] = struct{}{}
 		m.count(id, r.Data)
 	}
-	if nodes { // zones may be others
+	if nodes { // zones may have changed
 		for id := range m.cluster.Services {
 			touched[id] = struct{}{}
 		}
@@ -120,12 +120,12 @@ func (m *meter) count(id events.ServiceID, data events.Data) {
 		s.lost++
 	case events.InstanceRetired:
 		if d.Reason == events.RetireScaledDown || d.Reason == events.RetireDropped || d.Reason == events.RetireSuspended {
-			delete(m.slots, slotID{id, d.Ordinal}) // what comes here later takes no other's place
+			delete(m.slots, slotID{id, d.Ordinal}) // a later instance here replaces none
 		}
 	}
 }
 
-// look adds up what a service was like until now, and sees what it is like from here on.
+// look adds up a service's figures until now, and notes its state from here on.
 func (m *meter) look(id events.ServiceID, now time.Time) {
 	s := m.of(id)
 	s.add(now)
@@ -150,8 +150,8 @@ func (s *serviceMeter) add(now time.Time) {
 	s.since = now
 }
 
-// skewOf is by how many instances the zone with the most is ahead of the one with the fewest. It counts for services that are
-// to have several, where there are several zones.
+// skewOf returns by how many instances the zone with the most is ahead of the one with the fewest. It counts for services with
+// a scale above 1, if there are several zones.
 func (m *meter) skewOf(s *projections.Service) (int, bool) {
 	counts := map[string]int{}
 	for _, n := range m.cluster.Nodes {
@@ -171,7 +171,7 @@ func (m *meter) skewOf(s *projections.Service) (int, bool) {
 	return all[len(all)-1] - all[0], true
 }
 
-// lookAtNodes adds up what nodes were like until now, and sees what they are like from here on.
+// lookAtNodes adds up the nodes' figures until now, and notes their state from here on.
 func (m *meter) lookAtNodes(now time.Time) {
 	for name := range m.cluster.Nodes {
 		if m.nodes[name] == nil {
@@ -199,7 +199,7 @@ func (n *nodeMeter) add(now time.Time) {
 	n.since = now
 }
 
-// share is a part of a whole; 0 of one that is not known.
+// share returns a part of a whole; 0 if the whole is not known.
 func share(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0

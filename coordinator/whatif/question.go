@@ -14,36 +14,36 @@ import (
 
 // Bounds of a question.
 const (
-	// MaxEvents is how many messages of the log lie between From and To at most.
+	// MaxEvents is the most messages of the log between From and To.
 	MaxEvents = 1_000_000
-	// MaxSpan is the longest time between both.
+	// MaxSpan is the longest time between From and To.
 	MaxSpan = 400 * 24 * time.Hour
-	// MaxCapacities is for how many nodes another capacity is taken at most.
+	// MaxCapacities is the most nodes with another capacity.
 	MaxCapacities = 10_000
 )
 
-// Errors of a question that has no answer, wrapped with what is wrong.
+// Errors of a question without an answer, wrapped with the reason.
 var (
-	// ErrQuestion occurs when the question makes no sense, or not for this log.
+	// ErrQuestion occurs when the question makes no sense, or does not fit this log.
 	ErrQuestion = errors.New("this cannot be asked")
 	// ErrTooMuch occurs when the slice of the log is longer than the bounds.
 	ErrTooMuch = errors.New("too much of the log is asked for")
-	// ErrSimulated occurs when the past cannot be carried out once more.
+	// ErrSimulated occurs when the past cannot run again.
 	ErrSimulated = errors.New("the past cannot be simulated")
 )
 
-// Question is what would be different in the past, and in which part of it.
+// Question is what should be different in the past, and in which part of it.
 type Question struct {
-	// Policy is in place of every one that was in force; nil where those stay.
+	// Policy replaces every policy that was in force; nil to keep those.
 	Policy *events.Policy
-	// Capacity is what nodes have to give, by name, in place of what they said, in each part that is given.
+	// Capacity replaces the capacity that nodes reported, by the nodes' names. A resource that is 0 stays as reported.
 	Capacity map[string]events.Resources
-	// From and To bound the part: from the first round that begins there or later to the last that ends there or before.
-	// Zero for the beginning and the end of the log.
+	// From and To bound the part: from the first round that begins at From or later to the last that ends at To or before. Zero
+	// means the beginning and the end of the log.
 	From, To Moment
 }
 
-// Moment is a place in the log: a sequence, or a time. Zero is none.
+// Moment is a place in the log: a sequence, or a time. Zero means no moment.
 type Moment struct {
 	Sequence uint64
 	Time     time.Time
@@ -59,7 +59,7 @@ func ParseMoment(text string) (Moment, error) {
 			return Moment{Time: at}, nil
 		}
 	}
-	return Moment{}, fmt.Errorf("%w: %q is no place in the log: write a sequence as in 4711, or a time as in 2026-11-01T12:00:00Z", ErrQuestion, text)
+	return Moment{}, fmt.Errorf("%w: %q is not a place in the log: want a sequence as in 4711, or a time as in 2026-11-01T12:00:00Z", ErrQuestion, text)
 }
 
 // MarshalText writes what ParseMoment reads; nothing for zero.
@@ -73,23 +73,23 @@ func (m Moment) MarshalText() ([]byte, error) {
 	return nil, nil
 }
 
-// UnmarshalJSON is ParseMoment of a text or a number.
+// UnmarshalJSON parses a text or a number as ParseMoment does.
 func (m *Moment) UnmarshalJSON(body []byte) (err error) {
 	*m, err = ParseMoment(strings.Trim(string(body), `"`))
 	return err
 }
 
-// Before reports whether the moment lies before the end of a round; never for none.
+// Before reports whether the moment lies before the end of a round; false for the zero moment.
 func (m Moment) Before(r events.Record) bool {
 	return (m.Sequence > 0 && r.Sequence > m.Sequence) || (!m.Time.IsZero() && r.Time.After(m.Time))
 }
 
-// After reports whether the moment lies behind the end of a round; never for none.
+// After reports whether the moment lies after the end of a round; false for the zero moment.
 func (m Moment) After(r events.Record) bool {
 	return (m.Sequence > 0 && r.Sequence < m.Sequence) || (!m.Time.IsZero() && r.Time.Before(m.Time))
 }
 
-// ParseCapacity reads what nodes shall have, each as in node-0.memory=32GiB, node-0.cpu=8 or node-0.disk=1TiB.
+// ParseCapacity reads the nodes' other capacities, each as in node-0.memory=32GiB, node-0.cpu=8 or node-0.disk=1TiB.
 func ParseCapacity(texts []string) (map[string]events.Resources, error) {
 	capacity := map[string]events.Resources{}
 	for _, text := range texts {
@@ -108,7 +108,7 @@ func ParseCapacity(texts []string) (map[string]events.Resources, error) {
 			given = false
 		}
 		if !given || node == "" {
-			return nil, fmt.Errorf("%w: %q is no capacity: write it as in node-0.memory=32GiB, with cpu, memory or disk", ErrQuestion, text)
+			return nil, fmt.Errorf("%w: %q is not a capacity: want one as in node-0.memory=32GiB, with cpu, memory or disk", ErrQuestion, text)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrQuestion, text, err)
@@ -123,14 +123,14 @@ func (q Question) check() error {
 	case q.Policy == nil && len(q.Capacity) == 0:
 		return fmt.Errorf("%w: nothing would be different: give another policy or another capacity", ErrQuestion)
 	case len(q.Capacity) > MaxCapacities:
-		return fmt.Errorf("%w: %d nodes have another capacity, more than %d", ErrQuestion, len(q.Capacity), MaxCapacities)
+		return fmt.Errorf("%w: %d nodes have another capacity: want at most %d", ErrQuestion, len(q.Capacity), MaxCapacities)
 	case q.From.Sequence > 0 && q.To.Sequence > 0 && q.From.Sequence > q.To.Sequence,
 		!q.From.Time.IsZero() && !q.To.Time.IsZero() && q.From.Time.After(q.To.Time):
-		return fmt.Errorf("%w: it begins behind its end", ErrQuestion)
+		return fmt.Errorf("%w: its from is after its to", ErrQuestion)
 	}
 	for _, node := range slices.Sorted(maps.Keys(q.Capacity)) {
 		if q.Capacity[node] == (events.Resources{}) {
-			return fmt.Errorf("%w: the capacity of %s says nothing: a part of 0 is as the node says it", ErrQuestion, node)
+			return fmt.Errorf("%w: the capacity of %s is empty: want cpu, memory or disk above 0", ErrQuestion, node)
 		}
 	}
 	return nil

@@ -17,16 +17,17 @@ type Report struct {
 	To    uint64    `json:"to"`
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`
-	// Rounds and Events count what the log has there.
+	// Rounds and Events count the rounds and events of that part.
 	Rounds uint64 `json:"rounds"`
 	Events uint64 `json:"events"`
-	// Policy and Capacity are what was different; none where it was not.
+	// Policy and Capacity are what was different; nil if that was not different.
 	Policy   *events.Policy              `json:"policy,omitempty"`
 	Capacity map[string]events.Resources `json:"capacity,omitempty"`
 	// StartSeconds and StopSeconds are how long instances take in the simulation, over all services.
 	StartSeconds float64 `json:"start_seconds"`
 	StopSeconds  float64 `json:"stop_seconds"`
-	// Real is what the log says, Same the simulation of it as it was, and Other that with what was different.
+	// Real is from the log itself, Same from the simulation with the log's policy, and Other from the simulation with the
+	// differences.
 	Real     Figures   `json:"real"`
 	Same     Figures   `json:"same"`
 	Other    Figures   `json:"other"`
@@ -34,27 +35,27 @@ type Report struct {
 	Nodes    []Node    `json:"nodes"`
 }
 
-// Figures are those of the whole cluster over the whole time.
+// Figures are the figures of the whole cluster over the whole time.
 type Figures struct {
-	// Placed counts the instances that got a node. Replaced are those of them that took another's place, and Moved those that did so
-	// on another node. Lost counts the instances that were lost with their nodes.
+	// Placed counts the instances that got a node. Replaced counts those of them that replaced another, and Moved those that
+	// did so on another node. Lost counts the instances that were lost with their nodes.
 	Placed   uint64 `json:"placed"`
 	Replaced uint64 `json:"replaced"`
 	Moved    uint64 `json:"moved"`
 	Lost     uint64 `json:"lost"`
-	// Unplaced is how many slot-seconds slots were without an instance that should have had one.
+	// Unplaced is the sum, over all slots, of the seconds without an instance that they should have had.
 	Unplaced float64 `json:"unplaced_slot_seconds"`
-	// Skew is by how many instances of a service zones differ, on average over the time and the services that are to have several,
-	// and WorstSkew the greatest.
+	// Skew is by how many instances of a service zones differ, averaged over the time and the services with a scale above 1.
+	// WorstSkew is the greatest such difference.
 	Skew      float64 `json:"skew"`
 	WorstSkew int     `json:"worst_skew"`
-	// Mean is the share of the nodes that is set aside, on average over the time and the nodes that were heard. Peak is the greatest
-	// of any node at any time.
+	// Mean is the share of the nodes that is set aside, averaged over the time and the nodes that sent heartbeats. Peak is the
+	// greatest share of any node at any time.
 	Mean Share `json:"mean"`
 	Peak Share `json:"peak"`
 }
 
-// ServiceFigures are those of one service.
+// ServiceFigures are the figures of one service.
 type ServiceFigures struct {
 	Placed    uint64  `json:"placed"`
 	Replaced  uint64  `json:"replaced"`
@@ -65,13 +66,13 @@ type ServiceFigures struct {
 	WorstSkew int     `json:"worst_skew"`
 }
 
-// NodeFigures are those of one node.
+// NodeFigures are the figures of one node.
 type NodeFigures struct {
 	Mean Share `json:"mean"`
 	Peak Share `json:"peak"`
 }
 
-// Service compares what became of one service.
+// Service compares the figures of one service.
 type Service struct {
 	Service string         `json:"service"`
 	Real    ServiceFigures `json:"real"`
@@ -79,7 +80,7 @@ type Service struct {
 	Other   ServiceFigures `json:"other"`
 }
 
-// Node compares what became of one node.
+// Node compares the figures of one node.
 type Node struct {
 	Node  string      `json:"node"`
 	Real  NodeFigures `json:"real"`
@@ -87,7 +88,7 @@ type Node struct {
 	Other NodeFigures `json:"other"`
 }
 
-// rounded leaves out what is below a thousandth: sums of many parts end there.
+// rounded rounds to thousandths: sums of many parts are exact only up to there.
 func rounded(f float64) float64 {
 	const thousand = 1000
 	return math.Round(f*thousand) / thousand
@@ -113,7 +114,7 @@ func (n *nodeMeter) figures() NodeFigures {
 	}
 }
 
-// figures adds all up, in the order of the names: sums of fractions are the same each time.
+// figures adds up all services and nodes in the order of their names, so that sums of fractions are the same each time.
 func (m *meter) figures() Figures {
 	var f Figures
 	var skewed, spread float64
@@ -137,7 +138,7 @@ func (m *meter) figures() Figures {
 	return f
 }
 
-// compare fills in what three meters say.
+// compare fills in the figures of three meters.
 func (r *Report) compare(logged, same, other *meter) {
 	r.Real, r.Same, r.Other = logged.figures(), same.figures(), other.figures()
 	ids, names := map[events.ServiceID]struct{}{}, map[string]struct{}{}

@@ -14,8 +14,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// The simulated time goes on in steps where nothing is known to happen: of an eighth of the time since something did, within
-// these bounds. So what time makes due is decided that much too late at most.
+// The simulated time moves in steps while no event is due. A step is an eighth of the time since the last event, within these
+// bounds. So decisions that depend on the time alone are late by at most one step.
 const (
 	minStep = time.Second
 	maxStep = time.Minute
@@ -23,31 +23,31 @@ const (
 )
 
 const (
-	// mostAtOnce is how many records of the past, or answers, are taken in one round: each leads to two events at most.
+	// mostAtOnce is how many records of the past, or answers, one round takes: each leads to at most two events.
 	mostAtOnce = coordinator.MaxPerInput / 2
-	// maxRounds is how many rounds may follow each other at one moment: more would have no end.
+	// maxRounds is how many rounds may follow each other at one moment: more than that would never end.
 	maxRounds = 10_000
 )
 
-// rerun carries the past out once more, on a state of its own.
+// rerun runs the past again, on a state that only it uses.
 type rerun struct {
 	past  *coordinator.Past
 	kept  kept
 	times *times
 	meter *meter
 	now   time.Time
-	// stirred is when something happened last.
+	// stirred is when the last event happened.
 	stirred time.Time
 	due     agenda
 	made    uint64
-	// held is what nodes cannot say before they are heard again, by node.
+	// held is what nodes cannot report before they send heartbeats again, by node.
 	held map[string][]outcome
 }
 
-// outcome is what an instance comes to, once its time has come.
+// outcome is the phase that an instance reaches at a time.
 type outcome struct {
 	at    time.Time
-	made  uint64 // of two at one time the one that was made first comes first
+	made  uint64 // of two at the same time, the one that was made first comes first
 	id    events.InstanceID
 	phase events.Phase
 }
@@ -76,7 +76,7 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// newRerun begins on a state, which it goes on with. Policy and capacity are nil for those of the past.
+// newRerun begins on a state, which it changes. Policy and capacity are nil to keep those of the past.
 func newRerun(c *projections.Cluster, t *times, began time.Time, policy *events.Policy, capacity map[string]events.Resources) *rerun {
 	r := &rerun{
 		past: coordinator.NewPast(c), times: t, now: began, stirred: began, held: map[string][]outcome{},
@@ -91,7 +91,7 @@ func newRerun(c *projections.Cluster, t *times, began time.Time, policy *events.
 	return r
 }
 
-// begin has the state have the policy and the capacity.
+// begin gives the state the policy and the capacity.
 func (r *rerun) begin() error {
 	for part := range slices.Chunk(r.kept.begin(), mostAtOnce) {
 		if err := r.settle(r.now, slices.Values(part)); err != nil {
@@ -101,7 +101,7 @@ func (r *rerun) begin() error {
 	return nil
 }
 
-// take carries a round of the past out: first all that is due before it.
+// take runs a round of the past, after all that is due before it.
 func (r *rerun) take(records []events.Record, now time.Time) error {
 	if err := r.until(now); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (r *rerun) take(records []events.Record, now time.Time) error {
 	return nil
 }
 
-// until has the time go on, and what is due by then happen.
+// until moves the time to end, and lets everything happen that is due by then.
 func (r *rerun) until(end time.Time) error {
 	for r.now.Before(end) {
 		step := min(max(r.now.Sub(r.stirred)/stepsIn, minStep), maxStep)
@@ -141,14 +141,14 @@ func (r *rerun) until(end time.Time) error {
 	return nil
 }
 
-// settle decides what happened at a time, and goes on for as long as something follows at once.
+// settle decides what follows from the events at a time, and repeats that for as long as something follows at once.
 func (r *rerun) settle(now time.Time, happened iter.Seq[events.Event]) (err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			err = fmt.Errorf("%w: at %s a decision fails: %v", ErrSimulated, now.Format(time.RFC3339Nano), why)
 		}
 	}()
-	if now.Before(r.now) { // the state begins later than its rounds say
+	if now.Before(r.now) { // the state begins later than its rounds
 		now = r.now
 	}
 	r.now = now
@@ -171,10 +171,10 @@ func (r *rerun) settle(now time.Time, happened iter.Seq[events.Event]) (err erro
 		next := rest[:min(len(rest), mostAtOnce)]
 		happened, rest = slices.Values(next), rest[len(next):]
 	}
-	return fmt.Errorf("%w: at %s one thing follows another without an end", ErrSimulated, now.Format(time.RFC3339Nano))
+	return fmt.Errorf("%w: at %s decisions follow each other without an end", ErrSimulated, now.Format(time.RFC3339Nano))
 }
 
-// follow has what was decided of instances lead to what they come to.
+// follow notes what an instance does next after a decision about it.
 func (r *rerun) follow(record events.Record) {
 	service, ok := record.Scope.Service()
 	if !ok {
@@ -199,7 +199,7 @@ func (r *rerun) follow(record events.Record) {
 	}
 }
 
-// expect notes what the instance comes to next, and when.
+// expect notes the phase that the instance reaches next, and when.
 func (r *rerun) expect(i *projections.Instance) {
 	o := outcome{id: i.ID}
 	switch s := r.kept.cluster.Services[i.ID.Service]; {
@@ -225,7 +225,7 @@ func (r *rerun) schedule(o outcome) {
 	heap.Push(&r.due, o)
 }
 
-// hear has what a node could not say be said now.
+// hear lets a node report now what it could not report before.
 func (r *rerun) hear(node string, d events.Data) {
 	switch d.(type) {
 	case events.NodeReturned, events.NodeJoined, events.NodeRecovered:
@@ -239,7 +239,7 @@ func (r *rerun) hear(node string, d events.Data) {
 	delete(r.held, node)
 }
 
-// arrive returns what instances have come to by now, as many as one round takes.
+// arrive returns the phases that instances have reached by now, as many as one round takes.
 func (r *rerun) arrive(now time.Time) []events.Event {
 	var happened []events.Event
 	for len(r.due) > 0 && !r.due[0].at.After(now) && len(happened) < mostAtOnce {
@@ -257,7 +257,7 @@ func (r *rerun) arrive(now time.Time) []events.Event {
 	return happened
 }
 
-// becomes reports whether the instance can come to this still.
+// becomes reports whether the instance can still reach this phase.
 func (r *rerun) becomes(i *projections.Instance, phase events.Phase) bool {
 	switch retired := i.Retired() != ""; {
 	case phase == events.PhaseRemoved || retired:
@@ -268,7 +268,7 @@ func (r *rerun) becomes(i *projections.Instance, phase events.Phase) bool {
 	return i.Seen.Phase < events.PhaseOnline || i.Seen.Phase == events.PhaseOffline
 }
 
-// seen is what the node says of an instance that has come to a phase.
+// seen returns what the node reports about an instance that has reached a phase.
 func (r *rerun) seen(i *projections.Instance, phase events.Phase) events.Event {
 	at := events.Position{Epoch: r.kept.cluster.Nodes[i.Node].Epoch, Attempt: i.Seen.Attempt, Phase: phase}
 	if i.Seen.Phase == events.PhaseOffline {

@@ -12,7 +12,7 @@ import (
 // Log yields the messages of the log from the first on. It is read twice.
 type Log = iter.Seq2[events.Message, error]
 
-// Run carries the past out once more and compares. The log ends where it ends, or with an error.
+// Run runs the past again and compares. The log ends where its sequence ends, or with an error.
 func Run(log Log, q Question) (Report, error) {
 	if err := q.check(); err != nil {
 		return Report{}, err
@@ -36,8 +36,7 @@ func Run(log Log, q Question) (Report, error) {
 	return r.report()
 }
 
-// part is the part of the log that is asked for: rounds from first to last, which are the sequences of the first message and
-// of the last.
+// part is the part of the log that the question is about. first and last are the sequences of its first and last message.
 type part struct {
 	first, last    uint64
 	began, ended   time.Time
@@ -55,7 +54,7 @@ func survey(log Log, q Question) (part, error) {
 		}
 		r, err := events.ParseRecord(m)
 		if err != nil {
-			continue // no round closes over it, or the fold says so
+			continue // no round closes over it, or else the fold reports it
 		}
 		_, void := r.Data.(events.RoundVoid)
 		if closed, ok := r.Data.(events.RoundClosed); !ok && !void {
@@ -71,7 +70,7 @@ func survey(log Log, q Question) (part, error) {
 			p.add(opened, r, void)
 		}
 		if p.events > MaxEvents || p.ended.Sub(p.began) > MaxSpan {
-			return p, fmt.Errorf("%w: sequence %d to %d are %d events over %s, and %d over %s are possible: choose from and to closer to each other",
+			return p, fmt.Errorf("%w: sequences %d to %d are %d events over %s: want at most %d over %s; choose from and to closer to each other",
 				ErrTooMuch, p.first, p.last, p.events, p.ended.Sub(p.began).Round(time.Second), MaxEvents, MaxSpan)
 		}
 		opened = r.Sequence + 1
@@ -82,7 +81,7 @@ func survey(log Log, q Question) (part, error) {
 	return p, nil
 }
 
-// add adds a round that began with the sequence opened. What a torn round has is no part of the past.
+// add adds a round that began with the sequence opened. The messages of a torn round are not part of the past.
 func (p *part) add(opened uint64, end events.Record, void bool) {
 	if p.first == 0 {
 		p.first = opened
@@ -97,14 +96,14 @@ func (p *part) add(opened uint64, end events.Record, void bool) {
 	p.ended = end.Time
 }
 
-// run is a past that is carried out three times: as the log says, once more as it was, and with what is different.
+// run is a past that runs three times: as in the log, again with its own policy, and with the differences.
 type run struct {
 	part
 	q           Question
 	real        *projections.Fold
 	meter       *meter
 	same, other *rerun
-	// before are the states that both begin with; nil once they have begun.
+	// before are the states with which both reruns begin; nil once they have begun.
 	before [2]*projections.Fold
 }
 
@@ -147,7 +146,7 @@ func (r *run) take(m events.Message) error {
 	return nil
 }
 
-// begin has all three begin with the same state.
+// begin begins all three with the same state.
 func (r *run) begin() error {
 	began := r.began
 	if now := r.real.Cluster.Now; !now.IsZero() {
@@ -166,7 +165,7 @@ func (r *run) begin() error {
 func (r *run) report() (Report, error) {
 	for _, node := range sortedKeys(r.q.Capacity) {
 		if r.other.meter.nodes[node] == nil {
-			return Report{}, fmt.Errorf("%w: there is no node %s in this part of the log, of which another capacity is given", ErrQuestion, node)
+			return Report{}, fmt.Errorf("%w: there is no node %s in this part of the log: give capacities only of nodes that are in it", ErrQuestion, node)
 		}
 	}
 	for _, m := range []*meter{r.meter, r.same.meter, r.other.meter} {

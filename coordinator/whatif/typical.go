@@ -7,23 +7,23 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Typical is how long things take, as the log shows: the median of those that it saw.
+// Typical is how long things take: the median of the times in the log.
 type Typical struct {
-	// Start is from the decision for a node until the instance serves, Stop from the decision that it stops until it is gone.
+	// Start is from the decision for a node until the instance serves. Stop is from the decision to stop it until it is gone.
 	Start time.Duration
 	Stop  time.Duration
 }
 
-// The times where the log shows none.
+// The times if the log shows none.
 const (
 	defaultStart = time.Second
 	defaultStop  = time.Second
 )
 
-// maxSamples is how many of each time are kept: the first ones.
+// maxSamples is how many samples of each time are kept: the first ones.
 const maxSamples = 1000
 
-// times are those that the log shows, over all and by service.
+// times are the times in the log, over all services and by service.
 type times struct {
 	starts, stops []time.Duration
 	byService     map[events.ServiceID]*serviceTimes
@@ -32,14 +32,14 @@ type times struct {
 
 type serviceTimes struct{ starts, runs []time.Duration }
 
-// since says when something began with an instance: zero for what did not.
+// since says when something began for an instance: zero if it did not.
 type since struct{ placed, serves, retired time.Time }
 
 func newTimes() *times {
 	return &times{byService: map[events.ServiceID]*serviceTimes{}, open: map[events.InstanceID]since{}}
 }
 
-// note follows an event of the log.
+// note takes an event of the log.
 func (t *times) note(r events.Record) {
 	service, ok := r.Scope.Service()
 	if !ok {
@@ -68,7 +68,7 @@ func (t *times) note(r events.Record) {
 			t.stops = sample(t.stops, r.Time.Sub(begun.retired))
 		}
 		delete(t.open, id)
-	case events.InstanceOffline: // how long it takes from there is not typical
+	case events.InstanceOffline: // times after a failure are not typical
 		delete(t.open, of(d.Ordinal, d.Generation))
 	case events.InstanceLost:
 		delete(t.open, of(d.Ordinal, d.Generation))
@@ -77,7 +77,7 @@ func (t *times) note(r events.Record) {
 	}
 }
 
-// serves notes that an instance serves, as far as it is the first time.
+// serves notes that an instance serves for the first time.
 func (t *times) serves(id events.InstanceID, at time.Time) {
 	begun, known := t.open[id]
 	if !known || begun.placed.IsZero() || !begun.serves.IsZero() {
@@ -97,17 +97,17 @@ func (t *times) of(id events.ServiceID) *serviceTimes {
 	return t.byService[id]
 }
 
-// typical is that of all services.
+// typical returns the times over all services.
 func (t *times) typical() Typical {
 	return Typical{Start: median(t.starts, defaultStart), Stop: median(t.stops, defaultStop)}
 }
 
-// start is how long an instance of the service takes to serve.
+// start returns how long an instance of the service takes to serve.
 func (t *times) start(id events.ServiceID) time.Duration {
 	return median(t.of(id).starts, median(t.starts, defaultStart))
 }
 
-// run is how long an instance of a job runs, or false where none of it was seen to complete.
+// run returns how long an instance of a job runs, or false if the log shows none that completed.
 func (t *times) run(id events.ServiceID) (time.Duration, bool) {
 	runs := t.of(id).runs
 	return median(runs, 0), len(runs) > 0

@@ -53,7 +53,7 @@ func TestACapsuleSaysWhereItDiffers(t *testing.T) {
 		return strings.HasSuffix(m.Subject, ".ensure") && strings.Contains(m.Body, "localhost/a:1")
 	})
 	other.Commands[i].Body = strings.ReplaceAll(other.Commands[i].Body, "localhost/a:1", "localhost/another:1")
-	if d := capsule.Check(other).Differs; d == nil || !strings.Contains(d.What, "and decided once more to") {
+	if d := capsule.Check(other).Differs; d == nil || !strings.Contains(d.What, "and the repeated decision to") {
 		t.Errorf("another command is found to be %v", d)
 	}
 }
