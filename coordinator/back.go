@@ -32,7 +32,8 @@ func (t *Turn) rollback(s *projections.Service, c events.ServiceRollback) ([]eve
 		return nil, nil
 	}
 	if to == 0 {
-		return nil, events.Reject(events.CodeNotFound, "to", "service %s never had another spec, so rollback has no target: send the wanted spec with ensure", s.ID)
+		return nil, events.Reject(events.CodeNotFound, "to",
+			"service %s never had another spec, so rollback has no target: send the wanted spec with ensure", s.ID)
 	}
 	if s.Revisions[to] == nil {
 		return nil, events.Reject(events.CodeNotFound, "to", "service %s has no revision %d to go back to: there are %v", s.ID, to,

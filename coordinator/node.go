@@ -135,7 +135,8 @@ func (t *Turn) resumeNode(r events.Request, n *projections.Node, _ events.NodeRe
 func (t *Turn) update(r events.Request, n *projections.Node, c events.NodeUpdate) error {
 	next, before := n.Overrides.With(c), n.Facts
 	if count := len(next.Labels) + len(next.Without); count > events.MaxLabels {
-		return events.Reject(events.CodeOutOfRange, "labels", "node %s would have %d labels that replace its own: want at most %d", n.Name, count, events.MaxLabels)
+		return events.Reject(events.CodeOutOfRange, "labels",
+			"node %s would have %d labels that replace its own: want at most %d", n.Name, count, events.MaxLabels)
 	}
 	if next.Same(n.Overrides) {
 		t.atOnce(r)

@@ -18,7 +18,8 @@ func snapshot(s *projections.Service) ([]events.Data, error) {
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
 			"service %s has no state for a snapshot to hold: give a volume of its spec \"state\":true, or add hooks.snapshot", s.ID)
 	case s.Scale == 0:
-		return nil, events.Reject(events.CodeInvalidValue, "subject", "service %s has scale 0, and a snapshot needs running instances: scale it first", s.ID)
+		return nil, events.Reject(events.CodeInvalidValue, "subject",
+			"service %s has scale 0, and a snapshot needs running instances: scale it first", s.ID)
 	case op != nil && op.Paused != "":
 		return nil, events.Reject(events.CodeInvalidValue, "subject",
 			"the %s of service %s is paused, and a snapshot must wait until it ends: send its spec again to continue, or roll it back", op.Kind, s.ID)

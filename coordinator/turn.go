@@ -12,8 +12,8 @@ import (
 // MaxEvents is the most events in a round beside its closing message. The NATS server takes no larger atomic batch.
 const MaxEvents = 999
 
-// MaxPerInput is the most events that follow from one input, or from the due work of one unit. A round with less room takes no
-// more inputs and leaves that room to Look.
+// MaxPerInput is the most events that follow from one input, or from the due work of one unit. A round with less room takes
+// no further inputs and leaves that room to Look.
 const MaxPerInput = 2*events.MaxListed + 8
 
 // Turn decides one round. It changes the state on the way, so that each decision sees those before it.
