@@ -139,7 +139,7 @@ func TestApplyTakesYAML(t *testing.T) {
 	if err := os.WriteFile(file, []byte("web:\n  image: localhost/web:1\n  scale: 2\n  env: {A: b}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := rookery(t, "apply", "-f", file, "--server", cluster.URL); code != 2 || !strings.Contains(out, "name no namespace") {
+	if out, code := rookery(t, "apply", "-f", file, "--server", cluster.URL); code != 2 || !strings.Contains(out, "do not name a namespace") {
 		t.Errorf("without a namespace: exit %d: %s", code, out)
 	}
 	for _, want := range []string{"1 to create", "1 unchanged, nothing to do"} {

@@ -14,7 +14,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// fold returns the state that the log holds now. All of it is read: who asks wants to know whether it is whole.
+// fold returns the state that the log holds now. It reads the whole log instead of a snapshot, because callers want to know whether the log
+// is whole.
 func fold(ctx context.Context, b bus.Bus, name string) (*projections.Fold, error) {
 	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler), SnapshotEvery: snapshots.None})
 	f, err := c.follow(ctx)
@@ -42,8 +43,8 @@ func CheckIdentity(ctx context.Context, b bus.Bus) error {
 	return checkOrdersMark(ctx, b, f.Cluster, f.Cluster.Epoch+1)
 }
 
-// checkOrdersMark returns ErrIdentity where the orders came from rounds that the log does not have, and errLost where a
-// leader of a later epoch than this one has written them.
+// checkOrdersMark returns ErrIdentity if the orders came from rounds that the log does not have. It returns errLost if the leader of a
+// later epoch has written them.
 func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster, epoch uint64) error {
 	standing, err := b.Latest(ctx, bus.Orders, events.OrdersEpochSubject)
 	if err != nil || len(standing) == 0 {
@@ -68,12 +69,12 @@ func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster, epo
 		return fmt.Errorf("%w: it has closed a round while this one took over", errLost)
 	}
 	return fmt.Errorf("%w: the orders follow the log up to sequence %d of %q, and %s of %q ends at %d: it was restored from"+
-		" an older backup; if that is as it shall be, run `rookery bus adopt`",
+		" an older backup; if you restored it on purpose, run `rookery bus adopt`",
 		ErrIdentity, mark.Closed, mark.Log, bus.Log, c.LogID(), c.Sequence)
 }
 
-// Adopt records in the log that the streams as they are now are the cluster's, as one fenced round, and returns in
-// words what it did. The inbox of a stream that was made again is read from its beginning.
+// Adopt records in the log, as one fenced round, that the present streams are the cluster's. It returns a description of what it did. If a
+// stream was created again, its inbox is read from the beginning.
 func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
 	f, err := fold(ctx, b, name)
 	if err != nil {
@@ -81,7 +82,7 @@ func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
 	}
 	c := f.Cluster
 	if _, _, open := f.Open(); open || !c.Founded() {
-		return "", errors.New("the log has no cluster, or an end that no round closes: start a coordinator once, and adopt then")
+		return "", errors.New("the log has no cluster, or ends with messages that no round closes: start a coordinator once, then adopt")
 	}
 	states, err := States(ctx, b)
 	if err != nil {
@@ -117,7 +118,7 @@ func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
 	if err := markOrders(ctx, b, c.LogID(), name, round, last); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("adopted at sequence %d of %s: commands are read on from %d, statuses from %d, and every node lists what it has",
+	return fmt.Sprintf("adopted at sequence %d of %s: commands are read from %d, statuses from %d, and every node lists what it has",
 		last, bus.Log, adopted.Commands+1, adopted.Statuses+1), nil
 }
 
@@ -126,7 +127,7 @@ func keeps(c *projections.Cluster, states map[bus.Stream]bus.State, stream bus.S
 	return states[stream].Identity == c.Streams[string(stream)] && states[stream].Last >= cursor
 }
 
-// markOrders has the orders follow the adopted log from here on.
+// markOrders marks the orders as following the adopted log from here on.
 func markOrders(ctx context.Context, b bus.Bus, logID, name string, round Round, closed uint64) error {
 	state, err := b.State(ctx, bus.Orders)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestALogThatAnotherHasGoneOnWithIsNotARestoredOne has orders follow a round that whoever takes over has not folded: where the log has it, somebody
-// closed it meanwhile, and else the log was restored from an older backup.
+// TestALogThatAnotherHasGoneOnWithIsNotARestoredOne marks the orders with a round that the new leader has not folded. If the log has the
+// round, another coordinator closed it meanwhile; otherwise the log was restored from an older backup.
 func TestALogThatAnotherHasGoneOnWithIsNotARestoredOne(t *testing.T) {
 	r := recorded.Read(t, "v1.json")
 	fold := projections.NewFold()

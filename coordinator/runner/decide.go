@@ -18,7 +18,7 @@ type taken struct {
 	decide time.Duration
 }
 
-// errDecide occurs when a decision panicked: a defect of ours. The state is then of no use any more.
+// errDecide occurs when a decision panicked, which is a defect in the coordinator. The state can then no longer be used.
 var errDecide = errors.New("a decision failed")
 
 // inputs are messages of the inboxes, in the order of their sequences, and the services whose operations are taken over.
@@ -48,7 +48,7 @@ func (in inputs) size() (size int) {
 	return size
 }
 
-// take returns at most maxInputs of those that wait, commands first.
+// take returns at most maxInputs of the waiting inputs, commands first.
 func (l *leader) take() inputs {
 	c := min(len(l.waiting.commands), maxInputs)
 	s := min(len(l.waiting.statuses), maxInputs-c)
@@ -58,14 +58,14 @@ func (l *leader) take() inputs {
 	return in
 }
 
-// putBack has inputs wait again, before those that wait already.
+// putBack returns inputs to the head of those that wait.
 func (l *leader) putBack(in inputs) {
 	l.waiting.commands = append(in.commands, l.waiting.commands...)
 	l.waiting.statuses = append(in.statuses, l.waiting.statuses...)
 	l.waitingSize += in.size()
 }
 
-// round decides what waits, appends it and publishes what changed. What did not fit waits for the next round.
+// round decides the waiting inputs, appends the round and publishes what changed. Inputs that did not fit wait for the next round.
 func (l *leader) round(due bool) error {
 	in, began := l.take(), time.Now()
 	cursors := l.cursors
@@ -119,8 +119,8 @@ func (l *leader) now() time.Time {
 	return now
 }
 
-// decide takes the inputs in turn while there is room, then looks at the agenda, unless it is deaf still. It returns the
-// inputs that it did not come to. A panic is returned as errDecide.
+// decide takes the inputs in order while there is room, then reconciles the work queue, unless the leader is still catching up on statuses.
+// It returns the inputs that it did not get to. A panic is returned as errDecide.
 func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest inputs, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -138,7 +138,7 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	return in, nil
 }
 
-// decideInputs takes from the inputs what it has decided on.
+// decideInputs removes from the inputs those that it has decided.
 func (l *leader) decideInputs(turn *coordinator.Turn, in *inputs) {
 	if l.founding != nil {
 		turn.Found(*l.founding)
@@ -171,7 +171,7 @@ func (l *leader) decideInputs(turn *coordinator.Turn, in *inputs) {
 	}
 }
 
-// command has the turn decide on the command, or refuse one that it failed on.
+// command lets the turn decide the command, or refuses a command that failed before.
 func (l *leader) command(turn *coordinator.Turn, m events.Message) {
 	if _, why := l.blamedInput(events.WorkCommand, m.Sequence); why != "" {
 		turn.Refuse(parseAnyway(m), why)
@@ -183,7 +183,7 @@ func (l *leader) command(turn *coordinator.Turn, m events.Message) {
 
 func (l *leader) status(turn *coordinator.Turn, m events.Message) {
 	if m.Sequence > l.cursors.statuses+1 && l.cursors.statuses > 0 {
-		l.list = uint64(l.clock.now().UnixNano()) // some were let go unread: nodes say again what they have
+		l.list = uint64(l.clock.now().UnixNano()) // some were dropped unread: nodes must report again what they have
 	}
 	l.hearBy = time.Now().Add(hearFor)
 	if unit, why := l.blamedInput(events.WorkStatus, m.Sequence); why != "" {

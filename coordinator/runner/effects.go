@@ -12,14 +12,14 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// withdrawFor bounds how long orders to stop wait for the addresses to be withdrawn of what is to stop.
+// withdrawFor bounds how long orders to stop wait until the addresses of their instances are withdrawn.
 const withdrawFor = bus.LeaseAge / 4
 
 // unhurried are the buckets that nothing waits for.
 var unhurried = slices.DeleteFunc(slices.Clone(bus.Views), func(name string) bool { return name == bus.BucketEndpoints })
 
-// publish sends out what the round changed: orders first, for nodes wait for them; then fates and views. Fates are sent
-// whatever became of the orders, which the next leader mends. What is to stop is told so once its addresses are withdrawn.
+// publish sends what the round changed: orders first, as nodes wait for them, then outcomes and views. Outcomes are sent even if the orders
+// fail, which the next leader repairs. An order to stop goes out after the addresses of its instance are withdrawn.
 func (l *leader) publish(records []events.Record) error {
 	changes := views.Of(l.cluster, records)
 	l.endpoints.Show(changes)
@@ -42,8 +42,8 @@ func (l *leader) publish(records []events.Record) error {
 	return nil
 }
 
-// withdrawn waits until the endpoints are written, for a while: a bucket that cannot be written stops nothing from stopping. Where the
-// leader is to end meanwhile it returns an error: the next one writes them before its orders.
+// withdrawn waits until the endpoints are written, but only for withdrawFor: a bucket that cannot be written must not keep instances from
+// stopping. If the leader ends meanwhile, withdrawn returns an error: the next leader writes the endpoints before its orders.
 func (l *leader) withdrawn() error {
 	ctx, cancel := context.WithTimeout(l.ctx, withdrawFor)
 	defer cancel()
@@ -53,8 +53,8 @@ func (l *leader) withdrawn() error {
 	return l.ctx.Err()
 }
 
-// sendFates tells whoever waits for a command what became of it. It goes to those who listen now; the state answers
-// those who ask later.
+// sendFates sends the outcomes of commands to the clients that wait for them. The messages reach clients that listen now; later questions
+// are answered from the state.
 func (l *leader) sendFates(records []events.Record) error {
 	for _, r := range records {
 		fate, ok := r.Data.(events.Fate)
@@ -73,7 +73,7 @@ func (l *leader) sendFates(records []events.Record) error {
 	return nil
 }
 
-// keep finds from time to time which commands are remembered no more, and lets go of what the stream still has of them.
+// keep finds from time to time which commands the coordinator forgets, and purges them from the stream.
 func (l *leader) keep(now time.Time) error {
 	if now.Sub(l.keptAt) < keepEvery {
 		return nil
@@ -91,8 +91,7 @@ func (l *leader) keep(now time.Time) error {
 	return l.makeRoom()
 }
 
-// forgettable is the sequence below which commands that have ended are forgotten. One that is open is remembered, whatever becomes of those
-// after it.
+// forgettable returns the sequence below which ended commands are forgotten. An open command is remembered, whatever happens to later ones.
 func forgettable(c *projections.Cluster, cursor uint64, now time.Time) uint64 {
 	below := cursor + 1
 	for sequence, cmd := range c.Commands {
@@ -106,8 +105,8 @@ func forgettable(c *projections.Cluster, cursor uint64, now time.Time) uint64 {
 	return max(below, c.CommandsKept)
 }
 
-// makeRoom lets go of the commands that are decided where the stream has much of them. What the log says of them stays, and their ids are
-// known as long as before.
+// makeRoom purges decided commands when the stream holds many of them. The log keeps its events about them, and their ids stay known as
+// long as before.
 func (l *leader) makeRoom() error {
 	l.taken = 0
 	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)

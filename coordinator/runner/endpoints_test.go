@@ -162,7 +162,7 @@ func awaitEndpoints(t *testing.T, b bus.Bus, addresses ...string) []byte {
 	return nil
 }
 
-// serves has the node say that the slot's first instance serves.
+// serves reports, as the node, that the slot's first instance serves.
 func serves(t *testing.T, b bus.Bus, ordinal uint32) {
 	t.Helper()
 	s := events.InstanceStatus{InstanceState: events.InstanceState{
@@ -178,8 +178,8 @@ func serves(t *testing.T, b bus.Bus, ordinal uint32) {
 	}
 }
 
-// TestALeaderOfBeforeBringsNoAddressBack has a writer of views begin that was shown less of the log than the endpoints are of, and one
-// that finds endpoints of a log that is lost.
+// TestALeaderOfBeforeBringsNoAddressBack starts a writer of views that knows less of the log than the endpoints show. It also starts one
+// that finds endpoints of a lost log.
 func TestALeaderOfBeforeBringsNoAddressBack(t *testing.T) {
 	both(t, func(t *testing.T, b bus.Bus) {
 		const key, end = "demo.web.http", 3

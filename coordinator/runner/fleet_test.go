@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus/memory"
 )
 
-// TestMoreNodesFallSilentAndComeBackThanARoundHasEvents has a whole fleet be cut off at once, and heard again.
+// TestMoreNodesFallSilentAndComeBackThanARoundHasEvents cuts off a whole fleet at once, and reconnects it.
 func TestMoreNodesFallSilentAndComeBackThanARoundHasEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const nodes = 2500

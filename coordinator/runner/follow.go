@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// claimEvery is how often a standby tries for a lease that is not kept.
+// claimEvery is how often a standby tries for a lease that its holder does not renew.
 const claimEvery = 250 * time.Millisecond
 
 // follower folds the log as it grows.
@@ -28,7 +28,7 @@ type follower struct {
 func (f *follower) take(m events.Message) error {
 	records, err := f.fold.Take(m)
 	if len(records) > 0 {
-		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // else it is a void, of which nothing follows
+		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // otherwise it is a void, which has no effects
 			f.round, f.closed = records, m.Sequence
 		}
 	}
@@ -54,7 +54,7 @@ func (f *follower) stop() {
 	}
 }
 
-// standBy folds and tries for the lease until it is won. While the lease is kept it looks less often.
+// standBy folds the log and tries for the lease until it wins it. While the holder renews the lease, it tries less often.
 func (f *follower) standBy(ctx context.Context) (*lease, error) {
 	claim := time.NewTimer(0)
 	defer claim.Stop()
@@ -91,15 +91,15 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 	}
 }
 
-// claimAgain is when a lease that had the revision seen, and has now the one held, is tried for again.
+// claimAgain returns when to try again for a lease whose revision was seen before and is held now.
 func claimAgain(held, seen uint64) time.Duration {
 	if held != seen {
-		return bus.LeaseAge / 2 // it is kept, and cannot run out before
+		return bus.LeaseAge / 2 // its holder renews it, so it cannot expire before
 	}
 	return claimEvery
 }
 
-// settle has the state be that of the log: a standby answers questions too, and does not claim what it cannot fold.
+// settle folds up to the end of the log: a standby answers questions, too, and must not claim a lease over a log that it cannot fold.
 func (f *follower) settle(ctx context.Context) error {
 	if f.c.settled {
 		return nil
@@ -107,7 +107,7 @@ func (f *follower) settle(ctx context.Context) error {
 	return f.catchUp(ctx)
 }
 
-// takeAll folds what has come, so that questions and claims meet all that is known.
+// takeAll folds the messages that have arrived, so that questions and claims see all that is known.
 func (f *follower) takeAll() error {
 	for {
 		select {
@@ -121,13 +121,13 @@ func (f *follower) takeAll() error {
 	}
 }
 
-// takeNext folds what the reader gave.
+// takeNext folds the message that the reader returned.
 func (f *follower) takeNext(m events.Message, ok bool) error {
 	if !ok {
 		return bus.ErrReader
 	}
 	if m.Sequence <= f.fold.Last() {
-		return nil // a reader that begins again may give it once more
+		return nil // a reader that begins again may repeat it
 	}
 	return f.take(m)
 }

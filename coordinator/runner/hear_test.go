@@ -12,8 +12,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus/memory"
 )
 
-// TestALeaderHearsFirstWhatCameWhileNobodyLed has an instance fail while nobody leads, in the time for which it is to serve
-// before its update goes on. The next leader finds that time over, and must not take the instance for one that has served.
+// TestALeaderHearsFirstWhatCameWhileNobodyLed lets an instance fail during a failover, within the min_healthy time before its update
+// continues. The next leader finds that time over, and must not count the instance as healthy.
 func TestALeaderHearsFirstWhatCameWhileNobodyLed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const spec = `{"image":"localhost/web:%d","update":{"order":"stop-first","min_healthy":"10s"},"busy":"supersede"}`

@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// beatHandler answers heartbeats from the state of the last closed round, as long as nobody else may lead.
+// beatHandler answers heartbeats from the state of the last closed round, as long as the lease rules out another leader.
 func (c *Coordinator) beatHandler(ctx context.Context, l *lease) func(events.Message) (events.Message, error) {
 	return func(m events.Message) (events.Message, error) {
 		node := strings.TrimPrefix(m.Subject, events.HeartbeatRoot+".")

@@ -11,11 +11,12 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// mostSaid bounds in bytes what is said of a failure.
+// mostSaid bounds the message about a failure, in bytes.
 const mostSaid = 512
 
-// isolate finds, after a round that cannot be decided or stored, the one unit that is to blame, and makes the state again from the log. The
-// next round leaves that unit alone. Of a round that is too large nobody knows whose events are: half as many units are tried.
+// isolate runs after a round that cannot be decided or stored. It finds the one unit to blame and builds the state again from the log; the
+// next round skips that unit. If the round was too large, the unit to blame is unknown: isolate then halves the number of units a round may
+// have.
 func (l *leader) isolate(turn *coordinator.Turn, cause error) error {
 	unit := turn.Working
 	why, _, _ := strings.Cut(cause.Error(), "\n") // the stack is for the log of this process
@@ -49,7 +50,7 @@ func largest(turn *coordinator.Turn, logID string) (unit events.Unit) {
 	return unit
 }
 
-// growsTo bounds of how many units a round may have events; 0 for any number.
+// growsTo bounds how many units a round may have events of; 0 for any number.
 func growsTo(units int) int {
 	if units > coordinator.MaxEvents {
 		return 0
@@ -57,7 +58,7 @@ func growsTo(units int) int {
 	return units
 }
 
-// blamedInput returns the unit of the input of this sequence, and why it is not to be decided; "" where it is.
+// blamedInput returns the unit of the input of this sequence, and why it must not be decided; "" if it may be.
 func (l *leader) blamedInput(work events.Work, sequence uint64) (unit events.Unit, why string) {
 	for unit, why := range l.blamed {
 		if unit.Work == work && unit.Sequence == sequence {
@@ -67,8 +68,8 @@ func (l *leader) blamedInput(work events.Work, sequence uint64) (unit events.Uni
 	return events.Unit{}, ""
 }
 
-// shunStatus skips a status that a round failed on. What it said is lost, so its node is asked for all that it has; not where it was of that
-// list itself, for the node would say the same again.
+// shunStatus skips a status that a round failed on. Its content is lost, so the node is asked for a list of all that it has. If the status
+// was of that list itself, the node is not asked, because it would report the same again.
 func (l *leader) shunStatus(turn *coordinator.Turn, m events.Message, unit events.Unit, why string) {
 	now := uint64(l.clock.now().UnixNano())
 	node, ok := unit.Scope.Node()
@@ -82,7 +83,7 @@ func (l *leader) shunStatus(turn *coordinator.Turn, m events.Message, unit event
 	turn.Skip(unit, why)
 }
 
-// forgive forgets the units of which the log says that they are left alone, and the inputs that were decided.
+// forgive forgets the blamed units that the log records as skipped, and the inputs that were decided.
 func (l *leader) forgive() {
 	maps.DeleteFunc(l.blamed, func(unit events.Unit, _ string) bool {
 		return l.cluster.Shuns(unit) || (unit.Work == events.WorkCommand && unit.Sequence <= l.cursors.commands) ||
@@ -90,7 +91,7 @@ func (l *leader) forgive() {
 	})
 }
 
-// parseAnyway reads what can be read of a command that may be the one that parsing itself fails on.
+// parseAnyway reads as much as possible of a command on which parsing itself may fail.
 func parseAnyway(m events.Message) (r events.Request) {
 	defer func() {
 		if recover() != nil {
@@ -100,7 +101,7 @@ func parseAnyway(m events.Message) (r events.Request) {
 	return events.ParseRequest(m)
 }
 
-// refold makes the state again from the log, which must end where this leader closed its last round.
+// refold builds the state again from the log, which must end where this leader closed its last round.
 func (l *leader) refold() error {
 	f, err := l.follow(l.ctx)
 	if err != nil {

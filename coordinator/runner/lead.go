@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// tickEvery is how often the loop looks at what time has made due: with every few pulses.
+	// tickEvery is how often the loop checks what is due by now: with every few pulses.
 	tickEvery     = pulsesPerTick * pulseEvery
 	pulsesPerTick = 2
-	// checkEvery is how often the leader looks whether every stream is still the one that the log knows.
+	// checkEvery is how often the leader checks whether every stream is still the one that the log knows.
 	checkEvery = 5 * time.Second
 	// maxInputBytes bounds the bodies of the inputs of one round.
 	maxInputBytes = 4 << 20
@@ -26,7 +26,7 @@ const (
 	maxInputs = coordinator.MaxEvents
 )
 
-// lead takes over and then closes round after round until the lead is lost.
+// lead fails over and then closes round after round until it loses the lead.
 func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,8 +91,8 @@ func (l *leader) loop() error {
 	}
 }
 
-// wait returns when there is something to decide. It reports whether time may have made something due. What is there
-// already is taken in one order, so that the same arrivals give the same rounds: questions, the time, commands, statuses.
+// wait returns when there is something to decide. It reports whether time may have made something due. It takes what has arrived in a fixed
+// order, so that the same arrivals give the same rounds: questions, the time, commands, statuses.
 func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 	for {
 		if err := l.ctx.Err(); err != nil {
@@ -128,7 +128,7 @@ func (l *leader) waits() bool {
 	return l.founding != nil || l.renewal != nil || len(l.returned) > 0 || l.waiting.count() > 0 || (l.agenda.Waits(l.cluster) && !l.deaf())
 }
 
-// attend answers the questions that wait.
+// attend answers the waiting questions.
 func (l *leader) attend() {
 	for {
 		select {
@@ -159,7 +159,7 @@ func (l *leader) sleep(pulse <-chan time.Time) (due bool, err error) {
 	}
 }
 
-// beat shows life with each pulse, and ticks with every few.
+// beat shows that the loop is alive with each pulse, and ticks with every few.
 func (l *leader) beat() (due bool, err error) {
 	l.pulses++
 	if err := l.lease.beat(); err != nil {
@@ -171,8 +171,7 @@ func (l *leader) beat() (due bool, err error) {
 	return true, l.tick()
 }
 
-// tick does what is to be done from time to time: it finds silent nodes, lets go of old commands and looks whether
-// every stream is still the one that it was.
+// tick does periodic work: it finds silent nodes, purges old commands and checks whether every stream is still the same.
 func (l *leader) tick() error {
 	l.listen()
 	if err := l.keep(l.cluster.Now); err != nil {
@@ -203,8 +202,7 @@ func (l *leader) tick() error {
 	return Identify(l.cluster, states)
 }
 
-// lostStatuses tells a stream of statuses that is gone, which the next term makes again, from all else that is wrong
-// with the streams.
+// lostStatuses distinguishes a lost stream of statuses, which the next term creates again, from all other errors of streams.
 func (l *leader) lostStatuses(err error) error {
 	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
@@ -214,8 +212,8 @@ func (l *leader) lostStatuses(err error) error {
 	return err
 }
 
-// statusMessages gives nothing while commands of before an adoption wait: what a node lists is to be held against
-// what was asked.
+// statusMessages returns no statuses while commands from before an adoption wait: the state must have what was asked before it compares
+// what a node lists.
 func (l *leader) statusMessages() <-chan events.Message {
 	if l.cluster.Recovering && l.cursors.commands < l.recoverTo {
 		return nil
@@ -264,7 +262,7 @@ func (l *leader) takeCommand(m events.Message, ok bool) error {
 
 // stored is about what a message takes in its stream.
 func stored(m events.Message) int {
-	const record = 64 // what the server keeps beside it
+	const record = 64 // what the server stores in addition
 	size := record + len(m.Subject) + len(m.Body)
 	for name, values := range m.Header {
 		for _, value := range values {
@@ -286,7 +284,7 @@ func (l *leader) takeStatus(m events.Message, ok bool) error {
 	return nil
 }
 
-// isTaken reports whether a message was taken before: a reader that begins again may give it once more.
+// isTaken reports whether a message was taken before, as a reader that begins again may repeat messages.
 func isTaken(m events.Message, waiting []events.Message, cursor uint64) bool {
 	if n := len(waiting); n > 0 {
 		cursor = waiting[n-1].Sequence
@@ -294,7 +292,7 @@ func isTaken(m events.Message, waiting []events.Message, cursor uint64) bool {
 	return m.Sequence <= cursor
 }
 
-// hear notes a node's sign of life. One of another process than the one that is the node says nothing of it.
+// hear notes a heartbeat. A heartbeat of a process other than the node's present one does not count.
 func (l *leader) hear(a ask) {
 	n := l.cluster.Nodes[a.node]
 	if n == nil || a.beat.Incarnation != n.Incarnation {
@@ -307,7 +305,7 @@ func (l *leader) hear(a ask) {
 	}
 }
 
-// joined gives nodes whose process is another now the time until its first heartbeat.
+// joined gives nodes with a new process time until its first heartbeat.
 func (l *leader) joined(records []events.Record) {
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok && r.Data.Kind() == (events.NodeJoined{}).Kind() {
@@ -316,8 +314,7 @@ func (l *leader) joined(records []events.Record) {
 	}
 }
 
-// listen finds the nodes that were not heard for too long. Where the loop itself was not running, every time-out
-// starts anew.
+// listen finds the nodes that sent no heartbeat for too long. If the loop itself was paused, every time-out starts again.
 func (l *leader) listen() {
 	now := time.Now()
 	paused := now.Sub(l.lastTick) > l.Heartbeat+tickEvery

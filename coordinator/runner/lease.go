@@ -12,37 +12,38 @@ import (
 
 const (
 	leaseKey = "leader"
-	// pulseEvery is how often the lease is kept.
+	// pulseEvery is how often the lease is renewed.
 	pulseEvery = bus.LeaseAge / 4
-	// hungAfter is how long the loop may show no life before its lease is kept no longer: another coordinator takes over from one that hangs.
+	// hungAfter is how long the loop may show no sign of life before its lease is no longer renewed, so that another coordinator can lead.
 	hungAfter = time.Minute
 )
 
-// lease is the right to try to lead. It saves wasted work and guards nothing. Once it is won a goroutine of its own keeps it, so that a failover may
-// take longer than a lease lasts.
+// lease is the right to try to lead. It avoids wasted work; it guards nothing. A goroutine of its own renews it once it is won, so that a
+// failover may take longer than a lease lasts.
 type lease struct {
 	bucket bus.Bucket
 	name   string
 
 	mu       sync.Mutex
 	revision uint64
-	// kept is when the last call began that has kept it.
+	// kept is when the last call began that renewed the lease.
 	kept time.Time
-	// lost says that another coordinator has it.
+	// lost says that another coordinator has the lease.
 	lost bool
 	// alive is when the loop last showed life; zero before it begins.
 	alive time.Time
 }
 
-// expired reports whether another may have the lease by now. It tells nothing of who leads; but a node that is answered by one who
-// leads no more would have its exclusive instances run on beside those that another has put in their place.
+// expired reports whether another coordinator may have the lease by now. That does not tell who leads. But a coordinator that no longer
+// leads must not answer heartbeats: the node would keep running its exclusive instances beside the replacements that another coordinator
+// has placed.
 func (l *lease) expired() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Since(l.kept) > bus.LeaseAge
 }
 
-// beat says that the loop is alive. It returns errLost where another coordinator has the lease.
+// beat records that the loop is alive. It returns errLost if another coordinator has the lease.
 func (l *lease) beat() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +54,7 @@ func (l *lease) beat() error {
 	return nil
 }
 
-// keep keeps the lease until stop is called or another coordinator has it, but while the loop hangs.
+// keep renews the lease until stop is called or another coordinator has it. It does not renew it while the loop hangs.
 func (l *lease) keep(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -78,7 +79,7 @@ func (l *lease) keep(ctx context.Context) (stop func()) {
 	}
 }
 
-// renew reports whether the lease is to be kept on. A bus that does not answer is no loss, and neither is a lease that ran out meanwhile.
+// renew reports whether to keep renewing the lease. Neither a bus that does not answer nor a lease that expired meanwhile ends it.
 func (l *lease) renew(ctx context.Context) bool {
 	l.mu.Lock()
 	revision, hangs := l.revision, !l.alive.IsZero() && time.Since(l.alive) > hungAfter
@@ -108,7 +109,7 @@ func (l *lease) renew(ctx context.Context) bool {
 	return !lost
 }
 
-// claim returns the lease, or nil and its revision where another coordinator holds it.
+// claim returns the lease. If another coordinator holds it, claim returns nil and the revision of the lease.
 func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
@@ -127,12 +128,12 @@ func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err err
 		l, err = c.take(ctx, before.Revision)
 	}
 	if err != nil {
-		c.leases = nil // the bucket may be lost: it is opened anew
+		c.leases = nil // the bucket may be lost: the next claim opens it again
 	}
 	return l, 0, err
 }
 
-// take takes a lease that nobody else holds, or returns nil where another coordinator was faster.
+// take takes a lease that is free, or returns nil if another coordinator was faster.
 func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 	began := time.Now()
 	revision, err := c.leases.Put(ctx, leaseKey, []byte(c.Name), before)
@@ -150,11 +151,12 @@ func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
 	return l, nil
 }
 
-// release gives the lease up, so that another can lead at once. It works after ctx has ended. It leaves the lease of another coordinator alone.
+// release gives the lease up, so that another coordinator can lead at once. It works after ctx has ended. It does not touch the lease of
+// another coordinator.
 func (l *lease) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bus.CallTimeout)
 	defer cancel()
 	if err := l.bucket.Delete(ctx, leaseKey, l.revision); err != nil {
-		return // it runs out by itself
+		return // it expires on its own
 	}
 }

@@ -52,8 +52,8 @@ func (s slowOrders) Latest(ctx context.Context, stream bus.Stream, filter string
 	}
 }
 
-// TestAFailoverMayTakeLongerThanALeaseLasts has a coordinator take twice as long to take over, while another one waits for the lease. It leads
-// in the end, and is the only one that has tried.
+// TestAFailoverMayTakeLongerThanALeaseLasts slows down a coordinator so that its failover takes twice as long as a lease, while another one
+// waits for the lease. The first one leads in the end, and is the only one that has tried.
 func TestAFailoverMayTakeLongerThanALeaseLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)

@@ -19,8 +19,7 @@ const forgetAfter = "1h"
 // headerTTL is the header with which a message says how long it is kept.
 const headerTTL = "Nats-TTL"
 
-// takeOrders writes the leader's mark, which fences the leaders before, and then puts right every order that is not as
-// the state says.
+// takeOrders writes the leader's mark, which fences earlier leaders, and then repairs every order that differs from the state.
 func (l *leader) takeOrders() error {
 	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 	defer cancel()
@@ -49,7 +48,7 @@ func (l *leader) takeOrders() error {
 		return err
 	}
 	if len(repairs) > 0 && len(standing) > 0 {
-		l.Log.Info("mending orders", "count", len(repairs))
+		l.Log.Info("repairing orders", "count", len(repairs))
 	}
 	if err := l.putOrders(nil); err != nil {
 		return err
@@ -65,7 +64,7 @@ func (l *leader) takeOrders() error {
 	return nil
 }
 
-// repairs returns the orders that are missing or not as the state says, and marks those that no instance has any more.
+// repairs returns the orders that are missing or that differ from the state, and marks for orders whose instance no longer exists.
 func (l *leader) repairs(have map[string]events.Message) ([]events.Message, error) {
 	var repairs []events.Message
 	want := map[string]events.Order{}
@@ -104,8 +103,8 @@ func (l *leader) repairs(have map[string]events.Message) ([]events.Message, erro
 	return repairs, nil
 }
 
-// stands reports whether the standing order is the one that is wanted, and was rendered from templates: these hold what
-// was known when it was written, and addresses that came later are no reason to write it again.
+// stands reports whether the present order is the wanted one, if it was rendered from templates. Such an order holds what was known when it
+// was written; addresses that came later do not justify writing it again.
 func stands(standing events.Message, want events.Order) bool {
 	if want.Spec == nil || !want.Spec.Templated() {
 		return false
@@ -118,7 +117,7 @@ func stands(standing events.Message, want events.Order) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// orderMessage writes the order, its templates rendered. The trace parent is that of the command which it is due to, "" for none.
+// orderMessage encodes the order and renders its templates. The trace parent is that of the command that caused it, or "".
 func (l *leader) orderMessage(subject string, o events.Order, traceParent string) (events.Message, error) {
 	if _, id, ok := events.ParseOrderSubject(subject); ok {
 		o = l.cluster.Rendered(id, o)
@@ -209,7 +208,7 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 	}
 }
 
-// markID is the id of the mark of an epoch that follows this sequence in ROOKERY_ORDERS. No event of the log has it.
+// markID is the id of the mark of an epoch that follows this sequence in ROOKERY_ORDERS. No event of the log has the same id.
 func markID(epoch, after uint64) string {
 	return fmt.Sprintf("%s/%d/%d", events.OrdersEpochSubject, epoch, after)
 }
@@ -217,12 +216,11 @@ func markID(epoch, after uint64) string {
 // maxBatchBytes bounds the bodies of one batch of orders.
 const maxBatchBytes = 4 << 20
 
-// fewOrders is how many messages are stored sooner one by one than as a batch, which has a price of its own.
+// fewOrders is how many messages are stored faster one by one than as a batch, which has a cost of its own.
 const fewOrders = 4
 
-// putOrders stores the orders behind the leader's mark, as few batches as the server takes, or one by one where they
-// are few. Each is fenced; where the lead is lost in between, the next leader stores the rest. A leader that is refused
-// has been followed by another.
+// putOrders stores the orders behind the leader's mark, in as few batches as the server takes, or one by one if they are few. Each write is
+// fenced. If the leader loses the lead in between, the next leader stores the rest. A refused write means that another leader has followed.
 func (l *leader) putOrders(orders []events.Message) error {
 	mark, err := events.Encode(events.OrdersEpochSubject, events.OrdersEpoch{
 		Log: l.cluster.LogID(), Epoch: l.epoch, Leader: l.Name, Closed: l.cluster.Sequence, Chain: l.cluster.Chain,

@@ -10,8 +10,8 @@ import (
 
 const peered = `"image":"localhost/web:1","ports":[{"name":"http","port":80}],"args":["{{join (.Peers \"http\") \",\"}}"]`
 
-// TestOrdersHoldThePeersThatWereKnown has two instances placed in one round and a third in another. The orders of the
-// first two hold what was known when they were written, whatever comes later and whoever leads then.
+// TestOrdersHoldThePeersThatWereKnown places two instances in one round and a third in another. The orders of the first two hold the peers
+// that were known when they were written. Neither later instances nor another leader change them.
 func TestOrdersHoldThePeersThatWereKnown(t *testing.T) {
 	both(t, func(t *testing.T, b bus.Bus) {
 		told, err := b.Subscribe(events.OrderRoot + ".>")

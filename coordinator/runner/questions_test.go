@@ -15,7 +15,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus/memory"
 )
 
-// TestWhatBecameOfACommand asks for a command that is not stored, for one that ends while the answer waits, and with questions that are none.
+// TestWhatBecameOfACommand asks for a command that is not stored, and for one that ends while the answer waits. It also asks malformed
+// questions.
 func TestWhatBecameOfACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)

@@ -75,7 +75,7 @@ func (g *generator) adopt(turn *coordinator.Turn) {
 	}})
 }
 
-// seal writes the round, takes it into the live state, and has the fold read it.
+// seal writes the round, and passes it to the live state and to the fold.
 func (g *generator) seal(turn *coordinator.Turn) {
 	g.Helper()
 	after := g.live.Sequence

@@ -19,52 +19,53 @@ import (
 
 // Defaults and limits of the loop.
 const (
-	// DefaultHeartbeat is how often nodes are expected to ask.
+	// DefaultHeartbeat is how often nodes send a heartbeat.
 	DefaultHeartbeat = 5 * time.Second
-	// retryAfter is how long the loop rests after an error that it cannot mend.
+	// retryAfter is how long the loop waits after an error that it cannot repair.
 	retryAfter = time.Second
-	// retryFullAfter is that where the server has no room. Somebody has to make some, and every try folds the whole log.
+	// retryFullAfter is the same wait when the server has no room. An operator must make room, and every try folds the whole log.
 	retryFullAfter = 10 * time.Second
-	// keptCommands is how many commands are remembered at most, for projections.KeptCommand: one that is sent again within is known by its id.
+	// keptCommands is how many commands are remembered at most, for projections.KeptCommand. A command that is sent again in that time is
+	// recognized by its id.
 	keptCommands = 200_000
-	// keptBytes is how much of the stream of commands stays as long. Where there is more, those that are decided go.
+	// keptBytes is how much of the stream of commands is kept for that time. If the stream holds more, decided commands are purged.
 	keptBytes = bus.MaxCommandsBytes / 4
-	// lookAfter is after how many bytes of commands the leader looks how much there is.
+	// lookAfter is after how many bytes of commands the leader checks how much the stream holds.
 	lookAfter = keptBytes / 4
-	// keepEvery is how often the leader looks for commands to let go of.
+	// keepEvery is how often the leader looks for commands to purge.
 	keepEvery = 10 * time.Second
 )
 
-// Errors that end a term. None is a defect; each is followed by folding the log again.
+// Errors that end a term. They are not defects; after each the coordinator folds the log again.
 var (
 	// errLost occurs when another coordinator leads.
 	errLost = errors.New("another coordinator leads")
-	// errClock occurs when the clock here is not that of the server: what is decided by it would come too early or too late.
-	errClock = errors.New("the clock here is not that of the NATS server")
-	// ErrIdentity occurs when a stream is not the one that the log recorded: it was deleted, made again or restored.
+	// errClock occurs when this clock differs from that of the server: decisions by it would come too early or too late.
+	errClock = errors.New("the clock of this host differs from that of the NATS server")
+	// ErrIdentity occurs when a stream is not the one that the log recorded: it was deleted, created again or restored.
 	ErrIdentity = errors.New("a stream is not the one that the log knows")
 )
 
 // Config is what a Coordinator needs.
 type Config struct {
 	Bus bus.Bus
-	// Name tells this coordinator from the others; no two may have one name at once.
+	// Name identifies this coordinator; two must not have the same name at once.
 	Name string
 	Log  *slog.Logger
-	// Heartbeat is how often nodes ask.
+	// Heartbeat is how often nodes send a heartbeat.
 	Heartbeat time.Duration
 	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for snapshots.DefaultEvery, snapshots.None
 	// for none.
 	SnapshotEvery uint64
-	// Now tells the time of the wall; nil for time.Now. How much time has passed is not asked of it.
+	// Now returns the wall clock's time; nil for time.Now. Durations are not measured with it.
 	Now func() time.Time
-	// Meter makes the instruments; nil where nothing is measured. What is decided is the same.
+	// Meter makes the instruments; nil to measure nothing. Decisions do not depend on it.
 	Meter metric.Meter
-	// Tracer begins spans; nil where nobody is told of them.
+	// Tracer begins spans; nil for no spans.
 	Tracer trace.Tracer
 }
 
-// Coordinator leads or stands by.
+// Coordinator is a leader or a standby.
 type Coordinator struct {
 	Config
 
@@ -78,9 +79,9 @@ type Coordinator struct {
 	leading bool
 	// leases is the bucket of the lease, once it is open.
 	leases bus.Bucket
-	// list climbs whenever every node shall list all that it has.
+	// list increases whenever every node must list all that it has.
 	list uint64
-	// lists has the same of single nodes that returned, where it is above that of all.
+	// lists has the same for single nodes that returned, if it is above list.
 	lists  map[string]uint64
 	meters *telemetry.Meters
 }
@@ -102,9 +103,8 @@ func New(config Config) *Coordinator {
 	}
 }
 
-// Run leads or stands by until ctx ends; then it returns nil. It returns an error only where going on would be wrong:
-// the log cannot be folded (projections.ErrGap, ErrChain, ErrUnknown), or a stream is another (ErrIdentity) or
-// is not there (bus.ErrNoStream).
+// Run leads or stands by until ctx ends; then it returns nil. It returns an error only if it must not continue: the log cannot be folded
+// (projections.ErrGap, ErrChain, ErrUnknown), or a stream is another one (ErrIdentity) or is missing (bus.ErrNoStream).
 func (c *Coordinator) Run(ctx context.Context) error {
 	meters, err := telemetry.New(c.Meter)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	return nil
 }
 
-// restAfter is how long it is of no use to go on after an error that ended a term.
+// restAfter is how long to wait after an error that ended a term.
 func restAfter(err error) time.Duration {
 	if errors.Is(err, bus.ErrFull) {
 		return retryFullAfter
@@ -162,23 +162,23 @@ func fatal(err error) bool {
 	return false
 }
 
-// advice says for people what to do about an error that the loop meets again and again.
+// advice tells operators what to do about an error that the loop may meet repeatedly.
 func advice(err error) string {
 	switch {
 	case errors.Is(err, errClock):
-		return "set both clocks by NTP; until then another coordinator leads, or none"
+		return "synchronize both clocks with NTP; until then this coordinator does not lead"
 	case errors.Is(err, bus.ErrFull):
-		return "free disk or memory on the NATS server: it is full; nothing acknowledged is lost, and the coordinator goes on by itself"
+		return "free disk or memory on the NATS server: it is full; nothing acknowledged is lost, and the coordinator continues on its own"
 	case errors.Is(err, bus.ErrUnknown):
-		return "see whether the NATS server runs and whether its disk is full; after a failed write its store stays closed" +
-			" until it is started again. Nothing acknowledged is lost, and the coordinator goes on by itself"
+		return "check that the NATS server runs and has free disk; after a failed write its store stays closed" +
+			" until you restart the server. Nothing acknowledged is lost, and the coordinator continues on its own"
 	case errors.Is(err, bus.ErrNoAnswer):
-		return "see whether the NATS server runs and has JetStream enabled"
+		return "check that the NATS server runs and has JetStream enabled"
 	}
 	return "none needed: the coordinator tries again"
 }
 
-// rest answers questions from the state it has.
+// rest answers questions from the last known state while it waits.
 func (c *Coordinator) rest(ctx context.Context, lasts time.Duration) error {
 	timer := time.NewTimer(lasts)
 	defer timer.Stop()
@@ -194,7 +194,7 @@ func (c *Coordinator) rest(ctx context.Context, lasts time.Duration) error {
 	}
 }
 
-// term follows the log until the lease is won, and then leads until the lead is lost.
+// term follows the log until it wins the lease, and then leads until it loses the lead.
 func (c *Coordinator) term(ctx context.Context) error {
 	f, err := c.follow(ctx)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 const (
 	// sweepEvery is how often the leader looks for objects that no snapshot names.
 	sweepEvery = time.Hour
-	// sweptAtOnce bounds the objects that go between two rounds: the lease is short.
+	// sweptAtOnce bounds the objects that are removed between two rounds: the lease is short.
 	sweptAtOnce = 10
 	// sweepTimeout bounds the calls for that.
 	sweepTimeout = time.Second
-	// sweepRests is how long nothing goes after the log was adopted: it may name less than was kept.
+	// sweepRests is how long no object is removed after the log was adopted: the log may name fewer objects than are kept.
 	sweepRests = 7 * 24 * time.Hour
 )
 
-// sweep removes objects that no snapshot names any more, few at a time. Where that fails it is tried again later: they take room, and
-// nothing else.
+// sweep removes objects that no snapshot names any longer, few at a time. If that fails, sweep tries again later: the objects only take up
+// room.
 func (l *leader) sweep(now time.Time) {
 	if l.cluster.Recovering || l.now().Sub(l.cluster.AdoptedAt) < sweepRests {
 		return
@@ -36,18 +36,18 @@ func (l *leader) sweep(now time.Time) {
 		l.sweptAt = now
 		all, err := objects.All(call)
 		if err != nil {
-			l.Log.Warn("cannot look for what no snapshot names", "error", err)
+			l.Log.Warn("cannot look for objects that no snapshot names", "error", err)
 			return
 		}
 		l.unnamed = Unnamed(l.cluster, all, l.now())
 		if err := objects.Tidy(call, l.now().Add(-bus.SweptAfter)); err != nil {
-			l.Log.Warn("cannot remove what there is of objects in parts", "error", err)
+			l.Log.Warn("cannot remove incomplete objects", "error", err)
 		}
 	}
 	for _, o := range l.unnamed[:min(len(l.unnamed), sweptAtOnce)] {
 		l.unnamed = l.unnamed[1:]
 		if err := l.remove(call, objects, o); err != nil {
-			l.Log.Warn("cannot remove what no snapshot names", "object", o.Name, "error", err)
+			l.Log.Warn("cannot remove an object that no snapshot names", "object", o.Name, "error", err)
 			return
 		}
 	}
@@ -66,8 +66,8 @@ func (l *leader) remove(ctx context.Context, objects bus.Objects, found bus.Obje
 	return objects.Delete(ctx, found.Name)
 }
 
-// Unnamed returns the objects, the oldest first, that no snapshot of the state names, nor one that is being taken, nor a slot that
-// comes back from one, and that are so old that none will: a node stores anew what is half as old.
+// Unnamed returns the objects, oldest first, that may be removed. Neither a snapshot of the state names them, nor a snapshot in progress,
+// nor a slot that is restored from one. They are also so old that no snapshot will: a node stores an object again once it is half as old.
 func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.Object {
 	named := map[string]bool{}
 	for _, s := range c.Services {
@@ -91,7 +91,7 @@ func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.
 	return unnamed
 }
 
-// nameRefills names what volumes may have to be filled with.
+// nameRefills names the objects from which volumes may have to be filled.
 func nameRefills(named map[string]bool, slots map[uint32]*projections.Refill) {
 	for _, slot := range slots {
 		for _, e := range slot.Volumes {

@@ -16,7 +16,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// leader is one term of leading. All of it is touched by one goroutine alone.
+// leader is one term of leading. Only one goroutine touches it.
 type leader struct {
 	*Coordinator
 	ctx    context.Context
@@ -24,13 +24,13 @@ type leader struct {
 	clock  clock
 	epoch  uint64
 	agenda *coordinator.Agenda
-	// blamed are the units that rounds failed on since the last one that is stored, and why. retries says that what is shunned is to be
-	// tried again: another coordinator may have failed there.
+	// blamed are the units that rounds failed on since the last stored round, and why. retries says that skipped units must be
+	// tried again: another coordinator may have failed on them.
 	blamed  map[events.Unit]string
 	retries bool
-	// maxUnits is of how many units a round may have events, after one that was too large; 0 for any number.
+	// maxUnits is of how many units a round may have events, after a round that was too large; 0 for any number.
 	maxUnits int
-	// endpoints are written apart from the other views, for orders wait for them.
+	// endpoints are written apart from the other views, as orders wait for them.
 	endpoints *views.Writer
 	views     *views.Writer
 	keeper    *snapshots.Keeper
@@ -39,26 +39,27 @@ type leader struct {
 	// waiting are inputs that were read and not yet decided.
 	waiting     inputs
 	waitingSize int // of their bodies in bytes
-	// pulses counts those of the loop.
+	// pulses counts the pulses of the loop.
 	pulses uint64
 	// cursors are the sequences of the last inputs that were decided.
 	cursors struct{ commands, statuses uint64 }
-	// kept is the lowest sequence of the commands that are remembered, as of keptAt, and taken how many bytes of them have come since the
-	// leader last looked how much the stream has.
+	// kept is the lowest sequence of the remembered commands, as of keptAt. taken is how many bytes of commands have arrived since the
+	// leader last checked how much the stream holds.
 	kept   uint64
 	keptAt time.Time
 	taken  int
-	// recoverTo is the last command that waited when a cluster that recovers was taken over.
+	// recoverTo is the last command that waited when this leader took over a recovering cluster.
 	recoverTo uint64
-	// hearTo is the last status that waited when the leader took over, and hearBy until when it waits for that.
+	// hearTo is the last status that waited when the leader took over, and hearBy is the latest time until which the leader catches up on
+	// it.
 	hearTo uint64
 	hearBy time.Time
 	// orders is the last sequence in ROOKERY_ORDERS, closed that of the last closed round in ROOKERY_LOG.
 	orders, closed uint64
 
-	// heard is when each node last gave a sign of life. It is no part of the state.
+	// heard is when each node last sent a heartbeat. It is not part of the state.
 	heard map[string]time.Time
-	// assumed are the nodes that were not heard since the term began, or since the loop rested: heard says when that was.
+	// assumed are the nodes without a heartbeat since the term began, or since the loop was paused: heard has that time.
 	assumed          map[string]bool
 	returned, silent []string
 	lastTick         time.Time
@@ -66,25 +67,25 @@ type leader struct {
 	// sweptAt is when objects that no snapshot names were last looked for, and unnamed are those found.
 	unnamed []bus.Object
 	sweptAt time.Time
-	// roomAt is when the leader last looked how full the account is.
+	// roomAt is when the leader last checked how full the account is.
 	roomAt time.Time
-	// inherited are the services whose operations leaders before have begun, and this one has not taken over.
+	// inherited are the services with operations of earlier leaders that this one has not taken over yet.
 	inherited []events.ServiceID
 	founding  *events.ClusterAdopted
 	renewal   *events.ClusterRenewed
 }
 
-// hearFor is how long a leader that takes over waits for the next of the statuses that came while nobody led. They come at once,
-// unless the stream has let go of them since.
+// hearFor is how long a new leader waits for the next of the statuses that arrived during the failover. They arrive at once, unless the
+// stream has dropped them since.
 const hearFor = 3 * time.Second
 
-// deaf reports whether the leader has not heard yet what came while nobody led. Until then nothing is decided but what comes:
-// an instance that has failed by now would pass for one that serves, and the time for which it has done so for long enough.
+// deaf reports whether the leader is still catching up on statuses that arrived during the failover. Until then it only decides inputs.
+// Otherwise an instance that has failed would still count as serving, and its time of serving as long enough.
 func (l *leader) deaf() bool {
 	return l.cursors.statuses < l.hearTo && time.Now().Before(l.hearBy)
 }
 
-// takeOver makes the log whole, and checks that every stream is the one that the log knows.
+// takeOver completes the log, and checks that every stream is the one that the log knows.
 func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*leader, error) {
 	if err := f.catchUp(ctx); err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	if err := c.closeTorn(ctx, f, epoch); err != nil {
 		return nil, err
 	}
-	f.stop() // what comes from here on, this leader writes itself
+	f.stop() // from here on, this leader writes the log itself
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
@@ -111,8 +112,8 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	return lead, nil
 }
 
-// begin does what the leader before may have left undone, which may have ended between its last append, of the round that was folded last, and
-// what follows from it; and then opens the inboxes.
+// begin completes what the leader before may have left undone between its last append and the effects of that round, which was folded last.
+// Then it opens the inboxes.
 func (l *leader) begin(f *follower) error {
 	if err := l.withdrawn(); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (l *leader) begin(f *follower) error {
 	return l.openInboxes()
 }
 
-// repeatFates sends the fates of the last round again. A fold that began with a snapshot at the end of the log has not read that round.
+// repeatFates sends the outcomes of the last round again. A fold that began with a snapshot at the end of the log has not read that round.
 func (l *leader) repeatFates(f *follower) error {
 	round := f.round
 	if round == nil && f.closed > 0 {
@@ -141,8 +142,8 @@ func (l *leader) repeatFates(f *follower) error {
 	return l.sendFates(round)
 }
 
-// closeTorn voids what stands behind the last closed round: the beginning of a round whose end was never stored, or what others have put
-// there.
+// closeTorn voids the messages after the last closed round: the beginning of a round whose end was never stored, or messages that others
+// have written there.
 func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) error {
 	from, to, open := f.fold.Open()
 	if !open {
@@ -161,7 +162,7 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 	if _, err := c.Bus.Append(call, bus.Log, to, []events.Message{m}); err != nil {
 		return err
 	}
-	c.Log.Warn("voided what no round closes", "from", from, "to", to)
+	c.Log.Warn("voided messages that no round closes", "from", from, "to", to)
 	return f.catchUp(ctx)
 }
 
@@ -193,14 +194,14 @@ func (l *leader) checkStreams() error {
 	}
 	if statuses := states[bus.Statuses]; remade(statuses, l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
 		l.Log.Info("statuses come from a new stream; nodes are asked for all they have",
-			"reason", string(bus.Statuses)+" was lost or deleted: it is in the server's memory alone")
+			"reason", string(bus.Statuses)+" was lost or deleted: it is only in the server's memory")
 		l.renewal, l.cursors.statuses = &events.ClusterRenewed{Identity: statuses.Identity}, 0
 	}
 	return nil
 }
 
-// remade reports whether the stream is another one than that which was read up to the cursor. Servers that all end at once make a stream in
-// their memory again, empty and under the same identity.
+// remade reports whether the stream is another one than the stream that was read up to the cursor. When all servers end at once, they
+// create a stream in memory again, empty and with the same identity.
 func remade(s bus.State, identity string, cursor uint64) bool {
 	return s.Identity != identity || s.Last < cursor
 }
@@ -214,7 +215,7 @@ func States(ctx context.Context, b bus.Bus) (map[bus.Stream]bus.State, error) {
 	for _, stream := range identified {
 		state, err := b.State(ctx, stream)
 		if errors.Is(err, bus.ErrNoStream) {
-			return nil, fmt.Errorf("%w: %s is missing: it was deleted; see what stands with `rookery bus check`, and once"+
+			return nil, fmt.Errorf("%w: %s is missing: it was deleted; inspect the bus with `rookery bus check`, and once"+
 				" you know why, run `rookery bus adopt`", bus.ErrNoStream, stream)
 		}
 		if err != nil {
@@ -225,7 +226,7 @@ func States(ctx context.Context, b bus.Bus) (map[bus.Stream]bus.State, error) {
 	return states, nil
 }
 
-// Adoption is the event that makes these streams the cluster's. The inboxes are read on from their beginning.
+// Adoption is the event that makes these streams the cluster's. The inboxes are read from their beginning.
 func Adoption(states map[bus.Stream]bus.State) *events.ClusterAdopted {
 	adopted := &events.ClusterAdopted{Streams: map[string]string{}}
 	for stream, state := range states {
@@ -240,18 +241,18 @@ func Identify(c *projections.Cluster, states map[bus.Stream]bus.State) error {
 	for _, stream := range []bus.Stream{bus.Log, bus.Commands, bus.Orders} {
 		state, known := states[stream], c.Streams[string(stream)]
 		if state.Identity != known {
-			return fmt.Errorf("%w: %s has identity %q and the log recorded %q: it was deleted and made again; if that is"+
-				" as it shall be, run `rookery bus adopt`", ErrIdentity, stream, state.Identity, known)
+			return fmt.Errorf("%w: %s has identity %q and the log recorded %q: it was deleted and created again; if you did"+
+				" that on purpose, run `rookery bus adopt`", ErrIdentity, stream, state.Identity, known)
 		}
 	}
 	if last := states[bus.Commands].Last; last < c.CommandCursor {
 		return fmt.Errorf("%w: %s ends at %d and the log has decided commands up to %d: it was restored from an older"+
-			" backup; if that is as it shall be, run `rookery bus adopt`", ErrIdentity, bus.Commands, last, c.CommandCursor)
+			" backup; if you restored it on purpose, run `rookery bus adopt`", ErrIdentity, bus.Commands, last, c.CommandCursor)
 	}
 	return nil
 }
 
-// openInboxes reads on behind what is decided, and begins to show the views.
+// openInboxes reads the inboxes from after the last decided inputs, and begins to write the views.
 func (l *leader) openInboxes() error {
 	var err error
 	if l.commands, err = l.Bus.Read(l.ctx, bus.Commands, l.cursors.commands+1); err != nil {

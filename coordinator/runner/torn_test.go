@@ -62,7 +62,7 @@ func start(t *testing.T, b bus.Bus, name string) (stop func()) {
 	}
 }
 
-// next returns the next event that people are told.
+// next returns the next event on the event subjects.
 func next(t *testing.T, told bus.Subscription) events.Message {
 	t.Helper()
 	select {
@@ -117,8 +117,8 @@ func TestATornRoundIsVoided(t *testing.T) {
 	})
 }
 
-// TestAMessageInTheLogThatIsNotOursStopsNobody puts into the log what no coordinator wrote, as anybody with `nats pub` can: while one leads,
-// and while none does. The next round is closed all the same, and questions about the past pass over it.
+// TestAMessageInTheLogThatIsNotOursStopsNobody puts foreign messages into the log, as any client can with `nats pub`: while a coordinator
+// leads, and while none does. The next round is closed all the same, and questions about the past skip the messages.
 func TestAMessageInTheLogThatIsNotOursStopsNobody(t *testing.T) {
 	both(t, func(t *testing.T, b bus.Bus) {
 		told, err := b.Subscribe(events.EventRoot + ".service.demo.web.>")
@@ -167,7 +167,7 @@ func (i *intruding) Append(ctx context.Context, stream bus.Stream, after uint64,
 	return last, err
 }
 
-// TestNoRoundClosesOverWhatComesBehindAVoid has what is not ours come while a coordinator takes over, behind the void that it writes.
+// TestNoRoundClosesOverWhatComesBehindAVoid lets foreign messages arrive after the void that a new leader writes, while it fails over.
 func TestNoRoundClosesOverWhatComesBehindAVoid(t *testing.T) {
 	both(t, func(t *testing.T, b bus.Bus) {
 		told, err := b.Subscribe(events.EventRoot + ".round")

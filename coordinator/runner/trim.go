@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// trimTimeout bounds how long the leader takes to let go of a part of the log.
+	// trimTimeout bounds how long the leader takes to trim a part of the log.
 	trimTimeout = 2 * time.Minute
-	// trimStep is how many messages go at once: rounds wait for that.
+	// trimStep is how many messages are purged at once: rounds wait for that.
 	trimStep = 500_000
 )
 
-// Trim asks the leader to let go of the log before the round that ends at a place. Who asks has all that goes, and has folded it to the
-// state with this hash.
+// Trim asks the leader to trim the log before the round that ends at a place. The client must have archived all that is trimmed, and folded
+// it to the state with this hash.
 type Trim struct {
 	Log      string `json:"log"`
 	Sequence uint64 `json:"sequence"`
@@ -48,12 +48,13 @@ func (c *Coordinator) trimHandler(ctx context.Context, l *lease) func(events.Mes
 	}
 }
 
-// trim lets go of the log before a round whose state is kept as a snapshot, which is read and held to the log and to what was folded by who
-// asks. The last messages before the end of the round stay: a fold that begins with the snapshot reads the round back.
+// trim trims the log before a round whose state is kept as a snapshot. It reads the snapshot and checks it against the log and against the
+// hash that the client computed. The last messages before the end of the round stay: a fold that begins with the snapshot reads the round
+// again.
 func (c *Coordinator) trim(ctx context.Context, l *lease, body []byte) (t Trimmed, err error) {
 	var asked Trim
 	if err := json.Unmarshal(body, &asked, json.RejectUnknownMembers(true)); err != nil || asked.Sequence == 0 {
-		return t, &bus.QuestionError{Code: 400, Reason: "have `rookery archive` ask: it has the hash of what it has written"}
+		return t, &bus.QuestionError{Code: 400, Reason: "trim the log with `rookery archive`: it has the hash of what it has written"}
 	}
 	state, err := c.Bus.State(ctx, bus.Log)
 	if err != nil {
@@ -67,7 +68,7 @@ func (c *Coordinator) trim(ctx context.Context, l *lease, body []byte) (t Trimme
 	case err != nil:
 		return t, err
 	case at != asked.Sequence:
-		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("there is no snapshot of the fold at %d that verifies: nothing is let go of", asked.Sequence)}
+		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("there is no snapshot of the fold at %d that verifies: nothing is trimmed", asked.Sequence)}
 	case hash != asked.Hash:
 		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("the state at %d has the hash %s, and what was archived folds to %s", at, hash, asked.Hash)}
 	}
@@ -81,11 +82,11 @@ func (c *Coordinator) trim(ctx context.Context, l *lease, body []byte) (t Trimme
 			return t, err
 		}
 	}
-	c.Log.Info("let go of the beginning of the log, which is archived", "below", below, "snapshot", at)
+	c.Log.Info("trimmed the beginning of the log, which is archived", "below", below, "snapshot", at)
 	return Trimmed{max(below, state.First)}, nil
 }
 
-// mayLead returns an error where another coordinator may lead by now.
+// mayLead returns an error if another coordinator may lead by now.
 func (c *Coordinator) mayLead(ctx context.Context, l *lease) error {
 	leads := false
 	if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) { leads = c.leading && !l.expired() }); err != nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Actual is the answer to the question `actual`: what a node has told last, as far as the log has it.
+// Actual is the answer to the question `actual`: what a node reported last, as far as the log has it.
 type Actual struct {
 	Node  string `json:"node"`
 	Epoch uint64 `json:"epoch"`
-	// Silent says that the node is not heard: what follows may be otherwise by now.
+	// Silent says that the node sends no heartbeats: the fields below may be out of date.
 	Silent bool `json:"silent"`
-	// Instances are those that it has or shall have, in order. Unexpected ones are those that it has and should not.
+	// Instances are the instances that the node has or was ordered to run, in order. Unexpected are its orphans.
 	Instances  []ActualInstance    `json:"instances"`
 	Unexpected []events.InstanceID `json:"unexpected"`
 	// LogSequence is the place in the log that the answer is true at.
 	LogSequence uint64 `json:"log_sequence"`
 }
 
-// ActualInstance is what a node has told of one instance.
+// ActualInstance is what a node reported of one instance.
 type ActualInstance struct {
 	Instance events.InstanceID `json:"instance"`
 	Revision uint64            `json:"revision"`
-	// Shall is run or stop.
+	// The ordered action: run or stop.
 	Shall events.Action `json:"shall"`
 	// Phase is how far it has come; Attempt counts its restarts on the node.
 	Phase    string               `json:"phase"`
@@ -39,7 +39,7 @@ type ActualInstance struct {
 	Message  string               `json:"message,omitempty"`
 }
 
-// ActualQuestion asks what a node has told.
+// ActualQuestion asks what a node reported.
 type ActualQuestion struct {
 	Node string `json:"node"`
 }

@@ -14,17 +14,18 @@ import (
 
 // Limits of the question `history`.
 const (
-	// DefaultHistory is how many commands an answer has that asks for no number.
+	// DefaultHistory is the default number of commands in an answer.
 	DefaultHistory = 100
-	// MaxHistory is how many it has at most.
+	// MaxHistory is the greatest number of commands in an answer.
 	MaxHistory = 1000
 )
 
-// HistoryQuestion asks which commands a service got, the last ones.
+// HistoryQuestion asks for the last commands to a service.
 type HistoryQuestion struct {
-	// Service is the one, as demo/web: it may be gone.
+	// Service is the service, as in demo/web. It may be removed already.
 	Service string `json:"service"`
-	// Limit is how many; 100 where it is not given. Before asks for those that were decided before this place in the log; 0 for the last.
+	// Limit is how many commands to return; default 100. Before asks for those decided before this place in the log; 0 asks for the last
+	// ones.
 	Limit  int    `json:"limit,omitzero" jsonschema:"minimum=1,maximum=1000"`
 	Before uint64 `json:"before,omitzero"`
 }
@@ -69,7 +70,7 @@ func (s *Server) askHistory(ctx context.Context, body []byte) ([]byte, error) {
 	})
 }
 
-// commandsOf reads what became of the service's commands, and of those to groups of its namespace, up to a place in the log.
+// commandsOf reads the outcomes of the service's commands, and of those to groups of its namespace, up to a place in the log.
 func (s *Server) commandsOf(ctx context.Context, id events.ServiceID, end uint64) ([]projections.Asked, error) {
 	h := projections.NewHistory(id)
 	voids, err := voidsIn(ctx, s.Bus)

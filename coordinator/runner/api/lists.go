@@ -20,11 +20,12 @@ import (
 )
 
 const (
-	// listLimit is how many items an answer has where the question does not say, and mostListed how many it may ask for: the loop
-	// does nothing else meanwhile.
+	// listLimit is the default number of items in an answer, and mostListed the greatest number that a question may ask for. The loop does
+	// nothing else while it lists them.
 	listLimit  = 100
 	mostListed = 500
-	// mostBytes bounds the items of an answer together, beside one that is larger alone: a message has a mebibyte at most.
+	// mostBytes bounds the total size of the items in an answer, as a message has at most one mebibyte. A single larger item is answered
+	// alone.
 	mostBytes = 512 << 10
 )
 
@@ -34,25 +35,25 @@ type List[T any] struct {
 	LogSequence uint64 `json:"log_sequence"`
 	// Items are as the views have them, in the order of their keys; ordinals count as numbers.
 	Items []T `json:"items"`
-	// Continue is the key of the last item where more may follow: the same question with it goes on behind that. What changes
-	// between two answers may be in both or in neither.
+	// Continue is the key of the last item if more may follow: send it in the same question to get the next items. An item that changes
+	// between two answers may appear in both or in neither.
 	Continue string `json:"continue,omitempty"`
 }
 
 // ListQuestion asks for services, operations, instances or nodes.
 type ListQuestion struct {
-	// Namespace has the answer show that one alone, and with Name one service; not of nodes.
+	// Namespace limits the answer to this namespace, and Name to one service; not for nodes.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Node has it show that one alone, or the instances on it; not of services and operations.
+	// Node limits the answer to this node, or to the instances on it; not for services and operations.
 	Node string `json:"node,omitempty"`
-	// Limit is how many items there are at most; 100 where it is not given.
+	// Limit is the greatest number of items; default 100.
 	Limit int `json:"limit,omitzero" jsonschema:"minimum=1,maximum=500"`
-	// Continue is that of the answer before.
+	// Continue is the Continue of the previous answer.
 	Continue string `json:"continue,omitempty"`
 }
 
-// list is how one kind of thing is listed.
+// list says how one kind of thing is listed.
 type list struct {
 	// asks is an example of the question, with all the fields that it takes.
 	asks string
@@ -134,7 +135,7 @@ func (q ListQuestion) services(c *projections.Cluster, from events.ServiceID) []
 	return some
 }
 
-// behind reads the key that the answer goes on behind: a service, and an ordinal where it has one; -1 for none.
+// behind reads the key after which the answer continues: a service, and an ordinal if the key has one; else -1.
 func (q ListQuestion) behind() (id events.ServiceID, ordinal int) {
 	namespace, rest, _ := strings.Cut(q.Continue, ".")
 	name, number, _ := strings.Cut(rest, ".")

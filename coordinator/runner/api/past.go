@@ -18,26 +18,27 @@ import (
 )
 
 const (
-	// pastTimeout bounds how long an answer about the past may take, waiting included.
+	// pastTimeout bounds how long an answer about the past may take, including the wait for its turn.
 	pastTimeout = time.Minute
-	// pastAtOnce is how many of them are worked out at once: each has a state of its own in memory.
+	// pastAtOnce is how many such answers are computed at once: each has a state of its own in memory.
 	pastAtOnce = 2
-	// pastWaiting is how many more wait for that; the next one is refused.
+	// pastWaiting is how many more questions may wait; the next one is refused.
 	pastWaiting = 6
-	// hashesWaiting is how many wait for the hash of the present state.
+	// hashesWaiting is how many questions may wait for the hash of the present state.
 	hashesWaiting = 16
 )
 
-// StateQuestion asks for the state. Without a place in the log it is that of now, in short; with one it is all that the views had then.
+// StateQuestion asks for the state. Without a place in the log, the answer is a summary of the present state. With one, it is all that the
+// views had then.
 type StateQuestion struct {
-	// AtSeq is a place in the log, AtTime a moment; one of them at most. The state is that of the last round that was closed by then.
+	// AtSeq is a place in the log, AtTime a moment; give at most one. The state is that of the last round closed by then.
 	AtSeq  uint64    `json:"at_seq,omitzero"`
 	AtTime time.Time `json:"at_time,omitzero"`
-	// Service, as demo/web, and Node have the answer show these alone.
+	// Service, as in demo/web, and Node limit the answer to these.
 	Service string `json:"service,omitempty"`
 	Node    string `json:"node,omitempty"`
-	// Live has the hash of now be that of the state in the coordinator's memory, to compare it with the log's. It decides nothing
-	// meanwhile: about a second for 100,000 instances.
+	// Live asks for the hash of the state in the coordinator's memory instead of the log's, to compare the two. The coordinator decides
+	// nothing while it computes the hash: about a second for 100,000 instances.
 	Live bool `json:"live,omitzero"`
 }
 
@@ -48,7 +49,7 @@ type PastState struct {
 	Views map[string]map[string]jsontext.Value `json:"views"`
 }
 
-// DiffQuestion asks what changed between two places in the log, each a sequence or a time. Without To it is up to now.
+// DiffQuestion asks what changed between two places in the log, each a sequence or a time. Without To, it compares up to now.
 type DiffQuestion struct {
 	From    jsontext.Value `json:"from" jsonschema:"oneof_type=integer;string"`
 	To      jsontext.Value `json:"to,omitzero" jsonschema:"oneof_type=integer;string;null"`
@@ -71,12 +72,12 @@ type Diff struct {
 	Changes []views.Change `json:"changes"`
 }
 
-// inPast has something be worked out beside the loop as one of the questions about the past.
+// inPast computes an answer outside the loop, as one of the questions about the past.
 func (s *Server) inPast(ctx context.Context, work func(context.Context) ([]byte, error)) ([]byte, error) {
 	return s.inTurn(ctx, s.past, work)
 }
 
-// inTurn has something be worked out beside the loop when its turn comes, within pastTimeout.
+// inTurn computes an answer outside the loop when its turn comes, within pastTimeout.
 func (s *Server) inTurn(ctx context.Context, of turns, work func(context.Context) ([]byte, error)) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
 	defer cancel()
@@ -123,8 +124,8 @@ func (s *Server) askPastState(ctx context.Context, q StateQuestion) ([]byte, err
 	})
 }
 
-// PastOf is what is shown of a state of the past: all of it, or one service and node alone. Where there was none of that name, the error is
-// a *bus.QuestionError.
+// PastOf returns a state of the past: all of it, or only one service and node. If no such service or node existed then, the error is a
+// *bus.QuestionError.
 func PastOf(c *projections.Cluster, service, node string) (PastState, error) {
 	if err := missingThen(c, service, node); err != nil {
 		return PastState{}, err
@@ -140,7 +141,7 @@ func PastOf(c *projections.Cluster, service, node string) (PastState, error) {
 	return past, nil
 }
 
-// missingThen says that a service or node that is asked for was not there; "" stands for none.
+// missingThen returns an error if the given service or node did not exist at that time; "" asks for none.
 func missingThen(c *projections.Cluster, service, node string) error {
 	if id, err := events.ParseServiceID(service); service != "" && (err != nil || c.Services[id] == nil) {
 		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoService(service))}
@@ -168,7 +169,7 @@ func (s *Server) askDiff(ctx context.Context, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		if from > to {
-			return nil, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("from is at sequence %d, behind to at %d: turn them round", from, to)}
+			return nil, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("from is at sequence %d, after to at %d: swap them", from, to)}
 		}
 		fold, reader, err := s.Folds.Begin(ctx, from)
 		if err != nil {
@@ -225,18 +226,19 @@ func shown(c *projections.Cluster, service, node string) views.Changes {
 	return all
 }
 
-// findValue returns the place in the log that a JSON number or a JSON string with a time stands for; its end where there is none.
+// findValue returns the place in the log that a JSON number, or a JSON string with a time, stands for. Without a value it returns the end
+// of the log.
 func (s *Server) findValue(ctx context.Context, field string, value jsontext.Value) (uint64, error) {
 	var sequence uint64
 	var at time.Time
 	switch value.Kind() { //nolint:exhaustive // all others are refused below
 	case '0':
 		if err := json.Unmarshal(value, &sequence); err != nil || sequence == 0 {
-			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is no place in the log: they count from 1", field)}
+			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is not a place in the log: places count from 1", field)}
 		}
 	case '"':
 		if err := json.Unmarshal(value, &at); err != nil {
-			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is no time: write it as 2026-11-01T12:00:00Z", field)}
+			return 0, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("%s is not a time: write it as in 2026-11-01T12:00:00Z", field)}
 		}
 	default:
 		if len(value) > 0 && value.Kind() != 'n' {
@@ -246,8 +248,8 @@ func (s *Server) findValue(ctx context.Context, field string, value jsontext.Val
 	return Find(ctx, s.Bus, sequence, at)
 }
 
-// Find returns the place in the log that is asked for: a sequence, the last one at a time, or where there is neither its end. Errors of
-// what is asked are *bus.QuestionError.
+// Find returns the place in the log that is asked for: a sequence, the last one at a time, or with neither the end of the log. Errors in
+// the question are of type *bus.QuestionError.
 func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64, error) {
 	state, err := b.State(ctx, bus.Log)
 	switch {
@@ -258,7 +260,7 @@ func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64
 	case sequence > state.Last:
 		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log ends at sequence %d: %d is not decided yet", state.Last, sequence)}
 	case sequence > 0 && sequence < state.First:
-		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: what was at %d is in its archive alone, see --archive", state.First, sequence)}
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: sequence %d is only in its archive, see --archive", state.First, sequence)}
 	case sequence > 0:
 		return sequence, nil
 	case at.IsZero():
@@ -270,14 +272,14 @@ func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64
 	return findTime(ctx, b, state, at)
 }
 
-// findTime halves the log until it has found the last message of a time. Times never run back in it.
+// findTime searches the log by halves for the last message at or before a time. Times in the log never run back.
 func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (uint64, error) {
 	first, err := timeAt(ctx, b, state.First, state.Last)
 	if err != nil {
 		return 0, err
 	}
 	if first.After(at) {
-		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: what was before is in its archive alone, see --archive", first.Format(time.RFC3339))}
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: earlier messages are only in its archive, see --archive", first.Format(time.RFC3339))}
 	}
 	low, high := state.First, state.Last+1 // at low the time is not after, at high it is, or nothing is there
 	for low+1 < high {
@@ -298,8 +300,8 @@ func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (ui
 // never is after every time in the log.
 var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// timeAt returns the time of the round that a place in the log is of, or never where none is closed from there to the last one. Other messages
-// may have any time.
+// timeAt returns the time of the round that a place in the log belongs to, or never if no round closes from there to the last message.
+// Other messages may have any time.
 func timeAt(ctx context.Context, b bus.Bus, sequence, last uint64) (time.Time, error) {
 	reader, err := b.Read(ctx, bus.Log, sequence)
 	if err != nil {

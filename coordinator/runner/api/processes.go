@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// metricsKept is how long what a node has measured is told: after that nobody knows whether it is so still.
+// metricsKept is how long a measurement of a node is shown. An older one may no longer be true.
 const metricsKept = 2 * time.Minute
 
 // ServiceMetrics is the answer to the question `service-metrics`: what each process of a service uses now.
@@ -24,13 +24,13 @@ type ServiceMetrics struct {
 	LogSequence uint64 `json:"log_sequence"`
 }
 
-// ProcessMetrics is what the process of one slot uses. What is not known is null.
+// ProcessMetrics is what the process of one slot uses. Unknown figures are null.
 type ProcessMetrics struct {
 	Ordinal    uint32 `json:"ordinal"`
 	Generation uint32 `json:"generation,omitzero"`
 	Node       string `json:"node,omitempty"`
 	events.ProcessUse
-	// Measured is when; null where nothing was measured of late.
+	// Measured is the time of the measurement; null if nothing was measured recently.
 	Measured *time.Time `json:"measured" jsonschema:"nullable"`
 }
 
@@ -40,7 +40,7 @@ type MetricsQuestion struct {
 	Name      string `json:"name"`
 }
 
-// askServiceMetrics lists what the log has of the service, and then what nodes have said of it last.
+// askServiceMetrics lists what the log has of the service, and adds what nodes reported of it last.
 func (s *Server) askServiceMetrics(ctx context.Context, body []byte) ([]byte, error) {
 	var q MetricsQuestion
 	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil || !events.ValidName(q.Namespace) || !events.ValidName(q.Name) {
@@ -75,7 +75,7 @@ func (s *Server) askServiceMetrics(ctx context.Context, body []byte) ([]byte, er
 	return json.Marshal(answer)
 }
 
-// processesOf lists the slots that the service is to have, and the instances that may speak for them.
+// processesOf lists the slots of the service, and the instances that may report for them.
 func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events.InstanceID]bool) {
 	all, known = []ProcessMetrics{}, map[events.InstanceID]bool{}
 	if s.Dropped || s.Resting() {
@@ -97,7 +97,7 @@ func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events
 	return all, known
 }
 
-// take takes what a node has said of one of its instances, unless that is over.
+// take adds what a node reported of one of its instances, unless the report is too old or of an instance that ended.
 func (a *ServiceMetrics) take(m events.Message, known map[events.InstanceID]bool, now time.Time) {
 	p, at, err := events.DecodeAs[events.MetricProcess](m)
 	slot := slices.IndexFunc(a.Processes, func(of ProcessMetrics) bool { return of.Ordinal == p.Ordinal })

@@ -17,11 +17,11 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// ErrBusy occurs when the loop does not come to a question in time.
-var ErrBusy = errors.New("the coordinator did not come to it in time")
+// ErrBusy occurs when the loop does not get to a question in time.
+var ErrBusy = errors.New("the coordinator did not get to the question in time")
 
-// State hands the state as of the last whole round to a function that only reads it, and that nobody else may run beside: the loop of the
-// coordinator waits for it. The error says why there is no such state now, or that the loop did not come to it in time.
+// State passes the state as of the last whole round to a function that only reads it. The loop of the coordinator waits for the function,
+// so no other code may run beside it. The error says why there is no such state now, or that the loop did not get to it in time.
 type State func(ctx context.Context, read func(c *projections.Cluster, leading bool)) error
 
 // Config is what a Server needs.
@@ -32,7 +32,7 @@ type Config struct {
 	// Now tells the time of the wall.
 	Now   func() time.Time
 	State State
-	// Folds has the states of before.
+	// Folds has the earlier states.
 	Folds snapshots.Folds
 }
 
@@ -40,16 +40,17 @@ type Config struct {
 type Server struct {
 	Config
 
-	// past are the turns of questions about the past, plans those of plans: neither waits for the other.
+	// past are the turns of questions about the past, plans those of plans: neither kind waits for the other.
 	past, plans turns
 	// waits are the turns of questions that wait for the end of a command.
 	waits turns
-	// hashes are the turns of the question `state`, one at a time, and hashed is the last one: who has the turn uses it. So it is with lives
-	// and liveAfter, when the loop may be asked for a hash again. LookUps are those of questions for a command by its id.
+	// hashes are the turns of the question `state`, one at a time. hashed is the last result, and only the holder of the turn uses it.
+	// lives and liveAfter do the same for the hash in memory: liveAfter is when the loop may be asked again. lookUps are the turns of
+	// questions for a command by its id.
 	hashes, lives, lookUps turns
 	hashed                 hashed
 	liveAfter              time.Time
-	// reads has one for each answer about what instances have printed.
+	// reads holds an element for each answer in progress about what instances have printed.
 	reads chan struct{}
 	// simulates is held while a past is simulated: one at a time.
 	simulates sync.Mutex
@@ -64,7 +65,7 @@ func New(config Config) *Server {
 	}
 }
 
-// mostShunned bounds how much of what is shunned an answer names.
+// mostShunned bounds how many isolated items an answer names.
 const mostShunned = 100
 
 // ClusterState is the answer to the question `state`.
@@ -81,26 +82,26 @@ type ClusterState struct {
 	Nodes    int       `json:"nodes"`
 	// Open counts the commands that have not ended.
 	Open int `json:"open"`
-	// Shunned says what the coordinator leaves alone because of a defect of its own: the first 100.
+	// Shunned says what the coordinator skips because of a defect of its own: the first 100.
 	Shunned []string `json:"shunned,omitempty"`
-	// Answered is the name of the coordinator that answers; it may stand by.
+	// Answered is the name of the coordinator that answers; it may be a standby.
 	Answered string `json:"answered_by"`
 	Leading  bool   `json:"leading"`
 }
 
-// Shape is how a question is asked and answered: a value of each type. An answer is of one of the types.
+// Shape is the form of a question and its answers: one value of each type. An answer has one of the types.
 type Shape struct {
 	Question any
 	Answers  []any
 }
 
-// question is one of those that a coordinator answers.
+// question is one question that a coordinator answers.
 type question struct {
 	answer func(*Server, context.Context, []byte) ([]byte, error)
 	shape  Shape
 }
 
-// questions are all, by their names below rookery.api.
+// questions are all questions, by their names below rookery.api.
 var questions = map[string]question{
 	"actual":          {(*Server).askActual, Shape{ActualQuestion{}, []any{Actual{}}}},
 	"addresses":       {(*Server).askAddresses, Shape{AddressesQuestion{}, []any{Addresses{}}}},
@@ -120,7 +121,7 @@ var questions = map[string]question{
 	"nodes":           {nodes.ask(), Shape{ListQuestion{}, []any{List[views.Node]{}}}},
 }
 
-// Shapes returns how each question is asked and answered, by its name below rookery.api.
+// Shapes returns the form of each question and its answers, by its name below rookery.api.
 func Shapes() map[string]Shape {
 	shapes := make(map[string]Shape, len(questions))
 	for name, q := range questions {
@@ -129,10 +130,10 @@ func Shapes() map[string]Shape {
 	return shapes
 }
 
-// Refusal returns how any question is answered that could not be: a value of the type.
+// Refusal returns a value of the type that answers a question that failed.
 func Refusal() any { return bus.Refusal{} }
 
-// Questions returns what the bus is to answer the questions by. Answers that are still worked out when ctx ends are given up.
+// Questions returns the handlers of the bus for the questions. When ctx ends, the server gives up answers in progress.
 func (s *Server) Questions(ctx context.Context) map[string]bus.Question {
 	all := make(map[string]bus.Question, len(questions))
 	for name, q := range questions {
@@ -141,7 +142,7 @@ func (s *Server) Questions(ctx context.Context) map[string]bus.Question {
 	return all
 }
 
-// askState answers the question `state`: in short where it is that of now, which a loop that is busy answers too.
+// askState answers the question `state`. For the present it answers a summary, which a busy loop can answer, too.
 func (s *Server) askState(ctx context.Context, question []byte) (body []byte, err error) {
 	var q StateQuestion
 	if len(bytes.TrimSpace(question)) > 0 {
@@ -149,7 +150,7 @@ func (s *Server) askState(ctx context.Context, question []byte) (body []byte, er
 	}
 	past := q.AtSeq > 0 || !q.AtTime.IsZero()
 	if err != nil || (q.AtSeq > 0 && !q.AtTime.IsZero()) || (!past && q.Service+q.Node != "") || (past && q.Live) {
-		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for the present state, with {"live":true} for the hash of what the coordinator has in memory, or for any time with {"at_seq":100} or` +
+		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {} for the present state, with {"live":true} for the hash of what the coordinator has in memory, or for an earlier state with {"at_seq":100} or` +
 			` {"at_time":"2026-11-01T12:00:00Z"}, and there with "service":"demo/web" or "node":"n1" for these alone`}
 	}
 	if past {
@@ -186,7 +187,7 @@ func (s *Server) askState(ctx context.Context, question []byte) (body []byte, er
 	})
 }
 
-// liveShare bounds the time that the loop spends on hashes of its memory: between two it has so many times as long for all else.
+// liveShare bounds the time that the loop spends on hashes of its memory: after each hash, it has this many times as long for other work.
 const liveShare = 4
 
 func encodedState(state ClusterState, err error) ([]byte, error) {
@@ -196,7 +197,7 @@ func encodedState(state ClusterState, err error) ([]byte, error) {
 	return json.Marshal(state)
 }
 
-// stateOf says a state in short, but for its hash.
+// stateOf returns the summary of a state, without its hash.
 func stateOf(s *projections.Cluster) ClusterState {
 	state := ClusterState{
 		Log: s.LogID(), Sequence: s.Sequence, Round: s.Round, Epoch: s.Epoch, Leader: s.Leader, Now: s.Now,
@@ -214,8 +215,8 @@ type hashed struct {
 	hash     string
 }
 
-// hashAt returns the hash of the state at the end of a round, from a fold of its own: the loop has other things to do than to encode the whole
-// state. One is made at a time, and the last one is kept.
+// hashAt returns the hash of the state at the end of a round. It uses a fold of its own, as the loop has no time to encode the whole state.
+// It computes one hash at a time, and keeps the last one.
 func (s *Server) hashAt(ctx context.Context, sequence uint64) (string, error) {
 	if s.hashed.sequence == sequence && s.hashed.hash != "" {
 		return s.hashed.hash, nil

@@ -23,7 +23,7 @@ const (
 	// DefaultTail and MostTail are how many of the last lines of an instance there are.
 	DefaultTail = 100
 	MostTail    = 1000
-	// mostRead is how many instances are read at once; of a service with more one is to be named.
+	// mostRead is how many instances are read at once. For a service with more, the question must name an ordinal.
 	mostRead = 200
 	// mostLines is how many bytes the lines of an answer have; the earliest are left out. mostHeld is how many of all instances together are
 	// held until it is known which those are, by each of the answers that are worked out at once.
@@ -101,7 +101,7 @@ type LogsQuestion struct {
 	InstancesQuestion
 	// Since leaves out what was printed before.
 	Since time.Time `json:"since,omitzero"`
-	// Tail is how many lines of each instance there are at most; 100 where it is not given.
+	// Tail is the greatest number of lines of each instance; default 100.
 	Tail *int `json:"tail,omitzero" jsonschema:"minimum=0,maximum=1000"`
 }
 
@@ -243,7 +243,7 @@ func readLines(ctx context.Context, b bus.Bus, f found, asked []byte, most int) 
 	return linesOf{lines, cut, errors.Join(quiet(err, f.node), unread)}
 }
 
-// quiet says of a node that it does not answer, where that is what went wrong.
+// quiet turns the error into one that says that the node does not answer, if that is what went wrong.
 func quiet(err error, node string) error {
 	if errors.Is(err, bus.ErrNoAnswer) || errors.Is(err, session.ErrSilent) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("node %s does not answer", node)
@@ -251,7 +251,7 @@ func quiet(err error, node string) error {
 	return err
 }
 
-// bound leaves out the earliest lines, until those that are left have no more bytes than this, as they are written.
+// bound drops the earliest lines until the lines that are left have at most this many bytes when encoded.
 func (a *Logs) bound(most int) {
 	left := len(a.Lines)
 	for size := 0; left > 0; left-- {

@@ -15,8 +15,8 @@ import (
 	"github.com/rookery-project/rookery/events/bus/session"
 )
 
-// TestLogsAreBounded has instances that print much, little and for ever: an answer has the last lines that fit, says whose are left out, and
-// comes in time.
+// TestLogsAreBounded reads instances that print much, little and without end. The answer has the last lines that fit, names the instances
+// whose lines are left out, and arrives in time.
 func TestLogsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
@@ -27,7 +27,7 @@ func TestLogsAreBounded(t *testing.T) {
 			if id.Ordinal%2 == 0 {
 				count = much
 			}
-			// What a line costs as JSON is six times what it is, for such as these.
+			// As JSON, such a line takes six times its size.
 			l := events.LogLine{Time: time.Now(), Stream: events.Stdout, Text: strings.Repeat("\x01", 400)}
 			for i := range count {
 				l.Time = time.Unix(int64(i), 0)

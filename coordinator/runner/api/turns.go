@@ -7,17 +7,18 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// turns bounds what is worked out at once, and what waits for that: whoever waits holds one of the places of all questions.
+// turns bounds how many questions are answered at once and how many wait for a turn. A waiting question also takes up one of the places for
+// all questions.
 type turns struct {
-	inside  chan struct{} // has one element for each that is being worked out
-	present chan struct{} // and one for each of these and of those that wait
+	inside  chan struct{} // one element for each question being answered
+	present chan struct{} // one element for each of these and of those that wait
 }
 
 func newTurns(atOnce, waiting int) turns {
 	return turns{inside: make(chan struct{}, atOnce), present: make(chan struct{}, atOnce+waiting)}
 }
 
-// take waits for a turn until ctx ends, and refuses at once where too many wait already. Who has it calls done.
+// take waits for a turn until ctx ends, and refuses at once if too many wait already. The holder of the turn must call done.
 func (t turns) take(ctx context.Context) (done func(), err error) {
 	select {
 	case t.present <- struct{}{}:

@@ -16,12 +16,12 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// whatIfTimeout bounds how long the past may be simulated for a question. Who needs longer has `rookery what-if` do it.
+// whatIfTimeout bounds how long the coordinator simulates the past for a question. For longer simulations, operators run `rookery what-if`.
 const whatIfTimeout = 30 * time.Second
 
 var errLogEnds = errors.New("the log cannot be read any more")
 
-// WhatIfQuestion asks what would have been with another policy, or another capacity of nodes.
+// WhatIfQuestion asks what would have happened with another policy, or with other capacities of nodes.
 type WhatIfQuestion struct {
 	// Policy is the body of rookery.cmd.cluster.policy.
 	Policy   jsontext.Value              `json:"policy,omitempty"`
@@ -44,7 +44,7 @@ func (q WhatIfQuestion) Question() (whatif.Question, error) {
 	return asked, nil
 }
 
-// askWhatIf answers the question `what-if`. It asks the loop for nothing but the place in the log that it is at.
+// askWhatIf answers the question `what-if`. From the loop it needs only the current place in the log.
 func (s *Server) askWhatIf(ctx context.Context, body []byte) ([]byte, error) {
 	var q WhatIfQuestion
 	if err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true)); err != nil {
@@ -57,7 +57,7 @@ func (s *Server) askWhatIf(ctx context.Context, body []byte) ([]byte, error) {
 		return nil, &bus.QuestionError{Code: 400, Reason: err.Error()}
 	}
 	if !s.simulates.TryLock() {
-		return nil, &bus.QuestionError{Code: 429, Reason: "the coordinator simulates another past: ask again, or have `rookery what-if` do it"}
+		return nil, &bus.QuestionError{Code: 429, Reason: "the coordinator is simulating another past: ask again later, or run `rookery what-if`"}
 	}
 	defer s.simulates.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, whatIfTimeout)
@@ -69,7 +69,7 @@ func (s *Server) askWhatIf(ctx context.Context, body []byte) ([]byte, error) {
 	report, err := whatif.Run(ReadLog(ctx, s.Bus, 1, at), asked)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, &bus.QuestionError{Code: 413, Reason: fmt.Sprintf("it takes longer than %s: ask for less of the log, or have `rookery what-if` do it", whatIfTimeout)}
+		return nil, &bus.QuestionError{Code: 413, Reason: fmt.Sprintf("it takes longer than %s: ask for less of the log, or run `rookery what-if`", whatIfTimeout)}
 	case errors.Is(err, snapshots.ErrTrimmed):
 		return nil, &bus.QuestionError{Code: 404, Reason: err.Error()}
 	case errors.Is(err, whatif.ErrQuestion):
@@ -82,8 +82,8 @@ func (s *Server) askWhatIf(ctx context.Context, body []byte) ([]byte, error) {
 	return json.Marshal(report, json.Deterministic(true))
 }
 
-// ReadLog yields the log from a sequence on, 1 for its first message, to the one with another. It may be read again. Where the log does not
-// have the first of them any more the error is snapshots.ErrTrimmed.
+// ReadLog yields the log from one sequence to another, where the first message has sequence 1. It can be read again. If the log no longer
+// has the first of these messages, the error is snapshots.ErrTrimmed.
 func ReadLog(ctx context.Context, b bus.Bus, from, to uint64) whatif.Log {
 	return func(yield func(events.Message, error) bool) {
 		if from > to {

@@ -16,13 +16,13 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// ErrTrimmed occurs when the log has let go of its beginning, and there is nothing to fold it from.
+// ErrTrimmed occurs when the beginning of the log was trimmed, and there is no snapshot to fold the rest from.
 var ErrTrimmed = errors.New("the beginning of the log is not kept")
 
 const (
 	// maxFoldSnapshot bounds what is read of one snapshot in bytes.
 	maxFoldSnapshot = 1 << 30
-	// loadTimeout bounds how long a snapshot may take to be read. The log is there all the same.
+	// loadTimeout bounds how long a snapshot may take to be read. The log can be folded without it.
 	loadTimeout = time.Minute
 )
 
@@ -30,18 +30,18 @@ const (
 type Folds struct {
 	bus bus.Bus
 	log *slog.Logger
-	// never says that every fold begins with the first message; of a log that has it no more, with the first snapshot.
+	// never says that every fold begins with the first message, or with the first snapshot if the log no longer has that message.
 	never bool
-	// spoiled takes snapshots that were met and are of no use, for the keeper to remove; what it has no room for is met again.
+	// spoiled takes unusable snapshots for the keeper to remove. If it is full, a later fold finds the snapshot again.
 	spoiled chan place
 }
 
-// NewFolds returns what begins folds of the log of a bus, by a coordinator that takes a snapshot every so many messages.
+// NewFolds returns the Folds of the log of a bus, for a coordinator that takes a snapshot every so many messages.
 func NewFolds(b bus.Bus, log *slog.Logger, every uint64) Folds {
 	return Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds)}
 }
 
-// foldName is the name of the snapshot of a log at the end of a round. Their order is that of the names.
+// foldName is the name of the snapshot of a log at the end of a round. The names sort in the order of the log.
 func foldName(logID string, sequence uint64) string {
 	return fmt.Sprintf("%s%020d", foldPrefix(logID), sequence)
 }
@@ -50,14 +50,14 @@ func foldPrefix(logID string) string {
 	return "fold/" + logID + "/v" + strconv.Itoa(projections.FoldVersion) + "/"
 }
 
-// foldSequence returns the place in the log that the snapshot of this name is of; false for one of another log or version.
+// foldSequence returns the place in the log of the snapshot with this name; false for a snapshot of another log or version.
 func foldSequence(logID, name string) (uint64, bool) {
 	digits, ours := strings.CutPrefix(name, foldPrefix(logID))
 	sequence, err := strconv.ParseUint(digits, 10, 64)
 	return sequence, ours && err == nil
 }
 
-// list returns the places of the log that there are snapshots of, the last one first.
+// list returns the places in the log that have snapshots, the last one first.
 func (f Folds) list(ctx context.Context, logID string) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
@@ -76,9 +76,9 @@ func (f Folds) list(ctx context.Context, logID string) ([]uint64, error) {
 	return sequences, nil
 }
 
-// Begin returns a fold that has not passed the place in the log, and what is to be taken next: the fold of the nearest snapshot at or
-// below it that is of this log, or an empty one. Whatever is wrong with a snapshot is logged, and costs time alone; but of a log that has
-// let go of its beginning there is no other fold, and where no snapshot is of use the error is ErrTrimmed.
+// Begin returns a fold that has not passed the place in the log, and a reader of what to take next. The fold comes from the nearest
+// snapshot of this log at or below the place, or is empty. A snapshot that cannot be used is logged, and costs only time. But a trimmed log
+// has no other fold: without a usable snapshot the error is ErrTrimmed.
 func (f Folds) Begin(ctx context.Context, at uint64) (*projections.Fold, bus.Reader, error) {
 	state, err := f.state(ctx)
 	if err != nil {
@@ -102,8 +102,7 @@ func (f Folds) Begin(ctx context.Context, at uint64) (*projections.Fold, bus.Rea
 	return projections.NewFold(), reader, nil
 }
 
-// fromSnapshot returns a fold from a snapshot that the log holds, or none where there is none of use. The error says what kept it from
-// finding out.
+// fromSnapshot returns a fold from a snapshot that the log holds, or nil if none can be used. The error says why it could not find out.
 func (f Folds) fromSnapshot(ctx context.Context, state bus.State, at uint64) (*projections.Fold, bus.Reader, error) {
 	sequences, err := f.list(ctx, state.Identity)
 	if err != nil {
@@ -123,7 +122,7 @@ func (f Folds) fromSnapshot(ctx context.Context, state bus.State, at uint64) (*p
 			f.log.Debug("folding the log from a snapshot", "sequence", sequence)
 			return fold, reader, nil
 		}
-		f.log.Warn("passing over a snapshot of the fold", "sequence", sequence, "error", err, "advice", "none needed: an earlier one is taken")
+		f.log.Warn("skipping a snapshot of the fold", "sequence", sequence, "error", err, "advice", "none needed: an earlier one is taken")
 		if useless(err) {
 			f.tell(place{state.Identity, sequence})
 		} else {
@@ -140,7 +139,7 @@ func (f Folds) tell(spoiled place) {
 	}
 }
 
-// useless reports whether an error of load says that the snapshot will never be of use.
+// useless reports whether an error of load says that the snapshot will never be usable.
 func useless(err error) bool {
 	for _, target := range []error{projections.ErrSnapshotDamaged, projections.ErrSnapshotOfOther, projections.ErrSnapshotVersion, bus.ErrNoKey} {
 		if errors.Is(err, target) {
@@ -150,7 +149,7 @@ func useless(err error) bool {
 	return false
 }
 
-// load reads the snapshot, and holds it to the log.
+// load reads the snapshot, and checks it against the log.
 func (f Folds) load(ctx context.Context, logID string, sequence uint64) (*projections.Fold, bus.Reader, error) {
 	body, err := f.read(ctx, foldName(logID, sequence))
 	if err != nil {
@@ -180,12 +179,12 @@ func (f Folds) load(ctx context.Context, logID string, sequence uint64) (*projec
 	return projections.Continue(cluster), reader, nil
 }
 
-// read returns the bytes of a snapshot. They alone may take long: where the bus cannot be reached, that is to be known soon.
+// read returns the bytes of a snapshot. Only the bytes may take long: if the bus cannot be reached, read fails soon.
 func (f Folds) read(ctx context.Context, name string) ([]byte, error) {
 	objects := f.bus.Objects(bus.ObjectsFolds)
 	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
-	if _, err := objects.Stat(call, name); err != nil { // nobody says so of one that parts are missing of as it is read
+	if _, err := objects.Stat(call, name); err != nil { // Get would not report a snapshot that lacks parts
 		return nil, err
 	}
 	loading, stop := context.WithTimeout(ctx, loadTimeout)
@@ -221,10 +220,10 @@ func LastRound(ctx context.Context, b bus.Bus, end uint64) ([]events.Record, err
 		}
 		r, err := events.ParseRecord(m)
 		_, void := r.Data.(events.RoundVoid)
-		if void { // what it voids is no part of any round
+		if void { // the voided messages are not part of any round
 			round = nil
 		}
-		if err == nil { // else it is void, or will be
+		if err == nil { // otherwise it is void, or will be
 			round = append(round, r)
 		}
 		if m.Sequence >= end {
@@ -249,7 +248,7 @@ func Next(ctx context.Context, reader bus.Reader) (events.Message, error) {
 	}
 }
 
-// To folds on until the place in the log is taken, and leaves the fold at the last round closed by then.
+// To folds on until it has taken the message at the place in the log. It leaves the fold at the last round closed by then.
 func To(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
 	for fold.Last() < at {
 		m, err := Next(ctx, reader)

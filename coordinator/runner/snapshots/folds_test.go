@@ -78,7 +78,7 @@ func TestSnapshotsThatAreWrongArePassedOver(t *testing.T) {
 			if last := r.Rounds[len(r.Rounds)-1]; fold.Cluster.Hash() != r.HashAt(last) {
 				t.Error("the fold is another state")
 			}
-			if !strings.Contains(said.String(), "passing over a snapshot") {
+			if !strings.Contains(said.String(), "skipping a snapshot") {
 				t.Errorf("nothing is said of it: %s", &said)
 			}
 		})

@@ -15,28 +15,28 @@ import (
 )
 
 const (
-	// DefaultEvery is how many messages of the log lie between two snapshots of the fold: as many are folded in a part of a
-	// second.
+	// DefaultEvery is how many messages of the log lie between two snapshots of the fold. Folding that many takes less than a second.
 	DefaultEvery = 100_000
-	// None is the distance of a coordinator that takes no snapshots of the fold, and begins from none.
+	// None is the interval of a coordinator that takes no snapshots of the fold, and begins from none.
 	None = ^uint64(0)
-	// keptFolds is how many snapshots are kept: the last of them, and others all over the log, so that no place in it is far from one.
+	// keptFolds is how many snapshots are kept: the last ones, and others spread over the log, so that no place in it is far from one.
 	keptFolds = 64
-	// keptLast is how many of the last stay, however near to each other they are: one of them may be damaged.
+	// keptLast is how many of the last snapshots always stay, however close together they are: one may be damaged.
 	keptLast = 3
-	// keptFoldsBytes bounds all of them. The store has no bound of its own: the server would set that much aside from the first on.
+	// keptFoldsBytes bounds all snapshots together. The store has no bound of its own, as the server would reserve that much from the
+	// start.
 	keptFoldsBytes = 1 << 30
-	// keepTimeout bounds the taking of one, from the one before it on.
+	// keepTimeout bounds how long a snapshot may take, beginning with the one before it.
 	keepTimeout = 10 * time.Minute
 )
 
-// Keeper takes snapshots of the fold beside the loop, which it costs nothing: it folds the log itself, from the snapshot before, and lets
-// go of those that are too many or of no use. It owns one goroutine, and at most one snapshot is under way.
+// Keeper takes snapshots of the fold outside the loop, at no cost to the loop. It folds the log itself, from the snapshot before, and
+// removes snapshots that are too many or unusable. It owns one goroutine, and takes at most one snapshot at a time.
 type Keeper struct {
 	folds Folds
 	log   *slog.Logger
 	every uint64
-	// closed has the last closed round, if it was not taken yet.
+	// closed has the last closed round, until run takes it.
 	closed chan place
 	ended  chan struct{}
 }
@@ -54,7 +54,7 @@ func Start(ctx context.Context, f Folds, log *slog.Logger, every uint64) *Keeper
 	return k
 }
 
-// Note hands over a round that was closed, and returns at once. One goroutine alone may call it.
+// Note hands over a closed round, and returns at once. Only one goroutine may call it.
 func (k *Keeper) Note(sequence uint64, logID string) {
 	select {
 	case <-k.closed: // a later one is as good
@@ -68,11 +68,11 @@ func (k *Keeper) Wait() { <-k.ended }
 
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.ended)
-	// last is where the last snapshot was taken, or tried in vain: then the next is due when the log has grown as much again.
+	// last is where the last snapshot was taken, or failed: then the next one is due when the log has grown as much again.
 	last, known := uint64(0), false
-	for ctx.Err() == nil { // what is left to do when the term ends, the next one's does
+	for ctx.Err() == nil { // the next term's keeper does what is left when this term ends
 		select {
-		case spoiled := <-k.folds.spoiled: // before a snapshot is taken beside it, as the order of calls is no matter of chance
+		case spoiled := <-k.folds.spoiled: // first, so that the order of calls does not depend on chance
 			k.remove(ctx, spoiled)
 			continue
 		default:
@@ -100,7 +100,7 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// newest returns where the last snapshot up to a place was taken; 0 where there is none, or nobody knows.
+// newest returns where the last snapshot up to a place was taken; 0 if there is none, or if the snapshots cannot be listed.
 func (k *Keeper) newest(ctx context.Context, upTo place) uint64 {
 	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
@@ -116,8 +116,8 @@ func (k *Keeper) newest(ctx context.Context, upTo place) uint64 {
 	return 0
 }
 
-// take takes the snapshot at the end of a round. Where the one before is far, it takes others on its way, so that they lie all over the
-// log again, and what was folded is not folded once more if it is interrupted.
+// take takes the snapshot at the end of a round. If the snapshot before is far, it also takes others on the way. They spread over the log
+// again, and an interrupted keeper need not fold the same messages again.
 func (k *Keeper) take(ctx context.Context, round place) error {
 	fold, reader, err := k.folds.Begin(ctx, round.sequence)
 	if err != nil {
@@ -137,7 +137,7 @@ func (k *Keeper) take(ctx context.Context, round place) error {
 	return nil
 }
 
-// takeNext folds on to the end of the round at the place, and keeps the state there.
+// takeNext folds on to the end of the round at the place, and stores the state there.
 func (k *Keeper) takeNext(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64, round place) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
@@ -167,7 +167,7 @@ func (k *Keeper) takeNext(ctx context.Context, fold *projections.Fold, reader bu
 	return nil
 }
 
-// toClosed folds on to the first round that ends at or behind the place.
+// toClosed folds on to the first round that ends at or after the place.
 func toClosed(ctx context.Context, fold *projections.Fold, reader bus.Reader, at uint64) error {
 	for {
 		m, err := Next(ctx, reader)
@@ -181,15 +181,15 @@ func toClosed(ctx context.Context, fold *projections.Fold, reader bus.Reader, at
 		if len(records) == 0 || m.Sequence < at {
 			continue
 		}
-		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // what is voided has no snapshot
+		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // a voided round gets no snapshot
 			return nil
 		}
 	}
 }
 
-// makeRoom lets go of snapshots that are too many or too large beside the one that is taken, of those that nobody reads (of other logs, of
-// earlier versions, of a log that was longer than the end once, and of what the log has let go of), and of what there is of such as were
-// never whole.
+// makeRoom removes snapshots that are too many or too large, not counting the one being taken. It removes snapshots that no coordinator
+// reads: those of other logs, of earlier versions, past the end of a log that was longer once, and before the beginning of a trimmed log.
+// It also removes the parts of snapshots that were never completed.
 func (k *Keeper) makeRoom(ctx context.Context, objects bus.Objects, taken place, end uint64, size int64) error {
 	now, err := k.folds.bus.Now(ctx)
 	if err != nil {
@@ -219,7 +219,7 @@ func (k *Keeper) makeRoom(ctx context.Context, objects bus.Objects, taken place,
 		}
 	}
 	if floor := slices.Min(slices.Collect(maps.Keys(sizes))); state.First > 1 && floor != taken.sequence {
-		delete(sizes, floor) // all that the log has is folded from it
+		delete(sizes, floor) // folds of a trimmed log begin with it
 	}
 	for _, sequence := range TooMany(sizes) {
 		if err := objects.Delete(ctx, foldName(taken.log, sequence)); err != nil {
@@ -229,7 +229,7 @@ func (k *Keeper) makeRoom(ctx context.Context, objects bus.Objects, taken place,
 	return nil
 }
 
-// remove lets go of a snapshot that could not be used, unless another was put there since.
+// remove removes a snapshot that could not be used, unless another one was stored there since.
 func (k *Keeper) remove(ctx context.Context, spoiled place) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -242,14 +242,13 @@ func (k *Keeper) remove(ctx context.Context, spoiled place) {
 		return
 	}
 	if err := k.folds.bus.Objects(bus.ObjectsFolds).Delete(ctx, foldName(spoiled.log, spoiled.sequence)); err != nil {
-		k.log.Warn("cannot remove a snapshot of the fold that is of no use", "sequence", spoiled.sequence, "error", err)
+		k.log.Warn("cannot remove an unusable snapshot of the fold", "sequence", spoiled.sequence, "error", err)
 		return
 	}
-	k.log.Info("removed a snapshot of the fold that is of no use", "sequence", spoiled.sequence, "reason", err)
+	k.log.Info("removed an unusable snapshot of the fold", "sequence", spoiled.sequence, "reason", err)
 }
 
-// TooMany returns which of the snapshots, by the places that they were taken at, are to go for their number or their bytes. The last one
-// stays.
+// TooMany returns which snapshots, by their places in the log, must go because of their number or their bytes. The last one stays.
 func TooMany(sizes map[uint64]int64) []uint64 {
 	sequences := slices.Collect(maps.Keys(sizes))
 	sum := int64(0)
@@ -270,8 +269,8 @@ func TooMany(sizes map[uint64]int64) []uint64 {
 	return gone
 }
 
-// Surplus returns which of the places that snapshots were taken at are to go, so that so many are left: all over the log, with the last
-// few among them. Of three in a row the middle one goes where those beside it are nearest to each other.
+// Surplus returns which snapshots, by their places in the log, must go so that keep of them are left, spread over the log, and with the
+// last few among them. It removes the snapshot whose neighbours are closest to each other.
 func Surplus(sequences []uint64, keep int) []uint64 {
 	rest := slices.Sorted(slices.Values(sequences))
 	var gone []uint64
@@ -288,7 +287,7 @@ func Surplus(sequences []uint64, keep int) []uint64 {
 	return gone
 }
 
-// gap is how far apart those beside one are. Before the first is the beginning of the log.
+// gap is the distance between the neighbours of a place. The neighbour before the first is the beginning of the log.
 func gap(sequences []uint64, i int) uint64 {
 	if i == 0 {
 		return sequences[1]

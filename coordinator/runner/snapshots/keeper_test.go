@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// failing is a bus whose store takes so many objects and no more.
+// failing is a bus whose store takes this many objects, then fails.
 type failing struct {
 	bus.Bus
 	room *int
@@ -27,7 +27,7 @@ type failingObjects struct {
 
 func (f failing) Objects(name string) bus.Objects { return failingObjects{f.Bus.Objects(name), f.room} }
 
-var errNoMore = errors.New("no more")
+var errNoMore = errors.New("the store is full")
 
 func (f failingObjects) Put(ctx context.Context, name string, content io.Reader) error {
 	if *f.room == 0 {
@@ -44,7 +44,7 @@ func TestALongFoldLeavesSnapshotsOnItsWay(t *testing.T) {
 	room := 3
 	k := &Keeper{folds: Folds{bus: failing{r.Bus, &room}, log: slog.New(slog.DiscardHandler)}, log: slog.New(slog.DiscardHandler), every: 20}
 	if err := k.take(t.Context(), place{r.ID, end}); !errors.Is(err, errNoMore) {
-		t.Fatalf("the store takes no more: %v", err)
+		t.Fatalf("a full store: got error %v", err)
 	}
 	first, err := k.folds.list(t.Context(), r.ID)
 	if err != nil || len(first) != 3 {

@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// figures are what one closed round adds to what is counted. They follow from its events and from the state after it alone, so that
-// they are those of the log.
+// figures are what one closed round adds to the counters. They follow only from its events and from the state after it, so that they are
+// those of the log.
 type figures struct {
 	placed  int
 	moved   int
@@ -21,14 +21,14 @@ type figures struct {
 	crossed    []crossing
 }
 
-// evictionReason is why an instance could not stay where it was, though nothing about its service had changed.
+// evictionReason is why an instance could not stay on its node, though nothing about its service had changed.
 type evictionReason string
 
 // The reasons of an eviction.
 const (
 	evictedLost   evictionReason = "lost"         // its node was silent for too long
 	evictedDrain  evictionReason = "drained"      // its node is drained
-	evictedForced evictionReason = "drain-forced" // its node is drained, and the deadline of that has passed
+	evictedForced evictionReason = "drain-forced" // its node is drained, and the deadline of the drain has passed
 )
 
 type commandEnd struct {
@@ -41,14 +41,14 @@ type operationEnd struct {
 	outcome events.OperationOutcome
 }
 
-// scheduling is how long it took from when a slot came to lack an instance, by a command, an update or a loss, until it was placed, or
-// first served.
+// scheduling is how long a slot that lacked an instance, after a command, an update or a loss, took until the instance was placed, or first
+// served.
 type scheduling struct {
 	reached string
 	lasted  time.Duration
 }
 
-// What a scheduling has reached.
+// The stages that a scheduling reaches.
 const (
 	reachedPlaced = "placed"
 	reachedOnline = "online"
@@ -58,19 +58,19 @@ const (
 type crossing struct {
 	phase  events.OperationPhase
 	lasted time.Duration
-	// spread is how long the others waited for the slowest, from the first that was done on; nil where not all of them were seen.
+	// spread is the time from the first participant that was done to the last; nil if not all of them were seen.
 	spread *time.Duration
 }
 
-// tally makes the figures of one round after the other. It knows of operations since when they are in their phase, and which instances
-// have not served yet.
+// tally computes the figures of successive rounds. It knows since when operations are in their phase, and which instances have not served
+// yet.
 type tally struct {
 	phases   map[events.ServiceID]*phase
 	starting map[events.InstanceID]struct{}
 }
 
-// phase is one that a service's operation is in, since entered. Participants have been done with it from first to last; both are zero
-// before. Of one that was under way when this coordinator took over, some may have been done before.
+// phase is the phase of a service's operation, since entered. Participants were done with it from first to last; both are zero before that.
+// If it was in progress when this coordinator began to lead, some participants may have been done before.
 type phase struct {
 	underWay             bool
 	kind                 events.OperationKind
@@ -79,7 +79,7 @@ type phase struct {
 	entered, first, last time.Time
 }
 
-// newTally begins with the operations that are under way in the state.
+// newTally begins with the operations in progress.
 func newTally(c *projections.Cluster) *tally {
 	t := &tally{phases: map[events.ServiceID]*phase{}, starting: map[events.InstanceID]struct{}{}}
 	for id := range c.Operating() {
@@ -133,7 +133,7 @@ func instanceOf(r events.Record, ordinal, generation uint32) events.InstanceID {
 	return events.InstanceID{Service: id, Ordinal: ordinal, Generation: generation}
 }
 
-// schedule notes how long an instance took, unless the round has an end of it as well.
+// schedule notes how long an instance took, unless the same round also ends the instance.
 func (f *figures) schedule(c *projections.Cluster, id events.InstanceID, now time.Time, reached string) {
 	if i := c.Instance(id); i != nil {
 		f.scheduled = append(f.scheduled, scheduling{reached, max(now.Sub(i.Times.Created.Time()), 0)})
@@ -149,7 +149,7 @@ func (f *figures) retire(reason events.RetireReason) {
 	}
 }
 
-// end counts a command that has ended with the event.
+// end counts a command that ended with the event.
 func (f *figures) end(c *projections.Cluster, d events.Fate) {
 	outcome := projections.Outcome(d.Kind().Name)
 	verb := ""
@@ -166,7 +166,7 @@ func (f *figures) end(c *projections.Cluster, d events.Fate) {
 	f.commands[commandEnd{knownVerb(verb), outcome}]++
 }
 
-// knownVerb returns the verb, or "other" for what somebody has typed: there is no bound to that.
+// knownVerb returns the verb, or "other" for a verb that a client made up, as there is no bound to those.
 func knownVerb(verb string) string {
 	for _, verbs := range [][]string{events.Verbs, events.GroupVerbs, events.NodeVerbs, events.ClusterVerbs} {
 		if slices.Contains(verbs, verb) {
@@ -176,7 +176,7 @@ func knownVerb(verb string) string {
 	return "other"
 }
 
-// follow takes the event into what is known of its service's operation.
+// follow updates from the event what is known of its service's operation.
 func (t *tally) follow(f *figures, r events.Record) {
 	id, ok := r.Scope.Service()
 	if !ok {
@@ -213,7 +213,7 @@ func (t *tally) follow(f *figures, r events.Record) {
 	}
 }
 
-// cross notes that all participants are through with the phase, if it is one.
+// cross notes that all participants are done with the phase, if p has one.
 func (f *figures) cross(p *phase, now time.Time) {
 	if p.name == "" {
 		return
@@ -225,7 +225,7 @@ func (f *figures) cross(p *phase, now time.Time) {
 	f.crossed = append(f.crossed, x)
 }
 
-// ends reports whether the event says of a participant what it is to come to in the phase.
+// ends reports whether the event says that a participant has reached the goal of the phase.
 func (p *phase) ends(d events.Data) bool {
 	switch d.(type) {
 	case events.InstancePrepared:
@@ -233,7 +233,7 @@ func (p *phase) ends(d events.Data) bool {
 	case events.InstanceOnline:
 		return p.name == events.OperationStart
 	case events.InstanceConfirmed:
-		return true // it is asked in the phases that have it asked, and for these alone
+		return true // instances are asked only in phases that need a confirmation
 	case events.InstanceRemoved:
 		return p.name == events.OperationRetire
 	}

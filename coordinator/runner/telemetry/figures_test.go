@@ -60,7 +60,7 @@ func TestTheFiguresOfARoundAreThoseOfItsEvents(t *testing.T) {
 	}
 	want := []scheduling{{reachedPlaced, 2 * time.Second}, {reachedPlaced, 2 * time.Second}, {reachedOnline, 5 * time.Second}, {reachedOnline, 6 * time.Second}}
 	if !slices.Equal(f.scheduled, want) {
-		t.Errorf("scheduled %v, want %v: a restart is none", f.scheduled, want)
+		t.Errorf("scheduled %v, want %v: a restart is not a scheduling", f.scheduled, want)
 	}
 	if f.commands[commandEnd{"ensure", projections.Succeeded}] != 1 || f.commands[commandEnd{"other", projections.Rejected}] != 1 {
 		t.Errorf("commands ended as %v", f.commands)
@@ -148,7 +148,7 @@ func TestLevelsAreBounded(t *testing.T) {
 	if len(l.services) != mostServicesMeasured+1 || desired != services*scale || pending != services*scale || l.pending[pendingUndecided] != services*scale {
 		t.Errorf("%d series of services, with %d desired and %d pending: %v", len(l.services), desired, pending, l.pending)
 	}
-	// Those that are silent have nothing for anybody.
+	// Silent nodes have no resources to offer.
 	if len(l.machines) != mostNodesMeasured/2+1 || l.nodes[projections.NodeReady] != services/2 || l.nodes[projections.NodeSilent] != services/2 {
 		t.Errorf("%d series of nodes, of which %v", len(l.machines), l.nodes)
 	}
@@ -156,7 +156,7 @@ func TestLevelsAreBounded(t *testing.T) {
 		l.states[services/2].state != projections.NodeReady {
 		t.Errorf("%d nodes are told by their state: %v", len(l.states), l.states)
 	}
-	// One that nobody has to be called for has the place of another.
+	// Beyond the bound, nodes that need an operator displace those that do not.
 	for i := range services {
 		c.Nodes[fmt.Sprintf("s-%04d", i)].Paused = true
 	}
@@ -189,8 +189,8 @@ func TestANodeThatWasDrainedMayGo(t *testing.T) {
 	}
 }
 
-// TestSlotsThatServeAreOnline has an update wait for people once its canary serves, and a job be in the midst of its work: nothing is
-// missing of either. What is offline is.
+// TestSlotsThatServeAreOnline checks an update whose canary serves and waits for an operator, and a job in the middle of its work: all
+// their slots count as online. Slots whose instance is offline do not count.
 func TestSlotsThatServeAreOnline(t *testing.T) {
 	begins := func(slot uint32) []events.Data {
 		return []events.Data{events.InstancePlaced{Ordinal: slot, Generation: 1, Revision: 1, Node: "a"}}
@@ -235,7 +235,7 @@ func TestSlotsThatServeAreOnline(t *testing.T) {
 	}
 }
 
-// TestWhatIsPausedIsOverdue has an operation be in a phase for three times as long as that may last: while people are waited for, too.
+// TestWhatIsPausedIsOverdue keeps an operation in a phase for three times its deadline, also while the operation waits for an operator.
 func TestWhatIsPausedIsOverdue(t *testing.T) {
 	const lasts = 10 * time.Second
 	for _, row := range []struct {

@@ -12,12 +12,11 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// gaugeTimeout is how long who collects waits for the loop. Where it does not come to it, the collection is without what it would
-// have told.
+// gaugeTimeout is how long a collection waits for the loop. If the loop does not get to it, the collection lacks these gauges.
 const gaugeTimeout = 2 * time.Second
 
-// gauges are the instruments of levels, which are looked at when somebody collects them. All but the role and the sequence are told by
-// the leader alone.
+// gauges are the instruments of levels, which are computed at each collection. All except the role and the sequence are reported only by
+// the leader.
 type gauges struct {
 	sequence, role, state              metric.Int64ObservableGauge
 	lag, open, answering, shunned      metric.Int64ObservableUpDownCounter
@@ -55,27 +54,27 @@ func (g *gauges) make(m *maker) {
 	*g = gauges{
 		sequence:          m.gauge("rookery.fold.sequence", "{event}", "The place in the log that this coordinator's state is true at."),
 		role:              m.gauge("rookery.coordinator.role", "{coordinator}", "1 for the role that this coordinator has, 0 for the other."),
-		state:             m.gauge("rookery.node.state", "{node}", "1 for what a node is for placement."),
+		state:             m.gauge("rookery.node.state", "{node}", "1 for the state that a node has for placement."),
 		lag:               m.level("rookery.coordinator.lag", "{message}", "Messages of a stream that are not decided yet."),
-		lagTime:           m.since("rookery.coordinator.lag.duration", "For how long the oldest of them has waited, as far as that was seen."),
+		lagTime:           m.since("rookery.coordinator.lag.duration", "How long the oldest undecided message has waited, as far as that was seen."),
 		open:              m.level("rookery.commands.open", "{command}", "Commands that were accepted and have not ended."),
-		shunned:           m.level("rookery.units.shunned", "{unit}", "Units of work that the coordinator leaves alone because of a defect of its own."),
-		answering:         m.level("rookery.nodes.answering", "{node}", "Nodes that were heard within the last heartbeat."),
-		nodes:             m.level("rookery.nodes", "{node}", "Nodes by what they are for placement."),
-		pending:           m.level("rookery.pending", "{instance}", "Slots without an instance, by what most nodes lack."),
-		desired:           m.level("rookery.service.desired", "{instance}", "Slots of a service that shall have an instance."),
+		shunned:           m.level("rookery.units.shunned", "{unit}", "Units of work that the coordinator skips because of a defect of its own."),
+		answering:         m.level("rookery.nodes.answering", "{node}", "Nodes that sent a heartbeat within the last interval."),
+		nodes:             m.level("rookery.nodes", "{node}", "Nodes by their state for placement."),
+		pending:           m.level("rookery.pending", "{instance}", "Slots without an instance, by the reason that most nodes have."),
+		desired:           m.level("rookery.service.desired", "{instance}", "Slots of a service that should have an instance."),
 		online:            m.level("rookery.service.online", "{instance}", "Slots of a service that serve."),
 		waiting:           m.level("rookery.service.pending", "{instance}", "Slots of a service without an instance."),
-		waits:             m.since("rookery.service.pending.duration", "For how long a slot of a service has found no node."),
-		phaseTime:         m.since("rookery.operation.phase.duration", "For how long an operation has been in its phase."),
-		overdue:           m.since("rookery.operation.overdue", "By how much the time of an operation's phase is over."),
+		waits:             m.since("rookery.service.pending.duration", "How long a slot of a service has found no node."),
+		phaseTime:         m.since("rookery.operation.phase.duration", "How long an operation has been in its phase."),
+		overdue:           m.since("rookery.operation.overdue", "How far an operation's phase is past its deadline."),
 		awaited:           m.level("rookery.operation.awaited", "{instance}", "Slots that an operation's phase waits for; the attributes name the first."),
-		allocatableCPU:    m.cores("rookery.node.allocatable.cpu", "CPU of a node that instances may have."),
-		allocatableMemory: m.level("rookery.node.allocatable.memory", "By", "Memory of a node that instances may have."),
-		allocatableDisk:   m.level("rookery.node.allocatable.disk", "By", "Disk of a node that instances may have."),
-		reservedCPU:       m.cores("rookery.node.reserved.cpu", "CPU of a node that is set aside for its instances."),
-		reservedMemory:    m.level("rookery.node.reserved.memory", "By", "Memory of a node that is set aside for its instances."),
-		reservedDisk:      m.level("rookery.node.reserved.disk", "By", "Disk of a node that is set aside for its instances."),
+		allocatableCPU:    m.cores("rookery.node.allocatable.cpu", "CPU of a node that instances may use."),
+		allocatableMemory: m.level("rookery.node.allocatable.memory", "By", "Memory of a node that instances may use."),
+		allocatableDisk:   m.level("rookery.node.allocatable.disk", "By", "Disk of a node that instances may use."),
+		reservedCPU:       m.cores("rookery.node.reserved.cpu", "CPU of a node that is reserved for its instances."),
+		reservedMemory:    m.level("rookery.node.reserved.memory", "By", "Memory of a node that is reserved for its instances."),
+		reservedDisk:      m.level("rookery.node.reserved.disk", "By", "Disk of a node that is reserved for its instances."),
 	}
 	g.all = []metric.Observable{
 		g.sequence, g.role, g.state, g.lag, g.lagTime, g.open, g.shunned, g.answering, g.nodes, g.pending, g.desired, g.online, g.waiting, g.waits,
@@ -87,7 +86,7 @@ func (g *gauges) make(m *maker) {
 // State hands the state as of the last whole round to a function that only reads it, between two rounds, as api.State does.
 type State = func(ctx context.Context, read func(c *projections.Cluster, leading bool)) error
 
-// Observe has the levels of the state be looked at whenever somebody collects, until stop is called or ctx ends.
+// Observe computes the levels of the state at each collection of metrics, until stop is called or ctx ends.
 func (m *Meters) Observe(ctx context.Context, log *slog.Logger, now func() time.Time, state State) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	registration, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -99,14 +98,14 @@ func (m *Meters) Observe(ctx context.Context, log *slog.Logger, now func() time.
 		return nil, err
 	}
 	return func() {
-		cancel() // a collection that is under way would be waited for
+		cancel() // Unregister waits for a collection in progress
 		if err := registration.Unregister(); err != nil {
 			log.Warn("instruments are still registered", "error", err)
 		}
 	}, nil
 }
 
-// collect asks the loop as any question does: between two rounds, and without a word to what it decides.
+// collect asks the loop as any question does: between two rounds, and without effect on its decisions.
 func (m *Meters) collect(ctx context.Context, o metric.Observer, now func() time.Time, state State) {
 	leads := int64(0)
 	if m.leading.Load() {
@@ -196,7 +195,7 @@ func (g *gauges) tellOperation(o metric.Observer, op operationLevels) {
 	o.ObserveInt64(g.awaited, int64(op.awaited), metric.WithAttributes(about...))
 }
 
-// named are the attributes that name a service, or all that are beyond the bound.
+// named are the attributes that name a service, or those of all services beyond the bound.
 func named(id events.ServiceID) []attribute.KeyValue {
 	if id.Name == "" {
 		return []attribute.KeyValue{keyOverflow.Bool(true)}

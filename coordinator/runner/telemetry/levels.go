@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// How many series there are at most of what is told of single services, nodes and operations. What is beyond is added up in one more.
+// Bounds of the series about single services, nodes and operations. Those beyond a bound are added up in one more series.
 const (
 	mostServicesMeasured   = 1000
 	mostNodesMeasured      = 1000
@@ -18,8 +18,8 @@ const (
 	mostShunnedTold        = 100
 )
 
-// levels are what stands in a state at one moment. They cost no more than a look at each service and each node, and at the slots of
-// those that change.
+// levels are the figures of a state at one moment. They cost no more than a look at each service and each node, and at the slots of
+// services that change.
 type levels struct {
 	sequence uint64
 	open     int
@@ -32,18 +32,18 @@ type levels struct {
 	under    []operationLevels
 }
 
-// shunnedOf is what a unit that is left alone is of. It has no scope for all beyond the bound together.
+// shunnedOf is what a skipped unit belongs to. All units beyond the bound together have no scope.
 type shunnedOf struct {
 	work  events.Work
 	scope events.Scope
 }
 
-// serviceLevels are those of a service, or of all beyond the bound together, which has no name.
+// serviceLevels are the levels of a service, or of all services beyond the bound together, which have no name.
 type serviceLevels struct {
 	id events.ServiceID
-	// desired is how many slots shall have an instance, online how many serve and pending how many have none.
+	// desired is how many slots should have an instance, online how many serve and pending how many have no instance.
 	desired, online, pending int
-	// waits is for how long one of them has found no node.
+	// waits is how long one of them has found no node.
 	waits time.Duration
 }
 
@@ -52,31 +52,31 @@ type nodeLevels struct {
 	allocatable, reserved events.Resources
 }
 
-// namedState is what one node is.
+// namedState is the state of one node.
 type namedState struct {
 	name  string
 	state projections.NodeState
 }
 
-// operationLevels are those of an operation that is under way.
+// operationLevels are the levels of an operation in progress.
 type operationLevels struct {
 	id      events.ServiceID
 	kind    events.OperationKind
 	phase   events.OperationPhase
 	since   time.Duration
 	overdue time.Duration
-	// awaited is how many slots are not done with the phase, as far as that is looked at.
+	// awaited is how many slots are not done with the phase, as far as the verdict names them.
 	awaited int
-	// slowest is the first of them, and on where its instance is; "" where it has none.
+	// slowest is the first of these slots, and on the node of its instance; "" if it has none.
 	slowest uint32
 	on      string
 }
 
-// levelsOf looks at the state at a time.
+// levelsOf computes the levels of the state at a time.
 func levelsOf(c *projections.Cluster, now time.Time) levels {
 	l := levels{sequence: c.Sequence, open: len(c.Open()), shunned: shunnedIn(c), nodes: map[projections.NodeState]int{}, pending: map[string]int{}}
 	for _, state := range projections.NodeStates {
-		l.nodes[state] = 0 // one that has none says so
+		l.nodes[state] = 0 // a state without nodes reports 0
 	}
 	rest := serviceLevels{}
 	for i, id := range slices.SortedFunc(maps.Keys(c.Services), events.ServiceID.Compare) {
@@ -100,7 +100,7 @@ func levelsOf(c *projections.Cluster, now time.Time) levels {
 	return l
 }
 
-// shunnedIn counts what is left alone. Of each kind of work it has one without a scope, which says so where that is nothing.
+// shunnedIn counts the skipped units. Each kind of work has one entry without a scope, which reports 0 if no unit is skipped.
 func shunnedIn(c *projections.Cluster) map[shunnedOf]int {
 	found := map[shunnedOf]int{}
 	for _, work := range events.Works {
@@ -125,9 +125,9 @@ func levelsOfService(s *projections.Service, now time.Time) serviceLevels {
 	return l
 }
 
-// online is how many slots serve. Those that an update has not come to count as well: it may last for days, as where somebody is to promote
-// it. Of a job it is those whose instance works or comes to it: it ends by itself, and at any moment some have just begun. A job that is
-// through has all of its slots still, and is not looked at.
+// online is how many slots serve. Slots that an update has not reached count as well: the update may last for days, for example while it
+// waits for an operator to promote it. Of a job, slots count whose instance works or is starting: a job ends on its own, and at any moment
+// some instances have just begun. A finished job still has all its slots, and counts none.
 func online(s *projections.Service) (n int) {
 	switch {
 	case s.Job == nil && !s.Rolling():
@@ -152,7 +152,7 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 		l.nodes[state]++
 		l.states = append(l.states, namedState{name, state})
 		if !n.Heard() || n.Forgotten {
-			continue // nobody can have anything of it
+			continue // its resources are not available
 		}
 		if i < mostNodesMeasured {
 			l.machines = append(l.machines, nodeLevels{name, n.Allocatable(), n.Reserved()})
@@ -167,7 +167,7 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 	l.states = l.states[:min(len(l.states), mostNodesMeasured)]
 }
 
-// urgency is less for nodes of a state that somebody has to see to before others.
+// urgency is lower for nodes in a state that needs an operator sooner.
 func urgency(s projections.NodeState) int {
 	switch s {
 	case projections.NodeLost, projections.NodeSilent, projections.NodeDegraded:
@@ -180,7 +180,7 @@ func urgency(s projections.NodeState) int {
 	return 2
 }
 
-// lookAtOperations looks at those under way that have been in their phase for longest.
+// lookAtOperations reports the operations that have been in their phase for longest.
 func (l *levels) lookAtOperations(c *projections.Cluster, now time.Time) {
 	services := make([]*projections.Service, 0, len(c.Operating()))
 	for id := range c.Operating() {
@@ -202,7 +202,8 @@ func (l *levels) lookAtOperations(c *projections.Cluster, now time.Time) {
 	}
 }
 
-// overdue is by how much the time of the operation's phase is over. One that is paused waits for people, who are late from its phase's end on.
+// overdue is how far the operation's phase is past its deadline. A paused operation waits for an operator, and is overdue from the end of
+// its phase on.
 func overdue(s *projections.Service, now time.Time) time.Duration {
 	until := s.Until()
 	if until.IsZero() {
@@ -211,7 +212,7 @@ func overdue(s *projections.Service, now time.Time) time.Duration {
 	return max(now.Sub(until), 0)
 }
 
-// waitsFor looks at whom the phase waits for, and by how much its time is over.
+// waitsFor finds which slots the phase waits for, and how far it is past its deadline.
 func (o *operationLevels) waitsFor(c *projections.Cluster, s *projections.Service, now time.Time) {
 	if !s.Until().IsZero() {
 		o.overdue = overdue(s, now)
@@ -227,13 +228,13 @@ func (o *operationLevels) waitsFor(c *projections.Cluster, s *projections.Servic
 	}
 }
 
-// Reasons for which a slot waits that no filter of placement gives.
+// Reasons for which a slot waits that are not filters of placement.
 const (
 	pendingUndecided = "undecided" // its previous instances must be gone first, or the leader has not decided it yet
 	pendingNoNode    = "no-node"   // no node has joined
 )
 
-// pendingReason is the filter that removes most nodes from those that could have the service's next instance.
+// pendingReason is the filter that removes most of the nodes for the service's next instance.
 func pendingReason(s *projections.Service) string {
 	switch {
 	case s.Pending == nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Log has the process's log say what a round that is in the log by now has that matters to people, within the traces of the
-// commands that it is due to.
+// Log writes to the process's log what matters to operators of a round that is in the log. Each line belongs to the trace of the command
+// that caused it.
 func Log(ctx context.Context, log *slog.Logger, records []events.Record) {
 	for _, r := range records {
 		level, about, matters := lineOf(r.Data)
@@ -33,8 +33,8 @@ func Log(ctx context.Context, log *slog.Logger, records []events.Record) {
 	}
 }
 
-// lineOf returns how much an event matters to people who read the process's log, and what is to be said of it. Commands, operations and
-// nodes do, and an instance that was lost; what instances come to meanwhile is in the events.
+// lineOf returns the log level of an event and the attributes to log, if it matters to operators who read the process's log. Commands,
+// operations, nodes and lost instances matter. The other phases of instances are only in the events.
 func lineOf(d events.Data) (level slog.Level, about []slog.Attr, matters bool) {
 	word := func(key, value string) []slog.Attr { return []slog.Attr{slog.String(key, value)} }
 	switch d := d.(type) {

@@ -17,8 +17,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Bounds of the histograms' buckets: of what the loop does itself, in seconds, of what waits for nodes and people, in seconds, of what
-// waits for a leader, in seconds, and of how many there are.
+// Bounds of the histograms' buckets, in seconds except the last: for what the loop does itself, for what waits for nodes and operators, for
+// what waits for a leader, and for counts.
 var (
 	quick  = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
 	slow   = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
@@ -43,11 +43,11 @@ const (
 	keyService   = attribute.Key("rookery.service")
 	keyNode      = attribute.Key("rookery.node")
 	keyOrdinal   = attribute.Key("rookery.ordinal")
-	// keyOverflow marks the series of all that have none of their own, as OpenTelemetry's SDK does.
+	// keyOverflow marks the series of everything without a series of its own, as OpenTelemetry's SDK does.
 	keyOverflow = attribute.Key("otel.metric.overflow")
 )
 
-// Meters are the coordinator's instruments. Nothing is ever read from them: what is decided is the same without.
+// Meters are the coordinator's instruments. The coordinator never reads them, so its decisions do not depend on them.
 type Meters struct {
 	rounds, placements, moves, evictions metric.Int64Counter
 	terms                                metric.Int64Counter
@@ -63,7 +63,7 @@ type Meters struct {
 	tally                                *tally
 }
 
-// maker makes instruments, and keeps what went wrong.
+// maker makes instruments, and collects errors.
 type maker struct {
 	meter metric.Meter
 	errs  []error
@@ -117,14 +117,14 @@ func New(meter metric.Meter) (*Meters, error) {
 	return all, errors.Join(m.errs...)
 }
 
-// Round is one that is in the log: the inputs that it decided on, its events, and how long it took to decide and to append them.
+// Round is a round that is in the log: its inputs, its events, and how long it took to decide and to append them.
 type Round struct {
 	Commands, Statuses []events.Message
 	Records            []events.Record
 	Decide, Append     time.Duration
 }
 
-// Round counts a round that is in the log by now; the state is the one after it.
+// Round counts a round that is in the log; c is the state after it.
 func (m *Meters) Round(ctx context.Context, r Round, now time.Time, c *projections.Cluster) {
 	m.rounds.Add(ctx, 1)
 	m.inputs.Record(ctx, int64(len(r.Commands)+len(r.Statuses)))
@@ -168,29 +168,29 @@ func (m *Meters) count(ctx context.Context, f figures) {
 	}
 }
 
-// Leads has what is counted begin with the state that is taken over.
+// Leads begins the counters of a term with the state that the leader takes over.
 func (m *Meters) Leads(ctx context.Context, c *projections.Cluster) {
 	m.terms.Add(ctx, 1)
 	m.tally = newTally(c)
 	m.leading.Store(true)
 }
 
-// StandsBy ends the telling of what the leader alone tells.
+// StandsBy stops the figures that only the leader reports.
 func (m *Meters) StandsBy() {
 	m.leading.Store(false)
 	m.answering.Store(0)
 	m.lags.forget()
 }
 
-// Lag notes where a stream ends at a time, and up to where it is decided.
+// Lag notes where a stream ends at a time, and up to which message it is decided.
 func (m *Meters) Lag(stream bus.Stream, last, decided uint64, now time.Time) {
 	m.lags.look(stream, last, decided, now)
 }
 
-// Answering notes how many nodes were heard within the last heartbeat.
+// Answering notes how many nodes sent a heartbeat within the last interval.
 func (m *Meters) Answering(nodes int) { m.answering.Store(int64(nodes)) }
 
-// mostMarks bounds what is remembered of where streams ended: an hour of looks.
+// mostMarks bounds how many ends of a stream are remembered: an hour of checks.
 const mostMarks = 720
 
 // mark is where a stream ended at a time.
@@ -199,20 +199,20 @@ type mark struct {
 	last uint64
 }
 
-// lags are how far the decisions are behind each inbox. They are written by the loop and read by whoever collects.
+// lags are how far the decisions are behind each inbox. The loop writes them, and collectors of metrics read them.
 type lags struct {
 	mu    sync.Mutex
-	marks map[bus.Stream][]mark // that are not reached yet, oldest first
+	marks map[bus.Stream][]mark // not decided yet, oldest first
 	lag   map[bus.Stream]lag
 }
 
-// lag is how far the decisions are behind a stream: in messages, and for how long at least the oldest of them has waited.
+// lag is how far the decisions are behind a stream: in messages, and in the time that the oldest of them has waited at least.
 type lag struct {
 	messages uint64
 	lasts    time.Duration
 }
 
-// look notes where a stream ends at a time, and up to where it is decided.
+// look notes where a stream ends at a time, and up to which message it is decided.
 func (l *lags) look(stream bus.Stream, last, decided uint64, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -43,7 +43,7 @@ func TestARoundIsOfTheTraceThatItServedOrLinkedToAll(t *testing.T) {
 		unsampled.Cause.TraceParent = strings.TrimSuffix(unsampled.Cause.TraceParent, "01") + "00"
 		Trace(t.Context(), tracer, noon, events.RoundClosed{Round: 2}, []events.Record{inTrace(""), unsampled})
 		if len(recorder.Ended()) != 1 {
-			t.Errorf("%s: a round that nobody traces is a span", c.name)
+			t.Errorf("%s: an untraced round has a span", c.name)
 		}
 	}
 }
