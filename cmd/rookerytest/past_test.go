@@ -94,7 +94,7 @@ func TestQuestionsAboutThePastSayWhatIsWrongWithThem(t *testing.T) {
 		{"diff", `{"from":0}`, "400", "count from 1"},
 		{"diff", `{"from":"yesterday"}`, "400", "2026-11-01T12:00:00Z"},
 		{"diff", `{"from":true}`, "400", "neither a sequence nor a time"},
-		{"diff", `{"from":9,"to":3}`, "400", "turn them round"},
+		{"diff", `{"from":9,"to":3}`, "400", "swap them"},
 		{"history", `{}`, "400", "namespace/name"},
 		{"explain", `{"service":"demo"}`, "400", "namespace/name"},
 		{"explain", `{"slot":1}`, "400", `{"service":"demo/web"}`},
@@ -179,7 +179,7 @@ func TestAStandbyBeginsWithASnapshotAndIsAsTheLeader(t *testing.T) {
 		}
 	}()
 	cluster.Until("the second begins with a snapshot that is whole", func() bool {
-		return log.has("passing over a snapshot") && log.has("from a snapshot")
+		return log.has("skipping a snapshot") && log.has("from a snapshot")
 	})
 	cluster.Until("the second answers, with the hash of the first", func() bool {
 		hashes := map[string]map[string]bool{}
