@@ -202,6 +202,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
 	$(GOLANGCI_LINT) fmt --diff
 	$(ROOMIEST) GOLANGCI_LINT=$(GOLANGCI_LINT) .ci/prove-lint.sh
 	$(MAKE) --no-print-directory deadcode
+	$(MAKE) --no-print-directory words
 
 # Planted bugs and panics alone call these packages: no such call stands in the source.
 .PHONY: deadcode

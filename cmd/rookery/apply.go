@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// apply has a namespace have the services that files list.
+// apply deploys the services that files list into a namespace.
 type apply struct {
 	asking
 	namespace      string
@@ -24,39 +24,39 @@ func applyCommand(l *link) *cobra.Command {
 	a := &apply{asking: asking{link: l}}
 	cmd := &cobra.Command{
 		Use:   "apply [NAMESPACE] {FILE...|-f FILE...}",
-		Short: "Have the services that files list: show a plan, ask, and carry it out",
-		Long: `Have the services of a namespace that files list. A file (- for standard input), in JSON or YAML, is either one object that
-has, under the name of each service, what ensure takes for it, or a Compose file:
+		Short: "Deploy services from files, after showing a plan",
+		Long: `Deploy the services that files list into a namespace, after showing a plan. A file is JSON or YAML; - is standard input. It is a
+Compose file, or one object that maps the name of each service to the body of its ensure command:
 
   {"web": {"image": "localhost/web:1", "scale": 3}, "db": {"image": "localhost/db:1"}}
 
-All of it is checked before anything is asked for. Then the plan is shown: what is created, what changes, field by field,
-what is as it shall be, and what the files do not list. That is left alone, or dropped with --prune: then the files are the
-namespace's whole list. A service without a scale keeps the one that it has. One whose spec and scale are so already gets
-no command and is not waited for.
+Rookery checks all files before it sends a command. The plan lists services to create, services to change with each changed
+field, unchanged services, and services that the files do not list. Without --prune, apply leaves unlisted services alone; with
+it, apply drops them. A service without a scale in its file keeps its current scale. An unchanged service gets no command.
 
-Compose files are one project, later ones over earlier ones. The namespace is the project's name where none is given. What
-changes goes out as one group of that name, in the order of depends_on: all of it or none, of 32 services at most. A service
-that others wait for the end of is a job; jobs go out by themselves, in the same order. What Rookery does not do is an error
-that says where it stands and what to do instead; with --lenient it is listed, and the rest is applied. What it does otherwise
-than Compose is listed. Configs are put into the bucket rookery_configs, under names with a hash of what they hold. The README
-has what becomes of which key, and x-rookery adds to a service what Compose has no key for.
+Several Compose files form one project; a later file overrides an earlier one. Without NAMESPACE, the project's name is the
+namespace. The services that change form one group with the project's name, of at most 32 services. All members change in the
+order of depends_on, or none does. A service that another waits for with service_completed_successfully is a job; apply sends
+jobs as separate commands, in the same order.
 
-On a terminal you are asked before anything is done. Without one nothing is done and the exit code is 2 where the plan has
-something to do, and 0 where it has not; --yes goes on without asking. The commands for what is created and changed go out
-together; drops follow once all those have succeeded, and else are left out. Ctrl-C ends the wait, and says which commands
-go on.
+A Compose key that Rookery does not support is an error that gives its line and an alternative. With --lenient, apply lists such
+keys and deploys the rest. It also lists keys that work differently than in Compose. It writes configs to the bucket
+rookery_configs, under names with a hash of their content. The README lists all keys; x-rookery holds fields that Compose lacks.
 
-The plan is read from the views, once they have what stands in the log. Right before the first command the log is read
-again: where anybody has changed a service of the namespace since, nothing is done. Each command also says at which sequence
-of the log the plan was made: it is rejected where its service has changed after that.
+On a terminal, apply asks before it carries out the plan; --yes skips the question. Without a terminal and --yes it changes
+nothing, and exits with code 2 if the plan has changes, else 0. It sends the commands that create and change services together.
+It drops services only after all of these commands succeed. Ctrl-C ends the wait and lists the commands that continue.
 
-` + exitCodes + ` Of several ends the worst counts: error, failed, rejected, superseded, still going on.`,
+Apply makes the plan from the views once these have caught up with the log. Before the first command it reads the log again, and
+stops if another client has changed a service of the namespace since. Each command carries the plan's sequence, so the
+coordinator rejects it if its service changes later.
+
+` + exitCodes + ` Of several commands the worst result counts: error, failed, rejected, superseded, still in progress.`,
 		Example: `  rookery apply demo services.json
   rookery apply demo web.json db.json --prune
-  rookery apply -f compose.yaml                       a Compose file, in the namespace that is named as the project
+  rookery apply -f compose.yaml                       a Compose file; its project names the namespace
   rookery apply demo -f compose.yaml -f more.yaml --lenient
-  rookery apply demo services.json < /dev/null        the plan alone
+  rookery apply demo services.json < /dev/null        show the plan only
   rookery apply demo - --yes --output json < services.json
 The same for one service with the nats CLI:
   nats req rookery.cmd.service.demo.web.ensure '{"image":"localhost/web:1","scale":3}'`,
@@ -65,22 +65,22 @@ The same for one service with the nats CLI:
 	}
 	a.flags(cmd)
 	a.yesFlag(cmd)
-	cmd.Flags().StringArrayVarP(&a.files, "file", "f", nil, "`file` with services, or a Compose file; - for standard input; may be given several times")
-	cmd.Flags().BoolVar(&a.lenient, "lenient", false, "list what Compose files ask for and Rookery does not do, and apply the rest")
+	cmd.Flags().StringArrayVarP(&a.files, "file", "f", nil, "`file` with services, or a Compose file; - for standard input; repeatable")
+	cmd.Flags().BoolVar(&a.lenient, "lenient", false, "list Compose keys that Rookery does not support, and apply the rest")
 	cmd.Flags().BoolVar(&a.prune, "prune", false, "drop the services of the namespace that the files do not list")
 	return cmd
 }
 
-// arguments takes the namespace, which Compose files may name themselves, and files that are not behind -f.
+// arguments reads the namespace, which a Compose file can give as well, and the files that are not behind -f.
 func (a *apply) arguments(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		a.namespace, a.files = args[0], append(args[1:], a.files...)
 	}
 	if len(a.files) == 0 {
-		return usage(c, errors.New("apply takes a namespace and one file or more, or files of Compose alone behind -f; - is standard input"))
+		return usage(c, errors.New("apply needs a file: give NAMESPACE FILE..., or -f FILE for a file that names its namespace; - is standard input"))
 	}
 	if a.namespace != "" && !events.ValidName(a.namespace) {
-		return usage(c, fmt.Errorf("%q is no namespace: use a-z, 0-9 and \"-\"", a.namespace))
+		return usage(c, fmt.Errorf("%q is not a namespace: want 1 to 63 of a-z, 0-9 and \"-\"", a.namespace))
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (a *apply) run(cmd *cobra.Command) error {
 		return err
 	}
 	if a.prune && w.project != nil && len(w.project.Left) > 0 {
-		return fmt.Errorf("nothing was done: --prune would drop %s, which the files list and --lenient leaves out: leave --prune out, or the service",
+		return fmt.Errorf("nothing was done: --prune would drop %s, which --lenient skips: omit --prune, or remove the service from the files",
 			strings.Join(w.project.Left, ", "))
 	}
 	a.namespace = w.namespace
@@ -132,7 +132,7 @@ func (a *apply) run(cmd *cobra.Command) error {
 	return err
 }
 
-// carryOut asks, where there is somebody to be asked, and has done what the plan says.
+// carryOut asks for confirmation and sends the plan's commands.
 func (a *apply) carryOut(cmd *cobra.Command, b *bus.JetStream, p *plan, present presentServices) error {
 	if a.dryRun {
 		return errPending
@@ -148,7 +148,7 @@ func (a *apply) carryOut(cmd *cobra.Command, b *bus.JetStream, p *plan, present 
 	return p.carryOut(ctx, b, a.progress())
 }
 
-// agree returns nil where the plan shall be carried out.
+// agree returns nil if the operator confirms the plan or gave --yes.
 func (a *apply) agree(cmd *cobra.Command, p *plan) error {
 	if a.yes {
 		return nil

@@ -14,11 +14,11 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// composed is the part of a plan that Compose files have.
+// composed is the part of a plan that only Compose files have.
 type composed struct {
-	// Configs are those of the project.
+	// Configs are the project's configs.
 	Configs []*configStep `json:"configs,omitempty"`
-	// LeftOut is what the files ask for and Rookery does not do, and Otherwise what it does but not as Compose.
+	// LeftOut lists keys that Rookery does not support, and Otherwise keys that work differently than in Compose.
 	LeftOut   []compose.Issue `json:"left_out,omitempty"`
 	Otherwise []compose.Issue `json:"otherwise,omitempty"`
 
@@ -26,17 +26,17 @@ type composed struct {
 	after   map[string][]string
 }
 
-// configStep is a config that a bucket is to have.
+// configStep is a config of the project, which the bucket must hold before its services start.
 type configStep struct {
 	Key   string `json:"key"`
 	Bytes int    `json:"bytes"`
-	// Action is create, or unchanged where it is there.
+	// Action is create, or unchanged if the bucket already holds the config.
 	Action action `json:"action"`
 
 	value []byte
 }
 
-// addCompose adds to the plan what Compose files say beside their services.
+// addCompose adds to the plan the configs, the order and the issues of Compose files.
 func (p *plan) addCompose(ctx context.Context, b *bus.JetStream, w wish) error {
 	p.grouped, p.after = w.grouped, w.after
 	if w.project == nil {
@@ -58,7 +58,7 @@ func (p *plan) addCompose(ctx context.Context, b *bus.JetStream, w wish) error {
 		case err == nil && bytes.Equal(there.Value, s.value):
 			s.Action = actionUnchanged
 		case err == nil:
-			return fmt.Errorf("the bucket %s has %s with something else in it: remove it with \"nats kv del %s %s\"", bus.BucketConfigs, key, bus.BucketConfigs, key)
+			return fmt.Errorf("the bucket %s has other content under %s: remove it with \"nats kv del %s %s\"", bus.BucketConfigs, key, bus.BucketConfigs, key)
 		case !errors.Is(err, bus.ErrNoKey):
 			return err
 		}
@@ -67,7 +67,7 @@ func (p *plan) addCompose(ctx context.Context, b *bus.JetStream, w wish) error {
 	return nil
 }
 
-// puts reports whether a config is to be put.
+// puts reports whether the plan writes a config.
 func (c *composed) puts() bool {
 	return slices.ContainsFunc(c.Configs, func(s *configStep) bool { return s.Action == actionCreate })
 }
@@ -76,13 +76,13 @@ func (c *composed) printComposed(out io.Writer) {
 	const below = 4
 	for _, s := range c.Configs {
 		if s.Action == actionCreate {
-			folded(out, fmt.Sprintf("config %s: %d bytes, to put", s.Key, s.Bytes), below)
+			folded(out, fmt.Sprintf("config %s: %d bytes, to write", s.Key, s.Bytes), below)
 		}
 	}
 	for _, part := range []struct {
 		head   string
 		issues []compose.Issue
-	}{{"Left out, for Rookery does not do it:", c.LeftOut}, {"Otherwise than Compose:", c.Otherwise}} {
+	}{{"Skipped, because Rookery does not support it:", c.LeftOut}, {"Different from Compose:", c.Otherwise}} {
 		if len(part.issues) > 0 {
 			fmt.Fprintln(out, part.head)
 		}
@@ -92,7 +92,7 @@ func (c *composed) printComposed(out io.Writer) {
 	}
 }
 
-// putConfigs puts what instances read as they are made.
+// putConfigs writes the configs before the services change, because a node reads them when it makes an instance.
 func (c *composed) putConfigs(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
 	if !c.puts() {
 		return nil
@@ -105,15 +105,15 @@ func (c *composed) putConfigs(ctx context.Context, b *bus.JetStream, progress io
 		if s.Action != actionCreate {
 			continue
 		}
-		if _, err := bucket.Put(ctx, s.Key, s.value, 0); err != nil && !errors.Is(err, bus.ErrPosition) { // somebody puts the same
+		if _, err := bucket.Put(ctx, s.Key, s.value, 0); err != nil && !errors.Is(err, bus.ErrPosition) { // another client wrote this content
 			return fmt.Errorf("config %s: %w", s.Key, err)
 		}
-		fmt.Fprintf(progress, "config %s is put\n", s.Key)
+		fmt.Fprintf(progress, "config %s is written\n", s.Key)
 	}
 	return nil
 }
 
-// ensure has what is to be created and changed be so: those of lists all together, those of Compose files piece by piece.
+// ensure sends the commands that create and change services: all at once for lists, piece by piece for Compose files.
 func (p *plan) ensure(ctx context.Context, b *bus.JetStream, progress io.Writer, steps []*step) error {
 	if !p.grouped {
 		return together(ctx, b, progress, steps)
@@ -131,7 +131,7 @@ func (p *plan) ensure(ctx context.Context, b *bus.JetStream, progress io.Writer,
 		}
 		if err != nil {
 			for _, s := range slices.Concat(pieces[i+1:]...) {
-				s.Note = "not asked for: not all that it comes after succeeded"
+				s.Note = "not sent: a service that it depends on did not succeed"
 				folded(progress, s.Service.String()+": "+s.Note, 0)
 			}
 			return err
@@ -145,8 +145,8 @@ func isJob(s *step) bool {
 	return ensures && c.IsJob()
 }
 
-// pieces divides the steps into those that can go out at once, in turn: groups, in which services wait for each other, and jobs,
-// which no group has, as one that ends has nothing to go back to.
+// pieces divides the steps into groups and jobs, in the order in which to send them. The services of a group wait for each other.
+// No group has jobs, because a job that has ended cannot be rolled back.
 func (p *plan) pieces(steps []*step) [][]*step {
 	var pieces [][]*step
 	for left := slices.Clone(steps); len(left) > 0; {
@@ -154,7 +154,7 @@ func (p *plan) pieces(steps []*step) [][]*step {
 		for _, s := range left {
 			open[s.Service.Name] = s
 		}
-		ready := func(s *step) bool { // a job waits for all that it comes after, and a service for jobs
+		ready := func(s *step) bool { // a job waits for all its dependencies, a service only for jobs
 			return !slices.ContainsFunc(p.before(s.Service.Name), func(name string) bool {
 				return open[name] != nil && (isJob(s) || isJob(open[name]))
 			})
@@ -175,14 +175,14 @@ func (p *plan) pieces(steps []*step) [][]*step {
 				pieces = append(pieces, piece)
 			}
 		}
-		if left = later; len(jobs)+len(group) == 0 { // Compose lets no service come after itself
+		if left = later; len(jobs)+len(group) == 0 { // Compose refuses a cycle of dependencies
 			return append(pieces, left)
 		}
 	}
 	return pieces
 }
 
-// before returns all services that one comes after, at any remove.
+// before returns all services that this one depends on, directly or through others.
 func (p *plan) before(name string) []string {
 	found, open := map[string]bool{}, slices.Clone(p.after[name])
 	for len(open) > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestPiecesOfAComposeProject has jobs go out between the groups of services before and after them. What is unchanged is in none,
-// and what comes after it at a remove still comes after what that does.
+// TestPiecesOfAComposeProject checks that jobs go out between the groups of services before and after them. An unchanged service is
+// in no piece, but it still orders the services around it.
 func TestPiecesOfAComposeProject(t *testing.T) {
 	after := map[string][]string{"migrate": {"db"}, "web": {"migrate", "cache"}, "proxy": {"web"}, "seed": {"migrate"}, "report": {"proxy"}}
 	for _, c := range []struct{ changes, jobs, want string }{

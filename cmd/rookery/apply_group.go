@@ -12,10 +12,10 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// isGroup reports whether a piece goes out as one command: a service alone and jobs do not.
+// isGroup reports whether a piece goes out as one group command. A single service and jobs have commands of their own.
 func isGroup(piece []*step) bool { return len(piece) > 1 && !isJob(piece[0]) }
 
-// checkGroups returns an error that says what to do where a piece cannot go out as one command.
+// checkGroups returns an error if a piece does not fit into one group command.
 func (p *plan) checkGroups() error {
 	if !p.grouped {
 		return nil
@@ -25,8 +25,8 @@ func (p *plan) checkGroups() error {
 			continue
 		}
 		if len(piece) > events.MaxMembers {
-			return fmt.Errorf("nothing was done: %d services of %s change together, and one command takes %d: have some of them in a file of their own, "+
-				"and apply that before: rookery apply %s -f FILE", len(piece), p.Namespace, events.MaxMembers, p.Namespace)
+			return fmt.Errorf("nothing was done: %d services of %s change together, and one command takes %d: move some of them to another file, "+
+				"and apply that file first: rookery apply %s -f FILE", len(piece), p.Namespace, events.MaxMembers, p.Namespace)
 		}
 		c, err := p.groupCommand(piece)
 		if err == nil {
@@ -41,7 +41,7 @@ func (p *plan) checkGroups() error {
 
 func (p *plan) groupScope() string { return "group." + p.Namespace + "." + p.Namespace }
 
-// groupCommand is the one that has all services of a piece change.
+// groupCommand returns the command that changes all services of a piece.
 func (p *plan) groupCommand(piece []*step) (events.GroupEnsure, error) {
 	command := events.GroupEnsure{Services: map[string]events.GroupMember{}}
 	for i, s := range piece {
@@ -50,7 +50,7 @@ func (p *plan) groupCommand(piece []*step) (events.GroupEnsure, error) {
 		when.Busy = cmp.Or(when.Busy, events.BusyReject)
 		switch {
 		case when.Busy == events.BusyQueue:
-			return command, fmt.Errorf("%s has busy: queue, and no group waits for its turn: write reject or supersede", s.Service.Name)
+			return command, fmt.Errorf("%s has busy: queue, but a group cannot queue: write reject or supersede", s.Service.Name)
 		case i == 0:
 			command.Guard = when
 		case command.Guard != when:
@@ -73,7 +73,7 @@ func guardWords(g events.Guard) string {
 	return fmt.Sprintf("busy: %s and if_seq: %d", g.Busy, g.IfSeq)
 }
 
-// asGroup has the services of a piece change with one command: all of them, or none.
+// asGroup changes the services of a piece with one command: all of them, or none.
 func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer, piece []*step) error {
 	command, err := p.groupCommand(piece)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer
 	group := p.Namespace + "/" + p.Namespace
 	switch {
 	case errors.Is(err, context.Canceled) && w.sequence > 0:
-		return &codedError{exitSignal, fmt.Errorf("interrupted: the group %s goes on, as command %d: see `rookery ps`", group, w.sequence)}
+		return &codedError{exitSignal, fmt.Errorf("interrupted: the group %s continues, as command %d: see `rookery ps`", group, w.sequence)}
 	case err != nil:
 		return err
 	}

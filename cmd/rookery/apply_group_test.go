@@ -8,17 +8,17 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestGroupsAreCheckedBeforeTheyAreAskedFor has pieces of a Compose project that one command can have, and some that it cannot.
+// TestGroupsAreCheckedBeforeTheyAreAskedFor checks pieces of a Compose project that fit into one command, and some that do not.
 func TestGroupsAreCheckedBeforeTheyAreAskedFor(t *testing.T) {
 	long := strings.Repeat("a", 40_000)
 	for _, c := range []struct {
 		asks []events.ServiceEnsure
-		want string // what is said; empty where it can be
+		want string // part of the error; empty for none
 	}{
 		{make([]events.ServiceEnsure, events.MaxMembers), ""},
 		{make([]events.ServiceEnsure, events.MaxMembers+1), "33 services of shop change together, and one command takes 32"},
 		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusyQueue}}}, ""},
-		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusyQueue}}, {Guard: events.Guard{Busy: events.BusyQueue}}}, "a00 has busy: queue, and no group waits"},
+		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusyQueue}}, {Guard: events.Guard{Busy: events.BusyQueue}}}, "a00 has busy: queue, but a group cannot queue"},
 		{[]events.ServiceEnsure{{}, {Guard: events.Guard{Busy: events.BusyReject}}}, ""},
 		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusySupersede}}, {Guard: events.Guard{Busy: events.BusySupersede}}}, ""},
 		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusySupersede}}, {}}, "a00 has busy: supersede and if_seq: 0, and a01 has busy: reject"},
@@ -36,7 +36,7 @@ func TestGroupsAreCheckedBeforeTheyAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestAGroupTakesThePolicyOfItsServices has all of them say the same.
+// TestAGroupTakesThePolicyOfItsServices gives all services the same busy policy.
 func TestAGroupTakesThePolicyOfItsServices(t *testing.T) {
 	supersede := events.ServiceEnsure{Guard: events.Guard{Busy: events.BusySupersede, SeenAt: events.SeenAt{IfSeq: 7}}}
 	p := &plan{Namespace: "shop", composed: composed{grouped: true, after: map[string][]string{"web": {"db"}}}}

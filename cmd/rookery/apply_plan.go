@@ -12,55 +12,55 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// action is what is to be done with a service.
+// action is what a plan does with a service.
 type action string
 
 // The actions of a plan, in the order in which they are shown and carried out.
 const (
 	actionCreate    action = "create"
 	actionChange    action = "change"
-	actionUnchanged action = "unchanged" // it is as it shall be
+	actionUnchanged action = "unchanged" // the service already matches the files
 	actionLeave     action = "leave"     // the files do not list it
 	actionDrop      action = "drop"
 )
 
 var actions = []action{actionCreate, actionChange, actionUnchanged, actionLeave, actionDrop}
 
-// counted is how people are told of how many services there is which action.
+// counted names each action in the line that counts services.
 var counted = map[action]string{
 	actionCreate: "to create", actionChange: "to change", actionUnchanged: "unchanged", actionLeave: "left alone", actionDrop: "to drop",
 }
 
-// plan is what is to be done so that a namespace has the services of a list, and what came of it.
+// plan is what apply does to deploy the files' services into a namespace, and the result.
 type plan struct {
 	Namespace string `json:"namespace"`
-	// Sequence is the place in the log up to which everything was seen when the plan was made.
+	// Sequence is the place in the log that the views had reached when apply made the plan.
 	Sequence uint64  `json:"sequence"`
 	Steps    []*step `json:"steps"`
 	composed
 }
 
-// step is what is to be done with one service, and what came of it.
+// step is what the plan does with one service, and the result.
 type step struct {
 	Service events.ServiceID `json:"service"`
 	Action  action           `json:"action"`
-	// State is that of the service in its view; empty where there is none.
+	// State is the service's state in its view; empty without a view.
 	State string `json:"state,omitempty"`
-	// Busy is the sequence of the service's command that had not ended; 0 where there was none.
+	// Busy is the sequence of the service's unfinished command; 0 for none.
 	Busy uint64 `json:"busy,omitzero"`
-	// Fields are those that a command would give another value.
+	// Fields are the fields that the command changes.
 	Fields []difference `json:"fields,omitempty"`
-	// Note says what else there is to know.
+	// Note explains the action, where the fields alone do not.
 	Note string `json:"note,omitempty"`
-	// Fate is how the command ended; nil where there was none, or where it goes on.
+	// Fate is the command's outcome; nil without a command, or while it runs.
 	Fate *api.Fate `json:"fate,omitzero"`
-	// Command is the sequence of the step's command; 0 where none was published.
+	// Command is the sequence of the step's command; 0 if apply published none.
 	Command uint64 `json:"command,omitzero"`
 
-	ask events.Data // the command; nil where there is nothing to do
+	ask events.Data // the command; nil for a step that changes nothing
 }
 
-// newPlan compares what is wanted with what is present, both by name.
+// newPlan compares the wanted services with the present ones, both by name.
 func newPlan(namespace string, wanted map[string]events.ServiceEnsure, present presentServices) (*plan, error) {
 	p := &plan{Namespace: namespace, Sequence: present.sequence, Steps: []*step{}}
 	for name, c := range wanted {
@@ -87,7 +87,7 @@ func newPlan(namespace string, wanted map[string]events.ServiceEnsure, present p
 		s := newStep(events.ServiceID{Namespace: namespace, Name: name}, view)
 		s.Action = actionLeave
 		if view.State != views.StateDropping {
-			s.Note = "the files do not list it: --prune drops it"
+			s.Note = "not in the files: --prune drops it"
 		}
 		p.Steps = append(p.Steps, s)
 	}
@@ -105,7 +105,7 @@ func (p *plan) order() {
 	})
 }
 
-// prune has the plan drop what the files do not list, and what is not being dropped already.
+// prune makes the plan drop each service that the files do not list. It skips a service that Rookery is dropping already.
 func (p *plan) prune() {
 	for _, s := range p.Steps {
 		if s.Action == actionLeave && s.State != views.StateDropping {
@@ -119,7 +119,7 @@ func (p *plan) prune() {
 func (s *step) create(c events.ServiceEnsure, view views.Service) (err error) {
 	s.Action, s.ask = actionCreate, c
 	if c.Scale == nil && c.Scaled() {
-		scale := int64(max(view.Scale, 1)) // one that is being dropped keeps its own
+		scale := int64(max(view.Scale, 1)) // a service that is being dropped keeps its scale
 		c.Scale = &scale
 	}
 	s.Fields, err = differences(struct{}{}, withoutBusy(c))
@@ -136,35 +136,35 @@ func (s *step) change(c events.ServiceEnsure, view views.Service) (err error) {
 	if after.Scale == nil && after.Scaled() {
 		after.Scale = &scale
 	}
-	if before.Hash() == after.Hash() { // as the coordinator compares them, whatever version wrote the one that stands
+	if before.Hash() == after.Hash() { // the coordinator compares hashes too: versions may write equal specs differently
 		before.Spec = after.Spec
 	}
 	if s.Fields, err = differences(before, after); len(s.Fields) > 0 {
 		s.Action, s.ask = actionChange, c
 	}
 	if view.State == views.StatePaused && s.Action == actionUnchanged {
-		s.Action, s.ask, s.Note = actionChange, c, "its update goes on"
+		s.Action, s.ask, s.Note = actionChange, c, "continues the paused update"
 	}
 	return err
 }
 
-// withoutBusy leaves out what a service is not, but its command.
+// withoutBusy removes the guard, which belongs to the command and not to the service.
 func withoutBusy(c events.ServiceEnsure) events.ServiceEnsure {
 	c.Guard = events.Guard{}
 	return c
 }
 
-// does reports whether there is anything to do.
+// does reports whether the plan changes anything.
 func (p *plan) does() bool {
 	return p.puts() || slices.ContainsFunc(p.Steps, func(s *step) bool { return s.ask != nil })
 }
 
-// ensures are the steps that create or change a service.
+// ensures returns the steps that create or change a service.
 func (p *plan) ensures() []*step {
 	return slices.DeleteFunc(slices.Clone(p.Steps), func(s *step) bool { return s.ask == nil || s.Action == actionDrop })
 }
 
-// print tells people.
+// print writes the plan as a table.
 func (p *plan) print(out io.Writer) error {
 	fmt.Fprintf(out, "Plan for %s, at sequence %d of the log:\n", p.Namespace, p.Sequence)
 	var rows []string
@@ -190,7 +190,7 @@ func (p *plan) print(out io.Writer) error {
 	return err
 }
 
-// rows are the step's in a table: the first has its name, and each field one of its own.
+// rows returns the step's rows of the table: the first has the service's name, and each field has its own row.
 func (s *step) rows() []string {
 	var what []string
 	for _, f := range s.Fields {
@@ -216,16 +216,16 @@ func (s *step) rows() []string {
 	return rows
 }
 
-// meets says what becomes of the step's command where an earlier one has not ended.
+// meets says what the coordinator does with the step's command while an earlier command is unfinished.
 func (s *step) meets() string {
 	c, ensures := s.ask.(events.ServiceEnsure)
 	switch {
 	case s.ask == nil:
 		return ""
 	case ensures && c.Busy == events.BusyQueue:
-		return ": this one waits for its end"
+		return ": this one waits until it ends"
 	case ensures && c.Busy != events.BusySupersede:
-		return `: wait for its end, or write "busy":"queue" or "busy":"supersede" into the service`
+		return `: wait until it ends, or write "busy":"queue" or "busy":"supersede" into the service`
 	}
-	return ": this one takes its place"
+	return ": this one supersedes it"
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestAPausedUpdateGoesOn has a file say what a service is to be already: there is something to do where the update to it
-// stands still.
+// TestAPausedUpdateGoesOn applies a file that equals the service's spec. The plan sends a command only if the update to that spec
+// is paused.
 func TestAPausedUpdateGoesOn(t *testing.T) {
 	scale := int64(2)
 	wanted := map[string]events.ServiceEnsure{"web": {Spec: events.Spec{Image: "localhost/web:1"}, Scale: &scale}}
@@ -19,7 +19,7 @@ func TestAPausedUpdateGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := p.Steps[0]; s.Action != want || (s.ask != nil) != (want == actionChange) {
-			t.Errorf("what is %s is planned to be %s with %v, want %s", state, s.Action, s.ask, want)
+			t.Errorf("the plan for a service that is %s is %s with %v, want %s", state, s.Action, s.ask, want)
 		}
 	}
 }

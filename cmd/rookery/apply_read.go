@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// inFile has each of joined errors begin with the file.
+// inFile puts the file's name before each of several joined errors.
 func inFile(file string, err error) []error {
 	each := []error{err}
 	var joined interface{ Unwrap() []error }
@@ -27,21 +27,21 @@ func inFile(file string, err error) []error {
 	return each
 }
 
-// presentServices are the services that a namespace has, by name, as the views show them.
+// presentServices are a namespace's services in the views, by name.
 type presentServices struct {
 	views map[string]views.Service
-	// sequence is the place in the log up to which the views have everything.
+	// sequence is the place in the log that the views have reached.
 	sequence uint64
 }
 
 const (
-	// viewsTimeout bounds how long views may be behind the log: those that are lost come back within seconds, where a
-	// coordinator leads. viewsEvery is how often they are looked at meanwhile.
+	// viewsTimeout bounds how long apply waits for views that are behind the log. A leader rebuilds lost views within seconds.
+	// viewsEvery is how often apply reads them meanwhile.
 	viewsTimeout = 15 * time.Second
 	viewsEvery   = 50 * time.Millisecond
 )
 
-// readPresent reads the services of the namespace once the views have what stands in the log.
+// readPresent reads the services of the namespace once the views have caught up with the log.
 func readPresent(ctx context.Context, b *bus.JetStream, namespace string) (presentServices, error) {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -65,7 +65,7 @@ func readPresent(ctx context.Context, b *bus.JetStream, namespace string) (prese
 			return p, nil
 		}
 		if time.Since(began) > viewsTimeout {
-			return p, fmt.Errorf("the views do not have what the log has of %s: see `rookery doctor`", strings.Join(behind, ", "))
+			return p, fmt.Errorf("the views are behind the log for %s: see `rookery doctor`", strings.Join(behind, ", "))
 		}
 		select {
 		case <-ticker.C:
@@ -89,8 +89,7 @@ func (p *presentServices) read(ctx context.Context, b *bus.JetStream, namespace 
 	return nil
 }
 
-// stillTrue returns an error where the log has a change to a service of the namespace that the views did not have when
-// they were read.
+// stillTrue returns an error if the log has a change to a service of the namespace that the views did not show yet.
 func (p *presentServices) stillTrue(ctx context.Context, b *bus.JetStream, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -104,17 +103,17 @@ func (p *presentServices) stillTrue(ctx context.Context, b *bus.JetStream, names
 		return err
 	}
 	if changed := p.unseen(changes); len(changed) > 0 {
-		return fmt.Errorf("nothing was done: somebody has changed %s since the plan was made: run it again", strings.Join(changed, ", "))
+		return fmt.Errorf("nothing was done: another client has changed %s since the plan was made: run apply again", strings.Join(changed, ", "))
 	}
 	return nil
 }
 
-// desired begins the subjects of the events that say what is desired of a namespace's services: <name>.revised, scaled,
-// dropped and removed follow, and nothing else has two tokens there.
+// desired returns the start of the subjects of events that change the specs of a namespace's services. <name>.revised, scaled,
+// dropped or removed follows; no other subject has two tokens there.
 func desired(namespace string) string { return events.LogRoot + ".service." + namespace + "." }
 
-// unseen returns the services that these changes, in order of sequence, say more of than the views: the last change of a
-// service counts.
+// unseen returns the services whose views are behind these changes, which are in order of sequence. The last change of a service
+// counts.
 func (p *presentServices) unseen(changes []events.Message) []string {
 	changed := map[string]bool{}
 	for _, m := range changes {

@@ -16,8 +16,8 @@ import (
 // worst lists the exit codes of commands, the worst first.
 var worst = []int{exitSignal, exitError, exitFailed, exitRejected, exitSuperseded, exitTimeout}
 
-// carryOut publishes the plan's commands and waits for their ends: those that create and change together, and drops once
-// all of these have succeeded. It returns the errors of all, with the worst exit code.
+// carryOut publishes the plan's commands and waits until they end. It first sends all commands that create and change services, and
+// sends the drops once all of these have succeeded. It returns all errors, with the worst exit code.
 func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
 	err := p.ensure(ctx, b, progress, p.ensures())
 	drops := slices.DeleteFunc(slices.Clone(p.Steps), func(s *step) bool { return s.Action != actionDrop })
@@ -25,7 +25,7 @@ func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Write
 		return together(ctx, b, progress, drops)
 	}
 	for _, s := range drops {
-		s.Note = "not dropped: not all before it succeeded"
+		s.Note = "not dropped: another service's command did not succeed"
 		folded(progress, s.Service.String()+": "+s.Note, 0)
 	}
 	return err
@@ -40,7 +40,7 @@ func together(ctx context.Context, b *bus.JetStream, progress io.Writer, steps [
 		seen, err := s.publish(ctx, w)
 		if err != nil {
 			problems[i] = fmt.Errorf("%s: %w", s.Service, err)
-			break // whatever keeps this one from the bus keeps the others
+			break // the others would fail for the same reason
 		}
 		waits.Go(func() { problems[i] = s.wait(ctx, w, seen) })
 	}
@@ -75,7 +75,7 @@ func (s *step) wait(ctx context.Context, w *waiter, seen bus.Subscription) error
 	return nil
 }
 
-// worstOf returns what went wrong as one error with the worst exit code. After Ctrl-C it says which commands go on.
+// worstOf joins the problems into one error with the worst exit code. After Ctrl-C the error lists the commands that continue.
 func worstOf(steps []*step, problems []error) error {
 	canceled := func(err error) bool { return errors.Is(err, context.Canceled) }
 	if slices.ContainsFunc(problems, canceled) {
@@ -100,7 +100,7 @@ func codeOf(err error) int {
 	return exitError
 }
 
-// stopped says which commands go on although nobody waits for them any more.
+// stopped lists the commands that the cluster still carries out after Ctrl-C has ended the wait.
 func stopped(steps []*step) error {
 	var going []string
 	for _, s := range steps {
@@ -109,7 +109,7 @@ func stopped(steps []*step) error {
 		}
 	}
 	if len(going) == 0 {
-		return &codedError{exitSignal, errors.New("interrupted: no command goes on")}
+		return &codedError{exitSignal, errors.New("interrupted: no command is in progress")}
 	}
-	return &codedError{exitSignal, fmt.Errorf("interrupted: these commands go on: %s: see `rookery ps`", strings.Join(going, ", "))}
+	return &codedError{exitSignal, fmt.Errorf("interrupted: these commands continue: %s: see `rookery ps`", strings.Join(going, ", "))}
 }

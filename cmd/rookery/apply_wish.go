@@ -17,18 +17,18 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// wish is what files say that a namespace is to have.
+// wish is what the files want a namespace to hold.
 type wish struct {
 	namespace string
 	services  map[string]events.ServiceEnsure
-	// project is what Compose files say; nil where there is none.
+	// project is the content of the Compose files; nil without any.
 	project *compose.Project
-	// grouped says that all that changes goes out as one group, and after which services of it a service comes.
+	// grouped says that all changes go out as one group, and after lists each service's dependencies in it.
 	grouped bool
 	after   map[string][]string
 }
 
-// readWish reads the files. Its error says all that is wrong with them: which file, service and field.
+// readWish reads the files. Its error lists every mistake, with file, service and field.
 func readWish(ctx context.Context, in io.Reader, namespace string, files []string) (wish, error) {
 	w := wish{namespace: namespace, services: map[string]events.ServiceEnsure{}}
 	var lists, composed []compose.File
@@ -73,12 +73,12 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 		lists = slices.Insert(lists, 0, compose.File{Name: composed[0].Name, Body: body})
 	}
 	if w.namespace == "" {
-		return w, &codedError{exitUsage, errors.New("the files do not name a namespace: give it before them, or write kind: service and name: demo/web into them")}
+		return w, &codedError{exitUsage, errors.New("the files do not name a namespace: give NAMESPACE before them, or write kind: service and name: demo/web into them")}
 	}
 	return w, w.read(lists)
 }
 
-// take returns the services of documents that say what they are, each as a list.
+// take returns the services of documents that have a kind, each as a list.
 func (w *wish) take(file string, all []document) (lists []compose.File, err error) {
 	for i, d := range all {
 		services, err := w.servicesOf(d)
@@ -98,7 +98,7 @@ func (w *wish) take(file string, all []document) (lists []compose.File, err erro
 func (w *wish) servicesOf(d document) (map[string]jsontext.Value, error) {
 	switch d.kind {
 	case "":
-		return nil, errors.New("it does not say what it is: write kind: service and name: demo/web into it")
+		return nil, errors.New("it has no kind: write kind: service and name: demo/web into it")
 	case "policy":
 		return nil, errors.New("it is a policy: give it to rookery policy set")
 	}
@@ -110,7 +110,7 @@ func (w *wish) servicesOf(d document) (map[string]jsontext.Value, error) {
 		w.namespace = id.Namespace
 	}
 	if id.Namespace != w.namespace {
-		return nil, fmt.Errorf("%s is of the namespace %s, and what comes before is of %s: apply them one after the other", d.name, id.Namespace, w.namespace)
+		return nil, fmt.Errorf("%s is in the namespace %s, but an earlier document is in %s: apply one namespace at a time", d.name, id.Namespace, w.namespace)
 	}
 	switch d.kind {
 	case "job":
@@ -123,7 +123,7 @@ func (w *wish) servicesOf(d document) (map[string]jsontext.Value, error) {
 	}
 }
 
-// members returns the specs of a group, and notes in which order they change.
+// members returns the specs of a group, and records the order in which they change.
 func (w *wish) members(body []byte) (map[string]jsontext.Value, error) {
 	group, err := events.ParseGroupEnsure(body)
 	if err != nil {
@@ -154,7 +154,7 @@ func (w *wish) read(lists []compose.File) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(services)) {
 			if other, twice := from[name]; twice {
-				wrong = append(wrong, fmt.Errorf("read %s: %s stands in %s too: name it once", file.Name, name, other))
+				wrong = append(wrong, fmt.Errorf("read %s: %s is in %s too: keep one of them", file.Name, name, other))
 			}
 			if _, err := commandMessage(scopeOf(events.ServiceID{Namespace: w.namespace, Name: name}), services[name]); err != nil {
 				wrong = append(wrong, fmt.Errorf("read %s: %s: %w", file.Name, name, err))
@@ -165,8 +165,8 @@ func (w *wish) read(lists []compose.File) error {
 	return errors.Join(wrong...)
 }
 
-// asObject reads a file in JSON or YAML: as an object, where it is one, and as JSON. What begins as JSON stays as it is, for
-// its errors to say where they are.
+// asObject reads a file of JSON or YAML. It returns the file as an object, nil if it cannot be a Compose file, and as JSON. It does
+// not rewrite JSON, so that later errors give the right offset.
 func asObject(body []byte) (map[string]any, []byte, error) {
 	var content map[string]any
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
@@ -179,13 +179,13 @@ func asObject(body []byte) (map[string]any, []byte, error) {
 		return content, body, json.Unmarshal(body, &content)
 	}
 	if err := yaml.Unmarshal(body, &content); err != nil {
-		return nil, nil, fmt.Errorf("this is neither JSON nor YAML of services by their names: %w", err)
+		return nil, nil, fmt.Errorf("want JSON or YAML that maps names to services: %w", err)
 	}
 	plain, err := json.Marshal(content, json.Deterministic(true))
 	return content, plain, err
 }
 
-// refused returns an error with all that Compose files ask for and Rookery does not do, unless people leave it out.
+// refused returns an error that lists the Compose keys that Rookery does not support, unless --lenient skips them.
 func (w wish) refused(lenient bool) error {
 	if w.project == nil || lenient || len(w.project.Refused) == 0 {
 		return nil
@@ -194,5 +194,5 @@ func (w wish) refused(lenient bool) error {
 	for _, i := range w.project.Refused {
 		wrong = append(wrong, errors.New(i.String()))
 	}
-	return errors.Join(append(wrong, fmt.Errorf("nothing was done: Rookery does not do %d things that the files ask for; --lenient leaves them out", len(wrong)))...)
+	return errors.Join(append(wrong, fmt.Errorf("nothing was done: Rookery does not support %d keys of the files; --lenient skips them", len(wrong)))...)
 }

@@ -21,10 +21,10 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// trimTimeout bounds how long the leader may take to let go of what is archived.
+// trimTimeout bounds how long the leader may take to trim the log.
 const trimTimeout = 3 * time.Minute
 
-// archiving writes the oldest part of the log to files, and has the leader let go of it.
+// archiving writes the oldest part of the log to files, and asks the leader to trim it.
 type archiving struct {
 	link      *link
 	folder    string
@@ -37,15 +37,18 @@ func archiveCommand(l *link) *cobra.Command {
 	a := &archiving{link: l, logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	cmd := &cobra.Command{
 		Use:   "archive --to DIR (--keep-age AGE | --keep-bytes SIZE)",
-		Short: "Write the oldest part of the log to files, and let go of it",
-		Long: `Write the log up to the last snapshot of the fold that is older than what is to be kept into files of a folder, behind what is there
-already. Then all files are read again and folded from the first message on: the hash chain, and the hash of the state, must be
-those of the log. Only then the leader is asked to let go of what is before that snapshot, which it reads and compares as well;
-the last 1,000 messages before it stay. Without this command the log is kept whole, for ever.
+		Short: "Archive the oldest part of the log, then trim the log",
+		Long: `Archive the oldest part of the log into the files of a folder, then trim the log. The part ends at the last snapshot of the fold
+that is older than what you keep. Archive appends to the files that the folder already has. Without this command the log keeps
+every message for ever.
 
-A file has about 500,000 messages, as lines of JSON compressed with zstd, with the SHA-256 of all at its end: zstdcat reads it.
-rookery state, replay and what-if read it with --archive DIR. Keep the folder: a log that has let go of its beginning is folded from
-snapshots alone, and where none can be used any more, as after an upgrade that folds otherwise, this command puts one back.
+Archive then reads all files and folds them from the first message. The hash chain and the hash of the state must match the log.
+Only then does it ask the leader to trim the log before that snapshot. The leader verifies the snapshot too, and keeps the last
+1,000 messages before it.
+
+A file has about 500,000 messages, as lines of JSON compressed with zstd, and ends with their SHA-256: zstdcat reads it. With
+--archive DIR, rookery state, replay and what-if read the folder. Keep it: coordinators fold a trimmed log from snapshots. If none
+is usable, as after an upgrade that changes the fold, run this command again: it restores a snapshot from the archive.
 
 Exit codes: 0 archived, or nothing to do; 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery archive --to /var/lib/rookery-archive --keep-age 720h
@@ -56,16 +59,16 @@ Exit codes: 0 archived, or nothing to do; 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&a.folder, "to", "", "`folder` of the files")
-	f.DurationVar(&a.keepAge, "keep-age", 0, "keep what is younger than this `age`, as 720h")
-	f.StringVar(&a.keepBytes, "keep-bytes", "", "keep about the last `bytes` of the log, as 10GiB")
+	f.StringVar(&a.folder, "to", "", "`folder` to write the files into")
+	f.DurationVar(&a.keepAge, "keep-age", 0, "keep messages younger than this `age`, as in 720h")
+	f.StringVar(&a.keepBytes, "keep-bytes", "", "keep about the last `bytes` of the log, as in 10GiB")
 	cmd.MarkFlagsMutuallyExclusive("keep-age", "keep-bytes")
 	return cmd
 }
 
 func (a *archiving) run(cmd *cobra.Command) error {
 	if a.folder == "" || (a.keepAge <= 0 && a.keepBytes == "") {
-		return usage(cmd, errors.New("say where to write and what to keep: give --to, and --keep-age or --keep-bytes"))
+		return usage(cmd, errors.New("archive needs a folder and how much to keep: give --to, and --keep-age or --keep-bytes"))
 	}
 	var keep uint64
 	if a.keepBytes != "" {
@@ -89,7 +92,7 @@ func (a *archiving) run(cmd *cobra.Command) error {
 		return err
 	}
 	if state.First > files.end()+1 {
-		return fmt.Errorf("the log begins at sequence %d, and the archive in %s ends at %d: name the folder that has what is between", state.First, a.folder, files.end())
+		return fmt.Errorf("the log begins at sequence %d, but the archive in %s ends at %d: give --to the folder with the messages in between", state.First, a.folder, files.end())
 	}
 	upTo, err := a.upTo(ctx, b, state, keep)
 	if err != nil {
@@ -100,13 +103,13 @@ func (a *archiving) run(cmd *cobra.Command) error {
 		return err
 	}
 	if at == 0 || at < state.First {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "nothing to archive: of what is to go, up to sequence %d, the leader has taken no snapshot yet\n", upTo)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "nothing to archive: the leader has no snapshot at or before sequence %d yet\n", upTo)
 		return err
 	}
 	return a.move(ctx, b, cmd.OutOrStdout(), files, at)
 }
 
-// upTo returns the last sequence of what is not to be kept; 0 for none.
+// upTo returns the last sequence that the operator does not want to keep; 0 for none.
 func (a *archiving) upTo(ctx context.Context, b *bus.JetStream, state bus.State, keep uint64) (uint64, error) {
 	if a.keepAge > 0 {
 		upTo, err := api.Find(ctx, b, 0, time.Now().Add(-a.keepAge))
@@ -123,8 +126,8 @@ func (a *archiving) upTo(ctx context.Context, b *bus.JetStream, state bus.State,
 	return state.Last - min(uint64(float64(keep)/float64(size)*float64(count)), count), nil
 }
 
-// snapshot returns where the last snapshot up to a place was taken. Where the log has let go of its beginning and none can be used, the
-// state at the end of the archive is put back as one.
+// snapshot returns the sequence of the last snapshot at or before a place. If the log is trimmed and no snapshot is usable, it
+// restores one from the state at the end of the archive.
 func (a *archiving) snapshot(ctx context.Context, b *bus.JetStream, files *archived, upTo uint64) (uint64, error) {
 	end, err := logState(ctx, b)
 	if err != nil {
@@ -139,18 +142,18 @@ func (a *archiving) snapshot(ctx context.Context, b *bus.JetStream, files *archi
 		if err := snapshots.Put(ctx, b, c); err != nil {
 			return 0, err
 		}
-		fmt.Fprintf(os.Stderr, "put the snapshot of the fold at sequence %d back, from the archive\n", c.Sequence)
+		fmt.Fprintf(os.Stderr, "restored the snapshot of the fold at sequence %d from the archive\n", c.Sequence)
 	} else if err != nil {
 		return 0, err
 	}
 	at, _, err := snapshots.Last(ctx, b, a.logger, upTo)
-	if errors.Is(err, snapshots.ErrTrimmed) { // there are snapshots, and all are of what is to be kept
+	if errors.Is(err, snapshots.ErrTrimmed) { // all snapshots are of the part that the operator keeps
 		return 0, nil
 	}
 	return at, err
 }
 
-// move archives the log up to the snapshot, verifies the archive, and has the leader let go.
+// move archives the log up to the snapshot, verifies the archive, and asks the leader to trim the log.
 func (a *archiving) move(ctx context.Context, b *bus.JetStream, out io.Writer, files archived, at uint64) error {
 	before := files.end()
 	if before < at {
@@ -163,13 +166,13 @@ func (a *archiving) move(ctx context.Context, b *bus.JetStream, out io.Writer, f
 	}
 	hash, err := files.verify(ctx, at)
 	if err != nil {
-		return fmt.Errorf("nothing is let go of, for the archive does not verify: %w", err)
+		return fmt.Errorf("the log is not trimmed, because the archive does not verify: %w", err)
 	}
 	size, err := files.bytes(before)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "archived sequence %d to %d in %s (%s); read again, the archive folds to the state %.12s\n",
+	fmt.Fprintf(out, "archived sequence %d to %d in %s (%s); verified: the archive folds to the state %.12s\n",
 		before+1, files.end(), a.folder, humanize.IBytes(uint64(size)), hash) //nolint:gosec // not below 0
 	body, err := json.Marshal(runner.Trim{Log: files.log, Sequence: at, Hash: hash})
 	if err != nil {
@@ -179,21 +182,21 @@ func (a *archiving) move(ctx context.Context, b *bus.JetStream, out io.Writer, f
 	defer cancel()
 	m, err := b.Request(ctx, events.Message{Subject: events.TrimSubject, Header: events.Header{}, Body: body})
 	if err != nil {
-		return fmt.Errorf("all is archived, and no leader answers: %w: ask again once one leads", err)
+		return fmt.Errorf("archived, but no leader answered the request to trim the log: %w: run this again once one leads", err)
 	}
 	if why := m.Header.Get(bus.HeaderError); why != "" {
-		return fmt.Errorf("all is archived, and the leader lets go of nothing: %s", why)
+		return fmt.Errorf("archived, but the leader refused to trim the log: %s", why)
 	}
 	var trimmed runner.Trimmed
 	if err := json.Unmarshal(m.Body, &trimmed); err != nil {
-		return fmt.Errorf("the answer does not read: %w", err)
+		return fmt.Errorf("read the leader's answer: %w", err)
 	}
-	_, err = fmt.Fprintf(out, "the log begins at sequence %d now\n", trimmed.First)
+	_, err = fmt.Fprintf(out, "the log now begins at sequence %d\n", trimmed.First)
 	return err
 }
 
-// verify reads all files, folds them from the first message on, and returns the hash of the state at a place, which must be the end of a
-// round.
+// verify reads all files and folds them from the first message. It returns the hash of the state at a place, which must be the end
+// of a round.
 func (a archived) verify(ctx context.Context, at uint64) (hash string, err error) {
 	log, end := watched(a.messages(1), 1, a.end())
 	defer end()
@@ -210,7 +213,7 @@ func (a archived) verify(ctx context.Context, at uint64) (hash string, err error
 		}
 	}
 	if fold.Cluster.Sequence != a.end() || hash == "" {
-		return "", fmt.Errorf("no round of it ends at sequence %d", at)
+		return "", fmt.Errorf("no round ends at sequence %d", at)
 	}
 	return hash, nil
 }

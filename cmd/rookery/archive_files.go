@@ -21,7 +21,7 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// archived is the folder that the oldest part of a log was archived to; without a folder there is nothing in it.
+// archived is the folder with the archived part of a log; the zero value is empty.
 type archived struct {
 	folder string
 	log    string
@@ -29,10 +29,10 @@ type archived struct {
 }
 
 func archiveFlag(cmd *cobra.Command, folder *string) {
-	cmd.Flags().StringVar(folder, "archive", "", "`folder` that has what the log has let go of, as `rookery archive` wrote it")
+	cmd.Flags().StringVar(folder, "archive", "", "`folder` of rookery archive, with the part that the log no longer has")
 }
 
-// openArchive looks into the folder.
+// openArchive lists the files of the folder.
 func openArchive(folder, logID string) (archived, error) {
 	a := archived{folder: folder, log: logID}
 	if folder == "" {
@@ -47,15 +47,15 @@ func openArchive(folder, logID string) (archived, error) {
 		names[i] = e.Name()
 	}
 	if a.files, err = archive.Files(logID, names); err != nil {
-		return a, fmt.Errorf("look into %s: %w", folder, err)
+		return a, fmt.Errorf("read the archive in %s: %w", folder, err)
 	}
 	return a, nil
 }
 
-// end is the last sequence that is archived; 0 for none.
+// end returns the last archived sequence; 0 for none.
 func (a archived) end() uint64 { return archive.End(a.files) }
 
-// messages yields what is archived from a sequence on.
+// messages yields the archived messages from a sequence on.
 func (a archived) messages(from uint64) iter.Seq2[events.Message, error] {
 	return func(yield func(events.Message, error) bool) {
 		for _, f := range a.files {
@@ -86,7 +86,7 @@ func (a archived) file(f archive.File) iter.Seq2[events.Message, error] {
 	}
 }
 
-// wholeLog yields the log from one sequence to another: what is archived from the files, and the rest from the bus.
+// wholeLog yields the log from one sequence to another: the archived part from the files, and the rest from the bus.
 func (a archived) wholeLog(ctx context.Context, b bus.Bus, from, to uint64) iter.Seq2[events.Message, error] {
 	return func(yield func(events.Message, error) bool) {
 		for m, err := range a.messages(from) {
@@ -104,7 +104,7 @@ func (a archived) wholeLog(ctx context.Context, b bus.Bus, from, to uint64) iter
 	}
 }
 
-// before returns the sequence of the last archived message of a time; 0 where all are later.
+// before returns the sequence of the last archived message at or before a time; 0 if all are later.
 func (a archived) before(at time.Time) (last uint64, err error) {
 	for m, err := range a.messages(1) {
 		if err != nil {
@@ -112,7 +112,7 @@ func (a archived) before(at time.Time) (last uint64, err error) {
 		}
 		data, attributes, err := events.Decode(m)
 		if _, closed := data.(events.RoundClosed); err != nil || !closed {
-			continue // times of rounds alone are the coordinator's
+			continue // only the ends of rounds have the coordinator's time
 		}
 		if attributes.Time.After(at) {
 			return last, nil
@@ -140,7 +140,8 @@ func (a archived) find(ctx context.Context, b *bus.JetStream, p place) (uint64, 
 
 const notFound = 404
 
-// begin returns the sequence of the first message at or behind a place: that of all there is, where it is none or lies before that.
+// begin returns the sequence of the first message at or behind a place. Without a place, or for one before the log and its archive,
+// that is the first message of both.
 func (a archived) begin(ctx context.Context, b *bus.JetStream, p place) (uint64, error) {
 	log, err := logState(ctx, b)
 	if err != nil {
@@ -164,7 +165,7 @@ func (a archived) begin(ctx context.Context, b *bus.JetStream, p place) (uint64,
 	return max(last+1, oldest), err
 }
 
-// foldTo folds the archive to the last round that is closed at or before a place.
+// foldTo folds the archive to the last round that closes at or before a place.
 func (a archived) foldTo(ctx context.Context, at uint64) (*projections.Cluster, error) {
 	if at > a.end() {
 		return nil, fmt.Errorf("the archive in %s ends at sequence %d, before %d", a.folder, a.end(), at)
@@ -182,15 +183,15 @@ func (a archived) foldTo(ctx context.Context, at uint64) (*projections.Cluster, 
 		}
 	}
 	if fold.Cluster.Sequence == 0 {
-		return nil, fmt.Errorf("no round is closed at or before sequence %d: there was no state yet", at)
+		return nil, fmt.Errorf("no round closes at or before sequence %d: the cluster had no state yet", at)
 	}
 	return fold.Cluster, nil
 }
 
-// fileHolds is how many messages a file has about: it ends with a round.
+// fileHolds is about how many messages a file has: each file ends with a whole round.
 const fileHolds = 500_000
 
-// add writes what follows the archive in the log up to the end of a round into files of their own, each whole or not there.
+// add appends the log behind the archive, up to the end of a round, as new files. Each file appears only once it is whole.
 func (a *archived) add(ctx context.Context, log iter.Seq2[events.Message, error], to uint64) error {
 	next, stop := iter.Pull2(log)
 	defer stop()
@@ -229,7 +230,7 @@ func (a *archived) addFile(ctx context.Context, next func() (events.Message, err
 	return f, errors.Join(part.Close(), syncFolder(a.folder))
 }
 
-// writePart writes messages up to the first end of a round at or behind a place, and returns its sequence.
+// writePart writes messages up to the first end of a round at or behind a place, and returns that sequence.
 func writePart(ctx context.Context, to io.Writer, logID string, next func() (events.Message, error, bool), at uint64) (uint64, error) {
 	w, err := archive.NewWriter(to, logID)
 	if err != nil {
@@ -252,7 +253,7 @@ func writePart(ctx context.Context, to io.Writer, logID string, next func() (eve
 	}
 }
 
-// syncFolder has the names in the folder be on the disk.
+// syncFolder syncs the folder, so that its file names survive a power failure.
 func syncFolder(folder string) error {
 	opened, err := os.Open(folder)
 	if err != nil {
@@ -261,7 +262,7 @@ func syncFolder(folder string) error {
 	return errors.Join(opened.Sync(), opened.Close())
 }
 
-// bytes returns the size of the files that have something behind a sequence.
+// bytes returns the size of the files with messages behind a sequence.
 func (a archived) bytes(behind uint64) (sum int64, err error) {
 	for _, f := range slices.Backward(a.files) {
 		if f.Last <= behind {

@@ -27,7 +27,7 @@ import (
 
 const archivePatience = 3 * time.Minute
 
-// longLog is a cluster whose log grows by commands that are rejected.
+// longLog is a cluster whose log grows by rejected commands.
 type longLog struct {
 	*testing.T
 	url    string
@@ -58,7 +58,7 @@ func newLongLog(t *testing.T) *longLog {
 	return &longLog{T: t, url: server.URL(), bus: b, folder: t.TempDir()}
 }
 
-// lead runs a coordinator until stop is called, which returns what it ended with.
+// lead runs a coordinator until the test calls stop, which returns the coordinator's error.
 func (l *longLog) lead() (stop func() error) {
 	l.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,14 +71,14 @@ func (l *longLog) lead() (stop func() error) {
 	}
 }
 
-// grow asks for so much that cannot be done, a part after the other, and waits until a snapshot is kept of about all of it.
+// grow sends that many commands that the leader rejects, in parts, and waits until a snapshot covers nearly all of them.
 func (l *longLog) grow(commands int) {
 	l.Helper()
-	const atOnce = 100 // they are decided in one round, or a few
+	const atOnce = 100 // the leader decides them in one round, or a few
 	for n := range commands {
 		l.asked++
 		m := events.Message{Subject: events.CommandSubject(events.ServiceID{Namespace: "demo", Name: "none"}, "scale"), Body: []byte(`{"scale":1}`)}
-		if err := l.bus.Send(m); err != nil { // the stream takes it, and decided waits for that
+		if err := l.bus.Send(m); err != nil { // decided waits until the leader has answered
 			l.Fatal(err)
 		}
 		if n%atOnce == 0 || n == commands-1 {
@@ -115,7 +115,7 @@ func (l *longLog) until(what string, so func() bool) {
 	}
 }
 
-// rookery runs a command of the people.
+// rookery runs a command of the operator's interface.
 func (l *longLog) rookery(args ...string) (string, error) {
 	l.Helper()
 	var out bytes.Buffer
@@ -135,7 +135,7 @@ func (l *longLog) first() uint64 {
 	return state.First
 }
 
-// hashes folds the log as it is, and returns the hashes of the state at the ends of some rounds, from its beginning to its end.
+// hashes folds the whole log, and returns the hashes of the state at the ends of some rounds.
 func (l *longLog) hashes() map[uint64]string {
 	l.Helper()
 	state, err := l.bus.State(l.Context(), bus.Log)
@@ -158,14 +158,14 @@ func (l *longLog) hashes() map[uint64]string {
 	return all
 }
 
-// TestTheLogIsArchivedAndLetGoOf archives twice, reads what has gone, and begins without a snapshot.
+// TestTheLogIsArchivedAndLetGoOf archives twice, reads the trimmed part from the archive, and starts without a snapshot.
 func TestTheLogIsArchivedAndLetGoOf(t *testing.T) {
 	l := newLongLog(t)
 	stop := l.lead()
 	l.grow(2500)
 	hashes := l.hashes()
 	out, err := l.rookery("archive", "--to", l.folder, "--keep-bytes", "1KiB")
-	if err != nil || !strings.Contains(out, "the log begins at sequence") || l.first() < 500 {
+	if err != nil || !strings.Contains(out, "the log now begins at sequence") || l.first() < 500 {
 		t.Fatalf("the log begins at %d: %s%v", l.first(), out, err)
 	}
 	l.grow(600)
@@ -222,7 +222,7 @@ func writeTemp(t *testing.T, body string) string {
 	return name
 }
 
-// losesSnapshots deletes every snapshot of a log that has no beginning any more. The archive puts one back.
+// losesSnapshots deletes every snapshot of a trimmed log. The archive restores one.
 func (l *longLog) losesSnapshots(t *testing.T) {
 	objects := l.bus.Objects(bus.ObjectsFolds)
 	all, err := objects.All(t.Context())
@@ -248,7 +248,7 @@ func (l *longLog) losesSnapshots(t *testing.T) {
 	}
 }
 
-// TestAnArchiveThatIsDamagedLetsNothingGo spoils a file, and archives more.
+// TestAnArchiveThatIsDamagedLetsNothingGo damages a file and archives again: the log must stay whole.
 func TestAnArchiveThatIsDamagedLetsNothingGo(t *testing.T) {
 	l := newLongLog(t)
 	stop := l.lead()
@@ -267,7 +267,7 @@ func TestAnArchiveThatIsDamagedLetsNothingGo(t *testing.T) {
 	}
 	l.grow(1500)
 	spoiled := bytes.Clone(body)
-	for i := range spoiled[len(spoiled)/2:][:64] { // one bit alone may be one that nothing follows from
+	for i := range spoiled[len(spoiled)/2:][:64] { // a single bit may have no effect
 		spoiled[len(spoiled)/2+i] ^= 0xff
 	}
 	for name, content := range map[string][]byte{"some bytes are others": spoiled, "its end is missing": body[:len(body)-20], "it is empty": nil} {

@@ -20,7 +20,7 @@ const busTimeout = 30 * time.Second
 func busCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bus",
-		Short: "Make and check the streams that Rookery keeps on NATS",
+		Short: "Create and check Rookery's streams on NATS",
 		Example: `  rookery bus init
   rookery bus check`,
 		Args: arguments(),
@@ -35,9 +35,9 @@ func busInit(l *link) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make the streams that are missing",
-		Long: `Make the streams that are missing, each with an identity of its own. Streams that stand are left as they are; one
-that is kept otherwise than it must be is an error that names the difference.`,
+		Short: "Create missing streams",
+		Long: `Create missing streams, each with a new identity. Existing streams stay unchanged. An existing stream with a wrong setting is an
+error that names the difference.`,
 		Example: "  rookery bus init --replicas 3",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +50,7 @@ that is kept otherwise than it must be is an error that names the difference.`,
 		},
 	}
 	out.flag(cmd)
-	cmd.Flags().IntVar(&replicas, "replicas", 1, "how many servers keep each stream")
+	cmd.Flags().IntVar(&replicas, "replicas", 1, "number of NATS servers that store each stream")
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func busCheck(l *link) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check that every stream stands as it must, and is the one that the log knows",
+		Short: "Check the settings and identity of every stream",
 		Example: `  rookery bus check
   rookery bus check --output json`,
 		Args: arguments(),
@@ -90,7 +90,7 @@ func busCheck(l *link) *cobra.Command {
 	return cmd
 }
 
-// report prints a line a stream, or all of them as values, and returns what is wrong with them.
+// report prints a line for each stream, or all streams as JSON or YAML, and returns their problems as one error.
 func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) error {
 	findings, err := b.Check(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) er
 	var problems []error
 	var rows []string
 	for _, f := range findings {
-		settings := "as they must be"
+		settings := "ok"
 		switch {
 		case f.Missing:
 			settings = "missing"
@@ -115,7 +115,7 @@ func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) er
 	return errors.Join(append(problems, table(out, "STREAM\tIDENTITY\tSETTINGS", rows))...)
 }
 
-// reportRoom says how much the log takes, and how near the account is to its limit.
+// reportRoom prints the size of the log, and warns if the account is near its limit.
 func reportRoom(ctx context.Context, out io.Writer, b *bus.JetStream) error {
 	found, room, err := roomWords(ctx, b)
 	if err != nil {
@@ -128,7 +128,7 @@ func reportRoom(ctx context.Context, out io.Writer, b *bus.JetStream) error {
 	return err
 }
 
-const roomAdvice = "when the account is full nothing is decided any more: let go of the oldest part of the log with `rookery archive`, or raise the limit"
+const roomAdvice = "a full account stops all coordinators: archive the oldest part of the log with `rookery archive`, or raise the limit"
 
 func roomWords(ctx context.Context, b *bus.JetStream) (string, bus.Room, error) {
 	size, err := b.Size(ctx, bus.Log)
@@ -136,7 +136,7 @@ func roomWords(ctx context.Context, b *bus.JetStream) (string, bus.Room, error) 
 		return "", bus.Room{}, err
 	}
 	room, err := b.Room(ctx)
-	limit := "without a limit of its own"
+	limit := "without a limit"
 	if room.Most > 0 {
 		limit = "of " + humanize.IBytes(room.Most)
 	}
@@ -146,12 +146,13 @@ func roomWords(ctx context.Context, b *bus.JetStream) (string, bus.Room, error) 
 func busAdopt(l *link) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt",
-		Short: "Accept streams that were deleted, made again or restored",
-		Long: `Accept the streams as they are now. A coordinator stops when a stream is not the one that the log knows, because going
-on could repeat or lose what people asked. Once you know why that is so, adopt makes streams that are missing, records
-the identities in the log, reads the inboxes on from where that is safe, and has every node list all that it has before
-anything is placed or stopped. Nothing that runs is stopped by it. A stream that it makes has as many replicas as the
-log.`,
+		Short: "Accept streams that were deleted, recreated or restored",
+		Long: `Accept the streams as they are now. A coordinator stops when a stream is not the one that the log knows, because to continue
+could repeat or lose commands. Find the cause first, then run adopt.
+
+Adopt creates missing streams, with as many replicas as the log has, and records all identities in the log. The leader then
+continues to read commands and statuses from a safe place. It places and stops nothing until every node has listed all its
+containers. Adopt itself stops no container.`,
 		Example: `  rookery bus check
   rookery bus adopt`,
 		Args: arguments(),

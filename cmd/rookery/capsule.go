@@ -17,7 +17,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// capsuling writes what a cluster has recorded into a file.
+// capsuling writes a part of a cluster's log into a file.
 type capsuling struct {
 	link     *link
 	from, to string
@@ -28,18 +28,18 @@ func capsuleCommand(l *link) *cobra.Command {
 	c := &capsuling{link: l}
 	cmd := &cobra.Command{
 		Use:   "capsule [--from PLACE] [--to PLACE] --out FILE",
-		Short: "Write a part of the log into a file that reproduces it: a bug report",
-		Long: `Write a part of the log into a file that needs nothing else: the log up to the end of the part, with all headers (what is
-before the part gives the state at its beginning), the commands that the part answers, as far as the bus still has them, and
-the version of this program. It is JSON, and equal for equal parts.
+		Short: "Export a part of the log as a reproducible bug report",
+		Long: `Export a part of the log as one self-contained JSON file. It holds the log up to the end of the part, with all headers, because
+the earlier messages give the state where the part begins. It also holds the commands that the part answers, as far as the bus
+still has them, and the version of this program. Equal parts give equal files.
 
-simulation -capsule FILE folds the log with its hash chain, and decides each round of the part once more: every command that
-is there, and the node of every instance. It says where the first difference is.
+simulation -capsule FILE folds the log, verifies its hash chain, and decides each round of the part again: every command, and the
+node of every instance. It reports the first difference.
 
-A capsule holds specs as people sent them, with their environment and arguments, names of nodes and addresses: look at it
-before you give it away. Values of secrets are not in it, as they are neither in the log nor in commands.
+A capsule holds specs as clients sent them, with environment and arguments, and the names and addresses of nodes. Read it before
+you share it. It holds no values of secrets, because neither the log nor commands contain them.
 
-At most 500,000 messages and 256 MiB are written. A place is
+A capsule has at most 500,000 messages and 256 MiB. A place is
 ` + placeForms + `.
 
 Exit codes: 0 written, 1 error, 2 wrong usage, 130 Ctrl-C.`,
@@ -52,15 +52,15 @@ Exit codes: 0 written, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.from, "from", "", "first `place` of the part; the beginning of the log where it is not given")
-	f.StringVar(&c.to, "to", "", "last `place` of the part, as --from; the end of the log where it is not given")
+	f.StringVar(&c.from, "from", "", "first `place` of the part (default the beginning of the log)")
+	f.StringVar(&c.to, "to", "", "last `place` of the part (default the end of the log)")
 	f.StringVarP(&c.file, "out", "o", "", "`file` to write; - for standard output")
 	return cmd
 }
 
 func (c *capsuling) run(cmd *cobra.Command) error {
 	if c.file == "" {
-		return usage(cmd, errors.New("say which file to write: give --out"))
+		return usage(cmd, errors.New("capsule needs a file to write: give --out"))
 	}
 	from, to, err := places(c.from, c.to)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *capsuling) run(cmd *cobra.Command) error {
 	if err := os.WriteFile(c.file, body, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%s has sequence %d to %d of the log and %d commands, in %d bytes; it may hold what is in specs: look before you give it away\n",
+	fmt.Fprintf(os.Stderr, "%s has sequence %d to %d of the log and %d commands, in %d bytes; specs in it may be confidential: read it before you share it\n",
 		c.file, recorded.From, recorded.To, len(recorded.Commands), len(body))
 	return nil
 }
@@ -112,31 +112,31 @@ func record(ctx context.Context, b bus.Bus, from, to whatif.Moment) (r capsule.R
 		}
 	}
 	if p.last == 0 {
-		return r, fmt.Errorf("the log has no whole round there: it ends at sequence %d", state.Last)
+		return r, fmt.Errorf("the log has no complete round between --from and --to: it ends at sequence %d", state.Last)
 	}
 	r = capsule.Recorded{From: p.first, To: p.last, Log: p.log[:p.last]}
 	r.Commands, err = commandsOf(ctx, b, p.above, p.upTo)
 	return r, err
 }
 
-// partOf finds the rounds of a part of the log, and keeps all messages up to its end.
+// partOf finds the rounds of a part of the log, and keeps all messages up to the end of the part.
 type partOf struct {
 	from, to whatif.Moment
 	log      []capsule.Message
-	opened   uint64 // where the present round begins
-	// first and last are the part; above and upTo bound the commands that it answers.
+	opened   uint64 // where the current round begins
+	// first and last are the sequences of the part; above and upTo bound the commands that it answers.
 	first, last, above, upTo uint64
 }
 
 // take reports whether the part is over.
 func (p *partOf) take(m events.Message) (over bool, err error) {
 	if len(p.log) == capsule.MaxMessages {
-		return false, fmt.Errorf("a capsule has at most %d messages of the log, from the first on: choose a --to before sequence %d", capsule.MaxMessages, m.Sequence)
+		return false, fmt.Errorf("a capsule has at most %d messages, counted from the start of the log: give a --to before sequence %d", capsule.MaxMessages, m.Sequence)
 	}
 	p.log = append(p.log, capsule.Keep(m))
 	r, err := events.ParseRecord(m)
 	closed, ok := r.Data.(events.RoundClosed)
-	if err != nil || !ok { // what cannot be read no round closes over
+	if err != nil || !ok { // an unreadable message does not close a round
 		return false, nil
 	}
 	r.Time = closed.Now
@@ -154,7 +154,7 @@ func (p *partOf) take(m events.Message) (over bool, err error) {
 	return false, nil
 }
 
-// commandsOf returns the commands above a sequence up to another, as far as there are any still.
+// commandsOf returns the commands above one sequence and up to another, as far as the bus still has them.
 func commandsOf(ctx context.Context, b bus.Bus, above, upTo uint64) ([]capsule.Message, error) {
 	kept := []capsule.Message{}
 	call, cancel := context.WithTimeout(ctx, busTimeout)
@@ -182,7 +182,7 @@ func commandsOf(ctx context.Context, b bus.Bus, above, upTo uint64) ([]capsule.M
 			return kept, goneSince(ctx, b, upTo)
 		case m, ok := <-reader.Messages():
 			if !ok {
-				return kept, errors.New("the commands cannot be read any more")
+				return kept, errors.New("lost the subscription to the commands: run this again")
 			}
 			silence.Reset(busTimeout)
 			if m.Sequence <= upTo {
@@ -195,7 +195,7 @@ func commandsOf(ctx context.Context, b bus.Bus, above, upTo uint64) ([]capsule.M
 	}
 }
 
-// goneSince returns an error unless the commands up to a sequence have gone since somebody began to read them.
+// goneSince returns an error unless the bus has deleted the commands up to a sequence since the read began.
 func goneSince(ctx context.Context, b bus.Bus, upTo uint64) error {
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -203,7 +203,7 @@ func goneSince(ctx context.Context, b bus.Bus, upTo uint64) error {
 	case err != nil:
 		return err
 	case state.First <= upTo:
-		return errors.New("the commands cannot be read any more")
+		return errors.New("the bus stopped delivering commands: run this again")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// asking is what the commands that ask for a change have in common.
+// asking has the flags that all commands that change something share.
 type asking struct {
 	link    *link
 	out     output
@@ -33,11 +33,11 @@ type asking struct {
 
 func (a *asking) flags(cmd *cobra.Command) {
 	a.out.flag(cmd)
-	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print what this would do, and do nothing; the exit code is 7 where there is something to do")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", 11*time.Minute, "how long to wait for the end; the command goes on all the same")
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print what this would change, and change nothing; exits with 7 if there are changes")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 11*time.Minute, "how long to wait for the outcome; the command continues after that")
 }
 
-const busyHelp = "`policy` while an earlier command has not ended: reject (the default), queue or supersede"
+const busyHelp = "`policy` while an earlier command is unfinished: reject (the default), queue or supersede"
 
 func (a *asking) guardFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.busy, "busy", "", busyHelp)
@@ -45,15 +45,15 @@ func (a *asking) guardFlags(cmd *cobra.Command) {
 }
 
 func (a *asking) ifSeqFlag(cmd *cobra.Command) {
-	cmd.Flags().Uint64Var(&a.ifSeq, "if-seq", 0, "reject this where the service has changed after this `sequence` of the log")
+	cmd.Flags().Uint64Var(&a.ifSeq, "if-seq", 0, "reject this if the service has changed after this `sequence` of the log")
 }
 
-// guard is what the flags say of when the command is taken.
+// guard returns the conditions on the command that the flags give.
 func (a *asking) guard() events.Guard {
 	return events.Guard{Busy: events.BusyPolicy(a.busy), SeenAt: events.SeenAt{IfSeq: a.ifSeq}}
 }
 
-// ask publishes the command, shows what happens and returns an error with the exit code of its end.
+// ask publishes a service's command, shows its progress and returns an error with the exit code of its outcome.
 func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) error {
 	id, err := events.ParseServiceID(service)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *asking) ask(cmd *cobra.Command, service string, command events.Data) er
 	return a.publish(cmd, scopeOf(id), nil, command)
 }
 
-// publish is ask for a command whose subject goes on with the scope, and shows what happens to the members of a group, too.
+// publish is ask for any scope. It also shows the progress of a group's members.
 func (a *asking) publish(cmd *cobra.Command, scope string, members []events.ServiceID, command events.Data) error {
 	m, err := commandMessage(scope, command)
 	if err != nil {
@@ -81,13 +81,13 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 	w := &waiter{bus: b, progress: a.progress(), scope: scope, members: members, waves: waves{}}
 	fate, err := w.run(ctx, m)
 	if errors.Is(err, context.Canceled) && w.sequence > 0 {
-		return &codedError{exitSignal, fmt.Errorf("interrupted: command %d goes on: see `rookery ps`", w.sequence)}
+		return &codedError{exitSignal, fmt.Errorf("interrupted: command %d continues: see `rookery ps`", w.sequence)}
 	}
 	if err != nil {
 		return err
 	}
 	if fate.Unchanged && fate.Outcome == projections.Succeeded {
-		fmt.Fprintf(a.progress(), "nothing has changed: %s was asked to be so before\n", cmp.Or(fate.Service, fate.Group))
+		fmt.Fprintf(a.progress(), "%s is unchanged\n", cmp.Or(fate.Service, fate.Group))
 	}
 	if a.out.json() {
 		if err := a.out.print(cmd.OutOrStdout(), fate); err != nil {
@@ -97,7 +97,7 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 	return outcome(fate)
 }
 
-// progress is where people are shown what happens: not in a pipe that takes JSON.
+// progress returns where to show progress. With JSON or YAML output it shows none, unless standard error is a terminal.
 func (a *asking) progress() io.Writer {
 	if a.out.json() && !isTerminal(os.Stderr) {
 		return io.Discard
@@ -105,7 +105,7 @@ func (a *asking) progress() io.Writer {
 	return os.Stderr
 }
 
-// commandMessage writes the command as it is published. It returns an error where the bus would not take its size.
+// commandMessage encodes the command as a message. It returns an error if the command is too large for the bus.
 func commandMessage(scope string, command events.Data) (events.Message, error) {
 	m, err := events.Encode(events.CommandRoot+"."+scope+"."+command.Kind().Name, command,
 		events.Attributes{ID: rand.Text(), Source: sender(), Time: time.Now()})
@@ -117,15 +117,15 @@ func commandMessage(scope string, command events.Data) (events.Message, error) {
 		size += len(name) + len(strings.Join(values, "")) + len(": \r\n")
 	}
 	if size > bus.MaxCommand {
-		return events.Message{}, fmt.Errorf("the command has %d bytes, and the bus takes %d: make it smaller", size, bus.MaxCommand)
+		return events.Message{}, fmt.Errorf("the command has %d bytes, but the bus takes at most %d: make the spec smaller", size, bus.MaxCommand)
 	}
 	return m, nil
 }
 
-// scopeOf is how the subjects of a service go on.
+// scopeOf returns the tokens that name a service in subjects.
 func scopeOf(id events.ServiceID) string { return "service." + id.Namespace + "." + id.Name }
 
-var errTimeout = errors.New("--timeout passed, and the command has not ended; it goes on: see `rookery ps`")
+var errTimeout = errors.New("still in progress when --timeout passed; the command continues: see `rookery ps`")
 
 func ensureCommand(l *link) *cobra.Command {
 	a := &asking{link: l}
@@ -135,9 +135,9 @@ func ensureCommand(l *link) *cobra.Command {
 	scale := int64(-1)
 	cmd := &cobra.Command{
 		Use:   "ensure NAMESPACE/NAME",
-		Short: "Have a service: create it, or give it a new revision",
-		Long: `Have a service with this spec: create it, or give it a new revision, or do nothing where all is so already. It waits
-until every instance serves.
+		Short: "Create or update one service",
+		Long: `Create a service with this spec, or update it to a new revision, and wait until every instance serves. The command changes
+nothing if the service already has this spec and scale.
 
 ` + exitCodes,
 		Example: `  rookery ensure demo/web --image localhost/web:1 --scale 3 --port http:8080
@@ -171,13 +171,13 @@ The same with the nats CLI:
 	f.StringVarP(&file, "file", "f", "", "`file` with the spec, as YAML or JSON; - for standard input")
 	f.StringVar(&spec.Image, "image", "", "container image")
 	f.Int64Var(&scale, "scale", -1, "number of instances")
-	f.StringSliceVar(&ports, "port", nil, "named port, as `name:port[/udp]`; may be given several times")
-	f.StringArrayVar(&env, "env", nil, "environment variable, as `NAME=value`; may be given several times")
-	f.StringArrayVar(&spec.Args, "arg", nil, "argument of the container; may be given several times")
+	f.StringSliceVar(&ports, "port", nil, "named port, as `name:port[/udp]`; repeatable")
+	f.StringArrayVar(&env, "env", nil, "environment variable, as `NAME=value`; repeatable")
+	f.StringArrayVar(&spec.Args, "arg", nil, "argument of the container; repeatable")
 	return cmd
 }
 
-// readSpec reads the file under the flags: a flag that was given wins.
+// readSpec reads the file. A flag that the operator gave overrides its field.
 func readSpec(cmd *cobra.Command, file, service string, spec *events.ServiceEnsure) error {
 	if file == "" {
 		return nil
@@ -212,14 +212,14 @@ func addPorts(spec *events.ServiceEnsure, ports, env []string) error {
 		number, protocol, _ := strings.Cut(rest, "/")
 		port, err := strconv.ParseUint(number, 10, 16)
 		if !ok || err != nil {
-			return fmt.Errorf("--port %q is no named port: write it as http:8080 or dns:53/udp", text)
+			return fmt.Errorf("--port %q is not a named port: want NAME:PORT, as in http:8080 or dns:53/udp", text)
 		}
 		spec.Ports = append(spec.Ports, events.Port{Name: name, Port: uint16(port), Protocol: events.Protocol(protocol)})
 	}
 	for _, text := range env {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
-			return fmt.Errorf("--env %q has no value: write it as NAME=value", text)
+			return fmt.Errorf("--env %q has no value: want NAME=value", text)
 		}
 		if spec.Env == nil {
 			spec.Env = map[string]string{}
@@ -233,9 +233,9 @@ func scaleCommand(l *link) *cobra.Command {
 	a := &asking{link: l}
 	cmd := &cobra.Command{
 		Use:   "scale NAMESPACE/NAME INSTANCES",
-		Short: "Have this many instances of a service",
-		Long: "Have this many instances of a service, and wait until it is so. With fewer, instances that do not serve go first, and then\n" +
-			"those with the highest ordinals. The highest go at once where ordinals matter to instances: with volumes, a topology or templates.\n\n" + exitCodes,
+		Short: "Set the number of instances of a service",
+		Long: "Set the number of instances of a service, and wait until all serve. Scaling down first stops instances that do not serve, then\n" +
+			"those with the highest ordinals. With volumes, a topology or templates it stops the highest ordinals only.\n\n" + exitCodes,
 		Example: `  rookery scale demo/web 5
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.scale '{"scale":5}'`,
@@ -243,7 +243,7 @@ The same with the nats CLI:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil {
-				return usage(cmd, fmt.Errorf("%q is no number of instances", args[1]))
+				return usage(cmd, fmt.Errorf("invalid scale %q: want a whole number from 0 to 10000", args[1]))
 			}
 			if err := a.confirmScale(cmd, args[0], n); err != nil {
 				return err
@@ -257,7 +257,7 @@ The same with the nats CLI:
 	return cmd
 }
 
-// confirmScale asks before more than half of the instances stop.
+// confirmScale asks for confirmation before a scale that stops more than half of the instances.
 func (a *asking) confirmScale(cmd *cobra.Command, service string, scale int64) error {
 	id, err := events.ParseServiceID(service)
 	if err != nil {

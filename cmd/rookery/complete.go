@@ -13,14 +13,14 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// completeTimeout is how long a shell waits for names: who has pressed a key waits no longer.
+// completeTimeout is how long a shell waits for names after the operator presses Tab.
 const completeTimeout = time.Second
 
-// offered returns the names that may stand in the place of a first argument.
+// offered returns the names that complete a first argument.
 type offered func(ctx context.Context, b *bus.JetStream) []string
 
-// completeNames has shells complete, in every command below, the first argument by what its use calls it, with the names that the
-// bus has by then, and the values of flags that are one of a few.
+// completeNames adds shell completion to every command below this one. The first argument completes with names from the bus, of the
+// kind that the command's use names. Flags with a fixed set of values complete with these.
 func completeNames(cmd *cobra.Command, l *link) {
 	for _, c := range cmd.Commands() {
 		completeNames(c, l)
@@ -42,14 +42,14 @@ func completeNames(cmd *cobra.Command, l *link) {
 	}
 }
 
-// mustComplete has a flag be completed with these values.
+// mustComplete makes shells complete a flag with these values.
 func mustComplete(cmd *cobra.Command, flag string, values []string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("a flag that is there is completed twice: " + err.Error())
+		panic("two completions for one flag: " + err.Error())
 	}
 }
 
-// offeredFor says what the first argument of a command is, by its use; nil for one that nobody knows.
+// offeredFor returns the names for the first argument of a command, by its use; nil if completion does not know the kind.
 func offeredFor(cmd *cobra.Command) offered {
 	first, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " ")
 	switch {
@@ -78,12 +78,12 @@ func namespace(key string) string {
 	return name
 }
 
-// namesIn offers what each of the functions makes of the keys of a bucket.
+// namesIn offers the names that each of the functions derives from the keys of a bucket.
 func namesIn(bucket string, names ...func(key string) string) offered {
 	return func(ctx context.Context, b *bus.JetStream) []string {
 		keys, err := b.Keys(ctx, bucket)
 		if err != nil {
-			return nil // there is nobody to tell: the shell completes nothing
+			return nil // a shell shows no errors: it completes nothing
 		}
 		var all []string
 		for _, name := range names {
@@ -95,7 +95,7 @@ func namesIn(bucket string, names ...func(key string) string) offered {
 	}
 }
 
-// complete returns the names that begin so; none where the bus is not there or not in time.
+// complete returns the names with this prefix; none if the bus does not answer in time.
 func (l *link) complete(offer offered, begun string) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), completeTimeout)
 	defer cancel()
@@ -119,17 +119,17 @@ func (l *link) complete(offer offered, begun string) []string {
 	}
 }
 
-// groupNames offers the groups that have begun and not ended, as the log has them.
+// groupNames offers the groups in the log that have begun and not ended.
 func groupNames(ctx context.Context, b *bus.JetStream) []string {
 	last, err := b.Latest(ctx, bus.Log, events.LogRoot+".group.>")
 	if err != nil {
 		return nil
 	}
 	begun := map[string]bool{}
-	for _, m := range last { // in order of their sequences
+	for _, m := range last { // ordered by sequence
 		t := strings.Split(m.Subject, ".")
 		const namespace, name, event = 3, 4, 5
-		if len(t) == event+1 { // of the group itself, and not what became of its command
+		if len(t) == event+1 { // an event of the group itself, and not of its command
 			begun[t[namespace]+"/"+t[name]] = t[event] != events.GroupEnded{}.Kind().Name
 		}
 	}

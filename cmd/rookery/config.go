@@ -17,9 +17,10 @@ import (
 func configCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "List, read, write and remove the configs that specs name",
-		Long: `List, read, write and remove configs: files of up to 256 KiB that specs name, and that containers find below /run/configs. They are
-in the bucket rookery_configs. Running containers keep the content with which they were made. Keep secrets in Podman.`,
+		Short: "List, read, write and remove configs",
+		Long: `List, read, write and remove configs. A config is a file of up to 256 KiB that specs name; containers find it below /run/configs.
+The bucket rookery_configs stores configs. A running container keeps the content that it started with. Keep secrets in Podman, not
+in configs.`,
 		Example: `  rookery config put demo/web-conf web.conf
   rookery config ls demo`,
 	}
@@ -27,7 +28,7 @@ in the bucket rookery_configs. Running containers keep the content with which th
 	return cmd
 }
 
-// inConfigs runs a part of a command on the bucket of configs.
+// inConfigs calls a function with the bucket of configs.
 func inConfigs(cmd *cobra.Command, l *link, part func(ctx context.Context, configs bus.Bucket) error) error {
 	b, done, err := l.open("rookery config")
 	if err != nil {
@@ -47,15 +48,15 @@ func inConfigs(cmd *cobra.Command, l *link, part func(ctx context.Context, confi
 func configKey(cmd *cobra.Command, text string) (string, error) {
 	namespace, name, both := strings.Cut(text, "/")
 	if !both || !events.ValidName(namespace) || !events.ValidName(name) {
-		return "", usage(cmd, fmt.Errorf("%q is not the name of a config: write it as demo/web-conf", text))
+		return "", usage(cmd, fmt.Errorf("%q is not the name of a config: want NAMESPACE/NAME, as in demo/web-conf", text))
 	}
 	return events.ConfigKey(namespace, name), nil
 }
 
-// missingConfig says of a config that there is none.
+// missingConfig replaces the error for a missing key by one that names the config.
 func missingConfig(name string, err error) error {
 	if errors.Is(err, bus.ErrNoKey) {
-		return fmt.Errorf("there is no config %s: see rookery config ls", name)
+		return fmt.Errorf("config %s does not exist: see rookery config ls", name)
 	}
 	return err
 }
@@ -74,7 +75,7 @@ func configListCommand(l *link) *cobra.Command {
 		Use:     "ls [NAMESPACE]",
 		Aliases: []string{"list"},
 		Short:   "List configs",
-		Long:    "List the configs of a namespace, or of all.",
+		Long:    "List the configs of one namespace, or of all namespaces.",
 		Example: `  rookery config ls
   rookery config ls demo`,
 		Args: cobra.MaximumNArgs(1),
@@ -111,7 +112,7 @@ func configGetCommand(l *link) *cobra.Command {
 	return &cobra.Command{
 		Use:     "get NAMESPACE/NAME",
 		Short:   "Print a config",
-		Long:    "Print the content of a config as it is.",
+		Long:    "Print the content of a config, byte for byte.",
 		Example: `  rookery config get demo/web-conf > web.conf`,
 		Args:    arguments("NAMESPACE/NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -135,8 +136,8 @@ func configPutCommand(l *link) *cobra.Command {
 	return &cobra.Command{
 		Use:   "put NAMESPACE/NAME FILE",
 		Short: "Write a config from a file",
-		Long: `Write a config from a file, - for standard input. Running containers keep what they have; those that are made later get the new
-content. rookery restart makes them all again.`,
+		Long: `Write a config from a file; - is standard input. Running containers keep the old content, and new containers get the new one.
+To replace all containers of a service, use rookery restart.`,
 		Example: `  rookery config put demo/web-conf web.conf
 The same with the nats CLI:
   nats kv put rookery_configs demo.web-conf < web.conf`,
@@ -169,7 +170,7 @@ func configRemoveCommand(l *link) *cobra.Command {
 		Use:     "rm NAMESPACE/NAME",
 		Aliases: []string{"delete"},
 		Short:   "Remove a config",
-		Long:    "Remove a config. An instance whose spec names it cannot be made afterwards, and says so as config-missing.",
+		Long:    "Remove a config. New instances whose spec names it then fail with the reason config-missing.",
 		Example: `  rookery config rm demo/web-conf`,
 		Args:    arguments("NAMESPACE/NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {

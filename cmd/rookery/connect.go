@@ -13,7 +13,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// link is how the bus is reached: as every NATS tool is told, by flags, by NATS_* variables or by a NATS context.
+// link says how to reach the bus: by flags, NATS_* variables or a NATS context, as in every NATS tool.
 type link struct {
 	server  string
 	creds   string
@@ -24,17 +24,17 @@ func (l *link) flags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVarP(&l.server, "server", "s", os.Getenv("NATS_URL"), "NATS server `URL` (NATS_URL)")
 	f.StringVar(&l.creds, "creds", os.Getenv("NATS_CREDS"), "NATS credentials `file` (NATS_CREDS)")
-	f.StringVar(&l.context, "context", os.Getenv("NATS_CONTEXT"), "NATS context `name` (NATS_CONTEXT; else the selected one)")
+	f.StringVar(&l.context, "context", os.Getenv("NATS_CONTEXT"), "NATS context `name` (NATS_CONTEXT; default the selected context)")
 }
 
-// A link that has died without a word is found out by pings that nobody answers: within (deafPings + 1) * pingEvery the
-// connection is given up and made anew.
+// The client pings the server to detect a connection that died silently. It drops and replaces such a connection within
+// (deafPings + 1) * pingEvery.
 const (
 	pingEvery = 5 * time.Second
 	deafPings = 2
 )
 
-// connect returns a connection. Long-lived parts wait for a server that is not there yet; others say so.
+// connect returns a connection. Coordinators and nodes wait for an unreachable server; other commands return an error.
 func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) {
 	options = append([]nats.Option{
 		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
@@ -49,7 +49,7 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 	conn, settings, err := natscontext.Connect(l.context, options...)
 	if prefix := settings.InboxPrefix; err == nil && prefix != "" && !bus.IsInbox(prefix+".x") {
 		conn.Close()
-		return nil, fmt.Errorf("the NATS context has the inbox_prefix %q, and nothing answers there: have it begin with _INBOX, as in _INBOX.%s", prefix, prefix)
+		return nil, fmt.Errorf("the NATS context has the inbox_prefix %q, where Rookery does not answer: start it with _INBOX, as in _INBOX.%s", prefix, prefix)
 	}
 	if err != nil && l.context == "" && settings.URL == "" {
 		return explain(nats.DefaultURL)(nats.Connect(nats.DefaultURL, options...))
@@ -67,7 +67,7 @@ func explain(where string) func(*nats.Conn, error) (*nats.Conn, error) {
 	}
 }
 
-// open returns the bus and what ends its connection.
+// open returns the bus and a function that closes its connection.
 func (l *link) open(name string, options ...nats.Option) (*bus.JetStream, func(), error) {
 	conn, err := l.connect(name, options...)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *link) open(name string, options ...nats.Option) (*bus.JetStream, func()
 	return busOn(conn)
 }
 
-// busOn returns the bus on the connection, and what ends both.
+// busOn returns the bus on the connection, and a function that closes both.
 func busOn(conn *nats.Conn) (*bus.JetStream, func(), error) {
 	b, err := bus.New(conn)
 	if err != nil {
@@ -86,5 +86,5 @@ func busOn(conn *nats.Conn) (*bus.JetStream, func(), error) {
 	return b, conn.Close, nil
 }
 
-// patient has a part that runs for long wait for its server.
+// patient makes a coordinator or a node wait until its server is reachable.
 func patient() nats.Option { return nats.RetryOnFailedConnect(true) }

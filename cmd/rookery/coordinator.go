@@ -21,9 +21,9 @@ func coordinatorCommand(l *link) *cobra.Command {
 	var heartbeat time.Duration
 	cmd := &cobra.Command{
 		Use:   "coordinator",
-		Short: "Run a coordinator: it leads, or stands by until it can",
-		Long: `Run a coordinator. Any number may run against one bus: one leads, the others fold the log and stand by. The log
-itself refuses all but one writer, so two that both believe they lead do no harm.`,
+		Short: "Run a coordinator, as the leader or a standby",
+		Long: `Run a coordinator. You can run any number on one bus: one leads, the others are standbys that follow the log. The log accepts
+writes from one leader only, so two coordinators that both believe they lead cannot contradict each other.`,
 		Example: `  rookery coordinator --server nats://10.0.0.1:4222
   NATS_CONTEXT=production rookery coordinator
   rookery coordinator --metrics 127.0.0.1:9464
@@ -51,19 +51,19 @@ itself refuses all but one writer, so two that both believe they lead do no harm
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", processName(), "`name` of this coordinator; no two may share one")
+	cmd.Flags().StringVar(&name, "name", processName(), "unique `name` of this coordinator")
 	cmd.Flags().Lookup("name").DefValue = "the host name and a random part"
-	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often nodes send heartbeats; the same on all parts")
+	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "interval of nodes' heartbeats; the same on all coordinators and nodes")
 	metricsFlag(cmd, &metrics)
 	return cmd
 }
 
 func metricsFlag(cmd *cobra.Command, address *string) {
-	cmd.Flags().StringVar(address, "metrics", "", "serve metrics for Prometheus at this `address`, below /metrics, as in 127.0.0.1:9464; "+
-		"to a collector they go by OTLP where the OTEL_* variables name one")
+	cmd.Flags().StringVar(address, "metrics", "", "serve metrics for Prometheus at this `address` under /metrics, as in 127.0.0.1:9464; "+
+		"for OTLP, name a collector in the OTEL_* variables")
 }
 
-// logger writes one line per event that matters.
+// logger writes one line for each important event.
 func logger() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
 
 func processName() string {
@@ -74,11 +74,11 @@ func processName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), nuid.Next()[:6])
 }
 
-// lookAgain is how long a coordinator that must not go on waits before it looks whether it may.
+// lookAgain is how long a coordinator that must not continue waits before it checks again.
 const lookAgain = 2 * time.Second
 
-// supervise runs a coordinator until ctx ends. Where the bus is not the one that the log knows, it says so once and
-// waits until an operator has put it right.
+// supervise runs a coordinator until ctx ends. If the bus is not the one that the log knows, it logs that once and waits until an
+// operator has repaired or adopted the bus.
 func supervise(ctx context.Context, config runner.Config) error {
 	said := ""
 	for {
@@ -91,7 +91,7 @@ func supervise(ctx context.Context, config runner.Config) error {
 		}
 		if err.Error() != said {
 			said = err.Error()
-			config.Log.Error("the coordinator has stopped; containers run on", "reason", err)
+			config.Log.Error("the coordinator has stopped; containers continue to run", "reason", err)
 		}
 		select {
 		case <-ctx.Done():

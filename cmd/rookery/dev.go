@@ -29,7 +29,7 @@ import (
 	"github.com/rookery-project/rookery/node/simulated"
 )
 
-// dev is a whole Rookery in one process.
+// dev runs a whole cluster in one process.
 type dev struct {
 	listen, data, podman, ports string
 	metrics                     string
@@ -38,20 +38,20 @@ type dev struct {
 	answerTime                  time.Duration
 }
 
-// simulatedCapacity is what each simulated node has.
+// simulatedCapacity is the capacity of each simulated node.
 var simulatedCapacity = events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30}
 
 func devCommand() *cobra.Command {
 	d := &dev{}
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run a whole Rookery on this machine: NATS, a coordinator and nodes, in one process",
-		Long: `Run a whole Rookery on this machine, in one process: a NATS server that keeps every acknowledged message on disk, a
-coordinator, and one or more nodes that share the Podman of this machine. Data and containers stay when it ends, and it
-goes on with them when it starts again, unless --clean is given.
+		Short: "Run a whole cluster on this machine, in one process",
+		Long: `Run a whole cluster on this machine, in one process: a NATS server that stores every acknowledged message on disk, a coordinator,
+and one or more nodes that share the Podman of this machine. Data and containers stay when it ends, and the next run continues with
+them. With --clean it removes them at the end.
 
-With --simulated the nodes keep their containers in memory: everything can be tried without Podman and without root. Each
-simulated node has 8 CPUs and 16 GiB. Nothing of it stays when it ends.`,
+With --simulated the nodes keep their containers in memory, so you can try Rookery without Podman and without root. Each simulated
+node has 8 CPUs and 16 GiB. Nothing remains when it ends.`,
 		Example: `  rookery dev
   rookery dev --simulated --nodes 3
   rookery dev --nodes 3 --listen 127.0.0.1:0 --data /tmp/try --clean`,
@@ -60,13 +60,13 @@ simulated node has 8 CPUs and 16 GiB. Nothing of it stays when it ends.`,
 	}
 	podmanFlag(cmd, &d.podman)
 	answerTimeFlag(cmd, &d.answerTime)
-	cmd.Flags().StringVar(&d.listen, "listen", "127.0.0.1:4222", "`address` of the NATS server; port 0 for any that is free")
-	cmd.Flags().StringVar(&d.data, "data", stateFolder(), "`folder` for the streams")
+	cmd.Flags().StringVar(&d.listen, "listen", "127.0.0.1:4222", "`address` of the NATS server; port 0 picks a free port")
+	cmd.Flags().StringVar(&d.data, "data", stateFolder(), "`folder` for the data of the streams")
 	metricsFlag(cmd, &d.metrics)
-	cmd.Flags().IntVar(&d.nodes, "nodes", 1, "how many nodes")
-	cmd.Flags().StringVar(&d.ports, "ports", defaultPorts, "`range` of ports that the nodes share")
+	cmd.Flags().IntVar(&d.nodes, "nodes", 1, "number of nodes")
+	cmd.Flags().StringVar(&d.ports, "ports", defaultPorts, "`range` of ports that the nodes divide among themselves")
 	cmd.Flags().BoolVar(&d.clean, "clean", false, "remove containers and data at the end")
-	cmd.Flags().BoolVar(&d.simulated, "simulated", false, "keep containers and data in memory and a temporary folder, without Podman")
+	cmd.Flags().BoolVar(&d.simulated, "simulated", false, "simulate containers in memory, without Podman, and keep data in a temporary folder")
 	cmd.MarkFlagsMutuallyExclusive("simulated", "data")
 	cmd.MarkFlagsMutuallyExclusive("simulated", "clean")
 	cmd.MarkFlagsMutuallyExclusive("simulated", "podman")
@@ -93,7 +93,7 @@ func (d *dev) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if d.nodes < 1 || d.nodes > int(ports.Last)-int(ports.First)+1 {
-		return fmt.Errorf("--nodes %d: there must be at least one, and a port for each", d.nodes)
+		return fmt.Errorf("--nodes %d: want at least one node, and a port in --ports for each", d.nodes)
 	}
 	host, port, err := d.address()
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *dev) run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// removeData removes what the server wrote into the folder, and the folder itself where nothing else is in it.
+// removeData removes the server's files from the folder, and the folder itself if it is then empty.
 func (d *dev) removeData() error {
 	if err := os.RemoveAll(filepath.Join(d.data, "jetstream")); err != nil {
 		return fmt.Errorf("remove the data: %w", err)
@@ -135,30 +135,30 @@ func (d *dev) removeData() error {
 	return os.Remove(d.data)
 }
 
-// address returns where the server is to listen, and an error that says what to do where something listens there.
+// address returns the host and port for the server, or an error if another process listens there.
 func (d *dev) address() (string, int, error) {
 	host, text, err := net.SplitHostPort(d.listen)
 	if err != nil {
-		return "", 0, fmt.Errorf("--listen %q is no address: write it as 127.0.0.1:4222", d.listen)
+		return "", 0, fmt.Errorf("--listen %q is not an address: want HOST:PORT, as in 127.0.0.1:4222", d.listen)
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return "", 0, fmt.Errorf("--listen %q: %q is no port", d.listen, text)
+		return "", 0, fmt.Errorf("--listen %q: %q is not a port: want 0 to 65535", d.listen, text)
 	}
 	if port == 0 {
 		return host, embedded.AnyPort, nil
 	}
-	probe, err := net.Listen("tcp", d.listen) //nolint:noctx // it opens or fails at once
+	probe, err := net.Listen("tcp", d.listen) //nolint:noctx // it succeeds or fails at once
 	if err != nil {
 		return "", 0, fmt.Errorf("cannot listen on %s: %w: choose another with --listen, as in --listen 127.0.0.1:0", d.listen, err)
 	}
 	return host, int(port), probe.Close()
 }
 
-// engines are those of the nodes: the Podman of this machine, which they share, or one in memory for each.
+// engines are the nodes' container engines: this machine's Podman, which they share, or a simulated one for each.
 type engines struct {
 	of       []node.Engine
-	measured *podman.Engine // nil where they are simulated
+	measured *podman.Engine // nil for simulated engines
 }
 
 func (d *dev) engines(ctx context.Context) (engines, error) {
@@ -179,7 +179,7 @@ func (d *dev) engines(ctx context.Context) (engines, error) {
 	return engines{slices.Repeat([]node.Engine{engine}, d.nodes), engine}, useWatchdog(engine, d.podman, "dev")
 }
 
-// measure tells of calls of Podman.
+// measure records metrics of calls to Podman.
 func (e engines) measure(meter metric.Meter) error {
 	if e.measured == nil {
 		return nil
@@ -187,7 +187,7 @@ func (e engines) measure(meter metric.Meter) error {
 	return e.measured.Measure(meter, "dev")
 }
 
-// parts runs coordinator and nodes until ctx ends, and then waits for their end.
+// parts runs the coordinator and the nodes until ctx ends, and then waits until they have stopped.
 func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server, engines engines, ports events.PortRange) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	told, err := telemetry.Start(ctx, telemetry.Process{Service: "rookery-dev", Instance: processName(), Log: log}, d.metrics)
@@ -243,11 +243,11 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 			Meter: told.Meter("node/runner"), Tracer: told.Tracer("node/runner"), SampleEvery: noderunner.DefaultSampleEvery,
 			Facts: events.NodeFacts{
 				Address: "127.0.0.1", Ports: split(ports, i, d.nodes),
-				Allows: events.NodeAllows{HostPorts: []events.PortRange{{First: 1, Last: math.MaxUint16}}, EngineContext: true}, // it is for one's own machine
+				Allows: events.NodeAllows{HostPorts: []events.PortRange{{First: 1, Last: math.MaxUint16}}, EngineContext: true}, // dev serves the operator's own machine only
 			},
 		}).Run)
 	}
-	fmt.Fprintf(out, "Rookery listens at %s\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C ends it%s.\n",
+	fmt.Fprintf(out, "Rookery listens at %s\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C stops it%s.\n",
 		server.URL(), server.URL(), map[bool]string{true: " and removes containers and data", false: "; containers and data stay"}[d.clean])
 	if address := told.Address(); address != "" {
 		fmt.Fprintf(out, "Metrics for Prometheus are at http://%s/metrics.\n", address)
@@ -260,7 +260,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 	return cause(ctx)
 }
 
-// cause returns why the parts ended, and nil where it was asked for.
+// cause returns why the parts ended, and nil if the operator stopped them.
 func cause(ctx context.Context) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
@@ -276,20 +276,20 @@ func openEmbedded(server *embedded.Server, part string) (*bus.JetStream, func(),
 	return busOn(conn)
 }
 
-// prepareBus makes the streams of a new cluster. Of an old one it makes none: a stream that is missing was deleted, and
-// what that means is for `rookery bus adopt` to say.
+// prepareBus creates the streams of a new cluster. It creates none for an old cluster: a missing stream was deleted there, and the
+// operator must run `rookery bus adopt`.
 func prepareBus(ctx context.Context, b *bus.JetStream) error {
 	_, err := b.State(ctx, bus.Log)
 	if errors.Is(err, bus.ErrNoStream) {
 		return b.Init(ctx, 1)
 	}
 	if err == nil {
-		_, err = b.Bucket(ctx, bus.BucketConfigs) // that of an older version has none
+		_, err = b.Bucket(ctx, bus.BucketConfigs) // a cluster of an older version lacks it
 	}
 	return err
 }
 
-// removeAll removes every container of the cluster from this machine: of all nodes that have ever joined.
+// removeAll removes every container of the cluster from this machine, of all nodes that ever joined.
 func removeAll(b bus.Bus, engine node.Engine) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

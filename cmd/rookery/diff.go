@@ -21,9 +21,9 @@ func diffCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff --from PLACE [--to PLACE]",
 		Short: "Show what changed between two places in the log",
-		Long: `Show what changed between two places in the log, a line for each field of a service, slot, operation or node. A place is
-` + placeForms + `; --to is the end of the log otherwise.
-A place inside a round stands for the last round that was closed by then.`,
+		Long: `Show what changed between two places in the log, with a line for each field of a service, slot, operation or node. A place is
+` + placeForms + `.
+A place inside a round means the last round that ended before it.`,
 		Example: `  rookery diff --from 10m
   rookery diff --from 2026-11-01T12:00Z --to 2026-11-01T13:00Z --service demo/web
   rookery diff --from 4711 --to 4800 --output json
@@ -33,11 +33,11 @@ The same with the nats CLI:
 	}
 	out.flag(cmd)
 	only.flags(cmd)
-	cmd.Flags().StringVar(&from, "from", "", "`place` to begin at")
-	cmd.Flags().StringVar(&to, "to", "", "`place` to end at")
+	cmd.Flags().StringVar(&from, "from", "", "first `place`")
+	cmd.Flags().StringVar(&to, "to", "", "last `place` (default the end of the log)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if from == "" {
-			return usage(cmd, fmt.Errorf("there is nothing to compare with: give --from"))
+			return usage(cmd, fmt.Errorf("diff needs a place to start from: give --from"))
 		}
 		now := time.Now()
 		first, err := parsePlace(from, now)
@@ -69,7 +69,7 @@ The same with the nats CLI:
 	return cmd
 }
 
-// value writes the place as the questions take it.
+// value returns the place in the form that questions to a coordinator take.
 func (p place) value() jsontext.Value {
 	switch {
 	case p.sequence > 0:
@@ -91,7 +91,7 @@ func printDiff(out io.Writer, d api.Diff) error {
 	return nil
 }
 
-// ofWhat says what has changed, as people name it.
+// ofWhat names the object of a change in the words that operators use.
 func ofWhat(c views.Change) string {
 	parts := strings.Split(c.Key, ".")
 	switch {

@@ -11,16 +11,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// difference is one field that two values have otherwise.
+// difference is one field in which two values differ.
 type difference struct {
 	// Field is its path, as in ports[0].name.
 	Field string `json:"field"`
-	// Old and New are its values; nil where it is not there.
+	// Old and New are its values; nil for a missing field.
 	Old jsontext.Value `json:"old,omitzero"`
 	New jsontext.Value `json:"new,omitzero"`
 }
 
-// String tells people: the value alone where there is no other.
+// String returns a line for operators: the new value alone for a field that had none before.
 func (d difference) String() string {
 	switch {
 	case d.Old == nil:
@@ -31,8 +31,8 @@ func (d difference) String() string {
 	return d.Field + ": " + string(d.Old) + " → " + string(d.New)
 }
 
-// differences compares two values as JSON has them, field by field. Objects that only one of them has count as one field,
-// and so do entries of a list beyond the other's end.
+// differences compares two values in JSON, field by field. An object that only one value has counts as one field, and so does each
+// entry of a list beyond the end of the other list.
 func differences(before, after any) ([]difference, error) {
 	old, err := decoded(before)
 	if err != nil {
@@ -53,7 +53,7 @@ func decoded(value any) (plain any, err error) {
 	return plain, json.Unmarshal(body, &plain)
 }
 
-// appendDifferences adds those below the field. A value that is not there is nil: specs have no null.
+// appendDifferences adds the differences below the field. Nil means a missing value, because specs have no null.
 func appendDifferences(all []difference, field string, before, after any) ([]difference, error) {
 	old, now := members(field, before), members(field, after)
 	if old == nil || now == nil || reflect.TypeOf(before) != reflect.TypeOf(after) {
@@ -83,13 +83,13 @@ func appendDifferences(all []difference, field string, before, after any) ([]dif
 	return all, nil
 }
 
-// members returns what an object or a list holds, by path; nil for any other value.
+// members returns the members of an object or a list, by path; nil for any other value.
 func members(field string, value any) map[string]any {
 	inside := map[string]any{}
 	switch v := value.(type) {
 	case map[string]any:
 		for name, member := range v {
-			shown := strconv.QuoteToASCII(name) // names of variables are from outside
+			shown := strconv.QuoteToASCII(name) // a client chose this name
 			path := shown[1 : len(shown)-1]
 			if field != "" {
 				path = field + "." + path

@@ -31,7 +31,7 @@ func doctorCommand(l *link) *cobra.Command {
 	var podmanURL string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the bus, the clock, Podman, its runtime, cgroups and disk, and say what to do",
+		Short: "Check bus, clock, Podman, runtime, cgroups and disk",
 		Example: `  rookery doctor
   rookery doctor --output json`,
 		Args: arguments(),
@@ -74,7 +74,7 @@ func printChecks(out io.Writer, checks []check, how output) error {
 	return nil
 }
 
-// result makes a check of an error: what was found where there is none, else the error and what to do.
+// result turns an error into a check: the finding if err is nil, else the error and the advice.
 func result(name, found string, err error, advice string) check {
 	if err != nil {
 		return check{Name: name, Found: err.Error(), Advice: advice}
@@ -99,7 +99,7 @@ func checkBus(ctx context.Context, l *link) []check {
 	for i, f := range findings {
 		problems[i] = f.Err()
 	}
-	checks = append(checks, result("streams", fmt.Sprintf("%d as they must be", len(findings)), errors.Join(problems...), "run `rookery bus init`"))
+	checks = append(checks, result("streams", fmt.Sprintf("%d with the right settings", len(findings)), errors.Join(problems...), "run `rookery bus init`"))
 	if !checks[len(checks)-1].OK {
 		return checks
 	}
@@ -117,7 +117,7 @@ func checkClock(ctx context.Context, b bus.Bus) check {
 	if err == nil && skew > most {
 		err = fmt.Errorf("%s off the server's", skew.Round(time.Millisecond))
 	}
-	return result("clock", fmt.Sprintf("%s off the server's", skew.Round(time.Millisecond)), err, "set both by NTP: a coordinator does not lead like that")
+	return result("clock", fmt.Sprintf("%s off the server's", skew.Round(time.Millisecond)), err, "synchronise both by NTP: a coordinator with this clock cannot lead")
 }
 
 func checkRoom(ctx context.Context, b *bus.JetStream) check {
@@ -133,11 +133,11 @@ func checkHost(ctx context.Context, url string) []check {
 	defer cancel()
 	engine, err := podman.Connect(ctx, url)
 	if err != nil {
-		return []check{result("podman", "", err, "install it, start its service with `podman system service --time 0 "+url+"`, or name another with --podman")}
+		return []check{result("podman", "", err, "install Podman, start its service with `podman system service --time 0 "+url+"`, or name another with --podman")}
 	}
 	info, err := engine.Info(ctx)
 	if err != nil {
-		return []check{result("podman", "", err, "see whether its service answers: podman --url "+url+" info")}
+		return []check{result("podman", "", err, "check that its service answers: podman --url "+url+" info")}
 	}
 	checks := []check{
 		{Name: "podman", OK: true, Found: info.Version + map[bool]string{true: ", rootless", false: ", rootful"}[info.Rootless]},
@@ -147,7 +147,7 @@ func checkHost(ctx context.Context, url string) []check {
 	if info.Rootless && info.Cgroups != events.CgroupsV2 {
 		checks[2] = check{
 			Name: "cgroups", Found: string(info.Cgroups) + " with a rootless Podman",
-			Advice: "limits of CPU and memory are refused here: boot with cgroups v2, or run Podman as root",
+			Advice: "this Podman cannot limit CPU and memory: boot with cgroups v2, or run Podman as root",
 		}
 	}
 	if info.Runtime == "crun" && info.Cgroups != events.CgroupsV2 {
@@ -168,7 +168,7 @@ func checkDisk(folder string) check {
 	free := fs.Bavail * uint64(fs.Bsize)
 	found := fmt.Sprintf("%.1f GiB free for Podman's store in %s", float64(free)/(1<<30), folder)
 	if free < least {
-		return check{Name: "disk", Found: found, Advice: "free some: images and containers need at least 1 GiB"}
+		return check{Name: "disk", Found: found, Advice: "free some space: images and containers need at least 1 GiB"}
 	}
 	return check{Name: "disk", OK: true, Found: found}
 }

@@ -13,20 +13,20 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// documentKinds are what a document may be. One says so in its fields kind and name, as in `kind: service` and `name: demo/web`; without
-// these it is the bare body of a command.
+// documentKinds are the kinds of a document. Its fields kind and name give them, as in `kind: service` and `name: demo/web`. Without
+// these fields a document is the bare body of a command.
 var documentKinds = []string{"service", "job", "group", "policy"}
 
-// maxDocuments bounds how many documents a file has.
+// maxDocuments bounds the documents of one file.
 const maxDocuments = 1000
 
-// document is one of a file, in JSON.
+// document is one document of a file, in JSON.
 type document struct {
-	kind, name string // "" where it does not say
-	body       []byte // without the field that says so
+	kind, name string // "" for a bare body
+	body       []byte // without kind and name
 }
 
-// readDocuments reads a file of JSON or YAML, "-" for standard input. In YAML a line "---" divides documents.
+// readDocuments reads a file of JSON or YAML; "-" is standard input. In YAML a line "---" separates documents.
 func readDocuments(in io.Reader, file string) ([]document, error) {
 	body, err := readFile(in, file)
 	if err != nil {
@@ -36,7 +36,7 @@ func readDocuments(in io.Reader, file string) ([]document, error) {
 }
 
 func documentsOf(file string, body []byte) ([]document, error) {
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) { // it stays as it is, so that errors say where they are
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) { // not rewritten, so that errors give the right offset
 		d, err := newDocument(body)
 		return []document{d}, inDocument(file, 0, err)
 	}
@@ -48,13 +48,13 @@ func documentsOf(file string, body []byte) ([]document, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, inDocument(file, len(all), fmt.Errorf("it is neither JSON nor YAML of fields and values: %w", err))
+			return nil, inDocument(file, len(all), fmt.Errorf("want JSON or YAML with fields and values: %w", err))
 		}
 		if len(content) == 0 {
 			continue
 		}
 		if len(all) == maxDocuments {
-			return nil, fmt.Errorf("read %s: it has more than %d documents: divide it", file, maxDocuments)
+			return nil, fmt.Errorf("read %s: more than %d documents: split the file", file, maxDocuments)
 		}
 		plain, err := json.Marshal(content, json.Deterministic(true))
 		if err != nil {
@@ -78,21 +78,22 @@ func inDocument(file string, index int, err error) error {
 	return fmt.Errorf("read %s, document %d: %w", file, index+1, err)
 }
 
-// newDocument finds out what a JSON object is. What is no object, or has a field twice, is for the command's own reader to refuse.
+// newDocument finds the kind of a JSON object. It passes on other values, and objects with a repeated field, because the command's
+// own parser refuses them with a better error.
 func newDocument(body []byte) (document, error) {
 	var fields map[string]jsontext.Value
 	if json.Unmarshal(body, &fields) != nil {
 		return document{body: body}, nil
 	}
 	d := document{body: body}
-	if fields["kind"].Kind() != '"' { // a list of services may have one of that name
+	if fields["kind"].Kind() != '"' { // a list of services can have a service named kind
 		return d, nil
 	}
 	if err := errors.Join(json.Unmarshal(fields["kind"], &d.kind), json.Unmarshal(fields["name"], &d.name)); err != nil {
 		return d, errors.New("a document with a kind needs a name, as in name: demo/web")
 	}
 	if !slices.Contains(documentKinds, d.kind) {
-		return d, fmt.Errorf("kind %q is not known: want %s", d.kind, strings.Join(documentKinds, ", "))
+		return d, fmt.Errorf("unknown kind %q: want %s", d.kind, strings.Join(documentKinds, ", "))
 	}
 	delete(fields, "kind")
 	delete(fields, "name")
@@ -101,22 +102,22 @@ func newDocument(body []byte) (document, error) {
 	return d, err
 }
 
-// readOne reads the one document of a file that a command takes: one of these kinds and of this name, or a bare body.
+// readOne reads the only document of a file. It must have one of these kinds and this name, or be a bare body.
 func readOne(in io.Reader, file, name string, kinds ...string) ([]byte, error) {
 	all, err := readDocuments(in, file)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) != 1 {
-		return nil, fmt.Errorf("read %s: it has %d documents, and this command takes one: give them to rookery apply", file, len(all))
+		return nil, fmt.Errorf("read %s: it has %d documents, but this command takes one: use rookery apply", file, len(all))
 	}
 	switch d := all[0]; {
 	case d.kind == "":
 		return d.body, nil
 	case !slices.Contains(kinds, d.kind):
-		return nil, fmt.Errorf("read %s: it is a %s, and this command takes a %s: give it to rookery apply", file, d.kind, strings.Join(kinds, " or a "))
+		return nil, fmt.Errorf("read %s: it is a %s, but this command takes a %s: use rookery apply", file, d.kind, strings.Join(kinds, " or a "))
 	case d.name != name:
-		return nil, fmt.Errorf("read %s: it is the %s %s, and not %s", file, d.kind, d.name, name)
+		return nil, fmt.Errorf("read %s: it is the %s %s, but the command names %s", file, d.kind, d.name, name)
 	case d.kind == "job":
 		return asJob(d.body)
 	default:
@@ -124,7 +125,7 @@ func readOne(in io.Reader, file, name string, kinds ...string) ([]byte, error) {
 	}
 }
 
-// asJob returns the spec of a job, whose mode the document need not repeat.
+// asJob returns the spec of a job. It adds the mode, which a document of kind job can omit.
 func asJob(body []byte) ([]byte, error) {
 	var fields map[string]jsontext.Value
 	if err := json.Unmarshal(body, &fields); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDocumentsSayWhatTheyAre reads files as they are written by hand, in both formats.
+// TestDocumentsSayWhatTheyAre reads handwritten files in both formats.
 func TestDocumentsSayWhatTheyAre(t *testing.T) {
 	const typed = "kind: service\nname: demo/web\nimage: i:1\n"
 	for _, tt := range []struct {
@@ -18,13 +18,13 @@ func TestDocumentsSayWhatTheyAre(t *testing.T) {
 		{"of a kind, as JSON", `{"kind":"service","name":"demo/web","image":"i:1"}`, `{"image":"i:1"}`},
 		{"with a line for editors", "# yaml-language-server: $schema=service.json\n---\n" + typed, `{"image":"i:1"}`},
 		{"a job", "kind: job\nname: demo/web\nimage: i:1\n", `{"image":"i:1","mode":"job"}`},
-		{"of another name", "kind: service\nname: demo/api\nimage: i:1\n", "it is the service demo/api, and not demo/web"},
-		{"of another kind", "kind: policy\nname: cluster\n", "it is a policy, and this command takes a service or a job"},
-		{"of a kind that there is not", "kind: pod\nname: demo/web\n", `kind "pod" is not known: want service, job, group, policy`},
+		{"of another name", "kind: service\nname: demo/api\nimage: i:1\n", "it is the service demo/api, but the command names demo/web"},
+		{"of another kind", "kind: policy\nname: cluster\n", "it is a policy, but this command takes a service or a job"},
+		{"of a kind that there is not", "kind: pod\nname: demo/web\n", `unknown kind "pod": want service, job, group, policy`},
 		{"without a name", "kind: service\nimage: i:1\n", "a document with a kind needs a name"},
-		{"two of them", typed + "---\n" + typed, "it has 2 documents, and this command takes one: give them to rookery apply"},
+		{"two of them", typed + "---\n" + typed, "it has 2 documents, but this command takes one: use rookery apply"},
 		{"a field twice", "image: i:1\nimage: i:2\n", `key "image" already`},
-		{"no object", "image", "it is neither JSON nor YAML of fields and values"},
+		{"no object", "image", "want JSON or YAML with fields and values"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			body, err := readOne(strings.NewReader(tt.file), "-", "demo/web", "service", "job")
@@ -39,15 +39,15 @@ func TestDocumentsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestApplyTakesDocuments reads services, jobs and groups of one file for one plan.
+// TestApplyTakesDocuments reads services, jobs and groups from one file into one plan.
 func TestApplyTakesDocuments(t *testing.T) {
 	const web, batch = "kind: service\nname: demo/web\nimage: i:1\n---\n", "kind: job\nname: demo/batch\nimage: i:1\n---\n"
 	for _, tt := range []struct{ name, file, want string }{
 		{"services and jobs", web + batch, ""},
 		{"a group", "kind: group\nname: demo/shop\nservices:\n  a: {image: i:1}\n  b: {image: i:1, after: [a]}\n", ""},
-		{"of two namespaces", web + "kind: service\nname: other/web\nimage: i:1\n", "apply them one after the other"},
-		{"bare ones between", web + "image: i:1\n", "document 2: it does not say what it is"},
-		{"one twice", web + web, "web stands in - too: name it once"},
+		{"of two namespaces", web + "kind: service\nname: other/web\nimage: i:1\n", "apply one namespace at a time"},
+		{"bare ones between", web + "image: i:1\n", "document 2: it has no kind"},
+		{"one twice", web + web, "web is in - too: keep one of them"},
 		{"what is wrong in one", web + "kind: job\nname: demo/batch\nimag: i:1\n", `there is no field "imag"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -29,20 +29,22 @@ func drainCommand(l *link) *cobra.Command {
 	d := &drain{asking: asking{link: l}}
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
-		Short: "Empty a node: show a plan, ask, and carry it out; or undo it",
-		Long: `Empty a node. Each instance runs on until its successor on another node serves, as many of a service at a time as an
-update replaces, and also where there is one instance alone. What cannot be in two places stops first: slots of a topology
-and exclusive ones one at a time; slots with named volumes and instances of global services last, once all else is gone. Jobs are waited
-for. At the deadline all that is left stops, and comes up elsewhere where it can. The node takes nothing until --undo.
+		Short: "Move all instances off a node, after showing a plan",
+		Long: `Move all instances off a node, after showing a plan. An instance runs until its successor on another node serves, even if it is the
+only one of its service. At a time, as many instances of a service move as in an update. The node gets no instances until --undo.
 
-On a terminal you are asked before anything is done. Without one nothing is done and the exit code is 2; --yes goes on
-without asking. Ctrl-C ends the wait; the drain goes on.
+Instances that cannot run in two places stop before their successors start: slots of a topology and exclusive slots, one at a time.
+Slots with named volumes and instances of global services stop last, when all others have left. Jobs run to their end. At the
+deadline all remaining instances stop, and Rookery starts them on other nodes if it can.
+
+On a terminal, drain asks before it carries out the plan; --yes skips the question. Without a terminal and --yes it changes nothing,
+and exits with code 2. Ctrl-C ends the wait; the drain continues.
 
 ` + exitCodes,
 		Example: `  rookery drain node-0
   rookery drain node-0 --deadline 30m --yes
-  rookery drain node-0 --undo          what has moved stays where it is
-The same with the nats CLI, and to have a node take nothing and keep what it has:
+  rookery drain node-0 --undo          moved instances stay where they are
+The same with the nats CLI (pause keeps the node's instances and adds none):
   nats req rookery.api.plan '{"node":"node-0","verb":"drain","body":{"deadline":"30m"}}'
   nats req rookery.cmd.node.node-0.drain '{"deadline":"30m"}'
   nats req rookery.cmd.node.node-0.resume '{}'
@@ -51,8 +53,8 @@ The same with the nats CLI, and to have a node take nothing and keep what it has
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd, args[0]) },
 	}
 	d.flags(cmd)
-	cmd.Flags().DurationVar(&d.deadline, "deadline", time.Duration(events.DefaultDrainDeadline), "have what is left stop after this `time`")
-	cmd.Flags().BoolVar(&d.undo, "undo", false, "have the node take instances again; a drain that goes on ends")
+	cmd.Flags().DurationVar(&d.deadline, "deadline", time.Duration(events.DefaultDrainDeadline), "stop the remaining instances after this `time`")
+	cmd.Flags().BoolVar(&d.undo, "undo", false, "let the node take instances again, and end a drain in progress")
 	d.yesFlag(cmd)
 	return cmd
 }
@@ -62,9 +64,9 @@ func forgetCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget NODE",
 		Short: "Forget a node that is gone for good",
-		Long: `Forget a node that is gone for good: it must be silent. Its instances come up elsewhere, with new volumes: empty, or filled from
-the snapshot that their service was resumed from where they had not run since. Should the machine come back, it joins as a
-new node, and what it still runs is stopped.
+		Long: `Forget a node that is gone for good. The node must be silent. Rookery starts its instances on other nodes, with new, empty
+volumes. If a service was resumed from a snapshot and an instance has not run since, its volumes are filled from that snapshot. If
+the machine returns, it joins as a new node and stops the instances that it still runs.
 
 ` + exitCodes,
 		Example: `  rookery forget node-0
@@ -83,15 +85,15 @@ The same with the nats CLI:
 	return cmd
 }
 
-// askNode is ask for a command to a node.
+// askNode publishes a command to a node, as ask does for a service.
 func (a *asking) askNode(cmd *cobra.Command, node string, command events.Data) error {
 	if !events.ValidName(node) {
-		return usage(cmd, fmt.Errorf("%q is no name of a node", node))
+		return usage(cmd, fmt.Errorf("%q is not a node name: want 1 to 63 of a-z, 0-9 and \"-\"", node))
 	}
 	return a.publish(cmd, "node."+node, nil, command)
 }
 
-// drained is what is printed: the plan, and how the command ended, where it was given.
+// drained is what drain prints as JSON or YAML: the plan, and the outcome of the command if drain sent it.
 type drained struct {
 	coordinator.DrainPlan
 	Fate *api.Fate `json:"fate,omitempty"`
@@ -99,9 +101,9 @@ type drained struct {
 
 func (d *drain) run(cmd *cobra.Command, node string) error {
 	if d.undo && cmd.Flags().Changed("deadline") {
-		return usage(cmd, errors.New("--undo takes no --deadline: what has moved stays where it is"))
+		return usage(cmd, errors.New("--undo takes no --deadline: moved instances stay where they are"))
 	}
-	const beyond = 5 * time.Minute // what is left at the deadline has its grace, and the command two minutes
+	const beyond = 5 * time.Minute // for the instances' stop grace at the deadline, and the command's two minutes
 	if !cmd.Flags().Changed("timeout") {
 		d.timeout = max(d.timeout, d.deadline+beyond)
 	}
@@ -109,7 +111,7 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 		return d.askNode(cmd, node, events.NodeResume{})
 	}
 	if !events.ValidName(node) {
-		return usage(cmd, fmt.Errorf("%q is no name of a node", node))
+		return usage(cmd, fmt.Errorf("%q is not a node name: want 1 to 63 of a-z, 0-9 and \"-\"", node))
 	}
 	command := events.NodeDrain{Deadline: events.Duration(d.deadline)}
 	body, err := json.Marshal(command, json.Deterministic(true))
@@ -132,7 +134,7 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 		err = p.print(cmd.OutOrStdout())
 	}
 	if err == nil && d.dryRun {
-		err = errPending // a node without instances is drained all the same
+		err = errPending // the drain of an empty node is a change too
 	}
 	if err == nil && !d.yes {
 		err = agree(cmd, d.out, p.print)
@@ -146,7 +148,7 @@ func (d *drain) run(cmd *cobra.Command, node string) error {
 	return err
 }
 
-// planDrain asks a coordinator for the plan.
+// planDrain asks a coordinator for the plan of a drain.
 func planDrain(ctx context.Context, b *bus.JetStream, node string, body []byte) (*drained, error) {
 	p := &drained{}
 	q := api.PlanQuestion{Node: node, Verb: events.NodeDrain{}.Kind().Name, Body: body}
@@ -161,7 +163,7 @@ func planDrain(ctx context.Context, b *bus.JetStream, node string, body []byte) 
 
 func (p *drained) print(w io.Writer) error {
 	if len(p.Instances) == 0 {
-		_, err := fmt.Fprintf(w, "At sequence %d of the log node %s has nothing that would go.\n", p.Sequence, p.Node)
+		_, err := fmt.Fprintf(w, "At sequence %d of the log node %s has no instances to move.\n", p.Sequence, p.Node)
 		return err
 	}
 	rows := make([]string, len(p.Instances))
@@ -178,7 +180,7 @@ func (p *drained) print(w io.Writer) error {
 	return table(w, "INSTANCE\tACTION\tSTOPS\tTO\tWHY", rows)
 }
 
-// carryOut gives the command and shows what becomes of each instance until it has ended.
+// carryOut sends the command and shows what happens to each instance until the command ends.
 func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, command events.NodeDrain) error {
 	m, err := commandMessage("node."+p.Node, command)
 	if err != nil {
@@ -207,7 +209,7 @@ func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, comma
 	fate, err := w.follow(ctx, seen)
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			fmt.Fprintf(d.progress(), "the drain of node %s goes on: rookery drain %s --undo takes it back\n", p.Node, p.Node)
+			fmt.Fprintf(d.progress(), "the drain of node %s continues: rookery drain %s --undo ends it\n", p.Node, p.Node)
 		}
 		return err
 	}
@@ -218,7 +220,7 @@ func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, comma
 	return outcome(fate)
 }
 
-// showDrain prints a line for what becomes of each instance of the plan, until ctx or the reading ends.
+// showDrain prints a line for each event of the plan's instances, until ctx or the subscription ends.
 func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained) {
 	slots := map[string]bool{}
 	for _, d := range p.Instances {
@@ -239,7 +241,7 @@ func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained)
 		for _, m := range closed {
 			data, _, err := events.Decode(m)
 			if err != nil {
-				continue // it is of a later version
+				continue // a later version wrote it
 			}
 			if ordinal, follows := ofDrain(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
 				fmt.Fprintln(w, waves{}.describe(m))
@@ -248,7 +250,7 @@ func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained)
 	}
 }
 
-// ofDrain returns the slot of an event that says what becomes of an instance.
+// ofDrain returns the slot of an event about an instance.
 func ofDrain(data events.Data) (ordinal uint32, follows bool) {
 	switch d := data.(type) {
 	case events.InstancePlaced:

@@ -17,19 +17,19 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// errPending ends a dry run that has found something to do.
+// errPending ends a dry run that found changes.
 var errPending = &codedError{exitPending, errors.New("nothing was done: --dry-run")}
 
-// foretold is the answer to the question `plan` about any command.
+// foretold is the answer to the question `plan`, for every kind of command.
 type foretold struct {
 	coordinator.Plan
-	// Events are those that a command to anything but a service leads to at once.
+	// Events are the immediate events of a command to a group, a node or the cluster.
 	Events []string `json:"events"`
-	// Instances are those that leave a node which is drained.
+	// Instances are the instances that leave a drained node.
 	Instances []jsontext.Value `json:"instances"`
 }
 
-// rehearse prints what a command would do. It returns errPending where that is anything.
+// rehearse prints what a command would do. It returns errPending if the command would change anything.
 func (a *asking) rehearse(ctx context.Context, b *bus.JetStream, out io.Writer, m events.Message) error {
 	var raw jsontext.Value
 	if err := askPast(ctx, b, "plan", planQuestion(m), &raw); err != nil {
@@ -37,7 +37,7 @@ func (a *asking) rehearse(ctx context.Context, b *bus.JetStream, out io.Writer, 
 	}
 	var p foretold
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return fmt.Errorf("the answer does not read: %w", err)
+		return fmt.Errorf("read the coordinator's answer: %w", err)
 	}
 	switch {
 	case a.out.json():
@@ -63,7 +63,7 @@ func (a *asking) rehearse(ctx context.Context, b *bus.JetStream, out io.Writer, 
 	return nil
 }
 
-// planQuestion asks what a command would do.
+// planQuestion returns the question what a command would do.
 func planQuestion(m events.Message) api.PlanQuestion {
 	words := strings.Split(strings.TrimPrefix(m.Subject, events.CommandRoot+"."), ".")
 	q := api.PlanQuestion{Verb: words[len(words)-1], Body: m.Body}
@@ -78,7 +78,7 @@ func planQuestion(m events.Message) api.PlanQuestion {
 	return q
 }
 
-// changes reports whether a command would do anything.
+// changes reports whether a command would change anything.
 func (p foretold) changes() bool {
 	return len(p.Instances) > 0 ||
 		slices.ContainsFunc(p.Slots, func(s coordinator.PlannedSlot) bool { return s.Action != coordinator.PlanNone }) ||

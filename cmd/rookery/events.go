@@ -24,11 +24,11 @@ func eventsCommand(l *link) *cobra.Command {
 	var of within
 	cmd := &cobra.Command{
 		Use:   "events [NAMESPACE[/NAME]]",
-		Short: "Print what happened, of one namespace, service or group or of all",
-		Long: `Print what happened, a line an event: when, to what, what. On a terminal longer lines are folded below themselves; --output wide
-folds nothing and begins with the sequence in the log, and json and yaml print the whole events.
+		Short: "Print events, of all or one namespace, service or group",
+		Long: `Print events, one line each: the time, the object and the event. A terminal wraps long lines. --output wide does not wrap, and
+starts each line with the sequence in the log. json and yaml print whole events.
 
-With --follow it goes on with what happens from then on, until Ctrl-C, which ends it with exit code 130.
+With --follow it also prints new events, until Ctrl-C ends it with exit code 130.
 
 Exit codes: 0 succeeded, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery events
@@ -40,7 +40,7 @@ The same with the nats CLI:
 		Args: someServices(&of),
 	}
 	out.tableFlag(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens from now on, until Ctrl-C")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new events too, until Ctrl-C")
 	chosen := eventSelection{}
 	chosen.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -62,7 +62,7 @@ The same with the nats CLI:
 				err = missingNow(cmd.Context(), b, of)
 			}
 			if follow && errors.Is(err, errMissing) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting for it\n", err)
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting until it exists\n", err)
 				err = nil
 			}
 			return follow, err
@@ -71,19 +71,19 @@ The same with the nats CLI:
 	return cmd
 }
 
-// printer prints the events of some scopes.
+// printer prints the events of its scopes.
 type printer struct {
 	scopes []string
 	out    output
 	style  grid.Style
 	waves  waves
-	// printed counts them.
+	// printed counts the printed events.
 	printed *int
 	chosen  eventSelection
 	from    uint64 // the sequence of the first; 0 for the first of the log
 }
 
-// newPrinter returns what prints the events within a namespace, a service or a group, or all of them.
+// newPrinter returns a printer for the events of a namespace, a service or a group, or for all events.
 func newPrinter(of within, out output, w io.Writer) printer {
 	scopes := []string{events.LogRoot + "."}
 	if of.namespace != "" {
@@ -96,7 +96,7 @@ func newPrinter(of within, out output, w io.Writer) printer {
 	return printer{scopes: scopes, out: out, style: out.style(w), waves: waves{}, printed: new(int)}
 }
 
-// printLog prints the log from its beginning to its end, and on from there where atEnd says so.
+// printLog prints the log to its current end, and follows it from there if atEnd returns true.
 func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, atEnd func() (more bool, err error)) error {
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -125,7 +125,7 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, a
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case !ok:
-				return errors.New("the log cannot be read any more")
+				return errors.New("lost the subscription to the log: run this again")
 			}
 			closed, _ := rounds.Take(m)
 			for _, m := range closed {
@@ -143,7 +143,7 @@ func printLog(ctx context.Context, b *bus.JetStream, out io.Writer, p printer, a
 	}
 }
 
-// shows reports whether the event is one of those to be printed.
+// shows reports whether the event is in the printer's scopes.
 func (p printer) shows(m events.Message) bool {
 	within := func(scope string) bool { return strings.HasPrefix(m.Subject, scope) }
 	return slices.ContainsFunc(p.scopes, within) && m.Subject != events.LogRoot+".round" && p.chosen.has(m)
@@ -167,7 +167,7 @@ func (p printer) print(out io.Writer, m events.Message) error {
 	}{m.Sequence, events.EventSubject(m.Subject), m.Header.Get("ce-type"), m.Header.Get("ce-time"), m.Body})
 }
 
-// describe puts an event into one line: when, about what, what.
+// describe puts an event into one line: the time, the object, the event.
 func (w waves) describe(m events.Message) string {
 	data, a, err := events.Decode(m)
 	if err != nil {
@@ -206,7 +206,7 @@ func details(data events.Data) string {
 	case events.ServiceFired:
 		return fmt.Sprintf(" run %d of %s", d.Run, d.Scheduled.Format(time.RFC3339))
 	case events.ServiceSkipped:
-		return fmt.Sprintf(" what was due at %s: run %d has not ended", d.Scheduled.Format(time.RFC3339), d.Run)
+		return fmt.Sprintf(" the run due at %s: run %d is still in progress", d.Scheduled.Format(time.RFC3339), d.Run)
 	case events.InstancePending:
 		return fmt.Sprintf(" %d: %s", d.Ordinal, projections.Reasons(d))
 	case events.InstancePlaced:
@@ -218,7 +218,7 @@ func details(data events.Data) string {
 	case events.NodeJoined:
 		return fmt.Sprintf(" as epoch %d at %s with %s", d.Epoch, d.Address, d.Engine)
 	case events.RebalanceStarted:
-		return fmt.Sprintf(" of %d at most, for %d points or more", d.MaxMoves, d.MinGain)
+		return fmt.Sprintf(" of at most %d moves, for a gain of at least %d points", d.MaxMoves, d.MinGain)
 	case events.RebalanceEnded:
 		return fmt.Sprintf(" (%s) after %d moved %s", d.Reason, d.Moved, d.Message)
 	case events.InstanceLost, events.InstanceReturned, events.EvictionsPaused, events.EvictionsResumed:
@@ -248,7 +248,7 @@ func details(data events.Data) string {
 	return seenDetails(data)
 }
 
-// fateDetails says what becomes of a command.
+// fateDetails describes the outcome of a command.
 func fateDetails(fate events.Fate) string {
 	switch d := fate.(type) {
 	case events.CommandAccepted:
@@ -315,11 +315,11 @@ func seenDetails(data events.Data) string {
 		text += " it is not restarted: " + string(seen.NoRestart)
 	}
 	if seen.Output != "" {
-		text += "; what it printed last: " + readOutput(seen.Output)
+		text += "; last output: " + readOutput(seen.Output)
 	}
 	return text
 }
 
-// readOutput is what people type to read what a container printed last: lines, which the nats CLI shows encoded unless it
-// is told not to.
+// readOutput returns the command that prints a container's last output. The output is lines of text, which the nats CLI would encode
+// without --raw.
 func readOutput(key string) string { return "nats kv get --raw " + bus.BucketOutput + " " + key }

@@ -8,15 +8,15 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
 )
 
-// timeWidth is that of the time with which the line of an event begins.
+// timeWidth is the width of the time at the start of an event's line.
 const timeWidth = len(time.TimeOnly + ".000")
 
-// eventLines lays the line of an event out: when, about what, what.
+// eventLines fits the line of an event into the screen's width, below its time.
 func eventLines(line string, sequence uint64, s grid.Style) []string {
 	at, rest, timed := strings.Cut(line, "  ")
 	about, what, _ := strings.Cut(rest, "  ")
 	if !timed || len(at) != timeWidth {
-		return grid.Fold(line, s.Width, 0) // it does not read
+		return grid.Fold(line, s.Width, 0) // not an event's line
 	}
 	if s.All {
 		return []string{fmt.Sprintf("%8d  %s", sequence, line)}

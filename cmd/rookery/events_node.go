@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// overrideDetails says what people say of a node in place of its own.
+// overrideDetails describes the labels that an operator sets in place of the node's own.
 func overrideDetails(o events.Overrides) string {
 	var text string
 	for _, name := range slices.Sorted(maps.Keys(o.Labels)) {
@@ -21,7 +21,7 @@ func overrideDetails(o events.Overrides) string {
 	return text + resourceDetails(o.Capacity)
 }
 
-// lossDetails says what is lost with its node or back with it, and why nothing is.
+// lossDetails describes instances that are lost or return with their node, and why Rookery suspends losses.
 func lossDetails(data events.Data) string {
 	switch d := data.(type) {
 	case events.InstanceLost:
@@ -29,7 +29,7 @@ func lossDetails(data events.Data) string {
 	case events.InstanceReturned:
 		return fmt.Sprintf(" %d.%d on %s", d.Ordinal, d.Generation, d.Node)
 	case events.EvictionsPaused:
-		return fmt.Sprintf(" %d of %d nodes are silent: nothing is lost until fewer are", d.Silent, d.Nodes)
+		return fmt.Sprintf(" %d of %d nodes are silent: no instance counts as lost until fewer are", d.Silent, d.Nodes)
 	case events.EvictionsResumed:
 		return fmt.Sprintf(" %d of %d nodes are silent", d.Silent, d.Nodes)
 	}
@@ -61,14 +61,14 @@ func resourceDetails(r events.Resources) string {
 	return text
 }
 
-// leavingDetails says what becomes of a node that goes, and of instances that it should not have.
+// leavingDetails describes a node that drains or is forgotten, and its orphans.
 func leavingDetails(data events.Data) string {
 	switch d := data.(type) {
 	case events.NodeDraining:
 		return " until " + d.Until.Local().Format(time.TimeOnly)
 	case events.NodeDrained:
 		if d.Forced {
-			return ": what was left had to stop at the deadline"
+			return ": the remaining instances stop at the deadline"
 		}
 	case events.NodeRemoved:
 		return fmt.Sprintf(" with its epoch %d", d.Epoch)

@@ -17,14 +17,14 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// execution is what people run in an instance.
+// execution is a command that the operator runs in an instance.
 type execution struct {
 	target          target
 	command         []string
 	input, terminal bool
 	in              *os.File
 	out, err        io.Writer
-	// wrote says that the command has written anything.
+	// wrote says that the command has written output.
 	wrote bool
 }
 
@@ -32,34 +32,34 @@ func execCommand(l *link) *cobra.Command {
 	var x execution
 	cmd := &cobra.Command{
 		Use:   "exec [-it] NAMESPACE/NAME[/ORDINAL] [--] COMMAND [ARGUMENT...]",
-		Short: "Run a command in the container of an instance, wherever it is",
-		Long: `Run a command in the container of an instance, wherever it is, and end with its exit code. Without an ordinal it is the
-lowest that serves, which is said on standard error.
+		Short: "Run a command in the container of an instance",
+		Long: `Run a command in the container of an instance, on any node, and exit with its exit code. Without an ordinal, exec picks the serving
+instance with the lowest ordinal and names it on standard error.
 
-With -i the command reads standard input; with -t it runs on a terminal of the size of this one, which follows it. The
-command ends with this one: with Ctrl-C, where it has no terminal that takes that; when this is killed; or when the bus
-is lost for 10 seconds. It is told to end then (SIGHUP on a terminal, else SIGTERM), and killed 3 seconds later.
+With -i the command reads standard input. With -t it runs on a terminal, which follows the size of yours. The command also ends
+when you press Ctrl-C (without -t), when rookery exec is killed, or after 10 seconds without the bus. The node then sends it SIGHUP
+on a terminal, else SIGTERM, and SIGKILL 3 seconds later.
 
-What goes in and comes out goes over the bus and is stored nowhere; nor is the command.
+Input and output travel over the bus. Rookery stores neither them nor the command.
 
-Exit codes: that of the command; 125 the session failed: the command's own is not known, or it did not begin; 126 the command cannot be
-run; 127 there is no such command in the container; 1 no instance was found, 2 wrong usage, 130 Ctrl-C.`,
+Exit codes: the command's own; 125 the session failed: the command did not start, or its exit code is unknown; 126 the container cannot
+run the command; 127 the container does not have the command; 1 no instance found, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery exec demo/web -- /web -check
   rookery exec -it demo/web/2 -- sh
   tar c site | rookery exec -i demo/web -- tar x -C /srv
-Where to go, with the nats CLI:
+To find the instance and its node with the nats CLI:
   nats req rookery.api.exec '{"service":"demo/web"}'`,
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.Flags().BoolVarP(&x.input, "interactive", "i", false, "have the command read standard input")
-	cmd.Flags().BoolVarP(&x.terminal, "tty", "t", false, "run it on a terminal")
-	cmd.Flags().SetInterspersed(false) // what is behind the instance is the command's
+	cmd.Flags().BoolVarP(&x.input, "interactive", "i", false, "pass standard input to the command")
+	cmd.Flags().BoolVarP(&x.terminal, "tty", "t", false, "run the command on a terminal")
+	cmd.Flags().SetInterspersed(false) // the arguments behind the instance belong to the command
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 && args[1] == "--" {
 			args = slices.Delete(args, 1, 2)
 		}
 		if len(args) < 2 {
-			return usage(cmd, errors.New("name an instance and a command, as in rookery exec demo/web -- /web -check"))
+			return usage(cmd, errors.New("exec needs an instance and a command, as in rookery exec demo/web -- /web -check"))
 		}
 		var err error
 		if x.target, err = parseTarget(args[0]); err != nil {
@@ -67,7 +67,7 @@ Where to go, with the nats CLI:
 		}
 		x.command, x.in, x.out, x.err = args[1:], os.Stdin, cmd.OutOrStdout(), cmd.ErrOrStderr()
 		if x.terminal && !isTerminal(x.in) {
-			return usage(cmd, errors.New("-t needs a terminal, and standard input is none: leave -t out"))
+			return usage(cmd, errors.New("-t needs a terminal, but standard input is not one: omit -t"))
 		}
 		b, done, err := l.open("rookery exec")
 		if err != nil {
@@ -79,7 +79,7 @@ Where to go, with the nats CLI:
 	return cmd
 }
 
-// run runs the command and returns an error with its exit code, unless that is 0.
+// run runs the command. It returns an error with the exit code, unless that is 0.
 func (x *execution) run(ctx context.Context, b *bus.JetStream) error {
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -114,36 +114,37 @@ func (x *execution) run(ctx context.Context, b *bus.JetStream) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return &codedError{events.ExitExecFailed, fmt.Errorf("running the command in %s on %s: %w", idOf(i), i.Node, err)}
+		return &codedError{events.ExitExecFailed, fmt.Errorf("run the command in %s on %s: %w", idOf(i), i.Node, err)}
 	}
 	return x.outcome(i, code)
 }
 
-// outcome returns an error with the exit code that the command has ended with, unless that is 0.
+// outcome returns an error with the command's exit code, unless that is 0.
 func (x *execution) outcome(i views.Instance, code int32) error {
 	switch {
 	case code == 0:
 		return nil
 	case !x.wrote && notRun[code] != "":
-		return &codedError{int(code), fmt.Errorf("running %q in %s on %s: %s (exit code %d)", x.command[0], idOf(i), i.Node, notRun[code], code)}
+		return &codedError{int(code), fmt.Errorf("run %q in %s on %s: %s (exit code %d)", x.command[0], idOf(i), i.Node, notRun[code], code)}
 	}
 	return &endedError{code}
 }
 
-// notRun is why a command did not run that ended with the exit code and wrote nothing: Podman itself does not always say so.
+// notRun says why a command did not run, by exit code. It applies if the command wrote nothing, because Podman does not always
+// explain the exit code itself.
 var notRun = map[int32]string{
-	events.ExitNotExecutable:  "it cannot be run: it is no program, or may not be executed",
-	events.ExitCommandMissing: "there is no such command in the container",
+	events.ExitNotExecutable:  "the container cannot run it: it is not a program, or not executable",
+	events.ExitCommandMissing: "the container does not have this command",
 }
 
-// endedError is the exit code of a command that was run: it has said what there is to say.
+// endedError is the exit code of a command that ran. It needs no message, because the command wrote its own.
 type endedError struct{ code int32 }
 
 func (e *endedError) Error() string {
 	return fmt.Sprintf("the command ended with exit code %d", e.code)
 }
 
-// choose returns the instance that the command is run in.
+// choose returns the instance in which to run the command.
 func (x *execution) choose(ctx context.Context, b *bus.JetStream) (views.Instance, error) {
 	if err := x.target.check(ctx, b); err != nil {
 		return views.Instance{}, err
@@ -164,5 +165,5 @@ func (x *execution) choose(ctx context.Context, b *bus.JetStream) (views.Instanc
 		}
 		return there[n], nil
 	}
-	return views.Instance{}, fmt.Errorf("no instance of %s runs: see `rookery ps %s`", x.target, x.target.service)
+	return views.Instance{}, fmt.Errorf("%s has no running instance: see `rookery ps %s`", x.target, x.target.service)
 }

@@ -21,12 +21,12 @@ import (
 func sizeOf(f *os.File) (events.TerminalSize, error) {
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {
-		return events.TerminalSize{}, fmt.Errorf("asking the terminal for its size: %w", err)
+		return events.TerminalSize{}, fmt.Errorf("read the size of the terminal: %w", err)
 	}
 	return events.TerminalSize{Rows: uint16(rows), Columns: uint16(columns)}, nil
 }
 
-// converse has the command read and write here until it ends, and returns its exit code.
+// converse connects the command to the streams here until it ends, and returns its exit code.
 func (x *execution) converse(ctx context.Context, c *session.Conn) (code int32, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var sending sync.WaitGroup
@@ -36,27 +36,27 @@ func (x *execution) converse(ctx context.Context, c *session.Conn) (code int32, 
 	if x.terminal {
 		sending.Go(func() { x.sendSizes(ctx, c) })
 	}
-	if x.terminal && x.input { // else nobody would read what is typed, Ctrl-C too
+	if x.terminal && x.input { // without -i, Ctrl-C must still reach this process
 		before, err := term.MakeRaw(int(x.in.Fd()))
 		if err != nil {
-			return 0, fmt.Errorf("taking the terminal: %w", err)
+			return 0, fmt.Errorf("switch the terminal to raw mode: %w", err)
 		}
 		defer func() { err = errors.Join(err, term.Restore(int(x.in.Fd()), before)) }()
 	}
 	if x.input {
-		go x.sendInput(ctx, c) // it may wait for who types: nobody waits for it
+		go x.sendInput(ctx, c) // not awaited: it may block on a read of the terminal
 	}
 	return x.receive(ctx, c)
 }
 
-// receive writes what the command writes, until it has ended.
+// receive copies the command's output until the command ends.
 func (x *execution) receive(ctx context.Context, c *session.Conn) (int32, error) {
 	for {
 		f, err := c.Receive(ctx)
 		if errors.Is(err, io.EOF) {
 			var result events.ExecResult
 			if err := json.Unmarshal(c.Result(), &result); err != nil {
-				return 0, fmt.Errorf("the result does not read: %w", err)
+				return 0, fmt.Errorf("read the command's result: %w", err)
 			}
 			return result.ExitCode, nil
 		}
@@ -74,7 +74,7 @@ func (x *execution) receive(ctx context.Context, c *session.Conn) (int32, error)
 	}
 }
 
-// sendInput sends standard input until its end. Where the session ends first, the next thing that is read ends it.
+// sendInput sends standard input until its end. If the session ends first, sendInput ends after its next read.
 func (x *execution) sendInput(ctx context.Context, c *session.Conn) {
 	const size = 16 << 10
 	part := make([]byte, size)
@@ -84,7 +84,7 @@ func (x *execution) sendInput(ctx context.Context, c *session.Conn) {
 			return
 		}
 		if err != nil {
-			_ = c.Send(ctx, events.FrameStdinEnd, nil) // where the session has ended, nobody needs it
+			_ = c.Send(ctx, events.FrameStdinEnd, nil) // a session that has ended does not need it
 			return
 		}
 	}
@@ -95,7 +95,7 @@ func (x *execution) sendSizes(ctx context.Context, c *session.Conn) {
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
 	defer signal.Stop(resized)
-	for { // also at once: it may have changed since it was asked for
+	for { // sends once at the start: the size may have changed since the session opened
 		size, err := sizeOf(x.in)
 		if err != nil {
 			return // the terminal is gone

@@ -8,7 +8,8 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// TestACommandThatDidNotRunIsExplained has what Podman tells by an exit code alone, and the same codes of commands that have said more.
+// TestACommandThatDidNotRunIsExplained covers exit codes that Podman does not explain, and the same codes from commands that wrote
+// output.
 func TestACommandThatDidNotRunIsExplained(t *testing.T) {
 	i := views.Instance{Namespace: "demo", Name: "web", Generation: 1, Node: "edge"}
 	for _, row := range []struct {
@@ -19,8 +20,8 @@ func TestACommandThatDidNotRunIsExplained(t *testing.T) {
 		{7, false, ""},
 		{127, true, ""},
 		{126, true, ""},
-		{127, false, `running "sh" in demo/web.0.1 on edge: there is no such command in the container (exit code 127)`},
-		{126, false, "it cannot be run"},
+		{127, false, `run "sh" in demo/web.0.1 on edge: the container does not have this command (exit code 127)`},
+		{126, false, "the container cannot run it"},
 	} {
 		x := execution{command: []string{"sh", "-c", "x"}, wrote: row.wrote}
 		err := x.outcome(i, row.code)

@@ -16,9 +16,9 @@ func explainCommand(l *link) *cobra.Command {
 	var sequence uint64
 	cmd := &cobra.Command{
 		Use:   "explain NAMESPACE/NAME[/ORDINAL]",
-		Short: "Say why an instance is on its node, or why none can have it: every node, every filter, every term",
-		Long: `Say why the service's last instance was placed where it is, or why it waits. A coordinator makes the decision once more from
-the log as it was then: every node is shown with the terms of its score, or the filter that removed it.`,
+		Short: "Explain why an instance is on its node, or has none",
+		Long: `Explain why the coordinator placed a service's last instance on its node, or why the instance waits. A coordinator repeats the
+decision from the log as it was then. It shows every node with the terms of its score, or with the filter that removed it.`,
 		Example: `  rookery explain demo/web
   rookery explain demo/web/2
   rookery explain demo/web --sequence 4711     the decision at this sequence of the log
@@ -54,15 +54,15 @@ The same with the nats CLI:
 	return cmd
 }
 
-// liftedBy says how a node is started so that a filter does not remove it.
+// liftedBy names the flag of rookery node that keeps a filter from removing the node.
 var liftedBy = map[string]string{
 	"allow_host_port":      " (rookery node --allow-host-port)",
 	"allow_engine_context": " (rookery node --allow-engine-context)",
 }
 
-// printExplanation tells people.
+// printExplanation writes the explanation as a table.
 func printExplanation(w io.Writer, x coordinator.Explanation) error {
-	what := "waits: no node can have it"
+	what := "waits: no node can run it"
 	switch {
 	case x.Node != "":
 		what = "is on " + x.Node
@@ -73,7 +73,7 @@ func printExplanation(w io.Writer, x coordinator.Explanation) error {
 		return err
 	}
 	if h := x.Hold; h != nil {
-		if _, err := fmt.Fprintf(w, "%s was held for %s, which waited since %s\n", h.Node, h.Service, h.Since.Format(time.RFC3339)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s was held for %s, which had waited since %s\n", h.Node, h.Service, h.Since.Format(time.RFC3339)); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ func TestExplainNamesTheFlagOfTheNode(t *testing.T) {
 	}
 }
 
-// TestPortsThatAreNone has the ports of a node be written in all wrong ways.
+// TestPortsThatAreNone reads ranges of ports with every kind of mistake.
 func TestPortsThatAreNone(t *testing.T) {
 	for _, text := range []string{"", "http", "0", "65536", "9000-8000", "80-", "-80", "80-90-100", "80/tcp"} {
 		if got, err := parseRange("--allow-host-port", text, "443 or 8000-8999"); err == nil || !strings.Contains(err.Error(), "--allow-host-port") || !strings.Contains(err.Error(), "443 or 8000-8999") {

@@ -14,10 +14,10 @@ func groupCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "group",
 		Short: "Change several services as one: all of them or none",
-		Long: `Change several services of a namespace with one command: one after the other, as they say, and all of them or none.
+		Long: `Change several services of a namespace with one command, in the order that you give: all of them, or none.
 
-A group is no thing that stays: it is the command, and its services are held by it until it has ended. The name is for
-people to speak of it, and there is one of a name at a time.`,
+A group exists only while its command runs. Until then no other command changes its services, except one that supersedes the group.
+Its name identifies the command to operators; only one group of a name can be in progress.`,
 		Example: `  rookery group ensure demo/shop --file shop.json
   rookery group cancel demo/shop`,
 	}
@@ -30,23 +30,21 @@ func groupEnsureCommand(l *link) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "ensure NAMESPACE/NAME",
-		Short: "Have several services be as a file says: all of them or none",
-		Long: `Have several services of the namespace be as a file says, or all of them be what they were before. The file is one JSON
-object that has under "services" and the name of each what ensure takes for it, and "after" where it comes after others:
+		Short: "Create or update several services: all or none",
+		Long: `Create or update several services of a namespace, or return all of them to their earlier state. The file is one object. Under
+"services" it maps each name to the body of its ensure command, with "after" for the services that must change first:
 
   {"services": {
     "db":  {"image": "localhost/db:2"},
     "web": {"image": "localhost/web:2", "scale": 3, "after": ["db"]}}}
 
-All of it is checked, and no service may have a command that has not ended, before anything changes: the whole is taken, or
-rejected with the service that is in its way. Then services change stage by stage, those of one stage at once and each as
-its own spec says. A stage begins once all services before it serve as they shall. Services that are to have no instance
-any more come first, and stop in the other order.
+The coordinator checks the whole group before a service changes. It rejects the group, and names the service, if a member has an
+unfinished command. Then services change stage by stage. All services of a stage change at once, each as its own spec says. A stage
+begins once all services of earlier stages serve. Services with the scale 0 change first, in the reverse order.
 
-Where a service does not get there - its update fails, or it makes no progress within its progress_deadline -, all that have
-changed go back to the spec and the scale that they had, the last stage first, and the command fails. Services that it
-created are dropped. So it is where somebody cancels it; and where another command takes one of its services (--busy
-supersede, drop, cancel), the others go back at once.
+If an update fails, or makes no progress within its progress_deadline, the command fails. All changed services then return to their
+earlier spec and scale, the last stage first, and new services are dropped. The same happens if an operator cancels the group. If
+another command takes over a member (--busy supersede, drop, cancel), the others return at once.
 
 ` + exitCodes,
 		Example: `  rookery group ensure demo/shop --file shop.json
@@ -57,7 +55,7 @@ The same with the nats CLI:
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if file == "" {
-			return usage(cmd, errors.New("group ensure takes what the services are to be from a file: give it with --file"))
+			return usage(cmd, errors.New("group ensure needs a file with the services: give --file"))
 		}
 		body, err := readOne(cmd.InOrStdin(), file, args[0], "group")
 		if err != nil {
@@ -77,8 +75,8 @@ The same with the nats CLI:
 	}
 	a.flags(cmd)
 	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the services, as YAML or JSON; - for standard input")
-	cmd.Flags().StringVar(&a.busy, "busy", "", "`policy` while a service has a command that has not ended: reject (the default) or supersede")
-	cmd.Flags().Uint64Var(&a.ifSeq, "if-seq", 0, "reject this where one of the services has changed after this `sequence` of the log")
+	cmd.Flags().StringVar(&a.busy, "busy", "", "`policy` while a service has an unfinished command: reject (the default) or supersede")
+	cmd.Flags().Uint64Var(&a.ifSeq, "if-seq", 0, "reject this if one of the services has changed after this `sequence` of the log")
 	return cmd
 }
 
@@ -86,9 +84,9 @@ func groupCancelCommand(l *link) *cobra.Command {
 	a := &asking{link: l}
 	cmd := &cobra.Command{
 		Use:   "cancel NAMESPACE/NAME",
-		Short: "Have the services of a group that is under way go back",
-		Long: `Have all services that a group has changed so far go back to what they were before it, the last stage first. This command
-is done at once; the one that it cancels fails once all are back.
+		Short: "Cancel a group and return its services",
+		Long: `Cancel a group in progress. All services that it has changed return to their earlier spec and scale, the last stage first. This
+command ends at once. The cancelled command fails once all services have returned.
 
 ` + exitCodes,
 		Example: `  rookery group cancel demo/shop
@@ -101,7 +99,7 @@ The same with the nats CLI:
 	return cmd
 }
 
-// askGroup is ask for a command to a group.
+// askGroup publishes a command to a group, as ask does for a service.
 func (a *asking) askGroup(cmd *cobra.Command, group string, command events.Data) error {
 	id, err := events.ParseGroupID(group)
 	if err != nil {
@@ -116,7 +114,7 @@ func (a *asking) askGroup(cmd *cobra.Command, group string, command events.Data)
 	return a.publish(cmd, "group."+id.Namespace+"."+id.Name, members, command)
 }
 
-// groupDetails says how far a group is.
+// groupDetails describes the progress of a group.
 func groupDetails(data events.Data) string {
 	switch d := data.(type) {
 	case events.GroupStarted:
@@ -127,7 +125,7 @@ func groupDetails(data events.Data) string {
 		return " of " + strings.Join(stages, "; then ")
 	case events.GroupEntered:
 		if d.Back {
-			return fmt.Sprintf(" stage %d on the way back: %s", d.Stage, strings.Join(d.Services, ", "))
+			return fmt.Sprintf(" rollback of stage %d: %s", d.Stage, strings.Join(d.Services, ", "))
 		}
 		return fmt.Sprintf(" stage %d: %s", d.Stage, strings.Join(d.Services, ", "))
 	case events.GroupAborted:

@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
 )
 
-// helpThatFits has the help of a command and of those below it fit the terminal that it is shown on.
+// helpThatFits wraps the help of a command, and of those below it, to the width of the terminal.
 func helpThatFits(cmd *cobra.Command) {
 	show := cmd.HelpFunc()
 	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -27,11 +27,11 @@ func helpThatFits(cmd *cobra.Command) {
 	})
 }
 
-// described is the beginning of a line with a flag or a command, up to what is said of it.
+// described matches the start of a line with a flag or a command, up to its description.
 var described = regexp.MustCompile(`^ +\S.*? {3,}`)
 
-// fitted returns the lines of a help on a screen of this width; 0 for any. Lines that begin with a word are paragraphs, and filled
-// anew; what is said of a flag goes on below where it begins. What people may want to copy stays as it is.
+// fitted wraps the lines of a help to a screen of this width; 0 does not wrap. It refills paragraphs, which are lines that begin with a
+// word. It indents the description of a flag below its start. Examples stay unchanged, so that operators can copy them.
 func fitted(text string, screen int) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if screen == 0 {

@@ -18,9 +18,9 @@ func historyCommand(l *link) *cobra.Command {
 	q := api.HistoryQuestion{}
 	cmd := &cobra.Command{
 		Use:   "history NAMESPACE/NAME",
-		Short: "Show which commands a service got, when, from whom, and what became of them",
-		Long: `Show which commands a service got, and groups that it was a member of, from the log: also of a service that is gone, and of commands
-that nobody keeps any more.`,
+		Short: "Show the commands of a service and their outcomes",
+		Long: `Show the commands that a service received, when and from which client, and their outcomes. It includes commands of groups that the
+service was a member of. The list comes from the log, so it covers deleted services, and commands that the bus no longer has.`,
 		Example: `  rookery history demo/web
   rookery history demo/web --limit 20 --before 4711
 The same with the nats CLI:
@@ -28,15 +28,15 @@ The same with the nats CLI:
 		Args: arguments("NAMESPACE/NAME"),
 	}
 	out.flag(cmd)
-	cmd.Flags().IntVar(&q.Limit, "limit", api.DefaultHistory, fmt.Sprintf("how `many`, the last ones; %d at most", api.MaxHistory))
-	cmd.Flags().Uint64Var(&q.Before, "before", 0, "those that were decided before this `sequence` of the log")
+	cmd.Flags().IntVar(&q.Limit, "limit", api.DefaultHistory, fmt.Sprintf("show the last `many` commands; at most %d", api.MaxHistory))
+	cmd.Flags().Uint64Var(&q.Before, "before", 0, "show only commands decided before this `sequence` of the log")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := events.ParseServiceID(args[0])
 		if err != nil {
 			return usage(cmd, err)
 		}
 		if q.Limit < 1 || q.Limit > api.MaxHistory {
-			return usage(cmd, fmt.Errorf("--limit %d is not from 1 to %d", q.Limit, api.MaxHistory))
+			return usage(cmd, fmt.Errorf("--limit %d is out of range: want 1 to %d", q.Limit, api.MaxHistory))
 		}
 		b, done, err := l.open("rookery history")
 		if err != nil {
@@ -63,7 +63,7 @@ The same with the nats CLI:
 
 func printHistory(out io.Writer, h api.History) error {
 	if h.Earlier > 0 && len(h.Commands) > 0 {
-		fmt.Fprintf(out, "%d earlier ones: see --before %d\n", h.Earlier, h.Commands[0].Sequence)
+		fmt.Fprintf(out, "%d earlier commands: see --before %d\n", h.Earlier, h.Commands[0].Sequence)
 	}
 	rows := make([]string, len(h.Commands))
 	for i, a := range h.Commands {
@@ -79,7 +79,7 @@ func askedWords(a projections.Asked) string {
 	return a.Verb
 }
 
-// sourceWords says who asked, as far as they have said.
+// sourceWords names the client of a command, as far as the command says.
 func sourceWords(a projections.Asked) string {
 	switch {
 	case a.Source == "" && a.ID == "":
@@ -95,7 +95,7 @@ func sourceWords(a projections.Asked) string {
 func becameWords(a projections.Asked) string {
 	text := string(a.Outcome)
 	if a.Unchanged {
-		text += ", which changed nothing"
+		text += ", without a change"
 	}
 	if !a.Ended.IsZero() && a.Ended.After(a.At) {
 		text += " after " + a.Ended.Sub(a.At).Round(time.Millisecond).String()

@@ -14,7 +14,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// target is what logs, exec and explain are asked of: a service, or one slot of it.
+// target is the argument of logs, exec and explain: a service, or one slot of it.
 type target struct {
 	service events.ServiceID
 	ordinal int // -1 for all
@@ -27,7 +27,7 @@ func parseTarget(text string) (target, error) {
 	if len(parts) == 3 {
 		n, err := strconv.ParseUint(parts[2], 10, 32)
 		if err != nil {
-			return t, fmt.Errorf("%q is no ordinal: write demo/web/2", parts[2])
+			return t, fmt.Errorf("%q is not an ordinal: want a whole number, as in demo/web/2", parts[2])
 		}
 		t.ordinal, text = int(n), parts[0]+"/"+parts[1]
 	}
@@ -43,7 +43,7 @@ func (t target) String() string {
 	return t.service.String() + "/" + strconv.Itoa(t.ordinal)
 }
 
-// instances are those of the target that are shown to be on a node, by ordinal and generation.
+// instances returns the target's instances that have a node in the views, by ordinal and generation.
 func (t target) instances(ctx context.Context, b bus.Bus) ([]views.Instance, error) {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func (t target) instances(ctx context.Context, b bus.Bus) ([]views.Instance, err
 	return all, nil
 }
 
-// withNext returns the instances, and behind each the one that is to succeed it.
+// withNext returns the instances, each followed by its successor.
 func withNext(all []views.Instance) []views.Instance {
 	var each []views.Instance
 	for _, v := range all {
@@ -73,7 +73,7 @@ func withNext(all []views.Instance) []views.Instance {
 	return each
 }
 
-// check returns an error that says what to do where there is no such service, or it has no such slot.
+// check returns an error if the service or the slot does not exist.
 func (t target) check(ctx context.Context, b bus.Bus) error {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (t target) check(ctx context.Context, b bus.Bus) error {
 	said := events.NoSuch("service", t.service.String(), known)
 	switch {
 	case len(known) == 0:
-		said += ": make one with `rookery ensure`"
+		said += ": create one with `rookery ensure`"
 	case !strings.HasSuffix(said, "?"):
 		said += "; `rookery ps` lists all"
 	}
@@ -122,7 +122,7 @@ func (t target) checkOrdinal(ctx context.Context, b bus.Bus) error {
 	return fmt.Errorf("service %s has no ordinal %d: it has %s", t.service, t.ordinal, known)
 }
 
-// idOf is the instance that is shown.
+// idOf returns the id of the view's instance.
 func idOf(i views.Instance) events.InstanceID {
 	return events.InstanceID{
 		Service: events.ServiceID{Namespace: i.Namespace, Name: i.Name}, Ordinal: i.Ordinal, Generation: i.Generation,

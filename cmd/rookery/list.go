@@ -16,45 +16,44 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// page is what a list shows.
+// page is the content of a list.
 type page struct {
 	grid grid.Table
-	// notes are said below the table.
+	// notes are lines below the table.
 	notes []string
-	// values are those of the views, whole, for scripts.
+	// values are the whole values of the views, for scripts.
 	values []value
 }
 
-// value is that of a view, under the key that tells it from all others.
+// value is the value of a view, with its unique key.
 type value struct {
 	key string
 	of  any
 }
 
-// list is a command that shows what views say, once or as they change.
+// list is a command that shows views, once or whenever they change.
 type list struct {
 	link    *link
 	out     output
 	watch   bool
 	chosen  selection
 	buckets []string
-	// page lays out what is seen, at this time. It is a function of these alone.
+	// page lays out the views at this time. It depends on its arguments only.
 	page func(s *seen, now time.Time) page
-	// missing says that what the operator named does not exist; nil where it does.
+	// missing returns an error if the object that the operator named does not exist.
 	missing func(s *seen) error
 }
 
-const watchHelp = `With --watch it goes on: on a terminal the table is drawn anew with every change; into a pipe a line is written for each
-row that has changed (with --output json a value for each, on a line), and "gone" for what is there no more. Ctrl-C ends it
-with exit code 130.`
+const watchHelp = `With --watch it also shows changes, until Ctrl-C ends it with exit code 130. On a terminal it redraws the table with every
+change. In a pipe it writes a line for each changed row (with --output json, a value on one line), and "gone" for each removed row.`
 
-const fitHelp = `On a terminal columns go and texts are cut where there is no room, those first that are missed least; why something is not as it
-should be is said below the table then. --output wide shows all, and json and yaml the whole values. Into a pipe nothing is cut.`
+const fitHelp = `On a narrow terminal the table hides its least important columns and cuts long texts. The reasons of problems then stand below the
+table. --output wide shows all columns, and json and yaml print whole values. In a pipe the table is complete.`
 
 func (l *list) flags(cmd *cobra.Command) {
 	l.out.listFlag(cmd)
 	l.chosen.flags(cmd, l.buckets)
-	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "go on with what changes, until Ctrl-C")
+	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "show changes too, until Ctrl-C")
 	cmd.Long = strings.TrimSpace(cmd.Long + "\n\n" + fitHelp + "\n\n" + watchHelp)
 }
 
@@ -83,9 +82,9 @@ func (l *list) run(cmd *cobra.Command) error {
 			missing = cmp.Or(missing, s.missingOf(within{namespace: l.chosen.namespace}))
 		}
 	}
-	if l.watch { // which goes on where the bus is lost
+	if l.watch { // follow reconnects if the bus is lost
 		if missing != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting for it\n", missing)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting until it exists\n", missing)
 		}
 		return l.follow(cmd.Context(), b, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
@@ -123,7 +122,7 @@ func readSeen(ctx context.Context, b *bus.JetStream, buckets []string) (*seen, e
 	return s, nil
 }
 
-// print prints the page as it is.
+// print writes the page once.
 func (l *list) print(out io.Writer, p page) error {
 	if is, err := l.out.printSelected(out, p.values); is {
 		return err
@@ -139,7 +138,7 @@ func (l *list) print(out io.Writer, p page) error {
 	return l.out.print(out, all)
 }
 
-// lines are those of the table and of what is said below it.
+// lines returns the lines of the table and of the notes below it.
 func (p page) lines(s grid.Style) []string {
 	lines := p.grid.Lines(s)
 	for _, n := range append(p.grid.Untold(s), p.notes...) {
@@ -153,19 +152,19 @@ func (p page) lines(s grid.Style) []string {
 	return lines
 }
 
-// someServices takes nothing, a namespace, or a service of one.
+// someServices accepts no argument, a namespace, or a service.
 func someServices(w *within) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		*w = within{}
 		if len(args) > 1 {
-			return usage(c, fmt.Errorf("%d arguments given, and %s takes one at most: a namespace, or one service as NAMESPACE/NAME", len(args), c.Name()))
+			return usage(c, fmt.Errorf("%d arguments given, but %s takes at most one: NAMESPACE or NAMESPACE/NAME", len(args), c.Name()))
 		}
 		if len(args) == 0 {
 			return nil
 		}
 		if !strings.Contains(args[0], "/") {
 			if !events.ValidName(args[0]) {
-				return usage(c, fmt.Errorf("%q is neither a namespace nor a service: write demo, or demo/web", args[0]))
+				return usage(c, fmt.Errorf("%q is neither a namespace nor a service: want NAMESPACE or NAMESPACE/NAME, as in demo/web", args[0]))
 			}
 			w.namespace = args[0]
 			return nil
@@ -179,7 +178,7 @@ func someServices(w *within) cobra.PositionalArgs {
 	}
 }
 
-// age says for how long something has been, as people say it.
+// age formats a duration with its largest unit, as kubectl does.
 func age(since, now time.Time) string {
 	const day = 24 * time.Hour
 	switch d := now.Sub(since); {

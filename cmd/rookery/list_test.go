@@ -19,11 +19,11 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden screens anew; read the difference")
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden screens; review the diff")
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// told returns a value as a view has it.
+// told returns a value in the form of a view.
 func toldOf(t *testing.T, bucket, key string, value any) bus.Change {
 	t.Helper()
 	body, err := json.Marshal(value)
@@ -33,7 +33,7 @@ func toldOf(t *testing.T, bucket, key string, value any) bus.Change {
 	return bus.Change{Bucket: bucket, Key: key, Value: body}
 }
 
-// exampleViews are of a cluster in which not all is as it should be.
+// exampleViews returns the views of a cluster with several problems.
 func exampleViews(t *testing.T) bus.Sight {
 	t.Helper()
 	three := int32(3)
@@ -79,7 +79,7 @@ func exampleViews(t *testing.T) bus.Sight {
 	}}
 }
 
-// seenOf returns what was told.
+// seenOf returns the views after these changes.
 func seenOf(t *testing.T, told bus.Sight) *seen {
 	t.Helper()
 	s := newSeen()
@@ -89,7 +89,7 @@ func seenOf(t *testing.T, told bus.Sight) *seen {
 	return s
 }
 
-// examplePages are those of all lists.
+// examplePages returns the pages of all lists.
 func examplePages(s *seen) map[string]page {
 	return map[string]page{
 		"ps": instancesPage(s, within{}, noon), "services": servicesPage(s, within{}, noon),
@@ -97,7 +97,7 @@ func examplePages(s *seen) map[string]page {
 	}
 }
 
-// TestListsFitTheScreen holds every list to its picture at 80 and at 200 columns and in a pipe.
+// TestListsFitTheScreen compares every list with its golden screen at 80 and 200 columns, wide, and in a pipe.
 func TestListsFitTheScreen(t *testing.T) {
 	pages := examplePages(seenOf(t, exampleViews(t)))
 	var text strings.Builder
@@ -119,7 +119,7 @@ func TestListsFitTheScreen(t *testing.T) {
 	golden(t, "testdata/lists.txt", text.String())
 }
 
-// golden holds a text to the file that has it.
+// golden compares a text with its golden file.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *rewrite {
@@ -132,11 +132,11 @@ func golden(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if string(want) != got {
-		t.Errorf("%s is another now: go test ./cmd/rookery -rewrite writes it anew. It is\n%s", file, got)
+		t.Errorf("%s differs: go test ./cmd/rookery -rewrite rewrites it. Got\n%s", file, got)
 	}
 }
 
-// TestChangedRowsAreWritten watches without a terminal.
+// TestChangedRowsAreWritten checks what --watch writes into a pipe.
 func TestChangedRowsAreWritten(t *testing.T) {
 	for _, row := range []struct{ format, first, changed, gone string }{
 		{
@@ -160,7 +160,7 @@ func TestChangedRowsAreWritten(t *testing.T) {
 			t.Errorf("%s: it begins with\n%s", row.format, got)
 		}
 		if got := draw(nil); got != "" {
-			t.Errorf("%s: nothing has changed, and it writes %q", row.format, got)
+			t.Errorf("%s: without a change it writes %q", row.format, got)
 		}
 		n := s.nodes["edge-2"]
 		n.State, n.Strays, n.Degraded = "ready", 0, ""
@@ -173,12 +173,12 @@ func TestChangedRowsAreWritten(t *testing.T) {
 		}
 		delete(s.nodes, "edge-2")
 		if got := draw(nil); got != row.gone || !strings.HasSuffix(trouble.String(), "the bus is back\n") {
-			t.Errorf("%s: what is gone is written as %q; it says %q", row.format, got, trouble.String())
+			t.Errorf("%s: a removed row is written as %q, with the notes %q", row.format, got, trouble.String())
 		}
 	}
 }
 
-// TestAPictureHasRoomOnItsScreen draws on screens that are too low.
+// TestAPictureHasRoomOnItsScreen draws on screens with too few lines.
 func TestAPictureHasRoomOnItsScreen(t *testing.T) {
 	p := instancesPage(seenOf(t, exampleViews(t)), within{}, noon)
 	for height := 1; height < 30; height++ {
@@ -202,7 +202,7 @@ func TestValuesAreWrittenAsYAML(t *testing.T) {
 	}
 }
 
-// TestEventsAreFoldedBelowThemselves lays an event out for screens of all kinds.
+// TestEventsAreFoldedBelowThemselves wraps an event for several kinds of screens.
 func TestEventsAreFoldedBelowThemselves(t *testing.T) {
 	const line = "13:53:45.587  demo/web  instance.pending 0: of 3 nodes 3 with too little memory left"
 	for _, row := range []struct {

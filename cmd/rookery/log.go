@@ -8,7 +8,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// eachOfLog gives every message of the log from the sequence on, up to its present end, to take, until that reports false.
+// eachOfLog passes each message of the log to take, from the sequence to the current end, until take returns false.
 func eachOfLog(ctx context.Context, b bus.Bus, from uint64, take func(events.Message) (bool, error)) error {
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -30,7 +30,7 @@ func eachOfLog(ctx context.Context, b bus.Bus, from uint64, take func(events.Mes
 			return ctx.Err()
 		case m, ok := <-reader.Messages():
 			if !ok {
-				return errors.New("the log cannot be read any more")
+				return errors.New("lost the subscription to the log: run this again")
 			}
 			if more, err := take(m); err != nil || !more || m.Sequence >= state.Last {
 				return err

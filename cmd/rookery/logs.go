@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// settle is how long others wait for the next line of an instance: one that has nothing to say holds nobody up for longer.
+	// settle is how long the lines of other instances wait for the next line of one instance. A quiet instance delays them no longer.
 	settle = 500 * time.Millisecond
-	// holdFollowed is how long a line that was just printed waits for earlier ones of instances that were quiet.
+	// holdFollowed is how long a new line waits for earlier lines of quiet instances.
 	holdFollowed = 100 * time.Millisecond
 )
 
@@ -32,18 +32,17 @@ func logsCommand(l *link) *cobra.Command {
 	tail := -1
 	cmd := &cobra.Command{
 		Use:   "logs NAMESPACE/NAME[/ORDINAL]",
-		Short: "Print what the instances of a service print, wherever they are, in the order of time",
-		Long: `Print what the instances of a service print, wherever they are, in the order of time: each line with the ordinal and the
-generation of the instance that printed it. Both streams of a container are printed; --output json or yaml tells them apart.
+		Short: "Print the logs of a service's instances, in time order",
+		Long: `Print the logs of a service's instances on all nodes, in time order. Each line starts with the ordinal and the generation of its
+instance. The output has both streams of a container; --output json or yaml names the stream.
 
-With --follow it goes on with what is printed from now on, also by instances that take the place of others, until Ctrl-C. A
-node that does not answer holds up nothing: that is said on standard error, and its lines come once it answers again.
+With --follow it also prints new lines, including those of successors, until Ctrl-C. A node that does not answer delays no other:
+logs names it on standard error, and prints its lines once it answers again.
 
-On a terminal control characters of a line are shown as they are written in Go, as in \x1b, so that no line can change what the terminal
-shows. --raw leaves them as they are; so does a pipe.
+On a terminal, logs escapes control characters as Go does, as in \x1b, so that no line can change the screen. With --raw, and in a
+pipe, it prints them unchanged.
 
-A node sends as fast as the lines are taken here. Podman keeps about 1 MiB of lines for each container: who takes them
-more slowly than they are printed misses some.
+A node sends lines as fast as logs reads them. Podman keeps about 1 MiB of lines for each container, so a slow reader can miss lines.
 
 Exit codes: 0 succeeded, 1 error or a node did not answer, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery logs demo/web
@@ -55,10 +54,10 @@ The last lines with the nats CLI:
 		Args: arguments("NAMESPACE/NAME[/ORDINAL]"),
 	}
 	out.flag(cmd)
-	cmd.Flags().BoolVarP(&asked.Follow, "follow", "f", false, "go on with what is printed from now on, until Ctrl-C")
-	cmd.Flags().BoolVar(&raw, "raw", false, "leave control characters as they are, also on a terminal")
-	cmd.Flags().StringVar(&since, "since", "", "print lines from this `time` on: a duration before now, as in 10m, or as in 2026-11-01T12:00:00Z")
-	cmd.Flags().IntVar(&tail, "tail", -1, "print this many of the last `lines` of each instance; all that are kept where it is not given")
+	cmd.Flags().BoolVarP(&asked.Follow, "follow", "f", false, "print new lines too, until Ctrl-C")
+	cmd.Flags().BoolVar(&raw, "raw", false, "do not escape control characters on a terminal")
+	cmd.Flags().StringVar(&since, "since", "", "print lines since this `time`, as in 2026-11-01T12:00:00Z, or since this long ago, as in 10m")
+	cmd.Flags().IntVar(&tail, "tail", -1, "print only the last `lines` of each instance (default all that Podman keeps)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := parseTarget(args[0])
 		if err != nil {
@@ -69,7 +68,7 @@ The last lines with the nats CLI:
 		}
 		if cmd.Flags().Changed("tail") {
 			if tail < 0 || tail > events.MaxTail {
-				return usage(cmd, fmt.Errorf("--tail %d is out of range: give 0 to %d", tail, events.MaxTail))
+				return usage(cmd, fmt.Errorf("--tail %d is out of range: want 0 to %d", tail, events.MaxTail))
 			}
 			asked.Tail = &tail
 		}
@@ -87,7 +86,7 @@ The last lines with the nats CLI:
 	return cmd
 }
 
-// parseSince reads a time, or how long before now it is.
+// parseSince reads a time, or a duration before now.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -100,10 +99,10 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--since %q is no time: write how long ago, as in 10m, or a time, as in 2026-11-01T12:00:00Z", text)
+	return time.Time{}, fmt.Errorf("--since %q is not a time: want a duration before now, as in 10m, or a time, as in 2026-11-01T12:00:00Z", text)
 }
 
-// printLogs prints the lines of the target's instances until all have ended; with follow until the context does.
+// printLogs prints the lines of the target's instances until all have ended. With follow it prints until the context ends.
 func printLogs(ctx context.Context, b *bus.JetStream, t target, asked events.LogsRequest, p *linePrinter, notes io.Writer) error {
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -142,16 +141,16 @@ type lineOf struct {
 	Node       string `json:"node"`
 }
 
-// linePrinter prints lines for people or for pipes.
+// linePrinter prints lines for a terminal or a pipe.
 type linePrinter struct {
 	out    *bufio.Writer
 	output output
 	colour bool
-	// escapes says that control characters are shown, and not written.
+	// escapes says that the printer escapes control characters.
 	escapes bool
 }
 
-// colours tell ordinals apart on a terminal: those of its palette that are neither black nor white.
+// colours tell ordinals apart on a terminal: the colours of its palette except black and white.
 var colours = []int{36, 33, 32, 35, 34, 31, 96, 93, 92, 95, 94, 91}
 
 func (p *linePrinter) print(l lineOf) error {
@@ -161,7 +160,7 @@ func (p *linePrinter) print(l lineOf) error {
 	if p.output.json() {
 		return p.output.printEach(p.out, l)
 	}
-	const width = 5 // most have it, and so their lines begin in one column
+	const width = 5 // the usual width, so that most lines begin in one column
 	prefix := fmt.Sprintf("%-*s |", width, fmt.Sprintf("%d.%d", l.Ordinal, l.Generation))
 	if p.colour {
 		prefix = fmt.Sprintf("\x1b[%dm%s\x1b[0m", colours[int(l.Ordinal)%len(colours)], prefix)
@@ -170,7 +169,7 @@ func (p *linePrinter) print(l lineOf) error {
 	return err
 }
 
-// escaped returns the text with characters that tell a terminal what to do, or turn the order of others round, as Go writes them.
+// escaped returns the text with control characters, and characters that reverse the order of text, escaped as in Go.
 func escaped(text string) string {
 	if !strings.ContainsFunc(text, commands) {
 		return text
@@ -187,7 +186,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// commands reports whether a terminal does anything with the character but to show it.
+// commands reports whether the character does more on a terminal than to appear.
 func commands(r rune) bool {
 	return (unicode.IsControl(r) && r != '\t') || unicode.Is(unicode.Bidi_Control, r)
 }

@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// linesWaiting is how many lines of one instance wait to be printed. Those behind wait on its node.
+// linesWaiting bounds the lines of one instance that wait here. Later lines wait on the node.
 const linesWaiting = 256
 
-// merging puts the lines of several instances in the order of their times, as far as they come in time.
+// merging orders the lines of several instances by time. A line that arrives too late is out of order.
 type merging struct {
-	// settle is how long others wait for one that has no line. Where hold is not 0 they do so for its first line alone, and a line that
-	// has come waits no longer than that for all of them together; hold is how long it waits for earlier ones of those that were quiet.
+	// settle is how long the lines of other instances wait for an instance without a line. If hold is not 0, they wait so long only
+	// for its first line, and for all instances together. Later on, hold is how long a line waits for earlier lines of quiet instances.
 	settle, hold time.Duration
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when anything below changes
 	queues  []*queue
-	begun   bool // all that is known of was added: with the last queue it ends
+	begun   bool // all queues are added: the merging ends with the last one
 	count   uint64
 }
 
-// queue has the lines of one instance that wait.
+// queue holds the waiting lines of one instance.
 type queue struct {
 	lines []arrived
-	// until is how long others wait for its next line, where none waits.
+	// until is when others stop waiting for the next line of an empty queue.
 	until  time.Time
 	closed bool
 }
 
 type arrived struct {
 	lineOf
-	number uint64 // in the order in which lines came
+	number uint64 // counts lines in their order of arrival
 	at     time.Time
 }
 
@@ -48,7 +48,7 @@ func (m *merging) wake() {
 	m.changed = make(chan struct{})
 }
 
-// add adds a queue, for whose first line the others wait a little.
+// add adds a queue. The other queues wait up to settle for its first line.
 func (m *merging) add() *queue {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +57,7 @@ func (m *merging) add() *queue {
 	return q
 }
 
-// put adds a line, once there is room for it.
+// put adds a line. It blocks while the queue is full.
 func (m *merging) put(ctx context.Context, q *queue, l lineOf) error {
 	for {
 		m.mu.Lock()
@@ -78,7 +78,7 @@ func (m *merging) put(ctx context.Context, q *queue, l lineOf) error {
 	}
 }
 
-// end closes the queue: nothing more comes.
+// end closes the queue: its last line has arrived.
 func (m *merging) end(q *queue) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *merging) end(q *queue) {
 	m.wake()
 }
 
-// complete says that no queue will be added any more.
+// complete says that the caller has added all queues.
 func (m *merging) complete() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +94,7 @@ func (m *merging) complete() {
 	m.wake()
 }
 
-// next returns the next line, or io.EOF after the last. Before it waits, idle is called.
+// next returns the next line, or io.EOF after the last. It calls idle before it waits.
 func (m *merging) next(ctx context.Context, idle func() error) (lineOf, error) {
 	for {
 		m.mu.Lock()
@@ -121,7 +121,7 @@ func (m *merging) next(ctx context.Context, idle func() error) (lineOf, error) {
 	}
 }
 
-// take takes the earliest line where none before it is to be expected; else it says how long to wait for one.
+// take takes the earliest line, unless an earlier one may still come; then it returns how long to wait.
 func (m *merging) take(now time.Time) (lineOf, time.Duration, error) {
 	m.queues = slices.DeleteFunc(m.queues, func(q *queue) bool { return q.closed && len(q.lines) == 0 })
 	var first *queue
@@ -157,7 +157,7 @@ func (m *merging) take(now time.Time) (lineOf, time.Duration, error) {
 	return l.lineOf, 0, nil
 }
 
-// earlier orders lines by their times, and those of one time as they came.
+// earlier orders lines by time, and lines of the same time by arrival.
 func earlier(a, b arrived) bool {
 	if c := a.Time.Compare(b.Time); c != 0 {
 		return c < 0

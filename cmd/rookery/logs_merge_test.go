@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// longest is how long the slowest line took to be printed that any of so many instances printed, while the merging is followed.
+// longest returns the longest delay of a line from one of the instances, while logs follows them.
 func longest(t *testing.T, instances, talking int, every time.Duration, beside func(context.Context, *merging)) (slowest time.Duration) {
 	t.Helper()
 	m := newMerging(settle, holdFollowed)
@@ -23,7 +23,7 @@ func longest(t *testing.T, instances, talking int, every time.Duration, beside f
 			continue
 		}
 		go func() {
-			pass(ctx, settle+time.Duration(i)*every/time.Duration(talking)) // after the beginning, each at a time of its own
+			pass(ctx, settle+time.Duration(i)*every/time.Duration(talking)) // after the start, at a different time for each
 			for ctx.Err() == nil {
 				l := lineOf{LogLine: events.LogLine{Time: time.Now()}, Ordinal: uint32(i)}
 				if m.put(ctx, q, l) != nil {
@@ -50,7 +50,7 @@ func longest(t *testing.T, instances, talking int, every time.Duration, beside f
 	return slowest
 }
 
-// pass has the time of the bubble pass.
+// pass lets the time of the bubble pass.
 func pass(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -89,7 +89,7 @@ func TestAFollowedLineWaitsForNobody(t *testing.T) {
 	})
 }
 
-// TestWhatIsReadIsInOrder has one instance deliver late: the others wait for it.
+// TestWhatIsReadIsInOrder checks that other instances wait for one that delivers late.
 func TestWhatIsReadIsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMerging(settle, 0)

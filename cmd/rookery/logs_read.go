@@ -20,18 +20,19 @@ import (
 )
 
 const (
-	// readAgain is how long an instance rests whose container has ended or whose node does not answer, before it is read again.
+	// readAgain is how long logs waits before it reads an instance again whose container has ended or whose node does not answer.
 	readAgain = time.Second
-	// viewsFollow is how long after an event of the service the views have it, and viewsSurely on a busy cluster.
+	// viewsFollow is how long the views usually take to show an event of the service; viewsSurely covers a busy cluster.
 	viewsFollow = 300 * time.Millisecond
 	viewsSurely = 3 * time.Second
-	// viewsAnyway is how often they are read where no event was heard.
+	// viewsAnyway is how often logs reads the views without an event.
 	viewsAnyway = 30 * time.Second
-	// remembered is how long it is known how far an instance was read that the views do not have: while they are made anew they have none.
+	// remembered is how long logs keeps its place in an instance that the views lack. A rebuild of the views leaves them empty for a
+	// while.
 	remembered = 10 * time.Minute
 )
 
-// reading reads the lines of a target's instances, each beside the others.
+// reading reads the lines of a target's instances concurrently.
 type reading struct {
 	bus     bus.Bus
 	target  target
@@ -43,19 +44,19 @@ type reading struct {
 	notes   io.Writer
 	sources map[events.InstanceID]*source
 	silent  map[string]bool // nodes that do not answer
-	said    map[string]bool // what need not be said again
+	said    map[string]bool // notes already printed
 	missing []string        // instances whose lines could not be read
 }
 
-// source is one instance, and how far it was read.
+// source is one instance, and the place up to which logs has read it.
 type source struct {
 	id    events.InstanceID
 	node  string
 	queue *queue
-	// gone is since when the service does not have it any more; zero where it has. Nobody reads it where ended is set.
+	// gone is when the instance left the service; zero while it belongs to it. With ended set no goroutine reads the source.
 	gone  time.Time
 	ended bool
-	// container is the one that was read last, last the time of its last line, and count how many lines of that time there were.
+	// container is the last container read, last the time of its last line, and count the number of lines with that time.
 	container string
 	last      time.Time
 	count     int
@@ -72,7 +73,7 @@ func newReading(b bus.Bus, t target, asked events.LogsRequest, notes io.Writer) 
 	}
 }
 
-// begin begins to read all instances that there are. Where it follows, those that come later too, until the context ends.
+// begin starts to read all current instances. With follow it also reads later ones, until the context ends.
 func (r *reading) begin(ctx context.Context) error {
 	if !r.asked.Follow {
 		there, err := r.target.instances(ctx, r.bus)
@@ -103,7 +104,7 @@ func (r *reading) begin(ctx context.Context) error {
 	return nil
 }
 
-// watch reads the views again after each event of the service. Of what is new, all lines are read.
+// watch reads the views again after each event of the service. It reads all lines of new instances.
 func (r *reading) watch(ctx context.Context, heard <-chan events.Message) {
 	soon, surely := time.NewTimer(viewsAnyway), time.NewTimer(viewsAnyway)
 	defer soon.Stop()
@@ -122,14 +123,14 @@ func (r *reading) watch(ctx context.Context, heard <-chan events.Message) {
 		surely.Reset(viewsAnyway)
 		there, err := r.target.instances(ctx, r.bus)
 		if err != nil {
-			continue // the bus is away: what is read goes on
+			continue // without the bus: open sessions continue
 		}
 		r.have(ctx, there, events.LogsRequest{Follow: true, Since: r.asked.Since})
 	}
 }
 
-// have begins to read those of the instances that nobody reads: those that were read before from where that ended. It notes of all whether
-// they are there still.
+// have starts a reader for each instance without one. A reader continues where an earlier one ended. For every source, have records
+// whether its instance still exists.
 func (r *reading) have(ctx context.Context, there []views.Instance, asked events.LogsRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +164,7 @@ func (r *reading) have(ctx context.Context, there []views.Instance, asked events
 	}
 }
 
-// read reads the source to its end, from where it was read to. Where it follows that is once the service does not have it any more.
+// read reads the source to its end, from its last place. With follow, the end is when the instance has left the service.
 func (r *reading) read(ctx context.Context, s *source, asked events.LogsRequest) {
 	for {
 		if !s.last.IsZero() {
@@ -181,7 +182,7 @@ func (r *reading) read(ctx context.Context, s *source, asked events.LogsRequest)
 	}
 }
 
-// ends reports whether the source has been read to its end.
+// ends reports whether the source is at its end.
 func (r *reading) ends(ctx context.Context, s *source, follow bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +197,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// readOnce reads the source's container until that ends. Lines that were read before are left out.
+// readOnce reads the source's container until it ends. It skips lines that were read before.
 func (r *reading) readOnce(ctx context.Context, s *source, asked events.LogsRequest) error {
 	body, err := json.Marshal(asked)
 	if err != nil {
@@ -242,19 +243,19 @@ func (r *reading) readOnce(ctx context.Context, s *source, asked events.LogsRequ
 	}
 }
 
-// explain says what people must know of how a source was read.
+// explain notes on standard error why lines of a source are late or missing.
 func (r *reading) explain(s *source, err error, follow bool) {
 	var said *bus.QuestionError
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, context.Canceled):
 		return
 	case errors.As(err, &said) && said.Code == http.StatusNotFound && follow:
-		return // it is not made yet, or goes
+		return // the container does not exist yet, or is terminating
 	case errors.As(err, &said) && said.Code == http.StatusTooManyRequests && follow:
-		r.once("node %s has as many readers as it serves: the lines of some instances there come once others have gone", s.node)
+		r.once("node %s serves its maximum of readers: the lines of some instances there come once other readers end", s.node)
 		return
 	case errors.As(err, &said) && said.Code == http.StatusTooManyRequests:
-		r.once("node %s has as many readers as it serves: the lines of some instances there are missing", s.node)
+		r.once("node %s serves its maximum of readers: the lines of some instances there are missing", s.node)
 		r.miss(s)
 		return
 	case errors.As(err, &said) && said.Code != http.StatusServiceUnavailable:
@@ -269,7 +270,7 @@ func (r *reading) explain(s *source, err error, follow bool) {
 		return
 	case said != nil || errors.Is(err, bus.ErrNoAnswer) || errors.Is(err, session.ErrSilent):
 	case follow:
-		return // it is read again from where it was
+		return // the next reader continues from the same place
 	default:
 		r.note("%s on %s: %v", s.id, s.node, err)
 		r.miss(s)
@@ -288,7 +289,7 @@ func (r *reading) explain(s *source, err error, follow bool) {
 	}
 }
 
-// answers notes that the node is heard.
+// answers notes that a silent node answers again.
 func (r *reading) answers(node string) {
 	r.mu.Lock()
 	known := r.silent[node]
@@ -305,7 +306,7 @@ func (r *reading) note(format string, values ...any) {
 	fmt.Fprintf(r.notes, "rookery: "+format+"\n", values...)
 }
 
-// once notes what was not noted before: who reads again and again has the same to say each time.
+// once prints a note unless it was printed before, because each retry would print the same note.
 func (r *reading) once(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
 	r.mu.Lock()
@@ -327,7 +328,7 @@ func (r *reading) miss(s *source) {
 	r.missing = append(r.missing, s.id.String())
 }
 
-// missed is an error where lines could not be read.
+// missed returns an error if some lines could not be read.
 func (r *reading) missed() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

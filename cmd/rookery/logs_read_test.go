@@ -17,16 +17,16 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// talker is a node whose one container has printed lines, and prints more.
+// talker is a node with one container that prints lines.
 type talker struct {
 	mu      sync.Mutex
 	lines   []events.LogLine
 	changed chan struct{}
-	// hang ends the sessions that are open.
+	// hang ends the open sessions.
 	hang context.CancelFunc
 }
 
-// print prints the lines, all at one time.
+// print prints the lines, all with the same time.
 func (p *talker) print(texts ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +69,8 @@ func (p *talker) serve(ctx context.Context, c *session.Conn, opened events.Messa
 	}
 }
 
-// TestALineIsPrintedOnceThoughTheViewsAreMadeAnew has the views lose an instance for a while, as they do when a bucket is deleted, once
-// while its lines go on and once while its session ends.
+// TestALineIsPrintedOnceThoughTheViewsAreMadeAnew removes an instance from the views for a while, as the deletion of a bucket does.
+// In one case its lines continue, and in the other its session ends meanwhile.
 func TestALineIsPrintedOnceThoughTheViewsAreMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
@@ -120,7 +120,7 @@ func TestALineIsPrintedOnceThoughTheViewsAreMadeAnew(t *testing.T) {
 	})
 }
 
-// TestAFullNodeIsSaidOnce has a node serve fewer readers than a service has instances there.
+// TestAFullNodeIsSaidOnce reads more instances on one node than the node serves readers.
 func TestAFullNodeIsSaidOnce(t *testing.T) {
 	for _, follow := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -146,10 +146,10 @@ func TestAFullNodeIsSaidOnce(t *testing.T) {
 			<-time.After(time.Minute)
 			synctest.Wait()
 			if len(notes.lines) != 1 {
-				t.Errorf("following is %t, and it was said %d times: %.200q", follow, len(notes.lines), notes.lines)
+				t.Errorf("with follow %t, %d notes: %.200q", follow, len(notes.lines), notes.lines)
 			}
 			if err := r.missed(); (err == nil) != follow {
-				t.Errorf("following is %t, and it ends with %.200v", follow, err)
+				t.Errorf("with follow %t, it ends with %.200v", follow, err)
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func TestLinesAreInTheFormatThatIsAsked(t *testing.T) {
 	}
 }
 
-// TestALineOfAnInstanceCommandsNoTerminal has lines clear the screen, set its title and turn text round, in every format.
+// TestALineOfAnInstanceCommandsNoTerminal prints lines that would clear the screen, set its title and reverse text, in every format.
 func TestALineOfAnInstanceCommandsNoTerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\tä 🙂":          "plain\tä 🙂",

@@ -1,4 +1,4 @@
-// Command rookery runs Podman hosts over NATS JetStream: the coordinator, the nodes, and what people type.
+// Command rookery runs services on Podman hosts over NATS JetStream: the coordinator, the nodes, and the operator's interface.
 package main
 
 import (
@@ -14,23 +14,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes. Scripts may count on them.
+// The exit codes. They are stable: scripts depend on them.
 const (
-	exitError      = 1   // something did not work; the message says what to do
+	exitError      = 1   // an error; the message says what to do
 	exitUsage      = 2   // the command line is wrong
 	exitRejected   = 3   // the command was rejected
 	exitFailed     = 4   // the command was accepted and failed
 	exitSuperseded = 5   // the command was accepted and another took its place
-	exitTimeout    = 6   // the wait ended before the command did
-	exitPending    = 7   // --dry-run, and there is something to do
+	exitTimeout    = 6   // the wait ended before the command
+	exitPending    = 7   // --dry-run found changes
 	exitSignal     = 130 // Ctrl-C
 )
 
-// exitCodes is the part of the help that tells them.
-const exitCodes = `Exit codes: 0 succeeded, 1 error, 2 wrong usage, 3 rejected, 4 failed, 5 superseded, 6 still going on when
---timeout ended, 7 something to do with --dry-run, 130 Ctrl-C.`
+// exitCodes is the part of the help that lists them.
+const exitCodes = `Exit codes: 0 succeeded, 1 error, 2 wrong usage, 3 rejected, 4 failed, 5 superseded, 6 still in progress when
+--timeout passed, 7 changes found by --dry-run, 130 Ctrl-C.`
 
-// codedError carries the exit code that an error calls for.
+// codedError is an error with its exit code.
 type codedError struct {
 	code int
 	err  error
@@ -67,7 +67,7 @@ func run() int {
 	return exitError
 }
 
-// complain says what went wrong: on a terminal folded as that has room, and over the ^C with which it shows a Ctrl-C.
+// complain prints an error. On a terminal it wraps the message, and overwrites the ^C that the terminal shows for Ctrl-C.
 func complain(out io.Writer, text string) {
 	const below = 4
 	if isTerminal(out) {
@@ -81,10 +81,10 @@ func complain(out io.Writer, text string) {
 func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rookery",
-		Short: "Run services on a fleet of Podman hosts, with a message bus as the only API",
-		Long: `Rookery runs services on a fleet of Podman hosts. Its only API is NATS JetStream: whatever these commands
-ask of a cluster or show of it, the nats CLI can too. Only what runs it, or works on its log as a whole (bus, doctor, archive,
-replay, capsule), is here alone.
+		Short: "Run services on Podman hosts over NATS JetStream",
+		Long: `Rookery runs services on a fleet of Podman hosts. Its only API is NATS JetStream: the nats CLI can send the same commands and
+show the same state. Only the commands that run a cluster, or that process its whole log (bus, doctor, archive, replay, capsule),
+have no equivalent there.
 
 Begin with:
   rookery dev                                        a whole Rookery on this machine
@@ -114,7 +114,7 @@ Begin with:
 	return cmd
 }
 
-// family is a group of commands in the help.
+// family is a group of related commands in the help.
 type family struct {
 	title    string
 	commands []*cobra.Command
@@ -138,7 +138,7 @@ func families(l *link) []family {
 	}
 }
 
-// elsewhere are the words of other tools, by the command that does that here.
+// elsewhere lists the names that other tools give to each command.
 var elsewhere = map[string][]string{
 	"services": {"get", "list", "service"},
 	"ps":       {"status", "instances", "pods", "containers"},
@@ -161,11 +161,11 @@ func usage(c *cobra.Command, err error) error {
 	return &codedError{exitUsage, fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
 }
 
-// arguments takes exactly the named arguments.
+// arguments accepts exactly the named arguments.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usage(c, fmt.Errorf("%d arguments given, and %s takes %d: %v", len(args), c.Name(), len(names), names))
+			return usage(c, fmt.Errorf("%d arguments given, but %s takes %d: %v", len(args), c.Name(), len(names), names))
 		}
 		return nil
 	}

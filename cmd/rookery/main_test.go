@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain prints times in UTC, as the pictures have them. It starts this program again with the variable set: something has read the
-// time zone before TestMain is called, and a write to time.Local races with whoever reads it.
+// TestMain prints times in UTC, as in the golden screens. It starts this program again with the variable set, because another package
+// reads the time zone before TestMain, and a write to time.Local would race with such a read.
 func TestMain(m *testing.M) {
 	const zone = "TZ"
 	if os.Getenv(zone) == "UTC" {

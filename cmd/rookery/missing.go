@@ -10,16 +10,16 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// errMissing is every error that says that there is nothing of a name.
-var errMissing = errors.New("there is none")
+// errMissing matches every error about an object that does not exist.
+var errMissing = errors.New("does not exist")
 
 type missingError string
 
 func (e missingError) Error() string      { return string(e) }
 func (missingError) Is(target error) bool { return target == errMissing }
 
-// missing says that there is nothing of what the operator named, with the nearest name that there is; nil where there is something, or
-// nothing was named.
+// missing returns an error if the object that the operator named does not exist, with the nearest existing name. It returns nil if
+// the operator named none.
 func missing(kind, name string, known []string) error {
 	if name == "" || slices.Contains(known, name) {
 		return nil
@@ -39,7 +39,7 @@ func (s *seen) missingOf(w within) error {
 	return missing("namespace", w.namespace, slices.Sorted(maps.Keys(namespaces)))
 }
 
-// missingNow is missingOf for a command that has not read the views.
+// missingNow is missingOf for a command that has not read the views yet.
 func missingNow(ctx context.Context, b *bus.JetStream, of within) error {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// statusMood says how an instance of this status is.
+// statusMood returns the mood of an instance's status.
 func statusMood(status string) grid.Mood {
 	switch status {
 	case "online", "completed":
@@ -22,7 +22,7 @@ func statusMood(status string) grid.Mood {
 	return grid.Changing
 }
 
-// serviceMood says how a service in this state is.
+// serviceMood returns the mood of a service's state.
 func serviceMood(state string) grid.Mood {
 	switch state {
 	case views.StateRunning, views.StateCompleted:
@@ -35,7 +35,7 @@ func serviceMood(state string) grid.Mood {
 	return grid.Changing
 }
 
-// nodeMood says how a node in this state is.
+// nodeMood returns the mood of a node's state.
 func nodeMood(state projections.NodeState) grid.Mood {
 	switch state {
 	case projections.NodeReady:
@@ -49,7 +49,7 @@ func nodeMood(state projections.NodeState) grid.Mood {
 	return grid.Bad
 }
 
-// operationMood says how an operation stands, or ended.
+// operationMood returns the mood of an operation in progress or ended.
 func operationMood(op views.ServiceOperation) grid.Mood {
 	switch {
 	case op.Outcome == events.OperationDone:
@@ -62,7 +62,7 @@ func operationMood(op views.ServiceOperation) grid.Mood {
 	return grid.Changing
 }
 
-// eventMood says what an event of this name tells of.
+// eventMood returns the mood of an event with this name.
 func eventMood(word string) grid.Mood {
 	_, name, _ := strings.Cut(word, ".")
 	switch name {

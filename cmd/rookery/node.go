@@ -21,13 +21,13 @@ import (
 // defaultPorts is the range that a node offers: above the well-known ports, below those that the kernel picks itself.
 const defaultPorts = "20000-29999"
 
-// defaultUnused is how long an image is kept that nobody uses: who rolls back within a day need not pull again.
+// defaultUnused is how long a node keeps an unused image, so that a rollback within a day needs no pull.
 const defaultUnused = 24 * time.Hour
 
 // defaultPodman is where a rootful Podman listens.
 const defaultPodman = "unix:///run/podman/podman.sock"
 
-// nodeFlags are what a node is told of itself.
+// nodeFlags are the settings of a node.
 type nodeFlags struct {
 	name, podman, address, zone, ports string
 	metrics                            string
@@ -45,9 +45,9 @@ func nodeCommand(l *link) *cobra.Command {
 	f := &nodeFlags{}
 	cmd := &cobra.Command{
 		Use:   "node",
-		Short: "Run a node: it carries out orders through Podman on this host",
-		Long: `Run a node. It joins the cluster, carries out the orders for it through Podman, and says what it sees. Stopping it,
-or upgrading it, leaves its containers running; started again, it adopts them.`,
+		Short: "Run a node, which runs instances in this host's Podman",
+		Long: `Run a node. It joins the cluster, carries out its orders through Podman, and reports the state of its containers. When you stop or
+upgrade a node, its containers continue to run, and it adopts them when it starts again.`,
 		Example: `  rookery node --server nats://10.0.0.1:4222 --address 10.0.0.7
   rookery node --name edge-3 --zone attic --label disk=ssd --ports 20000-20999 --reserve-cpu 500m --reserve-memory 1GiB`,
 		Args: arguments(),
@@ -81,39 +81,39 @@ or upgrading it, leaves its containers running; started again, it adopts them.`,
 	}
 	podmanFlag(cmd, &f.podman)
 	answerTimeFlag(cmd, &f.answerTime)
-	cmd.Flags().StringVar(&f.name, "name", strings.ToLower(strings.Split(host, ".")[0]), "`name` of the node; no two may share one")
+	cmd.Flags().StringVar(&f.name, "name", strings.ToLower(strings.Split(host, ".")[0]), "unique `name` of the node")
 	cmd.Flags().Lookup("name").DefValue = "the host name"
-	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1", "`address` where the ports of its instances are reached")
+	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1", "`address` at which clients reach the ports of its instances")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "availability `zone`")
-	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "label `name=value`; may be given several times")
-	cmd.Flags().TextVar(&f.reserve.CPU, "reserve-cpu", events.CPU(0), "`CPU` that is for others than instances, as in 0.5 or 500m")
-	cmd.Flags().TextVar(&f.reserve.Memory, "reserve-memory", events.Size(0), "`memory` that is for others than instances, as in 1GiB")
-	cmd.Flags().TextVar(&f.reserve.Disk, "reserve-disk", events.Size(0), "`disk` that is for others than instances, as in 10GiB")
-	cmd.Flags().TextVar(&f.defaults.CPU, "default-cpu", events.CPU(0), "`CPU` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
-	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` that is set aside here for an instance whose spec says nothing of it, before the policy's default")
+	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "label `name=value`; repeatable")
+	cmd.Flags().TextVar(&f.reserve.CPU, "reserve-cpu", events.CPU(0), "`CPU` to keep free for other processes, as in 0.5 or 500m")
+	cmd.Flags().TextVar(&f.reserve.Memory, "reserve-memory", events.Size(0), "`memory` to keep free for other processes, as in 1GiB")
+	cmd.Flags().TextVar(&f.reserve.Disk, "reserve-disk", events.Size(0), "`disk` to keep free for other processes, as in 10GiB")
+	cmd.Flags().TextVar(&f.defaults.CPU, "default-cpu", events.CPU(0), "`CPU` to set aside for an instance whose spec does not ask for any; overrides the policy")
+	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` to set aside for an instance whose spec does not ask for any; overrides the policy")
 	metricsFlag(cmd, &f.metrics)
-	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of ports that it offers for instances")
-	cmd.Flags().StringVar(&f.registryAuth, "registry-auth", "", "`file` with the credentials for registries, as \"podman login --authfile\" writes it; read at each pull, in place of Podman's own")
-	cmd.Flags().DurationVar(&f.unusedFor, "prune-images", defaultUnused, "remove images that the node has pulled itself once nothing has used them for `this long`; 0 keeps them")
-	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "how often it sends a heartbeat; the same on all parts")
-	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and what is below it; may be given several times")
+	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of host ports for instances")
+	cmd.Flags().StringVar(&f.registryAuth, "registry-auth", "", "`file` with credentials for registries, from \"podman login --authfile\"; read at each pull, in place of Podman's own")
+	cmd.Flags().DurationVar(&f.unusedFor, "prune-images", defaultUnused, "remove images that the node pulled after `this long` without use; 0 keeps them")
+	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "interval of its heartbeats; the same on all coordinators and nodes")
+	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and folders below it; repeatable")
 	cmd.Flags().BoolVar(&f.allow.HostNetwork, "allow-host-network", false, "let services use this host's own network")
-	cmd.Flags().StringArrayVar(&f.hostPorts, "allow-host-port", nil, "let services name a `port`, or one of a range, of this host as host_port, as in 443 or 8000-8999, beyond --ports; may be given several times")
+	cmd.Flags().StringArrayVar(&f.hostPorts, "allow-host-port", nil, "let services use this `port` or range as host_port, as in 443 or 8000-8999, beyond --ports; repeatable")
 	cmd.Flags().BoolVar(&f.allows.EngineContext, "allow-engine-context", false, "let services run in the security context engine, with Podman's own defaults")
-	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in CAP_SYS_PTRACE, beyond Podman's defaults; may be given several times")
-	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; may be given several times")
+	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in CAP_SYS_PTRACE, beyond Podman's defaults; repeatable")
+	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; repeatable")
 	cmd.AddCommand(nodeVerbs(l)...)
 	return cmd
 }
 
 func answerTimeFlag(cmd *cobra.Command, value *time.Duration) {
-	cmd.Flags().DurationVar(value, "answer-timeout", node.DefaultAnswerTime, fmt.Sprintf("how long Podman may take to say what it is and has, "+
-		"from %s to %s: a node whose Podman takes longer is degraded, and gets nothing new; before it joins, at least %s", node.MinAnswerTime, node.MaxAnswerTime, node.FirstAnswer(0)))
+	cmd.Flags().DurationVar(value, "answer-timeout", node.DefaultAnswerTime, fmt.Sprintf("how long Podman may take to answer questions about itself, "+
+		"from %s to %s; a node whose Podman takes longer is degraded and gets no new instances; at least %s before it joins", node.MinAnswerTime, node.MaxAnswerTime, node.FirstAnswer(0)))
 }
 
 func checkAnswerTime(value time.Duration) error {
 	if value < node.MinAnswerTime || value > node.MaxAnswerTime {
-		return fmt.Errorf("--answer-timeout %s is out of range: give %s to %s", value, node.MinAnswerTime, node.MaxAnswerTime)
+		return fmt.Errorf("--answer-timeout %s is out of range: want %s to %s", value, node.MinAnswerTime, node.MaxAnswerTime)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func podmanFlag(cmd *cobra.Command, value *string) {
 
 func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, error) {
 	if !events.ValidName(f.name) {
-		return runner.Config{}, nil, fmt.Errorf("--name %q is not a name: use 1 to %d of a-z, 0-9 and \"-\"", f.name, events.MaxName)
+		return runner.Config{}, nil, fmt.Errorf("--name %q is not a name: want 1 to %d of a-z, 0-9 and \"-\"", f.name, events.MaxName)
 	}
 	ports, err := parsePorts(f.ports)
 	if err != nil {
@@ -163,8 +163,8 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, 
 	}, engine, nil
 }
 
-// useRegistryAuth has the engine use the file. What is wrong with it now is no reason not to begin: it is read again when
-// an image is pulled, and what runs needs none.
+// useRegistryAuth makes the engine read credentials from the file. A broken file does not keep the node from starting: the engine
+// reads the file again at each pull, and running instances do not need it.
 func (f *nodeFlags) useRegistryAuth(engine *podman.Engine) error {
 	if f.registryAuth == "" {
 		return nil
@@ -175,12 +175,12 @@ func (f *nodeFlags) useRegistryAuth(engine *podman.Engine) error {
 	}
 	engine.RegistryAuth(path)
 	if err := engine.CheckRegistryAuth(); err != nil {
-		logger().Warn("no image can be pulled as it is", "error", err)
+		logger().Warn("image pulls fail until this file is repaired", "error", err)
 	}
 	return nil
 }
 
-// pruner returns what removes the images that the engine pulls, or nil where they stay.
+// pruner returns the function that removes unused images of the engine, or nil if the node keeps them.
 func (f *nodeFlags) pruner(engine *podman.Engine) func(context.Context, node.Owner, []string) error {
 	if f.unusedFor <= 0 {
 		return nil
@@ -193,7 +193,7 @@ func (f *nodeFlags) pruner(engine *podman.Engine) func(context.Context, node.Own
 
 func parsePorts(text string) (events.PortRange, error) {
 	if !strings.Contains(text, "-") {
-		return events.PortRange{}, fmt.Errorf("--ports %q is no range: write it as %s", text, defaultPorts)
+		return events.PortRange{}, fmt.Errorf("--ports %q is not a range: want FIRST-LAST, as in %s", text, defaultPorts)
 	}
 	return parseRange("--ports", text, defaultPorts)
 }
@@ -207,7 +207,7 @@ func parseRange(flag, text, example string) (events.PortRange, error) {
 	from, err1 := strconv.ParseUint(first, 10, 16)
 	to, err2 := strconv.ParseUint(last, 10, 16)
 	if err1 != nil || err2 != nil || from == 0 || from > to {
-		return events.PortRange{}, fmt.Errorf("%s %q is no range of ports: write it as %s", flag, text, example)
+		return events.PortRange{}, fmt.Errorf("%s %q is not a port or a range of ports: write it as in %s", flag, text, example)
 	}
 	return events.PortRange{First: uint16(from), Last: uint16(to)}, nil
 }

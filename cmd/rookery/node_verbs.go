@@ -9,13 +9,13 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// nodeVerbs are the commands that ask something of a node that runs elsewhere.
+// nodeVerbs are the commands to a node, which can run on any host.
 func nodeVerbs(l *link) []*cobra.Command {
 	return []*cobra.Command{
 		nodeVerb(l, cobra.Command{
 			Use:   "pause NODE",
 			Short: "Place no new instances on a node",
-			Long: "Place no new instances on a node. What runs there keeps running. rookery drain also moves it away.\n\n" +
+			Long: "Place no new instances on a node. Its instances continue to run; rookery drain moves them to other nodes.\n\n" +
 				exitCodes,
 			Example: `  rookery node pause node-0
 The same with the nats CLI:
@@ -24,7 +24,7 @@ The same with the nats CLI:
 		nodeVerb(l, cobra.Command{
 			Use:   "resume NODE",
 			Short: "Place instances on a paused or drained node again",
-			Long: "Place instances on a paused or drained node again, and end a drain that is under way. Instances that moved stay where they are.\n\n" +
+			Long: "Place instances on a paused or drained node again, and end a drain in progress. Moved instances stay where they are.\n\n" +
 				exitCodes,
 			Example: `  rookery node resume node-0
 The same with the nats CLI:
@@ -48,8 +48,8 @@ func nodeLabelCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "label NODE {NAME=VALUE|NAME-}...",
 		Short: "Set or remove labels of a node",
-		Long: `Set labels of a node, or remove those that end with "-". They replace labels that the node's own process gives, and stay when it
-restarts. Running instances stay, and the event node.misfits names those that would not be placed there any longer.
+		Long: `Set labels of a node. NAME- removes a label. These labels override those of rookery node --label, also after the node restarts.
+Running instances stay. The event node.misfits names the instances that no longer fit the node.
 
 ` + exitCodes,
 		Example: `  rookery node label node-0 disk=ssd
@@ -58,7 +58,7 @@ The same with the nats CLI:
   nats req rookery.cmd.node.node-0.update '{"labels":{"disk":"ssd"},"without":["old"]}'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage(c, fmt.Errorf("label takes a node and one label or more, as in rookery node label node-0 disk=ssd"))
+				return usage(c, fmt.Errorf("label needs a node and at least one label, as in rookery node label node-0 disk=ssd"))
 			}
 			return nil
 		},

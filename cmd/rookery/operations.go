@@ -10,10 +10,10 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// mostWaits is how many of the slots that an operation waits for people are told the reason of.
+// mostWaits bounds the slots whose missing condition is shown for one operation.
 const mostWaits = 5
 
-// operationNotes says what services are going through, and who is waited for, in lines.
+// operationNotes describes each operation in progress, and the slots that it waits for, in lines.
 func operationNotes(all []views.ServiceOperation) []string {
 	var notes []string
 	for _, op := range all {
@@ -26,10 +26,10 @@ func operationNotes(all []views.ServiceOperation) []string {
 	return notes
 }
 
-// waitNotes says of each slot that is waited for what it lacks, a line a slot.
+// waitNotes says what each slot lacks that the operation waits for, with a line for each slot.
 func waitNotes(op views.ServiceOperation) []string {
 	if op.Phase == events.OperationPromote {
-		return nil // all wait for the same, which is said
+		return nil // all slots wait for the same, which the operation's line says
 	}
 	var notes []string
 	for _, w := range op.Waits[:min(mostWaits, len(op.Waits))] {
@@ -49,7 +49,7 @@ func waitWords(w views.Wait) string {
 	return text + ": " + w.Missing
 }
 
-// operationWords says where an operation stands, who is waited for, since when and until when.
+// operationWords describes an operation: its phase, what it waits for, since when and until when.
 func operationWords(op views.ServiceOperation) string {
 	text := fmt.Sprintf("%s to revision %d", op.Kind, op.Revision)
 	switch {
@@ -88,12 +88,12 @@ func operationWords(op views.ServiceOperation) string {
 	return text
 }
 
-// rescaleWords says what becomes of a topology.
+// rescaleWords describes the change of a topology.
 func rescaleWords(r events.Rescale) string {
 	return fmt.Sprintf("rescale from %d to %d, config version %d", r.From, r.To, r.ConfigVersion)
 }
 
-// topologyDetails says what the instances of a service are told of each other, and how they answer.
+// topologyDetails describes what Rookery tells the instances of a topology about each other, and their answers.
 func topologyDetails(data events.Data) string {
 	switch d := data.(type) {
 	case events.TopologyChanged:
@@ -114,7 +114,7 @@ func topologyDetails(data events.Data) string {
 	return ""
 }
 
-// snapshotDetails says what became of a snapshot.
+// snapshotDetails describes the progress of a snapshot.
 func snapshotDetails(data events.Data) string {
 	switch d := data.(type) {
 	case events.SnapshotRequested:
@@ -122,14 +122,14 @@ func snapshotDetails(data events.Data) string {
 			return ", due at " + d.Scheduled.Local().Format(time.TimeOnly)
 		}
 	case events.SnapshotSkipped:
-		return fmt.Sprintf(" what was due at %s: something else happens to the service", d.Scheduled.Local().Format(time.TimeOnly))
+		return fmt.Sprintf(" the snapshot due at %s: another operation is in progress", d.Scheduled.Local().Format(time.TimeOnly))
 	case events.SnapshotCommitted:
 		return fmt.Sprintf(" version %d of %d instances of revision %d", d.Version, d.Scale, d.Revision)
 	}
 	return ""
 }
 
-// operationDetails says what became of an operation.
+// operationDetails describes the progress of an operation.
 func operationDetails(data events.Data) string {
 	switch d := data.(type) {
 	case events.OperationStarted:
@@ -163,7 +163,7 @@ func operationDetails(data events.Data) string {
 		}
 		return text + givenUp(d.GivenUp)
 	case events.OperationProlonged:
-		return " until " + d.Until.Local().Format(time.TimeOnly) + ", as another coordinator leads"
+		return " until " + d.Until.Local().Format(time.TimeOnly) + ", after a failover"
 	case events.OperationPaused:
 		return ": " + d.Message
 	case events.OperationEnded:

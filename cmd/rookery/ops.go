@@ -17,10 +17,10 @@ func opsCommand(l *link) *cobra.Command {
 	var of within
 	cmd := &cobra.Command{
 		Use:   "ops [NAMESPACE[/NAME]]",
-		Short: "List operations: what goes on, its phase and who is waited for, and how the last of each service ended",
-		Long: `List the operation that each service goes through, or else the last that it went through: updates, restarts, rescales,
-rollbacks, snapshots and suspensions. PHASE is that in which it is, and from its end on how it ended. Below the table stands of
-each that goes on which slots are waited for, and what they lack.`,
+		Short: "List operations: their phases, waits and outcomes",
+		Long: `List the current operation of each service, or its last one: updates, restarts, rescales, rollbacks, snapshots and suspensions.
+PHASE is the phase of a current operation and the outcome of an ended one. Below the table, each current operation lists the slots
+that it waits for, and what they lack.`,
 		Example: `  rookery ops
   rookery ops demo/web --watch
 The same with the nats CLI:
@@ -65,7 +65,7 @@ func operationsPage(all []views.ServiceOperation, now time.Time) page {
 	return p
 }
 
-// whatWords says what an operation is.
+// whatWords names an operation and its target.
 func whatWords(op views.ServiceOperation) string {
 	switch {
 	case op.Rescale != nil:
@@ -76,7 +76,7 @@ func whatWords(op views.ServiceOperation) string {
 	return fmt.Sprintf("%s to revision %d", op.Kind, op.Revision)
 }
 
-// phaseWords says where an operation stands, or how it ended.
+// phaseWords returns the phase of an operation, or its outcome.
 func phaseWords(op views.ServiceOperation) string {
 	switch {
 	case op.Outcome != "":
@@ -89,7 +89,7 @@ func phaseWords(op views.ServiceOperation) string {
 	return string(op.Phase)
 }
 
-// waveWords says which wave it is, of how many where that is known.
+// waveWords returns the wave, and the number of waves if it is known.
 func waveWords(op views.ServiceOperation) string {
 	if op.Waves == 0 {
 		return fmt.Sprintf("%d", op.Wave)
@@ -114,7 +114,7 @@ func untilWords(op views.ServiceOperation) string {
 	return op.Until.Local().Format(time.TimeOnly)
 }
 
-// awaitedWords says who is waited for, or what failed.
+// awaitedWords says what an operation waits for, or what failed.
 func awaitedWords(op views.ServiceOperation) string {
 	switch {
 	case op.Outcome != "":
@@ -131,7 +131,7 @@ func awaitedWords(op views.ServiceOperation) string {
 	return ""
 }
 
-// progressWords says in short what a service goes through.
+// progressWords summarises an operation.
 func progressWords(op views.ServiceOperation) string {
 	words := []string{whatWords(op)}
 	if op.Waves > 1 {

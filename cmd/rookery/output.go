@@ -19,20 +19,20 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
 )
 
-// The formats in which commands print.
+// The output formats of commands.
 const (
-	formatText = "text" // for people
-	formatWide = "wide" // for people, with all columns and nothing cut
+	formatText = "text" // for operators
+	formatWide = "wide" // for operators, with all columns and whole texts
 	formatJSON = "json"
 	formatYAML = "yaml"
 )
 
-// output is how a command prints: for people, or whole values for scripts.
+// output is the format of a command's output: text for operators, or whole values for scripts.
 type output struct{ format string }
 
 func (o *output) flag(cmd *cobra.Command) { o.formats(cmd, formatText, formatJSON, formatYAML) }
 
-// tableFlag is flag for a command that prints a table.
+// tableFlag adds --output to a command that prints a table.
 func (o *output) tableFlag(cmd *cobra.Command) {
 	o.formats(cmd, formatText, formatWide, formatJSON, formatYAML)
 }
@@ -49,7 +49,7 @@ func (o *output) formats(cmd *cobra.Command, known ...string) {
 	}
 }
 
-// json reports whether it prints whole values for scripts, as JSON or as YAML.
+// json reports whether the command prints whole values for scripts, as JSON or YAML.
 func (o *output) json() bool { return o.format == formatJSON || o.format == formatYAML }
 
 // print prints one value for scripts.
@@ -65,7 +65,7 @@ func (o *output) print(out io.Writer, value any) error {
 	return err
 }
 
-// printEach is print for a command that prints one value after the other.
+// printEach prints one of several values.
 func (o *output) printEach(out io.Writer, value any) error {
 	if o.format == formatYAML {
 		fmt.Fprintln(out, "---")
@@ -73,7 +73,7 @@ func (o *output) printEach(out io.Writer, value any) error {
 	return o.print(out, value)
 }
 
-// style is what tables are laid out for.
+// style returns the width and colours for tables on this output.
 func (o *output) style(out io.Writer) grid.Style {
 	s := grid.Style{All: o.format == formatWide}
 	if !isTerminal(out) {
@@ -84,7 +84,7 @@ func (o *output) style(out io.Writer) grid.Style {
 	return s
 }
 
-// screenSize returns the size of the terminal in cells; 0 where it does not tell.
+// screenSize returns the size of the terminal in cells; 0 if it is unknown.
 func screenSize(out io.Writer) (width, height int) {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -97,7 +97,7 @@ func screenSize(out io.Writer) (width, height int) {
 	return width, height
 }
 
-// yamlOf returns a value as YAML, with the names and in the order that it has as JSON.
+// yamlOf returns a value as YAML, with the names and the order of its JSON.
 func yamlOf(value any) ([]byte, error) {
 	body, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
@@ -116,8 +116,8 @@ func yamlOf(value any) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// unfold has a document be written in lines, and quoted only where it must be. What is empty stays as it is, and so do texts that
-// readers of YAML 1.1 take for something else: yes, off, 12:30.
+// unfold sets a document's style to block style, with quotes only where YAML needs them. Empty lists and objects keep their style, and
+// so do texts that YAML 1.1 parsers read as other types: yes, off, 12:30.
 func unfold(n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.ScalarNode:
@@ -140,7 +140,7 @@ func mistakable(text string) bool {
 	return text != "" && strings.ContainsRune("0123456789+-.", rune(text[0]))
 }
 
-// printJSON prints one value, indented where a person looks at it.
+// printJSON prints one value, indented on a terminal.
 func printJSON(out io.Writer, value any) error {
 	options := []json.Options{json.Deterministic(true)}
 	if isTerminal(out) {
@@ -154,7 +154,7 @@ func printJSON(out io.Writer, value any) error {
 	return err
 }
 
-// folded prints a text, on a terminal in lines that fit: those behind the first begin below the cell of this number.
+// folded prints a text. On a terminal it wraps the text, and indents all lines after the first to this cell.
 func folded(out io.Writer, text string, below int) {
 	screen, _ := screenSize(out)
 	fmt.Fprintln(out, strings.Join(grid.Fold(text, screen, below), "\n"))
@@ -165,7 +165,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// table prints rows under a head, in columns. On a terminal the last one is folded where it has no room.
+// table prints rows under a head, in columns. On a terminal it wraps the last column to fit.
 func table(out io.Writer, head string, rows []string) error {
 	const gap, least = 2, 20
 	var text strings.Builder

@@ -15,17 +15,17 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// pastTimeout bounds a question about the past, for which the log may have to be folded.
+// pastTimeout bounds a question about the past. The coordinator may have to fold the log for it.
 const pastTimeout = 70 * time.Second
 
-// place is a place in the log as people name it: a sequence, a time, or how long ago; the end of the log where they name none.
+// place is a place in the log as operators name it: a sequence, a time, or a duration before now. The zero value is the end of the log.
 type place struct {
 	sequence uint64
 	time     time.Time
 }
 
 // placeForms says how a place is written.
-const placeForms = "a sequence of the log as 4711, a time as 2026-11-01T12:00Z, or how long ago as 90m"
+const placeForms = "a sequence of the log (4711), a time (2026-11-01T12:00Z), or a duration before now (90m)"
 
 func parsePlace(text string, now time.Time) (place, error) {
 	if text == "" {
@@ -42,10 +42,10 @@ func parsePlace(text string, now time.Time) (place, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return place{time: now.Add(-ago)}, nil
 	}
-	return place{}, fmt.Errorf("%q is no place in the log: write %s", text, placeForms)
+	return place{}, fmt.Errorf("%q is not a place in the log: want %s", text, placeForms)
 }
 
-// find returns the sequence that the place stands for.
+// find returns the sequence of the place.
 func (p place) find(ctx context.Context, b *bus.JetStream) (uint64, error) {
 	if _, err := logState(ctx, b); err != nil {
 		return 0, err
@@ -71,33 +71,33 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 	if code := m.Header.Get(bus.HeaderErrorCode); code != "" {
 		number, err := strconv.Atoi(code)
 		if err != nil {
-			return fmt.Errorf("the coordinator answers with the code %q: %s", code, m.Header.Get(bus.HeaderError))
+			return fmt.Errorf("the coordinator answered with the code %q: %s", code, m.Header.Get(bus.HeaderError))
 		}
-		return fmt.Errorf("the coordinator answers %d: %w", number, &bus.QuestionError{Code: number, Reason: m.Header.Get(bus.HeaderError)})
+		return fmt.Errorf("the coordinator answered %d: %w", number, &bus.QuestionError{Code: number, Reason: m.Header.Get(bus.HeaderError)})
 	}
 	if err := json.Unmarshal(m.Body, answer); err != nil {
-		return fmt.Errorf("the answer does not read: %w", err)
+		return fmt.Errorf("read the coordinator's answer: %w", err)
 	}
 	return nil
 }
 
-// unanswered says what to do where a question got no answer.
+// unanswered returns the error for a question without an answer, with the next step.
 func unanswered(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer came in time: %w: ask again, or where none answers look at its log", err)
+		return fmt.Errorf("no answer in time: %w: run this again; if it fails again, read the coordinator's log", err)
 	}
 	return fmt.Errorf("no coordinator answers: %w: start one with `rookery coordinator`", err)
 }
 
-// parts are which service and which node alone are to be shown; all where there is none.
+// parts limit the output to one service or one node; empty fields do not limit it.
 type parts struct{ service, node string }
 
 func (p *parts) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.service, "service", "", "show this service alone, as `namespace/name`")
-	cmd.Flags().StringVar(&p.node, "node", "", "show this `node` alone")
+	cmd.Flags().StringVar(&p.service, "service", "", "show only this service, as `namespace/name`")
+	cmd.Flags().StringVar(&p.node, "node", "", "show only this `node`")
 }
 
 func (p *parts) check(cmd *cobra.Command) error {

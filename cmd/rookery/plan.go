@@ -19,13 +19,13 @@ func planCommand(l *link) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "plan NAMESPACE/NAME --file FILE",
-		Short: "Say of every slot what a spec would do to it, and do nothing",
-		Long: `Say of every slot of a service what ensure with this spec would do to it if it came now and nothing else happened: none
-(its instance stays), in-place (it stays, and is of the new revision by that), create, replace (by another one on its node),
-move (by one on another node), destroy, or wait (no node can have the next one). It says in which wave, which of both
-comes first, and why on that node.
+		Short: "Show what a spec would do to every slot of a service",
+		Long: `Show what ensure with this spec would do to every slot of a service, if the command came now and nothing else changed. Actions:
+none (the instance stays), in-place (it stays and gets the new revision), create, replace (on the same node), move (to another
+node), destroy, and wait (no node can run the successor). The plan also gives the wave, whether the successor starts first, and why
+the coordinator picks the node.
 
-The plan is true at one place in the log: ensure with --if-seq refuses where the service has changed since.
+A plan holds at one sequence of the log. To send the command only if the service has not changed since, use ensure with --if-seq.
 
 Exit codes: 0 planned, 1 error, 2 wrong usage, 3 the command would be rejected or wait, 130 Ctrl-C.`,
 		Example: `  rookery plan demo/web --file web.yaml
@@ -42,7 +42,7 @@ The same with the nats CLI:
 			return usage(cmd, err)
 		}
 		if file == "" {
-			return usage(cmd, fmt.Errorf("there is no spec to plan with: give --file"))
+			return usage(cmd, fmt.Errorf("plan needs a spec: give --file"))
 		}
 		body, err := readOne(cmd.InOrStdin(), file, args[0], "service", "job")
 		if err != nil {
@@ -65,12 +65,12 @@ The same with the nats CLI:
 		if err != nil || p.Rejection == nil {
 			return err
 		}
-		return &codedError{exitRejected, fmt.Errorf("it would not be carried out (%s): %s", p.Rejection.Code, p.Rejection.Reason)}
+		return &codedError{exitRejected, fmt.Errorf("the command would be rejected or wait (%s): %s", p.Rejection.Code, p.Rejection.Reason)}
 	}
 	return cmd
 }
 
-// askPlan asks a coordinator.
+// askPlan asks a coordinator for the plan.
 func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []byte) (coordinator.Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -89,11 +89,11 @@ func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []
 		return coordinator.Plan{}, unanswered(err)
 	}
 	if code := m.Header.Get("Nats-Service-Error-Code"); code != "" {
-		return coordinator.Plan{}, fmt.Errorf("the coordinator answers %s: %s", code, m.Header.Get("Nats-Service-Error"))
+		return coordinator.Plan{}, fmt.Errorf("the coordinator answered %s: %s", code, m.Header.Get("Nats-Service-Error"))
 	}
 	var p coordinator.Plan
 	if err := json.Unmarshal(m.Body, &p); err != nil {
-		return coordinator.Plan{}, fmt.Errorf("the answer does not read: %w", err)
+		return coordinator.Plan{}, fmt.Errorf("read the coordinator's answer: %w", err)
 	}
 	return p, nil
 }

@@ -14,9 +14,9 @@ import (
 func policyCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Show or set how the cluster places instances and when a node is lost",
-		Long: `Show or set the policy of the cluster: how placement weighs nodes, what is set aside for instances whose spec does not say, their
-security context, and after which time a silent node is lost.`,
+		Short: "Show or set the cluster's policy",
+		Long: `Show or set the policy of the cluster: how placement weighs nodes, the default resources and security context of instances, and
+the time after which a silent node is lost.`,
 		Example: `  rookery policy get > policy.yaml
   rookery policy set --file policy.yaml`,
 	}
@@ -29,7 +29,7 @@ func policyGetCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get",
 		Short: "Print the policy in force",
-		Long:  "Print the policy in force, with its defaults, as YAML that rookery policy set takes.",
+		Long:  "Print the policy in force with its defaults, as YAML for rookery policy set.",
 		Example: `  rookery policy get
   rookery policy get --output json`,
 		Args: arguments(),
@@ -53,7 +53,7 @@ func policyGetCommand(l *link) *cobra.Command {
 	return cmd
 }
 
-// policyInForce returns the policy that the log said last, or the default.
+// policyInForce returns the last policy in the log, or the default.
 func policyInForce(ctx context.Context, b *bus.JetStream) (events.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -74,8 +74,8 @@ func policySetCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set --file FILE",
 		Short: "Set the policy of the cluster",
-		Long: `Set the policy of the cluster from a file. A field that the file does not have gets its default. Running instances stay where
-they are; rookery rebalance moves those that would be placed elsewhere.
+		Long: `Set the policy of the cluster from a file. A field that the file lacks gets its default. Running instances stay where they are;
+rookery rebalance moves those that the new policy would place elsewhere.
 
 ` + exitCodes,
 		Example: `  rookery policy set --file policy.yaml
@@ -85,7 +85,7 @@ The same with the nats CLI:
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
-				return usage(cmd, errors.New("policy set takes the policy from a file: give it with --file"))
+				return usage(cmd, errors.New("policy set needs a file with the policy: give --file"))
 			}
 			body, err := readOne(cmd.InOrStdin(), file, "cluster", "policy")
 			if err != nil {

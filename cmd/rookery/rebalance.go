@@ -27,21 +27,22 @@ func rebalanceCommand(l *link) *cobra.Command {
 	r := &rebalance{asking: asking{link: l}}
 	cmd := &cobra.Command{
 		Use:   "rebalance",
-		Short: "Move instances to nodes that fit them better: show a plan, ask, and carry it out",
-		Long: `Move instances to nodes that fit them better. The plan is made from the log as it is now: each move with how many points of
-the score it brings; more than 100 where the instance would not be placed on its node any more. Then the instances move one
-at a time: each runs on until its successor serves, and where one does not come to serve, nothing more moves. Only services
-that are as they shall be take part, and slots with named volumes only with --volumes.
+		Short: "Move instances to better nodes, after showing a plan",
+		Long: `Move instances to nodes with a better score, after showing a plan. The plan gives the gain of each move in points of the score. A
+gain above 100 means that the coordinator would no longer place the instance on its node.
 
-On a terminal you are asked before anything is done. Without one nothing is done and the exit code is 2 where there is
-something to move, and 0 where there is not; --yes goes on without asking. Ctrl-C ends the wait; the moves go on.
+Instances move one at a time, and each runs until its successor serves. If a successor fails to serve, the moves end. Only healthy
+services take part. Slots with named volumes take part only with --volumes.
 
-Exit codes: 0 moved, or nothing to move, 1 error, 2 wrong usage, 3 rejected, 4 a successor did not come to serve,
+On a terminal, rebalance asks before it carries out the plan; --yes skips the question. Without a terminal and --yes it moves
+nothing, and exits with code 2 if the plan has moves, else 0. Ctrl-C ends the wait; the moves continue.
+
+Exit codes: 0 moved, or nothing to move, 1 error, 2 wrong usage, 3 rejected, 4 a successor failed to serve,
 5 superseded by another rebalancing, 6 --timeout passed, 130 Ctrl-C.`,
 		Example: `  rookery rebalance
   rookery rebalance --max-moves 3 --min-gain 20 --yes
   rookery rebalance < /dev/null        the plan alone
-The same with the nats CLI, and each time that a node without instances joins:
+The same with the nats CLI (the last command rebalances whenever an empty node joins):
   nats req rookery.api.plan '{"verb":"rebalance","body":{"max_moves":3,"min_gain":20}}'
   nats req rookery.cmd.cluster.rebalance '{"max_moves":3,"min_gain":20}'
   nats req rookery.cmd.cluster.rebalance '{"when":"node-joins"}'`,
@@ -49,14 +50,14 @@ The same with the nats CLI, and each time that a node without instances joins:
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
 	}
 	r.flags(cmd)
-	cmd.Flags().Uint32Var(&r.maxMoves, "max-moves", uint32(events.DefaultMaxMoves), "move this `many` instances at most")
-	cmd.Flags().Uint32Var(&r.minGain, "min-gain", uint32(events.DefaultMinGain), "make only moves that bring as many `points`, of 100")
-	cmd.Flags().BoolVar(&r.command.Volumes, "volumes", false, "move slots with named volumes too: they begin with empty ones on their new node")
+	cmd.Flags().Uint32Var(&r.maxMoves, "max-moves", uint32(events.DefaultMaxMoves), "move at most this `many` instances")
+	cmd.Flags().Uint32Var(&r.minGain, "min-gain", uint32(events.DefaultMinGain), "skip moves with a gain below this many `points` of 100")
+	cmd.Flags().BoolVar(&r.command.Volumes, "volumes", false, "also move slots with named volumes; on the new node their volumes are empty")
 	r.yesFlag(cmd)
 	return cmd
 }
 
-// rebalanced is what is printed: the plan, and how it ended, where it was carried out.
+// rebalanced is what rebalance prints as JSON or YAML: the plan, and its result if it was carried out.
 type rebalanced struct {
 	coordinator.RebalancePlan
 	Ended *events.RebalanceEnded `json:"ended,omitempty"`
@@ -92,7 +93,7 @@ func (r *rebalance) run(cmd *cobra.Command) error {
 	return err
 }
 
-// planMoves asks a coordinator for the plan.
+// planMoves asks a coordinator for the plan of moves.
 func planMoves(ctx context.Context, b *bus.JetStream, body []byte) (*rebalanced, error) {
 	p := &rebalanced{}
 	return p, askPast(ctx, b, "plan", api.PlanQuestion{Verb: events.ClusterRebalance{}.Kind().Name, Body: body}, &p.RebalancePlan)
@@ -100,7 +101,7 @@ func planMoves(ctx context.Context, b *bus.JetStream, body []byte) (*rebalanced,
 
 func (p *rebalanced) print(w io.Writer) error {
 	if len(p.Moves) == 0 {
-		_, err := fmt.Fprintf(w, "At sequence %d of the log there is nothing to move.\n", p.Sequence)
+		_, err := fmt.Fprintf(w, "At sequence %d of the log no move brings enough gain.\n", p.Sequence)
 		return err
 	}
 	const points = 1000.0
@@ -114,7 +115,7 @@ func (p *rebalanced) print(w io.Writer) error {
 	return table(w, "INSTANCE\tFROM\tTO\tGAIN", rows)
 }
 
-// carryOut asks, where there is somebody to be asked, has the moves made and shows them until the last one.
+// carryOut asks for confirmation, sends the command, and shows the moves until the last one.
 func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced) error {
 	if r.dryRun {
 		return errPending
@@ -146,13 +147,13 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 		return err
 	}
 	if p.Ended.Reason == events.RebalanceFailed {
-		return &codedError{exitFailed, fmt.Errorf("%d moved, and then %s; its predecessor runs on", p.Ended.Moved, p.Ended.Message)}
+		return &codedError{exitFailed, fmt.Errorf("%d moved, then %s; its predecessor continues to run", p.Ended.Moved, p.Ended.Message)}
 	}
 	fmt.Fprintf(r.progress(), "%d moved\n", p.Ended.Moved)
 	return nil
 }
 
-// follow shows what moves until the rebalancing that the command began has ended.
+// follow shows the moves until the command's rebalancing has ended.
 func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uint64) (*events.RebalanceEnded, error) {
 	fmt.Fprintf(r.progress(), "command %d is stored\n", sequence)
 	var rounds projections.Rounds
@@ -160,12 +161,12 @@ func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uin
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errTimeout) {
-				return nil, &codedError{exitTimeout, fmt.Errorf("--timeout passed, and the moves go on: see `rookery events`")}
+				return nil, &codedError{exitTimeout, fmt.Errorf("still in progress when --timeout passed; the moves continue: see `rookery events`")}
 			}
 			return nil, ctx.Err()
 		case m, ok := <-happens.Messages():
 			if !ok {
-				return nil, errors.New("the log cannot be read any more; the moves go on")
+				return nil, errors.New("lost the subscription to the log; the moves continue: see `rookery events`")
 			}
 			closed, _ := rounds.Take(m)
 			if ended, err := r.show(closed, sequence); ended != nil || err != nil {
@@ -175,7 +176,7 @@ func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uin
 	}
 }
 
-// show shows what moves in a round, and returns the end of the rebalancing that the command began where the round has it.
+// show shows the moves of a round. It returns the end of the command's rebalancing if the round has it.
 func (r *rebalance) show(round []events.Message, sequence uint64) (*events.RebalanceEnded, error) {
 	for _, m := range round {
 		data, a, err := events.Decode(m)
@@ -193,7 +194,7 @@ func (r *rebalance) show(round []events.Message, sequence uint64) (*events.Rebal
 	return nil, nil
 }
 
-// endOfMoves returns the end of the rebalancing that the command began, or an error where it has none.
+// endOfMoves returns the end of the command's rebalancing, or an error if the command started none.
 func endOfMoves(data events.Data, correlation, sequence uint64) (*events.RebalanceEnded, error) {
 	switch d := data.(type) {
 	case events.RebalanceEnded:
@@ -212,7 +213,7 @@ func endOfMoves(data events.Data, correlation, sequence uint64) (*events.Rebalan
 	return nil, nil
 }
 
-// ofMove reports whether the event is one of an instance that moves.
+// ofMove reports whether the event is about a moving instance.
 func ofMove(data events.Data) bool {
 	switch d := data.(type) {
 	case events.InstancePlaced:

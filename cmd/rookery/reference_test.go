@@ -19,7 +19,7 @@ The help of every command, as ` + "`rookery COMMAND --help`" + ` prints it. This
 
 `
 
-// TestReferenceIsFresh holds README.md to the help of every command.
+// TestReferenceIsFresh compares README.md with the help of every command.
 func TestReferenceIsFresh(t *testing.T) {
 	t.Setenv("NATS_URL", "")
 	t.Setenv("NATS_CREDS", "")

@@ -15,15 +15,15 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// longestPause is how long a replay waits for the next event at most, however quiet the cluster was.
+// longestPause bounds the wait for the next event in a replay, however quiet the cluster was.
 const longestPause = 5 * time.Second
 
-// replay is how the log is walked through.
+// replay walks through the log.
 type replay struct {
 	speed float64
 	step  bool
 	in    *bufio.Reader
-	last  time.Time // of the event before
+	last  time.Time // time of the previous event
 }
 
 func replayCommand(l *link) *cobra.Command {
@@ -33,25 +33,25 @@ func replayCommand(l *link) *cobra.Command {
 	var of within
 	cmd := &cobra.Command{
 		Use:   "replay [NAMESPACE[/NAME]]",
-		Short: "Walk through the log, a line for each event: at once, at speed, or step by step",
-		Long: `Walk through the log, a line for each event, between two places: at once, at a multiple of the speed at which all happened, or with
-Enter for each. A place is ` + placeForms + `.
-At speed, quiet times are cut to 5 seconds. The beginning of a round that its leader did not live to close is left out: it is void.`,
+		Short: "Print past events: at once, at speed, or step by step",
+		Long: `Print the events between two places in the log, one line each: all at once, at a multiple of the real speed, or one for each Enter.
+A place is ` + placeForms + `.
+With --speed, pauses last at most 5 seconds. Replay skips a round that its leader did not complete, because it has no effect.`,
 		Example: `  rookery replay --from 10m --speed 20
   rookery replay demo/web --step
   rookery replay --from 4711 --to 4800 --output json`,
 		Args: someServices(&of),
 	}
 	out.tableFlag(cmd)
-	cmd.Flags().StringVar(&from, "from", "", "`place` to begin at; the beginning of the log otherwise")
-	cmd.Flags().StringVar(&to, "to", "", "`place` to end at; the end of the log otherwise")
-	cmd.Flags().Float64Var(&r.speed, "speed", 0, "how many `times` as fast as it happened; 0 for at once")
+	cmd.Flags().StringVar(&from, "from", "", "first `place` (default the beginning of the log)")
+	cmd.Flags().StringVar(&to, "to", "", "last `place` (default the end of the log)")
+	cmd.Flags().Float64Var(&r.speed, "speed", 0, "how many `times` the real speed; 0 prints all at once")
 	cmd.Flags().BoolVar(&r.step, "step", false, "wait for Enter before each event")
 	archiveFlag(cmd, &folder)
 	cmd.MarkFlagsMutuallyExclusive("speed", "step")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if r.speed < 0 {
-			return usage(cmd, fmt.Errorf("--speed %g is below 0: time runs forward", r.speed))
+			return usage(cmd, fmt.Errorf("--speed %g is negative: want 0 or more", r.speed))
 		}
 		now := time.Now()
 		first, err := parsePlace(from, now)
@@ -81,7 +81,7 @@ At speed, quiet times are cut to 5 seconds. The beginning of a round that its le
 	return cmd
 }
 
-// between walks from one place to the other. Without an archive the beginning is that of what the log has still.
+// between walks from one place to the other. Without an archive the beginning is that of the trimmed log.
 func (r *replay) between(ctx context.Context, b *bus.JetStream, a archived, out io.Writer, p printer, first, last place) error {
 	begin, err := a.begin(ctx, b, first)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *replay) between(ctx context.Context, b *bus.JetStream, a archived, out 
 	return nil
 }
 
-// ended takes the end of what is typed for a wish to stop.
+// ended treats the end of standard input as a request to stop.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -127,14 +127,14 @@ func ended(err error) error {
 	return err
 }
 
-// pause waits until the event's time has come.
+// pause waits until the event is due.
 func (r *replay) pause(ctx context.Context, m events.Message) error {
 	if r.step {
 		return r.enter(ctx)
 	}
 	_, a, err := events.Decode(m)
 	if err != nil || r.speed == 0 {
-		return nil //nolint:nilerr // what cannot be read is printed as such
+		return nil //nolint:nilerr // print shows that the event is unreadable
 	}
 	wait := time.Duration(0)
 	if !r.last.IsZero() {

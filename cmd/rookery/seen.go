@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// seen is what the views say, by their keys.
+// seen is the content of the views, by key.
 type seen struct {
 	services   map[string]views.Service
 	instances  map[string]views.Instance
@@ -26,14 +26,14 @@ func newSeen() *seen {
 	}
 }
 
-// take follows what a watch tells.
+// take applies the changes from a watch.
 func (s *seen) take(told bus.Sight) error {
 	if told.Whole {
 		*s = *newSeen()
 	}
 	for _, c := range told.Changes {
 		if err := s.change(c); err != nil {
-			return fmt.Errorf("the value of %s in %s does not read: %w", c.Key, c.Bucket, err)
+			return fmt.Errorf("read the value of %s in %s: %w", c.Key, c.Bucket, err)
 		}
 	}
 	return nil
@@ -64,7 +64,7 @@ func follow[T any](all map[string]T, c bus.Change) error {
 	return err
 }
 
-// within says which of all people want to see: those of a namespace, or of one service of it. Empty is any.
+// within limits a list to a namespace, or to one service of it. Empty fields do not limit it.
 type within struct{ namespace, name string }
 
 func (w within) has(namespace, name string) bool {

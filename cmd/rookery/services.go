@@ -18,9 +18,9 @@ func servicesCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "services [NAMESPACE[/NAME]]",
 		Aliases: []string{"ls"},
-		Short:   "List services: their state, how many instances serve, what they go through",
-		Long: `List services. INSTANCES are those of the current revision that serve, of those that there shall be; of a job those slots
-that are done. OPERATION is what goes on, its phase and which slots are waited for. AGE is since when the oldest instance was to be there.`,
+		Short:   "List services: their state, instances and operations",
+		Long: `List services. INSTANCES counts serving instances of the current revision, and the target; for a job it counts completed slots.
+OPERATION is the current operation, its phase and the slots that it waits for. AGE is the age of the oldest instance.`,
 		Example: `  rookery services
   rookery services demo --output wide
   rookery services --watch
@@ -75,7 +75,7 @@ func servicesPage(s *seen, of within, now time.Time) page {
 	return p
 }
 
-// servingWords says how many of the instances that there shall be serve.
+// servingWords returns the number of serving instances and the target.
 func servingWords(v views.Service) string {
 	if v.Spec.Job == nil {
 		return fmt.Sprintf("%d/%d", v.Online, v.Scale)
@@ -87,12 +87,12 @@ func servingWords(v views.Service) string {
 	return text
 }
 
-// progress says what the service goes through.
+// progress summarises the service's current operation.
 func (s *seen) progress(v views.Service) string {
 	if op, ok := s.operations[v.Namespace+"."+v.Name]; ok && op.Outcome == "" {
 		return progressWords(op)
 	}
-	if v.Operation != nil { // its own value is on its way
+	if v.Operation != nil { // the view of the operation has not arrived yet
 		return progressWords(views.ServiceOperation{Operation: *v.Operation})
 	}
 	if v.Busy > 0 {
@@ -108,7 +108,7 @@ func configVersion(v views.Service) string {
 	return number(v.Topology.ConfigVersion)
 }
 
-// number is one that is not said where it is 0.
+// number formats a number, and 0 as an empty text.
 func number(n uint64) string {
 	if n == 0 {
 		return ""

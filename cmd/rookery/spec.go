@@ -16,14 +16,14 @@ import (
 	"github.com/rookery-project/rookery/schemas"
 )
 
-// template is what `rookery init` prints for a service of this name.
+// template is the spec that `rookery init` prints.
 const template = `# yaml-language-server: $schema=service.schema.json
 # rookery schema service > service.schema.json gives editors the schema of this file.
 kind: service
 name: %s
 
-image: %s            # the only field that a spec needs
-scale: 1             # how many instances
+image: %s            # the only required field
+scale: 1             # number of instances
 
 # ports:
 #   - {name: http, port: 8080}      # a name, and the port inside the container; the node picks a free host port
@@ -35,7 +35,7 @@ scale: 1             # how many instances
 # volumes:
 #   - {name: data, path: /data}
 # update:
-#   parallelism: 1                  # slots a wave
+#   parallelism: 1                  # slots in each wave
 #   canaries: 1                     # slots that go first, until rookery promote
 #   on_failure: rollback            # pause (default), continue or rollback
 `
@@ -44,8 +44,8 @@ func initCommand() *cobra.Command {
 	var image string
 	cmd := &cobra.Command{
 		Use:   "init NAMESPACE/NAME",
-		Short: "Print a commented spec to begin with",
-		Long:  "Print a commented spec of a service, to edit and to give to rookery apply. It asks nothing of a cluster.",
+		Short: "Print a commented spec to start from",
+		Long:  "Print a commented spec of a service, which you edit and deploy with rookery apply. It needs no cluster.",
 		Example: `  rookery init demo/web --image localhost/web:1 > web.yaml
   rookery apply -f web.yaml`,
 		Args: arguments("NAMESPACE/NAME"),
@@ -66,10 +66,10 @@ func validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE...",
 		Short: "Check files without a cluster",
-		Long: `Check files of documents with the coordinator's own rules, as far as these need no state. It asks nothing of a cluster. A document
-that does not say what it is counts as the spec of a service.
+		Long: `Check files with the coordinator's own rules, except rules that depend on the state of a cluster. It needs no cluster. A document
+without a kind counts as the spec of a service.
 
-Exit codes: 0 all is well, 1 a file cannot be read or is refused, 2 wrong usage.`,
+Exit codes: 0 all files are valid, 1 a file is unreadable or invalid, 2 wrong usage.`,
 		Example: `  rookery validate web.yaml shop.yaml
   rookery init demo/web | rookery validate -`,
 		Args: cobra.MinimumNArgs(1),
@@ -91,7 +91,7 @@ Exit codes: 0 all is well, 1 a file cannot be read or is refused, 2 wrong usage.
 	}
 }
 
-// String says what a document is.
+// String returns the kind and the name of a document.
 func (d document) String() string {
 	if d.kind == "" {
 		return "a service"
@@ -99,7 +99,7 @@ func (d document) String() string {
 	return d.kind + " " + d.name
 }
 
-// check holds a document to the rules of what it is.
+// check checks a document by the rules of its kind.
 func (d document) check() error {
 	switch d.kind {
 	case "policy":
@@ -130,7 +130,7 @@ func (d document) check() error {
 	return nil
 }
 
-// documentSchemas are the schemas of the kinds of documents, by the command whose body the document has.
+// documentSchemas maps the kinds of documents to the commands whose bodies they are, which have schemas.
 var documentSchemas = map[string]events.Kind{
 	"service": events.ServiceEnsure{}.Kind(), "job": events.ServiceEnsure{}.Kind(), "group": events.GroupEnsure{}.Kind(), "policy": events.ClusterPolicy{}.Kind(),
 }
@@ -140,12 +140,12 @@ func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema {" + strings.Join(known, "|") + "}",
 		Short:     "Print the JSON Schema of a document, for editors",
-		Long:      "Print the JSON Schema of a document. Editors check and complete files that name it in a first line.",
+		Long:      "Print the JSON Schema of a document. Editors check and complete files that name the schema in their first line.",
 		Example:   "  rookery schema service > service.schema.json",
 		ValidArgs: known,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 || documentSchemas[args[0]].Name == "" {
-				return usage(c, fmt.Errorf("schema takes one of %s", strings.Join(known, ", ")))
+				return usage(c, fmt.Errorf("schema needs a kind of document: want one of %s", strings.Join(known, ", ")))
 			}
 			return nil
 		},
@@ -153,7 +153,7 @@ func schemaCommand() *cobra.Command {
 	}
 }
 
-// printSchema prints the schema of a command's body, with the fields that say what a document is.
+// printSchema prints the schema of a command's body, with the fields kind and name of a document.
 func printSchema(out io.Writer, kind string) error {
 	body, err := schemas.Files.ReadFile(documentSchemas[kind].SchemaPath())
 	if err != nil {

@@ -20,19 +20,19 @@ func typed(t *testing.T, in string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestASpecToBeginWithIsValid holds what init prints to the rules of the coordinator, and to the schema that editors are given.
+// TestASpecToBeginWithIsValid checks the spec that init prints against the coordinator's rules and the schema for editors.
 func TestASpecToBeginWithIsValid(t *testing.T) {
 	spec, err := typed(t, "", "init", "demo/web")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if said, err := typed(t, spec, "validate", "-"); err != nil || said != "-: service demo/web is valid\n" {
-		t.Errorf("it is validated as %q: %v", said, err)
+		t.Errorf("validate says %q: %v", said, err)
 	}
 	everything := strings.ReplaceAll(strings.ReplaceAll(spec, "\n# ", "\n"), "\n#  ", "\n ")
 	everything = strings.Replace(everything, "rookery schema service", "# rookery schema service", 1)
 	if said, err := typed(t, everything, "validate", "-"); err != nil {
-		t.Errorf("with all its fields it is validated as %q: %v\n%s", said, err, everything)
+		t.Errorf("with all fields, validate says %q: %v\n%s", said, err, everything)
 	}
 	for file, refused := range map[string]string{
 		everything: "", `{"kind":"service","name":"demo/web","imag":"x"}`: "imag", `{"kind":"job","name":"demo/web","image":"x"}`: "kind",
@@ -43,7 +43,7 @@ func TestASpecToBeginWithIsValid(t *testing.T) {
 	}
 }
 
-// TestValidateSaysWhatIsWrongWhere reads several documents of a file, and none of a cluster.
+// TestValidateSaysWhatIsWrongWhere checks several documents of one file, without a cluster.
 func TestValidateSaysWhatIsWrongWhere(t *testing.T) {
 	said, err := typed(t, "kind: service\nname: demo/web\nimage: i:1\n---\nkind: policy\nname: cluster\nprofil: x\n", "validate", "-")
 	if said != "-: service demo/web is valid\n" || err == nil || !strings.Contains(err.Error(), `read -, document 2: there is no field "profil"`) {
@@ -51,7 +51,7 @@ func TestValidateSaysWhatIsWrongWhere(t *testing.T) {
 	}
 }
 
-// held holds a file to the schema of a kind of document.
+// held checks a file against the schema of a kind of document.
 func held(t *testing.T, kind, file string) error {
 	t.Helper()
 	text, err := typed(t, "", "schema", kind)

@@ -24,11 +24,11 @@ func stateCommand(l *link) *cobra.Command {
 	var sequence uint64
 	cmd := &cobra.Command{
 		Use:   "state [--at TIME | --seq N]",
-		Short: "Show the whole cluster as it is, or as it was at any time of its past",
-		Long: `Show services, instances and nodes as they were at the end of the last round that was closed by then; without --at and --seq
-as they are. A coordinator folds the log for it, from the nearest snapshot. With --archive what the log has let go of is folded here.
+		Short: "Show the whole cluster, now or at a time in its past",
+		Long: `Show services, instances and nodes, now or, with --at or --seq, at the end of the last round that ended before that place. A
+coordinator folds the log from the nearest snapshot. With --archive this command folds the part that the log no longer has.
 
-An answer has at most 48 MiB: where there is more, --service and --node ask for less.`,
+An answer has at most 48 MiB. For a larger state, limit it with --service or --node.`,
 		Example: `  rookery state --at 2026-11-01T12:00Z
   rookery state --at 90m --service demo/web
   rookery state --seq 4711 --output json
@@ -38,8 +38,8 @@ The same with the nats CLI:
 	}
 	out.flag(cmd)
 	only.flags(cmd)
-	cmd.Flags().StringVar(&at, "at", "", "at this `time`, as 2026-11-01T12:00Z, or so long ago, as 90m")
-	cmd.Flags().Uint64Var(&sequence, "seq", 0, "at this `sequence` of the log")
+	cmd.Flags().StringVar(&at, "at", "", "show the state at this `time`, as in 2026-11-01T12:00Z, or this long ago, as in 90m")
+	cmd.Flags().Uint64Var(&sequence, "seq", 0, "show the state at this `sequence` of the log")
 	archiveFlag(cmd, &folder)
 	cmd.MarkFlagsMutuallyExclusive("at", "seq")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -77,7 +77,7 @@ The same with the nats CLI:
 	return cmd
 }
 
-// archivedState folds the archive, where the log has let go of what is asked for.
+// archivedState folds the archive if the log no longer has the place.
 func archivedState(ctx context.Context, b *bus.JetStream, folder string, q api.StateQuestion) (past api.PastState, err error) {
 	state, err := stateOfLog(ctx, b)
 	if err != nil {
@@ -154,7 +154,7 @@ func each[T any](values map[string]jsontext.Value) ([]T, error) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		var v T
 		if err := json.Unmarshal(values[key], &v); err != nil {
-			return nil, fmt.Errorf("what was shown of %s does not read: %w", key, err)
+			return nil, fmt.Errorf("read the value of %s: %w", key, err)
 		}
 		all = append(all, v)
 	}

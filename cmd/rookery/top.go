@@ -18,10 +18,9 @@ import (
 func topCommand(l *link) *cobra.Command {
 	return &cobra.Command{
 		Use:   "top",
-		Short: "Show the cluster live: nodes, services, operations with who is waited for, and what happens",
-		Long: `Show the cluster on the whole terminal, and every change as it comes: nodes with what is set aside of their capacity,
-services, operations with their phases and who is waited for, and the events. It works from 80 columns and 24 lines on, and goes
-on by itself where the bus was lost.
+		Short: "Show nodes, services, operations and events live",
+		Long: `Show the cluster on the whole terminal, and every change at once: nodes with their reserved capacity, services, operations with
+their phases and waits, and events. It needs at least 80 columns and 24 lines. If the bus is lost, it reconnects.
 
 ` + topKeysHelp,
 		Example: `  rookery top
@@ -32,10 +31,10 @@ The same with the nats CLI:
 	}
 }
 
-// runTop is the door of the screen: it sends what it hears to the model, until people quit.
+// runTop connects the bus to the model: it sends changes and events to the model until the operator quits.
 func runTop(cmd *cobra.Command, l *link) error {
 	if !isTerminal(os.Stdin) || !isTerminal(cmd.OutOrStdout()) {
-		return usage(cmd, errors.New("top needs a terminal: take `rookery services --watch` or `rookery events --follow` for a pipe"))
+		return usage(cmd, errors.New("top needs a terminal: in a pipe, use `rookery services --watch` or `rookery events --follow`"))
 	}
 	b, done, err := l.open("rookery top")
 	if err != nil {
@@ -80,7 +79,7 @@ func tellTime(ctx context.Context, tell func(topTime)) {
 	}
 }
 
-// hearEvents tells the events at the end of the log, and those that come. Where the log cannot be read it tries again.
+// hearEvents sends the last events of the log and all new ones. It retries while it cannot read the log.
 func hearEvents(ctx context.Context, b *bus.JetStream, state bus.State, tell func(topEvents)) {
 	const before = 200
 	next := state.First
@@ -102,7 +101,7 @@ func hearEvents(ctx context.Context, b *bus.JetStream, state bus.State, tell fun
 	}
 }
 
-// hear tells what the reader reads until it ends, those together that have come together, and returns where to go on.
+// hear sends the reader's events until the reader ends, and returns the next sequence. It sends all waiting events in one message.
 func hear(ctx context.Context, reader bus.Reader, w waves, next uint64, tell func(topEvents)) uint64 {
 	var rounds projections.Rounds
 	for {

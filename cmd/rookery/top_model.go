@@ -26,35 +26,35 @@ const (
 
 var paneNames = [panes]string{"NODES", "SERVICES", "OPERATIONS", "EVENTS"}
 
-// mostEvents is how many events the screen goes back to.
+// mostEvents is how many past events the screen keeps.
 const mostEvents = 1000
 
-// topEvents are events that have happened, a line each, as `rookery events` has them.
+// topEvents are new events, one line each, as `rookery events` prints them.
 type topEvents []string
 
-// topTime is what time it is.
+// topTime is the current time.
 type topTime time.Time
 
-// top is what the screen shows. It knows neither bus nor terminal: what it knows came in messages, the time among them, and View is
-// a function of it.
+// top is the model of the screen. It uses neither the bus nor the terminal. All its input, including the time, comes in messages, and
+// View depends on it only.
 type top struct {
 	width, height int
 	colour        bool
 	now           time.Time
 
-	// seen belongs to this one: each message returns the next, and nobody keeps those before.
+	// seen is shared by successive models, which is safe because Bubble Tea discards a model once it has the next.
 	seen   *seen
 	events []string
-	// lost says why nothing is seen any more, since lostAt; nil where all is.
+	// lost is the error that ended the watch at lostAt; nil while the watch runs.
 	lost   error
 	lostAt time.Time
-	// begun says that something was seen.
+	// begun says that the first views have arrived.
 	begun bool
 
 	focus pane
-	// scroll is how many lines each pane is moved: down from its beginning, and events up from their end.
+	// scroll is the offset of each pane in lines: from the top, and for events from the bottom.
 	scroll [panes]int
-	// filter is what a row must have to be shown; typing says that keys go into it.
+	// filter is the text that a row must contain; typing says that keys edit it.
 	filter string
 	typing bool
 	help   bool
@@ -64,7 +64,7 @@ func newTop(now time.Time, colour bool) top {
 	return top{seen: newSeen(), now: now, colour: colour, width: 80, height: 24}
 }
 
-// Init implements tea.Model: whatever comes is sent from outside.
+// Init implements tea.Model. It starts nothing, because runTop sends all messages.
 func (m top) Init() tea.Cmd { return nil }
 
 // Update implements tea.Model.
@@ -89,7 +89,7 @@ func (m top) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// see takes what a watch tells.
+// see applies the changes from a watch.
 func (m top) see(told bus.Sight) top {
 	err := told.Lost
 	if err == nil {
@@ -132,7 +132,7 @@ func (m top) key(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// move scrolls the pane that has the focus. How far that can be is for the view to say.
+// move scrolls the focused pane. The view limits the distance.
 func (m *top) move(name string) {
 	const line, half = 1, 10
 	steps := map[string]int{
@@ -140,7 +140,7 @@ func (m *top) move(name string) {
 	}
 	step := steps[name]
 	if m.focus == paneEvents {
-		step = -step // its end is where it begins
+		step = -step // events scroll from the bottom
 	}
 	m.scroll[m.focus] = min(max(0, m.scroll[m.focus]+step), m.farthest(m.focus))
 }
@@ -148,7 +148,7 @@ func (m *top) move(name string) {
 // mostLines is more than any pane has.
 const mostLines = 1 << 20
 
-// typed takes a key into the filter.
+// typed applies a key to the filter.
 func (m top) typed(key tea.KeyPressMsg) top {
 	switch key.String() {
 	case "enter":
@@ -165,12 +165,12 @@ func (m top) typed(key tea.KeyPressMsg) top {
 	return m
 }
 
-// passes reports whether the filter lets a text be shown.
+// passes reports whether a text matches the filter.
 func (m top) passes(text string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(m.filter))
 }
 
-// operations returns what goes on before what has ended, that last of all which ended first.
+// operations returns current operations first, then ended ones, the most recent first.
 func (m top) operations() []views.ServiceOperation {
 	all := m.seen.operationsOf(within{})
 	slices.SortStableFunc(all, func(a, b views.ServiceOperation) int { return b.Ended.Compare(a.Ended) })

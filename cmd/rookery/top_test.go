@@ -24,7 +24,7 @@ func topOf(t *testing.T, messages ...tea.Msg) top {
 	return m.(top)
 }
 
-// pressed are the keys of these names.
+// pressed returns the keys with these names.
 func pressed(names ...string) []tea.Msg {
 	var keys []tea.Msg
 	codes := map[string]rune{
@@ -43,7 +43,7 @@ func pressed(names ...string) []tea.Msg {
 	return keys
 }
 
-// exampleEvents are as many events as a screen does not have room for.
+// exampleEvents returns more events than a screen has room for.
 func exampleEvents() topEvents {
 	var all topEvents
 	for i := range 60 {
@@ -52,7 +52,7 @@ func exampleEvents() topEvents {
 	return append(all, "12:00:00.000  demo/stuck  instance.pending 0: of 3 nodes 2 with too little memory left, 1 without the labels of node_selector")
 }
 
-// TestTheScreenOfTop holds the screen to its pictures.
+// TestTheScreenOfTop compares the screen with its golden files.
 func TestTheScreenOfTop(t *testing.T) {
 	var text strings.Builder
 	lost := bus.Sight{Lost: errors.New("watch: nats: server is disconnected")}
@@ -77,7 +77,8 @@ func TestTheScreenOfTop(t *testing.T) {
 	golden(t, "testdata/top.txt", text.String())
 }
 
-// TestTheScreenOfTopHasItsSize resizes it and presses keys at random: it is always as high as the terminal, and never wider.
+// TestTheScreenOfTopHasItsSize resizes the screen and presses random keys. The screen is always as high as the terminal, and never
+// wider.
 func TestTheScreenOfTopHasItsSize(t *testing.T) {
 	views, happened := exampleViews(t), exampleEvents()
 	names := []string{"tab", "left", "right", "up", "down", "pgup", "pgdown", "home", "end", "/", "web", "esc", "enter", "backspace", "?", "x"}
@@ -114,7 +115,7 @@ func TestTheScreenOfTopHasItsSize(t *testing.T) {
 	})
 }
 
-// TestTopQuits presses what ends it.
+// TestTopQuits presses the keys that end top.
 func TestTopQuits(t *testing.T) {
 	for _, row := range []struct {
 		key  tea.KeyPressMsg
@@ -129,15 +130,15 @@ func TestTopQuits(t *testing.T) {
 	}
 	typing := topOf(t, pressed("/")...)
 	if next, cmd := typing.Update(pressed("q")[0]); cmd != nil || next.(top).filter != "q" {
-		t.Error("what is typed into the filter ends it")
+		t.Error("a key typed into the filter ends top")
 	}
 }
 
-// TestTopGoesOnWhenTheBusIsBack loses it twice.
+// TestTopGoesOnWhenTheBusIsBack loses the bus twice.
 func TestTopGoesOnWhenTheBusIsBack(t *testing.T) {
 	lost := bus.Sight{Lost: errors.New("no server")}
 	m := topOf(t, exampleViews(t), topTime(noon.Add(time.Minute)), lost, topTime(noon.Add(time.Hour)), lost)
-	if got := m.lines()[0]; !strings.HasPrefix(got, "the bus is lost since 12:01:00, trying again: no server") || len(m.seen.nodes) != 2 {
+	if got := m.lines()[0]; !strings.HasPrefix(got, "the bus is lost since 12:01:00, retrying: no server") || len(m.seen.nodes) != 2 {
 		t.Errorf("a lost bus is shown as %q, with %d nodes", got, len(m.seen.nodes))
 	}
 	next, _ := m.Update(bus.Sight{Whole: true})

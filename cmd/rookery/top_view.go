@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	// besideFrom is the width from which on nodes and services stand beside each other.
+	// besideFrom is the least width at which nodes and services stand side by side.
 	besideFrom = 150
-	// paneLeast is the height below which no pane goes: its title, the head of its table and a row.
+	// paneLeast is the least height of a pane: its title, the head of its table and a row.
 	paneLeast = 3
 )
 
 const topKeys = "tab pane   ↑↓ scroll   / filter   ? help   q quit"
 
-const topHelp = `rookery top shows the cluster as it is, and every change as it comes.
+const topHelp = `rookery top shows the cluster, and every change at once.
 
 ` + topKeysHelp + `
 
-Any key goes back.`
+Press any key to return.`
 
-const topKeysHelp = `  tab, → and shift+tab, ←   the next pane, the pane before
-  ↑ ↓ pgup pgdn home end    scroll the pane that is marked
-  /                         show only what has this text in it
-  enter, esc                keep the filter, drop it
-  ?                         this help
+const topKeysHelp = `  tab, → and shift+tab, ←   next pane, previous pane
+  ↑ ↓ pgup pgdn home end    scroll the marked pane
+  /                         filter rows by a text
+  enter, esc                keep the filter, clear it
+  ?                         show this help
   q                         quit (Ctrl-C quits with exit code 130)
 
-NODES       CPU and MEMORY are what is set aside, of what instances may have
-SERVICES    INSTANCES are those that serve, of those that there shall be
-OPERATIONS  what goes on first, with who is waited for; then what has ended
-EVENTS      the newest last; scroll up for those before`
+NODES       CPU and MEMORY: reserved, of the capacity for instances
+SERVICES    INSTANCES: serving, of the target
+OPERATIONS  current operations first, with their waits; then ended ones
+EVENTS      newest last; scroll up for earlier ones`
 
 // View implements tea.Model.
 func (m top) View() tea.View {
@@ -47,7 +47,7 @@ func (m top) View() tea.View {
 	return v
 }
 
-// lines are those of the whole screen.
+// lines returns the lines of the whole screen.
 func (m top) lines() []string {
 	var body []string
 	if m.help {
@@ -69,10 +69,10 @@ func (m top) header() string {
 	mood := grid.Neutral
 	switch {
 	case m.lost != nil:
-		text = fmt.Sprintf("the bus is lost since %s, trying again: %s", m.lostAt.Local().Format(time.TimeOnly), m.lost)
+		text = fmt.Sprintf("the bus is lost since %s, retrying: %s", m.lostAt.Local().Format(time.TimeOnly), m.lost)
 		mood = grid.Bad
 	case !m.begun:
-		text = "rookery top   waiting for what there is"
+		text = "rookery top   waiting for the cluster's state"
 	}
 	text = grid.Cut(text, max(m.width-len(clock)-2, 0))
 	return m.bold(m.painted(mood, text)) + strings.Repeat(" ", max(m.width-ansi.StringWidth(text)-len(clock), 0)) + clock
@@ -81,9 +81,9 @@ func (m top) header() string {
 func (m top) footer() string {
 	switch {
 	case m.typing:
-		return grid.Cut("filter: "+m.filter+"▏  enter keeps it, esc drops it", m.width)
+		return grid.Cut("filter: "+m.filter+"▏  enter keeps it, esc clears it", m.width)
 	case m.filter != "":
-		return grid.Cut("only what has \""+m.filter+"\" (esc shows all)   "+topKeys, m.width)
+		return grid.Cut("filtered by \""+m.filter+"\" (esc shows all)   "+topKeys, m.width)
 	}
 	return m.painted(grid.Quiet, grid.Cut(topKeys, m.width))
 }
@@ -127,8 +127,8 @@ func (m top) body() []string {
 	return append(lines, m.pane(paneEvents, m.width, heights[paneEvents])...)
 }
 
-// heights shares the screen out: to each pane the least, then to those that lack lines in turn, the one with the focus twice. Events
-// take what is left.
+// heights divides the screen: each pane gets the least height, then panes that need more get lines in turn, the focused pane two at a
+// time. Events get the rest.
 func (m top) heights(all []pane, width int) [panes]int {
 	var heights, wanted [panes]int
 	room := m.height - 2
@@ -151,7 +151,7 @@ func (m top) heights(all []pane, width int) [panes]int {
 	return heights
 }
 
-// content returns the lines of a pane, of which the first is the head of a table but for events.
+// content returns the lines of a pane. The first line is the head of a table, except for events.
 func (m top) content(p pane, width int) []string {
 	style := grid.Style{Width: width, Colour: m.colour}
 	var shown page
@@ -179,9 +179,9 @@ func (m top) content(p pane, width int) []string {
 		shown.notes = slices.DeleteFunc(shown.notes, func(n string) bool { return !m.passes(n) })
 	}
 	switch p {
-	case paneServices: // what is cut there stands among the operations
+	case paneServices: // the operations show what this pane cuts
 		return shown.grid.Lines(style)
-	case paneOperations: // who is waited for stands before what has ended
+	case paneOperations: // the waits stand before ended operations
 		waits := page{notes: shown.notes}.lines(style)[1:] // without a head
 		ended := page{notes: shown.grid.Untold(style)}.lines(style)[1:]
 		return append(append(shown.grid.Lines(style), waits...), ended...)
@@ -191,7 +191,7 @@ func (m top) content(p pane, width int) []string {
 }
 
 func (m top) eventLines(style grid.Style) []string {
-	const most = 300 // lines: nobody scrolls farther, and all are laid out with each picture
+	const most = 300 // lines: each picture lays out all of them, and operators do not scroll farther
 	var lines []string
 	for i := len(m.events) - 1; i >= 0 && len(lines) < most; i-- {
 		if m.passes(m.events[i]) {
@@ -204,7 +204,7 @@ func (m top) eventLines(style grid.Style) []string {
 	return lines
 }
 
-// farthest is how far the pane can be scrolled.
+// farthest returns the largest offset of the pane.
 func (m top) farthest(p pane) int {
 	heads := 1
 	if p == paneEvents {
@@ -213,7 +213,7 @@ func (m top) farthest(p pane) int {
 	return max(len(m.content(p, m.width))-heads-1, 0)
 }
 
-// pane returns the lines of a pane, as many as it is high.
+// pane returns exactly as many lines as the pane is high.
 func (m top) pane(p pane, width, height int) []string {
 	if height <= 0 {
 		return nil
@@ -234,7 +234,7 @@ func (m top) pane(p pane, width, height int) []string {
 	return append(lines, make([]string, height)...)[:height]
 }
 
-// title names the pane, and says where in it the screen is where that does not show all.
+// title names the pane. If the pane has more lines than fit, the title gives the visible range.
 func (m top) title(p pane, width, from, shown, all int) string {
 	mark := "  "
 	if p == m.focus {

@@ -12,7 +12,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// commandTree returns all commands that people can type but for those of cobra itself, by what they are typed as.
+// commandTree returns all commands except cobra's own and hidden ones, by their full names.
 func commandTree() map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var walk func(c *cobra.Command)
@@ -28,7 +28,7 @@ func commandTree() map[string]*cobra.Command {
 	return all
 }
 
-// TestCommandsHaveExamples walks all commands: the help of each shows how it is typed, with commands and flags that there are.
+// TestCommandsHaveExamples checks that the help of every command has an example, with existing commands and flags.
 func TestCommandsHaveExamples(t *testing.T) {
 	for path, c := range commandTree() {
 		shown := 0
@@ -50,11 +50,11 @@ func TestCommandsHaveExamples(t *testing.T) {
 	}
 }
 
-// asks is an example of a command by the nats CLI: its subject, and its body where that is no file's.
+// asks matches an example of a command by the nats CLI: its subject, and its body unless that comes from a file.
 var asks = regexp.MustCompile(`nats req (rookery\.cmd\.\S+) (?:'(.*)'|"\$)`)
 
-// TestEachCommandOnTheBusIsShown holds the help to show how the nats CLI asks for everything that can be asked, with bodies that are taken, and
-// services and groups to have a command for each verb.
+// TestEachCommandOnTheBusIsShown checks that the help has an example with the nats CLI for every command on the bus, with a valid body.
+// It also checks that each verb of services and groups has a command here.
 func TestEachCommandOnTheBusIsShown(t *testing.T) {
 	tree, shown := commandTree(), map[string]bool{}
 	for path, c := range tree {
@@ -82,10 +82,10 @@ func TestEachCommandOnTheBusIsShown(t *testing.T) {
 	}
 }
 
-// typesWhatThereIs fails the test where an example has a command or a flag that there is not.
+// typesWhatThereIs fails the test if an example has a command or a flag that does not exist.
 func typesWhatThereIs(t *testing.T, path, typed string) {
 	t.Helper()
-	typed, _, _ = strings.Cut(typed, "   ") // what stands behind it says what it does
+	typed, _, _ = strings.Cut(typed, "   ") // the rest of the line is a description
 	if end := strings.IndexAny(typed, "|<>;"); end >= 0 {
 		typed = typed[:end]
 	}
@@ -98,13 +98,13 @@ func typesWhatThereIs(t *testing.T, path, typed string) {
 		err = c.ParseFlags(rest)
 	}
 	if err != nil || !c.HasParent() {
-		t.Errorf("%s --help has %q, which is no such command: %v", path, typed, err)
+		t.Errorf("%s --help has %q, but this command does not exist: %v", path, typed, err)
 	}
 }
 
-// printsForPeople are the commands that print no values for scripts, and why.
+// printsForPeople lists the commands without output for scripts, and why.
 var printsForPeople = map[string]string{
-	"rookery archive":     "writes files, and says how it goes on",
+	"rookery archive":     "writes files, and prints its progress",
 	"rookery bus adopt":   "says one sentence",
 	"rookery capsule":     "writes a file that is JSON",
 	"rookery coordinator": "runs until it is stopped",
@@ -115,12 +115,12 @@ var printsForPeople = map[string]string{
 	"rookery init":        "prints a file",
 	"rookery schema":      "prints a file that is JSON",
 	"rookery validate":    "says one sentence of each document",
-	"rookery exec":        "prints what another program does",
+	"rookery exec":        "prints the output of another program",
 	"rookery node":        "runs until it is stopped",
 	"rookery top":         "is drawn on a terminal",
 }
 
-// TestCommandsPrintValuesForScripts walks all commands: whatever prints does so as JSON and YAML too, and tables wide.
+// TestCommandsPrintValuesForScripts checks that every other command prints JSON and YAML too, and that tables have the format wide.
 func TestCommandsPrintValuesForScripts(t *testing.T) {
 	all := commandTree()
 	lists := []string{"rookery events", "rookery nodes", "rookery ops", "rookery ps", "rookery replay", "rookery services"}
@@ -130,7 +130,7 @@ func TestCommandsPrintValuesForScripts(t *testing.T) {
 		}
 		flag := c.Flags().Lookup("output")
 		if _, people := printsForPeople[path]; people != (flag == nil) {
-			t.Errorf("%s has --output: %v; it is one of those that print for people alone: %v", path, flag != nil, people)
+			t.Errorf("%s has --output: %v; it is listed in printsForPeople: %v", path, flag != nil, people)
 			continue
 		}
 		if flag == nil {

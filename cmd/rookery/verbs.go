@@ -8,13 +8,13 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// serviceCommands are those that ask a service for something.
+// serviceCommands returns the commands to a service.
 var serviceCommands = []func(*link) *cobra.Command{
 	ensureCommand, scaleCommand, restartCommand, snapshotCommand, suspendCommand, resumeCommand, rollbackCommand, promoteCommand, cancelCommand,
 	dropCommand,
 }
 
-// guarded is the command for what is asked of a service, and says when it is taken.
+// guarded returns a command to a service, with the flags that set when the coordinator accepts it.
 func guarded(l *link, cmd cobra.Command, of func(when events.Guard) events.Command) *cobra.Command {
 	return guardedBy(&asking{link: l}, cmd, of)
 }
@@ -25,7 +25,7 @@ func guardedBy(a *asking, cmd cobra.Command, of func(when events.Guard) events.C
 	return &cmd
 }
 
-// atOnce is guarded for what never waits: it is about what goes on now.
+// atOnce is guarded for a command that never queues, because it acts on the current command or operation.
 func atOnce(a *asking, cmd *cobra.Command, of func(at events.SeenAt) events.Command) *cobra.Command {
 	cmd.Args = arguments("NAMESPACE/NAME")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.ask(cmd, args[0], of(a.guard().SeenAt)) }
@@ -37,9 +37,9 @@ func atOnce(a *asking, cmd *cobra.Command, of func(at events.SeenAt) events.Comm
 func restartCommand(l *link) *cobra.Command {
 	return guarded(l, cobra.Command{
 		Use:   "restart NAMESPACE/NAME",
-		Short: "Replace every instance of a service by one of the same spec",
-		Long: `Replace every instance of a service by one of the same spec and the same images, one after the other as with a new
-revision, and wait until all of them serve. A job starts over.
+		Short: "Restart a service: replace all its instances",
+		Long: `Replace every instance of a service by one with the same spec and images, and wait until all serve. Instances change in waves, as in
+an update. A job starts over.
 
 ` + exitCodes,
 		Example: `  rookery restart demo/web
@@ -51,10 +51,10 @@ The same with the nats CLI:
 func snapshotCommand(l *link) *cobra.Command {
 	return guarded(l, cobra.Command{
 		Use:   "snapshot NAMESPACE/NAME",
-		Short: "Keep what the instances of a service hold",
-		Long: `Take a snapshot of a service: its instances run their snapshot hook, all of them before any goes on, and then what their
-volumes with state hold is kept in the object store rookery_volumes. It counts once every instance has done its part; until
-then, and where one fails, the snapshot before stays the last good one. The last 5 are kept.
+		Short: "Take a snapshot of a service's volumes",
+		Long: `Take a snapshot of a service. All instances first run their snapshot hook. Then Rookery stores the content of their volumes with
+state in the object store rookery_volumes. A snapshot is complete once every instance has done its part. If one fails, the earlier
+snapshot remains the last good one. Rookery keeps the last 5 snapshots.
 
 ` + exitCodes,
 		Example: `  rookery snapshot demo/kv
@@ -79,7 +79,7 @@ the current one. Rookery keeps the last 10 revisions; rookery events NAMESPACE/N
 The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.rollback '{"to":3}'`,
 	}, func(when events.Guard) events.Command { return events.ServiceRollback{To: to, Guard: when} })
-	cmd.Flags().Uint64Var(&to, "to", 0, "`revision` to go back to")
+	cmd.Flags().Uint64Var(&to, "to", 0, "`revision` to return to")
 	return cmd
 }
 
@@ -132,11 +132,13 @@ func resumeCommand(l *link) *cobra.Command {
 	var snapshot uint64
 	cmd := guarded(l, cobra.Command{
 		Use:   "resume NAMESPACE/NAME",
-		Short: "Bring a suspended service back",
-		Long: `Bring a suspended service back, and wait until all its instances serve. Without --snapshot volumes are as they were left; a slot
-whose node cannot have it comes on another one, where its volumes are filled with what was kept of them as the service was
-suspended, as long as all its volumes have state. With --snapshot the volumes with state of all slots are filled from that
-snapshot, and the scale is as it was then; the revision stays. Instances with a topology find the snapshot in their file.
+		Short: "Resume a suspended service",
+		Long: `Resume a suspended service, and wait until all its instances serve. Without --snapshot, slots keep their volumes. If the node of a
+slot cannot run it and all its volumes have state, the slot moves. On the new node its volumes get the content that Rookery stored
+when it suspended the service.
+
+With --snapshot, the volumes with state of all slots get the content of that snapshot. The service then has the scale of the
+snapshot and keeps its revision. Instances with a topology find the snapshot in their topology file.
 
 ` + exitCodes,
 		Example: `  rookery resume demo/kv

@@ -21,7 +21,7 @@ func psCommand(l *link) *cobra.Command {
 	var of within
 	cmd := &cobra.Command{
 		Use:   "ps [NAMESPACE[/NAME]]",
-		Short: "List instances: where they run, at which addresses, how they are",
+		Short: "List instances: their nodes, addresses and states",
 		Example: `  rookery ps
   rookery ps demo/web --output json
   rookery ps --watch
@@ -51,7 +51,7 @@ var instanceColumns = []grid.Column{
 	{Head: "AGE", Keep: grid.Wide, Passing: true},
 }
 
-// ordinalColumn is the place of ORDINAL among them.
+// ordinalColumn is the index of the column ORDINAL.
 const ordinalColumn = 1
 
 func instancesPage(s *seen, of within, now time.Time) page {
@@ -66,14 +66,14 @@ func instancesPage(s *seen, of within, now time.Time) page {
 			p.instance(*v.Next, now)
 			row := &p.grid.Rows[len(p.grid.Rows)-1]
 			row.Key += " next"
-			row.Cells[ordinalColumn].Text += " next" // generations are not always shown
+			row.Cells[ordinalColumn].Text += " next" // because narrow screens hide generations
 		}
 	}
 	p.notes = append(p.notes, operationNotes(s.operationsOf(of))...)
 	return p
 }
 
-// instance adds a row, and what else there is to say of it.
+// instance adds a row and its notes.
 func (p *page) instance(v views.Instance, now time.Time) {
 	p.grid.Rows = append(p.grid.Rows, instanceRow(v, now))
 	if v.Output != "" {
@@ -105,7 +105,7 @@ func statusWords(v views.Instance) string {
 		text += ")"
 	}
 	if v.Status == views.StatusCrashLooping {
-		said, _, _ := strings.Cut(strings.TrimPrefix(v.Message, "crash loop: "), "; last lines:") // those are said below the table
+		said, _, _ := strings.Cut(strings.TrimPrefix(v.Message, "crash loop: "), "; last lines:") // the notes give the last lines
 		return views.StatusCrashLooping + " (" + said + ")"
 	}
 	if (v.Status == "pending" || v.Status == "lost") && v.Message != "" {
@@ -126,13 +126,13 @@ func nodesCommand(l *link) *cobra.Command {
 	name := ""
 	cmd := &cobra.Command{
 		Use:   "nodes [NODE]",
-		Short: "List nodes: whether they are heard, what is set aside of what they have",
+		Short: "List nodes: their states, capacity and reservations",
 		Example: `  rookery nodes
   rookery nodes --watch
 The same with the nats CLI:
   nats kv ls rookery_nodes; nats kv get rookery_nodes node-0
   nats kv watch rookery_nodes
-And to give a node other labels than its own, to say which nodes may get instances, and how they are chosen:
+To change a node's labels, the nodes that may get instances, or the placement policy:
   nats req rookery.cmd.node.node-0.update '{"labels":{"disk":"ssd"},"without":["old"]}'
   nats req rookery.cmd.cluster.nodes '{"allowed":["node-0","node-1"]}'
   nats req rookery.cmd.cluster.policy '{"preset":"materialize"}'`,
@@ -189,19 +189,19 @@ func gibibytes(reserved, allocatable int64) string {
 	return fmt.Sprintf("%.1f of %.1f GiB", float64(reserved)/gib, float64(allocatable)/gib)
 }
 
-// instanceWords counts the instances of a node, and those that it should not have.
+// instanceWords counts the instances and the orphans of a node.
 func instanceWords(v views.Node) string {
 	if v.Strays == 0 {
 		return strconv.Itoa(v.Instances)
 	}
-	return fmt.Sprintf("%d and %d strays", v.Instances, v.Strays)
+	return fmt.Sprintf("%d and %d orphans", v.Instances, v.Strays)
 }
 
-// logState returns what the log says of itself. Its error says what to do where there is none.
+// logState returns the state of the log. Without a log, its error says what to do.
 func logState(ctx context.Context, b *bus.JetStream) (bus.State, error) {
 	state, err := b.State(ctx, bus.Log)
 	if err != nil {
-		return state, fmt.Errorf("%w: this NATS has no Rookery: run `rookery bus init`, or `rookery dev` for a whole one", err)
+		return state, fmt.Errorf("%w: this NATS server has no Rookery streams: run `rookery bus init`, or `rookery dev` for a whole cluster", err)
 	}
 	return state, nil
 }
@@ -218,7 +218,7 @@ func readBucket[T any](ctx context.Context, b bus.Bus, name string) ([]T, error)
 	values := make([]T, len(entries))
 	for i, e := range entries {
 		if err := json.Unmarshal(e.Value, &values[i]); err != nil {
-			return nil, fmt.Errorf("the value of %s in %s does not read: %w", e.Key, name, err)
+			return nil, fmt.Errorf("read the value of %s in %s: %w", e.Key, name, err)
 		}
 	}
 	return values, nil

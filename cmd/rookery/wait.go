@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// askEvery is how often the fate of a command is asked for, beside listening: the connection may have been lost.
+	// askEvery is how often the client asks for the outcome of a command, in case a lost connection dropped the event.
 	askEvery = 2 * time.Second
 	// answerTimeout bounds one question.
 	answerTimeout = 5 * time.Second
-	// noCoordinatorAfter is how long nothing may be heard of a command before people are told why that may be.
+	// noCoordinatorAfter is how long a command may stay without a response before the client warns that no coordinator may lead.
 	noCoordinatorAfter = 10 * time.Second
 )
 
-// waiter publishes a command, shows what happens to its service or its group and waits for the end.
+// waiter publishes a command, shows the events of its service or group, and waits for the outcome.
 type waiter struct {
 	bus      *bus.JetStream
 	progress io.Writer
-	// scope is the service as "service.demo.web", or the group as "group.demo.shop", and members are the services of that.
+	// scope is the service, as in "service.demo.web", or the group, as in "group.demo.shop". members are the group's services.
 	scope    string
 	members  []events.ServiceID
 	sequence uint64
@@ -47,7 +47,7 @@ func (w *waiter) run(ctx context.Context, m events.Message) (api.Fate, error) {
 	return w.follow(ctx, seen)
 }
 
-// publish stores the command and returns what happens to its service from then on, for follow.
+// publish stores the command and returns a subscription to its service's events from then on, for follow.
 func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscription, error) {
 	seen, err := w.bus.Subscribe(w.subject())
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscriptio
 	return seen, nil
 }
 
-// subject is of what happens to the service or the group. It may be of more than that.
+// subject matches the events of the service or the group, and may match others.
 func (w *waiter) subject() string {
 	if len(w.members) == 0 {
 		return events.EventRoot + "." + w.scope + ".>"
@@ -79,20 +79,20 @@ func (w *waiter) concerns(m events.Message) bool {
 func explainPublish(err error) error {
 	switch {
 	case errors.Is(err, bus.ErrNoAnswer):
-		return fmt.Errorf("%w: no stream takes commands: run `rookery bus init`, or `rookery dev` for a whole Rookery", err)
+		return fmt.Errorf("%w: no stream stores commands: run `rookery bus init`, or `rookery dev` for a whole cluster", err)
 	case errors.Is(err, bus.ErrTooLarge):
-		return fmt.Errorf("%w: a command may have %d bytes", err, bus.MaxCommand)
+		return fmt.Errorf("%w: a command may have at most %d bytes", err, bus.MaxCommand)
 	}
 	return err
 }
 
-// follow shows what happens until the command has ended, and ends the subscription.
+// follow shows events until the command has ended, and ends the subscription.
 func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Fate, error) {
 	defer seen.Stop()
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	began := time.Now()
-	var told *api.Fate // the answer that came before the last events
+	var told *api.Fate // an answer that arrived before the last events
 	for {
 		asked := false
 		select {
@@ -116,7 +116,7 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Fate, e
 			return fate, err
 		}
 		if known && fate.Outcome != projections.Accepted {
-			// The answer can arrive before the last events: they have until the next question.
+			// The answer can arrive before the last events, which get time until the next question.
 			if asked && told == nil {
 				told = &fate
 				continue
@@ -125,7 +125,7 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Fate, e
 		}
 		if !known && !w.warned && time.Since(began) > noCoordinatorAfter {
 			w.warned = true
-			fmt.Fprintln(w.progress, "no coordinator has taken the command yet: see `rookery doctor`")
+			fmt.Fprintln(w.progress, "no coordinator has accepted the command yet: see `rookery doctor`")
 		}
 	}
 }
@@ -145,13 +145,13 @@ func (w *waiter) show(m events.Message) (end bool) {
 	return false
 }
 
-// say prints the line of an event, on a terminal as that has room.
+// say prints the line of an event, wrapped on a terminal.
 func (w *waiter) say(line string) {
 	style := (&output{}).style(w.progress)
 	fmt.Fprintln(w.progress, strings.Join(eventLines(line, 0, style), "\n"))
 }
 
-// showFate prints that the command waits, or begins. It reports whether this may be its end.
+// showFate prints that the command queues, or starts. It reports whether this may be its end.
 func (w *waiter) showFate(fate events.Fate, line string) (end bool) {
 	if fate.Fated() != w.sequence {
 		return false
@@ -166,7 +166,7 @@ func (w *waiter) showFate(fate events.Fate, line string) (end bool) {
 	return true
 }
 
-// fate asks what became of the command. It reports false where nobody can tell yet.
+// fate asks for the outcome of the command. It reports false if no coordinator knows it yet.
 func (w *waiter) fate(ctx context.Context) (api.Fate, bool, error) {
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -175,15 +175,15 @@ func (w *waiter) fate(ctx context.Context) (api.Fate, bool, error) {
 		Subject: events.APIRoot + ".command", Header: events.Header{}, Body: fmt.Appendf(nil, `{"sequence":%d}`, w.sequence),
 	})
 	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "" {
-		return fate, false, nil // not decided yet, or nobody leads: the next answer tells
+		return fate, false, nil // undecided, or no coordinator leads: ask again
 	}
 	if err := json.Unmarshal(m.Body, &fate); err != nil {
-		return fate, false, fmt.Errorf("the answer about command %d does not read: %w", w.sequence, err)
+		return fate, false, fmt.Errorf("read the outcome of command %d: %w", w.sequence, err)
 	}
 	return fate, true, nil
 }
 
-// outcome turns an end into the exit code that it has.
+// outcome turns the outcome of a command into an error with its exit code.
 func outcome(f api.Fate) error {
 	switch f.Outcome {
 	case projections.Rejected:

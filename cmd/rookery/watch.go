@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// drawAtMost is the shortest time between two pictures: rounds come faster than anybody reads.
+	// drawAtMost is the shortest time between two pictures, because rounds come faster than an operator reads.
 	drawAtMost = 100 * time.Millisecond
-	// agesEvery is how often ages are drawn anew where nothing else changes.
+	// agesEvery is how often ages are redrawn if nothing else changes.
 	agesEvery = time.Second
 )
 
-// follow shows what is seen as it changes, until the context ends.
+// follow shows the views and their changes until the context ends.
 func (l *list) follow(ctx context.Context, b *bus.JetStream, out, trouble io.Writer) error {
 	watch, cancel := context.WithCancel(ctx)
 	told, ended := make(chan bus.Sight), make(chan struct{})
@@ -49,17 +49,17 @@ func (l *list) follow(ctx context.Context, b *bus.JetStream, out, trouble io.Wri
 	return l.show(ctx, told, shown)
 }
 
-// display is where people see what changes: a picture on a terminal, lines in a pipe.
+// display shows changes: as a picture on a terminal, or as lines in a pipe.
 type display interface {
 	begin()
-	// draw shows the page; lost says why it may be otherwise by now.
+	// draw shows the page; lost is the error that makes it outdated, or nil.
 	draw(p page, lost error) error
 	end()
-	// ages reports whether it shows for how long things are so.
+	// ages reports whether it shows ages.
 	ages() bool
 }
 
-// show draws what is told, with a pause after each picture.
+// show draws changes, with a pause after each picture.
 func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) error {
 	on.begin()
 	defer on.end()
@@ -99,7 +99,7 @@ func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) erro
 	}
 }
 
-// picture draws on a terminal, in place. What it drew last stays when it ends.
+// picture draws on a terminal, in place. Its last picture stays on the screen when it ends.
 type picture struct {
 	list *list
 	out  io.Writer
@@ -107,7 +107,7 @@ type picture struct {
 }
 
 const (
-	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J" // the other screen, without a cursor
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J" // the alternate screen, with a hidden cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
 	lineEnd     = "\x1b[K\r\n"
 	screenEnd   = "\x1b[J"
@@ -131,12 +131,12 @@ func (p *picture) draw(now page, lost error) error {
 	return err
 }
 
-// pictured returns the lines of a page that have room on a screen of this height; 0 for any.
+// pictured returns the lines of a page that fit on a screen of this height; 0 means no limit.
 func pictured(p page, s grid.Style, height int, lost error) []string {
 	all := p.lines(s)
 	var below []string
 	if lost != nil {
-		text := grid.Cut(errLostBus.Error()+", and this is what was seen last: "+lost.Error(), max(s.Width, 1))
+		text := grid.Cut(errLostBus.Error()+"; this is the last known state: "+lost.Error(), max(s.Width, 1))
 		if s.Colour {
 			text = grid.Bad.Paint(text)
 		}
@@ -144,17 +144,17 @@ func pictured(p page, s grid.Style, height int, lost error) []string {
 	}
 	if room := height - len(below); height > 0 && len(all) > room {
 		shown := max(room-1, 0)
-		more := grid.Cut(fmt.Sprintf("… and %d lines more", len(all)-shown), max(s.Width, 1))
+		more := grid.Cut(fmt.Sprintf("… and %d more lines", len(all)-shown), max(s.Width, 1))
 		all = append(slices.Clone(all[:shown]), more)[:max(room, 0)]
 	}
 	return append(all, below...)
 }
 
-// lines writes a line for each row that has changed.
+// lines writes a line for each changed row.
 type lines struct {
 	list         *list
 	out, trouble io.Writer
-	rows         map[string]string // what was written of each, by key
+	rows         map[string]string // the last text of each row, by key
 	begun        bool
 	lost         bool
 }
@@ -167,7 +167,7 @@ func (w *lines) draw(p page, lost error) error {
 	if w.lost != (lost != nil) {
 		w.lost = lost != nil
 		if w.lost {
-			fmt.Fprintf(w.trouble, "%s: %s: trying again\n", errLostBus, lost)
+			fmt.Fprintf(w.trouble, "%s: %s: retrying\n", errLostBus, lost)
 		} else {
 			fmt.Fprintln(w.trouble, "the bus is back")
 		}
@@ -214,10 +214,10 @@ func (w *lines) values(all []value) error {
 		func(key string) error { return w.list.out.printEach(w.out, map[string]string{"gone": key}) })
 }
 
-// told is what a row tells.
+// told is the content of a row.
 type told struct{ key, text string }
 
-// changed calls say for each row that tells something else than before, and gone for those that are no more.
+// changed calls say for each row with new content, and gone for each removed row.
 func (w *lines) changed(now []told, say func(row int) error, gone func(key string) error) error {
 	there := map[string]bool{}
 	for i, row := range now {

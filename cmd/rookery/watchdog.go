@@ -11,14 +11,14 @@ import (
 	"github.com/rookery-project/rookery/node/podman/watchdog"
 )
 
-// watchdogName is the command that a node begins its watchdog with.
+// watchdogName is the command with which a node starts its watchdog.
 const watchdogName = "watchdog"
 
-// watchdogCommand is for nodes alone: people have no use for it.
+// watchdogCommand is hidden, because only nodes use it.
 func watchdogCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    watchdogName,
-		Short:  "End exclusive containers whose node is not heard: a node begins it by itself",
+		Short:  "Stop exclusive containers of a silent node; nodes run this",
 		Hidden: true,
 		Args:   arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,8 +31,8 @@ func watchdogCommand() *cobra.Command {
 	}
 }
 
-// useWatchdog has a watchdog end what is exclusive on the host. Its socket is beside Podman's, of this node: one that begins anew
-// finds the watchdog of the process before.
+// useWatchdog makes a watchdog stop the host's exclusive containers if the node falls silent. Its socket is beside Podman's and bears
+// the node's name, so a restarted node finds the watchdog of its earlier process.
 func useWatchdog(engine *podman.Engine, uri, node string) error {
 	self, err := os.Executable()
 	if err != nil {

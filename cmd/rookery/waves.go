@@ -6,11 +6,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// waves are the slots that operations wait for, by service. The log names those of a wave once, with its first phase; people who
-// follow it are told of them with each.
+// waves are the slots that operations wait for, by service. The log names the slots of a wave once, with its first phase. The display
+// repeats them with each phase.
 type waves map[string]events.Ordinals
 
-// recall returns the event, with a phase that begins all slots that are waited for.
+// recall returns the event. To a phase that starts it adds the slots that the operation waits for.
 func (w waves) recall(m events.Message, data events.Data) events.Data {
 	d, enters := data.(events.OperationEntered)
 	if !enters {
@@ -22,7 +22,7 @@ func (w waves) recall(m events.Message, data events.Data) events.Data {
 	}
 	w[service] = d.Slots
 	if d.Phase == events.OperationWait {
-		d.Slots = nil // what it waits for is nodes
+		d.Slots = nil // it waits for nodes and not for slots
 	}
 	return d
 }

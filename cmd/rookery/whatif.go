@@ -15,7 +15,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// whatIf asks what would have been.
+// whatIf replays the past under another policy or capacity.
 type whatIf struct {
 	link     *link
 	out      output
@@ -29,22 +29,24 @@ func whatIfCommand(l *link) *cobra.Command {
 	w := &whatIf{link: l}
 	cmd := &cobra.Command{
 		Use:   "what-if [--policy FILE] [--capacity NODE.memory=32GiB]",
-		Short: "Say what would have been with another policy or capacity, over the real past",
-		Long: `Carry the past out once more with another scheduling policy or another capacity of nodes, and compare. Nothing is changed:
-the log is read, and all of it happens in this process.
+		Short: "Simulate the past with another policy or capacity",
+		Long: `Simulate the past with another scheduling policy or another capacity of nodes, and compare. It only reads the log and simulates in
+this process, so it changes nothing in the cluster.
 
-Kept of the past, each at its time: what people asked for (specs, scales, drops, suspensions, drains, pauses, allowed nodes,
-rebalancings, what groups and rollbacks made of it) and what nodes did (joined, silent, returned, degraded, forgotten). All
-that was decided is decided anew. Simulated is what instances do: each serves, stops and completes after the median time that
-the log shows, canaries are promoted at once, and no instance fails, whatever failed: that is no matter of the policy. The
-policy is in force over the whole range, in place of every one that was. A place is
+The simulation repeats two kinds of past events, each at its time. One is what operators wanted: specs, scales, drops, suspensions,
+drains, pauses, allowed nodes, rebalancings, and the results of groups and rollbacks. The other is what nodes did: joined, silent,
+returned, degraded, forgotten.
+
+The simulation decides everything else again. Instances serve, stop and complete after the median times in the log. Canaries are
+promoted at once. No instance fails, because failures do not depend on the policy. The new policy replaces every past policy in the
+whole range. A place is
 ` + placeForms + `.
 
-Three columns: REAL is what the log says; SAME is the simulation with what was in force, so that its difference from REAL is
-the error of the simulation; OTHER is the simulation with what you ask for. Compare OTHER with SAME.
+The columns: REAL is the past from the log. SAME is the simulation with the past policy and capacity, so its difference from REAL is
+the error of the simulation. OTHER is the simulation with your change. Compare OTHER with SAME.
 
-The file has the body of rookery.cmd.cluster.policy; what it does not say has its default. --capacity may be given several
-times, with cpu, memory or disk. At most 1,000,000 events and 400 days lie between --from and --to.
+The file is the body of rookery.cmd.cluster.policy; missing fields get their defaults. You can repeat --capacity, with cpu, memory
+or disk. The range has at most 1,000,000 events and 400 days.
 
 Exit codes: 0 compared, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  echo '{"profile":"optimize-utilization"}' | rookery what-if --policy -
@@ -59,9 +61,9 @@ The same with the nats CLI, within 30 seconds:
 	w.out.flag(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&w.policy, "policy", "p", "", "`file` with another policy as JSON; - for standard input")
-	f.StringArrayVar(&w.capacity, "capacity", nil, "what a node has to give, as `NODE.memory=32GiB`; may be given several times")
-	f.StringVar(&w.from, "from", "", "first `place` in the log; its beginning where it is not given")
-	f.StringVar(&w.to, "to", "", "last `place` in the log, as --from; its end where it is not given")
+	f.StringArrayVar(&w.capacity, "capacity", nil, "another capacity of a node, as `NODE.memory=32GiB`; repeatable")
+	f.StringVar(&w.from, "from", "", "first `place` in the log (default its beginning)")
+	f.StringVar(&w.to, "to", "", "last `place` in the log (default its end)")
 	archiveFlag(cmd, &w.archive)
 	return cmd
 }
@@ -107,7 +109,7 @@ func stateOfLog(ctx context.Context, b bus.Bus) (bus.State, error) {
 // question reads the flags.
 func (w *whatIf) question(cmd *cobra.Command) (q whatif.Question, err error) {
 	if w.policy == "" && len(w.capacity) == 0 {
-		return q, usage(cmd, errors.New("nothing would be different: give --policy or --capacity"))
+		return q, usage(cmd, errors.New("what-if needs a change: give --policy or --capacity"))
 	}
 	if w.policy != "" {
 		body, err := readOne(cmd.InOrStdin(), w.policy, "cluster", "policy")
@@ -129,7 +131,7 @@ func (w *whatIf) question(cmd *cobra.Command) (q whatif.Question, err error) {
 	return q, nil
 }
 
-// places reads two places in the log; none where a text is empty.
+// places reads two places in the log. An empty text gives no place.
 func places(from, to string) (first, last whatif.Moment, err error) {
 	now := time.Now()
 	begin, err := parsePlace(from, now)
@@ -143,8 +145,8 @@ func places(from, to string) (first, last whatif.Moment, err error) {
 	return whatif.Moment{Sequence: begin.sequence, Time: begin.time}, whatif.Moment{Sequence: end.sequence, Time: end.time}, nil
 }
 
-// watched is the log, which is read as often as there are passes, with a line on the terminal that says how far it was read, once that takes more than a second. The line
-// goes with end.
+// watched returns the log with a progress line on the terminal, which appears after one second and disappears with end. passes is how
+// often the caller reads the log.
 func watched(log whatif.Log, passes int, last uint64) (whatif.Log, func()) {
 	if !isTerminal(os.Stderr) {
 		return log, func() {}
@@ -169,7 +171,7 @@ func watched(log whatif.Log, passes int, last uint64) (whatif.Log, func()) {
 	}
 }
 
-// printWhatIf tells people.
+// printWhatIf writes the comparison as tables.
 func printWhatIf(out io.Writer, r whatif.Report) error {
 	_, err := fmt.Fprintf(out, "Sequence %d to %d of the log: %d events in %d rounds over %s. An instance serves after %s and is gone after %s.\n",
 		r.From, r.To, r.Events, r.Rounds, r.Ended.Sub(r.Began).Round(time.Second), seconds(r.StartSeconds), seconds(r.StopSeconds))
@@ -207,7 +209,7 @@ func printWhatIf(out io.Writer, r whatif.Report) error {
 	return table(out, "NODE\tCPU REAL\tSAME\tOTHER\tMEMORY REAL\tSAME\tOTHER", rows)
 }
 
-// printWhatIfServices prints the services of which something differs.
+// printWhatIfServices prints the services whose figures differ.
 func printWhatIfServices(out io.Writer, r whatif.Report) error {
 	var rows []string
 	for _, s := range r.Services {
@@ -218,7 +220,7 @@ func printWhatIfServices(out io.Writer, r whatif.Report) error {
 	}
 	fmt.Fprintln(out)
 	if len(rows) == 0 {
-		_, err := fmt.Fprintf(out, "Of none of the %d services OTHER differs from SAME.\n", len(r.Services))
+		_, err := fmt.Fprintf(out, "OTHER equals SAME for all %d services.\n", len(r.Services))
 		return err
 	}
 	return table(out, "SERVICE\tMOVED REAL\tSAME\tOTHER\tWAITED REAL\tSAME\tOTHER\tSKEW REAL\tSAME\tOTHER", rows)

@@ -227,7 +227,7 @@ func TestApplyStopsWaitingAndSaysWhatGoesOn(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	<-p.ended
 	if code, out := p.cmd.ProcessState.ExitCode(), p.output.String(); code != 130 ||
-		!strings.Contains(out, "these commands go on: 1 (demo/db), 2 (demo/web)") {
+		!strings.Contains(out, "these commands continue: 1 (demo/db), 2 (demo/web)") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }
@@ -250,7 +250,7 @@ func TestApplyAsksOnATerminal(t *testing.T) {
 		p := newProcess(t, exec.Command(path, "apply", "demo", file, "--server", cluster.URL)) //nolint:noctx // ended by the test
 		p.cmd.Stdin, p.cmd.Stdout = side, p.output
 		p.start()
-		cluster.Until("it asks", func() bool { return strings.Contains(p.output.String(), "Go on? [y/N] ") })
+		cluster.Until("it asks", func() bool { return strings.Contains(p.output.String(), "Carry out this plan? [y/N] ") })
 		meanwhile()
 		if _, err := people.WriteString(text); err != nil {
 			t.Fatal(err)

@@ -47,7 +47,7 @@ func TestApplyOfAComposeFile(t *testing.T) {
 	cluster := startCluster(t)
 	out, code := compose(t, cluster, shopFile, "--yes")
 	for _, want := range []string{
-		"Plan for shop", "config shop.web-", ": 12 bytes, to put", "3 to create", "is put\n", "group.started of db; then api; then web", "command 1 succeeded",
+		"Plan for shop", "config shop.web-", ": 12 bytes, to write", "3 to create", "is written\n", "group.started of db; then api; then web", "command 1 succeeded",
 	} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Fatalf("exit %d, and does not say %q: %s", code, want, out)
@@ -104,7 +104,7 @@ func TestApplyOfAComposeFileThatAsksForMore(t *testing.T) {
 	out, code := compose(t, cluster, file, "--yes")
 	for _, want := range []string{
 		"compose.yaml:4: service web: services.web.privileged is true: no instance is privileged", "compose.yaml:9: service db: services.db.build",
-		"nothing was done: Rookery does not do 2 things",
+		"nothing was done: Rookery does not support 2 keys",
 	} {
 		if code != 1 || !strings.Contains(out, want) || stored(t, cluster) != 0 {
 			t.Errorf("exit %d, and does not say %q: %s", code, want, out)
@@ -112,7 +112,7 @@ func TestApplyOfAComposeFileThatAsksForMore(t *testing.T) {
 	}
 	out, code = compose(t, cluster, file, "--yes", "--lenient")
 	for _, want := range []string{
-		"Left out, for Rookery does not do it:\n  ", "services.web.privileged", "services.db.build", "Otherwise than Compose:\n  ",
+		"Skipped, because Rookery does not support it:\n  ", "services.web.privileged", "services.db.build", "Different from Compose:\n  ",
 		"it seems to name the service db", "services.web.expose[0] is \"80\"", "2 to create",
 	} {
 		if code != 0 || !strings.Contains(out, want) {

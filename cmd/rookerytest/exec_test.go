@@ -44,7 +44,7 @@ func TestExecHasStreamsAndAnExitCode(t *testing.T) {
 		{[]string{"demo/web/1", "echo", "hello", "there"}, nil, "hello there\n", "", 0},
 		{[]string{"demo/web/2", "--", "warn", "hm"}, nil, "", "hm\n", 0},
 		{[]string{"demo/web/0", "exit", "7"}, nil, "", "", 7},
-		{[]string{"demo/web/0", "no-such"}, nil, "", "there is no such command in the container (exit code 127)\n", 127},
+		{[]string{"demo/web/0", "no-such"}, nil, "", "the container does not have this command (exit code 127)\n", 127},
 		{[]string{"demo/web/0", "cat"}, []byte("is not read"), "", "", 0},
 		{[]string{"-i", "demo/web/0", "cat"}, big, string(big), "", 0},
 	} {

@@ -89,7 +89,7 @@ func TestExplainSaysForWhomANodeIsHeld(t *testing.T) {
 	if small.Hold.Node != "node-0" || small.Hold.Service != "demo/large" || small.Nodes[0].Removed != "held" {
 		t.Errorf("the small one waits: %+v", small)
 	}
-	if out, _ := rookery(t, "explain", "demo/small", "--server", cluster.URL); !strings.Contains(out, "\nnode-0 was held for demo/large, which waited since ") {
+	if out, _ := rookery(t, "explain", "demo/small", "--server", cluster.URL); !strings.Contains(out, "\nnode-0 was held for demo/large, which had waited since ") {
 		t.Errorf("it is explained as %s", out)
 	}
 	cluster.Publish("demo/large", "drop", `{}`)

@@ -24,7 +24,7 @@ func TestPeopleAreToldWhereOutputIs(t *testing.T) {
 	})
 	out, code := rookery(t, "events", "demo/web", "--server", cluster.URL)
 	if want := "instance.offline 0.1 on node-0 (exited with 3) it is not restarted: the policy is never; " +
-		"what it printed last: nats kv get --raw rookery_output " + key + "\n"; code != 0 || !strings.HasSuffix(out, want) {
+		"last output: nats kv get --raw rookery_output " + key + "\n"; code != 0 || !strings.HasSuffix(out, want) {
 		t.Errorf("the events are, with exit code %d:\n%s\nwant this at their end: %s", code, out, want)
 	}
 	if out, _ := rookery(t, "events", "--output", "json", "--server", cluster.URL); strings.Contains(out, line) || !strings.Contains(out, `"output":"`+key+`"`) {

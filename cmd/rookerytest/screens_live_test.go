@@ -23,7 +23,7 @@ func (d *desk) top() {
 	d.shows("rookery top shows the cluster as it is", "Any key goes back.", "tab pane")
 	d.keep("top-help")
 	d.types("x/promote", "Enter")
-	d.shows("promote", `only what has "promote"`)
+	d.shows("promote", `filtered by "promote"`)
 	d.keep("top-filtered")
 	d.types("q")
 	d.inTurn(d.isRestored(0), "[0] rookery top\n[0]")

@@ -73,14 +73,14 @@ func (d *desk) applies() {
 func (d *desk) appliesGroups() {
 	d.write("compose.yaml", shopFile)
 	all := d.runs("apply-group", "rookery apply -f compose.yaml --yes", 0)
-	d.inTurn(all, "config shop.web-", "Otherwise than Compose:", "3 to create", "is put", "command 6 is stored", "group.started of db; then api; then web",
+	d.inTurn(all, "config shop.web-", "Different from Compose:", "3 to create", "is written", "command 6 is stored", "group.started of db; then api; then web",
 		"group.entered stage 1: db", "shop/db  instance.online 0.1", "group.entered stage 2: api", "group.entered stage 3: web", "group.ended (done)",
 		"group shop/shop: command 6 succeeded", "[0]")
 	d.write("worse.yaml", strings.NewReplacer("db:1}", "db:2}", "{image: localhost/api:1,",
 		`{image: localhost/bad:1, x-rookery: {update: {min_healthy: 100ms, healthy_deadline: 1s, progress_deadline: 1s}},`).Replace(shopFile))
 	all = d.runs("apply-group-in-vain", "rookery apply -f worse.yaml --yes", 4)
 	d.inTurn(all, "command 7 is stored", "group.entered stage 2: api", "operation.entered start of wave 1", "(image-pull)", "group.aborted",
-		"group.entered stage 1 on the way back: db", "group.ended (gone-back)", "rookery: command 7 failed (", "[4]")
+		"group.entered rollback of stage 1: db", "group.ended (gone-back)", "rookery: command 7 failed (", "[4]")
 }
 
 // appliesInVain deploys a service whose image does not exist.
@@ -96,14 +96,14 @@ func (d *desk) appliesInVain() {
 func (d *desk) stopsApplying() {
 	d.write("canary.json", webCanary)
 	d.begins("rookery apply demo canary.json")
-	d.shows("update.canaries: none → 1", "Go on? [y/N]")
+	d.shows("update.canaries: none → 1", "Carry out this plan? [y/N]")
 	d.types("", "C-c")
-	d.inTurn(d.ends(130), "Go on? [y/N]", "\nrookery: interrupted: nothing was done")
+	d.inTurn(d.ends(130), "Carry out this plan? [y/N]", "\nrookery: interrupted: nothing was done")
 	d.keep("apply-not-begun")
 	d.begins("rookery apply demo canary.json --yes")
 	d.shows("instance.removed", "operation.entered promote of wave 1")
 	d.types("", "C-c")
-	d.inTurn(d.ends(130), "\nrookery: interrupted: these commands go on: 9 (demo/web): see `rookery ps`")
+	d.inTurn(d.ends(130), "\nrookery: interrupted: these commands continue: 9 (demo/web): see `rookery ps`")
 	d.keep("apply-stopped")
 }
 

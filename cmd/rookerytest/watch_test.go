@@ -51,7 +51,7 @@ func TestCtrlCEndsWhatFollows(t *testing.T) {
 		{"events --follow", "command.succeeded", "interrupted"},
 		{"logs demo/web --follow", "it serves", "interrupted"},
 		{"services --watch", "demo/web", "interrupted"},
-		{"ensure demo/db --image localhost/db:1 --scale 3 --file " + tooLarge(t), "is stored", "interrupted: command 2 goes on: see `rookery ps`"},
+		{"ensure demo/db --image localhost/db:1 --scale 3 --file " + tooLarge(t), "is stored", "interrupted: command 2 continues: see `rookery ps`"},
 	} {
 		p := startProcess(t, append(strings.Fields(row.args), "--server", cluster.URL)...)
 		cluster.Until("it says "+row.begun, func() bool { return strings.Contains(p.output.String(), row.begun) })

@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// deploy says how many instances there are, what they get, and where they go.
+// deploy maps the number of instances, their resources and their placement.
 func (o *one) deploy() {
 	if o.Deploy == nil {
 		o.Deploy = &types.DeployConfig{}
@@ -20,7 +20,7 @@ func (o *one) deploy() {
 	o.placement()
 }
 
-// amount says how many instances there are. Where the file does not, a service keeps the scale that it has.
+// amount maps the number of instances. A service whose file gives no number keeps its current scale.
 func (o *one) amount() {
 	given := o.Deploy.Replicas
 	if given == nil {
@@ -32,7 +32,7 @@ func (o *one) amount() {
 	}
 	mode := o.Deploy.Mode
 	if o.jobs[o.Name] && (mode == "" || mode == "replicated") {
-		mode = "replicated-job" // another service waits for its end
+		mode = "replicated-job" // another service waits until it completes
 	}
 	switch mode {
 	case "", "replicated":
@@ -43,16 +43,16 @@ func (o *one) amount() {
 	case "global":
 		o.is.Mode = events.ModeGlobal
 		if given != nil {
-			o.refuse("deploy.replicas", *given, "a global service has one instance on each node: leave it out")
+			o.refuse("deploy.replicas", *given, "a global service has one instance on each node: remove this key")
 		}
 	case "replicated-job":
 		o.is.Mode, o.is.Job = events.ModeJob, &events.Job{Completions: count, Parallelism: count}
 	default:
-		o.refuse("deploy.mode", mode, "a service is replicated, global, or a replicated-job: use one of these")
+		o.refuse("deploy.mode", mode, "want replicated, global or replicated-job")
 	}
 }
 
-// instances is how many instances the service has: 1, or any other number for several.
+// instances returns the number of instances: 1 for one, and any other number for several.
 func (o *one) instances() int64 {
 	switch {
 	case o.is.Mode == events.ModeGlobal:
@@ -92,7 +92,7 @@ func cores(n float32) events.CPU {
 
 func size(bytes types.UnitBytes) events.Size { return events.Size(max(0, bytes)) }
 
-// zoneLabel is how a file names the zone of a node.
+// zoneLabel is the name of a node's zone in a file.
 const zoneLabel = "node.labels.zone"
 
 func (o *one) placement() {
@@ -105,15 +105,15 @@ func (o *one) placement() {
 		labelled, isLabel := strings.CutPrefix(name, "node.labels.")
 		switch {
 		case !equal && strings.Contains(text, "!="):
-			o.refuse(key, text, "nodes are chosen by labels that they have: give those that may have instances one, and say node.labels.NAME==VALUE")
+			o.refuse(key, text, "Rookery selects nodes only by labels that they have: label the allowed nodes, and write node.labels.NAME==VALUE")
 		case !equal || !isLabel || labelled == "":
-			o.refuse(key, text, "nodes are chosen by their labels: give the nodes one with rookery node --label, and say node.labels.NAME==VALUE")
+			o.refuse(key, text, "Rookery selects nodes only by their labels: set one with rookery node --label, and write node.labels.NAME==VALUE")
 		default:
 			if o.is.NodeSelector == nil {
 				o.is.NodeSelector = map[string]string{}
 			}
 			if other, twice := o.is.NodeSelector[labelled]; twice && other != value {
-				o.refuse(key, text, "no node has both %s and %s for one label: leave one out", other, value)
+				o.refuse(key, text, "no node has both %s and %s for one label: remove one of them", other, value)
 				continue
 			}
 			o.is.NodeSelector[labelled] = value
@@ -122,18 +122,18 @@ func (o *one) placement() {
 	for i, preference := range p.Preferences {
 		key := fmt.Sprintf("deploy.placement.preferences[%d].spread", i)
 		if preference.Spread != zoneLabel {
-			o.refuse(key, preference.Spread, "instances are spread over the zones of nodes (rookery node --zone) by themselves: leave it out, or say %s", zoneLabel)
+			o.refuse(key, preference.Spread, "Rookery spreads instances over the zones of nodes (rookery node --zone): remove this key, or use %s", zoneLabel)
 			continue
 		}
-		o.warn(key, preference.Spread, "the zone of a node is what rookery node --zone says, not a label")
+		o.warn(key, preference.Spread, "the zone of a node comes from rookery node --zone, not from a label")
 		o.spread()
 	}
 }
 
-// serviceLabel is the label that Compose itself gives the containers of a service.
+// serviceLabel is the label that Compose gives to a service's containers.
 const serviceLabel = "com.docker.compose.service"
 
-// spread has the instances be spread over the zones whatever the cluster's policy is: those are meant that have a label of their own.
+// spread makes the spec spread instances over the zones, whatever the cluster's policy is. A label selects the service's instances.
 func (o *one) spread() {
 	if o.is.Labels == nil {
 		o.is.Labels = map[string]string{}

@@ -1,8 +1,8 @@
-// Package compose reads Compose files as what Rookery's services are to be.
+// Package compose turns Compose files into the specs of Rookery's services.
 //
-// It owns which keys of the Compose specification are carried and which are refused, and what each becomes in a spec. It must
-// never know the bus, a plan, or who asks. Reading (read.go) touches files and the environment; all else is functions of values:
+// It decides which keys of the Compose specification Rookery supports, and maps each of them to a spec. It must not depend on the bus
+// or on a plan. Only reading (read.go) uses files and the environment; everything else is a pure function:
 //
-//	source, err := compose.Read(ctx, files, "")   // the files as one project, each key where it stands
-//	project := source.Project()                   // its services, and all that is refused or otherwise than Compose has it
+//	source, err := compose.Read(ctx, files, "")   // the files as one project, with the place of each key
+//	project := source.Project()                   // its services, refused keys, and keys that work differently than in Compose
 package compose

@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// TestExamplesAreCarriedAsAWhole has every example ask for nothing that Rookery does not do, and make specs that the coordinator takes.
+// TestExamplesAreCarriedAsAWhole checks that every example uses supported keys only, and gives specs that the coordinator accepts.
 func TestExamplesAreCarriedAsAWhole(t *testing.T) {
 	files, err := filepath.Glob("../../../deploy/examples/compose/*.yaml")
 	if err != nil || len(files) < 5 {

@@ -14,34 +14,34 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// digits is how much of its hash the name of a config has.
+// digits is the number of hash digits in the name of a config.
 const digits = 10
 
-// configName is the name under which the bucket has a config of the project: with the hash of what it holds, so that instances
-// are made anew when that changes, and those of a revision before find what they had.
+// configName returns the name of a project's config in the bucket. The name has a hash of the content. New content therefore replaces
+// the instances, and instances of an earlier revision still find the old content.
 func configName(name string, value []byte) string {
 	sum := sha256.Sum256(value)
 	clean := label(name)
 	return strings.Trim(clean[:min(len(clean), events.MaxName-digits-1)], "-") + "-" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// readConfigs finds the names of the project's configs and what the bucket is to have.
+// readConfigs finds the names of the project's configs, and the configs that the bucket must hold.
 func (m *mapper) readConfigs() {
 	for _, name := range slices.Sorted(maps.Keys(m.project.Configs)) {
 		c, key := m.project.Configs[name], "configs."+name
 		if c.External {
 			m.configs[name] = externalName(name, c.Name)
 			if !events.ValidName(m.configs[name]) {
-				m.refuse("", key+".name", m.configs[name], "the bucket has configs under names of a-z, 0-9 and \"-\": put it there under another one")
+				m.refuse("", key+".name", m.configs[name], "the bucket has names of a-z, 0-9 and \"-\" only: store the config under such a name")
 			}
 			continue
 		}
 		if c.Name != "" {
-			m.refuse("", key+".name", c.Name, "the bucket has a config under its key here and a hash of what it holds: leave it out")
+			m.refuse("", key+".name", c.Name, "the name of a config in the bucket is its key here and a hash of its content: remove this key")
 		}
 		value, err := readConfig(c, m.project.Environment)
 		if err != nil || len(value) == 0 {
-			m.refuse("", key, nil, "it is empty or cannot be read (%v): see file, content or environment", err)
+			m.refuse("", key, nil, "the config is empty or unreadable (%v): check file, content or environment", err)
 			continue
 		}
 		m.configs[name] = configName(name, value)
@@ -56,12 +56,12 @@ func externalName(key, name string) string {
 	return key
 }
 
-// files are the configs and secrets of the service.
+// files maps the configs and secrets of the service.
 func (o *one) files() {
 	for i, c := range o.Configs {
 		name, known := o.configs[c.Source]
 		if !known {
-			continue // which is refused where it is defined
+			continue // readConfigs has refused it at its definition
 		}
 		target := c.Target
 		if target == "" {
@@ -81,26 +81,26 @@ func (o *one) files() {
 	}
 }
 
-// mode writes who may read a file.
+// mode returns the permissions of a file in octal.
 func (o *one) mode(key string, mode *types.FileMode) string {
 	switch {
 	case mode == nil:
 		return ""
 	case *mode < 0 || *mode > 0o777:
-		o.refuse(key, fmt.Sprintf("%#o", *mode), "a file has bits of reading, writing and running alone: write it as 0400")
+		o.refuse(key, fmt.Sprintf("%#o", *mode), "the mode can have read, write and execute bits only: write it as in 0400")
 		return ""
 	}
 	return fmt.Sprintf("%04o", int64(*mode))
 }
 
-// secret returns the name of a secret, and refuses one that the node's Podman is not said to have.
+// secret returns the name of a secret. It refuses a secret that the file does not declare as stored in the nodes' Podman.
 func (o *one) secret(source string) string {
 	s := o.project.Secrets[source]
 	name := label(source)
 	if s.External {
 		name = label(externalName(source, s.Name))
 		if name != externalName(source, s.Name) {
-			o.mapper.refuse(o.Name, "secrets."+source, nil, "secrets have names of a-z, 0-9 and \"-\": make it as %s.%s", o.project.Name, name)
+			o.mapper.refuse(o.Name, "secrets."+source, nil, "secrets have names of a-z, 0-9 and \"-\": create it as %s.%s", o.project.Name, name)
 		}
 		return name
 	}
@@ -114,7 +114,7 @@ func (o *one) secret(source string) string {
 	key := "secrets." + source
 	known := func(i Issue) bool { return i.Key == key }
 	if !slices.ContainsFunc(o.made.Refused, known) {
-		o.mapper.refuse("", key, nil, "the bus never has a secret: on every node, type %s, and write external: true, with name: %s", create, name)
+		o.mapper.refuse("", key, nil, "secrets never go over the bus: on every node, run %s; then write external: true and name: %s", create, name)
 	}
 	return name
 }

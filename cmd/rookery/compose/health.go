@@ -15,12 +15,12 @@ const (
 	checkRetries = 3
 )
 
-// health says how the node knows whether an instance serves.
+// health maps the check by which the node decides whether an instance serves.
 func (o *one) health() {
 	h := o.HealthCheck
 	if h == nil || h.Disable || len(h.Test) == 0 {
 		if h != nil && !h.Disable {
-			o.refuse("healthcheck.test", nil, "what an image has of its own is not asked: write the test here")
+			o.refuse("healthcheck.test", nil, "Rookery does not use the health check of an image: write the test here")
 		}
 		return
 	}
@@ -33,7 +33,7 @@ func (o *one) health() {
 	case "CMD-SHELL":
 		made.Exec = append([]string{"/bin/sh", "-c"}, test[1:]...)
 	default:
-		o.refuse("healthcheck.test", test[0], "the test begins with CMD, CMD-SHELL or NONE")
+		o.refuse("healthcheck.test", test[0], "a test must begin with CMD, CMD-SHELL or NONE")
 		return
 	}
 	for _, d := range []struct {

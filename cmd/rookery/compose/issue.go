@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Issue is one thing in a Compose file that Rookery does not do, or does otherwise.
+// Issue is a key of a Compose file that Rookery does not support, or that works differently than in Compose.
 type Issue struct {
-	// File and Line are where it stands; Line is 0 where that is not known.
+	// File and Line are its place; Line is 0 if it is unknown.
 	File string `json:"file"`
 	Line int    `json:"line,omitzero"`
-	// Service is the one that it is of; empty for what is of the project.
+	// Service is its service; empty for a key of the project.
 	Service string `json:"service,omitempty"`
 	// Key is its path, as in services.web.ports[0].published.
 	Key string `json:"key"`
-	// Wanted is the value, where it is short and no secret.
+	// Wanted is the value, if it is short and not a secret.
 	Wanted string `json:"wanted,omitempty"`
-	// Instead says what Rookery does, and what to do.
+	// Instead says what Rookery does, and what the operator can do.
 	Instead string `json:"instead"`
 }
 
-// String tells people, in one line.
+// String returns the issue as one line for operators.
 func (i Issue) String() string {
 	var text strings.Builder
 	text.WriteString(i.File)
@@ -38,10 +38,10 @@ func (i Issue) String() string {
 	return text.String() + ": " + i.Instead
 }
 
-// maxShown bounds how much of a value people are shown.
+// maxShown bounds the part of a value that an issue shows.
 const maxShown = 60
 
-// shown writes a scalar or a list of them in a line; nothing for what is larger, in which anything may stand.
+// shown formats a scalar or a list of scalars in one line. It returns nothing for a larger value, which could contain anything.
 func shown(value any) string {
 	switch v := value.(type) {
 	case map[string]any, nil:

@@ -2,8 +2,8 @@ package compose
 
 import "strings"
 
-// carried are the keys that become a part of a spec, or say where other keys come from. A * is any name, and [] any entry of a
-// list. All that stands below the last of a path is carried with it.
+// carried are the supported keys: they become a part of a spec, or say where other keys come from. A * matches any name, and [] any
+// entry of a list. A supported key includes all keys below it.
 var carried = []string{
 	"name", "version", "include",
 	"services.*.image", "services.*.pull_policy", "services.*.command", "services.*.entrypoint",
@@ -41,8 +41,8 @@ var carried = []string{
 	"secrets.*.file", "secrets.*.environment", "secrets.*.external", "secrets.*.name",
 }
 
-// refused are the keys that Rookery does not carry, with what to do instead. All that stands below one is refused with it.
-// Where the value is false, nothing is asked for and nothing is refused, but for those in alwaysRefused.
+// refused are the keys that Rookery does not support, with an alternative. A refused key includes all keys below it. Rookery does not
+// refuse a key whose value is false, because such a value asks for nothing. alwaysRefused lists the exceptions.
 var refused = map[string]string{
 	"jobs":                      "write each as a service with deploy.mode replicated-job, and its schedule as x-rookery: {job: {schedule: \"*/5 * * * *\"}}",
 	"models":                    "Rookery runs no models: give the address of one in environment",
@@ -61,37 +61,37 @@ var refused = map[string]string{
 	"volumes.*.labels":          "volumes have Rookery's labels alone: leave it out",
 	"volumes.*.name":            "Rookery names volumes after the service and the slot: leave it out",
 	"configs.*.labels":          "configs have no labels: leave it out",
-	"configs.*.template_driver": "configs are taken as they are: write the values out, or use environment, which Compose puts in",
+	"configs.*.template_driver": "Rookery does not expand templates in configs: write the values, or use environment, which Compose inserts",
 	"secrets.*.driver":          noDriver,
 	"secrets.*.driver_opts":     noDriver,
 	"secrets.*.labels":          "secrets have no labels here: give them to podman secret create on the nodes",
-	"secrets.*.template_driver": "secrets are taken as they are: leave it out",
+	"secrets.*.template_driver": "Rookery does not expand templates in secrets: leave it out",
 
 	"services.*.annotations":                                     "instances have labels alone: move them to labels",
-	"services.*.attach":                                          "nothing is attached: leave it out, and see rookery events and podman logs on the node",
+	"services.*.attach":                                          "apply does not attach to instances: leave it out, and use rookery logs",
 	"services.*.blkio_config":                                    noIO,
-	"services.*.build":                                           "Rookery runs images and builds none: build it, push it to a registry that the nodes reach, and name it in image",
+	"services.*.build":                                           "Rookery does not build images: build it, push it to a registry that the nodes reach, and name it in image",
 	"services.*.cgroup":                                          noHostNamespace,
-	"services.*.cgroup_parent":                                   "a node puts instances where Podman does: leave it out",
+	"services.*.cgroup_parent":                                   "Podman chooses the parent cgroup of instances: leave it out",
 	"services.*.configs[].uid":                                   ownedByUser,
 	"services.*.configs[].gid":                                   ownedByUser,
 	"services.*.secrets[].uid":                                   ownedByUser,
 	"services.*.secrets[].gid":                                   ownedByUser,
-	"services.*.container_name":                                  "containers are named after the namespace, the service and the slot: leave it out, and name the service so",
+	"services.*.container_name":                                  "Rookery names containers after the namespace, the service and the slot: leave it out, and use this name for the service",
 	"services.*.cpu_count":                                       sayCPUs,
 	"services.*.cpu_percent":                                     sayCPUs,
 	"services.*.cpu_period":                                      sayCPUs,
 	"services.*.cpu_quota":                                       sayCPUs,
 	"services.*.cpu_rt_period":                                   sayCPUs,
 	"services.*.cpu_rt_runtime":                                  sayCPUs,
-	"services.*.cpu_shares":                                      "shares say nothing across nodes: say deploy.resources.reservations.cpus",
+	"services.*.cpu_shares":                                      "CPU shares do not compare across nodes: use deploy.resources.reservations.cpus",
 	"services.*.cpuset":                                          sayCPUs,
 	"services.*.credential_spec":                                 "it is for Windows: leave it out",
-	"services.*.depends_on.*.restart":                            "a service is not restarted because another is: leave it out, and have it connect again by itself",
+	"services.*.depends_on.*.restart":                            "Rookery does not restart a service because another restarts: leave it out, and let the service connect again itself",
 	"services.*.deploy.endpoint_mode":                            "no address stands for all instances: leave it out, and see deploy/docs/services.md for how services reach each other",
 	"services.*.deploy.resources.limits.pids":                    noPids,
 	"services.*.deploy.resources.reservations.devices":           "devices are named by their path: say devices, and allow them on the node with rookery node --allow-device",
-	"services.*.deploy.resources.reservations.generic_resources": "nodes have cpu, memory and disk to give: give the nodes that have it a label, and name that in deploy.placement.constraints",
+	"services.*.deploy.resources.reservations.generic_resources": "nodes offer CPU, memory and disk only: label the nodes that have it, and name the label in deploy.placement.constraints",
 	"services.*.develop":                                         "it is for building on one machine: leave it out",
 	"services.*.device_cgroup_rules":                             "devices are named by their path: say devices",
 	"services.*.dns":                                             noDNS,
@@ -101,12 +101,12 @@ var refused = map[string]string{
 	"services.*.external_links":                                  noLinks,
 	"services.*.gpus":                                            "devices are named by their path: say devices, and allow them on the node with rookery node --allow-device",
 	"services.*.group_add":                                       "a process has the groups of its user: name the group in user, as in 1000:44",
-	"services.*.healthcheck.start_interval":                      "until the first check that is well, checks are at most 1s apart by themselves: leave it out",
-	"services.*.init":                                            "nothing stands before the process of an instance: have the image begin with an init such as tini or catatonit",
+	"services.*.healthcheck.start_interval":                      "until the first successful check, checks are at most 1s apart: leave it out",
+	"services.*.init":                                            "Rookery adds no init process: start the image with an init such as tini or catatonit",
 	"services.*.ipc":                                             noHostNamespace,
 	"services.*.isolation":                                       "it is for Windows: leave it out",
 	"services.*.links":                                           noLinks,
-	"services.*.logging":                                         "the node's Podman says where output goes: set log_driver in its containers.conf",
+	"services.*.logging":                                         "the node's Podman chooses the log driver: set log_driver in its containers.conf",
 	"services.*.mac_address":                                     noNetworks,
 	"services.*.mem_swappiness":                                  noSwap,
 	"services.*.memswap_limit":                                   noSwap,
@@ -119,26 +119,26 @@ var refused = map[string]string{
 	"services.*.pids_limit":                                      noPids,
 	"services.*.platform":                                        "an instance has the platform of its node: give the nodes a label, and name that in deploy.placement.constraints",
 	"services.*.ports[].app_protocol":                            "ports are tcp or udp: leave it out",
-	"services.*.post_start":                                      "nothing is run in an instance after its start: have the image do it, or put it into healthcheck",
-	"services.*.pre_start":                                       "say what runs before each instance as x-rookery: {init: {command: [...]}}",
-	"services.*.pre_stop":                                        "say what an instance does before it is stopped as x-rookery: {hooks: {before_stop: {exec: [...]}}}",
-	"services.*.privileged":                                      "no instance is privileged: say cap_add and devices, and allow them on the node with rookery node --allow-capability and --allow-device",
-	"services.*.profiles":                                        "all services of a file are applied: put this one into a file of its own; with --lenient it is left out",
-	"services.*.provider":                                        "services are containers: leave it out, and give the address of what the provider makes in environment",
-	"services.*.pull_refresh_after":                              "say pull_policy always, or a new tag: what a tag stands for is found out once in each revision",
+	"services.*.post_start":                                      "Rookery runs no command after the start: put it into the image or into healthcheck",
+	"services.*.pre_start":                                       "use x-rookery: {init: {command: [...]}}, which runs before each instance",
+	"services.*.pre_stop":                                        "use x-rookery: {hooks: {before_stop: {exec: [...]}}}, which runs before Rookery stops an instance",
+	"services.*.privileged":                                      "Rookery runs no privileged instances: use cap_add and devices, and allow them on the node with rookery node --allow-capability and --allow-device",
+	"services.*.profiles":                                        "apply deploys all services of a file: put this one into its own file; --lenient skips it",
+	"services.*.provider":                                        "Rookery runs containers only: leave it out, and put the address of the provider's resource into environment",
+	"services.*.pull_refresh_after":                              "Rookery resolves a tag once in each revision: use a new tag, or pull_policy always",
 	"services.*.runtime":                                         "a node has the runtime of its Podman: leave it out",
-	"services.*.stdin_open":                                      "nobody types to an instance: leave it out",
-	"services.*.stop_signal":                                     "instances are asked to stop with the image's own signal: set STOPSIGNAL there, or x-rookery: {hooks: {before_stop: {signal: SIGQUIT}}}",
-	"services.*.storage_opt":                                     "what an instance may write is x-rookery: {resources: {disk: 1GiB}}",
+	"services.*.stdin_open":                                      "instances have no standard input: leave it out",
+	"services.*.stop_signal":                                     "Rookery stops instances with the image's signal: set STOPSIGNAL there, or x-rookery: {hooks: {before_stop: {signal: SIGQUIT}}}",
+	"services.*.storage_opt":                                     "use x-rookery: {resources: {disk: 1GiB}} to limit what an instance writes",
 	"services.*.tty":                                             "instances have no terminal: leave it out",
-	"services.*.umask":                                           "the process has the image's own: set it in the command",
-	"services.*.use_api_socket":                                  "no instance has the host's container engine: leave it out",
+	"services.*.umask":                                           "the process has the image's umask: set it in the command",
+	"services.*.use_api_socket":                                  "instances cannot use the host's container engine: leave it out",
 	"services.*.userns_mode":                                     noHostNamespace,
 	"services.*.uts":                                             noHostNamespace,
 	"services.*.volumes[].bind.propagation":                      "host paths are mounted privately: leave it out",
 	"services.*.volumes[].bind.recursive":                        "host paths are mounted with what is mounted below them: leave it out",
 	"services.*.volumes[].bind.selinux":                          "host paths are not relabelled: label them on the nodes",
-	"services.*.volumes[].consistency":                           "it says nothing on Linux: leave it out",
+	"services.*.volumes[].consistency":                           "it has no effect on Linux: leave it out",
 	"services.*.volumes[].image":                                 "images are not mounted: copy the files into a volume with x-rookery: {init: {image: ...}}",
 	"services.*.volumes[].tmpfs.mode":                            "a tmpfs has mode 1777: leave it out",
 	"services.*.volumes[].volume.labels":                         noOptions,
@@ -147,23 +147,23 @@ var refused = map[string]string{
 	"services.*.volumes_from":                                    "each slot of a service has volumes of its own: name the volumes here, or mount a path that the nodes have",
 }
 
-// What is said of several keys.
+// The alternatives that several keys share.
 const (
-	noNetworks      = "there are no networks to name: each instance has one of its own, and is reached under its node's address and published ports: leave it out"
-	noDriver        = "secrets are kept by the Podman of each node: make it there with podman secret create, and say external: true"
-	noIO            = "there is no limit on what is read and written: leave it out"
+	noNetworks      = "Rookery has no shared networks: each instance has its own, and clients reach it at its node's address and published ports: leave it out"
+	noDriver        = "the Podman of each node stores secrets: create it there with podman secret create, and write external: true"
+	noIO            = "Rookery does not limit disk I/O: leave it out"
 	noHostNamespace = "an instance has namespaces of its own: leave it out"
-	ownedByUser     = "the file is the user's, where user is given as a number, and root's otherwise: leave it out, and say user"
-	sayCPUs         = "say deploy.resources.limits.cpus"
+	ownedByUser     = "the file belongs to user if that is a number, and else to root: leave it out, and set user"
+	sayCPUs         = "use deploy.resources.limits.cpus"
 	noOptions       = "a volume is mounted as a whole, without options: leave it out"
-	noPids          = "each instance has the node's own limit on processes: leave it out, or say ulimits nproc"
-	noDNS           = "an instance asks the DNS servers of its node: set them there, or say extra_hosts"
-	noLinks         = "services have no names of each other: give the address of its node and a published port in environment, or say extra_hosts"
-	noSwap          = "swap is the node's own matter: leave it out, and say deploy.resources.limits.memory"
-	noOOM           = "the kernel ends what takes too much memory: leave it out, and say deploy.resources.limits.memory"
+	noPids          = "each instance has the node's limit on processes: leave it out, or use ulimits nproc"
+	noDNS           = "an instance uses the DNS servers of its node: set them there, or use extra_hosts"
+	noLinks         = "services have no DNS names: put the address of its node and a published port into environment, or use extra_hosts"
+	noSwap          = "each node manages its own swap: leave it out, and use deploy.resources.limits.memory"
+	noOOM           = "the kernel kills processes that use too much memory: leave it out, and use deploy.resources.limits.memory"
 )
 
-// alwaysRefused are refused whatever their value is.
+// alwaysRefused are keys that Rookery refuses even with the value false.
 var alwaysRefused = map[string]bool{"services.*.attach": true, "networks.*.enable_ipv4": true}
 
 // key is one step on the way to a verdict about a path.
@@ -171,10 +171,10 @@ type key struct {
 	path    string
 	below   map[string]*key
 	carried bool
-	instead string // what to do; "" where it is not refused
+	instead string // the alternative; "" for a key that is not refused
 }
 
-// keys is what is known of all keys.
+// keys is the tree of all known keys.
 var keys = knownKeys()
 
 func knownKeys() *key {
@@ -188,7 +188,7 @@ func knownKeys() *key {
 	return root
 }
 
-// add returns the key of a path, and makes what is missing on the way there.
+// add returns the key of a path, and creates missing keys above it.
 func (k *key) add(path string) *key {
 	for step := range strings.SplitSeq(strings.ReplaceAll(path, "[]", ".[]"), ".") {
 		next := k.below[step]
@@ -204,7 +204,7 @@ func (k *key) add(path string) *key {
 	return k
 }
 
-// step returns what is known of a name below the key; nil where that is nothing.
+// step returns the key with a name below this key; nil if it is unknown.
 func (k *key) step(name string) *key {
 	if next := k.below[name]; next != nil {
 		return next

@@ -24,7 +24,7 @@ func TestEveryKeyOfTheSpecificationIsCarriedOrRefused(t *testing.T) {
 	}
 }
 
-// TestNoKeyIsDecidedOnThatThereIsNot finds what is said of keys that the specification does not have.
+// TestNoKeyIsDecidedOnThatThereIsNot finds keys in keys.go that the specification does not have.
 func TestNoKeyIsDecidedOnThatThereIsNot(t *testing.T) {
 	all := specification(t).keys()
 	for _, path := range slices.Concat(carried, slices.Collect(maps.Keys(refused))) {
@@ -35,8 +35,8 @@ func TestNoKeyIsDecidedOnThatThereIsNot(t *testing.T) {
 	}
 }
 
-// TestEveryRefusedKeyIsReported writes a file for every key that is not carried, and has it read as any other: there must be an
-// issue that names the key or one above it, its service, its line, and what to do instead.
+// TestEveryRefusedKeyIsReported reads a file with each key that is not carried. It must report an issue that names the key or one above
+// it, its service, its line and an alternative.
 func TestEveryRefusedKeyIsReported(t *testing.T) {
 	spec := specification(t)
 	reported, whole := 0, map[string]bool{}

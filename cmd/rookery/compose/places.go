@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// places find where keys stand in files.
+// places finds the file and line of keys.
 type places []struct {
 	file string
 	root *yaml.Node
@@ -24,7 +24,7 @@ func placesIn(files []File) places {
 	return p
 }
 
-// of returns the file and the line that have most of the path; of several the last file, which wins.
+// of returns the file and the line with the longest part of the path. Among equals it takes the last file, which overrides the others.
 func (p places) of(path string) (file string, line int) {
 	best := -1
 	for _, f := range p {

@@ -12,12 +12,12 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// defaultCapabilities are those that a container has where a Compose file says nothing of them.
+// defaultCapabilities are a container's capabilities without any in the Compose file.
 var defaultCapabilities = []string{
 	"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
 }
 
-// process says what is run, as whom, and what it may do.
+// process maps the command, its user and its permissions.
 func (o *one) process() {
 	if o.Entrypoint != nil && len(o.Entrypoint) == 0 {
 		o.refuse("entrypoint", "[]", "an image keeps its own entry point: name the one to run")
@@ -57,7 +57,7 @@ func (o *one) process() {
 	o.pulls()
 }
 
-// pulls says when the image is fetched.
+// pulls maps when the node pulls the image.
 func (o *one) pulls() {
 	switch o.PullPolicy {
 	case "":
@@ -72,27 +72,27 @@ func (o *one) pulls() {
 	}
 }
 
-// secretive is what names of variables have that are better kept as secrets.
+// secretive matches names of variables whose values should be secrets.
 var secretive = regexp.MustCompile(`(?i)(PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY)$`)
 
 func (o *one) variables() {
 	for _, name := range slices.Sorted(maps.Keys(o.Environment)) {
 		value := o.Environment[name]
 		if value == nil {
-			continue // which Compose leaves out, too: nobody has set it
+			continue // unset: Compose omits it too
 		}
 		if o.is.Env == nil {
 			o.is.Env = map[string]string{}
 		}
 		o.is.Env[name] = literal(*value)
 		if secretive.MatchString(name) && *value != "" {
-			o.warn("environment."+name, nil, "the log keeps what it says for ever, and whoever reads the bus reads it: prefer secrets")
+			o.warn("environment."+name, nil, "the log keeps this value for ever, and every client of the bus can read it: prefer secrets")
 		}
 	}
 	o.names()
 }
 
-// names warns of what seems to name another service of the project.
+// names warns about values that seem to name another service of the project.
 func (o *one) names() {
 	texts := map[string]string{}
 	for name, value := range o.Environment {
@@ -104,14 +104,14 @@ func (o *one) names() {
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		for _, other := range slices.Sorted(maps.Keys(o.project.Services)) {
 			if other != o.Name && addressed(texts[key], key, other) {
-				o.warn(key, nil, "it seems to name the service %s, and services have no names of each other: give the address of a node and a published port, or say extra_hosts", other)
+				o.warn(key, nil, "it seems to name the service %s, but services have no DNS names: use the address of a node and a published port, or extra_hosts", other)
 			}
 		}
 	}
 }
 
-// addressed reports whether the text has the service's name where an address has one: before a port, behind //, @ or a comma, or as all
-// of a variable that is said to be a host.
+// addressed reports whether the service's name is in the place of a host in the text: before a port, behind //, @ or a comma, or as
+// the whole value of a variable whose name ends with HOST, SERVER or ADDR.
 func addressed(text, key, service string) bool {
 	if text == service {
 		return strings.HasSuffix(key, "HOST") || strings.HasSuffix(key, "SERVER") || strings.HasSuffix(key, "ADDR")
@@ -120,7 +120,7 @@ func addressed(text, key, service string) bool {
 	return regexp.MustCompile(fmt.Sprintf(`(^|[\s,/@=])%s:\d+|[/@]%s(/|$|\s)`, name, name)).MatchString(text)
 }
 
-// literal is the text of which a template makes this text: Compose has none.
+// literal escapes a text so that a template expands to it, because Compose has no templates.
 func literal(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }
 
 func literals(words []string) []string {
@@ -131,11 +131,11 @@ func literals(words []string) []string {
 	return made
 }
 
-// capabilities are those that the file has the process have; where it says nothing of them, those of the cluster's policy.
+// capabilities maps the capabilities in the file. Without any, the process has those of the cluster's policy.
 func (o *one) capabilities() {
 	if len(o.CapAdd) == 0 && len(o.CapDrop) == 0 {
-		o.warn("cap_add", nil, "a process has no capability where the file names none: an image that changes its user or owners of files as it starts "+
-			"wants cap_add: [CHOWN, SETUID, SETGID]")
+		o.warn("cap_add", nil, "without cap_add a process has no capabilities: an image that changes its user or the owners of files at its start "+
+			"needs cap_add: [CHOWN, SETUID, SETGID]")
 		return
 	}
 	has := map[string]bool{}
@@ -165,7 +165,7 @@ func (o *one) capabilities() {
 func (o *one) security() {
 	for i, option := range o.SecurityOpt {
 		switch strings.ReplaceAll(option, "=", ":") {
-		case "no-new-privileges", "no-new-privileges:true": // so it is for every instance
+		case "no-new-privileges", "no-new-privileges:true": // every instance runs with this option
 		default:
 			o.refuse(fmt.Sprintf("security_opt[%d]", i), option, "no instance gains privileges, and all else is the node's: leave it out")
 		}

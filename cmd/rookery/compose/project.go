@@ -12,33 +12,33 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// Project is what the services of a namespace are to be.
+// Project is the wanted services of a namespace.
 type Project struct {
 	Name string
-	// Services has under the name of each what ensure takes for it, as JSON.
+	// Services maps the name of each service to the body of its ensure command, as JSON.
 	Services map[string]any
-	// Left are the services that the files list and that cannot be had at all.
+	// Left are the services of the files that Rookery cannot run.
 	Left []string
-	// After names the services of the project that each comes after.
+	// After maps each service to the services that must change before it.
 	After map[string][]string
-	// Configs are what the bucket of configs is to have, by key.
+	// Configs are the configs that the bucket must hold, by key.
 	Configs map[string][]byte
-	// Refused is what the files ask for and Rookery does not do: it is not in Services. Otherwise is what it does, but not as
-	// Compose does.
+	// Refused lists keys that Rookery does not support, and that Services therefore omits. Otherwise lists keys that work differently
+	// than in Compose.
 	Refused, Otherwise []Issue
 }
 
-// mapper makes a project of a source.
+// mapper turns a source into a project.
 type mapper struct {
 	*Source
 	made Project
-	// jobs are the services that others wait for the end of.
+	// jobs are the services that others wait for to complete.
 	jobs map[string]bool
-	// configs are the names of the project's configs, as the bucket has them.
+	// configs are the names of the project's configs in the bucket.
 	configs map[string]string
 }
 
-// Project returns what the files' services are to be. Where nothing is refused that is all that they say.
+// Project returns the wanted services of the files. It is complete if it refuses no key.
 func (s *Source) Project() Project {
 	m := &mapper{Source: s, jobs: s.awaited(), configs: map[string]string{}}
 	m.made = Project{
@@ -47,7 +47,7 @@ func (s *Source) Project() Project {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.project.Volumes)) {
 		if d := s.project.Volumes[name].Driver; d != "" && d != "local" {
-			m.refuse("", "volumes."+name+".driver", d, "volumes are the node's Podman's own: leave it out, or mount a path that every node has as type bind")
+			m.refuse("", "volumes."+name+".driver", d, "the node's Podman stores volumes itself: leave it out, or mount a path that every node has as type bind")
 		}
 	}
 	m.readConfigs()
@@ -94,13 +94,13 @@ func (o *one) warn(key string, value any, format string, args ...any) {
 func (m *mapper) service(s types.ServiceConfig) {
 	o := &one{mapper: m, ServiceConfig: s}
 	switch {
-	case len(s.Profiles) > 0 || s.Image == "" && (s.Build != nil || s.Provider != nil): // which is refused already
+	case len(s.Profiles) > 0 || s.Image == "" && (s.Build != nil || s.Provider != nil): // walk has refused it
 		return
 	case !events.ValidName(s.Name):
-		m.refuse(s.Name, "services."+s.Name, nil, "a service is named with a-z, 0-9 and \"-\", at most %d: name it %s", events.MaxName, label(s.Name))
+		m.refuse(s.Name, "services."+s.Name, nil, "the name of a service has at most %d of a-z, 0-9 and \"-\": name it %s", events.MaxName, label(s.Name))
 		return
 	case s.Image == "":
-		o.refuse("image", nil, "a service is made from an image: name one")
+		o.refuse("image", nil, "a service needs an image: name one")
 		return
 	}
 	o.is.Image = s.Image
@@ -120,7 +120,7 @@ func (m *mapper) service(s types.ServiceConfig) {
 	o.made.Services[s.Name] = overlaid(plain, s.Extensions["x-rookery"])
 }
 
-// asJSON returns a value as JSON has it.
+// asJSON returns a value as decoded JSON.
 func asJSON(value any) (plain any, err error) {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -129,7 +129,7 @@ func asJSON(value any) (plain any, err error) {
 	return plain, json.Unmarshal(body, &plain)
 }
 
-// overlaid lays what x-rookery says over a service: objects member by member, all else as a whole.
+// overlaid merges x-rookery into a service: objects member by member, all other values as a whole.
 func overlaid(under, over any) any {
 	members, object := over.(map[string]any)
 	base, both := under.(map[string]any)

@@ -88,7 +88,7 @@ var becomes = []struct{ says, spec string }{
 	},
 }
 
-// TestWhatBecomesOfAService has each line of a service become what the spec has of it.
+// TestWhatBecomesOfAService maps lines of a service to the fields of its spec.
 func TestWhatBecomesOfAService(t *testing.T) {
 	for _, c := range becomes {
 		file := "services:\n  web:\n    image: i\n    " + strings.ReplaceAll(c.says, "\n", "\n    ") +
@@ -111,7 +111,7 @@ func TestWhatBecomesOfAService(t *testing.T) {
 	}
 }
 
-// TestValuesThatAreRefused has values of carried keys that Rookery would treat otherwise.
+// TestValuesThatAreRefused checks values of carried keys that Rookery would treat differently than Compose.
 func TestValuesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ says, key, wants string }{
 		{"ports: ['127.0.0.1:80:80']", "ports[0].host_ip", "leave it out"},
@@ -150,7 +150,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestSecretsStayWhereTheyAre has neither what is refused nor what is made have a secret's value.
+// TestSecretsStayWhereTheyAre checks that neither issues nor services contain the value of a secret.
 func TestSecretsStayWhereTheyAre(t *testing.T) {
 	p := project(t, "services: {web: {image: i, secrets: [db_password]}}\nsecrets: {db_password: {file: ./pw}}\n", map[string]string{"pw": "s3cret"})
 	if len(p.Refused) != 1 || !strings.Contains(p.Refused[0].String(), "podman secret create demo.db-password ") {
@@ -167,7 +167,7 @@ func TestSecretsStayWhereTheyAre(t *testing.T) {
 	}
 }
 
-// TestOrderAndJobs has a service that others wait for the end of be a job.
+// TestOrderAndJobs checks that a service becomes a job if others wait until it completes.
 func TestOrderAndJobs(t *testing.T) {
 	p := project(t, `
 services:
@@ -195,8 +195,8 @@ services:
 	}
 }
 
-// TestServicesThatAreLeftOutAreNamed has a project say which of the services in its files it does not have: nobody is to take them for
-// services that the files do not list.
+// TestServicesThatAreLeftOutAreNamed checks that a project lists the services that it skips. Without the list, --prune would drop them
+// as services that the files do not list.
 func TestServicesThatAreLeftOutAreNamed(t *testing.T) {
 	p := project(t, "services:\n  web: {image: i}\n  tools: {image: i, profiles: [debug]}\n  made: {build: .}\n", nil)
 	if want := []string{"made", "tools"}; !slices.Equal(p.Left, want) || len(p.Services) != 1 {

@@ -23,17 +23,17 @@ type File struct {
 	Body []byte
 }
 
-// Source is what Compose files say, read as one project.
+// Source is the content of Compose files, read as one project.
 type Source struct {
-	// model is what all files say together, in the long form of the specification, with the paths as they are written.
+	// model is all files merged, in the long form of the specification, with paths as written.
 	model map[string]any
-	// project is the same with paths made absolute, and env_file and label_file read.
+	// project is the same with absolute paths, and with env_file and label_file read.
 	project *types.Project
 	where   places
 }
 
-// Read reads the files as Compose does: later ones over earlier ones, with the variables of the environment and of a file .env
-// beside the first. The name of the project is the one given, or else what the files or the folder say.
+// Read reads the files as Compose does: later files override earlier ones. Variables come from the environment and from a file .env
+// beside the first file. The project has the given name, or else the name from the files or the folder.
 func Read(ctx context.Context, files []File, name string) (*Source, error) {
 	folder := "."
 	if files[0].Name != "-" {
@@ -58,7 +58,7 @@ func Read(ctx context.Context, files []File, name string) (*Source, error) {
 				o.SetProjectName(name, true)
 			}
 			o.SkipNormalization, o.SkipDefaultValues, o.ResolvePaths = true, true, resolve
-			if !resolve { // what variables are missing has been said already
+			if !resolve { // the first pass has reported unset variables
 				o.Interpolate.Substitute = func(text string, mapping template.Mapping) (string, error) {
 					return template.SubstituteWithOptions(text, mapping, template.WithoutLogging)
 				}
@@ -67,8 +67,8 @@ func Read(ctx context.Context, files []File, name string) (*Source, error) {
 	}
 	resolved := loader.ToOptions(&details, options(true))
 	project, err := loader.LoadWithContext(ctx, details, options(true)...)
-	if err != nil { // of a key that there is not, the validator says what it is checked against
-		return nil, errors.New(strings.ReplaceAll(err.Error(), " false schema", " is no key of the Compose specification"))
+	if err != nil { // for an unknown key, the validator's error names a schema
+		return nil, errors.New(strings.ReplaceAll(err.Error(), " false schema", " is not a key of the Compose specification"))
 	}
 	model, err := loader.LoadModelWithContext(ctx, details, options(false)...)
 	if err != nil {
@@ -78,18 +78,18 @@ func Read(ctx context.Context, files []File, name string) (*Source, error) {
 		project.Name = given
 	}
 	if !events.ValidName(project.Name) {
-		return nil, fmt.Errorf("the project is named %q, which is no namespace: write name: with a-z, 0-9 and \"-\", or give rookery apply the namespace",
+		return nil, fmt.Errorf("the project's name %q is not a namespace: write name: with a-z, 0-9 and \"-\", or give NAMESPACE to rookery apply",
 			project.Name)
 	}
 	return &Source{model: model, project: project, where: placesIn(files)}, nil
 }
 
-// environment returns the variables for the files: those of the process over those of a file .env in the folder.
+// environment returns the variables for the files. Variables of the process override those of a file .env in the folder.
 func environment(folder string) (types.Mapping, error) {
 	variables := types.NewMapping(os.Environ())
 	file := filepath.Join(folder, ".env")
 	if _, err := os.Stat(file); err != nil {
-		return variables, nil //nolint:nilerr // there need not be one
+		return variables, nil //nolint:nilerr // the file is optional
 	}
 	more, err := dotenv.GetEnvFromFile(variables, []string{file})
 	if err != nil {
@@ -98,8 +98,8 @@ func environment(folder string) (types.Mapping, error) {
 	return variables.Merge(more), nil
 }
 
-// Is reports whether a file's content is a Compose file: what stands under services is objects alone. A list of services has
-// there, if anything, a service that is named so.
+// Is reports whether a file's content is a Compose file: services holds only objects. A list of services can have a service with the
+// name services, but its fields are not all objects.
 func Is(content map[string]any) bool {
 	services, ok := content["services"].(map[string]any)
 	if !ok {
@@ -129,5 +129,5 @@ func readConfig(c types.ConfigObjConfig, variables types.Mapping) ([]byte, error
 	return bytes.Clone([]byte(c.Content)), nil
 }
 
-// isRelative reports whether a path is one of the machine that apply runs on.
+// isRelative reports whether a path is relative to a file on the machine that runs apply.
 func isRelative(path string) bool { return !strings.HasPrefix(path, "/") }

@@ -7,18 +7,18 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// restarts says what follows the end of an instance. Where the file says nothing of it, instances are always started again.
+// restarts maps what happens after an instance ends. Without settings in the file, Rookery always restarts it.
 func (o *one) restarts() {
 	made := &events.Restart{}
 	policy, attempts, counted := strings.Cut(o.Restart, ":")
 	switch policy {
 	case "":
 		if o.Deploy == nil || o.Deploy.RestartPolicy == nil {
-			o.warn("restart", nil, "an instance that has ended is started again always, where Compose leaves it: say restart: \"no\" for one that ends by itself")
+			o.warn("restart", nil, "Rookery always restarts an instance that has ended, but Compose does not: write restart: \"no\" for one that ends by itself")
 		}
 	case "no":
 		made.Policy = events.RestartNever
-	case "always", "unless-stopped": // who stops a service suspends or drops it, and then nothing is started again
+	case "always", "unless-stopped": // the same here: suspended and dropped services do not restart
 		made.Policy = events.RestartAlways
 	case "on-failure":
 		made.Policy = events.RestartOnFailure
@@ -26,7 +26,7 @@ func (o *one) restarts() {
 			made.Attempts = uint32(n)
 		}
 	default:
-		o.refuse("restart", o.Restart, "an instance is started again always, on-failure, unless-stopped or not (\"no\"): use one of these")
+		o.refuse("restart", o.Restart, "want always, on-failure, unless-stopped or \"no\"")
 		return
 	}
 	if p := o.Deploy.RestartPolicy; p != nil {
@@ -38,7 +38,7 @@ func (o *one) restarts() {
 		case "none":
 			made.Policy = events.RestartNever
 		default:
-			o.refuse("deploy.restart_policy.condition", p.Condition, "it is any, on-failure or none: use one of these")
+			o.refuse("deploy.restart_policy.condition", p.Condition, "want any, on-failure or none")
 		}
 		if p.Delay != nil {
 			made.Delay = max(events.Duration(*p.Delay), events.MinRestartDelay)
@@ -49,7 +49,7 @@ func (o *one) restarts() {
 		switch {
 		case p.Window == nil:
 		case made.Attempts == 0:
-			o.refuse("deploy.restart_policy.window", p.Window.String(), "it is the time in which attempts are counted: say max_attempts, too")
+			o.refuse("deploy.restart_policy.window", p.Window.String(), "the window needs max_attempts: set it too")
 		default:
 			made.Window = events.Duration(*p.Window)
 		}
@@ -63,12 +63,12 @@ func (o *one) restarts() {
 	}
 }
 
-// backoff says of a job, whose instances are replaced and never started again, how often it may fail.
+// backoff maps how often a job may fail. Rookery replaces a job's failed instances and does not restart them.
 func (o *one) backoff(r *events.Restart) {
 	limit := r.Attempts
 	switch {
 	case o.Restart == "always" || o.Restart == "unless-stopped":
-		o.refuse("restart", o.Restart, "it is a job, which ends: say on-failure, or \"no\"")
+		o.refuse("restart", o.Restart, "a job ends by itself: want on-failure or \"no\"")
 	case r.Policy == events.RestartNever:
 		o.is.Job.BackoffLimit = new(uint32)
 	case limit > 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// storage says what is mounted.
+// storage maps the mounts.
 func (o *one) storage() {
 	for i, v := range o.Volumes {
 		key := fmt.Sprintf("volumes[%d]", i)
@@ -23,7 +23,7 @@ func (o *one) storage() {
 				made.Name = label(v.Target)
 			}
 			if o.instances() != 1 {
-				o.warn(key, v.Source, "each slot of the service has a volume of its own: no two share one")
+				o.warn(key, v.Source, "each slot of the service has its own volume: slots do not share one")
 			}
 		case types.VolumeTypeTmpfs:
 			made.Name, made.Kind = label(v.Target), events.VolumeTmpfs
@@ -32,14 +32,14 @@ func (o *one) storage() {
 			}
 		case types.VolumeTypeBind:
 			if written := o.written(i); isRelative(written) {
-				o.refuse(key+".source", written, "it is a path of this machine, and instances run on nodes: give a file as one of configs, with file: %s, or name an "+
+				o.refuse(key+".source", written, "it is a path of this machine, but instances run on nodes: give a file as one of configs, with file: %s, or name an "+
 					"absolute path that every node has", written)
 				continue
 			}
-			o.warn(key+".source", v.Source, "every node must have it already, and allow it: rookery node --allow-host-path")
+			o.warn(key+".source", v.Source, "every node must have this path, and allow it: rookery node --allow-host-path")
 			made.Name, made.Kind, made.Source = label(v.Target), events.VolumeHost, v.Source
 		default:
-			o.refuse(key+".type", v.Type, "what is mounted is of type volume, bind or tmpfs: use one of these")
+			o.refuse(key+".type", v.Type, "want volume, bind or tmpfs")
 			continue
 		}
 		o.is.Volumes = append(o.is.Volumes, made)
@@ -49,7 +49,7 @@ func (o *one) storage() {
 	}
 }
 
-// written returns the source of a volume as the file has it.
+// written returns the source of a volume as written in the file.
 func (o *one) written(i int) string {
 	service, _ := o.model["services"].(map[string]any)[o.Name].(map[string]any)
 	volumes, _ := service["volumes"].([]any)
@@ -61,7 +61,7 @@ func (o *one) written(i int) string {
 	return source
 }
 
-// tmpfs reads a line of tmpfs, as in /run:size=64m.
+// tmpfs parses an entry of tmpfs, as in /run:size=64m.
 func (o *one) tmpfs(key, text string) {
 	target, options, _ := strings.Cut(text, ":")
 	made := events.Volume{Name: label(target), Path: target, Kind: events.VolumeTmpfs}
@@ -71,7 +71,7 @@ func (o *one) tmpfs(key, text string) {
 		if name == "size" && size.DecodeMapstructure(value) == nil {
 			made.Size = events.Size(size)
 		} else if option != "" {
-			o.refuse(key, option, "a tmpfs has a size alone: leave the option out")
+			o.refuse(key, option, "a tmpfs has a size alone: remove the other option")
 		}
 	}
 	o.is.Volumes = append(o.is.Volumes, made)

@@ -8,11 +8,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// updates says how instances are replaced by those of the next revision. Where the file says nothing of it, as Rookery does.
+// updates maps how an update replaces instances. Without settings in the file, Rookery's defaults apply.
 func (o *one) updates() {
 	u, back := o.Deploy.UpdateConfig, o.Deploy.RollbackConfig
 	if o.is.IsJob() && (u != nil || back != nil) {
-		o.refuse("deploy.update_config", nil, "a job begins anew with every change: leave update_config and rollback_config out")
+		o.refuse("deploy.update_config", nil, "a job starts over with every change: remove update_config and rollback_config")
 		return
 	}
 	if back != nil {
@@ -37,27 +37,27 @@ func (o *one) updates() {
 	case "", "pause", "continue", "rollback":
 		made.OnFailure = events.FailureAction(u.FailureAction)
 	default:
-		o.refuse("deploy.update_config.failure_action", u.FailureAction, "it is pause, continue or rollback: use one of these")
+		o.refuse("deploy.update_config.failure_action", u.FailureAction, "want pause, continue or rollback")
 	}
 	o.is.Update = made
 }
 
-// ratio returns the one that is written, as far as that has no more than six digits: compose-go keeps the nearest of 32 bits, and 0.3
-// is not what that has as one of 64.
+// ratio returns the ratio as the file writes it, to at most six digits. compose-go stores it in 32 bits, and the 32-bit value of 0.3
+// differs from the 64-bit one.
 func ratio(read float32) events.Ratio {
 	written, err := strconv.ParseFloat(strconv.FormatFloat(float64(read), 'g', -1, 32), 64)
-	if err != nil { // what is formatted can be read, always
+	if err != nil { // cannot happen: a formatted number always parses
 		return events.Ratio(read)
 	}
 	return events.Ratio(written)
 }
 
-// rollback refuses what would have a service go back otherwise than it goes on.
+// rollback refuses settings that differ from those of the update, because Rookery uses the same ones for a rollback.
 func (o *one) rollback(u, back *types.UpdateConfig) {
 	if u == nil {
 		u = &types.UpdateConfig{}
 	}
-	const instead = "a service goes back as it goes on: say the same in update_config, or leave it out"
+	const instead = "a rollback uses the settings of update_config: write the same value there, or leave it out"
 	if back.Parallelism != nil && (u.Parallelism == nil || *u.Parallelism != *back.Parallelism) {
 		o.refuse("deploy.rollback_config.parallelism", *back.Parallelism, instead)
 	}

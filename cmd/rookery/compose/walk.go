@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// unknownKey is said of a key that this version knows nothing of.
+// unknownKey is the advice for a key that this version does not know.
 const unknownKey = "this version of Rookery does not know the key: leave it out"
 
 // refusedKeys returns an issue for every key of the model that Rookery does not carry, in the order of their paths.
@@ -15,7 +15,7 @@ func refusedKeys(model map[string]any) []Issue {
 	return keys.walk(nil, "", model)
 }
 
-// walk adds what is refused at and below the path, of which the key is known.
+// walk adds the issues at and below the path of a known key.
 func (k *key) walk(found []Issue, path string, value any) []Issue {
 	switch {
 	case k.instead != "":
@@ -48,7 +48,7 @@ func (k *key) walk(found []Issue, path string, value any) []Issue {
 	return found
 }
 
-// says reports whether a value asks for anything.
+// says reports whether a value asks for anything: false and empty values do not.
 func says(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -63,7 +63,7 @@ func says(value any) bool {
 	return true
 }
 
-// issueAt is an issue with a key; where it stands is found out later.
+// issueAt returns an issue with a key; its file and line are filled in later.
 func issueAt(path string, value any, instead string) Issue {
 	i := Issue{Key: path, Wanted: shown(value), Instead: instead}
 	if steps := strings.Split(path, "."); steps[0] == "services" && len(steps) > 2 {

@@ -6,9 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Fold returns a text in lines of no more than this many cells, broken between words, or behind
-// a comma, where that can be; those behind the first
-// begin below the cell of this number. Width 0 has it be one line.
+// Fold wraps a text to lines of at most width cells. It breaks between words or behind a comma if it can. All lines after the first
+// are indented to the given cell. Width 0 returns one line.
 func Fold(text string, screen, below int) []string {
 	text = clean(text)
 	if screen == 0 {
@@ -25,16 +24,16 @@ func Fold(text string, screen, below int) []string {
 	return append(lines, indent+text)
 }
 
-// broken returns as much of a text as has room in this many cells, and the rest.
+// broken returns as much of a text as fits into this many cells, and the rest.
 func broken(text string, room int) (line, rest string) {
 	line = ansi.Truncate(text, room, "")
-	if line == "" { // one character alone is wider
+	if line == "" { // even one character is wider
 		line = string([]rune(text)[:1])
 		return "", text[len(line):]
 	}
 	rest = text[len(line):]
 	end := strings.LastIndexByte(line, ' ')
-	if comma := strings.LastIndexByte(line, ',') + 1; end < len(line)/2 && comma > len(line)/2 { // as in JSON, which has no words
+	if comma := strings.LastIndexByte(line, ',') + 1; end < len(line)/2 && comma > len(line)/2 { // as in JSON, which has few spaces
 		end = comma
 	}
 	if end > 0 && strings.TrimLeft(line[:end], " ") != "" && !strings.HasPrefix(rest, " ") {

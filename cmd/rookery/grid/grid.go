@@ -1,16 +1,15 @@
-// Package grid lays rows out in columns for people to read. It is pure: it is told how wide the screen is and whether it has
-// colours, and returns lines.
+// Package grid lays rows out in columns for operators to read. It is pure: from the width and the colours of the screen it makes lines.
 //
-// What is left out where there is no room is decided here alone, by what each column says of itself:
+// Only this package decides what a narrow screen omits, from the properties of each column:
 //
-//  1. Nothing is left out where all fits, where it is no terminal (Style.Width is 0), and where all is asked for (Style.All).
-//  2. Columns without any text go.
-//  3. Columns that are a Detail go, the last one first, as long as the others do not fit with texts cut to their Least.
-//  4. Then those that are Useful go in the same way.
-//  5. What room is left goes to texts, the shortest first. They are cut at their end.
-//  6. Where what must Always be there does not fit, the longest of it is cut in its middle, one cell after the other, and at last
-//     the line at its end: no line is ever wider than the screen.
-//  7. What is cut or gone and must not be missed (Column.Whole) is said below the table: see Untold.
+//  1. A table omits nothing if all fits, without a terminal (Style.Width is 0), or if the caller wants all of it (Style.All).
+//  2. Columns without any text disappear.
+//  3. Detail columns disappear, the last one first, until the others fit with their texts cut to Least.
+//  4. Then Useful columns disappear in the same way.
+//  5. Texts share the remaining room, the shortest first. They are cut at their end.
+//  6. If the Always columns still do not fit, the longest text loses cells in its middle. At last the whole line is cut at its end,
+//     so that no line is wider than the screen.
+//  7. Texts of Column.Whole that the table cuts or omits appear below the table: see Untold.
 package grid
 
 import (
@@ -22,31 +21,31 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Keep says how long a column stays where there is no room for all.
+// Keep says when a column disappears on a narrow screen.
 type Keep int
 
 // The ways to keep a column.
 const (
-	Always Keep = iota // what a row is about, and how it is
-	Useful             // what people would miss
-	Detail             // what they would look up
-	Wide               // what is shown only where all is asked for
+	Always Keep = iota // the object of a row, and its state
+	Useful             // what operators often need
+	Detail             // what operators seldom need
+	Wide               // only with Style.All
 )
 
 // Column is a column of a table.
 type Column struct {
 	Head string
 	Keep Keep
-	// Least is the width below which a text is not cut at its end as long as other columns can go; 0 for what is no text and is never
-	// cut so.
+	// Least is the least width to which a text is cut at its end while other columns can still disappear. 0 means that the column is
+	// never cut at its end, because it holds values and not text.
 	Least int
-	// Whole says that people must not miss any of it.
+	// Whole says that operators must see the whole text.
 	Whole bool
-	// Passing says that it changes as time passes, and with nothing else.
+	// Passing says that the column changes only because time passes.
 	Passing bool
 }
 
-// Cell is what a row has in a column.
+// Cell is the content of a row in one column.
 type Cell struct {
 	Text string
 	Mood Mood
@@ -55,34 +54,34 @@ type Cell struct {
 // Plain returns a cell without a mood.
 func Plain(text string) Cell { return Cell{Text: text} }
 
-// Row is a row; its Key tells it from all others.
+// Row is a row with a unique Key.
 type Row struct {
 	Key   string
 	Cells []Cell
 }
 
-// Table is what is to be laid out. Every row has a cell for each column.
+// Table is a table to lay out. Every row has a cell for each column.
 type Table struct {
 	Columns []Column
 	Rows    []Row
 }
 
-// Style is what it is laid out for.
+// Style describes the screen.
 type Style struct {
-	// Width is that of the screen in cells; 0 where it is no screen: then nothing is cut.
+	// Width is the width of the screen in cells; 0 without a screen, which cuts nothing.
 	Width int
-	// Colour says that moods are shown.
+	// Colour says that moods are shown as colours.
 	Colour bool
-	// All has all columns be shown whole.
+	// All shows all columns, and whole texts.
 	All bool
 }
 
 const gap = 2
 
-// least is the width below which not even a name is cut in its middle.
+// least is the least width to which a text is cut in its middle.
 const least = 6
 
-// Lines returns the head and the rows, each as a line.
+// Lines returns the head and the rows, one line each.
 func (t Table) Lines(s Style) []string {
 	l := t.layout(s)
 	lines := make([]string, 0, len(t.Rows)+1)
@@ -93,8 +92,7 @@ func (t Table) Lines(s Style) []string {
 	return lines
 }
 
-// Told returns what a row tells in the columns that are shown where there is room for all, without what passes by itself: a row that
-// tells the same has not changed.
+// Told returns the content of a row in all columns except Wide and Passing ones. A row with the same content has not changed.
 func (t Table) Told(r Row, s Style) string {
 	var told []string
 	for i, c := range t.Columns {
@@ -105,13 +103,13 @@ func (t Table) Told(r Row, s Style) string {
 	return strings.Join(told, "\x00")
 }
 
-// Untold returns what must not be missed and the lines do not have whole, a text once: which row has it, how many others do, and
+// Untold returns the Whole texts that the lines cut or omit, each text once: the first row that has it, the number of other rows, and
 // the text.
 func (t Table) Untold(s Style) []string {
 	const most = 5
 	l := t.layout(s)
 	var texts []string
-	of := map[string][]string{} // the keys of the rows that have the text
+	of := map[string][]string{} // the keys of the rows with this text
 	for _, r := range t.Rows {
 		for i, c := range t.Columns {
 			text := clean(r.Cells[i].Text)
@@ -146,7 +144,7 @@ func (t Table) head() []Cell {
 	return cells
 }
 
-// layout says which columns are shown, and how wide each is.
+// layout is the set of visible columns, with their widths.
 type layout struct {
 	columns []int
 	widths  []int // by column
@@ -181,7 +179,7 @@ func (t Table) layout(s Style) *layout {
 	return l
 }
 
-// spread gives room to what was made short, the least lack first, so that as many texts as possible are whole.
+// spread gives the remaining room to shortened texts, the least shortened first, so that as many as possible are whole.
 func (l *layout) spread(short []int, room int) {
 	lacking := slices.Clone(l.columns)
 	slices.SortStableFunc(lacking, func(a, b int) int { return (l.widths[a] - short[a]) - (l.widths[b] - short[b]) })
@@ -194,7 +192,7 @@ func (l *layout) spread(short []int, room int) {
 	l.widths = short
 }
 
-// squeeze takes from the widest what is still too much.
+// squeeze takes the excess from the widest columns.
 func (l *layout) squeeze(screen int) {
 	for l.sum(l.widths) > screen {
 		widest := slices.MaxFunc(l.columns, func(a, b int) int { return l.widths[a] - l.widths[b] })
@@ -213,7 +211,7 @@ func (l *layout) sum(widths []int) int {
 	return total
 }
 
-// natural returns the width of each column in which nothing of it is cut.
+// natural returns the width of each column with all texts whole.
 func (t Table) natural() []int {
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
@@ -259,8 +257,8 @@ func painted(text string, m Mood, s Style) string {
 
 func width(text string) int { return ansi.StringWidth(text) }
 
-// Cut returns the text in no more than this many cells, without its end where it is longer, and without what would move a
-// terminal's cursor.
+// Cut returns the text in at most this many cells. It cuts the end of a longer text, and removes characters that would move the
+// cursor.
 func Cut(text string, most int) string { return cut(clean(text), most, true) }
 
 func cut(text string, most int, atEnd bool) string {
@@ -279,7 +277,7 @@ func cut(text string, most int, atEnd bool) string {
 	return ansi.Truncate(text, head, "") + mark + ansi.TruncateLeft(text, width(text)-tail, "")
 }
 
-// clean has a text be one line that does nothing to a terminal: parts of it come from containers and from people.
+// clean makes a text one line without control characters, because containers and clients can write parts of it.
 func clean(text string) string {
 	if !strings.ContainsFunc(text, unicode.IsControl) {
 		return text
@@ -293,7 +291,7 @@ func clean(text string) string {
 	return strings.TrimRight(text, " ")
 }
 
-// lineBreaks has lines not be glued together where control characters go.
+// lineBreaks turns line breaks into spaces, so that words stay apart.
 func lineBreaks(r rune) rune {
 	if r == '\n' || r == '\t' || r == '\r' {
 		return ' '

@@ -39,7 +39,7 @@ func instances() grid.Table {
 	}
 }
 
-// TestColumnsGoInOrder narrows the screen until nothing can go any more.
+// TestColumnsGoInOrder narrows the screen until only the Always columns remain.
 func TestColumnsGoInOrder(t *testing.T) {
 	for _, row := range []struct {
 		width int
@@ -84,7 +84,7 @@ de…web  1`},
 	}
 }
 
-// TestNoLineIsWiderThanTheScreen has texts of all kinds, wide characters and control characters among them.
+// TestNoLineIsWiderThanTheScreen lays out texts of many kinds, with wide characters and control characters.
 func TestNoLineIsWiderThanTheScreen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keeps := []grid.Keep{grid.Always, grid.Useful, grid.Detail, grid.Wide}
@@ -136,7 +136,7 @@ func TestColoursAreReadOnDarkAndLight(t *testing.T) {
 	}
 }
 
-// luminance is that of a colour of the cube of 6×6×6, or of the greys behind it.
+// luminance returns the luminance of a colour of the 6×6×6 cube, or of the greys behind it.
 func luminance(index int) float64 {
 	levels := []float64{0, 95, 135, 175, 215, 255}
 	channels := make([]float64, 3)

@@ -2,23 +2,23 @@ package grid
 
 import "strconv"
 
-// Mood says how things are, for people to see at a glance.
+// Mood is the state of an object in one word, which operators see as a colour.
 type Mood int
 
 // The moods.
 const (
 	Neutral  Mood = iota
-	Good          // as it should be
-	Changing      // on its way, or to be looked at
-	Bad           // not as it should be
-	Quiet         // at rest, or over
+	Good          // healthy
+	Changing      // in progress, or in need of attention
+	Bad           // failed, lost or degraded
+	Quiet         // suspended, or ended
 )
 
-// Colours are of the 256 that terminals do not let themes change. Each is about as far from black as from white, so that it can be
-// read on both: its contrast with either is 3.8 or more.
+// Colours are from the 256-colour palette, because themes do not change those. Each has a contrast of at least 3.8 with both black and
+// white, so that it is readable on either.
 var colours = map[Mood]int{Good: 28, Changing: 130, Bad: 160, Quiet: 243}
 
-// Paint has a text be in the mood's colour.
+// Paint returns the text in the mood's colour.
 func (m Mood) Paint(text string) string {
 	colour, ok := colours[m]
 	if !ok || text == "" {

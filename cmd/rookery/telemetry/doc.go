@@ -1,6 +1,6 @@
-// Package telemetry wires what the parts measure to those who collect it. Prometheus comes and asks, where an address was given for
-// that; a collector is told by OTLP, where the standard OTEL_* variables say so. Without either nothing is measured, nobody is
-// called, and nothing listens.
+// Package telemetry exports the metrics, traces and logs of a process. With an address, it serves metrics to Prometheus. If the standard
+// OTEL_* variables name a collector, it pushes all signals by OTLP. Without either, the process measures nothing, opens no connection
+// and listens on no port.
 //
-// It never decides what is measured: instruments are in the shells and doors.
+// It never decides what to measure: the instruments are in the runtimes and adapters.
 package telemetry

@@ -13,21 +13,21 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// copyLog has log lines be told.
+// copyLog starts the export of log lines.
 func (t *Telemetry) copyLog(ctx context.Context, about *resource.Resource) error {
 	if !pushes(os.Getenv, "LOGS") {
 		return nil
 	}
 	exporter, err := autoexport.NewLogExporter(ctx)
 	if err != nil {
-		return fmt.Errorf("OTEL_LOGS_EXPORTER and its like: %w", err)
+		return fmt.Errorf("read the OTEL_* variables for logs: %w", err)
 	}
 	t.logs = sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)), sdklog.WithResource(about))
 	return nil
 }
 
-// Log is the process's log with the trace that a line is of, where it is of one, and with a copy of each line for a collector where the
-// variables name one. Nobody is sent what is for debugging.
+// Log returns the process's log. A line within a trace gets the trace's id. If the variables name a collector, it gets a copy of each
+// line except debug lines.
 func (t *Telemetry) Log() *slog.Logger {
 	lines := traced{t.log.Handler()}
 	if t.logs == nil {
@@ -37,7 +37,7 @@ func (t *Telemetry) Log() *slog.Logger {
 	return slog.New(slog.NewMultiHandler(lines, informing{copied}))
 }
 
-// traced is a handler that names the trace of each line.
+// traced is a handler that adds the id of the trace to each line.
 type traced struct{ slog.Handler }
 
 // Handle implements slog.Handler.
@@ -55,7 +55,7 @@ func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Hand
 // WithGroup implements slog.Handler.
 func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }
 
-// informing is a handler of lines that are not for debugging.
+// informing is a handler that drops debug lines.
 type informing struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

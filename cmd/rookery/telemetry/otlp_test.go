@@ -21,7 +21,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// collected has a process that tells a collector all that it does, as the variables say.
+// collected starts a collector, and a process that exports to it by the variables.
 func collected(t *testing.T, log *slog.Logger) (*collector.Collector, *telemetry.Telemetry) {
 	t.Helper()
 	forget(t)
@@ -39,7 +39,7 @@ func collected(t *testing.T, log *slog.Logger) (*collector.Collector, *telemetry
 	return r, told
 }
 
-// TestACollectorIsToldByOTLP has the standard variables name a collector, and a cluster tell it what happens.
+// TestACollectorIsToldByOTLP runs a cluster that exports to the collector in the standard variables.
 func TestACollectorIsToldByOTLP(t *testing.T) {
 	r, told := collected(t, silent.Log)
 	cluster := rookerytest.Start(t, rookerytest.WithNodes(1), rookerytest.WithMetrics(func(part string) metric.Meter { return told.Meter(part) }))
@@ -71,16 +71,16 @@ type byGRPC struct {
 	heard chan struct{}
 }
 
-// Export takes what is told.
+// Export receives metrics.
 func (r *byGRPC) Export(context.Context, *otlp.ExportMetricsServiceRequest) (*otlp.ExportMetricsServiceResponse, error) {
 	select {
 	case r.heard <- struct{}{}:
-	default: // it was heard of before
+	default: // not the first export
 	}
 	return &otlp.ExportMetricsServiceResponse{}, nil
 }
 
-// TestACollectorIsToldByGRPC has the variables ask for the other protocol.
+// TestACollectorIsToldByGRPC sets the variables to gRPC instead of HTTP.
 func TestACollectorIsToldByGRPC(t *testing.T) {
 	forget(t)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -101,23 +101,23 @@ func TestACollectorIsToldByGRPC(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc")
 	told := start(t, "")
 	if told.Tracer("node/runner") != nil {
-		t.Error("it traces, and the variables name who is told of metrics alone")
+		t.Error("it traces, but the variables name a collector for metrics only")
 	}
 	count, err := told.Meter("node/runner").Int64Counter("rookery.test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	count.Add(t.Context(), 1)
-	told.Stop() // it tells what is not told yet
+	told.Stop() // exports the remaining data
 	select {
 	case <-r.heard:
 	case <-time.After(10 * time.Second):
-		t.Error("the collector has heard of nothing")
+		t.Error("the collector has received nothing")
 	}
 }
 
-// TestOneTraceHoldsTheWholePath publishes a command within a trace, and holds that trace to have the rounds, what a node did and
-// what it said of that.
+// TestOneTraceHoldsTheWholePath publishes a command within a trace. The trace must contain the rounds, the node's steps and its
+// statuses.
 func TestOneTraceHoldsTheWholePath(t *testing.T) {
 	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
 	r, told := collected(t, silent.Log)
@@ -141,12 +141,12 @@ func TestOneTraceHoldsTheWholePath(t *testing.T) {
 	})
 	for _, s := range all.Spans {
 		if s.Trace != id {
-			t.Errorf("a command that nobody traces is in a trace: %+v", s)
+			t.Errorf("an untraced command is in a trace: %+v", s)
 		}
 	}
 }
 
-// TestLogLinesHaveTheirTrace logs within a trace, and holds both the process's own log and the collector to have the line with it.
+// TestLogLinesHaveTheirTrace logs within a trace. Both the process's own log and the collector must have the line with the trace's id.
 func TestLogLinesHaveTheirTrace(t *testing.T) {
 	var own strings.Builder
 	r, told := collected(t, slog.New(slog.NewTextHandler(&own, nil)))

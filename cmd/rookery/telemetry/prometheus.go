@@ -20,11 +20,11 @@ const (
 	// askTimeout bounds reading and answering one request, and idleTimeout the wait for the next.
 	askTimeout  = 10 * time.Second
 	idleTimeout = 2 * time.Minute
-	// mostAsking is how many may ask at once.
+	// mostAsking bounds concurrent requests.
 	mostAsking = 4
 )
 
-// served are figures that Prometheus asks for, below /metrics.
+// served is the HTTP server with the metrics for Prometheus, under /metrics.
 type served struct {
 	reader  *exporter.Exporter
 	address string
@@ -32,7 +32,7 @@ type served struct {
 	ended   chan struct{}
 }
 
-// serve answers at the address until stop is called.
+// serve answers at the address until the caller calls stop.
 func serve(address string, log *slog.Logger) (*served, error) {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(),
@@ -40,7 +40,7 @@ func serve(address string, log *slog.Logger) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", address) //nolint:noctx // it opens or fails at once
+	listener, err := net.Listen("tcp", address) //nolint:noctx // it succeeds or fails at once
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +59,14 @@ func serve(address string, log *slog.Logger) (*served, error) {
 	go func() {
 		defer close(s.ended)
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("metrics are served no more", "address", address, "error", err)
+			log.Error("stopped serving metrics", "address", address, "error", err)
 		}
 	}()
 	log.Info("serving metrics", "url", "http://"+s.address+"/metrics")
 	return s, nil
 }
 
-// stop ends once no answer is under way. Nothing is stopped where nothing was served.
+// stop waits for current requests and stops the server. It does nothing without a server.
 func (s *served) stop() error {
 	if s == nil {
 		return nil
@@ -81,10 +81,11 @@ func (s *served) stop() error {
 	return err
 }
 
-// complaints are what goes wrong while somebody is told of the metrics.
+// complaints logs the errors of requests for metrics.
 type complaints struct{ log *slog.Logger }
 
-// Println implements promhttp.Logger. Who has gone, or has waited for too long and is told so, needs no line for each metric.
+// Println implements promhttp.Logger. It skips the errors of clients that disconnected or timed out, because promhttp reports such an
+// error for each metric.
 func (c complaints) Println(words ...any) {
 	for _, word := range words {
 		if err, is := word.(error); is && (errors.Is(err, context.Canceled) || errors.Is(err, http.ErrHandlerTimeout)) {

@@ -24,33 +24,33 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// stopTimeout is how long the last figures may take on their way out.
+// stopTimeout bounds the export of the last data when the process ends.
 const stopTimeout = 5 * time.Second
 
-// house is what the names of parts are below.
+// house is the prefix of the names of instrumented packages.
 const house = "github.com/rookery-project/rookery/"
 
-// Process is what tells the process from others.
+// Process identifies the process.
 type Process struct {
-	// Service is what it is, as in rookery-node, and Instance which one of these.
+	// Service is the kind of process, as in rookery-node, and Instance is its unique name.
 	Service, Instance string
 	Log               *slog.Logger
 }
 
-// Telemetry is what a process tells of itself.
+// Telemetry exports the data of one process.
 type Telemetry struct {
-	meters *sdk.MeterProvider       // nil where nothing is measured
-	traces *sdktrace.TracerProvider // nil where nothing is traced
-	logs   *sdklog.LoggerProvider   // nil where no log line is told
-	served *served                  // nil where nobody can ask
+	meters *sdk.MeterProvider       // nil without metrics
+	traces *sdktrace.TracerProvider // nil without traces
+	logs   *sdklog.LoggerProvider   // nil without an export of logs
+	served *served                  // nil without an address for Prometheus
 	log    *slog.Logger
 }
 
-// Start has the process tell of itself: to Prometheus at the address listen, unless it is "", and to whom the OTEL_* variables name.
+// Start begins to export: to Prometheus at the address listen, unless it is "", and to the collector that the OTEL_* variables name.
 func Start(ctx context.Context, p Process, listen string) (*Telemetry, error) {
 	t := &Telemetry{log: p.Log}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		p.Log.Warn("telemetry was not told", "error", err, "advice", "see whether the collector runs that the OTEL_* variables name")
+		p.Log.Warn("telemetry was not exported", "error", err, "advice", "check that the collector in the OTEL_* variables runs")
 	}))
 	about, err := p.resource(ctx)
 	if err != nil {
@@ -63,46 +63,46 @@ func Start(ctx context.Context, p Process, listen string) (*Telemetry, error) {
 	return t, nil
 }
 
-// measure has metrics be told.
+// measure starts the export of metrics.
 func (t *Telemetry) measure(ctx context.Context, about *resource.Resource, listen string) error {
 	var readers []sdk.Option
 	if pushes(os.Getenv, "METRICS") {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return fmt.Errorf("OTEL_METRICS_EXPORTER and its like: %w", err)
+			return fmt.Errorf("read the OTEL_* variables for metrics: %w", err)
 		}
 		readers = append(readers, sdk.WithReader(reader))
 	}
 	var err error
 	if listen != "" {
 		if t.served, err = serve(listen, t.log); err != nil {
-			err = fmt.Errorf("--metrics %s: %w: give an address of this machine that is free, as in 127.0.0.1:9464", listen, err)
+			err = fmt.Errorf("--metrics %s: %w: give a free address of this machine, as in 127.0.0.1:9464", listen, err)
 		} else {
 			readers = append(readers, sdk.WithReader(t.served.reader))
 		}
 	}
-	if len(readers) > 0 { // also after an error: what was made is ended with the rest
+	if len(readers) > 0 { // after an error too, so that Stop ends all readers
 		t.meters = sdk.NewMeterProvider(append(readers, sdk.WithResource(about))...)
 		err = errors.Join(err, runtime.Start(runtime.WithMeterProvider(t.meters)))
 	}
 	return err
 }
 
-// trace has spans be told.
+// trace starts the export of spans.
 func (t *Telemetry) trace(ctx context.Context, about *resource.Resource) error {
 	if !pushes(os.Getenv, "TRACES") {
 		return nil
 	}
 	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
-		return fmt.Errorf("OTEL_TRACES_EXPORTER and its like: %w", err)
+		return fmt.Errorf("read the OTEL_* variables for traces: %w", err)
 	}
 	t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return nil
 }
 
-// pushes reports whether the variables ask for an exporter of a signal, as in METRICS. By the standard all would be sent to a collector
-// on this machine where they say nothing; a part that nobody told of one calls nobody.
+// pushes reports whether the variables ask for an exporter of a signal, as in METRICS. Without variables the standard would send all
+// signals to a collector on this machine. Rookery deviates from it: without variables it opens no connection.
 func pushes(getenv func(string) string, signal string) bool {
 	asks := func(name string) bool { return getenv(name) != "" }
 	return !strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") && slices.ContainsFunc([]string{
@@ -110,7 +110,7 @@ func pushes(getenv func(string) string, signal string) bool {
 	}, asks)
 }
 
-// resource is what is said of the process with all that it tells. What the variables say goes before.
+// resource returns the attributes of the process that accompany all its data. Attributes from the variables take precedence.
 func (p Process) resource(ctx context.Context) (*resource.Resource, error) {
 	return resource.New(ctx,
 		resource.WithTelemetrySDK(),
@@ -121,7 +121,7 @@ func (p Process) resource(ctx context.Context) (*resource.Resource, error) {
 	)
 }
 
-// version is that of the program, as it was built.
+// version returns the version of the program from its build.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
@@ -129,7 +129,7 @@ func version() string {
 	return "unknown"
 }
 
-// Meter makes the instruments of one part; nil where nothing is told.
+// Meter makes the instruments of one package; nil without metrics.
 func (t *Telemetry) Meter(part string) metric.Meter {
 	if t.meters == nil {
 		return nil
@@ -137,7 +137,7 @@ func (t *Telemetry) Meter(part string) metric.Meter {
 	return t.meters.Meter(house + part)
 }
 
-// Tracer begins the spans of one part; nil where nobody is told of them.
+// Tracer starts the spans of one package; nil without traces.
 func (t *Telemetry) Tracer(part string) trace.Tracer {
 	if t.traces == nil {
 		return nil
@@ -145,7 +145,7 @@ func (t *Telemetry) Tracer(part string) trace.Tracer {
 	return t.traces.Tracer(house + part)
 }
 
-// Address is where Prometheus may ask; "" for nowhere.
+// Address returns the address that serves Prometheus; "" for none.
 func (t *Telemetry) Address() string {
 	if t.served == nil {
 		return ""
@@ -153,12 +153,12 @@ func (t *Telemetry) Address() string {
 	return t.served.address
 }
 
-// Stop tells what is not told yet, and ends.
+// Stop exports the remaining data and ends all exports.
 func (t *Telemetry) Stop() {
 	err := t.served.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	var ending errgroup.Group // none has to wait for another that nobody takes
+	var ending errgroup.Group // concurrent, so that one unreachable collector delays no other
 	if t.meters != nil {
 		ending.Go(func() error { return t.meters.Shutdown(ctx) })
 	}
@@ -169,6 +169,6 @@ func (t *Telemetry) Stop() {
 		ending.Go(func() error { return t.logs.Shutdown(ctx) })
 	}
 	if err := errors.Join(err, ending.Wait()); err != nil {
-		t.log.Warn("the last of the telemetry was not told", "error", err)
+		t.log.Warn("the last telemetry was not exported", "error", err)
 	}
 }

@@ -24,10 +24,10 @@ import (
 	"github.com/rookery-project/rookery/node/simulated"
 )
 
-// silent is a process that nobody reads the log of.
+// silent is a process that discards its log.
 var silent = telemetry.Process{Service: "rookery-test", Instance: "one", Log: slog.New(slog.DiscardHandler)}
 
-// forget has the test begin without any variable of OpenTelemetry.
+// forget clears all OpenTelemetry variables for the test.
 func forget(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -48,16 +48,16 @@ func start(t *testing.T, listen string) *telemetry.Telemetry {
 	return told
 }
 
-// TestNothingIsToldWhereNobodyAsked holds a process without an address and without variables to have no instruments at all.
+// TestNothingIsToldWhereNobodyAsked checks that a process without an address and without variables has no instruments.
 func TestNothingIsToldWhereNobodyAsked(t *testing.T) {
 	forget(t)
 	told := start(t, "")
 	if told.Meter("node/runner") != nil || told.Tracer("node/runner") != nil || told.Address() != "" {
-		t.Errorf("it measures, traces, or listens at %q, though nobody asked", told.Address())
+		t.Errorf("it measures, traces, or listens at %q, without any setting for it", told.Address())
 	}
 }
 
-// TestDisabledIsDisabled holds the standard's own switch to be heeded.
+// TestDisabledIsDisabled checks that OTEL_SDK_DISABLED works.
 func TestDisabledIsDisabled(t *testing.T) {
 	forget(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
@@ -75,7 +75,7 @@ func TestAnAddressThatIsTakenIsRefused(t *testing.T) {
 	}
 }
 
-// families is what Prometheus finds, by name.
+// families is the metrics that Prometheus finds, by name.
 type families map[string]*dto.MetricFamily
 
 // scrape asks as Prometheus does, and reads the answer with its own parser.
@@ -122,14 +122,14 @@ func (f families) value(family string, labels ...string) (float64, bool) {
 	return 0, false
 }
 
-// expectation is a series that is to be there, with at least this value.
+// expectation is a series that must exist, with at least this value.
 type expectation struct {
 	family string
 	labels []string
 	least  float64
 }
 
-// afterARun are series that a coordinator and nodes have told after a service was made, scaled, updated and moved about.
+// afterARun are series of a coordinator and nodes after a service was created, scaled, updated and moved.
 var afterARun = []expectation{
 	{"rookery_coordinator_rounds_total", nil, 5},
 	{"rookery_coordinator_round_inputs", nil, 5},
@@ -183,7 +183,7 @@ var afterARun = []expectation{
 	{"target_info", []string{`service_name="rookery-test"`, `service_instance_id="one"`}, 1},
 }
 
-// TestPrometheusFindsWhatHappened has a cluster carry out operations, and asks as Prometheus does until all of it is told.
+// TestPrometheusFindsWhatHappened runs operations in a cluster, and scrapes it as Prometheus does until it finds all series.
 func TestPrometheusFindsWhatHappened(t *testing.T) {
 	forget(t)
 	told := start(t, "127.0.0.1:0")
@@ -214,7 +214,7 @@ func TestPrometheusFindsWhatHappened(t *testing.T) {
 	asksForProcesses(t, cluster)
 }
 
-// operate has a service be made, scaled, updated and driven away from a node, and others fail and wait.
+// operate creates, scales and updates a service and moves it off a node. Other services fail and wait.
 func operate(t *testing.T, cluster *rookerytest.Cluster) {
 	t.Helper()
 	const spec = `{"image":"localhost/web:%d","scale":%d,"requests":{"cpu":"500m","memory":"64MiB"},"update":{"min_healthy":"10ms","monitor":"0s"}}`
@@ -238,7 +238,7 @@ func operate(t *testing.T, cluster *rookerytest.Cluster) {
 	}
 }
 
-// killOne has a container of demo/other end.
+// killOne ends a container of demo/other.
 func killOne(t *testing.T, cluster *rookerytest.Cluster) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(cluster.Nodes)) {
@@ -252,7 +252,7 @@ func killOne(t *testing.T, cluster *rookerytest.Cluster) {
 	t.Fatal("nothing of demo/other runs")
 }
 
-// spendAll returns what has all that runs use more each time.
+// spendAll returns a function that increases the resource usage of all running containers.
 func spendAll(cluster *rookerytest.Cluster, spent *time.Duration) func() {
 	return func() {
 		*spent += 10 * time.Millisecond
@@ -274,7 +274,7 @@ func each(cluster *rookerytest.Cluster, do func(*simulated.Engine, node.Containe
 	}
 }
 
-// asksForProcesses holds the answer about a service to list every process, with null for what is not known.
+// asksForProcesses checks that the answer about a service lists every process, with null for unknown values.
 func asksForProcesses(t *testing.T, cluster *rookerytest.Cluster) {
 	t.Helper()
 	var web, other, nowhere api.ServiceMetrics
