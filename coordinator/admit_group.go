@@ -30,7 +30,7 @@ func (t *Turn) ensureGroup(r events.Request, id events.GroupID, c events.GroupEn
 	t.supersede(r, earlier, nil)
 	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: t.changesNothing(id, c)})
 	t.emit(r.Scope, events.GroupStarted{Command: r.Sequence, Services: c.Services, Stages: t.stages(id, c)})
-	t.agenda.addAll(t.Cluster.Groups[r.Sequence].Members())
+	t.work.addAll(t.Cluster.Groups[r.Sequence].Members())
 	return nil
 }
 
@@ -185,5 +185,5 @@ func (t *Turn) dissolve(g *projections.Group, outcome events.GroupOutcome, taken
 			t.restore(g, id)
 		}
 	}
-	t.agenda.addAll(g.Members())
+	t.work.addAll(g.Members())
 }

@@ -40,7 +40,7 @@ func (t *Turn) crashedDue() {
 		}
 		for o, slot := range s.Slots {
 			if at := s.RetryAt(uint32(o)); slot.Current == nil && !at.IsZero() && !t.Now.Before(at) {
-				t.agenda.add(id)
+				t.work.add(id)
 				break
 			}
 		}

@@ -39,7 +39,7 @@ func (t *Turn) commandsDue() {
 			continue
 		}
 		if s := t.Cluster.Services[cmd.Service]; s != nil && s.Settled() {
-			t.agenda.add(cmd.Service) // it succeeds once the service has been settled for long enough
+			t.work.add(cmd.Service) // it succeeds once the service has been settled for long enough
 			continue
 		}
 		if cmd.Queued || t.Now.Before(t.deadlineOf(cmd.Service, cmd.Begun)) {
@@ -86,7 +86,7 @@ func (t *Turn) deadlineOf(id events.ServiceID, begun time.Time) time.Time {
 func (t *Turn) operationsDue() {
 	for id := range t.Cluster.Operating() {
 		if t.atService(events.WorkDue, id) && t.Cluster.Services[id].Operation.Paused == "" {
-			t.agenda.add(id)
+			t.work.add(id)
 		}
 	}
 }

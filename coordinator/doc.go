@@ -3,7 +3,7 @@
 //
 // The package does not know the bus, the nodes' engines or the clock. A Turn decides one round:
 //
-//	turn := coordinator.NewTurn(cluster, agenda, now)
+//	turn := coordinator.NewTurn(cluster, work, now)
 //	turn.Command(request); turn.Status(sequence, status); turn.Silent(node); turn.Due()
 //	turn.Look()          // reconcile every service in the work queue: compare it with its target, take the next step
 //	turn.Records         // the events, in order, already applied to the state

@@ -87,10 +87,10 @@ func (t *Turn) empty(n *projections.Node, left []*projections.Instance) {
 		case over:
 			t.retire(i, events.RetireDrainForced)
 		default:
-			t.giveAway(i, last)
+			t.handOver(i, last)
 		}
 	}
-	if n.Instances() > 0 || len(n.Strays) > 0 {
+	if n.Instances() > 0 || len(n.Orphans) > 0 {
 		return
 	}
 	t.emit(events.NodeScope(n.Name), append([]events.Data{events.NodeDrained{Forced: n.Drain.Forced}}, success(n.Holder)...)...)
@@ -111,15 +111,15 @@ func (t *Turn) goesLast(i *projections.Instance) bool {
 	return s.Revision != 0 && !s.Dropped && (s.Current().Spec.Global() || s.Home(i.ID.Ordinal) != "")
 }
 
-// giveAway takes the next step to move the instance to another node. An operation of its service finishes first, unless it
+// handOver takes the next step to move the instance to another node. An operation of its service finishes first, unless it
 // waits for the operator. A job runs to its end.
-func (t *Turn) giveAway(i *projections.Instance, last bool) {
+func (t *Turn) handOver(i *projections.Instance, last bool) {
 	s := t.Cluster.Services[i.ID.Service]
 	slot := s.Slots[i.ID.Ordinal]
 	revision, target := movesIn(s, i), s.Target(i.ID.Ordinal)
 	switch {
 	case s.Dropped || s.Job != nil || s.Suspension != nil || operates(s):
-	case slices.Contains(slot.Beside().Away, i): // another instance replaces it already, or will
+	case slices.Contains(slot.Beside().Disconnected, i): // another instance replaces it already, or will
 		if slot.Current != nil && t.Cluster.Serves(slot.Current) {
 			t.retire(i, events.RetireDrained)
 		}
@@ -136,7 +136,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 		switch {
 		case t.succeeds(s, slot):
 			t.retire(i, events.RetireDrained)
-		case slot.Next.Revision != revision && waitsForPeople(s.Operation) && slot.Beside().NextServes.IsZero(): // the update's, not serving
+		case slot.Next.Revision != revision && waitsForOperator(s.Operation) && slot.Beside().NextServes.IsZero(): // the update's, not serving
 			t.retire(slot.Next, events.RetireDrained)
 		}
 	case s.Alone(i.ID.Ordinal):
@@ -154,7 +154,7 @@ func (t *Turn) giveAway(i *projections.Instance, last bool) {
 func movesIn(s *projections.Service, i *projections.Instance) uint64 {
 	target, spec := s.Target(i.ID.Ordinal), &s.Revisions[i.Revision].Spec
 	switch {
-	case waitsForPeople(s.Operation) && (i.Revision == target || (!spec.Exclusive && !spec.KeepsVolumes())):
+	case waitsForOperator(s.Operation) && (i.Revision == target || (!spec.Exclusive && !spec.KeepsVolumes())):
 		return i.Revision
 	case s.UpToDate(i) && target == s.Revision:
 		return s.Revision
@@ -164,14 +164,14 @@ func movesIn(s *projections.Service, i *projections.Instance) uint64 {
 
 // operates reports whether an operation that moves slots of the service is under way.
 func operates(s *projections.Service) bool {
-	return s.Operation != nil && (!waitsForPeople(s.Operation) || s.Operation.Kind.Together())
+	return s.Operation != nil && (!waitsForOperator(s.Operation) || s.Operation.Kind.Together())
 }
 
 // mayStopFirst reports whether an instance that must stop before its slot gets another may stop now. A node must have room for
 // the next one, and either all other slots serve, or the instance itself does not serve.
 func (t *Turn) mayStopFirst(s *projections.Service, i *projections.Instance) bool {
-	serves := i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Heard()
-	return (!serves || t.othersServe(s, i.ID.Ordinal)) && t.agenda.board.Could(s, i.ID.Ordinal)
+	serves := i.Seen.Phase == events.PhaseOnline && t.Cluster.Nodes[i.Node].Live()
+	return (!serves || t.othersServe(s, i.ID.Ordinal)) && t.work.board.Could(s, i.ID.Ordinal)
 }
 
 // othersServe reports whether all slots but one have an instance that serves, in any revision.
@@ -210,14 +210,14 @@ func leftOn(n *projections.Node, left []*projections.Instance) string {
 	for _, i := range left[:min(mostLeft, len(left))] {
 		names = append(names, fmt.Sprintf("%s (%s)", i.ID, i.Seen.Phase))
 	}
-	text := fmt.Sprintf("%d instances and %d orphans are left on node %s", len(left), len(n.Strays), n.Name)
+	text := fmt.Sprintf("%d instances and %d orphans are left on node %s", len(left), len(n.Orphans), n.Name)
 	if len(names) > 0 {
 		text += ": " + strings.Join(names, ", ")
 	}
 	if more := len(left) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	if !n.Heard() {
+	if !n.Live() {
 		text += "; the node is silent: they stop once it returns; if it is gone for good, forget it"
 	}
 	return text

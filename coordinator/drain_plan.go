@@ -59,7 +59,7 @@ type drainPlanner struct {
 // successor comes to serve and that nothing else happens. It changes the state on the way, so the caller must not use that
 // state afterwards.
 func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, now time.Time) DrainPlan {
-	p := &drainPlanner{rehearsal: rehearsal{c, NewAgenda(c), now}, node: node, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
+	p := &drainPlanner{rehearsal: rehearsal{c, NewWorkQueue(c), now}, node: node, since: c.Sequence, planned: map[events.InstanceID]*PlannedDrain{}}
 	plan := DrainPlan{Node: node, Sequence: c.Sequence}
 	if n := c.Nodes[node]; n != nil {
 		p.present(n)
@@ -100,7 +100,7 @@ func PlanDrain(c *projections.Cluster, node string, command events.NodeDrain, no
 
 // present notes the node's instances.
 func (p *drainPlanner) present(n *projections.Node) {
-	for _, i := range NewTurn(p.cluster, p.agenda, p.now).instancesOn([]*projections.Node{n})[n.Name] {
+	for _, i := range NewTurn(p.cluster, p.work, p.now).instancesOn([]*projections.Node{n})[n.Name] {
 		if i.Retired() == "" {
 			p.planned[i.ID] = &PlannedDrain{Service: i.ID.Service.String(), Ordinal: i.ID.Ordinal}
 		}
@@ -193,7 +193,7 @@ func (p *drainPlanner) conclude(id events.InstanceID, planned *PlannedDrain, ear
 		planned.To = next.Node
 	}
 	switch {
-	case s == nil || s.Dropped || s.Resting():
+	case s == nil || s.Dropped || s.Suspended():
 		planned.Action, planned.To, planned.Reason = DrainEnd, "", "its service is dropped or suspended"
 	case s.Job != nil:
 		planned.Action, planned.Reason = DrainFinish, "it belongs to a job; at the deadline the job starts it again on another node"

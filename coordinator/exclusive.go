@@ -21,7 +21,7 @@ func (t *Turn) windowOf(s *projections.Service, spec *events.Spec) events.Durati
 // the window from when it found the node silent, or from its own first turn. The former leader may have answered the node
 // without telling anyone.
 func (t *Turn) mayLive(n *projections.Node, i *projections.Instance) bool {
-	since := slices.MaxFunc([]time.Time{n.SilentSince, t.agenda.began}, time.Time.Compare)
+	since := slices.MaxFunc([]time.Time{n.SilentSince, t.work.began}, time.Time.Compare)
 	return i.PlacedWith().Window > 0 && !i.Lost && t.Now.Before(since.Add(t.lostAfter(t.Cluster.Services[i.ID.Service], i)))
 }
 

@@ -10,7 +10,7 @@ import (
 
 // forget removes a node that is gone for good.
 func (t *Turn) forget(r events.Request, n *projections.Node, _ events.NodeForget) error {
-	if n.Heard() {
+	if n.Live() {
 		return events.Reject(events.CodeHeard, "subject",
 			"node %s sends heartbeats, and runs its instances: drain it, stop its process, and forget it once it is shown as silent", n.Name)
 	}
@@ -55,9 +55,9 @@ func (t *Turn) forgetNode(n *projections.Node, left []*projections.Instance) {
 			Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: n.Name, Reason: events.NodeNoLongerExists,
 		})
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(n.Strays), events.InstanceID.Compare) {
+	for _, id := range slices.SortedFunc(maps.Keys(n.Orphans), events.InstanceID.Compare) {
 		t.emit(scope, events.StrayForgotten{StrayFound: events.StrayFound{
-			Namespace: id.Service.Namespace, Name: id.Service.Name, Ordinal: id.Ordinal, Generation: id.Generation, Why: n.Strays[id].Why,
+			Namespace: id.Service.Namespace, Name: id.Service.Name, Ordinal: id.Ordinal, Generation: id.Generation, Why: n.Orphans[id].Why,
 		}})
 	}
 	if !waits {

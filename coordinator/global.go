@@ -11,11 +11,11 @@ func (t *Turn) follow(s *projections.Service) {
 		return
 	}
 	for _, slot := range s.Slots {
-		if i := slot.Current; i != nil && !t.agenda.board.Belongs(s, i) {
+		if i := slot.Current; i != nil && !t.work.board.Belongs(s, i) {
 			t.retire(i, events.RetireUnmatched)
 		}
 	}
-	if scale := t.agenda.board.Reach(s); scale != s.Scale {
+	if scale := t.work.board.Reach(s); scale != s.Scale {
 		t.emit(events.ServiceScope(s.ID), events.ServiceScaled{Scale: scale})
 	}
 }

@@ -31,11 +31,11 @@ func (t *Turn) passed(g *projections.Group) bool {
 		return true
 	}
 	for _, id := range g.Present() {
-		if _, unseen := t.agenda.services[id]; unseen {
+		if _, unseen := t.work.services[id]; unseen {
 			return false
 		}
 		s := t.Cluster.Services[id]
-		if g.Back && (s == nil || waitsForPeople(s.Operation) || t.Cluster.HampersAt(events.ServiceScope(id), 0) != nil) {
+		if g.Back && (s == nil || waitsForOperator(s.Operation) || t.Cluster.HampersAt(events.ServiceScope(id), 0) != nil) {
 			continue
 		}
 		if s == nil || !s.Proven(t.Now) {
@@ -45,8 +45,8 @@ func (t *Turn) passed(g *projections.Group) bool {
 	return true
 }
 
-// waitsForPeople reports whether an operation waits for the operator.
-func waitsForPeople(op *projections.Operation) bool {
+// waitsForOperator reports whether an operation waits for the operator.
+func waitsForOperator(op *projections.Operation) bool {
 	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
 }
 
@@ -77,7 +77,7 @@ func (t *Turn) enterStage(g *projections.Group, stage uint32) {
 	})
 	for _, name := range names {
 		id := g.ID.Member(name)
-		t.agenda.add(id)
+		t.work.add(id)
 		if g.Back {
 			t.restore(g, id)
 			continue
@@ -155,7 +155,7 @@ func (t *Turn) endGroup(g *projections.Group, outcome events.GroupOutcome) {
 	} else {
 		t.emit(scope, events.CommandFailed{Sequence: g.Command, Reason: events.ReasonGroupAborted, Message: g.Aborted})
 	}
-	t.agenda.addAll(g.Members())
+	t.work.addAll(g.Members())
 }
 
 // groupDue aborts a group if one of its services makes no progress within the deadline of its spec. A group that is going back
@@ -187,8 +187,8 @@ func (t *Turn) groupDue(g *projections.Group) {
 // counts returns when the progress deadline of a group's service begins. After a failover each service gets its whole deadline
 // again, because no leader listened to it meanwhile.
 func (t *Turn) counts(g *projections.Group, id events.ServiceID) time.Time {
-	if since := g.Since(id); since.After(t.agenda.began) {
+	if since := g.Since(id); since.After(t.work.began) {
 		return since
 	}
-	return t.agenda.began
+	return t.work.began
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// work takes a job's next step. It begins a run that is due, retires instances that have ended or must stop, places the missing
+// runJob takes a job's next step. It begins a run that is due, retires instances that have ended or must stop, places the missing
 // ones, and ends the command once the job ends.
-func (t *Turn) work(s *projections.Service) {
+func (t *Turn) runJob(s *projections.Service) {
 	t.fire(s)
 	t.retireScaledDown(s)
 	t.retireUnfit(s)
@@ -31,7 +31,7 @@ func (t *Turn) sayAnew(s *projections.Service) {
 	if said == nil || said.Holds == "" || t.Cluster.Held().Service == s {
 		return
 	}
-	if d := t.agenda.board.Choose(s, said.Ordinal); d.Node == nil {
+	if d := t.work.board.Choose(s, said.Ordinal); d.Node == nil {
 		d.Pending.Ordinal = said.Ordinal
 		t.pend(s, *d.Pending)
 	}
@@ -108,7 +108,7 @@ func (t *Turn) endJob(s *projections.Service) {
 func (t *Turn) jobsDue() {
 	for id := range t.Cluster.Jobs() {
 		if s := t.Cluster.Services[id]; t.atService(events.WorkDue, id) && (!s.Settled() || t.fires(s)) {
-			t.agenda.add(id)
+			t.work.add(id)
 		}
 	}
 }

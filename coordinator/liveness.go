@@ -12,7 +12,7 @@ import (
 // livenessDue gives up the nodes that were silent for too long, and their instances. It does not while so many nodes are silent
 // that the network has probably parted.
 func (t *Turn) livenessDue() {
-	a := t.agenda
+	a := t.work
 	if t.Cluster.Recovering || (!a.unheard && (a.lostAt.IsZero() || t.Now.Before(a.lostAt))) {
 		return
 	}
@@ -92,13 +92,13 @@ func (t *Turn) anySilent() bool {
 // overdue reports whether a node has been silent for long enough, counted while a leader could hear it. If not, it notes when
 // the leader must look again.
 func (t *Turn) overdue(n *projections.Node, after time.Duration) bool {
-	since := slices.MaxFunc([]time.Time{n.SilentSince, t.agenda.began, t.Cluster.Evictions.ResumedAt}, time.Time.Compare)
+	since := slices.MaxFunc([]time.Time{n.SilentSince, t.work.began, t.Cluster.Evictions.ResumedAt}, time.Time.Compare)
 	due := since.Add(after)
 	if !t.Now.Before(due) {
 		return true
 	}
-	if at := t.agenda.lostAt; at.IsZero() || due.Before(at) {
-		t.agenda.lostAt = due
+	if at := t.work.lostAt; at.IsZero() || due.Before(at) {
+		t.work.lostAt = due
 	}
 	return false
 }
@@ -113,10 +113,10 @@ func (t *Turn) reconcile(s *projections.Service) {
 		const most = 2 // one instance is retired, and one returns
 		t.reserve(most)
 		slot := s.Slots[i.ID.Ordinal]
-		if slices.Contains(slot.Beside().Away, i) {
-			t.reconcileAway(s, slot, i)
+		if slices.Contains(slot.Beside().Disconnected, i) {
+			t.reconcileDisconnected(s, slot, i)
 		}
-		if i.Lost && t.Cluster.Nodes[i.Node].Tells() && (i.Retired() != "" || slot.Current == nil || !slices.Contains(slot.Beside().Away, i)) {
+		if i.Lost && t.Cluster.Nodes[i.Node].Tells() && (i.Retired() != "" || slot.Current == nil || !slices.Contains(slot.Beside().Disconnected, i)) {
 			t.emit(events.ServiceScope(s.ID), events.InstanceReturned{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node})
 		}
 	}
@@ -124,36 +124,36 @@ func (t *Turn) reconcile(s *projections.Service) {
 
 // comesBack reports whether the node of a disconnected instance sends heartbeats again, but has not listed its instances yet.
 func (t *Turn) comesBack(slot *projections.Slot) bool {
-	return slices.ContainsFunc(slot.Beside().Away, func(i *projections.Instance) bool {
+	return slices.ContainsFunc(slot.Beside().Disconnected, func(i *projections.Instance) bool {
 		n := t.Cluster.Nodes[i.Node]
-		return n.Heard() && !n.Tells() && n.Degraded == ""
+		return n.Live() && !n.Tells() && n.Degraded == ""
 	})
 }
 
-// reconcileAway retires the disconnected instance or its replacement, if one of them must stop.
-func (t *Turn) reconcileAway(s *projections.Service, slot *projections.Slot, away *projections.Instance) {
-	why := outlived(s, away)
+// reconcileDisconnected retires the disconnected instance or its replacement, if one of them must stop.
+func (t *Turn) reconcileDisconnected(s *projections.Service, slot *projections.Slot, disconnected *projections.Instance) {
+	why := outlived(s, disconnected)
 	switch {
 	case why != "":
-		t.retire(away, why)
-	case slot.Current == nil || !t.Cluster.Nodes[away.Node].Tells():
-	case slot.Next == nil && t.prefers(s, away, slot.Current):
+		t.retire(disconnected, why)
+	case slot.Current == nil || !t.Cluster.Nodes[disconnected.Node].Tells():
+	case slot.Next == nil && t.prefers(s, disconnected, slot.Current):
 		t.retire(slot.Current, events.RetireReturned)
 	default:
-		t.retire(away, events.RetireReplaced)
+		t.retire(disconnected, events.RetireReplaced)
 	}
 }
 
 // outlived returns why the slot no longer wants the disconnected instance, or "" if it still does.
-func outlived(s *projections.Service, away *projections.Instance) events.RetireReason {
-	switch o := away.ID.Ordinal; {
+func outlived(s *projections.Service, disconnected *projections.Instance) events.RetireReason {
+	switch o := disconnected.ID.Ordinal; {
 	case s.Dropped:
 		return events.RetireDropped
-	case s.Resting():
+	case s.Suspended():
 		return events.RetireSuspended
 	case !s.Has(o):
 		return events.RetireScaledDown
-	case s.Job != nil, s.Current().Spec.Global(), s.Alone(o), !s.UpToDate(away) && s.Target(o) != away.Revision:
+	case s.Job != nil, s.Current().Spec.Global(), s.Alone(o), !s.UpToDate(disconnected) && s.Target(o) != disconnected.Revision:
 		return events.RetireRevised
 	}
 	return ""

@@ -18,7 +18,7 @@ func (t *Turn) Look() {
 		return
 	}
 	t.Working = events.Unit{}
-	t.agenda.board.At(t.Now)
+	t.work.board.At(t.Now)
 	t.Fill(func() {
 		t.forgetNodes()
 		for t.lookAtAll(); t.stepGroups() || t.evacuate(); t.lookAtAll() {
@@ -29,7 +29,7 @@ func (t *Turn) Look() {
 
 // lookAtAll reconciles the services in the work queue until it is empty.
 func (t *Turn) lookAtAll() {
-	for ids := t.agenda.inOrder(t.Cluster); len(ids) > 0; ids = t.agenda.inOrder(t.Cluster) {
+	for ids := t.work.inOrder(t.Cluster); len(ids) > 0; ids = t.work.inOrder(t.Cluster) {
 		for _, id := range ids {
 			t.lookAt(id)
 		}
@@ -46,7 +46,7 @@ func (t *Turn) lookAt(id events.ServiceID) {
 			return // the next pass reconciles it again
 		}
 	}
-	t.agenda.done(id)
+	t.work.done(id)
 }
 
 // causeOf returns the cause of the steps that the service still needs: its open command.
@@ -67,19 +67,19 @@ func (t *Turn) look(s *projections.Service) {
 	case s.Job != nil:
 		t.reconcile(s)
 		t.swap(s)
-		t.work(s)
+		t.runJob(s)
 	default:
-		for t.mend(s); t.operate(s) || t.tell(s); t.mend(s) {
+		for t.repair(s); t.operate(s) || t.tell(s); t.repair(s) {
 		}
 		t.reconcile(s)
 		t.finish(s)
 	}
 }
 
-// mend brings each slot to its current target.
-func (t *Turn) mend(s *projections.Service) {
+// repair brings each slot to its current target.
+func (t *Turn) repair(s *projections.Service) {
 	t.reconcile(s)
-	if s.Resting() {
+	if s.Suspended() {
 		t.retireAll(s, events.RetireSuspended)
 		return
 	}
@@ -123,7 +123,7 @@ func (t *Turn) retireScaledDown(s *projections.Service) {
 }
 
 func (t *Turn) retireSlot(slot *projections.Slot, reason events.RetireReason) {
-	for _, i := range append([]*projections.Instance{slot.Next, slot.Current}, slot.Beside().Away...) {
+	for _, i := range append([]*projections.Instance{slot.Next, slot.Current}, slot.Beside().Disconnected...) {
 		if i != nil {
 			t.retire(i, reason)
 		}
@@ -235,7 +235,7 @@ func missing(c *projections.Cluster, s *projections.Service) string {
 	if s.Job != nil {
 		return undone(c, s)
 	}
-	if s.Resting() {
+	if s.Suspended() {
 		return fmt.Sprintf("%d instances are not gone yet", s.Total())
 	}
 	text := fmt.Sprintf("%d of %d instances serve in revision %d", s.Serving(), s.Scale, s.Revision)

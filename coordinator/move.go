@@ -17,7 +17,7 @@ const minRetry, maxRetry = 5 * time.Second, time.Minute
 // placeBeside places a successor of this revision, for a wave or a drain. The successor replaces the instance once it serves.
 // placeBeside reports whether a node has room.
 func (t *Turn) placeBeside(s *projections.Service, i *projections.Instance, revision uint64) bool {
-	d := t.agenda.board.ChooseBeside(s, i, revision)
+	d := t.work.board.ChooseBeside(s, i, revision)
 	if d.Node == nil {
 		return false
 	}
@@ -42,13 +42,13 @@ func (t *Turn) swap(s *projections.Service) {
 			continue
 		}
 		retires, reason := (*projections.Instance)(nil), events.RetireMoveFailed
-		own := next.Revision == slot.Current.Revision && waitsForPeople(s.Operation)
+		own := next.Revision == slot.Current.Revision && waitsForOperator(s.Operation)
 		switch moves := own || s.UpToDate(slot.Current); {
 		case !own && (!s.UpToDate(next) || (moves && next.Revision != s.Revision)):
 			retires, reason = next, events.RetireRevised
 		case unfit(s, next) != "":
 			retires, reason = next, unfit(s, next)
-		case !t.Cluster.Nodes[next.Node].Heard():
+		case !t.Cluster.Nodes[next.Node].Live():
 			retires = next
 		case moves && !t.moves(slot):
 			retires, reason = next, events.RetireMoveUndone
@@ -72,7 +72,7 @@ func (t *Turn) moves(slot *projections.Slot) bool {
 // succeeds reports whether the successor has served for at least min_healthy, so that clients could learn of it.
 func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
 	least := time.Duration(*s.Current().Spec.Updates().MinHealthy)
-	return !slot.Beside().NextServes.IsZero() && !t.Now.Before(slot.Beside().NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Heard()
+	return !slot.Beside().NextServes.IsZero() && !t.Now.Before(slot.Beside().NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Live()
 }
 
 // retriedAt returns when a slot may have its next successor after one that did not come to serve.
@@ -91,7 +91,7 @@ func retriedAt(slot *projections.Slot) time.Time {
 // the operator does not count: it may stay for any time.
 func moving(s *projections.Service) (count int) {
 	for _, slot := range s.Slots {
-		if slot.Next != nil && (!waitsForPeople(s.Operation) || slot.Next.Revision == slot.Current.Revision) {
+		if slot.Next != nil && (!waitsForOperator(s.Operation) || slot.Next.Revision == slot.Current.Revision) {
 			count++
 		}
 	}

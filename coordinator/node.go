@@ -37,7 +37,7 @@ func (t *Turn) misfits(n *projections.Node, before events.NodeFacts) {
 }
 
 // Silent records that a node sent no heartbeat for too long. It does so even while the coordinator leaves the node's further
-// work alone.
+// runJob alone.
 func (t *Turn) Silent(node string) {
 	t.cause = events.Cause{}
 	t.atNode(events.WorkLiveness, node)
@@ -82,11 +82,11 @@ func (t *Turn) contradiction(s events.InstanceState) events.StrayReason {
 	return events.StrayOlderGeneration
 }
 
-// stray answers a listed instance that the state does not have on this node, an orphan. The orphan is shown and told to stop,
+// orphan answers a listed instance that the state does not have on this node, an orphan. The orphan is shown and told to stop,
 // and changes nothing else.
-func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
+func (t *Turn) orphan(n *projections.Node, s events.InstanceState) {
 	id := s.ID()
-	_, known := n.Strays[id]
+	_, known := n.Orphans[id]
 	found := events.StrayFound{Namespace: s.Namespace, Name: s.Name, Ordinal: s.Ordinal, Generation: s.Generation}
 	switch {
 	case known && s.Phase == events.PhaseRemoved:
@@ -101,7 +101,7 @@ func (t *Turn) stray(n *projections.Node, s events.InstanceState) {
 // instance, as after a restore, and it would be wrong to stop an instance that should run.
 func adopts(c *projections.Cluster, n *projections.Node, s events.InstanceState) bool {
 	service := c.Services[s.ID().Service]
-	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Resting() && service.Has(s.Ordinal) &&
+	return (c.Recovering || n.Unlisted) && service != nil && !service.Dropped && !service.Suspended() && service.Has(s.Ordinal) &&
 		s.Revision == service.Revision && s.Generation >= service.NextGeneration(s.Ordinal) &&
 		(int(s.Ordinal) >= len(service.Slots) || service.Slots[s.Ordinal].Current == nil) &&
 		s.Phase != events.PhaseStopped && s.Phase != events.PhaseRemoved && n.Open() && !n.Draining()
@@ -126,7 +126,7 @@ func (t *Turn) resumeNode(r events.Request, n *projections.Node, _ events.NodeRe
 	t.overtake(r, n)
 	t.atOnce(r, events.NodeResumed{})
 	for _, i := range t.instancesOn([]*projections.Node{n})[n.Name] {
-		t.agenda.add(i.ID.Service) // its instances stay, and need no successor any longer
+		t.work.add(i.ID.Service) // its instances stay, and need no successor any longer
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // caseOf returns the service in the form that package operation decides on.
 func (t *Turn) caseOf(s *projections.Service) operation.Case {
-	return operation.Case{Cluster: t.Cluster, Service: s, Now: t.Now, Board: t.agenda.board}
+	return operation.Case{Cluster: t.Cluster, Service: s, Now: t.Now, Board: t.work.board}
 }
 
 // operate takes a service through the waves and phases of its operation, and updates what its instances know of each other. It
@@ -81,7 +81,7 @@ func (t *Turn) endSuperseded(s *projections.Service) {
 
 // tell updates what the service's instances know of each other, if that has changed, and reports whether it has.
 func (t *Turn) tell(s *projections.Service) bool {
-	if s.Current().Spec.Topology == nil || s.Resting() {
+	if s.Current().Spec.Topology == nil || s.Suspended() {
 		return false
 	}
 	next := t.caseOf(s).Topology()
@@ -113,7 +113,7 @@ func (t *Turn) startWave(s *projections.Service) {
 		if i == nil || s.UpToDate(i) || slot.Next != nil {
 			continue
 		}
-		if !t.placeBeside(s, i, s.Revision) && !s.Current().Spec.BehindBarrier() && t.agenda.board.CouldInstead(s, i) {
+		if !t.placeBeside(s, i, s.Revision) && !s.Current().Spec.BehindBarrier() && t.work.board.CouldInstead(s, i) {
 			t.retire(i, events.RetireMakesRoom)
 		}
 	}
@@ -123,7 +123,7 @@ func (t *Turn) startWave(s *projections.Service) {
 // a successor up while the former instance serves, the former one stays, and the successor stops.
 func (t *Turn) retireWave(s *projections.Service) {
 	switch {
-	case s.Resting():
+	case s.Suspended():
 		t.retireAll(s, events.RetireSuspended)
 		return
 	case s.Operation.Kind.Together():
@@ -156,7 +156,7 @@ func (t *Turn) mayGo(s *projections.Service, slot *projections.Slot) bool {
 		return false // its successor has failed
 	}
 	return slot.Next != nil || s.Current().Spec.AllAtOnce() ||
-		(!s.Current().Spec.StartsFirst() && t.agenda.board.Could(s, i.ID.Ordinal)) || t.agenda.board.CouldInstead(s, i)
+		(!s.Current().Spec.StartsFirst() && t.work.board.Could(s, i.ID.Ordinal)) || t.work.board.CouldInstead(s, i)
 }
 
 // waveOf returns the existing slots of the wave.

@@ -13,7 +13,7 @@ type Past struct{ rehearsal }
 
 // NewPast begins with a state, at its time.
 func NewPast(c *projections.Cluster) *Past {
-	return &Past{rehearsal{cluster: c, agenda: NewAgenda(c), now: c.Now}}
+	return &Past{rehearsal{cluster: c, work: NewWorkQueue(c), now: c.Now}}
 }
 
 // Round takes recorded events as they are, decides what follows from them and from the time, and returns all of it in order. It
@@ -30,7 +30,7 @@ func (p *Past) Round(now time.Time, happened iter.Seq[events.Event]) []events.Re
 }
 
 // Waits reports whether decisions did not fit into the last round, and need another round at the same time.
-func (p *Past) Waits() bool { return p.agenda.Waits(p.cluster) }
+func (p *Past) Waits() bool { return p.work.Waits(p.cluster) }
 
 // Happened adds a recorded event to the round, as it is.
 func (t *Turn) Happened(e events.Event) {

@@ -8,7 +8,7 @@ import (
 
 // place gives the slot its next instance. If no node can take it, place returns why.
 func (t *Turn) place(s *projections.Service, ordinal uint32) *events.InstancePending {
-	d := t.agenda.board.Choose(s, ordinal)
+	d := t.work.board.Choose(s, ordinal)
 	if d.Node == nil {
 		d.Pending.Ordinal = ordinal
 		return d.Pending

@@ -69,10 +69,10 @@ type planner struct {
 // the way, so the caller must not use that state afterwards.
 func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 	id, _ := r.Scope.Service()
-	p := &planner{rehearsal: rehearsal{c, NewAgenda(c), now}, id: id, slots: map[uint32]*PlannedSlot{}}
+	p := &planner{rehearsal: rehearsal{c, NewWorkQueue(c), now}, id: id, slots: map[uint32]*PlannedSlot{}}
 	plan := Plan{Service: id.String(), Sequence: c.Sequence}
 	p.present()
-	p.agenda.services = map[events.ServiceID]struct{}{}
+	p.work.services = map[events.ServiceID]struct{}{}
 	r.Sequence = math.MaxUint64 // no command has this sequence
 	if plan.Rejection = r.Rejection; plan.Rejection == nil {
 		for _, e := range p.decide(func(t *Turn) { t.Command(r) }) {
@@ -112,7 +112,7 @@ func (p *planner) present() {
 func (p *planner) decide(input func(*Turn)) []events.Record {
 	records := p.round(func(t *Turn) {
 		input(t)
-		p.agenda.add(p.id)
+		p.work.add(p.id)
 	})
 	for _, r := range records {
 		p.note(r.Data)
@@ -160,7 +160,7 @@ func (p *planner) obey(s *projections.Service) []events.Data {
 	var done []events.Data
 	for i := range s.Instances() {
 		switch {
-		case !p.cluster.Nodes[i.Node].Heard() || len(done) == MaxPerInput:
+		case !p.cluster.Nodes[i.Node].Live() || len(done) == MaxPerInput:
 		case i.Retired() != "":
 			done = append(done, events.InstanceRemoved{InstanceSeen: seenOf(i, events.PhaseRemoved)})
 		case i.Seen.Phase < events.PhaseOnline:
@@ -230,7 +230,7 @@ func (p *planner) placed(d events.InstancePlaced) {
 func (p *planner) compare() {
 	s := p.cluster.Services[p.id]
 	for o, slot := range p.slots {
-		if s == nil || s.Dropped || s.Resting() || !s.Wants(o) {
+		if s == nil || s.Dropped || s.Suspended() || !s.Wants(o) {
 			slot.Action, slot.To, slot.Order = PlanDestroy, "", ""
 			continue
 		}
@@ -246,7 +246,7 @@ func (p *planner) compare() {
 			slot.Action, slot.To, slot.Reason = PlanWait, "", "its wave does not begin: an earlier slot waits"
 		default:
 			slot.Action, slot.To = PlanWait, ""
-			slot.Reason = operation.Case{Cluster: p.cluster, Service: s, Board: p.agenda.board}.Detail(o)
+			slot.Reason = operation.Case{Cluster: p.cluster, Service: s, Board: p.work.board}.Detail(o)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func planAtOnce(c *projections.Cluster, r events.Request, now time.Time) Command
 		return plan
 	}
 	r.Sequence = math.MaxUint64 // no command has this sequence
-	ahead := rehearsal{c, NewAgenda(c), now}
+	ahead := rehearsal{c, NewWorkQueue(c), now}
 	for _, e := range ahead.round(func(t *Turn) { t.Command(r) }) {
 		if d, rejected := e.Data.(events.CommandRejected); rejected && d.Sequence == r.Sequence {
 			return CommandPlan{Sequence: plan.Sequence, Rejection: &d.Rejection}

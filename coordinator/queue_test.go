@@ -17,7 +17,7 @@ func TestAServiceThatIsGoneIsToBlameForItsQueue(t *testing.T) {
 	h.say("before", "ensure", `{"image":"a"}`)
 	gone := events.ServiceID{Namespace: "demo", Name: "gone"}
 	h.cluster.Queues[gone] = []events.CommandQueued{{Sequence: 1000, Verb: "drop", Body: jsontext.Value(`{}`)}}
-	turn := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
+	turn := coordinator.NewTurn(h.cluster, coordinator.NewWorkQueue(h.cluster), h.now)
 	defer func() {
 		if recover() == nil || turn.Working.Scope != events.ServiceScope(gone) {
 			t.Errorf("Look failed at unit %v, want %v", turn.Working, gone)

@@ -37,7 +37,7 @@ func (t *Turn) rebalance() {
 	case r.Begun == r.Terms.MaxMoves:
 		ended.Reason = events.RebalanceMaxMoves
 	default:
-		if m, found := t.agenda.board.BestMove(r.Terms); found {
+		if m, found := t.work.board.BestMove(r.Terms); found {
 			t.beginMove(m)
 			return
 		}
@@ -50,5 +50,5 @@ func (t *Turn) beginMove(m placement.Move) {
 	id := m.Instance.ID
 	s := t.Cluster.Services[id.Service]
 	t.succeed(s, m.Instance, s.Target(id.Ordinal), m.Decision)
-	delete(t.agenda.services, id.Service) // nothing to do for the service until a node reports the successor
+	delete(t.work.services, id.Service) // nothing to do for the service until a node reports the successor
 }

@@ -23,12 +23,12 @@ type PlannedMove struct {
 // and that nothing else happens. It changes the state on the way, so the caller must not use that state afterwards.
 func PlanRebalance(c *projections.Cluster, terms events.RebalanceTerms, now time.Time) []PlannedMove {
 	var moves []PlannedMove
-	t := NewTurn(c, NewAgenda(c), now)
+	t := NewTurn(c, NewWorkQueue(c), now)
 	t.most = math.MaxInt
 	t.emit(events.ClusterScope, events.RebalanceStarted{RebalanceTerms: terms})
 	for len(moves) < int(terms.MaxMoves) {
-		t.agenda.board.At(now)
-		m, found := t.agenda.board.BestMove(terms)
+		t.work.board.At(now)
+		m, found := t.work.board.BestMove(terms)
 		if !found {
 			break
 		}

@@ -13,13 +13,13 @@ const maxPlanned = 4 * events.MaxScale
 // rehearsal decides ahead of time, in a state that it changes and that its caller must not use afterwards.
 type rehearsal struct {
 	cluster *projections.Cluster
-	agenda  *Agenda
+	work    *WorkQueue
 	now     time.Time
 }
 
 // round decides a round of the input and of what is due at its time, and returns its events.
 func (r *rehearsal) round(input func(*Turn)) []events.Record {
-	t := NewTurn(r.cluster, r.agenda, r.now)
+	t := NewTurn(r.cluster, r.work, r.now)
 	t.Fill(func() { input(t) })
 	t.Look()
 	c := r.cluster

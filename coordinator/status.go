@@ -55,7 +55,7 @@ func (t *Turn) listed(n *projections.Node, s events.InstanceState) {
 		}})
 		t.instance(n, s)
 	default:
-		t.stray(n, s)
+		t.orphan(n, s)
 	}
 }
 
@@ -64,7 +64,7 @@ func (t *Turn) instance(n *projections.Node, s events.InstanceState) {
 	i := t.Cluster.Instance(s.ID())
 	if i == nil || i.Node != n.Name {
 		if !adopts(t.Cluster, n, s) { // adoption waits for the list, which has its ports
-			t.stray(n, s)
+			t.orphan(n, s)
 		}
 		return
 	}

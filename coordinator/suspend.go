@@ -35,7 +35,7 @@ func (t *Turn) resume(s *projections.Service, c events.ServiceResume) ([]events.
 		return nil, nil
 	case c.Snapshot == 0:
 		return []events.Data{events.ServiceResumed{}}, nil
-	case !s.Resting() || s.Filled() > 0:
+	case !s.Suspended() || s.Filled() > 0:
 		return nil, events.Reject(events.CodeInvalidValue, "snapshot",
 			"service %s has instances, and a snapshot fills volumes only before they run: "+
 				"suspend it, then resume it from the snapshot; if its instances cannot run, scale it to 0 first", s.ID)

@@ -34,7 +34,7 @@ func TestTranscripts(t *testing.T) {
 type house struct {
 	t       *testing.T
 	cluster *projections.Cluster
-	agenda  *coordinator.Agenda
+	work    *coordinator.WorkQueue
 	now     time.Time
 	input   uint64                       // the sequence of the last input
 	rounds  []func(*projections.Cluster) // all so far, to build an equal state
@@ -45,7 +45,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	h := &house{t: t, cluster: begun(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	h.agenda = coordinator.NewAgenda(h.cluster)
+	h.work = coordinator.NewWorkQueue(h.cluster)
 	h.round(func(turn *coordinator.Turn) { turn.Found(adoption("1")) })
 	return h
 }
@@ -92,7 +92,7 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.round((*coordinator.Turn).Due)
 	case "takeover": // of all operations, after that long without a leader
 		h.pass(d)
-		h.agenda = coordinator.NewAgenda(h.cluster)
+		h.work = coordinator.NewWorkQueue(h.cluster)
 		return h.round(func(turn *coordinator.Turn) {
 			for _, id := range slices.SortedFunc(maps.Keys(h.cluster.Operating()), events.ServiceID.Compare) {
 				turn.TakenOver(id)
@@ -133,7 +133,7 @@ func (h *house) pass(d *datadriven.TestData) {
 // round decides one round and returns its events as text. Another Look must yield nothing.
 func (h *house) round(input func(*coordinator.Turn)) string {
 	h.t.Helper()
-	turn := coordinator.NewTurn(h.cluster, h.agenda, h.now)
+	turn := coordinator.NewTurn(h.cluster, h.work, h.now)
 	input(turn)
 	h.look(turn)
 	recovering := h.cluster.Recovering
@@ -153,13 +153,13 @@ func (h *house) round(input func(*coordinator.Turn)) string {
 	if recovering {
 		return told // the end of a recovery is a change: the next round reconciles
 	}
-	if (h.room > 0 || h.units > 0) && h.agenda.Waits(h.cluster) {
+	if (h.room > 0 || h.units > 0) && h.work.Waits(h.cluster) {
 		if len(records) == 0 {
 			h.t.Fatalf("a round has no room for the next step")
 		}
 		return told + h.round(func(*coordinator.Turn) {})
 	}
-	again := coordinator.NewTurn(h.cluster, coordinator.NewAgenda(h.cluster), h.now)
+	again := coordinator.NewTurn(h.cluster, coordinator.NewWorkQueue(h.cluster), h.now)
 	again.Look()
 	if len(again.Records) > 0 {
 		h.t.Fatalf("another Look without a change yields\n%s", tell(again.Records))

@@ -31,21 +31,21 @@ type Turn struct {
 	MaxUnits int
 
 	// most is how many events the round may hold, and full says that the next events do not fit.
-	most   int
-	full   bool
-	spans  []span
-	agenda *Agenda
-	cause  events.Cause
+	most  int
+	full  bool
+	spans []span
+	work  *WorkQueue
+	cause events.Cause
 }
 
 // NewTurn begins a round on a cluster whose last round is closed. Now must not be before the cluster's. The records of the
 // former turn become invalid, because the new turn reuses their buffer.
-func NewTurn(c *projections.Cluster, agenda *Agenda, now time.Time) *Turn {
-	if agenda.began.IsZero() {
-		agenda.began = now
+func NewTurn(c *projections.Cluster, work *WorkQueue, now time.Time) *Turn {
+	if work.began.IsZero() {
+		work.began = now
 	}
-	agenda.cut = false
-	return &Turn{Cluster: c, Now: now, most: MaxEvents, agenda: agenda, Records: agenda.records[:0]}
+	work.cut = false
+	return &Turn{Cluster: c, Now: now, most: MaxEvents, work: work, Records: work.records[:0]}
 }
 
 // Fill runs decide until it returns or the round is full, and reports whether it returned. The events so far stay in the round,
@@ -55,7 +55,7 @@ func (t *Turn) Fill(decide func()) (whole bool) {
 	defer func() {
 		if t.full {
 			_ = recover()
-			t.full, t.agenda.cut, t.agenda.unheard = false, true, true
+			t.full, t.work.cut, t.work.unheard = false, true, true
 		}
 	}()
 	decide()
@@ -97,14 +97,14 @@ func (t *Turn) record(scope events.Scope, data events.Data) {
 		panic(err)
 	}
 	if held != t.Cluster.Held() {
-		t.agenda.released(held)
+		t.work.released(held)
 	}
 	if last := len(t.spans) - 1; last < 0 || t.spans[last].unit != t.Working {
 		t.spans = append(t.spans, span{t.Working, len(t.Records)})
 	}
 	t.Records = append(t.Records, r)
-	t.agenda.records = t.Records
-	t.agenda.note(r, t.reconciles)
+	t.work.records = t.Records
+	t.work.note(r, t.reconciles)
 }
 
 // Renewed records that statuses come from another stream now.

@@ -86,7 +86,7 @@ func (t *Turn) hampered(cmd *projections.Command) bool {
 	t.cause = cmd.Cause
 	if g := t.Cluster.Groups[cmd.Sequence]; g != nil {
 		t.emit(cmd.Scope(), events.GroupEnded{Command: g.Command, Outcome: events.GroupAbandoned, Services: g.Names()})
-		t.agenda.addAll(g.Members())
+		t.work.addAll(g.Members())
 	}
 	t.emit(cmd.Scope(), events.CommandFailed{Sequence: cmd.Sequence, Reason: events.ReasonInternal, Message: message})
 	return true

@@ -12,14 +12,14 @@ type CommandIdentity struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// Fated returns the command's sequence.
-func (i CommandIdentity) Fated() uint64 { return i.Sequence }
+// CommandSequence returns the command's sequence.
+func (i CommandIdentity) CommandSequence() uint64 { return i.Sequence }
 
-// Fate is an event that says what became of a command.
-type Fate interface {
+// Outcome is an event that says what became of a command.
+type Outcome interface {
 	Data
-	// Fated returns the command's sequence in ROOKERY_COMMANDS.
-	Fated() uint64
+	// CommandSequence returns the command's sequence in ROOKERY_COMMANDS.
+	CommandSequence() uint64
 }
 
 // CommandAccepted says that a command is understood, possible and now desired.

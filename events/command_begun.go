@@ -8,5 +8,5 @@ type CommandBegun struct {
 // Kind implements Data.
 func (CommandBegun) Kind() Kind { return v1("command", "begun") }
 
-// Fated returns the command's sequence.
-func (c CommandBegun) Fated() uint64 { return c.Sequence }
+// CommandSequence returns the command's sequence.
+func (c CommandBegun) CommandSequence() uint64 { return c.Sequence }

@@ -47,5 +47,5 @@ type CommandFailed struct {
 // Kind implements Data.
 func (CommandFailed) Kind() Kind { return v1("command", "failed") }
 
-// Fated returns the command's sequence.
-func (c CommandFailed) Fated() uint64 { return c.Sequence }
+// CommandSequence returns the command's sequence.
+func (c CommandFailed) CommandSequence() uint64 { return c.Sequence }

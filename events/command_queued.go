@@ -23,8 +23,8 @@ type CommandQueued struct {
 // Kind implements Data.
 func (CommandQueued) Kind() Kind { return Kind{"command", 2, "queued"} }
 
-// Fated returns the command's sequence.
-func (c CommandQueued) Fated() uint64 { return c.Sequence }
+// CommandSequence returns the command's sequence.
+func (c CommandQueued) CommandSequence() uint64 { return c.Sequence }
 
 // Queued returns the event for a command that waits.
 func Queued(sequence, behind uint64, command ServiceCommand) (CommandQueued, error) {

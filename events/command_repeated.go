@@ -11,5 +11,5 @@ type CommandRepeated struct {
 // Kind implements Data.
 func (CommandRepeated) Kind() Kind { return v1("command", "repeated") }
 
-// Fated returns the command's sequence.
-func (c CommandRepeated) Fated() uint64 { return c.Sequence }
+// CommandSequence returns the command's sequence.
+func (c CommandRepeated) CommandSequence() uint64 { return c.Sequence }

@@ -8,5 +8,5 @@ type CommandSucceeded struct {
 // Kind implements Data.
 func (CommandSucceeded) Kind() Kind { return v1("command", "succeeded") }
 
-// Fated returns the command's sequence.
-func (c CommandSucceeded) Fated() uint64 { return c.Sequence }
+// CommandSequence returns the command's sequence.
+func (c CommandSucceeded) CommandSequence() uint64 { return c.Sequence }

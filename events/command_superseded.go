@@ -10,5 +10,5 @@ type CommandSuperseded struct {
 // Kind implements Data.
 func (CommandSuperseded) Kind() Kind { return v1("command", "superseded") }
 
-// Fated returns the command's sequence.
-func (c CommandSuperseded) Fated() uint64 { return c.Sequence }
+// CommandSequence returns the command's sequence.
+func (c CommandSuperseded) CommandSequence() uint64 { return c.Sequence }

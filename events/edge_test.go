@@ -28,9 +28,9 @@ func TestAnAnswerMayBeAsLongAsAMessage(t *testing.T) {
 }
 
 func TestEventsAboutACommandNameIt(t *testing.T) {
-	for _, fate := range []Fate{CommandQueued{Sequence: 9, Behind: 8}, CommandRepeated{Sequence: 9, Of: 3}, CommandFailed{Sequence: 9}} {
-		if fate.Fated() != 9 {
-			t.Errorf("%T is about command %d, want 9", fate, fate.Fated())
+	for _, outcome := range []Outcome{CommandQueued{Sequence: 9, Behind: 8}, CommandRepeated{Sequence: 9, Of: 3}, CommandFailed{Sequence: 9}} {
+		if outcome.CommandSequence() != 9 {
+			t.Errorf("%T is about command %d, want 9", outcome, outcome.CommandSequence())
 		}
 	}
 }

@@ -153,7 +153,7 @@ func EventSubject(logSubject string) string {
 }
 
 // CommandFateSubject is where the leader publishes the outcome of the command with this sequence in ROOKERY_COMMANDS.
-func CommandFateSubject(sequence uint64, name string) string {
+func CommandOutcomeSubject(sequence uint64, name string) string {
 	return EventRoot + ".command." + strconv.FormatUint(sequence, 10) + "." + name
 }
 

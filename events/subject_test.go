@@ -21,7 +21,7 @@ func TestSubjectsAreThoseOfTheDesign(t *testing.T) {
 		{ClusterScope.LogSubject(CommandRejected{}.Kind()), "rookery.log.cluster.command.rejected"},
 		{RoundScope.LogSubject(RoundClosed{}.Kind()), "rookery.log.round"},
 		{EventSubject("rookery.log.node.n1.joined"), "rookery.event.node.n1.joined"},
-		{CommandFateSubject(12, "accepted"), "rookery.event.command.12.accepted"},
+		{CommandOutcomeSubject(12, "accepted"), "rookery.event.command.12.accepted"},
 		{HeartbeatSubject("n1"), "rookery.heartbeat.n1"},
 		{HelloSubject("n1"), "rookery.status.n1.hello"},
 		{ListSubject("n1"), "rookery.status.n1.list"},

@@ -12,7 +12,7 @@ import (
 var appliers = map[string]func(*Cluster, events.Record) bool{
 	"command": (*Cluster).applyCommand, "group": (*Cluster).applyGroup, "service": (*Cluster).applyService,
 	"operation": (*Cluster).applyOperation, "snapshot": (*Cluster).applySnapshot, "topology": (*Cluster).applyTopology,
-	"instance": (*Cluster).applyInstance, "node": (*Cluster).applyNode, "stray": (*Cluster).applyStray,
+	"instance": (*Cluster).applyInstance, "node": (*Cluster).applyNode, "stray": (*Cluster).applyOrphan,
 	"cluster": (*Cluster).applyCluster, "unit": (*Cluster).applyUnit,
 }
 
@@ -221,7 +221,7 @@ func (c *Cluster) applyInstance(r events.Record) bool {
 		}
 	case events.InstanceAdopted:
 		c.placed(r, id, d.InstancePlaced)
-		delete(c.node(d.Node).Strays, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
+		delete(c.node(d.Node).Orphans, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceRetired:
 		c.retired(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
 	case events.InstanceForgotten:
@@ -348,7 +348,7 @@ func (c *Cluster) removed(id events.InstanceID) {
 func (c *Cluster) node(name string) *Node {
 	n := c.Nodes[name]
 	if n == nil {
-		n = &Node{Name: name, NotAllowed: !c.allows(name), Strays: map[events.InstanceID]*Stray{}, ports: map[events.HostPort]events.InstanceID{}}
+		n = &Node{Name: name, NotAllowed: !c.allows(name), Orphans: map[events.InstanceID]*Orphan{}, ports: map[events.HostPort]events.InstanceID{}}
 		c.Nodes[name] = n
 	}
 	return n
@@ -407,17 +407,17 @@ func (c *Cluster) applyNode(r events.Record) bool {
 	return true
 }
 
-func (c *Cluster) applyStray(r events.Record) bool {
+func (c *Cluster) applyOrphan(r events.Record) bool {
 	name, _ := r.Scope.Node()
 	n := c.node(name)
 	switch d := r.Data.(type) {
 	case events.StrayFound:
 		n.Orders++
-		n.Strays[d.ID()] = &Stray{Decided: r.Sequence, Counter: n.Orders, Why: d.Why}
+		n.Orphans[d.ID()] = &Orphan{Decided: r.Sequence, Counter: n.Orders, Why: d.Why}
 	case events.StrayRemoved:
-		delete(n.Strays, d.ID())
+		delete(n.Orphans, d.ID())
 	case events.StrayForgotten:
-		delete(n.Strays, d.ID())
+		delete(n.Orphans, d.ID())
 	default:
 		return false
 	}

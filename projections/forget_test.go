@@ -129,7 +129,7 @@ func TestOrdersNameTheDecisionBeforeTheirCount(t *testing.T) {
 	if o := c.ForgetOrder(7); o.Action != events.ActionForget || o.Decided != 7 || o.Counter != 0 {
 		t.Errorf("the order to forget is %+v", o)
 	}
-	if o := c.StrayOrder(&projections.Stray{Decided: 8, Counter: 3}); o.Action != events.ActionStop || o.Decided != 8 || o.Counter != 3 {
+	if o := c.OrphanOrder(&projections.Orphan{Decided: 8, Counter: 3}); o.Action != events.ActionStop || o.Decided != 8 || o.Counter != 3 {
 		t.Errorf("the order to stop an orphan is %+v", o)
 	}
 }

@@ -111,7 +111,7 @@ func (s *Service) GivenUp() bool {
 // Wanted returns how many slots must have an instance now.
 func (s *Service) Wanted() int {
 	switch {
-	case s.Dropped || s.GivenUp() || s.Idle() || s.Resting():
+	case s.Dropped || s.GivenUp() || s.Idle() || s.Suspended():
 		return 0
 	case s.Job != nil:
 		return min(int(s.Current().Spec.Jobs().Parallelism), int(s.Scale)-s.Job.completed)

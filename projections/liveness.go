@@ -33,7 +33,7 @@ func (n *Node) back() {
 }
 
 // Tells reports whether the node sends heartbeats and has listed its instances.
-func (n *Node) Tells() bool { return n.Heard() && !n.Unlisted }
+func (n *Node) Tells() bool { return n.Live() && !n.Unlisted }
 
 // lose notes that the instance is lost and no longer serves. It vacates the slot where a replacement is allowed.
 func (c *Cluster) lose(i *Instance) {
@@ -49,7 +49,7 @@ func (c *Cluster) lose(i *Instance) {
 	s.lost++
 	if replaced {
 		s.leave(i)
-		slot.aside(func(a *Aside) { a.Away = append(a.Away, i) })
+		slot.aside(func(a *Aside) { a.Disconnected = append(a.Disconnected, i) })
 	}
 	s.countAbsent(i, false)
 }
@@ -64,16 +64,16 @@ func (s *Service) replaceable(i *Instance) bool {
 func (c *Cluster) comeBack(i *Instance, now time.Time) {
 	s := c.Services[i.ID.Service]
 	slot := s.Slots[i.ID.Ordinal]
-	away := s.isAway(i)
-	if away && slot.Current != nil {
+	disconnected := s.isDisconnected(i)
+	if disconnected && slot.Current != nil {
 		return
 	}
 	if s.isAbsent(i) {
 		s.absent--
 	}
 	c.found(i)
-	if away {
-		slot.forgetAway(i)
+	if disconnected {
+		slot.forgetDisconnected(i)
 		slot.Current = i
 		s.filled++
 	}
@@ -91,12 +91,14 @@ func (c *Cluster) found(i *Instance) {
 	c.Services[i.ID.Service].lost--
 }
 
-func (s *Service) isAway(i *Instance) bool {
-	return slices.Contains(s.Slots[i.ID.Ordinal].Beside().Away, i)
+func (s *Service) isDisconnected(i *Instance) bool {
+	return slices.Contains(s.Slots[i.ID.Ordinal].Beside().Disconnected, i)
 }
 
 // isAbsent reports whether the instance is lost and the service does not wait for it: it must stop, or it may have a replacement.
-func (s *Service) isAbsent(i *Instance) bool { return i.Lost && (i.Retired() != "" || s.isAway(i)) }
+func (s *Service) isAbsent(i *Instance) bool {
+	return i.Lost && (i.Retired() != "" || s.isDisconnected(i))
+}
 
 // countAbsent counts the instance if it is absent now and was not before.
 func (s *Service) countAbsent(i *Instance, before bool) {
@@ -105,9 +107,9 @@ func (s *Service) countAbsent(i *Instance, before bool) {
 	}
 }
 
-func (s *Slot) forgetAway(i *Instance) {
+func (s *Slot) forgetDisconnected(i *Instance) {
 	if s.Aside != nil {
-		s.aside(func(a *Aside) { a.Away = but(a.Away, i) })
+		s.aside(func(a *Aside) { a.Disconnected = but(a.Disconnected, i) })
 	}
 }
 

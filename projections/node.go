@@ -56,8 +56,8 @@ type Node struct {
 	Orders uint64
 	// LastPort is the port that was picked last: the next search begins after it.
 	LastPort uint16
-	// Strays are the node's orphans: containers that no order names.
-	Strays map[events.InstanceID]*Stray
+	// Orphans are the node's orphans: containers that no order names.
+	Orphans map[events.InstanceID]*Orphan `json:"Strays"`
 
 	ports map[events.HostPort]events.InstanceID
 	// lost counts the node's lost instances.
@@ -66,8 +66,8 @@ type Node struct {
 	turned uint64
 }
 
-// Stray is an orphan: a container of a node that no order names.
-type Stray struct {
+// Orphan is one: a container of a node that no order names.
+type Orphan struct {
 	Decided uint64
 	Counter uint64
 	// Why says how the node's report contradicts the log.
@@ -83,11 +83,11 @@ func (n *Node) Reserved() events.Resources { return n.reserved }
 // Allocatable returns the resources of the node that all its instances may use together.
 func (n *Node) Allocatable() events.Resources { return n.allocatable }
 
-// Heard reports whether the node has joined and sends heartbeats.
-func (n *Node) Heard() bool { return n.Epoch > 0 && !n.Silent }
+// Live reports whether the node has joined and sends heartbeats.
+func (n *Node) Live() bool { return n.Epoch > 0 && !n.Silent }
 
 // Open reports whether the node sends heartbeats and operators allow instances there.
-func (n *Node) Open() bool { return n.Heard() && !n.Paused && !n.NotAllowed }
+func (n *Node) Open() bool { return n.Live() && !n.Paused && !n.NotAllowed }
 
 // Ready reports whether instances may be placed on the node.
 func (n *Node) Ready() bool {

@@ -179,7 +179,7 @@ func (s *Service) enter(d events.OperationEntered, now time.Time) {
 // online or starts again, so the time counts from this report.
 func (s *Service) serves(i *Instance, now time.Time) {
 	op := s.Operation
-	if op == nil || (!op.Kind.Together() && !s.UpToDate(i)) || i.Retired() != "" || s.isAway(i) || !slices.Contains(op.Slots, i.ID.Ordinal) {
+	if op == nil || (!op.Kind.Together() && !s.UpToDate(i)) || i.Retired() != "" || s.isDisconnected(i) || !slices.Contains(op.Slots, i.ID.Ordinal) {
 		return
 	}
 	if i.Seen.Phase == events.PhaseOnline && !i.Lost && !i.Differs {
@@ -202,7 +202,7 @@ func (s *Service) steady() bool {
 		return false
 	}
 	for o, slot := range s.Slots {
-		if slices.ContainsFunc(slot.Beside().Leaving, func(i *Instance) bool { return !i.Lost }) {
+		if slices.ContainsFunc(slot.Beside().Terminating, func(i *Instance) bool { return !i.Lost }) {
 			return false
 		}
 		if i := slot.Current; (i != nil) != s.Wants(uint32(o)) || (i != nil && (i.Lost || i.Seen.Phase != events.PhaseOnline)) {

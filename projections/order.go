@@ -59,8 +59,8 @@ func (s *Service) addresses(ordinal uint32) events.Addresses {
 	return events.Addresses{Host: i.Address, Ports: i.Ports}
 }
 
-// StrayOrder returns the order to stop an orphan.
-func (c *Cluster) StrayOrder(s *Stray) events.Order {
+// OrphanOrder returns the order to stop an orphan.
+func (c *Cluster) OrphanOrder(s *Orphan) events.Order {
 	return c.order(events.ActionStop, s.Decided, s.Counter)
 }
 

@@ -12,7 +12,7 @@ import (
 // WhyPending tells an operator why the service's empty slots have no instance.
 func (c *Cluster) WhyPending(s *Service) string {
 	switch {
-	case s.Resting():
+	case s.Suspended():
 		return "the service is suspended"
 	case s.Idle():
 		return "it waits for its schedule"
@@ -24,7 +24,7 @@ func (c *Cluster) WhyPending(s *Service) string {
 		return "not decided yet"
 	}
 	text := Reasons(*s.Pending)
-	if n := c.Nodes[s.Home(s.Pending.Ordinal)]; n != nil && !n.Heard() {
+	if n := c.Nodes[s.Home(s.Pending.Ordinal)]; n != nil && !n.Live() {
 		text += fmt.Sprintf("; its volumes are on %s, which is %s", n.Name, n.state())
 	}
 	return text

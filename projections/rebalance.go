@@ -75,5 +75,5 @@ func (c *Cluster) InMotion() bool {
 		return false
 	}
 	slot := s.Slots[o]
-	return slot.Next != nil || slices.ContainsFunc(slot.Beside().Leaving, func(i *Instance) bool { return c.Nodes[i.Node].Heard() })
+	return slot.Next != nil || slices.ContainsFunc(slot.Beside().Terminating, func(i *Instance) bool { return c.Nodes[i.Node].Live() })
 }

@@ -108,11 +108,11 @@ type Slot struct {
 
 // Aside is what a slot has beside its current and its next instance during a change or a failure.
 type Aside struct {
-	// Away are the disconnected instances, oldest first: their nodes are lost, and a replacement may run until the nodes are back. They
+	// Disconnected are the instances on lost nodes, oldest first: a replacement may run until the nodes are back. They
 	// must still run.
-	Away []*Instance `json:",omitempty"`
-	// Leaving are the terminating instances, oldest first.
-	Leaving []*Instance `json:",omitempty"`
+	Disconnected []*Instance `json:"Away,omitempty"`
+	// Terminating are the instances that are to stop, oldest first.
+	Terminating []*Instance `json:"Leaving,omitempty"`
 	// NextServes is since when the next instance serves; zero where it does not.
 	NextServes time.Time `json:",omitzero"`
 	// Tries counts, during a drain of its node, the successors of the current instance that failed before they replaced it. The last
@@ -134,7 +134,7 @@ func (s *Slot) aside(change func(*Aside)) {
 		s.Aside = &Aside{}
 	}
 	change(s.Aside)
-	if a := s.Aside; len(a.Away) == 0 && len(a.Leaving) == 0 && a.NextServes.IsZero() && a.Tries == 0 && a.Ended == nil && a.Crashes == nil {
+	if a := s.Aside; len(a.Disconnected) == 0 && len(a.Terminating) == 0 && a.NextServes.IsZero() && a.Tries == 0 && a.Ended == nil && a.Crashes == nil {
 		s.Aside = nil
 	}
 }
@@ -253,7 +253,7 @@ func (i *Instance) Takes() events.Resources {
 // last report.
 func (c *Cluster) Serves(i *Instance) bool {
 	n := c.Nodes[i.Node]
-	return n.Heard() && i.Seen.Phase == events.PhaseOnline && !i.Differs && (!i.Lost || i.Seen.Epoch == n.Epoch)
+	return n.Live() && i.Seen.Phase == events.PhaseOnline && !i.Differs && (!i.Lost || i.Seen.Epoch == n.Epoch)
 }
 
 // Current returns the current revision.
@@ -333,7 +333,7 @@ func (s *Service) Lacks() bool { return s.filled < s.Wanted() }
 func (s *Service) Instances() iter.Seq[*Instance] {
 	return func(yield func(*Instance) bool) {
 		for _, slot := range s.Slots {
-			if a := slot.Aside; a != nil && (!all(a.Leaving, yield) || !all(a.Away, yield)) {
+			if a := slot.Aside; a != nil && (!all(a.Terminating, yield) || !all(a.Disconnected, yield)) {
 				return
 			}
 			if slot.Current != nil && !yield(slot.Current) {
@@ -378,7 +378,7 @@ func (s *Service) keepHome(i *Instance) {
 
 // Rolling reports whether instances of earlier revisions still run.
 func (s *Service) Rolling() bool {
-	return !s.Dropped && !s.Resting() && s.Revisions[s.Revision] != nil && s.outdated > 0
+	return !s.Dropped && !s.Suspended() && s.Revisions[s.Revision] != nil && s.outdated > 0
 }
 
 func (s *Slot) find(generation uint32) *Instance {
@@ -389,7 +389,7 @@ func (s *Slot) find(generation uint32) *Instance {
 		return s.Next
 	}
 	a := s.Beside()
-	for _, others := range [...][]*Instance{a.Leaving, a.Away} {
+	for _, others := range [...][]*Instance{a.Terminating, a.Disconnected} {
 		for _, i := range others {
 			if i.ID.Generation == generation {
 				return i
@@ -403,20 +403,20 @@ func (s *Slot) find(generation uint32) *Instance {
 // instance that is lost no longer runs, as its node has stopped it.
 func (s *Slot) Remains() *Instance {
 	a := s.Beside()
-	for _, i := range a.Leaving {
+	for _, i := range a.Terminating {
 		if !i.Lost || i.PlacedWith().Window == 0 {
 			return i
 		}
 	}
-	if len(a.Away) > 0 {
-		return a.Away[0]
+	if len(a.Disconnected) > 0 {
+		return a.Disconnected[0]
 	}
 	return nil
 }
 
 func (s *Slot) empty() bool {
 	a := s.Beside()
-	return s.Current == nil && s.Next == nil && len(a.Leaving) == 0 && len(a.Away) == 0
+	return s.Current == nil && s.Next == nil && len(a.Terminating) == 0 && len(a.Disconnected) == 0
 }
 
 // slot returns the slot of this ordinal. It creates the slot, and those below it, where they are missing.
@@ -526,7 +526,7 @@ func (s *Service) use(i *Instance) {
 
 func (s *Service) retire(i *Instance, reason events.RetireReason, now time.Time) {
 	before := s.isAbsent(i)
-	if !s.isAway(i) { // the replacement of a disconnected instance serves on
+	if !s.isDisconnected(i) { // the replacement of a disconnected instance serves on
 		s.servesNoMore(i)
 	}
 	s.leave(i)
@@ -535,7 +535,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason, now time.Time)
 	i.ends(ending)
 	s.countAbsent(i, before)
 	slot := s.Slots[i.ID.Ordinal]
-	slot.aside(func(a *Aside) { a.Leaving = append(a.Leaving, i) })
+	slot.aside(func(a *Aside) { a.Terminating = append(a.Terminating, i) })
 	if reason == events.RetireScaledDown || reason == events.RetireDropped || reason == events.RetireSuspended {
 		slot.beginAnew()
 	} else if slot.Current == nil {
@@ -547,7 +547,7 @@ func (s *Service) retire(i *Instance, reason events.RetireReason, now time.Time)
 func (s *Service) leave(i *Instance) {
 	slot := s.Slots[i.ID.Ordinal]
 	s.Moved = s.Moved || (s.Topology != nil && slot.Current == i)
-	slot.forgetAway(i)
+	slot.forgetDisconnected(i)
 	switch i {
 	case slot.Next:
 		slot.Next = nil
@@ -572,7 +572,7 @@ func (s *Service) remove(i *Instance) {
 	}
 	s.leave(i)
 	slot := s.Slots[i.ID.Ordinal]
-	slot.aside(func(a *Aside) { a.Leaving = but(a.Leaving, i) })
+	slot.aside(func(a *Aside) { a.Terminating = but(a.Terminating, i) })
 	s.total--
 	s.Revisions[i.Revision].used--
 	if !s.UpToDate(i) {

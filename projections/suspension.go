@@ -38,8 +38,8 @@ type Refill struct {
 	Placed bool `json:",omitzero"`
 }
 
-// Resting reports whether the service is suspended, and must have no instance until it is resumed.
-func (s *Service) Resting() bool { return s.Suspension != nil && s.Suspension.Stopped }
+// Suspended reports whether the service is suspended, and must have no instance until it is resumed.
+func (s *Service) Suspended() bool { return s.Suspension != nil && s.Suspension.Stopped }
 
 // suspend notes that the service must be suspended. A service without instances is suspended at once.
 func (s *Service) suspend(r events.Record) {

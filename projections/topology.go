@@ -60,7 +60,7 @@ func (s *Service) Alone(ordinal uint32) bool {
 // writes reports whether a terminating instance may still write to the slot's volumes. The next instance may get the same volumes,
 // even if an instance without volumes has had the slot in between.
 func (s *Service) writes(ordinal uint32) bool {
-	return int(ordinal) < len(s.Slots) && slices.ContainsFunc(s.Slots[ordinal].Beside().Leaving, func(i *Instance) bool {
+	return int(ordinal) < len(s.Slots) && slices.ContainsFunc(s.Slots[ordinal].Beside().Terminating, func(i *Instance) bool {
 		return !i.Lost && s.Revisions[i.Revision].Spec.KeepsVolumes()
 	})
 }

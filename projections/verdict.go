@@ -154,9 +154,9 @@ func (p *phase) retired(ordinal uint32) barrier.Participant {
 		goes, missing = func(i *Instance) bool { return !p.service.UpToDate(i) }, "its previous instances are not gone"
 	}
 	slot := p.slot(ordinal)
-	remains := func(i *Instance) bool { return goes(i) && p.cluster.Nodes[i.Node].Heard() }
+	remains := func(i *Instance) bool { return goes(i) && p.cluster.Nodes[i.Node].Live() }
 	stays := p.op.Rescale != nil && !p.goes(ordinal)
-	if stays || ((slot.Current == nil || !goes(slot.Current)) && !slices.ContainsFunc(slot.Beside().Leaving, remains)) {
+	if stays || ((slot.Current == nil || !goes(slot.Current)) && !slices.ContainsFunc(slot.Beside().Terminating, remains)) {
 		return reached
 	}
 	return p.lacks(missing)

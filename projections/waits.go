@@ -52,9 +52,9 @@ func (p *phase) bound(most int) []Wait {
 func (p *phase) awaited(ordinal uint32) *Instance {
 	slot := p.slot(ordinal)
 	if p.op.Phase == events.OperationRetire {
-		heard := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Heard() }
-		if at := slices.IndexFunc(slot.Beside().Leaving, heard); at >= 0 {
-			return slot.Beside().Leaving[at]
+		heard := func(i *Instance) bool { return p.cluster.Nodes[i.Node].Live() }
+		if at := slices.IndexFunc(slot.Beside().Terminating, heard); at >= 0 {
+			return slot.Beside().Terminating[at]
 		}
 		return slot.Current
 	}
@@ -76,7 +76,7 @@ func (p *phase) said(w Wait) string {
 		return "no node has had room for another beside " + slot.Current.ID.String()
 	case i == nil:
 		return p.cluster.WhyPending(p.service)
-	case !p.cluster.Nodes[i.Node].Heard():
+	case !p.cluster.Nodes[i.Node].Live():
 		return "its node is " + p.cluster.Nodes[i.Node].state()
 	case p.cluster.Nodes[i.Node].Degraded != "":
 		return "its node is degraded: " + p.cluster.Nodes[i.Node].Degraded
@@ -99,7 +99,7 @@ func (n *Node) state() string {
 	switch {
 	case n.Lost:
 		return "lost"
-	case !n.Heard():
+	case !n.Live():
 		return "silent"
 	case n.Degraded != "":
 		return "degraded"

@@ -87,10 +87,10 @@ func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer
 	if err != nil {
 		return err
 	}
-	fate, err := w.run(ctx, m)
+	outcome, err := w.run(ctx, m)
 	for _, s := range piece {
 		if s.Command = w.sequence; err == nil {
-			s.Fate = &fate
+			s.Outcome = &outcome
 		}
 	}
 	group := p.Namespace + "/" + p.Namespace
@@ -100,9 +100,9 @@ func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer
 	case err != nil:
 		return err
 	}
-	if err := outcome(fate); err != nil {
+	if err := failureOf(outcome); err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "group %s: command %d %s\n", group, fate.Sequence, projections.Succeeded)
+	fmt.Fprintf(progress, "group %s: command %d %s\n", group, outcome.Sequence, projections.Succeeded)
 	return nil
 }

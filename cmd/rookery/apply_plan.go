@@ -52,8 +52,8 @@ type step struct {
 	Fields []difference `json:"fields,omitempty"`
 	// Note explains the action, where the fields alone do not.
 	Note string `json:"note,omitempty"`
-	// Fate is the command's outcome; nil without a command, or while it runs.
-	Fate *api.Fate `json:"fate,omitzero"`
+	// Outcome is that of the command's outcome; nil without a command, or while it runs.
+	Outcome *api.Command `json:"fate,omitzero"`
 	// Command is the sequence of the step's command; 0 if apply published none.
 	Command uint64 `json:"command,omitzero"`
 

@@ -63,15 +63,15 @@ func (s *step) publish(ctx context.Context, w *waiter) (bus.Subscription, error)
 }
 
 func (s *step) wait(ctx context.Context, w *waiter, seen bus.Subscription) error {
-	fate, err := w.follow(ctx, seen)
+	outcome, err := w.follow(ctx, seen)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Service, err)
 	}
-	s.Fate = &fate
-	if err := outcome(fate); err != nil {
+	s.Outcome = &outcome
+	if err := failureOf(outcome); err != nil {
 		return fmt.Errorf("%s: %w", s.Service, err)
 	}
-	fmt.Fprintf(w.progress, "%s: command %d %s\n", s.Service, s.Command, fate.Outcome)
+	fmt.Fprintf(w.progress, "%s: command %d %s\n", s.Service, s.Command, outcome.Outcome)
 	return nil
 }
 
@@ -104,7 +104,7 @@ func codeOf(err error) int {
 func stopped(steps []*step) error {
 	var going []string
 	for _, s := range steps {
-		if s.Command > 0 && (s.Fate == nil || s.Fate.Outcome == projections.Accepted) {
+		if s.Command > 0 && (s.Outcome == nil || s.Outcome.Outcome == projections.Accepted) {
 			going = append(going, fmt.Sprintf("%d (%s)", s.Command, s.Service))
 		}
 	}

@@ -79,22 +79,22 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
 	w := &waiter{bus: b, progress: a.progress(), scope: scope, members: members, waves: waves{}}
-	fate, err := w.run(ctx, m)
+	outcome, err := w.run(ctx, m)
 	if errors.Is(err, context.Canceled) && w.sequence > 0 {
 		return &codedError{exitSignal, fmt.Errorf("interrupted: command %d continues: see `rookery ps`", w.sequence)}
 	}
 	if err != nil {
 		return err
 	}
-	if fate.Unchanged && fate.Outcome == projections.Succeeded {
-		fmt.Fprintf(a.progress(), "%s is unchanged\n", cmp.Or(fate.Service, fate.Group))
+	if outcome.Unchanged && outcome.Outcome == projections.Succeeded {
+		fmt.Fprintf(a.progress(), "%s is unchanged\n", cmp.Or(outcome.Service, outcome.Group))
 	}
 	if a.out.json() {
-		if err := a.out.print(cmd.OutOrStdout(), fate); err != nil {
+		if err := a.out.print(cmd.OutOrStdout(), outcome); err != nil {
 			return err
 		}
 	}
-	return outcome(fate)
+	return failureOf(outcome)
 }
 
 // progress returns where to show progress. With JSON or YAML output it shows none, unless standard error is a terminal.

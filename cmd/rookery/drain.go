@@ -96,7 +96,7 @@ func (a *asking) askNode(cmd *cobra.Command, node string, command events.Data) e
 // drained is what drain prints as JSON or YAML: the plan, and the outcome of the command if drain sent it.
 type drained struct {
 	coordinator.DrainPlan
-	Fate *api.Fate `json:"fate,omitempty"`
+	Outcome *api.Command `json:"fate,omitempty"`
 }
 
 func (d *drain) run(cmd *cobra.Command, node string) error {
@@ -206,18 +206,18 @@ func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, comma
 		end()
 		shows.Wait()
 	}()
-	fate, err := w.follow(ctx, seen)
+	outcome, err := w.follow(ctx, seen)
 	if err != nil {
 		if cmd.Context().Err() != nil {
 			fmt.Fprintf(d.progress(), "the drain of node %s continues: rookery drain %s --undo ends it\n", p.Node, p.Node)
 		}
 		return err
 	}
-	p.Fate = &fate
-	if fate.Outcome == projections.Succeeded {
+	p.Outcome = &outcome
+	if outcome.Outcome == projections.Succeeded {
 		fmt.Fprintf(d.progress(), "node %s is drained\n", p.Node)
 	}
-	return outcome(fate)
+	return failureOf(outcome)
 }
 
 // showDrain prints a line for each event of the plan's instances, until ctx or the subscription ends.

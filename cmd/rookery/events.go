@@ -192,8 +192,8 @@ func subjectWords(subject string) string {
 
 func details(data events.Data) string {
 	switch d := data.(type) {
-	case events.Fate:
-		return fateDetails(d)
+	case events.Outcome:
+		return outcomeDetails(d)
 	case events.ServiceRevised:
 		return revisedDetails(d)
 	case events.ServiceScaled:
@@ -248,9 +248,9 @@ func details(data events.Data) string {
 	return seenDetails(data)
 }
 
-// fateDetails describes the outcome of a command.
-func fateDetails(fate events.Fate) string {
-	switch d := fate.(type) {
+// outcomeDetails describes the outcome of a command.
+func outcomeDetails(outcome events.Outcome) string {
+	switch d := outcome.(type) {
 	case events.CommandAccepted:
 		if d.Unchanged {
 			return fmt.Sprintf(" %s (command %d), which changes nothing", d.Verb, d.Sequence)
@@ -267,7 +267,7 @@ func fateDetails(fate events.Fate) string {
 	case events.CommandRepeated:
 		return fmt.Sprintf(" (command %d repeats %d)", d.Sequence, d.Of)
 	}
-	return fmt.Sprintf(" (command %d)", fate.Fated())
+	return fmt.Sprintf(" (command %d)", outcome.CommandSequence())
 }
 
 func resumedDetails(d events.ServiceResumed) string {

@@ -75,16 +75,16 @@ func leavingDetails(data events.Data) string {
 	case events.InstanceForgotten:
 		return fmt.Sprintf(" %d.%d on %s: %s", d.Ordinal, d.Generation, d.Node, d.Reason)
 	case events.StrayFound:
-		return strayDetails(d)
+		return orphanDetails(d)
 	case events.StrayRemoved:
-		return strayDetails(d.StrayFound)
+		return orphanDetails(d.StrayFound)
 	case events.StrayForgotten:
-		return strayDetails(d.StrayFound)
+		return orphanDetails(d.StrayFound)
 	}
 	return ""
 }
 
-func strayDetails(d events.StrayFound) string {
+func orphanDetails(d events.StrayFound) string {
 	text := " " + d.ID().String()
 	if d.Why != "" {
 		text += ": " + d.Why.Words()

@@ -64,7 +64,7 @@ func exampleViews(t *testing.T) bus.Sight {
 		return n
 	}
 	degraded := node("edge-2", "degraded")
-	degraded.Degraded, degraded.Strays = "Podman has not answered for 12s", 1
+	degraded.Degraded, degraded.Orphans = "Podman has not answered for 12s", 1
 	service := func(namespace, name, state string, online int, scale uint32) views.Service {
 		return views.Service{Namespace: namespace, Name: name, State: state, Revision: 2, Online: online, Scale: scale, Spec: events.Spec{Image: "localhost/web:1"}, Sequence: 98}
 	}
@@ -163,7 +163,7 @@ func TestChangedRowsAreWritten(t *testing.T) {
 			t.Errorf("%s: without a change it writes %q", row.format, got)
 		}
 		n := s.nodes["edge-2"]
-		n.State, n.Strays, n.Degraded = "ready", 0, ""
+		n.State, n.Orphans, n.Degraded = "ready", 0, ""
 		s.nodes["edge-2"] = n
 		if got := draw(nil); row.format != "text" && !strings.HasPrefix(got, row.changed) || row.format == "text" && strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: the change is written as %q", row.format, got)

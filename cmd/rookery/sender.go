@@ -21,7 +21,9 @@ func sender() string {
 		name = u.Username
 	}
 	host, _ := os.Hostname()
-	plain := func(text string) string { return cmp.Or(strings.Trim(unsafe.ReplaceAllString(text, "-"), "-"), "unknown") }
+	plain := func(text string) string {
+		return cmp.Or(strings.Trim(unsafe.ReplaceAllString(text, "-"), "-"), "unknown")
+	}
 	return senderPrefix + plain(name) + "@" + plain(host)
 }
 

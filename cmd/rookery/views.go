@@ -191,10 +191,10 @@ func gibibytes(reserved, allocatable int64) string {
 
 // instanceWords counts the instances and the orphans of a node.
 func instanceWords(v views.Node) string {
-	if v.Strays == 0 {
+	if v.Orphans == 0 {
 		return strconv.Itoa(v.Instances)
 	}
-	return fmt.Sprintf("%d and %d orphans", v.Instances, v.Strays)
+	return fmt.Sprintf("%d and %d orphans", v.Instances, v.Orphans)
 }
 
 // logState returns the state of the log. Without a log, its error says what to do.

@@ -38,10 +38,10 @@ type waiter struct {
 	waves    waves
 }
 
-func (w *waiter) run(ctx context.Context, m events.Message) (api.Fate, error) {
+func (w *waiter) run(ctx context.Context, m events.Message) (api.Command, error) {
 	seen, err := w.publish(ctx, m)
 	if err != nil {
-		return api.Fate{}, err
+		return api.Command{}, err
 	}
 	fmt.Fprintf(w.progress, "command %d is stored\n", w.sequence)
 	return w.follow(ctx, seen)
@@ -87,12 +87,12 @@ func explainPublish(err error) error {
 }
 
 // follow shows events until the command has ended, and ends the subscription.
-func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Fate, error) {
+func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Command, error) {
 	defer seen.Stop()
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	began := time.Now()
-	var told *api.Fate // an answer that arrived before the last events
+	var told *api.Command // an answer that arrived before the last events
 	for {
 		asked := false
 		select {
@@ -101,9 +101,9 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Fate, e
 				return *told, nil
 			}
 			if errors.Is(context.Cause(ctx), errTimeout) {
-				return api.Fate{}, &codedError{exitTimeout, fmt.Errorf("command %d: %w", w.sequence, errTimeout)}
+				return api.Command{}, &codedError{exitTimeout, fmt.Errorf("command %d: %w", w.sequence, errTimeout)}
 			}
-			return api.Fate{}, ctx.Err()
+			return api.Command{}, ctx.Err()
 		case m := <-seen.Messages():
 			if !w.concerns(m) || !w.show(m) {
 				continue
@@ -111,17 +111,17 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Fate, e
 		case <-ticker.C:
 			asked = true
 		}
-		fate, known, err := w.fate(ctx)
+		outcome, known, err := w.ask(ctx)
 		if err != nil {
-			return fate, err
+			return outcome, err
 		}
-		if known && fate.Outcome != projections.Accepted {
+		if known && outcome.Outcome != projections.Accepted {
 			// The answer can arrive before the last events, which get time until the next question.
 			if asked && told == nil {
-				told = &fate
+				told = &outcome
 				continue
 			}
-			return fate, nil
+			return outcome, nil
 		}
 		if !known && !w.warned && time.Since(began) > noCoordinatorAfter {
 			w.warned = true
@@ -138,8 +138,8 @@ func (w *waiter) show(m events.Message) (end bool) {
 		w.say(line)
 		return false
 	}
-	if fate, ok := data.(events.Fate); ok {
-		return w.showFate(fate, line)
+	if outcome, ok := data.(events.Outcome); ok {
+		return w.showOutcome(outcome, line)
 	}
 	w.say(line)
 	return false
@@ -151,12 +151,12 @@ func (w *waiter) say(line string) {
 	fmt.Fprintln(w.progress, strings.Join(eventLines(line, 0, style), "\n"))
 }
 
-// showFate prints that the command queues, or starts. It reports whether this may be its end.
-func (w *waiter) showFate(fate events.Fate, line string) (end bool) {
-	if fate.Fated() != w.sequence {
+// showOutcome prints that the command queues, or starts. It reports whether this may be its end.
+func (w *waiter) showOutcome(outcome events.Outcome, line string) (end bool) {
+	if outcome.CommandSequence() != w.sequence {
 		return false
 	}
-	switch fate.(type) {
+	switch outcome.(type) {
 	case events.CommandAccepted:
 		return false
 	case events.CommandQueued, events.CommandBegun:
@@ -166,25 +166,25 @@ func (w *waiter) showFate(fate events.Fate, line string) (end bool) {
 	return true
 }
 
-// fate asks for the outcome of the command. It reports false if no coordinator knows it yet.
-func (w *waiter) fate(ctx context.Context) (api.Fate, bool, error) {
+// ask asks for the outcome of the command. It reports false if no coordinator knows it yet.
+func (w *waiter) ask(ctx context.Context) (api.Command, bool, error) {
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	var fate api.Fate
+	var outcome api.Command
 	m, err := w.bus.Request(call, events.Message{
 		Subject: events.APIRoot + ".command", Header: events.Header{}, Body: fmt.Appendf(nil, `{"sequence":%d}`, w.sequence),
 	})
 	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "" {
-		return fate, false, nil // undecided, or no coordinator leads: ask again
+		return outcome, false, nil // undecided, or no coordinator leads: ask again
 	}
-	if err := json.Unmarshal(m.Body, &fate); err != nil {
-		return fate, false, fmt.Errorf("read the outcome of command %d: %w", w.sequence, err)
+	if err := json.Unmarshal(m.Body, &outcome); err != nil {
+		return outcome, false, fmt.Errorf("read the outcome of command %d: %w", w.sequence, err)
 	}
-	return fate, true, nil
+	return outcome, true, nil
 }
 
-// outcome turns the outcome of a command into an error with its exit code.
-func outcome(f api.Fate) error {
+// failureOf turns the outcome of a command into an error with its exit code.
+func failureOf(f api.Command) error {
 	switch f.Outcome {
 	case projections.Rejected:
 		return &codedError{exitRejected, fmt.Errorf("command %d was rejected (%s): %s", f.Sequence, f.Rejection.Code, f.Rejection.Reason)}

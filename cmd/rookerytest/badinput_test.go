@@ -289,10 +289,10 @@ func (w *world) until(subject string) []events.Message {
 func (w *world) good() []events.Message {
 	w.t.Helper()
 	sequence := w.Publish("demo/good", "ensure", `{"image":"localhost/good:1"}`)
-	return w.until(events.CommandFateSubject(sequence, "succeeded"))
+	return w.until(events.CommandOutcomeSubject(sequence, "succeeded"))
 }
 
-// outcomes returns the events of one kind about the command: those of the log, and those of the fate subjects.
+// outcomes returns the events of one kind about the command: those of the log, and those of the outcome subjects.
 func outcomes[T events.Data](w *world, all []events.Message, sequence uint64) (logged, fates []events.Message, data T) {
 	w.t.Helper()
 	for _, m := range all {
@@ -309,7 +309,7 @@ func outcomes[T events.Data](w *world, all []events.Message, sequence uint64) (l
 			continue
 		}
 		data = typed
-		if strings.HasPrefix(m.Subject, events.CommandFateSubject(sequence, "")) {
+		if strings.HasPrefix(m.Subject, events.CommandOutcomeSubject(sequence, "")) {
 			fates = append(fates, m)
 		} else {
 			logged = append(logged, m)
@@ -331,7 +331,7 @@ func (w *world) rejected(r row) events.CommandRejected {
 	if len(logged) != 1 || logged[0].Subject != under {
 		w.t.Errorf("%d rejections in the log, want one on %s: %+v", len(logged), under, logged)
 	}
-	if len(fates) != 1 || fates[0].Subject != events.CommandFateSubject(sequence, "rejected") {
+	if len(fates) != 1 || fates[0].Subject != events.CommandOutcomeSubject(sequence, "rejected") {
 		w.t.Errorf("%d fates: %+v", len(fates), fates)
 	}
 	if got.Sequence != sequence || got.Code != r.code || got.Field != r.field || !strings.Contains(got.Reason, r.says) {
@@ -418,7 +418,7 @@ func TestAnIDStandsForOneCommand(t *testing.T) {
 	w := start(t)
 	send := row{header: binaryHeader(nil), body: `{"scale":2}`}
 	first := w.publish(send.message())
-	w.until(events.CommandFateSubject(first, "succeeded"))
+	w.until(events.CommandOutcomeSubject(first, "succeeded"))
 	other := row{
 		header: binaryHeader(nil), body: `{"scale":4}`, code: events.CodeIDReused, field: "id", says: fmt.Sprintf("command %d", first),
 	}
@@ -431,7 +431,7 @@ func TestAnIDStandsForOneCommand(t *testing.T) {
 	if len(logged) != 1 || logged[0].Subject != "rookery.event.service.demo.web.command.repeated" {
 		t.Errorf("the repeat led to %+v", logged)
 	}
-	if len(fates) != 1 || fates[0].Subject != events.CommandFateSubject(again, "repeated") {
+	if len(fates) != 1 || fates[0].Subject != events.CommandOutcomeSubject(again, "repeated") {
 		t.Errorf("the repeat's fates are %+v", fates)
 	}
 	if got != (events.CommandRepeated{Sequence: again, Of: first}) {
@@ -468,7 +468,7 @@ func TestABusyServiceNamesItsHolder(t *testing.T) {
 		engine.Refuse("localhost/missing:1", &node.Failure{Reason: events.OfflineImagePull, Message: "no such image"})
 	}
 	holder := w.Publish("demo/web", "ensure", `{"image":"localhost/missing:1"}`)
-	w.until(events.CommandFateSubject(holder, "accepted"))
+	w.until(events.CommandOutcomeSubject(holder, "accepted"))
 	got := w.rejected(row{body: `{"scale":5}`, code: events.CodeBusy, field: "busy", says: fmt.Sprintf("ensure (command %d)", holder)})
 	if got.Holder != holder {
 		t.Errorf("the holder is %d, want %d", got.Holder, holder)

@@ -52,7 +52,7 @@ func BenchmarkInputs(b *testing.B) {
 		refused += flood(b, cluster.Conn, rejected, rejectedSize)
 		look()
 		last := cluster.Publish("demo/last", "ensure", `{"image":"localhost/web:1","scale":0}`)
-		cluster.Fate(last)
+		cluster.Outcome(last)
 		b.ReportMetric(float64(published), "commands")
 		b.ReportMetric(float64(refused), "refused")
 		b.ReportMetric(float64(stored)/(1<<20), "MiB-in-stream")

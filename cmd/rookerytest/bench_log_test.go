@@ -173,7 +173,7 @@ func read(b *testing.B, from bus.Bus, last uint64, take func(events.Message)) ti
 // decider closes rounds with the real decisions and no loop around them.
 type decider struct {
 	cluster  *projections.Cluster
-	agenda   *coordinator.Agenda
+	work     *coordinator.WorkQueue
 	nodes    int
 	commands uint64
 	statuses uint64
@@ -184,14 +184,14 @@ type decider struct {
 
 func newDecider(nodes int) *decider {
 	c := projections.NewCluster()
-	return &decider{cluster: c, agenda: coordinator.NewAgenda(c), nodes: nodes, now: time.Unix(1_800_000_000, 0).UTC()}
+	return &decider{cluster: c, work: coordinator.NewWorkQueue(c), nodes: nodes, now: time.Unix(1_800_000_000, 0).UTC()}
 }
 
 // round decides one round. It reports whether it had anything to say.
 func (d *decider) round(b *testing.B, inputs func(*coordinator.Turn)) bool {
 	b.Helper()
 	d.now = d.now.Add(time.Millisecond)
-	turn := coordinator.NewTurn(d.cluster, d.agenda, d.now)
+	turn := coordinator.NewTurn(d.cluster, d.work, d.now)
 	turn.Fill(func() { inputs(turn) })
 	turn.Look()
 	if len(turn.Records) == 0 {

@@ -61,10 +61,10 @@ func ends(t testing.TB, cluster *rookerytest.Cluster, sequence uint64) {
 	defer look.Stop()
 	late := time.After(patience)
 	for {
-		var fate api.Fate
-		if cluster.Ask("command", fmt.Sprintf(`{"sequence":%d}`, sequence), &fate) && fate.Outcome != "accepted" {
-			if fate.Outcome != "succeeded" {
-				t.Fatalf("command %d ended as %+v", sequence, fate)
+		var outcome api.Command
+		if cluster.Ask("command", fmt.Sprintf(`{"sequence":%d}`, sequence), &outcome) && outcome.Outcome != "accepted" {
+			if outcome.Outcome != "succeeded" {
+				t.Fatalf("command %d ended as %+v", sequence, outcome)
 			}
 			return
 		}

@@ -21,9 +21,9 @@ func ended(cluster *rookerytest.Cluster) map[uint64][]string {
 	ends := map[uint64][]string{}
 	cluster.Replay(func(records []events.Record) {
 		for _, r := range records {
-			switch fate := r.Data.(type) {
+			switch outcome := r.Data.(type) {
 			case events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded, events.CommandRejected:
-				sequence := fate.(events.Fate).Fated()
+				sequence := outcome.(events.Outcome).CommandSequence()
 				ends[sequence] = append(ends[sequence], r.Data.Kind().Name)
 			}
 		}
@@ -39,21 +39,21 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	r.Until("the node has joined", func() bool { return r.State().Nodes == 1 })
 	ask(t, r.Cluster, "rookery.cmd.node.edge.pause", `{}`)
 	first := r.Publish("demo/web", "ensure", webWith("one"))
-	if fate := r.Fate(r.Publish("demo/web", "scale", `{"scale":2}`)); fate.Outcome != "rejected" || fate.Other != first {
-		t.Errorf("a command to a busy service ended as %+v, want rejected for command %d", fate, first)
+	if outcome := r.Outcome(r.Publish("demo/web", "scale", `{"scale":2}`)); outcome.Outcome != "rejected" || outcome.Other != first {
+		t.Errorf("a command to a busy service ended as %+v, want rejected for command %d", outcome, first)
 	}
 	grown := r.Publish("demo/web", "scale", `{"scale":2,"busy":"queue"}`)
 	restarted := r.Publish("demo/web", "restart", `{"busy":"queue"}`)
 	r.Until("both wait", func() bool {
-		var fate struct {
+		var outcome struct {
 			Queued bool `json:"queued"`
 		}
-		return r.Ask("command", fmt.Sprintf(`{"sequence":%d}`, restarted), &fate) && fate.Queued
+		return r.Ask("command", fmt.Sprintf(`{"sequence":%d}`, restarted), &outcome) && outcome.Queued
 	})
 	ask(t, r.Cluster, "rookery.cmd.node.edge.resume", `{}`)
 	for _, sequence := range []uint64{first, grown, restarted} {
-		if fate := r.Fate(sequence); fate.Outcome != "succeeded" {
-			t.Errorf("command %d ended as %+v, want succeeded", sequence, fate)
+		if outcome := r.Outcome(sequence); outcome.Outcome != "succeeded" {
+			t.Errorf("command %d ended as %+v, want succeeded", sequence, outcome)
 		}
 	}
 	generations := r.generations()
@@ -66,12 +66,12 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	waits := r.Publish("demo/web", "scale", `{"scale":9,"busy":"queue"}`)
 	canceled := r.Publish("demo/web", "cancel", `{}`)
 	for _, sequence := range []uint64{revised, waits} {
-		if fate := r.Fate(sequence); fate.Outcome != "superseded" || fate.Other != canceled {
-			t.Errorf("command %d ended as %+v, want superseded by %d", sequence, fate, canceled)
+		if outcome := r.Outcome(sequence); outcome.Outcome != "superseded" || outcome.Other != canceled {
+			t.Errorf("command %d ended as %+v, want superseded by %d", sequence, outcome, canceled)
 		}
 	}
-	if fate := r.Fate(canceled); fate.Outcome != "succeeded" {
-		t.Errorf("the cancellation ended as %+v", fate)
+	if outcome := r.Outcome(canceled); outcome.Outcome != "succeeded" {
+		t.Errorf("the cancellation ended as %+v", outcome)
 	}
 	if now := r.generations(); !slices.Equal(now, generations) {
 		t.Errorf("running are %v, want %v as before what was cancelled", now, generations)

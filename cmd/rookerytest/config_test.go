@@ -32,8 +32,8 @@ func TestConfigsAreInTheirBucketAlone(t *testing.T) {
 		`{"image":"i","scale":2,"restart":{"delay":"10ms","max_delay":"100ms"},"ports":[{"name":"http","port":80}],"configs":[{"name":"web-conf"}]}`)
 	c.Until("a node says what is missing", func() bool { return strings.Contains(output.String(), "no config demo.web-conf") })
 	put("demo.web-conf", first)
-	if fate := c.Fate(sequence); fate.Outcome != "succeeded" {
-		t.Fatalf("the command ended as %+v", fate)
+	if outcome := c.Outcome(sequence); outcome.Outcome != "succeeded" {
+		t.Fatalf("the command ended as %+v", outcome)
 	}
 	put("demo.web-conf", second)
 	c.Command("demo/web", "scale", `{"scale":3}`)

@@ -193,8 +193,8 @@ func (g *gallery) take(steps []step) {
 
 // asks publishes a command, which must succeed.
 func (g *gallery) asks(service, verb, body string) {
-	if fate := g.Fate(g.published(service, verb, body)); fate.Outcome != "succeeded" {
-		g.fail("%s of %s ended as %+v", verb, service, fate)
+	if outcome := g.Outcome(g.published(service, verb, body)); outcome.Outcome != "succeeded" {
+		g.fail("%s of %s ended as %+v", verb, service, outcome)
 	}
 }
 
@@ -215,8 +215,8 @@ func (g *gallery) orders(to, body string) {
 	if err != nil {
 		g.fail("%s: %v", to, err)
 	}
-	if fate := g.Fate(sequence); fate.Outcome != "succeeded" {
-		g.fail("%s ended as %+v", to, fate)
+	if outcome := g.Outcome(sequence); outcome.Outcome != "succeeded" {
+		g.fail("%s ended as %+v", to, outcome)
 	}
 }
 
@@ -236,8 +236,8 @@ func (g *gallery) operations() {
 	g.take([]step{
 		{"an image that comes from a registry", func() {
 			g.stocks("drawn")
-			if fate := g.Fate(g.pulls()); fate.Outcome != "succeeded" {
-				g.fail("it ended as %+v", fate)
+			if outcome := g.Outcome(g.pulls()); outcome.Outcome != "succeeded" {
+				g.fail("it ended as %+v", outcome)
 			}
 		}},
 		{"a limit of the disk", func() { g.asks("demo/capped", "ensure", webSpec(`,"scale":1,"resources":{"disk":"64MiB"}`)) }},
@@ -260,8 +260,8 @@ func (g *gallery) operations() {
 		{"an update that goes back by itself", func() {
 			bad := g.published("demo/page", "ensure",
 				`{"image":"localhost/none:1","update":{"min_healthy":"0s","healthy_deadline":"2s","on_failure":"rollback"}}`)
-			if fate := g.Fate(bad); fate.Outcome != "failed" {
-				g.fail("it ended as %+v", fate)
+			if outcome := g.Outcome(bad); outcome.Outcome != "failed" {
+				g.fail("it ended as %+v", outcome)
 			}
 		}},
 		{"a job, and a service that is scaled", func() { g.work() }},

@@ -95,8 +95,8 @@ func TestDegradedPodman(t *testing.T) {
 		}
 		fault.mend()
 		began = time.Now()
-		if fate := r.Fate(sequence); fate.Outcome != "succeeded" {
-			t.Errorf("what was asked for meanwhile ended as %+v", fate)
+		if outcome := r.Outcome(sequence); outcome.Outcome != "succeeded" {
+			t.Errorf("what was asked for meanwhile ended as %+v", outcome)
 		}
 		t.Logf("all orders were carried out %s after the repair", time.Since(began).Round(100*time.Millisecond))
 		r.untilState("ready")

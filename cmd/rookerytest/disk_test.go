@@ -80,7 +80,7 @@ func TestDiskFullAndFreed(t *testing.T) {
 func checkEnds(t testing.TB, cluster *rookerytest.Cluster, acknowledged []uint64) {
 	t.Helper()
 	for _, s := range acknowledged {
-		cluster.Fate(s)
+		cluster.Outcome(s)
 	}
 	cluster.Command("demo/s0", "scale", scaleBody(5))
 	h := readHistory(t, cluster)

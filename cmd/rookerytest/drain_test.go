@@ -20,8 +20,8 @@ func TestDrainOnPodmanHosts(t *testing.T) {
 	r.Ensure("demo/one", served(1, `"update":{"min_healthy":"3s"}`))
 	before := r.running()["demo/one/0"]
 	asks := r.steady("demo/one/0")
-	if fate := r.Fate(r.command(before.host.name, "drain", `{"deadline":"2m"}`)); fate.Outcome != "succeeded" {
-		t.Fatalf("the drain ended as %+v", fate)
+	if outcome := r.Outcome(r.command(before.host.name, "drain", `{"deadline":"2m"}`)); outcome.Outcome != "succeeded" {
+		t.Fatalf("the drain ended as %+v", outcome)
 	}
 	asked, failed := asks()
 	if failed != "" || asked == 0 {
@@ -32,8 +32,8 @@ func TestDrainOnPodmanHosts(t *testing.T) {
 	if after.host == before.host || len(before.host.containers()) > 0 {
 		t.Errorf("the instance was on %s, which was drained, and is on %s", before.host.name, after.host.name)
 	}
-	if fate := r.Fate(r.command(before.host.name, "resume", `{}`)); fate.Outcome != "succeeded" {
-		t.Errorf("the drain was not taken back: %+v", fate)
+	if outcome := r.Outcome(r.command(before.host.name, "resume", `{}`)); outcome.Outcome != "succeeded" {
+		t.Errorf("the drain was not taken back: %+v", outcome)
 	}
 	r.gone(after.host)
 	r.CheckReplay()
@@ -42,14 +42,14 @@ func TestDrainOnPodmanHosts(t *testing.T) {
 // gone stops the node of the host that has the only instance, forgets that node, and starts it again.
 func (r *region) gone(h *host) {
 	r.t.Helper()
-	if fate := r.Fate(r.command(h.name, "forget", `{}`)); fate.Outcome != "rejected" || fate.Rejection.Code != events.CodeHeard {
-		r.t.Errorf("a node that is heard was forgotten: %+v", fate)
+	if outcome := r.Outcome(r.command(h.name, "forget", `{}`)); outcome.Outcome != "rejected" || outcome.Rejection.Code != events.CodeHeard {
+		r.t.Errorf("a node that is heard was forgotten: %+v", outcome)
 	}
 	silent := r.listen("node." + h.name + ".silent")
 	h.node.kill()
 	silent()
-	if fate := r.Fate(r.command(h.name, "forget", `{}`)); fate.Outcome != "succeeded" {
-		r.t.Fatalf("the node was not forgotten: %+v", fate)
+	if outcome := r.Outcome(r.command(h.name, "forget", `{}`)); outcome.Outcome != "succeeded" {
+		r.t.Fatalf("the node was not forgotten: %+v", outcome)
 	}
 	r.Until("the slot is elsewhere", func() bool {
 		i := r.instances()["demo/one/0"]

@@ -238,8 +238,8 @@ func (f *trial) shown(c *projections.Cluster) string {
 		return err.Error()
 	}
 	for _, n := range nodes {
-		if n.State != "ready" || n.Strays > 0 {
-			return fmt.Sprintf("%s is shown as %s with %d instances that it should not have", n.Name, n.State, n.Strays)
+		if n.State != "ready" || n.Orphans > 0 {
+			return fmt.Sprintf("%s is shown as %s with %d instances that it should not have", n.Name, n.State, n.Orphans)
 		}
 	}
 	return ""

@@ -45,8 +45,8 @@ func imageFaults() []fault {
 			s.heals(func() { r.wires[s.host.name].slow(0) })
 			sequence := s.pulls()
 			restart, _ := s.command("demo/single", "restart", `{"busy":"supersede"}`)
-			s.saw("restart of another %s", s.Fate(restart).Outcome)
-			s.saw("%s %s", filepath.Base(s.image), s.Fate(sequence).Outcome)
+			s.saw("restart of another %s", s.Outcome(restart).Outcome)
+			s.saw("%s %s", filepath.Base(s.image), s.Outcome(sequence).Outcome)
 		}},
 		{name: "registry killed in the middle of a pull", expected: "said; runs once it is back", inject: func(s *scene) {
 			r := s.stocks("killed")
@@ -233,8 +233,8 @@ func imageVanished(s *scene) {
 	s.local = fmt.Sprintf("localhost/rookery-web:vanishes-%d", s.turns)
 	s.image = s.local
 	s.podmanLoads()
-	if fate := s.Fate(s.pulls()); fate.Outcome != "succeeded" {
-		s.fail("ensure ended as %+v", fate)
+	if outcome := s.Outcome(s.pulls()); outcome.Outcome != "succeeded" {
+		s.fail("ensure ended as %+v", outcome)
 	}
 	s.host.node.signal(syscall.SIGSTOP)
 	resumes := func() { s.host.node.signal(syscall.SIGCONT) }

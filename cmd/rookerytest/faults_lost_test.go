@@ -66,8 +66,8 @@ func (s *scene) runsAnywhere(service, fields string) {
 	if !ok {
 		s.fail("ensure of %s was not acknowledged", service)
 	}
-	if fate := s.Fate(sequence); fate.Outcome != "succeeded" {
-		s.fail("ensure of %s ended as %+v", service, fate)
+	if outcome := s.Outcome(sequence); outcome.Outcome != "succeeded" {
+		s.fail("ensure of %s ended as %+v", service, outcome)
 	}
 	_, s.host = s.soleRunning(service, s.hosts)
 }

@@ -126,6 +126,6 @@ func (s *scene) slows(w *wire) {
 	if !ok {
 		s.fail("the command was not acknowledged")
 	}
-	fate := s.Fate(sequence)
-	s.saw("%s each way; restart %s meanwhile", delay, fate.Outcome)
+	outcome := s.Outcome(sequence)
+	s.saw("%s each way; restart %s meanwhile", delay, outcome.Outcome)
 }

@@ -180,8 +180,8 @@ func (s *scene) ensures(service, fields string) uint64 {
 // runs makes the host run a service for this scene alone.
 func (s *scene) runs(service, fields string) {
 	sequence := s.ensures(service, fields)
-	if fate := s.Fate(sequence); fate.Outcome != "succeeded" {
-		s.fail("ensure of %s ended as %+v", service, fate)
+	if outcome := s.Outcome(sequence); outcome.Outcome != "succeeded" {
+		s.fail("ensure of %s ended as %+v", service, outcome)
 	}
 }
 

@@ -129,8 +129,8 @@ func TestAnImageThatCannotBeHadIsTriedAgain(t *testing.T) {
 		t.Errorf("the failure is told as %+v", offline.InstanceSeen)
 	}
 	engine.Refuse("localhost/web:1", nil)
-	if fate := cluster.Fate(sequence); fate.Outcome != "succeeded" {
-		t.Errorf("the command ended as %+v", fate)
+	if outcome := cluster.Outcome(sequence); outcome.Outcome != "succeeded" {
+		t.Errorf("the command ended as %+v", outcome)
 	}
 }
 

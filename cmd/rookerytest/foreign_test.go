@@ -26,7 +26,7 @@ func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {
 	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	leader := startCoordinator(t, cluster)
 	commands := []uint64{cluster.Publish("demo/web", "ensure", `{"image":"localhost/web:1","scale":1}`)}
-	cluster.Fate(commands[0])
+	cluster.Outcome(commands[0])
 	slowest := time.Duration(0)
 	for burst := range bursts {
 		commands = append(commands, cluster.Publish("demo/web", "scale", scaleBody(1+burst%3)))
@@ -42,7 +42,7 @@ func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {
 		began := time.Now()
 		last := cluster.Publish("demo/web", "scale", scaleBody(1+burst%4))
 		commands = append(commands, last)
-		cluster.Fate(last)
+		cluster.Outcome(last)
 		slowest = max(slowest, time.Since(began))
 	}
 	h := readHistory(t, cluster)

@@ -70,8 +70,8 @@ func TestGroupsOnPodman(t *testing.T) {
 	if !strings.Contains(said, "ROOKERY_COMMANDS") {
 		t.Fatalf("the nats CLI got %s", said)
 	}
-	if fate := r.Fate(stored(t, r.Cluster)); fate.Outcome != "succeeded" || fate.Group != "demo/shop" {
-		t.Errorf("the third group ended as %+v", fate)
+	if outcome := r.Outcome(stored(t, r.Cluster)); outcome.Outcome != "succeeded" || outcome.Group != "demo/shop" {
+		t.Errorf("the third group ended as %+v", outcome)
 	}
 	if got := r.said(t, "SAY="); strings.Join(got, " ") != "SAY=three SAY=three SAY=three SAY=three" {
 		t.Errorf("after the third group there run %v", got)
@@ -138,7 +138,7 @@ func TestCoordinatorKilledInGroups(t *testing.T) {
 		return sequence
 	}
 	commands := []uint64{publish("0", "")}
-	cluster.Fate(commands[0])
+	cluster.Outcome(commands[0])
 	stands := "0"
 	for n := range 3 * stages { // there in 3 stages, or there and back in 6
 		entered, err := cluster.Bus().Subscribe(events.EventRoot + ".group.demo.shop.entered")
@@ -162,8 +162,8 @@ func TestCoordinatorKilledInGroups(t *testing.T) {
 		leader.kill()
 		tally.kills.Add(1)
 		leader = startCoordinator(t, cluster)
-		if fate := cluster.Fate(sequence); string(fate.Outcome) != want {
-			t.Errorf("group %d ended as %+v, want %s", n, fate, want)
+		if outcome := cluster.Outcome(sequence); string(outcome.Outcome) != want {
+			t.Errorf("group %d ended as %+v, want %s", n, outcome, want)
 		}
 		if want == "succeeded" {
 			stands = say

@@ -62,7 +62,7 @@ func TestAFloodOfCommandsLocksNobodyOut(t *testing.T) {
 		}
 		return sequence
 	}
-	cluster.Fate(publish("demo.web", "first", `{"image":"localhost/web:1"}`))
+	cluster.Outcome(publish("demo.web", "first", `{"image":"localhost/web:1"}`))
 	open := publish("demo.waits", "open", `{"image":"localhost/web:1","node_selector":{"disk":"tape"}}`)
 	for range bursts { // each is less than the stream takes beside what is not decided yet
 		if refused := flood(t, cluster.Conn, each, size); refused > 0 {
@@ -72,7 +72,7 @@ func TestAFloodOfCommandsLocksNobodyOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cluster.Fate(state.Last)
+		cluster.Outcome(state.Last)
 	}
 	cluster.Ensure("demo/after", `{"image":"localhost/web:1"}`)
 	state, err := cluster.Bus().State(t.Context(), bus.Commands)
@@ -82,12 +82,12 @@ func TestAFloodOfCommandsLocksNobodyOut(t *testing.T) {
 	if state.First <= open || state.Bytes > bus.MaxCommandsBytes {
 		t.Errorf("the stream has messages from %d on, of %d bytes", state.First, state.Bytes)
 	}
-	if again := cluster.Fate(publish("demo.web", "first", `{"image":"localhost/web:1"}`)); again.Outcome != "repeated" {
+	if again := cluster.Outcome(publish("demo.web", "first", `{"image":"localhost/web:1"}`)); again.Outcome != "repeated" {
 		t.Errorf("a command of before that is sent again ends as %+v", again)
 	}
 	cluster.Command("demo/waits", "ensure", `{"image":"localhost/web:1","busy":"supersede"}`)
-	if fate := cluster.Fate(open); fate.Outcome != "superseded" {
-		t.Errorf("the command that was open for long ends as %+v", fate)
+	if outcome := cluster.Outcome(open); outcome.Outcome != "superseded" {
+		t.Errorf("the command that was open for long ends as %+v", outcome)
 	}
 	t.Logf("%d commands of %d bytes, the stream begins at %d and has %d bytes", bursts*each, size, state.First, state.Bytes)
 }

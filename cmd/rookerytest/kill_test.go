@@ -40,16 +40,16 @@ func killAtAnyPoint(t *testing.T, kills int) {
 	cluster := startCluster(t, rookerytest.WithoutCoordinator())
 	leader := startCoordinator(t, cluster)
 	commands := []uint64{cluster.Publish("demo/web", "ensure", `{"image":"localhost/web:1","scale":3,"ports":[{"name":"http","port":8080}]}`)}
-	cluster.Fate(commands[0])
+	cluster.Outcome(commands[0])
 	for range kills {
 		up := killAfter(t, cluster, leader, random.IntN(200))
 		leader = startCoordinator(t, cluster)
 		if random.IntN(2) == 0 {
-			cluster.Fate(up) // half of the scales are carried to their end by the next coordinator
+			cluster.Outcome(up) // half of the scales are carried to their end by the next coordinator
 		}
 		down := cluster.Publish("demo/web", "scale", `{"scale":3,"busy":"supersede"}`)
 		for _, s := range []uint64{up, down} {
-			cluster.Fate(s)
+			cluster.Outcome(s)
 			commands = append(commands, s)
 		}
 	}

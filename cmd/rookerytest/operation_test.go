@@ -38,13 +38,13 @@ func killInOperations(t *testing.T, kills int) {
 		commands = append(commands, cluster.Publish("demo/web", verb, body))
 		return commands[len(commands)-1]
 	}
-	cluster.Fate(ask("ensure", fmt.Sprintf(`{"image":"localhost/web:0","scale":%d}`, scale)))
-	cluster.Fate(ask("ensure", `{"image":"localhost/web:1","update":{"min_healthy":"0s"}}`))
+	cluster.Outcome(ask("ensure", fmt.Sprintf(`{"image":"localhost/web:0","scale":%d}`, scale)))
+	cluster.Outcome(ask("ensure", `{"image":"localhost/web:1","update":{"min_healthy":"0s"}}`))
 	kv := func(verb, body string) uint64 {
 		commands = append(commands, cluster.Publish("demo/kv", verb, body))
 		return commands[len(commands)-1]
 	}
-	cluster.Fate(kv("ensure", `{"image":"localhost/kv:1","update":{"min_healthy":"0s"},"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]},`+
+	cluster.Outcome(kv("ensure", `{"image":"localhost/kv:1","update":{"min_healthy":"0s"},"topology":{},"hooks":{"release":{"exec":["a"]},"acquire":{"exec":["b"]},`+
 		`"snapshot":{"exec":["c"]}},"volumes":[{"name":"data","path":"/data","state":true}]}`))
 	for n := range kills {
 		verb, body := drawOperation(random, n)
@@ -74,8 +74,8 @@ func killInOperations(t *testing.T, kills int) {
 		leader.kill()
 		tally.kills.Add(1)
 		leader = startCoordinator(t, cluster)
-		if fate := cluster.Fate(sequence); fate.Outcome != "succeeded" {
-			t.Errorf("%s %s ended as %+v", verb, body, fate)
+		if outcome := cluster.Outcome(sequence); outcome.Outcome != "succeeded" {
+			t.Errorf("%s %s ended as %+v", verb, body, outcome)
 		}
 	}
 	h := readHistory(t, cluster)

@@ -64,8 +64,8 @@ func TestOperationsAreShown(t *testing.T) {
 	says("update to revision 2, wave 1 of 2, slots 0, phase promote since", "ps", "demo/web")
 	says("operation.entered promote of wave 1, slots 0, waits for rookery promote", "events", "demo/web")
 	cluster.Command("demo/web", "promote", `{}`)
-	if fate := cluster.Fate(updated); fate.Outcome != "succeeded" {
-		t.Errorf("the update ended as %+v", fate)
+	if outcome := cluster.Outcome(updated); outcome.Outcome != "succeeded" {
+		t.Errorf("the update ended as %+v", outcome)
 	}
 	v = shows("the update is done", "demo.web", func(v views.ServiceOperation) bool { return v.Outcome == events.OperationDone })
 	if v.Command != updated || v.Ended.IsZero() || v.Wave != 2 || len(v.Waits) > 0 || v.Started == 0 || v.Sequence <= v.Started {
@@ -78,8 +78,8 @@ func TestOperationsAreShown(t *testing.T) {
 		t.Errorf("an update that no node takes is shown as %+v", v)
 	}
 	says("  slot 0: it has not served for 5s: no node has had room", "ps", "demo/web")
-	if fate := cluster.Fate(stuck); fate.Reason != events.ReasonPaused {
-		t.Errorf("what no node takes ended as %+v", fate)
+	if outcome := cluster.Outcome(stuck); outcome.Reason != events.ReasonPaused {
+		t.Errorf("what no node takes ended as %+v", outcome)
 	}
 	shows("the update is paused", "demo.web", func(v views.ServiceOperation) bool { return v.Paused != "" && len(v.Waits) == 0 })
 	says("demo/web: update to revision 3 is paused: ", "ps", "demo/web")

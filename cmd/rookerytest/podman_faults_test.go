@@ -153,8 +153,8 @@ func (r *realNode) drop() { r.Command(faulty, "drop", `{}`) }
 
 func (r *realNode) succeeds(t testing.TB, sequence uint64) {
 	t.Helper()
-	if fate := r.Fate(sequence); fate.Outcome != "succeeded" {
-		t.Errorf("the command ended as %+v", fate)
+	if outcome := r.Outcome(sequence); outcome.Outcome != "succeeded" {
+		t.Errorf("the command ended as %+v", outcome)
 	}
 }
 

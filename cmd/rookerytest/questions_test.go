@@ -82,9 +82,9 @@ func TestACommandThatChangesNothingSaysSo(t *testing.T) {
 		{"scale", `{"scale":1}`, false},
 		{"ensure", `{"image":"localhost/web:2"}`, false},
 	} {
-		fate := cluster.Fate(cluster.Publish("demo/web", row.verb, row.body))
-		if fate.Outcome != "succeeded" || fate.Unchanged != row.unchanged {
-			t.Errorf("%s %s: %+v, want it to succeed, and unchanged %t", row.verb, row.body, fate, row.unchanged)
+		outcome := cluster.Outcome(cluster.Publish("demo/web", row.verb, row.body))
+		if outcome.Outcome != "succeeded" || outcome.Unchanged != row.unchanged {
+			t.Errorf("%s %s: %+v, want it to succeed, and unchanged %t", row.verb, row.body, outcome, row.unchanged)
 		}
 	}
 }

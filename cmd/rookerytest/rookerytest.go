@@ -269,8 +269,8 @@ func (c *Cluster) Ensure(service, spec string) {
 func (c *Cluster) Command(service, verb, body string) {
 	c.t.Helper()
 	sequence := c.Publish(service, verb, body)
-	if fate := c.Fate(sequence); fate.Outcome != "succeeded" {
-		c.t.Fatalf("%s of %s ended as %s: %+v", verb, service, fate.Outcome, fate)
+	if outcome := c.Outcome(sequence); outcome.Outcome != "succeeded" {
+		c.t.Fatalf("%s of %s ended as %s: %+v", verb, service, outcome.Outcome, outcome)
 	}
 }
 
@@ -290,16 +290,16 @@ func (c *Cluster) Publish(service, verb, body string) uint64 {
 	return sequence
 }
 
-// Fate waits until the command has ended, and returns its outcome.
-func (c *Cluster) Fate(sequence uint64) api.Fate {
+// Outcome waits until the command has ended, and returns its outcome.
+func (c *Cluster) Outcome(sequence uint64) api.Command {
 	c.t.Helper()
 	question := fmt.Sprintf(`{"sequence":%d}`, sequence)
-	var fate api.Fate
+	var outcome api.Command
 	c.Until("the command has ended", func() bool {
-		fate = api.Fate{}
-		return c.Ask("command", question, &fate) && fate.Outcome != "" && fate.Outcome != "accepted"
+		outcome = api.Command{}
+		return c.Ask("command", question, &outcome) && outcome.Outcome != "" && outcome.Outcome != "accepted"
 	})
-	return fate
+	return outcome
 }
 
 // State returns what the answering coordinator says of the cluster, with the hash of the state that it has in memory.

@@ -32,8 +32,8 @@ func TestSchemasHoldForARun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fate := cluster.Fate(sequence); fate.Outcome != "succeeded" {
-			t.Fatalf("%s of %s ended as %+v", subject, body, fate)
+		if outcome := cluster.Outcome(sequence); outcome.Outcome != "succeeded" {
+			t.Fatalf("%s of %s ended as %+v", subject, body, outcome)
 		}
 	}
 	command("cluster.policy", `{"profile":"distribute-load"}`)
@@ -50,7 +50,7 @@ func TestSchemasHoldForARun(t *testing.T) {
 	command("node.node-0.drain", `{"deadline":"1m"}`)
 	command("node.node-0.resume", `{}`)
 	cluster.Command("demo/agent", "drop", `{}`)
-	cluster.Fate(cluster.Publish("demo/web", "scale", `{"scale":-1}`))
+	cluster.Outcome(cluster.Publish("demo/web", "scale", `{"scale":-1}`))
 	cluster.Publish("demo/waits", "ensure", `{"image":"localhost/web:1","node_selector":{"disk":"tape"}}`)
 	answered(t, cluster)
 	kinds := published(t, cluster)

@@ -141,7 +141,7 @@ func TestAllServersKilled(t *testing.T) {
 	stop()
 	stored := <-sent
 	for _, sequence := range stored {
-		cluster.Fate(sequence)
+		cluster.Outcome(sequence)
 	}
 	t.Logf("%d commands were stored meanwhile, and all have ended", len(stored))
 	if len(stored) == 0 {

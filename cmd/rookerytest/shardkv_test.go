@@ -88,8 +88,8 @@ func (r *region) killedAs(after int, command uint64) {
 	r.coordinator.kill()
 	tally.kills.Add(1)
 	r.startCoordinator()
-	if fate := r.Fate(command); fate.Outcome != "succeeded" {
-		r.t.Errorf("with the coordinator killed after %d events the rescale ended as %+v", after, fate)
+	if outcome := r.Outcome(command); outcome.Outcome != "succeeded" {
+		r.t.Errorf("with the coordinator killed after %d events the rescale ended as %+v", after, outcome)
 	}
 }
 

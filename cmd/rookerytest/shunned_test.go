@@ -56,8 +56,8 @@ func TestAPanicShunsTheUnitAtWorkAlone(t *testing.T) {
 	s.Until("all nodes have joined", func() bool { return s.State().Nodes == nodes })
 	s.Command("demo/everywhere", "ensure", `{"image":"localhost/web:1","mode":"global"}`)
 	for _, node := range []string{"node-2", "node-3", "node-4", "node-5", "node-6"} { // they are to end, and the bystander is elsewhere
-		if fate := s.Fate(s.ask("rookery.cmd.node."+node+".pause", `{}`)); fate.Outcome != "succeeded" {
-			t.Fatalf("the pause of %s ended as %+v", node, fate)
+		if outcome := s.Outcome(s.ask("rookery.cmd.node."+node+".pause", `{}`)); outcome.Outcome != "succeeded" {
+			t.Fatalf("the pause of %s ended as %+v", node, outcome)
 		}
 	}
 	s.Command("demo/bystander", "ensure", `{"image":"localhost/web:1","scale":2}`)
@@ -185,7 +185,7 @@ func (s *struck) shuns(row shunnedRow) {
 		s.Command("demo/bystander", "scale", scaleBody(scale))
 	}
 	if ended != 0 {
-		f := s.Fate(ended)
+		f := s.Outcome(ended)
 		if f.Reason != events.ReasonInternal && (f.Rejection == nil || f.Rejection.Code != events.CodeInternal) {
 			s.t.Errorf("%s: its command ended as %+v, want internal", row.unit, f)
 		}

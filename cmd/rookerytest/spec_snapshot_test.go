@@ -49,8 +49,8 @@ func snapshotRows() []specRow {
 		}},
 		{"snapshots that are refused", state + `,"hooks":{"snapshot":{"exec":["/web","-env","NEVER=1"]}}`, func(s *seen) {
 			s.online()
-			if fate := s.Fate(s.Publish(s.service, "snapshot", `{}`)); fate.Reason != events.ReasonSnapshotFailed {
-				s.Errorf("the snapshot ended as %+v, want %s", fate, events.ReasonSnapshotFailed)
+			if outcome := s.Outcome(s.Publish(s.service, "snapshot", `{}`)); outcome.Reason != events.ReasonSnapshotFailed {
+				s.Errorf("the snapshot ended as %+v, want %s", outcome, events.ReasonSnapshotFailed)
 			}
 			s.want("why it is refused", event[events.InstanceRefused](s).Refused, "its hold hook: /web ended with exit code 1")
 		}},

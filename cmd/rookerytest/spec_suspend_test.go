@@ -18,8 +18,8 @@ func suspendRows() []specRow {
 					s.Errorf("%s runs, and its service is suspended", id)
 				}
 			}
-			if fate := s.Fate(s.Publish(s.service, "restart", `{}`)); fate.Outcome != projections.Rejected || fate.Rejection.Code != events.CodeSuspended {
-				s.Errorf("a restart of it ended as %+v, want %s", fate, events.CodeSuspended)
+			if outcome := s.Outcome(s.Publish(s.service, "restart", `{}`)); outcome.Outcome != projections.Rejected || outcome.Rejection.Code != events.CodeSuspended {
+				s.Errorf("a restart of it ended as %+v, want %s", outcome, events.CodeSuspended)
 			}
 			s.Command(s.service, "resume", `{}`)
 			s.back()
@@ -43,8 +43,8 @@ func suspendRows() []specRow {
 		}},
 		{"suspended in vain", state + `,"hooks":{"snapshot":{"exec":["/web","-env","NEVER=1"]}}`, func(s *seen) {
 			before := s.online()
-			if fate := s.Fate(s.Publish(s.service, "suspend", `{}`)); fate.Reason != events.ReasonSuspendFailed {
-				s.Errorf("the suspension ended as %+v, want %s", fate, events.ReasonSuspendFailed)
+			if outcome := s.Outcome(s.Publish(s.service, "suspend", `{}`)); outcome.Reason != events.ReasonSuspendFailed {
+				s.Errorf("the suspension ended as %+v, want %s", outcome, events.ReasonSuspendFailed)
 			}
 			if now := s.container(); now.Handle != before.Handle {
 				s.Errorf("the container is %+v, and was %+v", now, before)

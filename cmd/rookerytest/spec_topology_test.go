@@ -40,8 +40,8 @@ func topologyRows() []specRow {
 		{"hooks signal", hooks(`{"signal":"SIGWINCH"}`, `{"signal":"SIGWINCH"}`), confirmed},
 		{"hooks that refuse", hooks(`{"exec":["/web","-env","NEVER=1"]}`, `{"exec":["/web"]}`), func(s *seen) {
 			s.online()
-			if fate := s.Fate(s.Publish(s.service, "scale", `{"scale":2}`)); fate.Reason != events.ReasonAborted {
-				s.Errorf("the rescale ended as %+v, want %s", fate, events.ReasonAborted)
+			if outcome := s.Outcome(s.Publish(s.service, "scale", `{"scale":2}`)); outcome.Reason != events.ReasonAborted {
+				s.Errorf("the rescale ended as %+v, want %s", outcome, events.ReasonAborted)
 			}
 			s.want("why it is refused", event[events.InstanceRefused](s).Refused, "its release hook: /web ended with exit code 1")
 			s.want("the outcome", string(event[events.OperationEnded](s).Outcome), string(events.OperationAborted))

@@ -87,7 +87,7 @@ func TestAServiceIsSpread(t *testing.T) {
 // serving counts the instances of demo/web that serve on nodes that send heartbeats.
 func serving(state *projections.Cluster) (count int) {
 	for _, slot := range state.Services[web.Service].Slots {
-		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOnline && !i.Lost && state.Nodes[i.Node].Heard() {
+		if i := slot.Current; i != nil && i.Seen.Phase == events.PhaseOnline && !i.Lost && state.Nodes[i.Node].Live() {
 			count++
 		}
 	}

@@ -134,8 +134,8 @@ func TestLogRestoredFromOlderBackup(t *testing.T) {
 	if out, code := rookery(t, "bus", "adopt", "--server", cluster.URL); code != 0 {
 		t.Fatalf("bus adopt ends with %d and says:\n%s", code, out)
 	}
-	if fate := cluster.Fate(late); fate.Outcome != "succeeded" {
-		t.Errorf("the command of the meantime ended as %+v", fate)
+	if outcome := cluster.Outcome(late); outcome.Outcome != "succeeded" {
+		t.Errorf("the command of the meantime ended as %+v", outcome)
 	}
 	cluster.Until("demo/db is settled", func() bool { return cluster.State().Open == 0 })
 

@@ -26,7 +26,7 @@ func TestTwoCoordinators(t *testing.T) {
 	var commands []uint64
 	for i := range services {
 		s := cluster.Publish(fmt.Sprintf("demo/s%d", i), "ensure", `{"image":"localhost/web:1","scale":2}`)
-		cluster.Fate(s)
+		cluster.Outcome(s)
 		commands = append(commands, s)
 	}
 	end := time.After(length)
@@ -60,7 +60,7 @@ func TestTwoCoordinators(t *testing.T) {
 		p.signal(syscall.SIGCONT)
 	}
 	for _, s := range commands {
-		cluster.Fate(s)
+		cluster.Outcome(s)
 	}
 	h := readHistory(t, cluster)
 	h.checkCommands(t, commands)

@@ -23,8 +23,8 @@ func TestUpdatesOfPodmanHosts(t *testing.T) {
 
 	bad := r.Publish("demo/web", "ensure",
 		`{"image":"localhost/none:1","stop_grace":"1s","ports":[{"name":"http","port":8080}],"update":{"canaries":1,"min_healthy":"1s","healthy_deadline":"10s","on_failure":"rollback"}}`)
-	if fate := r.Fate(bad); fate.Outcome != "failed" || fate.Reason != events.ReasonRolledBack || !strings.Contains(fate.Message, "image-pull") {
-		t.Errorf("an update to an image that does not exist ended as %+v", fate)
+	if outcome := r.Outcome(bad); outcome.Outcome != "failed" || outcome.Reason != events.ReasonRolledBack || !strings.Contains(outcome.Message, "image-pull") {
+		t.Errorf("an update to an image that does not exist ended as %+v", outcome)
 	}
 	r.Until("there is what was before, and nothing else", func() bool { return r.only(before) })
 
@@ -41,8 +41,8 @@ func TestUpdatesOfPodmanHosts(t *testing.T) {
 	}
 	const heartbeat = 2 * time.Second
 	victim.startNode(r.URL, heartbeat)
-	if fate := r.Fate(good); fate.Outcome != "succeeded" {
-		t.Errorf("the update with a node killed ended as %+v", fate)
+	if outcome := r.Outcome(good); outcome.Outcome != "succeeded" {
+		t.Errorf("the update with a node killed ended as %+v", outcome)
 	}
 	for slot, c := range r.running() {
 		if !strings.Contains(c.environment(), "SAY=two") {
@@ -146,8 +146,8 @@ func TestCanariesWaitForPeople(t *testing.T) {
 	if out, code := rookery(t, "promote", "demo/web", "--server", r.URL); code != 0 {
 		t.Errorf("promote: exit %d: %s", code, out)
 	}
-	if fate := r.Fate(updated); fate.Outcome != "succeeded" {
-		t.Errorf("the update ended as %+v", fate)
+	if outcome := r.Outcome(updated); outcome.Outcome != "succeeded" {
+		t.Errorf("the update ended as %+v", outcome)
 	}
 	if got := strings.Join(r.generations(), " "); got != "0.2 1.2 2.2" {
 		t.Errorf("after the update there run %s", got)

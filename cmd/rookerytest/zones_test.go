@@ -50,8 +50,8 @@ func TestZonesOfPodmanHosts(t *testing.T) {
 	cellar.mend()
 	returned()
 	for _, sequence := range []uint64{scaled, bound} {
-		if fate := r.Fate(sequence); fate.Outcome != "succeeded" {
-			t.Errorf("what waited ended as %+v", fate)
+		if outcome := r.Outcome(sequence); outcome.Outcome != "succeeded" {
+			t.Errorf("what waited ended as %+v", outcome)
 		}
 	}
 	r.Command(web, "scale", `{"scale":7}`)

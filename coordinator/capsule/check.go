@@ -42,9 +42,9 @@ type checker struct {
 	fold     *projections.Fold
 	// state is the second state, which changes by repeated decisions from From on. It equals that of the fold, unless something
 	// differs.
-	state  *projections.Fold
-	agenda *coordinator.Agenda
-	found  Found
+	state *projections.Fold
+	work  *coordinator.WorkQueue
+	found Found
 }
 
 // Check folds the log with its hash chain, and repeats the decisions of each round of the part, in the state before the round.
@@ -74,7 +74,7 @@ func Check(r Recorded) Found {
 	if from, _, open := c.fold.Open(); open && c.found.Differs == nil {
 		c.found.Differs = &Difference{Sequence: from, Round: c.fold.Cluster.Round + 1, What: "no round closes over it"}
 	}
-	if c.found.Hash = c.fold.Cluster.Hash(); c.found.Differs == nil && c.agenda != nil && c.state.Cluster.Hash() != c.found.Hash {
+	if c.found.Hash = c.fold.Cluster.Hash(); c.found.Differs == nil && c.work != nil && c.state.Cluster.Hash() != c.found.Hash {
 		c.found.Differs = &Difference{
 			Sequence: c.fold.Cluster.Sequence, Round: c.fold.Cluster.Round, What: "the state of the repeated decisions differs from the state of the fold",
 		}
@@ -94,15 +94,15 @@ func (c *checker) round(records []events.Record) *Difference {
 		}
 		return nil
 	}
-	if c.agenda == nil {
-		c.agenda = coordinator.NewAgenda(c.state.Cluster)
+	if c.work == nil {
+		c.work = coordinator.NewWorkQueue(c.state.Cluster)
 	}
 	state := c.state.Cluster
 	if !whole { // a torn round that was voided: it decided nothing
 		state.Epoch, state.Leader, state.Sequence, state.Chain = c.fold.Cluster.Epoch, c.fold.Cluster.Leader, c.fold.Cluster.Sequence, c.fold.Cluster.Chain
 		return nil
 	}
-	d := deciding{checker: c, turn: coordinator.NewTurn(state, c.agenda, closed.Now), last: state.CommandCursor, records: records[:len(records)-1]}
+	d := deciding{checker: c, turn: coordinator.NewTurn(state, c.work, closed.Now), last: state.CommandCursor, records: records[:len(records)-1]}
 	if differs := d.run(); differs != nil {
 		differs.Round = closed.Round
 		return differs

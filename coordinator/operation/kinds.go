@@ -75,7 +75,7 @@ func (c Case) kind() kind {
 
 // Start returns the event that starts the service's next operation, or the event to record instead; nil where it needs none.
 func (c Case) Start() events.Data {
-	if c.Service.Resting() {
+	if c.Service.Suspended() {
 		return nil
 	}
 	for _, k := range kinds {

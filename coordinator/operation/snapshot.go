@@ -75,7 +75,7 @@ func staleSuspension(s *projections.Service) bool { return s.Dropped || s.Suspen
 // failSuspend ends a suspension. Before its last phase no instance has stopped, and the service continues; in that phase the service stays
 // suspended although an instance has not gone.
 func failSuspend(c Case, f failed) Step {
-	if c.Service.Resting() {
+	if c.Service.Suspended() {
 		return Step{Told: c.ended(events.OperationDone, f), Reason: events.ReasonStillThere, Message: f.message}
 	}
 	return Step{c.ended(events.OperationAborted, f), events.ReasonSuspendFailed, f.message, c.goOn()}

@@ -59,7 +59,7 @@ func (c Case) outdated() events.Ordinals {
 	for o, slot := range s.Slots {
 		switch i := slot.Current; {
 		case i == nil || s.UpToDate(i) || !s.Wants(uint32(o)) || s.Excused(uint32(o)):
-		case i.Seen.Phase == events.PhaseOnline && !i.Lost && c.Cluster.Nodes[i.Node].Heard():
+		case i.Seen.Phase == events.PhaseOnline && !i.Lost && c.Cluster.Nodes[i.Node].Live():
 			serve = append(serve, uint32(o))
 		default:
 			down = append(down, uint32(o))

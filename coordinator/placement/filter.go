@@ -56,7 +56,7 @@ type load struct {
 // meets returns the first filter that removes the node, or none. It counts the credit as already given back.
 func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 	switch {
-	case !n.Heard():
+	case !n.Live():
 		return silent
 	case n.Degraded != "":
 		return degraded

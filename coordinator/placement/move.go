@@ -42,7 +42,7 @@ func (b *Board) BestMove(terms events.RebalanceTerms) (Move, bool) {
 // mayMoveFrom reports whether a rebalancing may move instances of the node. A drain moves the instances of its node itself.
 func (b *Board) mayMoveFrom(node string) bool {
 	n := b.cluster.Nodes[node]
-	return n.Heard() && !n.Draining()
+	return n.Live() && !n.Draining()
 }
 
 // move decides where the instance's successor would go if the instance were gone, and what that gains. Until the successor

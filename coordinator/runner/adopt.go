@@ -100,7 +100,7 @@ func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
 	if now.Before(c.Now) {
 		now = c.Now
 	}
-	turn := coordinator.NewTurn(c, coordinator.NewAgenda(c), now)
+	turn := coordinator.NewTurn(c, coordinator.NewWorkQueue(c), now)
 	if !turn.Fill(func() { turn.Found(*adopted) }) {
 		return "", fmt.Errorf("more commands are open than one round can end, which holds %d events", coordinator.MaxEvents)
 	}

@@ -77,7 +77,7 @@ func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(records, func(r events.Record) bool { _, fate := r.Data.(events.Fate); return fate }) && fold.Cluster.Round > 20 {
+		if slices.ContainsFunc(records, func(r events.Record) bool { _, outcome := r.Data.(events.Outcome); return outcome }) && fold.Cluster.Round > 20 {
 			end = m.Sequence
 			break
 		}
@@ -121,7 +121,7 @@ func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
 				}
 			}
 			l := &leader{Coordinator: c, ctx: t.Context(), closed: f.fold.Last()}
-			if err := l.repeatFates(f); err != nil {
+			if err := l.repeatOutcomes(f); err != nil {
 				t.Fatal(err)
 			}
 			select {

@@ -69,7 +69,7 @@ func (l *leader) putBack(in inputs) {
 func (l *leader) round(due bool) error {
 	in, began := l.take(), time.Now()
 	cursors := l.cursors
-	turn := coordinator.NewTurn(l.cluster, l.agenda, l.now())
+	turn := coordinator.NewTurn(l.cluster, l.work, l.now())
 	turn.MaxUnits, turn.Blamed = l.maxUnits, l.blamed
 	l.settled = false // until the log has what is decided now, or nothing was
 	rest, err := l.decide(turn, in, due)
@@ -128,7 +128,7 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 		}
 	}()
 	turn.Fill(func() { l.decideInputs(turn, &in) })
-	if l.deaf() {
+	if l.catchingUp() {
 		return in, nil
 	}
 	if due {

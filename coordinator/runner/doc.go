@@ -3,7 +3,7 @@
 //
 //	for {
 //		follow the log until the lease is won          // follow.go
-//		fail over: close a torn tail, fence the orders // takeover.go
+//		fail over: close a torn tail, fence the orders // failover.go
 //		for {                                          // lead.go
 //			take what waits in COMMANDS and STATUS, and what is due by now
 //			decide it as one round                     // decide.go

@@ -35,7 +35,7 @@ func (l *leader) publish(records []events.Record) error {
 	if len(orders) > 0 {
 		err = l.putOrders(orders)
 	}
-	if err := errors.Join(err, l.sendFates(records)); err != nil {
+	if err := errors.Join(err, l.sendOutcomes(records)); err != nil {
 		return err
 	}
 	l.views.Show(changes)
@@ -53,11 +53,11 @@ func (l *leader) withdrawn() error {
 	return l.ctx.Err()
 }
 
-// sendFates sends the outcomes of commands to the clients that wait for them. The messages reach clients that listen now; later questions
+// sendOutcomes sends the outcomes of commands to the clients that wait for them. The messages reach clients that listen now; later questions
 // are answered from the state.
-func (l *leader) sendFates(records []events.Record) error {
+func (l *leader) sendOutcomes(records []events.Record) error {
 	for _, r := range records {
-		fate, ok := r.Data.(events.Fate)
+		outcome, ok := r.Data.(events.Outcome)
 		if !ok {
 			continue
 		}
@@ -65,7 +65,7 @@ func (l *leader) sendFates(records []events.Record) error {
 		if err != nil {
 			return err
 		}
-		m.Subject = events.CommandFateSubject(fate.Fated(), r.Data.Kind().Name)
+		m.Subject = events.CommandOutcomeSubject(outcome.CommandSequence(), r.Data.Kind().Name)
 		if err := l.Bus.Send(m); err != nil {
 			return err
 		}

@@ -115,6 +115,6 @@ func (l *leader) refold() error {
 		return fmt.Errorf("%w: the log ends at %d, not at %d", errLost, f.fold.Last(), l.closed)
 	}
 	l.cluster, l.leading, l.settled = f.fold.Cluster, true, true
-	l.agenda = l.agenda.Rebuilt(l.cluster)
+	l.work = l.work.Rebuilt(l.cluster)
 	return nil
 }

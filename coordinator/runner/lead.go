@@ -30,7 +30,7 @@ const (
 func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l, err := c.takeOver(ctx, f, ls)
+	l, err := c.failOver(ctx, f, ls)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 
 // waits reports whether there is something to decide now.
 func (l *leader) waits() bool {
-	return l.founding != nil || l.renewal != nil || len(l.returned) > 0 || l.waiting.count() > 0 || (l.agenda.Waits(l.cluster) && !l.deaf())
+	return l.founding != nil || l.renewal != nil || len(l.returned) > 0 || l.waiting.count() > 0 || (l.work.Waits(l.cluster) && !l.catchingUp())
 }
 
 // attend answers the waiting questions.
@@ -298,7 +298,7 @@ func (l *leader) hear(a ask) {
 	if n == nil || a.beat.Incarnation != n.Incarnation {
 		return
 	}
-	l.heard[a.node] = time.Now()
+	l.heartbeats[a.node] = time.Now()
 	delete(l.assumed, a.node)
 	if n.Silent && !slices.Contains(l.returned, a.node) {
 		l.returned = append(l.returned, a.node)
@@ -309,7 +309,7 @@ func (l *leader) hear(a ask) {
 func (l *leader) joined(records []events.Record) {
 	for _, r := range records {
 		if name, ok := r.Scope.Node(); ok && r.Data.Kind() == (events.NodeJoined{}).Kind() {
-			l.heard[name] = time.Now()
+			l.heartbeats[name] = time.Now()
 		}
 	}
 }
@@ -320,21 +320,21 @@ func (l *leader) listen() {
 	paused := now.Sub(l.lastTick) > l.Heartbeat+tickEvery
 	l.lastTick = now
 	if paused {
-		l.agenda.Resume()
+		l.work.Resume()
 	}
 	l.silent = nil
 	answering := 0
 	silence := l.cluster.Policy.Liveness.Silence(l.Heartbeat)
-	maps.DeleteFunc(l.heard, func(name string, _ time.Time) bool { return l.cluster.Nodes[name] == nil })
+	maps.DeleteFunc(l.heartbeats, func(name string, _ time.Time) bool { return l.cluster.Nodes[name] == nil })
 	maps.DeleteFunc(l.assumed, func(name string, _ bool) bool { return l.cluster.Nodes[name] == nil })
 	for name, n := range l.cluster.Nodes {
-		if _, known := l.heard[name]; !known || paused {
-			l.heard[name], l.assumed[name] = now, true
+		if _, known := l.heartbeats[name]; !known || paused {
+			l.heartbeats[name], l.assumed[name] = now, true
 		}
-		if !n.Silent && now.Sub(l.heard[name]) > silence {
+		if !n.Silent && now.Sub(l.heartbeats[name]) > silence {
 			l.silent = append(l.silent, name)
 		}
-		if n.Heard() && !l.assumed[name] && now.Sub(l.heard[name]) <= l.Heartbeat+tickEvery {
+		if n.Live() && !l.assumed[name] && now.Sub(l.heartbeats[name]) <= l.Heartbeat+tickEvery {
 			answering++
 		}
 	}

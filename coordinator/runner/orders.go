@@ -74,8 +74,8 @@ func (l *leader) repairs(have map[string]events.Message) ([]events.Message, erro
 		}
 	}
 	for _, n := range l.cluster.Nodes {
-		for id, stray := range n.Strays {
-			want[events.OrderSubject(n.Name, id)] = l.cluster.StrayOrder(stray)
+		for id, orphan := range n.Orphans {
+			want[events.OrderSubject(n.Name, id)] = l.cluster.OrphanOrder(orphan)
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(want)) {
@@ -198,8 +198,8 @@ func (l *leader) noteOrder(changed *changedOrders, r events.Record) {
 		id := events.InstanceID{Service: service, Ordinal: d.Ordinal, Generation: d.Generation}
 		changed.put(events.OrderSubject(d.Node, id), forget)
 	case events.StrayFound:
-		if n := l.cluster.Nodes[node]; n != nil && n.Strays[d.ID()] != nil {
-			changed.put(events.OrderSubject(node, d.ID()), l.cluster.StrayOrder(n.Strays[d.ID()]))
+		if n := l.cluster.Nodes[node]; n != nil && n.Orphans[d.ID()] != nil {
+			changed.put(events.OrderSubject(node, d.ID()), l.cluster.OrphanOrder(n.Orphans[d.ID()]))
 		}
 	case events.StrayForgotten:
 		changed.put(events.OrderSubject(node, d.ID()), forget)

@@ -38,7 +38,7 @@ type generator struct {
 	draw     *rand.Rand
 	now      time.Time
 	live     *projections.Cluster
-	agenda   *coordinator.Agenda
+	work     *coordinator.WorkQueue
 	fold     *projections.Fold
 	commands uint64
 	adopted  int
@@ -49,13 +49,13 @@ func newGenerator(t *testing.T, seed uint64) *generator {
 	live := projections.NewCluster()
 	return &generator{
 		T: t, draw: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		live: live, agenda: coordinator.NewAgenda(live), fold: projections.NewFold(), placed: map[events.InstanceID]bool{},
+		live: live, work: coordinator.NewWorkQueue(live), fold: projections.NewFold(), placed: map[events.InstanceID]bool{},
 	}
 }
 
 func (g *generator) round() {
 	g.now = g.now.Add(time.Duration(g.draw.IntN(60_000)) * time.Millisecond)
-	turn := coordinator.NewTurn(g.live, g.agenda, g.now)
+	turn := coordinator.NewTurn(g.live, g.work, g.now)
 	if !g.live.Founded() || g.draw.IntN(60) == 0 {
 		g.adopt(turn)
 	}

@@ -33,7 +33,7 @@ func (r *rerun) confirmations(said []events.Event, s *projections.Service) []eve
 		if asked == nil || i.Retired() != "" || i.Seen.Phase != events.PhaseOnline || len(said) >= mostAtOnce {
 			continue
 		}
-		if n := r.kept.cluster.Nodes[i.Node]; !n.Heard() || n.Degraded != "" {
+		if n := r.kept.cluster.Nodes[i.Node]; !n.Live() || n.Degraded != "" {
 			continue
 		}
 		said = append(said, events.Event{Scope: events.ServiceScope(s.ID), Data: events.InstanceConfirmed{InstanceAsked: events.InstanceAsked{
@@ -49,7 +49,7 @@ func (r *rerun) lists() []events.Event {
 	c := r.kept.cluster
 	for _, name := range sortedKeys(c.Nodes) {
 		n := c.Nodes[name]
-		if !n.Unlisted || !n.Heard() || n.Degraded != "" {
+		if !n.Unlisted || !n.Live() || n.Degraded != "" {
 			continue
 		}
 		for _, id := range slices.SortedFunc(maps.Keys(c.Losing()), events.ServiceID.Compare) {

@@ -181,7 +181,7 @@ func (m *meter) lookAtNodes(now time.Time) {
 	for name, n := range m.nodes {
 		n.add(now)
 		node := m.cluster.Nodes[name]
-		if n.is = node != nil && node.Heard() && !node.Forgotten; !n.is {
+		if n.is = node != nil && node.Live() && !node.Forgotten; !n.is {
 			continue
 		}
 		taken, has := node.Reserved(), node.Allocatable()

@@ -38,7 +38,7 @@ type rerun struct {
 	now   time.Time
 	// stirred is when the last event happened.
 	stirred time.Time
-	due     agenda
+	due     schedule
 	made    uint64
 	// held is what nodes cannot report before they send heartbeats again, by node.
 	held map[string][]outcome
@@ -52,25 +52,25 @@ type outcome struct {
 	phase events.Phase
 }
 
-// agenda is a heap of outcomes.
-type agenda []outcome
+// schedule is a heap of outcomes.
+type schedule []outcome
 
 // Len implements heap.Interface.
-func (a agenda) Len() int { return len(a) }
+func (a schedule) Len() int { return len(a) }
 
 // Less implements heap.Interface.
-func (a agenda) Less(i, j int) bool {
+func (a schedule) Less(i, j int) bool {
 	return cmp.Or(a[i].at.Compare(a[j].at), cmp.Compare(a[i].made, a[j].made)) < 0
 }
 
 // Swap implements heap.Interface.
-func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a schedule) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
 
 // Push implements heap.Interface.
-func (a *agenda) Push(o any) { *a = append(*a, o.(outcome)) }
+func (a *schedule) Push(o any) { *a = append(*a, o.(outcome)) }
 
 // Pop implements heap.Interface.
-func (a *agenda) Pop() any {
+func (a *schedule) Pop() any {
 	last := (*a)[len(*a)-1]
 	*a = (*a)[:len(*a)-1]
 	return last
@@ -248,7 +248,7 @@ func (r *rerun) arrive(now time.Time) []events.Event {
 		if i == nil || !r.becomes(i, o.phase) {
 			continue
 		}
-		if n := r.kept.cluster.Nodes[i.Node]; !n.Heard() || n.Degraded != "" {
+		if n := r.kept.cluster.Nodes[i.Node]; !n.Live() || n.Degraded != "" {
 			r.held[i.Node] = append(r.held[i.Node], o)
 			continue
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// maxStrays is how many orphans a node's value names at most.
-const maxStrays = 20
+// maxOrphans is how many orphans a node's value names at most.
+const maxOrphans = 20
 
-// Stray is an orphan: a container of a node that no order names.
-type Stray struct {
+// Orphan is one: a container of a node that no order names.
+type Orphan struct {
 	Instance string             `json:"instance"`
 	Why      events.StrayReason `json:"why,omitempty"`
 	// Message explains the reason to an operator.
@@ -27,16 +27,16 @@ type Drain struct {
 	Forced bool      `json:"forced,omitzero"`
 }
 
-func straysOf(n *projections.Node) []Stray {
-	var strays []Stray
-	for _, id := range slices.SortedFunc(maps.Keys(n.Strays), events.InstanceID.Compare) {
-		if len(strays) == maxStrays {
+func orphansOf(n *projections.Node) []Orphan {
+	var orphans []Orphan
+	for _, id := range slices.SortedFunc(maps.Keys(n.Orphans), events.InstanceID.Compare) {
+		if len(orphans) == maxOrphans {
 			break
 		}
-		why := n.Strays[id].Why
-		strays = append(strays, Stray{Instance: id.String(), Why: why, Message: why.Words()})
+		why := n.Orphans[id].Why
+		orphans = append(orphans, Orphan{Instance: id.String(), Why: why, Message: why.Words()})
 	}
-	return strays
+	return orphans
 }
 
 func drainOf(n *projections.Node) *Drain {

@@ -132,7 +132,7 @@ func (v *Instance) ofSlot(s *projections.Service) {
 	if v.Generation > 0 && v.Status != "leaving" {
 		return
 	}
-	waits := s.Has(v.Ordinal) && !s.Dropped && !s.Resting()
+	waits := s.Has(v.Ordinal) && !s.Dropped && !s.Suspended()
 	if waits && !s.RetryAt(v.Ordinal).IsZero() && s.Pending == nil {
 		v.loop(s, s.Target(v.Ordinal))
 	}

@@ -70,10 +70,10 @@ func TestANodeNamesTheFirstOfItsStrays(t *testing.T) {
 	if err := json.Unmarshal(views.All(c).Values[views.Key{Bucket: bus.BucketNodes, Key: "n"}], &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Strays != all || len(v.StrayInstances) != named {
-		t.Fatalf("the node has %d orphans, and its value names %d", v.Strays, len(v.StrayInstances))
+	if v.Orphans != all || len(v.OrphanInstances) != named {
+		t.Fatalf("the node has %d orphans, and its value names %d", v.Orphans, len(v.OrphanInstances))
 	}
-	for i, s := range v.StrayInstances {
+	for i, s := range v.OrphanInstances {
 		if want := fmt.Sprintf("demo/web.%d.1", i); s.Instance != want || s.Why != events.StrayUnknownService || s.Message == "" {
 			t.Errorf("orphan %d is %+v, want %s with a reason", i, s, want)
 		}

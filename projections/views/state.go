@@ -46,7 +46,7 @@ func serviceState(c *projections.Cluster, s *projections.Service) string {
 		return jobState(s)
 	case s.Operation != nil:
 		return operationState(s.Operation)
-	case s.Resting():
+	case s.Suspended():
 		return StateSuspended
 	case s.Settled() && s.Scale == 0:
 		return StateIdle

@@ -114,9 +114,9 @@ type Node struct {
 	Allocatable events.Resources `json:"allocatable"`
 	Reserved    events.Resources `json:"reserved"`
 	Instances   int              `json:"instances"`
-	Strays      int              `json:"strays"`
+	Orphans     int              `json:"strays"`
 	// StrayInstances are the first of the node's orphans, which Strays counts, with the reason of each.
-	StrayInstances []Stray `json:"stray_instances,omitempty"`
+	OrphanInstances []Orphan `json:"stray_instances,omitempty"`
 	// Drain is the progress of the node's drain; absent where the node keeps its instances.
 	Drain *Drain `json:"drain,omitempty"`
 	// Shunned lists the node's units of work that the coordinator skips because of an internal error; absent where there are none.
@@ -245,7 +245,7 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			events.InstancePending:
 			changes.slots(c, id)
 		case events.OperationEntered:
-			if s := c.Services[id]; s != nil && s.Resting() { // slots that waited for a node are suspended now
+			if s := c.Services[id]; s != nil && s.Suspended() { // slots that waited for a node are suspended now
 				changes.slots(c, id)
 			}
 		case events.TopologyChanged:
@@ -401,11 +401,11 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 			value.Next = &Instance{Namespace: id.Namespace, Name: id.Name, Ordinal: ordinal}
 			value.Next.fill(s, slot.Next)
 		}
-		if newest == nil && len(slot.Beside().Away) > 0 {
-			newest = slot.Beside().Away[len(slot.Beside().Away)-1]
+		if newest == nil && len(slot.Beside().Disconnected) > 0 {
+			newest = slot.Beside().Disconnected[len(slot.Beside().Disconnected)-1]
 		}
-		if newest == nil && len(slot.Beside().Leaving) > 0 {
-			newest = slot.Beside().Leaving[len(slot.Beside().Leaving)-1]
+		if newest == nil && len(slot.Beside().Terminating) > 0 {
+			newest = slot.Beside().Terminating[len(slot.Beside().Terminating)-1]
 		}
 	}
 	switch {
@@ -419,7 +419,7 @@ func (ch Changes) slotBecause(c *projections.Cluster, id events.ServiceID, ordin
 	case !s.Has(ordinal) || s.Dropped:
 		ch.Values[Key{bus.BucketInstances, key}] = nil
 		return
-	case s.Resting():
+	case s.Suspended():
 		value.Status = StateSuspended
 	default:
 		value.Message = why()
@@ -439,7 +439,7 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 	}
 	ch.put(bus.BucketNodes, name, Node{
 		Name: name, State: n.State(), Degraded: n.Degraded, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
-		Instances: n.Instances(), Strays: len(n.Strays), StrayInstances: straysOf(n), Drain: drainOf(n),
+		Instances: n.Instances(), Orphans: len(n.Orphans), OrphanInstances: orphansOf(n), Drain: drainOf(n),
 		Shunned: shunnedOf(c, events.NodeScope(name)), Sequence: c.Sequence,
 	})
 }

@@ -39,7 +39,7 @@ type writer struct {
 	ctx      context.Context //nolint:containedctx // of one run
 	bus      *bus.JetStream
 	cluster  *projections.Cluster
-	agenda   *coordinator.Agenda
+	work     *coordinator.WorkQueue
 	draw     *rand.Rand
 	now      time.Time
 	commands uint64
@@ -53,7 +53,7 @@ func write(ctx context.Context, b *bus.JetStream, count int) (written, error) {
 	c := projections.NewCluster()
 	const ago = 90 * 24 * time.Hour
 	w := &writer{
-		ctx: ctx, bus: b, cluster: c, agenda: coordinator.NewAgenda(c), draw: rand.New(rand.NewPCG(1, 1)), now: time.Now().Add(-ago).UTC(),
+		ctx: ctx, bus: b, cluster: c, work: coordinator.NewWorkQueue(c), draw: rand.New(rand.NewPCG(1, 1)), now: time.Now().Add(-ago).UTC(),
 	}
 	began, shown := time.Now(), time.Now()
 	if err := w.found(); err != nil {
@@ -126,7 +126,7 @@ func (w *writer) round(inputs func(*coordinator.Turn)) error {
 		return err
 	}
 	w.now = w.now.Add(roundTakes)
-	turn := coordinator.NewTurn(w.cluster, w.agenda, w.now)
+	turn := coordinator.NewTurn(w.cluster, w.work, w.now)
 	inputs(turn)
 	turn.Look()
 	if len(turn.Records) == 0 {

@@ -47,9 +47,9 @@ func measure(m mix, end store) (result, error) {
 		apply(c, events.ServiceScope(id), events.ServiceRevised{Revision: 1, Spec: spec, Hash: spec.Hash()})
 		apply(c, events.ServiceScope(id), events.ServiceScaled{Scale: uint32(m.scale)})
 	}
-	agenda := coordinator.NewAgenda(c)
+	work := coordinator.NewWorkQueue(c)
 	cpu, began := cpuTime(), time.Now()
-	placed, err := placeAll(c, agenda, end)
+	placed, err := placeAll(c, work, end)
 	if err != nil {
 		return result{}, err
 	}
@@ -60,15 +60,15 @@ func measure(m mix, end store) (result, error) {
 	r.PerSecond = float64(placed) / r.Wall
 	r.Heap = liveHeap() - empty
 	r.balance(c, m)
-	runtime.KeepAlive(agenda)
+	runtime.KeepAlive(work)
 	return r, nil
 }
 
 // placeAll decides rounds until one has nothing to say, as the leader's loop does.
-func placeAll(c *projections.Cluster, agenda *coordinator.Agenda, end store) (int, error) {
+func placeAll(c *projections.Cluster, work *coordinator.WorkQueue, end store) (int, error) {
 	placed, now := 0, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for {
-		turn := coordinator.NewTurn(c, agenda, now)
+		turn := coordinator.NewTurn(c, work, now)
 		turn.Look()
 		if len(turn.Records) == 0 {
 			return placed, nil

@@ -33,7 +33,7 @@ func (t *Telemetry) Log() *slog.Logger {
 	if t.logs == nil {
 		return slog.New(lines)
 	}
-	copied := otelslog.NewHandler(house+"cmd/rookery", otelslog.WithLoggerProvider(t.logs))
+	copied := otelslog.NewHandler(module+"cmd/rookery", otelslog.WithLoggerProvider(t.logs))
 	return slog.New(slog.NewMultiHandler(lines, informing{copied}))
 }
 

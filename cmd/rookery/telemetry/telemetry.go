@@ -28,7 +28,7 @@ import (
 const stopTimeout = 5 * time.Second
 
 // house is the prefix of the names of instrumented packages.
-const house = "github.com/rookery-project/rookery/"
+const module = "github.com/rookery-project/rookery/"
 
 // Process identifies the process.
 type Process struct {
@@ -134,7 +134,7 @@ func (t *Telemetry) Meter(part string) metric.Meter {
 	if t.meters == nil {
 		return nil
 	}
-	return t.meters.Meter(house + part)
+	return t.meters.Meter(module + part)
 }
 
 // Tracer starts the spans of one package; nil without traces.
@@ -142,7 +142,7 @@ func (t *Telemetry) Tracer(part string) trace.Tracer {
 	if t.traces == nil {
 		return nil
 	}
-	return t.traces.Tracer(house + part)
+	return t.traces.Tracer(module + part)
 }
 
 // Address returns the address that serves Prometheus; "" for none.

@@ -221,8 +221,8 @@ func operate(t *testing.T, cluster *rookerytest.Cluster) {
 	cluster.Ensure("demo/web", fmt.Sprintf(spec, 1, 2))
 	cluster.Command("demo/web", "scale", `{"scale":3}`)
 	cluster.Ensure("demo/web", fmt.Sprintf(spec, 2, 3))
-	if fate := cluster.Fate(cluster.Publish("demo/none", "scale", `{"scale":3}`)); fate.Outcome != "rejected" {
-		t.Fatalf("a service that is not there was scaled: %+v", fate)
+	if outcome := cluster.Outcome(cluster.Publish("demo/none", "scale", `{"scale":3}`)); outcome.Outcome != "rejected" {
+		t.Fatalf("a service that is not there was scaled: %+v", outcome)
 	}
 	cluster.Publish("demo/nowhere", "ensure", `{"image":"localhost/web:1","scale":2,"node_selector":{"disk":"tape"}}`)
 	for _, engine := range cluster.Nodes {

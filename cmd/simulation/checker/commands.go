@@ -32,8 +32,8 @@ func (c *Checker) Backlog() (most int) {
 	return most
 }
 
-// fate checks an event about a command: a command has one outcome and, once accepted, one end.
-func (c *Checker) fate(r events.Record, d events.Fate) {
+// ended checks an event about a command: a command has one outcome and, once accepted, one end.
+func (c *Checker) ended(r events.Record, d events.Outcome) {
 	switch d := d.(type) {
 	case events.CommandAccepted:
 		c.accepted(r, d)

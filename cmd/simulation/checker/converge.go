@@ -96,7 +96,7 @@ func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 		return []string{s.ID.String() + " is dropped and not removed"}
 	case s.Job != nil:
 		return jobUnlike(s)
-	case s.Resting() && s.Operation == nil && s.Total() == 0:
+	case s.Suspended() && s.Operation == nil && s.Total() == 0:
 		return nil
 	case s.Suspension != nil:
 		return []string{s.ID.String() + " must be suspended, but is not"}
@@ -120,7 +120,7 @@ func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 }
 
 func slotUnlike(s *projections.Service, ordinal uint32, slot *projections.Slot, waits bool) (why []string) {
-	for _, i := range slices.Concat(slot.Beside().Leaving, slot.Beside().Away) {
+	for _, i := range slices.Concat(slot.Beside().Terminating, slot.Beside().Disconnected) {
 		why = append(why, i.ID.String()+" is terminating or lost, and is not gone")
 	}
 	i := slot.Current
@@ -249,8 +249,8 @@ func (c *Checker) wantedOrders() map[string]events.Order {
 		}
 	}
 	for _, n := range c.fold.Nodes {
-		for id, orphan := range n.Strays {
-			want[events.OrderSubject(n.Name, id)] = c.fold.StrayOrder(orphan)
+		for id, orphan := range n.Orphans {
+			want[events.OrderSubject(n.Name, id)] = c.fold.OrphanOrder(orphan)
 		}
 	}
 	return want

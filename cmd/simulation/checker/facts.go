@@ -186,8 +186,8 @@ func (c *Checker) event(r events.Record) {
 	id, _ := r.Scope.Service()
 	name, _ := r.Scope.Node()
 	switch d := r.Data.(type) {
-	case events.Fate:
-		c.fate(r, d)
+	case events.Outcome:
+		c.ended(r, d)
 	case events.GroupStarted, events.GroupEntered, events.GroupAborted, events.GroupEnded:
 		gid, _ := r.Scope.Group()
 		c.group(gid, d)

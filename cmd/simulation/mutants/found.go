@@ -94,7 +94,7 @@ var found = []bug{
 	},
 	{
 		"revision-without-room", "a new revision waits for room for one more instance, and stops no old one to make room", []edit{{
-			"coordinator/operate.go", "&& !s.Current().Spec.BehindBarrier() && t.agenda.board.CouldInstead(s, i) {", "&& s.Dropped {",
+			"coordinator/operate.go", "&& !s.Current().Spec.BehindBarrier() && t.work.board.CouldInstead(s, i) {", "&& s.Dropped {",
 		}},
 	},
 	{
@@ -154,7 +154,7 @@ var found = []bug{
 	},
 	{
 		"ended-between-addresses-and-orders", "a leader that must end sends orders to stop before it has withdrawn the addresses", []edit{{
-			"coordinator/runner/effects.go", "	return l.ctx.Err()\n}\n\n// sendFates", "	return nil\n}\n\n// sendFates",
+			"coordinator/runner/effects.go", "	return l.ctx.Err()\n}\n\n// sendOutcomes", "	return nil\n}\n\n// sendOutcomes",
 		}},
 	},
 	{
@@ -165,7 +165,7 @@ var found = []bug{
 	{
 		"adopted-and-still-a-stray", "an instance that the log adopts after a restore still counts as an orphan", []edit{{
 			"projections/apply.go",
-			"		delete(c.node(d.Node).Strays, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})\n", "",
+			"		delete(c.node(d.Node).Orphans, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})\n", "",
 		}},
 	},
 	{
@@ -203,7 +203,7 @@ var found = []bug{
 	},
 	{
 		"statuses-emptied-under-one-identity", "a leader reads on behind the end of a stream of statuses that the servers emptied under its identity", []edit{{
-			"coordinator/runner/takeover.go", "	return s.Identity != identity || s.Last < cursor\n", "	return s.Identity != identity\n",
+			"coordinator/runner/failover.go", "	return s.Identity != identity || s.Last < cursor\n", "	return s.Identity != identity\n",
 		}},
 	},
 	{

@@ -44,9 +44,9 @@ func both(image, way string) said {
 // operations lists the kinds of operations, and ways in which they fail. Each entry has the commands in order, and the outcome of the last
 // one. The test disturbs the last one.
 var operations = []struct {
-	name string
-	said []said
-	fate string
+	name    string
+	said    []said
+	outcome string
 }{
 	{"create", []said{web("a", `"order":"start-first"`)}, "succeeded"},
 	{"update with the next first", []said{web("a", rolling), web("b", `"order":"start-first","parallelism":2`)}, "succeeded"},
@@ -86,7 +86,7 @@ type step struct {
 
 // came is the result of an operation: the outcome of its command, and the state of the services.
 type came struct {
-	fate     string
+	outcome  string
 	services map[events.ServiceID]state
 }
 
@@ -111,8 +111,8 @@ func TestTheLeaderKilledAtEachStep(t *testing.T) {
 			t.Parallel()
 			p := planOf(o.said)
 			want, _ := disturbed(t, p, step{})
-			if want.fate != o.fate {
-				t.Fatalf("the command without a kill: %s, want %s", want.fate, o.fate)
+			if want.outcome != o.outcome {
+				t.Fatalf("the command without a kill: %s, want %s", want.outcome, o.outcome)
 			}
 			kills := 0
 			for _, s := range []step{{AppendLog, true, 0}, {AppendLog, false, 0}, {AppendOrders, true, 0}, {AppendOrders, false, 0}} {
@@ -194,7 +194,7 @@ func (w *World) disarm() {
 
 // cameTo returns the state of the services and the outcome of the last command from the log at the end of the run.
 func (w *World) cameTo(t *testing.T) came {
-	c, fold := came{fate: "has no end", services: map[events.ServiceID]state{}}, projections.NewFold()
+	c, fold := came{outcome: "has no end", services: map[events.ServiceID]state{}}, projections.NewFold()
 	for _, m := range w.server.Backup(bus.Log).Messages() {
 		records, err := fold.Take(m)
 		if err != nil {
@@ -203,7 +203,7 @@ func (w *World) cameTo(t *testing.T) came {
 		for _, r := range records {
 			switch r.Data.(type) {
 			case events.CommandAccepted, events.CommandRejected, events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded:
-				c.fate = r.Data.Kind().Name
+				c.outcome = r.Data.Kind().Name
 			}
 		}
 	}

@@ -20,7 +20,7 @@ var services = []events.ServiceID{
 // images lists the images that specs name.
 var images = []string{"localhost/a:1", "localhost/a:2", "localhost/b:1", "localhost/c:1"}
 
-func (d *drawer) people(at time.Duration) []Action {
+func (d *drawer) clients(at time.Duration) []Action {
 	// A client sends mostly sensible commands. Sometimes it contradicts the command before, repeats one, or sends nonsense.
 	switch d.IntN(12) {
 	case 0:

@@ -165,7 +165,7 @@ func Draw(seed uint64, beside ...Kind) Plan {
 	d.plan = &p
 	const between = 35 * time.Second
 	for at := d.soon(between); at < p.Lasts; at += d.soon(between) {
-		p.Actions = append(p.Actions, d.people(at)...)
+		p.Actions = append(p.Actions, d.clients(at)...)
 	}
 	for at := time.Minute + d.soon(4*time.Minute); at < p.Lasts; at += d.soon(4 * time.Minute) {
 		p.Actions = append(p.Actions, d.misfortune(at)...)

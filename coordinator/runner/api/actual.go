@@ -60,7 +60,7 @@ func actual(c *projections.Cluster, node string) ([]byte, error) {
 	}
 	a := Actual{
 		Node: node, Epoch: n.Epoch, Silent: n.Silent, LogSequence: c.Sequence,
-		Instances: []ActualInstance{}, Unexpected: make([]events.InstanceID, 0, len(n.Strays)),
+		Instances: []ActualInstance{}, Unexpected: make([]events.InstanceID, 0, len(n.Orphans)),
 	}
 	for _, s := range c.Services {
 		for i := range s.Instances() {
@@ -69,7 +69,7 @@ func actual(c *projections.Cluster, node string) ([]byte, error) {
 			}
 		}
 	}
-	for id := range n.Strays {
+	for id := range n.Orphans {
 		a.Unexpected = append(a.Unexpected, id)
 	}
 	slices.SortFunc(a.Instances, func(x, y ActualInstance) int { return x.Instance.Compare(y.Instance) })

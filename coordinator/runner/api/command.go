@@ -13,8 +13,8 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Fate is the answer to the question `command`.
-type Fate struct {
+// Command is the answer to the question `command`.
+type Command struct {
 	Sequence uint64              `json:"sequence"`
 	Service  string              `json:"service,omitempty"`
 	Group    string              `json:"group,omitempty"`
@@ -63,7 +63,7 @@ func (s *Server) askCommand(ctx context.Context, body []byte) ([]byte, error) {
 			` for its end, or with {"id":"…","source":"…"}`}
 	}
 	if wait() == 0 {
-		answer, _, err := s.fateNow(ctx, q)
+		answer, _, err := s.outcomeNow(ctx, q)
 		return answer, err
 	}
 	done, err := s.waits.take(ctx)
@@ -81,7 +81,7 @@ func (s *Server) askCommand(ctx context.Context, body []byte) ([]byte, error) {
 	again := time.NewTicker(lookAgain) // a standby folds the end after clients were told of it
 	defer again.Stop()
 	for {
-		answer, ended, err := s.fateNow(ctx, q)
+		answer, ended, err := s.outcomeNow(ctx, q)
 		if ended {
 			return answer, err
 		}
@@ -97,7 +97,7 @@ func (s *Server) askCommand(ctx context.Context, body []byte) ([]byte, error) {
 }
 
 // fateNow answers from the present state, and reports whether a later answer would be the same.
-func (s *Server) fateNow(ctx context.Context, q CommandQuestion) (answer []byte, ended bool, err error) {
+func (s *Server) outcomeNow(ctx context.Context, q CommandQuestion) (answer []byte, ended bool, err error) {
 	known, err := s.lookUp(ctx, q)
 	if err != nil || known.answer != nil {
 		return known.answer, known.ended, err
@@ -193,7 +193,7 @@ func (s *Server) undecided(ctx context.Context, q CommandQuestion, cursor uint64
 
 // answerOf encodes what became of the command, as the state knows it.
 func answerOf(c *projections.Cluster, cmd *projections.Command) ([]byte, error) {
-	f := Fate{
+	f := Command{
 		Sequence: cmd.Sequence, Node: cmd.Node, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
 		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.Sequence,
 	}

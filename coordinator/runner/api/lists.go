@@ -189,7 +189,7 @@ func isOn(s *projections.Service, ordinal int, node string) bool {
 	}
 	slot := s.Slots[ordinal]
 	there := func(i *projections.Instance) bool { return i != nil && i.Node == node }
-	return there(slot.Current) || there(slot.Next) || slices.ContainsFunc(slot.Beside().Leaving, there) || slices.ContainsFunc(slot.Beside().Away, there)
+	return there(slot.Current) || there(slot.Next) || slices.ContainsFunc(slot.Beside().Terminating, there) || slices.ContainsFunc(slot.Beside().Disconnected, there)
 }
 
 func eachNode(c *projections.Cluster, q ListQuestion) iter.Seq2[string, []byte] {

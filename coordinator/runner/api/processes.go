@@ -78,7 +78,7 @@ func (s *Server) askServiceMetrics(ctx context.Context, body []byte) ([]byte, er
 // processesOf lists the slots of the service, and the instances that may report for them.
 func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events.InstanceID]bool) {
 	all, known = []ProcessMetrics{}, map[events.InstanceID]bool{}
-	if s.Dropped || s.Resting() {
+	if s.Dropped || s.Suspended() {
 		return all, known
 	}
 	for o := range s.Ordinals() {

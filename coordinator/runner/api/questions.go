@@ -105,7 +105,7 @@ type question struct {
 var questions = map[string]question{
 	"actual":          {(*Server).askActual, Shape{ActualQuestion{}, []any{Actual{}}}},
 	"addresses":       {(*Server).askAddresses, Shape{AddressesQuestion{}, []any{Addresses{}}}},
-	"command":         {(*Server).askCommand, Shape{CommandQuestion{}, []any{Fate{}}}},
+	"command":         {(*Server).askCommand, Shape{CommandQuestion{}, []any{Command{}}}},
 	"diff":            {(*Server).askDiff, Shape{DiffQuestion{}, []any{Diff{}}}},
 	"explain":         {(*Server).askExplain, Shape{ExplainQuestion{}, []any{coordinator.Explanation{}}}},
 	"history":         {(*Server).askHistory, Shape{HistoryQuestion{}, []any{History{}}}},

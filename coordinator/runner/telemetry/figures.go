@@ -120,7 +120,7 @@ func (t *tally) of(c *projections.Cluster, records []events.Record) figures {
 			f.evicted[evictedLost]++
 		case events.InstanceRetired:
 			f.retire(d.Reason)
-		case events.Fate:
+		case events.Outcome:
 			f.end(c, d)
 		}
 		t.follow(&f, r)
@@ -150,12 +150,12 @@ func (f *figures) retire(reason events.RetireReason) {
 }
 
 // end counts a command that ended with the event.
-func (f *figures) end(c *projections.Cluster, d events.Fate) {
+func (f *figures) end(c *projections.Cluster, d events.Outcome) {
 	outcome := projections.Outcome(d.Kind().Name)
 	verb := ""
 	switch d := d.(type) {
 	case events.CommandSucceeded, events.CommandFailed, events.CommandSuperseded, events.CommandRepeated:
-		if cmd := c.Commands[d.Fated()]; cmd != nil {
+		if cmd := c.Commands[d.CommandSequence()]; cmd != nil {
 			verb = cmd.Verb
 		}
 	case events.CommandRejected:

@@ -151,7 +151,7 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 		state := n.State()
 		l.nodes[state]++
 		l.states = append(l.states, namedState{name, state})
-		if !n.Heard() || n.Forgotten {
+		if !n.Live() || n.Forgotten {
 			continue // its resources are not available
 		}
 		if i < mostNodesMeasured {

@@ -11,9 +11,9 @@ import (
 	"github.com/rookery-project/rookery/projections"
 )
 
-// Agenda is the work queue: the services that may not be at their target. Services that do not fit into a round stay here for
+// WorkQueue has the services that may not be at their target. Services that do not fit into a round stay here for
 // the next one. The work queue is not stored with the state: after a failover the new leader begins with every service.
-type Agenda struct {
+type WorkQueue struct {
 	board    *placement.Board
 	services map[events.ServiceID]struct{}
 	// shifted says that the nodes' free resources have changed: the next round reconciles the services that wait for a node.
@@ -36,8 +36,8 @@ type Agenda struct {
 }
 
 // NewAgenda returns a work queue with every service of the cluster.
-func NewAgenda(c *projections.Cluster) *Agenda {
-	a := &Agenda{
+func NewWorkQueue(c *projections.Cluster) *WorkQueue {
+	a := &WorkQueue{
 		unheard:  true,
 		board:    placement.NewBoard(c),
 		services: make(map[events.ServiceID]struct{}, len(c.Services)),
@@ -56,32 +56,32 @@ func NewAgenda(c *projections.Cluster) *Agenda {
 }
 
 // Rebuilt returns a work queue with every service of a cluster whose state was folded again. Time-outs keep running.
-func (a *Agenda) Rebuilt(c *projections.Cluster) *Agenda {
-	rebuilt := NewAgenda(c)
+func (a *WorkQueue) Rebuilt(c *projections.Cluster) *WorkQueue {
+	rebuilt := NewWorkQueue(c)
 	rebuilt.began = a.began
 	return rebuilt
 }
 
 // Resume starts all time-outs for silent nodes again, because the leader did not listen for a while.
-func (a *Agenda) Resume() { a.began, a.unheard = time.Time{}, true }
+func (a *WorkQueue) Resume() { a.began, a.unheard = time.Time{}, true }
 
 // Waits reports whether the next round has work, and may do it now.
-func (a *Agenda) Waits(c *projections.Cluster) bool {
+func (a *WorkQueue) Waits(c *projections.Cluster) bool {
 	return (len(a.services) > 0 || a.shifted || a.cut) && !c.Recovering
 }
 
-func (a *Agenda) add(id events.ServiceID) { a.services[id] = struct{}{} }
+func (a *WorkQueue) add(id events.ServiceID) { a.services[id] = struct{}{} }
 
-func (a *Agenda) addAll(ids []events.ServiceID) {
+func (a *WorkQueue) addAll(ids []events.ServiceID) {
 	for _, id := range ids {
 		a.add(id)
 	}
 }
 
-func (a *Agenda) done(id events.ServiceID) { delete(a.services, id) }
+func (a *WorkQueue) done(id events.ServiceID) { delete(a.services, id) }
 
 // inOrder returns the services to reconcile. Those that wait for a node come first, with the longest wait at the head.
-func (a *Agenda) inOrder(c *projections.Cluster) []events.ServiceID {
+func (a *WorkQueue) inOrder(c *projections.Cluster) []events.ServiceID {
 	if a.shifted {
 		a.shifted = false
 		if c.InMotion() {
@@ -125,7 +125,7 @@ func byWaiting(x, y *projections.Service) int {
 }
 
 // released queues the service for which a node was held until now, and all services that wait for a node.
-func (a *Agenda) released(h projections.Hold) {
+func (a *WorkQueue) released(h projections.Hold) {
 	if h.Service == nil {
 		return
 	}
@@ -135,7 +135,7 @@ func (a *Agenda) released(h projections.Hold) {
 
 // note puts the services that the event may have moved off their target into the work queue. The service that is being
 // reconciled stays there until it is done.
-func (a *Agenda) note(r events.Record, reconciles func(events.ServiceID) bool) {
+func (a *WorkQueue) note(r events.Record, reconciles func(events.ServiceID) bool) {
 	if id, ok := r.Scope.Service(); ok && !reconciles(id) {
 		a.add(id)
 	}

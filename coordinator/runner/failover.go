@@ -19,11 +19,11 @@ import (
 // leader is one term of leading. Only one goroutine touches it.
 type leader struct {
 	*Coordinator
-	ctx    context.Context
-	lease  *lease
-	clock  clock
-	epoch  uint64
-	agenda *coordinator.Agenda
+	ctx   context.Context
+	lease *lease
+	clock clock
+	epoch uint64
+	work  *coordinator.WorkQueue
 	// blamed are the units that rounds failed on since the last stored round, and why. retries says that skipped units must be
 	// tried again: another coordinator may have failed on them.
 	blamed  map[events.Unit]string
@@ -57,9 +57,9 @@ type leader struct {
 	// orders is the last sequence in ROOKERY_ORDERS, closed that of the last closed round in ROOKERY_LOG.
 	orders, closed uint64
 
-	// heard is when each node last sent a heartbeat. It is not part of the state.
-	heard map[string]time.Time
-	// assumed are the nodes without a heartbeat since the term began, or since the loop was paused: heard has that time.
+	// heartbeats is when each node last sent a heartbeat. It is not part of the state.
+	heartbeats map[string]time.Time
+	// assumed are the nodes without a heartbeat since the term began, or since the loop was paused: heartbeats has that time.
 	assumed          map[string]bool
 	returned, silent []string
 	lastTick         time.Time
@@ -79,14 +79,14 @@ type leader struct {
 // stream has dropped them since.
 const hearFor = 3 * time.Second
 
-// deaf reports whether the leader is still catching up on statuses that arrived during the failover. Until then it only decides inputs.
+// catchingUp reports whether the leader is still catching up on statuses that arrived during the failover. Until then it only decides inputs.
 // Otherwise an instance that has failed would still count as serving, and its time of serving as long enough.
-func (l *leader) deaf() bool {
+func (l *leader) catchingUp() bool {
 	return l.cursors.statuses < l.hearTo && time.Now().Before(l.hearBy)
 }
 
-// takeOver completes the log, and checks that every stream is the one that the log knows.
-func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*leader, error) {
+// failOver completes the log, and checks that every stream is the one that the log knows.
+func (c *Coordinator) failOver(ctx context.Context, f *follower, l *lease) (*leader, error) {
 	if err := f.catchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ func (c *Coordinator) takeOver(ctx context.Context, f *follower, l *lease) (*lea
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
-		agenda: coordinator.NewAgenda(c.cluster), heard: map[string]time.Time{}, assumed: map[string]bool{},
+		work: coordinator.NewWorkQueue(c.cluster), heartbeats: map[string]time.Time{}, assumed: map[string]bool{},
 		closed: c.cluster.Sequence, lastTick: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
 	for name := range c.cluster.Nodes {
-		lead.heard[name], lead.assumed[name] = lead.lastTick, true
+		lead.heartbeats[name], lead.assumed[name] = lead.lastTick, true
 	}
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (l *leader) begin(f *follower) error {
 	if err := l.takeOrders(); err != nil {
 		return err
 	}
-	if err := l.repeatFates(f); err != nil {
+	if err := l.repeatOutcomes(f); err != nil {
 		return err
 	}
 	if err := l.lease.beat(); err != nil {
@@ -130,8 +130,8 @@ func (l *leader) begin(f *follower) error {
 	return l.openInboxes()
 }
 
-// repeatFates sends the outcomes of the last round again. A fold that began with a snapshot at the end of the log has not read that round.
-func (l *leader) repeatFates(f *follower) error {
+// repeatOutcomes sends the outcomes of the last round again. A fold that began with a snapshot at the end of the log has not read that round.
+func (l *leader) repeatOutcomes(f *follower) error {
 	round := f.round
 	if round == nil && f.closed > 0 {
 		var err error
@@ -139,7 +139,7 @@ func (l *leader) repeatFates(f *follower) error {
 			return err
 		}
 	}
-	return l.sendFates(round)
+	return l.sendOutcomes(round)
 }
 
 // closeTorn voids the messages after the last closed round: the beginning of a round whose end was never stored, or messages that others

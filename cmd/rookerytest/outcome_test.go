@@ -37,16 +37,16 @@ func TestPublisherLearnsFateAfterReconnecting(t *testing.T) {
 		return sequence
 	}
 	good := publish("ensure", `{"image":"localhost/web:1","scale":2}`)
-	if fate := cluster.Fate(good); fate.Outcome != "succeeded" || fate.Service != "demo/web" || fate.Verb != "ensure" {
-		t.Errorf("the fate of the command is %+v, want succeeded", fate)
+	if outcome := cluster.Outcome(good); outcome.Outcome != "succeeded" || outcome.Service != "demo/web" || outcome.Verb != "ensure" {
+		t.Errorf("the outcome of the command is %+v, want succeeded", outcome)
 	}
 	bad := publish("scale", `{"scale":-1}`)
-	fate := cluster.Fate(bad)
-	if fate.Outcome != "rejected" || fate.Rejection == nil || fate.Rejection.Field != "scale" {
-		t.Errorf("the fate of the bad command is %+v, want rejected for its scale", fate)
+	outcome := cluster.Outcome(bad)
+	if outcome.Outcome != "rejected" || outcome.Rejection == nil || outcome.Rejection.Field != "scale" {
+		t.Errorf("the outcome of the bad command is %+v, want rejected for its scale", outcome)
 	}
 	var none any
 	if cluster.Ask("command", `{"sequence":99}`, &none) {
-		t.Errorf("a command that was never published has the fate %v", none)
+		t.Errorf("a command that was never published has the outcome %v", none)
 	}
 }
