@@ -58,7 +58,8 @@ func (p *plan) addCompose(ctx context.Context, b *bus.JetStream, w wish) error {
 		case err == nil && bytes.Equal(there.Value, s.value):
 			s.Action = actionUnchanged
 		case err == nil:
-			return fmt.Errorf("the bucket %s has other content under %s: remove it with \"nats kv del %s %s\"", bus.BucketConfigs, key, bus.BucketConfigs, key)
+			return fmt.Errorf("the bucket %s has other content under %s: remove it with \"nats kv del %s "+
+				"%s\"", bus.BucketConfigs, key, bus.BucketConfigs, key)
 		case !errors.Is(err, bus.ErrNoKey):
 			return err
 		}

@@ -18,7 +18,8 @@ func TestGroupsAreCheckedBeforeTheyAreAskedFor(t *testing.T) {
 		{make([]events.ServiceEnsure, events.MaxMembers), ""},
 		{make([]events.ServiceEnsure, events.MaxMembers+1), "33 services of shop change together, and one command takes 32"},
 		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusyQueue}}}, ""},
-		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusyQueue}}, {Guard: events.Guard{Busy: events.BusyQueue}}}, "a00 has busy: queue, but a group cannot queue"},
+		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusyQueue}}, {Guard: events.Guard{Busy: events.BusyQueue}}}, "a00 has " +
+			"busy: queue, but a group cannot queue"},
 		{[]events.ServiceEnsure{{}, {Guard: events.Guard{Busy: events.BusyReject}}}, ""},
 		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusySupersede}}, {Guard: events.Guard{Busy: events.BusySupersede}}}, ""},
 		{[]events.ServiceEnsure{{Guard: events.Guard{Busy: events.BusySupersede}}, {}}, "a00 has busy: supersede and if_seq: 0, and a01 has busy: reject"},

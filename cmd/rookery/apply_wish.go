@@ -73,7 +73,8 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 		lists = slices.Insert(lists, 0, compose.File{Name: composed[0].Name, Body: body})
 	}
 	if w.namespace == "" {
-		return w, &codedError{exitUsage, errors.New("the files do not name a namespace: give NAMESPACE before them, or write kind: service and name: demo/web into them")}
+		return w, &codedError{exitUsage, errors.New("the files do not name a namespace: give NAMESPACE before them, or write kind: " +
+			"service and name: demo/web into them")}
 	}
 	return w, w.read(lists)
 }
@@ -110,7 +111,8 @@ func (w *wish) servicesOf(d document) (map[string]jsontext.Value, error) {
 		w.namespace = id.Namespace
 	}
 	if id.Namespace != w.namespace {
-		return nil, fmt.Errorf("%s is in the namespace %s, but an earlier document is in %s: apply one namespace at a time", d.name, id.Namespace, w.namespace)
+		return nil, fmt.Errorf("%s is in the namespace %s, but an earlier document is in %s: apply one namespace at a "+
+			"time", d.name, id.Namespace, w.namespace)
 	}
 	switch d.kind {
 	case "job":
@@ -194,5 +196,6 @@ func (w wish) refused(lenient bool) error {
 	for _, i := range w.project.Refused {
 		wrong = append(wrong, errors.New(i.String()))
 	}
-	return errors.Join(append(wrong, fmt.Errorf("nothing was done: Rookery does not support %d keys of the files; --lenient skips them", len(wrong)))...)
+	return errors.Join(append(wrong, fmt.Errorf("nothing was done: Rookery does not support %d keys of the files; --lenient skips "+
+		"them", len(wrong)))...)
 }

@@ -92,7 +92,8 @@ func (a *archiving) run(cmd *cobra.Command) error {
 		return err
 	}
 	if state.First > files.end()+1 {
-		return fmt.Errorf("the log begins at sequence %d, but the archive in %s ends at %d: give --to the folder with the messages in between", state.First, a.folder, files.end())
+		return fmt.Errorf("the log begins at sequence %d, but the archive in %s ends at %d: give --to the folder with the messages in "+
+			"between", state.First, a.folder, files.end())
 	}
 	upTo, err := a.upTo(ctx, b, state, keep)
 	if err != nil {

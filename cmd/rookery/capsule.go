@@ -86,7 +86,8 @@ func (c *capsuling) run(cmd *cobra.Command) error {
 	if err := os.WriteFile(c.file, body, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%s has sequence %d to %d of the log and %d commands, in %d bytes; specs in it may be confidential: read it before you share it\n",
+	fmt.Fprintf(os.Stderr, "%s has sequence %d to %d of the log and %d commands, in %d bytes; specs in it may be confidential: read it "+
+		"before you share it\n",
 		c.file, recorded.From, recorded.To, len(recorded.Commands), len(body))
 	return nil
 }
@@ -131,7 +132,8 @@ type partOf struct {
 // take reports whether the part is over.
 func (p *partOf) take(m events.Message) (over bool, err error) {
 	if len(p.log) == capsule.MaxMessages {
-		return false, fmt.Errorf("a capsule has at most %d messages, counted from the start of the log: give a --to before sequence %d", capsule.MaxMessages, m.Sequence)
+		return false, fmt.Errorf("a capsule has at most %d messages, counted from the start of the log: give a --to before sequence "+
+			"%d", capsule.MaxMessages, m.Sequence)
 	}
 	p.log = append(p.log, capsule.Keep(m))
 	r, err := events.ParseRecord(m)

@@ -49,7 +49,8 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 	conn, settings, err := natscontext.Connect(l.context, options...)
 	if prefix := settings.InboxPrefix; err == nil && prefix != "" && !bus.IsInbox(prefix+".x") {
 		conn.Close()
-		return nil, fmt.Errorf("the NATS context has the inbox_prefix %q, where Rookery does not answer: start it with _INBOX, as in _INBOX.%s", prefix, prefix)
+		return nil, fmt.Errorf("the NATS context has the inbox_prefix %q, where Rookery does not answer: start it with _INBOX, as in "+
+			"_INBOX.%s", prefix, prefix)
 	}
 	if err != nil && l.context == "" && settings.URL == "" {
 		return explain(nats.DefaultURL)(nats.Connect(nats.DefaultURL, options...))

@@ -99,7 +99,7 @@ func checkBus(ctx context.Context, l *link) []check {
 	for i, f := range findings {
 		problems[i] = f.Err()
 	}
-	checks = append(checks, result("streams", fmt.Sprintf("%d with the right settings", len(findings)), errors.Join(problems...), "run `rookery bus init`"))
+	checks = append(checks, result("streams", fmt.Sprintf("%d, as required", len(findings)), errors.Join(problems...), "run `rookery bus init`"))
 	if !checks[len(checks)-1].OK {
 		return checks
 	}
@@ -117,7 +117,8 @@ func checkClock(ctx context.Context, b bus.Bus) check {
 	if err == nil && skew > most {
 		err = fmt.Errorf("%s off the server's", skew.Round(time.Millisecond))
 	}
-	return result("clock", fmt.Sprintf("%s off the server's", skew.Round(time.Millisecond)), err, "synchronise both by NTP: a coordinator with this clock cannot lead")
+	return result("clock", fmt.Sprintf("%s off the server's", skew.Round(time.Millisecond)), err,
+		"synchronise both by NTP: a coordinator with this clock cannot lead")
 }
 
 func checkRoom(ctx context.Context, b *bus.JetStream) check {
@@ -133,7 +134,8 @@ func checkHost(ctx context.Context, url string) []check {
 	defer cancel()
 	engine, err := podman.Connect(ctx, url)
 	if err != nil {
-		return []check{result("podman", "", err, "install Podman, start its service with `podman system service --time 0 "+url+"`, or name another with --podman")}
+		return []check{result("podman", "", err, "install Podman, "+
+			"start its service with `podman system service --time 0 "+url+"`, or name another with --podman")}
 	}
 	info, err := engine.Info(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func execCommand(l *link) *cobra.Command {
 instance with the lowest ordinal and names it on standard error.
 
 With -i the command reads standard input. With -t it runs on a terminal, which follows the size of yours. The command also ends
-when you press Ctrl-C (without -t), when rookery exec is killed, or after 10 seconds without the bus. The node then sends it SIGHUP
+when you press Ctrl-C (without -it), when rookery exec is killed, or after 10 seconds without the bus. The node then sends it SIGHUP
 on a terminal, else SIGTERM, and SIGKILL 3 seconds later.
 
 Input and output travel over the bus. Rookery stores neither them nor the command.

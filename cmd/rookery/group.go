@@ -16,7 +16,7 @@ func groupCommand(l *link) *cobra.Command {
 		Short: "Change several services as one: all of them or none",
 		Long: `Change several services of a namespace with one command, in the order that you give: all of them, or none.
 
-A group exists only while its command runs. Until then no other command changes its services, except one that supersedes the group.
+A group exists only while its command runs. Meanwhile no other command changes its services, except one that supersedes the group.
 Its name identifies the command to operators; only one group of a name can be in progress.`,
 		Example: `  rookery group ensure demo/shop --file shop.json
   rookery group cancel demo/shop`,

@@ -89,26 +89,34 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 	cmd.Flags().TextVar(&f.reserve.CPU, "reserve-cpu", events.CPU(0), "`CPU` to keep free for other processes, as in 0.5 or 500m")
 	cmd.Flags().TextVar(&f.reserve.Memory, "reserve-memory", events.Size(0), "`memory` to keep free for other processes, as in 1GiB")
 	cmd.Flags().TextVar(&f.reserve.Disk, "reserve-disk", events.Size(0), "`disk` to keep free for other processes, as in 10GiB")
-	cmd.Flags().TextVar(&f.defaults.CPU, "default-cpu", events.CPU(0), "`CPU` to set aside for an instance whose spec does not ask for any; overrides the policy")
-	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` to set aside for an instance whose spec does not ask for any; overrides the policy")
+	cmd.Flags().TextVar(&f.defaults.CPU, "default-cpu", events.CPU(0), "`CPU` to set aside for an instance whose spec does not ask for "+
+		"any; overrides the policy")
+	cmd.Flags().TextVar(&f.defaults.Memory, "default-memory", events.Size(0), "`memory` to set aside for an instance whose spec does not "+
+		"ask for any; overrides the policy")
 	metricsFlag(cmd, &f.metrics)
 	cmd.Flags().StringVar(&f.ports, "ports", defaultPorts, "`range` of host ports for instances")
-	cmd.Flags().StringVar(&f.registryAuth, "registry-auth", "", "`file` with credentials for registries, from \"podman login --authfile\"; read at each pull, in place of Podman's own")
-	cmd.Flags().DurationVar(&f.unusedFor, "prune-images", defaultUnused, "remove images that the node pulled after `this long` without use; 0 keeps them")
+	cmd.Flags().StringVar(&f.registryAuth, "registry-auth", "", "`file` with credentials for registries, from \"podman login "+
+		"--authfile\"; read at each pull, in place of Podman's own")
+	cmd.Flags().DurationVar(&f.unusedFor, "prune-images", defaultUnused, "remove images that the node pulled after `this long` without "+
+		"use; 0 keeps them")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", runner.DefaultHeartbeat, "interval of its heartbeats; the same on all coordinators and nodes")
-	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and folders below it; repeatable")
+	cmd.Flags().StringArrayVar(&f.allow.HostPaths, "allow-host-path", nil, "let services mount this `folder` of the host and folders "+
+		"below it; repeatable")
 	cmd.Flags().BoolVar(&f.allow.HostNetwork, "allow-host-network", false, "let services use this host's own network")
-	cmd.Flags().StringArrayVar(&f.hostPorts, "allow-host-port", nil, "let services use this `port` or range as host_port, as in 443 or 8000-8999, beyond --ports; repeatable")
+	cmd.Flags().StringArrayVar(&f.hostPorts, "allow-host-port", nil, "let services use this `port` or range as host_port, as in 443 or "+
+		"8000-8999, beyond --ports; repeatable")
 	cmd.Flags().BoolVar(&f.allows.EngineContext, "allow-engine-context", false, "let services run in the security context engine, with Podman's own defaults")
-	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in CAP_SYS_PTRACE, beyond Podman's defaults; repeatable")
+	cmd.Flags().StringArrayVar(&f.allow.Capabilities, "allow-capability", nil, "let services have this `capability`, as in "+
+		"CAP_SYS_PTRACE, beyond Podman's defaults; repeatable")
 	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; repeatable")
 	cmd.AddCommand(nodeVerbs(l)...)
 	return cmd
 }
 
 func answerTimeFlag(cmd *cobra.Command, value *time.Duration) {
-	cmd.Flags().DurationVar(value, "answer-timeout", node.DefaultAnswerTime, fmt.Sprintf("how long Podman may take to answer questions about itself, "+
-		"from %s to %s; a node whose Podman takes longer is degraded and gets no new instances; at least %s before it joins", node.MinAnswerTime, node.MaxAnswerTime, node.FirstAnswer(0)))
+	cmd.Flags().DurationVar(value, "answer-timeout", node.DefaultAnswerTime, fmt.Sprintf("how long Podman may take to answer questions "+
+		"about itself, from %s to %s; a node whose Podman takes longer is degraded and gets no new instances; at least %s before it joins",
+		node.MinAnswerTime, node.MaxAnswerTime, node.FirstAnswer(0)))
 }
 
 func checkAnswerTime(value time.Duration) error {

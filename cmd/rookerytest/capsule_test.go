@@ -21,7 +21,7 @@ func TestACapsuleOfALiveClusterIsDecidedAgain(t *testing.T) {
 	state := cluster.State()
 	file := filepath.Join(t.TempDir(), "bug.json")
 	if out, code := rookery(t, "capsule", "--to", fmt.Sprint(state.Sequence), "--out", file, "--server", cluster.URL); code != 0 ||
-		!strings.Contains(out, "look before you give it away") {
+		!strings.Contains(out, "read it before you share it") {
 		t.Fatalf("capsule: exit %d: %s", code, out)
 	}
 	found := check(t, file)

@@ -86,7 +86,7 @@ func TestLogsSayWhatIsWrong(t *testing.T) {
 		{[]string{"logs", "demo/web", "--since", "noon"}, 2, `--since "noon"`},
 		{[]string{"logs", "demo/web", "--tail", "-4"}, 2, "--tail -4 is out of range"},
 		{[]string{"logs", "demo/web", "--output", "csv"}, 2, "is not text, json or yaml"},
-		{[]string{"exec", "demo/web"}, 2, "name an instance and a command"},
+		{[]string{"exec", "demo/web"}, 2, "exec needs an instance and a command"},
 		{[]string{"exec", "demo/wev", "echo"}, 1, "did you mean demo/web?"},
 		{[]string{"exec", "-t", "demo/web", "echo"}, 2, "-t needs a terminal"},
 	} {

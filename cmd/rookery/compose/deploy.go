@@ -122,7 +122,8 @@ func (o *one) placement() {
 	for i, preference := range p.Preferences {
 		key := fmt.Sprintf("deploy.placement.preferences[%d].spread", i)
 		if preference.Spread != zoneLabel {
-			o.refuse(key, preference.Spread, "Rookery spreads instances over the zones of nodes (rookery node --zone): remove this key, or use %s", zoneLabel)
+			o.refuse(key, preference.Spread, "Rookery spreads instances over the zones of nodes (rookery node --zone): remove this key, "+
+				"or use %s", zoneLabel)
 			continue
 		}
 		o.warn(key, preference.Spread, "the zone of a node comes from rookery node --zone, not from a label")

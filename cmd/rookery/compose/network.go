@@ -54,17 +54,20 @@ func (o *one) ports() {
 		if p.Published != "" {
 			published, err := strconv.ParseUint(p.Published, 10, 16)
 			if err != nil {
-				o.refuse(key+".published", p.Published, "Rookery publishes a port under one number: give one number, or none to let the coordinator pick")
+				o.refuse(key+".published", p.Published, "Rookery publishes a port under one number: give one number, or none to let the "+
+					"coordinator pick")
 				continue
 			}
 			made.HostPort = uint16(published)
 			if n := o.instances(); made.HostPort > 0 && n != 1 {
-				o.warn(key+".published", p.Published, "each instance takes this port on its node, so a node runs only one; no address stands for all instances")
+				o.warn(key+".published", p.Published, "each instance takes this port on its node, so a node runs only one; no address "+
+					"stands for all instances")
 			}
 		}
 		o.addPort(key, made)
 		if p.Target < privileged && len(o.CapAdd)+len(o.CapDrop) == 0 && len(o.Sysctls) == 0 {
-			o.warn(key, nil, "a process may take a port below %d only with a capability, and has none without cap_add: write cap_add: [NET_BIND_SERVICE]", privileged)
+			o.warn(key, nil, "a process may take a port below %d only with a capability, and has none without cap_add: write cap_add: "+
+				"[NET_BIND_SERVICE]", privileged)
 		}
 	}
 }

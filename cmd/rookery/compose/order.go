@@ -32,7 +32,8 @@ func (m *mapper) order() {
 			}
 			m.made.After[name] = append(m.made.After[name], other)
 			if c := s.DependsOn[other].Condition; c == types.ServiceConditionHealthy && !m.checked(other) {
-				m.refuse(name, key+".condition", c, "%s has no healthcheck: write one there, because Rookery does not use the health check of an image", other)
+				m.refuse(name, key+".condition", c, "%s has no healthcheck: write one there, because Rookery does not use the health "+
+					"check of an image", other)
 			}
 		}
 	}

@@ -104,7 +104,8 @@ func (o *one) names() {
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		for _, other := range slices.Sorted(maps.Keys(o.project.Services)) {
 			if other != o.Name && addressed(texts[key], key, other) {
-				o.warn(key, nil, "it seems to name the service %s, but services have no DNS names: use the address of a node and a published port, or extra_hosts", other)
+				o.warn(key, nil, "it seems to name the service %s, but services have no DNS names: use the address of a node and a "+
+					"published port, or extra_hosts", other)
 			}
 		}
 	}

@@ -47,7 +47,8 @@ func (s *Source) Project() Project {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.project.Volumes)) {
 		if d := s.project.Volumes[name].Driver; d != "" && d != "local" {
-			m.refuse("", "volumes."+name+".driver", d, "the node's Podman stores volumes itself: leave it out, or mount a path that every node has as type bind")
+			m.refuse("", "volumes."+name+".driver", d, "the node's Podman stores volumes itself: leave it out, or mount a path that "+
+				"every node has as type bind")
 		}
 	}
 	m.readConfigs()
@@ -97,7 +98,8 @@ func (m *mapper) service(s types.ServiceConfig) {
 	case len(s.Profiles) > 0 || s.Image == "" && (s.Build != nil || s.Provider != nil): // walk has refused it
 		return
 	case !events.ValidName(s.Name):
-		m.refuse(s.Name, "services."+s.Name, nil, "the name of a service has at most %d of a-z, 0-9 and \"-\": name it %s", events.MaxName, label(s.Name))
+		m.refuse(s.Name, "services."+s.Name, nil, "the name of a service has at most %d of a-z, 0-9 and \"-\": name it "+
+			"%s", events.MaxName, label(s.Name))
 		return
 	case s.Image == "":
 		o.refuse("image", nil, "a service needs an image: name one")

@@ -14,7 +14,8 @@ func (o *one) restarts() {
 	switch policy {
 	case "":
 		if o.Deploy == nil || o.Deploy.RestartPolicy == nil {
-			o.warn("restart", nil, "Rookery always restarts an instance that has ended, but Compose does not: write restart: \"no\" for one that ends by itself")
+			o.warn("restart", nil, "Rookery always restarts an instance that has ended, but Compose does not: write restart: \"no\" for "+
+				"one that ends by itself")
 		}
 	case "no":
 		made.Policy = events.RestartNever

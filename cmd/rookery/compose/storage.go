@@ -32,7 +32,8 @@ func (o *one) storage() {
 			}
 		case types.VolumeTypeBind:
 			if written := o.written(i); isRelative(written) {
-				o.refuse(key+".source", written, "it is a path of this machine, but instances run on nodes: give a file as one of configs, with file: %s, or name an "+
+				o.refuse(key+".source", written, "it is a path of this machine, but instances run on nodes: give a file as one of "+
+					"configs, with file: %s, or name an "+
 					"absolute path that every node has", written)
 				continue
 			}
