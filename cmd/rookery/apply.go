@@ -26,9 +26,13 @@ func applyCommand(l *link) *cobra.Command {
 		Use:   "apply [NAMESPACE] {FILE...|-f FILE...}",
 		Short: "Deploy services from files, after showing a plan",
 		Long: `Deploy the services that files list into a namespace, after showing a plan. A file is JSON or YAML; - is standard input. It is a
-Compose file, or one object that maps the name of each service to the body of its ensure command:
+Compose file, or it has documents, divided by lines with "---", that each say what they are:
 
-  {"web": {"image": "localhost/web:1", "scale": 3}, "db": {"image": "localhost/db:1"}}
+  kind: service          # or job, or group
+  name: demo/web
+  image: localhost/web:1
+
+It may also be one object that maps the name of each service of the namespace to its spec.
 
 Rookery checks all files before it sends a command. The plan lists services to create, services to change with each changed
 field, unchanged services, and services that the files do not list. Without --prune, apply leaves unlisted services alone; with
@@ -41,7 +45,7 @@ jobs as separate commands, in the same order.
 
 A Compose key that Rookery does not support is an error that gives its line and an alternative. With --lenient, apply lists such
 keys and deploys the rest. It also lists keys that work differently than in Compose. It writes configs to the bucket
-rookery_configs, under names with a hash of their content. The README lists all keys; x-rookery holds fields that Compose lacks.
+rookery_configs, under names with a hash of their content. The guide deploy/docs/compose.md lists all keys; x-rookery holds fields that Compose lacks.
 
 On a terminal, apply asks before it carries out the plan; --yes skips the question. Without a terminal and --yes it changes
 nothing, and exits with code 2 if the plan has changes, else 0. It sends the commands that create and change services together.
@@ -52,7 +56,8 @@ stops if another client has changed a service of the namespace since. Each comma
 coordinator rejects it if its service changes later.
 
 ` + exitCodes + ` Of several commands the worst result counts: error, failed, rejected, superseded, still in progress.`,
-		Example: `  rookery apply demo services.json
+		Example: `  rookery apply -f web.yaml                           documents with kind and name
+  rookery apply demo services.json
   rookery apply demo web.json db.json --prune
   rookery apply -f compose.yaml                       a Compose file; its project names the namespace
   rookery apply demo -f compose.yaml -f more.yaml --lenient

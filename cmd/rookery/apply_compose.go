@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type composed struct {
 	Otherwise []compose.Issue `json:"otherwise,omitempty"`
 
 	grouped bool
+	group   string
 	after   map[string][]string
 }
 
@@ -38,7 +40,7 @@ type configStep struct {
 
 // addCompose adds to the plan the configs, the order and the issues of Compose files.
 func (p *plan) addCompose(ctx context.Context, b *bus.JetStream, w wish) error {
-	p.grouped, p.after = w.grouped, w.after
+	p.grouped, p.group, p.after = w.grouped, cmp.Or(w.group, w.namespace), w.after
 	if w.project == nil {
 		return nil
 	}

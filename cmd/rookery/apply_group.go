@@ -39,7 +39,7 @@ func (p *plan) checkGroups() error {
 	return nil
 }
 
-func (p *plan) groupScope() string { return "group." + p.Namespace + "." + p.Namespace }
+func (p *plan) groupScope() string { return "group." + p.Namespace + "." + p.group }
 
 // groupCommand returns the command that changes all services of a piece.
 func (p *plan) groupCommand(piece []*step) (events.GroupEnsure, error) {
@@ -93,7 +93,7 @@ func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer
 			s.Outcome = &outcome
 		}
 	}
-	group := p.Namespace + "/" + p.Namespace
+	group := p.Namespace + "/" + p.group
 	switch {
 	case errors.Is(err, context.Canceled) && w.sequence > 0:
 		return &codedError{exitSignal, fmt.Errorf("interrupted: the group %s continues, as command %d: see `rookery ps`", group, w.sequence)}

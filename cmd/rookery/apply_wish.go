@@ -25,6 +25,7 @@ type wish struct {
 	project *compose.Project
 	// grouped says that all changes go out as one group, and after lists each service's dependencies in it.
 	grouped bool
+	group   string // its name; that of the namespace where no file gives one
 	after   map[string][]string
 }
 
@@ -119,6 +120,10 @@ func (w *wish) servicesOf(d document) (map[string]jsontext.Value, error) {
 		body, err := asJob(d.body)
 		return map[string]jsontext.Value{id.Name: body}, err
 	case "group":
+		if w.group != "" && w.group != id.Name {
+			return nil, fmt.Errorf("it is the group %s, and another document is the group %s: apply them one after the other", id.Name, w.group)
+		}
+		w.group = id.Name
 		return w.members(d.body)
 	default:
 		return map[string]jsontext.Value{id.Name: d.body}, nil

@@ -87,7 +87,7 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 		return err
 	}
 	if outcome.Unchanged && outcome.Outcome == projections.Succeeded {
-		fmt.Fprintf(a.progress(), "%s is unchanged\n", cmp.Or(outcome.Service, outcome.Group))
+		fmt.Fprintf(a.progress(), "%s is unchanged\n", cmp.Or(outcome.Service, outcome.Group, outcome.Node, "the cluster"))
 	}
 	if a.out.json() {
 		if err := a.out.print(cmd.OutOrStdout(), outcome); err != nil {

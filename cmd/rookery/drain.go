@@ -169,8 +169,11 @@ func (p *drained) print(w io.Writer) error {
 	rows := make([]string, len(p.Instances))
 	for i, d := range p.Instances {
 		when := "now"
-		if d.AtDeadline {
+		switch {
+		case d.AtDeadline:
 			when = "at the deadline"
+		case d.Action == coordinator.DrainMove:
+			when = "after its successor serves"
 		}
 		rows[i] = fmt.Sprintf("%s/%d\t%s\t%s\t%s\t%s", d.Service, d.Ordinal, d.Action, when, d.To, d.Reason)
 	}

@@ -86,13 +86,13 @@ func printExplanation(w io.Writer, x coordinator.Explanation) error {
 	rows := make([]string, len(x.Nodes))
 	for i, v := range x.Nodes {
 		if v.Removed != "" {
-			rows[i] = fmt.Sprintf("%s\tremoved by %s%s\t\t\t\t\t\t", v.Node, v.Removed, liftedBy[v.Removed])
+			rows[i] = fmt.Sprintf("%s\tremoved by %s%s\t\t\t\t\t\t\t", v.Node, v.Removed, liftedBy[v.Removed])
 			continue
 		}
 		t := v.Terms
-		rows[i] = fmt.Sprintf("%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", v.Node, float64(v.Score)/points, float64(t.Profile)/points,
-			float64(t.AntiAffinity)/points, float64(t.Zone)/points, float64(t.SameZone)/points, float64(t.Spread)/points,
+		rows[i] = fmt.Sprintf("%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", v.Node, float64(v.Score)/points, float64(t.Profile)/points,
+			float64(t.AntiAffinity)/points, float64(t.Zone)/points, float64(t.SameZone)/points, float64(t.SameNode)/points, float64(t.Spread)/points,
 			float64(t.Failures)/points)
 	}
-	return table(w, "NODE\tSCORE\tPROFILE\tANTI-AFFINITY\tZONE\tSAME ZONE\tSPREAD\tFAILURES", rows)
+	return table(w, "NODE\tSCORE\tPROFILE\tANTI-AFFINITY\tZONE\tSAME ZONE\tSAME NODE\tSPREAD\tFAILURES", rows)
 }

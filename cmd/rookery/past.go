@@ -39,6 +39,9 @@ func parsePlace(text string, now time.Time) (place, error) {
 			return place{time: at}, nil
 		}
 	}
+	if at, err := time.ParseInLocation(time.DateTime, text, time.Local); err == nil { // as history prints it
+		return place{time: at}, nil
+	}
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return place{time: now.Add(-ago)}, nil
 	}

@@ -30,7 +30,7 @@ scale: 1             # number of instances
 # env:
 #   LOG_LEVEL: info
 # health:
-#   http: {port: http, path: /}     # an instance serves once this answers with 2xx
+#   http: {port: http, path: /}     # an instance serves once this answers with 200 to 399
 # resources: {cpu: 500m, memory: 256MiB}
 # volumes:
 #   - {name: data, path: /data}

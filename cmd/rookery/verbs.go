@@ -156,8 +156,9 @@ func dropCommand(l *link) *cobra.Command {
 		Use:     "drop NAMESPACE/NAME",
 		Aliases: []string{"rm", "delete"},
 		Short:   "Delete a service and its instances",
-		Long: `Delete a service: stop and remove all its instances, and wait until they are gone. The command supersedes the service's open
-commands, unless --busy says otherwise.
+		Long: `Delete a service: stop and remove all its instances, and wait until they are gone. Open commands of the service are superseded,
+unless --busy says otherwise. Volumes stay on their nodes; podman volume rm removes them there. On a terminal drop asks first;
+--yes skips the question.
 
 ` + exitCodes,
 		Example: `  rookery drop demo/web
@@ -165,6 +166,7 @@ The same with the nats CLI:
   nats req rookery.cmd.service.demo.web.drop '{}'`,
 	}, func(when events.Guard) events.Command { return events.ServiceDrop{Guard: when} })
 	a.yesFlag(cmd)
+	cmd.Flags().Lookup("busy").Usage = "`policy` while an earlier command is unfinished: supersede (the default), reject or queue"
 	drop := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := a.confirm(cmd, fmt.Sprintf("Delete %s and its instances?", args[0])); err != nil {

@@ -22,6 +22,8 @@ func psCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ps [NAMESPACE[/NAME]]",
 		Short: "List instances: their nodes, addresses and states",
+		Long: "List the instances of all services, of a namespace or of one service: where they run, at which addresses, and how they are. Below the\n" +
+			"table stand the operations that are under way, with what each slot lacks.",
 		Example: `  rookery ps
   rookery ps demo/web --output json
   rookery ps --watch
@@ -127,6 +129,7 @@ func nodesCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nodes [NODE]",
 		Short: "List nodes: their states, capacity and reservations",
+		Long:  "List all nodes, or one: whether they send heartbeats, and how much of their CPU and memory is set aside for instances.",
 		Example: `  rookery nodes
   rookery nodes --watch
 The same with the nats CLI:

@@ -142,10 +142,9 @@ func (g *guide) run(b block) string {
 	for _, c := range commandsOf(b.body) {
 		printed := g.shell(c.command)
 		fmt.Fprint(&ran, c.shown)
-		switch shows := alike(c.printed, printed); {
-		case shows || (*writeTranscripts && strings.Contains(c.printed, "…")):
+		if strings.Contains(c.printed, "…") {
 			ran.WriteString(c.printed)
-		default:
+		} else {
 			ran.WriteString(printed)
 		}
 		if !alike(c.printed, printed) && (!*writeTranscripts || strings.Contains(c.printed, "…")) {

@@ -34,12 +34,12 @@ func (s *Server) askExplain(ctx context.Context, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, &bus.QuestionError{Code: 400, Reason: err.Error()}
 	}
-	now, err := s.explainNow(ctx, id)
+	now, err := s.explainNow(ctx, id, q)
 	if err != nil {
 		return nil, err
 	}
 	return s.inPast(ctx, func(ctx context.Context) ([]byte, error) {
-		decision, err := s.decisionOn(ctx, id, q, now.end)
+		decision, err := s.decisionOn(ctx, id, q, now)
 		switch {
 		case err != nil:
 			return nil, err
@@ -74,24 +74,30 @@ type explained struct {
 	missing string
 	// end is up to where the log is closed.
 	end uint64
+	// waits says that the slot waits for a node: the decision on the first slot of the service that does so is that on all of them.
+	waits bool
 }
 
-func (s *Server) explainNow(ctx context.Context, id events.ServiceID) (now explained, err error) {
+func (s *Server) explainNow(ctx context.Context, id events.ServiceID, q ExplainQuestion) (now explained, err error) {
 	err = s.State(ctx, func(c *projections.Cluster, _ bool) {
 		now.end = c.Sequence
 		for _, s := range c.ShunnedOf(events.ServiceScope(id)) {
 			now.shunned = append(now.shunned, s.String())
 		}
-		if c.Services[id] == nil {
+		switch of := c.Services[id]; {
+		case of == nil:
 			now.missing = c.NoService(id.String())
+		case q.Ordinal != nil && q.Sequence == 0:
+			o := *q.Ordinal
+			now.waits = of.Pending != nil && of.Wants(o) && (int(o) >= len(of.Slots) || of.Slots[o].Current == nil)
 		}
 	})
 	return now, err
 }
 
 // decisionOn returns the last decision on a node that is asked for; an empty record where the log has none.
-func (s *Server) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQuestion, end uint64) (events.Record, error) {
-	var last events.Record
+func (s *Server) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQuestion, now explained) (events.Record, error) {
+	var last, waiting events.Record
 	voids, err := voidsIn(ctx, s.Bus)
 	if err != nil {
 		return last, err
@@ -105,11 +111,16 @@ func (s *Server) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQ
 			}
 			for _, m := range page {
 				r, err := events.ParseRecord(m)
-				if err != nil || m.Sequence > end || voids.have(m.Sequence) {
+				if err != nil || m.Sequence > now.end || voids.have(m.Sequence) {
 					continue
 				}
-				if _, ordinal, is := coordinator.OnNode(r); is && r.Sequence > last.Sequence && q.fits(r.Sequence, ordinal) {
+				_, ordinal, is := coordinator.OnNode(r)
+				switch _, waits := r.Data.(events.InstancePending); {
+				case !is:
+				case r.Sequence > last.Sequence && q.fits(r.Sequence, ordinal):
 					last = r
+				case waits && now.waits:
+					waiting = r
 				}
 			}
 			if q.Sequence > 0 || len(page) < bus.MatchingPage {
@@ -117,6 +128,9 @@ func (s *Server) decisionOn(ctx context.Context, id events.ServiceID, q ExplainQ
 			}
 			from = page[len(page)-1].Sequence + 1
 		}
+	}
+	if last.Sequence == 0 {
+		last = waiting
 	}
 	return last, nil
 }
