@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/coordinator/placement"
 	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/events"
 )
 
 func explainCommand(l *link) *cobra.Command {
@@ -18,7 +21,8 @@ func explainCommand(l *link) *cobra.Command {
 		Use:   "explain NAMESPACE/NAME[/ORDINAL]",
 		Short: "Explain why an instance is on its node, or has none",
 		Long: `Explain why the coordinator placed a service's last instance on its node, or why the instance waits. A coordinator repeats the
-decision from the log as it was then. It shows every node with the terms of its score, or with the filter that removed it.`,
+decision from the log as it was then. It shows every node with the terms of its score, or with the filter that
+removed it. Terms that are 0 for all nodes are left out.`,
 		Example: `  rookery explain demo/web
   rookery explain demo/web/2
   rookery explain demo/web --sequence 4711     the decision at this sequence of the log
@@ -82,17 +86,44 @@ func printExplanation(w io.Writer, x coordinator.Explanation) error {
 			return err
 		}
 	}
+	return printScores(w, x.Nodes)
+}
+
+// terms are those of a score, by the heads of their columns.
+var terms = []struct {
+	head string
+	of   func(events.Points) int64
+}{
+	{"PROFILE", func(p events.Points) int64 { return p.Profile }},
+	{"ANTI-AFFINITY", func(p events.Points) int64 { return p.AntiAffinity }},
+	{"ZONE", func(p events.Points) int64 { return p.Zone }},
+	{"SAME ZONE", func(p events.Points) int64 { return p.SameZone }},
+	{"SAME NODE", func(p events.Points) int64 { return p.SameNode }},
+	{"SPREAD", func(p events.Points) int64 { return p.Spread }},
+	{"FAILURES", func(p events.Points) int64 { return p.Failures }},
+}
+
+// printScores writes a row for each node. A term that is 0 for all of them has no column.
+func printScores(w io.Writer, nodes []placement.Verdict) error {
 	const points = 1000.0
-	rows := make([]string, len(x.Nodes))
-	for i, v := range x.Nodes {
-		if v.Removed != "" {
-			rows[i] = fmt.Sprintf("%s\tremoved by %s%s\t\t\t\t\t\t\t", v.Node, v.Removed, liftedBy[v.Removed])
+	head, rows := "NODE\tSCORE", make([]string, len(nodes))
+	for i, v := range nodes {
+		rows[i] = v.Node + "\tremoved by " + v.Removed + liftedBy[v.Removed]
+		if v.Removed == "" {
+			rows[i] = fmt.Sprintf("%s\t%.3f", v.Node, float64(v.Score)/points)
+		}
+	}
+	for _, term := range terms {
+		if !slices.ContainsFunc(nodes, func(v placement.Verdict) bool { return v.Removed == "" && term.of(v.Terms) != 0 }) {
 			continue
 		}
-		t := v.Terms
-		rows[i] = fmt.Sprintf("%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", v.Node, float64(v.Score)/points, float64(t.Profile)/points,
-			float64(t.AntiAffinity)/points, float64(t.Zone)/points, float64(t.SameZone)/points, float64(t.SameNode)/points, float64(t.Spread)/points,
-			float64(t.Failures)/points)
+		head += "\t" + term.head
+		for i, v := range nodes {
+			rows[i] += "\t"
+			if v.Removed == "" {
+				rows[i] += fmt.Sprintf("%.3f", float64(term.of(v.Terms))/points)
+			}
+		}
 	}
-	return table(w, "NODE\tSCORE\tPROFILE\tANTI-AFFINITY\tZONE\tSAME ZONE\tSAME NODE\tSPREAD\tFAILURES", rows)
+	return table(w, head, rows)
 }

@@ -17,7 +17,7 @@ func TestExplainNamesTheFlagOfTheNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"removed by allow_host_port (rookery node --allow-host-port)", "removed by allow_engine_context (rookery node --allow-engine-context)", "removed by zone ",
+		"removed by allow_host_port (rookery node --allow-host-port)", "removed by allow_engine_context (rookery node --allow-engine-context)", "removed by zone",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())

@@ -20,7 +20,7 @@ func (d *desk) top() {
 		d.holdsTop(lines)
 	}
 	d.types("?")
-	d.shows("rookery top shows the cluster as it is", "Any key goes back.", "tab pane")
+	d.shows("rookery top shows the cluster, and every change at once.", "Press any key to return.", "tab pane")
 	d.keep("top-help")
 	d.types("x/promote", "Enter")
 	d.shows("promote", `filtered by "promote"`)
