@@ -35,7 +35,7 @@ type WorkQueue struct {
 	records []events.Record
 }
 
-// NewAgenda returns a work queue with every service of the cluster.
+// NewWorkQueue returns a work queue with every service of the cluster.
 func NewWorkQueue(c *projections.Cluster) *WorkQueue {
 	a := &WorkQueue{
 		unheard:  true,

@@ -152,7 +152,7 @@ func EventSubject(logSubject string) string {
 	return EventRoot + strings.TrimPrefix(logSubject, LogRoot)
 }
 
-// CommandFateSubject is where the leader publishes the outcome of the command with this sequence in ROOKERY_COMMANDS.
+// CommandOutcomeSubject is where the leader publishes the outcome of the command with this sequence in ROOKERY_COMMANDS.
 func CommandOutcomeSubject(sequence uint64, name string) string {
 	return EventRoot + ".command." + strconv.FormatUint(sequence, 10) + "." + name
 }
