@@ -39,7 +39,7 @@ func TestACapsuleOfALiveClusterIsDecidedAgain(t *testing.T) {
 			t.Errorf("capsule %v: exit %d: %s", args, code, out)
 		}
 	}
-	if out, code := rookery(t, "capsule", "-o", file, "--from", "1000000", "--server", cluster.URL); code != 1 || !strings.Contains(out, "no whole round there") {
+	if out, code := rookery(t, "capsule", "-o", file, "--from", "1000000", "--server", cluster.URL); code != 1 || !strings.Contains(out, "no complete round between") {
 		t.Errorf("a part that is not there: exit %d: %s", code, out)
 	}
 }

@@ -64,7 +64,7 @@ func TestDiskFullAndFreed(t *testing.T) {
 
 	stop := press(t, cluster, services)
 	fill(t, ballast)
-	leader.says(cluster, "disk is full")
+	leader.says(cluster, "free disk")
 	acknowledged := stop()
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)

@@ -237,7 +237,7 @@ func TestPeopleSeeThePast(t *testing.T) {
 		{[]string{"capsule", "--from", "noon", "--out", "-"}, 2, []string{`--from "noon"`}},
 		{[]string{"what-if", "--capacity", "node-0.cpu=8", "--from", "1h"}, 0, []string{"instances placed"}},
 		{[]string{"replay", "--step"}, 0, nil}, // nothing is typed
-		{[]string{"replay", "--speed", "-1"}, 2, []string{"time runs forward"}},
+		{[]string{"replay", "--speed", "-1"}, 2, []string{"is negative"}},
 	} {
 		out, code := rookery(t, append(row.args, "--server", cluster.URL)...)
 		if code != row.code {

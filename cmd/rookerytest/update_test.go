@@ -121,7 +121,7 @@ func TestCanariesWaitForPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, code := rookery(t, "promote", "demo/web", "--server", r.URL); code != 3 || !strings.Contains(out, "no canaries") {
+	if out, code := rookery(t, "promote", "demo/web", "--server", r.URL); code != 3 || !strings.Contains(out, "no canary of service demo/web waits") {
 		t.Errorf("promote without canaries: exit %d: %s", code, out)
 	}
 	updated := r.Publish("demo/web", "ensure", fmt.Sprintf(

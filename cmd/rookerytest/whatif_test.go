@@ -32,7 +32,7 @@ func TestWhatIfIsAskedOfALiveCluster(t *testing.T) {
 	for _, row := range []struct{ body, code, reason string }{
 		{`{}`, "400", "give another policy or another capacity"},
 		{`{"policy":{"profil":"x"}}`, "400", `did you mean "profile"`},
-		{`{"policy":{},"from":"yesterday"}`, "400", "write a sequence as in 4711"},
+		{`{"policy":{},"from":"yesterday"}`, "400", "want a sequence as in 4711"},
 		{`{"capacity":{"elsewhere":{"memory":"1GiB"}}}`, "400", "there is no node elsewhere"},
 	} {
 		m, err := cluster.Conn.Request(events.APIRoot+".what-if", []byte(row.body), 10*time.Second)
