@@ -40,7 +40,13 @@ func (o *output) tableFlag(cmd *cobra.Command) {
 func (o *output) formats(cmd *cobra.Command, known ...string) {
 	words := strings.Join(known[:len(known)-1], ", ") + " or " + known[len(known)-1]
 	cmd.Flags().StringVarP(&o.format, "output", "o", formatText, "`format`: "+words)
-	mustComplete(cmd, "output", known)
+	completed := slices.Clone(known)
+	for i, k := range completed {
+		if k == pathHelp {
+			completed[i] = formatPath
+		}
+	}
+	mustComplete(cmd, "output", completed)
 	cmd.PreRunE = func(c *cobra.Command, _ []string) error {
 		if !slices.Contains(known, o.format) {
 			return usage(c, fmt.Errorf("--output %q is not %s", o.format, words))

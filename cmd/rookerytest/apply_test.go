@@ -181,7 +181,7 @@ func TestApplyChecksAllBeforeItAsks(t *testing.T) {
 	for _, c := range []struct{ services, want string }{
 		{`{"web":{"imag":"a"}}`, `services.json: web.imag: there is no field "imag": did you mean "image"?`},
 		{`{"web":{"image":"a","ports":[{"name":"http"}]}}`, "services.json: web.ports[0].port: ports[0].port must be 1 to 65535"},
-		{"{" + listedDB + "}", "good.json: db stands in "},
+		{"{" + listedDB + "}", "good.json: db is in "},
 		{`{"web":{"image":"a"},}`, "services.json: the body is not JSON"},
 	} {
 		out, code := apply(t, cluster, c.services, good, "--yes")

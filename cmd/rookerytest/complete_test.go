@@ -38,7 +38,7 @@ func TestShellsCompleteLiveNames(t *testing.T) {
 		"apply ":           "demo shop",
 		"group cancel ":    "demo/going",
 		"drop --busy ":     "reject queue supersede",
-		"ps --output ":     "text wide json yaml",
+		"ps --output ":     "text wide json yaml name jsonpath=",
 		"drop --output ":   "text json yaml",
 		"explain demo/web": "demo/web",
 	} {

@@ -103,7 +103,7 @@ func TestApplyOfAComposeFileThatAsksForMore(t *testing.T) {
 	file := "services:\n  web:\n    image: localhost/web:1\n    privileged: true\n    environment: {URL: 'http://db:80'}\n    expose: ['80']\n  db:\n    image: localhost/db:1\n    build: .\n"
 	out, code := compose(t, cluster, file, "--yes")
 	for _, want := range []string{
-		"compose.yaml:4: service web: services.web.privileged is true: no instance is privileged", "compose.yaml:9: service db: services.db.build",
+		"compose.yaml:4: service web: services.web.privileged is true: Rookery runs no privileged instances", "compose.yaml:9: service db: services.db.build",
 		"nothing was done: Rookery does not support 2 keys",
 	} {
 		if code != 1 || !strings.Contains(out, want) || stored(t, cluster) != 0 {
