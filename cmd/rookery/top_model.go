@@ -72,6 +72,7 @@ func (m top) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
+		return m, tea.ClearScreen // the terminal has moved its lines, and the last picture with them
 	case topTime:
 		m.now = time.Time(msg)
 	case topEvents:
