@@ -75,7 +75,7 @@ func (t *Turn) succeeds(s *projections.Service, slot *projections.Slot) bool {
 	return !slot.Beside().NextServes.IsZero() && !t.Now.Before(slot.Beside().NextServes.Add(least)) && t.Cluster.Nodes[slot.Next.Node].Live()
 }
 
-// retriedAt returns when a slot may have its next successor after one that did not come to serve.
+// retriedAt returns when a slot may have its next successor after one that never served.
 func retriedAt(slot *projections.Slot) time.Time {
 	if slot.Beside().Tries == 0 {
 		return time.Time{}
