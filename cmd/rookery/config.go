@@ -53,12 +53,22 @@ func configKey(cmd *cobra.Command, text string) (string, error) {
 	return events.ConfigKey(namespace, name), nil
 }
 
-// missingConfig replaces the error for a missing key by one that names the config.
-func missingConfig(name string, err error) error {
-	if errors.Is(err, bus.ErrNoKey) {
-		return fmt.Errorf("config %s does not exist: see rookery config ls", name)
+// onConfig runs a part of a command on a config that exists.
+func onConfig(cmd *cobra.Command, l *link, name string, part func(ctx context.Context, configs bus.Bucket, e bus.Entry) error) error {
+	key, err := configKey(cmd, name)
+	if err != nil {
+		return err
 	}
-	return err
+	return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
+		e, err := configs.Get(ctx, key)
+		switch {
+		case errors.Is(err, bus.ErrNoKey):
+			return fmt.Errorf("there is no config %s: see rookery config ls", name)
+		case err != nil:
+			return err
+		}
+		return part(ctx, configs, e)
+	})
 }
 
 // listedConfig is a line of the list.
@@ -116,16 +126,8 @@ func configGetCommand(l *link) *cobra.Command {
 		Example: `  rookery config get demo/web-conf > web.conf`,
 		Args:    arguments("NAMESPACE/NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := configKey(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
-				e, err := configs.Get(ctx, key)
-				if err != nil {
-					return missingConfig(args[0], err)
-				}
-				_, err = cmd.OutOrStdout().Write(e.Value)
+			return onConfig(cmd, l, args[0], func(_ context.Context, _ bus.Bucket, e bus.Entry) error {
+				_, err := cmd.OutOrStdout().Write(e.Value)
 				return err
 			})
 		},
@@ -174,16 +176,8 @@ func configRemoveCommand(l *link) *cobra.Command {
 		Example: `  rookery config rm demo/web-conf`,
 		Args:    arguments("NAMESPACE/NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := configKey(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
-				e, err := configs.Get(ctx, key)
-				if err != nil {
-					return missingConfig(args[0], err)
-				}
-				return configs.Delete(ctx, key, e.Revision)
+			return onConfig(cmd, l, args[0], func(ctx context.Context, configs bus.Bucket, e bus.Entry) error {
+				return configs.Delete(ctx, e.Key, e.Revision)
 			})
 		},
 	}

@@ -36,10 +36,7 @@ func exportCommand(l *link) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if out.format == formatText {
-				out.format = formatYAML
-			}
-			return out.print(cmd.OutOrStdout(), document)
+			return out.printDocument(cmd.OutOrStdout(), document)
 		},
 	}
 	out.flag(cmd)

@@ -58,6 +58,14 @@ func (o *output) formats(cmd *cobra.Command, known ...string) {
 // json reports whether the command prints whole values for scripts, as JSON or YAML.
 func (o *output) json() bool { return o.format == formatJSON || o.format == formatYAML }
 
+// printDocument prints a value that a file may hold: as YAML, unless JSON is asked for.
+func (o *output) printDocument(out io.Writer, value any) error {
+	if o.format == formatText {
+		return (&output{formatYAML}).print(out, value)
+	}
+	return o.print(out, value)
+}
+
 // print prints one value for scripts.
 func (o *output) print(out io.Writer, value any) error {
 	if o.format != formatYAML {

@@ -43,10 +43,7 @@ func policyGetCommand(l *link) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if out.format == formatText {
-				out.format = formatYAML
-			}
-			return out.print(cmd.OutOrStdout(), policy)
+			return out.printDocument(cmd.OutOrStdout(), policy)
 		},
 	}
 	out.flag(cmd)
