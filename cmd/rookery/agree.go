@@ -17,7 +17,7 @@ import (
 func agree(cmd *cobra.Command, out output, show func(io.Writer) error) error {
 	in := cmd.InOrStdin()
 	if !isTerminal(in) {
-		return usage(cmd, errors.New("nothing was done: without a terminal to ask on: give --yes to carry out the plan"))
+		return usage(cmd, errors.New("nothing was done, because there is no terminal to ask on: give --yes to carry out the plan"))
 	}
 	if out.json() {
 		if err := show(os.Stderr); err != nil {

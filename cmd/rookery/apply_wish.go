@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/rookery-project/rookery/cmd/rookery/compose"
 	"github.com/rookery-project/rookery/events"
@@ -50,14 +48,14 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 			lists = append(lists, list...)
 			continue
 		}
-		content, plain, err := asObject(body)
-		switch {
-		case err != nil:
-			return w, fmt.Errorf("read %s: %w", file, err)
-		case compose.Is(content):
+		var bare document
+		if len(all) > 0 {
+			bare = all[0]
+		}
+		if bare.isCompose() {
 			composed = append(composed, compose.File{Name: file, Body: body})
-		default:
-			lists = append(lists, compose.File{Name: file, Body: plain})
+		} else {
+			lists = append(lists, compose.File{Name: file, Body: bare.body})
 		}
 	}
 	if len(composed) > 0 {
@@ -170,26 +168,6 @@ func (w *wish) read(lists []compose.File) error {
 		}
 	}
 	return errors.Join(wrong...)
-}
-
-// asObject reads a file of JSON or YAML. It returns the file as an object, nil if it cannot be a Compose file, and as JSON. It does
-// not rewrite JSON, so that later errors give the right offset.
-func asObject(body []byte) (map[string]any, []byte, error) {
-	var content map[string]any
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
-		var inside struct {
-			Services jsontext.Value `json:"services"`
-		}
-		if json.Unmarshal(body, &inside) != nil || inside.Services == nil {
-			return nil, body, nil
-		}
-		return content, body, json.Unmarshal(body, &content)
-	}
-	if err := yaml.Unmarshal(body, &content); err != nil {
-		return nil, nil, fmt.Errorf("want JSON or YAML that maps names to services: %w", err)
-	}
-	plain, err := json.Marshal(content, json.Deterministic(true))
-	return content, plain, err
 }
 
 // refused returns an error that lists the Compose keys that Rookery does not support, unless --lenient skips them.

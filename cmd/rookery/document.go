@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/rookery-project/rookery/cmd/rookery/compose"
 )
 
 // documentKinds are the kinds of a document. Its fields kind and name give them, as in `kind: service` and `name: demo/web`. Without
@@ -135,4 +137,10 @@ func asJob(body []byte) ([]byte, error) {
 		fields["mode"] = jsontext.Value(`"job"`)
 	}
 	return json.Marshal(fields, json.Deterministic(true))
+}
+
+// isCompose reports whether a document without a kind is a Compose file.
+func (d document) isCompose() bool {
+	var content map[string]any
+	return json.Unmarshal(d.body, &content) == nil && compose.Is(content)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator"
@@ -71,31 +70,13 @@ The same with the nats CLI:
 }
 
 // askPlan asks a coordinator for the plan.
-func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []byte) (coordinator.Plan, error) {
-	ctx, cancel := context.WithTimeout(ctx, busTimeout)
-	defer cancel()
-	if _, err := logState(ctx, b); err != nil {
-		return coordinator.Plan{}, err
-	}
+func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []byte) (p coordinator.Plan, err error) {
 	if _, err := events.ParseServiceEnsure(spec); err != nil {
-		return coordinator.Plan{}, fmt.Errorf("read the spec: %w", err)
+		return p, fmt.Errorf("read the spec: %w", err)
 	}
-	body, err := json.Marshal(api.PlanQuestion{Namespace: id.Namespace, Name: id.Name, Verb: events.ServiceEnsure{}.Kind().Name, Body: spec})
-	if err != nil {
-		return coordinator.Plan{}, err
-	}
-	m, err := b.RequestWhole(ctx, events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: body})
-	if err != nil {
-		return coordinator.Plan{}, unanswered(err)
-	}
-	if code := m.Header.Get("Nats-Service-Error-Code"); code != "" {
-		return coordinator.Plan{}, fmt.Errorf("the coordinator answered %s: %s", code, m.Header.Get("Nats-Service-Error"))
-	}
-	var p coordinator.Plan
-	if err := json.Unmarshal(m.Body, &p); err != nil {
-		return coordinator.Plan{}, fmt.Errorf("read the coordinator's answer: %w", err)
-	}
-	return p, nil
+	q := api.PlanQuestion{Namespace: id.Namespace, Name: id.Name, Verb: events.ServiceEnsure{}.Kind().Name, Body: spec}
+	err = askPast(ctx, b, "plan", q, &p)
+	return p, err
 }
 
 func printPlan(out io.Writer, p coordinator.Plan) error {

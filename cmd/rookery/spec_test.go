@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
 )
 
 // typed runs the program with these arguments and this standard input, without a cluster.
@@ -70,9 +72,15 @@ func held(t *testing.T, kind, file string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, plain, err := asObject([]byte(file))
-	if err != nil {
-		t.Fatal(err)
+	plain := []byte(file)
+	if !strings.HasPrefix(file, "{") {
+		var content map[string]any
+		if err := yaml.Unmarshal(plain, &content); err != nil {
+			t.Fatal(err)
+		}
+		if plain, err = json.Marshal(content); err != nil {
+			t.Fatal(err)
+		}
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(plain))
 	if err != nil {
