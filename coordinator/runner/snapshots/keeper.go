@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -206,6 +207,7 @@ func (k *Keeper) makeRoom(ctx context.Context, objects bus.Objects, taken place,
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(all, func(a, b bus.Object) int { return strings.Compare(a.Name, b.Name) }) // the store returns them in no order
 	sizes := map[uint64]int64{taken.sequence: size}
 	for _, o := range all {
 		sequence, ours := foldSequence(taken.log, o.Name)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rookery-project/rookery/coordinator/runner/recorded"
@@ -113,5 +114,46 @@ func TestTheLastRoundIsReadBack(t *testing.T) {
 		if got, err := LastRound(t.Context(), r.Bus, m.Sequence); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("the round that ends at %d is %v, want %v: %v", m.Sequence, got, want, err)
 		}
+	}
+}
+
+// unordered is a bus whose store lists its objects last first, and keeps the names of those that are deleted.
+type unordered struct {
+	bus.Bus
+	deleted *[]string
+}
+
+type unorderedObjects struct {
+	bus.Objects
+	deleted *[]string
+}
+
+func (u unordered) Objects(name string) bus.Objects {
+	return unorderedObjects{u.Bus.Objects(name), u.deleted}
+}
+
+func (o unorderedObjects) All(ctx context.Context) ([]bus.Object, error) {
+	all, err := o.Objects.All(ctx)
+	slices.SortFunc(all, func(a, b bus.Object) int { return strings.Compare(b.Name, a.Name) })
+	return all, err
+}
+
+func (o unorderedObjects) Delete(ctx context.Context, name string) error {
+	*o.deleted = append(*o.deleted, name)
+	return o.Objects.Delete(ctx, name)
+}
+
+// TestSnapshotsAreDeletedInOrder cuts a log below several snapshots: the same store in another order leads to the same calls.
+func TestSnapshotsAreDeletedInOrder(t *testing.T) {
+	r := recorded.Read(t, "v1.json")
+	take(r, len(r.Rounds)/8, slog.New(slog.DiscardHandler))
+	r.Cut(r.Rounds[len(r.Rounds)/2])
+	var deleted []string
+	k := &Keeper{folds: NewFolds(unordered{r.Bus, &deleted}, slog.New(slog.DiscardHandler), None), log: slog.New(slog.DiscardHandler), every: 1}
+	if err := k.take(t.Context(), place{r.ID, r.Rounds[len(r.Rounds)/2]}); err != nil {
+		t.Fatal(err)
+	}
+	if len(deleted) < 2 || !slices.IsSorted(deleted) {
+		t.Errorf("snapshots are deleted as %v, want two or more in order", deleted)
 	}
 }
