@@ -26,6 +26,21 @@ func (t *Turn) hello(node string, h events.Hello) {
 	}
 }
 
+// Rejoin gives the node's process a new node epoch after an adoption, unless the node has joined since it had this one. An
+// instance's position only climbs within a node epoch, and a restored log may know an instance to have come further than a node
+// that has forgotten the instance and runs it again. A silent node gets its new node epoch when it returns.
+func (t *Turn) Rejoin(node string, since uint64) {
+	t.cause = events.Cause{}
+	t.atNode(events.WorkLiveness, node)
+	if n := t.Cluster.Nodes[node]; n != nil && n.Epoch == since && n.Live() && !n.Forgotten {
+		t.rejoin(n)
+	}
+}
+
+func (t *Turn) rejoin(n *projections.Node) {
+	t.emit(events.NodeScope(n.Name), events.NodeJoined{Epoch: n.Epoch + 1, Incarnation: n.Incarnation, NodeFacts: n.Told})
+}
+
 // misfits reports the instances that placement would not put on the node now, if the node's facts have changed.
 func (t *Turn) misfits(n *projections.Node, before events.NodeFacts) {
 	if n.Facts.Zone == before.Zone && maps.Equal(n.Facts.Labels, before.Labels) && n.Facts.Allocatable() == before.Allocatable() {
@@ -52,6 +67,9 @@ func (t *Turn) Returned(node string) {
 	t.atNode(events.WorkLiveness, node)
 	if n := t.Cluster.Nodes[node]; n != nil && n.Silent && !n.Forgotten {
 		t.emit(events.NodeScope(node), events.NodeReturned{})
+		if n.SilentSince.Before(t.Cluster.AdoptedAt) {
+			t.rejoin(n)
+		}
 	}
 }
 

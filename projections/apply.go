@@ -407,6 +407,19 @@ func (c *Cluster) applyNode(r events.Record) bool {
 	return true
 }
 
+// passOver makes later generations of the slot begin above that of an orphan. A restored log may not know that it was given out.
+func (c *Cluster) passOver(orphan events.InstanceID) {
+	s := c.Services[orphan.Service]
+	switch {
+	case s == nil:
+		c.GenerationFloor = max(c.GenerationFloor, orphan.Generation)
+	case int(orphan.Ordinal) < len(s.Slots):
+		s.Slots[orphan.Ordinal].Last = max(s.Slots[orphan.Ordinal].Last, orphan.Generation)
+	default:
+		s.Floor = max(s.Floor, orphan.Generation)
+	}
+}
+
 func (c *Cluster) applyOrphan(r events.Record) bool {
 	name, _ := r.Scope.Node()
 	n := c.node(name)
@@ -414,6 +427,7 @@ func (c *Cluster) applyOrphan(r events.Record) bool {
 	case events.StrayFound:
 		n.Orders++
 		n.Orphans[d.ID()] = &Orphan{Decided: r.Sequence, Counter: n.Orders, Why: d.Why}
+		c.passOver(d.ID())
 	case events.StrayRemoved:
 		delete(n.Orphans, d.ID())
 	case events.StrayForgotten:

@@ -15,7 +15,7 @@ import (
 
 // FoldVersion is the version of the fold. It must be raised when the same log gives another state than before: a coordinator does not
 // use snapshots of other versions.
-const FoldVersion = 4
+const FoldVersion = 5
 
 // Errors of a snapshot of the fold. After each of them the coordinator folds the log from an earlier snapshot, or from its first message.
 var (

@@ -182,7 +182,11 @@ func (n *Node) takesNow(i *Instance, before events.Resources, sequence uint64) {
 func (n *Node) TurnedAt(sequence uint64) bool { return n.turned == sequence }
 
 func (n *Node) rejoin(j events.NodeJoined) {
-	if n.Incarnation != "" {
+	switch n.Incarnation {
+	case "":
+	case j.Incarnation:
+		n.Unlisted = true // the log may not have what this process has done
+	default:
 		n.Past = append(n.Past, n.Incarnation)
 		n.Past = n.Past[max(0, len(n.Past)-maxPast):]
 	}

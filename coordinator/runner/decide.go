@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -131,6 +132,7 @@ func (l *leader) decide(turn *coordinator.Turn, in inputs, due bool) (rest input
 	if l.catchingUp() {
 		return in, nil
 	}
+	turn.Fill(func() { l.rejoin(turn) })
 	if due {
 		turn.Due()
 	}
@@ -171,6 +173,22 @@ func (l *leader) decideInputs(turn *coordinator.Turn, in *inputs) {
 	}
 }
 
+// rejoin begins new node epochs while the cluster recovers, once the leader has caught up on what nodes reported before.
+func (l *leader) rejoin(turn *coordinator.Turn) {
+	if !turn.Cluster.Recovering || l.cursors.commands < l.recoverTo {
+		return
+	}
+	if l.rejoins == nil {
+		l.rejoins = map[string]uint64{}
+		for name, n := range turn.Cluster.Nodes {
+			l.rejoins[name] = n.Epoch
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.rejoins)) {
+		turn.Rejoin(name, l.rejoins[name])
+	}
+}
+
 // command lets the turn decide the command, or refuses a command that failed before.
 func (l *leader) command(turn *coordinator.Turn, m events.Message) {
 	if _, why := l.blamedInput(events.WorkCommand, m.Sequence); why != "" {
@@ -195,6 +213,9 @@ func (l *leader) status(turn *coordinator.Turn, m events.Message) {
 	if err != nil {
 		l.Log.Warn("ignored a status", "subject", m.Subject, "sequence", m.Sequence, "error", err)
 		return
+	}
+	if status.List != nil && turn.Cluster.Recovering && m.Sequence <= l.hearTo {
+		return // the node lists again what it has, since this leader took over
 	}
 	turn.Status(m.Sequence, status)
 }

@@ -73,6 +73,8 @@ type leader struct {
 	inherited []events.ServiceID
 	founding  *events.ClusterAdopted
 	renewal   *events.ClusterRenewed
+	// rejoins are the node epochs that end while the cluster recovers; nil until the leader has caught up.
+	rejoins map[string]uint64
 }
 
 // hearFor is how long a new leader waits for the next of the statuses that arrived during the failover. They arrive at once, unless the

@@ -133,6 +133,16 @@ var found = []bug{
 		}},
 	},
 	{
+		"instance-forgotten-that-the-log-knows-further", "nodes keep their node epoch when the log is restored", []edit{{
+			"coordinator/runner/decide.go", "turn.Rejoin(name, l.rejoins[name])", "turn.Rejoin(name, 0)",
+		}},
+	},
+	{
+		"generation-of-an-orphan-given-again", "a slot's next instance may have the generation of an orphan", []edit{{
+			"projections/apply.go", "c.passOver(d.ID())", "",
+		}},
+	},
+	{
 		"misfits-without-successors", "the leader ignores successors on a node whose facts change", []edit{{
 			"coordinator/placement/misfit.go", "{slot.Current, slot.Next}", "{slot.Current}",
 		}},
