@@ -40,6 +40,8 @@ type Plan struct {
 	// Rejection says why the coordinator would reject the command, or why it would wait; nil if it would do what the plan says.
 	Rejection *events.Rejection `json:"rejection,omitempty"`
 	Slots     []PlannedSlot     `json:"slots"`
+	// Events are the events of the round that would decide the command, by their subjects below rookery.event.
+	Events []string `json:"events,omitempty"`
 }
 
 // PlannedSlot is what a plan does with one slot.
@@ -82,7 +84,11 @@ func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 			case events.CommandQueued:
 				plan.Rejection = &events.Rejection{Code: events.CodeBusy, Field: "busy", Reason: fmt.Sprintf("it waits behind command %d", d.Behind)}
 			}
+			plan.Events = append(plan.Events, eventName(e))
 		}
+	}
+	if plan.Rejection != nil {
+		plan.Events = nil
 	}
 	for i := 0; i < maxPlanned && plan.Rejection == nil && p.goOn(); i++ {
 	}

@@ -57,7 +57,10 @@ func planAtOnce(c *projections.Cluster, r events.Request, now time.Time) Command
 		if d, rejected := e.Data.(events.CommandRejected); rejected && d.Sequence == r.Sequence {
 			return CommandPlan{Sequence: plan.Sequence, Rejection: &d.Rejection}
 		}
-		plan.Events = append(plan.Events, e.Scope.String()+"."+e.Data.Kind().Name)
+		plan.Events = append(plan.Events, eventName(e))
 	}
 	return plan
 }
+
+// eventName is the event's subject below rookery.event.
+func eventName(e events.Record) string { return e.Scope.String() + "." + e.Data.Kind().Name }

@@ -18,7 +18,7 @@ const (
 
 // SnapshotSpec says when snapshots of a service are taken. Volumes with state and hooks.snapshot decide what they hold.
 type SnapshotSpec struct {
-	// Snapshot has snapshots be taken by themselves, beside those that the command snapshot asks for. The last 5 are kept.
+	// Snapshot says when the coordinator takes snapshots, beside those that the command snapshot asks for. The last 5 are kept.
 	Snapshot *SnapshotRules `json:"snapshot,omitempty"`
 }
 

@@ -23,7 +23,7 @@ var errPending = &codedError{exitPending, errors.New("nothing was done: --dry-ru
 // foretold is the answer to the question `plan`, for every kind of command.
 type foretold struct {
 	coordinator.Plan
-	// Events are the immediate events of a command to a group, a node or the cluster.
+	// Events are the immediate events.
 	Events []string `json:"events"`
 	// Instances are the instances that leave a drained node.
 	Instances []jsontext.Value `json:"instances"`
@@ -48,11 +48,11 @@ func (a *asking) rehearse(ctx context.Context, b *bus.JetStream, out io.Writer, 
 		if err := printPlan(out, p.Plan); err != nil {
 			return err
 		}
-	case p.Rejection == nil:
-		fmt.Fprintf(out, "At sequence %d of the log this command leads to:\n", p.Sequence)
-		for _, e := range p.Events {
-			fmt.Fprintln(out, "  "+e)
+		if !p.replaces() && p.changes() {
+			p.printEvents(out)
 		}
+	case p.Rejection == nil:
+		p.printEvents(out)
 	}
 	if p.Rejection != nil {
 		return &codedError{exitRejected, fmt.Errorf("the command would be rejected (%s): %s", p.Rejection.Code, p.Rejection.Reason)}
@@ -80,7 +80,18 @@ func planQuestion(m events.Message) api.PlanQuestion {
 
 // changes reports whether a command would change anything.
 func (p foretold) changes() bool {
-	return len(p.Instances) > 0 ||
-		slices.ContainsFunc(p.Slots, func(s coordinator.PlannedSlot) bool { return s.Action != coordinator.PlanNone }) ||
+	return len(p.Instances) > 0 || p.replaces() ||
 		slices.ContainsFunc(p.Events, func(e string) bool { return !strings.HasSuffix(e, ".accepted") && !strings.HasSuffix(e, ".succeeded") })
+}
+
+// replaces reports whether a command to a service would change an instance.
+func (p foretold) replaces() bool {
+	return slices.ContainsFunc(p.Slots, func(s coordinator.PlannedSlot) bool { return s.Action != coordinator.PlanNone })
+}
+
+func (p foretold) printEvents(out io.Writer) {
+	fmt.Fprintf(out, "At sequence %d of the log this command leads to:\n", p.Sequence)
+	for _, e := range p.Events {
+		fmt.Fprintln(out, "  "+e)
+	}
 }
