@@ -51,25 +51,39 @@ func mustComplete(cmd *cobra.Command, flag string, values []string) {
 
 // offeredFor returns the names for the first argument of a command, by its use; nil if completion does not know the kind.
 func offeredFor(cmd *cobra.Command) offered {
-	first, _, _ := strings.Cut(strings.TrimPrefix(cmd.Use, cmd.Name()+" "), " ")
+	words := slices.DeleteFunc(strings.Fields(cmd.Use), func(word string) bool { return strings.HasPrefix(word, "[-") }) // flags
+	if len(words) == 1 {
+		return nil
+	}
+	bucket, first := bus.BucketServices, words[1]
+	if cmd.HasParent() && cmd.Parent().Name() == "config" {
+		bucket = bus.BucketConfigs
+	}
 	switch {
 	case cmd.HasParent() && cmd.Parent().Name() == "group":
 		return groupNames
 	case strings.HasPrefix(first, "NAMESPACE/NAME") && cmd.Name() == "promote":
 		return namesIn(bus.BucketOperations, serviceName)
 	case strings.HasPrefix(first, "NAMESPACE/NAME"):
-		return namesIn(bus.BucketServices, serviceName)
+		return namesIn(bucket, serviceName)
+	case first == "{NAMESPACE/NAME[/ORDINAL]|NODE}":
+		services, nodes := namesIn(bucket, serviceName), namesIn(bus.BucketNodes, itself)
+		return func(ctx context.Context, b *bus.JetStream) []string {
+			return append(services(ctx, b), nodes(ctx, b)...)
+		}
 	case first == "[NAMESPACE[/NAME]]" && cmd.Name() == "ops":
 		return namesIn(bus.BucketOperations, namespace, serviceName)
 	case first == "[NAMESPACE[/NAME]]":
-		return namesIn(bus.BucketServices, namespace, serviceName)
+		return namesIn(bucket, namespace, serviceName)
 	case strings.Trim(first, "[]") == "NAMESPACE":
-		return namesIn(bus.BucketServices, namespace)
+		return namesIn(bucket, namespace)
 	case strings.Trim(first, "[]") == "NODE":
-		return namesIn(bus.BucketNodes, func(key string) string { return key })
+		return namesIn(bus.BucketNodes, itself)
 	}
 	return nil
 }
+
+func itself(key string) string { return key }
 
 func serviceName(key string) string { return strings.Replace(key, ".", "/", 1) }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -88,18 +89,24 @@ func configListCommand(l *link) *cobra.Command {
 		Long:    "List the configs of one namespace, or of all namespaces.",
 		Example: `  rookery config ls
   rookery config ls demo`,
-		Args: cobra.MaximumNArgs(1),
+		Args: usageOf(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
 				all, err := configs.All(ctx)
 				if err != nil {
 					return err
 				}
-				list := []listedConfig{}
+				list, namespaces := []listedConfig{}, map[string]bool{}
 				for _, e := range all {
 					namespace, name, _ := strings.Cut(e.Key, ".")
+					namespaces[namespace] = true
 					if len(args) == 0 || namespace == args[0] {
 						list = append(list, listedConfig{namespace, name, len(e.Value), e.Stored})
+					}
+				}
+				if len(args) > 0 {
+					if err := missing("namespace with configs", args[0], slices.Sorted(maps.Keys(namespaces))); err != nil {
+						return err
 					}
 				}
 				slices.SortFunc(list, func(a, b listedConfig) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })

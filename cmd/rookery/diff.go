@@ -29,7 +29,7 @@ A place inside a round means the last round that ended before it.`,
   rookery diff --from 4711 --to 4800 --output json
 The same with the nats CLI:
   nats req rookery.api.diff '{"from":4711,"to":"2026-11-01T13:00:00Z"}'`,
-		Args: cobra.NoArgs,
+		Args: arguments(),
 	}
 	out.flag(cmd)
 	only.flags(cmd)

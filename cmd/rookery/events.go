@@ -58,9 +58,7 @@ The same with the nats CLI:
 			return err
 		}
 		return printLog(cmd.Context(), b, cmd.OutOrStdout(), p, func() (more bool, err error) {
-			if *p.printed == 0 && of.namespace != "" {
-				err = missingNow(cmd.Context(), b, of)
-			}
+			err = p.missing(cmd.Context(), b, of)
 			if follow && errors.Is(err, errMissing) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s: waiting until it exists\n", err)
 				err = nil
@@ -81,6 +79,14 @@ type printer struct {
 	printed *int
 	chosen  eventSelection
 	from    uint64 // the sequence of the first; 0 for the first of the log
+}
+
+// missing returns an error if the printer found no event of what the operator named, and it does not exist.
+func (p printer) missing(ctx context.Context, b *bus.JetStream, of within) error {
+	if *p.printed > 0 || of.namespace == "" {
+		return nil
+	}
+	return missingNow(ctx, b, of)
 }
 
 // newPrinter returns a printer for the events of a namespace, a service or a group, or for all events.

@@ -28,7 +28,7 @@ removed it. Terms that are 0 for all nodes are left out.`,
   rookery explain demo/web --sequence 4711     the decision at this sequence of the log
 The same with the nats CLI:
   nats req rookery.api.explain '{"service":"demo/web","ordinal":2}'`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments("NAMESPACE/NAME[/ORDINAL]"),
 	}
 	out.flag(cmd)
 	cmd.Flags().Uint64Var(&sequence, "sequence", 0, "explain the decision at this `sequence` of the log")

@@ -134,7 +134,7 @@ func families(l *link) []family {
 		{"Look into the past", []*cobra.Command{
 			historyCommand(l), stateCommand(l), diffCommand(l), replayCommand(l), whatIfCommand(l), capsuleCommand(l), archiveCommand(l),
 		}},
-		{"Run a cluster", []*cobra.Command{devCommand(), coordinatorCommand(l), busCommand(l), doctorCommand(l)}},
+		{"Run a cluster", []*cobra.Command{devCommand(), coordinatorCommand(l), busCommand(l), doctorCommand(l), versionCommand(l)}},
 	}
 }
 
@@ -143,6 +143,7 @@ var elsewhere = map[string][]string{
 	"services": {"get", "list", "service"},
 	"ps":       {"status", "instances", "pods", "containers"},
 	"apply":    {"deploy", "up", "create", "run", "stack"},
+	"ensure":   {"create", "run", "add"},
 	"drop":     {"down", "destroy", "remove", "uninstall", "purge", "undeploy"},
 	"inspect":  {"describe", "show"},
 	"explain":  {"why"},
@@ -159,6 +160,16 @@ var elsewhere = map[string][]string{
 
 func usage(c *cobra.Command, err error) error {
 	return &codedError{exitUsage, fmt.Errorf("%w\nSee '%s --help'", err, c.CommandPath())}
+}
+
+// usageOf makes a wrong number of arguments a usage error.
+func usageOf(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usage(c, err)
+		}
+		return nil
+	}
 }
 
 // arguments accepts exactly the named arguments.

@@ -76,7 +76,11 @@ With --speed, pauses last at most 5 seconds. Replay skips a round that its leade
 		if err != nil {
 			return err
 		}
-		return r.between(cmd.Context(), b, a, cmd.OutOrStdout(), newPrinter(of, out, cmd.OutOrStdout()), first, last)
+		p := newPrinter(of, out, cmd.OutOrStdout())
+		if err := r.between(cmd.Context(), b, a, cmd.OutOrStdout(), p, first, last); err != nil {
+			return err
+		}
+		return p.missing(cmd.Context(), b, of)
 	}
 	return cmd
 }

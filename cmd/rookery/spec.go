@@ -72,7 +72,7 @@ without a kind counts as the spec of a service.
 Exit codes: 0 all files are valid, 1 a file is unreadable or invalid, 2 wrong usage.`,
 		Example: `  rookery validate web.yaml shop.yaml
   rookery init demo/web | rookery validate -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: usageOf(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			var wrong []error
 			for _, file := range files {

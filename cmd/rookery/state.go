@@ -34,7 +34,7 @@ An answer has at most 48 MiB. For a larger state, limit it with --service or --n
   rookery state --seq 4711 --output json
 The same with the nats CLI:
   nats req rookery.api.state '{"at_seq":4711}'`,
-		Args: cobra.NoArgs,
+		Args: arguments(),
 	}
 	out.flag(cmd)
 	only.flags(cmd)

@@ -139,7 +139,7 @@ To change a node's labels, the nodes that may get instances, or the placement po
   nats req rookery.cmd.node.node-0.update '{"labels":{"disk":"ssd"},"without":["old"]}'
   nats req rookery.cmd.cluster.nodes '{"allowed":["node-0","node-1"]}'
   nats req rookery.cmd.cluster.policy '{"preset":"materialize"}'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: usageOf(cobra.MaximumNArgs(1)),
 	}
 	each := &list{link: l, buckets: []string{bus.BucketNodes}}
 	each.page = func(s *seen, _ time.Time) page { return nodesPage(s.nodesOf(name)) }

@@ -115,14 +115,14 @@ func (p Process) resource(ctx context.Context) (*resource.Resource, error) {
 	return resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(
-			semconv.ServiceName(p.Service), semconv.ServiceInstanceID(p.Instance), semconv.ServiceVersion(version()),
+			semconv.ServiceName(p.Service), semconv.ServiceInstanceID(p.Instance), semconv.ServiceVersion(Version()),
 		),
 		resource.WithFromEnv(),
 	)
 }
 
-// version returns the version of the program from its build.
-func version() string {
+// Version returns the version of the program from its build.
+func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
 	}
