@@ -53,6 +53,11 @@ words: ## Hold comments, messages and documents to plain English, and count the 
 reference: ## Write the reference of the command line
 	$(GO) test ./cmd/rookery -run ReferenceIsFresh -write-reference
 
+.PHONY: man
+man: ## Write man pages of all commands into .bin/man
+	@mkdir -p $(BIN)/man
+	$(GO) test ./cmd/rookery -run ManPages -count 1 -write-man $(BIN)/man
+
 .PHONY: transcripts
 transcripts: nats ## Run the commands of the guides, and write what they print into the guides
 	$(GO) test -count 1 ./cmd/rookerytest -run TestGuides -write-transcripts
