@@ -290,7 +290,7 @@ type world struct {
 	began   time.Time
 	engine  *engine
 	live    chan events.Message
-	counter uint64
+	counter atomic.Uint64
 	stream  string // the identity of the stream of orders
 	// slow makes the reading of all orders take a second. It does not contain orders that are stored meanwhile.
 	slow bool
@@ -387,7 +387,7 @@ func (w *world) begin() (end func()) {
 		if w.unheard.Load() {
 			return events.Message{}, errors.New("there is no leader")
 		}
-		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: cmp.Or(w.epoch, 1), Machine: w.machine, Orders: w.counter}, events.Attributes{
+		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: cmp.Or(w.epoch, 1), Machine: w.machine, Orders: w.counter.Load()}, events.Attributes{
 			ID: "1", Source: "/test", Time: time.Now(),
 		})
 	})
@@ -444,10 +444,10 @@ func (w *world) storeSpec(ordinal uint32, action events.Action, spec *events.Spe
 
 func (w *world) storeOrder(ordinal uint32, o events.Order) events.Message {
 	w.t.Helper()
-	w.counter++
-	o.Log, o.Stream, o.Decided, o.Counter = cluster, w.stream, w.counter, w.counter
+	counter := w.counter.Add(1)
+	o.Log, o.Stream, o.Decided, o.Counter = cluster, w.stream, counter, counter
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: ordinal, Generation: 1}
-	m, err := events.Encode(events.OrderSubject("node-0", id), o, events.Attributes{ID: fmt.Sprint(w.counter), Source: "/test", Time: time.Now()})
+	m, err := events.Encode(events.OrderSubject("node-0", id), o, events.Attributes{ID: fmt.Sprint(counter), Source: "/test", Time: time.Now()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -559,7 +559,8 @@ func TestAnOrderOfALostStreamComesLate(t *testing.T) {
 		w.tell(2, events.ActionRun, good)
 		late := w.store(0, events.ActionRun, good)
 		w.Restore(bus.Orders, memory.NewBackup("two", nil))
-		w.stream, w.counter = "two", 0
+		w.stream = "two"
+		w.counter.Store(0)
 		w.tell(0, events.ActionRun, good)
 		w.live <- late
 		synctest.Wait()
