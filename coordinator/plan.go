@@ -40,7 +40,7 @@ type Plan struct {
 	// Rejection says why the coordinator would reject the command, or why it would wait; nil if it would do what the plan says.
 	Rejection *events.Rejection `json:"rejection,omitempty"`
 	Slots     []PlannedSlot     `json:"slots"`
-	// Events are the events of the round that would decide the command, by their subjects below rookery.event.
+	// Events are those of the round that would decide the command: what each is about, and its name, as in "node n1.paused".
 	Events []string `json:"events,omitempty"`
 }
 

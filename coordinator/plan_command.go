@@ -21,7 +21,7 @@ type CommandPlan struct {
 	Sequence uint64 `json:"sequence"`
 	// Rejection says why the coordinator would reject the command; nil if it would accept it.
 	Rejection *events.Rejection `json:"rejection,omitempty"`
-	// Events are the events of the round that would decide the command, by their subjects below rookery.event.
+	// Events are those of the round that would decide the command: what each is about, and its name, as in "node n1.paused".
 	Events []string `json:"events,omitempty"`
 }
 
@@ -62,5 +62,5 @@ func planAtOnce(c *projections.Cluster, r events.Request, now time.Time) Command
 	return plan
 }
 
-// eventName is the event's subject below rookery.event.
+// eventName is what the event is about and its name, as in "node n1.paused".
 func eventName(e events.Record) string { return e.Scope.String() + "." + e.Data.Kind().Name }
