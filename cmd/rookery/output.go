@@ -179,9 +179,10 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// table prints rows under a head, in columns. On a terminal it wraps the last column to fit.
+// table prints rows under a head, in columns. On a terminal it wraps the last column to fit. Without room for that column, the
+// lines after the first of a row begin near the left edge.
 func table(out io.Writer, head string, rows []string) error {
-	const gap, least = 2, 20
+	const gap, least, edge = 2, 20, 4
 	var text strings.Builder
 	t := tabwriter.NewWriter(&text, 0, 0, gap, ' ', 0)
 	fmt.Fprintln(t, head)
@@ -195,9 +196,12 @@ func table(out io.Writer, head string, rows []string) error {
 	first, _, _ := strings.Cut(text.String(), "\n")
 	last := head[strings.LastIndexByte(head, '\t')+1:]
 	begin := len(strings.TrimSuffix(first, last))
-	if screen == 0 || last == "" || screen-begin < least {
+	if screen == 0 || last == "" {
 		_, err := io.WriteString(out, text.String())
 		return err
+	}
+	if screen-begin < least {
+		begin = edge
 	}
 	for line := range strings.Lines(text.String()) {
 		for _, folded := range grid.Fold(strings.TrimRight(line, " \n"), screen, begin) {

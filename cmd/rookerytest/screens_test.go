@@ -33,6 +33,8 @@ func TestScreens(t *testing.T) {
 			d.appliesInVain()
 			d.stopsApplying()
 			d.lists()
+			d.inspects()
+			d.triesFirst()
 			d.top()
 			d.watches()
 			d.completes()
@@ -129,4 +131,27 @@ func (d *desk) lists() {
 	}
 	d.runs("events", "rookery events demo/web", 0)
 	d.runs("explain", "rookery explain demo/web", 0)
+}
+
+// inspects looks at one service, one slot, one node, and at what files can hold.
+func (d *desk) inspects() {
+	d.runs("inspect-service", "rookery inspect demo/web", 0)
+	d.runs("inspect-slot", "rookery inspect demo/web/0", 0)
+	d.runs("inspect-node", "rookery inspect node-0", 0)
+	d.inTurn(d.runs("export", "rookery export demo/database", 0), "kind: service", "name: demo/database", "image: localhost/db:2")
+	d.write("app.conf", "listen 80")
+	d.inTurn(d.runs("config", "rookery config put demo/app app.conf && rookery config ls demo", 0), "CONFIG", "demo/app  9")
+	d.inTurn(d.runs("policy", "rookery policy get", 0), "profile: distribute-load")
+	d.inTurn(d.runs("version", "rookery version", 0), "PROGRAM", "rookery ", "nats-server ")
+}
+
+// triesFirst asks what changes would do, and then does not want one.
+func (d *desk) triesFirst() {
+	d.inTurn(d.runs("scale-dry-run", "rookery scale demo/database 3 --dry-run", 7), "Plan for demo/database", "create", "nothing was done: --dry-run", "[7]")
+	d.inTurn(d.runs("label-dry-run", "rookery node label node-0 disk=ssd --dry-run", 7), "this command leads to:", "node node-0.updated", "[7]")
+	d.begins("rookery drop demo/database")
+	d.shows("demo/database", "[y/N]")
+	d.types("n", "Enter")
+	d.inTurn(d.ends(1), "nothing was done")
+	d.keep("drop-not-begun")
 }
