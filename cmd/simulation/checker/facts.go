@@ -62,8 +62,10 @@ type service struct {
 	shares   bool
 	// homes holds the node with the volumes of each slot.
 	homes map[uint32]string
-	// snapshot is the last version, and snapshots holds the ones from which it can resume.
+	// snapshot is the last version, taken the one of the suspension, if that took one, and snapshots holds the ones from which it can
+	// resume.
 	snapshot  uint64
+	taken     uint64
 	snapshots map[uint64]kept
 	resumed   *resumption
 	// run counts the runs of a job, due is when the last one was due, and completed holds the slots that are done.

@@ -29,6 +29,7 @@ func (c *Checker) serviceChanges(id events.ServiceID, d events.Data) {
 	case events.ServiceSuspended:
 		c.must(!s.suspended && !s.dropped && !s.spec().IsJob() && s.revision > 0,
 			"suspend", "%s is suspended, but was so before: %t, is dropped: %t, or is a job", id, s.suspended, s.dropped)
+		s.taken = 0
 		s.suspended, s.stopped = true, s.count() == 0 && !s.rescales()
 	case events.ServiceResumed:
 		c.resumes(s, d)

@@ -94,10 +94,10 @@ func (c *Checker) resumes(s *service, d events.ServiceResumed) {
 		s.topology = nil
 	}
 	if version == 0 {
-		from, known = s.snapshots[s.snapshot]
+		from, known = s.snapshots[s.taken]
 	}
 	if !known {
-		return
+		return // an earlier resumption still applies to slots that have had no instance since
 	}
 	s.resumed = &resumption{slots: map[uint32][]events.Export{}}
 	for ordinal, exports := range from.volumes {
@@ -120,6 +120,9 @@ func (c *Checker) committed(id events.ServiceID, d events.SnapshotCommitted) {
 		c.isKept(s, ordinal)
 	}
 	s.snapshot = d.Version
+	if s.suspended {
+		s.taken = d.Version
+	}
 	s.snapshots[d.Version] = kept{scale: d.Scale, volumes: maps.Clone(s.op.exports)}
 }
 
