@@ -28,11 +28,11 @@ func applyCommand(l *link) *cobra.Command {
 		Long: `Deploy the services that files list into a namespace, after showing a plan. A file is JSON or YAML; - is standard input. It is a
 Compose file, or it has documents, divided by lines with "---", that each say what they are:
 
-  kind: service          # or job, or group
+  kind: service          # or job, group, or policy with the name cluster
   name: demo/web
   image: localhost/web:1
 
-It may also be one object that maps the name of each service of the namespace to its spec.
+Apply sets the policy of the cluster before it changes a service. A file may also be one object that maps the name of each service of the namespace to its spec.
 
 Rookery checks all files before it sends a command. The plan lists services to create, services to change with each changed
 field, unchanged services, and services that the files do not list. Without --prune, apply leaves unlisted services alone; with
@@ -114,6 +114,9 @@ func (a *apply) run(cmd *cobra.Command) error {
 	}
 	p, err := newPlan(a.namespace, w.services, present)
 	if err != nil {
+		return err
+	}
+	if err := p.addPolicy(cmd.Context(), b, w.policy); err != nil {
 		return err
 	}
 	if err := p.addCompose(cmd.Context(), b, w); err != nil {

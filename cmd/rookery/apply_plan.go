@@ -37,6 +37,8 @@ type plan struct {
 	// Sequence is the place in the log that the views had reached when apply made the plan.
 	Sequence uint64  `json:"sequence"`
 	Steps    []*step `json:"steps"`
+	// Policy is nil where the files do not have one.
+	Policy *policyStep `json:"policy,omitempty"`
 	composed
 }
 
@@ -156,7 +158,7 @@ func withoutBusy(c events.ServiceEnsure) events.ServiceEnsure {
 
 // does reports whether the plan changes anything.
 func (p *plan) does() bool {
-	return p.puts() || slices.ContainsFunc(p.Steps, func(s *step) bool { return s.ask != nil })
+	return p.puts() || p.Policy.changes() || slices.ContainsFunc(p.Steps, func(s *step) bool { return s.ask != nil })
 }
 
 // ensures returns the steps that create or change a service.
@@ -166,15 +168,18 @@ func (p *plan) ensures() []*step {
 
 // print writes the plan as a table.
 func (p *plan) print(out io.Writer) error {
-	fmt.Fprintf(out, "Plan for %s, at sequence %d of the log:\n", p.Namespace, p.Sequence)
+	fmt.Fprintf(out, "Plan for %s, at sequence %d of the log:\n", cmp.Or(p.Namespace, "the cluster"), p.Sequence)
+	p.Policy.print(out)
 	var rows []string
 	counts := map[action]int{}
 	for _, s := range p.Steps {
 		counts[s.Action]++
 		rows = append(rows, s.rows()...)
 	}
-	if err := table(out, "SERVICE\tACTION\tWHAT", rows); err != nil {
-		return err
+	if len(rows) > 0 || p.Policy == nil {
+		if err := table(out, "SERVICE\tACTION\tWHAT", rows); err != nil {
+			return err
+		}
 	}
 	p.printComposed(out)
 	var said []string
@@ -185,6 +190,9 @@ func (p *plan) print(out io.Writer) error {
 	}
 	if !p.does() {
 		said = append(said, "nothing to do")
+	}
+	if len(said) == 0 {
+		return nil
 	}
 	_, err := fmt.Fprintln(out, strings.Join(said, ", "))
 	return err

@@ -41,7 +41,7 @@ const (
 	viewsEvery   = 50 * time.Millisecond
 )
 
-// readPresent reads the services of the namespace once the views have caught up with the log.
+// readPresent reads the services of the namespace, if there is one, once the views have caught up with the log.
 func readPresent(ctx context.Context, b *bus.JetStream, namespace string) (presentServices, error) {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
@@ -50,6 +50,9 @@ func readPresent(ctx context.Context, b *bus.JetStream, namespace string) (prese
 		return presentServices{}, err
 	}
 	p := presentServices{sequence: state.Last}
+	if namespace == "" { // the files have only a policy
+		return p, nil
+	}
 	changes, err := b.Latest(ctx, bus.Log, desired(namespace)+"*.*")
 	if err != nil {
 		return p, err

@@ -16,9 +16,12 @@ import (
 // worst lists the exit codes of commands, the worst first.
 var worst = []int{exitSignal, exitError, exitFailed, exitRejected, exitSuperseded, exitTimeout}
 
-// carryOut publishes the plan's commands and waits until they end. It first sends all commands that create and change services, and
-// sends the drops once all of these have succeeded. It returns all errors, with the worst exit code.
+// carryOut publishes the plan's commands and waits until they end. It first sets the policy, then sends all commands that create and
+// change services, and sends the drops once all of these have succeeded. It returns all errors, with the worst exit code.
 func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
+	if err := p.Policy.carryOut(ctx, b, progress); err != nil {
+		return err
+	}
 	err := p.ensure(ctx, b, progress, p.ensures())
 	drops := slices.DeleteFunc(slices.Clone(p.Steps), func(s *step) bool { return s.Action != actionDrop })
 	if err == nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// wish is what the files want a namespace to hold.
+// wish is what the files want a namespace, and the cluster, to hold.
 type wish struct {
 	namespace string
 	services  map[string]events.ServiceEnsure
+	policy    *events.ClusterPolicy // nil where no file gives one
 	// project is the content of the Compose files; nil without any.
 	project *compose.Project
 	// grouped says that all changes go out as one group, and after lists each service's dependencies in it.
@@ -71,6 +72,9 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 		}
 		lists = slices.Insert(lists, 0, compose.File{Name: composed[0].Name, Body: body})
 	}
+	if w.namespace == "" && w.policy != nil {
+		return w, nil
+	}
 	if w.namespace == "" {
 		return w, &codedError{exitUsage, errors.New("the files do not name a namespace: give NAMESPACE before them, or write kind: " +
 			"service and name: demo/web into them")}
@@ -78,9 +82,15 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 	return w, w.read(lists)
 }
 
-// take returns the services of documents that have a kind, each as a list.
+// take returns the services of documents that have a kind, each as a list, and keeps the policy.
 func (w *wish) take(file string, all []document) (lists []compose.File, err error) {
 	for i, d := range all {
+		if d.kind == "policy" {
+			if err := w.takePolicy(d); err != nil {
+				return nil, inDocument(file, i, err)
+			}
+			continue
+		}
 		services, err := w.servicesOf(d)
 		if err != nil {
 			return nil, inDocument(file, i, err)
@@ -96,11 +106,8 @@ func (w *wish) take(file string, all []document) (lists []compose.File, err erro
 
 // servicesOf returns the specs of a document, by the names of their services.
 func (w *wish) servicesOf(d document) (map[string]jsontext.Value, error) {
-	switch d.kind {
-	case "":
+	if d.kind == "" {
 		return nil, errors.New("it has no kind: write kind: service and name: demo/web into it")
-	case "policy":
-		return nil, errors.New("it is a policy: give it to rookery policy set")
 	}
 	id, err := events.ParseServiceID(d.name)
 	if err != nil {

@@ -171,6 +171,39 @@ func TestApplySaysWhatChanges(t *testing.T) {
 	}
 }
 
+// TestApplySetsThePolicy applies a file with the policy of the cluster and a service, again, and one with the policy alone.
+func TestApplySetsThePolicy(t *testing.T) {
+	t.Parallel()
+	cluster := startCluster(t)
+	file := filepath.Join(t.TempDir(), "demo.yaml")
+	const policy = "kind: policy\nname: cluster\nprofile: "
+	for _, c := range []struct {
+		content  string
+		code     int
+		want     string
+		commands uint64
+	}{
+		{policy + "optimize-utilization\n---\nkind: service\nname: demo/db\nimage: localhost/db:1\n", 0, `profile: "distribute-load" → "optimize-utilization"`, 2},
+		{policy + "optimize-utilization\n", 0, "policy of the cluster: unchanged\nnothing to do", 0},
+		{policy + "distribute-load\n", 0, "policy: command 3 succeeded", 1},
+		{policy + "distribute-load\n---\n" + policy + "distribute-load\n", 1, "document 2: an earlier document is the policy too", 0},
+		{"kind: policy\nname: mine\n", 1, "write name: cluster", 0},
+		{policy + "none\n", 1, `"none"`, 0},
+	} {
+		before := stored(t, cluster)
+		if err := os.WriteFile(file, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, code := rookery(t, "apply", "-f", file, "--server", cluster.URL, "--yes")
+		if n := stored(t, cluster) - before; code != c.code || n != c.commands || !strings.Contains(out, c.want) {
+			t.Errorf("%q: exit %d with %d commands, want %d with %d and %q:\n%s", c.content, code, n, c.code, c.commands, c.want, out)
+		}
+	}
+	if out, _ := rookery(t, "policy", "get", "--server", cluster.URL); !strings.Contains(out, "profile: distribute-load") {
+		t.Errorf("the policy is\n%s", out)
+	}
+}
+
 func TestApplyChecksAllBeforeItAsks(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t)
