@@ -133,7 +133,7 @@ func (a archived) find(ctx context.Context, b *bus.JetStream, p place) (uint64, 
 	}
 	found, err = a.before(p.time)
 	if err == nil && found == 0 {
-		err = fmt.Errorf("the archive begins after %s", p.time.Format(time.RFC3339))
+		err = fmt.Errorf("the archive begins after %s", p.time.Local().Format(time.RFC3339))
 	}
 	return found, err
 }

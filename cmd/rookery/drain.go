@@ -247,7 +247,7 @@ func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained)
 				continue // a later version wrote it
 			}
 			if ordinal, follows := ofDrain(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
-				fmt.Fprintln(w, waves{}.describe(m))
+				fmt.Fprintln(w, waves{}.describe(m, time.Now()))
 			}
 		}
 	}

@@ -161,7 +161,7 @@ func (p printer) print(out io.Writer, m events.Message) error {
 	}
 	*p.printed++
 	if !p.out.json() {
-		_, err := fmt.Fprintln(out, strings.Join(eventLines(p.waves.describe(m), m.Sequence, p.style), "\n"))
+		_, err := fmt.Fprintln(out, strings.Join(eventLines(p.waves.describe(m, time.Now()), m.Sequence, p.style), "\n"))
 		return err
 	}
 	return p.out.printEach(out, struct {
@@ -173,14 +173,13 @@ func (p printer) print(out io.Writer, m events.Message) error {
 	}{m.Sequence, events.EventSubject(m.Subject), m.Header.Get("ce-type"), m.Header.Get("ce-time"), m.Body})
 }
 
-// describe puts an event into one line: the time, the object, the event.
-func (w waves) describe(m events.Message) string {
+// describe puts an event into one line: the time, with its date if that is not today's, the object, the event.
+func (w waves) describe(m events.Message, now time.Time) string {
 	data, a, err := events.Decode(m)
 	if err != nil {
 		return err.Error()
 	}
-	at := a.Time.Local().Format(time.TimeOnly + ".000")
-	return at + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(w.recall(m, data))
+	return dated(a.Time, now, eventTime) + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(w.recall(m, data), a.Time)
 }
 
 func subjectWords(subject string) string {
@@ -196,7 +195,8 @@ func subjectWords(subject string) string {
 	return "cluster"
 }
 
-func details(data events.Data) string {
+// details describes an event of this time.
+func details(data events.Data, at time.Time) string {
 	switch d := data.(type) {
 	case events.Outcome:
 		return outcomeDetails(d)
@@ -210,9 +210,9 @@ func details(data events.Data) string {
 	case events.ServiceResumed:
 		return resumedDetails(d)
 	case events.ServiceFired:
-		return fmt.Sprintf(" run %d of %s", d.Run, d.Scheduled.Format(time.RFC3339))
+		return fmt.Sprintf(" run %d of %s", d.Run, clock(d.Scheduled, at))
 	case events.ServiceSkipped:
-		return fmt.Sprintf(" the run due at %s: run %d is still in progress", d.Scheduled.Format(time.RFC3339), d.Run)
+		return fmt.Sprintf(" the run due at %s: run %d is still in progress", clock(d.Scheduled, at), d.Run)
 	case events.InstancePending:
 		return fmt.Sprintf(" %d: %s", d.Ordinal, projections.Reasons(d))
 	case events.InstancePlaced:
@@ -239,15 +239,15 @@ func details(data events.Data) string {
 		return misfitDetails(d)
 	case events.NodeDraining, events.NodeDrained, events.NodeRemoved, events.InstanceForgotten,
 		events.StrayFound, events.StrayRemoved, events.StrayForgotten:
-		return leavingDetails(d)
+		return leavingDetails(d, at)
 	case events.TopologyChanged, events.Answer:
 		return topologyDetails(d)
 	}
 	switch data.Kind().Thing {
 	case "operation":
-		return operationDetails(data)
+		return operationDetails(data, at)
 	case "snapshot":
-		return snapshotDetails(data)
+		return snapshotDetails(data, at)
 	case "group":
 		return groupDetails(data)
 	}

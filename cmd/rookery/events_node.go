@@ -62,10 +62,10 @@ func resourceDetails(r events.Resources) string {
 }
 
 // leavingDetails describes a node that drains or is forgotten, and its orphans.
-func leavingDetails(data events.Data) string {
+func leavingDetails(data events.Data, at time.Time) string {
 	switch d := data.(type) {
 	case events.NodeDraining:
-		return " until " + d.Until.Local().Format(time.TimeOnly)
+		return " until " + clock(d.Until, at)
 	case events.NodeDrained:
 		if d.Forced {
 			return ": the remaining instances stop at the deadline"

@@ -73,11 +73,11 @@ func printExplanation(w io.Writer, x coordinator.Explanation) error {
 	case x.Holds != "":
 		what += ", and " + x.Holds + " is held for it"
 	}
-	if _, err := fmt.Fprintf(w, "%s/%d %s (sequence %d, %s)\n", x.Service, x.Ordinal, what, x.Sequence, x.Time.Format(time.RFC3339)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s/%d %s (sequence %d, %s)\n", x.Service, x.Ordinal, what, x.Sequence, x.Time.Local().Format(time.RFC3339)); err != nil {
 		return err
 	}
 	if h := x.Hold; h != nil {
-		if _, err := fmt.Fprintf(w, "%s was held for %s, which had waited since %s\n", h.Node, h.Service, h.Since.Format(time.RFC3339)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s was held for %s, which had waited since %s\n", h.Node, h.Service, h.Since.Local().Format(time.RFC3339)); err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,8 @@ type list struct {
 	watch   bool
 	chosen  selection
 	buckets []string
+	// measured says that the list shows what instances use.
+	measured bool
 	// page lays out the views at this time. It depends on its arguments only.
 	page func(s *seen, now time.Time) page
 	// missing returns an error if the object that the operator named does not exist.
@@ -75,6 +77,9 @@ func (l *list) run(cmd *cobra.Command) error {
 		return err
 	}
 	s, err := readSeen(ctx, b, l.buckets)
+	if err == nil && l.measured {
+		err = s.readUsage(ctx, b)
+	}
 	missing := error(nil)
 	if err == nil {
 		missing = l.missing(s)

@@ -79,12 +79,22 @@ func exampleViews(t *testing.T) bus.Sight {
 	}}
 }
 
-// seenOf returns the views after these changes.
+// seenOf returns the views after these changes, and what one instance uses. Another measurement is of an instance before.
 func seenOf(t *testing.T, told bus.Sight) *seen {
 	t.Helper()
 	s := newSeen()
 	if err := s.take(told); err != nil {
 		t.Fatal(err)
+	}
+	for ordinal, generation := range []uint32{1, 7} {
+		m, err := events.Encode("rookery.metric.demo.web", events.MetricProcess{
+			Namespace: "demo", Name: "web", Ordinal: uint32(ordinal), Generation: generation, Node: "edge-1",
+			ProcessUse: events.ProcessUse{CPUNanoCores: new(uint64(12_300_000)), MemoryBytes: new(uint64(50 << 20))},
+		}, events.Attributes{ID: "1", Source: "/rookery/node/edge-1", Time: noon.Add(-20 * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.measure(m)
 	}
 	return s
 }
@@ -93,7 +103,7 @@ func seenOf(t *testing.T, told bus.Sight) *seen {
 func examplePages(s *seen) map[string]page {
 	return map[string]page{
 		"ps": instancesPage(s, within{}, noon), "services": servicesPage(s, within{}, noon),
-		"nodes": nodesPage(s.nodesOf("")), "ops": operationsPage(s.operationsOf(within{}), noon),
+		"nodes": nodesPage(s.nodesOf("")), "ops": operationsPage(s.operationsOf(within{}), noon), "stats": statsPage(s, within{}, noon),
 	}
 }
 
@@ -101,7 +111,7 @@ func examplePages(s *seen) map[string]page {
 func TestListsFitTheScreen(t *testing.T) {
 	pages := examplePages(seenOf(t, exampleViews(t)))
 	var text strings.Builder
-	for _, name := range []string{"ps", "services", "nodes", "ops"} {
+	for _, name := range []string{"ps", "services", "nodes", "ops", "stats"} {
 		for _, s := range []struct {
 			name  string
 			style grid.Style

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -96,6 +97,12 @@ Begin with:
 	cmd.SetFlagErrorFunc(usage)
 	link := &link{}
 	link.flags(cmd)
+	utc := cmd.PersistentFlags().Bool("utc", false, "show times in UTC, not in the local time zone")
+	cmd.PersistentPreRun = func(*cobra.Command, []string) {
+		if *utc {
+			time.Local = time.UTC // because all times are shown, and read where they have no zone, as local ones
+		}
+	}
 	for _, family := range families(link) {
 		cmd.AddGroup(&cobra.Group{ID: family.title, Title: family.title + ":"})
 		for _, c := range family.commands {
@@ -128,7 +135,7 @@ func families(l *link) []family {
 	return []family{
 		{"Deploy services", deploy},
 		{"Inspect services", []*cobra.Command{
-			servicesCommand(l), psCommand(l), opsCommand(l), topCommand(l), inspectCommand(l), explainCommand(l), eventsCommand(l), logsCommand(l), execCommand(l),
+			servicesCommand(l), psCommand(l), opsCommand(l), topCommand(l), statsCommand(l), inspectCommand(l), explainCommand(l), eventsCommand(l), logsCommand(l), execCommand(l),
 		}},
 		{"Manage nodes", []*cobra.Command{nodesCommand(l), nodeCommand(l), drainCommand(l), forgetCommand(l), rebalanceCommand(l), policyCommand(l)}},
 		{"Look into the past", []*cobra.Command{
@@ -150,7 +157,8 @@ var elsewhere = map[string][]string{
 	"logs":     {"log", "tail"},
 	"exec":     {"ssh", "attach", "shell"},
 	"ops":      {"operations", "rollout", "deployments"},
-	"top":      {"stats", "dashboard"},
+	"top":      {"dashboard"},
+	"stats":    {"usage", "metrics"},
 	"drain":    {"evict", "cordon"},
 	"rollback": {"undo", "revert"},
 	"promote":  {"continue"},

@@ -14,13 +14,13 @@ import (
 const mostWaits = 5
 
 // operationNotes describes each operation in progress, and the slots that it waits for, in lines.
-func operationNotes(all []views.ServiceOperation) []string {
+func operationNotes(all []views.ServiceOperation, now time.Time) []string {
 	var notes []string
 	for _, op := range all {
 		if op.Outcome != "" {
 			continue
 		}
-		notes = append(notes, "", op.Namespace+"/"+op.Name+": "+operationWords(op))
+		notes = append(notes, "", op.Namespace+"/"+op.Name+": "+operationWords(op, now))
 		notes = append(notes, waitNotes(op)...)
 	}
 	return notes
@@ -50,7 +50,7 @@ func waitWords(w views.Wait) string {
 }
 
 // operationWords describes an operation: its phase, what it waits for, since when and until when.
-func operationWords(op views.ServiceOperation) string {
+func operationWords(op views.ServiceOperation, now time.Time) string {
 	text := fmt.Sprintf("%s to revision %d", op.Kind, op.Revision)
 	switch {
 	case op.Rescale != nil:
@@ -64,7 +64,7 @@ func operationWords(op views.ServiceOperation) string {
 	if op.Waves > 1 {
 		text += fmt.Sprintf(", wave %d of %d", op.Wave, op.Waves)
 	}
-	text += fmt.Sprintf(", slots %s, phase %s since %s", op.Slots, op.Phase, op.Since.Local().Format(time.TimeOnly))
+	text += fmt.Sprintf(", slots %s, phase %s since %s", op.Slots, op.Phase, clock(op.Since, now))
 	if op.Attempt > 1 {
 		text += fmt.Sprintf(" (attempt %d)", op.Attempt)
 	}
@@ -77,7 +77,7 @@ func operationWords(op views.ServiceOperation) string {
 		text += ", waits for " + op.WaitsFor.String()
 	}
 	if !op.Until.IsZero() {
-		text += " until " + op.Until.Local().Format(time.TimeOnly)
+		text += " until " + clock(op.Until, now)
 	}
 	if len(op.Waiting) > 0 {
 		text += fmt.Sprintf("; slots %s come later", op.Waiting)
@@ -115,14 +115,14 @@ func topologyDetails(data events.Data) string {
 }
 
 // snapshotDetails describes the progress of a snapshot.
-func snapshotDetails(data events.Data) string {
+func snapshotDetails(data events.Data, at time.Time) string {
 	switch d := data.(type) {
 	case events.SnapshotRequested:
 		if !d.Scheduled.IsZero() {
-			return ", due at " + d.Scheduled.Local().Format(time.TimeOnly)
+			return ", due at " + clock(d.Scheduled, at)
 		}
 	case events.SnapshotSkipped:
-		return fmt.Sprintf(" the snapshot due at %s: another operation is in progress", d.Scheduled.Local().Format(time.TimeOnly))
+		return fmt.Sprintf(" the snapshot due at %s: another operation is in progress", clock(d.Scheduled, at))
 	case events.SnapshotCommitted:
 		return fmt.Sprintf(" version %d of %d instances of revision %d", d.Version, d.Scale, d.Revision)
 	}
@@ -130,7 +130,7 @@ func snapshotDetails(data events.Data) string {
 }
 
 // operationDetails describes the progress of an operation.
-func operationDetails(data events.Data) string {
+func operationDetails(data events.Data, at time.Time) string {
 	switch d := data.(type) {
 	case events.OperationStarted:
 		if d.Rescale != nil {
@@ -159,11 +159,11 @@ func operationDetails(data events.Data) string {
 			text += ", waits for nodes"
 		}
 		if !d.Until.IsZero() {
-			text += ", until " + d.Until.Local().Format(time.TimeOnly)
+			text += ", until " + clock(d.Until, at)
 		}
 		return text + givenUp(d.GivenUp)
 	case events.OperationProlonged:
-		return " until " + d.Until.Local().Format(time.TimeOnly) + ", after a failover"
+		return " until " + clock(d.Until, at) + ", after a failover"
 	case events.OperationPaused:
 		return ": " + d.Message
 	case events.OperationEnded:

@@ -50,7 +50,7 @@ var operationColumns = []grid.Column{
 }
 
 func operationsPage(all []views.ServiceOperation, now time.Time) page {
-	p := page{grid: grid.Table{Columns: operationColumns}, notes: operationNotes(all)}
+	p := page{grid: grid.Table{Columns: operationColumns}, notes: operationNotes(all, now)}
 	for _, op := range all {
 		id := events.ServiceID{Namespace: op.Namespace, Name: op.Name}
 		p.values = append(p.values, value{id.String(), op})
@@ -58,7 +58,7 @@ func operationsPage(all []views.ServiceOperation, now time.Time) page {
 			grid.Plain(id.String()), grid.Plain(whatWords(op)),
 			{Text: phaseWords(op), Mood: operationMood(op)},
 			grid.Plain(waveWords(op)),
-			grid.Plain(sinceWords(op, now)), grid.Plain(awaitedWords(op)), grid.Plain(untilWords(op)), grid.Plain(number(op.Command)),
+			grid.Plain(sinceWords(op, now)), grid.Plain(awaitedWords(op)), grid.Plain(untilWords(op, now)), grid.Plain(number(op.Command)),
 			grid.Plain(number(uint64(op.Failed))), grid.Plain(number(op.Sequence)),
 		}})
 	}
@@ -107,11 +107,11 @@ func sinceWords(op views.ServiceOperation, now time.Time) string {
 	return age(op.Ended, now) + " ago"
 }
 
-func untilWords(op views.ServiceOperation) string {
+func untilWords(op views.ServiceOperation, now time.Time) string {
 	if op.Until.IsZero() {
 		return ""
 	}
-	return op.Until.Local().Format(time.TimeOnly)
+	return clock(op.Until, now)
 }
 
 // awaitedWords says what an operation waits for, or what failed.

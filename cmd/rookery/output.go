@@ -90,16 +90,16 @@ func (o *output) printEach(out io.Writer, value any) error {
 // style returns the width and colours for tables on this output.
 func (o *output) style(out io.Writer) grid.Style {
 	s := grid.Style{All: o.format == formatWide}
-	if !isTerminal(out) {
-		return s
-	}
-	s.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	s.Colour = isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	s.Width, _ = screenSize(out)
 	return s
 }
 
-// screenSize returns the size of the terminal in cells; 0 if it is unknown.
+// screenSize returns the size of the terminal in cells, or of what else shows the output; 0 if it is unknown.
 func screenSize(out io.Writer) (width, height int) {
+	if shown, ok := out.(interface{ size() (width, height int) }); ok {
+		return shown.size()
+	}
 	f, ok := out.(*os.File)
 	if !ok {
 		return 0, 0

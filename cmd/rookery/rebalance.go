@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
@@ -188,7 +189,7 @@ func (r *rebalance) show(round []events.Message, sequence uint64) (*events.Rebal
 			return ended, err
 		}
 		if ofMove(data) {
-			fmt.Fprintln(r.progress(), waves{}.describe(m))
+			fmt.Fprintln(r.progress(), waves{}.describe(m, time.Now()))
 		}
 	}
 	return nil, nil

@@ -12,24 +12,31 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-// seen is the content of the views, by key.
+// seen is the content of the views, by key, and what instances use, by the key of their slot.
 type seen struct {
 	services   map[string]views.Service
 	instances  map[string]views.Instance
 	nodes      map[string]views.Node
 	operations map[string]views.ServiceOperation
+	usage      map[string]used
 }
 
 func newSeen() *seen {
 	return &seen{
-		map[string]views.Service{}, map[string]views.Instance{}, map[string]views.Node{}, map[string]views.ServiceOperation{},
+		map[string]views.Service{},
+		map[string]views.Instance{},
+		map[string]views.Node{},
+		map[string]views.ServiceOperation{},
+		map[string]used{},
 	}
 }
 
 // take applies the changes from a watch.
 func (s *seen) take(told bus.Sight) error {
 	if told.Whole {
+		measured := s.usage
 		*s = *newSeen()
+		s.usage = measured
 	}
 	for _, c := range told.Changes {
 		if err := s.change(c); err != nil {

@@ -48,6 +48,7 @@ func (s *selection) of(all *seen) *seen {
 	}
 	some.instances = selected(all.instances, func(v views.Instance) bool { return service(v.Namespace, v.Name) })
 	some.operations = selected(all.operations, func(v views.ServiceOperation) bool { return service(v.Namespace, v.Name) })
+	some.usage = all.usage
 	some.nodes = selected(all.nodes, func(v views.Node) bool { return s.labelled(v.Labels) })
 	return some
 }

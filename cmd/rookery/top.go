@@ -20,7 +20,8 @@ func topCommand(l *link) *cobra.Command {
 		Use:   "top",
 		Short: "Show nodes, services, operations and events live",
 		Long: `Show the cluster on the whole terminal, and every change at once: nodes with their reserved capacity, services, operations with
-their phases and waits, and events. It needs at least 80 columns and 24 lines. If the bus is lost, it reconnects.
+their phases and waits, and events. Keys open what there is about a marked row. It needs at least 80 columns and 24 lines. If the
+bus is lost, it reconnects.
 
 ` + topKeysHelp,
 		Example: `  rookery top
@@ -49,12 +50,20 @@ func runTop(cmd *cobra.Command, l *link) error {
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	style := (&output{}).style(cmd.OutOrStdout())
-	program := tea.NewProgram(newTop(time.Now(), style.Colour), tea.WithContext(ctx), tea.WithoutSignalHandler())
+	wanted := make(chan topReading)
+	want := func(r topReading) {
+		select {
+		case wanted <- r:
+		case <-ctx.Done():
+		}
+	}
+	program := tea.NewProgram(newTop(time.Now(), style.Colour, want), tea.WithContext(ctx), tea.WithoutSignalHandler())
 	var doors sync.WaitGroup
 	defer doors.Wait()
 	defer cancel()
 	doors.Go(func() { b.Watch(ctx, bus.Views, func(s bus.Sight) { program.Send(s) }) })
 	doors.Go(func() { hearEvents(ctx, b, state, func(e topEvents) { program.Send(e) }) })
+	doors.Go(func() { readWanted(ctx, l, wanted, func(t topText) { program.Send(t) }) })
 	doors.Go(func() { tellTime(ctx, func(t topTime) { program.Send(t) }) })
 	_, err = program.Run()
 	switch {
@@ -117,7 +126,7 @@ func hear(ctx context.Context, reader bus.Reader, w waves, next uint64, tell fun
 			next = m.Sequence + 1
 			closed, _ := rounds.Take(m)
 			for _, m := range closed[:max(len(closed), 1)-1] {
-				told = append(told, w.describe(m))
+				told = append(told, w.describe(m, time.Now()))
 			}
 			select {
 			case m, ok = <-reader.Messages():

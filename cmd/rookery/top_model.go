@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
 )
@@ -32,6 +33,15 @@ const mostEvents = 1000
 // topEvents are new events, one line each, as `rookery events` prints them.
 type topEvents []string
 
+// topOpened is what the operator opened from a row, in place of the panes.
+type topOpened struct {
+	topReading
+	lines []string
+	// follows says that the newest line is the last one, which the screen shows until the operator scrolls.
+	follows bool
+	scroll  int // in lines: from the top, or from the bottom if it follows
+}
+
 // topTime is the current time.
 type topTime time.Time
 
@@ -52,16 +62,22 @@ type top struct {
 	begun bool
 
 	focus pane
-	// scroll is the offset of each pane in lines: from the top, and for events from the bottom.
+	// scroll is the line of each pane with the mark, from the top; of events the offset from the bottom.
 	scroll [panes]int
+	// marked is the object of the marked line, which the mark follows when other rows come and go.
+	marked [panes]string
+
+	opened topOpened // the zero value while the panes are shown
+	// want runs the reading in place of the one before.
+	want func(topReading)
 	// filter is the text that a row must contain; typing says that keys edit it.
 	filter string
 	typing bool
 	help   bool
 }
 
-func newTop(now time.Time, colour bool) top {
-	return top{seen: newSeen(), now: now, colour: colour, width: 80, height: 24}
+func newTop(now time.Time, colour bool, want func(topReading)) top {
+	return top{seen: newSeen(), now: now, colour: colour, width: 80, height: 24, want: want}
 }
 
 // Init implements tea.Model. It starts nothing, because runTop sends all messages.
@@ -72,7 +88,14 @@ func (m top) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return m, tea.ClearScreen // the terminal has moved its lines, and the last picture with them
+		redraw := tea.Cmd(tea.ClearScreen) // the terminal has moved its lines, and the last picture with them
+		if m.opened.verb != "" {
+			m, again := m.open(m.opened.topReading)
+			return m, tea.Batch(redraw, again)
+		}
+		return m, redraw
+	case topText:
+		return m.read(msg), nil
 	case topTime:
 		m.now = time.Time(msg)
 	case topEvents:
@@ -113,6 +136,8 @@ func (m top) key(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	case m.help:
 		m.help = false
 		return m, nil
+	case m.opened.verb != "" && name != "q":
+		return m.openedKey(name)
 	}
 	switch name {
 	case "q":
@@ -123,27 +148,106 @@ func (m top) key(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 		m.typing = true
 	case "esc":
 		m.filter = ""
-	case "tab", "right", "l":
+	case "tab", "right":
 		m.focus = (m.focus + 1) % panes
-	case "shift+tab", "left", "h":
+	case "shift+tab", "left":
 		m.focus = (m.focus + panes - 1) % panes
 	default:
+		for _, v := range topVerbs {
+			of := m.about(m.focus)
+			if _, is := v.args(of); is && of != "" && v.key == name {
+				return m.open(topReading{verb: v.verb, of: of})
+			}
+		}
 		m.move(name)
 	}
 	return m, nil
 }
 
-// move scrolls the focused pane. The view limits the distance.
-func (m *top) move(name string) {
-	const line, half = 1, 10
-	steps := map[string]int{
-		"up": -line, "k": -line, "down": line, "j": line, "pgup": -half, "pgdown": half, "home": -mostLines, "end": mostLines,
+// open shows the output of a command in place of the panes, or the panes again for the zero verb.
+func (m top) open(r topReading) (top, tea.Cmd) {
+	r.number, r.width = m.opened.number+1, m.width
+	follows := slices.ContainsFunc(topVerbs, func(v topVerb) bool { return v.verb == r.verb && v.follows })
+	m.opened = topOpened{topReading: r, follows: follows}
+	return m, func() tea.Msg {
+		m.want(r)
+		return nil
 	}
+}
+
+// read adds output of what is open.
+func (m top) read(t topText) top {
+	if t.number != m.opened.number {
+		return m
+	}
+	all := t.lines
+	if !t.whole {
+		all = append(slices.Clone(m.opened.lines), t.lines...)
+	}
+	m.opened.lines = all[max(0, len(all)-mostEvents):]
+	return m
+}
+
+// openedKey applies a key to what is open.
+func (m top) openedKey(name string) (tea.Model, tea.Cmd) {
+	if name == "esc" || name == "backspace" {
+		return m.open(topReading{})
+	}
+	step := steps[name]
+	if m.opened.follows {
+		step = -step
+	}
+	m.opened.scroll = min(max(0, m.opened.scroll+step), max(len(m.openedLines())-1, 0))
+	return m, nil
+}
+
+// steps are the distances of the keys that move.
+var steps = map[string]int{
+	"up": -line, "k": -line, "down": line, "j": line, "pgup": -half, "pgdown": half, "home": -mostLines, "end": mostLines,
+}
+
+const line, half = 1, 10
+
+// move moves the mark of the focused pane, or scrolls the events.
+func (m *top) move(name string) {
 	step := steps[name]
 	if m.focus == paneEvents {
 		step = -step // events scroll from the bottom
 	}
-	m.scroll[m.focus] = min(max(0, m.scroll[m.focus]+step), m.farthest(m.focus))
+	m.scroll[m.focus] = min(max(0, m.line(m.focus)+step), m.farthest(m.focus))
+	m.marked[m.focus] = ""
+	m.marked[m.focus] = m.about(m.focus)
+}
+
+// line returns the line of the pane with the mark: that of the marked object while it is there.
+func (m top) line(p pane) int {
+	if m.marked[p] != "" {
+		if at := slices.Index(m.keys(p), m.marked[p]); at >= 0 {
+			return at
+		}
+	}
+	return min(m.scroll[p], m.farthest(p))
+}
+
+// about returns the object of the marked line; "" for a line that is about none.
+func (m top) about(p pane) string {
+	keys, at := m.keys(p), m.line(p)
+	if at >= len(keys) {
+		return ""
+	}
+	return keys[at]
+}
+
+// keys returns the objects of the rows of a pane. Notes below them have none.
+func (m top) keys(p pane) []string {
+	if p == paneEvents {
+		return nil
+	}
+	var keys []string
+	for _, r := range m.shown(p, grid.Style{Width: m.width}).grid.Rows {
+		keys = append(keys, r.Key)
+	}
+	return keys
 }
 
 // mostLines is more than any pane has.
@@ -162,7 +266,7 @@ func (m top) typed(key tea.KeyPressMsg) top {
 	default:
 		m.filter += key.Text
 	}
-	m.scroll = [panes]int{}
+	m.scroll, m.marked = [panes]int{}, [panes]string{}
 	return m
 }
 

@@ -17,7 +17,7 @@ import (
 // topOf returns the screen after these messages.
 func topOf(t *testing.T, messages ...tea.Msg) top {
 	t.Helper()
-	var m tea.Model = newTop(noon, false)
+	var m tea.Model = newTop(noon, false, func(topReading) {})
 	for _, msg := range messages {
 		m, _ = m.Update(msg)
 	}
@@ -66,6 +66,7 @@ func TestTheScreenOfTop(t *testing.T) {
 		{"80x24, events scrolled up, the bus lost", 80, 24, append(pressed("left", "pgup", "up"), lost)},
 		{"80x24, a filter is typed", 80, 24, pressed("/", "edgee", "backspace")},
 		{"80x24, help", 80, 24, pressed("?")},
+		{"80x24, the logs of a service", 80, 24, append(pressed("tab", "down", "l"), topText{1, []string{"0.1  a line", "1.1  another"}, true})},
 		{"200x50", 200, 50, nil},
 	} {
 		m := topOf(t, append([]tea.Msg{tea.WindowSizeMsg{Width: row.width, Height: row.height}, exampleViews(t), exampleEvents()}, row.then...)...)
@@ -81,9 +82,9 @@ func TestTheScreenOfTop(t *testing.T) {
 // wider.
 func TestTheScreenOfTopHasItsSize(t *testing.T) {
 	views, happened := exampleViews(t), exampleEvents()
-	names := []string{"tab", "left", "right", "up", "down", "pgup", "pgdown", "home", "end", "/", "web", "esc", "enter", "backspace", "?", "x"}
+	names := []string{"tab", "left", "right", "up", "down", "pgup", "pgdown", "home", "end", "/", "web", "esc", "enter", "backspace", "?", "x", "e", "l", "u"}
 	rapid.Check(t, func(r *rapid.T) {
-		var m tea.Model = newTop(noon, rapid.Bool().Draw(r, "colour"))
+		var m tea.Model = newTop(noon, rapid.Bool().Draw(r, "colour"), func(topReading) {})
 		for range rapid.IntRange(0, 12).Draw(r, "steps") {
 			var msg tea.Msg
 			switch rapid.IntRange(0, 5).Draw(r, "step") {
@@ -113,6 +114,73 @@ func TestTheScreenOfTopHasItsSize(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTopOpensWhatIsMarked presses keys on rows, and returns to the panes.
+func TestTopOpensWhatIsMarked(t *testing.T) {
+	for _, row := range []struct {
+		keys []string
+		want topReading
+	}{
+		{[]string{"down", "enter"}, topReading{verb: "inspect", of: "edge-2"}},
+		{[]string{"e"}, topReading{verb: "events", of: "edge-1"}},
+		{[]string{"l"}, topReading{}}, // a node has no logs
+		{[]string{"tab", "down", "l"}, topReading{verb: "logs", of: "demo/web"}},
+		{[]string{"tab", "end", "x"}, topReading{verb: "explain", of: "shop/basket"}},
+		{[]string{"tab", "tab", "u"}, topReading{verb: "stats", of: "demo/web"}},
+		{[]string{"tab", "tab", "end", "u"}, topReading{}}, // a note
+		{[]string{"left", "enter"}, topReading{}},          // an event
+		{[]string{"tab", "l", "esc"}, topReading{}},
+	} {
+		var wanted topReading
+		var m tea.Model = newTop(noon, false, func(r topReading) { wanted = r })
+		for _, msg := range append([]tea.Msg{exampleViews(t), exampleEvents()}, pressed(row.keys...)...) {
+			var then tea.Cmd
+			if m, then = m.Update(msg); then != nil {
+				then()
+			}
+		}
+		if wanted.verb != row.want.verb || wanted.of != row.want.of || m.(top).opened.verb != row.want.verb {
+			t.Errorf("%v opens %+v, want %+v", row.keys, wanted, row.want)
+		}
+	}
+}
+
+// TestTheMarkFollowsItsRow removes the row above the marked one.
+func TestTheMarkFollowsItsRow(t *testing.T) {
+	m := topOf(t, append([]tea.Msg{exampleViews(t)}, pressed("tab", "down")...)...)
+	next, _ := m.Update(bus.Sight{Changes: []bus.Change{{Bucket: bus.BucketServices, Key: "demo.stuck"}}})
+	if got := next.(top).about(paneServices); got != "demo/web" {
+		t.Errorf("it marks %q", got)
+	}
+}
+
+// TestTopShowsTheLastReadingAlone opens one thing after the other, and gets text of both.
+func TestTopShowsTheLastReadingAlone(t *testing.T) {
+	m := topOf(t, append(append([]tea.Msg{exampleViews(t)}, pressed("tab", "l", "esc", "e")...),
+		topText{3, []string{"old", "two"}, true}, topText{3, []string{"new"}, true}, topText{3, []string{"newer"}, false}, topText{1, []string{"late"}, true})...)
+	if got := strings.Join(m.opened.lines, " "); got != "new newer" {
+		t.Errorf("it shows %q", got)
+	}
+}
+
+// TestTheOutputOfACommandIsToldInLines writes parts of lines.
+func TestTheOutputOfACommandIsToldInLines(t *testing.T) {
+	for _, follows := range []bool{true, false} {
+		var told []string
+		p := &paper{tell: func(x topText) { told = append(told, fmt.Sprint(x.whole, x.lines)) }, whole: true, follows: follows}
+		for _, part := range []string{"a", "b\nc\n", "d"} {
+			fmt.Fprint(p, part)
+		}
+		p.end()
+		want := "[true [] false [ab c] false [d]]"
+		if !follows {
+			want = "[true [ab c d]]"
+		}
+		if got := fmt.Sprint(told); got != want {
+			t.Errorf("it follows: %t: it tells %s, want %s", follows, got, want)
+		}
+	}
 }
 
 // TestTopQuits presses the keys that end top.

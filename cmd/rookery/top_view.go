@@ -19,7 +19,10 @@ const (
 	paneLeast = 3
 )
 
-const topKeys = "tab pane   ↑↓ scroll   / filter   ? help   q quit"
+const (
+	topKeys    = "tab pane  ↑↓ row  enter inspect  e events  l logs  / filter  ? help  q quit"
+	openedKeys = "esc back   ↑↓ pgup pgdn scroll   q quit"
+)
 
 const topHelp = `rookery top shows the cluster, and every change at once.
 
@@ -28,9 +31,12 @@ const topHelp = `rookery top shows the cluster, and every change at once.
 Press any key to return.`
 
 const topKeysHelp = `  tab, → and shift+tab, ←   next pane, previous pane
-  ↑ ↓ pgup pgdn home end    scroll the marked pane
+  ↑ ↓ pgup pgdn home end    move the mark in the pane, or scroll the events
+  enter                     inspect the marked service or node
+  e l x u                   its events, logs, explanation, usage
+  esc                       return
   /                         filter rows by a text
-  enter, esc                keep the filter, clear it
+  enter, esc                keep the filter that is typed, clear it
   ?                         show this help
   q                         quit (Ctrl-C quits with exit code 130)
 
@@ -50,11 +56,14 @@ func (m top) View() tea.View {
 // lines returns the lines of the whole screen.
 func (m top) lines() []string {
 	var body []string
-	if m.help {
+	switch {
+	case m.help:
 		for line := range strings.SplitSeq(topHelp, "\n") {
 			body = append(body, grid.Cut(line, m.width))
 		}
-	} else {
+	case m.opened.verb != "":
+		body = m.openedBody()
+	default:
 		body = m.body()
 	}
 	room := max(m.height-2, 0)
@@ -64,24 +73,26 @@ func (m top) lines() []string {
 }
 
 func (m top) header() string {
-	clock := m.now.Local().Format(time.TimeOnly)
+	now := m.now.Local().Format(time.TimeOnly)
 	text := fmt.Sprintf("rookery top   %d nodes   %d services   %d instances", len(m.seen.nodes), len(m.seen.services), len(m.seen.instances))
 	mood := grid.Neutral
 	switch {
 	case m.lost != nil:
-		text = fmt.Sprintf("the bus is lost since %s, retrying: %s", m.lostAt.Local().Format(time.TimeOnly), m.lost)
+		text = fmt.Sprintf("the bus is lost since %s, retrying: %s", clock(m.lostAt, m.now), m.lost)
 		mood = grid.Bad
 	case !m.begun:
 		text = "rookery top   waiting for the cluster's state"
 	}
-	text = grid.Cut(text, max(m.width-len(clock)-2, 0))
-	return m.bold(m.painted(mood, text)) + strings.Repeat(" ", max(m.width-ansi.StringWidth(text)-len(clock), 0)) + clock
+	text = grid.Cut(text, max(m.width-len(now)-2, 0))
+	return m.bold(m.painted(mood, text)) + strings.Repeat(" ", max(m.width-ansi.StringWidth(text)-len(now), 0)) + now
 }
 
 func (m top) footer() string {
 	switch {
 	case m.typing:
 		return grid.Cut("filter: "+m.filter+"▏  enter keeps it, esc clears it", m.width)
+	case m.opened.verb != "":
+		return m.painted(grid.Quiet, grid.Cut(openedKeys, m.width))
 	case m.filter != "":
 		return grid.Cut("filtered by \""+m.filter+"\" (esc shows all)   "+topKeys, m.width)
 	}
@@ -151,10 +162,8 @@ func (m top) heights(all []pane, width int) [panes]int {
 	return heights
 }
 
-// content returns the lines of a pane. The first line is the head of a table, except for events.
-func (m top) content(p pane, width int) []string {
-	style := grid.Style{Width: width, Colour: m.colour}
-	var shown page
+// shown returns the rows and notes of a pane that pass the filter.
+func (m top) shown(p pane, style grid.Style) (shown page) {
 	switch p {
 	case paneNodes:
 		shown = nodesPage(m.seen.nodesOf(""))
@@ -172,12 +181,24 @@ func (m top) content(p pane, width int) []string {
 			}
 		}
 	case paneEvents, panes:
-		return m.eventLines(style)
 	}
 	shown.grid.Rows = slices.DeleteFunc(shown.grid.Rows, func(r grid.Row) bool { return !m.passes(shown.grid.Told(r, style)) })
 	if p == paneNodes {
 		shown.notes = slices.DeleteFunc(shown.notes, func(n string) bool { return !m.passes(n) })
 	}
+	return shown
+}
+
+// gutter is the width of the mark before rows.
+const gutter = 2
+
+// content returns the lines of a pane. The first line is the head of a table, except for events.
+func (m top) content(p pane, width int) []string {
+	if p == paneEvents {
+		return m.eventLines(grid.Style{Width: width, Colour: m.colour})
+	}
+	style := grid.Style{Width: max(width-gutter, 1), Colour: m.colour}
+	shown := m.shown(p, style)
 	switch p {
 	case paneServices: // the operations show what this pane cuts
 		return shown.grid.Lines(style)
@@ -225,28 +246,67 @@ func (m top) pane(p pane, width, height int) []string {
 	}
 	room := max(height-1-len(head), 0)
 	most := max(len(content)-room, 0)
-	from := min(m.scroll[p], most)
-	if p == paneEvents {
-		from = most - from
+	from := most - min(m.scroll[p], most)
+	if p != paneEvents {
+		at := m.line(p)
+		from = min(max(at-room/2, 0), most) // the mark is near the middle
+		mark := -1
+		if p == m.focus {
+			mark = at
+		}
+		head, content = withMark(head, -1), withMark(content, mark)
 	}
 	shown := content[from:min(from+room, len(content))]
-	lines := append([]string{m.title(p, width, from, len(shown), len(content))}, append(slices.Clone(head), shown...)...)
+	lines := append([]string{m.title(paneNames[p], p == m.focus, width, from, len(shown), len(content))}, append(slices.Clone(head), shown...)...)
 	return append(lines, make([]string, height)...)[:height]
 }
 
-// title names the pane. If the pane has more lines than fit, the title gives the visible range.
-func (m top) title(p pane, width, from, shown, all int) string {
+// withMark puts the mark before one of the lines, and room for it before the others.
+func withMark(lines []string, at int) []string {
+	all := make([]string, len(lines))
+	for i, line := range lines {
+		all[i] = strings.Repeat(" ", gutter) + line
+		if i == at {
+			all[i] = "▸ " + line
+		}
+	}
+	return all
+}
+
+// openedBody lays out what the operator opened, below its title.
+func (m top) openedBody() []string {
+	lines := m.openedLines()
+	room := max(m.height-3, 0)
+	most := max(len(lines)-room, 0)
+	from := min(m.opened.scroll, most)
+	if m.opened.follows {
+		from = most - from
+	}
+	shown := lines[from:min(from+room, len(lines))]
+	return append([]string{m.title(m.opened.verb+" "+m.opened.of, true, m.width, from, len(shown), len(lines))}, shown...)
+}
+
+func (m top) openedLines() []string {
+	var lines []string
+	for _, line := range m.opened.lines {
+		lines = append(lines, grid.Fold(line, m.width, gutter)...)
+	}
+	return lines
+}
+
+// title names a pane, and draws a rule. If there are more lines than fit, it gives the visible range.
+func (m top) title(name string, focused bool, width, from, shown, all int) string {
 	mark := "  "
-	if p == m.focus {
+	if focused {
 		mark = "▸ "
 	}
-	text := mark + paneNames[p] + " "
+	text := mark + name + " "
 	if shown < all {
 		text += fmt.Sprintf("%d-%d of %d ", from+1, from+shown, all)
 	}
 	text = grid.Cut(text, width)
 	rule := strings.Repeat("─", max(width-ansi.StringWidth(text), 0))
-	if p == m.focus {
+	if focused {
 		return m.bold(text) + m.painted(grid.Quiet, rule)
 	}
 	return text + m.painted(grid.Quiet, rule)

@@ -71,7 +71,7 @@ func instancesPage(s *seen, of within, now time.Time) page {
 			row.Cells[ordinalColumn].Text += " next" // because narrow screens hide generations
 		}
 	}
-	p.notes = append(p.notes, operationNotes(s.operationsOf(of))...)
+	p.notes = append(p.notes, operationNotes(s.operationsOf(of), now)...)
 	return p
 }
 

@@ -132,7 +132,7 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Command
 
 // show prints a line for an event. It reports whether the event may be the end of the command.
 func (w *waiter) show(m events.Message) (end bool) {
-	line := w.waves.describe(m)
+	line := w.waves.describe(m, time.Now())
 	data, _, err := events.Decode(m)
 	if err != nil {
 		w.say(line)

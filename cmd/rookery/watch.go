@@ -9,12 +9,14 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -28,25 +30,33 @@ const (
 // follow shows the views and their changes until the context ends.
 func (l *list) follow(ctx context.Context, b *bus.JetStream, out, trouble io.Writer) error {
 	watch, cancel := context.WithCancel(ctx)
-	told, ended := make(chan bus.Sight), make(chan struct{})
-	defer func() {
-		cancel()
-		<-ended
-	}()
-	go func() {
-		defer close(ended)
+	told, measured := make(chan bus.Sight), make(chan events.Message)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer cancel()
+	readers.Go(func() {
 		b.Watch(watch, l.buckets, func(s bus.Sight) {
 			select {
 			case told <- s:
 			case <-watch.Done():
 			}
 		})
-	}()
+	})
+	if l.measured {
+		readers.Go(func() {
+			hearUsage(watch, b, func(m events.Message) {
+				select {
+				case measured <- m:
+				case <-watch.Done():
+				}
+			})
+		})
+	}
 	var shown display = &lines{list: l, out: out, trouble: trouble, rows: map[string]string{}}
 	if isTerminal(out) && !l.out.json() {
 		shown = &picture{list: l, out: out}
 	}
-	return l.show(ctx, told, shown)
+	return l.show(ctx, told, measured, shown)
 }
 
 // display shows changes: as a picture on a terminal, or as lines in a pipe.
@@ -60,7 +70,7 @@ type display interface {
 }
 
 // show draws changes, with a pause after each picture.
-func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) error {
+func (l *list) show(ctx context.Context, told <-chan bus.Sight, measured <-chan events.Message, on display) error {
 	on.begin()
 	defer on.end()
 	resized := make(chan os.Signal, 1)
@@ -80,6 +90,9 @@ func (l *list) show(ctx context.Context, told <-chan bus.Sight, on display) erro
 				}
 				sighted = true
 			}
+			stale = true
+		case m := <-measured:
+			s.measure(m)
 			stale = true
 		case <-resized:
 			stale = true

@@ -64,7 +64,8 @@ var commandsPromise = map[string]promised{
 	"ops":      {word: "rollout", value: "ops", unknown: "ops demo/nope", code: 1, offers: "demo"},
 	"ps":       {word: "pods", value: "ps", unknown: "ps demo/nope", code: 1, offers: "demo/web"},
 	"services": {word: "get", value: "services", unknown: "services demo/nope", code: 1, offers: "demo/web"},
-	"top":      {word: "stats"},
+	"stats":    {same: "docker", value: "stats", unknown: "stats demo/nope", code: 1, offers: "demo/web"},
+	"top":      {word: "dashboard"},
 
 	"drain":       {word: "cordon", change: "drain --yes node-1", unknown: "drain --yes nope", code: 3, offers: "node-1"},
 	"forget":      {same: "consul", unknown: "forget --yes nope", code: 3, offers: "node-1"},

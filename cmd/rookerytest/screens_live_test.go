@@ -9,7 +9,7 @@ import (
 func (d *desk) top() {
 	width, height := d.width, d.height
 	d.begins("rookery top")
-	lines := d.shows("rookery top   3 nodes   6 services", "NODES ", "SERVICES ", "OPERATIONS ", "promote", "EVENTS", "tab pane   ↑↓ scroll")
+	lines := d.shows("rookery top   3 nodes   6 services", "NODES ", "SERVICES ", "OPERATIONS ", "promote", "EVENTS", "tab pane  ↑↓ row")
 	d.holdsTop(lines)
 	d.keep("top")
 	for _, size := range [][2]int{{120, 30}, {280 - width, 74 - height}, {width, height}} {
@@ -22,9 +22,18 @@ func (d *desk) top() {
 	d.types("?")
 	d.shows("rookery top shows the cluster, and every change at once.", "Press any key to return.", "tab pane")
 	d.keep("top-help")
-	d.types("x/promote", "Enter")
+	d.types("x/promote", "Enter", "Tab")
 	d.shows("promote", `filtered by "promote"`)
 	d.keep("top-filtered")
+	for _, open := range []struct{ key, verb, shows string }{
+		{"Enter", "inspect", "GENERATION"}, {"e", "events", "instance.online"}, {"l", "logs", ""}, {"x", "explain", "is on node-"}, {"u", "stats", "MEMORY"},
+	} {
+		d.types("", open.key)
+		d.shows("▸ "+open.verb+" demo/web", open.shows, "esc back")
+		d.keep("top-" + open.verb)
+		d.types("", "Escape")
+		d.shows("▸ SERVICES")
+	}
 	d.types("q")
 	d.inTurn(d.isRestored(0), "[0] rookery top\n[0]")
 	d.begins("rookery top")

@@ -131,6 +131,9 @@ func (d *desk) lists() {
 	}
 	d.runs("events", "rookery events demo/web", 0)
 	d.runs("explain", "rookery explain demo/web", 0)
+	d.runs("stats", "rookery stats", 0)
+	d.inTurn(d.runs("tokyo", "TZ=Asia/Tokyo rookery explain demo/web", 0), "+09:00)")
+	d.inTurn(d.runs("utc", "TZ=Asia/Tokyo rookery explain demo/web --utc", 0), "Z)")
 }
 
 // inspects looks at one service, one slot, one node, and at what files can hold.
