@@ -153,7 +153,9 @@ func (a *apply) carryOut(cmd *cobra.Command, b *bus.JetStream, p *plan, present 
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
-	return p.carryOut(ctx, b, a.progress())
+	shown := a.progress()
+	defer shown.end()
+	return p.carryOut(ctx, b, shown)
 }
 
 // agree returns nil if the operator confirms the plan or gave --yes.

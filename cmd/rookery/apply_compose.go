@@ -96,7 +96,7 @@ func (c *composed) printComposed(out io.Writer) {
 }
 
 // putConfigs writes the configs before the services change, because a node reads them when it makes an instance.
-func (c *composed) putConfigs(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
+func (c *composed) putConfigs(ctx context.Context, b *bus.JetStream, progress *progress) error {
 	if !c.puts() {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (c *composed) putConfigs(ctx context.Context, b *bus.JetStream, progress io
 }
 
 // ensure sends the commands that create and change services: all at once for lists, piece by piece for Compose files.
-func (p *plan) ensure(ctx context.Context, b *bus.JetStream, progress io.Writer, steps []*step) error {
+func (p *plan) ensure(ctx context.Context, b *bus.JetStream, progress *progress, steps []*step) error {
 	if !p.grouped {
 		return together(ctx, b, progress, steps)
 	}

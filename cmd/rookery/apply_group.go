@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
-	"github.com/rookery-project/rookery/projections"
 )
 
 // isGroup reports whether a piece goes out as one group command. A single service and jobs have commands of their own.
@@ -74,7 +72,7 @@ func guardWords(g events.Guard) string {
 }
 
 // asGroup changes the services of a piece with one command: all of them, or none.
-func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer, piece []*step) error {
+func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress *progress, piece []*step) error {
 	command, err := p.groupCommand(piece)
 	if err != nil {
 		return err
@@ -103,6 +101,6 @@ func (p *plan) asGroup(ctx context.Context, b *bus.JetStream, progress io.Writer
 	if err := failureOf(outcome); err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "group %s: command %d %s\n", group, outcome.Sequence, projections.Succeeded)
+	w.succeeded(ctx, "group "+group)
 	return nil
 }

@@ -71,7 +71,7 @@ func (s *policyStep) print(out io.Writer) {
 }
 
 // carryOut sets the policy and waits for the outcome.
-func (s *policyStep) carryOut(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
+func (s *policyStep) carryOut(ctx context.Context, b *bus.JetStream, progress *progress) error {
 	if !s.changes() {
 		return nil
 	}
@@ -89,6 +89,6 @@ func (s *policyStep) carryOut(ctx context.Context, b *bus.JetStream, progress io
 	if err := failureOf(outcome); err != nil {
 		return fmt.Errorf("the policy: %w", err)
 	}
-	fmt.Fprintf(progress, "policy: command %d %s\n", s.Command, outcome.Outcome)
+	w.succeeded(ctx, "policy")
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,7 @@ var worst = []int{exitSignal, exitError, exitFailed, exitRejected, exitSupersede
 
 // carryOut publishes the plan's commands and waits until they end. It first sets the policy, then sends all commands that create and
 // change services, and sends the drops once all of these have succeeded. It returns all errors, with the worst exit code.
-func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Writer) error {
+func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress *progress) error {
 	if err := p.Policy.carryOut(ctx, b, progress); err != nil {
 		return err
 	}
@@ -35,7 +34,7 @@ func (p *plan) carryOut(ctx context.Context, b *bus.JetStream, progress io.Write
 }
 
 // together publishes the commands of the steps in order, and waits until all have ended or the context has.
-func together(ctx context.Context, b *bus.JetStream, progress io.Writer, steps []*step) error {
+func together(ctx context.Context, b *bus.JetStream, progress *progress, steps []*step) error {
 	problems := make([]error, len(steps))
 	var waits sync.WaitGroup
 	for i, s := range steps {
@@ -74,7 +73,7 @@ func (s *step) wait(ctx context.Context, w *waiter, seen bus.Subscription) error
 	if err := failureOf(outcome); err != nil {
 		return fmt.Errorf("%s: %w", s.Service, err)
 	}
-	fmt.Fprintf(w.progress, "%s: command %d %s\n", s.Service, s.Command, outcome.Outcome)
+	w.succeeded(ctx, s.Service.String())
 	return nil
 }
 

@@ -29,11 +29,13 @@ type asking struct {
 	ifSeq   uint64
 	yes     bool
 	dryRun  bool
+	verbose bool
 }
 
 func (a *asking) flags(cmd *cobra.Command) {
 	a.out.flag(cmd)
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print what this would change, and change nothing; exits with 7 if there are changes")
+	cmd.Flags().BoolVar(&a.verbose, "verbose", false, "print each event on a terminal too, and not one line that counts them")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 11*time.Minute, "how long to wait for the outcome; the command continues after that")
 }
 
@@ -78,16 +80,23 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 	}
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, errTimeout)
 	defer cancel()
-	w := &waiter{bus: b, progress: a.progress(), scope: scope, members: members, waves: waves{}}
+	shown := a.progress()
+	w := &waiter{bus: b, progress: shown, scope: scope, members: members, waves: waves{}}
 	outcome, err := w.run(ctx, m)
+	shown.end()
 	if errors.Is(err, context.Canceled) && w.sequence > 0 {
 		return &codedError{exitSignal, fmt.Errorf("interrupted: command %d continues: see `rookery ps`", w.sequence)}
 	}
 	if err != nil {
 		return err
 	}
-	if outcome.Unchanged && outcome.Outcome == projections.Succeeded {
-		fmt.Fprintf(a.progress(), "%s is unchanged\n", cmp.Or(outcome.Service, outcome.Group, outcome.Node, "the cluster"))
+	about := cmp.Or(outcome.Service, outcome.Group, outcome.Node, "the cluster")
+	switch {
+	case outcome.Outcome != projections.Succeeded:
+	case outcome.Unchanged:
+		fmt.Fprintf(shown, "%s is unchanged\n", about)
+	default:
+		w.succeeded(ctx, about)
 	}
 	if a.out.json() {
 		if err := a.out.print(cmd.OutOrStdout(), outcome); err != nil {
@@ -98,11 +107,12 @@ func (a *asking) publish(cmd *cobra.Command, scope string, members []events.Serv
 }
 
 // progress returns where to show progress. With JSON or YAML output it shows none, unless standard error is a terminal.
-func (a *asking) progress() io.Writer {
-	if a.out.json() && !isTerminal(os.Stderr) {
-		return io.Discard
+func (a *asking) progress() *progress {
+	terminal := isTerminal(os.Stderr)
+	if a.out.json() && !terminal {
+		return newProgress(io.Discard, false)
 	}
-	return os.Stderr
+	return newProgress(os.Stderr, terminal && !a.verbose)
 }
 
 // commandMessage encodes the command as a message. It returns an error if the command is too large for the bus.

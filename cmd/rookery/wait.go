@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ const (
 // waiter publishes a command, shows the events of its service or group, and waits for the outcome.
 type waiter struct {
 	bus      *bus.JetStream
-	progress io.Writer
+	progress *progress
 	// scope is the service, as in "service.demo.web", or the group, as in "group.demo.shop". members are the group's services.
 	scope    string
 	members  []events.ServiceID
@@ -53,6 +52,7 @@ func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscriptio
 	if err != nil {
 		return nil, err
 	}
+	w.progress.know(ctx, w.bus, w.services())
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	if w.sequence, err = w.bus.Publish(call, m); err != nil {
@@ -135,20 +135,32 @@ func (w *waiter) show(m events.Message) (end bool) {
 	line := w.waves.describe(m, time.Now())
 	data, _, err := events.Decode(m)
 	if err != nil {
-		w.say(line)
+		fmt.Fprintln(w.progress, line)
 		return false
 	}
 	if outcome, ok := data.(events.Outcome); ok {
 		return w.showOutcome(outcome, line)
 	}
-	w.say(line)
+	w.progress.event(m, data, line)
 	return false
 }
 
-// say prints the line of an event, wrapped on a terminal.
-func (w *waiter) say(line string) {
-	style := (&output{}).style(w.progress)
-	fmt.Fprintln(w.progress, strings.Join(eventLines(line, 0, style), "\n"))
+// services returns the services that the command changes; none for a command to a node or the cluster.
+func (w *waiter) services() []events.ServiceID {
+	if words := strings.Split(w.scope, "."); words[0] == "service" {
+		return []events.ServiceID{{Namespace: words[1], Name: words[2]}}
+	}
+	return w.members
+}
+
+// succeeded shows the last line about a command that has succeeded: with addresses of its services.
+func (w *waiter) succeeded(ctx context.Context, about string) {
+	const below = 4
+	text := fmt.Sprintf("%s: command %d %s", about, w.sequence, projections.Succeeded)
+	if at := addressesOf(ctx, w.bus, w.services()); at != "" {
+		text += ": " + at
+	}
+	folded(w.progress, text, below)
 }
 
 // showOutcome prints that the command queues, or starts. It reports whether this may be its end.
@@ -160,7 +172,7 @@ func (w *waiter) showOutcome(outcome events.Outcome, line string) (end bool) {
 	case events.CommandAccepted:
 		return false
 	case events.CommandQueued, events.CommandBegun:
-		w.say(line)
+		w.progress.line(line)
 		return false
 	}
 	return true

@@ -54,19 +54,26 @@ func (d *desk) inTurn(printed []string, words ...string) {
 func (d *desk) applies() {
 	d.write("one.json", webOne)
 	d.write("two.json", webAndDB)
-	all := d.runs("apply-one", "rookery apply demo one.json --yes", 0)
+	all := d.runs("apply-one", "rookery apply demo one.json --yes --verbose", 0)
 	d.inTurn(all, "Plan for demo, at sequence ", "demo/web  create  image: \"localhost/web:1\"", "1 to create", "demo/web: command 1 is stored",
-		"instance.placed 0.1 on node-", "instance.prepared ", "instance.started ", "instance.online ", "demo/web: command 1 succeeded", "[0]")
+		"instance.placed 0.1 on node-", "instance.prepared ", "instance.started ", "instance.online ", "demo/web: command 1 succeeded: http=127.0.0.1:2", "[0]")
 	rowsBelow(d.t, all, "SERVICE   ACTION  WHAT", 4)
-	all = d.runs("apply-two", "rookery apply demo two.json --yes", 0)
+	all = d.runs("apply-two", "rookery apply demo two.json --yes --verbose", 0)
 	d.inTurn(all, "1 to create, 1 to change", "demo/database: command 2 is stored", "demo/web: command 3 is stored",
 		"operation.started update to revision 2 of slots 0-2", "operation.entered start of wave 1", "operation.entered retire of wave 1",
 		"operation.entered start of wave 2", "operation.entered retire of wave 3", "operation.ended (done)", "demo/web: command 3 succeeded", "[0]")
 	d.inTurn(all, "instance.online 0.1", "demo/database: command 2 succeeded")
 	d.inTurn(d.runs("apply-again", "rookery apply demo two.json", 0), "unchanged  it is running", "2 unchanged, nothing to do")
 	d.write("three.json", `{"database":{"image":"localhost/db:2","update":{"min_healthy":"100ms"}}}`)
-	d.inTurn(d.runs("apply-phases", "rookery apply demo three.json --yes", 0), "demo/database: command 4 is stored", "operation.entered start of wave 1",
-		"instance.online 0.2", "operation.entered retire of wave 1", "operation.ended (done)", "demo/database: command 4 succeeded")
+	d.begins("rookery apply demo three.json --yes")
+	d.shows("demo/database: command 4 is stored", "demo/database: start of wave 1 · placed 1 · online 1 · failed 0 of 1")
+	d.keep("apply-counts")
+	all = d.ends(0)
+	d.inTurn(all, "demo/database: command 4 is stored", "demo/database: command 4 succeeded", "[0]")
+	if says(all, "placed") || says(all, "operation.") {
+		d.t.Errorf("the line that counts is not removed, or events are shown:\n%s", strings.Join(all, "\n"))
+	}
+	d.keep("apply-phases")
 	d.inTurn(d.runs("apply-json", "rookery apply demo one.json -y -o json | wc -l", 0),
 		"demo/web: command 5 is stored", "demo/web: command 5 succeeded", "\n1\n[0]")
 }
@@ -74,13 +81,13 @@ func (d *desk) applies() {
 // appliesGroups deploys the services of a Compose file, and then a file with one service that fails.
 func (d *desk) appliesGroups() {
 	d.write("compose.yaml", shopFile)
-	all := d.runs("apply-group", "rookery apply -f compose.yaml --yes", 0)
+	all := d.runs("apply-group", "rookery apply -f compose.yaml --yes --verbose", 0)
 	d.inTurn(all, "config shop.web-", "Different from Compose:", "3 to create", "is written", "command 6 is stored", "group.started of db; then api; then web",
 		"group.entered stage 1: db", "shop/db  instance.online 0.1", "group.entered stage 2: api", "group.entered stage 3: web", "group.ended (done)",
 		"group shop/shop: command 6 succeeded", "[0]")
 	d.write("worse.yaml", strings.NewReplacer("db:1}", "db:2}", "{image: localhost/api:1,",
 		`{image: localhost/bad:1, x-rookery: {update: {min_healthy: 100ms, healthy_deadline: 1s, progress_deadline: 1s}},`).Replace(shopFile))
-	all = d.runs("apply-group-in-vain", "rookery apply -f worse.yaml --yes", 4)
+	all = d.runs("apply-group-in-vain", "rookery apply -f worse.yaml --yes --verbose", 4)
 	d.inTurn(all, "command 7 is stored", "group.entered stage 2: api", "operation.entered start of wave 1", "(image-pull)", "group.aborted",
 		"group.entered rollback of stage 1: db", "group.ended (gone-back)", "rookery: command 7 failed (", "[4]")
 }
@@ -88,7 +95,7 @@ func (d *desk) appliesGroups() {
 // appliesInVain deploys a service whose image does not exist.
 func (d *desk) appliesInVain() {
 	d.write("bad.json", noImage)
-	all := d.runs("apply-in-vain", "rookery apply demo bad.json --yes", 4)
+	all := d.runs("apply-in-vain", "rookery apply demo bad.json --yes --verbose", 4)
 	d.inTurn(all, "demo/bad: command 8 is stored", "instance.offline 0.1 on node-", "(image-pull)", "rookery: demo/bad: command 8 failed (progress-deadline):",
 		"manifest", "[4]")
 	d.inTurn(d.runs("apply-rejected", "rookery apply demo nothing.json", 1), "rookery: open nothing.json: no such file")
@@ -103,7 +110,7 @@ func (d *desk) stopsApplying() {
 	d.inTurn(d.ends(130), "Carry out this plan? [y/N]", "\nrookery: interrupted: nothing was done")
 	d.keep("apply-not-begun")
 	d.begins("rookery apply demo canary.json --yes")
-	d.shows("instance.removed", "operation.entered promote of wave 1")
+	d.shows("demo/web: promote of wave 1 · placed 1 · online 1 · failed 0 of 3")
 	d.types("", "C-c")
 	d.inTurn(d.ends(130), "\nrookery: interrupted: these commands continue: 9 (demo/web): see `rookery ps`")
 	d.keep("apply-stopped")
