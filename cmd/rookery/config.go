@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -80,49 +82,66 @@ type listedConfig struct {
 	Stored    time.Time `json:"stored"`
 }
 
+var configColumns = []grid.Column{{Head: "CONFIG"}, {Head: "BYTES"}, {Head: "STORED"}}
+
 func configListCommand(l *link) *cobra.Command {
-	out := output{}
+	each := &list{link: l}
 	cmd := &cobra.Command{
 		Use:     "ls [NAMESPACE]",
 		Aliases: []string{"list"},
 		Short:   "List configs",
 		Long:    "List the configs of one namespace, or of all namespaces.",
 		Example: `  rookery config ls
-  rookery config ls demo`,
+  rookery config ls demo --sort bytes
+  rookery config ls --output name`,
 		Args: usageOf(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				each.chosen.namespace = args[0]
+			}
+			if err := each.chosen.check(cmd, configColumns); err != nil {
+				return err
+			}
 			return inConfigs(cmd, l, func(ctx context.Context, configs bus.Bucket) error {
-				all, err := configs.All(ctx)
+				p, err := configsPage(ctx, configs, each.chosen)
 				if err != nil {
 					return err
 				}
-				list, namespaces := []listedConfig{}, map[string]bool{}
-				for _, e := range all {
-					namespace, name, _ := strings.Cut(e.Key, ".")
-					namespaces[namespace] = true
-					if len(args) == 0 || namespace == args[0] {
-						list = append(list, listedConfig{namespace, name, len(e.Value), e.Stored})
-					}
-				}
-				if len(args) > 0 {
-					if err := missing("namespace with configs", args[0], slices.Sorted(maps.Keys(namespaces))); err != nil {
-						return err
-					}
-				}
-				slices.SortFunc(list, func(a, b listedConfig) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
-				if out.json() {
-					return out.print(cmd.OutOrStdout(), list)
-				}
-				rows := make([]string, len(list))
-				for i, c := range list {
-					rows[i] = fmt.Sprintf("%s/%s\t%d\t%s", c.Namespace, c.Name, c.Bytes, c.Stored.Local().Format(time.DateTime))
-				}
-				return table(cmd.OutOrStdout(), "CONFIG\tBYTES\tSTORED", rows)
+				return each.print(cmd.OutOrStdout(), each.chosen.order(p))
 			})
 		},
 	}
-	out.flag(cmd)
+	each.out.listFlag(cmd)
+	cmd.Flags().StringVarP(&each.chosen.namespace, "namespace", "n", "", "show this `namespace` alone")
+	each.chosen.sortFlag(cmd)
 	return cmd
+}
+
+// configsPage lists the configs that are chosen. A namespace without configs is an error.
+func configsPage(ctx context.Context, configs bus.Bucket, chosen selection) (page, error) {
+	p := page{grid: grid.Table{Columns: configColumns}}
+	all, err := configs.All(ctx)
+	if err != nil {
+		return p, err
+	}
+	slices.SortFunc(all, func(a, b bus.Entry) int { return strings.Compare(a.Key, b.Key) })
+	namespaces := map[string]bool{}
+	for _, e := range all {
+		namespace, name, _ := strings.Cut(e.Key, ".")
+		namespaces[namespace] = true
+		if !chosen.has(namespace) {
+			continue
+		}
+		key := namespace + "/" + name
+		p.values = append(p.values, value{key, listedConfig{namespace, name, len(e.Value), e.Stored}})
+		p.grid.Rows = append(p.grid.Rows, grid.Row{Key: key, Cells: []grid.Cell{
+			grid.Plain(key), grid.Plain(strconv.Itoa(len(e.Value))), grid.Plain(e.Stored.Local().Format(time.DateTime)),
+		}})
+	}
+	if chosen.namespace == "" {
+		return p, nil
+	}
+	return p, missing("namespace with configs", chosen.namespace, slices.Sorted(maps.Keys(namespaces)))
 }
 
 func configGetCommand(l *link) *cobra.Command {

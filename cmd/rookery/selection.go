@@ -31,6 +31,10 @@ func (s *selection) flags(cmd *cobra.Command, buckets []string) {
 		cmd.Flags().StringVarP(&s.namespace, "namespace", "n", "", "show this `namespace` alone")
 	}
 	cmd.Flags().StringToStringVarP(&s.labels, "label", "l", nil, "show what has this label alone, as `name=value`; of instances and operations the labels of their service count")
+	s.sortFlag(cmd)
+}
+
+func (s *selection) sortFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.sort, "sort", "", "sort by this `column`, as --sort age")
 }
 
