@@ -54,25 +54,18 @@ func (f *follower) stop() {
 	}
 }
 
-// standBy folds the log and tries for the lease until it wins it. While the holder renews the lease, it tries less often.
+// standBy folds the log and tries for the lease until it wins it. While the holder renews the lease, it tries less often. It tries
+// before it answers what was asked meanwhile, so that one order of its inputs has one outcome.
 func (f *follower) standBy(ctx context.Context) (*lease, error) {
-	claim := time.NewTimer(0)
+	claim := time.NewTimer(claimEvery)
 	defer claim.Stop()
 	var seen uint64
-	for {
+	for due := true; ; {
 		if err := f.takeAll(); err != nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case m, ok := <-f.reader.Messages():
-			if err := f.takeNext(m, ok); err != nil {
-				return nil, err
-			}
-		case a := <-f.c.asks:
-			a.answer(f.c)
-		case <-claim.C:
+		if due {
+			due = false
 			if err := f.settle(ctx); err != nil {
 				return nil, err
 			}
@@ -87,6 +80,19 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 			}
 			claim.Reset(claimAgain(held, seen))
 			seen = held
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case m, ok := <-f.reader.Messages():
+			if err := f.takeNext(m, ok); err != nil {
+				return nil, err
+			}
+		case a := <-f.c.asks:
+			a.answer(f.c)
+		case <-claim.C:
+			due = true
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,4 +128,39 @@ func TestTheHashOfTheLogIsThatOfMemory(t *testing.T) {
 			t.Errorf("the state in memory has hash %q, and the log folds to %q", live.Hash, folded.Hash)
 		}
 	})
+}
+
+// lateLog is a bus whose log cannot be read before a time.
+type lateLog struct {
+	*memory.Bus
+	opens chan struct{}
+}
+
+func (b *lateLog) Read(ctx context.Context, s bus.Stream, from uint64) (bus.Reader, error) {
+	if s == bus.Log {
+		<-b.opens
+	}
+	return b.Bus.Read(ctx, s, from)
+}
+
+// TestACoordinatorFoldsTheLogBeforeItAnswers asks while the log cannot be read. The answer waits for the fold, whichever of the two
+// comes first to the goroutine that owns the state.
+func TestACoordinatorFoldsTheLogBeforeItAnswers(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			b := &lateLog{memory.New(time.Now), make(chan struct{})}
+			defer start(t, b, "only")()
+			synctest.Wait()
+			answered := make(chan string, 1)
+			go func() {
+				answer, err := b.Request(t.Context(), events.Message{Subject: events.APIRoot + ".services", Header: events.Header{}, Body: []byte(`{}`)})
+				answered <- fmt.Sprintf("%s %v", answer.Body, err)
+			}()
+			synctest.Wait()
+			close(b.opens)
+			if got := <-answered; !strings.Contains(got, `"items":[]`) {
+				t.Errorf("it answers %s", got)
+			}
+		})
+	}
 }
