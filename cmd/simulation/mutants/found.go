@@ -163,6 +163,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"resumed-again-before-a-slot-is-filled", "the checker takes a snapshot of before for that of a suspension that took none", []edit{{
+			"cmd/simulation/checker/volumes.go", "s.snapshots[s.taken]", "s.snapshots[s.snapshot]",
+		}},
+	},
+	{
 		"ended-between-addresses-and-orders", "a leader that must end sends orders to stop before it has withdrawn the addresses", []edit{{
 			"coordinator/runner/effects.go", "	return l.ctx.Err()\n}\n\n// sendOutcomes", "	return nil\n}\n\n// sendOutcomes",
 		}},
