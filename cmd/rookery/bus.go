@@ -158,7 +158,11 @@ containers. Adopt itself stops no container.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
-				if err := b.Init(ctx, b.Replicas(ctx)); err != nil {
+				replicas, err := b.Replicas(ctx)
+				if err != nil {
+					return err
+				}
+				if err := b.Init(ctx, replicas); err != nil {
 					return err
 				}
 				said, err := runner.Adopt(ctx, b, processName())

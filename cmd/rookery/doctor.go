@@ -93,7 +93,11 @@ func checkBus(ctx context.Context, l *link) []check {
 	checks := []check{{Name: "bus", OK: true, Found: b.Conn().ConnectedUrlRedacted() + ", nats-server " + b.Conn().ConnectedServerVersion()}}
 	findings, err := b.Check(ctx)
 	if err != nil {
-		return append(checks, result("streams", "", err, "enable JetStream on the server"))
+		advice := "enable JetStream on the server"
+		if errors.Is(err, bus.ErrUnknown) {
+			advice = "start the NATS servers that do not run, and let them reach each other: JetStream answers while most of them do"
+		}
+		return append(checks, result("streams", "", err, advice))
 	}
 	problems := make([]error, len(findings))
 	for i, f := range findings {
@@ -103,10 +107,17 @@ func checkBus(ctx context.Context, l *link) []check {
 	if !checks[len(checks)-1].OK {
 		return checks
 	}
-	checks = append(checks, result("identity", "the log knows every stream", runner.CheckIdentity(ctx, b), "run `rookery bus adopt` once you know why"))
+	err, advice := runner.CheckIdentity(ctx, b), ""
+	if errors.Is(err, runner.ErrIdentity) {
+		advice = "run `rookery bus adopt` once you know why"
+	}
+	checks = append(checks, result("identity", "the log knows every stream", err, advice))
 	checks = append(checks, checkClock(ctx, b), checkRoom(ctx, b))
-	_, err = b.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}})
-	return append(checks, result("coordinator", "answers", err, "start one with `rookery coordinator`"))
+	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}})
+	if err != nil {
+		return append(checks, result("coordinator", "", err, "start one with `rookery coordinator`"))
+	}
+	return append(checks, result("coordinator", "answers", refusal(m), "ask again: it folds the log, or is cut off from it; its own log says more"))
 }
 
 func checkClock(ctx context.Context, b bus.Bus) check {

@@ -71,17 +71,26 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 	if err != nil {
 		return unanswered(err)
 	}
-	if code := m.Header.Get(bus.HeaderErrorCode); code != "" {
-		number, err := strconv.Atoi(code)
-		if err != nil {
-			return fmt.Errorf("the coordinator answered with the code %q: %s", code, m.Header.Get(bus.HeaderError))
-		}
-		return fmt.Errorf("the coordinator answered %d: %w", number, &bus.QuestionError{Code: number, Reason: m.Header.Get(bus.HeaderError)})
+	if err := refusal(m); err != nil {
+		return err
 	}
 	if err := json.Unmarshal(m.Body, answer); err != nil {
 		return fmt.Errorf("read the coordinator's answer: %w", err)
 	}
 	return nil
+}
+
+// refusal returns the error that an answer holds; nil for none.
+func refusal(m events.Message) error {
+	code := m.Header.Get(bus.HeaderErrorCode)
+	if code == "" {
+		return nil
+	}
+	number, err := strconv.Atoi(code)
+	if err != nil {
+		return fmt.Errorf("the coordinator answered with the code %q: %s", code, m.Header.Get(bus.HeaderError))
+	}
+	return fmt.Errorf("the coordinator answered %d: %w", number, &bus.QuestionError{Code: number, Reason: m.Header.Get(bus.HeaderError)})
 }
 
 // unanswered returns the error for a question without an answer, with the next step.

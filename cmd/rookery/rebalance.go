@@ -141,7 +141,7 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 	}
 	sequence, err := b.Publish(call, m)
 	if err != nil {
-		return explainPublish(err)
+		return explainPublish(ctx, b, err)
 	}
 	p.Ended, err = r.follow(ctx, happens, sequence)
 	if err != nil {

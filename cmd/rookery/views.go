@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -200,13 +201,18 @@ func instanceWords(v views.Node) string {
 	return fmt.Sprintf("%d and %d orphans", v.Instances, v.Orphans)
 }
 
-// logState returns the state of the log. Without a log, its error says what to do.
+// logState returns the state of the log. Its error says what to do.
 func logState(ctx context.Context, b *bus.JetStream) (bus.State, error) {
 	state, err := b.State(ctx, bus.Log)
-	if err != nil {
+	switch {
+	case errors.Is(err, bus.ErrNoStream):
 		return state, fmt.Errorf("%w: this NATS server has no Rookery streams: run `rookery bus init`, or `rookery dev` for a whole cluster", err)
+	case errors.Is(err, bus.ErrNoAnswer):
+		return state, fmt.Errorf("%w: enable JetStream on the NATS server, or use `rookery dev` for a whole cluster", err)
+	case err != nil && ctx.Err() == nil || errors.Is(err, bus.ErrUnknown):
+		return state, fmt.Errorf("read the state of the log: %w: see `rookery doctor`", err)
 	}
-	return state, nil
+	return state, err
 }
 
 func readBucket[T any](ctx context.Context, b bus.Bus, name string) ([]T, error) {

@@ -57,7 +57,7 @@ func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscriptio
 	defer cancel()
 	if w.sequence, err = w.bus.Publish(call, m); err != nil {
 		seen.Stop()
-		return nil, explainPublish(err)
+		return nil, explainPublish(ctx, w.bus, err)
 	}
 	return seen, nil
 }
@@ -76,10 +76,15 @@ func (w *waiter) concerns(m events.Message) bool {
 	return about(w.scope) || slices.ContainsFunc(w.members, func(id events.ServiceID) bool { return about(scopeOf(id)) })
 }
 
-func explainPublish(err error) error {
+func explainPublish(ctx context.Context, b *bus.JetStream, err error) error {
 	switch {
 	case errors.Is(err, bus.ErrNoAnswer):
-		return fmt.Errorf("%w: no stream stores commands: run `rookery bus init`, or `rookery dev` for a whole cluster", err)
+		if _, err := logState(ctx, b); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: no NATS server takes commands now: see `rookery doctor`", err)
+	case errors.Is(err, bus.ErrUnknown):
+		return fmt.Errorf("no NATS server has confirmed the command, which may be stored: %w: see `rookery doctor`", err)
 	case errors.Is(err, bus.ErrTooLarge):
 		return fmt.Errorf("%w: a command may have at most %d bytes", err, bus.MaxCommand)
 	}

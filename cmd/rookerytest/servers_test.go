@@ -2,6 +2,7 @@ package rookerytest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // servers are three NATS servers that keep every stream together.
@@ -148,6 +152,71 @@ func TestAllServersKilled(t *testing.T) {
 		t.Error("no command was stored meanwhile")
 	}
 	cluster.CheckReplay()
+}
+
+// TestWithoutAQuorumNothingIsMade kills two of three servers. No command advises to make or adopt streams then, each says what is
+// wrong or where to look, and the buckets that are made later have as many replicas as the log.
+func TestWithoutAQuorumNothingIsMade(t *testing.T) {
+	t.Parallel()
+	s := startServers(t)
+	s.init()
+	s.processes[1].kill()
+	s.processes[2].kill()
+	late := time.Now().Add(patience)
+	for out := ""; !strings.Contains(out, bus.ErrNoQuorum.Error()); out, _ = rookery(t, "bus", "check", "--server", s.url) {
+		if time.Now().After(late) {
+			t.Fatalf("the servers are not known to have no quorum: %s", out)
+		}
+	}
+	for _, args := range [][]string{
+		{"ps"}, {"bus", "check"}, {"doctor"}, {"inspect", "demo/web"}, {"ensure", "demo/web", "--image", "localhost/web:1"},
+	} {
+		out, code := rookery(t, append(args, "--server", s.url)...)
+		if code == 0 || strings.Contains(out, "bus init") || strings.Contains(out, "bus adopt") {
+			t.Errorf("%q: exit %d: %s", args, code, out)
+		}
+		t.Logf("%q: %s", args, out)
+	}
+	s.start(1)
+	s.start(2)
+	for late = time.Now().Add(patience); ; {
+		ctx, cancel := context.WithTimeout(t.Context(), publishWithin)
+		made, err := s.bucketReplicas(ctx)
+		cancel()
+		if err == nil && made == 3 {
+			return
+		}
+		if err == nil || time.Now().After(late) {
+			t.Fatalf("the bucket has %d replicas: %v", made, err)
+		}
+	}
+}
+
+// bucketReplicas makes a bucket, and returns how many servers keep it.
+func (s *servers) bucketReplicas(ctx context.Context) (int, error) {
+	conn, err := nats.Connect(s.url)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	b, err := bus.New(conn)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := b.Bucket(ctx, bus.BucketNodes); err != nil {
+		return 0, err
+	}
+	answer, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.INFO.KV_"+bus.BucketNodes, nil)
+	if err != nil {
+		return 0, err
+	}
+	var made struct {
+		Config struct {
+			Replicas int `json:"num_replicas"`
+		} `json:"config"`
+	}
+	err = json.Unmarshal(answer.Data, &made)
+	return made.Config.Replicas, err
 }
 
 // asks sends 20 commands a second, one after the other, until the context ends, and returns the sequences of those that were stored.

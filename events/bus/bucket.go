@@ -34,14 +34,18 @@ func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
 }
 
 func (b *JetStream) makeBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	replicas, err := b.Replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
 	switch name {
 	case BucketConfigs:
-		return b.makeBelow(ctx, name, configs(b.Replicas(ctx)))
+		return b.makeBelow(ctx, name, configs(replicas))
 	case BucketOutput:
-		return b.makeBelow(ctx, name, output(b.Replicas(ctx)))
+		return b.makeBelow(ctx, name, output(replicas))
 	}
 	config := jetstream.KeyValueConfig{
-		Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: b.Replicas(ctx),
+		Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: replicas,
 	}
 	if name == BucketLease {
 		config.TTL, config.LimitMarkerTTL = LeaseAge, 0
@@ -57,13 +61,17 @@ func (b *JetStream) makeBelow(ctx context.Context, name string, below jetstream.
 	return b.js.KeyValue(ctx, name)
 }
 
-// Replicas returns how many servers keep the log: buckets are kept by as many.
-func (b *JetStream) Replicas(ctx context.Context) int {
+// Replicas returns how many servers keep the log: buckets are kept by as many. Without a log it returns 1. While the servers elect a
+// leader it returns an error, because a bucket keeps its number of replicas for good.
+func (b *JetStream) Replicas(ctx context.Context) (int, error) {
 	handle, err := b.js.Stream(ctx, string(Log))
-	if err != nil {
-		return 1
+	switch err := translate(err); {
+	case errors.Is(err, ErrNoStream):
+		return 1, nil
+	case err != nil:
+		return 0, fmt.Errorf("look up the replicas of %s: %w", Log, err)
 	}
-	return handle.CachedInfo().Config.Replicas
+	return handle.CachedInfo().Config.Replicas, nil
 }
 
 // Get implements Bucket.

@@ -72,6 +72,8 @@ var (
 	ErrPosition = errors.New("another client has written in between")
 	// ErrUnknown occurs when an append was sent and its outcome is not known: it may be stored or not, or be stored later.
 	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrNoQuorum occurs, beside ErrUnknown, when too few of the servers run to agree on anything.
+	ErrNoQuorum = errors.New("the NATS servers have no quorum: most of them must run and reach each other")
 	// ErrTooLarge occurs when the server refuses a message or a batch for its size, now and always.
 	ErrTooLarge = errors.New("too large")
 	// ErrFull occurs when the server has no room: its disk or a limit is full.

@@ -21,6 +21,7 @@ const (
 	codeStorageExceeded          = 10047
 	codeMemoryExceeded           = 10028
 	codeStoreFailed              = 10077
+	codeNotAvailable             = 10008 // no server leads JetStream
 )
 
 // translate puts the package's sentinel before an error of the server or the client, where there is one for it.
@@ -60,6 +61,9 @@ func translateCode(code int, description string) error {
 		sentinel = ErrTooLarge
 	case codeNoResources, codeStorageExceeded, codeMemoryExceeded, codeStoreFailed:
 		sentinel = ErrFull
+	}
+	if code == codeNotAvailable {
+		sentinel = fmt.Errorf("%w: %w", sentinel, ErrNoQuorum)
 	}
 	return fmt.Errorf("%w: the server says: %s (%d)", sentinel, description, code)
 }

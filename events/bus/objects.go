@@ -80,11 +80,19 @@ func (o objects) open(ctx context.Context) (jetstream.ObjectStore, error) {
 	return store, nil
 }
 
+func (o objects) make(ctx context.Context) (jetstream.ObjectStore, error) {
+	replicas, err := o.bus.Replicas(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.bus.js.CreateObjectStore(ctx, objectStore(o.name, replicas))
+}
+
 // Put implements Objects.
 func (o objects) Put(ctx context.Context, name string, content io.Reader) error {
 	store, err := o.open(ctx)
 	if errors.Is(err, ErrNoKey) {
-		store, err = o.bus.js.CreateObjectStore(ctx, objectStore(o.name, o.bus.Replicas(ctx)))
+		store, err = o.make(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("make object store %s: %w", o.name, translate(err))

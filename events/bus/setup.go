@@ -123,7 +123,11 @@ func (b *JetStream) Renew(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := b.create(ctx, stream, b.Replicas(ctx)); err != nil {
+		replicas, err := b.Replicas(ctx)
+		if err != nil {
+			return err
+		}
+		if err := b.create(ctx, stream, replicas); err != nil {
 			return err
 		}
 	}
