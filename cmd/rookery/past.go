@@ -25,7 +25,8 @@ type place struct {
 }
 
 // placeForms says how a place is written.
-const placeForms = "a sequence of the log (4711), a time (2026-11-01T12:00Z), or a duration before now (90m)"
+const placeForms = "a sequence of the log (4711), a time (2026-11-01T12:00Z, or \"2026-11-01 12:00:00\" in the local time zone), or a duration " +
+	"before now (90m)"
 
 func parsePlace(text string, now time.Time) (place, error) {
 	if text == "" {
