@@ -79,7 +79,9 @@ func (w *waiter) concerns(m events.Message) bool {
 func explainPublish(ctx context.Context, b *bus.JetStream, err error) error {
 	switch {
 	case errors.Is(err, bus.ErrNoAnswer):
-		if _, err := logState(ctx, b); err != nil {
+		call, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+		if _, err := logState(call, b); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: no NATS server takes commands now: see `rookery doctor`", err)
