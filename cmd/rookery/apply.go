@@ -32,7 +32,8 @@ Compose file, or it has documents, divided by lines with "---", that each say wh
   name: demo/web
   image: localhost/web:1
 
-Apply sets the policy of the cluster before it changes a service. A file may also be one object that maps the name of each service of the namespace to its spec.
+Apply sets the policy of the cluster before it changes a service. A policy replaces the one before: a field that it lacks gets its
+default. A file may also be one object that maps the name of each service of the namespace to its spec.
 
 Rookery checks all files before it sends a command. The plan lists services to create, services to change with each changed
 field, unchanged services, and services that the files do not list. Without --prune, apply leaves unlisted services alone; with

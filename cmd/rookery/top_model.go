@@ -167,8 +167,7 @@ func (m top) key(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 // open shows the output of a command in place of the panes, or the panes again for the zero verb.
 func (m top) open(r topReading) (top, tea.Cmd) {
 	r.number, r.width = m.opened.number+1, m.width
-	follows := slices.ContainsFunc(topVerbs, func(v topVerb) bool { return v.verb == r.verb && v.follows })
-	m.opened = topOpened{topReading: r, follows: follows}
+	m.opened = topOpened{topReading: r, follows: verbNamed(r.verb).follows}
 	return m, func() tea.Msg {
 		m.want(r)
 		return nil

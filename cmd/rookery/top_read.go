@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,6 +63,14 @@ func (v topVerb) args(of string) ([]string, bool) {
 	return about(of), true
 }
 
+// verbNamed returns the verb of this name; for another the zero value, which is about nothing.
+func verbNamed(name string) topVerb {
+	if i := slices.IndexFunc(topVerbs, func(v topVerb) bool { return v.verb == name }); i >= 0 {
+		return topVerbs[i]
+	}
+	return topVerb{}
+}
+
 // readWanted runs the reading that was wanted last, until the context ends.
 func readWanted(ctx context.Context, l *link, wanted <-chan topReading, tell func(topText)) {
 	stop, last := func() {}, 0
@@ -95,23 +104,21 @@ func (r topReading) run(ctx context.Context, l *link, tell func(topText)) {
 	const pause = 2 * time.Second // between two runs
 	again := time.NewTicker(pause)
 	defer again.Stop()
-	for _, v := range topVerbs {
-		args, is := v.args(r.of)
-		for v.verb == r.verb && is && ctx.Err() == nil {
-			p := &paper{reading: r, tell: tell, whole: true, follows: v.follows}
-			cmd := v.command(l)
-			cmd.SilenceUsage, cmd.SilenceErrors = true, true
-			cmd.SetArgs(args)
-			cmd.SetOut(p)
-			cmd.SetErr(p)
-			if err := cmd.ExecuteContext(ctx); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(p, "rookery: "+err.Error())
-			}
-			p.end()
-			select {
-			case <-ctx.Done():
-			case <-again.C:
-			}
+	v := verbNamed(r.verb)
+	for args, is := v.args(r.of); is && ctx.Err() == nil; {
+		p := &paper{reading: r, tell: tell, whole: true, follows: v.follows}
+		cmd := v.command(l)
+		cmd.SilenceUsage, cmd.SilenceErrors = true, true
+		cmd.SetArgs(args)
+		cmd.SetOut(p)
+		cmd.SetErr(p)
+		if err := cmd.ExecuteContext(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(p, "rookery: "+err.Error())
+		}
+		p.end()
+		select {
+		case <-ctx.Done():
+		case <-again.C:
 		}
 	}
 }
