@@ -168,6 +168,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"damaged-while-appends-are-held", "the world damages the log while a cut link holds appends of a coordinator that has ended", []edit{{
+			"cmd/simulation/world/fault_stream.go", "return p.client.link.cut }", "return false }",
+		}},
+	},
+	{
 		"ended-between-addresses-and-orders", "a leader that must end sends orders to stop before it has withdrawn the addresses", []edit{{
 			"coordinator/runner/effects.go", "	return l.ctx.Err()\n}\n\n// sendOutcomes", "	return nil\n}\n\n// sendOutcomes",
 		}},

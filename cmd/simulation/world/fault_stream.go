@@ -105,14 +105,25 @@ func hitLogDamaged(w *World, a Action) {
 			hit = append(hit, p)
 		}
 	}
-	const inFlight = 20 * time.Second // messages on their way have arrived by then
-	w.at(time.Now().Add(inFlight), func() bool {
+	w.arrived(hit, func() {
 		// No coordinator reads the messages before the newest snapshot, so damage there would go unnoticed.
 		if last, first := w.checker.Log().Closed, max(w.newestFold(w.checker.Log().Closed), 1); last > first && !w.healing {
 			w.damage(a, first+uint64(a.N)%(last-first))
 		}
 		for _, p := range hit {
 			p.letUp()
+		}
+	})
+}
+
+// arrived calls do once all messages of processes that have ended have arrived. Those that a cut link holds arrive after its repair.
+func (w *World) arrived(of []*part, do func()) {
+	const onTheirWay = 20 * time.Second
+	w.at(time.Now().Add(onTheirWay), func() bool {
+		if slices.ContainsFunc(of, func(p *part) bool { return p.client.link.cut }) {
+			w.arrived(of, do)
+		} else {
+			do()
 		}
 		return true
 	})
