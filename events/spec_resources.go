@@ -19,6 +19,11 @@ func (r Resources) Minus(o Resources) Resources {
 	return Resources{CPU: r.CPU - o.CPU, Memory: r.Memory - o.Memory, Disk: r.Disk - o.Disk}
 }
 
+// Times returns n times r.
+func (r Resources) Times(n uint64) Resources {
+	return Resources{CPU: r.CPU * CPU(n), Memory: r.Memory * Size(n), Disk: r.Disk * Size(n)}
+}
+
 // or returns r, with the amounts of o where r says nothing.
 func (r Resources) or(o Resources) Resources {
 	if r.CPU == 0 {

@@ -83,12 +83,12 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 	case !n.HasPorts(d.ports - len(credit.ports)):
 		return ports
 	}
-	return d.fits(n, credit.reserved)
+	return d.fits(n, n.Reserved().Minus(credit.reserved))
 }
 
-// fits returns the first resource of which the node has too little, or none.
-func (d *demand) fits(n *projections.Node, credit events.Resources) filter {
-	has, taken, asks := n.Allocatable(), n.Reserved().Minus(credit), d.asks(n)
+// fits returns the first resource of which the node has too little beside what is taken, or none.
+func (d *demand) fits(n *projections.Node, taken events.Resources) filter {
+	has, asks := n.Allocatable(), d.asks(n)
 	switch {
 	case n.Facts.Capacity.CPU > 0 && asks.CPU > 0 && taken.CPU+asks.CPU > has.CPU:
 		return cpu

@@ -101,10 +101,12 @@ func (q *queue) toHold(from, to int32) string {
 	return q.board.nodes[nearest].Name
 }
 
-// wouldHave reports whether the node could take the service's next instance if it were empty, and only lacks resources now.
+// wouldHave reports whether the node could take the service's next instance if only the service's own instances were left there,
+// and only lacks resources now. Those never make room for the next one, so a hold that counts on them would not end.
 func (q *queue) wouldHave(rank int32) bool {
 	node := q.board.nodes[rank]
-	return q.met[rank] >= cpu && !q.barred(rank) && q.demand.fits(node, node.Reserved()) == none
+	own := q.asks(node).Times(uint64(q.loads[rank].own))
+	return q.met[rank] >= cpu && !q.barred(rank) && q.demand.fits(node, own) == none
 }
 
 // lackOf returns the sum of the parts of the requested resources that the node lacks.
