@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"fmt"
+
 	"github.com/rookery-project/rookery/coordinator/operation"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
@@ -179,30 +181,38 @@ func (t *Turn) busy(id events.ServiceID, holder uint64, queue []events.CommandQu
 	if g := t.Cluster.Groups[holder]; g != nil {
 		verb += " of group " + g.ID.String()
 	}
-	return &busyError{whom: "service " + id.String(), holder: holder, verb: verb, full: policy == events.BusyQueue}
+	e := &busyError{whom: "service " + id.String(), holder: holder, verb: verb, full: policy == events.BusyQueue}
+	if s := t.Cluster.Services[id]; s != nil {
+		e.promote = s.Operation.AwaitsPromotion()
+	}
+	return e
 }
 
 // busyError names the command that holds the service or the group.
 type busyError struct {
-	whom   string
-	holder uint64
-	verb   string
-	full   bool // the queue is full
-	alone  bool // the command cannot wait
+	whom    string
+	holder  uint64
+	verb    string
+	full    bool // the queue is full
+	alone   bool // the command cannot wait
+	promote bool // the holder waits for a promotion
 }
 
 func (e *busyError) Error() string { return "the service is busy" }
 
 func (e *busyError) rejection() *events.Rejection {
-	advice := `wait for its end, or send "busy":"queue" or "busy":"supersede"`
-	if e.alone {
-		advice = `wait for its end, or send "busy":"supersede"`
+	state, end, others := "has not ended", "wait for its end", "queue or supersede"
+	if e.promote {
+		state, end = "waits for the promotion of its canaries", "promote or cancel it"
 	}
 	if e.full {
-		advice = "the queue behind it is full: wait for its end, or send \"busy\":\"supersede\""
+		state += ", and the queue behind it is full"
+	}
+	if e.alone || e.full {
+		others = "supersede"
 	}
 	return &events.Rejection{
 		Code: events.CodeBusy, Field: "busy",
-		Reason: e.whom + " is busy with " + e.verb + " (command " + utoa(e.holder) + "), which has not ended: " + advice,
+		Reason: fmt.Sprintf("%s is busy with %s (command %d), which %s: %s, or set busy to %s", e.whom, e.verb, e.holder, state, end, others),
 	}
 }

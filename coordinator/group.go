@@ -47,7 +47,7 @@ func (t *Turn) passed(g *projections.Group) bool {
 
 // waitsForOperator reports whether an operation waits for the operator.
 func waitsForOperator(op *projections.Operation) bool {
-	return op != nil && (op.Paused != "" || (op.Phase == events.OperationPromote && !op.Promoted))
+	return op.AwaitsPromotion() || (op != nil && op.Paused != "")
 }
 
 // stepGroup begins the next stage of the group, or ends the group after the last stage.

@@ -65,13 +65,15 @@ type planner struct {
 	id    events.ServiceID
 	slots map[uint32]*PlannedSlot
 	waves uint32
+	// pended are the slots that waited for a node before.
+	pended map[uint32]bool
 }
 
 // PlanCommand returns what the command to a service would do if it came now and nothing else happened. It changes the state on
 // the way, so the caller must not use that state afterwards.
 func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 	id, _ := r.Scope.Service()
-	p := &planner{rehearsal: rehearsal{c, NewWorkQueue(c), now}, id: id, slots: map[uint32]*PlannedSlot{}}
+	p := &planner{rehearsal: rehearsal{c, NewWorkQueue(c), now}, id: id, slots: map[uint32]*PlannedSlot{}, pended: map[uint32]bool{}}
 	plan := Plan{Service: id.String(), Sequence: c.Sequence}
 	p.present()
 	p.work.services = map[events.ServiceID]struct{}{}
@@ -94,6 +96,9 @@ func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 	}
 	p.compare()
 	if s := c.Services[id]; s != nil {
+		if plan.Rejection == nil && !s.Dropped && !s.Suspended() {
+			p.waiting(s)
+		}
 		plan.Revision, plan.Scale = s.Revision, s.Scale
 	}
 	plan.Waves = p.waves
@@ -103,9 +108,12 @@ func PlanCommand(c *projections.Cluster, r events.Request, now time.Time) Plan {
 	return plan
 }
 
-// present notes the present instances.
+// present notes the present instances, and the slots that wait for a node.
 func (p *planner) present() {
 	if s := p.cluster.Services[p.id]; s != nil {
+		for o := range s.Ordinals() {
+			p.pended[o] = s.Pends(o)
+		}
 		for o, slot := range s.Slots {
 			if i := slot.Current; i != nil {
 				p.slots[uint32(o)] = &PlannedSlot{Ordinal: uint32(o), Action: PlanNone, From: i.Node, To: i.Node}
@@ -147,7 +155,7 @@ func (p *planner) goOn() bool {
 	switch {
 	case op == nil:
 		return false
-	case op.Phase == events.OperationPromote && !op.Promoted:
+	case op.AwaitsPromotion():
 		return p.follows(func(t *Turn) {
 			t.emit(events.ServiceScope(p.id), events.OperationPromoted{Operation: op.Started})
 		})
@@ -200,6 +208,16 @@ func (p *planner) note(d events.Data) {
 	case events.InstancePending:
 		slot := p.slot(d.Ordinal)
 		slot.Action, slot.To, slot.Reason = PlanWait, "", projections.Reasons(d)
+	}
+}
+
+// waiting adds the slots that come to wait behind the first one for which there is no node.
+func (p *planner) waiting(s *projections.Service) {
+	for o := range s.Ordinals() {
+		if s.Pends(o) && !p.pended[o] {
+			slot := p.slot(o)
+			slot.Action, slot.To, slot.Reason = PlanWait, "", projections.Reasons(*s.Pending)
+		}
 	}
 }
 

@@ -91,7 +91,7 @@ const (
 // OperationStarted says that a service changes, wave by wave. Its own sequence in the log is the operation's name.
 type OperationStarted struct {
 	Operation OperationKind `json:"operation"`
-	// Revision is what the slots get, and From what they have until their wave; 0 where they get nothing else.
+	// Revision is what the slots get in their wave. From is what a slot gets that must be replaced before its wave; 0 for none.
 	Revision uint64 `json:"revision"`
 	From     uint64 `json:"from,omitzero"`
 	// Slots are those that take part, in the order in which they do.

@@ -15,7 +15,7 @@ type Operation struct {
 	// Command is the sequence of the command that it carries out; after a pause, of the command that resumed it. It is 0 where no command
 	// asked for the operation.
 	Command uint64 `json:",omitzero"`
-	// Revision is the revision that its slots get. From is the revision that they have until their wave; 0 where the revision stays.
+	// Revision is the revision that its slots get. From is what a slot gets that must be replaced before its wave; 0 for none.
 	Revision uint64
 	From     uint64
 	// Rescale is the change of topology that it makes; nil for none. Attempt starts at 1 and counts each retry of a phase.
@@ -92,6 +92,11 @@ func (s *Service) Waves() uint32 {
 		waves += uint32((waiting + size - 1) / size)
 	}
 	return waves
+}
+
+// AwaitsPromotion reports whether canaries serve and the operation goes on only when an operator promotes them.
+func (op *Operation) AwaitsPromotion() bool {
+	return op != nil && op.Phase == events.OperationPromote && !op.Promoted && op.Paused == ""
 }
 
 // Target returns the revision of the slot's next instance.

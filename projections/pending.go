@@ -98,3 +98,8 @@ func amounts(r events.Resources) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// Pends reports whether the slot has no instance while the service waits for a node.
+func (s *Service) Pends(ordinal uint32) bool {
+	return s.Pending != nil && s.Wants(ordinal) && (int(ordinal) >= len(s.Slots) || s.Slots[ordinal].Vacant())
+}

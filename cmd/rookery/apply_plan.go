@@ -233,7 +233,7 @@ func (s *step) meets() string {
 	case ensures && c.Busy == events.BusyQueue:
 		return ": this one waits until it ends"
 	case ensures && c.Busy != events.BusySupersede:
-		return `: wait until it ends, or write "busy":"queue" or "busy":"supersede" into the service`
+		return ": wait until it ends, or set busy to queue or supersede in the service"
 	}
 	return ": this one supersedes it"
 }

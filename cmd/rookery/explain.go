@@ -53,7 +53,7 @@ The same with the nats CLI:
 		if out.json() {
 			return out.print(cmd.OutOrStdout(), x)
 		}
-		return printExplanation(cmd.OutOrStdout(), x)
+		return printExplanation(cmd.OutOrStdout(), x, t.ordinal)
 	}
 	return cmd
 }
@@ -64,8 +64,14 @@ var liftedBy = map[string]string{
 	"allow_engine_context": " (rookery node --allow-engine-context)",
 }
 
-// printExplanation writes the explanation as a table.
-func printExplanation(w io.Writer, x coordinator.Explanation) error {
+// printExplanation writes the explanation as a table. The explanation of an earlier slot counts for the one that was asked for; a negative
+// ordinal asked for none.
+func printExplanation(w io.Writer, x coordinator.Explanation, asked int) error {
+	if asked >= 0 && asked != int(x.Ordinal) {
+		if _, err := fmt.Fprintf(w, "%s/%d waits behind slot %d:\n", x.Service, asked, x.Ordinal); err != nil {
+			return err
+		}
+	}
 	what := "waits: no node can run it"
 	switch {
 	case x.Node != "":

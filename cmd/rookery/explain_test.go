@@ -12,11 +12,12 @@ func TestExplainNamesTheFlagOfTheNode(t *testing.T) {
 	var out strings.Builder
 	err := printExplanation(&out, coordinator.Explanation{Service: "demo/web", Nodes: []placement.Verdict{
 		{Node: "a", Removed: "allow_host_port"}, {Node: "b", Removed: "allow_engine_context"}, {Node: "c", Removed: "zone"},
-	}})
+	}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
+		"demo/web/1 waits behind slot 0:\ndemo/web/0 waits",
 		"removed by allow_host_port (rookery node --allow-host-port)", "removed by allow_engine_context (rookery node --allow-engine-context)", "removed by zone",
 	} {
 		if !strings.Contains(out.String(), want) {

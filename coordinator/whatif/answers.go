@@ -18,7 +18,7 @@ func (r *rerun) answersOf(records []events.Record) []events.Event {
 	said := r.lists()
 	for _, id := range slices.SortedFunc(maps.Keys(c.Operating()), events.ServiceID.Compare) {
 		s := c.Services[id]
-		if op := s.Operation; op.Phase == events.OperationPromote && !op.Promoted && op.Paused == "" {
+		if op := s.Operation; op.AwaitsPromotion() {
 			said = append(said, events.Event{Scope: events.ServiceScope(id), Data: events.OperationPromoted{Operation: op.Started}})
 		}
 		said = r.confirmations(said, s)

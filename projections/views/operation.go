@@ -13,7 +13,7 @@ type Operation struct {
 	// Started is the sequence of its start in the log.
 	Started uint64               `json:"started"`
 	Kind    events.OperationKind `json:"kind"`
-	// Revision is the revision that the slots get. From is the revision that they have until their wave; 0 where the revision stays.
+	// Revision is the revision that the slots get. From is what a slot gets that must be replaced before its wave; 0 for none.
 	Revision uint64 `json:"revision"`
 	From     uint64 `json:"from,omitzero"`
 	// Rescale is the change of topology that the operation makes. Attempt starts at 1 and counts each retry of a phase. Both are absent

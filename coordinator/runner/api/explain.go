@@ -88,8 +88,7 @@ func (s *Server) explainNow(ctx context.Context, id events.ServiceID, q ExplainQ
 		case of == nil:
 			now.missing = c.NoService(id.String())
 		case q.Ordinal != nil && q.Sequence == 0:
-			o := *q.Ordinal
-			now.waits = of.Pending != nil && of.Wants(o) && (int(o) >= len(of.Slots) || of.Slots[o].Current == nil)
+			now.waits = of.Pends(*q.Ordinal)
 		}
 	})
 	return now, err
