@@ -1,5 +1,7 @@
 package events
 
+import "cmp"
+
 // Policy is how placement weighs nodes and when they are lost, for the whole cluster.
 type Policy struct {
 	// Profile is distribute-load or optimize-utilization.
@@ -21,6 +23,13 @@ type Policy struct {
 	SecurityContext SecurityContext `json:"security_context,omitempty"`
 	// Liveness says when nodes without heartbeats are silent, and lost.
 	Liveness Liveness `json:"liveness,omitzero"`
+}
+
+// WithDefaults returns the policy with the defaults of its fields written out, but for silent_after, which goes by the heartbeat.
+func (p Policy) WithDefaults() Policy {
+	p.SecurityContext = cmp.Or(p.SecurityContext, SecurityRestricted)
+	p.Liveness = p.Liveness.WithDefaults()
+	return p
 }
 
 // SecurityContext is what containers may do where their spec does not say.

@@ -116,8 +116,12 @@ func explainDecode(err error, target reflect.Type) error {
 		return &Rejection{Code: rejection.Code, Field: field, Reason: field + ": " + rejection.Reason}
 	case errors.Is(err, json.ErrUnknownName):
 		return explainUnknown(semantic.JSONPointer, target)
+	case errors.Is(err, strconv.ErrRange) && isInteger(semantic.GoType):
+		return Reject(CodeOutOfRange, field, "%s is beyond %d, the largest that it may be", field, largest(semantic.GoType))
 	case errors.Is(err, strconv.ErrRange):
 		return Reject(CodeOutOfRange, field, "%s is beyond what %s takes", field, typeName(semantic.GoType))
+	case semantic.JSONKind == jsontext.KindNumber && isText(semantic.GoType):
+		return Reject(CodeWrongType, field, "%s must be a string, not a number: write it in quotes", field)
 	case semantic.JSONKind == jsontext.KindNumber && isInteger(semantic.GoType) && !isText(semantic.GoType):
 		return Reject(CodeOutOfRange, field, "%s must be a whole number that is not negative", field)
 	}
@@ -277,6 +281,15 @@ func isText(t reflect.Type) bool {
 
 func isInteger(t reflect.Type) bool {
 	return t != nil && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64
+}
+
+// largest returns the largest number that an integer type holds.
+func largest(t reflect.Type) uint64 {
+	bits := t.Bits()
+	if t.Kind() <= reflect.Int64 {
+		bits--
+	}
+	return 1<<bits - 1
 }
 
 func typeName(t reflect.Type) string {

@@ -35,6 +35,7 @@ func TestBodiesThatAreNotTaken(t *testing.T) {
 		{"a field like no other", "scale", `{"quantity":5}`, CodeUnknownField, "quantity", "scale, busy"},
 		{"an empty field", "drop", `{"":5}`, CodeUnknownField, "", `""`},
 		{"a field with control characters", "drop", `{"\u0000":5}`, CodeUnknownField, `\x00`, `\x00`},
+		{"a number for a text", "ensure", image + `"requests":{"cpu":12}}`, CodeWrongType, "requests.cpu", "write it in quotes"},
 		{"an unknown field of an embedded object", "ensure", `{"imaeg":"i"}`, CodeUnknownField, "imaeg", `did you mean "image"`},
 		{"an unknown field of a list's object", "ensure", image + `"ports":[{"name":"a","prot":1}]}`, CodeUnknownField, "ports[0].prot", `did you mean "port"`},
 		{"a key twice", "scale", `{"scale":5,"scale":6}`, CodeDuplicateKey, "scale", "twice"},

@@ -48,10 +48,8 @@ func (p *plan) addPolicy(ctx context.Context, b *bus.JetStream, wanted *events.C
 	if err != nil {
 		return err
 	}
-	after := wanted.Policy()
-	after.Liveness = after.Liveness.WithDefaults()
 	p.Policy = &policyStep{Action: actionUnchanged, ask: *wanted}
-	if p.Policy.Fields, err = differences(before, after); len(p.Policy.Fields) > 0 {
+	if p.Policy.Fields, err = differences(before, wanted.Policy().WithDefaults()); len(p.Policy.Fields) > 0 {
 		p.Policy.Action = actionChange
 	}
 	return err

@@ -222,7 +222,7 @@ func addPorts(spec *events.ServiceEnsure, ports, env []string) error {
 		number, protocol, _ := strings.Cut(rest, "/")
 		port, err := strconv.ParseUint(number, 10, 16)
 		if !ok || err != nil {
-			return fmt.Errorf("--port %q is not a named port: want NAME:PORT, as in http:8080 or dns:53/udp", text)
+			return fmt.Errorf("--port %q is not a named port: want NAME:PORT with a port from 1 to 65535, as in http:8080 or dns:53/udp", text)
 		}
 		spec.Ports = append(spec.Ports, events.Port{Name: name, Port: uint16(port), Protocol: events.Protocol(protocol)})
 	}

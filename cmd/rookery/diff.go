@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ func diffCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff --from PLACE [--to PLACE]",
 		Short: "Show what changed between two places in the log",
-		Long: `Show what changed between two places in the log, with a line for each field of a service, slot, operation or node. A place is
+		Long: `Show what changed between two places in the log, with a line for each field of a service, slot, operation, node or the policy. One
+that is new or gone has a line as a whole; --output json has all its fields. A place is
 ` + placeForms + `.
 A place inside a round means the last round that ended before it.`,
 		Example: `  rookery diff --from 10m
@@ -80,21 +82,78 @@ func (p place) value() jsontext.Value {
 	return nil
 }
 
+// printDiff writes a line for each field that differs, and one for each object that is new or gone.
 func printDiff(out io.Writer, d api.Diff) error {
+	var lines []string
+	for len(d.Changes) > 0 {
+		of := d.Changes[0]
+		count := slices.IndexFunc(d.Changes, func(c views.Change) bool { return c.Bucket != of.Bucket || c.Key != of.Key })
+		if count < 0 {
+			count = len(d.Changes)
+		}
+		told, err := changesOf(d.Changes[:count])
+		if err != nil {
+			return err
+		}
+		for _, t := range told {
+			lines = append(lines, ofWhat(of)+"  "+t)
+		}
+		d.Changes = d.Changes[count:]
+	}
 	fmt.Fprintf(out, "From sequence %d (%s) to %d (%s): %d changes\n", d.From.Sequence, d.From.Now.Local().Format(time.RFC3339),
-		d.To.Sequence, d.To.Now.Local().Format(time.RFC3339), len(d.Changes))
-	for _, c := range d.Changes {
-		if _, err := fmt.Fprintf(out, "%s  %s: %s\n", ofWhat(c), c.Field, fromTo(c)); err != nil {
+		d.To.Sequence, d.To.Now.Local().Format(time.RFC3339), len(lines))
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// telling are the fields that a line about a new object has.
+var telling = []string{"state", "kind", "status", "node", "generation", "revision", "scale", "addresses"}
+
+// changesOf describes the changes of one object. Each value has the field name, so the object is new or gone if that field is.
+func changesOf(changes []views.Change) (told []string, err error) {
+	name := slices.IndexFunc(changes, func(c views.Change) bool { return c.Field == "name" })
+	switch {
+	case name >= 0 && len(changes[name].After) == 0:
+		return []string{"is gone"}, nil
+	case name >= 0:
+		var what []string
+		for _, field := range telling {
+			if i := slices.IndexFunc(changes, func(c views.Change) bool { return c.Field == field }); i >= 0 {
+				what = append(what, field+" "+string(changes[i].After))
+			}
+		}
+		return []string{strings.TrimSuffix("is new: "+strings.Join(what, ", "), ": ")}, nil
+	}
+	for _, c := range changes {
+		before, err := decoded(c.Before)
+		if err != nil {
+			return nil, err
+		}
+		after, err := decoded(c.After)
+		if err != nil {
+			return nil, err
+		}
+		fields, err := appendDifferences(nil, c.Field, before, after)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			told = append(told, f.String())
+		}
+	}
+	return told, nil
+}
+
 // ofWhat names the object of a change in the words that operators use.
 func ofWhat(c views.Change) string {
 	parts := strings.Split(c.Key, ".")
 	switch {
+	case c.Bucket == api.PolicyKey.Bucket:
+		return "policy"
 	case c.Bucket == bus.BucketNodes:
 		return "node " + c.Key
 	case c.Bucket == bus.BucketInstances && len(parts) > 2:
@@ -105,14 +164,4 @@ func ofWhat(c views.Change) string {
 		return "operation of " + strings.Replace(c.Key, ".", "/", 1)
 	}
 	return "service " + strings.Replace(c.Key, ".", "/", 1)
-}
-
-func fromTo(c views.Change) string {
-	switch {
-	case len(c.Before) == 0:
-		return "is " + string(c.After)
-	case len(c.After) == 0:
-		return "was " + string(c.Before) + ", and is gone"
-	}
-	return string(c.Before) + " → " + string(c.After)
 }

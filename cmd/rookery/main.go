@@ -184,7 +184,11 @@ func usageOf(check cobra.PositionalArgs) cobra.PositionalArgs {
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usage(c, fmt.Errorf("%d arguments given, but %s takes %d: %v", len(args), c.Name(), len(names), names))
+			takes := "no arguments"
+			if len(names) > 0 {
+				takes = strings.Join(names, " ")
+			}
+			return usage(c, fmt.Errorf("%s takes %s, and was given %d arguments: %q", c.Name(), takes, len(args), args))
 		}
 		return nil
 	}

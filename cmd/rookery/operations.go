@@ -141,7 +141,7 @@ func operationDetails(data events.Data, at time.Time) string {
 		}
 		text := fmt.Sprintf(" %s to revision %d of slots %s", d.Operation, d.Revision, d.Slots)
 		if d.From > 0 {
-			text += fmt.Sprintf("; one that is replaced before its wave gets revision %d", d.From)
+			text += fmt.Sprintf("; a slot that is replaced before its wave gets revision %d", d.From)
 		}
 		return text
 	case events.OperationEntered:

@@ -59,13 +59,10 @@ func policyInForce(ctx context.Context, b *bus.JetStream) (events.Policy, error)
 	}
 	changes, err := b.Latest(ctx, bus.Log, events.ClusterScope.LogSubject(events.PolicyChanged{}.Kind()))
 	if err != nil || len(changes) == 0 {
-		policy := events.DefaultPolicy()
-		policy.Liveness = policy.Liveness.WithDefaults()
-		return policy, err
+		return events.DefaultPolicy().WithDefaults(), err
 	}
 	changed, _, err := events.DecodeAs[events.PolicyChanged](changes[len(changes)-1])
-	changed.Liveness = changed.Liveness.WithDefaults()
-	return changed.Policy, err
+	return changed.WithDefaults(), err
 }
 
 func policySetCommand(l *link) *cobra.Command {

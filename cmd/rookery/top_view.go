@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	topKeys    = "tab pane  ↑↓ row  enter inspect  e events  l logs  / filter  ? help  q quit"
+	topKeys    = "tab ↑↓  ⏎ inspect  e events  l logs  x why  u usage  / filter  ? help  q quit"
 	openedKeys = "esc back   ↑↓ pgup pgdn scroll   q quit"
 )
 
@@ -33,7 +33,7 @@ Press any key to return.`
 const topKeysHelp = `  tab, → and shift+tab, ←   next pane, previous pane
   ↑ ↓ pgup pgdn home end    move the mark in the pane, or scroll the events
   enter                     inspect the marked service or node
-  e l x u                   its events, logs, explanation, usage
+  e l x u                   its events, logs, explanation, usage; a node has only events
   esc                       return
   /                         filter rows by a text
   enter, esc                keep the filter that is typed, clear it
@@ -41,7 +41,7 @@ const topKeysHelp = `  tab, → and shift+tab, ←   next pane, previous pane
   q                         quit (Ctrl-C quits with exit code 130)
 
 NODES       CPU and MEMORY: reserved, of the capacity for instances
-SERVICES    INSTANCES: serving, of the target
+SERVICES    INSTANCES: serving, of the target; AGE: of the oldest instance
 OPERATIONS  current operations first, with their waits; then ended ones
 EVENTS      newest last; scroll up for earlier ones`
 

@@ -226,7 +226,7 @@ func TestPeopleSeeThePast(t *testing.T) {
 		{[]string{"state", "--seq", "1000000"}, 1, []string{"the coordinator answered 404: the log ends at sequence"}},
 		{[]string{"state", "--at", "2999-01-01T00:00Z"}, 1, []string{"2999-01-01T00:00:00Z has not come yet: it is"}},
 		{[]string{"state", "--at", "noon"}, 2, []string{`"noon"`, "4711"}},
-		{[]string{"diff", "--from", at}, 0, []string{"service demo/web  scale: 2 → 3", "slot demo/web/2  status: is \"online\""}},
+		{[]string{"diff", "--from", at}, 0, []string{"service demo/web  scale: 2 → 3", "slot demo/web/2  is new: status \"online\""}},
 		{[]string{"diff"}, 2, []string{"give --from"}},
 		{[]string{"history", "demo/web"}, 0, []string{"ensure  -", "scale   -", "succeeded after"}},
 		{[]string{"history", "demo/web", "--limit", "1"}, 0, []string{"1 earlier commands: see --before"}},

@@ -9,7 +9,7 @@ import (
 func (d *desk) top() {
 	width, height := d.width, d.height
 	d.begins("rookery top")
-	lines := d.shows("rookery top   3 nodes   6 services", "NODES ", "SERVICES ", "OPERATIONS ", "promote", "EVENTS", "tab pane  ↑↓ row")
+	lines := d.shows("rookery top   3 nodes   6 services", "NODES ", "SERVICES ", "OPERATIONS ", "promote", "EVENTS", "tab ↑↓  ⏎ inspect")
 	d.holdsTop(lines)
 	d.keep("top")
 	for _, size := range [][2]int{{120, 30}, {280 - width, 74 - height}, {width, height}} {
@@ -20,7 +20,7 @@ func (d *desk) top() {
 		d.holdsTop(lines)
 	}
 	d.types("?")
-	d.shows("rookery top shows the cluster, and every change at once.", "Press any key to return.", "tab pane")
+	d.shows("rookery top shows the cluster, and every change at once.", "Press any key to return.", "tab ↑↓")
 	d.keep("top-help")
 	d.types("x/promote", "Enter", "Tab")
 	d.shows("promote", `filtered by "promote"`)
@@ -48,7 +48,7 @@ func (d *desk) isDrawnFor(lines []string) bool {
 	isRule := func(line string) bool {
 		return strings.HasPrefix(line, "  OPERATIONS ") && strings.HasSuffix(line, "─") && len([]rune(line)) == d.width
 	}
-	return strings.HasPrefix(lines[0], "rookery top") && slices.ContainsFunc(lines, isRule) && strings.HasPrefix(lines[len(lines)-1], "tab pane")
+	return strings.HasPrefix(lines[0], "rookery top") && slices.ContainsFunc(lines, isRule) && strings.HasPrefix(lines[len(lines)-1], "tab ↑↓")
 }
 
 // holdsTop fails the test where the panes do not say what there is, or their tables are broken.

@@ -45,7 +45,7 @@ type StateQuestion struct {
 // PastState is the answer to the question `state` where it names a place in the log.
 type PastState struct {
 	ClusterState
-	// Views are the values of each bucket by their keys, as they were at Sequence.
+	// Views are the values of each bucket by their keys, as they were at Sequence, and the policy of the cluster under policy.cluster.
 	Views map[string]map[string]jsontext.Value `json:"views"`
 }
 
@@ -132,7 +132,11 @@ func PastOf(c *projections.Cluster, service, node string) (PastState, error) {
 	}
 	past := PastState{ClusterState: stateOf(c), Views: map[string]map[string]jsontext.Value{}}
 	past.Hash = c.Hash()
-	for key, value := range shown(c, service, node).Values {
+	all, err := shown(c, service, node)
+	if err != nil {
+		return PastState{}, err
+	}
+	for key, value := range all.Values {
 		if past.Views[key.Bucket] == nil {
 			past.Views[key.Bucket] = map[string]jsontext.Value{}
 		}
@@ -179,20 +183,35 @@ func (s *Server) askDiff(ctx context.Context, body []byte) ([]byte, error) {
 		if err := toRound(ctx, fold, reader, from); err != nil {
 			return nil, err
 		}
-		d := Diff{From: placeOf(fold.Cluster)}
-		before, missing := shown(fold.Cluster, q.Service, q.Node), missingThen(fold.Cluster, q.Service, q.Node)
-		if err := toRound(ctx, fold, reader, to); err != nil {
-			return nil, err
-		}
-		if still := missingThen(fold.Cluster, q.Service, q.Node); missing != nil && still != nil {
-			return nil, still
-		}
-		d.To = placeOf(fold.Cluster)
-		if d.Changes, err = views.Differences(before, shown(fold.Cluster, q.Service, q.Node)); err != nil {
+		d, err := diffTo(ctx, fold, reader, to, q)
+		if err != nil {
 			return nil, err
 		}
 		return json.Marshal(d, json.Deterministic(true))
 	})
+}
+
+// diffTo folds on to the place and returns what changed on the way.
+func diffTo(ctx context.Context, fold *projections.Fold, reader bus.Reader, to uint64, q DiffQuestion) (d Diff, err error) {
+	d.From = placeOf(fold.Cluster)
+	missing := missingThen(fold.Cluster, q.Service, q.Node)
+	before, err := shown(fold.Cluster, q.Service, q.Node)
+	if err != nil {
+		return d, err
+	}
+	if err := toRound(ctx, fold, reader, to); err != nil {
+		return d, err
+	}
+	if still := missingThen(fold.Cluster, q.Service, q.Node); missing != nil && still != nil {
+		return d, still
+	}
+	d.To = placeOf(fold.Cluster)
+	after, err := shown(fold.Cluster, q.Service, q.Node)
+	if err != nil {
+		return d, err
+	}
+	d.Changes, err = views.Differences(before, after)
+	return d, err
 }
 
 func placeOf(s *projections.Cluster) Place {
@@ -210,11 +229,16 @@ func toRound(ctx context.Context, fold *projections.Fold, reader bus.Reader, at 
 	return nil
 }
 
-// shown returns all the values of the state, or those of one service or node alone.
-func shown(c *projections.Cluster, service, node string) views.Changes {
+// PolicyKey names the policy of the cluster among the values of a state. No bucket has it.
+var PolicyKey = views.Key{Bucket: "policy", Key: "cluster"}
+
+// shown returns all the values of the state with the policy, or those of one service or node alone.
+func shown(c *projections.Cluster, service, node string) (views.Changes, error) {
 	all := views.All(c)
 	if service == "" && node == "" {
-		return all
+		policy, err := json.Marshal(c.Policy.WithDefaults(), json.Deterministic(true))
+		all.Values[PolicyKey] = policy
+		return all, err
 	}
 	key := strings.ReplaceAll(service, "/", ".")
 	for k := range all.Values {
@@ -223,7 +247,7 @@ func shown(c *projections.Cluster, service, node string) views.Changes {
 			delete(all.Values, k)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // findValue returns the place in the log that a JSON number, or a JSON string with a time, stands for. Without a value it returns the end
@@ -260,7 +284,7 @@ func Find(ctx context.Context, b bus.Bus, sequence uint64, at time.Time) (uint64
 	case sequence > state.Last:
 		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log ends at sequence %d: %d is not decided yet", state.Last, sequence)}
 	case sequence > 0 && sequence < state.First:
-		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: sequence %d is only in its archive, see --archive", state.First, sequence)}
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at sequence %d: sequence %d is only in an archive: read it with rookery state --archive", state.First, sequence)}
 	case sequence > 0:
 		return sequence, nil
 	case at.IsZero():
@@ -279,7 +303,11 @@ func findTime(ctx context.Context, b bus.Bus, state bus.State, at time.Time) (ui
 		return 0, err
 	}
 	if first.After(at) {
-		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: earlier messages are only in its archive, see --archive", first.Format(time.RFC3339))}
+		before := "nothing happened before"
+		if state.First > 1 {
+			before = "earlier messages are only in an archive: read it with rookery state --archive"
+		}
+		return 0, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("the log begins at %s: %s", first.Format(time.RFC3339), before)}
 	}
 	low, high := state.First, state.Last+1 // at low the time is not after, at high it is, or nothing is there
 	for low+1 < high {

@@ -14,7 +14,9 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator/runner/recorded"
 	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
 )
 
@@ -136,4 +138,17 @@ func TestDiffsAddUp(t *testing.T) {
 			r.Error("nothing has changed in the whole log")
 		}
 	})
+}
+
+func TestAPastStateHasThePolicy(t *testing.T) {
+	c := projections.NewCluster()
+	c.Policy.Profile = events.OptimizeUtilization
+	past, err := PastOf(c, "", "")
+	var policy events.Policy
+	if err := errors.Join(err, json.Unmarshal(past.Views[PolicyKey.Bucket][PolicyKey.Key], &policy)); err != nil {
+		t.Fatal(err)
+	}
+	if policy != c.Policy.WithDefaults() {
+		t.Errorf("the state has the policy %+v, want %+v", policy, c.Policy.WithDefaults())
+	}
 }
