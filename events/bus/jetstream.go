@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/synadia-io/orbit.go/jetstreamext"
@@ -69,8 +70,67 @@ func fromRaw(raw *jetstream.RawStreamMsg) events.Message {
 	}
 }
 
-// Latest implements Bus, by direct gets: no consumer is made. It is for streams that keep one message per subject.
+// laggedFor is how long Latest waits before it reads again what a server that lags behind has answered.
+const laggedFor = 50 * time.Millisecond
+
+// Latest implements Bus, by direct gets: no consumer is made. It is for streams that keep one message per subject. Every server that keeps
+// the stream answers direct gets, also one that lags behind or is cut off. So Latest asks the stream's leader for the last message, and reads
+// again until that one is there.
 func (b *JetStream) Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	for {
+		last, err := b.lastOf(ctx, stream, filter)
+		if err != nil {
+			return nil, err
+		}
+		all, err := b.pages(ctx, stream, filter, last)
+		if err != nil || last == 0 || (len(all) > 0 && all[len(all)-1].Sequence >= last) {
+			return all, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("read %s of %s: a server that lags behind answers: %w: %w", filter, stream, ErrNoAnswer, ctx.Err())
+		case <-time.After(laggedFor):
+		}
+	}
+}
+
+// lastOf returns the sequence of the last message that the stream's leader has for the filter; 0 for none.
+func (b *JetStream) lastOf(ctx context.Context, stream Stream, filter string) (uint64, error) {
+	question, err := json.Marshal(map[string]string{"last_by_subj": filter})
+	if err != nil {
+		return 0, err
+	}
+	m, err := b.conn.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"STREAM.MSG.GET."+string(stream), question)
+	if err != nil {
+		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, translate(err))
+	}
+	var answer struct {
+		Message struct {
+			Sequence uint64 `json:"seq"`
+		} `json:"message"`
+		Error *jetstream.APIError `json:"error"`
+	}
+	switch err := json.Unmarshal(m.Data, &answer); {
+	case err != nil:
+		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, err)
+	case answer.Error != nil && answer.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound:
+		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, translate(answer.Error))
+	}
+	return answer.Message.Sequence, nil
+}
+
+// bounded returns ctx, or one that ends after CallTimeout if it has no end.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ends := ctx.Deadline(); ends {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, CallTimeout)
+}
+
+// pages returns all messages that match the filter, up to the last one. The server ends a page of large messages early.
+func (b *JetStream) pages(ctx context.Context, stream Stream, filter string, last uint64) ([]events.Message, error) {
 	var all []events.Message
 	from := uint64(1)
 	for {
@@ -79,7 +139,7 @@ func (b *JetStream) Latest(ctx context.Context, stream Stream, filter string) ([
 			return nil, err
 		}
 		all = append(all, page...)
-		if len(page) < MatchingPage {
+		if len(page) == 0 || (len(page) < MatchingPage && page[len(page)-1].Sequence >= last) {
 			return all, nil
 		}
 		from = page[len(page)-1].Sequence + 1
@@ -88,6 +148,8 @@ func (b *JetStream) Latest(ctx context.Context, stream Stream, filter string) ([
 
 // Matching implements Bus, by direct gets.
 func (b *JetStream) Matching(ctx context.Context, stream Stream, filter string, from uint64) ([]events.Message, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	batch, err := jetstreamext.GetBatch(ctx, b.js, string(stream), MatchingPage,
 		jetstreamext.GetBatchSubject(filter), jetstreamext.GetBatchSeq(max(from, 1)))
 	if err != nil {
@@ -102,6 +164,9 @@ func (b *JetStream) Matching(ctx context.Context, stream Stream, filter string, 
 			return nil, fmt.Errorf("read %s of %s: %w", filter, stream, translate(err))
 		}
 		page = append(page, fromRaw(raw))
+	}
+	if err := ctx.Err(); err != nil { // the library ends a batch without an error when the time is over
+		return nil, fmt.Errorf("read %s of %s: %w: %w", filter, stream, ErrNoAnswer, err)
 	}
 	return page, nil
 }
