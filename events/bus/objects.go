@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 )
 
 // ObjectsVolumes is where nodes keep what volumes of services held as snapshots were taken, each under the SHA-256 of its content.
@@ -108,43 +106,13 @@ func (o objects) Put(ctx context.Context, name string, content io.Reader) error 
 	return nil
 }
 
-// putParts stores the content part by part, each once the one before is stored: the library sends thousands at once, and all else on the
-// connection waits behind them. The returned info names the stored parts, also with an error.
-func (o objects) putParts(ctx context.Context, content io.Reader) (jetstream.ObjectInfo, error) {
-	info := jetstream.ObjectInfo{Bucket: o.name, NUID: nuid.Next()}
-	sum, part, ended := sha256.New(), make([]byte, partBytes), false
-	for !ended {
-		n := 0
-		for n < len(part) && !ended {
-			read, err := content.Read(part[n:])
-			n += read
-			if ended = errors.Is(err, io.EOF); err != nil && !ended {
-				return info, err
-			}
-			if err := ctx.Err(); err != nil {
-				return info, err
-			}
-		}
-		if n == 0 {
-			break
-		}
-		sum.Write(part[:n])
-		info.Chunks, info.Size = info.Chunks+1, info.Size+uint64(n) //nolint:gosec // not below 0
-		if err := o.store(ctx, &nats.Msg{Subject: o.partsOf(info.NUID), Data: part[:n]}); err != nil {
-			return info, err
-		}
-	}
-	info.Digest = jetstream.GetObjectDigestValue(sum)
-	return info, nil
-}
-
 // putEntry names the parts as the object's, and removes those that it had before.
 func (o objects) putEntry(ctx context.Context, store jetstream.ObjectStore, name string, info jetstream.ObjectInfo) error {
 	before, err := store.GetInfo(ctx, name)
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return err
 	}
-	info.ObjectMeta = jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: partBytes}}
+	info.Name, info.Opts = name, &jetstream.ObjectMetaOptions{ChunkSize: partBytes}
 	body, err := json.Marshal(info)
 	if err != nil {
 		return err
@@ -180,10 +148,10 @@ func (o objects) takeBack(ctx context.Context, id string) {
 
 // objectStore returns how the store is kept.
 func objectStore(name string, replicas int) jetstream.ObjectStoreConfig {
-	c := jetstream.ObjectStoreConfig{Bucket: name, Replicas: replicas, Compression: true}
+	c := jetstream.ObjectStoreConfig{Bucket: name, Replicas: replicas}
 	switch name {
 	case ObjectsVolumes:
-		c.Description = "Contents of volumes at the time of a snapshot. Get one with: nats object get " + name + " <digest>"
+		c.Description = "Contents of volumes at the time of a snapshot, compressed by zstd. Get one with: nats object get " + name + " <digest>"
 		c.MaxBytes = maxVolumesBytes
 	case ObjectsFolds:
 		c.Description = "The state at some sequences of ROOKERY_LOG, so that a reader need not fold it from its first message. All may be deleted at any time."
@@ -241,14 +209,18 @@ func (o objects) Touch(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := store.UpdateMeta(ctx, name, jetstream.ObjectMeta{Name: name}); err != nil {
+	info, err := store.GetInfo(ctx, name)
+	if err == nil {
+		err = store.UpdateMeta(ctx, name, info.ObjectMeta)
+	}
+	if err != nil {
 		return fmt.Errorf("touch object %s of %s: %w", name, o.name, translate(err))
 	}
 	return nil
 }
 
 func object(info *jetstream.ObjectInfo) Object {
-	return Object{Name: info.Name, Size: int64(info.Size), Stored: info.ModTime} //nolint:gosec // no object has 8 EiB
+	return Object{Name: info.Name, Size: contentSize(info), Stored: info.ModTime}
 }
 
 // Get implements Objects.
@@ -261,16 +233,7 @@ func (o objects) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read object %s of %s: %w", name, o.name, translate(err))
 	}
-	return whole{content}, nil
-}
-
-// whole is content that reads to its end only where it is what was stored.
-type whole struct{ jetstream.ObjectResult }
-
-// Read implements io.Reader.
-func (w whole) Read(p []byte) (int, error) {
-	n, err := w.ObjectResult.Read(p)
-	return n, translate(err)
+	return unpack(content)
 }
 
 // All implements Objects.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -90,8 +91,9 @@ func TestWhatAFullStoreTakesAPartOfIsNoObject(t *testing.T) {
 	if _, err := js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: bus.ObjectsVolumes, MaxBytes: 300 << 10}); err != nil {
 		t.Fatal(err)
 	}
-	o := b.Objects(bus.ObjectsVolumes)
-	if err := o.Put(ctx, "large", bytes.NewReader(bytes.Repeat([]byte("x"), 400<<10))); !errors.Is(err, bus.ErrFull) {
+	o, large := b.Objects(bus.ObjectsVolumes), make([]byte, 400<<10)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(large) // so that it cannot be compressed
+	if err := o.Put(ctx, "large", bytes.NewReader(large)); !errors.Is(err, bus.ErrFull) {
 		t.Errorf("putting what the store has no room for: %v", err)
 	}
 	if found, err := o.Stat(ctx, "large"); !errors.Is(err, bus.ErrNoKey) {
@@ -102,5 +104,58 @@ func TestWhatAFullStoreTakesAPartOfIsNoObject(t *testing.T) {
 	}
 	if found, err := o.Stat(ctx, "large"); err != nil || found.Size != 5 {
 		t.Errorf("what there is room for is %+v, %v", found, err)
+	}
+}
+
+// TestAnObjectIsReadAsItWasPutOrNotAtAll reads an object that an operator put there with other tools, and one whose parts are others by now.
+func TestAnObjectIsReadAsItWasPutOrNotAtAll(t *testing.T) {
+	b, ctx := open(t), within(t)
+	o, content := b.Objects(bus.ObjectsVolumes), bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
+	if err := o.Put(ctx, "ours", bytes.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
+	store, err := api(t, b).ObjectStore(ctx, bus.ObjectsVolumes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.PutBytes(ctx, "theirs", content); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) ([]byte, error) {
+		t.Helper()
+		found, err := o.Get(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(found)
+		return body, errors.Join(err, found.Close())
+	}
+	for _, name := range []string{"ours", "theirs"} {
+		if body, err := read(name); err != nil || !bytes.Equal(body, content) {
+			t.Errorf("%s is read as %d bytes of %d: %v", name, len(body), len(content), err)
+		}
+	}
+	info, err := store.GetInfo(ctx, "ours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size > uint64(len(content)/10) {
+		t.Errorf("%d bytes are stored as %d", len(content), info.Size)
+	}
+	parts := "$O." + bus.ObjectsVolumes + ".C." + info.NUID
+	below, err := api(t, b).Stream(ctx, "OBJ_"+bus.ObjectsVolumes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := below.Purge(ctx, jetstream.WithPurgeSubject(parts)); err != nil {
+		t.Fatal(err)
+	}
+	for range info.Chunks {
+		if _, err := api(t, b).Publish(ctx, parts, bytes.Repeat([]byte("x"), int(info.Size)/int(info.Chunks))); err != nil { //nolint:gosec // small
+			t.Fatal(err)
+		}
+	}
+	if body, err := read("ours"); !errors.Is(err, bus.ErrNoKey) {
+		t.Errorf("other parts are read as %d bytes: %v", len(body), err)
 	}
 }
