@@ -268,3 +268,26 @@ func TestOutputsAreKeptInMemoryForADay(t *testing.T) {
 		t.Errorf("outputs are kept in %s for %s, %d bytes at most, %s, %d values of a key", c.Storage, c.MaxAge, c.MaxBytes, c.Discard, c.MaxMsgsPerSubject)
 	}
 }
+
+// TestTheServerSoonForgetsAReaderThatStopped looks at the consumers below readers: a stream takes no more than 1,000.
+func TestTheServerSoonForgetsAReaderThatStopped(t *testing.T) {
+	b := open(t)
+	r, err := b.Read(within(t), bus.Log, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Stop()
+	below, err := api(t, b).Stream(within(t), string(bus.Log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for info := range below.ListConsumers(within(t)).Info() {
+		if count++; info.Config.InactiveThreshold > 10*time.Second {
+			t.Errorf("the consumer stays for %s", info.Config.InactiveThreshold)
+		}
+	}
+	if count != 1 {
+		t.Errorf("the log has %d consumers, want 1", count)
+	}
+}

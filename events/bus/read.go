@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -12,6 +13,9 @@ import (
 
 // waiting is how many messages a reader or a subscription holds for a slow listener.
 const waiting = 4096
+
+// forgottenAfter is how long the server keeps the consumer of a reader that has stopped. A stream has at most 1,000 consumers.
+const forgottenAfter = 10 * time.Second
 
 // reader pumps an ordered consumer into a channel. The consumer starts again by itself after a lost connection.
 type reader struct {
@@ -24,7 +28,7 @@ type reader struct {
 // Read implements Bus.
 func (b *JetStream) Read(ctx context.Context, stream Stream, from uint64) (Reader, error) {
 	consumer, err := b.js.OrderedConsumer(ctx, string(stream), jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), InactiveThreshold: forgottenAfter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s from %d: %w", stream, from, translate(err))
