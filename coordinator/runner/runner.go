@@ -21,6 +21,9 @@ import (
 const (
 	// DefaultHeartbeat is how often nodes send a heartbeat.
 	DefaultHeartbeat = 5 * time.Second
+	// confirmFor is how long a stream must be said to be another one, or missing, before the coordinator ends. NATS lets a leader that hears
+	// nothing of the others go on for up to 20 seconds.
+	confirmFor = 30 * time.Second
 	// retryAfter is how long the loop waits after an error that it cannot repair.
 	retryAfter = time.Second
 	// retryFullAfter is the same wait when the server has no room. An operator must make room, and every try folds the whole log.
@@ -122,11 +125,23 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	var doubtedSince time.Time
 	for ctx.Err() == nil {
+		began := time.Now()
 		err := c.term(ctx)
+		switch now := time.Now(); {
+		case !doubtful(err):
+			doubtedSince = time.Time{}
+		case doubtedSince.IsZero() || now.Sub(began) > confirmFor: // a long term has had other answers meanwhile
+			doubtedSince = now
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case doubtful(err) && time.Since(doubtedSince) < confirmFor:
+			c.settled = false // an operator may just make the streams others, so nothing is answered from the state of before
+			c.Log.Warn("asking again about the streams", "error", err, "for", confirmFor,
+				"advice", "none needed yet: a server that was cut off may answer with the state of before for a while")
 		case fatal(err):
 			return err
 		case errors.Is(err, errLost):
@@ -148,6 +163,10 @@ func restAfter(err error) time.Duration {
 	}
 	return retryAfter
 }
+
+// doubtful reports whether an error says that a stream is not what it must be, by the word of a server. One that was cut off from the
+// others answers with the state of before, until it learns that it does not lead the stream any more.
+func doubtful(err error) bool { return errors.Is(err, ErrIdentity) || errors.Is(err, bus.ErrNoStream) }
 
 // fatal reports whether an error says that the log or a stream is not what it must be.
 func fatal(err error) bool {
