@@ -108,7 +108,7 @@ func parse(args []string) (*options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0, "replay this one `seed` and print the transcript")
 	flags.Uint64Var(&o.seeds, "seeds", 0, "run the seeds from 1 to `N`")
 	flags.DurationVar(&o.lasts, "for", 0, "run for this long, as in 2m; fresh seeds unless -seeds is given")
-	const beside = "draw this `fault` too: stale-info, which Rookery does not survive yet, or panics, in a build by make sim-panics"
+	const beside = "draw this `fault` too: panics, in a build by make sim-panics"
 	flags.Func("beside", beside, func(name string) error {
 		if !slices.Contains(world.Beside, world.Kind(name)) {
 			return fmt.Errorf("want one of %v", world.Beside)

@@ -88,14 +88,13 @@ func hitLeaderless(w *World, a Action) {
 	})
 }
 
-// Beside lists the kinds of faults that the simulation draws only if a flag names them. Rookery does not survive stale information yet, and
-// panics need a program that is compiled for them.
-var Beside = []Kind{StaleInfo, Panics}
+// Beside lists the kinds of faults that the simulation draws only if a flag names them: panics need a program that is compiled for them.
+var Beside = []Kind{Panics}
 
-// beside draws faults of a kind from a sequence of their own.
-func (d *drawer) beside(kind Kind) {
+// ofKind draws faults of a kind from a sequence of their own.
+func (d *drawer) ofKind(kind Kind, sequence uint64) {
 	const mean = 20 * time.Minute
-	d.Rand = rand.New(rand.NewPCG(d.plan.Seed, 4))
+	d.Rand = rand.New(rand.NewPCG(d.plan.Seed, sequence))
 	f := faultOf(kind)
 	for at := d.soon(mean); at < d.plan.Lasts; at += d.soon(mean) {
 		a := Action{At: at, Kind: kind, For: d.soon(30 * time.Second), N: d.IntN(1 << 30)}

@@ -203,8 +203,9 @@ func Draw(seed uint64, beside ...Kind) Plan {
 	d.sayMore()
 	d.folds()
 	d.servers()
-	for _, kind := range beside {
-		d.beside(kind)
+	for i, kind := range append([]Kind{StaleInfo}, beside...) {
+		const first = 4 // the sequences below are of other faults
+		d.ofKind(kind, first+uint64(i))
 	}
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
