@@ -130,6 +130,9 @@ func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err err
 	if err != nil {
 		c.leases = nil // the bucket may be lost: the next claim opens it again
 	}
+	if errors.Is(err, bus.ErrNoStream) { // which would say that a stream of the log is missing
+		err = fmt.Errorf("%w: the bucket of the lease is lost: %s", bus.ErrNoAnswer, err.Error())
+	}
 	return l, 0, err
 }
 

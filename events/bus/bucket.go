@@ -43,14 +43,12 @@ func (b *JetStream) makeBucket(ctx context.Context, name string) (jetstream.KeyV
 		return b.makeBelow(ctx, name, configs(replicas))
 	case BucketOutput:
 		return b.makeBelow(ctx, name, output(replicas))
+	case BucketLease:
+		return b.makeBelow(ctx, name, leaseBelow(replicas))
 	}
-	config := jetstream.KeyValueConfig{
+	return b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 		Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: replicas,
-	}
-	if name == BucketLease {
-		config.TTL, config.LimitMarkerTTL = LeaseAge, 0
-	}
-	return b.js.CreateKeyValue(ctx, config)
+	})
 }
 
 // makeBelow makes a bucket by the stream below it.

@@ -106,6 +106,20 @@ func output(replicas int) jetstream.StreamConfig {
 	}
 }
 
+// leaseBelow returns how the stream below the bucket of the lease is kept. Only the stream's leader answers: a server that is cut off would
+// tell of a lease that has ended, or of none.
+func leaseBelow(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        "KV_" + BucketLease,
+		Description: "The coordinator that leads, for as long as it renews this.",
+		Subjects:    []string{"$KV." + BucketLease + ".>"},
+		Replicas:    replicas,
+		Storage:     jetstream.MemoryStorage, MaxAge: LeaseAge, MaxMsgsPerSubject: 1, Duplicates: LeaseAge,
+		Discard: jetstream.DiscardNew, DenyDelete: true, AllowRollup: true,
+		Metadata: map[string]string{metadataSchema: schemaVersion},
+	}
+}
+
 // differences says in words where a standing stream is kept otherwise than it must be. Replicas are the operator's.
 func differences(got, want jetstream.StreamConfig) []string {
 	var d []string
