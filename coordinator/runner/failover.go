@@ -64,6 +64,8 @@ type leader struct {
 	returned, silent []string
 	lastTick         time.Time
 	checkedAt        time.Time
+	// lookedAt is when the streams were last seen as they must be.
+	lookedAt time.Time
 	// sweptAt is when objects that no snapshot names were last looked for, and unnamed are those found.
 	unnamed []bus.Object
 	sweptAt time.Time
@@ -101,7 +103,7 @@ func (c *Coordinator) failOver(ctx context.Context, f *follower, l *lease) (*lea
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
 		work: coordinator.NewWorkQueue(c.cluster), heartbeats: map[string]time.Time{}, assumed: map[string]bool{},
-		closed: c.cluster.Sequence, lastTick: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
+		closed: c.cluster.Sequence, lastTick: time.Now(), lookedAt: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
 	for name := range c.cluster.Nodes {

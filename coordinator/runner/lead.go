@@ -20,6 +20,8 @@ const (
 	pulsesPerTick = 2
 	// checkEvery is how often the leader checks whether every stream is still the one that the log knows.
 	checkEvery = 5 * time.Second
+	// lookFor is how long the loop waits for the answers to that.
+	lookFor = time.Second
 	// maxInputBytes bounds the bodies of the inputs of one round.
 	maxInputBytes = 4 << 20
 	// maxInputs bounds the inputs of one round.
@@ -187,10 +189,17 @@ func (l *leader) tick() error {
 	if err := l.checkClock(l.ctx, l.clock); err != nil {
 		return err
 	}
-	states, err := States(l.ctx, l.Bus)
-	if err != nil {
+	call, cancel := context.WithTimeout(l.ctx, lookFor)
+	defer cancel()
+	states, err := States(call, l.Bus)
+	switch {
+	case (errors.Is(err, bus.ErrUnknown) || errors.Is(err, bus.ErrNoAnswer)) && now.Sub(l.lookedAt) < confirmFor: // a stream elects its leader
+		l.Log.Warn("cannot look at the streams; trying again", "error", err, "in", checkEvery, "advice", advice(err))
+		return nil
+	case err != nil:
 		return l.lostStatuses(err)
 	}
+	l.lookedAt = now
 	if remade(states[bus.Statuses], l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
 		return fmt.Errorf("%w: %s was lost", bus.ErrReader, bus.Statuses)
 	}

@@ -109,7 +109,8 @@ type Bus interface {
 	Matching(ctx context.Context, stream Stream, filter string, from uint64) ([]events.Message, error)
 	// State returns the identity, the sequences and the size of the stream, or ErrNoStream.
 	State(ctx context.Context, stream Stream) (State, error)
-	// Renew makes the streams that the server keeps in memory alone, where they are missing: a restart of the server loses them.
+	// Renew makes the streams that the server keeps in memory alone, where they are missing: a restart of the server loses them. The
+	// error is that of the statuses.
 	Renew(ctx context.Context) error
 	// Purge lets go of all messages below the sequence.
 	Purge(ctx context.Context, stream Stream, below uint64) error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nuid"
 )
@@ -114,22 +115,28 @@ func (b *JetStream) create(ctx context.Context, stream Stream, replicas int) err
 	return nil
 }
 
+// renewMetricsFor is how long Renew looks for the stream of metrics, without which a coordinator can lead.
+const renewMetricsFor = time.Second
+
 // Renew implements Bus.
 func (b *JetStream) Renew(ctx context.Context) error {
-	for _, stream := range []Stream{Statuses, Metrics} {
-		if _, err := b.State(ctx, stream); !errors.Is(err, ErrNoStream) {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		replicas, err := b.Replicas(ctx)
-		if err != nil {
-			return err
-		}
-		if err := b.create(ctx, stream, replicas); err != nil {
-			return err
-		}
+	if err := b.renew(ctx, Statuses); err != nil {
+		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, renewMetricsFor)
+	defer cancel()
+	_ = b.renew(ctx, Metrics) // the next leader tries again
 	return nil
+}
+
+// renew makes the stream if it is missing.
+func (b *JetStream) renew(ctx context.Context, stream Stream) error {
+	if _, err := b.State(ctx, stream); !errors.Is(err, ErrNoStream) {
+		return err
+	}
+	replicas, err := b.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	return b.create(ctx, stream, replicas)
 }
