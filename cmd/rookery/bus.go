@@ -69,16 +69,15 @@ func busCheck(l *link) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check the settings and identity of every stream",
+		Short: "Check the settings, identity and copies of every stream",
+		Long: `Check the settings and the identity of every stream, and how the NATS servers keep each stream, bucket and object store: how many
+servers keep it, which one leads it, how many messages the slowest one lacks (LAG), and which ones do not answer (OFFLINE).`,
 		Example: `  rookery bus check
   rookery bus check --output json`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
-				err := report(ctx, cmd.OutOrStdout(), out, b)
-				if !out.json() {
-					err = errors.Join(err, reportRoom(ctx, cmd.OutOrStdout(), b))
-				}
+				err := reportAll(ctx, cmd.OutOrStdout(), out, b)
 				if err != nil {
 					return err
 				}
@@ -90,13 +89,47 @@ func busCheck(l *link) *cobra.Command {
 	return cmd
 }
 
+// reportAll prints the settings of the streams, and how everything is kept, and returns their problems as one error.
+func reportAll(ctx context.Context, out io.Writer, how output, b *bus.JetStream) error {
+	kept, failed := b.Copies(ctx)
+	if how.json() {
+		findings, err := b.Check(ctx)
+		if err != nil {
+			return err
+		}
+		err = how.print(out, struct {
+			Streams []bus.Finding `json:"streams"`
+			Copies  []bus.Copies  `json:"copies"`
+		}{findings, kept})
+		return errors.Join(problemsOf(findings), problemsOf(kept), failed, err)
+	}
+	err := errors.Join(report(ctx, out, how, b), reportCopies(out, kept), reportRoom(ctx, out, b))
+	return errors.Join(err, problemsOf(kept), failed)
+}
+
+func reportCopies(out io.Writer, kept []bus.Copies) error {
+	rows := make([]string, len(kept))
+	for i, c := range kept {
+		rows[i] = fmt.Sprintf("%s\t%d\t%s\t%d\t%s\t%s\t%s", c.Name, c.Replicas, c.Leader, c.Lag, strings.Join(c.Offline, ", "), c.Storage, humanize.IBytes(c.Bytes))
+	}
+	return section(out, "KEPT\tREPLICAS\tLEADER\tLAG\tOFFLINE\tSTORAGE\tSIZE", rows)
+}
+
+// problemsOf returns the problems of all as one error.
+func problemsOf[T interface{ Err() error }](all []T) error {
+	problems := make([]error, len(all))
+	for i, one := range all {
+		problems[i] = one.Err()
+	}
+	return errors.Join(problems...)
+}
+
 // report prints a line for each stream, or all streams as JSON or YAML, and returns their problems as one error.
 func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) error {
 	findings, err := b.Check(ctx)
 	if err != nil {
 		return err
 	}
-	var problems []error
 	var rows []string
 	for _, f := range findings {
 		settings := "ok"
@@ -107,12 +140,11 @@ func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) er
 			settings = strings.Join(f.Differences, "; ")
 		}
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", f.Stream, f.Identity, settings))
-		problems = append(problems, f.Err())
 	}
 	if how.json() {
-		return errors.Join(append(problems, how.print(out, findings))...)
+		return errors.Join(problemsOf(findings), how.print(out, findings))
 	}
-	return errors.Join(append(problems, table(out, "STREAM\tIDENTITY\tSETTINGS", rows))...)
+	return errors.Join(problemsOf(findings), table(out, "STREAM\tIDENTITY\tSETTINGS", rows))
 }
 
 // reportRoom prints the size of the log, and warns if the account is near its limit.

@@ -99,11 +99,7 @@ func checkBus(ctx context.Context, l *link) []check {
 		}
 		return append(checks, result("streams", "", err, advice))
 	}
-	problems := make([]error, len(findings))
-	for i, f := range findings {
-		problems[i] = f.Err()
-	}
-	checks = append(checks, result("streams", fmt.Sprintf("%d, as required", len(findings)), errors.Join(problems...), "run `rookery bus init`"))
+	checks = append(checks, result("streams", fmt.Sprintf("%d, as required", len(findings)), problemsOf(findings), "run `rookery bus init`"))
 	if !checks[len(checks)-1].OK {
 		return checks
 	}
@@ -112,12 +108,24 @@ func checkBus(ctx context.Context, l *link) []check {
 		advice = "run `rookery bus adopt` once you know why"
 	}
 	checks = append(checks, result("identity", "the log knows every stream", err, advice))
-	checks = append(checks, checkClock(ctx, b), checkRoom(ctx, b))
+	checks = append(checks, checkCopies(ctx, b), checkClock(ctx, b), checkRoom(ctx, b))
 	m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}})
 	if err != nil {
 		return append(checks, result("coordinator", "", err, "start one with `rookery coordinator`"))
 	}
 	return append(checks, result("coordinator", "answers", refusal(m), "ask again: it folds the log, or is cut off from it; its own log says more"))
+}
+
+// checkCopies checks that every server that keeps a stream, bucket or object store answers.
+func checkCopies(ctx context.Context, b *bus.JetStream) check {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	kept, err := b.Copies(ctx)
+	if err != nil {
+		return result("copies", "", err, "ask again once a server leads all streams")
+	}
+	return result("copies", fmt.Sprintf("of %d streams, buckets and object stores, each on a server that answers", len(kept)), problemsOf(kept),
+		"start the servers that do not answer; what they lack they get from the others")
 }
 
 func checkClock(ctx context.Context, b bus.Bus) check {

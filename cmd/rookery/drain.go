@@ -196,15 +196,18 @@ func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, comma
 		return err
 	}
 	defer happens.Stop()
-	w := &waiter{bus: b, progress: d.progress(), scope: "node." + p.Node, waves: waves{}}
+	shown := d.progress()
+	defer shown.end()
+	w := &waiter{bus: b, progress: shown, scope: "node." + p.Node, waves: waves{}}
 	seen, err := w.publish(ctx, m)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.progress(), "command %d is stored\n", w.sequence)
+	fmt.Fprintf(shown, "command %d is stored\n", w.sequence)
 	showing, end := context.WithCancel(ctx)
 	var shows sync.WaitGroup
-	shows.Go(func() { showDrain(showing, d.progress(), happens, p) })
+	shown.expect(p.Node, len(p.Instances))
+	shows.Go(func() { showDrain(showing, shown, happens, p) })
 	defer func() {
 		end()
 		shows.Wait()
@@ -212,19 +215,19 @@ func (d *drain) carryOut(cmd *cobra.Command, b *bus.JetStream, p *drained, comma
 	outcome, err := w.follow(ctx, seen)
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			fmt.Fprintf(d.progress(), "the drain of node %s continues: rookery drain %s --undo ends it\n", p.Node, p.Node)
+			fmt.Fprintf(shown, "the drain of node %s continues: rookery drain %s --undo ends it\n", p.Node, p.Node)
 		}
 		return err
 	}
 	p.Outcome = &outcome
 	if outcome.Outcome == projections.Succeeded {
-		fmt.Fprintf(d.progress(), "node %s is drained\n", p.Node)
+		fmt.Fprintf(shown, "node %s is drained\n", p.Node)
 	}
 	return failureOf(outcome)
 }
 
-// showDrain prints a line for each event of the plan's instances, until ctx or the subscription ends.
-func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained) {
+// showDrain shows each event of the plan's instances, until ctx or the subscription ends.
+func showDrain(ctx context.Context, progress *progress, happens bus.Reader, p *drained) {
 	slots := map[string]bool{}
 	for _, d := range p.Instances {
 		slots[fmt.Sprintf("%s/%d", d.Service, d.Ordinal)] = true
@@ -247,7 +250,7 @@ func showDrain(ctx context.Context, w io.Writer, happens bus.Reader, p *drained)
 				continue // a later version wrote it
 			}
 			if ordinal, follows := ofDrain(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
-				fmt.Fprintln(w, waves{}.describe(m, time.Now()))
+				progress.event(m, data, waves{}.describe(m, time.Now()))
 			}
 		}
 	}

@@ -119,6 +119,13 @@ func (p *progress) know(ctx context.Context, b *bus.JetStream, services []events
 	}
 }
 
+// expect says how many slots something beside a command to a service changes.
+func (p *progress) expect(what string, slots int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tally.wanted[what] = slots
+}
+
 func (t *tally) take(service string, data events.Data) {
 	slot := func(ordinal uint32) string { return fmt.Sprintf("%s/%d", service, ordinal) }
 	switch d := data.(type) {

@@ -210,19 +210,7 @@ func founded(t *testing.T) (c *trio, buses []*bus.JetStream) {
 func TestTheLatestOrdersAreThoseOfTheStreamsLeader(t *testing.T) {
 	c, buses := founded(t)
 	near, far := buses[0], buses[2]
-	leads := func() string {
-		info, err := api(t, near).Stream(within(t), string(bus.Orders))
-		if err != nil || info.CachedInfo().Cluster == nil {
-			return ""
-		}
-		return info.CachedInfo().Cluster.Leader
-	}
-	eventually(t, "another server than the last leads the orders", func() bool {
-		if leads() == "s2" {
-			_, _ = near.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN."+string(bus.Orders), nil, time.Second)
-		}
-		return leads() == "s0" || leads() == "s1"
-	})
+	leads(t, near, string(bus.Orders))
 	filter := events.NodeOrders(events.OrdersRoot, "n1")
 	put := func(body string) (sequence uint64) {
 		eventually(t, "an order is stored", func() bool {
@@ -237,6 +225,11 @@ func TestTheLatestOrdersAreThoseOfTheStreamsLeader(t *testing.T) {
 		read, err := far.Matching(within(t), bus.Orders, filter, 1)
 		return err == nil && len(read) == 1 && read[0].Sequence == first
 	})
+	leases, err := far.Bucket(within(t), bus.BucketLease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leads(t, near, "KV_"+bus.BucketLease)
 	eventually(t, "the last server answers although it is cut off", func() bool {
 		if !c.answers(t, 2, "$JS.API.DIRECT.GET."+string(bus.Orders)) {
 			return false
@@ -251,6 +244,11 @@ func TestTheLatestOrdersAreThoseOfTheStreamsLeader(t *testing.T) {
 		return err == nil && len(read) == 1
 	})
 	second := put("second")
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := leases.Get(short, "leader"); err == nil || errors.Is(err, bus.ErrNoKey) {
+		t.Errorf("the server that is cut off tells of the lease: %v", err)
+	}
 	if read, err := latestWithin(t, far, filter, time.Second); err == nil {
 		t.Errorf("by the server that is cut off the latest order is %d of %d", read[0].Sequence, second)
 	}
@@ -264,9 +262,52 @@ func TestTheLatestOrdersAreThoseOfTheStreamsLeader(t *testing.T) {
 	})
 }
 
+// leads makes another server than the last lead the stream.
+func leads(t *testing.T, b *bus.JetStream, stream string) {
+	t.Helper()
+	eventually(t, "another server than the last leads "+stream, func() bool {
+		found, err := api(t, b).Stream(within(t), stream)
+		if err != nil || found.CachedInfo().Cluster == nil {
+			return false
+		}
+		leader := found.CachedInfo().Cluster.Leader
+		if leader == "s2" {
+			_, _ = b.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil, time.Second) // another try follows
+		}
+		return leader == "s0" || leader == "s1"
+	})
+}
+
 func latestWithin(t *testing.T, b *bus.JetStream, filter string, d time.Duration) ([]events.Message, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	return b.Latest(ctx, bus.Orders, filter)
+}
+
+// TestCopiesNameTheServerThatDoesNotAnswer stops one of three servers.
+func TestCopiesNameTheServerThatDoesNotAnswer(t *testing.T) {
+	c, buses := founded(t)
+	kept := func() []bus.Copies {
+		const try = 6 * time.Second // NATS waits four for the leaders that do not answer
+		ctx, cancel := context.WithTimeout(t.Context(), try)
+		defer cancel()
+		all, err := buses[0].Copies(ctx)
+		if err != nil {
+			return nil
+		}
+		return all
+	}
+	healthy := func(c bus.Copies) bool { return c.Err() == nil && c.Lag == 0 && c.Replicas == 3 }
+	eventually(t, "three servers keep every stream and bucket", func() bool {
+		all := kept()
+		return len(all) == len(bus.Streams)+2 && !slices.ContainsFunc(all, func(c bus.Copies) bool { return !healthy(c) })
+	})
+	c.servers[2].Shutdown()
+	eventually(t, "the server that was stopped is named for each", func() bool {
+		all := kept()
+		return len(all) == len(bus.Streams)+2 && !slices.ContainsFunc(all, func(c bus.Copies) bool {
+			return !slices.Equal(c.Offline, []string{"s2"}) || c.Err() == nil || c.Leader == ""
+		})
+	})
 }
