@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
@@ -269,7 +273,7 @@ func TestOutputsAreKeptInMemoryForADay(t *testing.T) {
 	}
 }
 
-// TestTheServerSoonForgetsAReaderThatStopped looks at the consumers below readers: a stream takes no more than 1,000.
+// TestTheServerSoonForgetsAReaderThatStopped looks at the consumer below a reader. A stream takes 1,000 at most.
 func TestTheServerSoonForgetsAReaderThatStopped(t *testing.T) {
 	b := open(t)
 	r, err := b.Read(within(t), bus.Log, 1)
@@ -289,5 +293,84 @@ func TestTheServerSoonForgetsAReaderThatStopped(t *testing.T) {
 	}
 	if count != 1 {
 		t.Errorf("the log has %d consumers, want 1", count)
+	}
+}
+
+// answerLate answers direct gets of the statuses, which no server answers, as if the stream had so many messages at the first, second and
+// further requests. whole says that the end of the batch follows.
+func answerLate(t *testing.T, b *bus.JetStream, whole bool, counts ...int) {
+	t.Helper()
+	sub, err := b.Conn().Subscribe("$JS.API.DIRECT.GET."+string(bus.Statuses), func(m *nats.Msg) {
+		count := counts[0]
+		counts = counts[min(1, len(counts)-1):]
+		var asks struct {
+			From int `json:"seq"`
+		}
+		if err := json.Unmarshal(m.Data, &asks); err != nil || asks.From > count {
+			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{"Status": {"404"}, "Description": {"Message Not Found"}}})
+			return
+		}
+		for i := asks.From; i <= count; i++ {
+			_ = m.RespondMsg(&nats.Msg{Data: []byte("{}"), Header: nats.Header{ // the request waits in vain, and fails the test
+				"Nats-Stream": {string(bus.Statuses)}, "Nats-Subject": {events.EngineSubject("n1")}, "Nats-Sequence": {strconv.Itoa(i)},
+				"Nats-Time-Stamp": {time.Now().UTC().Format(time.RFC3339Nano)}, "Nats-Num-Pending": {"0"},
+			}})
+		}
+		if whole {
+			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{"Status": {"204"}, "Description": {"EOB"}}})
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sub.Unsubscribe() })
+}
+
+// TestTheLatestMessagesAreThoseOfTheStreamsLeader reads by a server that lags behind the stream's leader once.
+func TestTheLatestMessagesAreThoseOfTheStreamsLeader(t *testing.T) {
+	b := open(t)
+	for range 2 {
+		if _, err := b.Publish(within(t), events.Message{Subject: events.EngineSubject("n1"), Header: events.Header{}, Body: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answerLate(t, b, true, 1, 1, 2)
+	if read, err := b.Latest(within(t), bus.Statuses, events.EngineSubject("n1")); err != nil || len(read) != 2 {
+		t.Errorf("%d messages are read, want both: %v", len(read), err)
+	}
+}
+
+// TestAPartOfABatchIsNoAnswer reads by a server that ends in the middle of its answer.
+func TestAPartOfABatchIsNoAnswer(t *testing.T) {
+	b := open(t)
+	answerLate(t, b, false, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if read, err := b.Matching(ctx, bus.Statuses, events.EngineSubject("n1"), 1); !errors.Is(err, bus.ErrNoAnswer) {
+		t.Errorf("%d messages are read: %v", len(read), err)
+	}
+}
+
+func TestCopiesNameWhatTheServerKeeps(t *testing.T) {
+	b := open(t)
+	all, err := b.Copies(within(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+		if c.Err() != nil || c.Replicas != 1 || c.Leader == "" {
+			t.Errorf("it is kept as %+v: %v", c, c.Err())
+		}
+	}
+	want := []string{"ROOKERY_COMMANDS", "ROOKERY_LOG", "ROOKERY_METRICS", "ROOKERY_ORDERS", "ROOKERY_STATUS", bus.BucketConfigs, bus.BucketOutput}
+	if !slices.Equal(names, want) {
+		t.Errorf("kept are %v, want %v", names, want)
+	}
+	for _, c := range []bus.Copies{{Name: "a"}, {Name: "a", Leader: "s0", Replicas: 3, Offline: []string{"s2"}}} {
+		if c.Err() == nil {
+			t.Errorf("%+v counts as kept well", c)
+		}
 	}
 }
