@@ -64,7 +64,7 @@ type leader struct {
 	returned, silent []string
 	lastTick         time.Time
 	checkedAt        time.Time
-	// lookedAt is when the streams were last seen as they must be.
+	// lookedAt is when the streams last had the identities that the log knows.
 	lookedAt time.Time
 	// sweptAt is when objects that no snapshot names were last looked for, and unnamed are those found.
 	unnamed []bus.Object
