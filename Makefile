@@ -90,7 +90,6 @@ TEST = $(ROOMY) $(GOTESTSUM) --format testname --format-hide-empty-pkg --hide-su
 .PHONY: test
 test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the real NATS, with the race detector
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
-	$(ROOMY) go list -race -test -export $(REAL) >/dev/null # otherwise each of the go commands below compiles all of it
 	@$(MAKE) --no-print-directory test-computed >$(REPORTS)/computed.txt 2>&1 & computed=$$!; \
 		trap 'kill $$computed 2>/dev/null || true' EXIT; \
 		passed=0; $(MAKE) --no-print-directory test-real test-pure || passed=$$?; \
@@ -101,6 +100,7 @@ test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the
 
 .PHONY: test-real
 test-real:
+	$(ROOMY) go list -race -test -export $(REAL) >/dev/null # otherwise each of the go commands below compiles all of it
 	@$(TEST) $(REPORTS)/parts.json -- $(ON_PODMAN) -parallel 3 -run '$(PARTS)' ./cmd/rookerytest & parts=$$!; \
 		trap 'kill $$parts 2>/dev/null || true' EXIT; \
 		passed=0; $(TEST) $(REPORTS)/real.json -- $(ON_PODMAN) -parallel 4 -skip '$(PARTS)' $(REAL) || passed=$$?; \
