@@ -76,7 +76,7 @@ func (b *JetStream) request(ctx context.Context, stream Stream, last *nats.Msg) 
 		return 0, fmt.Errorf("append to %s: %w: the answer cannot be parsed: %w", stream, ErrUnknown, err)
 	}
 	if ack.Error != nil {
-		return 0, fmt.Errorf("append to %s: %w", stream, translateCode(ack.Error.Code, ack.Error.Description))
+		return 0, fmt.Errorf("append to %s: %w", stream, b.heard(translateCode(ack.Error.Code, ack.Error.Description)))
 	}
 	return ack.Sequence, nil
 }

@@ -28,7 +28,7 @@ func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
 		kv, err = b.makeBucket(ctx, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open bucket %s: %w", name, translate(err))
+		return nil, fmt.Errorf("open bucket %s: %w", name, b.heard(err))
 	}
 	return bucket{kv: kv}, nil
 }

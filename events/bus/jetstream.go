@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,6 +19,7 @@ import (
 type JetStream struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
+	left atomic.Pointer[time.Time] // when the client last left a server for the next; nil for never
 }
 
 var _ Bus = (*JetStream)(nil)
@@ -175,7 +177,7 @@ func (b *JetStream) Matching(ctx context.Context, stream Stream, filter string, 
 func (b *JetStream) State(ctx context.Context, stream Stream) (State, error) {
 	handle, err := b.js.Stream(ctx, string(stream))
 	if err != nil {
-		return State{}, fmt.Errorf("look up stream %s: %w", stream, translate(err))
+		return State{}, fmt.Errorf("look up stream %s: %w", stream, b.heard(err))
 	}
 	info := handle.CachedInfo()
 	s := State{Identity: info.Config.Metadata[metadataIdentity], First: info.State.FirstSeq, Last: info.State.LastSeq, Bytes: info.State.Bytes}
