@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,55 +18,176 @@ const waiting = 4096
 // forgottenAfter is how long the server keeps the consumer of a reader that has stopped. A stream has at most 1,000 consumers.
 const forgottenAfter = 10 * time.Second
 
-// reader pumps an ordered consumer into a channel. The consumer starts again by itself after a lost connection.
+// heartbeatEvery is how often the server shows that a consumer stands. After two that are missing the reader makes another consumer. The
+// server must do so often: one that ends takes its consumers along, and tells no client.
+const heartbeatEvery = time.Second
+
+const (
+	// openFor is how long a reader waits for a new consumer: a stream that elects its leader does not answer.
+	openFor = 2 * time.Second
+	// openAgain is how long it waits before it tries that again.
+	openAgain = 250 * time.Millisecond
+	// compareEvery is how often a reader to which nothing comes compares what it has read with what the stream's leader has.
+	compareEvery = 2 * time.Second
+)
+
+// reader pumps the messages of one consumer after the other into a channel. The client's own ordered consumer would wait ten seconds for a
+// new consumer, and longer after each try. It would also stay with a consumer whose server lags behind, which delivers nothing.
 type reader struct {
+	bus      *JetStream
+	stream   Stream
+	next     uint64 // the sequence of the next message, or one below
 	messages chan events.Message
-	stop     chan struct{}
+	ctx      context.Context
+	cancel   context.CancelFunc
 	ended    chan struct{}
-	iterator jetstream.MessagesContext
 }
 
 // Read implements Bus.
 func (b *JetStream) Read(ctx context.Context, stream Stream, from uint64) (Reader, error) {
-	consumer, err := b.js.OrderedConsumer(ctx, string(stream), jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), InactiveThreshold: forgottenAfter,
-	})
+	r := &reader{bus: b, stream: stream, next: max(from, 1), messages: make(chan events.Message, waiting), ended: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	f, err := r.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read %s from %d: %w", stream, from, translate(err))
+		r.cancel()
+		return nil, fmt.Errorf("read %s from %d: %w", stream, from, err)
 	}
-	iterator, err := consumer.Messages(jetstream.PullMaxMessages(waiting))
-	if err != nil {
-		return nil, fmt.Errorf("read %s from %d: %w", stream, from, translate(err))
-	}
-	r := &reader{
-		messages: make(chan events.Message, waiting), stop: make(chan struct{}), ended: make(chan struct{}), iterator: iterator,
-	}
-	go r.pump()
+	go r.pump(f)
 	return r, nil
 }
 
-func (r *reader) pump() {
-	defer close(r.ended)
-	defer close(r.messages)
-	for {
-		msg, err := r.iterator.Next()
-		if err != nil {
-			return
-		}
-		meta, err := msg.Metadata()
-		if err != nil {
-			return
-		}
-		m := events.Message{
-			Subject: msg.Subject(), Header: events.Header(msg.Headers()), Body: msg.Data(),
-			Sequence: meta.Sequence.Stream, Time: meta.Timestamp,
-		}
-		select {
-		case r.messages <- m:
-		case <-r.stop:
-			return
+// feed is what one consumer delivers.
+type feed struct {
+	consuming jetstream.ConsumeContext
+	arrived   chan jetstream.Msg
+	broken    chan struct{} // has a value once the consumer is of no use
+	stopped   chan struct{}
+	delivered uint64 // the consumer's own number of the last message
+	quiet     bool   // nothing has come since the last comparison
+	missing   uint64 // a message that the stream's leader had at the last comparison, and that has not come; 0 for none
+}
+
+// open makes a consumer that begins with the next message.
+func (r *reader) open(ctx context.Context) (*feed, error) {
+	consumer, err := r.bus.js.CreateConsumer(ctx, string(r.stream), jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next, AckPolicy: jetstream.AckNonePolicy,
+		InactiveThreshold: forgottenAfter, Replicas: 1, MemoryStorage: true,
+	})
+	if err != nil {
+		return nil, r.bus.heard(err)
+	}
+	f := &feed{arrived: make(chan jetstream.Msg), broken: make(chan struct{}, 1), stopped: make(chan struct{})}
+	f.consuming, err = consumer.Consume(f.take, jetstream.PullMaxMessages(waiting), jetstream.PullHeartbeat(heartbeatEvery),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { f.note(err) }))
+	return f, translate(err)
+}
+
+func (f *feed) take(m jetstream.Msg) {
+	select {
+	case f.arrived <- m:
+	case <-f.stopped:
+	}
+}
+
+// note marks the feed as broken after an error that says that its consumer is gone. The client repeats its requests after all others.
+func (f *feed) note(err error) {
+	for _, gone := range []error{
+		jetstream.ErrNoHeartbeat, jetstream.ErrConsumerDeleted, jetstream.ErrConsumerNotFound, jetstream.ErrBadRequest, nats.ErrNoResponders,
+	} {
+		if errors.Is(err, gone) {
+			select {
+			case f.broken <- struct{}{}:
+			default:
+			}
 		}
 	}
+}
+
+func (f *feed) stop() {
+	close(f.stopped)
+	f.consuming.Stop()
+	<-f.consuming.Closed()
+}
+
+// pump reads until Stop is called or the connection is closed.
+func (r *reader) pump(f *feed) {
+	defer close(r.ended)
+	defer close(r.messages)
+	compare := time.NewTicker(compareEvery)
+	defer compare.Stop()
+	for f != nil {
+		goesOn := true
+		select {
+		case msg := <-f.arrived:
+			goesOn = r.deliver(f, msg)
+		case <-compare.C:
+			goesOn = r.keepsUp(f)
+		case <-f.broken:
+			goesOn = false
+		case <-f.consuming.Closed():
+			goesOn = false
+		case <-r.ctx.Done():
+			f.stop()
+			return
+		}
+		if !goesOn {
+			f.stop()
+			f = r.reopen()
+		}
+	}
+}
+
+// keepsUp reports whether the consumer delivers what the stream's leader has had for a while.
+func (r *reader) keepsUp(f *feed) bool {
+	if !f.quiet {
+		f.quiet, f.missing = true, 0
+		return true
+	}
+	if f.missing != 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, openFor)
+	defer cancel()
+	if state, err := r.bus.State(ctx, r.stream); err == nil && state.Last >= r.next {
+		f.missing = state.Last
+	}
+	return true
+}
+
+// deliver hands the message on. It reports false if the consumer has left one out before it.
+func (r *reader) deliver(f *feed, msg jetstream.Msg) (whole bool) {
+	meta, err := msg.Metadata()
+	if err != nil || meta.Sequence.Consumer != f.delivered+1 {
+		return false
+	}
+	f.delivered, f.quiet, r.next = meta.Sequence.Consumer, false, meta.Sequence.Stream+1
+	m := events.Message{
+		Subject: msg.Subject(), Header: events.Header(msg.Headers()), Body: msg.Data(),
+		Sequence: meta.Sequence.Stream, Time: meta.Timestamp,
+	}
+	select {
+	case r.messages <- m:
+	case <-r.ctx.Done(): // which pump sees next
+	}
+	return true
+}
+
+// reopen returns a new feed, or nil once Stop is called or the connection is closed.
+func (r *reader) reopen() *feed {
+	for !r.bus.conn.IsClosed() {
+		ctx, cancel := context.WithTimeout(r.ctx, openFor)
+		f, err := r.open(ctx)
+		cancel()
+		if err == nil {
+			return f
+		}
+		select {
+		case <-r.ctx.Done():
+			return nil
+		case <-time.After(openAgain):
+		}
+	}
+	return nil
 }
 
 // Messages implements Reader.
@@ -73,8 +195,7 @@ func (r *reader) Messages() <-chan events.Message { return r.messages }
 
 // Stop implements Reader.
 func (r *reader) Stop() {
-	close(r.stop)
-	r.iterator.Stop()
+	r.cancel()
 	<-r.ended
 }
 

@@ -1,0 +1,133 @@
+package bus_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// consumers asks the server for the names of the stream's consumers.
+func consumers(t *testing.T, b *bus.JetStream, stream bus.Stream) []string {
+	t.Helper()
+	answer, err := b.Conn().RequestWithContext(within(t), "$JS.API.CONSUMER.NAMES."+string(stream), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found struct{ Consumers []string }
+	if err := json.Unmarshal(answer.Data, &found); err != nil {
+		t.Fatal(err)
+	}
+	return found.Consumers
+}
+
+// TestAReaderGoesOnWithAnotherConsumer takes the consumer from a reader: it is deleted, as a server that ends does, or it stands and delivers
+// nothing, as one does whose server lags behind.
+func TestAReaderGoesOnWithAnotherConsumer(t *testing.T) {
+	for name, body := range map[string]string{
+		"DELETE": "",
+		"PAUSE":  fmt.Sprintf(`{"pause_until":%q}`, time.Now().Add(time.Hour).UTC().Format(time.RFC3339)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t)
+			r, err := b.Read(within(t), bus.Statuses, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Stop()
+			for i := range uint64(4) {
+				if i == 2 {
+					for _, consumer := range consumers(t, b, bus.Statuses) {
+						subject := "$JS.API.CONSUMER." + name + "." + string(bus.Statuses) + "." + consumer
+						answer, err := b.Conn().RequestWithContext(within(t), subject, []byte(body))
+						if err != nil || strings.Contains(string(answer.Data), `"error"`) {
+							t.Fatalf("%s: %v: %s", subject, err, answer.Data)
+						}
+					}
+				}
+				if _, err := b.Publish(within(t), events.Message{Subject: events.EngineSubject("n1"), Header: events.Header{}, Body: []byte("{}")}); err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case m := <-r.Messages():
+					if m.Sequence != i+1 {
+						t.Errorf("message %d is read after %d", m.Sequence, i)
+					}
+				case <-within(t).Done():
+					t.Fatalf("message %d is not read", i+1)
+				}
+			}
+		})
+	}
+}
+
+// plainServer runs a server without JetStream, which a responder makes say that it has no quorum, and returns its URL.
+func plainServer(t *testing.T) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	conn, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	_, err = conn.Subscribe("$JS.API.STREAM.INFO.*", func(m *nats.Msg) {
+		_ = m.Respond([]byte(`{"error":{"code":503,"err_code":10008,"description":"JetStream system temporarily unavailable"}}`)) // else the test fails
+	})
+	if err := errors.Join(err, conn.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	return s.ClientURL()
+}
+
+// TestAClientTurnsFromAServerWithoutAQuorum connects to two servers, of which none has a quorum.
+func TestAClientTurnsFromAServerWithoutAQuorum(t *testing.T) {
+	first, second := plainServer(t), plainServer(t)
+	turned := make(chan string, 1)
+	conn, err := nats.Connect(first+","+second, nats.DontRandomize(), nats.MaxReconnects(-1), nats.ReconnectHandler(func(c *nats.Conn) {
+		select {
+		case turned <- c.ConnectedUrl():
+		default:
+		}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	b, err := bus.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time comes too soon
+		if _, err := b.State(within(t), bus.Log); !errors.Is(err, bus.ErrNoQuorum) {
+			t.Fatalf("the server says %v", err)
+		}
+	}
+	select {
+	case url := <-turned:
+		if url != second {
+			t.Errorf("it turned from %s to %s", first, url)
+		}
+	case <-within(t).Done():
+		t.Fatal("it stays with a server without a quorum")
+	}
+	if got := conn.Stats().Reconnects; got != 1 {
+		t.Errorf("it turned %d times", got)
+	}
+}
