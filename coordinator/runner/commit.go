@@ -60,7 +60,7 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 		return fmt.Errorf("%w: %w", errDecide, err)
 	}
 	began := time.Now()
-	last, err := l.store(round.Messages)
+	last, err := l.append(bus.Log, l.closed, round.Messages)
 	if err != nil {
 		return err
 	}
@@ -86,35 +86,40 @@ func unsealed(turn *coordinator.Turn, logID string) events.Unit {
 	return events.Unit{}
 }
 
-// store appends the messages. An outcome that is not known is looked up in the log.
-func (l *leader) store(messages []events.Message) (uint64, error) {
-	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
-	defer cancel()
-	last, err := l.Bus.Append(call, bus.Log, l.closed, messages)
-	switch {
-	case err == nil:
-		return last, nil
-	case errors.Is(err, bus.ErrPosition) || errors.Is(err, bus.ErrUnknown):
-		return l.lookUp(messages, err)
-	}
-	return 0, err
+// append appends the messages behind the sequence, and tries again where it does not learn what became of that. They are stored once at most,
+// as they must follow that sequence. The last one must name its leader. If another coordinator has written there, append returns errLost.
+func (l *leader) append(stream bus.Stream, after uint64, messages []events.Message) (last uint64, err error) {
+	err = patiently(l.ctx, func(ctx context.Context) error {
+		if err := l.lease.beat(); err != nil {
+			return err
+		}
+		last, err = l.Bus.Append(ctx, stream, after, messages)
+		if errors.Is(err, bus.ErrPosition) || errors.Is(err, bus.ErrUnknown) {
+			last, err = l.lookUp(stream, after, messages, err)
+		}
+		return err
+	})
+	return last, err
 }
 
-// lookUp reads the log to learn what became of an append: the answer to a batch that was stored may have been lost,
-// and sent again by the client's own hand it is refused.
-func (l *leader) lookUp(messages []events.Message, cause error) (uint64, error) {
-	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
+// lookUp reads the last message of the stream to learn what became of an append: the answer to one that was stored may have been lost, and
+// sent again it is refused.
+func (l *leader) lookUp(stream bus.Stream, after uint64, messages []events.Message, cause error) (uint64, error) {
+	call, cancel := context.WithTimeout(l.ctx, tryFor)
 	defer cancel()
-	m, ok, err := l.Bus.Last(call, bus.Log)
-	if err != nil {
-		return 0, errors.Join(cause, err)
-	}
-	ours := messages[len(messages)-1]
-	if ok && m.Sequence == l.closed+uint64(len(messages)) && bytes.Equal(m.Body, ours.Body) {
+	m, ok, err := l.Bus.Last(call, stream)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%w: %w: %w", bus.ErrUnknown, cause, err)
+	case ok && m.Sequence == after+uint64(len(messages)) && equal(m, messages[len(messages)-1]):
 		return m.Sequence, nil
+	case m.Sequence <= after: // the server that answers lags behind, or the one that refused has taken what is not stored yet
+		return 0, fmt.Errorf("%w: %w", bus.ErrUnknown, cause)
 	}
-	if errors.Is(cause, bus.ErrPosition) {
-		return 0, fmt.Errorf("%w: %w", errLost, cause)
-	}
-	return 0, cause
+	return 0, fmt.Errorf("%w: it has written to %s: %w", errLost, stream, cause)
+}
+
+// equal reports whether both are one message of one leader.
+func equal(a, b events.Message) bool {
+	return a.Subject == b.Subject && a.Header.Get(headerLeader) == b.Header.Get(headerLeader) && bytes.Equal(a.Body, b.Body)
 }

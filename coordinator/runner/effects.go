@@ -81,14 +81,24 @@ func (l *leader) keep(now time.Time) error {
 	l.keptAt = now
 	before := l.kept
 	l.kept = forgettable(l.cluster, l.cursors.commands, now)
-	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
-	defer cancel()
 	if l.kept > before {
-		if err := l.Bus.Purge(call, bus.Commands, l.kept); err != nil {
+		if err := l.purge(l.kept); err != nil {
 			return err
 		}
 	}
 	return l.makeRoom()
+}
+
+// purge removes the commands below the sequence. Those of a stream that does not answer are removed another time.
+func (l *leader) purge(below uint64) error {
+	call, cancel := context.WithTimeout(l.ctx, lookFor)
+	defer cancel()
+	err := l.Bus.Purge(call, bus.Commands, below)
+	if passing(err) {
+		l.Log.Warn("cannot purge decided commands; trying again", "error", err, "advice", advice(err))
+		return nil
+	}
+	return err
 }
 
 // forgettable returns the sequence below which ended commands are forgotten. An open command is remembered, whatever happens to later ones.
@@ -109,11 +119,14 @@ func forgettable(c *projections.Cluster, cursor uint64, now time.Time) uint64 {
 // long as before.
 func (l *leader) makeRoom() error {
 	l.taken = 0
-	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
+	call, cancel := context.WithTimeout(l.ctx, lookFor)
 	defer cancel()
 	state, err := l.Bus.State(call, bus.Commands)
+	if passing(err) {
+		return nil // it looks again soon
+	}
 	if err != nil || state.Bytes < keptBytes || state.First > l.cluster.CommandCursor {
 		return err
 	}
-	return l.Bus.Purge(call, bus.Commands, l.cluster.CommandCursor+1)
+	return l.purge(l.cluster.CommandCursor + 1)
 }

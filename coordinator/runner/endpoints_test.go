@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -94,7 +95,7 @@ func (w *ordersWatched) Append(ctx context.Context, stream bus.Stream, last uint
 		if err != nil {
 			w.t.Error(err)
 		}
-		return 0, bus.ErrPosition
+		return 0, errors.New("this ends the term")
 	}
 	return w.Bus.Append(ctx, stream, last, messages)
 }

@@ -172,12 +172,13 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 
 // checkStreams compares every stream with what the log recorded, and founds a cluster that has no record.
 func (l *leader) checkStreams() error {
-	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
-	defer cancel()
-	if err := l.Bus.Renew(call); err != nil {
+	var states map[bus.Stream]bus.State
+	err := patiently(l.ctx, func(ctx context.Context) (err error) {
+		if err = l.Bus.Renew(ctx); err == nil {
+			states, err = States(ctx, l.Bus)
+		}
 		return err
-	}
-	states, err := States(l.ctx, l.Bus)
+	})
 	if err != nil {
 		return err
 	}
@@ -256,13 +257,21 @@ func Identify(c *projections.Cluster, states map[bus.Stream]bus.State) error {
 	return nil
 }
 
+func (l *leader) read(stream bus.Stream, from uint64) (reader bus.Reader, err error) {
+	err = patiently(l.ctx, func(ctx context.Context) error {
+		reader, err = l.Bus.Read(ctx, stream, from)
+		return err
+	})
+	return reader, err
+}
+
 // openInboxes reads the inboxes from after the last decided inputs, and begins to write the views.
 func (l *leader) openInboxes() error {
 	var err error
-	if l.commands, err = l.Bus.Read(l.ctx, bus.Commands, l.cursors.commands+1); err != nil {
+	if l.commands, err = l.read(bus.Commands, l.cursors.commands+1); err != nil {
 		return err
 	}
-	if l.statuses, err = l.Bus.Read(l.ctx, bus.Statuses, l.cursors.statuses+1); err != nil {
+	if l.statuses, err = l.read(bus.Statuses, l.cursors.statuses+1); err != nil {
 		l.commands.Stop()
 		return err
 	}

@@ -140,9 +140,11 @@ func (f *follower) takeNext(m events.Message, ok bool) error {
 
 // catchUp folds everything that the log holds now.
 func (f *follower) catchUp(ctx context.Context) error {
-	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
-	defer cancel()
-	state, err := f.c.Bus.State(call, bus.Log)
+	var state bus.State
+	err := patiently(ctx, func(ctx context.Context) (err error) {
+		state, err = f.c.Bus.State(ctx, bus.Log)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -186,14 +186,15 @@ func (l *leader) tick() error {
 	l.checkedAt = now
 	l.sweep(now)
 	l.watchRoom(now)
-	if err := l.checkClock(l.ctx, l.clock); err != nil {
-		return err
-	}
 	call, cancel := context.WithTimeout(l.ctx, lookFor)
 	defer cancel()
-	states, err := States(call, l.Bus)
+	var states map[bus.Stream]bus.State
+	err := l.checkClock(call, l.clock)
+	if err == nil {
+		states, err = States(call, l.Bus)
+	}
 	switch {
-	case (errors.Is(err, bus.ErrUnknown) || errors.Is(err, bus.ErrNoAnswer)) && now.Sub(l.lookedAt) < confirmFor: // a stream elects its leader
+	case passing(err) && now.Sub(l.lookedAt) < confirmFor:
 		l.Log.Warn("cannot look at the streams; trying again", "error", err, "in", checkEvery, "advice", advice(err))
 		return nil
 	case err != nil:

@@ -111,7 +111,7 @@ func (l *lease) renew(ctx context.Context) bool {
 
 // claim returns the lease. If another coordinator holds it, claim returns nil and the revision of the lease.
 func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
 	if c.leases == nil {
 		leases, err := c.Bus.Bucket(ctx, bus.BucketLease)

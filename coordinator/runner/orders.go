@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -19,19 +18,30 @@ const forgetAfter = "1h"
 // headerTTL is the header with which a message says how long it is kept.
 const headerTTL = "Nats-TTL"
 
+// headerLeader is the header with which an order names the leader that has written it and its epoch: the next one may repair an order with
+// the same body.
+const headerLeader = "Rookery-Leader"
+
 // takeOrders writes the leader's mark, which fences earlier leaders, and then repairs every order that differs from the state.
 func (l *leader) takeOrders() error {
-	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
-	defer cancel()
-	state, err := l.Bus.State(call, bus.Orders)
+	var standing []events.Message
+	err := patiently(l.ctx, func(ctx context.Context) error {
+		state, err := l.Bus.State(ctx, bus.Orders)
+		l.orders = state.Last
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	standing, err := l.Bus.Latest(call, bus.Orders, events.OrdersRoot+".>")
+	err = patiently(l.ctx, func(context.Context) error { // many orders may take longer than one try
+		call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
+		defer cancel()
+		standing, err = l.Bus.Latest(call, bus.Orders, events.OrdersRoot+".>")
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	l.orders = state.Last
 	if !l.cluster.Founded() {
 		return nil
 	}
@@ -39,7 +49,8 @@ func (l *leader) takeOrders() error {
 	for _, m := range standing {
 		have[m.Subject] = m
 	}
-	if err := checkOrdersMark(call, l.Bus, l.cluster, l.epoch); err != nil {
+	err = patiently(l.ctx, func(ctx context.Context) error { return checkOrdersMark(ctx, l.Bus, l.cluster, l.epoch) })
+	if err != nil {
 		return err
 	}
 	delete(have, events.OrdersEpochSubject)
@@ -126,10 +137,14 @@ func (l *leader) orderMessage(subject string, o events.Order, traceParent string
 		ID:     subject + "/" + strconv.FormatUint(o.Decided, 10) + "/" + string(o.Action),
 		Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now, Cause: events.Cause{TraceParent: traceParent},
 	})
-	if err == nil && o.Action == events.ActionForget {
+	if err != nil {
+		return m, err
+	}
+	m.Header[headerLeader] = []string{strconv.FormatUint(l.epoch, 10) + "/" + l.Name}
+	if o.Action == events.ActionForget {
 		m.Header[headerTTL] = []string{forgetAfter}
 	}
-	return m, err
+	return m, nil
 }
 
 // ordersOf returns the orders that these records changed, in the order in which they were decided.
@@ -248,12 +263,7 @@ func (l *leader) putOrders(orders []events.Message) error {
 }
 
 func (l *leader) putBatch(batch []events.Message) error {
-	call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
-	defer cancel()
-	last, err := l.Bus.Append(call, bus.Orders, l.orders, batch)
-	if errors.Is(err, bus.ErrPosition) {
-		return fmt.Errorf("%w: it has written orders", errLost)
-	}
+	last, err := l.append(bus.Orders, l.orders, batch)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,8 @@ type Bus interface {
 	Append(ctx context.Context, stream Stream, after uint64, batch []events.Message) (uint64, error)
 	// Read delivers the messages from the sequence on, in order, as they are stored.
 	Read(ctx context.Context, stream Stream, from uint64) (Reader, error)
-	// Last returns the last message of the stream, or false where it is empty.
+	// Last returns the last message of the stream, or false where it is empty. Any server that keeps the stream may answer for the log and
+	// the orders, also one that lags behind.
 	Last(ctx context.Context, stream Stream) (events.Message, bool, error)
 	// Latest returns the last message of each subject that matches the filter, in order of sequence.
 	Latest(ctx context.Context, stream Stream, filter string) ([]events.Message, error)

@@ -49,8 +49,29 @@ func (b *JetStream) Publish(ctx context.Context, m events.Message) (uint64, erro
 	return ack.Sequence, nil
 }
 
-// Last implements Bus.
+// Last implements Bus, by a direct get where the stream has them: servers answer that without a leader of all streams.
 func (b *JetStream) Last(ctx context.Context, stream Stream) (events.Message, bool, error) {
+	answer, err := b.conn.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"DIRECT.GET."+string(stream), []byte(`{"last_by_subj":">"}`))
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return b.lastByLeader(ctx, stream)
+	case err != nil:
+		return events.Message{}, false, fmt.Errorf("read the last message of %s: %w", stream, translate(err))
+	case answer.Header.Get("Status") == statusNotFound:
+		return events.Message{}, false, nil
+	case answer.Header.Get("Status") != "":
+		return events.Message{}, false, fmt.Errorf("read the last message of %s: %w: %s", stream, ErrUnknown, answer.Header.Get("Description"))
+	}
+	m := fromNATS(answer)
+	m.Subject = answer.Header.Get(nats.JSSubject)
+	m.Time, err = time.Parse(time.RFC3339Nano, answer.Header.Get(nats.JSTimeStamp))
+	return m, err == nil, err
+}
+
+// statusNotFound is the status of a direct get that finds nothing.
+const statusNotFound = "404"
+
+func (b *JetStream) lastByLeader(ctx context.Context, stream Stream) (events.Message, bool, error) {
 	s, err := b.State(ctx, stream)
 	if err != nil || s.Last < s.First {
 		return events.Message{}, false, err
