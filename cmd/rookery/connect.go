@@ -30,7 +30,7 @@ func (l *link) flags(cmd *cobra.Command) {
 // The client pings the server to detect a connection that died silently. It drops and replaces such a connection within
 // (deafPings + 1) * pingEvery.
 const (
-	pingEvery = 5 * time.Second
+	pingEvery = 2 * time.Second
 	deafPings = 2
 )
 
