@@ -149,6 +149,17 @@ LAST_LINE = { trap '' INT; last=; while IFS= read -r line; do \
 test-faults: setup ## Inject every fault on the real Podman; the last line counts what did not heal
 	@set -o pipefail; go test -v -timeout 25m -run TestFaultsOnPodman ./cmd/rookerytest 2>&1 | $(call LAST_LINE,faults)
 
+AVAILABILITY := go test -v -count 1 -timeout 24h -run TestAvailabilityOnPodman ./cmd/rookerytest -experiments ''
+.PHONY: test-ha
+test-ha: setup ## Break one thing after the other of a Rookery on three NATS servers; the last line counts what was lost
+	@set -o pipefail; $(AVAILABILITY) 2>&1 | $(call LAST_LINE,experiments)
+
+# SOAK_HA is how long `make soak-ha` lasts at least.
+SOAK_HA := 1h
+.PHONY: soak-ha
+soak-ha: setup ## Break things at random on three NATS servers for long: make soak-ha SOAK_HA=4h
+	@set -o pipefail; $(AVAILABILITY) -experiment-for $(SOAK_HA) 2>&1 | $(call LAST_LINE,experiments)
+
 DASHBOARDS := go test -v -count 1 -timeout 15m -run TestDashboardsOnPodman ./cmd/rookerytest
 .PHONY: test-dashboards
 test-dashboards: setup nats ## Ask a real Prometheus each query of screens and alerts; the last line counts what found nothing

@@ -79,17 +79,43 @@ func audit(t testing.TB, cluster *rookerytest.Cluster, all ...audited) findings 
 // auditBeside is audit for a caller that has folded the log.
 func auditBeside(t testing.TB, log *projections.Cluster, all ...audited) findings {
 	t.Helper()
-	a := auditor{t: t, log: log, live: map[string][]string{}, has: map[placed]bool{}}
+	a := newAuditor(t, log)
 	for _, p := range all {
-		a.containers(p)
-		a.volumes(p)
-		a.secrets(p)
+		a.podman(p)
 	}
-	a.compare()
-	for _, found := range []*[]string{&a.orphans, &a.duplicates, &a.leftovers, &a.missing} {
-		slices.Sort(*found)
+	return a.compare()
+}
+
+func newAuditor(t testing.TB, log *projections.Cluster) *auditor {
+	return &auditor{t: t, log: log, live: map[string][]string{}, has: map[placed]bool{}}
+}
+
+// podman reads everything that the Podman of a node has.
+func (a *auditor) podman(p audited) {
+	a.t.Helper()
+	a.containers(p)
+	a.volumes(p)
+	a.secrets(p)
+}
+
+// engine reads what the simulated engine of a node has.
+func (a *auditor) engine(name string, all []node.Container) {
+	for _, c := range all {
+		what := fmt.Sprintf("container of %s on %s", c.Instance, name)
+		if i := a.log.Instance(c.Instance); i == nil || i.Node != name {
+			a.orphans = append(a.orphans, what)
+		}
+		if c.State == node.Running {
+			a.lives(c.Instance, name, what)
+		}
 	}
-	return a.findings
+}
+
+// lives notes the main container of an instance, which has a process.
+func (a *auditor) lives(id events.InstanceID, on, what string) {
+	slot := fmt.Sprintf("%s/%d", id.Service, id.Ordinal)
+	a.live[slot] = append(a.live[slot], what)
+	a.has[placed{id, on}] = true
 }
 
 // placed is an instance on a node.
@@ -159,9 +185,7 @@ func (a *auditor) container(p audited, c auditedContainer, sidecars map[string]b
 	if parsed.Role == node.RoleSidecar || !lives(c.State) {
 		return
 	}
-	slot := fmt.Sprintf("%s/%d", parsed.Instance.Service, parsed.Instance.Ordinal)
-	a.live[slot] = append(a.live[slot], what)
-	a.has[placed{parsed.Instance, p.node}] = true
+	a.lives(parsed.Instance, p.node, what)
 }
 
 // lives reports whether a container in this state of Podman's has a process.
@@ -205,8 +229,8 @@ func (a *auditor) secrets(p audited) {
 	}
 }
 
-// compare compares the findings with the instances of the log.
-func (a *auditor) compare() {
+// compare compares what was read with the instances of the log, and returns the differences.
+func (a *auditor) compare() findings {
 	want := map[string]int{}
 	for _, s := range a.log.Services {
 		for i := range s.Instances() {
@@ -222,6 +246,10 @@ func (a *auditor) compare() {
 			a.duplicates = append(a.duplicates, slot+" has "+strings.Join(found, " and "))
 		}
 	}
+	for _, found := range []*[]string{&a.orphans, &a.duplicates, &a.leftovers, &a.missing} {
+		slices.Sort(*found)
+	}
+	return a.findings
 }
 
 // ask makes Podman print JSON.

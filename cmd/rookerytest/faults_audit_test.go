@@ -54,11 +54,14 @@ func (h *station) list() ([]listed, error) {
 // audit compares what the hosts have with what the log says: by the labels of what their Podmans list, and by what runs on
 // this machine for those.
 func (f *trial) audit(c *projections.Cluster) findings {
-	all := make([]audited, len(f.hosts))
-	for i, h := range f.hosts {
-		all[i] = audited{h.name, h.podman}
+	a := newAuditor(f.t, c)
+	for _, h := range f.hosts {
+		a.podman(audited{h.name, h.podman})
 	}
-	found := auditBeside(f.t, c, all...)
+	for name, engine := range f.engines {
+		a.engine(name, engine.Containers())
+	}
+	found := a.compare()
 	running := monitors()
 	for _, h := range f.hosts {
 		f.processes(h, running, &found)

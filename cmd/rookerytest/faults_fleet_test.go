@@ -22,6 +22,7 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node/podman/podmantest"
+	"github.com/rookery-project/rookery/node/simulated"
 )
 
 const (
@@ -40,11 +41,13 @@ const (
 type trial struct {
 	*rookerytest.Cluster
 	t            *testing.T
+	network      *network
 	random       *rand.Rand
 	path         string   // of the program
 	env          []string // of its processes; that of the test where it is nil
 	hosts        []*station
 	coordinators []*seat
+	engines      map[string]*simulated.Engine // of nodes beside the hosts
 	bus          *service
 	registry     *registry // nil before a fault needs one
 	heard        *hearing
@@ -52,6 +55,7 @@ type trial struct {
 	interrupted  context.Context
 
 	commands []uint64          // those that were acknowledged, in order
+	where    string            // of the services' specs, says on which nodes they may run; "" for all
 	webScale int               // that was asked for last
 	jobs     int               // that were begun
 	turns    int               // images that were made
@@ -69,7 +73,8 @@ type service struct {
 // seat is a machine for a coordinator.
 type seat struct {
 	*host
-	link    *wire // to the bus
+	link    *wire  // to the bus; nil where it reaches the servers themselves
+	server  string // the URLs of the bus
 	process *process
 }
 
@@ -77,7 +82,8 @@ type seat struct {
 type station struct {
 	*host
 	path   string // of the program that its node runs
-	link   *wire  // to the bus
+	link   *wire  // to the bus; nil where it reaches the servers themselves
+	server string // the URLs of the bus
 	engine *wire  // to the Podman
 	client *http.Client
 	disk   string // the folder that is its Podman's file system; "" where that has none of its own
@@ -86,36 +92,57 @@ type station struct {
 // startTrial starts a fleet that ends with the test, and brings up the services that every fault meets.
 func startTrial(t *testing.T) *trial {
 	t.Helper()
+	f := newTrial(t)
+	n := f.network
+	f.bus = &service{folder: t.TempDir(), host: n.address(1), port: freePorts(t)}
+	f.startBus()
+	f.meet("nats://" + f.bus.address())
+	for _, name := range []string{"leader-1", "leader-2"} {
+		link := f.newLink(n)
+		f.seat(&seat{host: n.newMachine(name, ""), link: link, server: "nats://" + link.address()})
+	}
+	for _, h := range f.hosts {
+		h.link = f.newLink(n)
+		h.server = "nats://" + h.link.address()
+		f.startNode(h)
+	}
+	f.found()
+	return f
+}
+
+// newTrial makes the machines of a fleet that ends with the test: three hosts with a Podman, where nothing of Rookery runs yet.
+func newTrial(t *testing.T) *trial {
+	t.Helper()
 	f := &trial{t: t, random: seed(t), ids: map[string]string{}, known: map[string]bool{}, log: newFollowed(), interrupted: interrupts(t)}
 	var err error
 	if f.path, err = program(); err != nil {
 		t.Fatal(err)
 	}
-	n := newNetwork(t, f.random)
+	f.network = newNetwork(t, f.random)
 	for _, name := range []string{"attic-1", "barn-1", "cellar-1"} {
-		f.hosts = append(f.hosts, newStation(n, name, name == "cellar-1"))
+		f.hosts = append(f.hosts, newStation(f.network, name, name == "cellar-1"))
 	}
 	uris := make([]string, 0, len(f.hosts))
 	for _, h := range f.hosts {
+		h.path = f.path
 		uris = append(uris, h.uri)
 	}
 	podmantest.LoadWeb(t, uris...)
-	f.bus = &service{folder: t.TempDir(), host: n.address(1), port: freePorts(t)}
-	f.startBus()
-	f.Cluster = rookerytest.Start(t, rookerytest.WithServer("nats://"+f.bus.address()), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
-	f.heard = listenToAll(t, f.Conn)
-	t.Cleanup(f.log.stop)
-	for _, name := range []string{"leader-1", "leader-2"} {
-		c := &seat{host: n.newMachine(name, ""), link: f.newLink(n)}
-		f.coordinators = append(f.coordinators, c)
-		f.startCoordinator(c)
-	}
-	for _, h := range f.hosts {
-		h.path, h.link = f.path, f.newLink(n)
-		f.startNode(h)
-	}
-	f.found()
 	return f
+}
+
+// meet connects the test to the bus, and listens to all events.
+func (f *trial) meet(url string) {
+	f.t.Helper()
+	f.Cluster = rookerytest.Start(f.t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
+	f.heard = listenToAll(f.t, f.Conn)
+	f.t.Cleanup(f.log.stop)
+}
+
+// seat starts a coordinator that is one of the fleet.
+func (f *trial) seat(c *seat) {
+	f.coordinators = append(f.coordinators, c)
+	f.startCoordinator(c)
 }
 
 // interrupts returns a context that ends when a user interrupts the test. The test must then clean up, because what it has made does not
@@ -198,14 +225,14 @@ func (f *trial) launch(h *host, path string, words ...string) *process {
 }
 
 func (f *trial) startCoordinator(c *seat) {
-	c.process = f.launch(c.host, f.path, "coordinator", "--server", "nats://"+c.link.address(), "--name", c.name,
+	c.process = f.launch(c.host, f.path, "coordinator", "--server", c.server, "--name", c.name,
 		"--heartbeat", fleetHeartbeat.String(), "--metrics", metricsAt(c.host))
 }
 
 // startNode starts the host's node, as a unit of the system would.
 func (f *trial) startNode(h *station) {
-	h.node = f.launch(h.host, h.path, "node", "--server", "nats://"+h.link.address(), "--podman", "unix://"+h.engine.address(),
-		"--name", h.name, "--zone", h.zone, "--label", "host="+h.name, "--address", h.address,
+	h.node = f.launch(h.host, h.path, "node", "--server", h.server, "--podman", "unix://"+h.engine.address(),
+		"--name", h.name, "--zone", h.zone, "--label", "host="+h.name, "--label", "engine=podman", "--address", h.address,
 		"--ports", fmt.Sprintf("%d-%d", firstPort, lastPort), "--heartbeat", fleetHeartbeat.String(),
 		"--metrics", metricsAt(h.host))
 }
@@ -213,7 +240,7 @@ func (f *trial) startNode(h *station) {
 // found brings up the services that run throughout.
 func (f *trial) found() {
 	f.t.Helper()
-	f.Until("all nodes have joined", func() bool { return f.State().Nodes == len(f.hosts) })
+	f.Until("all nodes have joined", func() bool { return f.State().Nodes == len(f.hosts)+len(f.engines) })
 	putConfig(f.t, f.Bus(), "demo.greeting", "hello")
 	const quick = `"stop_grace":"1s","restart":{"delay":"100ms","max_delay":"1s"}`
 	f.webScale = 4
@@ -222,7 +249,7 @@ func (f *trial) found() {
 		"demo/data":   `"scale":2,"volumes":[{"name":"data","path":"/data"}],"configs":[{"name":"greeting","path":"/etc/greeting"}]`,
 		"demo/single": `"scale":1,"ports":[{"name":"http","port":8080}]`,
 	} {
-		f.Ensure(name, fmt.Sprintf(`{"image":%q,%s,%s}`, podmantest.WebReference, quick, fields))
+		f.Ensure(name, fmt.Sprintf(`{"image":%q,%s,%s%s}`, podmantest.WebReference, quick, fields, f.where))
 	}
 }
 
@@ -279,8 +306,8 @@ func (f *trial) work() {
 	f.command("demo/web", "scale", scaleBody(f.webScale))
 	f.jobs++
 	f.command(fmt.Sprintf("demo/job-%d", f.jobs), "ensure", fmt.Sprintf(
-		`{"image":%q,"args":["-exit-after","200ms"],"mode":"job","job":{"completions":4,"parallelism":4},"restart":{"delay":"100ms"}}`,
-		podmantest.WebReference))
+		`{"image":%q,"args":["-exit-after","200ms"],"mode":"job","job":{"completions":4,"parallelism":4},"restart":{"delay":"100ms"}%s}`,
+		podmantest.WebReference, f.where))
 	if f.jobs > 1 {
 		f.command(fmt.Sprintf("demo/job-%d", f.jobs-1), "drop", `{}`)
 	}

@@ -16,6 +16,7 @@ type followed struct {
 	history history
 	removed int // instances
 	reader  bus.Reader
+	each    func() // is called after each round; nil for nothing
 }
 
 func newFollowed() *followed {
@@ -52,6 +53,9 @@ func (l *followed) follow(ctx context.Context, b bus.Bus) error {
 				if _, gone := r.Data.(events.InstanceRemoved); gone {
 					l.removed++
 				}
+			}
+			if l.each != nil && len(records) > 0 {
+				l.each()
 			}
 		case <-call.Done():
 			l.stop() // what it reads by may be lost with a server

@@ -13,8 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/rookery-project/rookery/cmd/rookerytest"
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -81,78 +79,8 @@ func (s *servers) init() {
 	}
 }
 
-// ensures publishes a command until it is stored, and waits until it has succeeded.
-func ensures(t *testing.T, cluster *rookerytest.Cluster, service string) {
-	t.Helper()
-	store := func() (uint64, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), publishWithin)
-		defer cancel()
-		return cluster.Bus().Publish(ctx, events.Message{
-			Subject: "rookery.cmd.service.demo." + service + ".ensure", Body: []byte(`{"image":"localhost/web:1","busy":"supersede"}`),
-		})
-	}
-	late := time.Now().Add(patience)
-	sequence, err := store()
-	for ; err != nil; sequence, err = store() {
-		if time.Now().After(late) {
-			t.Fatalf("no command is stored within %s: %v", patience, err)
-		}
-	}
-	ends(t, cluster, sequence)
-}
-
 // publishWithin is how long one try to store a command may take.
 const publishWithin = 2 * time.Second
-
-// TestAllServersKilled kills all three servers at once and starts them again. Then it kills each in turn, three seconds apart, while one
-// command follows the other. All stored commands end, and later ones as well, without an operator.
-func TestAllServersKilled(t *testing.T) {
-	t.Parallel()
-	s := startServers(t)
-	s.init()
-	cluster := rookerytest.Start(t, rookerytest.WithServer(s.url), rookerytest.WithoutCoordinator())
-	startCoordinator(t, cluster)
-	startCoordinator(t, cluster)
-	cluster.Ensure("demo/web", `{"image":"localhost/web:1","scale":2}`)
-
-	sent := make(chan []uint64)
-	asking, stop := context.WithCancel(t.Context())
-	go func() { sent <- asks(asking, cluster) }()
-
-	all := func(each func(i int)) {
-		for i := range s.processes {
-			each(i)
-		}
-	}
-	all(func(i int) { s.processes[i].kill() })
-	all(s.start)
-	began := time.Now()
-	ensures(t, cluster, "after-all")
-	t.Logf("after all were killed a command has ended %s after their start", time.Since(began).Round(100*time.Millisecond))
-
-	const apart = 3 * time.Second
-	turns := time.NewTicker(apart)
-	defer turns.Stop()
-	all(func(i int) {
-		<-turns.C
-		s.processes[i].kill()
-		s.start(i)
-	})
-	began = time.Now()
-	ensures(t, cluster, "after-each")
-	t.Logf("after each was killed in turn a command has ended %s after the last start", time.Since(began).Round(100*time.Millisecond))
-
-	stop()
-	stored := <-sent
-	for _, sequence := range stored {
-		cluster.Outcome(sequence)
-	}
-	t.Logf("%d commands were stored meanwhile, and all have ended", len(stored))
-	if len(stored) == 0 {
-		t.Error("no command was stored meanwhile")
-	}
-	cluster.CheckReplay()
-}
 
 // TestWithoutAQuorumNothingIsMade kills two of three servers. No command advises to make or adopt streams then, each says what is
 // wrong or where to look, and the buckets that are made later have as many replicas as the log.
@@ -217,23 +145,4 @@ func (s *servers) bucketReplicas(ctx context.Context) (int, error) {
 	}
 	err = json.Unmarshal(answer.Data, &made)
 	return made.Config.Replicas, err
-}
-
-// asks sends 20 commands a second, one after the other, until the context ends, and returns the sequences of those that were stored.
-func asks(ctx context.Context, cluster *rookerytest.Cluster) (stored []uint64) {
-	const each = 50 * time.Millisecond
-	turns := time.NewTicker(each)
-	defer turns.Stop()
-	for n := 0; ctx.Err() == nil; n++ {
-		<-turns.C
-		try, cancel := context.WithTimeout(ctx, publishWithin)
-		sequence, err := cluster.Bus().Publish(try, events.Message{
-			Subject: "rookery.cmd.service.demo.web.scale", Body: fmt.Appendf(nil, `{"scale":%d,"busy":"supersede"}`, 1+n%3),
-		})
-		cancel()
-		if err == nil {
-			stored = append(stored, sequence)
-		}
-	}
-	return stored
 }

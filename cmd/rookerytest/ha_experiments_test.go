@@ -1,0 +1,238 @@
+package rookerytest_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// experiment breaks one thing of a quorum.
+type experiment struct {
+	name string
+	// goal is the longest time that may pass without the outcome of a command; 0 for NATS's own gap and 3 s. after is how long it may
+	// take to the first outcome once what was broken is brought back, where nothing can be done before; 0 where goal holds.
+	goal, after time.Duration
+	// inject breaks it, and gives scene.heals what brings it back.
+	inject func(*quorum, *scene)
+	// lasts is how long it stays broken.
+	lasts time.Duration
+}
+
+// experiments are all of them, by kind.
+func experiments() []experiment {
+	return slices.Concat(coordinatorExperiments(), serverExperiments(), restartExperiments(), networkExperiments(), diskExperiments())
+}
+
+// coordinatorExperiments end, stop or cut off coordinators.
+func coordinatorExperiments() []experiment {
+	return []experiment{
+		{name: "leader killed", goal: 3 * time.Second, inject: func(_ *quorum, s *scene) {
+			c, _ := s.leader()
+			s.endsCoordinator(c)
+			s.takenOver(c)
+		}},
+		{name: "leader stopped", goal: 3 * time.Second, lasts: 10 * time.Second, inject: func(_ *quorum, s *scene) {
+			c, _ := s.leader()
+			s.heals(func() { c.process.signal(syscall.SIGCONT) })
+			c.process.signal(syscall.SIGSTOP)
+			s.takenOver(c)
+		}},
+		{name: "coordinators ended in turn", goal: time.Second, inject: func(q *quorum, s *scene) {
+			for _, c := range q.coordinators {
+				c.process.signal(syscall.SIGTERM)
+				<-c.process.ended
+				q.startCoordinator(c)
+			}
+			s.saw("each ended by SIGTERM and started again")
+		}},
+		{name: "leader cut off from all servers", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(_ *quorum, s *scene) {
+			c, _ := s.leader()
+			s.drops(c.host, "INPUT", "--in-interface", "eth0")
+			s.drops(c.host, "OUTPUT", "--out-interface", "eth0")
+			s.takenOver(c)
+		}},
+	}
+}
+
+// serverExperiments end or stop servers.
+func serverExperiments() []experiment {
+	return []experiment{
+		{name: "server of the log killed", goal: 12 * time.Second, lasts: 5 * time.Second, inject: func(q *quorum, s *scene) {
+			q.endsServer(s, q.leads(s, "ROOKERY_LOG"))
+		}},
+		{name: "server of the commands killed", goal: 12 * time.Second, lasts: 5 * time.Second, inject: func(q *quorum, s *scene) {
+			q.endsServer(s, q.leads(s, "ROOKERY_COMMANDS"))
+		}},
+		{name: "server of the statuses stopped", lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
+			q.freezes(s, q.leads(s, "ROOKERY_STATUS"))
+		}},
+		{name: "server of the log stopped", lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
+			q.freezes(s, q.leads(s, "ROOKERY_LOG"))
+		}},
+		{name: "quorum lost", after: 10 * time.Second, lasts: 25 * time.Second, inject: func(q *quorum, s *scene) {
+			for _, one := range q.servers[1:] {
+				q.endsServer(s, one)
+			}
+		}},
+	}
+}
+
+// restartExperiments end servers and start them again at once.
+func restartExperiments() []experiment {
+	return []experiment{
+		{name: "server wiped", goal: 12 * time.Second, inject: func(q *quorum, s *scene) {
+			one := q.anyServer()
+			q.endsServer(s, one)
+			q.wipes(s, one)
+		}},
+		{name: "all servers killed", after: 15 * time.Second, inject: func(q *quorum, s *scene) {
+			for _, one := range q.servers {
+				one.process.kill()
+			}
+			for _, one := range q.servers {
+				q.startServer(one)
+			}
+			s.saw("all killed at once and started")
+		}},
+		{name: "servers killed in turn", after: 15 * time.Second, inject: func(q *quorum, s *scene) {
+			const apart = 3 * time.Second
+			turns := time.NewTicker(apart)
+			defer turns.Stop()
+			for _, one := range q.servers {
+				<-turns.C
+				one.process.kill()
+				q.startServer(one)
+			}
+			s.saw("each killed, %s apart", apart)
+		}},
+		{name: "servers restarted in turn", goal: 3 * time.Second, inject: func(q *quorum, s *scene) {
+			for _, one := range q.servers {
+				one.process.signal(syscall.SIGUSR2) // lame duck mode
+				<-one.process.ended
+				q.startServer(one)
+				s.until(one.name+" is healthy", one.healthy)
+			}
+			s.saw("each asked to leave, and awaited")
+		}},
+	}
+}
+
+// networkExperiments cut servers off.
+func networkExperiments() []experiment {
+	return []experiment{
+		{name: "server of the log cut off from the others", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
+			q.parts(s, q.leads(s, "ROOKERY_LOG"), true)
+		}},
+		{name: "server of the log hears no other", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
+			q.parts(s, q.leads(s, "ROOKERY_LOG"), false)
+		}},
+		{name: "server of the log cut off in full", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
+			one := q.leads(s, "ROOKERY_LOG")
+			s.drops(one.host, "INPUT", "--in-interface", "eth0")
+			s.drops(one.host, "OUTPUT", "--out-interface", "eth0")
+			s.saw("%s reaches nothing", one.name)
+		}},
+	}
+}
+
+// diskExperiments make the disk of a server slow or full.
+func diskExperiments() []experiment {
+	return []experiment{
+		{name: "slow disk of the server of the log", goal: 12 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
+			q.slowsDisk(s, q.anyServer())
+		}},
+		{name: "disk of a server full", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
+			q.fillsDisk(s, q.servers[0])
+		}},
+	}
+}
+
+// leads returns the server that leads the stream or bucket.
+func (q *quorum) leads(s *scene, name string) *busServer {
+	leads, _ := q.leaderOf(s, name)
+	q.leadsToo(s, leads, probeStream)
+	return leads
+}
+
+func (q *quorum) anyServer() *busServer { return q.servers[q.random.IntN(len(q.servers))] }
+
+// endsServer ends the server with SIGKILL until the fault is healed.
+func (q *quorum) endsServer(s *scene, one *busServer) {
+	s.heals(func() { q.startServer(one) })
+	one.process.kill()
+	s.saw("%s is gone", one.name)
+}
+
+// freezes stops the server until the fault is healed.
+func (q *quorum) freezes(s *scene, one *busServer) {
+	s.heals(func() { one.process.signal(syscall.SIGCONT) })
+	one.process.signal(syscall.SIGSTOP)
+	s.stands(one.process.cmd.Process.Pid)
+	s.saw("%s stands", one.name)
+}
+
+// wipes removes everything that a server that has ended kept.
+func (q *quorum) wipes(s *scene, one *busServer) {
+	kept, err := filepath.Glob(filepath.Join(one.folder, "*"))
+	if err != nil || len(kept) == 0 {
+		s.fail("%s keeps nothing: %v", one.name, err)
+	}
+	for _, folder := range kept {
+		if err := os.RemoveAll(folder); err != nil {
+			s.fail("%v", err)
+		}
+	}
+	s.saw("its disk is empty")
+}
+
+// parts drops the packets between the server and the others: those that it gets from them, and if both ways, those that it sends them too.
+func (q *quorum) parts(s *scene, one *busServer, bothWays bool) {
+	for _, other := range q.servers {
+		if other == one {
+			continue
+		}
+		s.drops(one.host, "INPUT", "--source", other.address)
+		if bothWays {
+			s.drops(one.host, "OUTPUT", "--destination", other.address)
+		}
+	}
+	s.saw("%s stands alone", one.name)
+}
+
+// slowsDisk makes each write of the server to its disk take 50 ms more, until the fault is healed, and lets the server lead the log.
+func (q *quorum) slowsDisk(s *scene, one *busServer) {
+	s.heals(func() {
+		one.process.kill()
+		q.startServer(one)
+	})
+	one.process.kill()
+	q.startServer(one, "strace", "-D", "--seccomp-bpf", "-f", "--quiet=all", "-o", "/dev/null",
+		"-e", "inject=fsync,fdatasync:delay_enter=50000")
+	s.until(one.name+" is healthy", one.healthy)
+	q.leadsToo(s, one, "ROOKERY_LOG")
+	s.saw("%s leads the log, and each write of it takes 50 ms more", one.name)
+}
+
+// fillsDisk leaves the server no room to write. Then there is room again, and an operator starts the server again, which has closed what it
+// could not write.
+func (q *quorum) fillsDisk(s *scene, one *busServer) {
+	path := filepath.Join(one.folder, "other")
+	s.heals(func() {
+		if err := os.Remove(path); err != nil {
+			s.fail("%v", err)
+		}
+		one.process.kill()
+		q.startServer(one)
+	})
+	var disk unix.Statfs_t
+	if err := unix.Statfs(one.folder, &disk); err != nil {
+		s.fail("%v", err)
+	}
+	s.run("fallocate", "--length", strconv.FormatUint(disk.Bavail*uint64(disk.Bsize), 10), path)
+	s.saw("the disk of %s is full", one.name)
+}

@@ -1,0 +1,258 @@
+package rookerytest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	noderunner "github.com/rookery-project/rookery/node/runner"
+	"github.com/rookery-project/rookery/node/simulated"
+)
+
+const (
+	clientPort, routePort, healthPort = 4222, 6222, 8222
+	// simulatedNodes is how many nodes with simulated engines there are beside the three hosts.
+	simulatedNodes = 50
+	// simulatedServices is how many services run on these, with as many instances each as simulatedScale says.
+	simulatedServices, simulatedScale = 20, 5
+)
+
+// quorum is a trial whose bus is three NATS servers, each on a machine of its own, with three coordinators.
+type quorum struct {
+	*trial
+	servers []*busServer
+	url     string
+	clients []*bus.JetStream // one of each server
+}
+
+// busServer is one of the NATS servers. The first has a small disk of its own.
+type busServer struct {
+	*host
+	config, folder string
+	process        *process
+}
+
+// startQuorum starts a fleet on three servers that ends with the test.
+func startQuorum(t *testing.T) *quorum {
+	t.Helper()
+	const count = 3
+	q := &quorum{trial: newTrial(t)}
+	var urls, routes []string
+	for i := range count {
+		s := &busServer{host: q.network.newMachine(fmt.Sprintf("server-%d", i+1), ""), folder: t.TempDir()}
+		if i == 0 {
+			s.folder = smallDisk(t)
+		}
+		q.servers = append(q.servers, s)
+		urls = append(urls, fmt.Sprintf("nats://%s:%d", s.address, clientPort))
+		routes = append(routes, fmt.Sprintf("nats://%s:%d", s.address, routePort))
+	}
+	q.url = strings.Join(urls, ",")
+	for _, s := range q.servers {
+		s.configure(routes)
+		q.startServer(s)
+	}
+	q.init()
+	q.meet(q.url)
+	for i, s := range q.servers {
+		q.clients = append(q.clients, q.connect(fmt.Sprintf("client-%d", i+1), fmt.Sprintf("nats://%s:%d", s.address, clientPort), nats.IgnoreDiscoveredServers()))
+	}
+	q.makeProbe()
+	for i := range count {
+		q.seat(&seat{host: q.network.newMachine(fmt.Sprintf("leader-%d", i+1), ""), server: q.url})
+	}
+	q.engines = map[string]*simulated.Engine{}
+	for i := range simulatedNodes {
+		q.startSimulated(i)
+	}
+	for _, h := range q.hosts {
+		h.server = q.url
+		q.startNode(h)
+	}
+	q.where = `,"node_selector":{"engine":"podman"}`
+	q.found()
+	var asked []uint64
+	for i := range simulatedServices {
+		asked = append(asked, q.Publish(simulatedService(i), "ensure", fmt.Sprintf(
+			`{"image":"localhost/web:1","scale":%d,"node_selector":{"engine":"simulated"}}`, simulatedScale)))
+	}
+	for _, sequence := range asked {
+		ends(t, q.Cluster, sequence)
+	}
+	return q
+}
+
+func simulatedService(i int) string { return fmt.Sprintf("sim/s%d", i) }
+
+// configure writes the server's configuration, which writes each message to the disk before it acknowledges it.
+func (s *busServer) configure(routes []string) {
+	s.t.Helper()
+	s.config = filepath.Join(s.t.TempDir(), "nats.conf")
+	text := fmt.Sprintf(`server_name: %s
+listen: "%s:%d"
+http: "%[2]s:%[4]d"
+jetstream {store_dir: %[5]q, sync_interval: always, max_file_store: 10GB}
+cluster {name: rookery, listen: "%[2]s:%[6]d", routes: [%[7]s]}
+lame_duck_grace_period: 1s
+lame_duck_duration: 30s
+`, s.name, s.address, clientPort, healthPort, s.folder, routePort, strings.Join(routes, ", "))
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// startServer starts the server on its machine, behind these words of a command that runs it.
+func (q *quorum) startServer(s *busServer, behind ...string) {
+	path, err := natsServer()
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	words := slices.Concat([]string{"--net=" + s.namespace}, behind, []string{path, "--config", s.config})
+	s.process = newProcess(q.t, exec.Command("nsenter", words...)) //nolint:noctx // ended by the test
+	s.process.start()
+}
+
+// healthy reports whether the server says that all streams that it keeps are up to date.
+func (s *busServer) healthy() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), publishWithin)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/healthz", s.address, healthPort), nil)
+	if err != nil {
+		return false
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return errors.Join(err, answer.Body.Close()) == nil && answer.StatusCode == http.StatusOK
+}
+
+// init makes the streams on all servers, as soon as these have found each other.
+func (q *quorum) init() {
+	q.t.Helper()
+	var out string
+	made := q.within(settlesWithin, func() bool {
+		var code int
+		out, code = rookery(q.t, "bus", "init", "--replicas", "3", "--server", q.url)
+		return code == 0
+	})
+	if !made {
+		q.t.Fatalf("bus init: %s", out)
+	}
+}
+
+// connect returns a bus on a connection that notices a dead server as soon as that of a real node.
+func (q *quorum) connect(name, url string, options ...nats.Option) *bus.JetStream {
+	q.t.Helper()
+	const pingEvery, deafPings, again = 2 * time.Second, 2, 250 * time.Millisecond
+	conn, err := nats.Connect(url, append(options, nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(again),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(deafPings))...)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	q.t.Cleanup(conn.Close)
+	b, err := bus.New(conn)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return b
+}
+
+// The probe is a stream of the test's own, kept as the log is. It shows how long NATS takes no message for a stream.
+const probeStream, probeSubject = "PROBE", "probe"
+
+func (q *quorum) makeProbe() {
+	q.t.Helper()
+	answer, err := q.Conn.Request("$JS.API.STREAM.CREATE."+probeStream, fmt.Appendf(nil,
+		`{"name":%q,"subjects":[%q],"retention":"limits","storage":"file","num_replicas":%d,"max_msgs":1000,"discard":"old"}`,
+		probeStream, probeSubject, len(q.servers)), settlesWithin)
+	if err != nil || strings.Contains(string(answer.Data), `"error"`) {
+		q.t.Fatalf("the probe is not made: %v: %s", err, answer.Data)
+	}
+}
+
+// leadsToo makes the server lead the stream, if it does not.
+func (q *quorum) leadsToo(s *scene, one *busServer, stream string) {
+	s.until(one.name+" leads "+stream, func() bool {
+		answer, err := q.Conn.Request("$JS.API.STREAM.INFO."+stream, nil, publishWithin)
+		var info struct {
+			Cluster struct{ Leader string }
+		}
+		if err != nil || json.Unmarshal(answer.Data, &info) != nil {
+			return false
+		}
+		if info.Cluster.Leader != one.name {
+			_, _ = q.Conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+stream, []byte(`{"placement":{"preferred":"`+one.name+`"}}`), publishWithin) // it is asked again
+		}
+		return info.Cluster.Leader == one.name
+	})
+}
+
+// startSimulated runs a node with a simulated engine inside the test.
+func (q *quorum) startSimulated(i int) {
+	q.t.Helper()
+	const ports, ranges = 1000, 40
+	name := fmt.Sprintf("node-%d", i)
+	b := q.connect(name, q.url)
+	engine := simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30})
+	q.engines[name] = engine
+	first := uint16(20_000 + i%ranges*ports)
+	agent := noderunner.New(noderunner.Config{
+		Bus: b, Engine: engine, Name: name, Log: slog.New(slog.DiscardHandler), Heartbeat: fleetHeartbeat,
+		Facts: events.NodeFacts{
+			Address: "127.0.0.1", Zone: "meadow", Labels: map[string]string{"engine": "simulated"},
+			Ports: events.PortRange{First: first, Last: first + ports - 1},
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := agent.Run(ctx); err != nil {
+			q.t.Errorf("%s failed: %v", name, err)
+		}
+	})
+	q.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// leaderOf returns the server that leads the stream or bucket, and those that do not.
+func (q *quorum) leaderOf(s *scene, name string) (leads *busServer, others []*busServer) {
+	s.until("a server leads "+name, func() bool {
+		ctx, cancel := context.WithTimeout(q.interrupted, settlesWithin)
+		defer cancel()
+		all, err := q.Bus().Copies(ctx)
+		at := slices.IndexFunc(all, func(c bus.Copies) bool { return c.Name == name })
+		if err != nil || at < 0 {
+			return false
+		}
+		leads, others = nil, nil
+		for _, server := range q.servers {
+			if server.name == all[at].Leader {
+				leads = server
+			} else {
+				others = append(others, server)
+			}
+		}
+		return leads != nil
+	})
+	return leads, others
+}
