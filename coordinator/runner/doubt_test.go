@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // outdated is a bus that tells of no command at some times, as a server does that was cut off from the others.
@@ -30,15 +32,75 @@ func (o outdated) State(ctx context.Context, stream bus.Stream) (bus.State, erro
 	return s, err
 }
 
-// TestAStreamThatIsSaidToBeAnotherIsAskedAgain tells a coordinator of fewer commands than the log has decided: for a while, and for good.
+// damaged is a bus that reads the log, at some times, by a server whose copy lacks a message.
+type damaged struct {
+	bus.Bus
+	began time.Time
+	at    func(time.Duration) bool
+}
+
+// Read implements bus.Bus.
+func (d damaged) Read(ctx context.Context, stream bus.Stream, from uint64) (bus.Reader, error) {
+	r, err := d.Bus.Read(ctx, stream, from)
+	if err != nil || stream != bus.Log || !d.at(time.Since(d.began)) {
+		return r, err
+	}
+	l := &lacking{Reader: r, messages: make(chan events.Message), stop: make(chan struct{})}
+	l.running.Go(l.pump)
+	return l, nil
+}
+
+// lacking is a reader that leaves out a message.
+type lacking struct {
+	bus.Reader
+	messages chan events.Message
+	stop     chan struct{}
+	running  sync.WaitGroup
+}
+
+func (l *lacking) pump() {
+	const left = 2
+	for {
+		select {
+		case m := <-l.Reader.Messages():
+			if m.Sequence == left {
+				continue
+			}
+			select {
+			case l.messages <- m:
+			case <-l.stop:
+				return
+			}
+		case <-l.stop:
+			return
+		}
+	}
+}
+
+// Messages implements bus.Reader.
+func (l *lacking) Messages() <-chan events.Message { return l.messages }
+
+// Stop implements bus.Reader.
+func (l *lacking) Stop() {
+	close(l.stop)
+	l.running.Wait()
+	l.Reader.Stop()
+}
+
+// TestAStreamThatIsSaidToBeAnotherIsAskedAgain tells a coordinator of fewer commands than the log has decided, or of a log that lacks a
+// message: for a while, and for good.
 func TestAStreamThatIsSaidToBeAnotherIsAskedAgain(t *testing.T) {
+	forAWhile := func(d time.Duration) bool { return d < 10*time.Second || (d > time.Minute && d < 70*time.Second) }
+	forGood := func(time.Duration) bool { return true }
 	for _, tt := range []struct {
 		name string
-		at   func(time.Duration) bool
+		tell func(bus.Bus) bus.Bus
 		want error
 	}{
-		{"for a while, and again", func(d time.Duration) bool { return d < 10*time.Second || (d > time.Minute && d < 70*time.Second) }, nil},
-		{"for good", func(time.Duration) bool { return true }, runner.ErrIdentity},
+		{"fewer commands for a while, and again", func(b bus.Bus) bus.Bus { return outdated{b, time.Now(), forAWhile} }, nil},
+		{"fewer commands for good", func(b bus.Bus) bus.Bus { return outdated{b, time.Now(), forGood} }, runner.ErrIdentity},
+		{"a gap for a while", func(b bus.Bus) bus.Bus { return damaged{b, time.Now(), forAWhile} }, nil},
+		{"a gap for good", func(b bus.Bus) bus.Bus { return damaged{b, time.Now(), forGood} }, projections.ErrGap},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,7 +118,7 @@ func TestAStreamThatIsSaidToBeAnotherIsAskedAgain(t *testing.T) {
 				defer cancel()
 				began, ended := time.Now(), make(chan error, 1)
 				go func() {
-					ended <- runner.New(runner.Config{Bus: outdated{b, began, tt.at}, Name: "second", Log: slog.New(slog.DiscardHandler)}).Run(ctx)
+					ended <- runner.New(runner.Config{Bus: tt.tell(b), Name: "second", Log: slog.New(slog.DiscardHandler)}).Run(ctx)
 				}()
 				if tt.want == nil {
 					tell(t, b, "scale", `{"scale":2,"busy":"supersede"}`)

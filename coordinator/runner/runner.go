@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -21,8 +22,8 @@ import (
 const (
 	// DefaultHeartbeat is how often nodes send a heartbeat.
 	DefaultHeartbeat = 5 * time.Second
-	// confirmFor is how long a stream must be said to be another one, or missing, before the coordinator ends. NATS lets a leader that hears
-	// nothing of the others go on for up to 20 seconds.
+	// confirmFor is how long a stream must be said to be another one, missing or damaged, before the coordinator ends. NATS lets a leader that
+	// hears nothing of the others go on for up to 20 seconds. Any server that keeps the log may deliver it, and the copy of one may be damaged.
 	confirmFor = 30 * time.Second
 	// retryAfter is how long the loop waits after an error that it cannot repair.
 	retryAfter = time.Second
@@ -141,7 +142,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		case doubtful(err) && time.Since(doubtedSince) < confirmFor:
 			c.settled = false // an operator may just make the streams others, so nothing is answered from the state of before
 			c.Log.Warn("asking again about the streams", "error", err, "for", confirmFor,
-				"advice", "none needed yet: a server that was cut off may answer with the state of before for a while")
+				"advice", "none needed yet: one server may answer with the state of before, or have a damaged copy")
 		case fatal(err):
 			return err
 		case errors.Is(err, errLost):
@@ -164,21 +165,20 @@ func restAfter(err error) time.Duration {
 	return retryAfter
 }
 
-// doubtful reports whether an error says that a stream is not what it must be, by the word of a server. One that was cut off from the
-// others answers with the state of before, until it learns that it does not lead the stream any more.
-func doubtful(err error) bool { return errors.Is(err, ErrIdentity) || errors.Is(err, bus.ErrNoStream) }
+// doubtful reports whether an error says that a stream is not what it must be, by the word of one server. A server that was cut off from the
+// others answers with the state of before, until it learns that it does not lead the stream any more. One with a damaged disk has a copy of the
+// log that the others do not have, and each reader gets another server.
+func doubtful(err error) bool {
+	return isAny(err, ErrIdentity, bus.ErrNoStream, projections.ErrGap, projections.ErrChain, events.ErrMalformed)
+}
 
 // fatal reports whether an error says that the log or a stream is not what it must be.
 func fatal(err error) bool {
-	for _, target := range []error{
-		projections.ErrGap, projections.ErrChain, projections.ErrUnknown,
-		events.ErrMalformed, ErrIdentity, snapshots.ErrTrimmed, bus.ErrNoStream,
-	} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	return doubtful(err) || isAny(err, projections.ErrUnknown, snapshots.ErrTrimmed)
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // advice tells operators what to do about an error that the loop may meet repeatedly.
