@@ -1,6 +1,7 @@
 package rookerytest_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // experiment breaks one thing of a quorum.
@@ -42,6 +45,15 @@ func coordinatorExperiments() []experiment {
 			c.process.signal(syscall.SIGSTOP)
 			s.takenOver(c)
 		}},
+		{name: "leaders stopped again and again", goal: 3 * time.Second, inject: func(_ *quorum, s *scene) {
+			const times = 5
+			for range times { // some in the middle of a round
+				c, _ := s.leader()
+				c.process.signal(syscall.SIGSTOP)
+				s.takenOver(c)
+				c.process.signal(syscall.SIGCONT)
+			}
+		}},
 		{name: "coordinators ended in turn", goal: time.Second, inject: func(q *quorum, s *scene) {
 			for _, c := range q.coordinators {
 				c.process.signal(syscall.SIGTERM)
@@ -74,6 +86,7 @@ func serverExperiments() []experiment {
 		{name: "server of the log stopped", lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.freezes(s, q.leads(s, "ROOKERY_LOG"))
 		}},
+		{name: "readers opened", goal: 3 * time.Second, inject: func(q *quorum, s *scene) { q.opensReaders(s) }},
 		{name: "quorum lost", after: 10 * time.Second, lasts: 25 * time.Second, inject: func(q *quorum, s *scene) {
 			for _, one := range q.servers[1:] {
 				q.endsServer(s, one)
@@ -131,6 +144,13 @@ func networkExperiments() []experiment {
 		{name: "server of the log hears no other", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
 			q.parts(s, q.leads(s, "ROOKERY_LOG"), false)
 		}},
+		{name: "coordinators cut off from a server", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
+			one := q.anyServer()
+			for _, c := range q.coordinators {
+				s.drops(c.host, "OUTPUT", "--destination", one.address)
+			}
+			s.saw("no coordinator is heard by %s", one.name)
+		}},
 		{name: "server of the log cut off in full", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
 			one := q.leads(s, "ROOKERY_LOG")
 			s.drops(one.host, "INPUT", "--in-interface", "eth0")
@@ -145,6 +165,9 @@ func diskExperiments() []experiment {
 	return []experiment{
 		{name: "slow disk of the server of the log", goal: 12 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.slowsDisk(s, q.anyServer())
+		}},
+		{name: "bytes of the log flipped on a server", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
+			q.flips(s, q.anyServer(), "ROOKERY_LOG")
 		}},
 		{name: "disk of a server full", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
 			q.fillsDisk(s, q.servers[0])
@@ -204,6 +227,31 @@ func (q *quorum) parts(s *scene, one *busServer, bothWays bool) {
 	s.saw("%s stands alone", one.name)
 }
 
+// opensReaders opens one reader of the log after the other, and notes how long it takes at most until its first message is there.
+func (q *quorum) opensReaders(s *scene) {
+	const count = 500
+	slowest := time.Duration(0)
+	for range count {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(q.interrupted, settlesWithin)
+		r, err := q.Bus().Read(ctx, bus.Log, 1)
+		if err == nil {
+			select {
+			case <-r.Messages():
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+			slowest = max(slowest, time.Since(began))
+			r.Stop()
+		}
+		cancel()
+		if err != nil {
+			s.fail("%v", err)
+		}
+	}
+	s.saw("%d readers, of which the slowest had its first message after %.2f s", count, slowest.Seconds())
+}
+
 // slowsDisk makes each write of the server to its disk take 50 ms more, until the fault is healed, and lets the server lead the log.
 func (q *quorum) slowsDisk(s *scene, one *busServer) {
 	s.heals(func() {
@@ -216,6 +264,29 @@ func (q *quorum) slowsDisk(s *scene, one *busServer) {
 	s.until(one.name+" is healthy", one.healthy)
 	q.leadsToo(s, one, "ROOKERY_LOG")
 	s.saw("%s leads the log, and each write of it takes 50 ms more", one.name)
+}
+
+// flips changes bytes in the blocks of the stream on the disk of the server while it is down.
+func (q *quorum) flips(s *scene, one *busServer, stream string) {
+	const flips = 3
+	one.process.kill()
+	defer q.startServer(one)
+	blocks, err := filepath.Glob(filepath.Join(one.folder, "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
+	if err != nil || len(blocks) == 0 {
+		s.fail("%s has no blocks of %s: %v", one.name, stream, err)
+	}
+	for range flips {
+		block := blocks[q.random.IntN(len(blocks))]
+		content, err := os.ReadFile(block)
+		if err != nil || len(content) == 0 {
+			s.fail("%s: %d bytes: %v", block, len(content), err)
+		}
+		content[q.random.IntN(len(content))] ^= 1 << q.random.IntN(8)
+		if err := os.WriteFile(block, content, 0o600); err != nil {
+			s.fail("%v", err)
+		}
+	}
+	s.saw("%d bits of %s flipped on %s", flips, stream, one.name)
 }
 
 // fillsDisk leaves the server no room to write. Then there is room again, and an operator starts the server again, which has closed what it
