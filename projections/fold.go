@@ -17,6 +17,11 @@ var (
 	ErrUnknown = errors.New("unknown event in the log")
 )
 
+// Damaged reports whether an error of a fold says that the log, or the copy of it that was read, is not what was written.
+func Damaged(err error) bool {
+	return errors.Is(err, ErrGap) || errors.Is(err, ErrChain) || errors.Is(err, events.ErrMalformed)
+}
+
 // Fold turns the messages of the log into the state, one whole round at a time. Messages after the last closed round are open: they
 // may be the start of a round, or anything that a client has published there. Open messages have no effect until a round closes over
 // them.

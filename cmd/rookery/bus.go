@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 )
 
 const busTimeout = 30 * time.Second
@@ -67,26 +69,68 @@ func withBus(cmd *cobra.Command, l *link, do func(context.Context, *bus.JetStrea
 
 func busCheck(l *link) *cobra.Command {
 	var out output
+	var deep bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the settings, identity and copies of every stream",
 		Long: `Check the settings and the identity of every stream, and how the NATS servers keep each stream, bucket and object store: how many
-servers keep it, which one leads it, how many messages the slowest one lacks (LAG), and which ones do not answer (OFFLINE).`,
+servers keep it, which one leads it, how many messages the slowest one lacks (LAG), and which ones do not answer (OFFLINE).
+
+With --deep it also reads the whole log as each server has it, and verifies the hash chain of each copy. It names the servers whose copy is
+damaged, and how to repair it.`,
 		Example: `  rookery bus check
+  rookery bus check --deep
   rookery bus check --output json`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
 				err := reportAll(ctx, cmd.OutOrStdout(), out, b)
-				if err != nil {
+				if err == nil {
+					err = runner.CheckIdentity(ctx, b)
+				}
+				if !deep {
 					return err
 				}
-				return runner.CheckIdentity(ctx, b)
+				return errors.Join(err, verifyCopies(cmd.Context(), cmd.ErrOrStderr(), b))
 			})
 		},
 	}
 	out.flag(cmd)
+	cmd.Flags().BoolVar(&deep, "deep", false, "also read the log as each server has it, and verify it")
 	return cmd
+}
+
+// verifyCopies folds the log as each server has it, says so as it goes, and returns what is wrong with the copies as one error.
+func verifyCopies(ctx context.Context, told io.Writer, b *bus.JetStream) error {
+	state, err := b.State(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
+	if state.First > 1 {
+		return fmt.Errorf("the log begins at %d, as its beginning was archived: --deep verifies a whole log only", state.First)
+	}
+	servers, err := b.Keepers(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	for _, server := range servers {
+		fold := projections.NewFold()
+		err := b.ReadCopy(ctx, bus.Log, server, func(m events.Message) error {
+			_, err := fold.Take(m)
+			return err
+		})
+		switch {
+		case err == nil:
+			fmt.Fprintf(told, "%s: the log is whole, %d messages\n", server, fold.Last())
+		case projections.Damaged(err):
+			wrong = append(wrong, fmt.Errorf("%s has a damaged copy of the log: %w: while the other servers run, stop that one, empty its store"+
+				" folder, and start it: it copies everything from them", server, err))
+		default:
+			wrong = append(wrong, fmt.Errorf("%s: its copy of the log cannot be read: %w", server, err))
+		}
+	}
+	return errors.Join(wrong...)
 }
 
 // reportAll prints the settings of the streams, and how everything is kept, and returns their problems as one error.

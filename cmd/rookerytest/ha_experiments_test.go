@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -270,7 +271,15 @@ func (q *quorum) slowsDisk(s *scene, one *busServer) {
 func (q *quorum) flips(s *scene, one *busServer, stream string) {
 	const flips = 3
 	one.process.kill()
-	defer q.startServer(one)
+	defer func() {
+		q.startServer(one)
+		s.until(one.name+" is healthy", one.healthy)
+		out, code := rookery(q.t, "bus", "check", "--deep", "--server", q.url)
+		if named := strings.Contains(out, one.name+" has a damaged copy"); (code == 0) == named {
+			s.fail("the deep check ends with %d: %s", code, out)
+		}
+		s.saw("the deep check ends with %d", code)
+	}()
 	blocks, err := filepath.Glob(filepath.Join(one.folder, "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
 	if err != nil || len(blocks) == 0 {
 		s.fail("%s has no blocks of %s: %v", one.name, stream, err)

@@ -151,3 +151,14 @@ func TestLogRestoredFromOlderBackup(t *testing.T) {
 	checkActual(t, cluster, readHistory(t, cluster).cluster)
 	cluster.CheckReplay()
 }
+
+// TestEachCopyOfTheLogIsVerified reads the log as the only server has it.
+func TestEachCopyOfTheLogIsVerified(t *testing.T) {
+	t.Parallel()
+	cluster := startCluster(t)
+	cluster.Ensure("demo/web", one)
+	out, code := rookery(t, "bus", "check", "--deep", "--server", cluster.URL)
+	if code != 0 || !strings.Contains(out, ": the log is whole, ") {
+		t.Errorf("bus check --deep ends with %d and says:\n%s", code, out)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -13,7 +12,6 @@ import (
 	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/coordinator/runner/telemetry"
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -169,16 +167,12 @@ func restAfter(err error) time.Duration {
 // others answers with the state of before, until it learns that it does not lead the stream any more. One with a damaged disk has a copy of the
 // log that the others do not have, and each reader gets another server.
 func doubtful(err error) bool {
-	return isAny(err, ErrIdentity, bus.ErrNoStream, projections.ErrGap, projections.ErrChain, events.ErrMalformed)
+	return errors.Is(err, ErrIdentity) || errors.Is(err, bus.ErrNoStream) || projections.Damaged(err)
 }
 
 // fatal reports whether an error says that the log or a stream is not what it must be.
 func fatal(err error) bool {
-	return doubtful(err) || isAny(err, projections.ErrUnknown, snapshots.ErrTrimmed)
-}
-
-func isAny(err error, targets ...error) bool {
-	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	return doubtful(err) || errors.Is(err, projections.ErrUnknown) || errors.Is(err, snapshots.ErrTrimmed)
 }
 
 // advice tells operators what to do about an error that the loop may meet repeatedly.

@@ -67,12 +67,17 @@ type feed struct {
 	missing   uint64 // a message that the stream's leader had at the last comparison, and that has not come; 0 for none
 }
 
+// consumerFrom is a consumer of one server.
+func consumerFrom(sequence uint64) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: sequence, AckPolicy: jetstream.AckNonePolicy,
+		InactiveThreshold: forgottenAfter, Replicas: 1, MemoryStorage: true,
+	}
+}
+
 // open makes a consumer that begins with the next message.
 func (r *reader) open(ctx context.Context) (*feed, error) {
-	consumer, err := r.bus.js.CreateConsumer(ctx, string(r.stream), jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.next, AckPolicy: jetstream.AckNonePolicy,
-		InactiveThreshold: forgottenAfter, Replicas: 1, MemoryStorage: true,
-	})
+	consumer, err := r.bus.js.CreateConsumer(ctx, string(r.stream), consumerFrom(r.next))
 	if err != nil {
 		return nil, r.bus.heard(err)
 	}
@@ -161,15 +166,18 @@ func (r *reader) deliver(f *feed, msg jetstream.Msg) (whole bool) {
 		return false
 	}
 	f.delivered, f.quiet, r.next = meta.Sequence.Consumer, false, meta.Sequence.Stream+1
-	m := events.Message{
-		Subject: msg.Subject(), Header: events.Header(msg.Headers()), Body: msg.Data(),
-		Sequence: meta.Sequence.Stream, Time: meta.Timestamp,
-	}
 	select {
-	case r.messages <- m:
+	case r.messages <- fromStored(msg, meta):
 	case <-r.ctx.Done(): // which pump sees next
 	}
 	return true
+}
+
+func fromStored(msg jetstream.Msg, meta *jetstream.MsgMetadata) events.Message {
+	return events.Message{
+		Subject: msg.Subject(), Header: events.Header(msg.Headers()), Body: msg.Data(),
+		Sequence: meta.Sequence.Stream, Time: meta.Timestamp,
+	}
 }
 
 // reopen returns a new feed, or nil once Stop is called or the connection is closed.

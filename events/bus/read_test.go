@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,5 +130,33 @@ func TestAClientTurnsFromAServerWithoutAQuorum(t *testing.T) {
 	}
 	if got := conn.Stats().Reconnects; got != 1 {
 		t.Errorf("it turned %d times", got)
+	}
+}
+
+// TestACopyIsReadWhole reads the log as the only server has it.
+func TestACopyIsReadWhole(t *testing.T) {
+	b := open(t)
+	const count = 3
+	for i := range uint64(count) {
+		m := events.Message{Subject: events.LogRoot + ".round", Header: events.Header{}, Body: []byte("{}")}
+		if _, err := b.Append(within(t), bus.Log, i, []events.Message{m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servers, err := b.Keepers(within(t), bus.Log)
+	if err != nil || len(servers) != 1 {
+		t.Fatalf("the log is kept by %v: %v", servers, err)
+	}
+	var read []uint64
+	err = b.ReadCopy(within(t), bus.Log, servers[0], func(m events.Message) error {
+		read = append(read, m.Sequence)
+		return nil
+	})
+	if err != nil || !slices.Equal(read, []uint64{1, 2, 3}) {
+		t.Errorf("%v are read: %v", read, err)
+	}
+	stop := errors.New("stop")
+	if err := b.ReadCopy(within(t), bus.Log, servers[0], func(events.Message) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("it ends with %v, want the error of take", err)
 	}
 }

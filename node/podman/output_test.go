@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/node"
@@ -60,6 +61,19 @@ func testOutput(t *testing.T, b *bench) {
 	var want strings.Builder
 	for i := 60 - events.MaxOutputLines; i < 60; i++ {
 		fmt.Fprintf(&want, "line %d of 60\n", i+1)
+	}
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.After(time.Minute); ; {
+		text, err := b.engine.Output(t.Context(), c)
+		if err == nil && string(text) == want.String() {
+			break
+		}
+		select {
+		case <-again.C:
+		case <-deadline:
+			t.Fatalf("it has printed %q, %v", text, err)
+		}
 	}
 	kill(t, b.pid(t, c))
 	hints.wait(t, plan.Instance)
