@@ -250,7 +250,8 @@ func (f *trial) shown(c *projections.Cluster) string {
 
 // shownIn returns all values of a view.
 func shownIn[T any](f *trial, name string) ([]T, error) {
-	ctx, cancel := context.WithTimeout(f.interrupted, settlesWithin)
+	// One request may be lost while a server goes: the next look sends another.
+	ctx, cancel := context.WithTimeout(f.interrupted, bus.CallTimeout)
 	defer cancel()
 	bucket, err := f.Bus().Bucket(ctx, name)
 	if err != nil {

@@ -99,7 +99,7 @@ func chosen(name, words string) bool {
 // do does the experiment while clients send commands, and waits until all has settled.
 func (q *quorum) do(e experiment, follower *follower) trialed {
 	r := trialed{experiment: e}
-	if why, _ := q.settles(); why != "" {
+	if why := q.calmsDown(); why != "" {
 		r.wrong = "before it: " + why
 		return r
 	}
@@ -122,12 +122,7 @@ func (q *quorum) do(e experiment, follower *follower) trialed {
 	load.stop()
 	ended := time.Now()
 	q.commands = append(q.commands, load.acked...)
-	var why string
-	q.within(recoversWithin, func() bool {
-		why, _ = q.look()
-		return why == ""
-	})
-	r.fails(why)
+	r.fails(q.calmsDown())
 	for _, h := range q.hosts {
 		r.fails(unlike(before[h], s.processes(h)))
 	}
@@ -144,6 +139,15 @@ func (q *quorum) do(e experiment, follower *follower) trialed {
 		q.tellWarnings(began)
 	}
 	return r
+}
+
+// calmsDown waits until the fleet has settled, and says what is missing if that takes too long.
+func (q *quorum) calmsDown() (why string) {
+	q.within(recoversWithin, func() bool {
+		why, _ = q.look()
+		return why == ""
+	})
+	return why
 }
 
 // fails notes what went wrong first, if anything did.
