@@ -114,6 +114,7 @@ func verifyCopies(ctx context.Context, told io.Writer, b *bus.JetStream) error {
 		return err
 	}
 	var wrong []error
+	var whole, damaged []string
 	for _, server := range servers {
 		fold := projections.NewFold()
 		err := b.ReadCopy(ctx, bus.Log, server, func(m events.Message) error {
@@ -123,12 +124,20 @@ func verifyCopies(ctx context.Context, told io.Writer, b *bus.JetStream) error {
 		switch {
 		case err == nil:
 			fmt.Fprintf(told, "%s: the log is whole, %d messages\n", server, fold.Last())
+			whole = append(whole, server)
 		case projections.Damaged(err):
-			wrong = append(wrong, fmt.Errorf("%s has a damaged copy of the log: %w: while the other servers run, stop that one, empty its store"+
-				" folder, and start it: it copies everything from them", server, err))
+			damaged = append(damaged, server)
+			wrong = append(wrong, fmt.Errorf("%s has a damaged copy of the log: %w", server, err))
 		default:
 			wrong = append(wrong, fmt.Errorf("%s: its copy of the log cannot be read: %w", server, err))
 		}
+	}
+	switch {
+	case len(damaged) > 0 && len(whole) > len(servers)/2:
+		wrong = append(wrong, fmt.Errorf("one after the other, stop %s, empty its store folder, and start it while the other servers run: it copies"+
+			" everything from them", strings.Join(damaged, " and ")))
+	case len(damaged) > 0:
+		wrong = append(wrong, fmt.Errorf("%d of %d servers have a whole copy: keep all, as no server can be repaired from the others", len(whole), len(servers)))
 	}
 	return errors.Join(wrong...)
 }

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -152,13 +154,30 @@ func TestLogRestoredFromOlderBackup(t *testing.T) {
 	cluster.CheckReplay()
 }
 
-// TestEachCopyOfTheLogIsVerified reads the log as the only server has it.
+// TestEachCopyOfTheLogIsVerified reads the log as the only server has it: whole, and then with a round that does not follow the one before.
 func TestEachCopyOfTheLogIsVerified(t *testing.T) {
 	t.Parallel()
-	cluster := startCluster(t)
-	cluster.Ensure("demo/web", one)
-	out, code := rookery(t, "bus", "check", "--deep", "--server", cluster.URL)
-	if code != 0 || !strings.Contains(out, ": the log is whole, ") {
-		t.Errorf("bus check --deep ends with %d and says:\n%s", code, out)
+	cluster := startCluster(t, rookerytest.WithNodes(0), rookerytest.WithoutCoordinator())
+	for _, tt := range []struct {
+		round, after uint64
+		ok           bool
+		says         string
+	}{
+		{1, 0, true, ": the log is whole, 1 messages"},
+		{3, 1, false, " has a damaged copy of the log: log sequence 2: broken hash chain"},
+	} {
+		m, err := events.Record{
+			Event: events.Event{Scope: events.RoundScope, Data: events.RoundClosed{Round: tt.round}}, Sequence: tt.after + 1, Time: time.Now(),
+		}.Message("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cluster.Bus().Append(t.Context(), bus.Log, tt.after, []events.Message{m}); err != nil {
+			t.Fatal(err)
+		}
+		out, code := rookery(t, "bus", "check", "--deep", "--server", cluster.URL)
+		if (code == 0) != tt.ok || !strings.Contains(out, tt.says) {
+			t.Errorf("bus check --deep ends with %d and says:\n%s", code, out)
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (b *JetStream) Keepers(ctx context.Context, stream Stream) ([]string, error
 }
 
 // ReadCopy hands over the messages of the stream as one server has them, from the first to the last that the stream's leader has. It returns
-// the first error of take, ErrNoCopy, or ErrNoAnswer where the copy ends before.
+// the first error of take, ErrNoCopy, ErrNoAnswer where the copy ends before, or ErrReader where a message was lost on the way to here.
 func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, take func(events.Message) error) error {
 	state, err := b.State(ctx, stream)
 	if err != nil || state.Last < state.First {
@@ -56,7 +56,7 @@ func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, 
 		return fmt.Errorf("read %s of %s: %w", stream, server, translate(err))
 	}
 	defer delivered.Stop()
-	for last := uint64(0); last < state.Last; {
+	for last, count := uint64(0), uint64(0); last < state.Last; {
 		msg, err := delivered.Next(jetstream.NextMaxWait(copyQuiet))
 		if err != nil {
 			return fmt.Errorf("%w: %s of %s ends behind %d, and that of its leader at %d: %w", ErrNoAnswer, stream, server, last, state.Last, err)
@@ -64,6 +64,9 @@ func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, 
 		meta, err := msg.Metadata()
 		if err != nil {
 			return err
+		}
+		if count++; meta.Sequence.Consumer != count {
+			return fmt.Errorf("read %s of %s behind %d: %w: a message was lost on the way", stream, server, last, ErrReader)
 		}
 		last = meta.Sequence.Stream
 		if err := errors.Join(take(fromStored(msg, meta)), ctx.Err()); err != nil {

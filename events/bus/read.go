@@ -64,7 +64,7 @@ type feed struct {
 	stopped   chan struct{}
 	delivered uint64 // the consumer's own number of the last message
 	quiet     bool   // nothing has come since the last comparison
-	missing   uint64 // a message that the stream's leader had at the last comparison, and that has not come; 0 for none
+	behind    bool   // the stream's leader had a message at the last comparison that has not come
 }
 
 // consumerFrom is a consumer of one server.
@@ -144,18 +144,17 @@ func (r *reader) pump(f *feed) {
 
 // keepsUp reports whether the consumer delivers what the stream's leader has had for a while.
 func (r *reader) keepsUp(f *feed) bool {
-	if !f.quiet {
-		f.quiet, f.missing = true, 0
+	switch {
+	case !f.quiet:
+		f.quiet, f.behind = true, false
 		return true
-	}
-	if f.missing != 0 {
+	case f.behind:
 		return false
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, openFor)
 	defer cancel()
-	if state, err := r.bus.State(ctx, r.stream); err == nil && state.Last >= r.next {
-		f.missing = state.Last
-	}
+	state, err := r.bus.State(ctx, r.stream)
+	f.behind = err == nil && state.Last >= max(r.next, state.First) // an empty stream ends before its first message
 	return true
 }
 
