@@ -50,6 +50,7 @@ func coordinatorExperiments() []experiment {
 			const times = 5
 			for range times { // some in the middle of a round
 				c, _ := s.leader()
+				s.heals(func() { c.process.signal(syscall.SIGCONT) })
 				c.process.signal(syscall.SIGSTOP)
 				s.takenOver(c)
 				c.process.signal(syscall.SIGCONT)
@@ -140,10 +141,12 @@ func restartExperiments() []experiment {
 func networkExperiments() []experiment {
 	return []experiment{
 		{name: "server of the log cut off from the others", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
-			q.parts(s, q.leads(s, "ROOKERY_LOG"), true)
+			one := q.leads(s, "ROOKERY_LOG")
+			q.deafens(s, one)
+			q.mutes(s, one)
 		}},
 		{name: "server of the log hears no other", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
-			q.parts(s, q.leads(s, "ROOKERY_LOG"), false)
+			q.deafens(s, q.leads(s, "ROOKERY_LOG"))
 		}},
 		{name: "coordinators cut off from a server", goal: 12 * time.Second, lasts: 20 * time.Second, inject: func(q *quorum, s *scene) {
 			one := q.anyServer()
@@ -167,20 +170,13 @@ func diskExperiments() []experiment {
 		{name: "slow disk of the server of the log", goal: 12 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.slowsDisk(s, q.anyServer())
 		}},
-		{name: "bytes of the log flipped on a server", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
+		{name: "bits of the log flipped on a server", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
 			q.flips(s, q.anyServer(), "ROOKERY_LOG")
 		}},
 		{name: "disk of a server full", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
 			q.fillsDisk(s, q.servers[0])
 		}},
 	}
-}
-
-// leads returns the server that leads the stream or bucket.
-func (q *quorum) leads(s *scene, name string) *busServer {
-	leads, _ := q.leaderOf(s, name)
-	q.leadsToo(s, leads, probeStream)
-	return leads
 }
 
 func (q *quorum) anyServer() *busServer { return q.servers[q.random.IntN(len(q.servers))] }
@@ -214,18 +210,19 @@ func (q *quorum) wipes(s *scene, one *busServer) {
 	s.saw("its disk is empty")
 }
 
-// parts drops the packets between the server and the others: those that it gets from them, and if both ways, those that it sends them too.
-func (q *quorum) parts(s *scene, one *busServer, bothWays bool) {
+// deafens drops what the server gets from the others.
+func (q *quorum) deafens(s *scene, one *busServer) { q.dropsOthers(s, one, "INPUT", "--source") }
+
+// mutes drops what the server sends to the others.
+func (q *quorum) mutes(s *scene, one *busServer) { q.dropsOthers(s, one, "OUTPUT", "--destination") }
+
+func (q *quorum) dropsOthers(s *scene, one *busServer, chain, side string) {
 	for _, other := range q.servers {
-		if other == one {
-			continue
-		}
-		s.drops(one.host, "INPUT", "--source", other.address)
-		if bothWays {
-			s.drops(one.host, "OUTPUT", "--destination", other.address)
+		if other != one {
+			s.drops(one.host, chain, side, other.address)
 		}
 	}
-	s.saw("%s stands alone", one.name)
+	s.saw("%s of %s dropped", chain, one.name)
 }
 
 // opensReaders opens one reader of the log after the other, and notes how long it takes at most until its first message is there.
@@ -263,23 +260,14 @@ func (q *quorum) slowsDisk(s *scene, one *busServer) {
 	q.startServer(one, "strace", "-D", "--seccomp-bpf", "-f", "--quiet=all", "-o", "/dev/null",
 		"-e", "inject=fsync,fdatasync:delay_enter=50000")
 	s.until(one.name+" is healthy", one.healthy)
-	q.leadsToo(s, one, "ROOKERY_LOG")
+	q.makesLead(s, one, "ROOKERY_LOG")
 	s.saw("%s leads the log, and each write of it takes 50 ms more", one.name)
 }
 
-// flips changes bytes in the blocks of the stream on the disk of the server while it is down.
+// flips changes bits in the blocks of the stream on the disk of the server while it is down. The deep check names the server, or finds nothing.
 func (q *quorum) flips(s *scene, one *busServer, stream string) {
 	const flips = 3
 	one.process.kill()
-	defer func() {
-		q.startServer(one)
-		s.until(one.name+" is healthy", one.healthy)
-		out, code := rookery(q.t, "bus", "check", "--deep", "--server", q.url)
-		if named := strings.Contains(out, one.name+" has a damaged copy"); (code == 0) == named {
-			s.fail("the deep check ends with %d: %s", code, out)
-		}
-		s.saw("the deep check ends with %d", code)
-	}()
 	blocks, err := filepath.Glob(filepath.Join(one.folder, "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
 	if err != nil || len(blocks) == 0 {
 		s.fail("%s has no blocks of %s: %v", one.name, stream, err)
@@ -295,7 +283,13 @@ func (q *quorum) flips(s *scene, one *busServer, stream string) {
 			s.fail("%v", err)
 		}
 	}
-	s.saw("%d bits of %s flipped on %s", flips, stream, one.name)
+	q.startServer(one)
+	s.until(one.name+" is healthy", one.healthy)
+	out, code := rookery(q.t, "bus", "check", "--deep", "--server", q.url)
+	if named := strings.Contains(out, one.name+" has a damaged copy"); (code == 0) == named {
+		s.fail("the deep check ends with %d: %s", code, out)
+	}
+	s.saw("%d bits of %s flipped on %s, and the deep check ends with %d", flips, stream, one.name, code)
 }
 
 // fillsDisk leaves the server no room to write. Then there is room again, and an operator starts the server again, which has closed what it

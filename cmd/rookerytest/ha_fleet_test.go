@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -123,9 +122,8 @@ func (q *quorum) startServer(s *busServer, behind ...string) {
 	if err != nil {
 		q.t.Fatal(err)
 	}
-	words := slices.Concat([]string{"--net=" + s.namespace}, behind, []string{path, "--config", s.config})
-	s.process = newProcess(q.t, exec.Command("nsenter", words...)) //nolint:noctx // ended by the test
-	s.process.start()
+	words := append(slices.Clone(behind), path, "--config", s.config)
+	s.process = q.launch(s.host, words[0], words[1:]...)
 }
 
 // healthy reports whether the server says that all streams that it keeps are up to date.
@@ -188,21 +186,39 @@ func (q *quorum) makeProbe() {
 	}
 }
 
-// leadsToo makes the server lead the stream, if it does not.
-func (q *quorum) leadsToo(s *scene, one *busServer, stream string) {
-	s.until(one.name+" leads "+stream, func() bool {
-		answer, err := q.Conn.Request("$JS.API.STREAM.INFO."+stream, nil, publishWithin)
-		var info struct {
-			Cluster struct{ Leader string }
+// leads returns the server that leads the stream, and makes it lead the probe as well.
+func (q *quorum) leads(s *scene, stream string) (leads *busServer) {
+	s.until("a server leads "+stream, func() bool {
+		name := q.leaderOf(stream)
+		at := slices.IndexFunc(q.servers, func(one *busServer) bool { return one.name == name })
+		if at >= 0 {
+			leads = q.servers[at]
 		}
-		if err != nil || json.Unmarshal(answer.Data, &info) != nil {
-			return false
-		}
-		if info.Cluster.Leader != one.name {
-			_, _ = q.Conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+stream, []byte(`{"placement":{"preferred":"`+one.name+`"}}`), publishWithin) // it is asked again
-		}
-		return info.Cluster.Leader == one.name
+		return at >= 0
 	})
+	q.makesLead(s, leads, probeStream)
+	return leads
+}
+
+// makesLead makes the server lead the stream, if it does not.
+func (q *quorum) makesLead(s *scene, one *busServer, stream string) {
+	s.until(one.name+" leads "+stream, func() bool {
+		if q.leaderOf(stream) == one.name {
+			return true
+		}
+		_, _ = q.Conn.Request("$JS.API.STREAM.LEADER.STEPDOWN."+stream, []byte(`{"placement":{"preferred":"`+one.name+`"}}`), publishWithin) // it is asked again
+		return false
+	})
+}
+
+// leaderOf returns the name of the server that leads the stream, or "".
+func (q *quorum) leaderOf(stream string) string {
+	answer, err := q.Conn.Request("$JS.API.STREAM.INFO."+stream, nil, publishWithin)
+	var info struct{ Cluster struct{ Leader string } }
+	if err != nil || json.Unmarshal(answer.Data, &info) != nil {
+		return ""
+	}
+	return info.Cluster.Leader
 }
 
 // startSimulated runs a node with a simulated engine inside the test.
@@ -232,27 +248,4 @@ func (q *quorum) startSimulated(i int) {
 		cancel()
 		running.Wait()
 	})
-}
-
-// leaderOf returns the server that leads the stream or bucket, and those that do not.
-func (q *quorum) leaderOf(s *scene, name string) (leads *busServer, others []*busServer) {
-	s.until("a server leads "+name, func() bool {
-		ctx, cancel := context.WithTimeout(q.interrupted, settlesWithin)
-		defer cancel()
-		all, err := q.Bus().Copies(ctx)
-		at := slices.IndexFunc(all, func(c bus.Copies) bool { return c.Name == name })
-		if err != nil || at < 0 {
-			return false
-		}
-		leads, others = nil, nil
-		for _, server := range q.servers {
-			if server.name == all[at].Leader {
-				leads = server
-			} else {
-				others = append(others, server)
-			}
-		}
-		return leads != nil
-	})
-	return leads, others
 }

@@ -86,8 +86,8 @@ func unsealed(turn *coordinator.Turn, logID string) events.Unit {
 	return events.Unit{}
 }
 
-// append appends the messages behind the sequence, and tries again where it does not learn what became of that. They are stored once at most,
-// as they must follow that sequence. The last one must name its leader. If another coordinator has written there, append returns errLost.
+// append appends the messages, of which the last one names its leader, behind the sequence. It tries again where it does not learn what
+// became of that: the server stores messages behind one sequence once at most. If another coordinator has written there, append returns errLost.
 func (l *leader) append(stream bus.Stream, after uint64, messages []events.Message) (last uint64, err error) {
 	err = patiently(l.ctx, func(ctx context.Context) error {
 		if err := l.lease.beat(); err != nil {
