@@ -258,8 +258,10 @@ func (q *quorum) slowsDisk(s *scene, one *busServer) {
 	})
 	one.process.kill()
 	q.startServer(one, "strace", "-D", "--seccomp-bpf", "-f", "--quiet=all", "-o", "/dev/null",
-		"-e", "inject=fsync,fdatasync:delay_enter=50000")
-	s.until(one.name+" is healthy", one.healthy)
+		"-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=50000")
+	if !q.within(recoversWithin, one.healthy) {
+		s.fail("%s does not become healthy", one.name)
+	}
 	q.makesLead(s, one, "ROOKERY_LOG")
 	s.saw("%s leads the log, and each write of it takes 50 ms more", one.name)
 }
