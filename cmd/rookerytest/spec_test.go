@@ -513,7 +513,8 @@ func healthRows() []specRow {
 	}
 	return []specRow{
 		{"health http", port + `"health":{"http":{"port":"http","path":"/health"},` + patient + `}`, fallsSick("GET /health answered 503")},
-		{"health exec", `"health":{"exec":["/web","-check"],` + patient + `}`, fallsSick("/web ended with exit code 1")},
+		// A program is begun in the container for each check: on a busy machine that alone takes seconds.
+		{"health exec", `"health":{"exec":["/web","-check"],"timeout":"20s",` + patient + `}`, fallsSick("/web ended with exit code 1")},
 		{"health tcp", port + `"health":{"tcp":{"port":"http"},` + patient + `}`, func(s *seen) { s.online() }},
 		{"health tcp of a closed port", port + `"health":{"tcp":{"port":"none"},` + often + `}`, func(s *seen) {
 			s.offline(events.OfflineUnhealthy, "refused")
