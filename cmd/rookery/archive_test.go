@@ -119,7 +119,7 @@ func (l *longLog) until(what string, so func() bool) {
 func (l *longLog) rookery(args ...string) (string, error) {
 	l.Helper()
 	var out bytes.Buffer
-	cmd := root()
+	cmd := root(&link{})
 	cmd.SetOut(&out)
 	cmd.SetArgs(append(args, "--server", l.url))
 	err := cmd.ExecuteContext(l.Context())

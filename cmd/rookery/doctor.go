@@ -91,8 +91,10 @@ func checkBus(ctx context.Context, l *link) []check {
 	}
 	defer done()
 	checks := []check{{Name: "bus", OK: true, Found: b.Conn().ConnectedUrlRedacted() + ", nats-server " + b.Conn().ConnectedServerVersion()}}
+	began := time.Now()
 	findings, err := b.Check(ctx)
 	if err != nil {
+		err = explained(ctx, b, err, began)
 		advice := "enable JetStream on the server"
 		if errors.Is(err, bus.ErrUnknown) {
 			advice = "start the NATS servers that do not run, and let them reach each other: JetStream answers while most of them do"

@@ -45,10 +45,12 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := root().ExecuteContext(ctx)
+	link, began := &link{}, time.Now()
+	err := root(link).ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
+	err = link.explained(ctx, err, began)
 	var coded *codedError
 	var executed *endedError
 	if strings.HasPrefix(err.Error(), "unknown command") {
@@ -79,7 +81,7 @@ func complain(out io.Writer, text string) {
 	}
 }
 
-func root() *cobra.Command {
+func root(link *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rookery",
 		Short: "Run services on Podman hosts over NATS JetStream",
@@ -95,7 +97,6 @@ Begin with:
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(usage)
-	link := &link{}
 	link.flags(cmd)
 	utc := cmd.PersistentFlags().Bool("utc", false, "show times in UTC, not in the local time zone")
 	cmd.PersistentPreRun = func(*cobra.Command, []string) {

@@ -19,7 +19,7 @@ func TestManPages(t *testing.T) {
 	if folder == "" {
 		folder = t.TempDir()
 	}
-	rookery := root()
+	rookery := root(&link{})
 	rookery.DisableAutoGenTag = true // it has the date
 	if err := doc.GenManTree(rookery, &doc.GenManHeader{Section: "1", Source: "Rookery", Manual: "Rookery"}, folder); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func TestReferenceIsFresh(t *testing.T) {
 	t.Setenv("HOME", "/root")
 	t.Setenv("XDG_STATE_HOME", "/var/lib")
 	all := commandTree()
-	all["rookery"] = root() // it lists all commands
+	all["rookery"] = root(&link{}) // it lists all commands
 	var text strings.Builder
 	text.WriteString(referenceHead)
 	for _, path := range slices.Sorted(maps.Keys(all)) {

@@ -13,7 +13,7 @@ import (
 // typed runs the program with these arguments and this standard input, without a cluster.
 func typed(t *testing.T, in string, args ...string) (string, error) {
 	t.Helper()
-	cmd := root()
+	cmd := root(&link{})
 	var out bytes.Buffer
 	cmd.SetArgs(args)
 	cmd.SetIn(strings.NewReader(in))

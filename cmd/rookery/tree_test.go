@@ -24,7 +24,7 @@ func commandTree() map[string]*cobra.Command {
 			walk(below)
 		}
 	}
-	walk(root())
+	walk(root(&link{}))
 	return all
 }
 
@@ -93,7 +93,7 @@ func typesWhatThereIs(t *testing.T, path, typed string) {
 	if len(words) == 0 || words[0] != "rookery" {
 		return
 	}
-	c, rest, err := root().Find(words[1:])
+	c, rest, err := root(&link{}).Find(words[1:])
 	if err == nil && c.HasParent() {
 		err = c.ParseFlags(rest)
 	}
@@ -165,7 +165,7 @@ func TestChangesCanBeTriedFirst(t *testing.T) {
 		}
 	}
 	for _, verb := range events.Verbs {
-		if c, _, err := root().Find([]string{verb}); err != nil || c.Flags().Lookup("dry-run") == nil {
+		if c, _, err := root(&link{}).Find([]string{verb}); err != nil || c.Flags().Lookup("dry-run") == nil {
 			t.Errorf("%s cannot be tried first", verb)
 		}
 	}
@@ -175,13 +175,13 @@ func TestChangesCanBeTriedFirst(t *testing.T) {
 func TestWordsOfOtherToolsLeadToOurs(t *testing.T) {
 	for name, words := range elsewhere {
 		for _, word := range words {
-			if !slices.Contains(root().SuggestionsFor(word), name) {
+			if !slices.Contains(root(&link{}).SuggestionsFor(word), name) {
 				t.Errorf("rookery %s does not lead to %s", word, name)
 			}
 		}
 	}
 	for alias, name := range map[string]string{"rm": "drop", "delete": "drop", "ls": "services"} {
-		if c, _, err := root().Find([]string{alias}); err != nil || c.Name() != name {
+		if c, _, err := root(&link{}).Find([]string{alias}); err != nil || c.Name() != name {
 			t.Errorf("rookery %s is not %s: %v", alias, name, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,8 @@ func (w *waiter) follow(ctx context.Context, seen bus.Subscription) (api.Command
 		}
 		if !known && !w.warned && time.Since(began) > noCoordinatorAfter {
 			w.warned = true
-			fmt.Fprintln(w.progress, "no coordinator has accepted the command yet: see `rookery doctor`")
+			why := cmp.Or(silence(ctx, w.bus, time.Since(began)), errors.New("see `rookery doctor`"))
+			fmt.Fprintf(w.progress, "no coordinator has accepted the command yet: %v\n", why)
 		}
 	}
 }

@@ -110,8 +110,8 @@ func startTrial(t *testing.T) *trial {
 	return f
 }
 
-// newTrial makes the machines of a fleet that ends with the test: three hosts with a Podman, where nothing of Rookery runs yet.
-func newTrial(t *testing.T) *trial {
+// newField makes a trial without machines, whose network ends with the test.
+func newField(t *testing.T) *trial {
 	t.Helper()
 	f := &trial{t: t, random: seed(t), ids: map[string]string{}, known: map[string]bool{}, log: newFollowed(), interrupted: interrupts(t)}
 	var err error
@@ -119,6 +119,13 @@ func newTrial(t *testing.T) *trial {
 		t.Fatal(err)
 	}
 	f.network = newNetwork(t, f.random)
+	return f
+}
+
+// newTrial makes the machines of a fleet that ends with the test: three hosts with a Podman, where nothing of Rookery runs yet.
+func newTrial(t *testing.T) *trial {
+	t.Helper()
+	f := newField(t)
 	for _, name := range []string{"attic-1", "barn-1", "cellar-1"} {
 		f.hosts = append(f.hosts, newStation(f.network, name, name == "cellar-1"))
 	}

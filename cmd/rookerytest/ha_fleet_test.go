@@ -26,6 +26,7 @@ import (
 
 const (
 	clientPort, routePort, healthPort = 4222, 6222, 8222
+	serverCount                       = 3
 	// simulatedNodes is how many nodes with simulated engines there are beside the three hosts.
 	simulatedNodes = 50
 	// simulatedServices is how many services run on these, with as many instances each as simulatedScale says.
@@ -47,16 +48,15 @@ type busServer struct {
 	process        *process
 }
 
-// startQuorum starts a fleet on three servers that ends with the test.
-func startQuorum(t *testing.T) *quorum {
-	t.Helper()
-	const count = 3
-	q := &quorum{trial: newTrial(t)}
+// newQuorum starts three servers on machines of the trial, and makes the streams on all of them.
+func newQuorum(f *trial) *quorum {
+	f.t.Helper()
+	q := &quorum{trial: f}
 	var urls, routes []string
-	for i := range count {
-		s := &busServer{host: q.network.newMachine(fmt.Sprintf("server-%d", i+1), ""), folder: t.TempDir()}
+	for i := range serverCount {
+		s := &busServer{host: q.network.newMachine(fmt.Sprintf("server-%d", i+1), ""), folder: f.t.TempDir()}
 		if i == 0 {
-			s.folder = smallDisk(t)
+			s.folder = smallDisk(f.t)
 		}
 		q.servers = append(q.servers, s)
 		urls = append(urls, fmt.Sprintf("nats://%s:%d", s.address, clientPort))
@@ -68,12 +68,19 @@ func startQuorum(t *testing.T) *quorum {
 		q.startServer(s)
 	}
 	q.init()
+	return q
+}
+
+// startQuorum starts a fleet on three servers that ends with the test.
+func startQuorum(t *testing.T) *quorum {
+	t.Helper()
+	q := newQuorum(newTrial(t))
 	q.meet(q.url)
 	for i, s := range q.servers {
 		q.clients = append(q.clients, q.connect(fmt.Sprintf("client-%d", i+1), fmt.Sprintf("nats://%s:%d", s.address, clientPort), nats.IgnoreDiscoveredServers()))
 	}
 	q.makeProbe()
-	for i := range count {
+	for i := range serverCount {
 		q.seat(&seat{host: q.network.newMachine(fmt.Sprintf("leader-%d", i+1), ""), server: q.url})
 	}
 	q.engines = map[string]*simulated.Engine{}
