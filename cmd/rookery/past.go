@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -74,6 +75,9 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 	}
 	if err := refusal(m); err != nil {
 		return err
+	}
+	if stale := m.Header.Get(bus.HeaderStale); stale != "" {
+		complain(os.Stderr, "warning: "+stale)
 	}
 	if err := json.Unmarshal(m.Body, answer); err != nil {
 		return fmt.Errorf("read the coordinator's answer: %w", err)

@@ -23,7 +23,7 @@ type alarm struct {
 	fault func(*gallery)
 }
 
-// alarms are all alerts. In the last the lead may change again and again, for which another one would fire.
+// alarms are all alerts. In the last two the lead may change again and again, for which another one would fire.
 var alarms = []alarm{
 	{"RookeryPendingTooLong", `rookery_service="waits"`, func(g *gallery) {
 		g.heals(func() { g.published("demo/waits", "drop", `{}`) })
@@ -58,6 +58,7 @@ var alarms = []alarm{
 			c.process.kill()
 		}
 	}},
+	{"RookeryNoQuorum", "", splits},
 	{"RookeryCoordinatorLag", `rookery_stream="ROOKERY_COMMANDS"`, slows},
 }
 
@@ -128,6 +129,32 @@ func floods(g *gallery) {
 		if err != nil {
 			g.fail("after %d statuses: %v", n, err)
 		}
+	}
+}
+
+// splits makes the coordinators use three other servers, two of which are killed.
+func splits(g *gallery) {
+	q := newQuorum(g.trial)
+	before := make([]string, len(g.coordinators))
+	lead := func(server func(int) string) {
+		for i, c := range g.coordinators {
+			c.process.kill()
+			c.server = server(i)
+			g.startCoordinator(c)
+		}
+	}
+	for i, c := range g.coordinators {
+		before[i] = c.server
+	}
+	g.heals(func() {
+		lead(func(i int) string { return before[i] })
+		for _, s := range q.servers {
+			s.process.kill()
+		}
+	})
+	lead(func(int) string { return q.url })
+	for _, s := range q.servers[1:] {
+		s.process.kill()
 	}
 }
 

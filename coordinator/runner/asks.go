@@ -46,5 +46,8 @@ func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbea
 
 // present hands the state to a function that only reads it, as put does.
 func (c *Coordinator) present(ctx context.Context, read func(c *projections.Cluster, leading bool)) error {
-	return c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) { read(c.cluster, c.leading) })
+	return c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+		read(c.cluster, c.leading)
+		api.See(ctx, c.cluster.Sequence, time.Since(c.heard))
+	})
 }

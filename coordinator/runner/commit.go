@@ -71,7 +71,7 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	l.meters.Round(l.ctx, telemetry.Round{
 		Commands: t.inputs.commands, Statuses: t.inputs.statuses, Records: turn.Records, Decide: t.decide, Append: lasted,
 	}, l.Now(), l.cluster)
-	l.closed, l.settled = last, true
+	l.closed, l.settled, l.heard = last, true, time.Now()
 	l.keeper.Note(last, l.cluster.LogID())
 	return nil
 }
@@ -89,8 +89,8 @@ func unsealed(turn *coordinator.Turn, logID string) events.Unit {
 // append appends the messages, of which the last one names its leader, behind the sequence. It tries again where it does not learn what
 // became of that: the server stores messages behind one sequence once at most. If another coordinator has written there, append returns errLost.
 func (l *leader) append(stream bus.Stream, after uint64, messages []events.Message) (last uint64, err error) {
-	err = patiently(l.ctx, func(ctx context.Context) error {
-		if err := l.lease.beat(); err != nil {
+	err = l.patiently(l.ctx, func(ctx context.Context) error {
+		if err := l.alive(); err != nil {
 			return err
 		}
 		last, err = l.Bus.Append(ctx, stream, after, messages)

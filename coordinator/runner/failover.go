@@ -128,7 +128,7 @@ func (l *leader) begin(f *follower) error {
 	if err := l.repeatOutcomes(f); err != nil {
 		return err
 	}
-	if err := l.lease.beat(); err != nil {
+	if err := l.alive(); err != nil {
 		return err
 	}
 	return l.openInboxes()
@@ -173,7 +173,7 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 // checkStreams compares every stream with what the log recorded, and founds a cluster that has no record.
 func (l *leader) checkStreams() error {
 	var states map[bus.Stream]bus.State
-	err := patiently(l.ctx, func(ctx context.Context) (err error) {
+	err := l.patiently(l.ctx, func(ctx context.Context) (err error) {
 		if err = l.Bus.Renew(ctx); err == nil {
 			states, err = States(ctx, l.Bus)
 		}
@@ -258,7 +258,7 @@ func Identify(c *projections.Cluster, states map[bus.Stream]bus.State) error {
 }
 
 func (l *leader) read(stream bus.Stream, from uint64) (reader bus.Reader, err error) {
-	err = patiently(l.ctx, func(ctx context.Context) error {
+	err = l.patiently(l.ctx, func(ctx context.Context) error {
 		reader, err = l.Bus.Read(ctx, stream, from)
 		return err
 	})

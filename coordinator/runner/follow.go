@@ -70,6 +70,7 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 				return nil, err
 			}
 			l, held, err := f.c.claim(ctx)
+			f.c.learn(err)
 			if l != nil || fatal(err) {
 				return l, err
 			}
@@ -141,7 +142,9 @@ func (f *follower) takeNext(m events.Message, ok bool) error {
 // catchUp folds everything that the log holds now.
 func (f *follower) catchUp(ctx context.Context) error {
 	var state bus.State
-	err := patiently(ctx, func(ctx context.Context) (err error) {
+	var asked time.Time
+	err := f.c.patiently(ctx, func(ctx context.Context) (err error) {
+		asked = time.Now()
 		state, err = f.c.Bus.State(ctx, bus.Log)
 		return err
 	})
@@ -168,6 +171,6 @@ func (f *follower) catchUp(ctx context.Context) error {
 			return fmt.Errorf("%w: the log ends at %d, and nothing comes after %d", bus.ErrReader, state.Last, f.fold.Last())
 		}
 	}
-	f.c.settled = true
+	f.c.settled, f.c.heard = true, asked
 	return nil
 }

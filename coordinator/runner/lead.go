@@ -164,13 +164,22 @@ func (l *leader) sleep(pulse <-chan time.Time) (due bool, err error) {
 // beat shows that the loop is alive with each pulse, and ticks with every few.
 func (l *leader) beat() (due bool, err error) {
 	l.pulses++
-	if err := l.lease.beat(); err != nil {
+	if err := l.alive(); err != nil {
 		return false, err
 	}
 	if l.pulses%pulsesPerTick != 0 {
 		return false, nil
 	}
 	return true, l.tick()
+}
+
+// alive shows that the loop is alive, and that this coordinator still leads.
+func (l *leader) alive() error {
+	kept, err := l.lease.beat(l.closed)
+	if kept.After(l.heard) {
+		l.heard = kept
+	}
+	return err
 }
 
 // tick does periodic work: it finds silent nodes, purges old commands and checks whether every stream is still the same.
@@ -193,6 +202,7 @@ func (l *leader) tick() error {
 	if err == nil {
 		states, err = States(call, l.Bus)
 	}
+	l.learn(err)
 	switch {
 	case passing(err) && now.Sub(l.lookedAt) < confirmFor:
 		l.Log.Warn("cannot look at the streams; trying again", "error", err, "in", checkEvery, "advice", advice(err))

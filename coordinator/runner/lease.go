@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -18,6 +20,27 @@ const (
 	hungAfter = time.Minute
 )
 
+// holder is the value of the lease.
+type holder struct {
+	Leader string `json:"leader"`
+	// Sequence is the end of the log as the leader has it: a standby that has this much has the present state.
+	Sequence uint64 `json:"sequence"`
+}
+
+func (h holder) value() []byte {
+	value, _ := json.Marshal(h) // plain fields encode
+	return value
+}
+
+// holderOf decodes the value of the lease. Of a value of any other form it returns a holder without a name.
+func holderOf(value []byte) holder {
+	var h holder
+	if json.Unmarshal(value, &h) != nil {
+		return holder{}
+	}
+	return h
+}
+
 // lease is the right to try to lead. It avoids wasted work; it guards nothing. A goroutine of its own renews it once it is won, so that a
 // failover may take longer than a lease lasts.
 type lease struct {
@@ -26,6 +49,8 @@ type lease struct {
 
 	mu       sync.Mutex
 	revision uint64
+	// closed is the end of the log when the loop last showed life.
+	closed uint64
 	// kept is when the last call began that renewed the lease.
 	kept time.Time
 	// lost says that another coordinator has the lease.
@@ -43,15 +68,15 @@ func (l *lease) expired() bool {
 	return time.Since(l.kept) > bus.LeaseAge
 }
 
-// beat records that the loop is alive. It returns errLost if another coordinator has the lease.
-func (l *lease) beat() error {
+// beat records that the loop is alive, and where the log ends. It returns when the lease was last kept, or errLost if another coordinator has it.
+func (l *lease) beat(closed uint64) (kept time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.alive = time.Now()
+	l.alive, l.closed = time.Now(), closed
 	if l.lost {
-		return fmt.Errorf("%w: it has the lease", errLost)
+		return l.kept, fmt.Errorf("%w: it has the lease", errLost)
 	}
-	return nil
+	return l.kept, nil
 }
 
 // keep renews the lease until stop is called or another coordinator has it. It does not renew it while the loop hangs.
@@ -82,7 +107,7 @@ func (l *lease) keep(ctx context.Context) (stop func()) {
 // renew reports whether to keep renewing the lease. Neither a bus that does not answer nor a lease that expired meanwhile ends it.
 func (l *lease) renew(ctx context.Context) bool {
 	l.mu.Lock()
-	revision, hangs := l.revision, !l.alive.IsZero() && time.Since(l.alive) > hungAfter
+	revision, has, hangs := l.revision, holder{l.name, l.closed}, !l.alive.IsZero() && time.Since(l.alive) > hungAfter
 	l.mu.Unlock()
 	if hangs || ctx.Err() != nil {
 		return true
@@ -90,11 +115,11 @@ func (l *lease) renew(ctx context.Context) bool {
 	call, cancel := context.WithTimeout(ctx, bus.LeaseAge/3)
 	defer cancel()
 	began := time.Now()
-	revision, err := l.bucket.Put(call, leaseKey, []byte(l.name), revision)
+	revision, err := l.bucket.Put(call, leaseKey, has.value(), revision)
 	kept, ours, lost := err == nil, err == nil, false
 	if errors.Is(err, bus.ErrPosition) {
 		before, err := l.bucket.Get(call, leaseKey)
-		revision, ours = before.Revision, errors.Is(err, bus.ErrNoKey) || (err == nil && string(before.Value) == l.name)
+		revision, ours = before.Revision, errors.Is(err, bus.ErrNoKey) || (err == nil && holderOf(before.Value).Leader == l.name)
 		lost = err == nil && !ours
 	}
 	l.mu.Lock()
@@ -120,8 +145,13 @@ func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err err
 		}
 		c.leases = leases
 	}
+	began := time.Now()
 	before, err := c.leases.Get(ctx, leaseKey)
-	if err == nil && string(before.Value) != c.Name {
+	has := holderOf(before.Value)
+	if err == nil && c.cluster.Sequence >= has.Sequence {
+		c.heard = began
+	}
+	if err == nil && has.Leader != c.Name {
 		return nil, before.Revision, nil
 	}
 	if err == nil || errors.Is(err, bus.ErrNoKey) {
@@ -138,15 +168,15 @@ func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err err
 
 // take takes a lease that is free, or returns nil if another coordinator was faster.
 func (c *Coordinator) take(ctx context.Context, before uint64) (*lease, error) {
-	began := time.Now()
-	revision, err := c.leases.Put(ctx, leaseKey, []byte(c.Name), before)
+	began, has := time.Now(), holder{c.Name, c.cluster.Sequence}
+	revision, err := c.leases.Put(ctx, leaseKey, has.value(), before)
 	if errors.Is(err, bus.ErrPosition) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	l := &lease{bucket: c.leases, name: c.Name, revision: revision, kept: began}
+	l := &lease{bucket: c.leases, name: c.Name, revision: revision, closed: has.Sequence, kept: began}
 	if err := c.checkClock(ctx, newClock(c.Now())); err != nil {
 		l.release(ctx)
 		return nil, err

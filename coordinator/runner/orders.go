@@ -25,7 +25,7 @@ const headerLeader = "Rookery-Leader"
 // takeOrders writes the leader's mark, which fences earlier leaders, and then repairs every order that differs from the state.
 func (l *leader) takeOrders() error {
 	var standing []events.Message
-	err := patiently(l.ctx, func(ctx context.Context) error {
+	err := l.patiently(l.ctx, func(ctx context.Context) error {
 		state, err := l.Bus.State(ctx, bus.Orders)
 		l.orders = state.Last
 		return err
@@ -33,7 +33,7 @@ func (l *leader) takeOrders() error {
 	if err != nil {
 		return err
 	}
-	err = patiently(l.ctx, func(context.Context) error { // many orders may take longer than one try
+	err = l.patiently(l.ctx, func(context.Context) error { // many orders may take longer than one try
 		call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
 		defer cancel()
 		standing, err = l.Bus.Latest(call, bus.Orders, events.OrdersRoot+".>")
@@ -49,7 +49,7 @@ func (l *leader) takeOrders() error {
 	for _, m := range standing {
 		have[m.Subject] = m
 	}
-	err = patiently(l.ctx, func(ctx context.Context) error { return checkOrdersMark(ctx, l.Bus, l.cluster, l.epoch) })
+	err = l.patiently(l.ctx, func(ctx context.Context) error { return checkOrdersMark(ctx, l.Bus, l.cluster, l.epoch) })
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (l *leader) takeOrders() error {
 		if err := l.putOrders(some); err != nil {
 			return err
 		}
-		if err := l.lease.beat(); err != nil {
+		if err := l.alive(); err != nil {
 			return err
 		}
 	}

@@ -21,12 +21,13 @@ const (
 )
 
 // patiently calls try until it returns an error that is not passing or none, or for electedWithin. Then it returns the last error.
-func patiently(ctx context.Context, try func(context.Context) error) error {
+func (c *Coordinator) patiently(ctx context.Context, try func(context.Context) error) error {
 	late := time.Now().Add(electedWithin)
 	for {
 		call, cancel := context.WithTimeout(ctx, tryFor)
 		err := try(call)
 		cancel()
+		c.learn(err)
 		if !passing(err) || ctx.Err() != nil || time.Now().After(late) {
 			return err
 		}
@@ -41,4 +42,11 @@ func patiently(ctx context.Context, try func(context.Context) error) error {
 // passing reports whether an error may be that of a stream that elects its leader.
 func passing(err error) bool {
 	return errors.Is(err, bus.ErrUnknown) || errors.Is(err, bus.ErrNoAnswer)
+}
+
+// learn notes what a call to the bus tells of its servers.
+func (c *Coordinator) learn(err error) {
+	if noQuorum := errors.Is(err, bus.ErrNoQuorum); noQuorum || err == nil {
+		c.noQuorum.Store(noQuorum)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -79,6 +80,10 @@ type Coordinator struct {
 	cluster *projections.Cluster
 	settled bool
 	leading bool
+	// heard is when this coordinator last learned that it has the end of the log: from the log itself, or from the lease.
+	heard time.Time
+	// noQuorum says that the bus has answered last that too few servers run to agree. Other goroutines may read it.
+	noQuorum atomic.Bool
 	// leases is the bucket of the lease, once it is open.
 	leases bus.Bucket
 	// list increases whenever every node must list all that it has.
@@ -113,7 +118,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	c.meters = meters
-	unobserve, err := meters.Observe(ctx, c.Log, c.Now, c.present)
+	unobserve, err := meters.Observe(ctx, c.Log, c.Now, c.noQuorum.Load, c.present)
 	if err != nil {
 		return err
 	}
@@ -128,6 +133,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := c.term(ctx)
+		c.learn(err)
 		switch now := time.Now(); {
 		case !doubtful(err):
 			doubtedSince = time.Time{}
@@ -182,6 +188,9 @@ func advice(err error) string {
 		return "synchronize both clocks with NTP; until then this coordinator does not lead"
 	case errors.Is(err, bus.ErrFull):
 		return "free disk or memory on the NATS server: it is full; nothing acknowledged is lost, and the coordinator continues on its own"
+	case errors.Is(err, bus.ErrNoQuorum):
+		return "start the NATS servers that do not run, and let them reach each other; nothing acknowledged is lost, and the coordinator" +
+			" continues on its own"
 	case errors.Is(err, bus.ErrUnknown):
 		return "check that the NATS server runs and has free disk; after a failed write its store stays closed" +
 			" until you restart the server. Nothing acknowledged is lost, and the coordinator continues on its own"

@@ -65,6 +65,16 @@ const (
 	HeaderErrorCode = "Nats-Service-Error-Code"
 )
 
+// The headers of an answer that say of which state it is.
+const (
+	// HeaderSequence is the sequence in the log at which the state ends.
+	HeaderSequence = "Rookery-Sequence"
+	// HeaderAge is how long ago the coordinator learned that the log ends there, as a duration.
+	HeaderAge = "Rookery-Age"
+	// HeaderStale is a sentence for readers, and only there if the age is more than a few seconds.
+	HeaderStale = "Rookery-Stale"
+)
+
 // Errors of a Bus, wrapped with what was being done.
 var (
 	// ErrPosition occurs when an append expects another last sequence than the stream has, or a bucket's key another revision: another
@@ -141,8 +151,8 @@ type Bus interface {
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// Question answers one question. Errors reach who asked; a *QuestionError with its code.
-type Question func(body []byte) ([]byte, error)
+// Question answers one question with a body and headers. Errors reach who asked; a *QuestionError with its code.
+type Question func(body []byte) (events.Message, error)
 
 // CodeOf returns the code with which an error of a question reaches who asked.
 func CodeOf(err error) int {

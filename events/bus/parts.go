@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -24,18 +25,19 @@ const (
 	answerPart = 900_000
 )
 
-// inParts sends an answer as as many messages as it takes: their bodies put one after the other are the answer.
-func inParts(question *nats.Msg, answer []byte) error {
-	if len(answer) <= answerPart {
-		return question.Respond(answer)
+// inParts sends an answer as as many messages as it takes: their bodies put one after the other are the answer. Each has its headers.
+func inParts(question *nats.Msg, answer events.Message) error {
+	if len(answer.Body) <= answerPart {
+		return question.RespondMsg(toNATS(answer))
 	}
-	if len(answer) > MaxAnswer {
-		return &QuestionError{Code: 413, Reason: fmt.Sprintf("the answer has %d bytes, more than %d: ask for less", len(answer), MaxAnswer)}
+	if len(answer.Body) > MaxAnswer {
+		return &QuestionError{Code: 413, Reason: fmt.Sprintf("the answer has %d bytes, more than %d: ask for less", len(answer.Body), MaxAnswer)}
 	}
-	all := slices.Collect(slices.Chunk(answer, answerPart))
+	all := slices.Collect(slices.Chunk(answer.Body, answerPart))
 	for i, body := range all {
 		part := nats.NewMsg(question.Reply)
 		part.Data = body
+		maps.Copy(part.Header, answer.Header)
 		part.Header[HeaderPart] = []string{strconv.Itoa(i + 1)}
 		if i+1 == len(all) {
 			part.Header[HeaderParts] = []string{strconv.Itoa(len(all))}

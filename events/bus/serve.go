@@ -16,13 +16,13 @@ func ServeBy(
 	stops := make([]func(), 0, len(questions))
 	for _, name := range slices.Sorted(maps.Keys(questions)) {
 		stop, err := answer(events.APIRoot+"."+name, func(m events.Message) (events.Message, error) {
-			body, err := questions[name](m.Body)
+			answer, err := questions[name](m.Body)
 			if err != nil {
 				return events.Message{Body: errorBody(err), Header: events.Header{
 					HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()},
 				}}, nil
 			}
-			return events.Message{Body: body}, nil
+			return answer, nil
 		})
 		if err != nil {
 			return nil, err

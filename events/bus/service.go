@@ -127,7 +127,7 @@ func answerTo(msg *nats.Msg, question Question) error {
 }
 
 // askSafely turns a panic into an error of its question alone: the same process answers others, and may lead the cluster.
-func askSafely(question Question, body []byte) (answer []byte, err error) {
+func askSafely(question Question, body []byte) (answer events.Message, err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			err = fmt.Errorf("a defect of the program: %v", why)

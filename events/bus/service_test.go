@@ -19,18 +19,18 @@ func TestTheServiceCountsErrors(t *testing.T) {
 	b := open(t)
 	long := make(chan struct{})
 	stop, err := b.Serve(map[string]bus.Question{
-		"good": func([]byte) ([]byte, error) { return []byte("{}"), nil },
-		"mixed": func(body []byte) ([]byte, error) {
+		"good": func([]byte) (events.Message, error) { return events.Message{Body: []byte("{}")}, nil },
+		"mixed": func(body []byte) (events.Message, error) {
 			switch string(body) {
 			case "long":
 				<-long
-				return []byte("late"), nil
+				return events.Message{Body: []byte("late")}, nil
 			case "defect":
 				panic("there is a defect")
 			case "known":
-				return nil, &bus.QuestionError{Code: 404, Reason: "there is no such thing"}
+				return events.Message{}, &bus.QuestionError{Code: 404, Reason: "there is no such thing"}
 			}
-			return nil, errors.New("something else")
+			return events.Message{}, errors.New("something else")
 		},
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/coordinator/whatif"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 	"github.com/rookery-project/rookery/projections/views"
@@ -137,7 +138,11 @@ func Refusal() any { return bus.Refusal{} }
 func (s *Server) Questions(ctx context.Context) map[string]bus.Question {
 	all := make(map[string]bus.Question, len(questions))
 	for name, q := range questions {
-		all[name] = func(body []byte) ([]byte, error) { return q.answer(s, ctx, body) }
+		all[name] = func(question []byte) (events.Message, error) {
+			var from seen
+			body, err := q.answer(s, context.WithValue(ctx, seenKey{}, &from), question)
+			return events.Message{Header: from.headers(), Body: body}, err
+		}
 	}
 	return all
 }

@@ -15,10 +15,10 @@ import (
 // gaugeTimeout is how long a collection waits for the loop. If the loop does not get to it, the collection lacks these gauges.
 const gaugeTimeout = 2 * time.Second
 
-// gauges are the instruments of levels, which are computed at each collection. All except the role and the sequence are reported only by
-// the leader.
+// gauges are the instruments of levels, which are computed at each collection. Only the leader reports them, except the role, the quorum and
+// the sequence.
 type gauges struct {
-	sequence, role, state              metric.Int64ObservableGauge
+	sequence, role, quorum, state      metric.Int64ObservableGauge
 	lag, open, answering, shunned      metric.Int64ObservableUpDownCounter
 	nodes, pending                     metric.Int64ObservableUpDownCounter
 	desired, online, waiting           metric.Int64ObservableUpDownCounter
@@ -54,6 +54,7 @@ func (g *gauges) make(m *maker) {
 	*g = gauges{
 		sequence:          m.gauge("rookery.fold.sequence", "{event}", "The place in the log that this coordinator's state is true at."),
 		role:              m.gauge("rookery.coordinator.role", "{coordinator}", "1 for the role that this coordinator has, 0 for the other."),
+		quorum:            m.gauge("rookery.bus.quorum", "{quorum}", "1 while enough NATS servers run to agree, 0 once one has said that they do not."),
 		state:             m.gauge("rookery.node.state", "{node}", "1 for the state that a node has for placement."),
 		lag:               m.level("rookery.coordinator.lag", "{message}", "Messages of a stream that are not decided yet."),
 		lagTime:           m.since("rookery.coordinator.lag.duration", "How long the oldest undecided message has waited, as far as that was seen."),
@@ -77,7 +78,8 @@ func (g *gauges) make(m *maker) {
 		reservedDisk:      m.level("rookery.node.reserved.disk", "By", "Disk of a node that is reserved for its instances."),
 	}
 	g.all = []metric.Observable{
-		g.sequence, g.role, g.state, g.lag, g.lagTime, g.open, g.shunned, g.answering, g.nodes, g.pending, g.desired, g.online, g.waiting, g.waits,
+		g.sequence, g.role, g.quorum, g.state, g.lag, g.lagTime, g.open, g.shunned, g.answering, g.nodes, g.pending, g.desired, g.online, g.waiting,
+		g.waits,
 		g.phaseTime, g.overdue, g.awaited, g.allocatableCPU, g.allocatableMemory, g.allocatableDisk,
 		g.reservedCPU, g.reservedMemory, g.reservedDisk,
 	}
@@ -87,9 +89,14 @@ func (g *gauges) make(m *maker) {
 type State = func(ctx context.Context, read func(c *projections.Cluster, leading bool)) error
 
 // Observe computes the levels of the state at each collection of metrics, until stop is called or ctx ends.
-func (m *Meters) Observe(ctx context.Context, log *slog.Logger, now func() time.Time, state State) (stop func(), err error) {
+func (m *Meters) Observe(ctx context.Context, log *slog.Logger, now func() time.Time, noQuorum func() bool, state State) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	registration, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		quorum := int64(1)
+		if noQuorum() {
+			quorum = 0
+		}
+		o.ObserveInt64(m.gauges.quorum, quorum)
 		m.collect(ctx, o, now, state)
 		return nil
 	}, m.gauges.all...)

@@ -103,6 +103,9 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 		{"RookeryNoLeader", "all stand by", past{one(role, "0x240"), two(role, "0x240")}, true},
 		{"RookeryNoLeader", "no target answers", past{one(role, "1x230 stale"), one(open, "0x230 stale")}, true},
 		{"RookeryNoLeader", "the leader hangs", past{one(role, "1x240"), one(open, "0x230 stale")}, true},
+		{"RookeryNoQuorum", "there is one", past{`rookery_bus_quorum{instance="one"} 1x240`, `rookery_bus_quorum{instance="two"} 1x240`}, false},
+		{"RookeryNoQuorum", "one server is cut off", past{`rookery_bus_quorum{instance="one"} 0x240`, `rookery_bus_quorum{instance="two"} 1x240`}, false},
+		{"RookeryNoQuorum", "all coordinators say so", past{`rookery_bus_quorum{instance="one"} 0x240`, `rookery_bus_quorum{instance="two"} 0x240`}, true},
 		{"RookeryNodeSilent", "one is drained, one away, one degraded", past{
 			`rookery_node_state{rookery_node="a",rookery_state="draining"} 1x240`, `rookery_node_state{rookery_node="b",rookery_state="away"} 1x240`,
 			`rookery_node_state{rookery_node="c",rookery_state="degraded"} 1x240`,

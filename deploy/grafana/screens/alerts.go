@@ -7,10 +7,11 @@ import (
 
 // How long or how far each condition must go before its alert fires. Faults that heal by themselves have healed by then.
 const (
-	shunnedFor    = time.Minute // the coordinator tries the unit again with the next command for it
-	noLeaderFor   = time.Minute // another coordinator takes over within seconds
-	unsteadyTerms = 5           // in five minutes
-	lagSeconds    = 10          // messages are decided within milliseconds
+	shunnedFor    = time.Minute      // the coordinator tries the unit again with the next command for it
+	noLeaderFor   = time.Minute      // another coordinator takes over within seconds
+	noQuorumFor   = 15 * time.Second // servers elect leaders within ten
+	unsteadyTerms = 5                // in five minutes
+	lagSeconds    = 10               // messages are decided within milliseconds
 	lagFor        = 30 * time.Second
 	pendingFor    = 5 * time.Minute // a change that makes room may be under way
 	degradedFor   = 2 * time.Minute // an engine is asked again every few seconds
@@ -63,6 +64,18 @@ var alerts = []alert{
    restarts. The log of the coordinator says which.
 5. Its log says that it leads? Then Prometheus does not reach it: curl its --metrics address, and check the targets of Prometheus.
 6. It answers there without rookery_commands_open? It hangs: restart it.
+`,
+	},
+	{
+		name: "RookeryNoQuorum", severity: critical, lasts: noQuorumFor,
+		// A coordinator at a server that is cut off says so too. Where the others have a quorum, coordinators there say that.
+		expr:        "max(rookery_bus_quorum) < 1",
+		summary:     "Too few NATS servers run to agree on anything",
+		description: "Instances keep running. Nothing is decided, and no command is acknowledged. No acknowledged command is lost.",
+		runbook: `1. Which servers do not answer? On the host of a coordinator: rookery bus check. On each host of a server: pgrep -af nats-server.
+2. Start those that do not run. Two of three are enough. A full disk (df -h) stops a server: make room first.
+3. They run? Then they do not reach each other: check the network and the firewall between their cluster ports. Their logs say more.
+4. Make and adopt nothing: neither rookery bus init nor rookery bus adopt helps. Rookery continues as soon as there is a quorum.
 `,
 	},
 	{

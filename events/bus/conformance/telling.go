@@ -121,9 +121,11 @@ func answerStop(s *suite) {
 
 func serve(s *suite) {
 	stop, err := s.bus.Serve(map[string]bus.Question{
-		"echo":    func(body []byte) ([]byte, error) { return body, nil },
-		"broken":  func([]byte) ([]byte, error) { return nil, errors.New("it broke") },
-		"missing": func([]byte) ([]byte, error) { return nil, &bus.QuestionError{Code: 404, Reason: "not here"} },
+		"echo":   func(body []byte) (events.Message, error) { return events.Message{Body: body}, nil },
+		"broken": func([]byte) (events.Message, error) { return events.Message{}, errors.New("it broke") },
+		"missing": func([]byte) (events.Message, error) {
+			return events.Message{}, &bus.QuestionError{Code: 404, Reason: "not here"}
+		},
 	})
 	s.need(err)
 	answer, err := s.bus.Request(s.ctx, message(events.APIRoot+".echo", "hello"))
