@@ -36,6 +36,21 @@ func TestTheCloudEventsSDKReadsARun(t *testing.T) {
 	t.Logf("%d events", len(seen))
 }
 
+// closing subscribes as the SDK does, and tells when the subscription has ended.
+type closing struct {
+	nats_jetstream.RegularSubscriber
+	closed func()
+}
+
+// Subscribe implements nats_jetstream.Subscriber.
+func (c *closing) Subscribe(jsm nats.JetStreamContext, subject string, cb nats.MsgHandler, opts ...nats.SubOpt) (*nats.Subscription, error) {
+	sub, err := c.RegularSubscriber.Subscribe(jsm, subject, cb, opts...)
+	if err == nil {
+		sub.SetClosedHandler(func(string) { c.closed() })
+	}
+	return sub, err
+}
+
 // readByTheSDK returns the source and id of each event up to the last message of a stream.
 func readByTheSDK(t *testing.T, conn *nats.Conn, stream bus.Stream, subject string, last uint64) (read []string) {
 	t.Helper()
@@ -45,10 +60,16 @@ func readByTheSDK(t *testing.T, conn *nats.Conn, stream bus.Stream, subject stri
 		cancel()
 		t.Fatal(err)
 	}
+	rest, closed := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	consumer.Subscriber = &closing{closed: closed}
 	ended := make(chan error, 1)
 	go func() { ended <- consumer.OpenInbound(ctx) }()
 	defer func() {
 		cancel()
+		var late error
+		for late == nil { // the SDK cannot stop while it has a message that nothing receives
+			_, late = consumer.Receive(rest)
+		}
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
