@@ -115,7 +115,11 @@ func checkBus(ctx context.Context, l *link) []check {
 	if err != nil {
 		return append(checks, result("coordinator", "", err, "start one with `rookery coordinator`"))
 	}
-	return append(checks, result("coordinator", "answers", refusal(m), "ask again: it folds the log, or is cut off from it; its own log says more"))
+	err = refusal(m)
+	if stale := m.Header.Get(bus.HeaderStale); err == nil && stale != "" {
+		err = errors.New(stale)
+	}
+	return append(checks, result("coordinator", "answers", err, "ask again: it folds the log, or is cut off from it; its own log says more"))
 }
 
 // checkCopies checks that every server that keeps a stream, bucket or object store answers.

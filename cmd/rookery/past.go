@@ -73,11 +73,11 @@ func askPast(ctx context.Context, b *bus.JetStream, name string, question, answe
 	if err != nil {
 		return unanswered(err)
 	}
-	if err := refusal(m); err != nil {
-		return err
-	}
 	if stale := m.Header.Get(bus.HeaderStale); stale != "" {
 		complain(os.Stderr, "warning: "+stale)
+	}
+	if err := refusal(m); err != nil {
+		return err
 	}
 	if err := json.Unmarshal(m.Body, answer); err != nil {
 		return fmt.Errorf("read the coordinator's answer: %w", err)

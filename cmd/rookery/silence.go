@@ -28,26 +28,31 @@ func silence(ctx context.Context, b *bus.JetStream, waited time.Duration) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), peersTimeout)
 	defer cancel()
 	peers, err := b.Peers(ctx, bus.Log)
-	if errors.Is(err, bus.ErrNoQuorum) {
+	return silenceOf(peers, err, max(waited, time.Second).Round(time.Second))
+}
+
+// silenceOf is silence for the answer to the question which servers hear each other.
+func silenceOf(peers bus.Peers, err error, waited time.Duration) error {
+	switch {
+	case errors.Is(err, bus.ErrNoQuorum):
 		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no acknowledgement for %s, and no server leads the log: NATS elects a leader, or too few servers run", waited)
+	case err != nil:
+		return nil // its own words say enough
 	}
-	since := fmt.Sprintf("no acknowledgement for %s", max(waited, time.Second).Round(time.Second))
-	if silent(err) {
-		return fmt.Errorf("%s, and no server leads the log: NATS elects a leader, or too few servers run", since)
-	}
-	var heard []string
-	well := 1
-	for _, p := range peers.Others {
-		heard = append(heard, fmt.Sprintf("%s %s ago", p.Name, p.Heard.Round(time.Second)))
+	heard, well := make([]string, len(peers.Others)), 1
+	for i, p := range peers.Others {
+		heard[i] = fmt.Sprintf("%s %s ago", p.Name, p.Heard.Round(time.Second))
 		if p.Heard < heardWithin {
 			well++
 		}
 	}
-	if err != nil || 2*well > len(heard)+1 {
+	if 2*well > len(heard)+1 {
 		return nil
 	}
-	return fmt.Errorf("%s; %s leads the log and last heard %s: too few servers run, or they do not reach each other",
-		since, peers.Leader, strings.Join(heard, ", "))
+	return fmt.Errorf("no acknowledgement for %s; %s leads the log and last heard %s: too few servers run, or they do not reach each other",
+		waited, peers.Leader, strings.Join(heard, ", "))
 }
 
 // explained adds to an error why the bus was silent since began, if it was.
@@ -63,7 +68,7 @@ func explained(ctx context.Context, b *bus.JetStream, err error, began time.Time
 
 // explained does the same for the error of a command, whose connection is closed.
 func (l *link) explained(ctx context.Context, err error, began time.Time) error {
-	if !silent(err) {
+	if !silent(err) || ctx.Err() != nil {
 		return err
 	}
 	b, done, failed := l.open("rookery")

@@ -32,7 +32,8 @@ func (h holder) value() []byte {
 	return value
 }
 
-// holderOf decodes the value of the lease. Of a value of any other form it returns a holder without a name.
+// holderOf decodes the value of the lease. Of a value of any other form it returns a holder without a name, and with no
+// place in the log: a standby cannot tell then whether it has the newest state.
 func holderOf(value []byte) holder {
 	var h holder
 	if json.Unmarshal(value, &h) != nil {

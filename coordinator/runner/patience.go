@@ -44,9 +44,27 @@ func passing(err error) bool {
 	return errors.Is(err, bus.ErrUnknown) || errors.Is(err, bus.ErrNoAnswer)
 }
 
-// learn notes what a call to the bus tells of its servers.
+// The knowledge of a coordinator about the quorum of the NATS servers.
+const (
+	quorumUnknown int64 = iota
+	quorumMissing
+	quorumStands
+)
+
+// learn notes what a call to the bus tells of its servers. One without an answer tells nothing.
 func (c *Coordinator) learn(err error) {
-	if noQuorum := errors.Is(err, bus.ErrNoQuorum); noQuorum || err == nil {
-		c.noQuorum.Store(noQuorum)
+	switch {
+	case err == nil:
+		c.quorum.Store(quorumStands)
+	case errors.Is(err, bus.ErrNoQuorum):
+		c.quorum.Store(quorumMissing)
+	case passing(err):
+		c.quorum.CompareAndSwap(quorumStands, quorumUnknown)
 	}
+}
+
+// agree reports whether enough servers run to agree, and whether that is known.
+func (c *Coordinator) agree() (stands, known bool) {
+	quorum := c.quorum.Load()
+	return quorum == quorumStands, quorum != quorumUnknown
 }

@@ -82,8 +82,8 @@ type Coordinator struct {
 	leading bool
 	// heard is when this coordinator last learned that it has the end of the log: from the log itself, or from the lease.
 	heard time.Time
-	// noQuorum says that the bus has answered last that too few servers run to agree. Other goroutines may read it.
-	noQuorum atomic.Bool
+	// quorum is what the last calls have told of the servers. Other goroutines may read it.
+	quorum atomic.Int64
 	// leases is the bucket of the lease, once it is open.
 	leases bus.Bucket
 	// list increases whenever every node must list all that it has.
@@ -118,7 +118,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	c.meters = meters
-	unobserve, err := meters.Observe(ctx, c.Log, c.Now, c.noQuorum.Load, c.present)
+	unobserve, err := meters.Observe(ctx, c.Log, c.Now, c.agree, c.present)
 	if err != nil {
 		return err
 	}

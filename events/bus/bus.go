@@ -151,7 +151,7 @@ type Bus interface {
 	Now(ctx context.Context) (time.Time, error)
 }
 
-// Question answers one question with a body and headers. Errors reach who asked; a *QuestionError with its code.
+// Question answers one question with a body and headers, which a refusal has too. Errors reach who asked; a *QuestionError with its code.
 type Question func(body []byte) (events.Message, error)
 
 // CodeOf returns the code with which an error of a question reaches who asked.

@@ -18,9 +18,9 @@ func ServeBy(
 		stop, err := answer(events.APIRoot+"."+name, func(m events.Message) (events.Message, error) {
 			answer, err := questions[name](m.Body)
 			if err != nil {
-				return events.Message{Body: errorBody(err), Header: events.Header{
-					HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()},
-				}}, nil
+				refusal := events.Header{HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()}}
+				maps.Copy(refusal, answer.Header)
+				return events.Message{Body: errorBody(err), Header: refusal}, nil
 			}
 			return answer, nil
 		})

@@ -121,6 +121,7 @@ func answerTo(msg *nats.Msg, question Question) error {
 		return nil
 	}
 	refusal := nats.NewMsg(msg.Reply)
+	maps.Copy(refusal.Header, answer.Header)
 	refusal.Header[HeaderErrorCode], refusal.Header[HeaderError] = []string{strconv.Itoa(CodeOf(err))}, []string{err.Error()}
 	refusal.Data = errorBody(err)
 	return errors.Join(err, msg.RespondMsg(refusal))

@@ -23,9 +23,9 @@ type seen struct {
 type seenKey struct{}
 
 // See notes which state the answer in progress is read from, if ctx is that of one: where it ends in the log, and how long ago the coordinator
-// learned that the log ends there. Of several reads the first counts.
+// learned that the log ends there. Of several reads the last counts.
 func See(ctx context.Context, sequence uint64, age time.Duration) {
-	if s, ok := ctx.Value(seenKey{}).(*seen); ok && !s.known {
+	if s, ok := ctx.Value(seenKey{}).(*seen); ok {
 		*s = seen{sequence, age, true}
 	}
 }

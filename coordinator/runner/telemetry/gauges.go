@@ -54,7 +54,7 @@ func (g *gauges) make(m *maker) {
 	*g = gauges{
 		sequence:          m.gauge("rookery.fold.sequence", "{event}", "The place in the log that this coordinator's state is true at."),
 		role:              m.gauge("rookery.coordinator.role", "{coordinator}", "1 for the role that this coordinator has, 0 for the other."),
-		quorum:            m.gauge("rookery.bus.quorum", "{quorum}", "1 while enough NATS servers run to agree, 0 once one has said that they do not."),
+		quorum:            m.gauge("rookery.bus.quorum", "{quorum}", "1 if enough NATS servers run to agree, 0 if one says that they do not, none if none answers."),
 		state:             m.gauge("rookery.node.state", "{node}", "1 for the state that a node has for placement."),
 		lag:               m.level("rookery.coordinator.lag", "{message}", "Messages of a stream that are not decided yet."),
 		lagTime:           m.since("rookery.coordinator.lag.duration", "How long the oldest undecided message has waited, as far as that was seen."),
@@ -89,14 +89,12 @@ func (g *gauges) make(m *maker) {
 type State = func(ctx context.Context, read func(c *projections.Cluster, leading bool)) error
 
 // Observe computes the levels of the state at each collection of metrics, until stop is called or ctx ends.
-func (m *Meters) Observe(ctx context.Context, log *slog.Logger, now func() time.Time, noQuorum func() bool, state State) (stop func(), err error) {
+func (m *Meters) Observe(ctx context.Context, log *slog.Logger, now func() time.Time, quorum func() (stands, known bool), state State) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	registration, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		quorum := int64(1)
-		if noQuorum() {
-			quorum = 0
+		if stands, known := quorum(); known {
+			o.ObserveInt64(m.gauges.quorum, map[bool]int64{true: 1}[stands])
 		}
-		o.ObserveInt64(m.gauges.quorum, quorum)
 		m.collect(ctx, o, now, state)
 		return nil
 	}, m.gauges.all...)

@@ -124,7 +124,7 @@ func serve(s *suite) {
 		"echo":   func(body []byte) (events.Message, error) { return events.Message{Body: body}, nil },
 		"broken": func([]byte) (events.Message, error) { return events.Message{}, errors.New("it broke") },
 		"missing": func([]byte) (events.Message, error) {
-			return events.Message{}, &bus.QuestionError{Code: 404, Reason: "not here"}
+			return events.Message{Header: events.Header{bus.HeaderAge: {"1s"}}}, &bus.QuestionError{Code: 404, Reason: "not here"}
 		},
 	})
 	s.need(err)
@@ -138,6 +138,9 @@ func serve(s *suite) {
 		s.need(err)
 		if got := [2]string{answer.Header.Get(bus.HeaderErrorCode), answer.Header.Get(bus.HeaderError)}; got != want {
 			s.Fatalf("question %s is answered with %q, want %q", question, got, want)
+		}
+		if age := answer.Header.Get(bus.HeaderAge); question == "missing" && age != "1s" {
+			s.Fatalf("the refusal says %q for the age of its state", age)
 		}
 	}
 	stop()
