@@ -48,6 +48,6 @@ func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbea
 func (c *Coordinator) present(ctx context.Context, read func(c *projections.Cluster, leading bool)) error {
 	return c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
 		read(c.cluster, c.leading)
-		api.See(ctx, c.cluster.Sequence, time.Since(c.heard))
+		api.NoteFreshness(ctx, c.cluster.Sequence, time.Since(c.heard))
 	})
 }

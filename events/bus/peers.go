@@ -19,36 +19,29 @@ type Peer struct {
 	Name string
 	// Heard is how long ago the leader last heard it.
 	Heard time.Duration
-	// Offline says that the leader takes it for one that does not run.
-	Offline bool
 }
 
 // Peers asks the server that leads the stream. It returns ErrNoQuorum if the servers say so, if none leads the
-// stream, or if most of those that keep it do not run.
+// stream, or if the leader takes most that keep it for servers that do not run.
 func (b *JetStream) Peers(ctx context.Context, stream Stream) (Peers, error) {
 	found, err := b.js.Stream(ctx, string(stream))
 	if err != nil {
 		return Peers{}, fmt.Errorf("ask for the leader of %s: %w", stream, translate(err))
 	}
-	cluster := found.CachedInfo().Cluster
-	if cluster == nil {
-		return Peers{Leader: b.conn.ConnectedServerName()}, nil
-	}
-	if cluster.Leader == "" {
-		return Peers{}, fmt.Errorf("%w: no server leads %s", ErrNoQuorum, stream)
-	}
-	p := Peers{Leader: cluster.Leader}
-	var offline []string
-	for _, r := range cluster.Replicas {
-		p.Others = append(p.Others, Peer{r.Name, r.Active, r.Offline})
-		if r.Offline {
-			offline = append(offline, r.Name)
+	info := found.CachedInfo()
+	kept := b.copies(info)
+	p := Peers{Leader: kept.Leader}
+	if info.Cluster != nil {
+		for _, r := range info.Cluster.Replicas {
+			p.Others = append(p.Others, Peer{r.Name, r.Active})
 		}
 	}
 	slices.SortFunc(p.Others, func(a, b Peer) int { return strings.Compare(a.Name, b.Name) })
-	if len(offline) > len(p.Others)/2 {
-		slices.Sort(offline)
-		return p, fmt.Errorf("%w: %s do not answer", ErrNoQuorum, strings.Join(offline, ", "))
+	switch {
+	case p.Leader == "":
+		return p, kept.Err()
+	case 2*len(kept.Offline) > kept.Replicas:
+		return p, fmt.Errorf("%w: %s do not answer", ErrNoQuorum, strings.Join(kept.Offline, ", "))
 	}
 	return p, nil
 }

@@ -18,9 +18,7 @@ func ServeBy(
 		stop, err := answer(events.APIRoot+"."+name, func(m events.Message) (events.Message, error) {
 			answer, err := questions[name](m.Body)
 			if err != nil {
-				refusal := events.Header{HeaderErrorCode: {strconv.Itoa(CodeOf(err))}, HeaderError: {err.Error()}}
-				maps.Copy(refusal, answer.Header)
-				return events.Message{Body: errorBody(err), Header: refusal}, nil
+				return refusal(answer, err), nil
 			}
 			return answer, nil
 		})
@@ -34,4 +32,12 @@ func ServeBy(
 			stop()
 		}
 	}, nil
+}
+
+// refusal is the message that answers a question that failed. It keeps the headers of the answer.
+func refusal(answer events.Message, err error) events.Message {
+	h := events.Header{}
+	maps.Copy(h, answer.Header)
+	h[HeaderErrorCode], h[HeaderError] = []string{strconv.Itoa(CodeOf(err))}, []string{err.Error()}
+	return events.Message{Header: h, Body: errorBody(err)}
 }

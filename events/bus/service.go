@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -120,11 +119,7 @@ func answerTo(msg *nats.Msg, question Question) error {
 	if err == nil {
 		return nil
 	}
-	refusal := nats.NewMsg(msg.Reply)
-	maps.Copy(refusal.Header, answer.Header)
-	refusal.Header[HeaderErrorCode], refusal.Header[HeaderError] = []string{strconv.Itoa(CodeOf(err))}, []string{err.Error()}
-	refusal.Data = errorBody(err)
-	return errors.Join(err, msg.RespondMsg(refusal))
+	return errors.Join(err, msg.RespondMsg(toNATS(refusal(answer, err))))
 }
 
 // askSafely turns a panic into an error of its question alone: the same process answers others, and may lead the cluster.

@@ -139,9 +139,9 @@ func (s *Server) Questions(ctx context.Context) map[string]bus.Question {
 	all := make(map[string]bus.Question, len(questions))
 	for name, q := range questions {
 		all[name] = func(question []byte) (events.Message, error) {
-			var from seen
-			body, err := q.answer(s, context.WithValue(ctx, seenKey{}, &from), question)
-			return events.Message{Header: from.headers(), Body: body}, err
+			var of freshness
+			body, err := q.answer(s, context.WithValue(ctx, freshnessKey{}, &of), question)
+			return events.Message{Header: of.headers(), Body: body}, err
 		}
 	}
 	return all
