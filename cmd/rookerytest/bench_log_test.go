@@ -30,7 +30,7 @@ func decide(b *testing.B, nodes, services, scale int) (time.Duration, events.Mes
 	h := newHouse(b, false)
 	defer h.close()
 	client := h.connect()
-	joined := h.joining(client, nodes)
+	joined := joining(b, client, nodes)
 	h.coordinator(time.Hour)
 	for i := range nodes {
 		h.hello(client, nodeName(i))

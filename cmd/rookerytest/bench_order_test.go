@@ -59,7 +59,7 @@ func (p pace) ours(b *testing.B) ([]time.Duration, events.Message) {
 	defer h.close()
 	client := h.connect()
 	const nodes = 3
-	joined := h.joining(client, nodes)
+	joined := joining(b, client, nodes)
 	h.coordinator(time.Hour)
 	for i := range nodes {
 		if p.mute {

@@ -27,7 +27,7 @@ func BenchmarkPodman(b *testing.B) {
 	timed := &timedEngine{Engine: engine, spent: map[events.InstanceID]time.Duration{}}
 	h := newHouse(b, true)
 	client := h.connect()
-	joined := h.joining(client, 1)
+	joined := joining(b, client, 1)
 	h.coordinator(time.Hour)
 	const firstPort = 21_000
 	h.node("node-0", timed, firstPort)

@@ -130,11 +130,12 @@ func (h *house) hello(on bus.Bus, name string) {
 }
 
 // joining returns a function that waits until count nodes have joined since.
-func (h *house) joining(on bus.Bus, count int) (wait func()) {
-	joined := subscribe(h.b, on, events.EventRoot+".node.*.joined")
+func joining(b *testing.B, on bus.Bus, count int) (wait func()) {
+	b.Helper()
+	joined := subscribe(b, on, events.EventRoot+".node.*.joined")
 	return func() {
 		for range count {
-			receive(h.b, joined)
+			receive(b, joined)
 		}
 	}
 }

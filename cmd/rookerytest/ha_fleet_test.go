@@ -77,7 +77,7 @@ func startQuorum(t *testing.T) *quorum {
 	q := newQuorum(newTrial(t))
 	q.meet(q.url)
 	for i, s := range q.servers {
-		q.clients = append(q.clients, q.connect(fmt.Sprintf("client-%d", i+1), fmt.Sprintf("nats://%s:%d", s.address, clientPort), nats.IgnoreDiscoveredServers()))
+		q.clients = append(q.clients, connect(q.t, fmt.Sprintf("client-%d", i+1), fmt.Sprintf("nats://%s:%d", s.address, clientPort), nats.IgnoreDiscoveredServers()))
 	}
 	q.makeProbe()
 	for i := range serverCount {
@@ -85,7 +85,8 @@ func startQuorum(t *testing.T) *quorum {
 	}
 	q.engines = map[string]*simulated.Engine{}
 	for i := range simulatedNodes {
-		q.startSimulated(i)
+		name := fmt.Sprintf("node-%d", i)
+		q.engines[name] = startSimulated(t, connect(t, name, q.url), i, fleetHeartbeat)
 	}
 	for _, h := range q.hosts {
 		h.server = q.url
@@ -164,18 +165,18 @@ func (q *quorum) init() {
 }
 
 // connect returns a bus on a connection that notices a dead server as soon as that of a real node.
-func (q *quorum) connect(name, url string, options ...nats.Option) *bus.JetStream {
-	q.t.Helper()
+func connect(t testing.TB, name, url string, options ...nats.Option) *bus.JetStream {
+	t.Helper()
 	const pingEvery, deafPings, again = 2 * time.Second, 2, 250 * time.Millisecond
 	conn, err := nats.Connect(url, append(options, nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(again),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(deafPings))...)
 	if err != nil {
-		q.t.Fatal(err)
+		t.Fatal(err)
 	}
-	q.t.Cleanup(conn.Close)
+	t.Cleanup(conn.Close)
 	b, err := bus.New(conn)
 	if err != nil {
-		q.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return b
 }
@@ -228,17 +229,15 @@ func (q *quorum) leaderOf(stream string) string {
 	return info.Cluster.Leader
 }
 
-// startSimulated runs a node with a simulated engine inside the test.
-func (q *quorum) startSimulated(i int) {
-	q.t.Helper()
+// startSimulated runs a node with a simulated engine inside the test, and returns its engine.
+func startSimulated(t testing.TB, b bus.Bus, i int, heartbeat time.Duration) *simulated.Engine {
+	t.Helper()
 	const ports, ranges = 1000, 40
 	name := fmt.Sprintf("node-%d", i)
-	b := q.connect(name, q.url)
 	engine := simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30})
-	q.engines[name] = engine
 	first := uint16(20_000 + i%ranges*ports)
 	agent := noderunner.New(noderunner.Config{
-		Bus: b, Engine: engine, Name: name, Log: slog.New(slog.DiscardHandler), Heartbeat: fleetHeartbeat,
+		Bus: b, Engine: engine, Name: name, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat,
 		Facts: events.NodeFacts{
 			Address: "127.0.0.1", Zone: "meadow", Labels: map[string]string{"engine": "simulated"},
 			Ports: events.PortRange{First: first, Last: first + ports - 1},
@@ -248,11 +247,12 @@ func (q *quorum) startSimulated(i int) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := agent.Run(ctx); err != nil {
-			q.t.Errorf("%s failed: %v", name, err)
+			t.Errorf("%s failed: %v", name, err)
 		}
 	})
-	q.t.Cleanup(func() {
+	t.Cleanup(func() {
 		cancel()
 		running.Wait()
 	})
+	return engine
 }

@@ -94,7 +94,6 @@ func (l *leader) round(due bool) error {
 		return err
 	}
 	l.putBack(rest)
-	l.joined(turn.Records)
 	l.returned = slices.DeleteFunc(l.returned, func(node string) bool {
 		n := l.cluster.Nodes[node]
 		if n != nil && n.Silent && !n.Forgotten {
@@ -105,6 +104,7 @@ func (l *leader) round(due bool) error {
 		}
 		return true
 	})
+	l.updateAnswers()
 	l.maxUnits, l.retries = growsTo(2*l.maxUnits), false
 	l.forgive()
 	l.founding, l.renewal, l.silent, l.inherited = nil, nil, nil, rest.inherited

@@ -57,10 +57,7 @@ type leader struct {
 	// orders is the last sequence in ROOKERY_ORDERS, closed that of the last closed round in ROOKERY_LOG.
 	orders, closed uint64
 
-	// heartbeats is when each node last sent a heartbeat. It is not part of the state.
-	heartbeats map[string]time.Time
-	// assumed are the nodes without a heartbeat since the term began, or since the loop was paused: heartbeats has that time.
-	assumed          map[string]bool
+	heartbeats       heartbeats
 	returned, silent []string
 	lastTick         time.Time
 	checkedAt        time.Time
@@ -102,13 +99,11 @@ func (c *Coordinator) failOver(ctx context.Context, f *follower, l *lease) (*lea
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
-		work: coordinator.NewWorkQueue(c.cluster), heartbeats: map[string]time.Time{}, assumed: map[string]bool{},
+		work: coordinator.NewWorkQueue(c.cluster), heartbeats: heartbeats{nodes: map[string]*beating{}},
 		closed: c.cluster.Sequence, lastTick: time.Now(), lookedAt: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
-	for name := range c.cluster.Nodes {
-		lead.heartbeats[name], lead.assumed[name] = lead.lastTick, true
-	}
+	lead.heartbeats.assume(c.cluster, lead.lastTick)
 	if err := lead.checkStreams(); err != nil {
 		return nil, err
 	}

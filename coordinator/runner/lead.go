@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -51,7 +50,8 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		l.views.Wait()
 		l.keeper.Wait()
 	}()
-	stop, err := c.Bus.Answer(events.HeartbeatRoot+".*", c.beatHandler(ctx, ls))
+	l.updateAnswers()
+	stop, err := c.Bus.Answer(events.HeartbeatRoot+".*", l.beatHandler(ctx))
 	if err != nil {
 		return err
 	}
@@ -312,25 +312,22 @@ func isTaken(m events.Message, waiting []events.Message, cursor uint64) bool {
 	return m.Sequence <= cursor
 }
 
-// hear notes a heartbeat. A heartbeat of a process other than the node's present one does not count.
+// hear notes a heartbeat that the loop has answered. One of a process other than the node's present one does not count.
 func (l *leader) hear(a ask) {
 	n := l.cluster.Nodes[a.node]
 	if n == nil || a.beat.Incarnation != n.Incarnation {
 		return
 	}
-	l.heartbeats[a.node] = time.Now()
-	delete(l.assumed, a.node)
-	if n.Silent && !slices.Contains(l.returned, a.node) {
-		l.returned = append(l.returned, a.node)
+	l.heartbeats.hear(a.node, time.Now())
+	if n.Silent {
+		l.returns(a.node)
 	}
 }
 
-// joined gives nodes with a new process time until its first heartbeat.
-func (l *leader) joined(records []events.Record) {
-	for _, r := range records {
-		if name, ok := r.Scope.Node(); ok && r.Data.Kind() == (events.NodeJoined{}).Kind() {
-			l.heartbeats[name] = time.Now()
-		}
+// returns makes the next round decide that a silent node is back.
+func (l *leader) returns(node string) {
+	if at, noted := slices.BinarySearch(l.returned, node); !noted {
+		l.returned = slices.Insert(l.returned, at, node)
 	}
 }
 
@@ -341,24 +338,9 @@ func (l *leader) listen() {
 	l.lastTick = now
 	if paused {
 		l.work.Resume()
+		l.heartbeats.assume(l.cluster, now)
 	}
-	l.silent = nil
-	answering := 0
-	silence := l.cluster.Policy.Liveness.Silence(l.Heartbeat)
-	maps.DeleteFunc(l.heartbeats, func(name string, _ time.Time) bool { return l.cluster.Nodes[name] == nil })
-	maps.DeleteFunc(l.assumed, func(name string, _ bool) bool { return l.cluster.Nodes[name] == nil })
-	for name, n := range l.cluster.Nodes {
-		if _, known := l.heartbeats[name]; !known || paused {
-			l.heartbeats[name], l.assumed[name] = now, true
-		}
-		if !n.Silent && now.Sub(l.heartbeats[name]) > silence {
-			l.silent = append(l.silent, name)
-		}
-		if n.Live() && !l.assumed[name] && now.Sub(l.heartbeats[name]) <= l.Heartbeat+tickEvery {
-			answering++
-		}
-	}
+	var answering int
+	l.silent, answering = l.heartbeats.silent(l.cluster, now, l.cluster.Policy.Liveness.Silence(l.Heartbeat), l.Heartbeat+tickEvery)
 	l.meters.Answering(answering)
-	slices.Sort(l.silent)
-	slices.Sort(l.returned)
 }

@@ -2,10 +2,13 @@ package runner_test
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
@@ -72,4 +75,90 @@ func TestAFailoverMayTakeLongerThanALeaseLasts(t *testing.T) {
 			t.Errorf("the first round is %+v, %v", closed, err)
 		}
 	})
+}
+
+// slowLog is a bus that takes long to store a round.
+type slowLog struct{ bus.Bus }
+
+// Append implements bus.Bus.
+func (s slowLog) Append(ctx context.Context, stream bus.Stream, after uint64, messages []events.Message) (uint64, error) {
+	select {
+	case <-time.After(time.Second):
+		return s.Bus.Append(ctx, stream, after, messages)
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// TestALongRoundDelaysNoHeartbeat sends heartbeats while each round takes a second.
+func TestALongRoundDelaysNoHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told, err := b.Subscribe(events.EventRoot + ".node.n0.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		stop := start(t, slowLog{b}, "first")
+		defer stop()
+		hello(t, b)
+		until(t, told, "n0.joined")
+		synctest.Wait()
+		const beats, every = 60, time.Second
+		for range beats {
+			publish(t, b, events.CommandSubject(web, "ensure"))
+			sent := time.Now()
+			beat(t, b, "n0")
+			if took := time.Since(sent); took > 0 {
+				t.Fatalf("a heartbeat was answered after %s", took)
+			}
+			<-time.After(every)
+		}
+	})
+}
+
+// TestANodeHeardWhileARoundCallsItSilentReturns has a heartbeat answered between the look that finds its node silent and the end of that round.
+func TestANodeHeardWhileARoundCallsItSilentReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told, err := b.Subscribe(events.EventRoot + ".node.n0.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		appends := &heldLog{Bus: b, hold: make(chan struct{})}
+		stop := start(t, appends, "first")
+		defer stop()
+		hello(t, b)
+		until(t, told, "n0.joined")
+		beat(t, b, "n0")
+		const before, after = 500 * time.Millisecond, 1500 * time.Millisecond // the leader looks once a second
+		<-time.After(3*runner.DefaultHeartbeat - before)
+		appends.holds.Store(true)
+		<-time.After(before + after)
+		beat(t, b, "n0")
+		appends.holds.Store(false)
+		close(appends.hold)
+		until(t, told, "n0.silent")
+		until(t, told, "n0.returned")
+	})
+}
+
+// heldLog is a bus that stores nothing while it holds.
+type heldLog struct {
+	bus.Bus
+	holds atomic.Bool
+	hold  chan struct{}
+}
+
+// Append implements bus.Bus.
+func (h *heldLog) Append(ctx context.Context, stream bus.Stream, after uint64, messages []events.Message) (uint64, error) {
+	if h.holds.Load() {
+		select {
+		case <-h.hold:
+		case <-ctx.Done():
+			return 0, errors.Join(bus.ErrUnknown, ctx.Err())
+		}
+	}
+	return h.Bus.Append(ctx, stream, after, messages)
 }
