@@ -32,6 +32,7 @@ func (l *leader) publish(records []events.Record) error {
 	if err != nil {
 		return err
 	}
+	l.comparison.note(orders)
 	if len(orders) > 0 {
 		err = l.putOrders(orders)
 	}

@@ -57,7 +57,11 @@ type leader struct {
 	// orders is the last sequence in ROOKERY_ORDERS, closed that of the last closed round in ROOKERY_LOG.
 	orders, closed uint64
 
-	heartbeats       heartbeats
+	heartbeats heartbeats
+	// stopHeartbeats ends the answering of heartbeats, once that has begun.
+	stopHeartbeats func()
+	// comparison is nil once every order was compared.
+	comparison       *comparison
 	returned, silent []string
 	lastTick         time.Time
 	checkedAt        time.Time
@@ -99,7 +103,7 @@ func (c *Coordinator) failOver(ctx context.Context, f *follower, l *lease) (*lea
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
-		work: coordinator.NewWorkQueue(c.cluster), heartbeats: heartbeats{nodes: map[string]*beating{}},
+		work: coordinator.NewWorkQueue(c.cluster), heartbeats: heartbeats{nodes: map[string]*beating{}}, stopHeartbeats: func() {},
 		closed: c.cluster.Sequence, lastTick: time.Now(), lookedAt: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -124,27 +123,34 @@ func (h *heartbeats) silent(c *projections.Cluster, now time.Time, silence, late
 	return silent, answering
 }
 
-// beatHandler answers heartbeats from the state of the last closed round, as long as the lease rules out another leader.
-func (l *leader) beatHandler(ctx context.Context) func(events.Message) (events.Message, error) {
-	return func(m events.Message) (events.Message, error) {
-		node := strings.TrimPrefix(m.Subject, events.HeartbeatRoot+".")
-		beat, of, err := events.DecodeAs[events.Heartbeat](m)
-		if err != nil || !events.ValidName(node) {
+// answerHeartbeats begins to answer heartbeats. Each node has time until its first one.
+func (l *leader) answerHeartbeats() error {
+	l.heartbeats.assume(l.cluster, time.Now())
+	l.updateAnswers()
+	var err error
+	l.stopHeartbeats, err = l.Bus.Answer(events.HeartbeatRoot+".*", l.answerHeartbeat)
+	return err
+}
+
+// answerHeartbeat answers from the state of the last closed round, as long as the lease rules out another leader.
+func (l *leader) answerHeartbeat(m events.Message) (events.Message, error) {
+	node := strings.TrimPrefix(m.Subject, events.HeartbeatRoot+".")
+	beat, of, err := events.DecodeAs[events.Heartbeat](m)
+	if err != nil || !events.ValidName(node) {
+		return events.Message{}, err
+	}
+	answer, ok := l.heartbeats.beat(node, beat.Incarnation, time.Now())
+	if !ok {
+		if err := l.put(l.ctx, node, beat, func(c *Coordinator) { answer = c.answerBeat(node, beat.Incarnation) }); err != nil {
 			return events.Message{}, err
 		}
-		answer, ok := l.heartbeats.beat(node, beat.Incarnation, time.Now())
-		if !ok {
-			if err := l.put(ctx, node, beat, func(c *Coordinator) { answer = c.answerBeat(node, beat.Incarnation) }); err != nil {
-				return events.Message{}, err
-			}
-		}
-		if l.lease.expired() {
-			return events.Message{}, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
-		}
-		return events.Encode("", answer, events.Attributes{
-			ID: node + "/" + of.ID, Source: "/rookery/" + answer.Log, Time: l.Now(),
-		})
 	}
+	if l.lease.expired() {
+		return events.Message{}, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
+	}
+	return events.Encode("", answer, events.Attributes{
+		ID: node + "/" + of.ID, Source: "/rookery/" + answer.Log, Time: l.Now(),
+	})
 }
 
 func (c *Coordinator) answerBeat(node, incarnation string) events.HeartbeatAnswer {

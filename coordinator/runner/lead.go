@@ -40,6 +40,11 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		l.endpoints.Wait()
 	}()
+	defer func() {
+		cancel()
+		l.comparison.stop()
+		l.stopHeartbeats()
+	}()
 	if err := l.begin(f); err != nil {
 		return err
 	}
@@ -50,15 +55,11 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		l.views.Wait()
 		l.keeper.Wait()
 	}()
-	l.updateAnswers()
-	stop, err := c.Bus.Answer(events.HeartbeatRoot+".*", l.beatHandler(ctx))
-	if err != nil {
-		return err
+	if l.comparison == nil {
+		if err := l.answerHeartbeats(); err != nil {
+			return err
+		}
 	}
-	defer func() {
-		cancel()
-		stop()
-	}()
 	stopTrims, err := c.Bus.Answer(events.TrimSubject, c.trimHandler(ctx, ls))
 	if err != nil {
 		return err
@@ -113,10 +114,13 @@ func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 		if err := l.drain(); err != nil {
 			return false, err
 		}
+		if err := l.compare(); err != nil {
+			return false, err
+		}
 		switch {
 		case due || l.waits():
 			return due, nil
-		case beaten: // that may have taken long
+		case beaten || l.comparison.owes(): // that may have taken long
 			continue
 		}
 		if due, err = l.sleep(pulse); due || err != nil {
@@ -158,6 +162,8 @@ func (l *leader) sleep(pulse <-chan time.Time) (due bool, err error) {
 		return false, l.takeCommand(m, ok)
 	case m, ok := <-l.statusMessages():
 		return false, l.takeStatus(m, ok)
+	case m, ok := <-l.comparison.messages():
+		return false, l.takeStanding(m, ok)
 	}
 }
 
@@ -331,12 +337,13 @@ func (l *leader) returns(node string) {
 	}
 }
 
-// listen finds the nodes that sent no heartbeat for too long. If the loop itself was paused, every time-out starts again.
+// listen finds the nodes that sent no heartbeat for too long. If the loop itself was paused, or heartbeats are not answered yet, every time-out
+// starts again.
 func (l *leader) listen() {
 	now := time.Now()
 	paused := now.Sub(l.lastTick) > l.Heartbeat+tickEvery
 	l.lastTick = now
-	if paused {
+	if paused || l.comparison != nil {
 		l.work.Resume()
 		l.heartbeats.assume(l.cluster, now)
 	}

@@ -3,9 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/rookery-project/rookery/events"
@@ -22,110 +19,24 @@ const headerTTL = "Nats-TTL"
 // the same body.
 const headerLeader = "Rookery-Leader"
 
-// takeOrders writes the leader's mark, which fences earlier leaders, and then repairs every order that differs from the state.
+// takeOrders writes the leader's mark, which fences earlier leaders, and begins to compare the orders that stand with the state.
 func (l *leader) takeOrders() error {
-	var standing []events.Message
 	err := l.patiently(l.ctx, func(ctx context.Context) error {
 		state, err := l.Bus.State(ctx, bus.Orders)
 		l.orders = state.Last
 		return err
 	})
-	if err != nil {
+	if err != nil || !l.cluster.Founded() {
 		return err
-	}
-	err = l.patiently(l.ctx, func(context.Context) error { // many orders may take longer than one try
-		call, cancel := context.WithTimeout(l.ctx, bus.CallTimeout)
-		defer cancel()
-		standing, err = l.Bus.Latest(call, bus.Orders, events.OrdersRoot+".>")
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if !l.cluster.Founded() {
-		return nil
-	}
-	have := map[string]events.Message{}
-	for _, m := range standing {
-		have[m.Subject] = m
 	}
 	err = l.patiently(l.ctx, func(ctx context.Context) error { return checkOrdersMark(ctx, l.Bus, l.cluster, l.epoch) })
 	if err != nil {
 		return err
 	}
-	delete(have, events.OrdersEpochSubject)
-	repairs, err := l.repairs(have)
-	if err != nil {
-		return err
-	}
-	if len(repairs) > 0 && len(standing) > 0 {
-		l.Log.Info("repairing orders", "count", len(repairs))
-	}
 	if err := l.putOrders(nil); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(repairs, bus.MaxBatch) {
-		if err := l.putOrders(some); err != nil {
-			return err
-		}
-		if err := l.alive(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// repairs returns the orders that are missing or that differ from the state, and marks for orders whose instance no longer exists.
-func (l *leader) repairs(have map[string]events.Message) ([]events.Message, error) {
-	var repairs []events.Message
-	want := map[string]events.Order{}
-	for _, s := range l.cluster.Services {
-		for i := range s.Instances() {
-			want[events.OrderSubject(i.Node, i.ID)] = l.cluster.Order(i)
-		}
-	}
-	for _, n := range l.cluster.Nodes {
-		for id, orphan := range n.Orphans {
-			want[events.OrderSubject(n.Name, id)] = l.cluster.OrphanOrder(orphan)
-		}
-	}
-	for _, subject := range slices.Sorted(maps.Keys(want)) {
-		if stands(have[subject], want[subject]) {
-			continue
-		}
-		m, err := l.orderMessage(subject, want[subject], "")
-		if err != nil {
-			return nil, err
-		}
-		if string(have[subject].Body) != string(m.Body) {
-			repairs = append(repairs, m)
-		}
-	}
-	for _, subject := range slices.Sorted(maps.Keys(have)) {
-		if _, wanted := want[subject]; wanted || have[subject].Header.Get(headerTTL) != "" {
-			continue
-		}
-		m, err := l.orderMessage(subject, l.cluster.ForgetOrder(0), "")
-		if err != nil {
-			return nil, err
-		}
-		repairs = append(repairs, m)
-	}
-	return repairs, nil
-}
-
-// stands reports whether the present order is the wanted one, if it was rendered from templates. Such an order holds what was known when it
-// was written; addresses that came later do not justify writing it again.
-func stands(standing events.Message, want events.Order) bool {
-	if want.Spec == nil || !want.Spec.Templated() {
-		return false
-	}
-	_, _, have, err := events.ParseOrder(standing)
-	if err != nil || have.Spec == nil || !slices.Equal(have.Ports, want.Ports) {
-		return false
-	}
-	have.Spec, have.Ports, want.Spec, want.Ports = nil, nil, nil, nil
-	return reflect.DeepEqual(have, want)
+	return l.compareOrders()
 }
 
 // orderMessage encodes the order and renders its templates. The trace parent is that of the command that caused it, or "".

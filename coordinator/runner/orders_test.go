@@ -1,11 +1,17 @@
 package runner_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
 )
 
 const peered = `"image":"localhost/web:1","ports":[{"name":"http","port":80}],"args":["{{join (.Peers \"http\") \",\"}}"]`
@@ -60,4 +66,132 @@ func wantArgs(t *testing.T, told bus.Subscription, ordinal uint32, want string) 
 	if id.Ordinal != ordinal || order.Spec == nil || !slices.Equal(order.Spec.Args, []string{want}) {
 		t.Fatalf("the order of %s is %+v with %+v; want that of slot %d with %s", id, order, order.Spec, ordinal, want)
 	}
+}
+
+// TestANewLeaderRepairsOrders changes one order while nothing leads, removes another, and adds one of an instance that does not exist.
+func TestANewLeaderRepairsOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told, err := b.Subscribe(events.OrderRoot + ".n0.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		stop := start(t, b, "first")
+		hello(t, b)
+		tell(t, b, "ensure", `{"image":"localhost/web:1","scale":3}`)
+		before := map[uint32]events.Message{}
+		for range 3 {
+			m := next(t, told)
+			_, id, _, err := events.ParseOrder(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before[id.Ordinal] = m
+		}
+		stop()
+		standing, err := b.Latest(t.Context(), bus.Orders, events.OrdersRoot+".>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range standing {
+			_, id, ok := events.ParseOrderSubject(m.Subject)
+			switch {
+			case ok && id.Ordinal == 0:
+				b.Damage(bus.Orders, m.Sequence, func(m events.Message) (events.Message, bool) {
+					m.Body = bytes.Replace(m.Body, []byte("web:1"), []byte("web:2"), 1)
+					return m, true
+				})
+			case ok && id.Ordinal == 1:
+				b.Damage(bus.Orders, m.Sequence, func(m events.Message) (events.Message, bool) { return m, false })
+			}
+		}
+		last := standing[len(standing)-1]
+		stray := before[2]
+		stray.Subject = events.OrderSubject("n0", events.InstanceID{Service: web, Ordinal: 9, Generation: 1})
+		if _, err := b.Append(t.Context(), bus.Orders, last.Sequence, []events.Message{stray}); err != nil {
+			t.Fatal(err)
+		}
+		next(t, told) // the stray one
+		defer start(t, b, "second")()
+		for range 3 {
+			m := next(t, told)
+			_, id, order, err := events.ParseOrder(m)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case id.Ordinal == 9 && order.Action == events.ActionForget:
+			case id.Ordinal < 2 && bytes.Equal(m.Body, before[id.Ordinal].Body):
+			default:
+				t.Errorf("the repaired order of %s is %s", id, m.Body)
+			}
+		}
+		synctest.Wait()
+		select {
+		case m := <-told.Messages():
+			t.Errorf("another order was written: %s: %s", m.Subject, m.Body)
+		default:
+		}
+	})
+}
+
+// heldOrders is a bus that delivers no standing order until it is released.
+type heldOrders struct {
+	bus.Bus
+	released chan struct{}
+}
+
+// Read implements bus.Bus.
+func (h heldOrders) Read(ctx context.Context, stream bus.Stream, from uint64) (bus.Reader, error) {
+	r, err := h.Bus.Read(ctx, stream, from)
+	if stream == bus.Orders {
+		return heldReader{r, h.released}, err
+	}
+	return r, err
+}
+
+type heldReader struct {
+	bus.Reader
+	released chan struct{}
+}
+
+// Messages implements bus.Reader.
+func (h heldReader) Messages() <-chan events.Message {
+	select {
+	case <-h.released:
+		return h.Reader.Messages()
+	default:
+		return nil
+	}
+}
+
+// TestALeaderDecidesWhileItComparesOrders has a leader decide a command before it has read any order. Only then are heartbeats answered.
+func TestALeaderDecidesWhileItComparesOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told, err := b.Subscribe(events.OrderRoot + ".n0.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		stop := start(t, b, "first")
+		hello(t, b)
+		tell(t, b, "ensure", `{"image":"localhost/web:1"}`)
+		next(t, told)
+		stop()
+		held := heldOrders{b, make(chan struct{})}
+		defer start(t, held, "second")()
+		tell(t, b, "scale", `{"scale":2,"busy":"supersede"}`)
+		next(t, told)
+		m, err := events.Encode(events.HeartbeatSubject("n0"), events.Heartbeat{Incarnation: "i"}, events.Attributes{ID: "n0", Source: "/test", Time: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Request(t.Context(), m); !errors.Is(err, bus.ErrNoAnswer) {
+			t.Errorf("before the orders were compared a heartbeat got %v", err)
+		}
+		close(held.released)
+		<-time.After(bus.LeaseAge)
+		beat(t, b, "n0")
+	})
 }
