@@ -310,7 +310,7 @@ func answerLate(t *testing.T, b *bus.JetStream, whole bool, counts ...int) {
 			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{"Status": {"404"}, "Description": {"Message Not Found"}}})
 			return
 		}
-		for i := asks.From; i <= count; i++ {
+		for i := max(asks.From, 1); i <= count; i++ {
 			_ = m.RespondMsg(&nats.Msg{Data: []byte("{}"), Header: nats.Header{ // the request waits in vain, and fails the test
 				"Nats-Stream": {string(bus.Statuses)}, "Nats-Subject": {events.EngineSubject("n1")}, "Nats-Sequence": {strconv.Itoa(i)},
 				"Nats-Time-Stamp": {time.Now().UTC().Format(time.RFC3339Nano)}, "Nats-Num-Pending": {"0"},
@@ -334,7 +334,7 @@ func TestTheLatestMessagesAreThoseOfTheStreamsLeader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	answerLate(t, b, true, 1, 1, 2)
+	answerLate(t, b, true, 1, 2)
 	if read, err := b.Latest(within(t), bus.Statuses, events.EngineSubject("n1")); err != nil || len(read) != 2 {
 		t.Errorf("%d messages are read, want both: %v", len(read), err)
 	}
