@@ -122,7 +122,8 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer, sent ti
 	if answer.Degraded != (a.answering.Degraded != "") {
 		a.publisher.engine = true // the status was lost, or the log has been restored since
 	}
-	if answer.Orders != a.counter || a.reading.stale {
+	// An order that this answer counts may be on its way. One that the answer before has counted is lost.
+	if a.counter < a.hearing.orders || a.reading.stale {
 		a.reading.told = answer.Orders
 		a.reading.again = true
 	}

@@ -33,6 +33,7 @@ type reading struct {
 func (a *Agent) order(ctx context.Context, m events.Message) {
 	if o, ok := a.parse(m); ok {
 		a.hear(ctx, o)
+		a.renew(ctx)
 	}
 }
 
