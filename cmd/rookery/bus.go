@@ -76,8 +76,8 @@ func busCheck(l *link) *cobra.Command {
 		Long: `Check the settings and the identity of every stream, and how the NATS servers keep each stream, bucket and object store: how many
 servers keep it, which one leads it, how many messages the slowest one lacks (LAG), and which ones do not answer (OFFLINE).
 
-With --deep it also reads the whole log as each server has it, and verifies the hash chain of each copy. It names the servers whose copy is
-damaged, and how to repair it.`,
+With --deep it also reads the whole log and all stored objects as each server has them, and verifies the hash chain and the digests of each
+copy. It names the servers whose copy is damaged, and how to repair it.`,
 		Example: `  rookery bus check
   rookery bus check --deep
   rookery bus check --output json`,
@@ -96,11 +96,39 @@ damaged, and how to repair it.`,
 		},
 	}
 	out.flag(cmd)
-	cmd.Flags().BoolVar(&deep, "deep", false, "also read the log as each server has it, and verify it")
+	cmd.Flags().BoolVar(&deep, "deep", false, "also read the log and the objects as each server has them, and verify them")
 	return cmd
 }
 
-// verifyCopies folds the log as each server has it, says so as it goes, and returns what is wrong with the copies as one error.
+// copied is something of which each of several servers has a copy.
+type copied struct {
+	name   string
+	stream bus.Stream
+	// verify reads the copy of a server and says what it has.
+	verify func(ctx context.Context, server string) (string, error)
+}
+
+// allCopied returns what the deep check verifies.
+func allCopied(b *bus.JetStream) []copied {
+	all := []copied{{"the log", bus.Log, func(ctx context.Context, server string) (string, error) {
+		fold := projections.NewFold()
+		err := b.ReadCopy(ctx, bus.Log, server, func(m events.Message) error {
+			_, err := fold.Take(m)
+			return err
+		})
+		return fmt.Sprintf("%d messages", fold.Last()), err
+	}}}
+	for _, store := range bus.ObjectStores {
+		stream := bus.ObjectStream(store)
+		all = append(all, copied{string(stream), stream, func(ctx context.Context, server string) (string, error) {
+			count, err := b.VerifyObjects(ctx, store, server)
+			return fmt.Sprintf("%d objects", count), err
+		}})
+	}
+	return all
+}
+
+// verifyCopies reads the log and the objects as each server has them, says so as it goes, and returns what is wrong with the copies as one error.
 func verifyCopies(ctx context.Context, told io.Writer, b *bus.JetStream) error {
 	state, err := b.State(ctx, bus.Log)
 	if err != nil {
@@ -109,27 +137,32 @@ func verifyCopies(ctx context.Context, told io.Writer, b *bus.JetStream) error {
 	if state.First > 1 {
 		return fmt.Errorf("the log begins at %d, as its beginning was archived: --deep verifies a whole log only", state.First)
 	}
-	servers, err := b.Keepers(ctx, bus.Log)
-	if err != nil {
-		return err
+	var wrong []error
+	for _, c := range allCopied(b) {
+		servers, err := b.Keepers(ctx, c.stream)
+		if c.stream != bus.Log && errors.Is(err, bus.ErrNoStream) {
+			continue // nothing was stored there yet
+		}
+		wrong = append(wrong, err, c.verifyAll(ctx, told, servers))
 	}
+	return errors.Join(wrong...)
+}
+
+// verifyAll verifies the copies of all servers.
+func (c copied) verifyAll(ctx context.Context, told io.Writer, servers []string) error {
 	var wrong []error
 	var whole, damaged []string
 	for _, server := range servers {
-		fold := projections.NewFold()
-		err := b.ReadCopy(ctx, bus.Log, server, func(m events.Message) error {
-			_, err := fold.Take(m)
-			return err
-		})
+		found, err := c.verify(ctx, server)
 		switch {
 		case err == nil:
-			fmt.Fprintf(told, "%s: the log is whole, %d messages\n", server, fold.Last())
+			fmt.Fprintf(told, "%s: %s is whole, %s\n", server, c.name, found)
 			whole = append(whole, server)
-		case projections.Damaged(err):
+		case projections.Damaged(err) || errors.Is(err, bus.ErrDamaged):
 			damaged = append(damaged, server)
-			wrong = append(wrong, fmt.Errorf("%s has a damaged copy of the log: %w", server, err))
+			wrong = append(wrong, fmt.Errorf("%s has a damaged copy of %s: %w", server, c.name, err))
 		default:
-			wrong = append(wrong, fmt.Errorf("%s: its copy of the log cannot be read: %w", server, err))
+			wrong = append(wrong, fmt.Errorf("%s: its copy of %s cannot be read: %w", server, c.name, err))
 		}
 	}
 	switch {

@@ -2,11 +2,15 @@ package bus
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/rookery-project/rookery/events"
@@ -21,6 +25,9 @@ const (
 
 // ErrNoCopy occurs when no reader can be made at the server: it is down, or keeps no copy.
 var ErrNoCopy = errors.New("no reader can be made at the server")
+
+// ErrDamaged occurs when a server has not what was put into an object store.
+var ErrDamaged = errors.New("these objects are not what was stored")
 
 // Keepers returns the names of the servers that keep the stream, in order.
 func (b *JetStream) Keepers(ctx context.Context, stream Stream) ([]string, error) {
@@ -92,4 +99,73 @@ func (b *JetStream) consumerAt(ctx context.Context, stream Stream, server string
 		}
 	}
 	return nil, fmt.Errorf("%w: %s of %s", ErrNoCopy, stream, server)
+}
+
+// ObjectStores are the object stores that there may be.
+var ObjectStores = []string{ObjectsVolumes, ObjectsFolds}
+
+// ObjectStream returns the stream that keeps an object store.
+func ObjectStream(store string) Stream { return Stream("OBJ_" + store) }
+
+// copied is the parts of an object that one server has.
+type copied struct {
+	sum   hash.Hash
+	parts uint32
+}
+
+// is reports whether these are the parts of the object. An empty object has none.
+func (c *copied) is(entry jetstream.ObjectInfo) bool {
+	if c == nil {
+		c = &copied{sum: sha256.New()}
+	}
+	return c.parts == entry.Chunks && jetstream.GetObjectDigestValue(c.sum) == entry.Digest
+}
+
+// VerifyObjects reads the objects of the store as one server has them, and returns how many there are. Where some are not what was put, the
+// error is ErrDamaged and names them; other errors are those of ReadCopy.
+func (b *JetStream) VerifyObjects(ctx context.Context, store, server string) (count int, err error) {
+	parts, entries := map[string]*copied{}, map[string]jetstream.ObjectInfo{}
+	var damaged []string
+	partsRoot, entriesRoot := "$O."+store+".C.", "$O."+store+".M."
+	err = b.ReadCopy(ctx, ObjectStream(store), server, func(m events.Message) error {
+		if id, ok := strings.CutPrefix(m.Subject, partsRoot); ok {
+			if parts[id] == nil {
+				parts[id] = &copied{sum: sha256.New()}
+			}
+			parts[id].sum.Write(m.Body)
+			parts[id].parts++
+			return nil
+		}
+		var entry jetstream.ObjectInfo
+		if err := json.Unmarshal(m.Body, &entry); err != nil {
+			damaged = append(damaged, strings.TrimPrefix(m.Subject, entriesRoot))
+			return nil
+		}
+		entries[entry.Name] = entry
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	opened, err := objects{b, store}.open(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for name, entry := range entries {
+		if entry.Deleted || parts[entry.NUID].is(entry) {
+			continue
+		}
+		switch now, err := opened.GetInfo(ctx, name); {
+		case errors.Is(err, jetstream.ErrObjectNotFound): // it was deleted meanwhile
+		case err != nil:
+			return 0, fmt.Errorf("look at object %s of %s: %w", name, store, translate(err))
+		case now.NUID == entry.NUID:
+			damaged = append(damaged, name)
+		}
+	}
+	if len(damaged) > 0 {
+		slices.Sort(damaged)
+		return len(entries), fmt.Errorf("%w: %s", ErrDamaged, strings.Join(damaged, ", "))
+	}
+	return len(entries), nil
 }

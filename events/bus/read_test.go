@@ -160,3 +160,37 @@ func TestACopyIsReadWhole(t *testing.T) {
 		t.Errorf("it ends with %v, want the error of take", err)
 	}
 }
+
+// TestCopiesOfObjectsAreVerified adds a part to an object that was not put there.
+func TestCopiesOfObjectsAreVerified(t *testing.T) {
+	b := open(t)
+	for _, name := range []string{"whole", "broken"} {
+		if err := b.Objects(bus.ObjectsVolumes).Put(within(t), name, strings.NewReader("what "+name+" holds")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servers, err := b.Keepers(within(t), bus.ObjectStream(bus.ObjectsVolumes))
+	if err != nil || len(servers) != 1 {
+		t.Fatalf("the objects are kept by %v: %v", servers, err)
+	}
+	if count, err := b.VerifyObjects(within(t), bus.ObjectsVolumes, servers[0]); count != 2 || err != nil {
+		t.Fatalf("there are %d objects: %v", count, err)
+	}
+	last := ""
+	err = b.ReadCopy(within(t), bus.ObjectStream(bus.ObjectsVolumes), servers[0], func(m events.Message) error {
+		if strings.Contains(m.Subject, ".C.") {
+			last = m.Subject
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(within(t), events.Message{Subject: last, Header: events.Header{}, Body: []byte("more")}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.VerifyObjects(within(t), bus.ObjectsVolumes, servers[0])
+	if !errors.Is(err, bus.ErrDamaged) || !strings.HasSuffix(err.Error(), ": broken") {
+		t.Errorf("the check says %v", err)
+	}
+}
