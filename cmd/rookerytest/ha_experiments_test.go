@@ -1,7 +1,9 @@
 package rookerytest_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,8 +172,12 @@ func diskExperiments() []experiment {
 		{name: "slow disk of the server of the log", goal: 12 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.slowsDisk(s, q.anyServer())
 		}},
-		{name: "bits of the log flipped on a server", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
-			q.flips(s, q.anyServer(), "ROOKERY_LOG")
+		{name: "bits flipped on a server", goal: 15 * time.Second, inject: func(q *quorum, s *scene) {
+			q.storesObject(s)
+			const flips = 6
+			for range flips {
+				q.flips(s, q.anyServer())
+			}
 		}},
 		{name: "disk of a server full", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
 			q.fillsDisk(s, q.servers[0])
@@ -266,32 +272,72 @@ func (q *quorum) slowsDisk(s *scene, one *busServer) {
 	s.saw("%s leads the log, and each write of it takes 50 ms more", one.name)
 }
 
-// flips changes bits in the blocks of the stream on the disk of the server while it is down. The deep check names the server, or finds nothing.
-func (q *quorum) flips(s *scene, one *busServer, stream string) {
-	const flips = 3
+// storesObject stores an object whose copies can be damaged.
+func (q *quorum) storesObject(s *scene) {
+	const size = 300 << 10 // several parts
+	content := make([]byte, size)
+	for i := range content {
+		content[i] = byte(q.random.Uint32())
+	}
+	ctx, cancel := context.WithTimeout(q.interrupted, settlesWithin)
+	defer cancel()
+	if err := q.Bus().Objects(bus.ObjectsVolumes).Put(ctx, "flipped", bytes.NewReader(content)); err != nil {
+		s.fail("%v", err)
+	}
+}
+
+// flips changes one bit in a file of the log or of the stored objects on the disk of the server while it is down. The deep check names the server,
+// which is then emptied and has a whole copy again, or finds nothing.
+func (q *quorum) flips(s *scene, one *busServer) {
+	streams := []string{string(bus.Log), string(bus.ObjectStream(bus.ObjectsVolumes))}
+	stream := streams[q.random.IntN(len(streams))]
+	pattern := []string{"*.blk", "index.db"}[q.random.IntN(2)]
+	one.process.signal(syscall.SIGTERM) // it writes its index, and does not read its blocks again to make one
+	<-one.process.ended
+	where := q.flip(s, filepath.Join(one.folder, "jetstream", "$G", "streams", stream, "msgs", pattern))
+	q.starts(s, one)
+	out, code := rookery(q.t, "bus", "check", "--deep", "--server", q.url)
+	damaged := strings.Contains(out, one.name+" has a damaged copy of ")
+	if (code == 0) == damaged {
+		s.fail("after %s of %s the deep check ends with %d: %s", where, one.name, code, out)
+	}
+	if !damaged {
+		s.saw("%s of %s: harmless", where, one.name)
+		return
+	}
 	one.process.kill()
-	blocks, err := filepath.Glob(filepath.Join(one.folder, "jetstream", "$G", "streams", stream, "msgs", "*.blk"))
-	if err != nil || len(blocks) == 0 {
-		s.fail("%s has no blocks of %s: %v", one.name, stream, err)
+	q.wipes(s, one)
+	q.starts(s, one)
+	if out, code := rookery(q.t, "bus", "check", "--deep", "--server", q.url); code != 0 {
+		s.fail("after the server was emptied the deep check ends with %d: %s", code, out)
 	}
-	for range flips {
-		block := blocks[q.random.IntN(len(blocks))]
-		content, err := os.ReadFile(block)
-		if err != nil || len(content) == 0 {
-			s.fail("%s: %d bytes: %v", block, len(content), err)
-		}
-		content[q.random.IntN(len(content))] ^= 1 << q.random.IntN(8)
-		if err := os.WriteFile(block, content, 0o600); err != nil {
-			s.fail("%v", err)
-		}
-	}
+	s.saw("%s of %s: detected", where, one.name)
+}
+
+// starts starts a server that has ended, and waits until it is healthy.
+func (q *quorum) starts(s *scene, one *busServer) {
 	q.startServer(one)
 	s.until(one.name+" is healthy", one.healthy)
-	out, code := rookery(q.t, "bus", "check", "--deep", "--server", q.url)
-	if named := strings.Contains(out, one.name+" has a damaged copy"); (code == 0) == named {
-		s.fail("the deep check ends with %d: %s", code, out)
+}
+
+// flip changes one bit in one of these files, and says where.
+func (q *quorum) flip(s *scene, pattern string) (where string) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		s.fail("there is no %s: %v", pattern, err)
 	}
-	s.saw("%d bits of %s flipped on %s, and the deep check ends with %d", flips, stream, one.name, code)
+	file := files[q.random.IntN(len(files))]
+	content, err := os.ReadFile(file)
+	if err != nil || len(content) == 0 {
+		s.fail("%s: %d bytes: %v", file, len(content), err)
+	}
+	at := q.random.IntN(len(content))
+	content[at] ^= 1 << q.random.IntN(8)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		s.fail("%v", err)
+	}
+	stream := filepath.Base(filepath.Dir(filepath.Dir(file)))
+	return fmt.Sprintf("byte %d of %d in %s of %s", at, len(content), filepath.Base(file), stream)
 }
 
 // fillsDisk leaves the server no room to write. Then there is room again, and an operator starts the server again, which has closed what it
