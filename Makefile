@@ -224,7 +224,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters, and prove that their rules fire
 # Planted bugs and panics alone call these packages: no such call stands in the source.
 .PHONY: deadcode
 deadcode: $(DEADCODE) ## Fail where neither a program nor a test reaches a function
-	@set -o pipefail; $(FLAGS) $(ROOMY) $(DEADCODE) -test ./... | awk '!/^cmd.simulation.(mutants.planted|strike)/ {print; dead = 1} END {exit dead}'
+	@set -o pipefail; $(FLAGS) $(ROOMIEST) $(DEADCODE) -test ./... | awk '!/^cmd.simulation.(mutants.planted|strike)/ {print; dead = 1} END {exit dead}'
 
 $(DEADCODE): .ci/tools/deadcode.version
 	GOBIN=$(BIN) $(GO) install golang.org/x/tools/cmd/deadcode@$$(cat $<)
