@@ -192,6 +192,11 @@ func (l *leader) repair(c *comparison) error {
 		}
 		messages = append(messages, m)
 	}
+	if c.repaired == 0 { // the leader before may not have withdrawn the addresses of what these orders stop
+		if err := l.withdrawn(); err != nil {
+			return err
+		}
+	}
 	c.owed, c.repaired = c.owed[len(some):], c.repaired+len(some)
 	return l.putOrders(messages)
 }

@@ -39,8 +39,35 @@ func (l *leader) publish(records []events.Record) error {
 	if err := errors.Join(err, l.sendOutcomes(records)); err != nil {
 		return err
 	}
-	l.views.Show(changes)
+	if l.views == nil {
+		l.gathered.Merge(changes)
+	} else {
+		l.views.Show(changes)
+	}
 	return nil
+}
+
+// gatheredAtOnce is of about how many slots the views are gathered between two rounds.
+const gatheredAtOnce = 1000
+
+// gather goes on for a while to gather all views of the state, which a new leader does between the rounds. Once it has all, it begins to write
+// them.
+func (l *leader) gather() {
+	if l.views != nil {
+		return
+	}
+	for slots := 0; slots < gatheredAtOnce && len(l.ungathered) > 0; l.ungathered = l.ungathered[1:] {
+		id := l.ungathered[0]
+		if s := l.cluster.Services[id]; s != nil {
+			slots += len(s.Slots)
+			l.gathered.Merge(views.AllOfService(l.cluster, id))
+		}
+	}
+	if len(l.ungathered) == 0 {
+		l.gathered.Sequence = l.cluster.Sequence
+		l.views = views.Start(l.ctx, l.Bus, l.Log, unhurried, l.gathered)
+		l.gathered = views.Changes{}
+	}
 }
 
 // withdrawn waits until the endpoints are written, but only for withdrawFor: a bucket that cannot be written must not keep instances from

@@ -32,7 +32,10 @@ type leader struct {
 	maxUnits int
 	// endpoints are written apart from the other views, as orders wait for them.
 	endpoints *views.Writer
-	views     *views.Writer
+	// views is nil until all views are gathered. ungathered are the services whose views gathered has not yet.
+	views      *views.Writer
+	gathered   views.Changes
+	ungathered []events.ServiceID
 	keeper    *snapshots.Keeper
 
 	commands, statuses bus.Reader
@@ -118,9 +121,6 @@ func (c *Coordinator) failOver(ctx context.Context, f *follower, l *lease) (*lea
 // begin completes what the leader before may have left undone between its last append and the effects of that round, which was folded last.
 // Then it opens the inboxes.
 func (l *leader) begin(f *follower) error {
-	if err := l.withdrawn(); err != nil {
-		return err
-	}
 	if err := l.takeOrders(); err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (l *leader) read(stream bus.Stream, from uint64) (reader bus.Reader, err er
 	return reader, err
 }
 
-// openInboxes reads the inboxes from after the last decided inputs, and begins to write the views.
+// openInboxes reads the inboxes from after the last decided inputs, and begins to gather the views.
 func (l *leader) openInboxes() error {
 	var err error
 	if l.commands, err = l.read(bus.Commands, l.cursors.commands+1); err != nil {
@@ -275,7 +275,7 @@ func (l *leader) openInboxes() error {
 		return err
 	}
 	l.hearBy = time.Now().Add(hearFor)
-	l.views = views.Start(l.ctx, l.Bus, l.Log, unhurried, views.All(l.cluster))
+	l.gathered, l.ungathered = views.AllOfNodes(l.cluster), slices.SortedFunc(maps.Keys(l.cluster.Services), events.ServiceID.Compare)
 	l.keeper = snapshots.Start(l.ctx, l.folds, l.Log, l.SnapshotEvery)
 	return nil
 }

@@ -52,7 +52,9 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		l.commands.Stop()
 		l.statuses.Stop()
-		l.views.Wait()
+		if l.views != nil {
+			l.views.Wait()
+		}
 		l.keeper.Wait()
 	}()
 	if l.comparison == nil {
@@ -117,10 +119,11 @@ func (l *leader) wait(pulse <-chan time.Time) (due bool, err error) {
 		if err := l.compare(); err != nil {
 			return false, err
 		}
+		l.gather()
 		switch {
 		case due || l.waits():
 			return due, nil
-		case beaten || l.comparison.owes(): // that may have taken long
+		case beaten || l.comparison.owes() || l.views == nil: // that may have taken long, or is not over
 			continue
 		}
 		if due, err = l.sleep(pulse); due || err != nil {

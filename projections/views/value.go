@@ -159,8 +159,8 @@ func newChanges() Changes {
 	return Changes{Values: map[Key][]byte{}, Slots: map[events.ServiceID]int{}, Ports: map[events.ServiceID][]string{}}
 }
 
-// merge adds later changes, which replace earlier ones for the same keys.
-func (ch Changes) merge(later Changes) {
+// Merge adds later changes, which replace earlier ones for the same keys.
+func (ch Changes) Merge(later Changes) {
 	for id, ports := range later.Ports {
 		for _, gone := range ch.Ports[id] {
 			if !slices.Contains(ports, gone) {
@@ -198,14 +198,28 @@ func (ch Changes) in(buckets []string) Changes {
 
 // All returns every value of the state.
 func All(c *projections.Cluster) Changes {
-	changes := newChanges()
-	for _, s := range c.Services {
-		changes.service(c, s.ID)
-		changes.slots(c, s.ID)
-		changes.endpoints(c, s.ID)
+	changes := AllOfNodes(c)
+	for id := range c.Services {
+		changes.Merge(AllOfService(c, id))
 	}
-	changes.nodes(c)
+	return changes
+}
+
+// AllOfNodes returns the values of all nodes.
+func AllOfNodes(c *projections.Cluster) Changes {
+	changes := newChanges()
 	changes.Sequence = c.Sequence
+	changes.nodes(c)
+	return changes
+}
+
+// AllOfService returns all values of a service.
+func AllOfService(c *projections.Cluster, id events.ServiceID) Changes {
+	changes := newChanges()
+	changes.Sequence = c.Sequence
+	changes.service(c, id)
+	changes.slots(c, id)
+	changes.endpoints(c, id)
 	return changes
 }
 

@@ -18,6 +18,8 @@ import (
 
 const (
 	putTimeout = 5 * time.Second
+	// loadTimeout bounds the reading of all buckets: hundreds of thousands of values take seconds.
+	loadTimeout = time.Minute
 	// lookEvery is how often the writer checks its buckets.
 	lookEvery = 5 * time.Second
 )
@@ -70,7 +72,7 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, a
 // Show hands over what changed and returns at once.
 func (w *Writer) Show(changes Changes) {
 	w.mu.Lock()
-	w.pending.merge(changes.in(w.buckets))
+	w.pending.Merge(changes.in(w.buckets))
 	w.pending.Sequence = changes.Sequence
 	w.shown++
 	w.mu.Unlock()
@@ -277,7 +279,7 @@ func (w *Writer) trimPorts(changes Changes) {
 
 // load opens the buckets and reads their values.
 func (w *Writer) load(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	clear(w.open)
 	clear(w.written)
