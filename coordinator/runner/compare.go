@@ -18,7 +18,7 @@ const comparedAtOnce = 500
 // many orders the node has, and a node that reads them then takes what it finds for all of them.
 type comparison struct {
 	standing bus.Reader
-	// mark is the sequence of this leader's first mark. What follows it is of this leader.
+	// mark is the sequence of this leader's first mark. This leader has written all orders that follow it.
 	mark uint64
 	// known are the orders that stand, or that this leader has written.
 	known map[orderKey]bool
@@ -56,7 +56,7 @@ func (c *comparison) messages() <-chan events.Message {
 	return c.standing.Messages()
 }
 
-// owes reports whether it is time to repair orders: there are many, or no more come.
+// owes reports whether it is time to repair orders: there are many, or all that stood were read.
 func (c *comparison) owes() bool { return c != nil && (len(c.owed) >= bus.MaxBatch || (c.read && len(c.owed) > 0)) }
 
 // stop ends the reading of the orders.
