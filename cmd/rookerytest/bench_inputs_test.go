@@ -93,16 +93,22 @@ func ignoreGone(err error) error {
 // peakMemory is the most memory that a process has had, in MiB.
 func peakMemory(b *testing.B, pid int) float64 {
 	b.Helper()
+	return memoryOf(b, pid, "VmHWM")
+}
+
+// memoryOf is what the system says of the memory of a process, in MiB.
+func memoryOf(t testing.TB, pid int, what string) float64 {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
 		var kib float64
-		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kib); err == nil {
+		if _, err := fmt.Sscanf(line, what+": %f kB", &kib); err == nil {
 			return kib / 1024
 		}
 	}
-	b.Fatal("the system does not say how much memory a process has had")
+	t.Fatalf("the system does not say %s of process %d", what, pid)
 	return 0
 }

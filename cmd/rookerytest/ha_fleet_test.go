@@ -39,6 +39,8 @@ type quorum struct {
 	servers []*busServer
 	url     string
 	clients []*bus.JetStream // one of each server
+	// weights is the resident memory of each process after each experiment, in MiB.
+	weights map[string][]float64
 }
 
 // busServer is one of the NATS servers. The first has a small disk of its own.
@@ -51,7 +53,7 @@ type busServer struct {
 // newQuorum starts three servers on machines of the trial, and makes the streams on all of them.
 func newQuorum(f *trial) *quorum {
 	f.t.Helper()
-	q := &quorum{trial: f}
+	q := &quorum{trial: f, weights: map[string][]float64{}}
 	var urls, routes []string
 	for i := range serverCount {
 		s := &busServer{host: q.network.newMachine(fmt.Sprintf("server-%d", i+1), ""), folder: f.t.TempDir()}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,7 +54,10 @@ func TestAvailabilityOnPodman(t *testing.T) {
 	q := startQuorum(t)
 	follower, answers := followEvents(t, q.Cluster), askStates(t, q.Cluster)
 	var all []trialed
-	t.Cleanup(func() { printTrialed(all) })
+	t.Cleanup(func() {
+		printWeights(q.weights)
+		printTrialed(all)
+	})
 	for e := range q.draws() {
 		if q.interrupted.Err() != nil {
 			t.Errorf("interrupted before %q", e.name)
@@ -135,10 +139,44 @@ func (q *quorum) do(e experiment, follower *follower) trialed {
 		r.after = outcomes[first].Sub(back)
 	}
 	r.seen = strings.Join(s.seen, ", ")
+	q.weigh()
 	if took, goal := r.measured(r); took > goal {
 		q.tellWarnings(began)
 	}
 	return r
+}
+
+// weigh notes how much memory each process has.
+func (q *quorum) weigh() {
+	note := func(name string, p *process) {
+		q.weights[name] = append(q.weights[name], memoryOf(q.t, p.cmd.Process.Pid, "VmRSS"))
+	}
+	for _, s := range q.servers {
+		note(s.name, s.process)
+	}
+	for _, c := range q.coordinators {
+		note(c.name, c.process)
+	}
+	for _, h := range q.hosts {
+		note("node of "+h.name, h.node)
+	}
+}
+
+// printWeights prints how much memory each process has had after the experiments, and the median of the first and the last quarter of them.
+func printWeights(all map[string][]float64) {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "PROCESS\tFIRST QUARTER\tLAST QUARTER\tMOST")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		w := all[name]
+		quarter := max(len(w)/4, 1)
+		fmt.Fprintf(table, "%s\t%.0f MiB\t%.0f MiB\t%.0f MiB\n", name, median(w[:quarter]), median(w[len(w)-quarter:]), slices.Max(w))
+	}
+	_ = table.Flush() // to the standard output
+}
+
+func median(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
 }
 
 // calmsDown waits until the fleet has settled, and says what is missing if that takes too long.

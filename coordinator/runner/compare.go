@@ -57,7 +57,9 @@ func (c *comparison) messages() <-chan events.Message {
 }
 
 // owes reports whether it is time to repair orders: there are many, or all that stood were read.
-func (c *comparison) owes() bool { return c != nil && (len(c.owed) >= bus.MaxBatch || (c.read && len(c.owed) > 0)) }
+func (c *comparison) owes() bool {
+	return c != nil && (len(c.owed) >= bus.MaxBatch || (c.read && len(c.owed) > 0))
+}
 
 // stop ends the reading of the orders.
 func (c *comparison) stop() {

@@ -36,7 +36,7 @@ type leader struct {
 	views      *views.Writer
 	gathered   views.Changes
 	ungathered []events.ServiceID
-	keeper    *snapshots.Keeper
+	keeper     *snapshots.Keeper
 
 	commands, statuses bus.Reader
 	// waiting are inputs that were read and not yet decided.
