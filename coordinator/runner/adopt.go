@@ -27,7 +27,7 @@ func fold(ctx context.Context, b bus.Bus, name string) (*projections.Fold, error
 }
 
 // CheckIdentity returns ErrIdentity, with what was found and what to do, unless every stream is the one that the log
-// knows and the orders come from it.
+// knows and the orders come from it. A leader may go on with both meanwhile.
 func CheckIdentity(ctx context.Context, b bus.Bus) error {
 	f, err := fold(ctx, b, "check")
 	if err != nil || !f.Cluster.Founded() {
@@ -40,7 +40,10 @@ func CheckIdentity(ctx context.Context, b bus.Bus) error {
 	if err := Identify(f.Cluster, states); err != nil {
 		return err
 	}
-	return checkOrdersMark(ctx, b, f.Cluster, f.Cluster.Epoch+1)
+	if err := checkOrdersMark(ctx, b, f.Cluster, f.Cluster.Epoch+1); !errors.Is(err, errLost) {
+		return err
+	}
+	return nil
 }
 
 // checkOrdersMark returns ErrIdentity if the orders came from rounds that the log does not have. It returns errLost if the leader of a

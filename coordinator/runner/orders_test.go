@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
@@ -193,5 +194,40 @@ func TestALeaderDecidesWhileItComparesOrders(t *testing.T) {
 		close(held.released)
 		<-time.After(bus.LeaseAge)
 		beat(t, b, "n0")
+	})
+}
+
+// goesOn is a bus on which a leader closes a round before the orders are read.
+type goesOn struct {
+	bus.Bus
+	round func()
+}
+
+// Latest implements bus.Bus.
+func (g goesOn) Latest(ctx context.Context, stream bus.Stream, filter string) ([]events.Message, error) {
+	g.round()
+	return g.Bus.Latest(ctx, stream, filter)
+}
+
+// TestTheStreamsAreCheckedWhileALeaderGoesOn has a leader close a round between the reading of the log and that of the orders.
+func TestTheStreamsAreCheckedWhileALeaderGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told, err := b.Subscribe(events.OrderRoot + ".n0.>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer told.Stop()
+		defer start(t, b, "first")()
+		hello(t, b)
+		tell(t, b, "ensure", `{"image":"localhost/web:1"}`)
+		next(t, told)
+		busy := goesOn{b, func() {
+			tell(t, b, "scale", `{"scale":2,"busy":"supersede"}`)
+			next(t, told)
+		}}
+		if err := runner.CheckIdentity(t.Context(), busy); err != nil {
+			t.Errorf("the check says %v", err)
+		}
 	})
 }
