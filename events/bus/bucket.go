@@ -138,6 +138,8 @@ func (k bucket) All(ctx context.Context) ([]Entry, error) {
 		return nil, fmt.Errorf("list %s: %w", k.kv.Bucket(), translate(err))
 	}
 	var all []Entry
+	quiet := time.NewTimer(CallTimeout)
+	defer quiet.Stop()
 	for {
 		select {
 		case e := <-watcher.Updates():
@@ -145,6 +147,9 @@ func (k bucket) All(ctx context.Context) ([]Entry, error) {
 				return all, watcher.Stop()
 			}
 			all = append(all, entry(e))
+			quiet.Reset(CallTimeout)
+		case <-quiet.C:
+			return nil, errors.Join(fmt.Errorf("list %s: %w: nothing came for %s", k.kv.Bucket(), ErrUnknown, CallTimeout), watcher.Stop())
 		case <-ctx.Done():
 			return nil, errors.Join(fmt.Errorf("list %s: %w", k.kv.Bucket(), ctx.Err()), watcher.Stop())
 		}

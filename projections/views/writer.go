@@ -18,7 +18,7 @@ import (
 
 const (
 	putTimeout = 5 * time.Second
-	// loadTimeout bounds the reading of all buckets: hundreds of thousands of values take seconds.
+	// loadTimeout bounds the reading of a bucket: hundreds of thousands of values take seconds. The bus ends it sooner where none come.
 	loadTimeout = time.Minute
 	// lookEvery is how often the writer checks its buckets.
 	lookEvery = 5 * time.Second
@@ -279,20 +279,14 @@ func (w *Writer) trimPorts(changes Changes) {
 
 // load opens the buckets and reads their values.
 func (w *Writer) load(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-	defer cancel()
 	clear(w.open)
 	clear(w.written)
 	for _, name := range w.buckets {
-		b, err := w.bus.Bucket(ctx, name)
+		b, last, err := w.openBucket(ctx, name)
 		if err != nil {
 			return err
 		}
-		last, err := b.Last(ctx)
-		if err != nil {
-			return err
-		}
-		all, err := b.All(ctx)
+		all, err := readAll(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -303,6 +297,24 @@ func (w *Writer) load(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// openBucket opens a bucket, and returns the revision of its last change.
+func (w *Writer) openBucket(ctx context.Context, name string) (bus.Bucket, uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	defer cancel()
+	b, err := w.bus.Bucket(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	last, err := b.Last(ctx)
+	return b, last, err
+}
+
+func readAll(ctx context.Context, b bus.Bucket) ([]bus.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return b.All(ctx)
 }
 
 // settle writes the desired value of each wanted key, or deletes the key if it has none.
