@@ -5,33 +5,28 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/coordinator/runner/api"
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
 
-// askTimeout bounds how long a question or a heartbeat waits for the loop.
+// askTimeout bounds how long a question waits for the loop.
 const askTimeout = 4 * time.Second
 
 // ask is something that only the goroutine of the loop can answer: it alone may read the state.
-type ask struct {
-	node   string // of a heartbeat
-	beat   events.Heartbeat
-	answer func(*Coordinator)
-}
+type ask func(*Coordinator)
 
 // put hands the ask to the loop and waits until it is answered, or refused because the state is not that of the log.
-func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbeat, answer func(*Coordinator)) error {
+func (c *Coordinator) put(ctx context.Context, answer ask) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	done := make(chan struct{})
 	settled := false
-	a := ask{node: node, beat: beat, answer: func(c *Coordinator) {
+	a := func(c *Coordinator) {
 		defer close(done)
 		if settled = c.settled; settled {
 			answer(c)
 		}
-	}}
+	}
 	select {
 	case c.asks <- a:
 		<-done
@@ -46,7 +41,7 @@ func (c *Coordinator) put(ctx context.Context, node string, beat events.Heartbea
 
 // present hands the state to a function that only reads it, as put does.
 func (c *Coordinator) present(ctx context.Context, read func(c *projections.Cluster, leading bool)) error {
-	return c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) {
+	return c.put(ctx, func(c *Coordinator) {
 		read(c.cluster, c.leading)
 		api.NoteFreshness(ctx, c.cluster.Sequence, time.Since(c.heard))
 	})

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// comparedAtOnce is how many orders are compared between two rounds.
-const comparedAtOnce = 500
+// comparedFor is how long orders are compared between two rounds: about as long as a round of a busy cluster takes, so that neither waits long
+// for the other.
+const comparedFor = pulseEvery / 2
 
 // comparison compares the orders that stand when a term begins with the state: the leader before may have stored a round and ended before it
 // sent the orders. A large fleet has many, so this goes on between the rounds. Until it is over no heartbeat is answered: the answer says how
@@ -86,7 +88,7 @@ func (l *leader) compare() error {
 	if c == nil {
 		return nil
 	}
-	for range comparedAtOnce {
+	for began := time.Now(); time.Since(began) < comparedFor; {
 		select {
 		case m, ok := <-c.messages():
 			if err := l.takeStanding(m, ok); err != nil {
@@ -194,10 +196,8 @@ func (l *leader) repair(c *comparison) error {
 		}
 		messages = append(messages, m)
 	}
-	if c.repaired == 0 { // the leader before may not have withdrawn the addresses of what these orders stop
-		if err := l.withdrawn(); err != nil {
-			return err
-		}
+	if err := l.withdrawn(); err != nil {
+		return err
 	}
 	c.owed, c.repaired = c.owed[len(some):], c.repaired+len(some)
 	return l.putOrders(messages)

@@ -85,6 +85,7 @@ func (l *leader) round(due bool) error {
 	if errors.Is(err, errDecide) || errors.Is(err, bus.ErrTooLarge) {
 		l.cursors = cursors
 		l.putBack(in)
+		l.silent = nil // they are answered again until the next look
 		return l.isolate(turn, err)
 	}
 	if err != nil {
@@ -104,7 +105,6 @@ func (l *leader) round(due bool) error {
 		}
 		return true
 	})
-	l.updateAnswers()
 	l.maxUnits, l.retries = growsTo(2*l.maxUnits), false
 	l.forgive()
 	l.founding, l.renewal, l.silent, l.inherited = nil, nil, nil, rest.inherited

@@ -19,11 +19,12 @@ const withdrawFor = bus.LeaseAge / 4
 var unhurried = slices.DeleteFunc(slices.Clone(bus.Views), func(name string) bool { return name == bus.BucketEndpoints })
 
 // publish sends what the round changed: orders first, as nodes wait for them, then outcomes and views. Outcomes are sent even if the orders
-// fail, which the next leader repairs. An order to stop goes out after the addresses of its instance are withdrawn.
+// fail, which the next leader repairs. An order to stop goes out after the addresses of its instance are withdrawn. Until all orders are compared,
+// any may be one to stop, which the leader before has decided.
 func (l *leader) publish(records []events.Record) error {
 	changes := views.Of(l.cluster, records)
 	l.endpoints.Show(changes)
-	if views.Withdraws(records) {
+	if l.comparison != nil || views.Withdraws(records) {
 		if err := l.withdrawn(); err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func (c *Coordinator) failOver(ctx context.Context, f *follower, l *lease) (*lea
 	c.cluster, c.leading = f.fold.Cluster, true
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
-		work: coordinator.NewWorkQueue(c.cluster), heartbeats: heartbeats{nodes: map[string]*beating{}}, stopHeartbeats: func() {},
+		work: coordinator.NewWorkQueue(c.cluster), heartbeats: newHeartbeats(), stopHeartbeats: func() {},
 		closed: c.cluster.Sequence, lastTick: time.Now(), lookedAt: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}

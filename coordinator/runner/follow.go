@@ -91,7 +91,7 @@ func (f *follower) standBy(ctx context.Context) (*lease, error) {
 				return nil, err
 			}
 		case a := <-f.c.asks:
-			a.answer(f.c)
+			a(f.c)
 		case <-claim.C:
 			due = true
 		}
@@ -162,7 +162,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case a := <-f.c.asks:
-			a.answer(f.c)
+			a(f.c)
 		case m, ok := <-f.reader.Messages():
 			if err := f.takeNext(m, ok); err != nil {
 				return err

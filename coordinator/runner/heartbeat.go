@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,22 +13,32 @@ import (
 )
 
 // heartbeats holds what nodes are answered, as of the last closed round, and when each last sent a heartbeat. None of it is part of the state.
-// The heartbeats of nodes that are well are answered from it, beside the loop: however long a round takes, such a node does not become silent.
-// All others wait for the loop, as the round that is being decided may place what they run elsewhere.
+// All are answered from it beside the loop, so that no node becomes silent because a round takes long. A node that is silent, or was found so,
+// gets no answer: the round that is being decided may place what it runs elsewhere.
 type heartbeats struct {
 	mu    sync.Mutex
 	nodes map[string]*beating
+	// unknown is the answer to a process that the log does not know.
+	unknown events.HeartbeatAnswer
+	// back are the nodes that sent a heartbeat and got no answer. woken has a value while there are some.
+	back  map[string]bool
+	woken chan struct{}
 }
 
 // beating is the heartbeats of one node.
 type beating struct {
 	incarnation string
+	past        []string // its earlier incarnations
 	answer      events.HeartbeatAnswer
-	// well says that the log neither counts the node as silent nor has forgotten it.
+	// well says that the node is not silent.
 	well bool
 	// heard is when the last heartbeat came. Where assumed is set none has come since the term began or the loop was paused: heard has that time.
 	heard   time.Time
 	assumed bool
+}
+
+func newHeartbeats() heartbeats {
+	return heartbeats{nodes: map[string]*beating{}, back: map[string]bool{}, woken: make(chan struct{}, 1)}
 }
 
 // of returns the heartbeats of a node. A new node has sent none.
@@ -50,59 +61,69 @@ func (h *heartbeats) assume(c *projections.Cluster, now time.Time) {
 	}
 }
 
-// beat notes a heartbeat and returns the answer to it. It reports false where only the loop can answer.
+// beat notes a heartbeat and returns the answer to it. It reports false where the node must not get one. A heartbeat of a process other than
+// the node's present one does not count.
 func (h *heartbeats) beat(node, incarnation string, now time.Time) (events.HeartbeatAnswer, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.nodes[node]
-	if b == nil || !b.well || b.incarnation != incarnation {
-		return events.HeartbeatAnswer{}, false
+	switch {
+	case b == nil:
+		return h.unknown, true
+	case b.incarnation != incarnation:
+		answer := h.unknown
+		answer.Superseded = slices.Contains(b.past, incarnation)
+		return answer, true
 	}
 	b.heard, b.assumed = now, false
-	return b.answer, true
-}
-
-// hear notes a heartbeat that the loop answers.
-func (h *heartbeats) hear(node string, now time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if b := h.nodes[node]; b != nil {
-		b.heard, b.assumed = now, false
+	if !b.well {
+		h.back[node] = true
+		select {
+		case h.woken <- struct{}{}:
+		default:
+		}
 	}
+	return b.answer, b.well
 }
 
-// update takes over the state of the last closed round. It returns the nodes that are silent in it although they sent a heartbeat after the
-// leader looked which are. A node with a new process has time until its first heartbeat.
-func (h *heartbeats) update(c *Coordinator, looked, now time.Time) (returned []string) {
+// takeBack returns, in order, the nodes that sent a heartbeat and got no answer since the last call.
+func (h *heartbeats) takeBack() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	back := slices.Sorted(maps.Keys(h.back))
+	clear(h.back)
+	return back
+}
+
+// update makes the state of the last closed round the one that is answered from. A node with a new process has time until its first heartbeat.
+func (h *heartbeats) update(c *Coordinator, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.unknown = events.HeartbeatAnswer{Log: c.cluster.LogID(), List: c.list}
 	for name := range h.nodes {
-		if c.cluster.Nodes[name] == nil {
+		if n := c.cluster.Nodes[name]; n == nil || n.Forgotten {
 			delete(h.nodes, name)
 		}
 	}
 	for name, n := range c.cluster.Nodes {
+		if n.Forgotten {
+			continue
+		}
 		b := h.of(name)
 		if b.incarnation != n.Incarnation || b.answer.Epoch != n.Epoch {
-			b.heard = now
+			b.heard, b.incarnation, b.past = now, n.Incarnation, slices.Clone(n.Past)
 		}
-		b.incarnation, b.answer, b.well = n.Incarnation, c.answerBeat(name, n.Incarnation), !n.Silent && !n.Forgotten
-		if n.Silent && !b.assumed && b.heard.After(looked) {
-			returned = append(returned, name)
+		b.well = !n.Silent
+		b.answer = events.HeartbeatAnswer{
+			Log: h.unknown.Log, List: max(c.list, c.lists[name]),
+			Epoch: n.Epoch, Machine: n.MachineSince, Orders: n.Orders, Degraded: n.Degraded != "",
 		}
-	}
-	return returned
-}
-
-// updateAnswers makes the last closed round the one that heartbeats are answered from.
-func (l *leader) updateAnswers() {
-	for _, node := range l.heartbeats.update(l.Coordinator, l.lastTick, time.Now()) {
-		l.returns(node)
 	}
 }
 
-// silent returns, in order, the nodes that the log counts as well and that sent no heartbeat for longer than silence. It counts the nodes that
-// sent one within the last lately.
+// silent returns, in order, the nodes that the log counts as well and that sent no heartbeat for longer than silence. From now on they get no
+// answer: an exclusive instance may run as long after the last one as the leader waits after it found the node silent. It counts the nodes
+// that sent a heartbeat within the last lately.
 func (h *heartbeats) silent(c *projections.Cluster, now time.Time, silence, lately time.Duration) (silent []string, answering int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,6 +134,7 @@ func (h *heartbeats) silent(c *projections.Cluster, now time.Time, silence, late
 		}
 		ago := now.Sub(b.heard)
 		if !n.Silent && ago > silence {
+			b.well = false
 			silent = append(silent, name)
 		}
 		if n.Live() && !b.assumed && ago <= lately {
@@ -126,44 +148,28 @@ func (h *heartbeats) silent(c *projections.Cluster, now time.Time, silence, late
 // answerHeartbeats begins to answer heartbeats. Each node has time until its first one.
 func (l *leader) answerHeartbeats() error {
 	l.heartbeats.assume(l.cluster, time.Now())
-	l.updateAnswers()
-	var err error
-	l.stopHeartbeats, err = l.Bus.Answer(events.HeartbeatRoot+".*", l.answerHeartbeat)
+	stop, err := l.Bus.Answer(events.HeartbeatRoot+".*", l.answerHeartbeat)
+	if err == nil {
+		l.stopHeartbeats = stop
+	}
 	return err
 }
 
-// answerHeartbeat answers from the state of the last closed round, as long as the lease rules out another leader.
+// answerHeartbeat answers a heartbeat as long as the lease rules out another leader.
 func (l *leader) answerHeartbeat(m events.Message) (events.Message, error) {
 	node := strings.TrimPrefix(m.Subject, events.HeartbeatRoot+".")
 	beat, of, err := events.DecodeAs[events.Heartbeat](m)
 	if err != nil || !events.ValidName(node) {
 		return events.Message{}, err
 	}
-	answer, ok := l.heartbeats.beat(node, beat.Incarnation, time.Now())
-	if !ok {
-		if err := l.put(l.ctx, node, beat, func(c *Coordinator) { answer = c.answerBeat(node, beat.Incarnation) }); err != nil {
-			return events.Message{}, err
-		}
-	}
-	if l.lease.expired() {
+	answer, may := l.heartbeats.beat(node, beat.Incarnation, time.Now())
+	switch {
+	case !may:
+		return events.Message{}, &bus.QuestionError{Code: 503, Reason: "the node is silent: ask again"}
+	case l.ctx.Err() != nil || l.lease.expired():
 		return events.Message{}, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
 	}
 	return events.Encode("", answer, events.Attributes{
 		ID: node + "/" + of.ID, Source: "/rookery/" + answer.Log, Time: l.Now(),
 	})
-}
-
-func (c *Coordinator) answerBeat(node, incarnation string) events.HeartbeatAnswer {
-	answer := events.HeartbeatAnswer{Log: c.cluster.LogID(), List: max(c.list, c.lists[node])}
-	n := c.cluster.Nodes[node]
-	if n == nil || n.Forgotten {
-		return answer
-	}
-	switch {
-	case n.Incarnation == incarnation:
-		answer.Epoch, answer.Machine, answer.Orders, answer.Degraded = n.Epoch, n.MachineSince, n.Orders, n.Degraded != ""
-	case n.Was(incarnation):
-		answer.Superseded = true
-	}
-	return answer
 }

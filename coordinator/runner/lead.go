@@ -43,7 +43,6 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 	defer func() {
 		cancel()
 		l.comparison.stop()
-		l.stopHeartbeats()
 	}()
 	if err := l.begin(f); err != nil {
 		return err
@@ -56,6 +55,10 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 			l.views.Wait()
 		}
 		l.keeper.Wait()
+	}()
+	defer func() {
+		cancel()
+		l.stopHeartbeats()
 	}()
 	if l.comparison == nil {
 		if err := l.answerHeartbeats(); err != nil {
@@ -80,6 +83,7 @@ func (l *leader) loop() error {
 	pulse := time.NewTicker(pulseEvery)
 	defer pulse.Stop()
 	for {
+		l.heartbeats.update(l.Coordinator, time.Now())
 		due, err := l.wait(pulse.C)
 		if err != nil {
 			return err
@@ -137,13 +141,17 @@ func (l *leader) waits() bool {
 	return l.founding != nil || l.renewal != nil || len(l.returned) > 0 || l.waiting.count() > 0 || (l.work.Waits(l.cluster) && !l.catchingUp())
 }
 
-// attend answers the waiting questions.
+// attend notes the silent nodes that sent a heartbeat, so that the next round decides that they are back, and answers the waiting questions.
 func (l *leader) attend() {
+	for _, node := range l.heartbeats.takeBack() {
+		if at, noted := slices.BinarySearch(l.returned, node); !noted && l.cluster.Nodes[node] != nil && l.cluster.Nodes[node].Silent {
+			l.returned = slices.Insert(l.returned, at, node)
+		}
+	}
 	for {
 		select {
 		case a := <-l.asks:
-			a.answer(l.Coordinator)
-			l.hear(a)
+			a(l.Coordinator)
 		default:
 			return
 		}
@@ -156,8 +164,9 @@ func (l *leader) sleep(pulse <-chan time.Time) (due bool, err error) {
 	case <-l.ctx.Done():
 		return false, l.ctx.Err()
 	case a := <-l.asks:
-		a.answer(l.Coordinator)
-		l.hear(a)
+		a(l.Coordinator)
+		return false, nil
+	case <-l.heartbeats.woken:
 		return false, nil
 	case <-pulse:
 		return l.beat()
@@ -319,25 +328,6 @@ func isTaken(m events.Message, waiting []events.Message, cursor uint64) bool {
 		cursor = waiting[n-1].Sequence
 	}
 	return m.Sequence <= cursor
-}
-
-// hear notes a heartbeat that the loop has answered. One of a process other than the node's present one does not count.
-func (l *leader) hear(a ask) {
-	n := l.cluster.Nodes[a.node]
-	if n == nil || a.beat.Incarnation != n.Incarnation {
-		return
-	}
-	l.heartbeats.hear(a.node, time.Now())
-	if n.Silent {
-		l.returns(a.node)
-	}
-}
-
-// returns makes the next round decide that a silent node is back.
-func (l *leader) returns(node string) {
-	if at, noted := slices.BinarySearch(l.returned, node); !noted {
-		l.returned = slices.Insert(l.returned, at, node)
-	}
 }
 
 // listen finds the nodes that sent no heartbeat for too long. If the loop itself was paused, or heartbeats are not answered yet, every time-out

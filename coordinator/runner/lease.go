@@ -66,7 +66,7 @@ type lease struct {
 func (l *lease) expired() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Since(l.kept) > bus.LeaseAge
+	return l.lost || time.Since(l.kept) > bus.LeaseAge
 }
 
 // beat records that the loop is alive, and where the log ends. It returns when the lease was last kept, or errLost if another coordinator has it.

@@ -94,11 +94,7 @@ func (s slowLog) Append(ctx context.Context, stream bus.Stream, after uint64, me
 func TestALongRoundDelaysNoHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
-		told, err := b.Subscribe(events.EventRoot + ".node.n0.>")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer told.Stop()
+		told := subscribed(t, b, events.EventRoot+".node.n0.>")
 		stop := start(t, slowLog{b}, "first")
 		defer stop()
 		hello(t, b)
@@ -117,15 +113,12 @@ func TestALongRoundDelaysNoHeartbeat(t *testing.T) {
 	})
 }
 
-// TestANodeHeardWhileARoundCallsItSilentReturns has a heartbeat answered between the look that finds its node silent and the end of that round.
-func TestANodeHeardWhileARoundCallsItSilentReturns(t *testing.T) {
+// TestANodeThatIsFoundSilentGetsNoAnswer sends a heartbeat between the look that finds its node silent and the end of that round. An answer would
+// let the node run its exclusive instances for longer than the leader waits. Then the node is back.
+func TestANodeThatIsFoundSilentGetsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
-		told, err := b.Subscribe(events.EventRoot + ".node.n0.>")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer told.Stop()
+		told := subscribed(t, b, events.EventRoot+".node.n0.>")
 		appends := &heldLog{Bus: b, hold: make(chan struct{})}
 		stop := start(t, appends, "first")
 		defer stop()
@@ -136,11 +129,40 @@ func TestANodeHeardWhileARoundCallsItSilentReturns(t *testing.T) {
 		<-time.After(3*runner.DefaultHeartbeat - before)
 		appends.holds.Store(true)
 		<-time.After(before + after)
-		beat(t, b, "n0")
+		if err := tryBeat(t, b, "n0", "i"); !errors.Is(err, bus.ErrNoAnswer) {
+			t.Errorf("while a round is stored that calls its node silent, a heartbeat got %v", err)
+		}
 		appends.holds.Store(false)
 		close(appends.hold)
 		until(t, told, "n0.silent")
 		until(t, told, "n0.returned")
+		synctest.Wait()
+		beat(t, b, "n0")
+	})
+}
+
+// TestAProcessThatIsNotKnownIsAnsweredAtOnce lets a process join while a round is stored: it must not hold up the heartbeats of the others.
+func TestAProcessThatIsNotKnownIsAnsweredAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told := subscribed(t, b, events.EventRoot+".node.n0.>")
+		appends := &heldLog{Bus: b, hold: make(chan struct{})}
+		stop := start(t, appends, "first")
+		defer stop()
+		hello(t, b)
+		until(t, told, "n0.joined")
+		synctest.Wait()
+		appends.holds.Store(true)
+		join(t, b, "n1")
+		synctest.Wait()
+		sent := time.Now()
+		for _, node := range []string{"n1", "n0"} {
+			beat(t, b, node)
+		}
+		if took := time.Since(sent); took > 0 {
+			t.Errorf("they were answered after %s", took)
+		}
+		close(appends.hold)
 	})
 }
 

@@ -73,11 +73,7 @@ func wantArgs(t *testing.T, told bus.Subscription, ordinal uint32, want string) 
 func TestANewLeaderRepairsOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
-		told, err := b.Subscribe(events.OrderRoot + ".n0.>")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer told.Stop()
+		told := subscribed(t, b, events.OrderRoot+".n0.>")
 		stop := start(t, b, "first")
 		hello(t, b)
 		tell(t, b, "ensure", `{"image":"localhost/web:1","scale":3}`)
@@ -108,12 +104,12 @@ func TestANewLeaderRepairsOrders(t *testing.T) {
 			}
 		}
 		last := standing[len(standing)-1]
-		stray := before[2]
-		stray.Subject = events.OrderSubject("n0", events.InstanceID{Service: web, Ordinal: 9, Generation: 1})
-		if _, err := b.Append(t.Context(), bus.Orders, last.Sequence, []events.Message{stray}); err != nil {
+		unknown := before[2]
+		unknown.Subject = events.OrderSubject("n0", events.InstanceID{Service: web, Ordinal: 9, Generation: 1})
+		if _, err := b.Append(t.Context(), bus.Orders, last.Sequence, []events.Message{unknown}); err != nil {
 			t.Fatal(err)
 		}
-		next(t, told) // the stray one
+		next(t, told) // the one of no instance
 		defer start(t, b, "second")()
 		for range 3 {
 			m := next(t, told)
@@ -170,11 +166,7 @@ func (h heldReader) Messages() <-chan events.Message {
 func TestALeaderDecidesWhileItComparesOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
-		told, err := b.Subscribe(events.OrderRoot + ".n0.>")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer told.Stop()
+		told := subscribed(t, b, events.OrderRoot+".n0.>")
 		stop := start(t, b, "first")
 		hello(t, b)
 		tell(t, b, "ensure", `{"image":"localhost/web:1"}`)
@@ -184,11 +176,7 @@ func TestALeaderDecidesWhileItComparesOrders(t *testing.T) {
 		defer start(t, held, "second")()
 		tell(t, b, "scale", `{"scale":2,"busy":"supersede"}`)
 		next(t, told)
-		m, err := events.Encode(events.HeartbeatSubject("n0"), events.Heartbeat{Incarnation: "i"}, events.Attributes{ID: "n0", Source: "/test", Time: time.Now()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Request(t.Context(), m); !errors.Is(err, bus.ErrNoAnswer) {
+		if err := tryBeat(t, b, "n0", "i"); !errors.Is(err, bus.ErrNoAnswer) {
 			t.Errorf("before the orders were compared a heartbeat got %v", err)
 		}
 		close(held.released)
@@ -213,11 +201,7 @@ func (g goesOn) Latest(ctx context.Context, stream bus.Stream, filter string) ([
 func TestTheStreamsAreCheckedWhileALeaderGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
-		told, err := b.Subscribe(events.OrderRoot + ".n0.>")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer told.Stop()
+		told := subscribed(t, b, events.OrderRoot+".n0.>")
 		defer start(t, b, "first")()
 		hello(t, b)
 		tell(t, b, "ensure", `{"image":"localhost/web:1"}`)

@@ -211,7 +211,7 @@ func (c *Coordinator) rest(ctx context.Context, lasts time.Duration) error {
 		case <-timer.C:
 			return nil
 		case a := <-c.asks:
-			a.answer(c)
+			a(c)
 		}
 	}
 }

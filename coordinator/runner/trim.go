@@ -89,7 +89,7 @@ func (c *Coordinator) trim(ctx context.Context, l *lease, body []byte) (t Trimme
 // mayLead returns an error if another coordinator may lead by now.
 func (c *Coordinator) mayLead(ctx context.Context, l *lease) error {
 	leads := false
-	if err := c.put(ctx, "", events.Heartbeat{}, func(c *Coordinator) { leads = c.leading && !l.expired() }); err != nil {
+	if err := c.put(ctx, func(c *Coordinator) { leads = c.leading && !l.expired() }); err != nil {
 		return err
 	}
 	if !leads {
