@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,45 +136,63 @@ func verifyCopies(ctx context.Context, told io.Writer, b *bus.JetStream) error {
 	if err != nil {
 		return err
 	}
-	if state.First > 1 {
-		return fmt.Errorf("the log begins at %d, as its beginning was archived: --deep verifies a whole log only", state.First)
-	}
+	all := allCopied(b)
 	var wrong []error
-	for _, c := range allCopied(b) {
+	if state.First > 1 {
+		wrong = append(wrong, fmt.Errorf("the log begins at %d, as its beginning was archived: --deep verifies a whole log only", state.First))
+		all = all[1:]
+	}
+	found := copies{servers: map[string]bool{}, damaged: map[string]bool{}, doubtful: map[string]bool{}}
+	for _, c := range all {
 		servers, err := b.Keepers(ctx, c.stream)
 		if c.stream != bus.Log && errors.Is(err, bus.ErrNoStream) {
 			continue // nothing was stored there yet
 		}
-		wrong = append(wrong, err, c.verifyAll(ctx, told, servers))
+		wrong = append(wrong, err, found.verify(ctx, told, c, servers))
+	}
+	return errors.Join(append(wrong, found.advice())...)
+}
+
+// copies is what was found out of the copies of several servers.
+type copies struct {
+	servers map[string]bool
+	// damaged are the servers of which a copy is damaged, doubtful those of which one cannot be read.
+	damaged, doubtful map[string]bool
+}
+
+// verify verifies the copies that servers have of one thing.
+func (f *copies) verify(ctx context.Context, told io.Writer, c copied, servers []string) error {
+	var wrong []error
+	for _, server := range servers {
+		f.servers[server] = true
+		has, err := c.verify(ctx, server)
+		switch {
+		case err == nil:
+			fmt.Fprintf(told, "%s: %s is whole, %s\n", server, c.name, has)
+		case projections.Damaged(err) || errors.Is(err, bus.ErrDamaged):
+			f.damaged[server] = true
+			wrong = append(wrong, fmt.Errorf("%s has a damaged copy of %s: %w", server, c.name, err))
+		default:
+			f.doubtful[server] = true
+			wrong = append(wrong, fmt.Errorf("%s: its copy of %s cannot be read: %w", server, c.name, err))
+		}
 	}
 	return errors.Join(wrong...)
 }
 
-// verifyAll verifies the copies of all servers.
-func (c copied) verifyAll(ctx context.Context, told io.Writer, servers []string) error {
-	var wrong []error
-	var whole, damaged []string
-	for _, server := range servers {
-		found, err := c.verify(ctx, server)
-		switch {
-		case err == nil:
-			fmt.Fprintf(told, "%s: %s is whole, %s\n", server, c.name, found)
-			whole = append(whole, server)
-		case projections.Damaged(err) || errors.Is(err, bus.ErrDamaged):
-			damaged = append(damaged, server)
-			wrong = append(wrong, fmt.Errorf("%s has a damaged copy of %s: %w", server, c.name, err))
-		default:
-			wrong = append(wrong, fmt.Errorf("%s: its copy of %s cannot be read: %w", server, c.name, err))
-		}
+// advice says how to repair damaged copies. A server that is emptied copies everything from the others, also what is damaged there: so most
+// servers must be whole in everything.
+func (f *copies) advice() error {
+	if len(f.damaged) == 0 {
+		return nil
 	}
-	switch {
-	case len(damaged) > 0 && len(whole) > len(servers)/2:
-		wrong = append(wrong, fmt.Errorf("one after the other, stop %s, empty its store folder, and start it while the other servers run: it copies"+
-			" everything from them", strings.Join(damaged, " and ")))
-	case len(damaged) > 0:
-		wrong = append(wrong, fmt.Errorf("%d of %d servers have a whole copy: keep all, as no server can be repaired from the others", len(whole), len(servers)))
+	bad := maps.Clone(f.damaged)
+	maps.Copy(bad, f.doubtful)
+	if whole := len(f.servers) - len(bad); whole <= len(f.servers)/2 {
+		return fmt.Errorf("%d of %d servers have a whole copy of everything: keep all, as no server can be repaired from the others", whole, len(f.servers))
 	}
-	return errors.Join(wrong...)
+	return fmt.Errorf("one after the other, stop %s, empty its store folder, and start it while the other servers run: it copies"+
+		" everything from them", strings.Join(slices.Sorted(maps.Keys(f.damaged)), " and "))
 }
 
 // reportAll prints the settings of the streams, and how everything is kept, and returns their problems as one error.

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash"
@@ -54,6 +55,10 @@ func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, 
 	if err != nil || state.Last < state.First {
 		return err
 	}
+	end, err := b.lastOf(ctx, stream, ">") // the stream may have counted further: its last messages may have been deleted
+	if err != nil {
+		return err
+	}
 	consumer, err := b.consumerAt(ctx, stream, server, state.First)
 	if err != nil {
 		return err
@@ -63,10 +68,10 @@ func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, 
 		return fmt.Errorf("read %s of %s: %w", stream, server, translate(err))
 	}
 	defer delivered.Stop()
-	for last, count := uint64(0), uint64(0); last < state.Last; {
+	for last, count := uint64(0), uint64(0); last < end; {
 		msg, err := delivered.Next(jetstream.NextMaxWait(copyQuiet))
 		if err != nil {
-			return fmt.Errorf("%w: %s of %s ends behind %d, and that of its leader at %d: %w", ErrNoAnswer, stream, server, last, state.Last, err)
+			return fmt.Errorf("%w: %s of %s ends behind %d, and that of its leader at %d: %w", ErrNoAnswer, stream, server, last, end, err)
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
@@ -107,38 +112,39 @@ var ObjectStores = []string{ObjectsVolumes, ObjectsFolds}
 // ObjectStream returns the stream that keeps an object store.
 func ObjectStream(store string) Stream { return Stream("OBJ_" + store) }
 
-// copied is the parts of an object that one server has.
-type copied struct {
+// objectParts is the parts of an object that one server has.
+type objectParts struct {
 	sum   hash.Hash
-	parts uint32
+	count uint32
 }
 
 // is reports whether these are the parts of the object. An empty object has none.
-func (c *copied) is(entry jetstream.ObjectInfo) bool {
-	if c == nil {
-		c = &copied{sum: sha256.New()}
+func (p *objectParts) is(entry jetstream.ObjectInfo) bool {
+	if p == nil {
+		p = &objectParts{sum: sha256.New()}
 	}
-	return c.parts == entry.Chunks && jetstream.GetObjectDigestValue(c.sum) == entry.Digest
+	return p.count == entry.Chunks && jetstream.GetObjectDigestValue(p.sum) == entry.Digest
 }
 
 // VerifyObjects reads the objects of the store as one server has them, and returns how many there are. Where some are not what was put, the
-// error is ErrDamaged and names them; other errors are those of ReadCopy.
+// error is ErrDamaged and names them; other errors are those of ReadCopy. An object of which the server has no entry is not noticed.
 func (b *JetStream) VerifyObjects(ctx context.Context, store, server string) (count int, err error) {
-	parts, entries := map[string]*copied{}, map[string]jetstream.ObjectInfo{}
+	parts, entries := map[string]*objectParts{}, map[string]jetstream.ObjectInfo{}
 	var damaged []string
 	partsRoot, entriesRoot := "$O."+store+".C.", "$O."+store+".M."
 	err = b.ReadCopy(ctx, ObjectStream(store), server, func(m events.Message) error {
 		if id, ok := strings.CutPrefix(m.Subject, partsRoot); ok {
 			if parts[id] == nil {
-				parts[id] = &copied{sum: sha256.New()}
+				parts[id] = &objectParts{sum: sha256.New()}
 			}
 			parts[id].sum.Write(m.Body)
-			parts[id].parts++
+			parts[id].count++
 			return nil
 		}
 		var entry jetstream.ObjectInfo
-		if err := json.Unmarshal(m.Body, &entry); err != nil {
-			damaged = append(damaged, strings.TrimPrefix(m.Subject, entriesRoot))
+		encoded := strings.TrimPrefix(m.Subject, entriesRoot)
+		if err := json.Unmarshal(m.Body, &entry); err != nil || base64.URLEncoding.EncodeToString([]byte(entry.Name)) != encoded {
+			damaged = append(damaged, encoded)
 			return nil
 		}
 		entries[entry.Name] = entry

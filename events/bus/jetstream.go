@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -172,8 +173,12 @@ func (b *JetStream) atOnce(ctx context.Context, stream Stream, filter string) ([
 		return nil, errTooMany
 	case err != nil:
 		return nil, fmt.Errorf("read %s of %s: %w", filter, stream, err)
-	case len(all) > 0 && all[len(all)-1].Header.Get(headerPending) != "0":
+	case len(all) == 0:
+		return nil, nil
+	case all[len(all)-1].Header.Get(headerPending) != "0":
 		return nil, errTooMany
+	case all[0].Header.Get(headerPending) != strconv.Itoa(len(all)-1):
+		return nil, fmt.Errorf("read %s of %s: %w: messages were lost on the way", filter, stream, ErrUnknown)
 	}
 	return all, nil
 }

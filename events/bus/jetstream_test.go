@@ -313,7 +313,7 @@ func answerLate(t *testing.T, b *bus.JetStream, whole bool, counts ...int) {
 		for i := max(asks.From, 1); i <= count; i++ {
 			_ = m.RespondMsg(&nats.Msg{Data: []byte("{}"), Header: nats.Header{ // the request waits in vain, and fails the test
 				"Nats-Stream": {string(bus.Statuses)}, "Nats-Subject": {events.EngineSubject("n1")}, "Nats-Sequence": {strconv.Itoa(i)},
-				"Nats-Time-Stamp": {time.Now().UTC().Format(time.RFC3339Nano)}, "Nats-Num-Pending": {"0"},
+				"Nats-Time-Stamp": {time.Now().UTC().Format(time.RFC3339Nano)}, "Nats-Num-Pending": {strconv.Itoa(count - i)},
 			}})
 		}
 		if whole {
