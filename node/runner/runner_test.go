@@ -549,6 +549,20 @@ func TestOrdersThatWereMissedAreRead(t *testing.T) {
 	})
 }
 
+// TestAnOrderFromBeforeTheReadingIsIgnored delivers an order late, after the node has read that its instance is forgotten.
+func TestAnOrderFromBeforeTheReadingIsIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		late := w.store(0, events.ActionRun, good)
+		w.store(0, events.ActionForget, "")
+		w.tell(1, events.ActionRun, good) // shows that some were missed
+		synctest.Wait()
+		w.live <- late
+		<-time.After(time.Second)
+		w.want([]uint32{1}, nil)
+	})
+}
+
 // TestAnOrderOfALostStreamComesLate creates the stream of orders again, with lower sequences than before.
 func TestAnOrderOfALostStreamComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -20,5 +20,7 @@ var besidePlans = map[string]test{
 	"not-healed-behind-one-that-waits":              {"coordinator", "TestTranscripts/healed_behind"},
 	"paused-while-it-rested":                        {"coordinator", "TestTranscripts/paused_while_it_rested"},
 	"view-of-a-slot-whose-turn-comes":               {"projections/views", "TestSlotsOfAJobAreShownAsTheirTurnComes"},
+	"order-of-before-the-reading":                   {"node/runner", "TestAnOrderFromBeforeTheReadingIsIgnored"},
+	"job-failed-before-stays":                       {"coordinator", "TestTranscripts/job"},
 	"view-of-a-slot-of-the-topology":                {"projections/views", "TestSlotsOfTheTopologyAreShown"},
 }
