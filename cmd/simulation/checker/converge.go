@@ -19,7 +19,7 @@ import (
 // Unlike returns how the cluster differs from what the log asks for. It returns nothing once the cluster has converged.
 func (c *Checker) Unlike() []string {
 	c.follow(c.log.last)
-	why := slices.Concat(c.commandsUnlike(), c.nodesUnlike())
+	why := slices.Concat(c.streamsUnlike(), c.commandsUnlike(), c.nodesUnlike())
 	for _, id := range slices.SortedFunc(maps.Keys(c.fold.Services), events.ServiceID.Compare) {
 		why = append(why, c.serviceUnlike(c.fold.Services[id])...)
 	}
@@ -27,6 +27,16 @@ func (c *Checker) Unlike() []string {
 		return why
 	}
 	return slices.Concat(c.enginesUnlike(), c.ordersUnlike())
+}
+
+// streamsUnlike returns that the statuses are in another stream than the log knows, or were emptied: the leader has not noticed yet.
+func (c *Checker) streamsUnlike() []string {
+	known := c.fold.Streams[string(bus.Statuses)]
+	state, err := c.Server.State(context.Background(), bus.Statuses)
+	if err != nil || known == "" || (state.Identity == known && state.Last >= c.fold.StatusCursor) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the log knows %s as %q up to %d, and it is %q up to %d", bus.Statuses, known, c.fold.StatusCursor, state.Identity, state.Last)}
 }
 
 // commandsUnlike returns the commands that have no outcome or no end, and do not wait for an operator.

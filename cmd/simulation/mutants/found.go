@@ -231,4 +231,9 @@ var found = []bug{
 			"coordinator/runner/follow.go", "	if m.Sequence <= f.fold.Last() {\n", "	if m.Sequence == 0 {\n",
 		}},
 	},
+	{
+		"statuses-lost-as-all-heals", "the checker takes a cluster for settled whose leader has not noticed yet that the statuses were lost", []edit{{
+			"cmd/simulation/checker/converge.go", "slices.Concat(c.streamsUnlike(), c.commandsUnlike(),", "slices.Concat(c.commandsUnlike(),",
+		}},
+	},
 }
