@@ -92,7 +92,6 @@ func (g *gallery) sounds(a alarm) {
 
 // shuns makes a coordinator lead that panics while it reconciles a service.
 func shuns(g *gallery) {
-	sound := g.path
 	struck, err := struckProgram()
 	if err != nil {
 		g.fail("%v", err)
@@ -102,13 +101,14 @@ func shuns(g *gallery) {
 		g.fail("%v", err)
 	}
 	lead := func(path string, env []string) {
-		g.path, g.env = path, env
+		g.env = env
 		for _, c := range g.coordinators {
 			c.process.kill()
+			c.path = path
 			g.startCoordinator(c)
 		}
 	}
-	g.heals(func() { lead(sound, nil) })
+	g.heals(func() { lead(g.path, nil) })
 	lead(struck, append(os.Environ(), strike.Variable+"="+at))
 	g.published("demo/struck", "ensure", webSpec(`,"scale":1`))
 }

@@ -73,6 +73,7 @@ type service struct {
 // seat is a machine for a coordinator.
 type seat struct {
 	*host
+	path    string // of the program that it runs
 	link    *wire  // to the bus; nil where it reaches the servers themselves
 	server  string // the URLs of the bus
 	process *process
@@ -148,6 +149,7 @@ func (f *trial) meet(url string) {
 
 // seat starts a coordinator that is one of the fleet.
 func (f *trial) seat(c *seat) {
+	c.path = f.path
 	f.coordinators = append(f.coordinators, c)
 	f.startCoordinator(c)
 }
@@ -232,7 +234,7 @@ func (f *trial) launch(h *host, path string, words ...string) *process {
 }
 
 func (f *trial) startCoordinator(c *seat) {
-	c.process = f.launch(c.host, f.path, "coordinator", "--server", c.server, "--name", c.name,
+	c.process = f.launch(c.host, c.path, "coordinator", "--server", c.server, "--name", c.name,
 		"--heartbeat", fleetHeartbeat.String(), "--metrics", metricsAt(c.host))
 }
 

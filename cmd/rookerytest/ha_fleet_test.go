@@ -212,7 +212,14 @@ func (q *quorum) leads(s *scene, stream string) (leads *busServer) {
 
 // makesLead makes the server lead the stream, if it does not.
 func (q *quorum) makesLead(s *scene, one *busServer, stream string) {
-	s.until(one.name+" leads "+stream, func() bool {
+	if !q.leadsSoon(one, stream) {
+		s.fail("%s does not become the leader of %s", one.name, stream)
+	}
+}
+
+// leadsSoon asks NATS to let the server lead the stream, and reports whether it did.
+func (q *quorum) leadsSoon(one *busServer, stream string) bool {
+	return q.within(settlesWithin, func() bool {
 		if q.leaderOf(stream) == one.name {
 			return true
 		}

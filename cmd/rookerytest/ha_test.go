@@ -113,6 +113,12 @@ func (q *quorum) do(e experiment, follower *follower) trialed {
 	for _, h := range q.hosts {
 		before[h] = s.steady(h)
 	}
+	for _, build := range e.builds {
+		if _, err := build(); err != nil {
+			r.wrong = err.Error()
+			return r
+		}
+	}
 	known, _, _ := follower.since(0, 0)
 	began := time.Now()
 	load := q.send()
