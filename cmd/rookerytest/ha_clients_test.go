@@ -31,10 +31,13 @@ type sender struct {
 	times, probed []time.Time // of the acknowledgements of commands, and of the messages beside them
 }
 
-// send begins to send commands to the simulated services.
+// send begins to send commands to the simulated services, and lets a client of each server scale the shared ones.
 func (q *quorum) send() *sender {
 	ctx, cancel := context.WithCancel(q.interrupted)
 	c := &sender{cancel: cancel}
+	for i, client := range q.clients {
+		c.running.Go(func() { q.shared.scale(ctx, client, i) })
+	}
 	c.running.Go(func() {
 		turns := time.NewTicker(askEvery)
 		defer turns.Stop()
@@ -118,13 +121,14 @@ type follower struct {
 	mu       sync.Mutex
 	cursor   uint64
 	outcomes []time.Time // as the servers stored them
+	shared   decisions
 	wrong    []string
 }
 
 // followEvents begins to follow the events until the test ends.
 func followEvents(t *testing.T, cluster *rookerytest.Cluster) *follower {
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &follower{cancel: cancel}
+	f := &follower{cancel: cancel, shared: decisions{map[string]inLog{}, map[uint64]uint64{}}}
 	f.running.Go(func() {
 		for ctx.Err() == nil {
 			f.read(ctx, cluster.Bus())
@@ -172,6 +176,7 @@ func (f *follower) take(m events.Message) {
 		f.wrong = append(f.wrong, err.Error())
 		return
 	}
+	f.shared.take(record)
 	switch record.Data.(type) {
 	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated:
 		f.outcomes = append(f.outcomes, m.Time)

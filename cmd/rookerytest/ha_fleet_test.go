@@ -39,6 +39,7 @@ type quorum struct {
 	servers []*busServer
 	url     string
 	clients []*bus.JetStream // one of each server
+	shared  scalings         // what they have done to the shared services
 	// weights is the resident memory of each process after each experiment, in MiB.
 	weights map[string][]float64
 }
@@ -100,6 +101,9 @@ func startQuorum(t *testing.T) *quorum {
 	for i := range simulatedServices {
 		asked = append(asked, q.Publish(simulatedService(i), "ensure", fmt.Sprintf(
 			`{"image":"localhost/web:1","scale":%d,"node_selector":{"engine":"simulated"}}`, simulatedScale)))
+	}
+	for i := range sharedServices {
+		asked = append(asked, q.Publish(sharedService(i), "ensure", `{"image":"localhost/web:1","scale":1,"node_selector":{"engine":"simulated"}}`))
 	}
 	for _, sequence := range asked {
 		ends(t, q.Cluster, sequence)

@@ -76,6 +76,11 @@ func TestAvailabilityOnPodman(t *testing.T) {
 		t.Errorf("of %d answers these differ from the log: %q (%v)", compared, wrong, err)
 	}
 	t.Logf("%d answers were compared with the log", compared)
+	checked, wrong := q.shared.check(follower.shared)
+	if len(wrong) > 0 || checked == 0 {
+		t.Errorf("%d commands with if_seq: %q", checked, wrong)
+	}
+	t.Logf("%d commands with if_seq are linearizable", checked)
 }
 
 // draws yields each chosen experiment once, in an order drawn from the seed, and then any until the time is up.
