@@ -29,6 +29,8 @@ type experiment struct {
 	inject func(*quorum, *scene)
 	// lasts is how long it stays broken.
 	lasts time.Duration
+	// repeats is how often it is done beyond the first time where the experiments go on for long.
+	repeats int
 }
 
 // experiments are all of them, by kind.
@@ -39,7 +41,7 @@ func experiments() []experiment {
 // coordinatorExperiments end, stop or cut off coordinators.
 func coordinatorExperiments() []experiment {
 	return []experiment{
-		{name: "leader killed", goal: 3 * time.Second, inject: func(_ *quorum, s *scene) {
+		{name: "leader killed", goal: 3 * time.Second, repeats: 19, inject: func(_ *quorum, s *scene) {
 			c, _ := s.leader()
 			s.endsCoordinator(c)
 			s.takenOver(c)
@@ -112,7 +114,7 @@ func restartExperiments() []experiment {
 			q.endsServer(s, one)
 			q.wipes(s, one)
 		}},
-		{name: "all servers killed", after: 15 * time.Second, inject: func(q *quorum, s *scene) {
+		{name: "all servers killed", after: 15 * time.Second, repeats: 4, inject: func(q *quorum, s *scene) {
 			for _, one := range q.servers {
 				one.process.kill()
 			}
@@ -177,7 +179,7 @@ func diskExperiments() []experiment {
 		{name: "slow disk of the server of the log", goal: 12 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.slowsDisk(s, q.anyServer())
 		}},
-		{name: "bits flipped on a server", goal: 15 * time.Second, inject: func(q *quorum, s *scene) {
+		{name: "bits flipped on a server", goal: 15 * time.Second, repeats: 16, inject: func(q *quorum, s *scene) {
 			q.storesObject(s)
 			const flips = 6
 			for range flips {

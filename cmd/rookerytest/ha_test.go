@@ -83,13 +83,25 @@ func TestAvailabilityOnPodman(t *testing.T) {
 	t.Logf("%d commands with if_seq are linearizable", checked)
 }
 
-// draws yields each chosen experiment once, in an order drawn from the seed, and then any until the time is up.
+// draws yields each chosen experiment in an order drawn from the seed: once, or where they go on for long as often as it repeats, and then any
+// until the time is up.
 func (q *quorum) draws() iter.Seq[experiment] {
-	drawn := slices.DeleteFunc(experiments(), func(e experiment) bool { return !chosen(e.name, *onlyExperiments) })
+	var drawn []experiment
+	for _, e := range experiments() {
+		if chosen(e.name, *onlyExperiments) {
+			drawn = append(drawn, e)
+		}
+	}
+	first := slices.Clone(drawn)
+	if *experimentFor > 0 {
+		for _, e := range drawn {
+			first = append(first, slices.Repeat([]experiment{e}, e.repeats)...)
+		}
+	}
 	return func(yield func(experiment) bool) {
 		began := time.Now()
-		for _, i := range q.random.Perm(len(drawn)) {
-			if !yield(drawn[i]) {
+		for _, i := range q.random.Perm(len(first)) {
+			if !yield(first[i]) {
 				return
 			}
 		}
