@@ -20,6 +20,8 @@ import (
 const (
 	// copyTries is how many consumers ReadCopy makes at most: NATS picks the server of each at random.
 	copyTries = 50
+	// copyOpens is how often ReadCopy begins to read at most. A server that hears late of a new consumer does not answer its first request.
+	copyOpens = 10
 	// copyQuiet is how long a copy may deliver nothing before its end counts as missing.
 	copyQuiet = 10 * time.Second
 )
@@ -59,29 +61,48 @@ func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, 
 	if err != nil {
 		return err
 	}
-	consumer, err := b.consumerAt(ctx, stream, server, state.First)
+	c := &copyReader{stream: stream, server: server, next: state.First, end: end, take: take}
+	for tries := 1; c.next <= c.end; tries++ {
+		if err := b.readOn(ctx, c); err != nil && (!gone(err) || tries == copyOpens) {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyReader is where in a stream the reading of a copy is.
+type copyReader struct {
+	stream    Stream
+	server    string
+	next, end uint64
+	take      func(events.Message) error
+}
+
+// readOn hands over the next messages until the end, or until its consumer is gone.
+func (b *JetStream) readOn(ctx context.Context, c *copyReader) error {
+	consumer, err := b.consumerAt(ctx, c.stream, c.server, c.next)
 	if err != nil {
 		return err
 	}
 	delivered, err := consumer.Messages(jetstream.PullMaxMessages(waiting), jetstream.PullHeartbeat(heartbeatEvery))
 	if err != nil {
-		return fmt.Errorf("read %s of %s: %w", stream, server, translate(err))
+		return fmt.Errorf("read %s of %s: %w", c.stream, c.server, translate(err))
 	}
 	defer delivered.Stop()
-	for last, count := uint64(0), uint64(0); last < end; {
+	for count := uint64(0); c.next <= c.end; {
 		msg, err := delivered.Next(jetstream.NextMaxWait(copyQuiet))
 		if err != nil {
-			return fmt.Errorf("%w: %s of %s ends behind %d, and that of its leader at %d: %w", ErrNoAnswer, stream, server, last, end, err)
+			return fmt.Errorf("%w: %s of %s ends before %d, and that of its leader at %d: %w", ErrNoAnswer, c.stream, c.server, c.next, c.end, err)
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
 			return err
 		}
 		if count++; meta.Sequence.Consumer != count {
-			return fmt.Errorf("read %s of %s behind %d: %w: a message was lost on the way", stream, server, last, ErrReader)
+			return fmt.Errorf("read %s of %s from %d: %w: a message was lost on the way", c.stream, c.server, c.next, ErrReader)
 		}
-		last = meta.Sequence.Stream
-		if err := errors.Join(take(fromStored(msg, meta)), ctx.Err()); err != nil {
+		c.next = meta.Sequence.Stream + 1
+		if err := errors.Join(c.take(fromStored(msg, meta)), ctx.Err()); err != nil {
 			return err
 		}
 	}

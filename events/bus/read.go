@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -94,18 +95,22 @@ func (f *feed) take(m jetstream.Msg) {
 	}
 }
 
-// note marks the feed as broken after an error that says that its consumer is gone. The client repeats its requests after all others.
+// note marks the feed as broken once its consumer is gone. The client repeats its requests after all other errors.
 func (f *feed) note(err error) {
-	for _, gone := range []error{
-		jetstream.ErrNoHeartbeat, jetstream.ErrConsumerDeleted, jetstream.ErrConsumerNotFound, jetstream.ErrBadRequest, nats.ErrNoResponders,
-	} {
-		if errors.Is(err, gone) {
-			select {
-			case f.broken <- struct{}{}:
-			default:
-			}
-		}
+	if !gone(err) {
+		return
 	}
+	select {
+	case f.broken <- struct{}{}:
+	default:
+	}
+}
+
+// gone reports whether the error says that a consumer is gone.
+func gone(err error) bool {
+	return slices.ContainsFunc([]error{
+		jetstream.ErrNoHeartbeat, jetstream.ErrConsumerDeleted, jetstream.ErrConsumerNotFound, jetstream.ErrBadRequest, nats.ErrNoResponders,
+	}, func(one error) bool { return errors.Is(err, one) })
 }
 
 func (f *feed) stop() {

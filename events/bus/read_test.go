@@ -161,6 +161,45 @@ func TestACopyIsReadWhole(t *testing.T) {
 	}
 }
 
+// TestACopyIsReadOnWhereItsConsumerIsGone deletes each consumer of the log before the first message that it brings is handed over, three times.
+func TestACopyIsReadOnWhereItsConsumerIsGone(t *testing.T) {
+	b := open(t)
+	const count, times = 10_000, 3 // more than a client asks for at once
+	for sequence := uint64(0); sequence < count; sequence += 1000 {
+		batch := make([]events.Message, 1000)
+		for i := range batch {
+			batch[i] = events.Message{Subject: events.LogRoot + ".round", Header: events.Header{}, Body: []byte("{}")}
+		}
+		if _, err := b.Append(within(t), bus.Log, sequence, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servers, err := b.Keepers(within(t), bus.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, deleted := uint64(1), 0
+	err = b.ReadCopy(within(t), bus.Log, servers[0], func(m events.Message) error {
+		if m.Sequence != next {
+			t.Errorf("message %d comes instead of %d", m.Sequence, next)
+		}
+		next = m.Sequence + 1
+		if deleted == times {
+			return nil
+		}
+		deleted++
+		for _, name := range consumers(t, b, bus.Log) {
+			if _, err := b.Conn().RequestWithContext(within(t), "$JS.API.CONSUMER.DELETE."+string(bus.Log)+"."+name, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || next != count+1 {
+		t.Errorf("the copy is read to %d of %d: %v", next-1, count, err)
+	}
+}
+
 // TestCopiesOfObjectsAreVerified adds a part to an object that was not put there.
 func TestCopiesOfObjectsAreVerified(t *testing.T) {
 	b := open(t)
