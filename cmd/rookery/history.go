@@ -2,19 +2,19 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
 
 func historyCommand(l *link) *cobra.Command {
-	var out output
+	each := &list{link: l}
 	q := api.HistoryQuestion{}
 	cmd := &cobra.Command{
 		Use:   "history NAMESPACE/NAME",
@@ -23,11 +23,14 @@ func historyCommand(l *link) *cobra.Command {
 service was a member of. The list comes from the log, so it covers deleted services, and commands that the bus no longer has.`,
 		Example: `  rookery history demo/web
   rookery history demo/web --limit 20 --before 4711
+  rookery history demo/web --sort outcome
+  rookery history demo/web --output 'jsonpath=$[?@.outcome=="rejected"].command'
 The same with the nats CLI:
   nats req rookery.api.history '{"service":"demo/web"}'`,
 		Args: arguments("NAMESPACE/NAME"),
 	}
-	out.flag(cmd)
+	each.out.listFlag(cmd)
+	each.chosen.sortFlag(cmd)
 	cmd.Flags().IntVar(&q.Limit, "limit", api.DefaultHistory, fmt.Sprintf("show the last `many` commands; at most %d", api.MaxHistory))
 	cmd.Flags().Uint64Var(&q.Before, "before", 0, "show only commands decided before this `sequence` of the log")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -37,6 +40,9 @@ The same with the nats CLI:
 		}
 		if q.Limit < 1 || q.Limit > api.MaxHistory {
 			return usage(cmd, fmt.Errorf("--limit %d is out of range: want 1 to %d", q.Limit, api.MaxHistory))
+		}
+		if err := each.chosen.check(cmd, historyColumns); err != nil {
+			return err
 		}
 		b, done, err := l.open("rookery history")
 		if err != nil {
@@ -53,23 +59,37 @@ The same with the nats CLI:
 				return err
 			}
 		}
-		if out.json() {
-			return out.print(cmd.OutOrStdout(), h)
+		if each.out.json() {
+			return each.out.print(cmd.OutOrStdout(), h)
 		}
-		return printHistory(cmd.OutOrStdout(), h)
+		return each.print(cmd.OutOrStdout(), each.chosen.order(historyPage(h)))
 	}
 	return cmd
 }
 
-func printHistory(out io.Writer, h api.History) error {
+var historyColumns = []grid.Column{
+	{Head: "SEQUENCE"},
+	{Head: "WHEN", Keep: grid.Useful},
+	{Head: "COMMAND"},
+	{Head: "ASKED"},
+	{Head: "BY", Keep: grid.Detail},
+	{Head: "OUTCOME", Least: 16, Whole: true},
+}
+
+func historyPage(h api.History) page {
+	p := page{grid: grid.Table{Columns: historyColumns}}
 	if h.Earlier > 0 && len(h.Commands) > 0 {
-		fmt.Fprintf(out, "%d earlier commands: see --before %d\n", h.Earlier, h.Commands[0].Sequence)
+		p.notes = []string{fmt.Sprintf("%d earlier commands: see --before %d", h.Earlier, h.Commands[0].Sequence)}
 	}
-	rows := make([]string, len(h.Commands))
-	for i, a := range h.Commands {
-		rows[i] = fmt.Sprintf("%d\t%s\t%d\t%s\t%s\t%s", a.Sequence, a.At.Local().Format(time.DateTime), a.Command, askedWords(a), sourceWords(a), becameWords(a))
+	for _, a := range h.Commands {
+		key := number(a.Command)
+		p.values = append(p.values, value{key, a})
+		p.grid.Rows = append(p.grid.Rows, grid.Row{Key: key, Cells: []grid.Cell{
+			grid.Plain(number(a.Sequence)), grid.Plain(a.At.Local().Format(time.DateTime)), grid.Plain(key), grid.Plain(askedWords(a)),
+			grid.Plain(sourceWords(a)), grid.Plain(becameWords(a)),
+		}})
 	}
-	return table(out, "SEQUENCE\tWHEN\tCOMMAND\tASKED\tBY\tOUTCOME", rows)
+	return p
 }
 
 func askedWords(a projections.Asked) string {

@@ -140,5 +140,6 @@ func (i inspected) print(w io.Writer, out output, now time.Time) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	return printHistory(w, i.History)
+	part(historyPage(i.History))
+	return nil
 }

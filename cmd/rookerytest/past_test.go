@@ -230,6 +230,8 @@ func TestPeopleSeeThePast(t *testing.T) {
 		{[]string{"diff"}, 2, []string{"give --from"}},
 		{[]string{"history", "demo/web"}, 0, []string{"ensure  -", "scale   -", "succeeded after"}},
 		{[]string{"history", "demo/web", "--limit", "1"}, 0, []string{"1 earlier commands: see --before"}},
+		{[]string{"history", "demo/web", "--sort", "asked", "-o", "jsonpath=$[*].verb"}, 0, []string{"ensure\nscale\n"}},
+		{[]string{"history", "demo/web", "--sort", "age"}, 2, []string{"want one of sequence, when, command, asked, by, outcome"}},
 		{[]string{"replay", "demo/web", "--from", at, "--speed", "1000"}, 0, []string{"demo/web  service.scaled to 3", "demo/web  instance.placed 2.1"}},
 		{[]string{"replay", "demo/web", "--from", scaled}, 0, []string{"demo/web  service.scaled to 3"}},
 		{[]string{"replay", "demo/web", "--from", "2001-01-01T00:00Z"}, 0, []string{"demo/web  service.scaled to 3"}},
