@@ -143,20 +143,28 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 	if err != nil {
 		return explainPublish(ctx, b, err)
 	}
-	p.Ended, err = r.follow(ctx, happens, sequence)
+	shown := r.progress()
+	defer shown.end()
+	fmt.Fprintf(shown, "command %d is stored\n", sequence)
+	shown.expect("rebalance", len(p.Moves))
+	p.Ended, err = p.follow(ctx, shown, happens, sequence)
 	if err != nil {
 		return err
 	}
 	if p.Ended.Reason == events.RebalanceFailed {
 		return &codedError{exitFailed, fmt.Errorf("%d moved, then %s; its predecessor continues to run", p.Ended.Moved, p.Ended.Message)}
 	}
-	fmt.Fprintf(r.progress(), "%d moved\n", p.Ended.Moved)
+	shown.end()
+	fmt.Fprintf(shown, "%d moved\n", p.Ended.Moved)
 	return nil
 }
 
 // follow shows the moves until the command's rebalancing has ended.
-func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uint64) (*events.RebalanceEnded, error) {
-	fmt.Fprintf(r.progress(), "command %d is stored\n", sequence)
+func (p *rebalanced) follow(ctx context.Context, shown *progress, happens bus.Reader, sequence uint64) (*events.RebalanceEnded, error) {
+	slots := map[string]bool{}
+	for _, m := range p.Moves {
+		slots[fmt.Sprintf("%s/%d", m.Service, m.Ordinal)] = true
+	}
 	var rounds projections.Rounds
 	for {
 		select {
@@ -170,15 +178,15 @@ func (r *rebalance) follow(ctx context.Context, happens bus.Reader, sequence uin
 				return nil, errors.New("lost the subscription to the log; the moves continue: see `rookery events`")
 			}
 			closed, _ := rounds.Take(m)
-			if ended, err := r.show(closed, sequence); ended != nil || err != nil {
+			if ended, err := showMoves(shown, slots, closed, sequence); ended != nil || err != nil {
 				return ended, err
 			}
 		}
 	}
 }
 
-// show shows the moves of a round. It returns the end of the command's rebalancing if the round has it.
-func (r *rebalance) show(round []events.Message, sequence uint64) (*events.RebalanceEnded, error) {
+// showMoves shows what a round says of the slots that move. It returns the end of the command's rebalancing if the round has it.
+func showMoves(shown *progress, slots map[string]bool, round []events.Message, sequence uint64) (*events.RebalanceEnded, error) {
 	for _, m := range round {
 		data, a, err := events.Decode(m)
 		if err != nil {
@@ -188,8 +196,8 @@ func (r *rebalance) show(round []events.Message, sequence uint64) (*events.Rebal
 		if ended != nil || err != nil {
 			return ended, err
 		}
-		if ofMove(data) {
-			fmt.Fprintln(r.progress(), waves{}.describe(m, time.Now()))
+		if ordinal, follows := ofMove(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
+			shown.event(m, data, waves{}.describe(m, time.Now()))
 		}
 	}
 	return nil, nil
@@ -214,13 +222,15 @@ func endOfMoves(data events.Data, correlation, sequence uint64) (*events.Rebalan
 	return nil, nil
 }
 
-// ofMove reports whether the event is about a moving instance.
-func ofMove(data events.Data) bool {
+// ofMove returns the slot of an event about a moving instance or its successor.
+func ofMove(data events.Data) (ordinal uint32, follows bool) {
 	switch d := data.(type) {
 	case events.InstancePlaced:
-		return d.Replaces > 0
+		return d.Ordinal, d.Replaces > 0
+	case events.InstanceOnline:
+		return d.Ordinal, true
 	case events.InstanceRetired:
-		return d.Reason == events.RetireMoved || d.Reason == events.RetireMoveFailed
+		return d.Ordinal, d.Reason == events.RetireMoved || d.Reason == events.RetireMoveFailed
 	}
-	return false
+	return 0, false
 }
