@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,10 +49,31 @@ func (l *leader) publish(records []events.Record) error {
 	return nil
 }
 
+// writeEndpoints starts to write the endpoints with those of all services.
+func (l *leader) writeEndpoints() {
+	l.endpoints = views.Start(l.ctx, l.Bus, l.Log, []string{bus.BucketEndpoints}, views.Reached(l.cluster))
+}
+
+// gatherViews begins to gather all views of the state.
+func (l *leader) gatherViews() {
+	l.views = nil
+	l.gathered, l.ungathered = views.AllOfNodes(l.cluster), slices.SortedFunc(maps.Keys(l.cluster.Services), events.ServiceID.Compare)
+}
+
+// rewrite writes all views again whose writer has ended.
+func (l *leader) rewrite() {
+	if l.endpoints.Err() != nil {
+		l.writeEndpoints()
+	}
+	if l.views != nil && l.views.Err() != nil {
+		l.gatherViews()
+	}
+}
+
 // gatheredAtOnce is of about how many slots the views are gathered between two rounds.
 const gatheredAtOnce = 1000
 
-// gather goes on for a while to gather all views of the state, which a new leader does between the rounds. Once it has all, it begins to write
+// gather goes on for a while to gather all views of the state, which the leader does between the rounds. Once it has all, it begins to write
 // them.
 func (l *leader) gather() {
 	if l.views != nil {
@@ -72,11 +94,17 @@ func (l *leader) gather() {
 }
 
 // withdrawn waits until the endpoints are written, but only for withdrawFor: a bucket that cannot be written must not keep instances from
-// stopping. If the leader ends meanwhile, withdrawn returns an error: the next leader writes the endpoints before its orders.
+// stopping. It tries again at once if another client has changed the bucket. If the leader ends meanwhile, withdrawn returns an error: the
+// next leader writes the endpoints before its orders.
 func (l *leader) withdrawn() error {
 	ctx, cancel := context.WithTimeout(l.ctx, withdrawFor)
 	defer cancel()
-	if err := l.endpoints.Written(ctx); err != nil && l.ctx.Err() == nil {
+	err := l.endpoints.Written(ctx)
+	if l.endpoints.Err() != nil && l.ctx.Err() == nil {
+		l.writeEndpoints()
+		err = l.endpoints.Written(ctx)
+	}
+	if err != nil && l.ctx.Err() == nil {
 		l.Log.Warn("orders go out before "+bus.BucketEndpoints+" is written", "error", err)
 	}
 	return l.ctx.Err()

@@ -5,18 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
 	"github.com/rookery-project/rookery/projections/views"
 )
 
 // TestEndpointsAreWithdrawnBeforeStop scales a service down and drops it. Whenever an order to stop is about to be stored, the bucket
-// does not have the instance any more; neither as a leader takes over from one that died before it wrote either.
+// does not have the instance any more; neither as a leader takes over from one that died before it wrote either, nor after another client has
+// changed the bucket.
 func TestEndpointsAreWithdrawnBeforeStop(t *testing.T) {
 	both(t, func(t *testing.T, b bus.Bus) {
 		w := &ordersWatched{Bus: b, t: t, stopped: make(chan string, 10), seen: make(chan struct{})}
@@ -38,7 +42,14 @@ func TestEndpointsAreWithdrawnBeforeStop(t *testing.T) {
 		w.die(before)
 		tell(t, b, "scale", `{"scale":1,"busy":"supersede"}`)
 		w.wantStop("web.1")
-		awaitEndpoints(t, b, `"10.0.0.1:20000"`)
+		left := awaitEndpoints(t, b, `"10.0.0.1:20000"`)
+		k, err := b.Bucket(t.Context(), bus.BucketEndpoints)
+		if err == nil {
+			err = k.Set(t.Context(), "demo.web.http", left)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		tell(t, b, "drop", `{"busy":"supersede"}`)
 		w.wantStop("web.0")
 	})
@@ -220,4 +231,39 @@ func TestALeaderOfBeforeBringsNoAddressBack(t *testing.T) {
 // valueAt is the value of an endpoint that another value is not the same as.
 func valueAt(sequence uint64) []byte {
 	return fmt.Appendf(nil, `{"addresses":[{"ordinal":%d}],"sequence":%d}`, sequence, sequence)
+}
+
+// TestALeaderWritesTheViewsAgain changes a value of each kind of writer as an operator could: without another event, the leader writes both
+// again.
+func TestALeaderWritesTheViewsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told := subscribed(t, b, events.EventRoot+".service.demo.web.>")
+		defer told.Stop()
+		defer start(t, b, "first")()
+		hello(t, b)
+		tell(t, b, "ensure", `{`+peered+`}`)
+		until(t, told, "instance.placed")
+		serves(t, b, 0)
+		until(t, told, "command.succeeded")
+		for name, key := range map[string]string{bus.BucketEndpoints: "demo.web.http", bus.BucketInstances: "demo.web.0"} {
+			<-time.After(time.Minute)
+			k, err := b.Bucket(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, err := k.Get(t.Context(), key)
+			if err == nil {
+				err = k.Set(t.Context(), key, []byte(`{}`))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(11 * time.Second)
+			after, err := k.Get(t.Context(), key)
+			if timed := regexp.MustCompile(`"sequence":\d+`); err != nil || timed.ReplaceAllString(string(after.Value), "") != timed.ReplaceAllString(string(before.Value), "") {
+				t.Errorf("%s of %s is %s, %v, want %s", key, name, after.Value, err, before.Value)
+			}
+		}
+	})
 }

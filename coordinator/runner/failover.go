@@ -275,7 +275,7 @@ func (l *leader) openInboxes() error {
 		return err
 	}
 	l.hearBy = time.Now().Add(hearFor)
-	l.gathered, l.ungathered = views.AllOfNodes(l.cluster), slices.SortedFunc(maps.Keys(l.cluster.Services), events.ServiceID.Compare)
+	l.gatherViews()
 	l.keeper = snapshots.Start(l.ctx, l.folds, l.Log, l.SnapshotEvery)
 	return nil
 }

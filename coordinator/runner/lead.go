@@ -10,7 +10,6 @@ import (
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
-	"github.com/rookery-project/rookery/projections/views"
 )
 
 const (
@@ -35,7 +34,7 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 	if err != nil {
 		return err
 	}
-	l.endpoints = views.Start(ctx, c.Bus, c.Log, []string{bus.BucketEndpoints}, views.Reached(l.cluster))
+	l.writeEndpoints()
 	defer func() {
 		cancel()
 		l.endpoints.Wait()
@@ -200,7 +199,7 @@ func (l *leader) alive() error {
 	return err
 }
 
-// tick does periodic work: it finds silent nodes, purges old commands and checks whether every stream is still the same.
+// tick does periodic work: it finds silent nodes, purges old commands, writes views again and checks whether every stream is still the same.
 func (l *leader) tick() error {
 	l.listen()
 	if err := l.keep(l.cluster.Now); err != nil {
@@ -211,6 +210,7 @@ func (l *leader) tick() error {
 		return nil
 	}
 	l.checkedAt = now
+	l.rewrite()
 	l.sweep(now)
 	l.watchRoom(now)
 	call, cancel := context.WithTimeout(l.ctx, lookFor)

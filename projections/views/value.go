@@ -188,10 +188,10 @@ func (ch Changes) in(buckets []string) Changes {
 		}
 	}
 	if slices.Contains(buckets, bus.BucketInstances) {
-		within.Slots = ch.Slots
+		maps.Copy(within.Slots, ch.Slots)
 	}
 	if slices.Contains(buckets, bus.BucketEndpoints) {
-		within.Ports = ch.Ports
+		maps.Copy(within.Ports, ch.Ports)
 	}
 	return within
 }

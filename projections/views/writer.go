@@ -1,10 +1,11 @@
 package views
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"maps"
 	"slices"
@@ -25,7 +26,8 @@ const (
 )
 
 // Writer writes views in a goroutine of its own, so that no decision of the leader waits for them. Of several values for one key it
-// writes only the last.
+// writes only the last. It keeps no value that it has written: once it cannot tell what its buckets have, it ends, and its owner starts
+// another writer with every value.
 type Writer struct {
 	bus     bus.Bus
 	log     *slog.Logger
@@ -33,22 +35,19 @@ type Writer struct {
 
 	mu      sync.Mutex
 	pending Changes
-	whole   bool // pending holds every value that the buckets must have
-	// shown counts the calls that handed over changes. taken is how many of them the writer has taken up, and done how many it has tried
-	// to write. behind is the error of the last try. tried is closed with the next try.
-	shown, taken, done uint64
-	behind             error
-	tried              chan struct{}
+	// shown counts the calls that handed over changes, and done how many of them were written. err is why the writer has ended.
+	// tried is closed when done or err changes.
+	shown, done uint64
+	err         error
+	tried       chan struct{}
 
 	wake  chan struct{}
 	ended chan struct{}
 
-	// desired holds every value that the buckets must have. written holds the values that they have, with their revisions.
-	desired map[Key][]byte
-	written map[Key]bus.Entry
+	// written has what each key of the buckets has.
+	written map[Key]mark
+	seed    maphash.Seed
 	open    map[string]bus.Bucket
-	// latest is the last log sequence of the changes that this writer was given.
-	latest uint64
 	// slots is how many slots of each service may have a value, from ordinal 0 on. ports are the ports that have one.
 	slots map[events.ServiceID]int
 	ports map[events.ServiceID][]string
@@ -56,12 +55,18 @@ type Writer struct {
 	last map[string]uint64
 }
 
-// Start starts a writer of some buckets with every value that they must have. It ends when ctx does; Wait returns then.
+// mark stands for a value that a bucket has.
+type mark struct{ digest, revision uint64 }
+
+// errChanged occurs if another client has changed a bucket.
+var errChanged = errors.New("another client has changed the bucket")
+
+// Start starts a writer of some buckets with every value that they must have. It ends when ctx does, or with an error; Wait returns then.
 func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, all Changes) *Writer {
 	w := &Writer{
-		bus: b, log: log, buckets: buckets, pending: all.in(buckets), whole: true, shown: 1, tried: make(chan struct{}),
+		bus: b, log: log, buckets: buckets, pending: all.in(buckets), shown: 1, tried: make(chan struct{}),
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		desired: map[Key][]byte{}, written: map[Key]bus.Entry{}, open: map[string]bus.Bucket{}, last: map[string]uint64{},
+		written: map[Key]mark{}, seed: maphash.MakeSeed(), open: map[string]bus.Bucket{}, last: map[string]uint64{},
 		slots: map[events.ServiceID]int{}, ports: map[events.ServiceID][]string{},
 	}
 	w.wake <- struct{}{}
@@ -69,31 +74,33 @@ func Start(ctx context.Context, b bus.Bus, log *slog.Logger, buckets []string, a
 	return w
 }
 
-// Show hands over what changed and returns at once.
+// Show hands over what changed and returns at once. A writer that has ended drops it.
 func (w *Writer) Show(changes Changes) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return
+	}
 	w.pending.Merge(changes.in(w.buckets))
 	w.pending.Sequence = changes.Sequence
 	w.shown++
-	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Written waits until the writer has tried to write all changes so far, and returns the error of that try. It does not wait until the
-// writer has caught up after an error.
+// Written waits until the writer has written all changes so far, or returns the error with which it has ended.
 func (w *Writer) Written(ctx context.Context) error {
 	w.mu.Lock()
 	want := w.shown
 	w.mu.Unlock()
 	for {
 		w.mu.Lock()
-		done, behind, tried := w.done >= want, w.behind, w.tried
+		done, err, tried := w.done >= want, w.err, w.tried
 		w.mu.Unlock()
-		if done {
-			return behind
+		if done || err != nil {
+			return err
 		}
 		select {
 		case <-tried:
@@ -103,13 +110,22 @@ func (w *Writer) Written(ctx context.Context) error {
 	}
 }
 
-// note tells the callers of Written the result of the try.
-func (w *Writer) note(err error) {
+// note tells the callers of Written how many changes are written, or why the writer ends.
+func (w *Writer) note(done uint64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.done, w.behind = w.taken, err
+	if w.done, w.err = done, err; err != nil {
+		w.pending, w.written = Changes{}, nil
+	}
 	close(w.tried)
 	w.tried = make(chan struct{})
+}
+
+// Err returns the error with which the writer has ended; nil while it writes.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
 }
 
 // Wait returns when the writer has ended.
@@ -119,91 +135,70 @@ func (w *Writer) run(ctx context.Context) {
 	defer close(w.ended)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for ctx.Err() == nil {
+	err := w.begin(ctx)
+	for err == nil {
 		select {
 		case <-w.wake: // before a check that is due as well
-			w.heed(ctx, w.flush(ctx))
+			err = w.flush(ctx)
 			continue
 		default:
 		}
 		select {
 		case <-ctx.Done():
+			err = ctx.Err()
 		case <-w.wake:
-			w.heed(ctx, w.flush(ctx))
+			err = w.flush(ctx)
 		case <-look.C:
-			w.heed(ctx, w.look(ctx))
+			err = w.look(ctx)
 		}
 	}
-}
-
-// heed makes the writer write everything again after an error.
-func (w *Writer) heed(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil {
-		w.log.Warn("cannot write views, trying again", "error", err)
-		w.again()
+	if ctx.Err() == nil {
+		w.log.Warn("cannot update views, writing all of them again", "error", err)
 	}
+	w.note(0, err)
 }
 
-// again makes the next check read the buckets and write everything.
-func (w *Writer) again() {
-	clear(w.open)
-	clear(w.written)
-}
-
-// look checks the buckets, and writes them again if they are gone or another client has changed them.
+// look returns errChanged unless this writer made the last change of every bucket.
 func (w *Writer) look(ctx context.Context) error {
-	same, err := w.unchanged(ctx)
-	if err != nil || same {
-		return err
-	}
-	err = w.rewrite(ctx)
-	w.note(err)
-	return err
-}
-
-// unchanged reports whether this writer made the last change of every bucket.
-func (w *Writer) unchanged(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	if len(w.open) < len(w.buckets) {
-		return false, nil
-	}
 	for _, name := range w.buckets {
 		last, err := w.open[name].Last(ctx)
-		if err != nil || last != w.last[name] {
-			return false, err
+		if err != nil {
+			return err
+		}
+		if last != w.last[name] {
+			return fmt.Errorf("%s: %w", name, errChanged)
 		}
 	}
-	return true, nil
+	return nil
 }
 
-// rewrite reads the buckets, writes the desired values that differ, and deletes all other keys.
-func (w *Writer) rewrite(ctx context.Context) error {
-	if err := w.load(ctx); err != nil {
+// begin reads the buckets, and adds to the changes that every key without a value must go.
+func (w *Writer) begin(ctx context.Context) error {
+	newest, err := w.load(ctx)
+	if err != nil {
 		return err
 	}
-	if err := w.overtaken(ctx); err != nil {
-		return err
-	}
-	wanted := maps.Clone(w.desired)
+	w.mu.Lock()
 	for key := range w.written {
-		wanted[key] = nil
+		if w.pending.Values[key] == nil {
+			w.pending.Values[key] = nil
+		}
 	}
-	return w.settle(ctx, wanted)
+	latest := w.pending.Sequence
+	w.mu.Unlock()
+	return w.overtaken(ctx, newest, latest)
 }
 
 // errOvertaken occurs if the buckets have values from a later log sequence than this writer was given. Another coordinator is the leader
 // then, and this writer must not bring back what that leader has removed.
 var errOvertaken = errors.New("another leader writes the views by now")
 
-// overtaken returns errOvertaken if another leader has written. A value with a sequence beyond the end of the log belongs to a log that
-// was lost, and the writer overwrites it.
-func (w *Writer) overtaken(ctx context.Context) error {
-	newest := uint64(0)
-	for _, e := range w.written {
-		newest = max(newest, sequenceOf(e.Value))
-	}
-	if newest <= w.latest {
+// overtaken returns errOvertaken if another leader has written, by the newest sequence of what the buckets have and the latest that the
+// writer was given. A value with a sequence beyond the end of the log belongs to a log that was lost, and the writer overwrites it.
+func (w *Writer) overtaken(ctx context.Context, newest, latest uint64) error {
+	if newest <= latest {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
@@ -215,39 +210,21 @@ func (w *Writer) overtaken(ctx context.Context) error {
 	return err
 }
 
-func (w *Writer) take() (Changes, bool) {
+func (w *Writer) take() (changes Changes, shown uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	changes, whole := w.pending, w.whole
-	w.pending, w.whole, w.taken = newChanges(), false, w.shown
-	return changes, whole
+	changes, w.pending = w.pending, newChanges()
+	return changes, w.shown
 }
 
 func (w *Writer) flush(ctx context.Context) error {
-	changes, whole := w.take()
-	err := w.write(ctx, changes, whole)
-	w.note(err)
-	return err
-}
-
-func (w *Writer) write(ctx context.Context, changes Changes, whole bool) error {
-	w.latest = max(w.latest, changes.Sequence)
+	changes, shown := w.take()
 	w.trim(changes)
 	w.trimPorts(changes)
-	for key, value := range changes.Values {
-		if value == nil {
-			delete(w.desired, key)
-			continue
-		}
-		w.desired[key] = value
-	}
-	if whole || len(w.open) < len(w.buckets) {
-		return w.rewrite(ctx)
-	}
 	if err := w.settle(ctx, changes.Values); err != nil {
-		w.log.Info("writing all views again", "reason", err)
-		return w.rewrite(ctx)
+		return err
 	}
+	w.note(shown, nil)
 	return nil
 }
 
@@ -277,26 +254,25 @@ func (w *Writer) trimPorts(changes Changes) {
 	}
 }
 
-// load opens the buckets and reads their values.
-func (w *Writer) load(ctx context.Context) error {
-	clear(w.open)
-	clear(w.written)
+// load opens the buckets and reads what they have. It returns the newest log sequence of their values.
+func (w *Writer) load(ctx context.Context) (newest uint64, err error) {
 	for _, name := range w.buckets {
 		b, last, err := w.openBucket(ctx, name)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		all, err := readAll(ctx, b)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		w.open[name], w.last[name] = b, last
 		for _, e := range all {
 			key := Key{name, e.Key}
-			w.written[key] = e
+			w.written[key] = mark{w.digest(key, e.Value), e.Revision}
+			newest = max(newest, sequenceOf(e.Value))
 		}
 	}
-	return nil
+	return newest, nil
 }
 
 // openBucket opens a bucket, and returns the revision of its last change.
@@ -317,17 +293,18 @@ func readAll(ctx context.Context, b bus.Bucket) ([]bus.Entry, error) {
 	return b.All(ctx)
 }
 
-// settle writes the desired value of each wanted key, or deletes the key if it has none.
-func (w *Writer) settle(ctx context.Context, wanted map[Key][]byte) error {
-	for _, key := range slices.SortedFunc(maps.Keys(wanted), compare) {
-		value, desired := w.desired[key]
+// settle writes the value of each key, or deletes the key if it has none. It lets go of each value at once.
+func (w *Writer) settle(ctx context.Context, values map[Key][]byte) error {
+	for _, key := range slices.SortedFunc(maps.Keys(values), compare) {
+		value := values[key]
+		delete(values, key)
 		before, written := w.written[key]
 		var err error
 		switch {
-		case desired && !same(key, before.Value, value):
-			err = w.put(ctx, key, value)
-		case !desired && written:
+		case value == nil && written:
 			err = w.delete(ctx, key)
+		case value != nil && (!written || before.digest != w.digest(key, value)):
+			err = w.put(ctx, key, value)
 		}
 		if err != nil {
 			return err
@@ -336,45 +313,38 @@ func (w *Writer) settle(ctx context.Context, wanted map[Key][]byte) error {
 	return nil
 }
 
-// same reports whether a value need not be written again. For endpoints it ignores the log sequence: clients watch them, and must not wake
-// up for an update without another address.
-func same(key Key, before, after []byte) bool {
+// digest returns the same number for values of which one need not be written over the other. For endpoints it ignores the log sequence:
+// clients watch them, and must not wake up for an update without another address.
+func (w *Writer) digest(key Key, value []byte) uint64 {
 	if key.Bucket == bus.BucketEndpoints {
-		before, after = untimed(before), untimed(after)
+		value = untimed(value)
 	}
-	return bytes.Equal(before, after)
+	return maphash.Bytes(w.seed, value)
 }
 
 func compare(a, b Key) int {
-	return strings.Compare(a.Bucket+"/"+a.Key, b.Bucket+"/"+b.Key)
+	return cmp.Or(strings.Compare(a.Bucket, b.Bucket), strings.Compare(a.Key, b.Key))
 }
 
 func (w *Writer) put(ctx context.Context, key Key, value []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	revision, err := w.open[key.Bucket].Put(ctx, key.Key, value, w.written[key].Revision)
+	revision, err := w.open[key.Bucket].Put(ctx, key.Key, value, w.written[key].revision)
 	if err != nil {
 		return fmt.Errorf("write view: %w", err)
 	}
-	w.written[key] = bus.Entry{Key: key.Key, Value: value, Revision: revision}
-	if revision == w.last[key.Bucket]+1 { // else another client has written in between: the next check reads the bucket
-		w.last[key.Bucket] = revision
-	}
+	w.written[key] = mark{w.digest(key, value), revision}
+	w.last[key.Bucket]++ // if another client has written in between, the next check finds a later revision
 	return nil
 }
 
 func (w *Writer) delete(ctx context.Context, key Key) error {
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	err := w.open[key.Bucket].Delete(ctx, key.Key, w.written[key].Revision)
-	switch {
-	case errors.Is(err, bus.ErrNoKey): // another client has deleted it: the next check reads the bucket
-		w.last[key.Bucket] = 0
-	case err != nil:
+	if err := w.open[key.Bucket].Delete(ctx, key.Key, w.written[key].revision); err != nil {
 		return fmt.Errorf("delete view: %w", err)
-	default:
-		w.last[key.Bucket]++ // a deletion is a revision too, although the bus does not return it
 	}
 	delete(w.written, key)
+	w.last[key.Bucket]++
 	return nil
 }

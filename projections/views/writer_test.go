@@ -55,11 +55,32 @@ func (b countedBucket) All(ctx context.Context) ([]bus.Entry, error) {
 	return b.Bucket.All(ctx)
 }
 
-// shown is a writer of the bucket of nodes, in a test.
+// shown is the owner of a writer of the bucket of nodes, in a test.
 type shown struct {
 	t      *testing.T
+	ctx    context.Context
 	bus    *counted
+	all    views.Changes
 	writer *views.Writer
+}
+
+// start starts a writer with all values, and waits until they are written.
+func (s *shown) start() {
+	s.t.Helper()
+	s.writer = views.Start(s.ctx, s.bus, slog.New(slog.DiscardHandler), []string{bus.BucketNodes}, s.all)
+	if err := s.writer.Written(s.ctx); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// startsAgain checks that the writer has ended, and starts another one.
+func (s *shown) startsAgain() {
+	s.t.Helper()
+	if s.writer.Err() == nil {
+		s.t.Error("the writer goes on, although it cannot know what the bucket has")
+	}
+	s.writer.Wait()
+	s.start()
 }
 
 func nodes(sequence uint64, values map[string]string) views.Changes {
@@ -102,10 +123,17 @@ func (s *shown) wrote(puts, deletes int64) {
 	}
 }
 
+// note hands changes over.
+func (s *shown) note(c views.Changes) {
+	s.all.Merge(c)
+	s.all.Sequence = c.Sequence
+	s.writer.Show(c)
+}
+
 func (s *shown) show(c views.Changes) {
 	s.t.Helper()
-	s.writer.Show(c)
-	if err := s.writer.Written(s.t.Context()); err != nil {
+	s.note(c)
+	if err := s.writer.Written(s.ctx); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -114,17 +142,14 @@ func (s *shown) show(c views.Changes) {
 func inTest(t *testing.T, before func(bus.Bucket), begin views.Changes, test func(*shown)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &shown{t: t, bus: &counted{Bus: memory.New(time.Now)}}
+		ctx, end := context.WithCancel(t.Context())
+		s := &shown{t: t, ctx: ctx, bus: &counted{Bus: memory.New(time.Now)}, all: begin}
 		b, err := s.bus.Bus.Bucket(t.Context(), bus.BucketNodes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before(b)
-		ctx, end := context.WithCancel(t.Context())
-		s.writer = views.Start(ctx, s.bus, slog.New(slog.DiscardHandler), []string{bus.BucketNodes}, begin)
-		if err := s.writer.Written(ctx); err != nil {
-			t.Error(err)
-		}
+		s.start()
 		test(s)
 		end()
 		s.writer.Wait()
@@ -174,8 +199,9 @@ func TestAWriterReadsNothingAsLongAsItIsAlone(t *testing.T) {
 	})
 }
 
-// TestAWriterRepairsWhatOthersChange changes, removes and adds values as an operator could.
-func TestAWriterRepairsWhatOthersChange(t *testing.T) {
+// TestAnotherWriterRepairsWhatOthersChange changes, removes and adds values as an operator could. The writer ends, and another one repairs
+// them.
+func TestAnotherWriterRepairsWhatOthersChange(t *testing.T) {
 	want := map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"lost"}`}
 	inTest(t, empty, nodes(1, want), func(s *shown) {
 		b, err := s.bus.Bus.Bucket(s.t.Context(), bus.BucketNodes)
@@ -190,36 +216,43 @@ func TestAWriterRepairsWhatOthersChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(10 * time.Second) // in simulated time
+		s.startsAgain()
 		s.has(want)
 		if err := b.Set(s.t.Context(), "b", []byte(`{}`)); err != nil {
 			t.Fatal(err)
 		}
-		s.show(nodes(2, map[string]string{"b": `{"state":"silent"}`})) // the writer's put finds another revision
+		s.note(nodes(2, map[string]string{"b": `{"state":"silent"}`}))
+		if err := s.writer.Written(s.ctx); !errors.Is(err, bus.ErrPosition) {
+			t.Errorf("the writer's put finds another revision, but Written returns %v", err)
+		}
+		s.startsAgain()
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"silent"}`})
 		if err := b.Set(s.t.Context(), "c", []byte(`{}`)); err != nil {
 			t.Fatal(err)
 		}
 		s.show(nodes(3, map[string]string{"b": `{"state":"ready"}`})) // the writer puts this after that change, before its next check
 		<-time.After(10 * time.Second)                                // in simulated time
+		s.startsAgain()
 		s.has(map[string]string{"a": `{"state":"ready"}`, "b": `{"state":"ready"}`})
 	})
 }
 
-// TestAWriterCatchesUpOnceTheBusIsBack lets the bus refuse writes for a while.
-func TestAWriterCatchesUpOnceTheBusIsBack(t *testing.T) {
+// TestAnotherWriterCatchesUpOnceTheBusIsBack lets the bus refuse writes for a while.
+func TestAnotherWriterCatchesUpOnceTheBusIsBack(t *testing.T) {
 	inTest(t, empty, nodes(1, map[string]string{"a": `{"state":"ready"}`}), func(s *shown) {
+		s.wrote(1, 0)
 		s.bus.away.Store(true)
-		s.writer.Show(nodes(2, map[string]string{"a": `{"state":"lost"}`}))
-		if err := s.writer.Written(s.t.Context()); !errors.Is(err, errAway) {
-			t.Errorf("the bus refuses writes, but Written returns %v", err)
+		for sequence, state := range []string{"silent", "lost"} {
+			s.note(nodes(uint64(sequence)+2, map[string]string{"a": `{"state":"` + state + `"}`}))
+			if err := s.writer.Written(s.ctx); !errors.Is(err, errAway) {
+				t.Errorf("the bus refuses writes, but Written returns %v", err)
+			}
 		}
+		s.wrote(1, 0)
 		s.has(map[string]string{"a": `{"state":"ready"}`})
 		s.bus.away.Store(false)
-		<-time.After(10 * time.Second) // in simulated time
+		s.startsAgain()
 		s.has(map[string]string{"a": `{"state":"lost"}`})
-		if err := s.writer.Written(s.t.Context()); err != nil {
-			t.Errorf("the writer has caught up, but Written returns %v", err)
-		}
 	})
 }
 

@@ -218,7 +218,7 @@ var found = []bug{
 	},
 	{
 		"address-brought-back", "a coordinator that another one has overtaken writes outdated endpoints as it begins to lead", []edit{{
-			"projections/views/writer.go", "	if newest <= w.latest {\n", "	if w.done == 0 || newest <= w.latest {\n",
+			"projections/views/writer.go", "	if newest <= latest {\n", "	if w.done == 0 || newest <= latest {\n",
 		}},
 	},
 	{
