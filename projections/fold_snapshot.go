@@ -1,11 +1,12 @@
 package projections
 
 import (
-	"bytes"
+	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,26 +50,53 @@ func foldOptions() []json.Options {
 }
 
 // EncodeFold writes the state after a closed round: one line that identifies the snapshot, and the state. Equal states give equal bytes.
+// It encodes the state twice, as a buffer that grows would take several times what the snapshot has.
 func EncodeFold(c *Cluster) ([]byte, error) {
-	state, err := json.Marshal(c, foldOptions()...)
-	if err != nil {
+	sum, size := sha256.New(), counter(0)
+	if err := json.MarshalWrite(io.MultiWriter(sum, &size), c, foldOptions()...); err != nil {
 		return nil, fmt.Errorf("write a snapshot of the fold at sequence %d: %w", c.Sequence, err)
 	}
-	sum := sha256.Sum256(state)
 	head, err := json.Marshal(foldHead{
 		Format: foldFormat, Version: FoldVersion, Log: c.LogID(), Sequence: c.Sequence, Round: c.Round, Hash: c.Hash(),
-		Sum: hex.EncodeToString(sum[:]),
+		Sum: hex.EncodeToString(sum.Sum(nil)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write a snapshot of the fold at sequence %d: %w", c.Sequence, err)
 	}
-	return append(append(head, '\n'), state...), nil
+	body := appender(append(make([]byte, 0, len(head)+1+int(size)), head...))
+	body = append(body, '\n')
+	if err := json.MarshalWrite(&body, c, foldOptions()...); err != nil {
+		return nil, fmt.Errorf("write a snapshot of the fold at sequence %d: %w", c.Sequence, err)
+	}
+	return body, nil
+}
+
+// counter counts what is written to it.
+type counter int
+
+// Write implements io.Writer.
+func (n *counter) Write(p []byte) (int, error) {
+	*n += counter(len(p))
+	return len(p), nil
+}
+
+// appender appends what is written to it. The package json writes to a bytes.Buffer in another way, for which it needs more room.
+type appender []byte
+
+// Write implements io.Writer.
+func (a *appender) Write(p []byte) (int, error) {
+	*a = append(*a, p...)
+	return len(p), nil
 }
 
 // DecodeFold reads a snapshot of this log and checks it against its first line: its bytes are unchanged, and its state has the hash of the
 // state from which it was taken. Holds checks whether the log has the snapshot's round.
-func DecodeFold(body []byte, log string) (*Cluster, error) {
-	line, state, _ := bytes.Cut(body, []byte("\n"))
+func DecodeFold(from io.Reader, log string) (*Cluster, error) {
+	lines := bufio.NewReader(from)
+	line, err := lines.ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
 	var head foldHead
 	if err := json.Unmarshal(line, &head); err != nil || head.Format != foldFormat {
 		return nil, fmt.Errorf("%w: its first line is not that of a snapshot of the fold", ErrSnapshotDamaged)
@@ -79,12 +107,18 @@ func DecodeFold(body []byte, log string) (*Cluster, error) {
 	if head.Log != log {
 		return nil, fmt.Errorf("%w: %q", ErrSnapshotOfOther, head.Log)
 	}
-	if sum := sha256.Sum256(state); hex.EncodeToString(sum[:]) != head.Sum {
+	sum := sha256.New()
+	state := io.TeeReader(lines, sum)
+	c := NewCluster()
+	malformed := json.UnmarshalRead(state, c, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false))
+	if _, err := io.Copy(io.Discard, state); err != nil { // what is left of a malformed state
+		return nil, err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != head.Sum {
 		return nil, fmt.Errorf("%w: it was changed since it was written", ErrSnapshotDamaged)
 	}
-	c := NewCluster()
-	if err := json.Unmarshal(state, c, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false)); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSnapshotVersion, err)
+	if malformed != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSnapshotVersion, malformed)
 	}
 	if c.Sequence != head.Sequence || c.Round != head.Round || c.Hash() != head.Hash {
 		return nil, fmt.Errorf("%w: its state does not have the hash that its first line names", ErrSnapshotDamaged)

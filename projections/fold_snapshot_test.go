@@ -55,7 +55,7 @@ func TestASnapshotIsTheStateAtEveryRound(t *testing.T) {
 				continue
 			}
 			body := encode(t, fold.Cluster)
-			read, err := DecodeFold(body, fold.Cluster.LogID())
+			read, err := DecodeFold(bytes.NewReader(body), fold.Cluster.LogID())
 			if err != nil {
 				t.Fatalf("sequence %d: %v", m.Sequence, err)
 			}
@@ -88,7 +88,7 @@ func TestFromASnapshotAllGoesOnAsFromTheStart(t *testing.T) {
 			}
 		}
 		for _, body := range snapshots {
-			c, err := DecodeFold(body, fold.Cluster.LogID())
+			c, err := DecodeFold(bytes.NewReader(body), fold.Cluster.LogID())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,11 +161,11 @@ func TestASnapshotThatIsNotOfTheLogIsRefused(t *testing.T) {
 		"its version is unknown": {replace(t, whole, version, []byte(`"version":99`)), id, ErrSnapshotVersion},
 		"its hash is another":    {replace(t, whole, []byte(fold.Cluster.Hash()), []byte("00")), id, ErrSnapshotDamaged},
 	} {
-		if _, err := DecodeFold(c.body, c.log); !errors.Is(err, c.want) {
+		if _, err := DecodeFold(bytes.NewReader(c.body), c.log); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	read, err := DecodeFold(whole, id)
+	read, err := DecodeFold(bytes.NewReader(whole), id)
 	if err != nil {
 		t.Fatal(err)
 	}

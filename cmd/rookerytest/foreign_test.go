@@ -1,6 +1,7 @@
 package rookerytest_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -77,7 +78,7 @@ func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := projections.DecodeFold(stored, whole.LogID())
+	read, err := projections.DecodeFold(bytes.NewReader(stored), whole.LogID())
 	if err != nil || read.Hash() != whole.Hash() {
 		t.Errorf("the snapshot of the state is another: %v", err)
 	}

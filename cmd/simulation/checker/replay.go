@@ -3,7 +3,6 @@ package checker
 import (
 	"bytes"
 	"context"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -84,11 +83,7 @@ func decodeFold(objects bus.Objects, name, logID string) (*projections.Cluster, 
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(content)
-	if err != nil {
-		return nil, err
-	}
-	return projections.DecodeFold(body, logID)
+	return projections.DecodeFold(content, logID)
 }
 
 // compareFolds folds the log from its start, and compares the states that there are.

@@ -151,11 +151,7 @@ func useless(err error) bool {
 
 // load reads the snapshot, and checks it against the log.
 func (f Folds) load(ctx context.Context, logID string, sequence uint64) (*projections.Fold, bus.Reader, error) {
-	body, err := f.read(ctx, foldName(logID, sequence))
-	if err != nil {
-		return nil, nil, err
-	}
-	cluster, err := projections.DecodeFold(body, logID)
+	cluster, err := f.read(ctx, logID, sequence)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -179,9 +175,9 @@ func (f Folds) load(ctx context.Context, logID string, sequence uint64) (*projec
 	return projections.Continue(cluster), reader, nil
 }
 
-// read returns the bytes of a snapshot. Only the bytes may take long: if the bus cannot be reached, read fails soon.
-func (f Folds) read(ctx context.Context, name string) ([]byte, error) {
-	objects := f.bus.Objects(bus.ObjectsFolds)
+// read returns the state of a snapshot. Only the bytes may take long: if the bus cannot be reached, read fails soon.
+func (f Folds) read(ctx context.Context, logID string, sequence uint64) (*projections.Cluster, error) {
+	objects, name := f.bus.Objects(bus.ObjectsFolds), foldName(logID, sequence)
 	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	if _, err := objects.Stat(call, name); err != nil { // Get would not report a snapshot that lacks parts
@@ -193,8 +189,8 @@ func (f Folds) read(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(content, maxFoldSnapshot))
-	return body, errors.Join(err, content.Close())
+	cluster, err := projections.DecodeFold(io.LimitReader(content, maxFoldSnapshot), logID)
+	return cluster, errors.Join(err, content.Close())
 }
 
 func (f Folds) state(ctx context.Context) (bus.State, error) {
