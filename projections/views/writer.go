@@ -313,10 +313,11 @@ func (w *Writer) settle(ctx context.Context, values map[Key][]byte) error {
 	return nil
 }
 
-// digest returns the same number for values of which one need not be written over the other. For endpoints it ignores the log sequence:
-// clients watch them, and must not wake up for an update without another address.
+// digest returns the same number for values of which one need not be written over the other. For endpoints and instances it ignores the log
+// sequence: clients watch endpoints, and must not wake up for an update without another address. And there may be hundreds of thousands of
+// instances, of which a writer that starts must write only those that have changed.
 func (w *Writer) digest(key Key, value []byte) uint64 {
-	if key.Bucket == bus.BucketEndpoints {
+	if key.Bucket == bus.BucketEndpoints || key.Bucket == bus.BucketInstances {
 		value = untimed(value)
 	}
 	return maphash.Bytes(w.seed, value)

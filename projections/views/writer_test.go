@@ -340,6 +340,30 @@ func TestSlotsThatGoAreShownNoMore(t *testing.T) {
 	}
 }
 
+// TestAnInstanceIsWrittenAgainOnlyIfItHasChanged starts a writer behind an earlier one. It writes no instance for another sequence alone.
+func TestAnInstanceIsWrittenAgainOnlyIfItHasChanged(t *testing.T) {
+	b := &counted{Bus: memory.New(time.Now)}
+	for _, row := range []struct {
+		state    string
+		sequence uint64
+		puts     int64
+	}{{"pending", 1, 1}, {"pending", 2, 0}, {"online", 3, 1}} {
+		ctx, end := context.WithCancel(t.Context())
+		value := fmt.Appendf(nil, `{"status":%q,"sequence":%d}`, row.state, row.sequence)
+		w := views.Start(ctx, b, slog.New(slog.DiscardHandler), []string{bus.BucketInstances}, views.Changes{
+			Values: map[views.Key][]byte{{Bucket: bus.BucketInstances, Key: "demo.web.0"}: value}, Sequence: row.sequence,
+		})
+		if err := w.Written(ctx); err != nil {
+			t.Error(err)
+		}
+		end()
+		w.Wait()
+		if puts := b.puts.Swap(0); puts != row.puts {
+			t.Errorf("%s is put %d times, want %d", value, puts, row.puts)
+		}
+	}
+}
+
 // TestChangesAddUp checks that Together merges two lists of changes: a field that gets its old value back is not a change.
 func TestChangesAddUp(t *testing.T) {
 	change := func(key, field, before, after string) views.Change {
