@@ -51,8 +51,12 @@ func (b *JetStream) Publish(ctx context.Context, m events.Message) (uint64, erro
 	return ack.Sequence, nil
 }
 
-// Last implements Bus, by a direct get where the stream has them: servers answer that without a leader of all streams.
+// Last implements Bus, by a direct get where the stream has them: servers answer that without a leader of all streams. Where it has none, a
+// client at a leaf node would wait in vain: its server does not know that no server answers at the hub.
 func (b *JetStream) Last(ctx context.Context, stream Stream) (events.Message, bool, error) {
+	if !settings(stream, 1).AllowDirect {
+		return b.lastByLeader(ctx, stream)
+	}
 	answer, err := b.conn.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"DIRECT.GET."+string(stream), []byte(`{"last_by_subj":">"}`))
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
@@ -132,7 +136,7 @@ func (b *JetStream) lastOf(ctx context.Context, stream Stream, filter string) (u
 	}
 	m, err := b.conn.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"STREAM.MSG.GET."+string(stream), question)
 	if err != nil {
-		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, translate(err))
+		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, b.placed(translate(err)))
 	}
 	var answer struct {
 		Message struct {
@@ -144,7 +148,7 @@ func (b *JetStream) lastOf(ctx context.Context, stream Stream, filter string) (u
 	case err != nil:
 		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, err)
 	case answer.Error != nil && answer.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound:
-		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, translate(answer.Error))
+		return 0, fmt.Errorf("ask the leader of %s for %s: %w", stream, filter, b.placed(translate(answer.Error)))
 	}
 	return answer.Message.Sequence, nil
 }

@@ -9,9 +9,10 @@ import (
 const leaveEvery = 5 * time.Second
 
 // heard is translate for an error of a call that clients repeat. If a server says that there is no quorum, it may be cut off from others that
-// have one. So the client turns to the next server. The client library does not do so, as its connection stands.
+// have one. So the client turns to the next server. The client library does not do so, as its connection stands. If there is no stream, the
+// error says which server was asked.
 func (b *JetStream) heard(err error) error {
-	err = translate(err)
+	err = b.placed(translate(err))
 	if errors.Is(err, ErrNoQuorum) && len(b.conn.Servers()) > 1 {
 		b.leave(time.Now())
 	}

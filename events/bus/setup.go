@@ -19,6 +19,8 @@ type Finding struct {
 	Stream   Stream `json:"stream"`
 	Identity string `json:"identity,omitempty"`
 	Missing  bool   `json:"missing,omitempty"`
+	// Domain is that of the JetStream that lacks the stream; "" where it has none. A leaf node may be such a server.
+	Domain string `json:"domain,omitempty"`
 	// Differences say in words which settings are others than they must be.
 	Differences []string `json:"differences,omitempty"`
 }
@@ -26,6 +28,8 @@ type Finding struct {
 // Err returns nil for a stream that is as it must be, else ErrNoStream or ErrSettings with what to do.
 func (f Finding) Err() error {
 	switch {
+	case f.Missing && f.Domain != "":
+		return fmt.Errorf("stream %s: %w in the domain %q", f.Stream, ErrNoStream, f.Domain)
 	case f.Missing:
 		return fmt.Errorf("stream %s: %w: make it with `rookery bus init`", f.Stream, ErrNoStream)
 	case len(f.Differences) > 0:
@@ -50,9 +54,9 @@ func (b *JetStream) Check(ctx context.Context) ([]Finding, error) {
 			f.Identity = config.Metadata[metadataIdentity]
 			f.Differences = differences(config, settings(stream, config.Replicas))
 		case errors.Is(translate(err), ErrNoStream):
-			f.Missing = true
+			f.Missing, f.Domain = true, b.conn.ConnectedDomain()
 		default:
-			return nil, fmt.Errorf("look up stream %s: %w", stream, translate(err))
+			return nil, fmt.Errorf("look up stream %s: %w", stream, b.placed(translate(err)))
 		}
 		findings = append(findings, f)
 	}
