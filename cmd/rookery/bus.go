@@ -46,6 +46,9 @@ error that names the difference.`,
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
+				if err := refuseBesideAnother(ctx, b); err != nil {
+					return err
+				}
 				if err := b.Init(ctx, replicas); err != nil {
 					return err
 				}
@@ -56,6 +59,27 @@ error that names the difference.`,
 	out.flag(cmd)
 	cmd.Flags().IntVar(&replicas, "replicas", 1, "number of NATS servers that store each stream")
 	return cmd
+}
+
+// errBeside occurs when streams would be made beside those of a cluster that runs.
+var errBeside = errors.New("a coordinator answers through this server, and the JetStream of this server has none of its streams")
+
+// refuseBesideAnother returns errBeside at a leaf node with a JetStream of its own: streams there would take what is meant for those of the hub.
+func refuseBesideAnother(ctx context.Context, b *bus.JetStream) error {
+	findings, err := b.Check(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(findings, func(f bus.Finding) bool { return !f.Missing }) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	if m, err := b.Request(ctx, events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}}); err == nil && refusal(m) == nil {
+		return fmt.Errorf("%w: if it is a leaf node, connect to its hub, or to a leaf node without JetStream; if all streams were deleted,"+
+			" stop the coordinators first", errBeside)
+	}
+	return nil // no coordinator runs, or none that knows a log
 }
 
 func withBus(cmd *cobra.Command, l *link, do func(context.Context, *bus.JetStream) error) error {
@@ -207,7 +231,7 @@ func reportAll(ctx context.Context, out io.Writer, how output, b *bus.JetStream)
 			Streams []bus.Finding `json:"streams"`
 			Copies  []bus.Copies  `json:"copies"`
 		}{findings, kept})
-		return errors.Join(problemsOf(findings), problemsOf(kept), failed, err)
+		return errors.Join(problemsOfStreams(b, findings), problemsOf(kept), failed, err)
 	}
 	err := errors.Join(report(ctx, out, how, b), reportCopies(out, kept), reportRoom(ctx, out, b))
 	return errors.Join(err, problemsOf(kept), failed)
@@ -248,9 +272,18 @@ func report(ctx context.Context, out io.Writer, how output, b *bus.JetStream) er
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", f.Stream, f.Identity, settings))
 	}
 	if how.json() {
-		return errors.Join(problemsOf(findings), how.print(out, findings))
+		return errors.Join(problemsOfStreams(b, findings), how.print(out, findings))
 	}
-	return errors.Join(problemsOf(findings), table(out, "STREAM\tIDENTITY\tSETTINGS", rows))
+	return errors.Join(problemsOfStreams(b, findings), table(out, "STREAM\tIDENTITY\tSETTINGS", rows))
+}
+
+// problemsOfStreams is problemsOf, and says so once where another server may have the streams that are missing.
+func problemsOfStreams(b *bus.JetStream, findings []bus.Finding) error {
+	problems := problemsOf(findings)
+	if wrong := b.WrongServer(problems); wrong != "" {
+		return fmt.Errorf("%w\n%s; otherwise run `rookery bus init`", problems, wrong)
+	}
+	return problems
 }
 
 // reportRoom prints the size of the log, and warns if the account is near its limit.
@@ -296,6 +329,9 @@ containers. Adopt itself stops no container.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
+				if err := refuseBesideAnother(ctx, b); err != nil {
+					return err
+				}
 				replicas, err := b.Replicas(ctx)
 				if err != nil {
 					return err

@@ -96,12 +96,19 @@ func checkBus(ctx context.Context, l *link) []check {
 	if err != nil {
 		err = explained(ctx, b, err, began)
 		advice := "enable JetStream on the server"
+		if b.WrongServer(err) != "" {
+			advice += ", unless it is a leaf node"
+		}
 		if errors.Is(err, bus.ErrUnknown) {
 			advice = "start the NATS servers that do not run, and let them reach each other: JetStream answers while most of them do"
 		}
 		return append(checks, result("streams", "", err, advice))
 	}
-	checks = append(checks, result("streams", fmt.Sprintf("%d, as required", len(findings)), problemsOf(findings), "run `rookery bus init`"))
+	problems, repair := problemsOf(findings), "run `rookery bus init`"
+	if wrong := b.WrongServer(problems); wrong != "" {
+		repair = wrong + "; otherwise " + repair
+	}
+	checks = append(checks, result("streams", fmt.Sprintf("%d, as required", len(findings)), problems, repair))
 	if !checks[len(checks)-1].OK {
 		return checks
 	}

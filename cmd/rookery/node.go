@@ -13,6 +13,7 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/podman"
 	"github.com/rookery-project/rookery/node/runner"
@@ -72,7 +73,7 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 			if err := engine.Measure(told.Meter("node/podman"), f.name); err != nil {
 				return err
 			}
-			return runner.New(config).Run(cmd.Context())
+			return runNode(cmd.Context(), b, config)
 		},
 	}
 	host, err := os.Hostname()
@@ -111,6 +112,28 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 	cmd.Flags().StringArrayVar(&f.allow.Devices, "allow-device", nil, "let services use this `device` of the host, as in /dev/fuse; repeatable")
 	cmd.AddCommand(nodeVerbs(l)...)
 	return cmd
+}
+
+// runNode runs a node once its server reaches the log. A node at a leaf node that does not reach it would join, and read no orders. Without a
+// connection runNode does not wait, because the node itself waits for that.
+func runNode(ctx context.Context, b *bus.JetStream, config runner.Config) error {
+	for said := false; b.Conn().IsConnected(); said = true {
+		call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+		_, err := b.State(call, bus.Log)
+		cancel()
+		if b.WrongServer(err) == "" {
+			break
+		}
+		if !said {
+			config.Log.Warn("the node does not join before its server reaches the streams", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookAgain):
+		}
+	}
+	return runner.New(config).Run(ctx)
 }
 
 func answerTimeFlag(cmd *cobra.Command, value *time.Duration) {

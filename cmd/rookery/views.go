@@ -205,6 +205,8 @@ func instanceWords(v views.Node) string {
 func logState(ctx context.Context, b *bus.JetStream) (bus.State, error) {
 	state, err := b.State(ctx, bus.Log)
 	switch {
+	case b.WrongServer(err) != "":
+		return state, fmt.Errorf("%w; otherwise see `rookery doctor`", err)
 	case errors.Is(err, bus.ErrNoStream):
 		return state, fmt.Errorf("%w: this NATS server has no Rookery streams: run `rookery bus init`, or `rookery dev` for a whole cluster", err)
 	case errors.Is(err, bus.ErrNoAnswer):
