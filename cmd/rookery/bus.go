@@ -98,9 +98,10 @@ func busCheck(l *link) *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check the settings, identity and copies of every stream",
+		Short: "Check every stream and its copies, and the servers",
 		Long: `Check the settings and the identity of every stream, and how the NATS servers keep each stream, bucket and object store: how many
-servers keep it, which one leads it, how many messages the slowest one lacks (LAG), and which ones do not answer (OFFLINE).
+servers keep it, which one leads it, how many messages the slowest one lacks (LAG), and which ones do not answer (OFFLINE). It also shows the
+version of each server that it reaches, and the oldest one that Rookery supports.
 
 With --deep it also reads the whole log and all stored objects as each server has them, and verifies the hash chain and the digests of each
 copy. It names the servers whose copy is damaged, and how to repair it.`,
@@ -221,6 +222,7 @@ func (f *copies) advice() error {
 
 // reportAll prints the settings of the streams, and how everything is kept, and returns their problems as one error.
 func reportAll(ctx context.Context, out io.Writer, how output, b *bus.JetStream) error {
+	servers := b.Servers(ctx)
 	kept, failed := b.Copies(ctx)
 	if how.json() {
 		findings, err := b.Check(ctx)
@@ -230,11 +232,21 @@ func reportAll(ctx context.Context, out io.Writer, how output, b *bus.JetStream)
 		err = how.print(out, struct {
 			Streams []bus.Finding `json:"streams"`
 			Copies  []bus.Copies  `json:"copies"`
-		}{findings, kept})
-		return errors.Join(problemsOfStreams(b, findings), problemsOf(kept), failed, err)
+			Servers []bus.Server  `json:"servers"`
+			Oldest  string        `json:"oldest_server"`
+		}{findings, kept, servers, bus.OldestServer})
+		return errors.Join(problemsOf(servers), problemsOfStreams(b, findings), problemsOf(kept), failed, err)
 	}
-	err := errors.Join(report(ctx, out, how, b), reportCopies(out, kept), reportRoom(ctx, out, b))
-	return errors.Join(err, problemsOf(kept), failed)
+	err := errors.Join(report(ctx, out, how, b), reportCopies(out, kept), reportServers(out, servers), reportRoom(ctx, out, b))
+	return errors.Join(problemsOf(servers), err, problemsOf(kept), failed)
+}
+
+func reportServers(out io.Writer, servers []bus.Server) error {
+	rows := make([]string, len(servers))
+	for i, s := range servers {
+		rows[i] = fmt.Sprintf("%s\t%s\t%s", s.Name, s.Version, bus.OldestServer)
+	}
+	return section(out, "SERVER\tVERSION\tOLDEST SUPPORTED", rows)
 }
 
 func reportCopies(out io.Writer, kept []bus.Copies) error {

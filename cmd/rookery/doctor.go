@@ -91,6 +91,7 @@ func checkBus(ctx context.Context, l *link) []check {
 	}
 	defer done()
 	checks := []check{{Name: "bus", OK: true, Found: b.Conn().ConnectedUrlRedacted() + ", nats-server " + b.Conn().ConnectedServerVersion()}}
+	checks = append(checks, checkServers(b.Servers(ctx)))
 	began := time.Now()
 	findings, err := b.Check(ctx)
 	if err != nil {
@@ -127,6 +128,16 @@ func checkBus(ctx context.Context, l *link) []check {
 		err = errors.New(stale)
 	}
 	return append(checks, result("coordinator", "answers", err, "ask again: it folds the log, or is cut off from it; its own log says more"))
+}
+
+// checkServers checks the versions of the servers.
+func checkServers(servers []bus.Server) check {
+	words := make([]string, len(servers))
+	for i, s := range servers {
+		words[i] = s.Name + " runs " + s.Version
+	}
+	return result("servers", strings.Join(words, ", ")+"; the oldest supported is "+bus.OldestServer, problemsOf(servers),
+		"upgrade one server after the other: stop it, install nats-server "+bus.OldestServer+" or later, and start it")
 }
 
 // checkCopies checks that every server that keeps a stream, bucket or object store answers.

@@ -33,8 +33,8 @@ leafnodes {remotes: [{url: "nats-leaf://127.0.0.1:%d"}]}
 	leafOwn    = `jetstream {store_dir: %q, domain: edge}`
 )
 
-// serve runs a NATS server with the configuration until the test ends, and returns where clients and leaf nodes connect.
-func serve(t *testing.T, config string) (url string, leafPort int) {
+// serve runs a NATS server with the configuration until the test ends. It returns where clients connect, and the options, with all ports.
+func serve(t *testing.T, config string) (url string, options *server.Options) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nats.conf")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
@@ -57,7 +57,7 @@ func serve(t *testing.T, config string) (url string, leafPort int) {
 	if !s.ReadyForConnections(patience) {
 		t.Fatal("the server is not ready")
 	}
-	return s.ClientURL(), options.LeafNode.Port
+	return s.ClientURL(), options
 }
 
 // atURL returns the bus at the server.
@@ -78,12 +78,12 @@ func atURL(t *testing.T, url string) *bus.JetStream {
 // atLeaf returns the bus at a leaf node that has joined a hub with all streams.
 func atLeaf(t *testing.T, more string) *bus.JetStream {
 	t.Helper()
-	url, leafPort := serve(t, fmt.Sprintf(hubConfig, t.TempDir()))
+	url, at := serve(t, fmt.Sprintf(hubConfig, t.TempDir()))
 	hub := atURL(t, url)
 	if err := hub.Init(within(t), 1); err != nil {
 		t.Fatal(err)
 	}
-	url, _ = serve(t, fmt.Sprintf(leafConfig, leafPort)+more)
+	url, _ = serve(t, fmt.Sprintf(leafConfig, at.LeafNode.Port)+more)
 	leaf := atURL(t, url)
 	joined, err := hub.Conn().SubscribeSync("joined")
 	if err != nil {

@@ -77,8 +77,11 @@ func errLogMissing() error {
 }
 
 // Init makes the streams that are missing, each with an identity of its own, and the buckets of configs and outputs, or
-// returns the first error of Check. It makes no new log beside streams of an old one.
+// returns the first error of Check. It makes no new log beside streams of an old one, and nothing on a server that is too old.
 func (b *JetStream) Init(ctx context.Context, replicas int) error {
+	if err := b.connected().Err(); err != nil {
+		return err
+	}
 	findings, err := b.Check(ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,94 @@
+package bus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/mod/semver"
+)
+
+// OldestServer is the oldest version of nats-server that Rookery supports. It is the first that stores a batch of messages as one or not at
+// all, as Append needs. Older versions have all else: 2.11 brought message TTLs and reads of the last messages of many subjects.
+const OldestServer = "2.12.0"
+
+// ErrOldServer occurs when a server is older than OldestServer.
+var ErrOldServer = errors.New("the oldest supported version is " + OldestServer)
+
+// Server is a NATS server and its version.
+type Server struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Err returns nil for a server that is supported, else ErrOldServer. A version that is not one of semantic versioning passes: it is a build of
+// its own.
+func (s Server) Err() error {
+	version := "v" + s.Version
+	if semver.IsValid(version) && semver.Compare(version, "v"+OldestServer) < 0 {
+		return fmt.Errorf("server %s runs nats-server %s: %w", s.Name, s.Version, ErrOldServer)
+	}
+	return nil
+}
+
+// serverFor is how long Servers waits for one server.
+const serverFor = 2 * time.Second
+
+// metadataVersion is where a server puts its version into what it says of a stream that it leads.
+const metadataVersion = "_nats.ver"
+
+// Servers returns the servers that the client sees, by name: the one that it is connected to, those that this one tells of, and the one that
+// leads the log, which may be behind a leaf node. It leaves out those that do not answer.
+func (b *JetStream) Servers(ctx context.Context) []Server {
+	ctx, cancel := context.WithTimeout(ctx, serverFor)
+	defer cancel()
+	known := b.conn.ServerPool()
+	found := make([]Server, len(known)+1)
+	var asked sync.WaitGroup
+	for i, server := range known {
+		asked.Go(func() { found[i] = b.serverAt(server.URL.String()) })
+	}
+	asked.Go(func() { found[len(known)] = b.logLeader(ctx) })
+	asked.Wait()
+	found = append(found, b.connected())
+	found = slices.DeleteFunc(found, func(s Server) bool { return s.Name == "" || s.Version == "" })
+	slices.SortFunc(found, func(a, b Server) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version)) })
+	return slices.Compact(found)
+}
+
+func (b *JetStream) connected() Server { return serverOf(b.conn) }
+
+func serverOf(conn *nats.Conn) Server {
+	return Server{conn.ConnectedServerName(), conn.ConnectedServerVersion()}
+}
+
+// serverAt asks the server at the URL by a connection of its own, as the user of this one.
+func (b *JetStream) serverAt(url string) Server {
+	options := b.conn.Opts
+	options.Url, options.Servers = url, nil
+	options.Timeout, options.IgnoreDiscoveredServers = serverFor, true
+	options.AllowReconnect, options.RetryOnFailedConnect = false, false
+	options.ConnectedCB, options.ClosedCB, options.DisconnectedCB, options.DisconnectedErrCB = nil, nil, nil, nil
+	options.ReconnectedCB, options.DiscoveredServersCB, options.AsyncErrorCB = nil, nil, nil
+	conn, err := options.Connect()
+	if err != nil {
+		return Server{}
+	}
+	defer conn.Close()
+	return serverOf(conn)
+}
+
+// logLeader returns the server that leads the log; without a cluster, older servers do not say their name.
+func (b *JetStream) logLeader(ctx context.Context) Server {
+	found, err := b.js.Stream(ctx, string(Log))
+	if err != nil || found.CachedInfo().Cluster == nil {
+		return Server{}
+	}
+	info := found.CachedInfo()
+	return Server{info.Cluster.Leader, info.Config.Metadata[metadataVersion]}
+}
