@@ -35,8 +35,11 @@ func (w *World) act(a Action) bool {
 	return true
 }
 
-// lasts ends a fault after its time, or when everything heals.
+// lasts ends a fault after its time, or when everything heals. A fault that ends as it begins would test nothing.
 func (w *World) lasts(a Action, over func()) {
+	if a.For <= 0 {
+		w.breach("plan", "the fault %s lasts for no time", a.Kind)
+	}
 	done := false
 	once := func() {
 		if !done {

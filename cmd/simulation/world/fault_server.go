@@ -103,6 +103,12 @@ func (d *drawer) ofKind(kind Kind, sequence uint64) {
 	}
 }
 
+// drawStaleInfo draws a coordinator. NATS lets a leader that hears nothing of the others answer for up to 20 seconds.
+func drawStaleInfo(d *drawer, a *Action) {
+	const longest = 20 * time.Second
+	a.Targets, a.For = []string{d.coordinator()}, min(a.For, longest)
+}
+
 // hitStaleInfo connects a host to a server that led the streams before, and that reports the states from that time. In half of the cases
 // the leading coordinator ends a moment later, so that another one takes over with these outdated states.
 func hitStaleInfo(w *World, a Action) {

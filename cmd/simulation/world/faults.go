@@ -48,7 +48,7 @@ var faults = []fault{
 	{ToldTwice, 0, drawProcess, hitToldTwice},
 	{Leaderless, 0, drawNothing, hitLeaderless},
 	{Panics, 0, drawUnit, hitPanics},
-	{StaleInfo, 0, drawCoordinator, hitStaleInfo},
+	{StaleInfo, 0, drawStaleInfo, hitStaleInfo},
 }
 
 func drawNothing(*drawer, *Action) {}
