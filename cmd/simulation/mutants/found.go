@@ -236,4 +236,10 @@ var found = []bug{
 			"cmd/simulation/checker/converge.go", "slices.Concat(c.streamsUnlike(), c.commandsUnlike(),", "slices.Concat(c.commandsUnlike(),",
 		}},
 	},
+	{
+		"stale-info-taken-for-a-restored-backup", "a coordinator ends by the first server that tells it of another stream, although that one lags behind", []edit{{
+			"coordinator/runner/runner.go", "		case doubtful(err) && time.Since(doubtedSince) < confirmFor:\n",
+			"		case doubtful(err) && time.Since(doubtedSince) < 0:\n",
+		}},
+	},
 }
