@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,46 +46,55 @@ func (d damaged) Read(ctx context.Context, stream bus.Stream, from uint64) (bus.
 	if err != nil || stream != bus.Log || !d.at(time.Since(d.began)) {
 		return r, err
 	}
-	l := &lacking{Reader: r, messages: make(chan events.Message), stop: make(chan struct{})}
-	l.running.Go(l.pump)
-	return l, nil
+	const left = 2
+	return altered(r, func(sequence uint64) int {
+		if sequence == left {
+			return 0
+		}
+		return 1
+	}), nil
 }
 
-// lacking is a reader that leaves out a message.
-type lacking struct {
+// altering is a reader that delivers each message as often as times says.
+type altering struct {
 	bus.Reader
+	times    func(sequence uint64) int
 	messages chan events.Message
 	stop     chan struct{}
 	running  sync.WaitGroup
 }
 
-func (l *lacking) pump() {
-	const left = 2
+func altered(r bus.Reader, times func(sequence uint64) int) bus.Reader {
+	a := &altering{Reader: r, times: times, messages: make(chan events.Message), stop: make(chan struct{})}
+	a.running.Go(a.pump)
+	return a
+}
+
+func (a *altering) pump() {
 	for {
 		select {
-		case m := <-l.Reader.Messages():
-			if m.Sequence == left {
-				continue
+		case m := <-a.Reader.Messages():
+			for range a.times(m.Sequence) {
+				select {
+				case a.messages <- m:
+				case <-a.stop:
+					return
+				}
 			}
-			select {
-			case l.messages <- m:
-			case <-l.stop:
-				return
-			}
-		case <-l.stop:
+		case <-a.stop:
 			return
 		}
 	}
 }
 
 // Messages implements bus.Reader.
-func (l *lacking) Messages() <-chan events.Message { return l.messages }
+func (a *altering) Messages() <-chan events.Message { return a.messages }
 
 // Stop implements bus.Reader.
-func (l *lacking) Stop() {
-	close(l.stop)
-	l.running.Wait()
-	l.Reader.Stop()
+func (a *altering) Stop() {
+	close(a.stop)
+	a.running.Wait()
+	a.Reader.Stop()
 }
 
 // TestAStreamThatIsSaidToBeAnotherIsAskedAgain tells a coordinator of fewer commands than the log has decided, or of a log that lacks a
@@ -137,4 +147,39 @@ func TestAStreamThatIsSaidToBeAnotherIsAskedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// repeating is a bus that delivers each message of the log twice, and counts the readers of the log.
+type repeating struct {
+	bus.Bus
+	readers atomic.Int64
+}
+
+// Read implements bus.Bus.
+func (r *repeating) Read(ctx context.Context, stream bus.Stream, from uint64) (bus.Reader, error) {
+	reader, err := r.Bus.Read(ctx, stream, from)
+	if err != nil || stream != bus.Log {
+		return reader, err
+	}
+	r.readers.Add(1)
+	return altered(reader, func(uint64) int { return 2 }), nil
+}
+
+// TestAStandbyReadsOnAfterMessagesThatComeTwice runs a standby that gets each message of the log twice. A standby that takes the
+// second one for a gap would not end at once: it would read the log again every second, and end after half a minute.
+func TestAStandbyReadsOnAfterMessagesThatComeTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told := subscribed(t, b, events.EventRoot+".>")
+		defer start(t, b, "first")()
+		synctest.Wait()
+		twice := &repeating{Bus: b}
+		defer start(t, twice, "second")()
+		tell(t, b, "ensure", `{"image":"localhost/web:1"}`)
+		wait(t, told, "command.1.accepted", 1)
+		<-time.After(10 * time.Second) // simulated
+		if readers := twice.readers.Load(); readers != 1 {
+			t.Errorf("the standby has read the log %d times, want once", readers)
+		}
+	})
 }

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/memory"
 )
 
 // electing is a bus whose log and orders elect their leaders: some appends have no outcome.
@@ -71,4 +75,51 @@ func TestALeaderTriesAgainWhileStreamsElectTheirLeaders(t *testing.T) {
 			})
 		})
 	}
+}
+
+// unanswering is a bus on which the first calls that look at the commands, and that read them, time out. It counts the readers of the log.
+type unanswering struct {
+	bus.Bus
+	looks, reads, readers atomic.Int64
+}
+
+// unanswered waits in vain for an answer.
+func unanswered(ctx context.Context) error {
+	<-ctx.Done()
+	return fmt.Errorf("%w: %w", bus.ErrNoAnswer, ctx.Err())
+}
+
+// State implements bus.Bus.
+func (u *unanswering) State(ctx context.Context, stream bus.Stream) (bus.State, error) {
+	if stream == bus.Commands && u.looks.Add(1) == 1 {
+		return bus.State{}, unanswered(ctx)
+	}
+	return u.Bus.State(ctx, stream)
+}
+
+// Read implements bus.Bus.
+func (u *unanswering) Read(ctx context.Context, stream bus.Stream, from uint64) (bus.Reader, error) {
+	switch {
+	case stream == bus.Commands && u.reads.Add(1) == 1:
+		return nil, unanswered(ctx)
+	case stream == bus.Log:
+		u.readers.Add(1)
+	}
+	return u.Bus.Read(ctx, stream, from)
+}
+
+// TestAFailoverTriesAgainInPlace has two calls of a failover time out. The coordinator leads without reading the log again.
+func TestAFailoverTriesAgainInPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		told := subscribed(t, b, events.EventRoot+".round")
+		u := &unanswering{Bus: b}
+		defer start(t, u, "first")()
+		next(t, told)
+		synctest.Wait()
+		if u.looks.Load() < 2 || u.reads.Load() < 2 || u.readers.Load() != 1 {
+			t.Errorf("the commands were looked at %d times and read %d times, and the log %d times, want at least 2, 2 and once",
+				u.looks.Load(), u.reads.Load(), u.readers.Load())
+		}
+	})
 }
