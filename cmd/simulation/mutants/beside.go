@@ -3,8 +3,8 @@ package main
 // test is one of a package.
 type test struct{ pkg, name string }
 
-// besidePlans lists, by the name of the bug, the tests that catch bugs whose kept plans do not reach them any longer. A plan takes another
-// course once the product decides in another way.
+// besidePlans lists, by the name of the bug, the tests that catch bugs without a kept plan, and bugs whose plan does not reach them any
+// longer. A plan takes another course once the product decides in another way.
 var besidePlans = map[string]test{
 	"revision-without-room":                         {"coordinator", "TestTranscripts/update"},
 	"misfits-without-successors":                    {"coordinator", "TestTranscripts/misfit_successor"},
@@ -23,4 +23,8 @@ var besidePlans = map[string]test{
 	"order-of-before-the-reading":                   {"node/runner", "TestAnOrderFromBeforeTheReadingIsIgnored"},
 	"job-failed-before-stays":                       {"coordinator", "TestTranscripts/job"},
 	"view-of-a-slot-of-the-topology":                {"projections/views", "TestSlotsOfTheTopologyAreShown"},
+	"adopted-and-still-a-stray":                     {"projections", "TestAnAdoptedInstanceIsNotAnOrphan"},
+	"log-told-twice":                                {"coordinator/runner", "TestAStandbyReadsOnAfterMessagesThatComeTwice"},
+	"failover-begun-again-with-each-time-out":       {"coordinator/runner", "TestAFailoverTriesAgainInPlace"},
+	"orders-of-a-server-that-lags":                  {"events/bus", "TestTheLatestMessagesAreThoseOfTheStreamsLeader"},
 }

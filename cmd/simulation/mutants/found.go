@@ -1,7 +1,7 @@
 package main
 
-// found lists the bugs that the simulation found. Each has the name of the kept plan that tries it. A kept plan that its bug does not break
-// proves nothing.
+// found lists the bugs that were found. Each has the name of the kept plan that tries it, or a test in besidePlans. A kept plan that its bug
+// does not break proves nothing.
 var found = []bug{
 	{
 		"take-over-while-another-leads-on", "a leader takes a round that another closed during the failover for a restored log", []edit{{
@@ -227,7 +227,7 @@ var found = []bug{
 		}},
 	},
 	{
-		"log-told-twice", "a standby ends when its reader delivers a message twice", []edit{{
+		"log-told-twice", "a standby reads the log again when its reader delivers a message twice, and ends if that lasts", []edit{{
 			"coordinator/runner/follow.go", "	if m.Sequence <= f.fold.Last() {\n", "	if m.Sequence == 0 {\n",
 		}},
 	},
@@ -240,6 +240,17 @@ var found = []bug{
 		"stale-info-taken-for-a-restored-backup", "a coordinator ends by the first server that tells it of another stream, although that one lags behind", []edit{{
 			"coordinator/runner/runner.go", "		case doubtful(err) && time.Since(doubtedSince) < confirmFor:\n",
 			"		case doubtful(err) && time.Since(doubtedSince) < 0:\n",
+		}},
+	},
+	{
+		"failover-begun-again-with-each-time-out", "a coordinator that takes over begins again when one call times out", []edit{{
+			"coordinator/runner/patience.go", "		if !passing(err) || ctx.Err() != nil ||", "		if !passing(err) || passing(err) || ctx.Err() != nil ||",
+		}},
+	},
+	{
+		"orders-of-a-server-that-lags", "a node takes the orders of a server that lags behind for all, and counts those that it lacks as read", []edit{{
+			"events/bus/jetstream.go", "		if err != nil || last == 0 || (len(all) > 0 && all[len(all)-1].Sequence >= last) {\n",
+			"		if err != nil || len(all) >= 0 {\n",
 		}},
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"time"
 )
@@ -15,20 +16,23 @@ const keptPlans = "TestKeptPlans"
 
 var brokenInPlan = regexp.MustCompile(`(?m)^\s+world_test\.go:\d+: (.+?), at \S+: (.+)$`)
 
+// keptFolder holds the kept plans.
+const keptFolder = simulator + "/testdata/kept"
+
 // planLimit is how long the build and the run of one plan may take.
 const planLimit = 10 * time.Minute
 
-// caught is the result of the plan of a found bug.
+// caught is the result of the plan or the test of a found bug.
 type caught struct {
 	Name string `json:"bug"`
 	What string `json:"planted"`
-	// Promise is the broken promise; "" if the plan did not catch the bug.
+	// Promise is the broken promise; "" if neither the plan nor the test caught the bug.
 	Promise string  `json:"caught_by,omitempty"`
 	How     string  `json:"how,omitempty"`
 	Seconds float64 `json:"seconds"`
 }
 
-// tryFound puts each bug back, and runs its kept plan.
+// tryFound puts each bug back, and runs its kept plan or its test.
 func tryFound(ctx context.Context, root string, bugs []bug, told *progress) ([]caught, error) {
 	var all []caught
 	for _, b := range bugs {
@@ -56,14 +60,22 @@ func (b bug) try(ctx context.Context, root string) (caught, error) {
 	limited, cancel := context.WithTimeout(ctx, planLimit)
 	defer cancel()
 	began := time.Now()
-	if err := c.byPlan(limited, root, overlay, b.name+".json"); err != nil {
-		return c, err
+	if b.hasPlan(root) {
+		if err := c.byPlan(limited, root, overlay, b.name+".json"); err != nil {
+			return c, err
+		}
 	}
 	if by, beside := besidePlans[b.name]; beside && c.Promise == "" {
 		err = c.byTest(limited, root, overlay, by)
 	}
 	c.Seconds = time.Since(began).Seconds()
 	return c, err
+}
+
+// hasPlan reports whether the bug has a kept plan. The simulation cannot meet a bug in what it replaces.
+func (b bug) hasPlan(root string) bool {
+	_, err := os.Stat(filepath.Join(root, keptFolder, b.name+".json"))
+	return err == nil
 }
 
 // byPlan runs the kept plan of the bug.
