@@ -17,11 +17,11 @@ type logState struct {
 	round, epoch         uint64
 	// events counts the events of closed rounds.
 	events int
-	// commands is the cursor in the stream of commands. now is the time of the last round, and stored the time when it was stored.
-	commands uint64
-	now      time.Time
-	stored   time.Time
-	leaders  map[uint64]string
+	// commands and statuses are the cursors in these streams. now is the time of the last round, and stored the time when it was stored.
+	commands, statuses uint64
+	now                time.Time
+	stored             time.Time
+	leaders            map[uint64]string
 	// second is when the current second began, and before the last message before it.
 	second  time.Time
 	before  uint64
@@ -99,22 +99,26 @@ func (c *Checker) close(m events.Message, d events.RoundClosed) {
 	c.must(d.Chain == l.open, "P4", "the hash of round %d does not fit its events", d.Round)
 	c.leads(d.Epoch, d.Leader)
 	c.checkTime(d)
-	adopted := false
+	adopted, renewed := false, false
 	for _, r := range l.held {
 		c.must(r.Time.Equal(d.Now), "time", "%s in round %d has the time %s, but the round has %s", r.Data.Kind().Name, d.Round, r.Time, d.Now)
-		if a, is := r.Data.(events.ClusterAdopted); is {
+		switch d := r.Data.(type) {
+		case events.ClusterAdopted:
 			adopted = true
-			c.adopt(a)
+			c.adopt(d)
+		case events.ClusterRenewed:
+			renewed = true // statuses are read from the beginning of a new stream
 		}
 		c.event(r)
 	}
 	if !adopted {
 		c.checkCursor(d)
+		c.must(renewed || d.Statuses >= l.statuses, "P2", "the cursor of statuses runs back from %d to %d", l.statuses, d.Statuses)
 	}
 	c.desired()
 	l.chain = l.open.Extend(m)
 	l.open, l.opened = l.chain, l.closed
-	l.round, l.now, l.stored, l.closed, l.commands = d.Round, d.Now, c.Now(), l.last, d.Commands
+	l.round, l.now, l.stored, l.closed, l.commands, l.statuses = d.Round, d.Now, c.Now(), l.last, d.Commands, d.Statuses
 	c.unfolded = append(c.unfolded, round{records: l.held, closed: d, sequence: l.last, chain: l.chain})
 	l.events, l.held = l.events+len(l.held), nil
 	c.checkCalm()

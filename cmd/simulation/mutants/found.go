@@ -253,4 +253,22 @@ var found = []bug{
 			"		if err != nil || len(all) >= 0 {\n",
 		}},
 	},
+	{
+		"inputs-taken-twice", "a leader decides again the inputs that its reader delivers twice", []edit{{
+			"coordinator/runner/lead.go", "	return m.Sequence <= cursor\n", "	return m.Sequence == 0\n",
+		}},
+	},
+	{
+		"missed-orders-counted-as-read", "a node counts missed orders as read although the reading failed", []edit{{
+			"node/runner/orders.go", "	a.reading = reading{again: r.again, stale: r.stale, told: r.told}\n",
+			"	a.reading = reading{again: r.again, stale: r.stale, told: r.told}\n	a.counter = max(a.counter, r.reaches)\n",
+		}},
+	},
+	{
+		"inputs-of-a-failed-round-lost", "a leader loses the inputs of a round in which a unit panics", []edit{
+			{"coordinator/unit.go", "import (\n", "import (\n	\"github.com/rookery-project/rookery/cmd/simulation/strike\"\n"},
+			{"coordinator/unit.go", "	if t.leavesAlone(u) {\n		return false\n	}\n", "	if t.leavesAlone(u) {\n		return false\n	}\n	strike.At(u)\n"},
+			{"coordinator/runner/decide.go", "		l.putBack(in)\n		l.silent", "		l.silent"},
+		},
+	},
 }
