@@ -22,10 +22,18 @@ type logState struct {
 	now                time.Time
 	stored             time.Time
 	leaders            map[uint64]string
+	// ends are the closed rounds, in order.
+	ends []end
 	// second is when the current second began, and before the last message before it.
 	second  time.Time
 	before  uint64
 	streams map[string]string
+}
+
+// end is the sequence at which a round closes, and the time when the round was stored.
+type end struct {
+	closed uint64
+	stored time.Time
 }
 
 // round is a closed round that the fold has still to take.
@@ -119,6 +127,7 @@ func (c *Checker) close(m events.Message, d events.RoundClosed) {
 	l.chain = l.open.Extend(m)
 	l.open, l.opened = l.chain, l.closed
 	l.round, l.now, l.stored, l.closed, l.commands, l.statuses = d.Round, d.Now, c.Now(), l.last, d.Commands, d.Statuses
+	l.ends = append(l.ends, end{l.closed, l.stored})
 	c.unfolded = append(c.unfolded, round{records: l.held, closed: d, sequence: l.last, chain: l.chain})
 	l.events, l.held = l.events+len(l.held), nil
 	c.checkCalm()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -42,6 +43,25 @@ func (c *Checker) Told(who string, sequence uint64, hash string) {
 	c.answered = true
 	if folded := c.fold.Hash(); folded != hash {
 		c.breach("P7", "%s has hash %s at sequence %d, but the log folds to %s", who, hash, sequence, folded)
+	}
+}
+
+// olderBy is how much older a state may be than its coordinator says. The coordinator learns the end of the log from the lease or from a
+// server. A leader may wait 20 seconds to learn that its round is stored, and a server may tell an outdated end for 20 seconds.
+const olderBy = 45 * time.Second
+
+// Fresh checks that a state up to the sequence has all rounds that were stored by the time at which its coordinator says that it had the end of
+// the log.
+func (c *Checker) Fresh(who string, sequence uint64, at time.Time) {
+	if c.tampered || c.rewound {
+		return
+	}
+	for _, e := range slices.Backward(c.log.ends) {
+		if e.stored.Before(at.Add(-olderBy)) {
+			c.must(sequence >= e.closed, "P7", "%s had the end of the log %s ago, and ends at %d: a round up to %d was stored %s ago",
+				who, c.Now().Sub(at), sequence, e.closed, c.Now().Sub(e.stored))
+			return
+		}
 	}
 }
 

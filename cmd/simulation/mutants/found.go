@@ -271,4 +271,9 @@ var found = []bug{
 			{"coordinator/runner/decide.go", "		l.putBack(in)\n		l.silent", "		l.silent"},
 		},
 	},
+	{
+		"standby-that-lags-and-does-not-say-so", "a standby takes its state for the newest although the lease names a later end of the log", []edit{{
+			"coordinator/runner/lease.go", "	if err == nil && c.cluster.Sequence >= has.Sequence {\n", "	if err == nil {\n",
+		}},
+	},
 }

@@ -73,14 +73,17 @@ func (w *World) publish(a Action) {
 
 // ask requests the state as a client does, and passes the answer to the checker, which compares it with the log.
 func (w *World) ask() {
-	c := w.person
+	c, asked := w.person, time.Now()
 	k := c.call(AskState, events.APIRoot+".state")
-	k.deadline = time.Now().Add(callTimeout)
+	k.deadline = asked.Add(callTimeout)
 	k.lost = errEnded
 	k.then = func(o outcome) {
 		var s api.ClusterState
 		if m, ok := o.value.(events.Message); ok && o.err == nil && m.Header.Get(bus.HeaderErrorCode) == "" && json.Unmarshal(m.Body, &s) == nil {
 			w.checker.Told(s.Answered, s.Sequence, s.Hash)
+			if age, err := time.ParseDuration(m.Header.Get(bus.HeaderAge)); err == nil {
+				w.checker.Fresh(s.Answered, s.Sequence, asked.Add(-age))
+			}
 		}
 	}
 	c.ask(k, events.Message{Subject: events.APIRoot + ".state", Body: []byte(`{"live":true}`)})
