@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -29,8 +30,8 @@ const (
 // ErrNoCopy occurs when no reader can be made at the server: it is down, or keeps no copy.
 var ErrNoCopy = errors.New("no reader can be made at the server")
 
-// ErrDamaged occurs when a server has not what was put into an object store.
-var ErrDamaged = errors.New("these objects are not what was stored")
+// ErrDamaged occurs when what a server has is not what was stored.
+var ErrDamaged = errors.New("not what was stored")
 
 // Keepers returns the names of the servers that keep the stream, in order.
 func (b *JetStream) Keepers(ctx context.Context, stream Stream) ([]string, error) {
@@ -51,17 +52,23 @@ func (b *JetStream) Keepers(ctx context.Context, stream Stream) ([]string, error
 }
 
 // ReadCopy hands over the messages of the stream as one server has them, from the first to the last that the stream's leader has. It returns
-// the first error of take, ErrNoCopy, ErrNoAnswer where the copy ends before, or ErrReader where a message was lost on the way to here.
+// the first error of take, ErrNoCopy, ErrDamaged where the copy ends before although it has caught up, ErrNoAnswer where it has not, or ErrReader
+// where a message was lost on the way to here.
 func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, take func(events.Message) error) error {
+	return b.readCopy(ctx, stream, ">", server, take)
+}
+
+// readCopy is ReadCopy for the messages that match the filter.
+func (b *JetStream) readCopy(ctx context.Context, stream Stream, filter, server string, take func(events.Message) error) error {
 	state, err := b.State(ctx, stream)
 	if err != nil || state.Last < state.First {
 		return err
 	}
-	end, err := b.lastOf(ctx, stream, ">") // the stream may have counted further: its last messages may have been deleted
+	end, err := b.lastOf(ctx, stream, filter) // the stream may have counted further: its last messages may have been deleted
 	if err != nil {
 		return err
 	}
-	c := &copyReader{stream: stream, server: server, next: state.First, end: end, take: take}
+	c := &copyReader{stream: stream, filter: filter, server: server, next: state.First, end: end, take: take}
 	for tries := 1; c.next <= c.end; tries++ {
 		if err := b.readOn(ctx, c); err != nil && (!gone(err) || tries == copyOpens) {
 			return err
@@ -73,6 +80,7 @@ func (b *JetStream) ReadCopy(ctx context.Context, stream Stream, server string, 
 // copyReader is where in a stream the reading of a copy is.
 type copyReader struct {
 	stream    Stream
+	filter    string
 	server    string
 	next, end uint64
 	take      func(events.Message) error
@@ -80,7 +88,7 @@ type copyReader struct {
 
 // readOn hands over the next messages until the end, or until its consumer is gone.
 func (b *JetStream) readOn(ctx context.Context, c *copyReader) error {
-	consumer, err := b.consumerAt(ctx, c.stream, c.server, c.next)
+	consumer, err := b.consumerAt(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -92,7 +100,7 @@ func (b *JetStream) readOn(ctx context.Context, c *copyReader) error {
 	for count := uint64(0); c.next <= c.end; {
 		msg, err := delivered.Next(jetstream.NextMaxWait(copyQuiet))
 		if err != nil {
-			return fmt.Errorf("%w: %s of %s ends before %d, and that of its leader at %d: %w", ErrNoAnswer, c.stream, c.server, c.next, c.end, err)
+			return b.endsEarly(ctx, c, err)
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
@@ -109,22 +117,44 @@ func (b *JetStream) readOn(ctx context.Context, c *copyReader) error {
 	return nil
 }
 
+// endsEarly says why a copy delivers nothing more before its end. A server leaves out messages of which the bytes have changed.
+func (b *JetStream) endsEarly(ctx context.Context, c *copyReader, err error) error {
+	if !gone(err) && b.current(ctx, c.stream, c.server) {
+		return fmt.Errorf("%w: %s of %s ends before %d, and that of its leader at %d", ErrDamaged, c.stream, c.server, c.next, c.end)
+	}
+	return fmt.Errorf("%w: %s of %s ends before %d, and that of its leader at %d: %w", ErrNoAnswer, c.stream, c.server, c.next, c.end, err)
+}
+
+// current reports whether the server has caught up with the leader of the stream, as the leader says.
+func (b *JetStream) current(ctx context.Context, stream Stream, server string) bool {
+	handle, err := b.js.Stream(ctx, string(stream))
+	if err != nil {
+		return false
+	}
+	cluster := handle.CachedInfo().Cluster
+	return cluster == nil || cluster.Leader == server || slices.ContainsFunc(cluster.Replicas, func(r *jetstream.PeerInfo) bool {
+		return r.Name == server && r.Current && r.Lag == 0
+	})
+}
+
 // consumerAt makes consumers until one is at the server.
-func (b *JetStream) consumerAt(ctx context.Context, stream Stream, server string, from uint64) (jetstream.Consumer, error) {
+func (b *JetStream) consumerAt(ctx context.Context, c *copyReader) (jetstream.Consumer, error) {
+	config := consumerFrom(c.next)
+	config.FilterSubject = c.filter
 	for range copyTries {
-		consumer, err := b.js.CreateConsumer(ctx, string(stream), consumerFrom(from))
+		consumer, err := b.js.CreateConsumer(ctx, string(c.stream), config)
 		if err != nil {
-			return nil, fmt.Errorf("read %s of %s: %w", stream, server, translate(err))
+			return nil, fmt.Errorf("read %s of %s: %w", c.stream, c.server, translate(err))
 		}
 		info := consumer.CachedInfo()
-		if info.Cluster == nil || info.Cluster.Leader == server {
+		if info.Cluster == nil || info.Cluster.Leader == c.server {
 			return consumer, nil
 		}
-		if err := b.js.DeleteConsumer(ctx, string(stream), info.Name); err != nil {
-			return nil, fmt.Errorf("read %s of %s: %w", stream, server, translate(err))
+		if err := b.js.DeleteConsumer(ctx, string(c.stream), info.Name); err != nil {
+			return nil, fmt.Errorf("read %s of %s: %w", c.stream, c.server, translate(err))
 		}
 	}
-	return nil, fmt.Errorf("%w: %s of %s", ErrNoCopy, stream, server)
+	return nil, fmt.Errorf("%w: %s of %s", ErrNoCopy, c.stream, c.server)
 }
 
 // ObjectStores are the object stores that there may be.
@@ -147,12 +177,33 @@ func (p *objectParts) is(entry jetstream.ObjectInfo) bool {
 	return p.count == entry.Chunks && jetstream.GetObjectDigestValue(p.sum) == entry.Digest
 }
 
-// VerifyObjects reads the objects of the store as one server has them, and returns how many there are. Where some are not what was put, the
-// error is ErrDamaged and names them; other errors are those of ReadCopy. An object of which the server has no entry is not noticed.
+// objectEntry is what a server says of an object.
+type objectEntry struct {
+	jetstream.ObjectInfo
+	sequence uint64
+	stored   time.Time
+}
+
+// objectNames are the subjects of the entries of a store.
+func objectNames(store string) string { return "$O." + store + ".M." }
+
+// parseEntry reads the message of an entry. It reports false for one that is not what was stored.
+func parseEntry(store string, m events.Message) (e objectEntry, ok bool) {
+	e.sequence, e.stored = m.Sequence, m.Time
+	err := json.Unmarshal(m.Body, &e.ObjectInfo)
+	return e, err == nil && objectNames(store)+base64.URLEncoding.EncodeToString([]byte(e.Name)) == m.Subject
+}
+
+// VerifyObjects reads the objects of the store as one server has them, and returns how many there are. Where some are not what was put, or are
+// missing although another server has them, the error is ErrDamaged and names them; other errors are those of ReadCopy.
 func (b *JetStream) VerifyObjects(ctx context.Context, store, server string) (count int, err error) {
-	parts, entries := map[string]*objectParts{}, map[string]jetstream.ObjectInfo{}
+	began, err := b.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	parts, entries := map[string]*objectParts{}, map[string]objectEntry{}
 	var damaged []string
-	partsRoot, entriesRoot := "$O."+store+".C.", "$O."+store+".M."
+	partsRoot := "$O." + store + ".C."
 	err = b.ReadCopy(ctx, ObjectStream(store), server, func(m events.Message) error {
 		if id, ok := strings.CutPrefix(m.Subject, partsRoot); ok {
 			if parts[id] == nil {
@@ -162,37 +213,75 @@ func (b *JetStream) VerifyObjects(ctx context.Context, store, server string) (co
 			parts[id].count++
 			return nil
 		}
-		var entry jetstream.ObjectInfo
-		encoded := strings.TrimPrefix(m.Subject, entriesRoot)
-		if err := json.Unmarshal(m.Body, &entry); err != nil || base64.URLEncoding.EncodeToString([]byte(entry.Name)) != encoded {
-			damaged = append(damaged, encoded)
-			return nil
+		if e, ok := parseEntry(store, m); ok {
+			entries[e.Name] = e
+		} else {
+			damaged = append(damaged, strings.TrimPrefix(m.Subject, objectNames(store)))
 		}
-		entries[entry.Name] = entry
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	opened, err := objects{b, store}.open(ctx)
+	lost, err := b.lostParts(ctx, store, parts, entries)
 	if err != nil {
 		return 0, err
 	}
+	missing, err := b.missingEntries(ctx, store, server, began, entries)
+	if err != nil {
+		return 0, err
+	}
+	if damaged = slices.Concat(damaged, lost, missing); len(damaged) > 0 {
+		slices.Sort(damaged)
+		return len(entries), fmt.Errorf("%w: the objects %s", ErrDamaged, strings.Join(damaged, ", "))
+	}
+	return len(entries), nil
+}
+
+// lostParts returns the objects whose parts are not what was put.
+func (b *JetStream) lostParts(ctx context.Context, store string, parts map[string]*objectParts, entries map[string]objectEntry) (lost []string, err error) {
+	opened, err := objects{b, store}.open(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for name, entry := range entries {
-		if entry.Deleted || parts[entry.NUID].is(entry) {
+		if entry.Deleted || parts[entry.NUID].is(entry.ObjectInfo) {
 			continue
 		}
 		switch now, err := opened.GetInfo(ctx, name); {
 		case errors.Is(err, jetstream.ErrObjectNotFound): // it was deleted meanwhile
 		case err != nil:
-			return 0, fmt.Errorf("look at object %s of %s: %w", name, store, translate(err))
+			return nil, fmt.Errorf("look at object %s of %s: %w", name, store, translate(err))
 		case now.NUID == entry.NUID:
-			damaged = append(damaged, name)
+			lost = append(lost, name)
 		}
 	}
-	if len(damaged) > 0 {
-		slices.Sort(damaged)
-		return len(entries), fmt.Errorf("%w: %s", ErrDamaged, strings.Join(damaged, ", "))
+	return lost, nil
+}
+
+// missingEntries returns the objects of which another server had a later entry when the reading of this one began. A server that cannot be
+// read is left out.
+func (b *JetStream) missingEntries(
+	ctx context.Context, store, server string, began time.Time, entries map[string]objectEntry,
+) (missing []string, err error) {
+	keepers, err := b.Keepers(ctx, ObjectStream(store))
+	if err != nil {
+		return nil, err
 	}
-	return len(entries), nil
+	found := map[string]bool{}
+	for _, other := range keepers {
+		if other == server {
+			continue
+		}
+		err := b.readCopy(ctx, ObjectStream(store), objectNames(store)+">", other, func(m events.Message) error {
+			if e, ok := parseEntry(store, m); ok && e.stored.Before(began) && e.sequence > entries[e.Name].sequence {
+				found[e.Name] = true
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, ErrNoCopy) && !errors.Is(err, ErrNoAnswer) {
+			return nil, err
+		}
+	}
+	return slices.Collect(maps.Keys(found)), nil
 }

@@ -229,7 +229,7 @@ func TestCopiesOfObjectsAreVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.VerifyObjects(within(t), bus.ObjectsVolumes, servers[0])
-	if !errors.Is(err, bus.ErrDamaged) || !strings.HasSuffix(err.Error(), ": broken") {
+	if !errors.Is(err, bus.ErrDamaged) || !strings.HasSuffix(err.Error(), " broken") {
 		t.Errorf("the check says %v", err)
 	}
 }
