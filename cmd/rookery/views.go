@@ -203,6 +203,8 @@ func instanceWords(v views.Node) string {
 
 // logState returns the state of the log. Its error says what to do.
 func logState(ctx context.Context, b *bus.JetStream) (bus.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout) // without an answer it does not wait as long as for a large bucket
+	defer cancel()
 	state, err := b.State(ctx, bus.Log)
 	switch {
 	case b.WrongServer(err) != "":
