@@ -1,8 +1,10 @@
 package rookerytest_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // instancesOf is how many instances the coordinator of BenchmarkTakeover leads.
@@ -48,6 +51,7 @@ func BenchmarkTakeover(b *testing.B) {
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s-until-all-serve")
 		b.ReportMetric(peakMemory(b, first.cmd.Process.Pid), "MiB-leader")
+		b.ReportMetric(sizeOfViews(b, cluster.Bus()), "MiB-views")
 		takeover := func(leader *process, name string, follow func() *process) {
 			leader.kill()
 			began := time.Now()
@@ -75,6 +79,25 @@ func BenchmarkTakeover(b *testing.B) {
 		b.ReportMetric(float64(silent.Load()), "well-nodes-silent")
 		third.kill()
 	}
+}
+
+// sizeOfViews returns how many MiB the server keeps for the views.
+func sizeOfViews(b *testing.B, of *bus.JetStream) float64 {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), settlesWithin)
+	defer cancel()
+	kept, err := of.Copies(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	size := uint64(0)
+	for _, c := range kept {
+		if slices.Contains(bus.Views, c.Name) {
+			size += c.Bytes
+		}
+	}
+	const mebi = 1 << 20
+	return float64(size) / mebi
 }
 
 // patience bounds what a large fleet takes, or a cluster whose servers have all ended.
