@@ -25,6 +25,7 @@ func TestServicesThatBreakARuleAreNamedWithTheirField(t *testing.T) {
 		{"a service twice", `{"web":{"image":"a"},"web":{"image":"b"}}`, `the key "web" appears twice`},
 		{"what goes on", `{} {}`, "not JSON"},
 		{"an unknown field", `{"web":{"imag":"a"}}`, `web.imag: there is no field "imag": did you mean "image"?`},
+		{"a name of another tool", `{"web":{"image":"a","replicas":3}}`, `web.replicas: there is no field "replicas": did you mean "scale"?`},
 		{"one deeper", `{"web":{"image":"a","ports":[{"nam":"http"}]}}`, `web.ports[0].nam: there is no field "nam": did you mean "name"?`},
 		{"a missing field", `{"web":{}}`, "web.image: image is missing"},
 		{"a value", `{"web":{"image":"a","stop_grace":"2h"}}`, "web.stop_grace: stop_grace 2h0m0s is not between"},

@@ -128,10 +128,19 @@ func explainDecode(err error, target reflect.Type) error {
 	return Reject(CodeWrongType, field, "%s must be %s, not %s", field, typeName(semantic.GoType), kindName(semantic.JSONKind))
 }
 
+// otherNames are the names that other tools have for a field.
+var otherNames = map[string]string{
+	"replicas": "scale", "environment": "env", "hostPort": "host_port", "host": "host_port", "containerPort": "port", "nodeSelector": "node_selector",
+}
+
 func explainUnknown(pointer jsontext.Pointer, target reflect.Type) error {
 	known := namesAt(target, pointer.Parent())
 	field, name := fieldPath(pointer), pointer.LastToken()
-	if near := nearest(name, known); near != "" {
+	near := nearest(name, known)
+	if other := otherNames[name]; slices.Contains(known, other) {
+		near = other
+	}
+	if near != "" {
 		return Reject(CodeUnknownField, field, "there is no field %s: did you mean %q?", quote(name), near)
 	}
 	return Reject(CodeUnknownField, field, "there is no field %s: known are %s", quote(name), strings.Join(known, ", "))

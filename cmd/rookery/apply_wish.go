@@ -53,6 +53,9 @@ func readWish(ctx context.Context, in io.Reader, namespace string, files []strin
 		if len(all) > 0 {
 			bare = all[0]
 		}
+		if bare.isSpec() {
+			return w, fmt.Errorf("read %s: it is the spec of one service: write kind: service and name: NAMESPACE/NAME into it, or use rookery ensure", file)
+		}
 		if bare.isCompose() {
 			composed = append(composed, compose.File{Name: file, Body: body})
 		} else {

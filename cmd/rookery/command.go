@@ -198,7 +198,7 @@ func readSpec(cmd *cobra.Command, file, service string, spec *events.ServiceEnsu
 		return err
 	}
 	if *spec, err = events.ParseServiceEnsure(body); err != nil {
-		return fmt.Errorf("read the spec in %s: %w", file, err)
+		return fmt.Errorf("read the spec in %s: %w", file, located(err))
 	}
 	if flags.Image != "" {
 		spec.Image = flags.Image

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/rookery-project/rookery/cmd/rookery/compose"
+	"github.com/rookery-project/rookery/events"
 )
 
 // documentKinds are the kinds of a document. Its fields kind and name give them, as in `kind: service` and `name: demo/web`. Without
@@ -137,6 +138,21 @@ func asJob(body []byte) ([]byte, error) {
 		fields["mode"] = jsontext.Value(`"job"`)
 	}
 	return json.Marshal(fields, json.Deterministic(true))
+}
+
+// isSpec reports whether a document without a kind is the spec of one service, and not a list of services by name.
+func (d document) isSpec() bool {
+	var content struct{ Image string }
+	return json.Unmarshal(d.body, &content) == nil && content.Image != ""
+}
+
+// located puts the field before an error of a spec that does not name the whole of it.
+func located(err error) error {
+	var rejection *events.Rejection
+	if !errors.As(err, &rejection) || strings.Contains(rejection.Reason, rejection.Field) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", rejection.Field, err)
 }
 
 // isCompose reports whether a document without a kind is a Compose file.

@@ -72,7 +72,7 @@ The same with the nats CLI:
 // askPlan asks a coordinator for the plan.
 func askPlan(ctx context.Context, b *bus.JetStream, id events.ServiceID, spec []byte) (p coordinator.Plan, err error) {
 	if _, err := events.ParseServiceEnsure(spec); err != nil {
-		return p, fmt.Errorf("read the spec: %w", err)
+		return p, fmt.Errorf("read the spec: %w", located(err))
 	}
 	q := api.PlanQuestion{Namespace: id.Namespace, Name: id.Name, Verb: events.ServiceEnsure{}.Kind().Name, Body: spec}
 	err = askPast(ctx, b, "plan", q, &p)

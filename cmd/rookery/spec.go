@@ -79,7 +79,7 @@ Exit codes: 0 all files are valid, 1 a file is unreadable or invalid, 2 wrong us
 				all, err := readDocuments(cmd.InOrStdin(), file)
 				wrong = append(wrong, err)
 				for i, d := range all {
-					err := d.check()
+					err := located(d.check())
 					wrong = append(wrong, inDocument(file, i, err))
 					if err == nil {
 						fmt.Fprintf(cmd.OutOrStdout(), "%s: %s is valid\n", file, d)
@@ -94,7 +94,7 @@ Exit codes: 0 all files are valid, 1 a file is unreadable or invalid, 2 wrong us
 // String returns the kind and the name of a document.
 func (d document) String() string {
 	if d.kind == "" {
-		return "a service"
+		return "a service without a kind and a name"
 	}
 	return d.kind + " " + d.name
 }

@@ -53,6 +53,14 @@ func TestValidateSaysWhatIsWrongWhere(t *testing.T) {
 	}
 }
 
+// TestValidateNamesTheWholeField checks a mistake in a part of a spec.
+func TestValidateNamesTheWholeField(t *testing.T) {
+	_, err := typed(t, "image: i:1\nupdate: {min_helthy: 5s}\n", "validate", "-")
+	if err == nil || !strings.Contains(err.Error(), `read -: update.min_helthy: there is no field "min_helthy": did you mean "min_healthy"?`) {
+		t.Errorf("it says %v", err)
+	}
+}
+
 // held checks a file against the schema of a kind of document.
 func held(t *testing.T, kind, file string) error {
 	t.Helper()

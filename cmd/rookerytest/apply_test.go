@@ -215,6 +215,7 @@ func TestApplyChecksAllBeforeItAsks(t *testing.T) {
 		{`{"web":{"imag":"a"}}`, `services.json: web.imag: there is no field "imag": did you mean "image"?`},
 		{`{"web":{"image":"a","ports":[{"name":"http"}]}}`, "services.json: web.ports[0].port: ports[0].port must be 1 to 65535"},
 		{"{" + listedDB + "}", "good.json: db is in "},
+		{`{"image":"a"}`, "services.json: it is the spec of one service: write kind: service and name: NAMESPACE/NAME into it"},
 		{`{"web":{"image":"a"},}`, "services.json: the body is not JSON"},
 	} {
 		out, code := apply(t, cluster, c.services, good, "--yes")
