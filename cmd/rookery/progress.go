@@ -134,7 +134,7 @@ func (t *tally) take(service string, data events.Data) {
 	case events.OperationStarted:
 		t.wanted[service] = max(t.wanted[service], len(d.Slots))
 	case events.OperationEntered:
-		t.phase = fmt.Sprintf("%s: %s of wave %d · ", service, d.Phase, d.Wave)
+		t.phase = fmt.Sprintf("%s: %s · ", service, enteredWords(service, d))
 	case events.OperationEnded:
 		t.phase = ""
 	case events.InstancePlaced:
@@ -156,6 +156,14 @@ func (t *tally) take(service string, data events.Data) {
 			}
 		}
 	}
+}
+
+// enteredWords says in which phase an operation is, and what it waits for where that is the operator.
+func enteredWords(service string, d events.OperationEntered) string {
+	if d.Phase == events.OperationPromote {
+		return "waits for rookery promote " + service
+	}
+	return fmt.Sprintf("%s of wave %d", d.Phase, d.Wave)
 }
 
 // String returns the line; "" while there is nothing to count.

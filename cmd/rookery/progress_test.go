@@ -32,6 +32,8 @@ func TestProgressCountsWhatCommandsChange(t *testing.T) {
 		{failed, "placed 2 · online 1 · failed 1 of 2"},
 		{events.InstanceOnline{InstanceSeen: seen(1, 1)}, "placed 2 · online 2 · failed 0 of 2"},
 		{events.OperationEntered{Phase: "start", Wave: 1}, "demo/web: start of wave 1 · placed 2 · online 2 · failed 0 of 2"},
+		{events.OperationEntered{Phase: "promote", Wave: 1}, "demo/web: waits for rookery promote demo/web · placed 2 · online 2 · failed 0 of 2"},
+		{events.OperationEntered{Phase: "start", Wave: 1}, "demo/web: start of wave 1 · placed 2 · online 2 · failed 0 of 2"},
 		{events.InstancePlaced{Ordinal: 2, Generation: 2}, "demo/web: start of wave 1 · placed 2 · online 2 · failed 0 of 2"},
 		{events.InstanceRetired{Ordinal: 2, Generation: 1}, "demo/web: start of wave 1 · placed 2 · online 1 · failed 0 of 2"},
 		{events.OperationEnded{}, "placed 2 · online 1 · failed 0 of 2"},

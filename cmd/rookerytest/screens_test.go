@@ -110,7 +110,7 @@ func (d *desk) stopsApplying() {
 	d.inTurn(d.ends(130), "Carry out this plan? [y/N]", "\nrookery: interrupted: nothing was done")
 	d.keep("apply-not-begun")
 	d.begins("rookery apply demo canary.json --yes")
-	d.shows("demo/web: promote of wave 1 · placed 1 · online 1 · failed 0 of 3")
+	d.shows("demo/web: waits for rookery promote demo/web · placed 1 · online 1")
 	d.types("", "C-c")
 	d.inTurn(d.ends(130), "\nrookery: interrupted: these commands continue: 9 (demo/web): see `rookery ps`")
 	d.keep("apply-stopped")
