@@ -52,7 +52,11 @@ func (s *eventSelection) check(cmd *cobra.Command, of *within) error {
 			return usage(cmd, fmt.Errorf("--type %q is not an event: write it as instance.lost, or instance", t))
 		}
 	}
-	if _, err := parsePlace(s.since+s.from, time.Now()); err != nil {
+	at, err := parsePlace(s.since+s.from, time.Now())
+	if err == nil && s.since != "" && at.sequence > 0 {
+		err = fmt.Errorf("--since %s is not a time: want 2026-11-01T12:00Z, or 10m for ten minutes ago; a sequence of the log goes to --from", s.since)
+	}
+	if err != nil {
 		return usage(cmd, err)
 	}
 	return nil

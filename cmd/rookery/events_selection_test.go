@@ -1,10 +1,19 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/rookery-project/rookery/events"
 )
+
+// TestASequenceIsNotATime begins at a sequence by the flag for a time.
+func TestASequenceIsNotATime(t *testing.T) {
+	_, err := typed(t, "", "events", "--since", "5")
+	if err == nil || !strings.Contains(err.Error(), "--since 5 is not a time") || !strings.Contains(err.Error(), "--from") {
+		t.Errorf("it says %v", err)
+	}
+}
 
 // TestEventsAreSelectedByTypeAndNode holds messages to selections.
 func TestEventsAreSelectedByTypeAndNode(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -95,7 +96,11 @@ func refusal(m events.Message) error {
 	if err != nil {
 		return fmt.Errorf("the coordinator answered with the code %q: %s", code, m.Header.Get(bus.HeaderError))
 	}
-	return fmt.Errorf("the coordinator answered %d: %w", number, &bus.QuestionError{Code: number, Reason: m.Header.Get(bus.HeaderError)})
+	refused := &bus.QuestionError{Code: number, Reason: m.Header.Get(bus.HeaderError)}
+	if number == http.StatusNotFound { // the reason says what is not there
+		return refused
+	}
+	return fmt.Errorf("the coordinator answered %d: %w", number, refused)
 }
 
 // unanswered returns the error for a question without an answer, with the next step.

@@ -223,7 +223,7 @@ func TestPeopleSeeThePast(t *testing.T) {
 		{[]string{"state", "--seq", at}, 0, []string{"State at sequence " + at + " of the log", "demo/web  running  1         2 of 2  localhost/web:1", "node-2"}},
 		{[]string{"state"}, 0, []string{"3 of 3"}},
 		{[]string{"state", "--at", "0s", "--node", "node-1", "-o", "json"}, 0, []string{`"rookery_nodes":{"node-1":`}},
-		{[]string{"state", "--seq", "1000000"}, 1, []string{"the coordinator answered 404: the log ends at sequence"}},
+		{[]string{"state", "--seq", "1000000"}, 1, []string{"rookery: the log ends at sequence"}},
 		{[]string{"state", "--at", "2999-01-01T00:00Z"}, 1, []string{"2999-01-01T00:00:00Z has not come yet: it is"}},
 		{[]string{"state", "--at", "noon"}, 2, []string{`"noon"`, "4711"}},
 		{[]string{"diff", "--from", at}, 0, []string{"service demo/web  scale: 2 → 3", "slot demo/web/2  is new: status \"online\""}},
