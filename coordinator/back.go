@@ -3,6 +3,7 @@ package coordinator
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rookery-project/rookery/coordinator/operation"
 	"github.com/rookery-project/rookery/events"
@@ -36,8 +37,8 @@ func (t *Turn) rollback(s *projections.Service, c events.ServiceRollback) ([]eve
 			"service %s never had another spec, so rollback has no target: send the wanted spec with ensure", s.ID)
 	}
 	if s.Revisions[to] == nil {
-		return nil, events.Reject(events.CodeNotFound, "to", "service %s has no revision %d to go back to: there are %v", s.ID, to,
-			slices.Sorted(maps.Keys(s.Revisions)))
+		return nil, events.Reject(events.CodeNotFound, "to", "service %s has no revision %d to go back to: there are %s", s.ID, to,
+			revisionsOf(s))
 	}
 	if r := s.Revisions[to]; r.Spec.IsJob() {
 		return append([]events.Data{operation.Repeat(s, to)}, operation.Scaled(t.Cluster, s, &r.Spec, r.Spec.Jobs().Completions)...), nil
@@ -46,6 +47,15 @@ func (t *Turn) rollback(s *projections.Service, c events.ServiceRollback) ([]eve
 		return nil, err
 	}
 	return []events.Data{operation.Repeat(s, to)}, nil
+}
+
+// revisionsOf lists the revisions of the service.
+func revisionsOf(s *projections.Service) string {
+	var words []string
+	for _, n := range slices.Sorted(maps.Keys(s.Revisions)) {
+		words = append(words, utoa(n))
+	}
+	return strings.Join(words, ", ")
 }
 
 // before returns the last revision that differs from the present one; 0 if there is none.
