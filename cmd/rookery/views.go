@@ -167,6 +167,7 @@ var nodeColumns = []grid.Column{
 	{Head: "ENGINE", Keep: grid.Detail, Least: 12},
 	{Head: "DISK", Keep: grid.Wide},
 	{Head: "EPOCH", Keep: grid.Wide},
+	{Head: "LABELS", Keep: grid.Wide},
 }
 
 func nodesPage(all []views.Node) page {
@@ -180,12 +181,22 @@ func nodesPage(all []views.Node) page {
 			grid.Plain(fmt.Sprintf("%s of %s", v.Reserved.CPU, v.Allocatable.CPU)), grid.Plain(gibibytes(int64(v.Reserved.Memory), int64(v.Allocatable.Memory))),
 			grid.Plain(fmt.Sprintf("%d-%d", v.Ports.First, v.Ports.Last)), grid.Plain(v.Words()),
 			grid.Plain(gibibytes(int64(v.Reserved.Disk), int64(v.Allocatable.Disk))), grid.Plain(strconv.FormatUint(v.Epoch, 10)),
+			grid.Plain(labelWords(v.Labels)),
 		}})
 		if v.Degraded != "" {
 			p.notes = append(p.notes, fmt.Sprintf("%s is degraded: %s", v.Name, v.Degraded))
 		}
 	}
 	return p
+}
+
+// labelWords lists labels in order.
+func labelWords(labels map[string]string) string {
+	words := make([]string, 0, len(labels))
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		words = append(words, name+"="+labels[name])
+	}
+	return strings.Join(words, ",")
 }
 
 func gibibytes(reserved, allocatable int64) string {
