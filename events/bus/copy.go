@@ -117,8 +117,13 @@ func (b *JetStream) readOn(ctx context.Context, c *copyReader) error {
 	return nil
 }
 
-// endsEarly says why a copy delivers nothing more before its end. A server leaves out messages of which the bytes have changed.
+// endsEarly says why a copy delivers nothing more before its end, or sets an earlier end where the leader has removed the last messages. A server
+// leaves out messages of which the bytes have changed.
 func (b *JetStream) endsEarly(ctx context.Context, c *copyReader, err error) error {
+	if end, failed := b.lastOf(ctx, c.stream, c.filter); failed == nil && end < c.next {
+		c.end = end
+		return nil
+	}
 	if !gone(err) && b.current(ctx, c.stream, c.server) {
 		return fmt.Errorf("%w: %s of %s ends before %d, and that of its leader at %d", ErrDamaged, c.stream, c.server, c.next, c.end)
 	}
@@ -181,7 +186,6 @@ func (p *objectParts) is(entry jetstream.ObjectInfo) bool {
 type objectEntry struct {
 	jetstream.ObjectInfo
 	sequence uint64
-	stored   time.Time
 }
 
 // objectNames are the subjects of the entries of a store.
@@ -189,7 +193,7 @@ func objectNames(store string) string { return "$O." + store + ".M." }
 
 // parseEntry reads the message of an entry. It reports false for one that is not what was stored.
 func parseEntry(store string, m events.Message) (e objectEntry, ok bool) {
-	e.sequence, e.stored = m.Sequence, m.Time
+	e.sequence = m.Sequence
 	err := json.Unmarshal(m.Body, &e.ObjectInfo)
 	return e, err == nil && objectNames(store)+base64.URLEncoding.EncodeToString([]byte(e.Name)) == m.Subject
 }
@@ -197,7 +201,7 @@ func parseEntry(store string, m events.Message) (e objectEntry, ok bool) {
 // VerifyObjects reads the objects of the store as one server has them, and returns how many there are. Where some are not what was put, or are
 // missing although another server has them, the error is ErrDamaged and names them; other errors are those of ReadCopy.
 func (b *JetStream) VerifyObjects(ctx context.Context, store, server string) (count int, err error) {
-	began, err := b.Now(ctx)
+	end, err := b.lastOf(ctx, ObjectStream(store), ">")
 	if err != nil {
 		return 0, err
 	}
@@ -227,7 +231,7 @@ func (b *JetStream) VerifyObjects(ctx context.Context, store, server string) (co
 	if err != nil {
 		return 0, err
 	}
-	missing, err := b.missingEntries(ctx, store, server, began, entries)
+	missing, err := b.missingEntries(ctx, store, server, end, entries)
 	if err != nil {
 		return 0, err
 	}
@@ -259,10 +263,10 @@ func (b *JetStream) lostParts(ctx context.Context, store string, parts map[strin
 	return lost, nil
 }
 
-// missingEntries returns the objects of which another server had a later entry when the reading of this one began. A server that cannot be
-// read is left out.
+// missingEntries returns the objects of which another server has a later entry, up to the sequence where this one was read to. Of a server that
+// cannot be read to its end, what was read counts.
 func (b *JetStream) missingEntries(
-	ctx context.Context, store, server string, began time.Time, entries map[string]objectEntry,
+	ctx context.Context, store, server string, end uint64, entries map[string]objectEntry,
 ) (missing []string, err error) {
 	keepers, err := b.Keepers(ctx, ObjectStream(store))
 	if err != nil {
@@ -274,12 +278,12 @@ func (b *JetStream) missingEntries(
 			continue
 		}
 		err := b.readCopy(ctx, ObjectStream(store), objectNames(store)+">", other, func(m events.Message) error {
-			if e, ok := parseEntry(store, m); ok && e.stored.Before(began) && e.sequence > entries[e.Name].sequence {
+			if e, ok := parseEntry(store, m); ok && e.sequence <= end && e.sequence > entries[e.Name].sequence {
 				found[e.Name] = true
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, ErrNoCopy) && !errors.Is(err, ErrNoAnswer) {
+		if ctx.Err() != nil {
 			return nil, err
 		}
 	}
