@@ -3,6 +3,7 @@ package rookerytest_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -181,6 +182,13 @@ func (f *follower) take(m events.Message) {
 	case events.CommandAccepted, events.CommandRejected, events.CommandRepeated:
 		f.outcomes = append(f.outcomes, m.Time)
 	}
+}
+
+// sharedSoFar returns what the follower has read of the shared services.
+func (f *follower) sharedSoFar() decisions {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return decisions{maps.Clone(f.shared.byID), maps.Clone(f.shared.changes)}
 }
 
 // since returns the times of outcomes that the follower has read up to an event of the log, and what was wrong with what it read. It reports

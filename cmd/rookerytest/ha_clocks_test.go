@@ -60,8 +60,8 @@ var clockOverlay = sync.OnceValues(func() (string, error) {
 	return list, errors.Join(err, os.WriteFile(replacement, []byte(changed), 0o600), os.WriteFile(list, overlay, 0o600))
 })
 
-// setsClocks starts two coordinators and two nodes again with clocks that are off, one ahead and one behind, until the fault is healed. These
-// coordinators do not lead.
+// setsClocks starts two coordinators, of which one leads, and two nodes again with clocks that are off, one ahead and one behind, until the fault is
+// healed. The third coordinator leads.
 func (q *quorum) setsClocks(s *scene) {
 	programs := map[string]string{}
 	for clock, build := range map[string]func() (string, error){"ahead": ahead, "behind": behind} {
@@ -71,18 +71,18 @@ func (q *quorum) setsClocks(s *scene) {
 		}
 		programs[clock] = path
 	}
-	for i, clock := range []string{"ahead", "behind"} {
-		h, c := q.hosts[i], q.coordinators[i]
+	leads, beside := s.leader()
+	for i, c := range []*seat{leads, beside} {
+		h, clock := q.hosts[i], []string{"ahead", "behind"}[i]
 		s.heals(func() { q.startsNodeBy(h, q.path) })
 		s.heals(func() { q.startsCoordinatorBy(c, q.path) })
 		q.startsNodeBy(h, programs[clock])
 		q.startsCoordinatorBy(c, programs[clock])
 	}
-	s.until("the coordinator with the right clock leads", func() bool {
-		leads, _ := s.leader()
-		return leads == q.coordinators[2]
-	})
-	s.saw("only %s leads, whose clock is right", q.coordinators[2].name)
+	s.takenOver(leads)
+	if now, _ := s.leader(); now == beside {
+		s.fail("%s leads, whose clock is off", now.name)
+	}
 }
 
 // startsNodeBy ends the node of the host, and starts it by this program.

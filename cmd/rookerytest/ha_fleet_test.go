@@ -103,7 +103,8 @@ func startQuorum(t *testing.T) *quorum {
 			`{"image":"localhost/web:1","scale":%d,"node_selector":{"engine":"simulated"}}`, simulatedScale)))
 	}
 	for i := range sharedServices {
-		asked = append(asked, q.Publish(sharedService(i), "ensure", `{"image":"localhost/web:1","scale":1,"node_selector":{"engine":"simulated"}}`))
+		asked = append(asked, q.Publish(sharedService(i), "ensure", fmt.Sprintf(
+			`{"image":"localhost/web:1","scale":%d,"node_selector":{"engine":"simulated"}}`, sharedScale)))
 	}
 	for _, sequence := range asked {
 		ends(t, q.Cluster, sequence)

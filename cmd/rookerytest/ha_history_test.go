@@ -18,7 +18,8 @@ import (
 )
 
 // sharedServices are how many services several clients scale at once, each only where the service has not changed since the client looked.
-const sharedServices = 2
+// sharedScale is what they begin with.
+const sharedServices, sharedScale = 2, 1
 
 func sharedService(i int) string { return fmt.Sprintf("sim/shared%d", i) }
 
@@ -26,6 +27,7 @@ func sharedService(i int) string { return fmt.Sprintf("sim/shared%d", i) }
 type scaling struct {
 	client           int
 	service, id      string
+	scale            int64  // that it asks for
 	seen             uint64 // the sequence of the log that the client had seen
 	sequence         uint64 // that the acknowledgement gave; 0 where none came
 	called, answered time.Time
@@ -56,8 +58,8 @@ func (h *scalings) scale(ctx context.Context, b bus.Bus, client int) {
 	for n := 0; ; n++ {
 		select {
 		case <-turns.C:
-			s := scaling{client: client, service: sharedService(n % sharedServices), id: rand.Text()}
-			if wrong := s.do(ctx, b, int64(1+(n+client)%3)); wrong != "" {
+			s := scaling{client: client, service: sharedService(n % sharedServices), id: rand.Text(), scale: int64(1 + (n+client)%3)}
+			if wrong := s.do(ctx, b); wrong != "" {
 				h.note(s, wrong)
 			} else if !s.called.IsZero() {
 				h.note(s)
@@ -75,7 +77,7 @@ func (h *scalings) note(s scaling, wrong ...string) {
 }
 
 // do looks at the state and sends the command, and asks what became of it. It says if an answer breaks a promise.
-func (s *scaling) do(ctx context.Context, b bus.Bus, scale int64) (wrong string) {
+func (s *scaling) do(ctx context.Context, b bus.Bus) (wrong string) {
 	var state api.ClusterState
 	if code := askOnce(ctx, b, "state", `{}`, &state); code != "" {
 		return ""
@@ -85,7 +87,7 @@ func (s *scaling) do(ctx context.Context, b bus.Bus, scale int64) (wrong string)
 	if err != nil {
 		return err.Error()
 	}
-	command := events.ServiceScale{Scale: &scale}
+	command := events.ServiceScale{Scale: &s.scale}
 	command.Busy, command.IfSeq = events.BusySupersede, s.seen
 	m, err := events.Encode(events.CommandSubject(id, "scale"), command, events.Attributes{ID: s.id, Source: "/shared", Time: time.Now()})
 	if err != nil {
@@ -185,8 +187,13 @@ type scaledTo struct {
 	changed uint64
 }
 
-// conditional is a shared service as one client alone would see it: its state is where in the log it was changed last. A command changes it
-// only if the client has seen that place.
+// sharedState is a shared service as one client alone would see it: its scale, and where in the log it was changed last.
+type sharedState struct {
+	scale int64
+	last  uint64
+}
+
+// conditional says what a command does to such a service. It changes the service only if its client has seen the last change.
 var conditional = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byService := map[string][]porcupine.Operation{}
@@ -200,16 +207,16 @@ var conditional = porcupine.Model{
 		}
 		return all
 	},
-	Init: func() any { return uint64(0) },
+	Init: func() any { return sharedState{scale: sharedScale} },
 	Step: func(state, input, output any) (bool, any) {
-		last, seen, out := state.(uint64), input.(scaling).seen, output.(scaledTo)
+		s, in, out := state.(sharedState), input.(scaling), output.(scaledTo)
 		switch {
 		case out.result == refused:
-			return seen < last, last
+			return in.seen < s.last, s
 		case out.changed == 0: // it asked for what was desired before
-			return seen >= last, last
+			return in.seen >= s.last && in.scale == s.scale, s
 		}
-		return seen >= last && out.changed > last, out.changed
+		return in.seen >= s.last && out.changed > s.last && in.scale != s.scale, sharedState{in.scale, out.changed}
 	},
 }
 
@@ -251,13 +258,14 @@ func (h *scalings) check(known decisions) (checked int, wrong []string) {
 func TestAHistoryOfAnotherOrderIsNoticed(t *testing.T) {
 	const first, second = 10, 20 // sequences of the log where a command changed the service
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
-	one := scaling{client: 1, service: "sim/shared0", id: "one", seen: 5, sequence: 1, called: at(1), answered: at(2), result: taken}
-	two := scaling{client: 2, service: "sim/shared0", id: "two", seen: 15, sequence: 2, called: at(3), answered: at(4), result: taken}
+	one := scaling{client: 1, service: "sim/shared0", id: "one", scale: 2, seen: 5, sequence: 1, called: at(1), answered: at(2), result: taken}
+	two := scaling{client: 2, service: "sim/shared0", id: "two", scale: 3, seen: 15, sequence: 2, called: at(3), answered: at(4), result: taken}
 	log := decisions{
-		map[string]inLog{"one": {1, taken, at(2)}, "two": {2, taken, at(4)}},
+		map[string]inLog{"one": {1, taken, at(2)}, "two": {2, taken, at(4)}, "three": {3, taken, at(4)}},
 		map[uint64]uint64{1: first, 2: second},
 	}
-	blind, silent, denied, early := two, two, two, two
+	blind, silent, denied, early, lost := two, two, two, two, two
+	lost.id = "three"
 	blind.seen = 5
 	silent.result, silent.answered = "", time.Time{}
 	denied.result = refused
@@ -271,6 +279,7 @@ func TestAHistoryOfAnotherOrderIsNoticed(t *testing.T) {
 		"it has not seen the change before it":     {blind, 1},
 		"another answer than the log has":          {denied, 2},
 		"it was answered before the change it saw": {early, 1},
+		"it was accepted and changed nothing":      {lost, 1},
 	} {
 		h := scalings{all: []scaling{one, c.second}}
 		if checked, wrong := h.check(log); checked != 2 || len(wrong) != c.wrong {
