@@ -62,7 +62,7 @@ error that names the difference.`,
 }
 
 // errBeside occurs when streams would be made beside those of a cluster that runs.
-var errBeside = errors.New("a coordinator answers through this server, and the JetStream of this server has none of its streams")
+var errBeside = errors.New("a coordinator answers through this server, but the JetStream of this server has no streams of Rookery")
 
 // refuseBesideAnother returns errBeside at a leaf node with a JetStream of its own: streams there would take what is meant for those of the hub.
 func refuseBesideAnother(ctx context.Context, b *bus.JetStream) error {

@@ -114,7 +114,7 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 	return cmd
 }
 
-// runNode runs a node once its server reaches the log. A node at a leaf node that does not reach it would join, and read no orders. Without a
+// runNode runs a node once its server reaches the log. At a leaf node that does not reach the log, a node would join and read no orders. Without a
 // connection runNode does not wait, because the node itself waits for that.
 func runNode(ctx context.Context, b *bus.JetStream, config runner.Config) error {
 	for said := false; b.Conn().IsConnected(); said = true {

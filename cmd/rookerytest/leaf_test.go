@@ -147,7 +147,7 @@ func TestALeafNodeWithAJetStreamIsRefused(t *testing.T) {
 	url, leaves := startHub(t)
 	cluster := rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithNodes(1))
 	const own, none = `with the domain "edge": if it is a leaf node, connect to its hub, or to a leaf node without JetStream`,
-		"server leaf has no JetStream: if it is a leaf node, set its default_js_domain to the domain of its hub"
+		"server leaf has no JetStream and reaches none: if it is a leaf node, check its link to its hub"
 	for _, row := range []struct {
 		account, more, says, init string
 	}{

@@ -24,7 +24,8 @@ func (b *JetStream) WrongServer(err error) string {
 		return fmt.Sprintf("server %s has a JetStream of its own, with the domain %q: if it is a leaf node, connect to its hub,"+
 			" or to a leaf node without JetStream", b.conn.ConnectedServerName(), domain)
 	case errors.Is(err, ErrNoAnswer) && b.conn.IsConnected() && !has:
-		return fmt.Sprintf("server %s has no JetStream: if it is a leaf node, set its default_js_domain to the domain of its hub",
+		return fmt.Sprintf("server %s has no JetStream and reaches none: if it is a leaf node, check its link to its hub, and set its default_js_domain"+
+			" to the hub's domain",
 			b.conn.ConnectedServerName())
 	}
 	return ""

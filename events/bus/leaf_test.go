@@ -117,7 +117,7 @@ func TestALeafNodeThatDoesNotReachTheStreamsIsNamed(t *testing.T) {
 		is   error
 		says string
 	}{
-		"without a domain": {"", bus.ErrNoAnswer, "server leaf has no JetStream: if it is a leaf node, set its default_js_domain to the domain of its hub"},
+		"without a domain": {"", bus.ErrNoAnswer, "server leaf has no JetStream and reaches none: if it is a leaf node, check its link to its hub, and set its default_js_domain to the hub's domain"},
 		"with a JetStream of its own": {
 			fmt.Sprintf(leafOwn, t.TempDir()), bus.ErrNoStream,
 			`server leaf has a JetStream of its own, with the domain "edge": if it is a leaf node, connect to its hub, or to a leaf node without JetStream`,

@@ -14,7 +14,7 @@ import (
 )
 
 // OldestServer is the oldest version of nats-server that Rookery supports. It is the first that stores a batch of messages as one or not at
-// all, as Append needs. Older versions have all else: 2.11 brought message TTLs and reads of the last messages of many subjects.
+// all, as Append needs.
 const OldestServer = "2.12.0"
 
 // ErrOldServer occurs when a server is older than OldestServer.
