@@ -2,6 +2,7 @@ package projections
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -89,10 +90,26 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// source remembers the error of a reader, which a decoder reports as one of what it decodes.
+type source struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
 // DecodeFold reads a snapshot of this log and checks it against its first line: its bytes are unchanged, and its state has the hash of the
 // state from which it was taken. Holds checks whether the log has the snapshot's round.
 func DecodeFold(from io.Reader, log string) (*Cluster, error) {
-	lines := bufio.NewReader(from)
+	source := &source{Reader: from}
+	lines := bufio.NewReader(source)
 	line, err := lines.ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -111,8 +128,8 @@ func DecodeFold(from io.Reader, log string) (*Cluster, error) {
 	state := io.TeeReader(lines, sum)
 	c := NewCluster()
 	malformed := json.UnmarshalRead(state, c, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false))
-	if _, err := io.Copy(io.Discard, state); err != nil { // what is left of a malformed state
-		return nil, err
+	if _, err := io.Copy(io.Discard, state); err != nil || source.err != nil { // what is left of a malformed state
+		return nil, cmp.Or(source.err, err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != head.Sum {
 		return nil, fmt.Errorf("%w: it was changed since it was written", ErrSnapshotDamaged)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -277,4 +279,15 @@ func replace(t *testing.T, body, what, with []byte) []byte {
 		t.Fatalf("the snapshot does not contain %s", what)
 	}
 	return bytes.Replace(body, what, with, 1)
+}
+
+// TestASnapshotThatCannotBeReadIsNotDamaged ends the reading in the middle.
+func TestASnapshotThatCannotBeReadIsNotDamaged(t *testing.T) {
+	c := NewCluster()
+	body := encode(t, c)
+	lost := errors.New("the connection is lost")
+	_, err := DecodeFold(io.MultiReader(bytes.NewReader(body[:len(body)-10]), iotest.ErrReader(lost)), c.LogID())
+	if !errors.Is(err, lost) || errors.Is(err, ErrSnapshotDamaged) || errors.Is(err, ErrSnapshotVersion) {
+		t.Errorf("the error is %v", err)
+	}
 }
