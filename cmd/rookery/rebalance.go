@@ -147,7 +147,7 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 	defer shown.end()
 	fmt.Fprintf(shown, "command %d is stored\n", sequence)
 	shown.expect("rebalance", len(p.Moves))
-	p.Ended, err = p.follow(ctx, shown, happens, sequence)
+	p.Ended, err = followMoves(ctx, shown, happens, sequence)
 	if err != nil {
 		return err
 	}
@@ -159,12 +159,9 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 	return nil
 }
 
-// follow shows the moves until the command's rebalancing has ended.
-func (p *rebalanced) follow(ctx context.Context, shown *progress, happens bus.Reader, sequence uint64) (*events.RebalanceEnded, error) {
+// followMoves shows the moves until the command's rebalancing has ended.
+func followMoves(ctx context.Context, shown *progress, happens bus.Reader, sequence uint64) (*events.RebalanceEnded, error) {
 	slots := map[string]bool{}
-	for _, m := range p.Moves {
-		slots[fmt.Sprintf("%s/%d", m.Service, m.Ordinal)] = true
-	}
 	var rounds projections.Rounds
 	for {
 		select {
@@ -185,7 +182,7 @@ func (p *rebalanced) follow(ctx context.Context, shown *progress, happens bus.Re
 	}
 }
 
-// showMoves shows what a round says of the slots that move. It returns the end of the command's rebalancing if the round has it.
+// showMoves shows what a round says of the slots that the command moves, and adds those that begin to. It returns the end of the command's rebalancing if the round has it.
 func showMoves(shown *progress, slots map[string]bool, round []events.Message, sequence uint64) (*events.RebalanceEnded, error) {
 	for _, m := range round {
 		data, a, err := events.Decode(m)
@@ -196,7 +193,10 @@ func showMoves(shown *progress, slots map[string]bool, round []events.Message, s
 		if ended != nil || err != nil {
 			return ended, err
 		}
-		if ordinal, follows := ofMove(data); follows && slots[fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)] {
+		ordinal, begins, follows := ofMove(data)
+		slot := fmt.Sprintf("%s/%d", subjectWords(m.Subject), ordinal)
+		slots[slot] = slots[slot] || (begins && a.Cause.Correlation == sequence)
+		if follows && slots[slot] {
 			shown.event(m, data, waves{}.describe(m, time.Now()))
 		}
 	}
@@ -222,15 +222,15 @@ func endOfMoves(data events.Data, correlation, sequence uint64) (*events.Rebalan
 	return nil, nil
 }
 
-// ofMove returns the slot of an event about a moving instance or its successor.
-func ofMove(data events.Data) (ordinal uint32, follows bool) {
+// ofMove returns the slot of an event about an instance that may move, and whether it begins a move.
+func ofMove(data events.Data) (ordinal uint32, begins, follows bool) {
 	switch d := data.(type) {
 	case events.InstancePlaced:
-		return d.Ordinal, d.Replaces > 0
+		return d.Ordinal, d.Replaces > 0, true
 	case events.InstanceOnline:
-		return d.Ordinal, true
+		return d.Ordinal, false, true
 	case events.InstanceRetired:
-		return d.Ordinal, d.Reason == events.RetireMoved || d.Reason == events.RetireMoveFailed
+		return d.Ordinal, false, d.Reason == events.RetireMoved || d.Reason == events.RetireMoveFailed
 	}
-	return 0, false
+	return 0, false, false
 }
