@@ -142,11 +142,13 @@ func asJob(body []byte) ([]byte, error) {
 
 // isSpec reports whether a document without a kind is the spec of one service, and not a list of services by name.
 func (d document) isSpec() bool {
-	var content struct{ Image string }
+	var content struct {
+		Image string `json:"image"`
+	}
 	return json.Unmarshal(d.body, &content) == nil && content.Image != ""
 }
 
-// located puts the field before an error of a spec that does not name the whole of it.
+// located puts the path of the field before a rejection whose reason lacks it.
 func located(err error) error {
 	var rejection *events.Rejection
 	if !errors.As(err, &rejection) || strings.Contains(rejection.Reason, rejection.Field) {

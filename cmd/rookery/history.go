@@ -59,10 +59,14 @@ The same with the nats CLI:
 				return err
 			}
 		}
-		if each.out.json() {
-			return each.out.print(cmd.OutOrStdout(), h)
+		p := each.chosen.order(historyPage(h))
+		if !each.out.json() {
+			return each.print(cmd.OutOrStdout(), p)
 		}
-		return each.print(cmd.OutOrStdout(), each.chosen.order(historyPage(h)))
+		for i, v := range p.values {
+			h.Commands[i] = v.of.(projections.Asked)
+		}
+		return each.out.print(cmd.OutOrStdout(), h)
 	}
 	return cmd
 }

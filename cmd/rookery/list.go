@@ -50,7 +50,7 @@ const watchHelp = `With --watch it also shows changes, until Ctrl-C ends it with
 change. In a pipe it writes a line for each changed row (with --output json, a value on one line), and "gone" for each removed row.`
 
 const fitHelp = `On a narrow terminal the table hides its least important columns and cuts long texts. The reasons of problems then stand below the
-table. --output wide shows all columns, and json and yaml print whole values. In a pipe no column is hidden or cut but those of wide.`
+table. --output wide shows all columns, and json and yaml print whole values. In a pipe the table hides only the columns of wide, and cuts nothing.`
 
 func (l *list) flags(cmd *cobra.Command) {
 	l.out.listFlag(cmd)

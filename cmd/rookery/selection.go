@@ -35,7 +35,7 @@ func (s *selection) flags(cmd *cobra.Command, buckets []string) {
 }
 
 func (s *selection) sortFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.sort, "sort", "", "sort by this `column`, as --sort age")
+	cmd.Flags().StringVar(&s.sort, "sort", "", "sort by this `column` of the table")
 }
 
 // of returns what is selected of what is seen.
