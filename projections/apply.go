@@ -221,7 +221,7 @@ func (c *Cluster) applyInstance(r events.Record) bool {
 		}
 	case events.InstanceAdopted:
 		c.placed(r, id, d.InstancePlaced)
-		// passOver keeps a leader from adopting an orphan. A log that was written before that was so may have adopted one.
+		// passOver keeps a leader from adopting an orphan. Older logs may adopt one.
 		delete(c.node(d.Node).Orphans, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceRetired:
 		c.retired(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)

@@ -94,7 +94,7 @@ func (l *leader) gather() {
 }
 
 // withdrawn waits until the endpoints are written, but only for withdrawFor: a bucket that cannot be written must not keep instances from
-// stopping. It tries again at once if another client has changed the bucket. If the leader ends meanwhile, withdrawn returns an error: the
+// stopping. It tries again at once with another writer if the writer has ended. If the leader ends meanwhile, withdrawn returns an error: the
 // next leader writes the endpoints before its orders.
 func (l *leader) withdrawn() error {
 	ctx, cancel := context.WithTimeout(l.ctx, withdrawFor)

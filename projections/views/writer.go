@@ -174,7 +174,7 @@ func (w *Writer) look(ctx context.Context) error {
 	return nil
 }
 
-// begin reads the buckets, and adds to the changes that every key without a value must go.
+// begin reads the buckets, and marks every key for deletion that must have no value.
 func (w *Writer) begin(ctx context.Context) error {
 	newest, err := w.load(ctx)
 	if err != nil {
