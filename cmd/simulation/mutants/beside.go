@@ -23,6 +23,7 @@ var besidePlans = map[string]test{
 	"order-of-before-the-reading":                   {"node/runner", "TestAnOrderFromBeforeTheReadingIsIgnored"},
 	"job-failed-before-stays":                       {"coordinator", "TestTranscripts/job"},
 	"view-of-a-slot-of-the-topology":                {"projections/views", "TestSlotsOfTheTopologyAreShown"},
+	"damaged-while-appends-are-held":                {"cmd/simulation/world", "TestTheLogIsDamagedOnceTheAppendsHaveArrived"},
 	"adopted-and-still-a-stray":                     {"projections", "TestAnAdoptedInstanceIsNotAnOrphan"},
 	"log-told-twice":                                {"coordinator/runner", "TestAStandbyReadsOnAfterMessagesThatComeTwice"},
 	"failover-begun-again-with-each-time-out":       {"coordinator/runner", "TestAFailoverTriesAgainInPlace"},
