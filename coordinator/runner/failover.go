@@ -196,18 +196,31 @@ func (l *leader) checkStreams() error {
 	if err := Identify(l.cluster, states); err != nil {
 		return err
 	}
-	if statuses := states[bus.Statuses]; remade(statuses, l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
+	var lost bool
+	err = l.patiently(l.ctx, func(ctx context.Context) (err error) {
+		lost, err = l.remade(ctx, states[bus.Statuses])
+		return err
+	})
+	if lost {
 		l.Log.Info("statuses come from a new stream; nodes are asked for all they have",
 			"reason", string(bus.Statuses)+" was lost or deleted: it is only in the server's memory")
-		l.renewal, l.cursors.statuses = &events.ClusterRenewed{Identity: statuses.Identity}, 0
+		l.renewal, l.cursors.statuses = &events.ClusterRenewed{Identity: states[bus.Statuses].Identity}, 0
 	}
-	return nil
+	return err
 }
 
-// remade reports whether the stream is another one than the stream that was read up to the cursor. When all servers end at once, they
-// create a stream in memory again, empty and with the same identity.
-func remade(s bus.State, identity string, cursor uint64) bool {
-	return s.Identity != identity || s.Last < cursor
+// remade reports whether the stream of statuses is another one than the stream that was read up to the cursor. When all servers end at once,
+// they create a stream in memory again, empty and with the same identity. A server that was cut off says for a while that the stream ends
+// earlier, as a new one would. So the last message is read as well: what was decided once must not be read again.
+func (l *leader) remade(ctx context.Context, s bus.State) (bool, error) {
+	if s.Identity != l.cluster.Streams[string(bus.Statuses)] {
+		return true, nil
+	}
+	if s.Last >= l.cursors.statuses {
+		return false, nil
+	}
+	m, _, err := l.Bus.Last(ctx, bus.Statuses)
+	return err == nil && m.Sequence < l.cursors.statuses, err
 }
 
 // States returns the state of every stream that has an identity in the log.

@@ -229,8 +229,11 @@ func (l *leader) tick() error {
 		return l.lostStatuses(err)
 	}
 	l.lookedAt = now
-	if remade(states[bus.Statuses], l.cluster.Streams[string(bus.Statuses)], l.cursors.statuses) {
+	switch lost, err := l.remade(call, states[bus.Statuses]); {
+	case lost:
 		return fmt.Errorf("%w: %s was lost", bus.ErrReader, bus.Statuses)
+	case err != nil && !passing(err):
+		return err
 	}
 	l.meters.Lag(bus.Commands, states[bus.Commands].Last, l.cursors.commands, now)
 	l.meters.Lag(bus.Statuses, states[bus.Statuses].Last, l.cursors.statuses, now)

@@ -223,7 +223,7 @@ var found = []bug{
 	},
 	{
 		"statuses-emptied-under-one-identity", "a leader reads on behind the end of a stream of statuses that the servers emptied under its identity", []edit{{
-			"coordinator/runner/failover.go", "	return s.Identity != identity || s.Last < cursor\n", "	return s.Identity != identity\n",
+			"coordinator/runner/failover.go", "	if s.Last >= l.cursors.statuses {\n", "	if s.Last >= 0 {\n",
 		}},
 	},
 	{
@@ -274,6 +274,11 @@ var found = []bug{
 	{
 		"standby-that-lags-and-does-not-say-so", "a standby takes its state for the newest although the lease names a later end of the log", []edit{{
 			"coordinator/runner/lease.go", "	if err == nil && c.cluster.Sequence >= has.Sequence {\n", "	if err == nil {\n",
+		}},
+	},
+	{
+		"outdated-end-taken-for-a-new-stream", "a leader that is told an outdated end of the statuses reads all of them again", []edit{{
+			"coordinator/runner/failover.go", "	return err == nil && m.Sequence < l.cursors.statuses, err\n", "	return err == nil && m.Sequence > 0, err\n",
 		}},
 	},
 }
