@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,13 +56,29 @@ func TestWhatBecameOfACommand(t *testing.T) {
 	})
 }
 
+// behindBus is a bus that tells that no command is stored, as a server does for a while that was cut off.
+type behindBus struct {
+	bus.Bus
+	is atomic.Bool
+}
+
+// State implements bus.Bus.
+func (o *behindBus) State(ctx context.Context, stream bus.Stream) (bus.State, error) {
+	s, err := o.Bus.State(ctx, stream)
+	if stream == bus.Commands && o.is.Load() {
+		s.Last = 0
+	}
+	return s, err
+}
+
 // TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored asks a standby while there is no leader.
 func TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
 		first := start(t, b, "first")
 		synctest.Wait()
-		defer start(t, b, "second")()
+		second := &behindBus{Bus: b}
+		defer start(t, second, "second")()
 		synctest.Wait()
 		first()
 		asked := func(question, want string) {
@@ -80,6 +97,9 @@ func TestACommandThatIsNotDecidedIsToldFromOneThatIsNotStored(t *testing.T) {
 		}
 		of := fmt.Sprintf(`{"sequence":%d}`, sequence)
 		asked(of, `{"code":425,"reason":"command 1 is stored, and not decided yet`)
+		second.is.Store(true)
+		asked(of, `{"code":425,"reason":"command 1 is stored, and not decided yet`)
+		second.is.Store(false)
 		asked(`{"id":"one","source":"/me"}`, `{"code":425,"reason":"the command of this id and source is stored, and not decided yet`)
 		if err := b.Purge(t.Context(), bus.Commands, sequence+1); err != nil {
 			t.Fatal(err)

@@ -163,6 +163,11 @@ func (s *Server) lookUp(ctx context.Context, q CommandQuestion) (known lookedUp,
 // undecided reports whether the stream has the command behind those that are decided, and where the stream ends.
 func (s *Server) undecided(ctx context.Context, q CommandQuestion, cursor uint64) (stored bool, last uint64, err error) {
 	state, err := s.Bus.State(ctx, bus.Commands)
+	if err == nil && q.Sequence > state.Last { // a server that was cut off tells an outdated end for a while
+		var m events.Message
+		m, _, err = s.Bus.Last(ctx, bus.Commands)
+		state.Last = max(state.Last, m.Sequence)
+	}
 	if err != nil || q.ID == "" {
 		return q.Sequence > cursor && q.Sequence >= state.First && q.Sequence <= state.Last, state.Last, err
 	}
