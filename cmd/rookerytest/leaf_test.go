@@ -2,9 +2,6 @@ package rookerytest_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,29 +44,6 @@ accounts {ROOKERY {%s users: [{user: node, password: x}]}}
 
 // listeningForLeaves is what a hub says, with the address.
 var listeningForLeaves = regexp.MustCompile(`Listening for leafnode connections on (\S+)`)
-
-// startConfigured runs a NATS server with the configuration. The process can be started again.
-func startConfigured(t testing.TB, text string) (p *process, again func() *process) {
-	t.Helper()
-	path, err := natsServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(t.TempDir(), "nats.conf")
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	again = func() *process {
-		t.Helper()
-		p := newProcess(t, exec.Command(path, "--config", config)) //nolint:noctx // ended by the test
-		p.start()
-		if !ready(p) {
-			t.Fatalf("the NATS server did not start:\n%s", p.output)
-		}
-		return p
-	}
-	return again(), again
-}
 
 func clientsAt(user string, server *process) string {
 	return "nats://" + user + ":x@" + listening.FindStringSubmatch(server.output.String())[1]

@@ -84,21 +84,31 @@ var listening = regexp.MustCompile(`Listening for client connections on (\S+)`)
 
 func startServerAt(t testing.TB, folder, host string, port int) (*process, string) {
 	t.Helper()
+	p, _ := startConfigured(t, fmt.Sprintf("listen: \"%s:%d\"\njetstream {store_dir: %q, sync_interval: always}\n", host, port, folder))
+	return p, "nats://" + listening.FindStringSubmatch(p.output.String())[1]
+}
+
+// startConfigured runs a NATS server with the configuration. The process can be started again.
+func startConfigured(t testing.TB, text string) (p *process, again func() *process) {
+	t.Helper()
 	path, err := natsServer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := filepath.Join(t.TempDir(), "nats.conf")
-	text := fmt.Sprintf("listen: \"%s:%d\"\njetstream {store_dir: %q, sync_interval: always}\n", host, port, folder)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := newProcess(t, exec.Command(path, "--config", config)) //nolint:noctx // ended by the test
-	p.start()
-	if !ready(p) {
-		t.Fatalf("the NATS server did not start:\n%s", p.output)
+	again = func() *process {
+		t.Helper()
+		p := newProcess(t, exec.Command(path, "--config", config)) //nolint:noctx // ended by the test
+		p.start()
+		if !ready(p) {
+			t.Fatalf("the NATS server did not start:\n%s", p.output)
+		}
+		return p
 	}
-	return p, "nats://" + listening.FindStringSubmatch(p.output.String())[1]
+	return again(), again
 }
 
 // ready waits until the server says that it is ready. It reports false where it ends instead, or takes too long.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/rookery-project/rookery/events"
@@ -74,16 +73,8 @@ func TestAReaderGoesOnWithAnotherConsumer(t *testing.T) {
 // plainServer runs a server without JetStream, which a responder makes say that it has no quorum, and returns its URL.
 func plainServer(t *testing.T) string {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	conn, err := nats.Connect(s.ClientURL())
+	url, _ := serve(t, `listen: "127.0.0.1:-1"`)
+	conn, err := nats.Connect(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +85,7 @@ func plainServer(t *testing.T) string {
 	if err := errors.Join(err, conn.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	return s.ClientURL()
+	return url
 }
 
 // TestAClientTurnsFromAServerWithoutAQuorum connects to two servers, of which none has a quorum.
