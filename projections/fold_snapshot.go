@@ -108,8 +108,8 @@ func (s *source) Read(p []byte) (int, error) {
 // DecodeFold reads a snapshot of this log and checks it against its first line: its bytes are unchanged, and its state has the hash of the
 // state from which it was taken. Holds checks whether the log has the snapshot's round.
 func DecodeFold(from io.Reader, log string) (*Cluster, error) {
-	source := &source{Reader: from}
-	lines := bufio.NewReader(source)
+	input := &source{Reader: from}
+	lines := bufio.NewReader(input)
 	line, err := lines.ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -128,8 +128,8 @@ func DecodeFold(from io.Reader, log string) (*Cluster, error) {
 	state := io.TeeReader(lines, sum)
 	c := NewCluster()
 	malformed := json.UnmarshalRead(state, c, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false))
-	if _, err := io.Copy(io.Discard, state); err != nil || source.err != nil { // what is left of a malformed state
-		return nil, cmp.Or(source.err, err)
+	if _, err := io.Copy(io.Discard, state); err != nil || input.err != nil { // what is left of a malformed state
+		return nil, cmp.Or(input.err, err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != head.Sum {
 		return nil, fmt.Errorf("%w: it was changed since it was written", ErrSnapshotDamaged)

@@ -182,7 +182,8 @@ func followMoves(ctx context.Context, shown *progress, happens bus.Reader, seque
 	}
 }
 
-// showMoves shows what a round says of the slots that the command moves, and adds those that begin to. It returns the end of the command's rebalancing if the round has it.
+// showMoves shows what a round says of the slots that the command moves, and adds those that begin to. It returns the end of the command's
+// rebalancing if the round has it.
 func showMoves(shown *progress, slots map[string]bool, round []events.Message, sequence uint64) (*events.RebalanceEnded, error) {
 	for _, m := range round {
 		data, a, err := events.Decode(m)
