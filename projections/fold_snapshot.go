@@ -50,26 +50,46 @@ func foldOptions() []json.Options {
 	return []json.Options{json.Deterministic(true), json.FormatNilMapAsNull(true), json.FormatNilSliceAsNull(true)}
 }
 
-// EncodeFold writes the state after a closed round: one line that identifies the snapshot, and the state. Equal states give equal bytes.
-// It encodes the state twice, as a buffer that grows would take several times what the snapshot has.
-func EncodeFold(c *Cluster) ([]byte, error) {
+// FoldSnapshot is the state after a closed round as it is kept: one line that identifies it, and the state. Equal states give equal bytes.
+// It holds no copy of the bytes, which take about as much as the state. So the state is encoded twice, and must not change in between.
+type FoldSnapshot struct {
+	state *Cluster
+	head  []byte
+	size  int64
+}
+
+// SnapshotOf returns the snapshot of the state.
+func SnapshotOf(c *Cluster) (FoldSnapshot, error) {
+	s := FoldSnapshot{state: c}
 	sum, size := sha256.New(), counter(0)
-	if err := json.MarshalWrite(io.MultiWriter(sum, &size), c, foldOptions()...); err != nil {
-		return nil, fmt.Errorf("write a snapshot of the fold at sequence %d: %w", c.Sequence, err)
+	if err := s.encode(io.MultiWriter(sum, &size)); err != nil {
+		return s, err
 	}
 	head, err := json.Marshal(foldHead{
 		Format: foldFormat, Version: FoldVersion, Log: c.LogID(), Sequence: c.Sequence, Round: c.Round, Hash: c.Hash(),
 		Sum: hex.EncodeToString(sum.Sum(nil)),
 	})
-	if err != nil {
-		return nil, fmt.Errorf("write a snapshot of the fold at sequence %d: %w", c.Sequence, err)
+	s.head = append(head, '\n')
+	s.size = int64(len(s.head)) + int64(size)
+	return s, err
+}
+
+// Size returns how many bytes the snapshot has.
+func (s FoldSnapshot) Size() int64 { return s.size }
+
+// Write writes the snapshot.
+func (s FoldSnapshot) Write(to io.Writer) error {
+	if _, err := to.Write(s.head); err != nil {
+		return err
 	}
-	body := appender(append(make([]byte, 0, len(head)+1+int(size)), head...))
-	body = append(body, '\n')
-	if err := json.MarshalWrite(&body, c, foldOptions()...); err != nil {
-		return nil, fmt.Errorf("write a snapshot of the fold at sequence %d: %w", c.Sequence, err)
+	return s.encode(to)
+}
+
+func (s FoldSnapshot) encode(to io.Writer) error {
+	if err := json.MarshalWrite(to, s.state, foldOptions()...); err != nil {
+		return fmt.Errorf("write a snapshot of the fold at sequence %d: %w", s.state.Sequence, err)
 	}
-	return body, nil
+	return nil
 }
 
 // counter counts what is written to it.
@@ -78,15 +98,6 @@ type counter int
 // Write implements io.Writer.
 func (n *counter) Write(p []byte) (int, error) {
 	*n += counter(len(p))
-	return len(p), nil
-}
-
-// appender appends what is written to it. The package json writes to a bytes.Buffer in another way, for which it needs more room.
-type appender []byte
-
-// Write implements io.Writer.
-func (a *appender) Write(p []byte) (int, error) {
-	*a = append(*a, p...)
 	return len(p), nil
 }
 

@@ -261,11 +261,18 @@ func take(t *testing.T, fold *Fold, m events.Message) {
 
 func encode(t *testing.T, c *Cluster) []byte {
 	t.Helper()
-	body, err := EncodeFold(c)
+	snapshot, err := SnapshotOf(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return body
+	var body bytes.Buffer
+	if err := snapshot.Write(&body); err != nil {
+		t.Fatal(err)
+	}
+	if int64(body.Len()) != snapshot.Size() {
+		t.Errorf("the snapshot says that it has %d bytes, and has %d", snapshot.Size(), body.Len())
+	}
+	return body.Bytes()
 }
 
 func closing(m events.Message) (events.RoundClosed, bool) {

@@ -74,11 +74,15 @@ func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {
 	if plain.Hash() != whole.Hash() {
 		t.Errorf("after %d rounds the state is another than that of the log without what others have put there", rounds)
 	}
-	stored, err := projections.EncodeFold(whole)
+	snapshot, err := projections.SnapshotOf(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := projections.DecodeFold(bytes.NewReader(stored), whole.LogID())
+	var stored bytes.Buffer
+	if err := snapshot.Write(&stored); err != nil {
+		t.Fatal(err)
+	}
+	read, err := projections.DecodeFold(&stored, whole.LogID())
 	if err != nil || read.Hash() != whole.Hash() {
 		t.Errorf("the snapshot of the state is another: %v", err)
 	}

@@ -96,11 +96,15 @@ func kept(r *recorded.Log, at uint64) []byte {
 		}
 		return body
 	}
-	body, err := projections.EncodeFold(r.State(at))
+	snapshot, err := projections.SnapshotOf(r.State(at))
 	if err != nil {
 		r.Fatal(err)
 	}
-	return body
+	var body bytes.Buffer
+	if err := snapshot.Write(&body); err != nil {
+		r.Fatal(err)
+	}
+	return body.Bytes()
 }
 
 // TestASnapshotOfALogThatWasLongerIsPassedOver restores an older log, which then goes on otherwise.

@@ -1,7 +1,6 @@
 package snapshots
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -149,22 +148,22 @@ func (k *Keeper) takeNext(ctx context.Context, fold *projections.Fold, reader bu
 	if fold.Cluster.Sequence > round.sequence {
 		return fmt.Errorf("no round is closed at %d", round.sequence)
 	}
-	body, err := projections.EncodeFold(fold.Cluster)
+	snapshot, err := projections.SnapshotOf(fold.Cluster)
 	if err != nil {
 		return err
 	}
-	if len(body) > maxFoldSnapshot {
-		return fmt.Errorf("the state has %d bytes, and a snapshot %d at most", len(body), maxFoldSnapshot)
+	if snapshot.Size() > maxFoldSnapshot {
+		return fmt.Errorf("the state has %d bytes, and a snapshot %d at most", snapshot.Size(), maxFoldSnapshot)
 	}
 	taken := place{round.log, fold.Cluster.Sequence}
 	objects := k.folds.bus.Objects(bus.ObjectsFolds)
-	if err := k.makeRoom(ctx, objects, taken, round.sequence, int64(len(body))); err != nil {
+	if err := k.makeRoom(ctx, objects, taken, round.sequence, snapshot.Size()); err != nil {
 		return err
 	}
-	if err := objects.Put(ctx, foldName(taken.log, taken.sequence), bytes.NewReader(body)); err != nil {
+	if err := store(ctx, objects, foldName(taken.log, taken.sequence), snapshot); err != nil {
 		return err
 	}
-	k.log.Info("took a snapshot of the fold", "sequence", taken.sequence, "round", fold.Cluster.Round, "bytes", len(body), "took", time.Since(began))
+	k.log.Info("took a snapshot of the fold", "sequence", taken.sequence, "round", fold.Cluster.Round, "bytes", snapshot.Size(), "took", time.Since(began))
 	return nil
 }
 

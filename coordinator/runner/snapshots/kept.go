@@ -1,8 +1,9 @@
 package snapshots
 
 import (
-	"bytes"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 
 	"github.com/rookery-project/rookery/events/bus"
@@ -34,9 +35,23 @@ func Put(ctx context.Context, b bus.Bus, c *projections.Cluster) error {
 	if err != nil {
 		return err
 	}
-	body, err := projections.EncodeFold(c)
+	snapshot, err := projections.SnapshotOf(c)
 	if err != nil {
 		return err
 	}
-	return b.Objects(bus.ObjectsFolds).Put(ctx, foldName(c.LogID(), c.Sequence), bytes.NewReader(body))
+	return store(ctx, b.Objects(bus.ObjectsFolds), foldName(c.LogID(), c.Sequence), snapshot)
+}
+
+// store puts the snapshot into the object store as it is encoded.
+func store(ctx context.Context, objects bus.Objects, name string, s projections.FoldSnapshot) error {
+	content, encoded := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = encoded.CloseWithError(s.Write(encoded))
+	}()
+	err := objects.Put(ctx, name, content)
+	err = errors.Join(err, content.Close()) // what is still being encoded ends
+	<-ended
+	return err
 }
