@@ -51,7 +51,7 @@ const faulty = "demo/faulty"
 
 // webOf is the spec of the example at a scale, with more fields.
 func webOf(scale int, fields string) string {
-	return fmt.Sprintf(`{"image":%q,"scale":%d,"stop_grace":"2s","ports":[{"name":"http","port":8080}]%s}`, podmantest.WebReference, scale, fields)
+	return fmt.Sprintf(`{"image":%q,"scale":%d,"stop_grace":"6s","ports":[{"name":"http","port":8080}]%s}`, podmantest.WebReference, scale, fields)
 }
 
 // must runs the private Podman's own command.
