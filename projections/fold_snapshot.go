@@ -69,8 +69,7 @@ func SnapshotOf(c *Cluster) (FoldSnapshot, error) {
 		Format: foldFormat, Version: FoldVersion, Log: c.LogID(), Sequence: c.Sequence, Round: c.Round, Hash: c.Hash(),
 		Sum: hex.EncodeToString(sum.Sum(nil)),
 	})
-	s.head = append(head, '\n')
-	s.size = int64(len(s.head)) + int64(size)
+	s.head, s.size = head, int64(len(head)+1)+int64(size)
 	return s, err
 }
 
@@ -79,7 +78,7 @@ func (s FoldSnapshot) Size() int64 { return s.size }
 
 // Write writes the snapshot.
 func (s FoldSnapshot) Write(to io.Writer) error {
-	if _, err := to.Write(s.head); err != nil {
+	if _, err := fmt.Fprintf(to, "%s\n", s.head); err != nil {
 		return err
 	}
 	return s.encode(to)
