@@ -54,9 +54,17 @@ type busServer struct {
 // newQuorum starts three servers on machines of the trial, and makes the streams on all of them.
 func newQuorum(f *trial) *quorum {
 	f.t.Helper()
+	q := newServers(f, serverCount)
+	q.init()
+	return q
+}
+
+// newServers starts servers on machines of the trial.
+func newServers(f *trial, count int) *quorum {
+	f.t.Helper()
 	q := &quorum{trial: f, weights: map[string][]float64{}}
 	var urls, routes []string
-	for i := range serverCount {
+	for i := range count {
 		s := &busServer{host: q.network.newMachine(fmt.Sprintf("server-%d", i+1), ""), folder: f.t.TempDir()}
 		if i == 0 {
 			s.folder = smallDisk(f.t)
@@ -70,7 +78,6 @@ func newQuorum(f *trial) *quorum {
 		s.configure(routes)
 		q.startServer(s)
 	}
-	q.init()
 	return q
 }
 

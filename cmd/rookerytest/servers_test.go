@@ -3,12 +3,15 @@ package rookerytest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -55,6 +58,66 @@ func TestWithoutAQuorumNothingIsMade(t *testing.T) {
 		return err == nil
 	}) || made != serverCount {
 		t.Fatalf("the bucket has %d replicas", made)
+	}
+}
+
+// TestWhatNoServerLeadsIsMadeAgain kills two of the three servers that keep a stream in memory. The other three of five agree on a leader of all
+// streams, and the third copy waits for one of its own. It is made again, takes messages, and is not made again while it has a leader.
+func TestWhatNoServerLeadsIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	const servers = 5
+	q := newServers(newField(t), servers)
+	name := string(bus.Metrics)
+	var kept struct {
+		Cluster struct {
+			Leader   string                  `json:"leader"`
+			Replicas []struct{ Name string } `json:"replicas"`
+		} `json:"cluster"`
+	}
+	create := fmt.Appendf(nil, `{"name":%q,"subjects":["rookery.metric.>"],"storage":"memory","num_replicas":3,"max_msgs_per_subject":1}`, name)
+	ask := func(verb string, body []byte) bool {
+		conn, err := nats.Connect(q.url)
+		if err != nil {
+			return false
+		}
+		defer conn.Close()
+		answer, err := conn.Request("$JS.API.STREAM."+verb+"."+name, body, publishWithin)
+		return err == nil && json.Unmarshal(answer.Data, &kept) == nil && kept.Cluster.Leader != "" && len(kept.Cluster.Replicas) == 2
+	}
+	if !q.within(settlesWithin, func() bool { return ask("CREATE", create) || ask("INFO", nil) }) {
+		t.Fatal("the stream is not made")
+	}
+	b := connect(t, "client", q.url)
+	if err := b.Replace(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Publish(t.Context(), events.Message{Subject: "rookery.metric.before"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range q.servers {
+		if s.name == kept.Cluster.Leader || s.name == kept.Cluster.Replicas[0].Name {
+			s.process.kill()
+		}
+	}
+	var found []string
+	if !q.within(settlesWithin, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), settlesWithin)
+		defer cancel()
+		found, _ = b.Leaderless(ctx)
+		return len(found) > 0
+	}) || !slices.Equal(found, []string{name}) {
+		t.Fatalf("without a leader are %q, want %q", found, name)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), settlesWithin)
+	defer cancel()
+	if err := b.Replace(ctx, name); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := b.Publish(ctx, events.Message{Subject: "rookery.metric.after"}); err != nil || at != 1 {
+		t.Errorf("after it was made again a message is at %d, %v, want the first one", at, err)
+	}
+	if found, err := b.Leaderless(ctx); err != nil || len(found) > 0 {
+		t.Errorf("without a leader are still %q, %v", found, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -129,6 +130,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	defer beside(ctx, c.keepLed)()
 	var doubtedSince time.Time
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -159,6 +161,17 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// beside runs the function until it is told to stop, which waits for it.
+func beside(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // restAfter is how long to wait after an error that ended a term.

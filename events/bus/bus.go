@@ -123,6 +123,11 @@ type Bus interface {
 	// Renew makes the streams that the server keeps in memory alone, where they are missing: a restart of the server loses them. The
 	// error is that of the statuses.
 	Renew(ctx context.Context) error
+	// Leaderless returns those of InMemory that no server leads, although the servers agree on who leads all others. While servers elect a
+	// leader, that may last for some seconds.
+	Leaderless(ctx context.Context) ([]string, error)
+	// Replace makes one of InMemory again with the same settings, empty, unless a server leads it.
+	Replace(ctx context.Context, name string) error
 	// Purge lets go of all messages below the sequence.
 	Purge(ctx context.Context, stream Stream, below uint64) error
 

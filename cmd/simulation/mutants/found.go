@@ -281,4 +281,9 @@ var found = []bug{
 			"coordinator/runner/failover.go", "	return err == nil && m.Sequence < l.cursors.statuses, err\n", "	return err == nil && m.Sequence > 0, err\n",
 		}},
 	},
+	{
+		"copies-left-waiting-for-a-leader", "a stream in memory whose copies all wait for a leader stays without one", []edit{{
+			"coordinator/runner/runner.go", "	defer beside(ctx, c.keepLed)()\n", "",
+		}},
+	},
 }

@@ -356,6 +356,28 @@ func (c *client) Renew(ctx context.Context) error {
 	return err
 }
 
+// Leaderless implements bus.Bus. It takes time only where something has no leader.
+func (c *client) Leaderless(ctx context.Context) ([]string, error) {
+	if !c.world.anyLeaderless.Load() {
+		return nil, nil
+	}
+	return do(ctx, c.look(LookAtStream, "leaders"), func() ([]string, error) {
+		return slices.DeleteFunc(slices.Clone(bus.InMemory), func(name string) bool { return c.world.leaderless[name] == 0 }), nil
+	})
+}
+
+// Replace implements bus.Bus.
+func (c *client) Replace(ctx context.Context, name string) error {
+	_, err := do(ctx, c.call(LookAtStream, "replace "+name), func() (struct{}, error) {
+		if c.world.leaderless[name] == 0 {
+			return struct{}{}, nil
+		}
+		c.world.led(name)
+		return struct{}{}, c.world.server.Replace(context.Background(), name)
+	})
+	return err
+}
+
 // Purge implements bus.Bus.
 func (c *client) Purge(ctx context.Context, stream bus.Stream, below uint64) error {
 	_, err := do(ctx, c.call(LookAtStream, "purge "+string(stream)).of(string(stream)), func() (struct{}, error) {

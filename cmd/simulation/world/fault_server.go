@@ -74,18 +74,33 @@ var stores = []string{string(bus.Log), string(bus.Commands), string(bus.Statuses
 // objectStores stands for all stores of objects.
 const objectStores = "objects"
 
+// hitLeaderless leaves a store without a leader, for a while. In half of the cases the copies of one in memory wait for a leader for good: then
+// it has one again only after it is made again.
 func hitLeaderless(w *World, a Action) {
 	store := stores[a.N%len(stores)]
 	w.note("== %s has no leader", store)
 	w.leaderless[store]++
+	w.anyLeaderless.Store(true)
+	if slices.Contains(bus.InMemory, store) && a.N/len(stores)%2 == 0 {
+		w.note("== its copies wait for one")
+		return
+	}
 	w.lasts(a, func() {
-		w.leaderless[store]--
-		for _, c := range w.clients {
-			if !c.ended.Load() {
-				c.kickReaders()
-			}
+		if w.leaderless[store]--; w.leaderless[store] <= 0 {
+			w.led(store)
 		}
 	})
+}
+
+// led gives a store a leader again.
+func (w *World) led(store string) {
+	delete(w.leaderless, store)
+	w.anyLeaderless.Store(len(w.leaderless) > 0)
+	for _, c := range w.clients {
+		if !c.ended.Load() {
+			c.kickReaders()
+		}
+	}
 }
 
 // Beside lists the kinds of faults that the simulation draws only if a flag names them: panics need a program that is compiled for them.

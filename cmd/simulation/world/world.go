@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,8 +51,10 @@ type World struct {
 	full    bool
 	// leaderless counts, by store, the faults that leave it without a leader.
 	leaderless map[string]int
-	backups    []memory.Backup
-	person     *client
+	// anyLeaderless is for processes to read.
+	anyLeaderless atomic.Bool
+	backups       []memory.Backup
+	person        *client
 	// ordersRead is called before each read of orders; nil while no fault waits for one.
 	ordersRead func(*client)
 	// ongoing holds the functions that end the current faults.

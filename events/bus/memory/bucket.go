@@ -42,6 +42,14 @@ func (b *Bus) Bucket(_ context.Context, name string) (bus.Bucket, error) {
 	return k, nil
 }
 
+// empty removes every entry, and counts revisions from the beginning.
+func (k *bucket) empty() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.entries)
+	k.revision = 0
+}
+
 // live returns the entry unless it has outlived the bucket's age.
 func (k *bucket) live(key string) (bus.Entry, bool) {
 	e, ok := k.entries[key]

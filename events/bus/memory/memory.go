@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -196,6 +197,23 @@ func (b *Bus) Purge(_ context.Context, name bus.Stream, below uint64) error {
 
 // Renew implements bus.Bus: no stream of this bus is ever missing.
 func (b *Bus) Renew(context.Context) error { return nil }
+
+// Leaderless implements bus.Bus: all of this bus has a leader.
+func (b *Bus) Leaderless(context.Context) ([]string, error) { return nil, nil }
+
+// Replace implements bus.Bus, as if no server led what it replaces.
+func (b *Bus) Replace(_ context.Context, name string) error {
+	if stream := bus.Stream(name); slices.Contains(bus.Streams, stream) {
+		b.Empty(stream)
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if k := b.buckets[name]; k != nil {
+		k.empty()
+	}
+	return nil
+}
 
 // Room implements bus.Bus. There is no limit.
 func (b *Bus) Room(context.Context) (bus.Room, error) { return bus.Room{}, nil }

@@ -1,0 +1,95 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// leadersAnswerIn is how long the leader of a stream may take to answer after the first server did that takes it for leaderless.
+const leadersAnswerIn = time.Second
+
+// InMemory lists the streams and buckets that the servers keep in memory alone. Little is lost with them: nodes send their statuses again, the
+// leading coordinator writes its views again, and a lease is short.
+var InMemory = slices.Concat([]string{string(Statuses), string(Metrics)}, Views, []string{BucketLease, BucketOutput})
+
+// streamBelow returns the name of the stream that keeps one of InMemory.
+func streamBelow(name string) string {
+	if name == storeName(name) && !slices.Contains(Streams, Stream(name)) {
+		return "KV_" + name
+	}
+	return name
+}
+
+// Leaderless implements Bus.
+func (b *JetStream) Leaderless(ctx context.Context) ([]string, error) {
+	if b.conn.ConnectedClusterName() == "" {
+		return nil, nil
+	}
+	if _, err := b.js.AccountInfo(ctx); err != nil { // the leader of all streams alone answers
+		return nil, fmt.Errorf("ask the leader of all streams: %w", translate(err))
+	}
+	var found []string
+	for _, name := range InMemory {
+		config, err := b.leaderless(ctx, streamBelow(name))
+		if err != nil {
+			return nil, err
+		}
+		if config != nil {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// leaderless returns the settings of the stream if servers say that no server leads it, and none says otherwise; else nil. One that is cut off
+// from the leader says so, too: a leader answers first, or soon after.
+func (b *JetStream) leaderless(ctx context.Context, stream string) (*jetstream.StreamConfig, error) {
+	inbox := b.conn.NewInbox()
+	answers, err := b.conn.SubscribeSync(inbox)
+	if err != nil {
+		return nil, fmt.Errorf("ask who leads %s: %w", stream, err)
+	}
+	defer func() { _ = answers.Unsubscribe() }() // fails only if the connection has ended
+	if err := b.conn.PublishRequest("$JS.API.STREAM.INFO."+stream, inbox, nil); err != nil {
+		return nil, fmt.Errorf("ask who leads %s: %w", stream, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, leadersAnswerIn)
+	defer cancel()
+	var config *jetstream.StreamConfig
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return config, nil
+		case err != nil:
+			return nil, fmt.Errorf("ask who leads %s: %w", stream, translate(err))
+		}
+		var info jetstream.StreamInfo
+		if json.Unmarshal(m.Data, &info) != nil || info.Cluster == nil || info.Cluster.Leader != "" {
+			return nil, nil
+		}
+		config = &info.Config
+	}
+}
+
+// Replace implements Bus.
+func (b *JetStream) Replace(ctx context.Context, name string) error {
+	stream := streamBelow(name)
+	config, err := b.leaderless(ctx, stream)
+	if err != nil || config == nil {
+		return err
+	}
+	if err := b.js.DeleteStream(ctx, stream); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("remove %s, which no server leads: %w", name, translate(err))
+	}
+	if _, err := b.js.CreateStream(ctx, *config); err != nil {
+		return fmt.Errorf("make %s again: %w", name, translate(err))
+	}
+	return nil
+}
