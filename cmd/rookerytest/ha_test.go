@@ -81,6 +81,11 @@ func TestAvailabilityOnPodman(t *testing.T) {
 		t.Errorf("%d commands with if_seq: %q", checked, wrong)
 	}
 	t.Logf("%d commands with if_seq are linearizable", checked)
+	made := 0
+	for _, c := range q.coordinators {
+		made += strings.Count(c.process.output.String(), "made again what NATS servers keep in memory")
+	}
+	t.Logf("%d streams and buckets in memory were made again, as far as the coordinators tell that run now", made)
 }
 
 // draws yields each chosen experiment in an order drawn from the seed: once, or where they go on for long as often as it repeats, and then any
