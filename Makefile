@@ -90,7 +90,7 @@ TEST = $(ROOMY) $(GOTESTSUM) --format testname --format-hide-empty-pkg --hide-su
 .PHONY: test
 test: build setup nats $(GOTESTSUM) ## Run all tests, on the real Podman and the real NATS, with the race detector
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
-	@$(MAKE) --no-print-directory test-computed >$(REPORTS)/computed.txt 2>&1 & computed=$$!; \
+	@.ci/low $(MAKE) --no-print-directory test-computed >$(REPORTS)/computed.txt 2>&1 & computed=$$!; \
 		trap 'kill $$computed 2>/dev/null || true' EXIT; \
 		passed=0; $(MAKE) --no-print-directory test-real test-pure || passed=$$?; \
 		wait $$computed || passed=$$?; cat $(REPORTS)/computed.txt; \
@@ -115,15 +115,14 @@ test-pure:
 	for module in $(MODULES); do (cd $$module && $(GO) test -count 1 ./...) || exit; done
 
 # At the lowest priority these take what time the other tests leave.
-LOW := nice -n 19
 .PHONY: test-computed
 test-computed:
-	$(LOW) env $(ROOMY) go list -race -test -export $(PURE) >/dev/null # what test-pure needs is compiled by then
-	$(LOW) env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 30m -run '$(WHOLE)' ./coordinator/runner/... ./projections ./cmd/simulation/world
-	$(LOW) env $(TEST) $(REPORTS)/computed.json -- $(RACE) -timeout 30m $(COMPUTED)
-	$(LOW) $(BIN)/simulation -seeds $(FIXED_SEEDS)
-	$(LOW) $(MAKE) --no-print-directory $(STRUCK)
-	$(LOW) $(STRUCK) -beside panics -for 1m
+	$(ROOMY) go list -race -test -export $(PURE) >/dev/null # what test-pure needs is compiled by then
+	env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 30m -run '$(WHOLE)' ./coordinator/runner/... ./projections ./cmd/simulation/world
+	$(TEST) $(REPORTS)/computed.json -- $(RACE) -timeout 30m $(COMPUTED)
+	$(BIN)/simulation -seeds $(FIXED_SEEDS)
+	$(MAKE) --no-print-directory $(STRUCK)
+	$(STRUCK) -beside panics -for 1m
 
 .PHONY: test-spec
 test-spec: setup ## Run the table test of every spec field through the real Podman
