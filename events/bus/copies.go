@@ -29,9 +29,12 @@ type Copies struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// Err returns nil if all servers that keep it run and one of them leads.
+// Err returns nil if all servers that keep it run and one of them leads. Without a leader it returns ErrNoQuorum, but for InMemory: those may
+// have none although all servers run.
 func (c Copies) Err() error {
 	switch {
+	case c.Leader == "" && slices.Contains(InMemory, c.Name):
+		return fmt.Errorf("%s: no server leads it: a coordinator makes it again if that lasts", c.Name)
 	case c.Leader == "":
 		return fmt.Errorf("%s: %w: no server leads it", c.Name, ErrNoQuorum)
 	case len(c.Offline) > 0:

@@ -373,4 +373,7 @@ func TestCopiesNameWhatTheServerKeeps(t *testing.T) {
 			t.Errorf("%+v counts as kept well", c)
 		}
 	}
+	if err := (bus.Copies{Name: bus.BucketNodes}).Err(); err == nil || errors.Is(err, bus.ErrNoQuorum) {
+		t.Errorf("a view without a leader: %v, want that a coordinator makes it again", err)
+	}
 }
