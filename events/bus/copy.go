@@ -92,7 +92,7 @@ func (b *JetStream) readOn(ctx context.Context, c *copyReader) error {
 	if err != nil {
 		return err
 	}
-	delivered, err := consumer.Messages(jetstream.PullMaxMessages(waiting), jetstream.PullHeartbeat(heartbeatEvery))
+	delivered, err := consumer.Messages(jetstream.PullMaxMessages(ahead), jetstream.PullHeartbeat(heartbeatEvery))
 	if err != nil {
 		return fmt.Errorf("read %s of %s: %w", c.stream, c.server, translate(err))
 	}

@@ -13,8 +13,13 @@ import (
 	"github.com/rookery-project/rookery/events"
 )
 
-// waiting is how many messages a reader or a subscription holds for a slow listener.
-const waiting = 4096
+const (
+	// waiting is how many messages a subscription holds for a slow listener.
+	waiting = 4096
+	// ahead is how many messages a reader fetches ahead of who reads, and how many it holds for them. A message of the log takes 2 KB of memory,
+	// and the half of this many take longer to read than to ask for more.
+	ahead = 1024
+)
 
 // forgottenAfter is how long the server keeps the consumer of a reader that has stopped. A stream has at most 1,000 consumers.
 const forgottenAfter = 10 * time.Second
@@ -46,7 +51,7 @@ type reader struct {
 
 // Read implements Bus.
 func (b *JetStream) Read(ctx context.Context, stream Stream, from uint64) (Reader, error) {
-	r := &reader{bus: b, stream: stream, next: max(from, 1), messages: make(chan events.Message, waiting), ended: make(chan struct{})}
+	r := &reader{bus: b, stream: stream, next: max(from, 1), messages: make(chan events.Message, ahead), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	f, err := r.open(ctx)
 	if err != nil {
@@ -83,7 +88,7 @@ func (r *reader) open(ctx context.Context) (*feed, error) {
 		return nil, r.bus.heard(err)
 	}
 	f := &feed{arrived: make(chan jetstream.Msg), broken: make(chan struct{}, 1), stopped: make(chan struct{})}
-	f.consuming, err = consumer.Consume(f.take, jetstream.PullMaxMessages(waiting), jetstream.PullHeartbeat(heartbeatEvery),
+	f.consuming, err = consumer.Consume(f.take, jetstream.PullMaxMessages(ahead), jetstream.PullHeartbeat(heartbeatEvery),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) { f.note(err) }))
 	return f, translate(err)
 }
