@@ -82,10 +82,7 @@ func (l *lease) beat(closed uint64) (kept time.Time, err error) {
 
 // keep renews the lease until stop is called or another coordinator has it. It does not renew it while the loop hangs.
 func (l *lease) keep(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	return beside(ctx, func(ctx context.Context) {
 		pulse := time.NewTicker(pulseEvery)
 		defer pulse.Stop()
 		for {
@@ -98,11 +95,7 @@ func (l *lease) keep(ctx context.Context) (stop func()) {
 				return
 			}
 		}
-	}()
-	return func() {
-		cancel()
-		<-ended
-	}
+	})
 }
 
 // renew reports whether to keep renewing the lease. Neither a bus that does not answer nor a lease that expired meanwhile ends it.

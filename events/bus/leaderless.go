@@ -20,10 +20,10 @@ var InMemory = slices.Concat([]string{string(Statuses), string(Metrics)}, Views,
 
 // streamBelow returns the name of the stream that keeps one of InMemory.
 func streamBelow(name string) string {
-	if name == storeName(name) && !slices.Contains(Streams, Stream(name)) {
-		return "KV_" + name
+	if slices.Contains(Streams, Stream(name)) {
+		return name
 	}
-	return name
+	return "KV_" + name
 }
 
 // Leaderless implements Bus.
