@@ -42,7 +42,7 @@ func ask[C Command, P interface {
 	*C
 	Command
 }]() asked {
-	return asked{func() Command { return P(new(C)) }, of[C]()}
+	return asked{func() Command { return P(new(C)) }, strictly[C]()}
 }
 
 // verbs are the names of commands, by whom they are for.

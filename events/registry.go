@@ -28,12 +28,18 @@ type registry struct {
 	types   map[string]entry
 }
 
-// of makes the entry of T, which is a struct and not a pointer.
-func of[T Data]() entry {
+// of makes the entry of T, which is a struct and not a pointer. Members that T does not have are those of a newer version, and are ignored:
+// what such a version writes before the cluster is at its level can be understood without them.
+func of[T Data]() entry { return entryOf[T]() }
+
+// strictly makes the entry of a command, whose members are all needed to carry it out.
+func strictly[T Command]() entry { return entryOf[T](json.RejectUnknownMembers(true)) }
+
+func entryOf[T Data](options ...json.Options) entry {
 	var sample T
 	return entry{sample: sample, read: func(body []byte) (Data, error) {
 		var data T
-		if err := json.Unmarshal(body, &data, json.RejectUnknownMembers(true)); err != nil {
+		if err := json.Unmarshal(body, &data, options...); err != nil {
 			return nil, err
 		}
 		return data, nil

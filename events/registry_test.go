@@ -39,7 +39,8 @@ func TestOlderVersionsAreLifted(t *testing.T) {
 		{3, `{"colours":["red"]}`, nil},
 		{1, `{"colour":"red"}`, ErrMalformed},
 		{2, `{"color":"red"}`, ErrMalformed},
-		{3, `{"color":"red"}`, ErrMalformed},
+		{3, `{"colours":["red"],"gloss":"matt"}`, nil},
+		{3, `{"colours":"red"}`, ErrMalformed},
 		{4, `{"colours":["red"]}`, ErrUnknownType},
 	} {
 		data, err := r.decode(paintedAt(tt.version).String(), []byte(tt.body))
