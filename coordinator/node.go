@@ -10,7 +10,7 @@ import (
 
 // hello makes the process that introduces itself the node of that name, under a new node epoch. It changes nothing if the
 // process is the node already, or was it before.
-func (t *Turn) hello(node string, h events.Hello) {
+func (t *Turn) hello(node string, program events.Program, h events.Hello) {
 	epoch, before := t.Cluster.NodeEpochFloor, events.NodeFacts{}
 	if n := t.Cluster.Nodes[node]; n != nil {
 		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) || n.Forgotten {
@@ -18,7 +18,10 @@ func (t *Turn) hello(node string, h events.Hello) {
 		}
 		epoch, before = n.Epoch, n.Facts
 	}
-	t.emit(events.NodeScope(node), events.NodeJoined{Epoch: epoch + 1, Incarnation: h.Incarnation, NodeFacts: h.NodeFacts})
+	if t.Cluster.Level < events.LevelPrograms {
+		program = events.Program{}
+	}
+	t.emit(events.NodeScope(node), events.NodeJoined{Epoch: epoch + 1, Incarnation: h.Incarnation, NodeFacts: h.NodeFacts, Program: program})
 	n := t.Cluster.Nodes[node]
 	t.misfits(n, before)
 	if terms := t.Cluster.OnJoin; terms != nil && n.Instances() == 0 && t.Cluster.Rebalance == nil {
@@ -38,7 +41,7 @@ func (t *Turn) Rejoin(node string, since uint64) {
 }
 
 func (t *Turn) rejoin(n *projections.Node) {
-	t.emit(events.NodeScope(n.Name), events.NodeJoined{Epoch: n.Epoch + 1, Incarnation: n.Incarnation, NodeFacts: n.Told})
+	t.emit(events.NodeScope(n.Name), events.NodeJoined{Epoch: n.Epoch + 1, Incarnation: n.Incarnation, NodeFacts: n.Told, Program: n.Program})
 }
 
 // misfits reports the instances that placement would not put on the node now, if the node's facts have changed.

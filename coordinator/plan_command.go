@@ -41,6 +41,10 @@ func PlanRequest(c *projections.Cluster, r events.Request, now time.Time) any {
 			if command.When == events.RebalanceNow {
 				return RebalancePlan{c.Sequence, PlanRebalance(c, command.Terms(), now)}
 			}
+		case events.ClusterFinishUpgrade:
+			return CommandPlan{Sequence: c.Sequence, Rejection: &events.Rejection{
+				Code: events.CodeInvalidValue, Field: "verb", Reason: "finish-upgrade has no plan: it depends on the programs that run when it comes",
+			}}
 		}
 	}
 	return planAtOnce(c, r, now)

@@ -15,7 +15,7 @@ func (t *Turn) Status(sequence uint64, s events.Status) {
 	t.reserve(MaxPerInput)
 	t.cause = events.Cause{Causation: events.CauseOf(statusStream, sequence)}
 	if s.Hello != nil {
-		t.hello(s.Node, *s.Hello)
+		t.hello(s.Node, s.Program, *s.Hello)
 		return
 	}
 	n := t.Cluster.Nodes[s.Node]

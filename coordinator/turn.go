@@ -27,6 +27,8 @@ type Turn struct {
 	// Blamed are the units that made earlier rounds fail, with the reasons. Commands that need such a unit fail when Due runs
 	// next.
 	Blamed map[events.Unit]string
+	// Running are the programs that take part, for commands that depend on them.
+	Running Running
 	// MaxUnits is the number of units of which the round may have events; 0 for any number.
 	MaxUnits int
 

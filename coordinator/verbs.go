@@ -30,16 +30,17 @@ var verbs = map[events.Kind]verb{
 
 // admissions has an entry for each other command: a function that accepts it, or returns why not.
 var admissions = map[events.Kind]func(*Turn, events.Request) error{
-	kindOf[events.GroupEnsure]():      ofGroup((*Turn).ensureGroup),
-	kindOf[events.GroupCancel]():      ofGroup((*Turn).cancelGroup),
-	kindOf[events.NodePause]():        ofNode((*Turn).pauseNode),
-	kindOf[events.NodeResume]():       ofNode((*Turn).resumeNode),
-	kindOf[events.NodeDrain]():        ofNode((*Turn).drain),
-	kindOf[events.NodeForget]():       ofNode((*Turn).forget),
-	kindOf[events.NodeUpdate]():       ofNode((*Turn).update),
-	kindOf[events.ClusterPolicy]():    ofCluster((*Turn).policy),
-	kindOf[events.ClusterNodes]():     ofCluster((*Turn).allow),
-	kindOf[events.ClusterRebalance](): ofCluster((*Turn).askRebalance),
+	kindOf[events.GroupEnsure]():          ofGroup((*Turn).ensureGroup),
+	kindOf[events.GroupCancel]():          ofGroup((*Turn).cancelGroup),
+	kindOf[events.NodePause]():            ofNode((*Turn).pauseNode),
+	kindOf[events.NodeResume]():           ofNode((*Turn).resumeNode),
+	kindOf[events.NodeDrain]():            ofNode((*Turn).drain),
+	kindOf[events.NodeForget]():           ofNode((*Turn).forget),
+	kindOf[events.NodeUpdate]():           ofNode((*Turn).update),
+	kindOf[events.ClusterPolicy]():        ofCluster((*Turn).policy),
+	kindOf[events.ClusterNodes]():         ofCluster((*Turn).allow),
+	kindOf[events.ClusterRebalance]():     ofCluster((*Turn).askRebalance),
+	kindOf[events.ClusterFinishUpgrade](): finishUpgrade,
 }
 
 func kindOf[C events.Command]() events.Kind {

@@ -143,7 +143,7 @@ func (a *WorkQueue) note(r events.Record, reconciles func(events.ServiceID) bool
 	switch d := r.Data.(type) {
 	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeDegraded, events.NodeRecovered,
 		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeDraining, events.NodeForgotten, events.NodeRemoved,
-		events.PolicyChanged, events.NodesAllowed:
+		events.PolicyChanged, events.NodesAllowed, events.ClusterLevel:
 		a.shifted, a.turned, a.unheard = true, true, true
 	case events.UnitRetried:
 		a.shifted, a.turned, a.unheard = true, true, true

@@ -35,7 +35,7 @@ var commands = map[string][]asked{
 	},
 	"group":   {ask[GroupEnsure](), ask[GroupCancel]()},
 	"node":    {ask[NodePause](), ask[NodeResume](), ask[NodeDrain](), ask[NodeForget](), ask[NodeUpdate]()},
-	"cluster": {ask[ClusterNodes](), ask[ClusterPolicy](), ask[ClusterRebalance]()},
+	"cluster": {ask[ClusterNodes](), ask[ClusterPolicy](), ask[ClusterRebalance](), ask[ClusterFinishUpgrade]()},
 }
 
 func ask[C Command, P interface {

@@ -54,6 +54,8 @@ type Attributes struct {
 	Source string
 	Time   time.Time
 	Cause  Cause
+	// Program is that of the sender. Events do not have it: the log must not depend on the program that leads.
+	Program Program
 }
 
 // Encode writes data as a CloudEvent in binary mode: the attributes in headers, the plain JSON in the body.
@@ -65,9 +67,9 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 	return Message{Subject: subject, Header: a.header(data.Kind()), Body: body}, nil
 }
 
-// header writes the attributes. All values are in one piece, and two more find room, as a batch adds them.
+// header writes the attributes. All values are in one piece, and two more find room, as others add them.
 func (a Attributes) header(kind Kind) Header {
-	const most, more = 10, 2
+	const most, more = 12, 2
 	names, values := make([]string, 0, most), make([]string, 0, most)
 	set := func(name, value string) { names, values = append(names, name), append(values, value) }
 	set(headerSpecVersion, specVersion)
@@ -85,6 +87,12 @@ func (a Attributes) header(kind Kind) Header {
 	}
 	if a.Cause.TraceParent != "" {
 		set(headerTrace, percentEncode(a.Cause.TraceParent))
+	}
+	if a.Program.Levels != (Levels{}) {
+		set(headerLevels, a.Program.Levels.String())
+	}
+	if a.Program.Version != "" {
+		set(headerVersion, a.Program.Version)
 	}
 	h := make(Header, len(names)+more)
 	for i, name := range names {
@@ -122,6 +130,9 @@ func Decode(m Message) (Data, Attributes, error) {
 	a.Cause.Causation = read(headerCausation)
 	if a.Cause.TraceParent, err = percentDecode(read(headerTrace)); err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTrace, err)
+	}
+	if a.Program, err = program(read); err != nil {
+		return nil, Attributes{}, fmt.Errorf("%s: %w: %w", m.Subject, ErrMalformed, err)
 	}
 	return data, a, nil
 }

@@ -25,6 +25,8 @@ type HeartbeatAnswer struct {
 	Degraded bool `json:"degraded,omitzero"`
 	// List asks for the node's full list. It is a number that climbs: a node lists once for each.
 	List uint64 `json:"list"`
+	// Level is that of the cluster. A node that does not work at it must not act.
+	Level Level `json:"level,omitzero"`
 }
 
 // Kind implements Data.

@@ -82,6 +82,8 @@ type NodeJoined struct {
 	// Incarnation is the name that the process drew for itself.
 	Incarnation string `json:"incarnation"`
 	NodeFacts
+	// Program is the Rookery that the process runs. It is in clusters from LevelPrograms on.
+	Program Program `json:"program,omitzero"`
 }
 
 // Kind implements Data.

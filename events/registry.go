@@ -112,7 +112,7 @@ var standard = newRegistry(
 	of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
 	of[EvictionsPaused](), of[EvictionsResumed](),
 	of[UnitShunned](), of[UnitRetried](),
-	of[ClusterAdopted](), of[ClusterRenewed](), of[RoundClosed](), of[RoundVoid](),
+	of[ClusterAdopted](), of[ClusterRenewed](), of[ClusterLevel](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](), of[EngineStatus](),
 	of[Order](), of[OrdersEpoch](),
 	of[Heartbeat](), of[HeartbeatAnswer](),

@@ -31,6 +31,7 @@ const (
 	CodeSuspended        Code = "suspended"         // the service is suspended, and takes nothing but resume and drop
 	CodeHeard            Code = "heard"             // the node sends heartbeats, or did until just now: it is not gone
 	CodeChanged          Code = "changed"           // the service has changed since the sequence in if_seq
+	CodeOlder            Code = "older"             // a coordinator or a node is older than what the command needs
 	CodeInternal         Code = "internal"          // deciding failed; the defect is ours
 )
 

@@ -8,7 +8,9 @@ import (
 
 // Status is one message in ROOKERY_STATUS, understood. Exactly one of Hello, List, Instance and Engine is set.
 type Status struct {
-	Node     string
+	Node string
+	// Program is that of the node's process.
+	Program  Program
 	Hello    *Hello
 	List     *InstanceList
 	Instance *InstanceStatus
@@ -21,11 +23,11 @@ func ParseStatus(m Message) (Status, error) {
 	if len(t) < 4 || t[0]+"."+t[1] != StatusRoot || !ValidName(t[2]) {
 		return Status{}, fmt.Errorf("%w: %s is not the subject of a status", ErrMalformed, quote(m.Subject))
 	}
-	s := Status{Node: t[2]}
-	data, _, err := Decode(m)
+	data, of, err := Decode(m)
 	if err != nil {
 		return Status{}, err
 	}
+	s := Status{Node: t[2], Program: of.Program}
 	switch d := data.(type) {
 	case Hello:
 		s.Hello = &d

@@ -44,6 +44,8 @@ func (c *Cluster) applyCluster(r events.Record) bool {
 		c.Policy = d.Policy
 	case events.NodesAllowed:
 		c.allow(d.Allowed)
+	case events.ClusterLevel:
+		c.raise(d.Level)
 	case events.EvictionsPaused:
 		c.Evictions.Paused = true
 	case events.EvictionsResumed:
@@ -355,6 +357,15 @@ func (c *Cluster) node(name string) *Node {
 	return n
 }
 
+// raise brings the cluster to the level. All nodes that it knows work at it.
+func (c *Cluster) raise(level events.Level) {
+	c.Level = level
+	for _, n := range c.Nodes {
+		n.Program.Levels.Most = max(n.Program.Levels.Most, level)
+		n.Outdated = !n.Program.Levels.Hold(level)
+	}
+}
+
 func (c *Cluster) allow(nodes []string) {
 	c.Allowed = nodes
 	for name, n := range c.Nodes {
@@ -373,6 +384,7 @@ func (c *Cluster) applyNode(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.NodeJoined:
 		n.rejoin(d)
+		n.Outdated = !d.Program.Levels.Hold(c.Level)
 	case events.NodeUpdated:
 		n.Overrides = d.Overrides
 		n.know()

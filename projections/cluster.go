@@ -32,6 +32,8 @@ type Cluster struct {
 	// Recovering says that the log may be older than what the nodes have, since AdoptedAt. The coordinator then places and stops nothing.
 	Recovering bool
 	AdoptedAt  time.Time
+	// Level is the level that the cluster has reached.
+	Level events.Level `json:",omitzero"`
 	// DroppedAt is the sequence of the last event that deleted a service which is gone by now.
 	DroppedAt uint64
 	// GenerationFloor is the greatest generation of all removed services: the generations of new services begin above it.

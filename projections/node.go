@@ -50,6 +50,10 @@ type Node struct {
 	Holder uint64 `json:",omitzero"`
 	// NotAllowed says that the cluster has a list of allowed nodes, and the node is not on it.
 	NotAllowed bool
+	// Program is the Rookery that the node's process runs, as far as the log says.
+	Program events.Program `json:",omitzero"`
+	// Outdated says that the process does not work at the cluster's level. It lets its containers run, and follows no orders.
+	Outdated bool `json:",omitzero"`
 	// Unlisted says that the node must still list all its instances.
 	Unlisted bool
 	// Orders counts the orders that the log has decided for the node.
@@ -91,7 +95,7 @@ func (n *Node) Open() bool { return n.Live() && !n.Paused && !n.NotAllowed }
 
 // Ready reports whether instances may be placed on the node.
 func (n *Node) Ready() bool {
-	return n.Open() && n.Degraded == "" && n.Drain == nil && !n.Forgotten
+	return n.Open() && !n.Outdated && n.Degraded == "" && n.Drain == nil && !n.Forgotten
 }
 
 // HoldsPort reports whether an instance holds this port of the node.
@@ -193,7 +197,7 @@ func (n *Node) rejoin(j events.NodeJoined) {
 	if n.Told.Machine != j.Machine {
 		n.MachineSince = j.Epoch
 	}
-	n.Epoch, n.Incarnation, n.Told = j.Epoch, j.Incarnation, j.NodeFacts
+	n.Epoch, n.Incarnation, n.Told, n.Program = j.Epoch, j.Incarnation, j.NodeFacts, j.Program
 	n.back()
 	n.Degraded, n.EngineCounter = "", 0
 	n.know()

@@ -101,6 +101,8 @@ func (n *Node) state() string {
 		return "lost"
 	case !n.Live():
 		return "silent"
+	case n.Outdated:
+		return "outdated"
 	case n.Degraded != "":
 		return "degraded"
 	case n.Paused:

@@ -351,7 +351,7 @@ containers. Adopt itself stops no container.`,
 				if err := b.Init(ctx, replicas); err != nil {
 					return err
 				}
-				said, err := runner.Adopt(ctx, b, processName())
+				said, err := runner.Adopt(ctx, b, processName(), ownProgram())
 				if err != nil {
 					return err
 				}

@@ -50,7 +50,7 @@ writes from one leader only, so two coordinators that both believe they lead can
 				debug.SetGCPercent(garbage)
 			}
 			return supervise(cmd.Context(), runner.Config{
-				Bus: b, Name: name, Log: told.Log().With("part", "coordinator"), Heartbeat: heartbeat,
+				Bus: b, Name: name, Program: ownProgram(), Log: told.Log().With("part", "coordinator"), Heartbeat: heartbeat,
 				Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
 			})
 		},

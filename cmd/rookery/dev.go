@@ -227,7 +227,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 	}
 	start("coordinator", func(ctx context.Context) error {
 		return supervise(ctx, coordinator.Config{
-			Bus: b, Name: processName(), Log: log.With("part", "coordinator"),
+			Bus: b, Name: processName(), Program: ownProgram(), Log: log.With("part", "coordinator"),
 			Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
 		})
 	})
@@ -239,7 +239,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 		defer done()
 		name := "node-" + strconv.Itoa(i)
 		start(name, noderunner.New(noderunner.Config{
-			Bus: nb, Engine: engines.of[i], Name: name, Log: log.With("part", name), AnswerTime: d.answerTime,
+			Bus: nb, Engine: engines.of[i], Name: name, Program: ownProgram(), Log: log.With("part", name), AnswerTime: d.answerTime,
 			Meter: told.Meter("node/runner"), Tracer: told.Tracer("node/runner"), SampleEvery: noderunner.DefaultSampleEvery,
 			Facts: events.NodeFacts{
 				Address: "127.0.0.1", Ports: split(ports, i, d.nodes),

@@ -189,7 +189,7 @@ func (f *nodeFlags) config(ctx context.Context) (runner.Config, *podman.Engine, 
 	}
 	return runner.Config{
 		SampleEvery: runner.DefaultSampleEvery,
-		Engine:      engine, Name: f.name, Heartbeat: f.heartbeat, AnswerTime: f.answerTime, Allow: f.allow, Prune: f.pruner(engine),
+		Engine:      engine, Name: f.name, Program: ownProgram(), Heartbeat: f.heartbeat, AnswerTime: f.answerTime, Allow: f.allow, Prune: f.pruner(engine),
 		Facts: events.NodeFacts{Address: f.address, Zone: f.zone, Labels: f.labels, Ports: ports, Allows: f.allows, Reserve: f.reserve, Default: f.defaults},
 	}, engine, nil
 }

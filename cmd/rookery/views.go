@@ -168,6 +168,7 @@ var nodeColumns = []grid.Column{
 	{Head: "DISK", Keep: grid.Wide},
 	{Head: "EPOCH", Keep: grid.Wide},
 	{Head: "LABELS", Keep: grid.Wide},
+	{Head: "VERSION", Keep: grid.Wide},
 }
 
 func nodesPage(all []views.Node) page {
@@ -181,7 +182,7 @@ func nodesPage(all []views.Node) page {
 			grid.Plain(fmt.Sprintf("%s of %s", v.Reserved.CPU, v.Allocatable.CPU)), grid.Plain(gibibytes(int64(v.Reserved.Memory), int64(v.Allocatable.Memory))),
 			grid.Plain(fmt.Sprintf("%d-%d", v.Ports.First, v.Ports.Last)), grid.Plain(v.Words()),
 			grid.Plain(gibibytes(int64(v.Reserved.Disk), int64(v.Allocatable.Disk))), grid.Plain(strconv.FormatUint(v.Epoch, 10)),
-			grid.Plain(labelWords(v.Labels)),
+			grid.Plain(labelWords(v.Labels)), grid.Plain(v.Program.Version),
 		}})
 		if v.Degraded != "" {
 			p.notes = append(p.notes, fmt.Sprintf("%s is degraded: %s", v.Name, v.Degraded))

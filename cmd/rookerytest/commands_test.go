@@ -86,13 +86,14 @@ var commandsPromise = map[string]promised{
 	"state":   {same: "terraform", value: "state"},
 	"what-if": {unknown: "what-if --policy none.json", code: 1},
 
-	"bus adopt":   {},
-	"bus check":   {word: "health", value: "bus check"},
-	"bus init":    {same: "kubeadm"},
-	"coordinator": {},
-	"dev":         {word: "quickstart"},
-	"doctor":      {word: "health"},
-	"version":     {same: "docker", value: "version"},
+	"bus adopt":              {},
+	"bus check":              {word: "health", value: "bus check"},
+	"bus init":               {same: "kubeadm"},
+	"cluster finish-upgrade": {},
+	"coordinator":            {},
+	"dev":                    {word: "quickstart"},
+	"doctor":                 {word: "health"},
+	"version":                {same: "docker", value: "version"},
 }
 
 // TestTheTableOfCommands runs what commandsPromise has of every command, on a `rookery dev --simulated`. It logs the table.

@@ -15,9 +15,9 @@ import (
 )
 
 // fold returns the state that the log holds now. It reads the whole log instead of a snapshot, because callers want to know whether the log
-// is whole.
-func fold(ctx context.Context, b bus.Bus, name string) (*projections.Fold, error) {
-	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler), SnapshotEvery: snapshots.None})
+// is whole. The program must work at the level of the log.
+func fold(ctx context.Context, b bus.Bus, name string, program events.Program) (*projections.Fold, error) {
+	c := New(Config{Bus: b, Name: name, Program: program, Log: slog.New(slog.DiscardHandler), SnapshotEvery: snapshots.None})
 	f, err := c.follow(ctx)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func fold(ctx context.Context, b bus.Bus, name string) (*projections.Fold, error
 // CheckIdentity returns ErrIdentity, with what was found and what to do, unless every stream is the one that the log
 // knows and the orders come from it. A leader may go on with both meanwhile.
 func CheckIdentity(ctx context.Context, b bus.Bus) error {
-	f, err := fold(ctx, b, "check")
+	f, err := fold(ctx, b, "check", events.Program{Levels: events.OwnLevels})
 	if err != nil || !f.Cluster.Founded() {
 		return err
 	}
@@ -78,8 +78,8 @@ func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster, epo
 
 // Adopt records in the log, as one fenced round, that the present streams are the cluster's. It returns a description of what it did. If a
 // stream was created again, its inbox is read from the beginning.
-func Adopt(ctx context.Context, b bus.Bus, name string) (string, error) {
-	f, err := fold(ctx, b, name)
+func Adopt(ctx context.Context, b bus.Bus, name string, program events.Program) (string, error) {
+	f, err := fold(ctx, b, name, program)
 	if err != nil {
 		return "", err
 	}

@@ -27,6 +27,9 @@ type follower struct {
 // take folds the next message of the log.
 func (f *follower) take(m events.Message) error {
 	records, err := f.fold.Take(m)
+	if len(records) > 0 && err == nil {
+		err = f.c.works(f.fold.Cluster)
+	}
 	if len(records) > 0 {
 		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // otherwise it is a void, which has no effects
 			f.round, f.closed = records, m.Sequence
@@ -43,6 +46,10 @@ func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
 	}
 	f := &follower{c: c, fold: fold, reader: reader, closed: fold.Cluster.Sequence}
 	c.cluster = f.fold.Cluster
+	if err := c.works(c.cluster); err != nil {
+		f.stop()
+		return nil, err
+	}
 	return f, nil
 }
 

@@ -18,7 +18,7 @@ import (
 type heartbeats struct {
 	mu    sync.Mutex
 	nodes map[string]*beating
-	// unknown is the answer to a process that the log does not know.
+	// unknown is the answer to a process that the log does not know. It does not have the level, so that one which cannot read that says what it is.
 	unknown events.HeartbeatAnswer
 	// back are the nodes that sent a heartbeat and got no answer. woken has a value while there are some.
 	back  map[string]bool
@@ -35,6 +35,8 @@ type beating struct {
 	// heard is when the last heartbeat came. Where assumed is set none has come since the term began or the loop was paused: heard has that time.
 	heard   time.Time
 	assumed bool
+	// program is what the node's present process said of itself in this term; nil if it has not been heard.
+	program *events.Program
 }
 
 func newHeartbeats() heartbeats {
@@ -63,7 +65,7 @@ func (h *heartbeats) assume(c *projections.Cluster, now time.Time) {
 
 // beat notes a heartbeat and returns the answer to it. It reports false where the node must not get one. A heartbeat of a process other than
 // the node's present one does not count.
-func (h *heartbeats) beat(node, incarnation string, now time.Time) (events.HeartbeatAnswer, bool) {
+func (h *heartbeats) beat(node, incarnation string, program events.Program, now time.Time) (events.HeartbeatAnswer, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.nodes[node]
@@ -75,7 +77,7 @@ func (h *heartbeats) beat(node, incarnation string, now time.Time) (events.Heart
 		answer.Superseded = slices.Contains(b.past, incarnation)
 		return answer, true
 	}
-	b.heard, b.assumed = now, false
+	b.heard, b.assumed, b.program = now, false, &program
 	if !b.well {
 		h.back[node] = true
 		select {
@@ -112,10 +114,11 @@ func (h *heartbeats) update(c *Coordinator, now time.Time) {
 		b := h.of(name)
 		if b.incarnation != n.Incarnation || b.answer.Epoch != n.Epoch {
 			b.heard, b.incarnation, b.past = now, n.Incarnation, slices.Clone(n.Past)
+			b.program = nil
 		}
 		b.well = !n.Silent
 		b.answer = events.HeartbeatAnswer{
-			Log: h.unknown.Log, List: max(c.list, c.lists[name]),
+			Log: h.unknown.Log, Level: c.cluster.Level, List: max(c.list, c.lists[name]),
 			Epoch: n.Epoch, Machine: n.MachineSince, Orders: n.Orders, Degraded: n.Degraded != "",
 		}
 	}
@@ -162,7 +165,7 @@ func (l *leader) answerHeartbeat(m events.Message) (events.Message, error) {
 	if err != nil || !events.ValidName(node) {
 		return events.Message{}, err
 	}
-	answer, may := l.heartbeats.beat(node, beat.Incarnation, time.Now())
+	answer, may := l.heartbeats.beat(node, beat.Incarnation, of.Program, time.Now())
 	switch {
 	case !may:
 		return events.Message{}, &bus.QuestionError{Code: 503, Reason: "the node is silent: ask again"}
@@ -170,6 +173,6 @@ func (l *leader) answerHeartbeat(m events.Message) (events.Message, error) {
 		return events.Message{}, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
 	}
 	return events.Encode("", answer, events.Attributes{
-		ID: node + "/" + of.ID, Source: "/rookery/" + answer.Log, Time: l.Now(),
+		ID: node + "/" + of.ID, Source: "/rookery/" + answer.Log, Time: l.Now(), Program: l.Program,
 	})
 }

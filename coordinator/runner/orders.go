@@ -46,7 +46,7 @@ func (l *leader) orderMessage(subject string, o events.Order, traceParent string
 	}
 	m, err := events.Encode(subject, o, events.Attributes{
 		ID:     subject + "/" + strconv.FormatUint(o.Decided, 10) + "/" + string(o.Action),
-		Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now, Cause: events.Cause{TraceParent: traceParent},
+		Source: "/rookery/" + l.cluster.LogID(), Time: l.cluster.Now, Cause: events.Cause{TraceParent: traceParent}, Program: l.Program,
 	})
 	if err != nil {
 		return m, err

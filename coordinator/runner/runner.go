@@ -14,6 +14,7 @@ import (
 	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/coordinator/runner/telemetry"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -55,7 +56,9 @@ type Config struct {
 	Bus bus.Bus
 	// Name identifies this coordinator; two must not have the same name at once.
 	Name string
-	Log  *slog.Logger
+	// Program is the Rookery that this process runs. It stands by in a cluster at a level that is not among its own.
+	Program events.Program
+	Log     *slog.Logger
 	// Heartbeat is how often nodes send a heartbeat.
 	Heartbeat time.Duration
 	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for snapshots.DefaultEvery, snapshots.None
@@ -111,8 +114,8 @@ func New(config Config) *Coordinator {
 	}
 }
 
-// Run leads or stands by until ctx ends; then it returns nil. It returns an error only if it must not continue: the log cannot be folded
-// (projections.ErrGap, ErrChain, ErrUnknown), or a stream is another one (ErrIdentity) or is missing (bus.ErrNoStream).
+// Run leads or stands by until ctx ends; then it returns nil. In a cluster for which the program is too old it does nothing, and says so. It
+// returns an error only if it must not continue: the log cannot be folded (projections.ErrGap, ErrChain), or a stream is another one (ErrIdentity) or is missing (bus.ErrNoStream).
 func (c *Coordinator) Run(ctx context.Context) error {
 	meters, err := telemetry.New(c.Meter)
 	if err != nil {
@@ -125,7 +128,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	}
 	defer unobserve()
 	server := api.New(api.Config{Bus: c.Bus, Name: c.Name, Now: c.Now, State: c.present, Folds: c.folds})
-	stop, err := c.Bus.Serve(server.Questions(ctx))
+	stop, err := c.Bus.Serve(bus.Coordinator{Name: c.Name, Program: c.Program}, server.Questions(ctx))
 	if err != nil {
 		return err
 	}
@@ -149,6 +152,8 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.settled = false // an operator may just make the streams others, so nothing is answered from the state of before
 			c.Log.Warn("asking again about the streams", "error", err, "for", confirmFor,
 				"advice", "none needed yet: one server may answer with the state of before, or have a damaged copy")
+		case outdated(err):
+			return c.awaitUpgrade(ctx, err)
 		case fatal(err):
 			return err
 		case errors.Is(err, errLost):
@@ -191,7 +196,7 @@ func doubtful(err error) bool {
 
 // fatal reports whether an error says that the log or a stream is not what it must be.
 func fatal(err error) bool {
-	return doubtful(err) || errors.Is(err, projections.ErrUnknown) || errors.Is(err, snapshots.ErrTrimmed)
+	return doubtful(err) || outdated(err) || errors.Is(err, snapshots.ErrTrimmed)
 }
 
 // advice tells operators what to do about an error that the loop may meet repeatedly.

@@ -50,14 +50,19 @@ func both(t *testing.T, test func(t *testing.T, b bus.Bus)) {
 // start runs a coordinator until stop is called.
 func start(t *testing.T, b bus.Bus, name string) (stop func()) {
 	t.Helper()
+	return run(t, runner.Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler)})
+}
+
+// run starts a coordinator, which must run until it is stopped.
+func run(t *testing.T, config runner.Config) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	c := runner.New(runner.Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler)})
-	go func() { ended <- c.Run(ctx) }()
+	go func() { ended <- runner.New(config).Run(ctx) }()
 	return func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("coordinator %s ended with %v", name, err)
+			t.Errorf("coordinator %s ended with %v", config.Name, err)
 		}
 	}
 }

@@ -143,8 +143,10 @@ type Bus interface {
 	// subject than an inbox for its answer is ignored.
 	Answer(subject string, answer func(events.Message) (events.Message, error)) (stop func(), err error)
 
-	// Serve answers questions on rookery.api.<name> as Answer does.
-	Serve(questions map[string]Question) (stop func(), err error)
+	// Serve answers questions on rookery.api.<name> as Answer does, and says who answers.
+	Serve(by Coordinator, questions map[string]Question) (stop func(), err error)
+	// Coordinators returns those that answer questions now. One that is slow to say so may be missing.
+	Coordinators(ctx context.Context) ([]Coordinator, error)
 
 	// Bucket opens a bucket, making it where it is missing.
 	Bucket(ctx context.Context, name string) (Bucket, error)
@@ -154,6 +156,12 @@ type Bus interface {
 	Room(ctx context.Context) (Room, error)
 	// Now returns the server's time, as far as the bus can tell it.
 	Now(ctx context.Context) (time.Time, error)
+}
+
+// Coordinator is one that answers questions, by what it says of itself.
+type Coordinator struct {
+	Name string `json:"name"`
+	events.Program
 }
 
 // Question answers one question with a body and headers, which a refusal has too. Errors reach who asked; a *QuestionError with its code.

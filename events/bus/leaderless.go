@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -50,32 +51,20 @@ func (b *JetStream) Leaderless(ctx context.Context) ([]string, error) {
 // leaderless returns the settings of the stream if servers say that no server leads it, and none says otherwise; else nil. One that is cut off
 // from the leader says so, too: a leader answers first, or soon after.
 func (b *JetStream) leaderless(ctx context.Context, stream string) (*jetstream.StreamConfig, error) {
-	inbox := b.conn.NewInbox()
-	answers, err := b.conn.SubscribeSync(inbox)
+	var config *jetstream.StreamConfig
+	err := b.askAll(ctx, "$JS.API.STREAM.INFO."+stream, leadersAnswerIn, func(m *nats.Msg) (more bool) {
+		var info jetstream.StreamInfo
+		if json.Unmarshal(m.Data, &info) != nil || info.Cluster == nil || info.Cluster.Leader != "" {
+			config = nil
+			return false
+		}
+		config = &info.Config
+		return true
+	})
 	if err != nil {
 		return nil, fmt.Errorf("ask who leads %s: %w", stream, err)
 	}
-	defer func() { _ = answers.Unsubscribe() }() // fails only if the connection has ended
-	if err := b.conn.PublishRequest("$JS.API.STREAM.INFO."+stream, inbox, nil); err != nil {
-		return nil, fmt.Errorf("ask who leads %s: %w", stream, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, leadersAnswerIn)
-	defer cancel()
-	var config *jetstream.StreamConfig
-	for {
-		m, err := answers.NextMsgWithContext(ctx)
-		switch {
-		case errors.Is(err, context.DeadlineExceeded):
-			return config, nil
-		case err != nil:
-			return nil, fmt.Errorf("ask who leads %s: %w", stream, translate(err))
-		}
-		var info jetstream.StreamInfo
-		if json.Unmarshal(m.Data, &info) != nil || info.Cluster == nil || info.Cluster.Leader != "" {
-			return nil, nil
-		}
-		config = &info.Config
-	}
+	return config, nil
 }
 
 // Replace implements Bus.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -41,6 +42,32 @@ func (b *JetStream) Request(ctx context.Context, m events.Message) (events.Messa
 		return events.Message{}, fmt.Errorf("ask %s: %w: %w", m.Subject, ErrNoAnswer, err)
 	}
 	return fromNATS(answer), nil
+}
+
+// askAll asks all that answer on the subject, and calls each with the answers that come in this time, until that reports false.
+func (b *JetStream) askAll(ctx context.Context, subject string, within time.Duration, each func(*nats.Msg) (more bool)) error {
+	inbox := b.conn.NewInbox()
+	answers, err := b.conn.SubscribeSync(inbox)
+	if err != nil {
+		return translate(err)
+	}
+	defer func() { _ = answers.Unsubscribe() }() // fails only if the connection has ended
+	if err := b.conn.PublishRequest(subject, inbox, nil); err != nil {
+		return translate(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		m, err := answers.NextMsgWithContext(ctx)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil
+		case err != nil:
+			return translate(err)
+		case !each(m):
+			return nil
+		}
+	}
 }
 
 // forbidden reports whether the server's last word says that this connection may not publish to the subject. The server sends that apart

@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,8 +42,8 @@ type service struct {
 }
 
 // Serve implements Bus with a NATS micro service, so that `nats micro ls` finds it.
-func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
-	id := micro.ServiceIdentity{Name: serviceName, ID: nuid.Next(), Version: serviceVersion, Metadata: map[string]string{}}
+func (b *JetStream) Serve(by Coordinator, questions map[string]Question) (func(), error) {
+	id := micro.ServiceIdentity{Name: serviceName, ID: nuid.Next(), Version: serviceVersion, Metadata: by.metadata()}
 	s := &service{
 		conn: b.conn, id: id, under: make(chan struct{}, answersAtOnce),
 		stats: micro.Stats{ServiceIdentity: id, Type: micro.StatsResponseType, Started: time.Now().UTC()},
@@ -57,6 +59,54 @@ func (b *JetStream) Serve(questions map[string]Question) (func(), error) {
 		return nil, fmt.Errorf("serve questions: %w", err)
 	}
 	return s.stop, nil
+}
+
+// The metadata of the service.
+const (
+	metaCoordinator = "coordinator"
+	metaVersion     = "version"
+	metaLevels      = "levels"
+)
+
+func (c Coordinator) metadata() map[string]string {
+	return map[string]string{metaCoordinator: c.Name, metaVersion: c.Version, metaLevels: c.Levels.String()}
+}
+
+// coordinatorOf reads what a service says of itself. One of a version before levels says nothing: it has the id of its service for a name.
+func coordinatorOf(id micro.ServiceIdentity) (Coordinator, error) {
+	levels, err := events.ParseLevels(id.Metadata[metaLevels])
+	if err != nil {
+		return Coordinator{}, fmt.Errorf("the levels of the service %s: %w", id.ID, err)
+	}
+	name := cmp.Or(id.Metadata[metaCoordinator], id.ID)
+	return Coordinator{name, events.Program{Version: id.Metadata[metaVersion], Levels: levels}}, nil
+}
+
+// coordinatorsFor is how long coordinators have to say that they answer questions.
+const coordinatorsFor = time.Second
+
+// Coordinators implements Bus. It asks as `nats micro ping rookery` does.
+func (b *JetStream) Coordinators(ctx context.Context) (all []Coordinator, err error) {
+	subject, err := micro.ControlSubject(micro.PingVerb, serviceName, "")
+	if err != nil {
+		return nil, err
+	}
+	asked := b.askAll(ctx, subject, coordinatorsFor, func(m *nats.Msg) (more bool) {
+		var ping micro.Ping
+		if err = json.Unmarshal(m.Data, &ping); err == nil {
+			var c Coordinator
+			c, err = coordinatorOf(ping.ServiceIdentity)
+			all = append(all, c)
+		}
+		return err == nil
+	})
+	if errors.Is(asked, ErrNoAnswer) {
+		return nil, nil
+	}
+	if err = errors.Join(asked, err); err != nil {
+		return nil, fmt.Errorf("ask who answers questions: %w", err)
+	}
+	return all, nil
 }
 
 // endpoint answers one question. The coordinators of a cluster share its requests.

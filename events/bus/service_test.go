@@ -18,7 +18,7 @@ func TestTheServiceCountsErrors(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	long := make(chan struct{})
-	stop, err := b.Serve(map[string]bus.Question{
+	stop, err := b.Serve(bus.Coordinator{}, map[string]bus.Question{
 		"good": func([]byte) (events.Message, error) { return events.Message{Body: []byte("{}")}, nil },
 		"mixed": func(body []byte) (events.Message, error) {
 			switch string(body) {

@@ -42,6 +42,8 @@ var (
 	ErrSuperseded = errors.New("another process has joined as this node")
 	// ErrOtherCluster occurs when the bus belongs to another cluster than when the node joined.
 	ErrOtherCluster = errors.New("the bus belongs to another cluster")
+	// errOutdated occurs when the cluster reaches a level at which this program does not work.
+	errOutdated = errors.New("this program does not work at the level of the cluster")
 )
 
 // Config is what a node needs.
@@ -50,6 +52,8 @@ type Config struct {
 	Engine node.Engine
 	// Name is the node's unique name.
 	Name string
+	// Program is the Rookery that this process runs. The node does nothing in a cluster at a level that is not among its own.
+	Program events.Program
 	// Incarnation tells this process from all others of the same name. New draws one if it is empty.
 	Incarnation string
 	// Facts are what the node announces about itself. Run asks the Engine for the facts of the engine, and for each part of Capacity that
@@ -107,6 +111,7 @@ type Agent struct {
 	began    bool          // the node has adopted the engine's containers and knows its orders
 	tellings atomic.Uint64 // counts the messages of this process about itself
 	failure  error         // why this process must end
+	refused  events.Level  // the level of the cluster for which the node last said that it does nothing
 
 	meters  *meters
 	sampler sampler
@@ -134,7 +139,8 @@ func New(config Config) *Agent {
 	}
 }
 
-// Run joins and acts until ctx ends; then it returns nil and leaves every container as it is. It returns ErrSuperseded
+// Run joins and acts until ctx ends; then it returns nil and leaves every container as it is. In a cluster for which the program is too old or too
+// new it does nothing, and says so. It returns ErrSuperseded
 // or ErrOtherCluster if the node must not continue. All calls have ended when it returns.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -172,7 +178,11 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.SampleEvery > 0 {
 		a.running.Go(func() { a.sampleAll(ctx) })
 	}
-	return ended(ctx, a.loop(ctx, orders.Messages()))
+	err = a.loop(ctx, orders.Messages())
+	if errors.Is(err, errOutdated) {
+		err = a.join(ctx) // which only sends heartbeats
+	}
+	return ended(ctx, err)
 }
 
 // tidy asks the engine to remove what an earlier process has left. A failure does no harm: the next process tries again.

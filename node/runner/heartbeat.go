@@ -16,9 +16,11 @@ import (
 func (a *Agent) join(ctx context.Context) error {
 	waited := time.Now()
 	for {
-		sent := time.Now()
+		sent, again := time.Now(), joinEvery
 		answer, err := a.introduce(ctx)
 		switch {
+		case err == nil && a.outdated(answer):
+			again = a.Heartbeat
 		case err == nil && answer.Superseded:
 			return ErrSuperseded
 		case err == nil && answer.Epoch > 0:
@@ -35,7 +37,7 @@ func (a *Agent) join(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(joinEvery):
+		case <-time.After(again):
 		}
 	}
 }
@@ -57,8 +59,19 @@ func (a *Agent) introduce(ctx context.Context) (events.HeartbeatAnswer, error) {
 	return answer, a.store(ctx, hello)
 }
 
+// outdated reports whether the cluster is at a level at which this program does not work, and says so. Until it is replaced by another version
+// it leaves all containers as they are.
+func (a *Agent) outdated(answer events.HeartbeatAnswer) bool {
+	advice := a.Program.Levels.Advice(answer.Level)
+	if advice != "" && answer.Level != a.refused {
+		a.Log.Error("the node does nothing until another version of this program runs here", "node", a.Name, "advice", advice, "version", a.Program.Version)
+	}
+	a.refused = answer.Level
+	return advice != ""
+}
+
 func (a *Agent) attributes(id string) events.Attributes {
-	return events.Attributes{ID: a.Incarnation + "/" + id, Source: "/rookery/node/" + a.Name, Time: a.Now()}
+	return events.Attributes{ID: a.Incarnation + "/" + id, Source: "/rookery/node/" + a.Name, Time: a.Now(), Program: a.Program}
 }
 
 // told returns an id that is unique among this process's messages of this name.
@@ -108,6 +121,8 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer, sent ti
 		return fmt.Errorf("node %s: %w: give each machine a name of its own", a.Name, ErrSuperseded)
 	case answer.Log != a.owner.Cluster:
 		return fmt.Errorf("node %s: %w: %q, not %q; restart the node to join it", a.Name, ErrOtherCluster, answer.Log, a.owner.Cluster)
+	case a.outdated(answer):
+		return errOutdated
 	case answer.Epoch == 0:
 		return nil // the hello is on its way
 	}

@@ -302,6 +302,8 @@ type world struct {
 	epoch, machine uint64
 	// heartbeat is how often the node sends one; an hour where it is zero.
 	heartbeat time.Duration
+	// level is that of the cluster. The node works at level 0 alone.
+	level atomic.Uint32
 	// larger is how much larger the values of buckets are than what was put.
 	larger atomic.Int64
 	// needed are the images that the node needed, one list for each call of prune. pruneErr is what prune returns.
@@ -387,7 +389,7 @@ func (w *world) begin() (end func()) {
 		if w.unheard.Load() {
 			return events.Message{}, errors.New("there is no leader")
 		}
-		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Epoch: cmp.Or(w.epoch, 1), Machine: w.machine, Orders: w.counter.Load()}, events.Attributes{
+		return events.Encode("answer", events.HeartbeatAnswer{Log: cluster, Level: events.Level(w.level.Load()), Epoch: cmp.Or(w.epoch, 1), Machine: w.machine, Orders: w.counter.Load()}, events.Attributes{
 			ID: "1", Source: "/test", Time: time.Now(),
 		})
 	})
@@ -505,6 +507,35 @@ func (w *world) positions() []string {
 		}
 	}
 	return all
+}
+
+// TestANodeThatIsTooOldLeavesEverythingAsItIs has the cluster at a level at which the node does not work: before it joins, and once it has.
+func TestANodeThatIsTooOldLeavesEverythingAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.heartbeat = time.Second
+		w.level.Store(1)
+		w.store(0, events.ActionRun, good)
+		end := w.begin()
+		defer end()
+		<-time.After(time.Minute)
+		w.want(nil, nil)
+		const advice = "upgrade it: it works at levels up to 0, and the cluster is at level 1"
+		if said := strings.Count(w.log.String(), advice); said != 1 {
+			t.Errorf("the node gives its advice %d times, want once:\n%s", said, w.log.String())
+		}
+		w.level.Store(0)
+		<-time.After(time.Minute)
+		w.want([]uint32{0}, nil)
+		w.level.Store(1)
+		w.store(0, events.ActionStop, "")
+		w.store(1, events.ActionRun, good)
+		<-time.After(time.Minute)
+		w.want([]uint32{0}, nil)
+		if said := strings.Count(w.log.String(), advice); said != 2 {
+			t.Errorf("the node gives its advice %d times, want twice:\n%s", said, w.log.String())
+		}
+	})
 }
 
 func TestAnEngineThatHangsHoldsUpItsPlacesAlone(t *testing.T) {

@@ -110,6 +110,8 @@ type Node struct {
 	Degraded string `json:"degraded,omitempty"`
 	Epoch    uint64 `json:"epoch"`
 	events.NodeFacts
+	// Program is the Rookery that the node runs; absent in clusters that have not reached the level at which nodes say so.
+	Program events.Program `json:"program,omitzero"`
 	// Allocatable are the resources that all instances may use together. Reserved are those reserved for the node's instances.
 	Allocatable events.Resources `json:"allocatable"`
 	Reserved    events.Resources `json:"reserved"`
@@ -238,7 +240,8 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 			changes.node(c, name)
 			changes.waiting(c, name, r.Data)
 		}
-		if _, ok := r.Data.(events.NodesAllowed); ok {
+		switch r.Data.(type) {
+		case events.NodesAllowed, events.ClusterLevel:
 			changes.nodes(c)
 		}
 		ofNodes = ofNodes || decidesWaits(r.Data)
@@ -452,7 +455,7 @@ func (ch Changes) node(c *projections.Cluster, name string) {
 		return
 	}
 	ch.put(bus.BucketNodes, name, Node{
-		Name: name, State: n.State(), Degraded: n.Degraded, Epoch: n.Epoch, NodeFacts: n.Facts, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
+		Name: name, State: n.State(), Degraded: n.Degraded, Epoch: n.Epoch, NodeFacts: n.Facts, Program: n.Program, Allocatable: n.Allocatable(), Reserved: n.Reserved(),
 		Instances: n.Instances(), Orphans: len(n.Orphans), OrphanInstances: orphansOf(n), Drain: drainOf(n),
 		Shunned: shunnedOf(c, events.NodeScope(name)), Sequence: c.Sequence,
 	})

@@ -58,8 +58,8 @@ func (c *Checker) checkCalm() {
 // unlikeEngine checks that no instance of the node runs for long without serving, or is gone for long without being removed.
 func (c *Checker) unlikeEngine(e Engine) {
 	m, now := c.facts.nodes[e.Node], c.Now()
-	if m == nil {
-		return
+	if m == nil || !m.levels.Hold(c.facts.level) {
+		return // a node that is too old leaves everything as it is
 	}
 	state := map[events.InstanceID]node.State{}
 	for _, has := range e.Containers {

@@ -24,7 +24,9 @@ type facts struct {
 	generations map[events.InstanceID]uint32
 
 	// epochs is the highest epoch of the nodes that were removed.
-	epochs  uint64
+	epochs uint64
+	// level is that of the cluster.
+	level   events.Level
 	allowed map[string]bool // the nodes that take instances; all if it is empty
 	// rebalance are the terms of the rebalancing that is under way.
 	rebalance *events.RebalanceTerms
@@ -232,6 +234,12 @@ func (c *Checker) event(r events.Record) {
 func (c *Checker) clusterChanges(node string, d events.Data) {
 	f := c.facts
 	switch d := d.(type) {
+	case events.ClusterLevel:
+		c.must(d.Level > f.level, "levels", "the cluster reaches level %d after level %d", d.Level, f.level)
+		f.level = d.Level
+		for _, m := range f.nodes {
+			m.levels.Most = max(m.levels.Most, d.Level) // it said so, and the log does not say it before
+		}
 	case events.NodesAllowed:
 		f.allowed = map[string]bool{}
 		for _, name := range d.Allowed {

@@ -21,6 +21,8 @@ type machine struct {
 	// degraded says that its engine does not answer, and word is the counter of its last report about that in its epoch.
 	degraded bool
 	word     uint64
+	// levels are those at which its process works, as far as the log says.
+	levels events.Levels
 	// told holds the facts that its process reported, and facts the same with the operator's overrides.
 	told, facts events.NodeFacts
 	overrides   events.Overrides
@@ -44,7 +46,7 @@ func (c *Checker) machine(name string) *machine {
 // takesInstances reports whether the coordinator may place instances on the node.
 func (f *facts) takesInstances(name string) bool {
 	m := f.nodes[name]
-	return m != nil && m.epoch > 0 && !m.silent && !m.degraded && !m.paused && !m.drains && !m.forgotten &&
+	return m != nil && m.epoch > 0 && !m.silent && !m.degraded && !m.paused && !m.drains && !m.forgotten && m.levels.Hold(f.level) &&
 		(len(f.allowed) == 0 || f.allowed[name])
 }
 
@@ -95,7 +97,9 @@ func (c *Checker) joined(name string, m *machine, d events.NodeJoined) {
 	}
 	c.must(d.Epoch == before+1 && !m.forgotten,
 		"nodes", "%s joins in epoch %d after epoch %d, forgotten: %t", name, d.Epoch, before, m.forgotten)
-	m.epoch, m.told, m.degraded, m.word = d.Epoch, d.NodeFacts, false, 0
+	c.must(c.facts.level >= events.LevelPrograms || d.Program == (events.Program{}),
+		"levels", "%s joins with %+v in a cluster at level %d", name, d.Program, c.facts.level)
+	m.epoch, m.told, m.levels, m.degraded, m.word = d.Epoch, d.NodeFacts, d.Program.Levels, false, 0
 	m.facts = m.overrides.Of(m.told)
 	c.heard(m)
 }

@@ -30,13 +30,15 @@ type client struct {
 	world  *World
 	number int
 	name   string
-	link   *link
-	draw   *rand.Rand
-	ended  atomic.Bool
-	frozen atomic.Bool
-	asked  bool // its process was asked to end
-	trap   *trap
-	tear   bool // the next append to the log is stored in part
+	// program is that of its process.
+	program events.Program
+	link    *link
+	draw    *rand.Rand
+	ended   atomic.Bool
+	frozen  atomic.Bool
+	asked   bool // its process was asked to end
+	trap    *trap
+	tear    bool // the next append to the log is stored in part
 	// refused is when a full log last refused an append of the client.
 	refused time.Time
 	stalled bool // its readers deliver nothing
@@ -48,6 +50,7 @@ type client struct {
 	mu        sync.Mutex
 	listeners []*listener
 	answerers []*answerer
+	serves    *bus.Coordinator // what it says of itself; nil if it answers no questions
 }
 
 var _ bus.Bus = (*client)(nil)

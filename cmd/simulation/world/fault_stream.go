@@ -72,10 +72,10 @@ func hitLogRestored(w *World, a Action) {
 
 // adopt runs the adoption of the streams as an operator does.
 func (w *World) adopt() {
-	p := &part{world: w, name: operatorName}
+	p := &part{world: w, name: operatorName, program: newer}
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		for ctx.Err() == nil {
-			did, err := coordinator.Adopt(ctx, c, operatorName)
+			did, err := coordinator.Adopt(ctx, c, operatorName, c.program)
 			if err == nil {
 				p.log().Info(did)
 				return nil

@@ -49,6 +49,7 @@ var faults = []fault{
 	{Leaderless, 0, drawNothing, hitLeaderless},
 	{Panics, 0, drawUnit, hitPanics},
 	{StaleInfo, 0, drawStaleInfo, hitStaleInfo},
+	{OtherVersion, 0, drawProcess, hitOtherVersion},
 }
 
 func drawNothing(*drawer, *Action) {}

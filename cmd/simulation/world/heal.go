@@ -18,6 +18,7 @@ func (w *World) heal() {
 	}
 	w.putConfigs()
 	for _, p := range w.parts {
+		p.becomes(newer)
 		if p.client != nil {
 			p.client.trap, p.client.tear = nil, false
 		}

@@ -97,8 +97,34 @@ func (c *client) Answer(subject string, answer func(events.Message) (events.Mess
 }
 
 // Serve implements bus.Bus.
-func (c *client) Serve(questions map[string]bus.Question) (func(), error) {
-	return bus.ServeBy(c.Answer, questions)
+func (c *client) Serve(by bus.Coordinator, questions map[string]bus.Question) (func(), error) {
+	stop, err := bus.ServeBy(c.Answer, questions)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.serves = &by
+	c.mu.Unlock()
+	return func() {
+		c.mu.Lock()
+		c.serves = nil
+		c.mu.Unlock()
+		stop()
+	}, nil
+}
+
+// Coordinators implements bus.Bus.
+func (c *client) Coordinators(ctx context.Context) ([]bus.Coordinator, error) {
+	return do(ctx, c.look(LookAtStream, "coordinators"), func() (all []bus.Coordinator, err error) {
+		for _, other := range c.world.clients {
+			other.mu.Lock()
+			if other.serves != nil && !other.link.cut && !other.ended.Load() && !other.frozen.Load() {
+				all = append(all, *other.serves)
+			}
+			other.mu.Unlock()
+		}
+		return all, nil
+	})
 }
 
 // Request implements bus.Bus.

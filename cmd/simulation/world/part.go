@@ -28,6 +28,8 @@ type part struct {
 	world *World
 	name  string
 	run   func(ctx context.Context, c *client, name string) error
+	// program is the version of the next process.
+	program events.Program
 	// times counts its processes.
 	times  int
 	client *client
@@ -65,10 +67,10 @@ func (w *World) linkOf(name string) *link {
 }
 
 func (w *World) addCoordinator(name string) {
-	p := &part{world: w, name: name}
+	p := &part{world: w, name: name, program: present}
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		return coordinator.New(coordinator.Config{
-			Bus: c, Name: name, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
+			Bus: c, Name: name, Program: c.program, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
 			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, snapshots.None), Meter: w.measures(), Tracer: w.tracer,
 		}).Run(ctx)
 	}
@@ -82,10 +84,10 @@ func (w *World) addNode(name string, number int) {
 	}
 	h.engine = newEngine()
 	w.hosts[name] = h
-	p := &part{world: w, name: name}
+	p := &part{world: w, name: name, program: present}
 	p.run = func(ctx context.Context, c *client, incarnation string) error {
 		return noderunner.New(noderunner.Config{
-			Bus: c, Engine: &engine{host: h, client: c}, Name: name, Facts: h.facts, Log: p.log(),
+			Bus: c, Engine: &engine{host: h, client: c}, Name: name, Program: c.program, Facts: h.facts, Log: p.log(),
 			Heartbeat: w.plan.Heartbeat, Incarnation: incarnation, Now: p.now,
 			Meter: w.measures(), Tracer: w.tracer, SampleEvery: w.sampleEvery,
 		}).Run(ctx)
@@ -149,7 +151,7 @@ func (p *part) start() {
 	if w.plan.Golden {
 		name += "'" // a name that differs from all processes in the log
 	}
-	c := &client{world: w, number: len(w.clients), name: name, link: w.linkOf(p.name), draw: w.seeded(name)}
+	c := &client{world: w, number: len(w.clients), name: name, program: p.program, link: w.linkOf(p.name), draw: w.seeded(name)}
 	w.clients = append(w.clients, c)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.client, p.cancel, p.ended = c, cancel, make(chan struct{})

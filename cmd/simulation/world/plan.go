@@ -54,6 +54,7 @@ const (
 	Leaderless    Kind = "leaderless"     // a stream, a bucket or the objects have no leader: no server answers calls to them
 	Panics        Kind = "panics"         // the coordinators panic in a unit of work; only in a program compiled for that
 	StaleInfo     Kind = "stale-info"     // a host is told outdated ends of the streams
+	OtherVersion  Kind = "other-version"  // a process is replaced by one of an older or a newer version
 )
 
 // Action is one command of a client, or one fault.
@@ -207,6 +208,7 @@ func Draw(seed uint64, beside ...Kind) Plan {
 		const first = 4 // the sequences below are of other faults
 		d.ofKind(kind, first+uint64(i))
 	}
+	d.upgrades()
 	slices.SortStableFunc(p.Actions, func(a, b Action) int { return int(a.At - b.At) })
 	return p
 }

@@ -305,6 +305,9 @@ func (w *World) stored(c *client, stream bus.Stream, batch []events.Message, aft
 	for i, m := range batch {
 		w.note("%s stored %d in %s: %s %s", c.name, after+uint64(i)+1, stream, m.Subject, m.Body)
 	}
+	if stream == bus.Log {
+		w.checker.Writes(c.name, c.program.Levels)
+	}
 	w.checker.Stored(stream, batch)
 }
 

@@ -53,7 +53,7 @@ func (m *maker) cores(name, what string) metric.Float64ObservableUpDownCounter {
 func (g *gauges) make(m *maker) {
 	*g = gauges{
 		sequence:          m.gauge("rookery.fold.sequence", "{event}", "The place in the log that this coordinator's state is true at."),
-		role:              m.gauge("rookery.coordinator.role", "{coordinator}", "1 for the role that this coordinator has, 0 for the other."),
+		role:              m.gauge("rookery.coordinator.role", "{coordinator}", "1 for the role that this coordinator has, 0 for the others."),
 		quorum:            m.gauge("rookery.bus.quorum", "{quorum}", "1 if enough NATS servers run to agree, 0 if one says that they do not, none if none answers."),
 		state:             m.gauge("rookery.node.state", "{node}", "1 for the state that a node has for placement."),
 		lag:               m.level("rookery.coordinator.lag", "{message}", "Messages of a stream that are not decided yet."),
@@ -112,12 +112,10 @@ func (m *Meters) Observe(ctx context.Context, log *slog.Logger, now func() time.
 
 // collect asks the loop as any question does: between two rounds, and without effect on its decisions.
 func (m *Meters) collect(ctx context.Context, o metric.Observer, now func() time.Time, state State) {
-	leads := int64(0)
-	if m.leading.Load() {
-		leads = 1
+	leads, outdated := m.leading.Load(), m.outdated.Load()
+	for role, has := range map[string]bool{"leader": leads, "standby": !leads && !outdated, "outdated": outdated} {
+		o.ObserveInt64(m.gauges.role, map[bool]int64{true: 1}[has], metric.WithAttributes(keyRole.String(role)))
 	}
-	o.ObserveInt64(m.gauges.role, leads, metric.WithAttributes(keyRole.String("leader")))
-	o.ObserveInt64(m.gauges.role, 1-leads, metric.WithAttributes(keyRole.String("standby")))
 	ctx, cancel := context.WithTimeout(ctx, gaugeTimeout)
 	defer cancel()
 	var l levels

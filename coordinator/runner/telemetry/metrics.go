@@ -55,7 +55,7 @@ type Meters struct {
 	inputs, events                       metric.Int64Histogram
 	decide, append, age, scheduling      metric.Float64Histogram
 	barrier, spread                      metric.Float64Histogram
-	leading                              atomic.Bool
+	leading, outdated                    atomic.Bool
 	answering                            atomic.Int64
 	lags                                 lags
 	gauges                               gauges
@@ -181,6 +181,9 @@ func (m *Meters) StandsBy() {
 	m.answering.Store(0)
 	m.lags.forget()
 }
+
+// Outdated says from now on that this coordinator waits to be replaced by another version.
+func (m *Meters) Outdated() { m.outdated.Store(true) }
 
 // Lag notes where a stream ends at a time, and up to which message it is decided.
 func (m *Meters) Lag(stream bus.Stream, last, decided uint64, now time.Time) {

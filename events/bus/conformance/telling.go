@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -120,7 +121,8 @@ func answerStop(s *suite) {
 }
 
 func serve(s *suite) {
-	stop, err := s.bus.Serve(map[string]bus.Question{
+	by := bus.Coordinator{Name: "leader-1", Program: events.Program{Version: "v0.3.1", Levels: events.Levels{Most: 2}}}
+	stop, err := s.bus.Serve(by, map[string]bus.Question{
 		"echo":   func(body []byte) (events.Message, error) { return events.Message{Body: body}, nil },
 		"broken": func([]byte) (events.Message, error) { return events.Message{}, errors.New("it broke") },
 		"missing": func([]byte) (events.Message, error) {
@@ -128,6 +130,11 @@ func serve(s *suite) {
 		},
 	})
 	s.need(err)
+	all, err := s.bus.Coordinators(s.ctx)
+	s.need(err)
+	if !slices.Equal(all, []bus.Coordinator{by}) {
+		s.Fatalf("%+v answer questions, want %+v", all, by)
+	}
 	answer, err := s.bus.Request(s.ctx, message(events.APIRoot+".echo", "hello"))
 	s.need(err)
 	if string(answer.Body) != "hello" || answer.Header.Get(bus.HeaderErrorCode) != "" {

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/nats-io/nuid"
@@ -125,6 +126,30 @@ func (b *Bus) Answer(subject string, answer func(events.Message) (events.Message
 }
 
 // Serve implements bus.Bus.
-func (b *Bus) Serve(questions map[string]bus.Question) (func(), error) {
-	return bus.ServeBy(b.Answer, questions)
+func (b *Bus) Serve(by bus.Coordinator, questions map[string]bus.Question) (func(), error) {
+	stop, err := bus.ServeBy(b.Answer, questions)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	serves := &by
+	b.coordinators = append(b.coordinators, serves)
+	return func() {
+		stop()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.coordinators = slices.DeleteFunc(b.coordinators, func(other *bus.Coordinator) bool { return other == serves })
+	}, nil
+}
+
+// Coordinators implements bus.Bus.
+func (b *Bus) Coordinators(context.Context) ([]bus.Coordinator, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]bus.Coordinator, 0, len(b.coordinators))
+	for _, c := range b.coordinators {
+		all = append(all, *c)
+	}
+	return all, nil
 }

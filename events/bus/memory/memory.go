@@ -23,7 +23,9 @@ type Bus struct {
 	objects   map[string]*objects
 	listeners map[*listener]struct{}
 	answers   map[*answerer]struct{}
-	made      int
+	// coordinators are those that serve questions, in the order in which they began.
+	coordinators []*bus.Coordinator
+	made         int
 }
 
 var _ bus.Bus = (*Bus)(nil)

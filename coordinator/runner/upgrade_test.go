@@ -1,0 +1,105 @@
+package runner_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// errorsTold is a log that hands on the texts of the attribute "error" of its errors.
+type errorsTold struct {
+	slog.Handler
+	texts chan string
+}
+
+func (errorsTold) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l errorsTold) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+func (l errorsTold) Handle(_ context.Context, r slog.Record) error {
+	if r.Level == slog.LevelError {
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "error" {
+				l.texts <- a.Value.String()
+			}
+			return true
+		})
+	}
+	return nil
+}
+
+// TestAnOlderCoordinatorWaitsForItsUpgrade runs one that works at level 0 beside one that works at level 1. The cluster reaches level 1 once
+// the older one is gone. When that is started again, it neither leads nor ends.
+func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
+	both(t, func(t *testing.T, b bus.Bus) {
+		newer := events.Program{Version: "v2", Levels: events.Levels{Most: 1}}
+		configOf := func(name string, program events.Program) runner.Config {
+			return runner.Config{Bus: b, Name: name, Program: program, Log: slog.New(slog.DiscardHandler)}
+		}
+		heard := func(of string) func() events.Message {
+			told, err := b.Subscribe(events.EventRoot + "." + of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(told.Stop)
+			return func() events.Message { t.Helper(); return next(t, told) }
+		}
+		founded, rejected, raised, succeeded := heard("cluster.adopted"), heard("cluster.command.rejected"), heard("cluster.level"), heard("cluster.command.succeeded")
+		finish := func() {
+			if _, err := b.Publish(t.Context(), events.Message{
+				Subject: events.CommandRoot + ".cluster.finish-upgrade", Header: events.Header{}, Body: []byte("{}"),
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stopNewer := run(t, configOf("newer", newer))
+		finishWith := func(want string) {
+			finish()
+			if d, _, err := events.DecodeAs[events.CommandRejected](rejected()); err != nil || !strings.Contains(d.Reason, want) {
+				t.Fatalf("the command was rejected with %q, %v; want one with %q", d.Reason, err, want)
+			}
+		}
+		founded() // from here on the newer one leads
+		stopOlder := run(t, configOf("older", events.Program{}))
+		for serving := 0; serving < 2; {
+			all, err := b.Coordinators(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			serving = len(all)
+		}
+		finishWith("coordinator older (levels 0-0)")
+		stopOlder()
+		finish()
+		if d, _, err := events.DecodeAs[events.ClusterLevel](raised()); err != nil || d.Level != 1 {
+			t.Fatalf("the cluster reached level %d, %v", d.Level, err)
+		}
+		succeeded()
+		stopNewer()
+
+		older := configOf("older", events.Program{Version: "v1"})
+		log := errorsTold{slog.DiscardHandler, make(chan string, 9)}
+		older.Log = slog.New(log)
+		stopOlder = run(t, older)
+		select {
+		case said := <-log.texts:
+			const want = "upgrade it: it works at levels up to 0, and the cluster is at level 1"
+			if !strings.Contains(said, want) {
+				t.Errorf("the older one says %q, want %q", said, want)
+			}
+		case <-time.After(patience):
+			t.Fatal("the older one does not say that it waits")
+		}
+		stopNewer = run(t, configOf("newer", newer))
+		finish()
+		succeeded()
+		stopNewer()
+		stopOlder()
+	})
+}

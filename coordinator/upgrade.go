@@ -1,0 +1,79 @@
+package coordinator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Running are the programs that take part in the cluster, as far as the leader knows. The log has none of it while an upgrade goes on: an older
+// program could not read that.
+type Running struct {
+	// Leader is that of the coordinator that decides.
+	Leader events.Program
+	// Coordinators are those of all coordinators, by name.
+	Coordinators map[string]events.Program
+	// Nodes are the processes of nodes that sent a heartbeat in this term, by the node's name.
+	Nodes map[string]Process
+	// Unknown says why the coordinators are not known; "" if they are.
+	Unknown string
+}
+
+// Process is one that was the node of its name when it last sent a heartbeat.
+type Process struct {
+	Incarnation string
+	Program     events.Program
+}
+
+// finishUpgrade raises the cluster to the highest level of the leader, unless a coordinator or a node does not work at it.
+func finishUpgrade(t *Turn, r events.Request) error {
+	to := t.Running.Leader.Levels.Most
+	if to <= t.Cluster.Level {
+		t.atOnce(r)
+		return nil
+	}
+	if t.Running.Unknown != "" {
+		return events.Reject(events.CodeBusy, "", "the leader cannot find out which coordinators run: %s; try again", t.Running.Unknown)
+	}
+	if older := t.olderThan(to); len(older) > 0 {
+		return events.Reject(events.CodeOlder, "", "level %d needs newer programs than these: %s; upgrade them, and forget nodes that are gone",
+			to, atMost(older))
+	}
+	t.atOnce(r, events.ClusterLevel{Level: to})
+	return nil
+}
+
+// olderThan returns what takes part and does not work at the level, or is not known to.
+func (t *Turn) olderThan(level events.Level) (older []string) {
+	for _, name := range slices.Sorted(maps.Keys(t.Running.Coordinators)) {
+		if p := t.Running.Coordinators[name]; !p.Levels.Hold(level) {
+			older = append(older, fmt.Sprintf("coordinator %s (levels %s)", name, p.Levels))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
+		n := t.Cluster.Nodes[name]
+		p := t.Running.Nodes[name]
+		heard := p.Incarnation == n.Incarnation
+		switch {
+		case n.Forgotten || n.Program.Levels.Hold(level) || heard && p.Program.Levels.Hold(level):
+		case heard:
+			older = append(older, fmt.Sprintf("node %s (levels %s)", name, p.Program.Levels))
+		default:
+			older = append(older, fmt.Sprintf("node %s (it sent no heartbeat to this leader)", name))
+		}
+	}
+	return older
+}
+
+// atMost lists the first names, and counts the others.
+func atMost(names []string) string {
+	const most = 5
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}
