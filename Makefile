@@ -156,6 +156,12 @@ AVAILABILITY := go test -v -count 1 -timeout 24h -run TestAvailabilityOnPodman .
 test-ha: setup ## Break one thing after the other of a Rookery on three NATS servers; the last line counts what was lost
 	@set -o pipefail; $(AVAILABILITY) 2>&1 | $(call LAST_LINE,experiments)
 
+# OLDER is the commit of the version before, with which `make test-versions` mixes the present one.
+OLDER := 2d61a742
+.PHONY: test-versions
+test-versions: setup ## Mix programs of two versions, upgrade and go back; the last line counts what went wrong
+	@set -o pipefail; go test -v -count 1 -timeout 15m -run TestVersionsOnPodman ./cmd/rookerytest -older $(OLDER) 2>&1 | $(call LAST_LINE,mixed)
+
 # SOAK_HA is how long `make soak-ha` lasts at least.
 SOAK_HA := 1h
 .PHONY: soak-ha

@@ -1,0 +1,385 @@
+package rookerytest_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+	"github.com/rookery-project/rookery/projections/views"
+)
+
+var olderCommit = flag.String("older", "", "the `commit` of the older program; without it that is the present one, made to work at level 0 alone")
+
+// module is the folder of the module.
+const module = "../.."
+
+// edit is a change of one text in a source file of the module.
+type edit struct{ file, from, to string }
+
+// olderEdits make the program one that works at level 0 alone.
+var olderEdits = []edit{{"events/level.go", "var OwnLevels = Levels{Most: LevelPrograms}", "var OwnLevels = Levels{}"}}
+
+// newerEdits make the program one of the next level, with which an event and a field of another event come.
+var newerEdits = []edit{
+	{"events/level.go", "var OwnLevels = Levels{Most: LevelPrograms}", "var OwnLevels = Levels{Most: LevelPrograms + 1}"},
+	{"events/cluster_level.go", "// Kind implements Data.\nfunc (ClusterLevel)", `type ClusterPlanted struct{}
+
+func (ClusterPlanted) Kind() Kind { return v1("cluster", "planted") }
+
+func (ClusterLevel)`},
+	{"events/registry.go", "of[ClusterLevel](),", "of[ClusterLevel](), of[ClusterPlanted](),"},
+	{"events/node_joined.go", "	Program Program `json:\"program,omitzero\"`", "	Program Program `json:\"program,omitzero\"`\n	Planted bool `json:\"planted,omitzero\"`"},
+	{"projections/apply.go", "	case events.ClusterLevel:", "	case events.ClusterPlanted:\n	case events.ClusterLevel:"},
+	{"coordinator/node.go", "NodeFacts: h.NodeFacts, Program: program})", `NodeFacts: h.NodeFacts, Program: program, Planted: t.Cluster.Level > events.LevelPrograms})
+	if t.Cluster.Level > events.LevelPrograms {
+		t.emit(events.ClusterScope, events.ClusterPlanted{})
+	}`},
+}
+
+// edited builds the program with these changes of its source.
+func edited(t *testing.T, name string, edits []edit) string {
+	t.Helper()
+	root, err := filepath.Abs(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, texts := t.TempDir(), map[string]string{}
+	for _, e := range edits {
+		path := filepath.Join(root, e.file)
+		text, read := texts[path]
+		if !read {
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(source)
+		}
+		if strings.Count(text, e.from) != 1 {
+			t.Fatalf("%s does not have once: %s", e.file, e.from)
+		}
+		texts[path] = strings.Replace(text, e.from, e.to, 1)
+	}
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for i, path := range slices.Sorted(maps.Keys(texts)) {
+		overlay.Replace[path] = filepath.Join(folder, fmt.Sprintf("%d.go", i))
+		if err := os.WriteFile(overlay.Replace[path], []byte(texts[path]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(overlay)
+	if err == nil {
+		err = os.WriteFile(folder+"/overlay.json", text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := compiled(name, "github.com/rookery-project/rookery/cmd/rookery", "-overlay", folder+"/overlay.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// older builds the older program.
+func older(t *testing.T) string {
+	t.Helper()
+	if *olderCommit == "" {
+		return edited(t, "rookery-older", olderEdits)
+	}
+	source := t.TempDir()
+	archive := exec.CommandContext(t.Context(), "sh", "-c", `git -C "$0" archive "$1" | tar --extract --directory "$2"`, module, *olderCommit, source)
+	if out, err := archive.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	path, err := compiled("rookery-older", "./cmd/rookery", "-C", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// upgrade is a fleet whose programs are replaced by those of other versions.
+type upgrade struct {
+	*scene
+	// mixed counts the mixtures of versions in which the fleet settled. exits are processes that ended by themselves, and absent nodes that
+	// did not join.
+	mixed         int
+	exits, absent []string
+	// pids are those of the containers that must stay, by host.
+	pids map[string]map[string]int
+}
+
+// TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade, twice. Clients go on sending commands.
+func TestVersionsOnPodman(t *testing.T) {
+	t.Parallel()
+	old, present, next := older(t), must(t, program), edited(t, "rookery-newer", newerEdits)
+	f := newTrial(t)
+	f.startWith(old)
+	u := &upgrade{scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, pids: map[string]map[string]int{}}
+	lost := 0
+	defer func() {
+		fmt.Printf("mixed %d, exits %d, not joined %d, lost %d\n", u.mixed, len(u.exits), len(u.absent), lost)
+	}()
+	if why, _ := f.settles(); why != "" {
+		t.Fatal(why)
+	}
+	for _, h := range f.hosts {
+		u.pids[h.name] = u.steady(h)
+	}
+	why := attempt(func() {
+		u.throughAllMixtures(old, present)
+		u.finishes(1)
+		u.refuses(old)
+		u.replaceAll(present, next)
+		u.plantedIs(false)
+		u.finishes(2)
+		u.rejoins(f.hosts[0])
+		u.plantedIs(true)
+		u.waits(f.coordinators[0], present)
+	})
+	for _, s := range f.commands {
+		if outcomes := f.log.history.outcomes[s]; len(outcomes) != 1 {
+			lost++
+		}
+	}
+	if why != "" || lost+len(u.exits)+len(u.absent) > 0 {
+		t.Error(why, u.exits, u.absent)
+	}
+}
+
+// must returns what a function makes that cannot fail here.
+func must(t *testing.T, of func() (string, error)) string {
+	t.Helper()
+	path, err := of()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// startWith starts a fleet of this program.
+func (f *trial) startWith(path string) {
+	f.t.Helper()
+	n := f.network
+	f.path = path
+	f.bus = &service{folder: f.t.TempDir(), host: n.address(1), port: freePorts(f.t)}
+	f.startBus()
+	f.meet("nats://" + f.bus.address())
+	for _, name := range []string{"leader-1", "leader-2"} {
+		f.seat(&seat{host: n.newMachine(name, ""), server: "nats://" + f.bus.address()})
+	}
+	for _, h := range f.hosts {
+		h.path, h.server = path, "nats://"+f.bus.address()
+		f.startNode(h)
+	}
+	f.found()
+}
+
+// throughAllMixtures replaces one program after the other, standby and leader, then the nodes. One of each goes back in between.
+func (u *upgrade) throughAllMixtures(from, to string) {
+	leads, stands := u.leader()
+	for _, c := range []*seat{stands, leads} {
+		u.reseat(c, to)
+		u.settled()
+	}
+	u.rejected("levels 0-") // nodes are older
+	u.reseat(leads, from)
+	u.renode(u.hosts[0], to)
+	u.settled()
+	u.renode(u.hosts[0], from)
+	u.reseat(leads, to)
+	u.settled()
+	for _, h := range u.hosts {
+		u.renode(h, to)
+	}
+	u.settled()
+}
+
+// replaceAll replaces all programs. The leader and a node go back in between.
+func (u *upgrade) replaceAll(from, to string) {
+	for _, path := range []string{to, from, to} {
+		leads, _ := u.leader()
+		u.reseat(leads, path)
+		u.renode(u.hosts[0], path)
+	}
+	for _, c := range u.coordinators {
+		u.reseat(c, to)
+	}
+	for _, h := range u.hosts[1:] {
+		u.renode(h, to)
+	}
+	u.settled()
+}
+
+// settled sends commands, and waits until each has ended and all is as the log says. No container that runs on may have been replaced.
+func (u *upgrade) settled() {
+	u.work()
+	if why, _ := u.settles(); why != "" {
+		u.fail("%s", why)
+	}
+	u.mixed++
+	u.running()
+	for _, h := range u.hosts {
+		u.stays(u.pids[h.name], u.processes(h))
+	}
+}
+
+// running notes each process that has ended by itself.
+func (u *upgrade) running() {
+	note := func(name string, p *process) {
+		select {
+		case <-p.ended:
+			u.exits = append(u.exits, name)
+		default:
+		}
+	}
+	for _, c := range u.coordinators {
+		note(c.name, c.process)
+	}
+	for _, h := range u.hosts {
+		note(h.name, h.node)
+	}
+}
+
+// reseat replaces the coordinator's program.
+func (u *upgrade) reseat(c *seat, path string) {
+	c.process.signal(syscall.SIGTERM)
+	<-c.process.ended
+	c.path = path
+	u.startCoordinator(c)
+}
+
+// renode replaces the program of the host's node, which must join.
+func (u *upgrade) renode(h *station, path string) {
+	h.path = path
+	u.rejoins(h)
+}
+
+// rejoins starts the host's node again.
+func (u *upgrade) rejoins(h *station) {
+	h.node.signal(syscall.SIGTERM)
+	<-h.node.ended
+	epoch := u.epochOf(h)
+	u.startNode(h)
+	if !u.within(settlesWithin, func() bool { return u.epochOf(h) > epoch }) {
+		u.absent = append(u.absent, h.name)
+	}
+}
+
+func (u *upgrade) epochOf(h *station) uint64 {
+	joined, err := u.Bus().Latest(u.interrupted, bus.Log, events.NodeScope(h.name).LogSubject(events.NodeJoined{}.Kind()))
+	if err != nil || len(joined) == 0 {
+		return 0
+	}
+	d, _, err := events.DecodeAs[events.NodeJoined](joined[0])
+	if err != nil {
+		u.fail("%v", err)
+	}
+	return d.Epoch
+}
+
+// askFinish asks for the end of the upgrade, and returns the kind of the outcome with its body.
+func (u *upgrade) askFinish() (outcome string, body string) {
+	ctx, cancel := context.WithTimeout(u.interrupted, settlesWithin)
+	defer cancel()
+	sequence, err := u.Bus().Publish(ctx, events.Message{Subject: events.CommandRoot + ".cluster.finish-upgrade", Body: []byte("{}")})
+	if err != nil {
+		u.fail("%v", err)
+	}
+	subject := fmt.Sprintf("%s.command.%d.", events.EventRoot, sequence)
+	u.until("the end of the upgrade is decided", func() bool {
+		all, _ := u.heard.after(0)
+		for _, m := range all {
+			if end, ours := strings.CutPrefix(m.Subject, subject); ours && end != "accepted" {
+				outcome, body = end, string(m.Data)
+			}
+		}
+		return outcome != ""
+	})
+	return outcome, body
+}
+
+func (u *upgrade) rejected(with string) {
+	if outcome, body := u.askFinish(); outcome != "rejected" || !strings.Contains(body, with) {
+		u.fail("the upgrade is finished beside older nodes: %s %s", outcome, body)
+	}
+}
+
+func (u *upgrade) finishes(level events.Level) {
+	if outcome, body := u.askFinish(); outcome != "succeeded" {
+		u.fail("the upgrade is not finished: %s %s", outcome, body)
+	}
+	raised, err := u.Bus().Latest(u.interrupted, bus.Log, events.ClusterScope.LogSubject(events.ClusterLevel{}.Kind()))
+	if err != nil || len(raised) != 1 || string(raised[0].Body) != fmt.Sprintf(`{"level":%d}`, level) {
+		u.fail("the level in the log is %v, %v", raised, err)
+	}
+}
+
+// refuses starts older programs in a cluster at a higher level: they do nothing, and do not end. A coordinator from before there were levels ends:
+// it cannot know what it reads.
+func (u *upgrade) refuses(path string) {
+	c, h := u.coordinators[0], u.hosts[0]
+	upgraded := h.path
+	u.renode(h, path)
+	u.until("the older node is shown as outdated", func() bool {
+		var n views.Node
+		return u.view(bus.BucketNodes, h.name, &n) && n.State == projections.NodeOutdated
+	})
+	if *olderCommit == "" {
+		u.waits(c, path)
+	}
+	u.renode(h, upgraded)
+	u.reseat(c, upgraded)
+	u.settled()
+}
+
+// waits starts an older coordinator, which says that it waits, and does not end.
+func (u *upgrade) waits(c *seat, path string) {
+	u.reseat(c, path)
+	u.until(c.name+" waits for its upgrade", func() bool {
+		return strings.Contains(c.process.output.String(), "waiting to be replaced by another version")
+	})
+	u.running()
+}
+
+func (u *upgrade) view(bucket, key string, into any) bool {
+	b, err := u.Bus().Bucket(u.interrupted, bucket)
+	if err != nil {
+		return false
+	}
+	e, err := b.Get(u.interrupted, key)
+	return err == nil && json.Unmarshal(e.Value, into) == nil
+}
+
+// plantedIs holds the log to have what came with the next level, or not to have it.
+func (u *upgrade) plantedIs(want bool) {
+	planted, err := u.Bus().Latest(u.interrupted, bus.Log, events.LogRoot+".cluster.planted")
+	if err != nil || (len(planted) > 0) != want {
+		u.fail("of the planted event the log has %v, %v", planted, err)
+	}
+	joined, err := u.Bus().Latest(u.interrupted, bus.Log, events.NodeScope(u.hosts[0].name).LogSubject(events.NodeJoined{}.Kind()))
+	if err != nil || len(joined) != 1 {
+		u.fail("the node has not joined: %v", err)
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(joined[0].Body, &members); err != nil {
+		u.fail("%v", err)
+	}
+	if _, has := members["planted"]; has != want {
+		u.fail("the node joined with %s", joined[0].Body)
+	}
+}
