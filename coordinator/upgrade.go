@@ -28,9 +28,12 @@ type Process struct {
 	Program     events.Program
 }
 
-// finishUpgrade raises the cluster to the highest level of the leader, unless a coordinator or a node does not work at it.
+// finishUpgrade raises the cluster to the highest level of its coordinators, unless one of them or a node does not work at it.
 func finishUpgrade(t *Turn, r events.Request) error {
 	to := t.Running.Leader.Levels.Most
+	for _, p := range t.Running.Coordinators {
+		to = max(to, p.Levels.Most)
+	}
 	if to <= t.Cluster.Level {
 		t.atOnce(r)
 		return nil
@@ -39,7 +42,7 @@ func finishUpgrade(t *Turn, r events.Request) error {
 		return events.Reject(events.CodeBusy, "", "the leader cannot find out which coordinators run: %s; try again", t.Running.Unknown)
 	}
 	if older := t.olderThan(to); len(older) > 0 {
-		return events.Reject(events.CodeOlder, "", "level %d needs newer programs than these: %s; upgrade them, and forget nodes that are gone",
+		return events.Reject(events.CodeOlder, "", "the cluster cannot reach level %d: %s; upgrade what is older, and run `rookery forget` for nodes that are gone",
 			to, atMost(older))
 	}
 	t.atOnce(r, events.ClusterLevel{Level: to})
@@ -50,7 +53,7 @@ func finishUpgrade(t *Turn, r events.Request) error {
 func (t *Turn) olderThan(level events.Level) (older []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.Running.Coordinators)) {
 		if p := t.Running.Coordinators[name]; !p.Levels.Hold(level) {
-			older = append(older, fmt.Sprintf("coordinator %s (levels %s)", name, p.Levels))
+			older = append(older, fmt.Sprintf("coordinator %s works at levels %s", name, p.Levels))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
@@ -60,9 +63,9 @@ func (t *Turn) olderThan(level events.Level) (older []string) {
 		switch {
 		case n.Forgotten || n.Program.Levels.Hold(level) || heard && p.Program.Levels.Hold(level):
 		case heard:
-			older = append(older, fmt.Sprintf("node %s (levels %s)", name, p.Program.Levels))
+			older = append(older, fmt.Sprintf("node %s works at levels %s", name, p.Program.Levels))
 		default:
-			older = append(older, fmt.Sprintf("node %s (it sent no heartbeat to this leader)", name))
+			older = append(older, fmt.Sprintf("node %s has sent no heartbeat to this leader", name))
 		}
 	}
 	return older

@@ -41,7 +41,7 @@ func (h *house) takesIn(node, incarnation string, program events.Program) {
 }
 
 func TestAnUpgradeEndsOnceAllProgramsAreNew(t *testing.T) {
-	const advice = "; upgrade them, and forget nodes that are gone"
+	const advice = "; upgrade what is older, and run `rookery forget` for nodes that are gone"
 	for _, tt := range []struct {
 		name string
 		with coordinator.Running
@@ -49,13 +49,14 @@ func TestAnUpgradeEndsOnceAllProgramsAreNew(t *testing.T) {
 	}{
 		{"all are new", running(1, 1, 1), ""},
 		{"all are old", running(0, 0, 0), ""},
-		{"some are newer than the leader", running(1, 2, 3), ""},
-		{"a coordinator is older", running(1, 0, 1), "level 1 needs newer programs than these: coordinator other (levels 0-0)" + advice},
-		{"a node is older", running(2, 2, 1), "level 2 needs newer programs than these: node n1 (levels 0-1)" + advice},
-		{"a node was not heard", coordinator.Running{Leader: running(1, 1, 1).Leader}, "level 1 needs newer programs than these: node n1 (it sent no heartbeat to this leader)" + advice},
+		{"a node is newer", running(1, 1, 3), ""},
+		{"the leader is older", running(1, 2, 3), "the cluster cannot reach level 2: coordinator leader works at levels 0-1" + advice},
+		{"a coordinator is older", running(1, 0, 1), "the cluster cannot reach level 1: coordinator other works at levels 0-0" + advice},
+		{"a node is older", running(2, 2, 1), "the cluster cannot reach level 2: node n1 works at levels 0-1" + advice},
+		{"a node was not heard", coordinator.Running{Leader: running(1, 1, 1).Leader}, "the cluster cannot reach level 1: node n1 has sent no heartbeat to this leader" + advice},
 		{"another process of a node was heard", coordinator.Running{
 			Leader: running(1, 1, 1).Leader, Nodes: map[string]coordinator.Process{"n1": {Incarnation: "zero", Program: running(1, 1, 1).Leader}},
-		}, "level 1 needs newer programs than these: node n1 (it sent no heartbeat to this leader)" + advice},
+		}, "the cluster cannot reach level 1: node n1 has sent no heartbeat to this leader" + advice},
 		{"the coordinators are not known", coordinator.Running{Leader: running(1, 1, 1).Leader, Unknown: "it is late"}, "the leader cannot find out which coordinators run: it is late; try again"},
 	} {
 		h := newHouse(t)
@@ -82,7 +83,7 @@ func TestANodeOfAnOlderVersionGetsNoInstances(t *testing.T) {
 	}
 	h.finish(running(1, 1, 1))
 	h.takesIn("n1", "two", older)
-	if n := h.cluster.Nodes["n1"]; n.State() != projections.NodeOutdated || n.Program != older || n.Ready() {
+	if n := h.cluster.Nodes["n1"]; n.State() != projections.NodeDegraded || n.Program != older || n.Ready() {
 		t.Errorf("the older node is %s: %+v", n.State(), n.Program)
 	}
 	h.input++
@@ -92,7 +93,7 @@ func TestANodeOfAnOlderVersionGetsNoInstances(t *testing.T) {
 	h.round(func(turn *coordinator.Turn) { turn.Command(events.ParseRequest(ensure)) })
 	h.settle()
 	id := events.ServiceID{Namespace: "demo", Name: "web"}
-	if why := h.cluster.WhyPending(h.cluster.Services[id]); why != "of 1 nodes 1 outdated" {
+	if why := h.cluster.WhyPending(h.cluster.Services[id]); why != "of 1 nodes 1 degraded" {
 		t.Errorf("the instance is pending as %s", why)
 	}
 	h.takesIn("n1", "three", newer)

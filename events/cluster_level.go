@@ -1,6 +1,6 @@
 package events
 
-// ClusterFinishUpgrade is the command to raise the cluster to the highest level at which the leader works. From then on no older program can
+// ClusterFinishUpgrade is the command to raise the cluster to the highest level at which its coordinators work. From then on no older program can
 // take part. The coordinator rejects it while one does.
 type ClusterFinishUpgrade struct{}
 

@@ -3,10 +3,9 @@ package events
 // Removed counts the nodes that each filter of placement removes, in the order in which a node meets them but for Volumes,
 // which is met first: a node counts for the first that removes it.
 type Removed struct {
-	// The nodes without their state: Silent ones send no heartbeats, Outdated ones do not work at the cluster's level, the engine of Degraded ones does not answer, Paused ones get no
+	// The nodes without their state: Silent ones send no heartbeats, the engine of Degraded ones does not answer, Paused ones get no
 	// further instances, Drained ones must have none, and NotAllowed ones are not on the cluster's list of nodes.
 	Silent     uint32 `json:"silent,omitzero"`
-	Outdated   uint32 `json:"outdated,omitzero"`
 	Degraded   uint32 `json:"degraded,omitzero"`
 	Paused     uint32 `json:"paused,omitzero"`
 	Drained    uint32 `json:"drained,omitzero"`
@@ -43,11 +42,11 @@ type Removed struct {
 func (r Removed) Same(o Removed) bool { return r.which() == o.which() }
 
 // filters is how many there are.
-const filters = 21
+const filters = 20
 
 func (r Removed) which() (which [filters]bool) {
 	for i, n := range [...]uint32{
-		r.Silent, r.Outdated, r.Degraded, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AllowHostPort, r.AllowEngineContext,
+		r.Silent, r.Degraded, r.Paused, r.Drained, r.NotAllowed, r.NodeSelector, r.Zone, r.AllowHostPort, r.AllowEngineContext,
 		r.AntiAffinity, r.MaxPerNode, r.HostPort, r.Ports, r.CPU, r.Memory, r.Disk, r.Spread,
 		r.Held, r.Volumes, r.Crashed,
 	} {

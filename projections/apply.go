@@ -88,7 +88,7 @@ const RecoverFor = 15 * time.Second
 // recovered reports whether every node that sends heartbeats has listed its instances, and RecoverFor is over for unknown nodes.
 func (c *Cluster) recovered() bool {
 	for _, n := range c.Nodes {
-		if n.Unlisted && !n.Silent {
+		if n.Unlisted && !n.Silent && n.Program.Levels.Hold(c.Level) {
 			return false
 		}
 	}
@@ -359,11 +359,13 @@ func (c *Cluster) node(name string) *Node {
 
 // raise brings the cluster to the level. All nodes that it knows work at it.
 func (c *Cluster) raise(level events.Level) {
-	c.Level = level
 	for _, n := range c.Nodes {
+		if n.Program.Levels.Advice(c.Level) != "" {
+			n.Degraded = ""
+		}
 		n.Program.Levels.Most = max(n.Program.Levels.Most, level)
-		n.Outdated = !n.Program.Levels.Hold(level)
 	}
+	c.Level = level
 }
 
 func (c *Cluster) allow(nodes []string) {
@@ -384,7 +386,7 @@ func (c *Cluster) applyNode(r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.NodeJoined:
 		n.rejoin(d)
-		n.Outdated = !d.Program.Levels.Hold(c.Level)
+		n.Degraded = d.Program.Levels.Advice(c.Level)
 	case events.NodeUpdated:
 		n.Overrides = d.Overrides
 		n.know()

@@ -36,7 +36,8 @@ type Node struct {
 	SilentSince time.Time
 	// Lost says that the node has been silent for longer than the policy's lost_after.
 	Lost bool `json:",omitzero"`
-	// Degraded says why the node's engine is unreliable; "" where it is not. EngineCounter is the counter of the node's last report
+	// Degraded says why the node's engine is unreliable, or that its program does not work at the cluster's level, so that it does nothing; ""
+	// where neither is so. EngineCounter is the counter of the node's last report
 	// about its engine in this node epoch that the log has.
 	Degraded      string `json:",omitempty"`
 	EngineCounter uint64 `json:",omitzero"`
@@ -52,8 +53,6 @@ type Node struct {
 	NotAllowed bool
 	// Program is the Rookery that the node's process runs, as far as the log says.
 	Program events.Program `json:",omitzero"`
-	// Outdated says that the process does not work at the cluster's level. It lets its containers run, and follows no orders.
-	Outdated bool `json:",omitzero"`
 	// Unlisted says that the node must still list all its instances.
 	Unlisted bool
 	// Orders counts the orders that the log has decided for the node.
@@ -95,7 +94,7 @@ func (n *Node) Open() bool { return n.Live() && !n.Paused && !n.NotAllowed }
 
 // Ready reports whether instances may be placed on the node.
 func (n *Node) Ready() bool {
-	return n.Open() && !n.Outdated && n.Degraded == "" && n.Drain == nil && !n.Forgotten
+	return n.Open() && n.Degraded == "" && n.Drain == nil && !n.Forgotten
 }
 
 // HoldsPort reports whether an instance holds this port of the node.

@@ -9,7 +9,6 @@ const (
 	NodeAway       NodeState = "away"        // it is drained and silent: none of its instances is missing
 	NodeLost       NodeState = "lost"        // it was silent for so long that the coordinator replaces its instances
 	NodeSilent     NodeState = "silent"      // it sends no heartbeats
-	NodeOutdated   NodeState = "outdated"    // its program does not work at the cluster's level
 	NodeDegraded   NodeState = "degraded"    // its engine does not answer
 	NodeDrained    NodeState = "drained"     // its drain is over, and it has no instance
 	NodeDraining   NodeState = "draining"    // its instances move to other nodes
@@ -20,7 +19,7 @@ const (
 
 // NodeStates are all states of a node, in the order in which State checks them.
 var NodeStates = []NodeState{
-	NodeForgotten, NodeAway, NodeLost, NodeSilent, NodeOutdated, NodeDegraded, NodeDrained, NodeDraining, NodePaused, NodeNotAllowed, NodeReady,
+	NodeForgotten, NodeAway, NodeLost, NodeSilent, NodeDegraded, NodeDrained, NodeDraining, NodePaused, NodeNotAllowed, NodeReady,
 }
 
 // State returns the node's state.
@@ -34,8 +33,6 @@ func (n *Node) State() NodeState {
 		return NodeLost
 	case n.Silent:
 		return NodeSilent
-	case n.Outdated:
-		return NodeOutdated
 	case n.Degraded != "":
 		return NodeDegraded
 	case done:

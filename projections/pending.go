@@ -51,7 +51,6 @@ func Reasons(p events.InstancePending) string {
 		what  string
 	}{
 		{p.Removed.Silent, "silent"},
-		{p.Removed.Outdated, "outdated"},
 		{p.Removed.Degraded, "degraded"},
 		{p.Removed.Paused, "paused"},
 		{p.Removed.Drained, "drained"},

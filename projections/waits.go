@@ -101,8 +101,6 @@ func (n *Node) state() string {
 		return "lost"
 	case !n.Live():
 		return "silent"
-	case n.Outdated:
-		return "outdated"
 	case n.Degraded != "":
 		return "degraded"
 	case n.Paused:

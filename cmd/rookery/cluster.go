@@ -22,10 +22,11 @@ func finishUpgradeCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "finish-upgrade",
 		Short: "Raise a cluster to the level of its new programs",
-		Long: `Raise a cluster to the highest level at which its leader works. Programs of a new version write nothing that the version before cannot
-read until then, and each can be replaced by that version. From then on, no older program can take part.
+		Long: `Raise a cluster to the highest level at which its coordinators work. Before that, programs of a new version write nothing that the
+version before cannot read, so each can be replaced by that version. After that, no older program can take part.
 
-The coordinator rejects this while a coordinator or a node does not work at that level, and names it. Forget nodes that are gone first.
+The coordinator rejects this while a coordinator or a node does not work at that level, and names it. A coordinator that does not run now is
+not known to it. Forget nodes that are gone first. This command has no plan, so --dry-run shows none.
 
 ` + exitCodes,
 		Example: `  rookery version

@@ -44,7 +44,7 @@ func nodeMood(state projections.NodeState) grid.Mood {
 		return grid.Changing
 	case projections.NodeDrained, projections.NodeAway, projections.NodeForgotten:
 		return grid.Quiet
-	case projections.NodeLost, projections.NodeOutdated, projections.NodeDegraded, projections.NodeNotAllowed:
+	case projections.NodeLost, projections.NodeDegraded, projections.NodeNotAllowed:
 	}
 	return grid.Bad
 }

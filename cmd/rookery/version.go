@@ -44,7 +44,7 @@ func versionCommand(l *link) *cobra.Command {
 		Use:   "version",
 		Short: "Print the versions of all programs of a cluster",
 		Long: `Print the versions of this client, the NATS server, the coordinators and the nodes, the levels at which they work, and the level of the
-cluster. At level 0 the versions of nodes are not known. If it does not reach the server, it prints its own, and exits with 1.`,
+cluster. The version of a node is known if it has joined since the cluster reached level 1. If it does not reach the server, it prints its own, and exits with 1.`,
 		Example: `  rookery version
   rookery version --output json
 The coordinators with the nats CLI:
@@ -110,6 +110,10 @@ func printVersions(cmd *cobra.Command, how output, known versions) error {
 		rows = append(rows, fmt.Sprintf("coordinator\t%s\t%s\t%s", c.Version, c.Levels, c.Name))
 	}
 	for _, n := range known.Nodes {
+		if n.Version == "" { // it joined before the log had this
+			rows = append(rows, fmt.Sprintf("node\tunknown\t\t%s", n.Name))
+			continue
+		}
 		rows = append(rows, fmt.Sprintf("node\t%s\t%s\t%s", n.Version, n.Levels, n.Name))
 	}
 	if known.Server != "" {

@@ -196,7 +196,7 @@ func (u *upgrade) throughAllMixtures(from, to string) {
 		u.reseat(c, to)
 		u.settled()
 	}
-	u.rejected("levels 0-") // nodes are older
+	u.rejected("works at levels 0-") // nodes are older
 	u.reseat(leads, from)
 	u.renode(u.hosts[0], to)
 	u.settled()
@@ -257,6 +257,7 @@ func (u *upgrade) running() {
 
 // reseat replaces the coordinator's program.
 func (u *upgrade) reseat(c *seat, path string) {
+	u.running()
 	c.process.signal(syscall.SIGTERM)
 	<-c.process.ended
 	c.path = path
@@ -271,6 +272,7 @@ func (u *upgrade) renode(h *station, path string) {
 
 // rejoins starts the host's node again.
 func (u *upgrade) rejoins(h *station) {
+	u.running()
 	h.node.signal(syscall.SIGTERM)
 	<-h.node.ended
 	epoch := u.epochOf(h)
@@ -335,9 +337,9 @@ func (u *upgrade) refuses(path string) {
 	c, h := u.coordinators[0], u.hosts[0]
 	upgraded := h.path
 	u.renode(h, path)
-	u.until("the older node is shown as outdated", func() bool {
+	u.until("the older node is shown as degraded", func() bool {
 		var n views.Node
-		return u.view(bus.BucketNodes, h.name, &n) && n.State == projections.NodeOutdated
+		return u.view(bus.BucketNodes, h.name, &n) && n.State == projections.NodeDegraded && strings.HasPrefix(n.Degraded, "upgrade it")
 	})
 	if *olderCommit == "" {
 		u.waits(c, path)

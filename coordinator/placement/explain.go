@@ -21,7 +21,7 @@ type Verdict struct {
 
 // names are the filters' names in events.Removed.
 var names = [filters]string{
-	none: "", silent: "silent", outdated: "outdated", degraded: "degraded", paused: "paused", drained: "drained", notAllowed: "not_allowed", nodeSelector: "node_selector",
+	none: "", silent: "silent", degraded: "degraded", paused: "paused", drained: "drained", notAllowed: "not_allowed", nodeSelector: "node_selector",
 	zone: "zone", allowHostPort: "allow_host_port", allowEngineContext: "allow_engine_context", antiAffinity: "anti_affinity",
 	maxPerNode: "max_per_node", hostPort: "host_port", ports: "ports", cpu: "cpu", memory: "memory", disk: "disk",
 }

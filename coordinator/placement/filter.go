@@ -13,7 +13,6 @@ type filter int8
 const (
 	none filter = iota
 	silent
-	outdated
 	degraded
 	paused
 	drained
@@ -41,7 +40,7 @@ type tally [filters]uint32
 // removed returns the counts, with those of nodes in zones that are too far ahead.
 func (t *tally) removed(spread uint32) events.Removed {
 	return events.Removed{
-		Silent: t[silent], Outdated: t[outdated], Degraded: t[degraded], Paused: t[paused], Drained: t[drained], NotAllowed: t[notAllowed],
+		Silent: t[silent], Degraded: t[degraded], Paused: t[paused], Drained: t[drained], NotAllowed: t[notAllowed],
 		NodeSelector: t[nodeSelector], Zone: t[zone], AllowHostPort: t[allowHostPort], AllowEngineContext: t[allowEngineContext],
 		AntiAffinity: t[antiAffinity], MaxPerNode: t[maxPerNode], HostPort: t[hostPort], Ports: t[ports],
 		CPU: t[cpu], Memory: t[memory], Disk: t[disk], Spread: spread,
@@ -59,8 +58,6 @@ func (d *demand) meets(n *projections.Node, l load, credit credit) filter {
 	switch {
 	case !n.Live():
 		return silent
-	case n.Outdated:
-		return outdated
 	case n.Degraded != "":
 		return degraded
 	case n.Paused:

@@ -115,7 +115,8 @@ func New(config Config) *Coordinator {
 }
 
 // Run leads or stands by until ctx ends; then it returns nil. In a cluster for which the program is too old it does nothing, and says so. It
-// returns an error only if it must not continue: the log cannot be folded (projections.ErrGap, ErrChain), or a stream is another one (ErrIdentity) or is missing (bus.ErrNoStream).
+// returns an error only if it must not continue: the log cannot be folded (projections.ErrGap, ErrChain), or a stream is another one
+// (ErrIdentity) or is missing (bus.ErrNoStream).
 func (c *Coordinator) Run(ctx context.Context) error {
 	meters, err := telemetry.New(c.Meter)
 	if err != nil {
@@ -127,13 +128,27 @@ func (c *Coordinator) Run(ctx context.Context) error {
 		return err
 	}
 	defer unobserve()
+	defer beside(ctx, c.keepLed)()
+	for ctx.Err() == nil {
+		err := c.serve(ctx)
+		if outdated(err) {
+			err = c.awaitUpgrade(ctx, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve answers questions, and leads or stands by.
+func (c *Coordinator) serve(ctx context.Context) error {
 	server := api.New(api.Config{Bus: c.Bus, Name: c.Name, Now: c.Now, State: c.present, Folds: c.folds})
-	stop, err := c.Bus.Serve(bus.Coordinator{Name: c.Name, Program: c.Program}, server.Questions(ctx))
+	stop, err := c.Bus.Serve(c.self(), server.Questions(ctx))
 	if err != nil {
 		return err
 	}
 	defer stop()
-	defer beside(ctx, c.keepLed)()
 	var doubtedSince time.Time
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -152,8 +167,6 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.settled = false // an operator may just make the streams others, so nothing is answered from the state of before
 			c.Log.Warn("asking again about the streams", "error", err, "for", confirmFor,
 				"advice", "none needed yet: one server may answer with the state of before, or have a damaged copy")
-		case outdated(err):
-			return c.awaitUpgrade(ctx, err)
 		case fatal(err):
 			return err
 		case errors.Is(err, errLost):

@@ -9,14 +9,19 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
 
 // errLevel occurs when the cluster is at a level at which this program does not work.
 var errLevel = errors.New("this program does not work at the level of the cluster")
 
-// sayAgain is how often a coordinator that waits for its upgrade says so.
-const sayAgain = 10 * time.Minute
+// finishUpgrade is the subject of the command to finish an upgrade.
+var finishUpgrade = events.CommandRoot + ".cluster." + events.ClusterFinishUpgrade{}.Kind().Name
+
+// lookAgain is how long a coordinator waits for its upgrade until it looks whether it still has to. The level may have been raised to one of its
+// own, and a log may have been restored.
+const lookAgain = 10 * time.Minute
 
 // outdated reports whether an error says that the log is that of a newer Rookery, or of one that is too old for this program.
 func outdated(err error) bool {
@@ -31,28 +36,31 @@ func (c *Coordinator) works(at *projections.Cluster) error {
 	return nil
 }
 
-// awaitUpgrade does nothing but say what is needed until ctx ends: the state is not known from where the log cannot be read. A process that ended
-// instead would be started again and again.
-func (c *Coordinator) awaitUpgrade(ctx context.Context, err error) error {
+// awaitUpgrade does nothing for a while but say what is needed: the state is not known from where the log cannot be read. A process that ended
+// instead would be started again and again. It answers no questions, and still says that it is there.
+func (c *Coordinator) awaitUpgrade(ctx context.Context, why error) error {
 	c.settled = false
-	c.meters.Outdated()
-	for ctx.Err() == nil {
-		c.Log.Error("waiting to be replaced by another version", "error", err, "version", c.Program.Version, "levels", c.Program.Levels.String())
-		if c.rest(ctx, sayAgain) != nil {
-			break
-		}
+	stop, err := c.Bus.Serve(c.self(), nil)
+	if err != nil {
+		return err
 	}
+	defer stop()
+	c.meters.Outdated(true)
+	defer c.meters.Outdated(false)
+	c.Log.Error("waiting to be replaced by another version", "error", why, "version", c.Program.Version, "levels", c.Program.Levels.String())
+	_ = c.rest(ctx, lookAgain) // it ends early only if ctx does
 	return nil
+}
+
+// self is what the coordinator says of itself.
+func (c *Coordinator) self() bus.Coordinator {
+	return bus.Coordinator{Name: c.Name, Program: c.Program}
 }
 
 // running returns the programs that take part, if one of the commands depends on them.
 func (l *leader) running(commands []events.Message) coordinator.Running {
 	running := coordinator.Running{Leader: l.Program}
-	depends := func(m events.Message) bool {
-		_, finishes := events.ParseRequest(m).Command.(events.ClusterFinishUpgrade)
-		return finishes
-	}
-	if !slices.ContainsFunc(commands, depends) {
+	if !slices.ContainsFunc(commands, func(m events.Message) bool { return m.Subject == finishUpgrade }) {
 		return running
 	}
 	serving, err := l.Bus.Coordinators(l.ctx)
@@ -62,6 +70,9 @@ func (l *leader) running(commands []events.Message) coordinator.Running {
 	running.Coordinators = map[string]events.Program{}
 	for _, c := range serving {
 		running.Coordinators[c.Name] = c.Program
+	}
+	if _, answers := running.Coordinators[l.Name]; err == nil && !answers {
+		running.Unknown = "this one, which leads, does not hear itself"
 	}
 	running.Nodes = l.heartbeats.processes()
 	return running

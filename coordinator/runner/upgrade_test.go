@@ -74,7 +74,7 @@ func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
 			}
 			serving = len(all)
 		}
-		finishWith("coordinator older (levels 0-0)")
+		finishWith("coordinator older works at levels 0-0")
 		stopOlder()
 		finish()
 		if d, _, err := events.DecodeAs[events.ClusterLevel](raised()); err != nil || d.Level != 1 {

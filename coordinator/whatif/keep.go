@@ -67,7 +67,7 @@ func (k *kept) of(r events.Record) []events.Event {
 		if k.cluster.Rebalance != nil {
 			return nil
 		}
-	case events.ClusterAdopted, events.NodesAllowed, events.RebalanceSet:
+	case events.ClusterAdopted, events.ClusterLevel, events.NodesAllowed, events.RebalanceSet:
 	default:
 		return nil
 	}

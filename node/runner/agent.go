@@ -180,7 +180,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	err = a.loop(ctx, orders.Messages())
 	if errors.Is(err, errOutdated) {
-		err = a.join(ctx) // which only sends heartbeats
+		// It only sends heartbeats from now on. If the cluster comes back to a level of its own, another process must begin afresh.
+		err = errors.Join(a.join(ctx), errOutdated)
 	}
 	return ended(ctx, err)
 }

@@ -19,10 +19,10 @@ func (a *Agent) join(ctx context.Context) error {
 		sent, again := time.Now(), joinEvery
 		answer, err := a.introduce(ctx)
 		switch {
-		case err == nil && a.outdated(answer):
-			again = a.Heartbeat
 		case err == nil && answer.Superseded:
 			return ErrSuperseded
+		case err == nil && answer.Epoch > 0 && a.outdated(answer):
+			again = a.Heartbeat
 		case err == nil && answer.Epoch > 0:
 			a.owner = node.Owner{Cluster: answer.Log, Node: a.Name}
 			a.epoch, a.listed = answer.Epoch, answer.List
@@ -121,10 +121,10 @@ func (a *Agent) heed(ctx context.Context, answer events.HeartbeatAnswer, sent ti
 		return fmt.Errorf("node %s: %w: give each machine a name of its own", a.Name, ErrSuperseded)
 	case answer.Log != a.owner.Cluster:
 		return fmt.Errorf("node %s: %w: %q, not %q; restart the node to join it", a.Name, ErrOtherCluster, answer.Log, a.owner.Cluster)
-	case a.outdated(answer):
-		return errOutdated
 	case answer.Epoch == 0:
 		return nil // the hello is on its way
+	case a.outdated(answer):
+		return errOutdated
 	}
 	if answer.Epoch != a.epoch {
 		a.becomes(answer)

@@ -170,7 +170,7 @@ func (l *levels) lookAtNodes(c *projections.Cluster) {
 // urgency is lower for nodes in a state that needs an operator sooner.
 func urgency(s projections.NodeState) int {
 	switch s {
-	case projections.NodeLost, projections.NodeSilent, projections.NodeOutdated, projections.NodeDegraded:
+	case projections.NodeLost, projections.NodeSilent, projections.NodeDegraded:
 		return 0
 	case projections.NodeForgotten, projections.NodeAway, projections.NodeDrained, projections.NodeDraining, projections.NodePaused,
 		projections.NodeNotAllowed:
@@ -264,7 +264,6 @@ func pendingReason(s *projections.Service) string {
 		{"volumes", r.Volumes},
 		{"crashed", r.Crashed},
 		{"silent", r.Silent},
-		{"outdated", r.Outdated},
 		{"degraded", r.Degraded},
 		{"paused", r.Paused},
 		{"drained", r.Drained},

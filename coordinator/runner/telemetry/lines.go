@@ -53,6 +53,8 @@ func lineOf(d events.Data) (level slog.Level, about []slog.Attr, matters bool) {
 			return slog.LevelInfo, about[:1], true
 		}
 		return slog.LevelWarn, about, true
+	case events.ClusterLevel:
+		return slog.LevelInfo, []slog.Attr{slog.Uint64("level", uint64(d.Level))}, true
 	case events.NodeSilent, events.NodeLost:
 		return slog.LevelWarn, nil, true
 	case events.NodeDegraded:

@@ -182,8 +182,8 @@ func (m *Meters) StandsBy() {
 	m.lags.forget()
 }
 
-// Outdated says from now on that this coordinator waits to be replaced by another version.
-func (m *Meters) Outdated() { m.outdated.Store(true) }
+// Outdated says whether this coordinator waits to be replaced by another version.
+func (m *Meters) Outdated(waits bool) { m.outdated.Store(waits) }
 
 // Lag notes where a stream ends at a time, and up to which message it is decided.
 func (m *Meters) Lag(stream bus.Stream, last, decided uint64, now time.Time) {
