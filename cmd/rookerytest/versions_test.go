@@ -321,10 +321,12 @@ func (u *upgrade) rejected(with string) {
 	}
 }
 
+// finishes finishes the upgrade, once the leader has heard all nodes.
 func (u *upgrade) finishes(level events.Level) {
-	if outcome, body := u.askFinish(); outcome != "succeeded" {
-		u.fail("the upgrade is not finished: %s %s", outcome, body)
-	}
+	u.until("the upgrade is finished", func() bool {
+		outcome, _ := u.askFinish()
+		return outcome == "succeeded"
+	})
 	raised, err := u.Bus().Latest(u.interrupted, bus.Log, events.ClusterScope.LogSubject(events.ClusterLevel{}.Kind()))
 	if err != nil || len(raised) != 1 || string(raised[0].Body) != fmt.Sprintf(`{"level":%d}`, level) {
 		u.fail("the level in the log is %v, %v", raised, err)

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -95,6 +96,10 @@ func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
 			}
 		case <-time.After(patience):
 			t.Fatal("the older one does not say that it waits")
+		}
+		question := events.Message{Subject: events.APIRoot + ".state", Header: events.Header{}, Body: []byte(`{"live":true}`)}
+		if answer, err := b.Request(t.Context(), question); !errors.Is(err, bus.ErrNoAnswer) {
+			t.Errorf("the older one, which waits, answers a question with %s, %v", answer.Body, err)
 		}
 		stopNewer = run(t, configOf("newer", newer))
 		finish()
