@@ -109,20 +109,20 @@ test-real:
 		deploy/run --once || passed=$$?; \
 		wait $$parts || passed=$$?; \
 		$(TEST) $(REPORTS)/alone.json -- $(ON_PODMAN) -run '$(ALONE)' ./cmd/rookerytest || passed=$$?; exit $$passed
-ON_PODMAN := $(RACE) -exec 'env GOGC=400' -timeout 30m
+ON_PODMAN := $(RACE) -exec 'env GOGC=400' -timeout 60m
 
 # These compute, and wait for this machine's clock too. They run after those: beside them, tests of either kind run out of time.
 .PHONY: test-pure
 test-pure:
-	$(TEST) $(REPORTS)/pure.json -- $(RACE) -timeout 30m $(PURE)
+	$(TEST) $(REPORTS)/pure.json -- $(RACE) -timeout 60m $(PURE)
 	for module in $(MODULES); do (cd $$module && $(GO) test -count 1 ./...) || exit; done
 
 # At the lowest priority these take what time the other tests leave.
 .PHONY: test-computed
 test-computed:
 	$(ROOMY) go list -race -test -export $(PURE) >/dev/null # what test-pure needs is compiled by then
-	env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 30m -run '$(WHOLE)' ./coordinator/runner/... ./projections ./cmd/simulation/world
-	$(TEST) $(REPORTS)/computed.json -- $(RACE) -timeout 30m $(COMPUTED)
+	env $(FLAGS) $(TEST) $(REPORTS)/whole.json -- -vet=off -timeout 60m -run '$(WHOLE)' ./coordinator/runner/... ./projections ./cmd/simulation/world
+	$(TEST) $(REPORTS)/computed.json -- $(RACE) -timeout 60m $(COMPUTED)
 	$(BIN)/simulation -seeds $(FIXED_SEEDS)
 	$(MAKE) --no-print-directory $(STRUCK)
 	$(STRUCK) -beside panics -for 1m
