@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func printVersions(cmd *cobra.Command, how output, known versions) error {
 		rows = append(rows, fmt.Sprintf("nats-server\t%s\t\tat %s", known.Server, known.Address))
 	}
 	for _, c := range known.Coordinators {
-		rows = append(rows, fmt.Sprintf("coordinator\t%s\t%s\t%s", c.Version, c.Levels, c.Name))
+		rows = append(rows, fmt.Sprintf("coordinator\t%s\t%s\t%s", cmp.Or(c.Version, "unknown"), c.Levels, c.Name))
 	}
 	for _, n := range known.Nodes {
 		if n.Version == "" { // it joined before the log had this
