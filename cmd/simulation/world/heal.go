@@ -18,7 +18,9 @@ func (w *World) heal() {
 	}
 	w.putConfigs()
 	for _, p := range w.parts {
-		p.becomes(newer)
+		if !p.program.Levels.Hold(w.checker.Level()) {
+			p.becomes(newer) // no other part is replaced: a restart would repair what must be repaired without one
+		}
 		if p.client != nil {
 			p.client.trap, p.client.tear = nil, false
 		}
