@@ -156,13 +156,14 @@ func (d *deciding) begins(r events.Record) (events.Message, bool) {
 	}
 	d.last = sequence
 	m, kept := d.commands[sequence]
-	if _, depends := events.ParseRequest(m).Command.(events.ClusterFinishUpgrade); kept && depends {
-		return events.Message{}, false // it depends on the programs that ran, which the log does not have
-	}
 	if !kept {
 		d.found.Missing++
+		return m, false
 	}
-	return m, kept
+	if _, depends := events.ParseRequest(m).Command.(events.ClusterFinishUpgrade); depends {
+		return m, false // it depends on the programs that ran, which the log does not have
+	}
+	return m, true
 }
 
 // commandsStream is the stream in the causes of what follows from commands.
