@@ -17,7 +17,7 @@ import (
 func TestDrainOnPodmanHosts(t *testing.T) {
 	t.Parallel()
 	r := startRegion(t, "attic-1", "barn-1")
-	r.Ensure("demo/one", served(1, `"update":{"min_healthy":"3s"}`))
+	r.Ensure("demo/one", served(1, `"update":{"min_healthy":"3s"}`, `"health":{"http":{"port":"http","path":"/"},"interval":"1s"}`))
 	before := r.running()["demo/one/0"]
 	asks := r.steady("demo/one/0")
 	if outcome := r.Outcome(r.command(before.host.name, "drain", `{"deadline":"2m"}`)); outcome.Outcome != "succeeded" {
