@@ -202,10 +202,11 @@ func commandsOf(body string) (all []shownCommand) {
 
 // varying is what differs between two runs.
 var varying = regexp.MustCompile(strings.Join([]string{
-	`(?m)^\d+ +`, `\d{4}-\d\d-\d\dT[\d:.]+Z`, `\d{4}-\d\d-\d\d`, `\d\d:\d\d:\d\d(?:\.\d+)?`, // times
+	`(?m)^\d+ +`, `\d{4}-\d\d-\d\dT[\d:.]+Z`, `(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:\.\d+)?`, `\d{4}-\d\d-\d\d`, // times, with the date around midnight
 	`\b[\d.]+(?:ns|µs|ms|s|m|h|d)\b`, `\b[0-9a-f]{12,}\b`, `\b[a-z0-9A-Z]{22}\b`, // ages, hashes, ids
 	`"(?:sequence|log_sequence|seq)":\d+`, `\bsequence \d+`, `\bround \d+`, `\b(?:127\.0\.0\.1):\d+`, `\bnats-\d+\b`,
-	`\b[\w.-]+@[\w.-]+`, ` +`, `─+`,
+	`\b[\w.-]+@[\w.-]+`, ` +`, `─+`, `\bbackup-\d{8}T[\d.]+Z-\d+\.json`, `\b[\d.]+ [KM]iB\b`,
+	`\bread from \d+, statuses from \d+`,
 }, "|"))
 
 // alike reports whether what is printed is what is shown, but for what differs between two runs; "…" is shown for any lines.
