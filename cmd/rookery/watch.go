@@ -122,8 +122,9 @@ type picture struct {
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J" // the alternate screen, with a hidden cursor
 	leaveScreen = "\x1b[?25h\x1b[?1049l"
-	lineEnd     = "\x1b[K\r\n"
-	screenEnd   = "\x1b[J"
+	// eraseLine also makes the terminal forget that a line before was too long for it, as just before a resize.
+	eraseLine = "\x1b[2K"
+	eraseRest = "\x1b[J"
 )
 
 func (p *picture) begin()     { fmt.Fprint(p.out, enterScreen) }
@@ -140,7 +141,7 @@ func (p *picture) draw(now page, lost error) error {
 	p.last = now
 	s := p.list.out.style(p.out)
 	_, height := screenSize(p.out)
-	_, err := fmt.Fprint(p.out, "\x1b[H"+strings.Join(pictured(now, s, height, lost), lineEnd)+"\x1b[K"+screenEnd)
+	_, err := fmt.Fprint(p.out, "\x1b[H"+eraseLine+strings.Join(pictured(now, s, height, lost), "\r\n"+eraseLine)+eraseRest)
 	return err
 }
 
