@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
@@ -69,18 +68,7 @@ func (l *leader) remove(ctx context.Context, objects bus.Objects, found bus.Obje
 // Unnamed returns the objects, oldest first, that may be removed. Neither a snapshot of the state names them, nor a snapshot in progress,
 // nor a slot that is restored from one. They are also so old that no snapshot will: a node stores an object again once it is half as old.
 func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.Object {
-	named := map[string]bool{}
-	for _, s := range c.Services {
-		for _, kept := range s.Snapshots.Kept {
-			nameAll(named, kept.Volumes)
-		}
-		if s.Operation != nil {
-			nameAll(named, s.Operation.Exports)
-		}
-		if s.Resumption != nil {
-			nameRefills(named, s.Resumption.Slots)
-		}
-	}
+	named := c.Contents()
 	var unnamed []bus.Object
 	for _, o := range objects {
 		if !named[o.Name] && now.Sub(o.Stored) >= bus.SweptAfter {
@@ -89,21 +77,4 @@ func Unnamed(c *projections.Cluster, objects []bus.Object, now time.Time) []bus.
 	}
 	slices.SortFunc(unnamed, func(a, b bus.Object) int { return cmp.Or(a.Stored.Compare(b.Stored), cmp.Compare(a.Name, b.Name)) })
 	return unnamed
-}
-
-// nameRefills names the objects from which volumes may have to be filled.
-func nameRefills(named map[string]bool, slots map[uint32]*projections.Refill) {
-	for _, slot := range slots {
-		for _, e := range slot.Volumes {
-			named[e.Digest] = true
-		}
-	}
-}
-
-func nameAll(named map[string]bool, volumes map[uint32][]events.Export) {
-	for _, exports := range volumes {
-		for _, e := range exports {
-			named[e.Digest] = true
-		}
-	}
 }

@@ -248,6 +248,9 @@ func (b *JetStream) State(ctx context.Context, stream Stream) (State, error) {
 		return State{}, fmt.Errorf("look up stream %s: %w", stream, b.heard(err))
 	}
 	info := handle.CachedInfo()
+	if restoring(info.Config) {
+		return State{}, fmt.Errorf("stream %s: %w: %w", stream, ErrNoStream, ErrRestoring)
+	}
 	s := State{Identity: info.Config.Metadata[metadataIdentity], First: info.State.FirstSeq, Last: info.State.LastSeq, Bytes: info.State.Bytes}
 	if info.State.Msgs == 0 {
 		s.First = s.Last + 1

@@ -19,6 +19,8 @@ type Finding struct {
 	Stream   Stream `json:"stream"`
 	Identity string `json:"identity,omitempty"`
 	Missing  bool   `json:"missing,omitempty"`
+	// Restoring says that the log is being filled from a backup.
+	Restoring bool `json:"restoring,omitempty"`
 	// Domain is that of the JetStream that lacks the stream; "" where it has none. A leaf node may be such a server.
 	Domain string `json:"domain,omitempty"`
 	// Differences say in words which settings are others than they must be.
@@ -30,6 +32,8 @@ func (f Finding) Err() error {
 	switch {
 	case f.Missing && f.Domain != "":
 		return fmt.Errorf("stream %s: %w in the domain %q", f.Stream, ErrNoStream, f.Domain)
+	case f.Restoring:
+		return fmt.Errorf("stream %s: %w: %w", f.Stream, ErrNoStream, ErrRestoring)
 	case f.Missing:
 		return fmt.Errorf("stream %s: %w: make it with `rookery bus init`", f.Stream, ErrNoStream)
 	case len(f.Differences) > 0:
@@ -51,7 +55,7 @@ func (b *JetStream) Check(ctx context.Context) ([]Finding, error) {
 		switch {
 		case err == nil:
 			config := handle.CachedInfo().Config
-			f.Identity = config.Metadata[metadataIdentity]
+			f.Identity, f.Restoring = config.Metadata[metadataIdentity], restoring(config)
 			f.Differences = differences(config, settings(stream, config.Replicas))
 		case errors.Is(translate(err), ErrNoStream):
 			f.Missing, f.Domain = true, b.conn.ConnectedDomain()
@@ -72,7 +76,7 @@ func logFirst(f Finding) Stream {
 
 // errLogMissing says what to do where the log alone is gone: another one would forget every service and decision.
 func errLogMissing() error {
-	return fmt.Errorf("stream %s: %w, while others stand: restore it from a backup with `nats stream restore`; to start over"+
+	return fmt.Errorf("stream %s: %w, while others stand: restore it with `rookery bus restore DIR`; to start over"+
 		" without its history, delete the others first", Log, ErrNoStream)
 }
 
