@@ -88,6 +88,11 @@ var law = []room{
 		"a fold begins with a snapshot or with the log: it knows nothing of its caller",
 	},
 	{
+		"coordinator/runner/backup", false,
+		[]string{"coordinator/archive", "coordinator/runner/snapshots", "projections", "events", "events/bus"},
+		"a backup is the log and what belongs to it: it knows nothing of the loop",
+	},
+	{
 		"coordinator/runner/telemetry", false,
 		[]string{"projections", "events", "events/bus"},
 		"metrics follow from rounds and states: they know nothing of the decisions",
@@ -133,7 +138,7 @@ var doors = []door{
 const telemetry = "go.opentelemetry.io"
 
 var (
-	measuring = []string{"events/bus", "coordinator/runner", "coordinator/runner/telemetry", "node/runner", "node/podman"}
+	measuring = []string{"events/bus", "coordinator/runner", "coordinator/runner/backup", "coordinator/runner/telemetry", "node/runner", "node/podman"}
 	wiring    = []string{telemetry + "/otel/sdk", telemetry + "/otel/exporters", telemetry + "/contrib"}
 )
 

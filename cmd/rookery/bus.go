@@ -24,13 +24,14 @@ const busTimeout = 30 * time.Second
 func busCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bus",
-		Short: "Create and check Rookery's streams on NATS",
+		Short: "Create, check, back up and restore Rookery's streams on NATS",
 		Example: `  rookery bus init
-  rookery bus check`,
+  rookery bus check
+  rookery bus backup /var/backups/rookery`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(busInit(l), busCheck(l), busAdopt(l))
+	cmd.AddCommand(busInit(l), busCheck(l), busAdopt(l), busBackup(l), busRestore(l))
 	return cmd
 }
 

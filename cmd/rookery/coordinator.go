@@ -20,6 +20,7 @@ import (
 func coordinatorCommand(l *link) *cobra.Command {
 	var name, metrics string
 	var heartbeat time.Duration
+	var backups backingUp
 	cmd := &cobra.Command{
 		Use:   "coordinator",
 		Short: "Run a coordinator, as the leader or a standby",
@@ -28,9 +29,13 @@ writes from one leader only, so two coordinators that both believe they lead can
 		Example: `  rookery coordinator --server nats://10.0.0.1:4222
   NATS_CONTEXT=production rookery coordinator
   rookery coordinator --metrics 127.0.0.1:9464
+  rookery coordinator --backup /var/backups/rookery --backup-every 1h --backup-keep 24
   OTEL_EXPORTER_OTLP_ENDPOINT=http://10.0.0.9:4318 rookery coordinator`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := backups.check(cmd); err != nil {
+				return err
+			}
 			b, done, err := l.open("rookery coordinator", patient())
 			if err != nil {
 				return err
@@ -49,6 +54,11 @@ writes from one leader only, so two coordinators that both believe they lead can
 			if os.Getenv("GOGC") == "" {
 				debug.SetGCPercent(garbage)
 			}
+			stop, err := backups.start(cmd.Context(), b, told)
+			if err != nil {
+				return err
+			}
+			defer stop()
 			return supervise(cmd.Context(), runner.Config{
 				Bus: b, Name: name, Program: ownProgram(), Log: told.Log().With("part", "coordinator"), Heartbeat: heartbeat,
 				Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
@@ -59,6 +69,7 @@ writes from one leader only, so two coordinators that both believe they lead can
 	cmd.Flags().Lookup("name").DefValue = "the host name and a random part"
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "interval of nodes' heartbeats; the same on all coordinators and nodes")
 	metricsFlag(cmd, &metrics)
+	backups.flags(cmd)
 	return cmd
 }
 

@@ -148,23 +148,34 @@ func places(from, to string) (first, last whatif.Moment, err error) {
 // watched returns the log with a progress line on the terminal, which appears after one second and disappears with end. passes is how
 // often the caller reads the log.
 func watched(log whatif.Log, passes int, last uint64) (whatif.Log, func()) {
-	if !isTerminal(os.Stderr) {
-		return log, func() {}
-	}
-	began, shown, pass := time.Now(), time.Time{}, 0
+	pass := 0
+	tell, end := reporting(last)
 	watches := func(yield func(events.Message, error) bool) {
 		pass++
 		for m, err := range log {
-			if now := time.Now(); now.Sub(began) > time.Second && now.Sub(shown) > 100*time.Millisecond {
-				shown = now
-				fmt.Fprintf(os.Stderr, "\r\x1b[K%s: reading %d of %d, event %d of %d", now.Sub(began).Round(time.Second), pass, passes, m.Sequence, last)
-			}
+			tell(fmt.Sprintf("reading %d of %d", pass, passes), m.Sequence)
 			if !yield(m, err) {
 				return
 			}
 		}
 	}
-	return watches, func() {
+	return watches, end
+}
+
+// reporting returns a function that says on the terminal what is being done, and at which event of the log. The line appears after one second and
+// disappears with end.
+func reporting(last uint64) (tell func(what string, sequence uint64), end func()) {
+	if !isTerminal(os.Stderr) {
+		return func(string, uint64) {}, func() {}
+	}
+	began, shown := time.Now(), time.Time{}
+	tell = func(what string, sequence uint64) {
+		if now := time.Now(); now.Sub(began) > time.Second && now.Sub(shown) > 100*time.Millisecond {
+			shown = now
+			fmt.Fprintf(os.Stderr, "\r\x1b[K%s: %s, event %d of %d", now.Sub(began).Round(time.Second), what, sequence, last)
+		}
+	}
+	return tell, func() {
 		if !shown.IsZero() {
 			fmt.Fprint(os.Stderr, "\r\x1b[K")
 		}

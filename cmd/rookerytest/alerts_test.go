@@ -2,6 +2,7 @@ package rookerytest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +48,7 @@ var alarms = []alarm{
 		g.beside.node.kill()
 	}},
 	{"RookeryStreamNearBound", `rookery_stream="ROOKERY_STATUS"`, floods},
+	{"RookeryBackupOld", "", blocks},
 	{"RookeryUnitShunned", `rookery_scope="service demo/struck"`, shuns},
 	{"RookeryNoLeader", "", func(g *gallery) {
 		g.heals(func() {
@@ -111,6 +113,18 @@ func shuns(g *gallery) {
 	g.heals(func() { lead(g.path, nil) })
 	lead(struck, append(os.Environ(), strike.Variable+"="+at))
 	g.published("demo/struck", "ensure", webSpec(`,"scale":1`))
+}
+
+// blocks puts a file where the coordinators have the folder of their backups.
+func blocks(g *gallery) {
+	moved := g.backups + ".moved"
+	move := func(errs ...error) {
+		if err := errors.Join(errs...); err != nil {
+			g.fail("%v", err)
+		}
+	}
+	g.heals(func() { move(os.Remove(g.backups), os.Rename(moved, g.backups)) })
+	move(os.Rename(g.backups, moved), os.WriteFile(g.backups, nil, 0o600))
 }
 
 // floods fills the stream of statuses nearly to its bound with messages that are not statuses. Unlike a command, such a message stays in

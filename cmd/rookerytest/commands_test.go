@@ -87,8 +87,10 @@ var commandsPromise = map[string]promised{
 	"what-if": {unknown: "what-if --policy none.json", code: 1},
 
 	"bus adopt":              {},
+	"bus backup":             {same: "nats stream", value: "bus backup b", unknown: "bus backup none/none", code: 1},
 	"bus check":              {word: "health", value: "bus check"},
 	"bus init":               {same: "kubeadm"},
+	"bus restore":            {same: "nats stream", unknown: "bus restore none", code: 1},
 	"cluster finish-upgrade": {},
 	"coordinator":            {},
 	"dev":                    {word: "quickstart"},

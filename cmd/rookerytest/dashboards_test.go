@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -53,11 +54,13 @@ type gallery struct {
 	screens    []written.Screen
 	panels     int
 	queries    []written.Query
+	backups    string            // the folder of the coordinators' backups
 	empty      map[string]string // what has not found anything yet: what Prometheus is asked, by where it stands
 }
 
 // all is the whole run: what happens to the cluster, what the screens show of it, and which alerts fire.
 func (g *gallery) all() {
+	g.backsUp()
 	g.operations()
 	g.troubles()
 	g.fill()
@@ -71,6 +74,16 @@ func (g *gallery) all() {
 		if !sounded[name] {
 			g.t.Errorf("no fault has %s fire", name)
 		}
+	}
+}
+
+// backsUp starts the coordinators again, with backups.
+func (g *gallery) backsUp() {
+	g.backups = filepath.Join(g.t.TempDir(), "backups")
+	for _, c := range g.coordinators {
+		c.process.kill()
+		c.more = []string{"--backup", g.backups, "--backup-every", "10s", "--backup-keep", "3"}
+		g.startCoordinator(c)
 	}
 }
 

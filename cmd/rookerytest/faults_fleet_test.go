@@ -74,9 +74,10 @@ type service struct {
 // seat is a machine for a coordinator.
 type seat struct {
 	*host
-	path    string // of the program that it runs
-	link    *wire  // to the bus; nil where it reaches the servers themselves
-	server  string // the URLs of the bus
+	path    string   // of the program that it runs
+	link    *wire    // to the bus; nil where it reaches the servers themselves
+	server  string   // the URLs of the bus
+	more    []string // further arguments
 	process *process
 }
 
@@ -235,8 +236,10 @@ func (f *trial) launch(h *host, path string, words ...string) *process {
 }
 
 func (f *trial) startCoordinator(c *seat) {
-	c.process = f.launch(c.host, c.path, "coordinator", "--server", c.server, "--name", c.name,
-		"--heartbeat", fleetHeartbeat.String(), "--metrics", metricsAt(c.host))
+	c.process = f.launch(c.host, c.path, append([]string{
+		"coordinator", "--server", c.server, "--name", c.name,
+		"--heartbeat", fleetHeartbeat.String(), "--metrics", metricsAt(c.host),
+	}, c.more...)...)
 }
 
 // startNode starts the host's node, as a unit of the system would.

@@ -106,6 +106,14 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 		{"RookeryNoQuorum", "there is one", past{`rookery_bus_quorum{instance="one"} 1x240`, `rookery_bus_quorum{instance="two"} 1x240`}, false},
 		{"RookeryNoQuorum", "one server is cut off", past{`rookery_bus_quorum{instance="one"} 0x240`, `rookery_bus_quorum{instance="two"} 1x240`}, false},
 		{"RookeryNoQuorum", "all coordinators say so", past{`rookery_bus_quorum{instance="one"} 0x240`, `rookery_bus_quorum{instance="two"} 0x240`}, true},
+		{"RookeryBackupOld", "one was just taken, and one is due", past{
+			`rookery_backup_age_seconds{instance="one"} 1x240`, `rookery_backup_interval_seconds{instance="one"} 3600x240`,
+			`rookery_backup_age_seconds{instance="two"} 3700x240`, `rookery_backup_interval_seconds{instance="two"} 3600x240`,
+		}, false},
+		{"RookeryBackupOld", "one is missing", past{
+			`rookery_backup_age_seconds{instance="one"} 1x240`, `rookery_backup_interval_seconds{instance="one"} 3600x240`,
+			`rookery_backup_age_seconds{instance="two"} 7300x240`, `rookery_backup_interval_seconds{instance="two"} 3600x240`,
+		}, true},
 		{"RookeryNodeSilent", "one is drained, one away, one degraded", past{
 			`rookery_node_state{rookery_node="a",rookery_state="draining"} 1x240`, `rookery_node_state{rookery_node="b",rookery_state="away"} 1x240`,
 			`rookery_node_state{rookery_node="c",rookery_state="degraded"} 1x240`,

@@ -129,7 +129,7 @@ var made = regexp.MustCompile(`\b(\w+)\("(rookery\.[a-z.]+|error\.type|network\.
 func instruments(t *testing.T) map[string]*instrument {
 	t.Helper()
 	found := ofRuntime()
-	for _, folder := range []string{"coordinator/runner/telemetry", "node/runner", "node/podman", "events/bus"} {
+	for _, folder := range []string{"coordinator/runner/telemetry", "coordinator/runner/backup", "node/runner", "node/podman", "events/bus"} {
 		paths, err := filepath.Glob("../../../" + folder + "/*.go")
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s has no source: %v", folder, err)
@@ -145,7 +145,7 @@ func instruments(t *testing.T) map[string]*instrument {
 					found[name] = &instrument{grows: true}
 				case "seconds", "many", "Float64Histogram":
 					found[name] = &instrument{distributed: true}
-				case "level", "gauge", "since", "cores", "Int64ObservableGauge":
+				case "level", "gauge", "since", "cores", "Int64ObservableGauge", "Float64ObservableGauge":
 					found[name] = &instrument{}
 				case "Key", "String", "Int", "Int64": // a key of an attribute
 				default:

@@ -20,6 +20,7 @@ const (
 	nearBound     = 0.8
 	nearBoundFor  = 5 * time.Minute
 	missingFor    = 15 * time.Minute // pulling images and slow starts may take that long
+	backupFor     = time.Minute      // a backup that fails is tried again
 )
 
 // severity says how soon an operator must act.
@@ -181,6 +182,18 @@ var alerts = []alert{
 3. No instance: rookery explain ` + ofTheService + `.
 4. An update is paused or takes long: rookery ops ` + ofTheService + `.
    rookery rollback ` + ofTheService + ` restores the previous revision.
+`,
+	},
+	{
+		name: "RookeryBackupOld", severity: warning, lasts: backupFor,
+		expr:        "max by (instance) (rookery_backup_age_seconds) > 2 * max by (instance) (rookery_backup_interval_seconds)",
+		summary:     "The newest backup of {{ $labels.instance }} is {{ $value | humanizeDuration }} old",
+		description: "A coordinator takes no backups any more. If the bus loses its streams now, all that happened since then is lost.",
+		runbook: `1. Why: the log of that coordinator has "no backup was taken" with the error and what to do.
+2. Disk full: df -h on its host. Lower --backup-keep, or move older backups away.
+3. A file is damaged: the error names it. Move the backups that name it away; the next backup does not need them.
+4. The log was trimmed before its first backup: run rookery bus backup with --archive once, into the same folder.
+5. Until it is repaired, take a backup by hand: rookery bus backup DIR.
 `,
 	},
 }

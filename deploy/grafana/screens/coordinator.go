@@ -53,11 +53,13 @@ func coordinator() *screen {
 			ask{fullness, "{{rookery_stream}}"}).Max(1),
 		lines(what{"Streams, messages", "Messages that each stream has.", unitCount}, 8,
 			ask{maxBy("rookery_stream_messages", "rookery_stream"), "{{rookery_stream}}"}),
-		counted(what{"Changes of the lead", "How often a coordinator began to lead. One that does so all the time cannot write to the log.", unitCount}, 8,
+		counted(what{"Changes of the lead", "How often a coordinator began to lead. One that does so all the time cannot write to the log.", unitCount}, 6,
 			ask{sumBy(inEachBar("rookery_coordinator_terms_total"), "instance"), "{{instance}}"}),
-		lines(what{"Memory of the coordinators", "Memory that the Go runtime of each coordinator uses.", unitBytes}, 8,
+		lines(what{"Age of backups", "How old the newest backup of each coordinator with --backup is.", unitSeconds}, 6,
+			ask{maxBy("rookery_backup_age_seconds", "instance"), "{{instance}}"}).NoValue("No coordinator takes backups"),
+		lines(what{"Memory of the coordinators", "Memory that the Go runtime of each coordinator uses.", unitBytes}, 6,
 			ask{sumBy(of("go_memory_used_bytes", "rookery_coordinator_role"), "instance"), "{{instance}}"}),
-		lines(what{"Goroutines of the coordinators", "Goroutines of each coordinator. A constant rise is a defect of Rookery.", unitCount}, 8,
+		lines(what{"Goroutines of the coordinators", "Goroutines of each coordinator. A constant rise is a defect of Rookery.", unitCount}, 6,
 			ask{maxBy(of("go_goroutine_count", "rookery_coordinator_role"), "instance"), "{{instance}}"}),
 	} {
 		b.WithPanel(p)

@@ -1,0 +1,261 @@
+package rookerytest_test
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rookery-project/rookery/cmd/rookerytest"
+	"github.com/rookery-project/rookery/coordinator/runner/backup"
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/golden"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// brittle is a cluster whose bus loses everything.
+type brittle struct {
+	*rookerytest.Cluster
+	t      *testing.T
+	server *process
+	folder string
+	port   int
+}
+
+func startBrittle(t *testing.T, options ...rookerytest.Option) *brittle {
+	t.Helper()
+	b := &brittle{t: t, folder: t.TempDir(), port: freePorts(t)}
+	var url string
+	b.server, url = startServer(t, b.folder, b.port)
+	b.Cluster = rookerytest.Start(t, append([]rookerytest.Option{rookerytest.WithServer(url), rookerytest.WithoutCoordinator()}, options...)...)
+	return b
+}
+
+// loseAll kills the server, and starts it again without anything that it has stored.
+func (b *brittle) loseAll() {
+	b.t.Helper()
+	b.server.kill()
+	if err := os.RemoveAll(b.folder); err != nil {
+		b.t.Fatal(err)
+	}
+	b.server, _ = startServer(b.t, b.folder, b.port)
+}
+
+// asks runs a command that prints JSON.
+func (b *brittle) asks(into any, args ...string) {
+	b.t.Helper()
+	out, code := rookery(b.t, append(args, "--server", b.URL, "--output", "json")...)
+	if code != 0 {
+		b.t.Fatalf("rookery %s ends with %d and says:\n%s", strings.Join(args, " "), code, out)
+	}
+	if err := json.Unmarshal([]byte(out), into); err != nil {
+		b.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+type (
+	takenBackup struct {
+		Name     string `json:"name"`
+		Hash     string `json:"hash"`
+		Sequence uint64 `json:"sequence"`
+		Volumes  int    `json:"volumes"`
+	}
+	restoredBackup struct {
+		takenBackup
+		Lost    backup.Lost `json:"lost"`
+		Adopted string      `json:"adopted"`
+	}
+)
+
+// TestABusThatLostEverythingIsRestored backs up twice, lets more happen, and loses all that the bus has stored. The last backup is
+// restored. Later commands are listed as lost. Containers are adopted or listed, and none is restarted.
+func TestABusThatLostEverythingIsRestored(t *testing.T) {
+	t.Parallel()
+	c := startBrittle(t, rookerytest.WithLog(t.Output()))
+	startCoordinator(t, c.Cluster)
+	folder := filepath.Join(t.TempDir(), "backups")
+	putConfig(t, c.Bus(), "demo.web-conf", "kept")
+	c.Ensure("demo/web", `{"image":"i","scale":3,"volumes":[{"name":"data","path":"/data","state":true}]}`)
+	var first, second, third takenBackup
+	c.asks(&first, "bus", "backup", folder)
+	c.Command("demo/web", "snapshot", `{}`)
+	c.Ensure("demo/db", `{"image":"i","scale":2}`)
+	c.asks(&second, "bus", "backup", folder)
+	decided := c.Publish("demo/db", "scale", `{"scale":3}`)
+	c.Outcome(decided)
+	c.asks(&third, "bus", "backup", folder)
+	if first.Sequence >= second.Sequence || second.Sequence >= third.Sequence || first.Volumes != 0 || third.Volumes == 0 {
+		t.Errorf("the backups are %+v, %+v and %+v", first, second, third)
+	}
+	c.Command("demo/web", "scale", `{"scale":5}`)
+	c.Ensure("demo/late", `{"image":"i","scale":1}`)
+	lost := c.Publish("demo/late", "scale", `{"scale":2}`)
+	c.Outcome(lost)
+	before := handles(c.Cluster)
+
+	c.loseAll()
+	var restored restoredBackup
+	c.asks(&restored, "bus", "restore", folder)
+	if want := (backup.Lost{Events: backup.Range{From: third.Sequence + 1}, Commands: backup.Range{From: decided + 1}}); restored.Lost != want {
+		t.Errorf("lost is %+v, want %+v: the last command had sequence %d", restored.Lost, want, lost)
+	}
+	if restored.takenBackup != third {
+		t.Errorf("restored is %+v, want %+v", restored.takenBackup, third)
+	}
+	c.Command("demo/db", "scale", `{"scale":4}`)
+	c.Until("what was restored is settled", func() bool { return c.State().Open == 0 })
+	listed := map[events.InstanceID]bool{}
+	c.Replay(func(records []events.Record) {
+		for _, r := range records {
+			if found, ok := r.Data.(events.StrayFound); ok {
+				id := events.ServiceID{Namespace: found.Namespace, Name: found.Name}
+				listed[events.InstanceID{Service: id, Ordinal: found.Ordinal, Generation: found.Generation}] = true
+			}
+		}
+	})
+	after := handles(c.Cluster)
+	for id, handle := range before {
+		if after[id] != handle && !listed[id] {
+			t.Errorf("%s was %s, is %q, and no event says so", id, handle, after[id])
+		}
+	}
+	for id, handle := range after {
+		if before[id] != "" && before[id] != handle {
+			t.Errorf("%s was %s, and is %s: it was restarted", id, before[id], handle)
+		}
+	}
+	configs, err := c.Bus().Bucket(t.Context(), bus.BucketConfigs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := configs.Get(t.Context(), "demo.web-conf")
+	if err != nil || string(entry.Value) != "kept" {
+		t.Errorf("the config is %q, %v", entry.Value, err)
+	}
+	checkActual(t, c.Cluster, readHistory(t, c.Cluster).cluster)
+	c.CheckReplay()
+}
+
+// interruptions is how often each of backup and restore is killed.
+const interruptions = 50
+
+// TestBackupAndRestoreMayBeKilledAnywhere kills `rookery bus backup` and `rookery bus restore` at random moments. A backup is then whole or
+// missing, and so is a log. The same command again does the rest.
+func TestBackupAndRestoreMayBeKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	messages, err := golden.Read("v1-rescales.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startBrittle(t, rookerytest.WithNodes(0))
+	k := &killing{brittle: c, d: seed(t), messages: messages}
+	k.fill()
+	var whole takenBackup
+	began := time.Now()
+	c.asks(&whole, "bus", "backup", filepath.Join(t.TempDir(), "whole"))
+	k.lasts = time.Since(began)
+	kept := filepath.Join(t.TempDir(), "kept")
+	for range interruptions {
+		folder := filepath.Join(t.TempDir(), "backups")
+		k.killed("bus", "backup", folder)
+		if all, err := backup.List(t.Context(), backup.Folder(folder)); err == nil && len(all) > 0 {
+			if _, err := backup.Verify(t.Context(), backup.Folder(folder), all[0], nil); err != nil {
+				t.Errorf("a backup that was killed: %v", err)
+			}
+		}
+		var again takenBackup
+		c.asks(&again, "bus", "backup", folder)
+		if again.Hash != whole.Hash || again.Sequence != whole.Sequence {
+			t.Errorf("the backup after the one that was killed is %+v, want %+v", again, whole)
+		}
+		kept = folder
+	}
+	for range interruptions {
+		k.forget()
+		k.killed("bus", "restore", kept)
+		var restored restoredBackup
+		c.asks(&restored, "bus", "restore", kept)
+		if state := k.stateAt(whole.Sequence); state != whole.Hash {
+			t.Errorf("the state that was restored is %s, want %s", state, whole.Hash)
+		}
+		if restored.Lost.Events.From != whole.Sequence+1 && !strings.Contains(restored.Adopted, "nothing was restored") {
+			t.Errorf("lost is %+v, and the backup ended at %d", restored.Lost, whole.Sequence)
+		}
+	}
+}
+
+// killing kills commands on a bus with a recorded log.
+type killing struct {
+	*brittle
+	d        *rand.Rand
+	messages []events.Message
+	lasts    time.Duration // how long a command takes that is not killed
+}
+
+// fill makes the log.
+func (k *killing) fill() {
+	k.t.Helper()
+	fold := projections.NewFold()
+	for _, m := range k.messages {
+		if _, err := fold.Take(m); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	k.forget()
+	ctx := k.t.Context()
+	if err := k.Bus().BeginRestore(ctx, fold.Cluster.LogID(), 1); err != nil {
+		k.t.Fatal(err)
+	}
+	for batch := range slices.Chunk(k.messages, bus.MaxBatch) {
+		for i := range batch {
+			batch[i].Header = maps.Clone(batch[i].Header)
+		}
+		if _, err := k.Bus().Append(ctx, bus.Log, batch[0].Sequence-1, batch); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	if err := k.Bus().EndRestore(ctx); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// forget deletes all that the bus has stored.
+func (k *killing) forget() {
+	k.t.Helper()
+	for _, name := range strings.Fields(runNATS(k.t, k.Cluster, "stream", "ls", "--names", "--all")) {
+		runNATS(k.t, k.Cluster, "stream", "rm", "--force", name)
+	}
+}
+
+// killed runs a command and kills it at some moment.
+func (k *killing) killed(args ...string) {
+	k.t.Helper()
+	p := startProcess(k.t, append(args, "--server", k.URL)...)
+	select {
+	case <-p.ended:
+	case <-time.After(time.Duration(k.d.Int64N(int64(k.lasts)))):
+		p.kill()
+	}
+}
+
+// stateAt returns the hash of the state at a sequence.
+func (k *killing) stateAt(sequence uint64) string {
+	k.t.Helper()
+	reader, err := k.Bus().Read(k.t.Context(), bus.Log, 1)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer reader.Stop()
+	fold := projections.NewFold()
+	if err := snapshots.To(k.t.Context(), fold, reader, sequence); err != nil {
+		k.t.Fatal(err)
+	}
+	return fold.Cluster.Hash()
+}

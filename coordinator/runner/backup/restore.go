@@ -1,0 +1,193 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// batchBytes bounds what is appended to the log as one. The server keeps it until it is whole.
+const batchBytes = 1 << 20
+
+// Restore fills the log of a bus that has none from a verified backup with this state, and puts back the configs and the contents of volumes.
+// Until all is there the bus says that it has no log, and Restore begins again. The streams must be adopted then. Restore reports false if
+// the bus has the log of the backup already, and so everything. told takes each message before it is written.
+func Restore(ctx context.Context, b *bus.JetStream, s Store, m Manifest, state *projections.Cluster, told func(events.Message)) (bool, error) {
+	err := b.BeginRestore(ctx, m.Log, m.Replicas)
+	if errors.Is(err, bus.ErrStands) {
+		return false, stands(ctx, b, state)
+	}
+	if err != nil {
+		return false, err
+	}
+	filling := &filler{ctx: ctx, bus: b}
+	if _, err := Verify(ctx, s, m, func(message events.Message) error { told(message); return filling.add(message) }); err != nil {
+		return false, err
+	}
+	if err := filling.flush(); err != nil {
+		return false, err
+	}
+	if err := errors.Join(putConfigs(ctx, b, s, m), putVolumes(ctx, b, s, m)); err != nil {
+		return false, err
+	}
+	if err := b.EndRestore(ctx); err != nil {
+		return false, err
+	}
+	return true, snapshots.Put(ctx, b, state)
+}
+
+// stands returns nil if the log that stands has the state of the backup, else bus.ErrStands.
+func stands(ctx context.Context, b *bus.JetStream, state *projections.Cluster) error {
+	log, err := b.State(ctx, bus.Log)
+	if err != nil {
+		return err
+	}
+	another := fmt.Errorf("%w already, which is not that of the backup: restore is for a bus whose log was lost", bus.ErrStands)
+	if log.Identity != state.LogID() || log.First > state.Sequence || log.Last < state.Sequence {
+		return another
+	}
+	reader, err := b.Read(ctx, bus.Log, state.Sequence)
+	if err != nil {
+		return err
+	}
+	defer reader.Stop()
+	m, err := snapshots.Next(ctx, reader)
+	if err == nil && state.Holds(m) != nil {
+		err = another
+	}
+	return err
+}
+
+// filler appends messages to the log, many at once.
+type filler struct {
+	ctx   context.Context
+	bus   *bus.JetStream
+	after uint64
+	batch []events.Message
+	bytes int
+}
+
+func (f *filler) add(m events.Message) error {
+	m.Header = written(m.Header)
+	f.batch, f.bytes = append(f.batch, m), f.bytes+len(m.Body)
+	if len(f.batch) < bus.MaxBatch && f.bytes < batchBytes {
+		return nil
+	}
+	return f.flush()
+}
+
+func (f *filler) flush() error {
+	if len(f.batch) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, bus.CallTimeout)
+	defer cancel()
+	last, err := f.bus.Append(ctx, bus.Log, f.after, f.batch)
+	if err != nil {
+		return err
+	}
+	if want := f.batch[len(f.batch)-1].Sequence; last != want {
+		return fmt.Errorf("fill the log: a message has sequence %d and must have %d: another client has written to it: stop it, and restore again", last, want)
+	}
+	f.after, f.batch, f.bytes = last, f.batch[:0], 0
+	return nil
+}
+
+// written returns the headers that a coordinator wrote. Those of NATS say how the message was to be stored, which another message must not
+// repeat.
+func written(h events.Header) events.Header {
+	own := make(events.Header, len(h))
+	for name, values := range h {
+		if !strings.HasPrefix(strings.ToLower(name), "nats-") {
+			own[name] = values
+		}
+	}
+	return own
+}
+
+func putConfigs(ctx context.Context, b *bus.JetStream, s Store, m Manifest) error {
+	bucket, err := b.Bucket(ctx, bus.BucketConfigs)
+	if err != nil {
+		return err
+	}
+	return readConfigs(ctx, s, m, func(c config) error { return bucket.Set(ctx, c.Key, c.Value) })
+}
+
+func putVolumes(ctx context.Context, b *bus.JetStream, s Store, m Manifest) error {
+	objects := b.Objects(bus.ObjectsVolumes)
+	for _, v := range m.Volumes {
+		switch _, err := objects.Stat(ctx, v.Digest); {
+		case err == nil:
+			continue
+		case !errors.Is(err, bus.ErrNoKey):
+			return err
+		}
+		if err := putVolume(ctx, objects, s, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putVolume stores a content as it is read. A damaged content fails to be read, and is not stored.
+func putVolume(ctx context.Context, objects bus.Objects, s Store, v Volume) error {
+	content, found := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = found.CloseWithError(readVolume(ctx, s, v, found))
+	}()
+	err := objects.Put(ctx, v.Digest, content)
+	err = errors.Join(err, content.Close()) // what is still being read ends
+	<-ended
+	return err
+}
+
+// Lost is what happened after the backup, and is not known any more.
+type Lost struct {
+	// Events are those of the log. Commands are those that were acknowledged, by the sequence of their acknowledgement.
+	Events   Range `json:"events"`
+	Commands Range `json:"commands"`
+}
+
+// Range is a part of a stream: From is the first sequence, and To the last. To is 0 where the part reaches to the end of a stream that is
+// gone, and From is 0 where nothing is lost.
+type Range struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}
+
+// String says which sequences were lost.
+func (r Range) String() string {
+	switch {
+	case r.From == 0:
+		return "none"
+	case r.To == 0:
+		return fmt.Sprintf("all from sequence %d on", r.From)
+	}
+	return fmt.Sprintf("sequence %d to %d", r.From, r.To)
+}
+
+// Missed returns what happened after the state, as far as the streams that stand beside the log tell. It must be asked before they are
+// adopted.
+func Missed(ctx context.Context, b *bus.JetStream, c *projections.Cluster) (Lost, error) {
+	lost := Lost{Events: Range{From: c.Sequence + 1}, Commands: Range{From: c.CommandCursor + 1}}
+	commands, err := b.State(ctx, bus.Commands)
+	if err != nil {
+		return lost, err
+	}
+	if commands.Identity == c.Streams[string(bus.Commands)] && commands.Last >= c.CommandCursor {
+		lost.Commands.To = commands.First - 1 // the others are decided again
+		if lost.Commands.To < lost.Commands.From {
+			lost.Commands = Range{}
+		}
+	}
+	return lost, nil
+}
