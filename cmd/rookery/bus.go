@@ -31,7 +31,7 @@ func busCommand(l *link) *cobra.Command {
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(busInit(l), busCheck(l), busAdopt(l), busBackup(l), busRestore(l))
+	cmd.AddCommand(busInit(l), busCheck(l), busAdopt(l), busBackup(l), busRestore(l), busMigrate(l))
 	return cmd
 }
 
@@ -238,8 +238,18 @@ func reportAll(ctx context.Context, out io.Writer, how output, b *bus.JetStream)
 		}{findings, kept, servers, bus.OldestServer})
 		return errors.Join(problemsOf(servers), problemsOfStreams(b, findings), problemsOf(kept), failed, err)
 	}
-	err := errors.Join(report(ctx, out, how, b), reportCopies(out, kept), reportServers(out, servers), reportRoom(ctx, out, b))
+	err := errors.Join(report(ctx, out, how, b), reportOlder(ctx, out, b), reportCopies(out, kept), reportServers(out, servers), reportRoom(ctx, out, b))
 	return errors.Join(problemsOf(servers), err, problemsOf(kept), failed)
+}
+
+// reportOlder says what to do about streams that an older Rookery made.
+func reportOlder(ctx context.Context, out io.Writer, b *bus.JetStream) error {
+	findings, err := b.Check(ctx)
+	if err != nil || !slices.ContainsFunc(findings, func(f bus.Finding) bool { return f.Older }) {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "An older Rookery made some streams: change them with `rookery bus migrate`.")
+	return err
 }
 
 func reportServers(out io.Writer, servers []bus.Server) error {

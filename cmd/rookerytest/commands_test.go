@@ -90,6 +90,7 @@ var commandsPromise = map[string]promised{
 	"bus backup":             {same: "nats stream", value: "bus backup b", unknown: "bus backup none/none", code: 1},
 	"bus check":              {word: "health", value: "bus check"},
 	"bus init":               {same: "kubeadm"},
+	"bus migrate":            {word: "scale", value: "bus migrate"},
 	"bus restore":            {same: "nats stream", unknown: "bus restore none", code: 1},
 	"cluster finish-upgrade": {},
 	"coordinator":            {},

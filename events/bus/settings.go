@@ -3,6 +3,7 @@ package bus
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,6 +146,13 @@ func differences(got, want jetstream.StreamConfig) []string {
 	add("republish", republish(got.RePublish), republish(want.RePublish))
 	add("schema version", got.Metadata[metadataSchema], want.Metadata[metadataSchema])
 	return slices.Clip(d)
+}
+
+// older reports whether an older Rookery made the stream.
+func older(c jetstream.StreamConfig) bool {
+	made, err := strconv.Atoi(c.Metadata[metadataSchema])
+	own, ownErr := strconv.Atoi(schemaVersion)
+	return err == nil && ownErr == nil && made < own
 }
 
 func unlimited(n int64) string {

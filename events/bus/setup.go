@@ -23,8 +23,10 @@ type Finding struct {
 	Restoring bool `json:"restoring,omitempty"`
 	// Domain is that of the JetStream that lacks the stream; "" where it has none. A leaf node may be such a server.
 	Domain string `json:"domain,omitempty"`
-	// Differences say in words which settings are others than they must be.
+	// Differences say in words which settings are others than they must be. Older says that an older Rookery made the stream so, which
+	// works until it is migrated.
 	Differences []string `json:"differences,omitempty"`
+	Older       bool     `json:"older,omitempty"`
 }
 
 // Err returns nil for a stream that is as it must be, else ErrNoStream or ErrSettings with what to do.
@@ -36,9 +38,8 @@ func (f Finding) Err() error {
 		return fmt.Errorf("stream %s: %w: %w", f.Stream, ErrNoStream, ErrRestoring)
 	case f.Missing:
 		return fmt.Errorf("stream %s: %w: make it with `rookery bus init`", f.Stream, ErrNoStream)
-	case len(f.Differences) > 0:
-		return fmt.Errorf("stream %s: %w: %s: change it with `nats stream edit %s`, or delete it and run `rookery bus init`",
-			f.Stream, ErrSettings, strings.Join(f.Differences, "; "), f.Stream)
+	case len(f.Differences) > 0 && !f.Older:
+		return fmt.Errorf("stream %s: %w: %s: change it with `rookery bus migrate`", f.Stream, ErrSettings, strings.Join(f.Differences, "; "))
 	case f.Identity == "":
 		return fmt.Errorf("stream %s: %w: it has no %s in its metadata, so Rookery did not make it",
 			f.Stream, ErrSettings, metadataIdentity)
@@ -57,6 +58,7 @@ func (b *JetStream) Check(ctx context.Context) ([]Finding, error) {
 			config := handle.CachedInfo().Config
 			f.Identity, f.Restoring = config.Metadata[metadataIdentity], restoring(config)
 			f.Differences = differences(config, settings(stream, config.Replicas))
+			f.Older = older(config)
 		case errors.Is(translate(err), ErrNoStream):
 			f.Missing, f.Domain = true, b.conn.ConnectedDomain()
 		default:
@@ -67,11 +69,11 @@ func (b *JetStream) Check(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
-func logFirst(f Finding) Stream {
-	if f.Stream == Log {
+func logFirst(s Stream) Stream {
+	if s == Log {
 		return ""
 	}
-	return f.Stream
+	return s
 }
 
 // errLogMissing says what to do where the log alone is gone: another one would forget every service and decision.
@@ -96,7 +98,7 @@ func (b *JetStream) Init(ctx context.Context, replicas int) error {
 		}
 	}
 	// The log comes first: what was begun and not finished can then be told from a log that was lost.
-	slices.SortStableFunc(findings, func(a, b Finding) int { return strings.Compare(string(logFirst(a)), string(logFirst(b))) })
+	slices.SortStableFunc(findings, func(a, b Finding) int { return strings.Compare(string(logFirst(a.Stream)), string(logFirst(b.Stream))) })
 	for _, f := range findings {
 		if !f.Missing {
 			if err := f.Err(); err != nil {
