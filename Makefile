@@ -273,6 +273,12 @@ INSTANCES := 100000
 bench-takeover: ## Measure until another coordinator leads a large fleet, with a standby and without: make bench-takeover INSTANCES=5000
 	$(GO) test -exec 'env -u GOGC -u GOMEMLIMIT' -run '^$$' -bench Takeover -benchtime 1x -timeout 60m ./cmd/rookerytest -instances $(INSTANCES)
 
+# BACKUP_EVENTS is how long the log of `make bench-backup` is.
+BACKUP_EVENTS := 1000000
+.PHONY: bench-backup
+bench-backup: setup ## Back up and restore a long log while commands go on, and measure: make bench-backup BACKUP_EVENTS=100000
+	$(GO) test -v -count 1 -timeout 60m -run TestARestoredFleet ./cmd/rookerytest -backup-events $(BACKUP_EVENTS)
+
 # EVENTS is how long the log of `make bench-log` is. Each takes up to 600 bytes in TMPDIR, which go with the end.
 EVENTS := 10000000
 .PHONY: bench-log

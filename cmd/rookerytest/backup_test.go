@@ -2,6 +2,8 @@ package rookerytest_test
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -23,17 +25,15 @@ import (
 // brittle is a cluster whose bus loses everything.
 type brittle struct {
 	*rookerytest.Cluster
-	t      *testing.T
-	server *process
-	folder string
-	port   int
+	t   *testing.T
+	bus *service
 }
 
 func startBrittle(t *testing.T, options ...rookerytest.Option) *brittle {
 	t.Helper()
-	b := &brittle{t: t, folder: t.TempDir(), port: freePorts(t)}
+	b := &brittle{t: t, bus: &service{folder: t.TempDir(), host: "127.0.0.1", port: freePorts(t)}}
 	var url string
-	b.server, url = startServer(t, b.folder, b.port)
+	b.bus.process, url = startServerAt(t, b.bus.folder, b.bus.host, b.bus.port)
 	b.Cluster = rookerytest.Start(t, append([]rookerytest.Option{rookerytest.WithServer(url), rookerytest.WithoutCoordinator()}, options...)...)
 	return b
 }
@@ -41,11 +41,11 @@ func startBrittle(t *testing.T, options ...rookerytest.Option) *brittle {
 // loseAll kills the server, and starts it again without anything that it has stored.
 func (b *brittle) loseAll() {
 	b.t.Helper()
-	b.server.kill()
-	if err := os.RemoveAll(b.folder); err != nil {
+	b.bus.kill()
+	if err := os.RemoveAll(b.bus.folder); err != nil {
 		b.t.Fatal(err)
 	}
-	b.server, _ = startServer(b.t, b.folder, b.port)
+	b.bus.process, _ = startServerAt(b.t, b.bus.folder, b.bus.host, b.bus.port)
 }
 
 // asks runs a command that prints JSON.
@@ -111,18 +111,9 @@ func TestABusThatLostEverythingIsRestored(t *testing.T) {
 	}
 	c.Command("demo/db", "scale", `{"scale":4}`)
 	c.Until("what was restored is settled", func() bool { return c.State().Open == 0 })
-	listed := map[events.InstanceID]bool{}
-	c.Replay(func(records []events.Record) {
-		for _, r := range records {
-			if found, ok := r.Data.(events.StrayFound); ok {
-				id := events.ServiceID{Namespace: found.Namespace, Name: found.Name}
-				listed[events.InstanceID{Service: id, Ordinal: found.Ordinal, Generation: found.Generation}] = true
-			}
-		}
-	})
-	after := handles(c.Cluster)
+	listed, after := c.listed(), handles(c.Cluster)
 	for id, handle := range before {
-		if after[id] != handle && !listed[id] {
+		if after[id] != handle && !listed[fmt.Sprintf("%s/%d", id.Service, id.Ordinal)] {
 			t.Errorf("%s was %s, is %q, and no event says so", id, handle, after[id])
 		}
 	}
@@ -141,6 +132,162 @@ func TestABusThatLostEverythingIsRestored(t *testing.T) {
 	}
 	checkActual(t, c.Cluster, readHistory(t, c.Cluster).cluster)
 	c.CheckReplay()
+}
+
+var backupEvents = flag.Int("backup-events", 3_000, "how many `events` the log of TestARestoredFleetRunsOnOnPodman has at least")
+
+// TestARestoredFleetRunsOnOnPodman backs a cluster up while 20 commands a second go on, and loses its bus. It restores the bus, and waits until
+// every host has listed what it has. No container is restarted. Those that came after the backup are adopted or listed.
+func TestARestoredFleetRunsOnOnPodman(t *testing.T) {
+	t.Parallel()
+	r := startRegion(t, "attic-1", "barn-1")
+	b := &brittle{Cluster: r.Cluster, t: t, bus: r.bus}
+	web := func(scale int) string { return served(scale, `"zones":["attic","barn"]`) }
+	r.Ensure("demo/web", web(4))
+	b.churns(*backupEvents)
+	before := b.latency(func(done chan struct{}) { time.AfterFunc(latencyFor, func() { close(done) }) })
+	folder := filepath.Join(t.TempDir(), "backups")
+	var taken takenBackup
+	began := time.Now()
+	during := b.latency(func(done chan struct{}) {
+		defer close(done)
+		b.asks(&taken, "bus", "backup", folder)
+	})
+	fmt.Printf("backup of %d messages took %.1f s; a command took %s before and %s meanwhile (99 of 100)\n",
+		taken.Sequence, time.Since(began).Seconds(), before, during)
+	r.Command("demo/web", "scale", `{"scale":5}`)
+	r.Ensure("demo/late", web(1))
+	ran := r.running()
+
+	b.loseAll()
+	var restored restoredBackup
+	began = time.Now()
+	b.asks(&restored, "bus", "restore", folder)
+	took := time.Since(began)
+	began = time.Now()
+	r.Until("every host has listed what it has", func() bool { return !b.state().Recovering })
+	adopted := time.Since(began)
+	restarted := b.restarted(r, ran)
+	fmt.Printf("restored %d messages in %.1f s, adopted after %.1f s, restarted %d\n", taken.Sequence, took.Seconds(), adopted.Seconds(), restarted)
+	r.Command("demo/web", "scale", `{"scale":6}`)
+	want := backup.Lost{Events: backup.Range{From: taken.Sequence + 1}, Commands: backup.Range{From: b.stateAt(taken.Sequence).CommandCursor + 1}}
+	if restored.Lost != want {
+		t.Errorf("lost is %+v, want %+v", restored.Lost, want)
+	}
+	r.CheckReplay()
+}
+
+// restarted counts containers that are others than before, and fails the test if one is gone that no event lists.
+func (b *brittle) restarted(r *region, before map[string]shown) (count int) {
+	b.t.Helper()
+	listed, after := b.listed(), r.running()
+	for slot, was := range before {
+		switch is, runs := after[slot]; {
+		case listed[slot]:
+		case !runs:
+			b.t.Errorf("%s is gone, and no event says so", slot)
+		case is.ID != was.ID || is.PID != was.PID:
+			count++
+			b.t.Errorf("%s was restarted: it was %+v, and is %+v", slot, was, is)
+		}
+	}
+	return count
+}
+
+// churns lets simulated nodes start and stop instances until the log has so many events.
+func (b *brittle) churns(events int) {
+	b.t.Helper()
+	const nodes, scale = 10, 500
+	for i := range nodes {
+		startSimulated(b.t, connect(b.t, "node", b.URL), i, regionHeartbeat)
+	}
+	const spec = `{"image":"localhost/web:1","scale":0,"node_selector":{"engine":"simulated"},"resources":{"cpu":"10m","memory":"16MiB"}}`
+	b.Ensure("sim/churn", spec)
+	for n := scale; ; n = scale - n {
+		b.Command("sim/churn", "scale", fmt.Sprintf(`{"scale":%d}`, n))
+		if state, err := b.Bus().State(b.t.Context(), bus.Log); err != nil || state.Last >= uint64(events) {
+			return
+		}
+	}
+}
+
+// latencyFor is how long latency is measured that nothing else is done meanwhile.
+const latencyFor = 5 * time.Second
+
+// latency sends 20 commands a second until done is closed by what it starts, and returns how long one takes until it is decided: 99 of 100 take no
+// longer.
+func (b *brittle) latency(start func(done chan struct{})) time.Duration {
+	b.t.Helper()
+	decided, err := b.Conn.SubscribeSync(events.EventRoot + ".command.*.accepted")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer decided.Unsubscribe() //nolint:errcheck // the connection ends with the test
+	b.Ensure("sim/tiny", `{"image":"localhost/web:1","scale":0,"node_selector":{"engine":"simulated"}}`)
+	done := make(chan struct{})
+	go start(done)
+	tick := time.NewTicker(time.Second / 20)
+	defer tick.Stop()
+	var all []time.Duration
+	for {
+		select {
+		case <-done:
+			slices.Sort(all)
+			return all[len(all)*99/100].Round(time.Millisecond / 10)
+		case <-tick.C:
+		}
+		began := time.Now()
+		subject := fmt.Sprintf("%s.command.%d.accepted", events.EventRoot, b.Publish("sim/tiny", "scale", `{"scale":0,"busy":"supersede"}`))
+		for {
+			m, err := decided.NextMsg(time.Minute)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			if m.Subject == subject {
+				break
+			}
+		}
+		all = append(all, time.Since(began))
+	}
+}
+
+// state returns the state that the log has now.
+func (b *brittle) state() *projections.Cluster {
+	b.t.Helper()
+	log, err := b.Bus().State(b.t.Context(), bus.Log)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.stateAt(log.Last)
+}
+
+// stateAt returns the state at the end of a round.
+func (b *brittle) stateAt(sequence uint64) *projections.Cluster {
+	b.t.Helper()
+	reader, err := b.Bus().Read(b.t.Context(), bus.Log, 1)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer reader.Stop()
+	fold := projections.NewFold()
+	if err := snapshots.To(b.t.Context(), fold, reader, sequence); err != nil {
+		b.t.Fatal(err)
+	}
+	return fold.Cluster
+}
+
+// listed returns the slots of all containers that the log does not know, and that events list.
+func (b *brittle) listed() map[string]bool {
+	b.t.Helper()
+	found := map[string]bool{}
+	b.Replay(func(records []events.Record) {
+		for _, r := range records {
+			if d, ok := r.Data.(events.StrayFound); ok {
+				found[fmt.Sprintf("%s/%s/%d", d.Namespace, d.Name, d.Ordinal)] = true
+			}
+		}
+	})
+	return found
 }
 
 // interruptions is how often each of backup and restore is killed.
@@ -182,8 +329,8 @@ func TestBackupAndRestoreMayBeKilledAnywhere(t *testing.T) {
 		k.killed("bus", "restore", kept)
 		var restored restoredBackup
 		c.asks(&restored, "bus", "restore", kept)
-		if state := k.stateAt(whole.Sequence); state != whole.Hash {
-			t.Errorf("the state that was restored is %s, want %s", state, whole.Hash)
+		if hash := k.stateAt(whole.Sequence).Hash(); hash != whole.Hash {
+			t.Errorf("the state that was restored is %s, want %s", hash, whole.Hash)
 		}
 		if restored.Lost.Events.From != whole.Sequence+1 && !strings.Contains(restored.Adopted, "nothing was restored") {
 			t.Errorf("lost is %+v, and the backup ended at %d", restored.Lost, whole.Sequence)
@@ -243,19 +390,4 @@ func (k *killing) killed(args ...string) {
 	case <-time.After(time.Duration(k.d.Int64N(int64(k.lasts)))):
 		p.kill()
 	}
-}
-
-// stateAt returns the hash of the state at a sequence.
-func (k *killing) stateAt(sequence uint64) string {
-	k.t.Helper()
-	reader, err := k.Bus().Read(k.t.Context(), bus.Log, 1)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	defer reader.Stop()
-	fold := projections.NewFold()
-	if err := snapshots.To(k.t.Context(), fold, reader, sequence); err != nil {
-		k.t.Fatal(err)
-	}
-	return fold.Cluster.Hash()
 }

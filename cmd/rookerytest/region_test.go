@@ -22,6 +22,7 @@ type region struct {
 	*rookerytest.Cluster
 	t           *testing.T
 	hosts       []*host
+	bus         *service
 	client      *http.Client
 	coordinator *process
 }
@@ -38,7 +39,9 @@ func startRegion(t *testing.T, names ...string) *region {
 		r.hosts, uris = append(r.hosts, h), append(uris, h.uri)
 	}
 	podmantest.LoadWeb(t, uris...)
-	_, url := startServerAt(t, t.TempDir(), n.address(1), anyPort)
+	r.bus = &service{folder: t.TempDir(), host: n.address(1), port: freePorts(t)}
+	var url string
+	r.bus.process, url = startServerAt(t, r.bus.folder, r.bus.host, r.bus.port)
 	r.Cluster = rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithoutCoordinator(), rookerytest.WithNodes(0))
 	r.startCoordinator()
 	for _, h := range r.hosts {

@@ -16,6 +16,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/coordinator/runner/backup"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -121,18 +123,25 @@ type upgrade struct {
 	exits, absent []string
 	// pids are those of the containers that must stay, by host.
 	pids map[string]map[string]int
+	// backups is the folder of backups, and program the path of what takes them: the newest that the level of the cluster allows.
+	backups, program string
 }
 
 // TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade, twice. Clients go on sending commands.
+// Each mixture of versions is backed up, and each backup restored to another bus.
 func TestVersionsOnPodman(t *testing.T) {
 	t.Parallel()
 	old, present, next := older(t), must(t, program), edited(t, "rookery-newer", newerEdits)
 	f := newTrial(t)
 	f.startWith(old)
-	u := &upgrade{scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, pids: map[string]map[string]int{}}
-	lost := 0
+	u := &upgrade{
+		scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, pids: map[string]map[string]int{},
+		backups: filepath.Join(t.TempDir(), "backups"), program: present,
+	}
+	lost, backups, wrong := 0, 0, 0
 	defer func() {
-		fmt.Printf("mixed %d, exits %d, not joined %d, lost %d\n", u.mixed, len(u.exits), len(u.absent), lost)
+		fmt.Printf("mixed %d, exits %d, not joined %d, lost %d, backups %d, wrongly restored %d\n",
+			u.mixed, len(u.exits), len(u.absent), lost, backups, wrong)
 	}()
 	if why, _ := f.settles(); why != "" {
 		t.Fatal(why)
@@ -146,9 +155,12 @@ func TestVersionsOnPodman(t *testing.T) {
 		u.refuses(old)
 		u.replaceAll(present, next)
 		u.plantedIs(false)
+		u.program = next
 		u.finishes(2)
 		u.rejoins(f.hosts[0])
 		u.plantedIs(true)
+		u.backsUp()
+		backups, wrong = u.restores()
 		u.waits(f.coordinators[0], present)
 	})
 	for _, s := range f.commands {
@@ -156,7 +168,7 @@ func TestVersionsOnPodman(t *testing.T) {
 			lost++
 		}
 	}
-	if why != "" || lost+len(u.exits)+len(u.absent) > 0 {
+	if why != "" || lost+len(u.exits)+len(u.absent)+wrong > 0 {
 		t.Error(why, u.exits, u.absent)
 	}
 }
@@ -236,6 +248,48 @@ func (u *upgrade) settled() {
 	for _, h := range u.hosts {
 		u.stays(u.pids[h.name], u.processes(h))
 	}
+	u.backsUp()
+}
+
+// backsUp takes a backup.
+func (u *upgrade) backsUp() { u.runs("bus", "backup", u.backups, "--server", u.URL) }
+
+// runs runs the program, which must succeed.
+func (u *upgrade) runs(args ...string) {
+	p := startProgramIn(u.t, u.program, nil, args...)
+	<-p.ended
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		u.fail("%q ends with %d: %s", args, code, p.output)
+	}
+}
+
+// restores restores each backup to a bus of its own, and counts those after which the bus has another log than the cluster.
+func (u *upgrade) restores() (count, wrong int) {
+	all, err := backup.List(u.interrupted, backup.Folder(u.backups))
+	if err != nil {
+		u.fail("%v", err)
+	}
+	for _, m := range all {
+		_, url := startServer(u.t, u.t.TempDir(), anyPort)
+		u.runs("bus", "restore", u.backups, "--at", fmt.Sprint(m.Sequence), "--server", url)
+		if restored := logTo(u.t, connect(u.t, "restored", url), m.Sequence); restored != logTo(u.t, u.Bus(), m.Sequence) {
+			wrong++
+		}
+	}
+	return len(all), wrong
+}
+
+// logTo returns the subjects and bodies of the log, up to a sequence.
+func logTo(t *testing.T, b *bus.JetStream, sequence uint64) string {
+	t.Helper()
+	var all strings.Builder
+	for m, err := range api.ReadLog(t.Context(), b, 1, sequence) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%d %s %s\n", m.Sequence, m.Subject, m.Body)
+	}
+	return all.String()
 }
 
 // running notes each process that has ended by itself.
