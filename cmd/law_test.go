@@ -130,6 +130,7 @@ var doors = []door{
 	{"github.com/nats-io/nats.go/jetstream", "events/bus", "only events/bus speaks JetStream"},
 	{"github.com/synadia-io/orbit.go/jetstreamext", "events/bus", "only events/bus speaks JetStream"},
 	{"github.com/containers/podman/v5", "node/podman", "only node/podman speaks to Podman"},
+	{"github.com/minio/minio-go/v7", "coordinator/runner/backup", "only coordinator/runner/backup speaks S3"},
 	{"github.com/nats-io/nats-server/v2", "events/bus/embedded", "only events/bus/embedded runs a server"},
 }
 

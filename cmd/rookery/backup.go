@@ -47,6 +47,9 @@ func busBackup(l *link) *cobra.Command {
 consistent at the end of a round. The folder may have earlier backups of the same cluster: only what is new is added. Each file is read
 back, and the hash chain of the log is verified.
 
+DIR may be a bucket, as in s3://BUCKET/PREFIX. Its credentials are those of the AWS tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the
+file of credentials, or those of the machine. For another server than that of AWS, give AWS_ENDPOINT_URL.
+
 Orders and views are not in a backup: they follow from the log. Waiting commands are not in it either. The folder is for its owner
 only, because it has the configs.
 
@@ -57,6 +60,7 @@ rookery coordinator --backup DIR does the same at an interval.
 Exit codes: 0 backed up, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery bus backup /var/backups/rookery
   rookery bus backup /var/backups/rookery --output json
+  AWS_ENDPOINT_URL=https://s3.example.com rookery bus backup s3://backups/rookery
   rookery bus restore /var/backups/rookery`,
 		Args: arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,9 +89,25 @@ Exit codes: 0 backed up, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 	return cmd
 }
 
+// openStore opens the backups in a folder or a bucket.
+func openStore(place string) (backup.Store, error) {
+	if backup.IsS3(place) {
+		return backup.NewS3(place, os.Getenv("AWS_ENDPOINT_URL"), os.Getenv("AWS_REGION"))
+	}
+	return backup.Folder(place), nil
+}
+
+// makeStore opens the backups, and makes their folder if it is missing.
+func makeStore(place string) (backup.Store, error) {
+	if backup.IsS3(place) {
+		return openStore(place)
+	}
+	return backup.NewFolder(place)
+}
+
 // takeBackup takes a backup into the folder, with a progress line on the terminal.
 func takeBackup(ctx context.Context, b *bus.JetStream, to, archive string) (backup.Manifest, error) {
-	store, err := backup.NewFolder(to)
+	store, err := makeStore(to)
 	if err != nil {
 		return backup.Manifest{}, err
 	}
@@ -120,14 +140,14 @@ func sourceOf(b *bus.JetStream, log func(ctx context.Context, from, to uint64) i
 
 // backingUp is what a coordinator does for backups.
 type backingUp struct {
-	folder string
-	every  time.Duration
-	keep   int
+	place string
+	every time.Duration
+	keep  int
 }
 
 func (u *backingUp) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&u.folder, "backup", "", "`folder` to back the cluster up into, as rookery bus backup does")
+	f.StringVar(&u.place, "backup", "", "`folder` or s3://BUCKET/PREFIX to back the cluster up into, as rookery bus backup does")
 	f.DurationVar(&u.every, "backup-every", time.Hour, "time from one backup to the next")
 	f.IntVar(&u.keep, "backup-keep", 24, "number of backups to keep")
 }
@@ -144,10 +164,10 @@ func (u *backingUp) check(cmd *cobra.Command) error {
 
 // start takes backups until stop is called, if a folder was given.
 func (u *backingUp) start(ctx context.Context, b *bus.JetStream, told *telemetry.Telemetry) (stop func(), err error) {
-	if u.folder == "" {
+	if u.place == "" {
 		return func() {}, nil
 	}
-	store, err := backup.NewFolder(u.folder)
+	store, err := makeStore(u.place)
 	if err != nil {
 		return nil, err
 	}
@@ -236,10 +256,10 @@ func (r revived) write(out io.Writer) error {
 
 // restoreBackup restores the newest backup at a place or before, and adopts the streams.
 func restoreBackup(ctx context.Context, b *bus.JetStream, from string, p place) (revived, error) {
-	if _, err := os.Stat(from); err != nil { // a store would be made
+	store, err := openStore(from)
+	if err != nil {
 		return revived{}, err
 	}
-	store := backup.Folder(from)
 	all, err := backup.List(ctx, store)
 	if err != nil {
 		return revived{}, err
