@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -191,6 +193,9 @@ func (u *backingUp) start(ctx context.Context, b *bus.JetStream, told *telemetry
 	}, nil
 }
 
+// foldTimeout bounds what folds a whole log, which may be long.
+const foldTimeout = 15 * time.Minute
+
 // revived is what is printed of a restore.
 type revived struct {
 	taken
@@ -201,6 +206,7 @@ type revived struct {
 func busRestore(l *link) *cobra.Command {
 	var out output
 	var at string
+	var replicas int
 	cmd := &cobra.Command{
 		Use:   "restore DIR",
 		Short: "Restore the log, the configs and the volume snapshots from a backup",
@@ -228,7 +234,7 @@ Exit codes: 0 restored and adopted, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 				return err
 			}
 			defer done()
-			r, err := restoreBackup(cmd.Context(), b, args[0], p)
+			r, err := restoring{args[0], p, replicas}.run(cmd.Context(), b)
 			if err != nil {
 				return err
 			}
@@ -239,6 +245,8 @@ Exit codes: 0 restored and adopted, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		},
 	}
 	out.flag(cmd)
+	cmd.Flags().IntVar(&replicas, "replicas", 0, "number of NATS servers that store each stream")
+	cmd.Flags().Lookup("replicas").DefValue = "as many as before"
 	cmd.Flags().StringVar(&at, "at", "", "restore the newest backup of this `place` or before: "+placeForms)
 	return cmd
 }
@@ -254,9 +262,16 @@ func (r revived) write(out io.Writer) error {
 	return err
 }
 
-// restoreBackup restores the newest backup at a place or before, and adopts the streams.
-func restoreBackup(ctx context.Context, b *bus.JetStream, from string, p place) (revived, error) {
-	store, err := openStore(from)
+// restoring is what a restore is asked to do.
+type restoring struct {
+	from     string
+	at       place
+	replicas int // 0 for as many as before
+}
+
+// run restores the newest backup at a place or before, and adopts the streams.
+func (r restoring) run(ctx context.Context, b *bus.JetStream) (revived, error) {
+	store, err := openStore(r.from)
 	if err != nil {
 		return revived{}, err
 	}
@@ -264,9 +279,9 @@ func restoreBackup(ctx context.Context, b *bus.JetStream, from string, p place) 
 	if err != nil {
 		return revived{}, err
 	}
-	m, err := backup.At(all, p.sequence, p.time)
+	m, err := backup.At(all, r.at.sequence, r.at.time)
 	if err != nil {
-		return revived{}, fmt.Errorf("look into %s: %w", from, err)
+		return revived{}, fmt.Errorf("nothing was restored from %s: %w", r.from, err)
 	}
 	if err := refuseBesideAnother(ctx, b); err != nil {
 		return revived{}, err
@@ -277,30 +292,52 @@ func restoreBackup(ctx context.Context, b *bus.JetStream, from string, p place) 
 	if err != nil {
 		return revived{}, fmt.Errorf("nothing was restored: %w", err)
 	}
-	wrote, err := backup.Restore(ctx, b, store, m, cluster, func(read events.Message) { tell("restoring", read.Sequence) })
+	replicas := cmp.Or(r.replicas, m.Replicas)
+	wrote, err := backup.Restore(ctx, b, store, m, cluster, replicas, func(read events.Message) { tell("restoring", read.Sequence) })
 	if err != nil {
 		return revived{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, busTimeout)
-	defer cancel()
-	if err := b.Init(ctx, m.Replicas); err != nil {
+	if err := initWithin(ctx, b, replicas); err != nil {
 		return revived{}, err
 	}
+	return adopts(ctx, b, m, cluster, wrote)
+}
+
+func initWithin(ctx context.Context, b *bus.JetStream, replicas int) error {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	return b.Init(ctx, replicas)
+}
+
+// adopts adopts the streams beside a log that is restored. The log may have been restored before: then it has a round that adopts them, or ends
+// with the backup.
+func adopts(ctx context.Context, b *bus.JetStream, m backup.Manifest, cluster *projections.Cluster, wrote bool) (revived, error) {
+	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
+	defer cancel()
 	r := revived{taken: takenOf(m)}
-	known := runner.CheckIdentity(ctx, b) == nil
-	if known && !wrote {
+	log, err := b.State(ctx, bus.Log)
+	if err != nil {
+		return r, err
+	}
+	known := runner.CheckIdentity(ctx, b)
+	switch {
+	case known != nil && !errors.Is(known, runner.ErrIdentity) && !errors.Is(known, bus.ErrNoStream):
+		return r, fmt.Errorf("the log is restored, and it is not known whether its streams are: %w: run this again", known)
+	case known == nil && !wrote:
 		r.Adopted = "nothing was restored: the bus has the log of this backup"
 		return r, nil
+	case !wrote && log.Last > m.Sequence:
+		return r, fmt.Errorf("the bus has the log of this backup, and goes on behind it: %w", known)
 	}
 	if r.Lost, err = backup.Missed(ctx, b, cluster); err != nil {
 		return r, err
 	}
-	if known {
+	if known == nil {
 		r.Adopted = "the log knows all streams: nothing is to be adopted"
 		return r, nil
 	}
 	if r.Adopted, err = runner.Adopt(ctx, b, processName(), ownProgram()); err != nil {
-		return r, fmt.Errorf("the log is restored, but its streams are not adopted: %w: run `rookery bus adopt`", err)
+		return r, fmt.Errorf("the log is restored, but its streams are not adopted: %w: run this again", err)
 	}
 	return r, nil
 }

@@ -362,6 +362,8 @@ containers. Adopt itself stops no container.`,
 				if err := b.Init(ctx, replicas); err != nil {
 					return err
 				}
+				ctx, cancel := context.WithTimeout(cmd.Context(), foldTimeout)
+				defer cancel()
 				said, err := runner.Adopt(ctx, b, processName(), ownProgram())
 				if err != nil {
 					return err

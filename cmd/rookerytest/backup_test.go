@@ -313,7 +313,7 @@ func TestBackupAndRestoreMayBeKilledAnywhere(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "backups")
 		k.killed("bus", "backup", folder)
 		if all, err := backup.List(t.Context(), backup.Folder(folder)); err == nil && len(all) > 0 {
-			if _, err := backup.Verify(t.Context(), backup.Folder(folder), all[0], nil); err != nil {
+			if _, err := backup.Verify(t.Context(), backup.Folder(folder), all[0].Manifest, nil); err != nil {
 				t.Errorf("a backup that was killed: %v", err)
 			}
 		}
@@ -324,6 +324,10 @@ func TestBackupAndRestoreMayBeKilledAnywhere(t *testing.T) {
 		}
 		kept = folder
 	}
+	k.forget()
+	began = time.Now()
+	c.asks(&restoredBackup{}, "bus", "restore", kept)
+	k.lasts = time.Since(began)
 	for range interruptions {
 		k.forget()
 		k.killed("bus", "restore", kept)
@@ -357,7 +361,8 @@ func (k *killing) fill() {
 	}
 	k.forget()
 	ctx := k.t.Context()
-	if err := k.Bus().BeginRestore(ctx, fold.Cluster.LogID(), 1); err != nil {
+	filling, err := k.Bus().BeginRestore(ctx, fold.Cluster.LogID(), 1)
+	if err != nil {
 		k.t.Fatal(err)
 	}
 	for batch := range slices.Chunk(k.messages, bus.MaxBatch) {
@@ -368,7 +373,7 @@ func (k *killing) fill() {
 			k.t.Fatal(err)
 		}
 	}
-	if err := k.Bus().EndRestore(ctx); err != nil {
+	if err := k.Bus().EndRestore(ctx, filling, fold.Last()); err != nil {
 		k.t.Fatal(err)
 	}
 }

@@ -31,7 +31,7 @@ func TestTheBusIsMigratedUnderLoad(t *testing.T) {
 	}
 	c := rookerytest.Start(t, rookerytest.WithServer(q.url))
 	c.Ensure("demo/web", `{"image":"i","scale":2}`)
-	acknowledged := sendsOn(t, c)
+	acknowledged := sendsOn(t, c, "demo/web", 1, 2, 3)
 	random := seed(t)
 	for n := range *migrations {
 		replicas := []string{"3", "1"}[n%2]
@@ -71,13 +71,16 @@ func TestTheBusIsMigratedUnderLoad(t *testing.T) {
 	}
 }
 
-// sendsOn sends commands until the function that it returns is called, which returns the sequences that were acknowledged.
-func sendsOn(t *testing.T, c *rookerytest.Cluster) func() []uint64 {
+// sendsOn scales a service 20 times a second, until the function that it returns is called. That returns the sequences that were acknowledged.
+func sendsOn(t *testing.T, c *rookerytest.Cluster, service string, scales ...int) func() []uint64 {
 	const every = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
 	var acknowledged []uint64
-	id := events.ServiceID{Namespace: "demo", Name: "web"}
+	id, err := events.ParseServiceID(service)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sending.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
@@ -90,7 +93,7 @@ func sendsOn(t *testing.T, c *rookerytest.Cluster) func() []uint64 {
 			call, done := context.WithTimeout(ctx, publishWithin)
 			sequence, err := c.Bus().Publish(call, events.Message{
 				Subject: events.CommandSubject(id, "scale"), Header: events.Header{nats.MsgIdHdr: {fmt.Sprintf("load-%d", n)}},
-				Body: fmt.Appendf(nil, `{"scale":%d,"busy":"supersede"}`, 1+n%3),
+				Body: fmt.Appendf(nil, `{"scale":%d,"busy":"supersede"}`, scales[n%len(scales)]),
 			})
 			done()
 			if err == nil {

@@ -127,7 +127,8 @@ type upgrade struct {
 	backups, program string
 }
 
-// TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade, twice. Clients go on sending commands.
+// TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade, twice. Two processes are killed in between,
+// and clients send 20 commands a second.
 // Each mixture of versions is backed up, and each backup restored to another bus.
 func TestVersionsOnPodman(t *testing.T) {
 	t.Parallel()
@@ -149,12 +150,15 @@ func TestVersionsOnPodman(t *testing.T) {
 	for _, h := range f.hosts {
 		u.pids[h.name] = u.steady(h)
 	}
+	f.Ensure("load/tiny", `{"image":"localhost/web:1","scale":0}`)
+	acknowledged := sendsOn(t, f.Cluster, "load/tiny", 0)
 	why := attempt(func() {
 		u.throughAllMixtures(old, present)
 		u.finishes(1)
 		u.refuses(old)
 		u.replaceAll(present, next)
 		u.plantedIs(false)
+		u.ended(acknowledged())
 		u.program = next
 		u.finishes(2)
 		u.rejoins(f.hosts[0])
@@ -209,6 +213,7 @@ func (u *upgrade) throughAllMixtures(from, to string) {
 		u.settled()
 	}
 	u.rejected("works at levels 0-") // nodes are older
+	u.strikes()
 	u.reseat(leads, from)
 	u.renode(u.hosts[0], to)
 	u.settled()
@@ -218,6 +223,25 @@ func (u *upgrade) throughAllMixtures(from, to string) {
 	for _, h := range u.hosts {
 		u.renode(h, to)
 	}
+	u.settled()
+}
+
+// ended waits until the last of these commands is decided.
+func (u *upgrade) ended(commands []uint64) {
+	u.commands = append(u.commands, commands...)
+	last := commands[len(commands)-1]
+	u.until("the last command is decided", func() bool {
+		return u.log.follow(u.interrupted, u.Bus()) == nil && len(u.log.history.outcomes[last]) > 0
+	})
+}
+
+// strikes kills the leader and a node, which are started again as they were.
+func (u *upgrade) strikes() {
+	leads, _ := u.leader()
+	leads.process.kill()
+	u.hosts[1].node.kill()
+	u.startCoordinator(leads)
+	u.startNode(u.hosts[1])
 	u.settled()
 }
 

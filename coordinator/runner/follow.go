@@ -158,6 +158,9 @@ func (f *follower) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if state.Last < f.fold.Last() {
+		return fmt.Errorf("%w: the log ends at %d, and did at %d: it was restored", bus.ErrReader, state.Last, f.fold.Last())
+	}
 	for f.fold.Last() < state.Last {
 		if err := f.takeAll(); err != nil {
 			return err

@@ -89,7 +89,9 @@ func ReadLog(ctx context.Context, b bus.Bus, from, to uint64) whatif.Log {
 		if from > to {
 			return
 		}
-		reader, err := b.Read(ctx, bus.Log, from)
+		opening, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+		defer cancel()
+		reader, err := b.Read(opening, bus.Log, from)
 		if err != nil {
 			yield(events.Message{}, err)
 			return

@@ -64,11 +64,12 @@ func writes(t *testing.T, b *bus.JetStream, after uint64, messages []events.Mess
 // begins makes a log with the messages.
 func begins(t *testing.T, b *bus.JetStream, id string, messages []events.Message) {
 	t.Helper()
-	if err := b.BeginRestore(t.Context(), id, 1); err != nil {
+	filling, err := b.BeginRestore(t.Context(), id, 1)
+	if err != nil {
 		t.Fatal(err)
 	}
 	writes(t, b, 0, messages)
-	if err := b.EndRestore(t.Context()); err != nil {
+	if err := b.EndRestore(t.Context(), filling, uint64(len(messages))); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -204,15 +205,15 @@ func TestWhatIsRestoredIsWhatWasBackedUp(t *testing.T) {
 	}{{first, k.middle, "first"}, {second, end, "second"}} {
 		b := connect(t)
 		state := verify(t, s, tt.m)
-		if wrote, err := Restore(t.Context(), b, s, tt.m, state, ignore); err != nil || !wrote {
+		if wrote, err := Restore(t.Context(), b, s, tt.m, state, 1, ignore); err != nil || !wrote {
 			t.Fatal(wrote, err)
 		}
 		isAsItWas(t, b, k, tt.to, tt.config)
-		if wrote, err := Restore(t.Context(), b, s, tt.m, state, ignore); err != nil || wrote {
+		if wrote, err := Restore(t.Context(), b, s, tt.m, state, 1, ignore); err != nil || wrote {
 			t.Errorf("restored again: %t, %v", wrote, err)
 		}
 		state.Chain[0]++
-		if _, err := Restore(t.Context(), b, s, tt.m, state, ignore); !errors.Is(err, bus.ErrStands) {
+		if _, err := Restore(t.Context(), b, s, tt.m, state, 1, ignore); !errors.Is(err, bus.ErrStands) {
 			t.Errorf("another one: got error %v, want %v", err, bus.ErrStands)
 		}
 	}
@@ -248,7 +249,7 @@ func TestARestoreThatWasInterruptedBeginsAgain(t *testing.T) {
 	b := connect(t)
 	for stop := uint64(1); stop < m.Sequence; stop += m.Sequence / 5 {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := Restore(ctx, b, s, m, state, func(message events.Message) {
+		_, err := Restore(ctx, b, s, m, state, 1, func(message events.Message) {
 			if message.Sequence == stop {
 				cancel()
 			}
@@ -264,10 +265,98 @@ func TestARestoreThatWasInterruptedBeginsAgain(t *testing.T) {
 			t.Errorf("stopped at %d: streams are made: %v", stop, err)
 		}
 	}
-	if _, err := Restore(t.Context(), b, s, m, state, ignore); err != nil {
+	if _, err := Restore(t.Context(), b, s, m, state, 1, ignore); err != nil {
 		t.Fatal(err)
 	}
 	isAsItWas(t, b, k, k.middle, "first")
+}
+
+// TestARestoreIsNotFinishedByAnother begins a second restore while the first one fills the log.
+func TestARestoreIsNotFinishedByAnother(t *testing.T) {
+	k, b := start(t), connect(t)
+	first, err := b.BeginRestore(t.Context(), k.ID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes(t, b, 0, k.Messages[:k.middle])
+	second, err := b.BeginRestore(t.Context(), k.ID, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for filling, last := range map[string]uint64{first: k.middle, second: k.middle} {
+		if err := b.EndRestore(t.Context(), filling, last); !errors.Is(err, bus.ErrRestoring) {
+			t.Errorf("it is finished with nothing in it: got error %v, want %v", err, bus.ErrRestoring)
+		}
+	}
+	writes(t, b, 0, k.Messages[:k.middle])
+	if err := b.EndRestore(t.Context(), second, k.middle); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatWasNotLostStays restores a log beside configs that changed after the backup.
+func TestWhatWasNotLostStays(t *testing.T) {
+	k, s := start(t), folder(t)
+	m := take(t, k.b, s, 1)
+	b := connect(t)
+	setConfig(t, b, "changed")
+	if _, err := Restore(t.Context(), b, s, m, verify(t, s, m), 1, ignore); err != nil {
+		t.Fatal(err)
+	}
+	isAsItWas(t, b, k, k.middle, "changed")
+}
+
+// TestABackupEndsWithAClosedRound backs up logs that end with messages of another client, and with the void of these.
+func TestABackupEndsWithAClosedRound(t *testing.T) {
+	k, s := start(t), folder(t)
+	stray := events.Message{Subject: events.LogRoot + ".cluster.nothing", Header: events.Header{}, Body: []byte("{}"), Sequence: k.middle + 1}
+	writes(t, k.b, k.middle, []events.Message{stray})
+	if m := take(t, k.b, s, 1); m.Sequence != k.middle {
+		t.Errorf("the backup ends at %d, and the last round at %d", m.Sequence, k.middle)
+	}
+	state := k.State(k.middle)
+	void, err := events.Record{Event: events.Event{Scope: events.RoundScope, Data: events.RoundVoid{
+		From: k.middle + 1, To: k.middle + 1, Epoch: state.Epoch + 1, Leader: "another",
+	}}, Sequence: k.middle + 2, Time: state.Now}.Message("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	void.Sequence = k.middle + 2
+	writes(t, k.b, k.middle+1, []events.Message{void})
+	m := take(t, k.b, s, 2)
+	if m.Sequence != k.middle {
+		t.Errorf("the backup ends at %d, and the last round at %d", m.Sequence, k.middle)
+	}
+	b := connect(t)
+	if _, err := Restore(t.Context(), b, s, m, verify(t, s, m), 1, ignore); err != nil {
+		t.Fatal(err)
+	}
+	isAsItWas(t, b, k, k.middle, "first")
+}
+
+// TestADamagedBackupHindersNoOther damages the manifest of the newest of two backups, and a file of the first.
+func TestADamagedBackupHindersNoOther(t *testing.T) {
+	k, s := start(t), folder(t)
+	first := take(t, k.b, s, 1)
+	writes(t, k.b, k.middle, k.Messages[k.middle:])
+	second := take(t, k.b, s, 2)
+	if err := os.WriteFile(filepath.Join(string(s), second.Name()), []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := List(t.Context(), s)
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	if _, err := At(all, 0, time.Time{}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), second.Name()) {
+		t.Errorf("the newest one: got error %v", err)
+	}
+	if m, err := At(all, k.middle, time.Time{}); err != nil || m.Name() != first.Name() {
+		t.Errorf("the one before is %+v, %v", m, err)
+	}
+	if err := os.Remove(filepath.Join(string(s), first.Rounds[0].Name)); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, s, take(t, k.b, s, 3)) // all is taken again
 }
 
 // TestDamageIsRefusedWithTheFilesName changes, shortens or removes a file of a backup in every way that a disk may.
@@ -349,8 +438,8 @@ func TestOnlyTheNewestAreKept(t *testing.T) {
 		all = append(all, take(t, k.b, s, second))
 	}
 	part := filepath.Join(string(s), partPrefix+"1")
-	other := filepath.Join(string(s), "notes.txt")
-	for _, path := range []string{part, other} {
+	others := []string{filepath.Join(string(s), "notes.txt"), filepath.Join(string(s), "configs-2026.tar.zst"), filepath.Join(string(s), "backup-1.json")}
+	for _, path := range append(others, part) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +455,7 @@ func TestOnlyTheNewestAreKept(t *testing.T) {
 		if err != nil || len(left) != 2 || left[0].Name() != all[3].Name() || left[1].Name() != all[2].Name() {
 			t.Errorf("left is %v, %v", left, err)
 		}
-		if configs, err := filepath.Glob(filepath.Join(string(s), "configs-*")); err != nil || len(configs) != tt.files {
+		if configs, err := filepath.Glob(filepath.Join(string(s), "configs-*.jsonl.zst")); err != nil || len(configs) != tt.files {
 			t.Errorf("after %s there are %v, want %d: %v", tt.later, configs, tt.files, err)
 		}
 	}
@@ -376,7 +465,9 @@ func TestOnlyTheNewestAreKept(t *testing.T) {
 	if _, err := os.Stat(part); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was begun is left: %v", err)
 	}
-	if _, err := os.Stat(other); err != nil {
-		t.Errorf("a file of another program is gone: %v", err)
+	for _, other := range others {
+		if _, err := os.Stat(other); err != nil {
+			t.Errorf("a file of another program is gone: %v", err)
+		}
 	}
 }

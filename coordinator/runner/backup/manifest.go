@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ var (
 	ErrDamaged = errors.New("the backup is damaged")
 	// ErrNone occurs when a store has no backup.
 	ErrNone = errors.New("there is no backup")
+	// errMissing occurs, beside ErrDamaged, when a file is missing.
+	errMissing = errors.New("it is missing")
 )
 
 const (
@@ -108,8 +111,15 @@ func (m Manifest) Name() string {
 	return fmt.Sprintf("%s%s-%020d%s", manifestPrefix, m.Taken.UTC().Format(manifestTime), m.Sequence, manifestSuffix)
 }
 
-func isManifest(name string) bool {
-	return strings.HasPrefix(name, manifestPrefix) && strings.HasSuffix(name, manifestSuffix)
+// parseName reads what the name of a manifest's file says; false for a file that is not one.
+func parseName(name string) (m Manifest, is bool) {
+	rest, ours := strings.CutPrefix(name, manifestPrefix)
+	rest, ends := strings.CutSuffix(rest, manifestSuffix)
+	taken, sequence, two := strings.Cut(rest, "-")
+	var err, alsoErr error
+	m.Taken, err = time.Parse(manifestTime, taken)
+	m.Sequence, alsoErr = strconv.ParseUint(sequence, 10, 64)
+	return m, ours && ends && two && err == nil && alsoErr == nil && m.Name() == name
 }
 
 // seal is the last line of a manifest's file: the SHA-256 of the line before it.
@@ -140,32 +150,44 @@ func decode(name string, content []byte) (Manifest, error) {
 	}
 	switch {
 	case m.Format != format || m.Version != version:
-		return m, fmt.Errorf("%s: it has the format %q, version %d, and this program reads %q, version %d: use the version of Rookery that wrote it",
-			name, m.Format, m.Version, format, version)
+		return m, fmt.Errorf("%w: %s: it has the format %q, version %d, and this program reads %q, version %d: use the version of Rookery that wrote it",
+			ErrDamaged, name, m.Format, m.Version, format, version)
 	case m.Name() != name:
 		return m, fmt.Errorf("%w: %s: by its content its name is %s", ErrDamaged, name, m.Name())
 	}
 	return m, nil
 }
 
+// Backup is a backup in a store. If its manifest is damaged, Err says so, and of the manifest only Taken and Sequence are known, by its name.
+type Backup struct {
+	Manifest
+	Err error
+}
+
 // List returns the backups in the store, the newest first.
-func List(ctx context.Context, s Store) ([]Manifest, error) {
+func List(ctx context.Context, s Store) ([]Backup, error) {
 	stored, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []Manifest
+	var all []Backup
 	for _, f := range stored {
-		if !isManifest(f.Name) {
+		named, is := parseName(f.Name)
+		if !is {
 			continue
 		}
 		m, err := read(ctx, s, f.Name)
-		if err != nil {
+		switch {
+		case errors.Is(err, errMissing): // another process has just removed it
+			continue
+		case errors.Is(err, ErrDamaged):
+			m = named
+		case err != nil:
 			return nil, err
 		}
-		all = append(all, m)
+		all = append(all, Backup{m, err})
 	}
-	slices.SortFunc(all, func(a, b Manifest) int { return strings.Compare(b.Name(), a.Name()) })
+	slices.SortFunc(all, func(a, b Backup) int { return strings.Compare(b.Name(), a.Name()) })
 	return all, nil
 }
 
@@ -182,11 +204,11 @@ func read(ctx context.Context, s Store, name string) (m Manifest, err error) {
 	return decode(name, body)
 }
 
-// At returns the newest backup that is of a place in the log, or of a time, or earlier; zero values leave that open.
-func At(all []Manifest, sequence uint64, at time.Time) (Manifest, error) {
+// At returns the newest backup that is of a place in the log, or of a time, or earlier; zero values leave that open. A damaged one is an error.
+func At(all []Backup, sequence uint64, at time.Time) (Manifest, error) {
 	for _, m := range all {
 		if (sequence == 0 || m.Sequence <= sequence) && (at.IsZero() || !m.Taken.After(at)) {
-			return m, nil
+			return m.Manifest, m.Err
 		}
 	}
 	if len(all) == 0 {

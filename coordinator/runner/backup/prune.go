@@ -2,15 +2,15 @@ package backup
 
 import (
 	"context"
-	"strings"
+	"regexp"
 	"time"
 )
 
 // orphanedAfter is how old a file is at least that is removed because no backup names it. Another process may just be taking a backup that will.
 const orphanedAfter = 4 * time.Hour
 
-// kinds begin the names of the files that backups name.
-var kinds = []string{"rounds-", "volume-", "configs-", "state-", partPrefix}
+// ours matches the names of the files that backups name, and of those that are not whole.
+var ours = regexp.MustCompile(`^(?:(?:volume|configs|state|rounds-\d{20}-\d{20})-[0-9a-f]{16}(?:\.jsonl)?\.zst|\.part-\d+)$`)
 
 // Prune removes all backups but the newest ones, and after some hours the files that no backup names. It keeps at least one backup.
 func Prune(ctx context.Context, s Store, keep int, now time.Time) error {
@@ -18,16 +18,19 @@ func Prune(ctx context.Context, s Store, keep int, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	keep = min(max(keep, 1), len(all))
-	named := map[string]bool{}
-	for _, m := range all[:keep] {
+	named, whole := map[string]bool{}, 0
+	for _, m := range all {
+		if whole >= max(keep, 1) {
+			if err := s.Delete(ctx, m.Name()); err != nil {
+				return err
+			}
+			continue
+		}
+		if m.Err == nil {
+			whole++
+		}
 		for f := range m.files {
 			named[f.Name] = true
-		}
-	}
-	for _, m := range all[keep:] { // first: a backup without some of its files would be a damaged one
-		if err := s.Delete(ctx, m.Name()); err != nil {
-			return err
 		}
 	}
 	return removeOrphans(ctx, s, named, now)
@@ -40,7 +43,7 @@ func removeOrphans(ctx context.Context, s Store, named map[string]bool, now time
 		return err
 	}
 	for _, f := range stored {
-		if named[f.Name] || !ours(f.Name) || now.Sub(f.At) < orphanedAfter {
+		if named[f.Name] || !ours.MatchString(f.Name) || now.Sub(f.At) < orphanedAfter {
 			continue
 		}
 		if err := s.Delete(ctx, f.Name); err != nil {
@@ -48,13 +51,4 @@ func removeOrphans(ctx context.Context, s Store, named map[string]bool, now time
 		}
 	}
 	return nil
-}
-
-func ours(name string) bool {
-	for _, kind := range kinds {
-		if strings.HasPrefix(name, kind) {
-			return true
-		}
-	}
-	return false
 }

@@ -18,29 +18,30 @@ const batchBytes = 1 << 20
 
 // Restore fills the log of a bus that has none from a verified backup with this state, and puts back the configs and the contents of volumes.
 // Until all is there the bus says that it has no log, and Restore begins again. The streams must be adopted then. Restore reports false if
-// the bus has the log of the backup already, and so everything. told takes each message before it is written.
-func Restore(ctx context.Context, b *bus.JetStream, s Store, m Manifest, state *projections.Cluster, told func(events.Message)) (bool, error) {
-	err := b.BeginRestore(ctx, m.Log, m.Replicas)
+// the bus has the log of the backup already, and so everything. So many replicas are made. told takes each message before it is written.
+func Restore(ctx context.Context, b *bus.JetStream, s Store, m Manifest, state *projections.Cluster, replicas int, told func(events.Message)) (bool, error) {
+	filling, err := b.BeginRestore(ctx, m.Log, replicas)
 	if errors.Is(err, bus.ErrStands) {
 		return false, stands(ctx, b, state)
 	}
 	if err != nil {
 		return false, err
 	}
-	filling := &filler{ctx: ctx, bus: b}
-	if _, err := Verify(ctx, s, m, func(message events.Message) error { told(message); return filling.add(message) }); err != nil {
+	fill := &filler{ctx: ctx, bus: b}
+	if _, err := Verify(ctx, s, m, func(message events.Message) error { told(message); return fill.add(message) }); err != nil {
 		return false, err
 	}
-	if err := filling.flush(); err != nil {
+	if err := fill.flush(); err != nil {
 		return false, err
 	}
 	if err := errors.Join(putConfigs(ctx, b, s, m), putVolumes(ctx, b, s, m)); err != nil {
 		return false, err
 	}
-	if err := b.EndRestore(ctx); err != nil {
+	if err := b.EndRestore(ctx, filling, m.Sequence); err != nil {
 		return false, err
 	}
-	return true, snapshots.Put(ctx, b, state)
+	_ = snapshots.Put(ctx, b, state) // a cache: without it coordinators fold the whole log
+	return true, nil
 }
 
 // stands returns nil if the log that stands has the state of the backup, else bus.ErrStands.
@@ -117,7 +118,13 @@ func putConfigs(ctx context.Context, b *bus.JetStream, s Store, m Manifest) erro
 	if err != nil {
 		return err
 	}
-	return readConfigs(ctx, s, m, func(c config) error { return bucket.Set(ctx, c.Key, c.Value) })
+	return readConfigs(ctx, s, m, func(c config) error {
+		_, err := bucket.Put(ctx, c.Key, c.Value, 0)
+		if errors.Is(err, bus.ErrPosition) { // the bucket was not lost: what it has is newer
+			return nil
+		}
+		return err
+	})
 }
 
 func putVolumes(ctx context.Context, b *bus.JetStream, s Store, m Manifest) error {

@@ -76,7 +76,7 @@ func (s *S3) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	}
 	switch {
 	case minio.ToErrorResponse(err).Code == minio.NoSuchKey:
-		return nil, errors.Join(fmt.Errorf("%w: %s is missing", ErrDamaged, name), content.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %s: %w", ErrDamaged, name, errMissing), content.Close())
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -91,7 +91,7 @@ func (s *S3) List(ctx context.Context) ([]Stored, error) {
 			return nil, fmt.Errorf("list the backups in s3://%s/%s: %w", s.bucket, s.prefix, found.Err)
 		}
 		if name := strings.TrimPrefix(found.Key, s.prefix); !strings.HasSuffix(name, "/") {
-			all = append(all, Stored{name, found.LastModified})
+			all = append(all, Stored{name, found.Size, found.LastModified})
 		}
 	}
 	return all, nil

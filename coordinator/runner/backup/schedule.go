@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,12 +23,8 @@ type Schedule struct {
 	Meter metric.Meter
 }
 
-const (
-	// retryAfter is how long Run waits after a backup that failed, if the interval is not shorter.
-	retryAfter = time.Minute
-	// takeTimeout bounds one backup.
-	takeTimeout = orphanedAfter / 2
-)
+// retryAfter is how long Run waits after a backup that failed, if the interval is not shorter.
+const retryAfter = time.Minute
 
 // Run takes backups until ctx ends. The first one is due an interval after the newest one in the store. A backup that fails is logged and tried
 // again; how old the newest one is shows as a metric.
@@ -59,6 +56,7 @@ func (s Schedule) Run(ctx context.Context) error {
 // firstDue returns how long it is until the first backup is due, and notes the newest one that there is.
 func (s Schedule) firstDue(ctx context.Context, last *atomic.Pointer[time.Time]) time.Duration {
 	all, err := List(ctx, s.Store)
+	all = slices.DeleteFunc(all, func(b Backup) bool { return b.Err != nil })
 	if err != nil || len(all) == 0 {
 		return 0 // taking one says what is wrong
 	}
@@ -67,15 +65,16 @@ func (s Schedule) firstDue(ctx context.Context, last *atomic.Pointer[time.Time])
 }
 
 func (s Schedule) take(ctx context.Context, last *atomic.Pointer[time.Time]) error {
-	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
-	defer cancel()
 	m, err := Take(ctx, s.Source, s.Store)
 	if err != nil {
 		return err
 	}
 	last.Store(&m.Taken)
 	s.Log.Info("took a backup", "name", m.Name(), "sequence", m.Sequence, "bytes", m.Bytes(), "missing", len(m.Missing))
-	return Prune(ctx, s.Store, s.Keep, s.Source.Now())
+	if err := Prune(ctx, s.Store, s.Keep, s.Source.Now()); err != nil {
+		s.Log.Error("older backups were not removed", "error", err, "advice", "allow this coordinator to delete files there; it is tried again after the next backup")
+	}
+	return nil
 }
 
 // observe measures the age of the newest backup beside the interval.

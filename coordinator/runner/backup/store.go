@@ -26,7 +26,8 @@ type Store interface {
 
 // Stored is a file in a store.
 type Stored struct {
-	Name string
+	Name  string
+	Bytes int64
 	// At is when it was stored, by the clock of the store.
 	At time.Time
 }
@@ -85,7 +86,7 @@ func (f Folder) sync() error {
 func (f Folder) Get(_ context.Context, name string) (io.ReadCloser, error) {
 	opened, err := os.Open(filepath.Join(string(f), name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s is missing", ErrDamaged, name)
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, name, errMissing)
 	}
 	return opened, err
 }
@@ -108,7 +109,7 @@ func (f Folder) List(_ context.Context) ([]Stored, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Stored{e.Name(), info.ModTime()})
+		all = append(all, Stored{e.Name(), info.Size(), info.ModTime()})
 	}
 	return all, nil
 }

@@ -39,7 +39,7 @@ func putText(t *testing.T, s Store, name, text string) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := f.remove(); err != nil {
+		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -119,14 +119,14 @@ func TestABackupInABucketIsRestored(t *testing.T) {
 		t.Fatal(all, err)
 	}
 	b := connect(t)
-	if wrote, err := Restore(t.Context(), b, s, all[0], verify(t, s, all[0]), ignore); err != nil || !wrote {
+	if wrote, err := Restore(t.Context(), b, s, all[0].Manifest, verify(t, s, all[0].Manifest), 1, ignore); err != nil || !wrote {
 		t.Fatal(wrote, err)
 	}
 	isAsItWas(t, b, k, k.middle, "first")
 	if err := s.Delete(t.Context(), m.Configs.Name); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(t.Context(), s, all[0], nil); !errors.Is(err, ErrDamaged) {
+	if _, err := Verify(t.Context(), s, all[0].Manifest, nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("without a file: got error %v, want %v", err, ErrDamaged)
 	}
 }

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,6 +37,8 @@ type Source struct {
 const (
 	// fileHolds is about how many messages a file has: each file ends with a whole round.
 	fileHolds = 500_000
+	// takeTimeout bounds one backup: what it has stored and not named yet counts as left over later.
+	takeTimeout = orphanedAfter / 2
 	// tries is how often a backup goes on to a later state, when a snapshot was removed before its content was copied.
 	tries = 3
 )
@@ -55,13 +56,17 @@ type taking struct {
 // Take backs up a cluster at the end of its last round. It goes on from the newest backup in the store that is of this log, and reads back
 // what it stores. The manifest comes last: without it there is no backup.
 func Take(ctx context.Context, source Source, store Store) (Manifest, error) {
+	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	defer cancel()
 	t := &taking{Source: source, store: store, fold: projections.NewFold(), before: map[string]Volume{}}
-	state, err := t.Bus.State(ctx, bus.Log)
+	state, err := t.state(ctx)
 	if err != nil {
 		return t.made, err
 	}
 	t.made = Manifest{Format: format, Version: version, By: t.By, Log: state.Identity}
-	if t.made.Replicas, err = t.Bus.Replicas(ctx); err != nil {
+	call, done := context.WithTimeout(ctx, bus.CallTimeout)
+	defer done()
+	if t.made.Replicas, err = t.Bus.Replicas(call); err != nil {
 		return t.made, err
 	}
 	if err := t.goOn(ctx, state); err != nil {
@@ -86,20 +91,37 @@ func Take(ctx context.Context, source Source, store Store) (Manifest, error) {
 	return t.made, t.takeManifest(ctx)
 }
 
-// goOn begins with the state of the newest backup that the log still has.
+func (t *taking) state(ctx context.Context) (bus.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	return t.Bus.State(ctx, bus.Log)
+}
+
+// goOn begins with the state of the newest backup that is there with all its files, and that the log still has.
 func (t *taking) goOn(ctx context.Context, state bus.State) error {
 	all, err := List(ctx, t.store)
 	if err != nil {
 		return err
 	}
 	for _, m := range all {
+		if m.Err != nil {
+			continue
+		}
 		if m.Log != t.made.Log {
 			return fmt.Errorf("%s is a backup of the log %s, and this is %s: give each cluster a place of its own", m.Name(), m.Log, t.made.Log)
 		}
 		if m.Sequence < state.First || m.Sequence > state.Last {
 			continue
 		}
-		cluster, err := t.stateOf(ctx, m)
+		if err := present(ctx, t.store, m.Manifest); errors.Is(err, ErrDamaged) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		cluster, err := t.stateOf(ctx, m.Manifest)
+		if errors.Is(err, ErrDamaged) || projections.Damaged(err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -140,14 +162,14 @@ func (t *taking) holds(ctx context.Context, c *projections.Cluster) (bool, error
 
 // takeRounds adds the log from where the fold is to the end of the last round.
 func (t *taking) takeRounds(ctx context.Context) error {
-	state, err := t.Bus.State(ctx, bus.Log)
+	end, err := t.lastClosed(ctx)
 	if err != nil {
 		return err
 	}
-	next, stop := iter.Pull2(t.Log(ctx, t.fold.Last()+1, state.Last))
+	next, stop := iter.Pull2(t.Log(ctx, t.fold.Last()+1, end))
 	defer stop()
-	for more := t.fold.Last() < state.Last; more; {
-		if more, err = t.takeFile(ctx, next, state.Last); err != nil {
+	for t.fold.Last() < end {
+		if err := t.takeFile(ctx, next, end); err != nil {
 			return err
 		}
 	}
@@ -157,48 +179,58 @@ func (t *taking) takeRounds(ctx context.Context) error {
 	return nil
 }
 
-// takeFile adds one file, and reports whether the log goes on behind it. A round that is not closed at the end is left out.
-func (t *taking) takeFile(ctx context.Context, next func() (events.Message, error, bool), last uint64) (more bool, err error) {
+// lookBack is how many messages lastClosed reads at most. A round has fewer, and clients may have published some behind it.
+const lookBack = 2 * bus.MaxBatch
+
+// lastClosed returns the sequence at which the last round of the log closes; if none is near its end, where the fold is.
+func (t *taking) lastClosed(ctx context.Context) (uint64, error) {
+	state, err := t.state(ctx)
+	if err != nil {
+		return 0, err
+	}
+	end := t.fold.Last()
+	for m, err := range t.Log(ctx, max(end, max(state.Last, lookBack)-lookBack)+1, state.Last) {
+		if err != nil {
+			return 0, err
+		}
+		if _, _, err := events.DecodeAs[events.RoundClosed](m); err == nil {
+			end = m.Sequence
+		}
+	}
+	return end, ctx.Err()
+}
+
+// takeFile adds one file, with whole rounds.
+func (t *taking) takeFile(ctx context.Context, next func() (events.Message, error, bool), end uint64) (err error) {
 	f, err := newSpool()
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer func() { err = errors.Join(err, f.remove()) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	w, err := archive.NewWriter(f, t.made.Log)
 	if err != nil {
-		return false, err
+		return err
 	}
-	var open []events.Message
-	part, from := Rounds{}, t.fold.Cluster.Sequence
-	for t.fold.Last() < last && t.fold.Cluster.Sequence < from+fileHolds {
+	part := Rounds{First: t.fold.Last() + 1}
+	for t.fold.Last() < end && (t.fold.Last() < part.First+fileHolds || t.fold.Cluster.Sequence < t.fold.Last()) {
 		m, err, _ := next()
 		if err := errors.Join(err, ctx.Err()); err != nil {
-			return false, err
+			return err
 		}
 		if _, err := t.fold.Take(m); err != nil {
-			return false, err
+			return err
 		}
-		open = append(open, m)
-		if t.fold.Cluster.Sequence < m.Sequence {
-			continue
+		if err := w.Add(m); err != nil {
+			return err
 		}
-		part.First, part.Last = cmp.Or(part.First, open[0].Sequence), m.Sequence
-		for _, m := range open {
-			if err := w.Add(m); err != nil {
-				return false, err
-			}
-		}
-		open = open[:0]
 	}
-	if part.First == 0 {
-		return false, nil
-	}
+	part.Last = t.fold.Last()
 	if err := w.Close(); err != nil {
-		return false, err
+		return err
 	}
 	part.File, err = t.put(ctx, f, fmt.Sprintf("rounds-%020d-%020d", part.First, part.Last), ".jsonl.zst")
 	t.made.Rounds = append(slices.Clip(t.made.Rounds), part)
-	return t.fold.Last() < last, err
+	return err
 }
 
 // takeVolumes adds the contents that the state names.
@@ -225,7 +257,9 @@ func (t *taking) takeVolumes(ctx context.Context) error {
 
 func (t *taking) takeVolume(ctx context.Context, digest string) (v Volume, err error) {
 	objects := t.Bus.Objects(bus.ObjectsVolumes)
-	if _, err := objects.Stat(ctx, digest); err != nil { // Get would not report contents that lack parts
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	if _, err := objects.Stat(call, digest); err != nil { // Get would not report contents that lack parts
 		return v, err
 	}
 	content, err := objects.Get(ctx, digest)
@@ -237,7 +271,7 @@ func (t *taking) takeVolume(ctx context.Context, digest string) (v Volume, err e
 	if err != nil {
 		return v, err
 	}
-	defer func() { err = errors.Join(err, f.remove()) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
 	if err := compressed(f, func(to io.Writer) error { _, err := io.Copy(io.MultiWriter(to, sum), content); return err }); err != nil {
 		return v, err
@@ -257,7 +291,9 @@ type config struct {
 }
 
 func (t *taking) takeConfigs(ctx context.Context) error {
-	bucket, err := t.Bus.Bucket(ctx, bus.BucketConfigs)
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	bucket, err := t.Bus.Bucket(call, bus.BucketConfigs)
 	if err != nil {
 		return err
 	}
@@ -290,6 +326,9 @@ func (t *taking) takeState(ctx context.Context) error {
 }
 
 func (t *taking) takeManifest(ctx context.Context) (err error) {
+	if err := present(ctx, t.store, t.made); err != nil {
+		return err
+	}
 	body, err := t.made.encode()
 	if err != nil {
 		return err
@@ -298,7 +337,7 @@ func (t *taking) takeManifest(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.remove()) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	if _, err := f.Write(body); err != nil {
 		return err
 	}
@@ -314,7 +353,7 @@ func (t *taking) write(ctx context.Context, kind string, write func(io.Writer) e
 	if err != nil {
 		return stored, err
 	}
-	defer func() { err = errors.Join(err, f.remove()) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := compressed(f, write); err != nil {
 		return stored, err
 	}
@@ -350,9 +389,13 @@ type spool struct {
 	bytes int64
 }
 
+// newSpool makes a file without a name, which goes with the process.
 func newSpool() (*spool, error) {
 	f, err := os.CreateTemp("", "rookery-backup-")
-	return &spool{File: f, sum: sha256.New()}, err
+	if err != nil {
+		return nil, err
+	}
+	return &spool{File: f, sum: sha256.New()}, os.Remove(f.Name())
 }
 
 // Write implements io.Writer.
@@ -367,5 +410,3 @@ func (s *spool) rewind() error {
 	_, err := s.Seek(0, io.SeekStart)
 	return err
 }
-
-func (s *spool) remove() error { return errors.Join(s.Close(), os.Remove(s.Name())) }

@@ -41,6 +41,27 @@ func check(ctx context.Context, s Store, f File, through func(io.Reader) error) 
 	return nil
 }
 
+// present returns ErrDamaged with the name of a file of the backup that is missing or has another size.
+func present(ctx context.Context, s Store, m Manifest) error {
+	stored, err := s.List(ctx)
+	if err != nil {
+		return err
+	}
+	sizes := map[string]int64{}
+	for _, f := range stored {
+		sizes[f.Name] = f.Bytes
+	}
+	for f := range m.files {
+		switch size, has := sizes[f.Name]; {
+		case !has:
+			return fmt.Errorf("%w: %s: %w", ErrDamaged, f.Name, errMissing)
+		case size != f.Bytes:
+			return fmt.Errorf("%w: %s: it has %d bytes, and had %d", ErrDamaged, f.Name, size, f.Bytes)
+		}
+	}
+	return nil
+}
+
 // bounded reads until the context ends.
 type bounded struct {
 	ctx context.Context

@@ -114,6 +114,13 @@ func TestAlertsTellFaultsFromWhatIsWell(t *testing.T) {
 			`rookery_backup_age_seconds{instance="one"} 1x240`, `rookery_backup_interval_seconds{instance="one"} 3600x240`,
 			`rookery_backup_age_seconds{instance="two"} 7300x240`, `rookery_backup_interval_seconds{instance="two"} 3600x240`,
 		}, true},
+		{"RookeryBackupOld", "the coordinator that took them is gone", past{
+			`rookery_backup_age_seconds{instance="one"} 1x200 stale`, `rookery_backup_interval_seconds{instance="one"} 3600x200 stale`,
+		}, true},
+		{"RookeryBackupOld", "one of two that took them is gone", past{
+			`rookery_backup_age_seconds{instance="one"} 1x200 stale`, `rookery_backup_interval_seconds{instance="one"} 3600x200 stale`,
+			`rookery_backup_age_seconds{instance="two"} 1x240`, `rookery_backup_interval_seconds{instance="two"} 3600x240`,
+		}, false},
 		{"RookeryNodeSilent", "one is drained, one away, one degraded", past{
 			`rookery_node_state{rookery_node="a",rookery_state="draining"} 1x240`, `rookery_node_state{rookery_node="b",rookery_state="away"} 1x240`,
 			`rookery_node_state{rookery_node="c",rookery_state="degraded"} 1x240`,

@@ -186,12 +186,14 @@ var alerts = []alert{
 	},
 	{
 		name: "RookeryBackupOld", severity: warning, lasts: backupFor,
-		expr:        "max by (instance) (rookery_backup_age_seconds) > 2 * max by (instance) (rookery_backup_interval_seconds)",
-		summary:     "The newest backup of {{ $labels.instance }} is {{ $value | humanizeDuration }} old",
+		// The second part: some coordinator took backups within a day, and none reports any now.
+		expr: "max by (instance) (rookery_backup_age_seconds) > 2 * max by (instance) (rookery_backup_interval_seconds) or " +
+			"(max(last_over_time(rookery_backup_age_seconds[1d])) unless max(rookery_backup_age_seconds))",
+		summary:     "The newest backup{{ with $labels.instance }} of {{ . }}{{ end }} is {{ $value | humanizeDuration }} old, or more",
 		description: "A coordinator takes no backups any more. If the bus loses its streams now, all that happened since then is lost.",
-		runbook: `1. Why: the log of that coordinator has "no backup was taken" with the error and what to do.
-2. Disk full: df -h on its host. Lower --backup-keep, or move older backups away.
-3. A file is damaged: the error names it. Move the backups that name it away; the next backup does not need them.
+		runbook: `1. Without an instance? No coordinator takes backups any more, and one did: start it, with --backup.
+2. Why: the log of that coordinator has "no backup was taken" with the error and what to do.
+3. Disk full: df -h on its host. Lower --backup-keep, or move older backups away.
 4. The log was trimmed before its first backup: run rookery bus backup with --archive once, into the same folder.
 5. Until it is repaired, take a backup by hand: rookery bus backup DIR.
 `,
