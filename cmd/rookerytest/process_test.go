@@ -44,7 +44,7 @@ func compiled(name, source string, flags ...string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, name)
-	const patience = 5 * time.Minute
+	const patience = 15 * time.Minute // beside all other tests of a slow machine
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	build := exec.CommandContext(ctx, "go", append(append([]string{"build"}, flags...), "-trimpath", "-o", path, source)...)
