@@ -132,3 +132,21 @@ func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
 		})
 	}
 }
+
+// TestAFoldAheadOfARestoredLogIsNotUpToDate folds a log that is then restored to an earlier end, as a standby does before it leads.
+func TestAFoldAheadOfARestoredLogIsNotUpToDate(t *testing.T) {
+	r := recorded.Read(t, "v1.json")
+	c := New(Config{Bus: r.Bus, Name: "test", Log: slog.New(slog.DiscardHandler), SnapshotEvery: snapshots.None})
+	f, err := c.follow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.stop()
+	if err := f.catchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.Cut(r.Rounds[len(r.Rounds)/2])
+	if err := f.catchUp(t.Context()); !errors.Is(err, bus.ErrReader) {
+		t.Errorf("got error %v, want %v", err, bus.ErrReader)
+	}
+}
