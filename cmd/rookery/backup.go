@@ -46,8 +46,8 @@ func busBackup(l *link) *cobra.Command {
 		Use:   "backup DIR",
 		Short: "Back up the log, the configs and the volume snapshots",
 		Long: `Back up the log, the configs, the contents of volume snapshots and the state into files of a folder, while the cluster runs. The backup is
-consistent at the end of a round. The folder may have earlier backups of the same cluster: only what is new is added. Each file is read
-back, and the hash chain of the log is verified.
+consistent at the end of a round. The folder may have earlier backups of the same cluster: only what is new is added. Each new file is
+read back, and the hash chain of the new part of the log is verified.
 
 DIR may be a bucket, as in s3://BUCKET/PREFIX. Its credentials are those of the AWS tools: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the
 file of credentials, or those of the machine. For another server than that of AWS, give AWS_ENDPOINT_URL.
