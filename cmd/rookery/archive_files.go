@@ -16,6 +16,7 @@ import (
 
 	"github.com/rookery-project/rookery/coordinator/archive"
 	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/coordinator/runner/backup"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -227,7 +228,7 @@ func (a *archived) addFile(ctx context.Context, next func() (events.Message, err
 	if err := os.Rename(part.Name(), filepath.Join(a.folder, f.Name)); err != nil {
 		return f, err
 	}
-	return f, errors.Join(part.Close(), syncFolder(a.folder))
+	return f, errors.Join(part.Close(), backup.Folder(a.folder).Sync())
 }
 
 // writePart writes messages up to the first end of a round at or behind a place, and returns that sequence.
@@ -251,15 +252,6 @@ func writePart(ctx context.Context, to io.Writer, logID string, next func() (eve
 			return m.Sequence, w.Close()
 		}
 	}
-}
-
-// syncFolder syncs the folder, so that its file names survive a power failure.
-func syncFolder(folder string) error {
-	opened, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(opened.Sync(), opened.Close())
 }
 
 // bytes returns the size of the files with messages behind a sequence.

@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/coordinator/runner/recorded"
-	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/embedded"
@@ -78,21 +78,12 @@ func begins(t *testing.T, b *bus.JetStream, id string, messages []events.Message
 var at = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 func source(b *bus.JetStream, second int) Source {
-	return Source{Bus: b, By: "test", Now: func() time.Time { return at.Add(time.Duration(second) * time.Second) }, Log: func(ctx context.Context, from, to uint64) iter.Seq2[events.Message, error] {
-		return func(yield func(events.Message, error) bool) {
-			reader, err := b.Read(ctx, bus.Log, from)
-			if err != nil {
-				yield(events.Message{}, err)
-				return
-			}
-			defer reader.Stop()
-			for next := from; next <= to; next++ {
-				if m, err := snapshots.Next(ctx, reader); !yield(m, err) || err != nil {
-					return
-				}
-			}
-		}
-	}}
+	return Source{
+		Bus: b, By: "test", Now: func() time.Time { return at.Add(time.Duration(second) * time.Second) },
+		Log: func(ctx context.Context, from, to uint64) iter.Seq2[events.Message, error] {
+			return api.ReadLog(ctx, b, from, to)
+		},
+	}
 }
 
 func take(t *testing.T, b *bus.JetStream, s Store, second int) Manifest {
@@ -309,8 +300,8 @@ func TestWhatWasNotLostStays(t *testing.T) {
 // TestABackupEndsWithAClosedRound backs up logs that end with messages of another client, and with the void of these.
 func TestABackupEndsWithAClosedRound(t *testing.T) {
 	k, s := start(t), folder(t)
-	stray := events.Message{Subject: events.LogRoot + ".cluster.nothing", Header: events.Header{}, Body: []byte("{}"), Sequence: k.middle + 1}
-	writes(t, k.b, k.middle, []events.Message{stray})
+	foreign := events.Message{Subject: events.LogRoot + ".cluster.nothing", Header: events.Header{}, Body: []byte("{}"), Sequence: k.middle + 1}
+	writes(t, k.b, k.middle, []events.Message{foreign})
 	if m := take(t, k.b, s, 1); m.Sequence != k.middle {
 		t.Errorf("the backup ends at %d, and the last round at %d", m.Sequence, k.middle)
 	}

@@ -70,11 +70,11 @@ func (f Folder) Put(_ context.Context, name string, content *os.File) (err error
 	if err = os.Rename(part.Name(), filepath.Join(string(f), name)); err != nil {
 		return err
 	}
-	return f.sync()
+	return f.Sync()
 }
 
-// sync syncs the folder, so that the names of its files survive a power failure.
-func (f Folder) sync() error {
+// Sync syncs the folder, so that the names of its files survive a power failure.
+func (f Folder) Sync() error {
 	opened, err := os.Open(string(f))
 	if err != nil {
 		return err

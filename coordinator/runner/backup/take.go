@@ -6,17 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"iter"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/rookery-project/rookery/coordinator/archive"
 	"github.com/rookery-project/rookery/events"
@@ -372,41 +369,4 @@ func (t *taking) put(ctx context.Context, f *spool, kind, suffix string) (File, 
 		return stored, err
 	}
 	return stored, check(ctx, t.store, stored, func(io.Reader) error { return nil })
-}
-
-func compressed(to io.Writer, write func(io.Writer) error) error {
-	packed, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(packed), packed.Close())
-}
-
-// spool is a file that is written before its name is known.
-type spool struct {
-	*os.File
-	sum   hash.Hash
-	bytes int64
-}
-
-// newSpool makes a file without a name, which goes with the process.
-func newSpool() (*spool, error) {
-	f, err := os.CreateTemp("", "rookery-backup-")
-	if err != nil {
-		return nil, err
-	}
-	return &spool{File: f, sum: sha256.New()}, os.Remove(f.Name())
-}
-
-// Write implements io.Writer.
-func (s *spool) Write(p []byte) (int, error) {
-	n, err := s.File.Write(p)
-	s.sum.Write(p[:n])
-	s.bytes += int64(n)
-	return n, err
-}
-
-func (s *spool) rewind() error {
-	_, err := s.Seek(0, io.SeekStart)
-	return err
 }
