@@ -389,7 +389,7 @@ func (k *killing) forget() {
 // killed runs a command and kills it at some moment.
 func (k *killing) killed(args ...string) {
 	k.t.Helper()
-	p := startProcess(k.t, append(args, "--server", k.URL)...)
+	p := startProcessIn(k.t, append(os.Environ(), "TMPDIR="+k.t.TempDir()), append(args, "--server", k.URL)...)
 	select {
 	case <-p.ended:
 	case <-time.After(time.Duration(k.d.Int64N(int64(k.lasts)))):
