@@ -26,9 +26,9 @@ type CommandPlan struct {
 }
 
 // PlanRequest returns what a command would do if it came now: a Plan for a command to a service, a DrainPlan or a RebalancePlan
-// for these, and a CommandPlan for every other. It changes the state on the way, so the caller must not use that state
-// afterwards.
-func PlanRequest(c *projections.Cluster, r events.Request, now time.Time) any {
+// for these, and a CommandPlan for every other. The programs that take part count only where NeedsRunning says so. It changes the
+// state on the way, so the caller must not use that state afterwards.
+func PlanRequest(c *projections.Cluster, r events.Request, running Running, now time.Time) any {
 	if _, service := r.Scope.Service(); service {
 		return PlanCommand(c, r, now)
 	}
@@ -41,23 +41,22 @@ func PlanRequest(c *projections.Cluster, r events.Request, now time.Time) any {
 			if command.When == events.RebalanceNow {
 				return RebalancePlan{c.Sequence, PlanRebalance(c, command.Terms(), now)}
 			}
-		case events.ClusterFinishUpgrade:
-			return CommandPlan{Sequence: c.Sequence, Rejection: &events.Rejection{
-				Code: events.CodeInvalidValue, Field: "verb", Reason: "finish-upgrade has no plan: it depends on the programs that run when it comes",
-			}}
 		}
 	}
-	return planAtOnce(c, r, now)
+	return planAtOnce(c, r, running, now)
 }
 
-func planAtOnce(c *projections.Cluster, r events.Request, now time.Time) CommandPlan {
+func planAtOnce(c *projections.Cluster, r events.Request, running Running, now time.Time) CommandPlan {
 	plan := CommandPlan{Sequence: c.Sequence, Rejection: r.Rejection}
 	if plan.Rejection != nil {
 		return plan
 	}
 	r.Sequence = math.MaxUint64 // no command has this sequence
 	ahead := rehearsal{c, NewWorkQueue(c), now}
-	for _, e := range ahead.round(func(t *Turn) { t.Command(r) }) {
+	for _, e := range ahead.round(func(t *Turn) {
+		t.Running = running
+		t.Command(r)
+	}) {
 		if d, rejected := e.Data.(events.CommandRejected); rejected && d.Sequence == r.Sequence {
 			return CommandPlan{Sequence: plan.Sequence, Rejection: &d.Rejection}
 		}

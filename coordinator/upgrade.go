@@ -13,19 +13,24 @@ import (
 // program could not read that.
 type Running struct {
 	// Leader is that of the coordinator that decides.
-	Leader events.Program
+	Leader events.Program `json:"leader"`
 	// Coordinators are those of all coordinators, by name.
-	Coordinators map[string]events.Program
+	Coordinators map[string]events.Program `json:"coordinators"`
 	// Nodes are the processes of nodes that sent a heartbeat in this term, by the node's name.
-	Nodes map[string]Process
+	Nodes map[string]Process `json:"nodes"`
 	// Unknown says why the coordinators are not known; "" if they are.
-	Unknown string
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// NeedsRunning reports whether what the command does depends on the programs that take part.
+func NeedsRunning(m events.Message) bool {
+	return m.Subject == events.CommandRoot+".cluster."+events.ClusterFinishUpgrade{}.Kind().Name
 }
 
 // Process is one that was the node of its name when it last sent a heartbeat.
 type Process struct {
-	Incarnation string
-	Program     events.Program
+	Incarnation string         `json:"incarnation"`
+	Program     events.Program `json:"program"`
 }
 
 // finishUpgrade raises the cluster to the highest level of its coordinators, unless one of them or a node does not work at it.

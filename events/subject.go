@@ -21,6 +21,8 @@ const (
 	// TrimSubject is where `rookery archive` asks the leader to remove what it has archived. It stands outside APIRoot: the permission to
 	// ask questions must not include it.
 	TrimSubject = "rookery.trim"
+	// RunningSubject is where a coordinator asks the leader which programs take part in the cluster: it alone hears all nodes.
+	RunningSubject = "rookery.running"
 )
 
 // OrdersEpochSubject holds the leader's mark in ROOKERY_ORDERS.

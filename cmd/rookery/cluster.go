@@ -26,7 +26,7 @@ func finishUpgradeCommand(l *link) *cobra.Command {
 version before cannot read, so each can be replaced by that version. After that, no older program can take part.
 
 The coordinator rejects this while a coordinator or a node does not work at that level, and names it. A coordinator that does not run now is
-not known to it. Forget nodes that are gone first. This command has no plan, so --dry-run shows none.
+not known to it. Forget nodes that are gone first.
 
 ` + exitCodes,
 		Example: `  rookery version

@@ -92,7 +92,7 @@ var commandsPromise = map[string]promised{
 	"bus init":               {same: "kubeadm"},
 	"bus migrate":            {word: "scale", value: "bus migrate"},
 	"bus restore":            {same: "nats stream", unknown: "bus restore none", code: 1},
-	"cluster finish-upgrade": {},
+	"cluster finish-upgrade": {change: "cluster finish-upgrade"},
 	"coordinator":            {},
 	"dev":                    {word: "quickstart"},
 	"doctor":                 {word: "health"},

@@ -72,7 +72,7 @@ func (l *leader) round(due bool) error {
 	cursors := l.cursors
 	turn := coordinator.NewTurn(l.cluster, l.work, l.now())
 	turn.MaxUnits, turn.Blamed = l.maxUnits, l.blamed
-	turn.Running = l.running(in.commands)
+	turn.Running = l.runningFor(in.commands)
 	l.settled = false // until the log has what is decided now, or nothing was
 	rest, err := l.decide(turn, in, due)
 	took := time.Since(began)

@@ -72,6 +72,14 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 		cancel()
 		stopTrims()
 	}()
+	stopRunning, err := c.Bus.Answer(events.RunningSubject, l.answerRunning)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cancel()
+		stopRunning()
+	}()
 	c.meters.Leads(ctx, c.cluster)
 	defer c.meters.StandsBy()
 	c.Log.Info("leading", "epoch", l.epoch, "round", c.cluster.Round, "sequence", c.cluster.Sequence)

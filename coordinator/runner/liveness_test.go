@@ -102,7 +102,7 @@ func TestALongRoundDelaysNoHeartbeat(t *testing.T) {
 		synctest.Wait()
 		const beats, every = 60, time.Second
 		for range beats {
-			publish(t, b, events.CommandSubject(web, "ensure"))
+			publish(t, b, events.CommandSubject(web, "ensure"), webSpec)
 			sent := time.Now()
 			beat(t, b, "n0")
 			if took := time.Since(sent); took > 0 {

@@ -124,7 +124,7 @@ func TestTheHashOfTheLogIsThatOfMemory(t *testing.T) {
 		stop := start(t, b, "first")
 		defer stop()
 		next(t, told)
-		publish(t, b, events.CommandSubject(web, "ensure"))
+		publish(t, b, events.CommandSubject(web, "ensure"), webSpec)
 		next(t, told)
 		var folded, live api.ClusterState
 		for deadline := time.Now().Add(patience); ; {

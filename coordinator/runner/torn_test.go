@@ -106,7 +106,7 @@ func TestATornRoundIsVoided(t *testing.T) {
 		if void.From != 4 || void.To != 5 || void.Epoch != 2 || void.Leader != "second" {
 			t.Errorf("the torn round is closed with %+v, want 4 to 5", void)
 		}
-		publish(t, b, events.CommandSubject(web, "ensure"))
+		publish(t, b, events.CommandSubject(web, "ensure"), webSpec)
 		closed, _, err := events.DecodeAs[events.RoundClosed](next(t, told))
 		if err != nil {
 			t.Fatal(err)
@@ -140,10 +140,10 @@ func TestAMessageInTheLogThatIsNotOursStopsNobody(t *testing.T) {
 			}
 		}
 		stop := start(t, b, "first")
-		publish(t, b, events.CommandSubject(web, "ensure"))
+		publish(t, b, events.CommandSubject(web, "ensure"), webSpec)
 		until(t, told, "web.revised")
 		hi()
-		publish(t, b, events.CommandSubject(web, "snapshot"))
+		publish(t, b, events.CommandSubject(web, "snapshot"), webSpec)
 		until(t, told, "web.command.rejected")
 		stop()
 		hi()
@@ -186,7 +186,7 @@ func TestNoRoundClosesOverWhatComesBehindAVoid(t *testing.T) {
 		tear(t, b)
 		stop = start(t, &intruding{Bus: b}, "second")
 		defer stop()
-		publish(t, b, events.CommandSubject(web, "ensure"))
+		publish(t, b, events.CommandSubject(web, "ensure"), webSpec)
 		next(t, told)
 		if cluster := replay(t, b); cluster.Services[web] == nil {
 			t.Error("the log replays to a state without the service")
@@ -196,9 +196,11 @@ func TestNoRoundClosesOverWhatComesBehindAVoid(t *testing.T) {
 
 var web = events.ServiceID{Namespace: "demo", Name: "web"}
 
-func publish(t *testing.T, b bus.Bus, subject string) {
+const webSpec = `{"image":"localhost/web:1"}`
+
+func publish(t *testing.T, b bus.Bus, subject, body string) {
 	t.Helper()
-	m := events.Message{Subject: subject, Header: events.Header{}, Body: []byte(`{"image":"localhost/web:1"}`)}
+	m := events.Message{Subject: subject, Header: events.Header{}, Body: []byte(body)}
 	if _, err := b.Publish(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -15,9 +17,6 @@ import (
 
 // errLevel occurs when the cluster is at a level at which this program does not work.
 var errLevel = errors.New("this program does not work at the level of the cluster")
-
-// finishUpgrade is the subject of the command to finish an upgrade.
-var finishUpgrade = events.CommandRoot + ".cluster." + events.ClusterFinishUpgrade{}.Kind().Name
 
 // lookAgain is how long a coordinator waits for its upgrade until it looks whether it still has to. The level may have been raised to one of its
 // own, and a log may have been restored.
@@ -57,17 +56,21 @@ func (c *Coordinator) self() bus.Coordinator {
 	return bus.Coordinator{Name: c.Name, Program: c.Program}
 }
 
-// running returns the programs that take part, if one of the commands depends on them.
-func (l *leader) running(commands []events.Message) coordinator.Running {
-	running := coordinator.Running{Leader: l.Program}
-	if !slices.ContainsFunc(commands, func(m events.Message) bool { return m.Subject == finishUpgrade }) {
-		return running
+// runningFor returns the programs that take part, if one of the commands depends on them.
+func (l *leader) runningFor(commands []events.Message) coordinator.Running {
+	if !slices.ContainsFunc(commands, coordinator.NeedsRunning) {
+		return coordinator.Running{}
 	}
+	return l.running()
+}
+
+// running returns the programs that take part.
+func (l *leader) running() coordinator.Running {
+	running := coordinator.Running{Leader: l.Program, Coordinators: map[string]events.Program{}}
 	serving, err := l.Bus.Coordinators(l.ctx)
 	if err != nil {
 		running.Unknown = err.Error()
 	}
-	running.Coordinators = map[string]events.Program{}
 	for _, c := range serving {
 		running.Coordinators[c.Name] = c.Program
 	}
@@ -76,6 +79,15 @@ func (l *leader) running(commands []events.Message) coordinator.Running {
 	}
 	running.Nodes = l.heartbeats.processes()
 	return running
+}
+
+// answerRunning answers on events.RunningSubject, beside the loop, as long as the lease rules out another leader.
+func (l *leader) answerRunning(events.Message) (events.Message, error) {
+	body, err := json.Marshal(l.running())
+	if l.ctx.Err() != nil || l.lease.expired() {
+		return events.Message{}, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
+	}
+	return events.Message{Header: events.Header{}, Body: body}, err
 }
 
 // processes returns those that sent a heartbeat in this term.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -35,6 +39,21 @@ func (l errorsTold) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+// planToFinish asks what the command to finish an upgrade would do.
+func planToFinish(t *testing.T, b bus.Bus) (p coordinator.CommandPlan) {
+	t.Helper()
+	answer, err := b.Request(t.Context(), events.Message{
+		Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: []byte(`{"verb":"finish-upgrade","body":{}}`),
+	})
+	if err == nil {
+		err = json.Unmarshal(answer.Body, &p)
+	}
+	if err != nil {
+		t.Fatalf("the plan is %s, %v", answer.Body, err)
+	}
+	return p
+}
+
 // TestAnOlderCoordinatorWaitsForItsUpgrade runs one that works at level 0 beside one that works at level 1. The cluster reaches level 1 once
 // the older one is gone. When that is started again, it neither leads nor ends.
 func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
@@ -52,13 +71,7 @@ func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
 			return func() events.Message { t.Helper(); return next(t, told) }
 		}
 		founded, rejected, raised, succeeded := heard("cluster.adopted"), heard("cluster.command.rejected"), heard("cluster.level"), heard("cluster.command.succeeded")
-		finish := func() {
-			if _, err := b.Publish(t.Context(), events.Message{
-				Subject: events.CommandRoot + ".cluster.finish-upgrade", Header: events.Header{}, Body: []byte("{}"),
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		finish := func() { publish(t, b, events.CommandRoot+".cluster.finish-upgrade", "{}") }
 		stopNewer := run(t, configOf("newer", newer))
 		finishWith := func(want string) {
 			finish()
@@ -75,8 +88,17 @@ func TestAnOlderCoordinatorWaitsForItsUpgrade(t *testing.T) {
 			}
 			serving = len(all)
 		}
-		finishWith("coordinator older works at levels 0-0")
+		const olderWorks = "coordinator older works at levels 0-0"
+		for range 4 { // either coordinator may answer
+			if p := planToFinish(t, b); p.Rejection == nil || !strings.Contains(p.Rejection.Reason, olderWorks) {
+				t.Errorf("the plan is %+v, want a rejection with %q", p, olderWorks)
+			}
+		}
+		finishWith(olderWorks)
 		stopOlder()
+		if p := planToFinish(t, b); p.Rejection != nil || !slices.Contains(p.Events, "cluster.level") {
+			t.Errorf("the plan is %+v, want cluster.level", p)
+		}
 		finish()
 		if d, _, err := events.DecodeAs[events.ClusterLevel](raised()); err != nil || d.Level != 1 {
 			t.Fatalf("the cluster reached level %d, %v", d.Level, err)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -78,6 +79,26 @@ func (s *Server) plan(ctx context.Context, q PlanQuestion) ([]byte, error) {
 	if state.Recovering {
 		return nil, &bus.QuestionError{Code: 503, Reason: "nodes are still to say what they have: ask again"}
 	}
-	r := events.ParseRequest(events.Message{Subject: q.subject(), Body: q.Body})
-	return json.Marshal(coordinator.PlanRequest(state, r, now), json.Deterministic(true))
+	m := events.Message{Subject: q.subject(), Body: q.Body}
+	var running coordinator.Running
+	if coordinator.NeedsRunning(m) {
+		if running, err = s.running(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(coordinator.PlanRequest(state, events.ParseRequest(m), running, now), json.Deterministic(true))
+}
+
+// running asks the leader, which may be this coordinator, which programs take part.
+func (s *Server) running(ctx context.Context) (running coordinator.Running, err error) {
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	m, err := s.Bus.Request(call, events.Message{Subject: events.RunningSubject, Header: events.Header{}})
+	if err != nil {
+		return running, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("only the leader knows which programs run, and it does not answer: %v: ask again", err)}
+	}
+	if err := json.Unmarshal(m.Body, &running); err != nil {
+		return running, fmt.Errorf("read what the leader says of the programs that run: %w", err)
+	}
+	return running, nil
 }
