@@ -165,7 +165,7 @@ func TestARestoredFleetRunsOnOnPodman(t *testing.T) {
 	b.asks(&restored, "bus", "restore", folder)
 	took := time.Since(began)
 	began = time.Now()
-	r.Until("every host has listed what it has", func() bool { return !b.state().Recovering })
+	r.Until("every host has listed what it has", b.places)
 	adopted := time.Since(began)
 	restarted := b.restarted(r, ran)
 	fmt.Printf("restored %d messages in %.1f s, adopted after %.1f s, restarted %d\n", taken.Sequence, took.Seconds(), adopted.Seconds(), restarted)
@@ -251,14 +251,11 @@ func (b *brittle) latency(start func(done chan struct{})) time.Duration {
 	}
 }
 
-// state returns the state that the log has now.
-func (b *brittle) state() *projections.Cluster {
-	b.t.Helper()
-	log, err := b.Bus().State(b.t.Context(), bus.Log)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return b.stateAt(log.Last)
+// places reports whether a coordinator answers what a command would do. After an adoption it does so once every host has listed what it has.
+func (b *brittle) places() bool {
+	const question = `{"namespace":"demo","name":"web","verb":"scale","body":{"scale":6}}`
+	answer, err := b.Bus().RequestWhole(b.t.Context(), events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: []byte(question)})
+	return err == nil && answer.Header.Get(bus.HeaderErrorCode) == ""
 }
 
 // stateAt returns the state at the end of a round.

@@ -92,12 +92,20 @@ type station struct {
 	disk   string // the folder that is its Podman's file system; "" where that has none of its own
 }
 
-// startTrial starts a fleet that ends with the test, and brings up the services that every fault meets.
+// startTrial starts a fleet that ends with the test.
 func startTrial(t *testing.T) *trial {
 	t.Helper()
 	f := newTrial(t)
+	f.startWith(f.path)
+	return f
+}
+
+// startWith starts the fleet with a program, and brings up the services that every fault meets.
+func (f *trial) startWith(path string) {
+	f.t.Helper()
 	n := f.network
-	f.bus = &service{folder: t.TempDir(), host: n.address(1), port: freePorts(t)}
+	f.path = path
+	f.bus = &service{folder: f.t.TempDir(), host: n.address(1), port: freePorts(f.t)}
 	f.startBus()
 	f.meet("nats://" + f.bus.address())
 	for _, name := range []string{"leader-1", "leader-2"} {
@@ -106,11 +114,10 @@ func startTrial(t *testing.T) *trial {
 	}
 	for _, h := range f.hosts {
 		h.link = f.newLink(n)
-		h.server = "nats://" + h.link.address()
+		h.path, h.server = path, "nats://"+h.link.address()
 		f.startNode(h)
 	}
 	f.found()
-	return f
 }
 
 // newField makes a trial without machines, whose network ends with the test.

@@ -127,8 +127,8 @@ type upgrade struct {
 	backups, program string
 }
 
-// TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade, twice. Two processes are killed in between,
-// and clients send 20 commands a second.
+// TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade, twice. In between two processes are killed
+// and three links broken. Clients send 20 commands a second.
 // Each mixture of versions is backed up, and each backup restored to another bus.
 func TestVersionsOnPodman(t *testing.T) {
 	t.Parallel()
@@ -187,24 +187,6 @@ func must(t *testing.T, of func() (string, error)) string {
 	return path
 }
 
-// startWith starts a fleet of this program.
-func (f *trial) startWith(path string) {
-	f.t.Helper()
-	n := f.network
-	f.path = path
-	f.bus = &service{folder: f.t.TempDir(), host: n.address(1), port: freePorts(f.t)}
-	f.startBus()
-	f.meet("nats://" + f.bus.address())
-	for _, name := range []string{"leader-1", "leader-2"} {
-		f.seat(&seat{host: n.newMachine(name, ""), server: "nats://" + f.bus.address()})
-	}
-	for _, h := range f.hosts {
-		h.path, h.server = path, "nats://"+f.bus.address()
-		f.startNode(h)
-	}
-	f.found()
-}
-
 // throughAllMixtures replaces one program after the other, standby and leader, then the nodes. One of each goes back in between.
 func (u *upgrade) throughAllMixtures(from, to string) {
 	leads, stands := u.leader()
@@ -217,6 +199,7 @@ func (u *upgrade) throughAllMixtures(from, to string) {
 	u.reseat(leads, from)
 	u.renode(u.hosts[0], to)
 	u.settled()
+	u.cuts()
 	u.renode(u.hosts[0], from)
 	u.reseat(leads, to)
 	u.settled()
@@ -242,6 +225,21 @@ func (u *upgrade) strikes() {
 	u.hosts[1].node.kill()
 	u.startCoordinator(leads)
 	u.startNode(u.hosts[1])
+	u.settled()
+}
+
+// cuts breaks links to the bus while clients send commands: a node's and the leader's are half open until others notice, and another node's is
+// reset.
+func (u *upgrade) cuts() {
+	leads, _ := u.leader()
+	_, u.mark = u.heard.after(0)
+	u.silenced(func() { u.heals(u.host.link.halfOpen()) })
+	u.heals(leads.link.halfOpen())
+	u.takenOver(leads)
+	u.resets(u.beside.link)
+	if why := u.heal(); why != "" {
+		u.fail("%s", why)
+	}
 	u.settled()
 }
 
