@@ -293,7 +293,8 @@ func (r restoring) run(ctx context.Context, b *bus.JetStream) (revived, error) {
 		return revived{}, fmt.Errorf("nothing was restored: %w", err)
 	}
 	replicas := cmp.Or(r.replicas, m.Replicas)
-	wrote, err := backup.Restore(ctx, b, store, m, cluster, replicas, func(read events.Message) { tell("restoring", read.Sequence) })
+	restoration := backup.Restoration{Bus: b, Store: store, Backup: m, State: cluster, Replicas: replicas}
+	wrote, err := restoration.Run(ctx, func(read events.Message) { tell("restoring", read.Sequence) })
 	if err != nil {
 		return revived{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/rookery-project/rookery/coordinator/runner/snapshots"
 	"github.com/rookery-project/rookery/events"
@@ -16,51 +17,67 @@ import (
 // batchBytes bounds what is appended to the log as one. The server keeps it until it is whole.
 const batchBytes = 1 << 20
 
-// Restore fills the log of a bus that has none from a verified backup with this state, and puts back the configs and the contents of volumes.
-// Until all is there the bus says that it has no log, and Restore begins again. The streams must be adopted then. Restore reports false if
-// the bus has the log of the backup already, and so everything. So many replicas are made. told takes each message before it is written.
-func Restore(ctx context.Context, b *bus.JetStream, s Store, m Manifest, state *projections.Cluster, replicas int, told func(events.Message)) (bool, error) {
-	filling, err := b.BeginRestore(ctx, m.Log, replicas)
+// snapshotTimeout bounds how long a restore takes for a snapshot of the state.
+const snapshotTimeout = time.Minute
+
+// Restoration puts a backup onto a bus.
+type Restoration struct {
+	Bus    *bus.JetStream
+	Store  Store
+	Backup Manifest
+	// State is what Verify returned of the backup.
+	State *projections.Cluster
+	// Replicas is how many servers store each stream.
+	Replicas int
+}
+
+// Run fills the log of a bus that has none, and puts back the configs and the contents of volumes. Until all is there the bus says that it has no
+// log, and Run begins again. The streams must be adopted then. Run reports false if the bus has the log of the backup already, and so
+// everything. told takes each message before it is written.
+func (r Restoration) Run(ctx context.Context, told func(events.Message)) (bool, error) {
+	filling, err := r.Bus.BeginRestore(ctx, r.Backup.Log, r.Replicas)
 	if errors.Is(err, bus.ErrStands) {
-		return false, stands(ctx, b, state)
+		return false, r.stands(ctx)
 	}
 	if err != nil {
 		return false, err
 	}
-	fill := &filler{ctx: ctx, bus: b}
-	if _, err := Verify(ctx, s, m, func(message events.Message) error { told(message); return fill.add(message) }); err != nil {
+	fill := &filler{ctx: ctx, bus: r.Bus}
+	if _, err := Verify(ctx, r.Store, r.Backup, func(message events.Message) error { told(message); return fill.add(message) }); err != nil {
 		return false, err
 	}
 	if err := fill.flush(); err != nil {
 		return false, err
 	}
-	if err := errors.Join(putConfigs(ctx, b, s, m), putVolumes(ctx, b, s, m)); err != nil {
+	if err := errors.Join(r.putConfigs(ctx), r.putVolumes(ctx)); err != nil {
 		return false, err
 	}
-	if err := b.EndRestore(ctx, filling, m.Sequence); err != nil {
+	if err := r.Bus.EndRestore(ctx, filling, r.Backup.Sequence); err != nil {
 		return false, err
 	}
-	_ = snapshots.Put(ctx, b, state) // a cache: without it coordinators fold the whole log
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+	defer cancel()
+	_ = snapshots.Put(ctx, r.Bus, r.State) // a cache: without it coordinators fold the whole log
 	return true, nil
 }
 
 // stands returns nil if the log that stands has the state of the backup, else bus.ErrStands.
-func stands(ctx context.Context, b *bus.JetStream, state *projections.Cluster) error {
-	log, err := b.State(ctx, bus.Log)
+func (r Restoration) stands(ctx context.Context) error {
+	log, err := r.Bus.State(ctx, bus.Log)
 	if err != nil {
 		return err
 	}
 	another := fmt.Errorf("%w already, which is not that of the backup: restore is for a bus whose log was lost", bus.ErrStands)
-	if log.Identity != state.LogID() || log.First > state.Sequence || log.Last < state.Sequence {
+	if log.Identity != r.State.LogID() || log.First > r.State.Sequence || log.Last < r.State.Sequence {
 		return another
 	}
-	reader, err := b.Read(ctx, bus.Log, state.Sequence)
+	reader, err := r.Bus.Read(ctx, bus.Log, r.State.Sequence)
 	if err != nil {
 		return err
 	}
 	defer reader.Stop()
 	m, err := snapshots.Next(ctx, reader)
-	if err == nil && state.Holds(m) != nil {
+	if err == nil && r.State.Holds(m) != nil {
 		err = another
 	}
 	return err
@@ -113,12 +130,12 @@ func written(h events.Header) events.Header {
 	return own
 }
 
-func putConfigs(ctx context.Context, b *bus.JetStream, s Store, m Manifest) error {
-	bucket, err := b.Bucket(ctx, bus.BucketConfigs)
+func (r Restoration) putConfigs(ctx context.Context) error {
+	bucket, err := r.Bus.Bucket(ctx, bus.BucketConfigs)
 	if err != nil {
 		return err
 	}
-	return readConfigs(ctx, s, m, func(c config) error {
+	return readConfigs(ctx, r.Store, r.Backup, func(c config) error {
 		_, err := bucket.Put(ctx, c.Key, c.Value, 0)
 		if errors.Is(err, bus.ErrPosition) { // the bucket was not lost: what it has is newer
 			return nil
@@ -127,16 +144,16 @@ func putConfigs(ctx context.Context, b *bus.JetStream, s Store, m Manifest) erro
 	})
 }
 
-func putVolumes(ctx context.Context, b *bus.JetStream, s Store, m Manifest) error {
-	objects := b.Objects(bus.ObjectsVolumes)
-	for _, v := range m.Volumes {
+func (r Restoration) putVolumes(ctx context.Context) error {
+	objects := r.Bus.Objects(bus.ObjectsVolumes)
+	for _, v := range r.Backup.Volumes {
 		switch _, err := objects.Stat(ctx, v.Digest); {
 		case err == nil:
 			continue
 		case !errors.Is(err, bus.ErrNoKey):
 			return err
 		}
-		if err := putVolume(ctx, objects, s, v); err != nil {
+		if err := putVolume(ctx, objects, r.Store, v); err != nil {
 			return err
 		}
 	}
