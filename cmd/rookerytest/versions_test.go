@@ -24,16 +24,13 @@ import (
 	"github.com/rookery-project/rookery/projections/views"
 )
 
-var olderCommit = flag.String("older", "", "the `commit` of the older program; without it that is the present one, made to work at level 0 alone")
+var olderCommit = flag.String("older", "", "upgrade from the program of this `commit` first, which has no levels")
 
 // module is the folder of the module.
 const module = "../.."
 
 // edit is a change of one text in a source file of the module.
 type edit struct{ file, from, to string }
-
-// olderEdits make the program one that works at level 0 alone.
-var olderEdits = []edit{{"events/level.go", "var OwnLevels = Levels{Most: LevelPrograms}", "var OwnLevels = Levels{}"}}
 
 // newerEdits make the program one of the next level, with which an event and a field of another event come.
 var newerEdits = []edit{
@@ -96,12 +93,9 @@ func edited(t *testing.T, name string, edits []edit) string {
 	return path
 }
 
-// older builds the older program.
+// older builds the program of the version before.
 func older(t *testing.T) string {
 	t.Helper()
-	if *olderCommit == "" {
-		return edited(t, "rookery-older", olderEdits)
-	}
 	source := t.TempDir()
 	archive := exec.CommandContext(t.Context(), "sh", "-c", `git -C "$0" archive "$1" | tar --extract --directory "$2"`, module, *olderCommit, source)
 	if out, err := archive.CombinedOutput(); err != nil {
@@ -123,21 +117,32 @@ type upgrade struct {
 	exits, absent []string
 	// pids are those of the containers that must stay, by host.
 	pids map[string]map[string]int
-	// backups is the folder of backups, and program the path of what takes them: the newest that the level of the cluster allows.
+	// backups is the folder of backups, and program the path of what takes them.
 	backups, program string
 }
 
-// TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade, twice. In between two processes are killed
-// and three links broken. Clients send 20 commands a second.
-// Each mixture of versions is backed up, and each backup restored to another bus.
+// versionStep is an upgrade from one version to the next, and to its level.
+type versionStep struct {
+	from, to string
+	level    events.Level
+	// speaks says that the version before knows what levels are.
+	speaks bool
+}
+
+// TestVersionsOnPodman upgrades a fleet process by process, takes some of them back, and finishes the upgrade. In between two processes are killed
+// and three links broken. Clients send 20 commands a second. Each mixture of versions is backed up, and each backup restored to another bus.
 func TestVersionsOnPodman(t *testing.T) {
 	t.Parallel()
-	old, present, next := older(t), must(t, program), edited(t, "rookery-newer", newerEdits)
+	present, next := must(t, program), edited(t, "rookery-newer", newerEdits)
+	steps := []versionStep{{present, next, events.LevelPrograms + 1, true}}
+	if *olderCommit != "" {
+		steps = append([]versionStep{{older(t), present, events.LevelPrograms, false}}, steps...)
+	}
 	f := newTrial(t)
-	f.startWith(old)
+	f.startWith(steps[0].from)
 	u := &upgrade{
 		scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, pids: map[string]map[string]int{},
-		backups: filepath.Join(t.TempDir(), "backups"), program: present,
+		backups: filepath.Join(t.TempDir(), "backups"),
 	}
 	lost, backups, wrong := 0, 0, 0
 	defer func() {
@@ -153,19 +158,18 @@ func TestVersionsOnPodman(t *testing.T) {
 	f.Ensure("load/tiny", `{"image":"localhost/web:1","scale":0}`)
 	acknowledged := sendsOn(t, f.Cluster, "load/tiny", 0)
 	why := attempt(func() {
-		u.throughAllMixtures(old, present)
-		u.finishes(1)
-		u.refuses(old)
-		u.replaceAll(present, next)
-		u.plantedIs(false)
-		u.ended(acknowledged())
-		u.program = next
-		u.finishes(2)
-		u.rejoins(f.hosts[0])
+		for _, s := range steps {
+			u.program = s.to
+			u.throughAllMixtures(s)
+			u.plantedIs(false)
+			if s.to == next { // this program cannot fold what comes with its level
+				u.ended(acknowledged())
+			}
+			u.finishes(s.level)
+			u.refuses(s)
+		}
 		u.plantedIs(true)
-		u.backsUp()
 		backups, wrong = u.restores()
-		u.waits(f.coordinators[0], present)
 	})
 	for _, s := range f.commands {
 		if outcomes := f.log.history.outcomes[s]; len(outcomes) != 1 {
@@ -188,23 +192,23 @@ func must(t *testing.T, of func() (string, error)) string {
 }
 
 // throughAllMixtures replaces one program after the other, standby and leader, then the nodes. One of each goes back in between.
-func (u *upgrade) throughAllMixtures(from, to string) {
+func (u *upgrade) throughAllMixtures(s versionStep) {
 	leads, stands := u.leader()
-	for _, c := range []*seat{stands, leads} {
-		u.reseat(c, to)
-		u.settled()
-	}
-	u.rejected("works at levels 0-") // nodes are older
-	u.strikes()
-	u.reseat(leads, from)
-	u.renode(u.hosts[0], to)
+	u.reseat(stands, s.to)
 	u.settled()
+	u.reseat(leads, s.to)
+	u.strikes()
+	u.settled()
+	u.rejected("works at levels 0-") // nodes are older
+	u.reseat(leads, s.from)
+	u.renode(u.hosts[0], s.to)
 	u.cuts()
-	u.renode(u.hosts[0], from)
-	u.reseat(leads, to)
+	u.settled()
+	u.renode(u.hosts[0], s.from)
+	u.reseat(leads, s.to)
 	u.settled()
 	for _, h := range u.hosts {
-		u.renode(h, to)
+		u.renode(h, s.to)
 	}
 	u.settled()
 }
@@ -225,7 +229,6 @@ func (u *upgrade) strikes() {
 	u.hosts[1].node.kill()
 	u.startCoordinator(leads)
 	u.startNode(u.hosts[1])
-	u.settled()
 }
 
 // cuts breaks links to the bus while clients send commands: a node's and the leader's are half open until others notice, and another node's is
@@ -240,23 +243,6 @@ func (u *upgrade) cuts() {
 	if why := u.heal(); why != "" {
 		u.fail("%s", why)
 	}
-	u.settled()
-}
-
-// replaceAll replaces all programs. The leader and a node go back in between.
-func (u *upgrade) replaceAll(from, to string) {
-	for _, path := range []string{to, from, to} {
-		leads, _ := u.leader()
-		u.reseat(leads, path)
-		u.renode(u.hosts[0], path)
-	}
-	for _, c := range u.coordinators {
-		u.reseat(c, to)
-	}
-	for _, h := range u.hosts[1:] {
-		u.renode(h, to)
-	}
-	u.settled()
 }
 
 // settled sends commands, and waits until each has ended and all is as the log says. No container that runs on may have been replaced.
@@ -342,16 +328,11 @@ func (u *upgrade) reseat(c *seat, path string) {
 
 // renode replaces the program of the host's node, which must join.
 func (u *upgrade) renode(h *station, path string) {
-	h.path = path
-	u.rejoins(h)
-}
-
-// rejoins starts the host's node again.
-func (u *upgrade) rejoins(h *station) {
 	u.running()
 	h.node.signal(syscall.SIGTERM)
 	<-h.node.ended
 	epoch := u.epochOf(h)
+	h.path = path
 	u.startNode(h)
 	if !u.within(settlesWithin, func() bool { return u.epochOf(h) > epoch }) {
 		u.absent = append(u.absent, h.name)
@@ -411,20 +392,18 @@ func (u *upgrade) finishes(level events.Level) {
 
 // refuses starts older programs in a cluster at a higher level: they do nothing, and do not end. A coordinator from before there were levels ends:
 // it cannot know what it reads.
-func (u *upgrade) refuses(path string) {
+func (u *upgrade) refuses(s versionStep) {
 	c, h := u.coordinators[0], u.hosts[0]
-	upgraded := h.path
-	u.renode(h, path)
+	u.renode(h, s.from)
 	u.until("the older node is shown as degraded", func() bool {
 		var n views.Node
 		return u.view(bus.BucketNodes, h.name, &n) && n.State == projections.NodeDegraded && strings.HasPrefix(n.Degraded, "upgrade it")
 	})
-	if *olderCommit == "" {
-		u.waits(c, path)
+	if s.speaks {
+		u.waits(c, s.from)
 	}
-	u.renode(h, upgraded)
-	u.reseat(c, upgraded)
-	u.settled()
+	u.renode(h, s.to)
+	u.reseat(c, s.to)
 }
 
 // waits starts an older coordinator, which says that it waits, and does not end.
