@@ -18,6 +18,7 @@ const (
 	OrderRoot     = "rookery.order"
 	HeartbeatRoot = "rookery.heartbeat"
 	APIRoot       = "rookery.api"
+	ViewRoot      = "rookery.view"
 	// TrimSubject is where `rookery archive` asks the leader to remove what it has archived. It stands outside APIRoot: the permission to
 	// ask questions must not include it.
 	TrimSubject = "rookery.trim"

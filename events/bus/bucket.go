@@ -47,7 +47,7 @@ func (b *JetStream) makeBucket(ctx context.Context, name string) (jetstream.KeyV
 		return b.makeBelow(ctx, name, leaseBelow(replicas))
 	}
 	return b.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: replicas,
+		Bucket: name, Storage: jetstream.MemoryStorage, History: 1, LimitMarkerTTL: markerAge, Replicas: replicas, RePublish: live(name),
 	})
 }
 

@@ -41,7 +41,7 @@ const (
 	BucketOutput = "rookery_output"
 )
 
-// Views lists the buckets that the leader writes for clients to read.
+// Views lists the buckets that the leader writes for clients to read. The server publishes what is written below events.ViewRoot.
 var Views = []string{BucketServices, BucketInstances, BucketNodes, BucketOperations, BucketEndpoints}
 
 const (

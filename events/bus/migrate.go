@@ -63,7 +63,7 @@ func (b *JetStream) Migrations(ctx context.Context, replicas int) ([]Migration, 
 	return all, nil
 }
 
-// needed returns how a stream must be kept. Of views, which any settings suit, only the replicas matter.
+// needed returns how a stream must be kept. Of views only the replicas matter, and where the server publishes them.
 func needed(current jetstream.StreamConfig, replicas int) jetstream.StreamConfig {
 	want := current
 	switch name := storeName(current.Name); {
@@ -75,6 +75,8 @@ func needed(current jetstream.StreamConfig, replicas int) jetstream.StreamConfig
 		want = output(replicas)
 	case name == BucketLease:
 		want = leaseBelow(replicas)
+	case slices.Contains(Views, name):
+		want.RePublish = live(name)
 	}
 	want.Replicas = replicas
 	want.Duplicates = cmp.Or(want.Duplicates, current.Duplicates) // without one the server has chosen
