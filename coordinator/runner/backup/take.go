@@ -163,7 +163,7 @@ func (t *taking) takeRounds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next, stop := iter.Pull2(t.Log(ctx, t.fold.Last()+1, end))
+	next, stop := iter.Pull2(paced(ctx, t.Log(ctx, t.fold.Last()+1, end)))
 	defer stop()
 	for t.fold.Last() < end {
 		if err := t.takeFile(ctx, next, end); err != nil {
@@ -174,6 +174,29 @@ func (t *taking) takeRounds(ctx context.Context) error {
 		return errors.New("the log has no round: there is nothing to back up yet")
 	}
 	return nil
+}
+
+// worksFor is how long a backup works on the log before it rests.
+const worksFor = 5 * time.Millisecond
+
+// paced yields the messages, and rests in between for as long as it has worked on them: at least half of the time is left to the coordinator and
+// the bus, which decide commands meanwhile.
+func paced(ctx context.Context, log iter.Seq2[events.Message, error]) iter.Seq2[events.Message, error] {
+	return func(yield func(events.Message, error) bool) {
+		began := time.Now()
+		for m, err := range log {
+			if !yield(m, err) {
+				return
+			}
+			if worked := time.Since(began); worked >= worksFor {
+				select {
+				case <-time.After(worked):
+				case <-ctx.Done():
+				}
+				began = time.Now()
+			}
+		}
+	}
 }
 
 // lookBack is how many messages lastClosed reads at most. A round has fewer, and clients may have published some behind it.
