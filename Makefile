@@ -71,9 +71,9 @@ fast: ## Run the fast tests, with the race detector
 	$(ROOMY) go test $(RACE) -short -parallel 8 -skip '$(SLOW)' $$(go list ./... | grep -v /node/podman)
 	$(CHECK_SCREENS)
 
-# These look at every place of the recorded logs, at every write of a leader and at every plan; under the race detector at some.
+# These look at every place of the recorded logs, at every write of a leader, at every plan and at 200 damaged backups; under the race detector at some.
 WHOLE := TheStateAtEverySequence|DiffsAddUp|TheLastRoundIsReadBack|ReplayEqualsLive|ASnapshotIsTheStateAtEveryRound|FromASnapshotAllGoesOn
-WHOLE := $(WHOLE)|TheLeaderKilledAtEachStep|KeptPlans|AClusterGoesOnFromEachGoldenLog|WhatIfComesNear
+WHOLE := $(WHOLE)|TheLeaderKilledAtEachStep|KeptPlans|AClusterGoesOnFromEachGoldenLog|WhatIfComesNear|DamageIsRefused
 # Tests by the race detector. The linter vets; without tables of symbols programs are linked in half the time.
 RACE := -race -vet=off -ldflags='-s -w'
 # The packages whose tests run processes and Podman, and mostly wait for them.
@@ -161,6 +161,10 @@ OLDER := 2d61a742
 .PHONY: test-versions
 test-versions: setup ## Mix programs of two versions, upgrade and go back; the last line counts what went wrong
 	@set -o pipefail; go test -v -count 1 -timeout 15m -run TestVersionsOnPodman ./cmd/rookerytest -older $(OLDER) 2>&1 | $(call LAST_LINE,mixed)
+
+.PHONY: soak-backup
+soak-backup: setup ## Kill backup, restore and migrate 50 times each
+	go test -v -count 1 -timeout 60m -run 'BackupAndRestoreMayBeKilled|TheBusIsMigrated' ./cmd/rookerytest -interruptions 50 -migrations 50
 
 # SOAK_HA is how long `make soak-ha` lasts at least.
 SOAK_HA := 1h

@@ -145,7 +145,8 @@ func TestARestoredFleetRunsOnOnPodman(t *testing.T) {
 	web := func(scale int) string { return served(scale, `"zones":["attic","barn"]`) }
 	r.Ensure("demo/web", web(4))
 	b.churns(*backupEvents)
-	before := b.latency(func(done chan struct{}) { time.AfterFunc(latencyFor, func() { close(done) }) })
+	alone := 5*time.Second + time.Duration(*backupEvents)*time.Second/50_000 // about as many commands as while a backup is taken
+	before := b.latency(func(done chan struct{}) { time.AfterFunc(alone, func() { close(done) }) })
 	folder := filepath.Join(t.TempDir(), "backups")
 	var taken takenBackup
 	began := time.Now()
@@ -210,9 +211,6 @@ func (b *brittle) churns(events int) {
 		}
 	}
 }
-
-// latencyFor is how long latency is measured that nothing else is done meanwhile.
-const latencyFor = 5 * time.Second
 
 // latency sends 20 commands a second until done is closed by what it starts, and returns how long one takes until it is decided: 99 of 100 take no
 // longer.
@@ -287,8 +285,7 @@ func (b *brittle) listed() map[string]bool {
 	return found
 }
 
-// interruptions is how often each of backup and restore is killed.
-const interruptions = 50
+var interruptions = flag.Int("interruptions", 10, "how `often` TestBackupAndRestoreMayBeKilledAnywhere kills each of backup and restore")
 
 // TestBackupAndRestoreMayBeKilledAnywhere kills `rookery bus backup` and `rookery bus restore` at random moments. A backup is then whole or
 // missing, and so is a log. The same command again does the rest.
@@ -306,7 +303,7 @@ func TestBackupAndRestoreMayBeKilledAnywhere(t *testing.T) {
 	c.asks(&whole, "bus", "backup", filepath.Join(t.TempDir(), "whole"))
 	k.lasts = time.Since(began)
 	kept := filepath.Join(t.TempDir(), "kept")
-	for range interruptions {
+	for range *interruptions {
 		folder := filepath.Join(t.TempDir(), "backups")
 		k.killed("bus", "backup", folder)
 		if all, err := backup.List(t.Context(), backup.Folder(folder)); err == nil && len(all) > 0 {
@@ -325,7 +322,7 @@ func TestBackupAndRestoreMayBeKilledAnywhere(t *testing.T) {
 	began = time.Now()
 	c.asks(&restoredBackup{}, "bus", "restore", kept)
 	k.lasts = time.Since(began)
-	for range interruptions {
+	for range *interruptions {
 		k.forget()
 		k.killed("bus", "restore", kept)
 		var restored restoredBackup

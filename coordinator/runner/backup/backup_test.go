@@ -352,7 +352,10 @@ func TestADamagedBackupHindersNoOther(t *testing.T) {
 
 // TestDamageIsRefusedWithTheFilesName changes, shortens or removes a file of a backup in every way that a disk may.
 func TestDamageIsRefusedWithTheFilesName(t *testing.T) {
-	const times = 200
+	times := 200
+	if recorded.Racing {
+		times = 40
+	}
 	k, s := start(t), folder(t)
 	whole := take(t, k.b, s, 1)
 	entries, err := os.ReadDir(string(s))
