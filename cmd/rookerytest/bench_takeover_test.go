@@ -51,6 +51,7 @@ func BenchmarkTakeover(b *testing.B) {
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s-until-all-serve")
 		b.ReportMetric(peakMemory(b, first.cmd.Process.Pid), "MiB-leader")
+		b.ReportMetric(memoryOf(b, first.cmd.Process.Pid, "VmRSS"), "MiB-leader-at-rest")
 		b.ReportMetric(sizeOfViews(b, cluster.Bus()), "MiB-views")
 		takeover := func(leader *process, name string, follow func() *process) {
 			leader.kill()
