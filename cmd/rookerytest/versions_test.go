@@ -142,7 +142,7 @@ func TestVersionsOnPodman(t *testing.T) {
 	f.startWith(steps[0].from)
 	u := &upgrade{
 		scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, pids: map[string]map[string]int{},
-		backups: filepath.Join(t.TempDir(), "backups"),
+		backups: filepath.Join(t.TempDir(), "backups"), program: present,
 	}
 	lost, backups, wrong := 0, 0, 0
 	defer func() {
@@ -158,17 +158,24 @@ func TestVersionsOnPodman(t *testing.T) {
 	f.Ensure("load/tiny", `{"image":"localhost/web:1","scale":0}`)
 	acknowledged := sendsOn(t, f.Cluster, "load/tiny", 0)
 	why := attempt(func() {
+		if steps[0].speaks { // a new cluster is at level 0
+			u.finishes(events.LevelPrograms)
+		}
 		for _, s := range steps {
-			u.program = s.to
+			if s.speaks {
+				u.program = s.from
+			}
 			u.throughAllMixtures(s)
 			u.plantedIs(false)
 			if s.to == next { // this program cannot fold what comes with its level
 				u.ended(acknowledged())
 			}
 			u.finishes(s.level)
+			u.program = s.to
 			u.refuses(s)
 		}
 		u.plantedIs(true)
+		u.backsUp()
 		backups, wrong = u.restores()
 	})
 	for _, s := range f.commands {
@@ -193,6 +200,7 @@ func must(t *testing.T, of func() (string, error)) string {
 
 // throughAllMixtures replaces one program after the other, standby and leader, then the nodes. One of each goes back in between.
 func (u *upgrade) throughAllMixtures(s versionStep) {
+	u.settled()
 	leads, stands := u.leader()
 	u.reseat(stands, s.to)
 	u.settled()
@@ -231,15 +239,14 @@ func (u *upgrade) strikes() {
 	u.startNode(u.hosts[1])
 }
 
-// cuts breaks links to the bus while clients send commands: a node's and the leader's are half open until others notice, and another node's is
-// reset.
+// cuts breaks links to the bus while clients send commands: a node's is reset, then another's and the leader's are half open until others notice.
 func (u *upgrade) cuts() {
+	u.resets(u.beside.link)
 	leads, _ := u.leader()
 	_, u.mark = u.heard.after(0)
 	u.silenced(func() { u.heals(u.host.link.halfOpen()) })
 	u.heals(leads.link.halfOpen())
 	u.takenOver(leads)
-	u.resets(u.beside.link)
 	if why := u.heal(); why != "" {
 		u.fail("%s", why)
 	}
@@ -252,11 +259,16 @@ func (u *upgrade) settled() {
 		u.fail("%s", why)
 	}
 	u.mixed++
+	u.runOn()
+	u.backsUp()
+}
+
+// runOn fails if a container was replaced that must run on, and notes processes that have ended.
+func (u *upgrade) runOn() {
 	u.running()
 	for _, h := range u.hosts {
 		u.stays(u.pids[h.name], u.processes(h))
 	}
-	u.backsUp()
 }
 
 // backsUp takes a backup.
@@ -402,8 +414,9 @@ func (u *upgrade) refuses(s versionStep) {
 	if s.speaks {
 		u.waits(c, s.from)
 	}
-	u.renode(h, s.to)
 	u.reseat(c, s.to)
+	u.renode(h, s.to)
+	u.runOn()
 }
 
 // waits starts an older coordinator, which says that it waits, and does not end.
