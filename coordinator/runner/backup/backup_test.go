@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -348,6 +349,45 @@ func TestADamagedBackupHindersNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	verify(t, s, take(t, k.b, s, 3)) // all is taken again
+}
+
+// TestABackupRestsAsLongAsItWorks reads messages that take a simulated while each, then one that the bus is slow to bring.
+func TestABackupRestsAsLongAsItWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read := func(ctx context.Context, messages int, each time.Duration) (took time.Duration) {
+			began := time.Now()
+			for _, err := range paced(ctx, func(yield func(events.Message, error) bool) {
+				for range messages {
+					<-time.After(each)
+					if !yield(events.Message{}, nil) {
+						return
+					}
+				}
+			}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return time.Since(began)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		for _, tt := range []struct {
+			name     string
+			ctx      context.Context
+			messages int
+			each     time.Duration
+			want     time.Duration
+		}{
+			{"as long as it works", t.Context(), 100, 3 * time.Millisecond, 600 * time.Millisecond},
+			{"not for an hour", t.Context(), 1, time.Hour, time.Hour + restsFor},
+			{"not once it is interrupted", ended, 100, 3 * time.Millisecond, 300 * time.Millisecond},
+		} {
+			if took := read(tt.ctx, tt.messages, tt.each); took != tt.want {
+				t.Errorf("it rests %s: it took %s, want %s", tt.name, took, tt.want)
+			}
+		}
+	})
 }
 
 // TestDamageIsRefusedWithTheFilesName changes, shortens or removes a file of a backup in every way that a disk may.

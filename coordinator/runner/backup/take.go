@@ -176,8 +176,12 @@ func (t *taking) takeRounds(ctx context.Context) error {
 	return nil
 }
 
-// worksFor is how long a backup works on the log before it rests.
-const worksFor = 5 * time.Millisecond
+const (
+	// worksFor is how long a backup works on the log before it rests.
+	worksFor = 5 * time.Millisecond
+	// restsFor is how long it rests at most: it may have waited for the bus or for the store.
+	restsFor = 10 * worksFor
+)
 
 // paced yields the messages, and rests in between for as long as it has worked on them: at least half of the time is left to the coordinator and
 // the bus, which decide commands meanwhile.
@@ -190,7 +194,7 @@ func paced(ctx context.Context, log iter.Seq2[events.Message, error]) iter.Seq2[
 			}
 			if worked := time.Since(began); worked >= worksFor {
 				select {
-				case <-time.After(worked):
+				case <-time.After(min(worked, restsFor)):
 				case <-ctx.Done():
 				}
 				began = time.Now()
