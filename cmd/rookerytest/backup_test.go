@@ -1,6 +1,7 @@
 package rookerytest_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -252,7 +253,9 @@ func (b *brittle) latency(start func(done chan struct{})) time.Duration {
 // places reports whether a coordinator answers what a command would do. After an adoption it does so once every host has listed what it has.
 func (b *brittle) places() bool {
 	const question = `{"namespace":"demo","name":"web","verb":"scale","body":{"scale":6}}`
-	answer, err := b.Bus().RequestWhole(b.t.Context(), events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: []byte(question)})
+	ctx, cancel := context.WithTimeout(b.t.Context(), bus.CallTimeout)
+	defer cancel()
+	answer, err := b.Bus().RequestWhole(ctx, events.Message{Subject: events.APIRoot + ".plan", Header: events.Header{}, Body: []byte(question)})
 	return err == nil && answer.Header.Get(bus.HeaderErrorCode) == ""
 }
 

@@ -81,7 +81,8 @@ func (l *leader) running() coordinator.Running {
 	return running
 }
 
-// answerRunning answers on events.RunningSubject, beside the loop, as long as the lease rules out another leader.
+// answerRunning answers on events.RunningSubject, beside the loop, as long as the lease rules out another leader. After that it is silent, and the
+// other one answers.
 func (l *leader) answerRunning(events.Message) (events.Message, error) {
 	body, err := json.Marshal(l.running())
 	if l.ctx.Err() != nil || l.lease.expired() {

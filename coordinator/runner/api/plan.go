@@ -98,7 +98,7 @@ func (s *Server) running(ctx context.Context) (running coordinator.Running, err 
 		return running, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("only the leader knows which programs run, and it does not answer: %v: ask again", err)}
 	}
 	if err := json.Unmarshal(m.Body, &running); err != nil {
-		return running, fmt.Errorf("read what the leader says of the programs that run: %w", err)
+		return running, &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("read what the leader says of the programs that run: %v: ask again", err)}
 	}
 	return running, nil
 }
