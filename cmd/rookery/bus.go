@@ -242,13 +242,20 @@ func reportAll(ctx context.Context, out io.Writer, how output, b *bus.JetStream)
 	return errors.Join(problemsOf(servers), err, problemsOf(kept), failed)
 }
 
-// reportOlder says what to do about streams that an older Rookery made.
+// reportOlder says what to do about streams and buckets that an older Rookery made.
 func reportOlder(ctx context.Context, out io.Writer, b *bus.JetStream) error {
-	findings, err := b.Check(ctx)
-	if err != nil || !slices.ContainsFunc(findings, func(f bus.Finding) bool { return f.Older }) {
+	all, err := b.Migrations(ctx, 0)
+	if errors.Is(err, bus.ErrSettings) {
+		return nil // report says which
+	}
+	if err != nil || len(all) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "An older Rookery made some streams: change them with `rookery bus migrate`.")
+	names := make([]string, len(all))
+	for i, m := range all {
+		names[i] = m.Name
+	}
+	_, err = fmt.Fprintf(out, "An older Rookery or another number of servers: change how these are kept with `rookery bus migrate`: %s\n", strings.Join(names, ", "))
 	return err
 }
 
