@@ -255,7 +255,7 @@ func reportOlder(ctx context.Context, out io.Writer, b *bus.JetStream) error {
 	for i, m := range all {
 		names[i] = m.Name
 	}
-	_, err = fmt.Fprintf(out, "An older Rookery or another number of servers: change how these are kept with `rookery bus migrate`: %s\n", strings.Join(names, ", "))
+	_, err = fmt.Fprintf(out, "This version keeps some otherwise; change them with `rookery bus migrate`: %s\n", strings.Join(names, ", "))
 	return err
 }
 
