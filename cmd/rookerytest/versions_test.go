@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"text/tabwriter"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -111,10 +113,12 @@ func older(t *testing.T) string {
 // upgrade is a fleet whose programs are replaced by those of other versions.
 type upgrade struct {
 	*scene
-	// mixed counts the mixtures of versions in which the fleet settled. exits are processes that ended by themselves, and absent nodes that
-	// did not join.
-	mixed         int
-	exits, absent []string
+	// versions names the programs by their paths.
+	versions map[string]string
+	began    time.Time
+	// mixtures are those in which the fleet settled, as rows of a table. exits are processes that ended by themselves, and absent nodes that did
+	// not join.
+	mixtures, exits, absent []string
 	// pids are those of the containers that must stay, by host.
 	pids map[string]map[string]int
 	// backups is the folder of backups, and program the path of what takes them.
@@ -134,20 +138,24 @@ type versionStep struct {
 func TestVersionsOnPodman(t *testing.T) {
 	t.Parallel()
 	present, next := must(t, program), edited(t, "rookery-newer", newerEdits)
-	steps := []versionStep{{present, next, events.LevelPrograms + 1, true}}
+	steps, versions := []versionStep{{present, next, events.LevelPrograms + 1, true}}, map[string]string{present: "present", next: "next"}
 	if *olderCommit != "" {
-		steps = append([]versionStep{{older(t), present, events.LevelPrograms, false}}, steps...)
+		before := older(t)
+		steps, versions[before] = append([]versionStep{{before, present, events.LevelPrograms, false}}, steps...), "before"
 	}
 	f := newTrial(t)
 	f.startWith(steps[0].from)
 	u := &upgrade{
 		scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, pids: map[string]map[string]int{},
-		backups: filepath.Join(t.TempDir(), "backups"), program: present,
+		backups: filepath.Join(t.TempDir(), "backups"), program: present, versions: versions, began: time.Now(),
 	}
 	lost, backups, wrong := 0, 0, 0
 	defer func() {
+		table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(table, "LEADER\tSTANDBY\tNODES\tSETTLED IN\tAFTER\n%s\n", strings.Join(u.mixtures, "\n"))
+		_ = table.Flush() // to the standard output
 		fmt.Printf("mixed %d, exits %d, not joined %d, lost %d, backups %d, wrongly restored %d\n",
-			u.mixed, len(u.exits), len(u.absent), lost, backups, wrong)
+			len(u.mixtures), len(u.exits), len(u.absent), lost, backups, wrong)
 	}()
 	if why, _ := f.settles(); why != "" {
 		t.Fatal(why)
@@ -254,11 +262,18 @@ func (u *upgrade) cuts() {
 
 // settled sends commands, and waits until each has ended and all is as the log says. No container that runs on may have been replaced.
 func (u *upgrade) settled() {
+	asked := time.Now()
 	u.work()
 	if why, _ := u.settles(); why != "" {
 		u.fail("%s", why)
 	}
-	u.mixed++
+	leads, stands := u.leader()
+	var nodes []string
+	for _, h := range u.hosts {
+		nodes = append(nodes, u.versions[h.path])
+	}
+	u.mixtures = append(u.mixtures, fmt.Sprintf("%s\t%s\t%s\t%.1f s\t%.0f s", u.versions[leads.path], u.versions[stands.path],
+		strings.Join(nodes, " "), time.Since(asked).Seconds(), time.Since(u.began).Seconds()))
 	u.runOn()
 	u.backsUp()
 }
