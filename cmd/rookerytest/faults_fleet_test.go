@@ -264,12 +264,19 @@ func (f *trial) found() {
 	putConfig(f.t, f.Bus(), "demo.greeting", "hello")
 	const quick = `"stop_grace":"1s","restart":{"delay":"100ms","max_delay":"1s"}`
 	f.webScale = 4
+	var asked []uint64
 	for name, fields := range map[string]string{
 		"demo/web":    fmt.Sprintf(`"scale":%d,"ports":[{"name":"http","port":8080}]`, f.webScale),
 		"demo/data":   `"scale":2,"volumes":[{"name":"data","path":"/data"}],"configs":[{"name":"greeting","path":"/etc/greeting"}]`,
 		"demo/single": `"scale":1,"ports":[{"name":"http","port":8080}]`,
 	} {
-		f.Ensure(name, fmt.Sprintf(`{"image":%q,%s,%s%s}`, podmantest.WebReference, quick, fields, f.where))
+		spec := fmt.Sprintf(`{"image":%q,%s,%s%s}`, podmantest.WebReference, quick, fields, f.where)
+		asked = append(asked, f.Publish(name, "ensure", spec))
+	}
+	for _, sequence := range asked {
+		if outcome := f.Outcome(sequence); outcome.Outcome != "succeeded" {
+			f.t.Fatalf("a service that runs throughout ended as %s: %+v", outcome.Outcome, outcome)
+		}
 	}
 }
 
