@@ -80,8 +80,8 @@ RACE := -race -vet=off -ldflags='-s -w'
 REAL := ./cmd/rookerytest ./node/podman/...
 # The tests with parts that run side by side. Within one process their parts would begin after all other tests.
 PARTS := FaultsOnPodman|SpecFields
-# The test that takes a processor for minutes, with three servers and 20 commands a second: beside it, tests that count seconds fail.
-ALONE := AvailabilityOnPodman
+# The tests under 20 commands a second that take a processor for as long as they run: beside them, tests that count seconds fail.
+ALONE := AvailabilityOnPodman|VersionsOnPodman
 # The packages whose tests only compute: no clock of this machine counts for them.
 COMPUTE := coordinator|coordinator/(capsule|operation|placement|whatif)|projections(/.*)?|events|events/golden|cmd|cmd/simulation(/.*)?|cmd/rookery/(compose|grid)|schemas(/.*)?
 ALL := go list ./... | grep -v -e /rookerytest$$ -e /node/podman
@@ -108,7 +108,7 @@ test-real:
 		passed=0; $(TEST) $(REPORTS)/real.json -- $(ON_PODMAN) -parallel 4 -skip '$(PARTS)|$(ALONE)' $(REAL) || passed=$$?; \
 		deploy/run --once || passed=$$?; \
 		wait $$parts || passed=$$?; \
-		$(TEST) $(REPORTS)/alone.json -- $(ON_PODMAN) -run '$(ALONE)' ./cmd/rookerytest || passed=$$?; exit $$passed
+		$(TEST) $(REPORTS)/alone.json -- $(ON_PODMAN) -parallel 1 -run '$(ALONE)' ./cmd/rookerytest || passed=$$?; exit $$passed
 ON_PODMAN := $(RACE) -exec 'env GOGC=400' -timeout 60m
 
 # These compute, and wait for this machine's clock too. They run after those: beside them, tests of either kind run out of time.

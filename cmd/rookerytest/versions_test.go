@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"text/tabwriter"
@@ -51,26 +52,25 @@ func (ClusterLevel)`},
 	}`},
 }
 
-// edited builds the program with these changes of its source.
-func edited(t *testing.T, name string, edits []edit) string {
-	t.Helper()
+// edited builds the program with these changes of its source, which stand in the folder.
+func edited(folder, name string, edits []edit) (string, error) {
 	root, err := filepath.Abs(module)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	folder, texts := t.TempDir(), map[string]string{}
+	texts := map[string]string{}
 	for _, e := range edits {
 		path := filepath.Join(root, e.file)
 		text, read := texts[path]
 		if !read {
 			source, err := os.ReadFile(path)
 			if err != nil {
-				t.Fatal(err)
+				return "", err
 			}
 			text = string(source)
 		}
 		if strings.Count(text, e.from) != 1 {
-			t.Fatalf("%s does not have once: %s", e.file, e.from)
+			return "", fmt.Errorf("%s does not have once: %s", e.file, e.from)
 		}
 		texts[path] = strings.Replace(text, e.from, e.to, 1)
 	}
@@ -78,7 +78,7 @@ func edited(t *testing.T, name string, edits []edit) string {
 	for i, path := range slices.Sorted(maps.Keys(texts)) {
 		overlay.Replace[path] = filepath.Join(folder, fmt.Sprintf("%d.go", i))
 		if err := os.WriteFile(overlay.Replace[path], []byte(texts[path]), 0o600); err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 	}
 	text, err := json.Marshal(overlay)
@@ -86,13 +86,9 @@ func edited(t *testing.T, name string, edits []edit) string {
 		err = os.WriteFile(folder+"/overlay.json", text, 0o600)
 	}
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	path, err := compiled(name, "github.com/rookery-project/rookery/cmd/rookery", "-overlay", folder+"/overlay.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return compiled(name, "github.com/rookery-project/rookery/cmd/rookery", "-overlay", folder+"/overlay.json")
 }
 
 // older builds the program of the version before.
@@ -137,13 +133,22 @@ type versionStep struct {
 // and three links broken. Clients send 20 commands a second. Each mixture of versions is backed up, and each backup restored to another bus.
 func TestVersionsOnPodman(t *testing.T) {
 	t.Parallel()
-	present, next := must(t, program), edited(t, "rookery-newer", newerEdits)
+	folder := t.TempDir()
+	newer := sync.OnceValues(func() (string, error) { return edited(folder, "rookery-newer", newerEdits) })
+	building := func() { _, _ = newer() }
+	go building() // while the machines are made
+	t.Cleanup(building)
+	f := newTrial(t)
+	present := f.path
+	next, err := newer()
+	if err != nil {
+		t.Fatal(err)
+	}
 	steps, versions := []versionStep{{present, next, events.LevelPrograms + 1, true}}, map[string]string{present: "present", next: "next"}
 	if *olderCommit != "" {
 		before := older(t)
 		steps, versions[before] = append([]versionStep{{before, present, events.LevelPrograms, false}}, steps...), "before"
 	}
-	f := newTrial(t)
 	f.startWith(steps[0].from)
 	u := &upgrade{
 		scene: &scene{trial: f, host: f.hosts[0], beside: f.hosts[1]}, pids: map[string]map[string]int{},
@@ -197,16 +202,6 @@ func TestVersionsOnPodman(t *testing.T) {
 	if why != "" || lost+len(u.exits)+len(u.absent)+wrong > 0 {
 		t.Error(why, u.exits, u.absent)
 	}
-}
-
-// must returns what a function makes that cannot fail here.
-func must(t *testing.T, of func() (string, error)) string {
-	t.Helper()
-	path, err := of()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // throughAllMixtures replaces one program after the other, standby and leader, then the nodes. One of each goes back in between.
