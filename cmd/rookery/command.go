@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
@@ -283,12 +284,12 @@ func (a *asking) confirmScale(cmd *cobra.Command, service string, scale int64) e
 	defer done()
 	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
 	defer cancel()
-	all, err := readBucket[views.Service](ctx, b, bus.BucketServices)
+	all, err := readList[views.Service](ctx, b, bus.BucketServices, api.ListQuestion{Namespace: id.Namespace, Name: id.Name})
 	if err != nil {
 		return err
 	}
 	for _, s := range all {
-		if s.Namespace == id.Namespace && s.Name == id.Name && 2*scale < int64(s.Scale) {
+		if 2*scale < int64(s.Scale) {
 			return a.confirm(cmd, fmt.Sprintf("Scale %s from %d to %d instances?", id, s.Scale, scale))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -95,7 +96,7 @@ func namespace(key string) string {
 // namesIn offers the names that each of the functions derives from the keys of a bucket.
 func namesIn(bucket string, names ...func(key string) string) offered {
 	return func(ctx context.Context, b *bus.JetStream) []string {
-		keys, err := b.Keys(ctx, bucket)
+		keys, err := keysOf(ctx, b, bucket)
 		if err != nil {
 			return nil // a shell shows no errors: it completes nothing
 		}
@@ -107,6 +108,17 @@ func namesIn(bucket string, names ...func(key string) string) offered {
 		}
 		return all
 	}
+}
+
+func keysOf(ctx context.Context, b *bus.JetStream, bucket string) (all []string, err error) {
+	if bucket == bus.BucketConfigs {
+		return b.Keys(ctx, bucket)
+	}
+	changes, _, err := changesIn(ctx, b, bucket, api.ListQuestion{})
+	for _, c := range changes {
+		all = append(all, c.Key)
+	}
+	return all, err
 }
 
 // complete returns the names with this prefix; none if the bus does not answer in time.

@@ -81,11 +81,6 @@ To find the instance and its node with the nats CLI:
 
 // run runs the command. It returns an error with the exit code, unless that is 0.
 func (x *execution) run(ctx context.Context, b *bus.JetStream) error {
-	call, cancel := context.WithTimeout(ctx, busTimeout)
-	defer cancel()
-	if _, err := logState(call, b); err != nil {
-		return err
-	}
 	i, err := x.choose(ctx, b)
 	if err != nil {
 		return err

@@ -56,9 +56,6 @@ func (l *link) export(cmd *cobra.Command, service string) (exported, error) {
 	defer done()
 	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
 	defer cancel()
-	if _, err := logState(ctx, b); err != nil {
-		return exported{}, err
-	}
 	s, err := readSeen(ctx, b, []string{bus.BucketServices})
 	if err == nil {
 		err = s.missingOf(within{id.Namespace, id.Name})

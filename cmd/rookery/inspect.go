@@ -61,9 +61,6 @@ commands of the service.`,
 func inspect(cmd *cobra.Command, b *bus.JetStream, of string) (inspected, error) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
 	defer cancel()
-	if _, err := logState(ctx, b); err != nil {
-		return inspected{}, err
-	}
 	s, err := readSeen(ctx, b, []string{bus.BucketServices, bus.BucketInstances, bus.BucketOperations, bus.BucketNodes})
 	if err != nil {
 		return inspected{}, err

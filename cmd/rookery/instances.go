@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
@@ -44,21 +45,26 @@ func (t target) String() string {
 }
 
 // instances returns the target's instances that have a node in the views, by ordinal and generation.
-func (t target) instances(ctx context.Context, b bus.Bus) ([]views.Instance, error) {
-	ctx, cancel := context.WithTimeout(ctx, busTimeout)
-	defer cancel()
-	all, err := readBucket[views.Instance](ctx, b, bus.BucketInstances)
+func (t target) instances(ctx context.Context, b *bus.JetStream) ([]views.Instance, error) {
+	all, err := t.slots(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	all = slices.DeleteFunc(withNext(all), func(i views.Instance) bool {
-		return i.Namespace != t.service.Namespace || i.Name != t.service.Name || i.Node == "" || i.Generation == 0 ||
-			(t.ordinal >= 0 && i.Ordinal != uint32(t.ordinal))
+		return i.Node == "" || i.Generation == 0 || (t.ordinal >= 0 && i.Ordinal != uint32(t.ordinal))
 	})
 	slices.SortFunc(all, func(a, b views.Instance) int {
 		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(a.Generation, b.Generation))
 	})
 	return all, nil
+}
+
+// slots returns what the views have of the service's slots.
+func (t target) slots(ctx context.Context, b *bus.JetStream) ([]views.Instance, error) {
+	ctx, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	all, _, _, err := listed[views.Instance](ctx, b, bus.BucketInstances, api.ListQuestion{Namespace: t.service.Namespace, Name: t.service.Name})
+	return all, err
 }
 
 // withNext returns the instances, each followed by its successor.
@@ -74,10 +80,10 @@ func withNext(all []views.Instance) []views.Instance {
 }
 
 // check returns an error if the service or the slot does not exist.
-func (t target) check(ctx context.Context, b bus.Bus) error {
+func (t target) check(ctx context.Context, b *bus.JetStream) error {
 	ctx, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
-	services, err := readBucket[views.Service](ctx, b, bus.BucketServices)
+	services, err := readList[views.Service](ctx, b, bus.BucketServices, api.ListQuestion{})
 	if err != nil {
 		return err
 	}
@@ -98,19 +104,17 @@ func (t target) check(ctx context.Context, b bus.Bus) error {
 	return errors.New(said)
 }
 
-func (t target) checkOrdinal(ctx context.Context, b bus.Bus) error {
+func (t target) checkOrdinal(ctx context.Context, b *bus.JetStream) error {
 	if t.ordinal < 0 {
 		return nil
 	}
-	all, err := readBucket[views.Instance](ctx, b, bus.BucketInstances)
+	all, err := t.slots(ctx, b)
 	if err != nil {
 		return err
 	}
 	var known events.Ordinals
 	for _, i := range all {
-		if i.Namespace == t.service.Namespace && i.Name == t.service.Name {
-			known = append(known, i.Ordinal)
-		}
+		known = append(known, i.Ordinal)
 	}
 	slices.Sort(known)
 	switch {

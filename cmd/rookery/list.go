@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
@@ -73,9 +74,6 @@ func (l *list) run(cmd *cobra.Command) error {
 	defer done()
 	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
 	defer cancel()
-	if _, err := logState(ctx, b); err != nil {
-		return err
-	}
 	s, err := readSeen(ctx, b, l.buckets)
 	if err == nil && l.measured {
 		err = s.readUsage(ctx, b)
@@ -104,26 +102,20 @@ func (l *list) laidOut(s *seen, now time.Time) page {
 	return l.chosen.order(l.page(l.chosen.of(s), now))
 }
 
-// readSeen reads every value of the buckets.
+// readSeen reads every value of the views in the buckets.
 func readSeen(ctx context.Context, b *bus.JetStream, buckets []string) (*seen, error) {
-	s := newSeen()
+	s, stale := newSeen(), ""
 	for _, name := range buckets {
-		bucket, err := b.Bucket(ctx, name)
+		changes, late, err := changesIn(ctx, b, name, api.ListQuestion{})
 		if err != nil {
 			return nil, err
 		}
-		entries, err := bucket.All(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var told bus.Sight
-		for _, e := range entries {
-			told.Changes = append(told.Changes, bus.Change{Bucket: name, Key: e.Key, Value: e.Value})
-		}
-		if err := s.take(told); err != nil {
+		stale = cmp.Or(stale, late)
+		if err := s.take(bus.Sight{Changes: changes}); err != nil {
 			return nil, err
 		}
 	}
+	warn(stale)
 	return s, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
 )
 
 const (
@@ -104,15 +105,11 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 
 // printLogs prints the lines of the target's instances until all have ended. With follow it prints until the context ends.
 func printLogs(ctx context.Context, b *bus.JetStream, t target, asked events.LogsRequest, p *linePrinter, notes io.Writer) error {
-	call, cancel := context.WithTimeout(ctx, busTimeout)
-	defer cancel()
-	if _, err := logState(call, b); err != nil {
-		return err
-	}
 	if err := t.check(ctx, b); err != nil {
 		return err
 	}
-	reading := newReading(b, t, asked, notes)
+	there := func(ctx context.Context) ([]views.Instance, error) { return t.instances(ctx, b) }
+	reading := newReading(b, t, there, asked, notes)
 	ctx, stop := context.WithCancel(ctx)
 	defer reading.running.Wait()
 	defer stop()

@@ -34,11 +34,13 @@ const (
 
 // reading reads the lines of a target's instances concurrently.
 type reading struct {
-	bus     bus.Bus
-	target  target
-	asked   events.LogsRequest
-	merging *merging
-	running sync.WaitGroup
+	bus bus.Bus
+	// instances returns the target's instances that have a node.
+	instances func(context.Context) ([]views.Instance, error)
+	target    target
+	asked     events.LogsRequest
+	merging   *merging
+	running   sync.WaitGroup
 
 	mu      sync.Mutex
 	notes   io.Writer
@@ -62,13 +64,13 @@ type source struct {
 	count     int
 }
 
-func newReading(b bus.Bus, t target, asked events.LogsRequest, notes io.Writer) *reading {
+func newReading(b bus.Bus, t target, instances func(context.Context) ([]views.Instance, error), asked events.LogsRequest, notes io.Writer) *reading {
 	hold := time.Duration(0)
 	if asked.Follow {
 		hold = holdFollowed
 	}
 	return &reading{
-		bus: b, target: t, asked: asked, merging: newMerging(settle, hold), notes: notes,
+		bus: b, target: t, instances: instances, asked: asked, merging: newMerging(settle, hold), notes: notes,
 		sources: map[events.InstanceID]*source{}, silent: map[string]bool{}, said: map[string]bool{},
 	}
 }
@@ -76,7 +78,7 @@ func newReading(b bus.Bus, t target, asked events.LogsRequest, notes io.Writer) 
 // begin starts to read all current instances. With follow it also reads later ones, until the context ends.
 func (r *reading) begin(ctx context.Context) error {
 	if !r.asked.Follow {
-		there, err := r.target.instances(ctx, r.bus)
+		there, err := r.instances(ctx)
 		if err != nil {
 			return err
 		}
@@ -91,7 +93,7 @@ func (r *reading) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	there, err := r.target.instances(ctx, r.bus)
+	there, err := r.instances(ctx)
 	if err != nil {
 		heard.Stop()
 		return err
@@ -121,7 +123,7 @@ func (r *reading) watch(ctx context.Context, heard <-chan events.Message) {
 			return
 		}
 		surely.Reset(viewsAnyway)
-		there, err := r.target.instances(ctx, r.bus)
+		there, err := r.instances(ctx)
 		if err != nil {
 			continue // without the bus: open sessions continue
 		}

@@ -82,7 +82,7 @@ func TestALineIsPrintedOnceThoughTheViewsAreMadeAnew(t *testing.T) {
 		defer stop()
 		ctx, end := context.WithCancel(t.Context())
 		asked := events.LogsRequest{Follow: true}
-		r := newReading(b, target{}, asked, io.Discard)
+		r := newReading(b, target{}, nil, asked, io.Discard)
 		defer r.running.Wait()
 		defer end()
 		there := []views.Instance{{Namespace: "demo", Name: "web", Generation: 1, Node: "node-0"}}
@@ -135,7 +135,7 @@ func TestAFullNodeIsSaidOnce(t *testing.T) {
 			defer stop()
 			ctx, end := context.WithCancel(t.Context())
 			notes := &lineCount{}
-			r := newReading(b, target{}, events.LogsRequest{Follow: follow}, notes)
+			r := newReading(b, target{}, nil, events.LogsRequest{Follow: follow}, notes)
 			defer r.running.Wait()
 			defer end()
 			var there []views.Instance

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator/runner/api"
@@ -61,29 +58,9 @@ func (p place) find(ctx context.Context, b *bus.JetStream) (uint64, error) {
 
 // askPast asks a coordinator a question that may take long.
 func askPast(ctx context.Context, b *bus.JetStream, name string, question, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, pastTimeout)
-	defer cancel()
-	if _, err := logState(ctx, b); err != nil {
-		return err
-	}
-	body, err := json.Marshal(question)
-	if err != nil {
-		return err
-	}
-	m, err := b.RequestWhole(ctx, events.Message{Subject: events.APIRoot + "." + name, Header: events.Header{}, Body: body})
-	if err != nil {
-		return unanswered(err)
-	}
-	if stale := m.Header.Get(bus.HeaderStale); stale != "" {
-		complain(os.Stderr, "warning: "+stale)
-	}
-	if err := refusal(m); err != nil {
-		return err
-	}
-	if err := json.Unmarshal(m.Body, answer); err != nil {
-		return fmt.Errorf("read the coordinator's answer: %w", err)
-	}
-	return nil
+	stale, err := ask(ctx, b, name, pastTimeout, question, answer)
+	warn(stale)
+	return err
 }
 
 // refusal returns the error that an answer holds; nil for none.
@@ -101,17 +78,6 @@ func refusal(m events.Message) error {
 		return refused
 	}
 	return fmt.Errorf("the coordinator answered %d: %w", number, refused)
-}
-
-// unanswered returns the error for a question without an answer, with the next step.
-func unanswered(err error) error {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer in time: %w: run this again; if it fails again, read the coordinator's log", err)
-	}
-	return fmt.Errorf("no coordinator answers: %w: start one with `rookery coordinator`", err)
 }
 
 // parts limit the output to one service or one node; empty fields do not limit it.

@@ -32,6 +32,9 @@ The same with the nats CLI:
 	}
 }
 
+// topViews are the buckets of the views that the model shows.
+var topViews = []string{bus.BucketServices, bus.BucketInstances, bus.BucketNodes, bus.BucketOperations}
+
 // runTop connects the bus to the model: it sends changes and events to the model until the operator quits.
 func runTop(cmd *cobra.Command, l *link) error {
 	if !isTerminal(os.Stdin) || !isTerminal(cmd.OutOrStdout()) {
@@ -61,7 +64,7 @@ func runTop(cmd *cobra.Command, l *link) error {
 	var doors sync.WaitGroup
 	defer doors.Wait()
 	defer cancel()
-	doors.Go(func() { b.Watch(ctx, bus.Views, func(s bus.Sight) { program.Send(s) }) })
+	doors.Go(func() { b.Watch(ctx, topViews, listsOf(b), func(s bus.Sight) { program.Send(s) }) })
 	doors.Go(func() { hearEvents(ctx, b, state, func(e topEvents) { program.Send(e) }) })
 	doors.Go(func() { readWanted(ctx, l, wanted, func(t topText) { program.Send(t) }) })
 	doors.Go(func() { tellTime(ctx, func(t topTime) { program.Send(t) }) })

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections/views"
@@ -92,7 +93,10 @@ func (v *versions) ask(ctx context.Context, b *bus.JetStream) error {
 		}
 		v.Level = level.Level
 	}
-	nodes, err := readBucket[views.Node](ctx, b, bus.BucketNodes)
+	if len(v.Coordinators) == 0 {
+		return nil
+	}
+	nodes, err := readList[views.Node](ctx, b, bus.BucketNodes, api.ListQuestion{})
 	for _, n := range nodes {
 		v.Nodes = append(v.Nodes, nodeProgram{n.Name, n.Program})
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
@@ -229,22 +228,4 @@ func logState(ctx context.Context, b *bus.JetStream) (bus.State, error) {
 		return state, fmt.Errorf("read the state of the log: %w: see `rookery doctor`", err)
 	}
 	return state, err
-}
-
-func readBucket[T any](ctx context.Context, b bus.Bus, name string) ([]T, error) {
-	bucket, err := b.Bucket(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := bucket.All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]T, len(entries))
-	for i, e := range entries {
-		if err := json.Unmarshal(e.Value, &values[i]); err != nil {
-			return nil, fmt.Errorf("read the value of %s in %s: %w", e.Key, name, err)
-		}
-	}
-	return values, nil
 }

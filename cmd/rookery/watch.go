@@ -35,7 +35,7 @@ func (l *list) follow(ctx context.Context, b *bus.JetStream, out, trouble io.Wri
 	defer readers.Wait()
 	defer cancel()
 	readers.Go(func() {
-		b.Watch(watch, l.buckets, func(s bus.Sight) {
+		b.Watch(watch, l.buckets, listsOf(b), func(s bus.Sight) {
 			select {
 			case told <- s:
 			case <-watch.Done():

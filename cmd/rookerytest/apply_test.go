@@ -251,9 +251,10 @@ func TestApplyKeepsWhatItWouldDropWhereACommandFails(t *testing.T) {
 
 func TestApplyStopsWaitingAndSaysWhatGoesOn(t *testing.T) {
 	t.Parallel()
-	cluster := startCluster(t, rookerytest.WithoutCoordinator())
+	cluster := startCluster(t)
 	file := filepath.Join(t.TempDir(), "services.json")
-	if err := os.WriteFile(file, []byte("{"+listedWeb+","+listedDB+"}"), 0o600); err != nil {
+	const waits = `{"image":"localhost/x:1","requests":{"memory":"900GiB"}}` // for a node
+	if err := os.WriteFile(file, []byte(`{"web":`+waits+`,"db":`+waits+`}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := startProcess(t, "apply", "demo", file, "--yes", "--server", cluster.URL)

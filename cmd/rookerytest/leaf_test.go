@@ -115,7 +115,8 @@ func TestANodeBehindALeafNode(t *testing.T) {
 	}
 }
 
-// TestALeafNodeWithAJetStreamIsRefused asks at leaf nodes that do not reach the streams of the hub: no command makes others there.
+// TestALeafNodeWithAJetStreamIsRefused asks at leaf nodes that do not reach the streams of the hub: no command makes others there. Lists come
+// from a coordinator, and need no stream.
 func TestALeafNodeWithAJetStreamIsRefused(t *testing.T) {
 	t.Parallel()
 	url, leaves := startHub(t)
@@ -131,7 +132,7 @@ func TestALeafNodeWithAJetStreamIsRefused(t *testing.T) {
 	} {
 		leaf, _ := startConfigured(t, fmt.Sprintf(leafConfig, "leaf", anyPort, leaves, row.account, row.more))
 		at := clientsAt("node", leaf)
-		for _, args := range [][]string{{"ps"}, {"doctor"}, {"bus", "check"}, {"bus", "init"}, {"bus", "adopt"}} {
+		for _, args := range [][]string{{"events"}, {"doctor"}, {"bus", "check"}, {"bus", "init"}, {"bus", "adopt"}} {
 			want := row.says
 			if args[len(args)-1] == "init" || args[len(args)-1] == "adopt" {
 				want = row.init
@@ -139,6 +140,9 @@ func TestALeafNodeWithAJetStreamIsRefused(t *testing.T) {
 			if out, code := rookery(t, append(args, "--server", at)...); code == 0 || !strings.Contains(out, want) {
 				t.Errorf("%q at a leaf node with %q: exit %d: %s; want %q", args, row.more, code, out, want)
 			}
+		}
+		if out, code := rookery(t, "nodes", "--server", at); code != 0 || !strings.Contains(out, "node-0") {
+			t.Errorf("nodes at a leaf node with %q: exit %d: %s", row.more, code, out)
 		}
 		startProcess(t, "coordinator", "--server", at).says(cluster, strings.ReplaceAll(row.says, `"`, `\"`))
 		leaf.kill() // its hub closes the links of two servers of one name in turn

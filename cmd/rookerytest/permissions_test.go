@@ -19,9 +19,7 @@ import (
 )
 
 // readViews are what `rookery logs` and `rookery exec` publish to look where instances are, as README.md has it.
-const readViews = `"$JS.API.STREAM.INFO.ROOKERY_LOG",
-	"$JS.API.STREAM.INFO.KV_rookery_services", "$JS.API.CONSUMER.*.KV_rookery_services.>",
-	"$JS.API.STREAM.INFO.KV_rookery_instances", "$JS.API.CONSUMER.*.KV_rookery_instances.>"`
+const readViews = `"rookery.api.services", "rookery.api.instances"`
 
 // permissions are of ann, who reads the logs of the namespace demo; of ben, who runs commands there; and of another account that asks
 // questions.

@@ -67,6 +67,9 @@ func (b *JetStream) RequestWhole(ctx context.Context, m events.Message) (events.
 		if err == nil && len(got.Data) == 0 && got.Header.Get("Status") == "503" {
 			err = nats.ErrNoResponders
 		}
+		if err != nil && b.forbidden(m.Subject) {
+			return events.Message{}, fmt.Errorf("ask %s: %w", m.Subject, ErrForbidden)
+		}
 		if err != nil {
 			return events.Message{}, fmt.Errorf("ask %s: %w: %w", m.Subject, ErrNoAnswer, err)
 		}

@@ -124,8 +124,14 @@ func leaseBelow(replicas int) jetstream.StreamConfig {
 // live returns where the server publishes what is written to a view. A client without rights to read the bucket can listen there: the subject
 // has the namespace.
 func live(view string) *jetstream.RePublish {
-	return &jetstream.RePublish{Source: "$KV." + view + ".>", Destination: events.ViewRoot + "." + strings.TrimPrefix(view, "rookery_") + ".>"}
+	return &jetstream.RePublish{Source: "$KV." + view + ".>", Destination: events.ViewRoot + "." + ViewOf(view) + ".>"}
 }
+
+// viewBucket is how the names of all buckets begin.
+const viewBucket = "rookery_"
+
+// ViewOf returns the name of the view in a bucket, as subjects and questions have it.
+func ViewOf(bucket string) string { return strings.TrimPrefix(bucket, viewBucket) }
 
 // differences says in words where a standing stream is kept otherwise than it must be. Replicas are the operator's.
 func differences(got, want jetstream.StreamConfig) []string {

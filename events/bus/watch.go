@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/rookery-project/rookery/events"
 )
 
 // Change is the new value of a key in a bucket; Value is nil where the key is gone.
@@ -26,21 +28,31 @@ type Sight struct {
 }
 
 const (
-	// watchTimeout bounds how long a watch waits for all that buckets have, and watchLook is how often it looks whether they
-	// are the same ones still.
-	watchTimeout = 5 * time.Second
-	watchLook    = 2 * time.Second
+	// listAgain is how often a watch lists what there is at most: what it hears is stored nowhere, so it may miss a change. listShare bounds the
+	// share of its time for which it lists long views.
+	listAgain = 10 * time.Second
+	listShare = 50
+	// heardAtOnce is how many changes wait for a watch, which hears nothing while it lists.
+	heardAtOnce = 16_384
 	// watchAgain is how long a watch waits before it starts over.
 	watchAgain = 250 * time.Millisecond
 )
 
-var errBucketAnew = errors.New("the bucket was deleted and made again")
-
-// Watch tells what the buckets have, and each change from then on, until the context ends. Where it loses the bus, it says so and starts
-// over once the bus is back. It makes missing buckets.
-func (b *JetStream) Watch(ctx context.Context, buckets []string, tell func(Sight)) {
+// Watch tells what the views in these buckets have, by list, and each change from then on, until the context ends. Where it loses the bus, or
+// cannot list, it says so and starts over. It needs no right to JetStream.
+func (b *JetStream) Watch(ctx context.Context, buckets []string, list func(ctx context.Context, bucket string) ([]Change, error), tell func(Sight)) {
+	all := func(ctx context.Context) (all []Change, err error) {
+		for _, name := range buckets {
+			some, err := list(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
+		return all, nil
+	}
 	for ctx.Err() == nil {
-		err := b.watchOnce(ctx, buckets, tell)
+		err := b.watchOnce(ctx, buckets, all, tell)
 		if ctx.Err() != nil {
 			return
 		}
@@ -65,186 +77,106 @@ func (b *JetStream) awaitConnection(ctx context.Context) {
 	}
 }
 
-// watched is a bucket that is watched.
-type watched struct {
-	kv      jetstream.KeyValue
-	watcher jetstream.KeyWatcher
-	made    time.Time
-}
-
-// watchOnce watches until something is wrong, and returns what.
-func (b *JetStream) watchOnce(ctx context.Context, buckets []string, tell func(Sight)) error {
+// watchOnce watches until something is wrong, and returns what. A change that it hears while it lists is told after the list, which may be older.
+func (b *JetStream) watchOnce(ctx context.Context, buckets []string, list func(context.Context) ([]Change, error), tell func(Sight)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	lost := b.conn.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
 	defer b.conn.RemoveStatusListener(lost)
-	changes, failed := make(chan *Change, 256), make(chan error, len(buckets))
-	all := make([]watched, 0, len(buckets))
-	ended := make(chan struct{}, len(buckets))
+	heard, unhear, err := b.hearViews(ctx, buckets)
+	defer unhear()
+	if err != nil {
+		cancel()
+		return err
+	}
+	type listing struct {
+		all  []Change
+		err  error
+		took time.Duration
+	}
+	listed := make(chan listing, 1)
+	lists := func() {
+		began := time.Now()
+		all, err := list(ctx)
+		listed <- listing{all, err, time.Since(began)}
+	}
+	busy, hear := true, (<-chan *nats.Msg)(nil)
+	go lists()
 	defer func() {
 		cancel()
-		for range all {
-			<-ended
+		if busy {
+			<-listed
 		}
 	}()
-	for _, name := range buckets {
-		w, err := b.openWatch(ctx, name)
-		if err != nil {
-			return err
-		}
-		all = append(all, w)
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			failed <- w.forward(ctx, name, changes)
-		}()
-	}
-	s := &sighting{tell: tell, begins: len(buckets)}
-	look, late := time.NewTicker(watchLook), time.NewTimer(watchTimeout)
-	defer look.Stop()
-	defer late.Stop()
+	again := time.NewTimer(0)
+	defer again.Stop()
+	<-again.C
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-lost:
 			return fmt.Errorf("watch: %w", nats.ErrDisconnected)
-		case err := <-failed:
-			return err
-		case c := <-changes:
-			s.take(c, changes)
-		case <-late.C:
-			if s.begins > 0 {
-				return fmt.Errorf("watch: the buckets did not deliver their keys within %s", watchTimeout)
+		case now := <-listed:
+			busy, hear = false, heard
+			if now.err != nil {
+				return now.err
 			}
-		case <-look.C:
-			for _, w := range all {
-				if err := w.same(ctx); err != nil {
-					return err
-				}
-			}
+			tell(Sight{Changes: now.all, Whole: true})
+			again.Reset(max(listAgain, listShare*now.took))
+		case m := <-hear:
+			tell(Sight{Changes: changesOf(m, heard)})
+		case <-again.C:
+			busy, hear = true, nil
+			go lists()
 		}
 	}
 }
 
-func (b *JetStream) openWatch(ctx context.Context, name string) (watched, error) {
-	call, cancel := context.WithTimeout(ctx, watchTimeout)
+// hearViews listens for changes of the views in the buckets.
+func (b *JetStream) hearViews(ctx context.Context, buckets []string) (heard chan *nats.Msg, stop func(), err error) {
+	heard = make(chan *nats.Msg, heardAtOnce)
+	var all []*nats.Subscription
+	stop = func() {
+		for _, sub := range all {
+			_ = sub.Unsubscribe() // fails only if the connection has ended
+		}
+	}
+	for _, name := range buckets {
+		sub, err := b.conn.ChanSubscribe(live(name).Destination, heard)
+		if err != nil {
+			return nil, stop, fmt.Errorf("watch %s: %w", name, translate(err))
+		}
+		all = append(all, sub)
+	}
+	call, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	opened, err := b.Bucket(call, name)
-	if err != nil {
-		return watched{}, err
+	if err := b.conn.FlushWithContext(call); err != nil {
+		return nil, stop, fmt.Errorf("watch: %w", errors.Join(ErrNoAnswer, err))
 	}
-	k, ok := opened.(bucket)
-	if !ok {
-		return watched{}, fmt.Errorf("watch %s: it is not a bucket of JetStream", name)
-	}
-	w := watched{kv: k.kv}
-	if w.made, err = w.created(call); err != nil {
-		return w, err
-	}
-	if w.watcher, err = k.kv.WatchAll(ctx); err != nil {
-		return w, fmt.Errorf("watch %s: %w", name, translate(err))
-	}
-	return w, nil
+	return heard, stop, nil
 }
 
-// created returns when the stream below the bucket was made: another time is another bucket.
-func (w watched) created(ctx context.Context) (time.Time, error) {
-	status, err := w.kv.Status(ctx)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("look at %s: %w", w.kv.Bucket(), translate(err))
-	}
-	below, ok := status.(*jetstream.KeyValueBucketStatus)
-	if !ok {
-		return time.Time{}, fmt.Errorf("look at %s: no stream is below it", w.kv.Bucket())
-	}
-	return below.StreamInfo().Created, nil
-}
-
-func (w watched) same(ctx context.Context) error {
-	call, cancel := context.WithTimeout(ctx, watchTimeout)
-	defer cancel()
-	made, err := w.created(call)
-	if err == nil && !made.Equal(w.made) {
-		err = fmt.Errorf("watch %s: %w", w.kv.Bucket(), errBucketAnew)
-	}
-	return err
-}
-
-// forward hands on what the watcher tells; nil for the end of what the bucket had in the beginning.
-func (w watched) forward(ctx context.Context, name string, changes chan<- *Change) error {
-	defer w.watcher.Stop() //nolint:errcheck // the connection is gone, and the watcher with it
-	for {
-		var c *Change
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, ok := <-w.watcher.Updates():
-			if !ok {
-				return fmt.Errorf("watch %s: the watch has ended", name)
-			}
-			if e != nil {
-				c = &Change{Bucket: name, Key: e.Key()}
-				if e.Operation() == jetstream.KeyValuePut {
-					c.Value = e.Value()
-				}
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case changes <- c:
-		}
-	}
-}
-
-// sighting gathers changes and tells of them.
-type sighting struct {
-	tell func(Sight)
-	// begins counts the buckets that have not told all that they had in the beginning.
-	begins  int
-	pending []Change
-}
-
-// take takes a change and those that wait behind it.
-func (s *sighting) take(c *Change, more <-chan *Change) {
+// changesOf returns what a message says, and those that wait behind it.
+func changesOf(m *nats.Msg, more <-chan *nats.Msg) []Change {
 	const most = 10_000 // of what is told at once
-	began := s.begins
-	s.add(c)
-	for waits := true; waits && (s.begins > 0 || len(s.pending) < most); {
+	all := []Change{changeOf(m)}
+	for len(all) < most {
 		select {
-		case c := <-more:
-			s.add(c)
+		case m := <-more:
+			all = append(all, changeOf(m))
 		default:
-			waits = false
+			return all
 		}
 	}
-	if s.begins == 0 {
-		if began > 0 {
-			s.pending = standing(s.pending)
-		}
-		s.tell(Sight{Changes: s.pending, Whole: began > 0})
-		s.pending = nil
-	}
+	return all
 }
 
-// standing returns the last change of each key, without those that are gone: a bucket may change while another is still read.
-func standing(changes []Change) []Change {
-	last := map[[2]string]int{}
-	for i, c := range changes {
-		last[[2]string{c.Bucket, c.Key}] = i
+// changeOf reads a change that the server publishes.
+func changeOf(m *nats.Msg) Change {
+	view, key, _ := strings.Cut(strings.TrimPrefix(m.Subject, events.ViewRoot+"."), ".")
+	c := Change{Bucket: viewBucket + view, Key: key}
+	if m.Header.Get("KV-Operation") == "" {
+		c.Value = m.Data
 	}
-	var kept []Change
-	for i, c := range changes {
-		if c.Value != nil && last[[2]string{c.Bucket, c.Key}] == i {
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
-func (s *sighting) add(c *Change) {
-	if c == nil {
-		s.begins--
-		return
-	}
-	s.pending = append(s.pending, *c)
+	return c
 }

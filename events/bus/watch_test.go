@@ -19,6 +19,8 @@ type watching struct {
 	*testing.T
 	*bus.JetStream
 	told chan bus.Sight
+	// lists has what is done after the next list, before the watch gets it.
+	lists chan func()
 }
 
 // watch begins a watch that ends with the test.
@@ -33,17 +35,38 @@ func watch(t *testing.T, server *embedded.Server) watching {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := watching{t, b, make(chan bus.Sight, 100)}
+	w := watching{t, b, make(chan bus.Sight, 100), make(chan func(), 1)}
 	w.put(bus.BucketNodes, "a", "1")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		b.Watch(ctx, []string{bus.BucketNodes, bus.BucketServices}, func(s bus.Sight) { w.told <- s })
+		b.Watch(ctx, []string{bus.BucketNodes, bus.BucketServices}, w.list, func(s bus.Sight) { w.told <- s })
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	w.next("what there is", has(true, bus.BucketNodes, "a", "1"))
 	return w
+}
+
+// list returns what a bucket has.
+func (w watching) list(ctx context.Context, name string) ([]bus.Change, error) {
+	k, err := w.Bucket(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := k.All(ctx)
+	var all []bus.Change
+	for _, e := range entries {
+		all = append(all, bus.Change{Bucket: name, Key: e.Key, Value: e.Value})
+	}
+	if name == bus.BucketServices { // the last of them
+		select {
+		case meanwhile := <-w.lists:
+			meanwhile()
+		default:
+		}
+	}
+	return all, err
 }
 
 func (w watching) put(name, key, value string) {
@@ -81,7 +104,7 @@ func has(whole bool, bucket, key, value string) func(bus.Sight) bool {
 	}
 }
 
-// TestAWatchTellsOfChanges puts and deletes keys, and deletes a bucket and makes it again.
+// TestAWatchTellsOfChanges puts and deletes keys.
 func TestAWatchTellsOfChanges(t *testing.T) {
 	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
 	if err != nil {
@@ -103,11 +126,27 @@ func TestAWatchTellsOfChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.next("what goes", has(false, bus.BucketServices, "b", ""))
-	if err := js.DeleteKeyValue(within(t), bus.BucketNodes); err != nil {
+}
+
+// TestAWatchListsAgain has a watch list what it did not hear, and tell a change that comes while it lists after the list, which has it not.
+func TestAWatchListsAgain(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start(t.TempDir(), "127.0.0.1", embedded.AnyPort)
+	if err != nil {
 		t.Fatal(err)
 	}
-	w.put(bus.BucketNodes, "c", "3")
-	w.next("a bucket that was deleted and made again", has(true, bus.BucketNodes, "c", "3"))
+	t.Cleanup(server.Stop)
+	w := watch(t, server)
+	js, err := jetstream.New(w.Conn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteKeyValue(within(t), bus.BucketNodes); err != nil { // the server does not publish that
+		t.Fatal(err)
+	}
+	w.lists <- func() { w.put(bus.BucketServices, "b", "2") }
+	w.next("that the key is gone", func(s bus.Sight) bool { return s.Lost == nil && s.Whole && len(s.Changes) == 0 })
+	w.next("what came while it listed", has(false, bus.BucketServices, "b", "2"))
 }
 
 // TestAWatchOutlivesTheServer ends the server and starts it again.

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// listLimit is the default number of items in an answer, and mostListed the greatest number that a question may ask for. The loop does
-	// nothing else while it lists them.
-	listLimit  = 100
-	mostListed = 500
+	// listLimit is the default number of items in an answer.
+	listLimit = 100
+	// MostListed is the greatest number of items that a question may ask for. The loop does nothing else while it lists them.
+	MostListed = 500
 	// mostBytes bounds the total size of the items in an answer, as a message has at most one mebibyte. A single larger item is answered
 	// alone.
 	mostBytes = 512 << 10
@@ -104,8 +104,8 @@ func (l list) parse(body []byte) (q ListQuestion, err error) {
 	if wrong {
 		return q, &bus.QuestionError{Code: 400, Reason: "ask with any of " + l.asks + "; a name needs its namespace"}
 	}
-	if q.Limit < 1 || q.Limit > mostListed {
-		return q, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("limit %d is not between 1 and %d", q.Limit, mostListed)}
+	if q.Limit < 1 || q.Limit > MostListed {
+		return q, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("limit %d is not between 1 and %d", q.Limit, MostListed)}
 	}
 	return q, nil
 }
