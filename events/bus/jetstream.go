@@ -45,6 +45,9 @@ func toNATS(m events.Message) *nats.Msg {
 // Publish implements Bus.
 func (b *JetStream) Publish(ctx context.Context, m events.Message) (uint64, error) {
 	ack, err := b.js.PublishMsg(ctx, toNATS(m), jetstream.WithRetryAttempts(0))
+	if err != nil && b.forbidden(m.Subject) {
+		return 0, fmt.Errorf("publish to %s: %w", m.Subject, ErrForbidden)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("publish to %s: %w", m.Subject, translate(err))
 	}
