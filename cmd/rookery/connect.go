@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ func (l *link) flags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVarP(&l.server, "server", "s", os.Getenv("NATS_URL"), "NATS server `URL` (NATS_URL)")
 	f.StringVar(&l.creds, "creds", os.Getenv("NATS_CREDS"), "NATS credentials `file` (NATS_CREDS)")
-	f.StringVar(&l.context, "context", os.Getenv("NATS_CONTEXT"), "NATS context `name` (NATS_CONTEXT; default the selected context)")
+	f.StringVar(&l.context, "context", os.Getenv("NATS_CONTEXT"), "NATS context `name`, or a path of one (NATS_CONTEXT; default the selected context)")
 }
 
 // The client pings the server to detect a connection that died silently. It drops and replaces such a connection within
@@ -46,7 +47,7 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		}
 		return explain(l.server)(nats.Connect(l.server, options...))
 	}
-	conn, settings, err := natscontext.Connect(l.context, options...)
+	conn, settings, err := natscontext.Connect(l.contextName(), options...)
 	if prefix := settings.InboxPrefix; err == nil && prefix != "" && !bus.IsInbox(prefix+".x") {
 		conn.Close()
 		return nil, fmt.Errorf("the NATS context has the inbox_prefix %q, where Rookery does not answer: start it with _INBOX, as in "+
@@ -56,6 +57,17 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		return explain(nats.DefaultURL)(nats.Connect(nats.DefaultURL, options...))
 	}
 	return explain(settings.URL)(conn, err)
+}
+
+// contextName returns the name of the NATS context, or the whole path of its file.
+func (l *link) contextName() string {
+	if !strings.ContainsRune(l.context, filepath.Separator) {
+		return l.context
+	}
+	if whole, err := filepath.Abs(l.context); err == nil {
+		return whole
+	}
+	return l.context
 }
 
 func explain(where string) func(*nats.Conn, error) (*nats.Conn, error) {

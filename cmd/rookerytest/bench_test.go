@@ -130,7 +130,7 @@ func (h *house) hello(on bus.Bus, name string) {
 }
 
 // joining returns a function that waits until count nodes have joined since.
-func joining(b *testing.B, on bus.Bus, count int) (wait func()) {
+func joining(b testing.TB, on bus.Bus, count int) (wait func()) {
 	b.Helper()
 	joined := subscribe(b, on, events.EventRoot+".node.*.joined")
 	return func() {
@@ -149,7 +149,7 @@ func command(b *testing.B, on bus.Bus, service, verb, body string) {
 	}
 }
 
-func subscribe(b *testing.B, on bus.Bus, subject string) <-chan events.Message {
+func subscribe(b testing.TB, on bus.Bus, subject string) <-chan events.Message {
 	b.Helper()
 	s, err := on.Subscribe(subject)
 	if err != nil {
@@ -159,7 +159,7 @@ func subscribe(b *testing.B, on bus.Bus, subject string) <-chan events.Message {
 	return s.Messages()
 }
 
-func receive(b *testing.B, from <-chan events.Message) events.Message {
+func receive(b testing.TB, from <-chan events.Message) events.Message {
 	b.Helper()
 	select {
 	case m := <-from:

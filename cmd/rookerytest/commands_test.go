@@ -96,6 +96,11 @@ var commandsPromise = map[string]promised{
 	"coordinator":            {},
 	"dev":                    {word: "quickstart"},
 	"doctor":                 {word: "health"},
+	"secure init":            {},
+	"user add":               {same: "gh", unknown: "user add ann --role nope", code: 1},
+	"user ls":                {same: "nats auth", unknown: "user ls --dir none", code: 1},
+	"user rm":                {same: "nats auth", unknown: "user rm nope", code: 1},
+	"user rotate":            {unknown: "user rotate nope", code: 1},
 	"version":                {same: "docker", value: "version"},
 }
 

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
+	"github.com/rookery-project/rookery/events"
+)
+
+// secured is the folder of a cluster's security.
+type secured struct{ folder string }
+
+func (s *secured) flag(cmd *cobra.Command) {
+	folder := ""
+	if config, err := os.UserConfigDir(); err == nil {
+		folder = filepath.Join(config, "rookery", "secure")
+	}
+	cmd.PersistentFlags().StringVar(&s.folder, "dir", folder, "`folder` of the cluster's keys")
+	cmd.PersistentFlags().Lookup("dir").DefValue = "rookery/secure in the folder of the user's configuration"
+}
+
+// in calls a function with the folder. Its error says what to do where the folder does not exist.
+func (s *secured) in(part func(*os.Root) error) error {
+	root, err := os.OpenRoot(s.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist: make it with rookery secure init, or name another with --dir", s.folder)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(part(root), root.Close())
+}
+
+// read reads all files of the folder.
+func (s *secured) read() (secure.Files, error) {
+	files := secure.Files{}
+	err := s.in(func(root *os.Root) error {
+		return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			files[name], err = root.ReadFile(name)
+			return err
+		})
+	})
+	if err == nil {
+		_, err = files.Cluster()
+	}
+	return files, err
+}
+
+// write writes files into the folder, for their owner only.
+func (s *secured) write(files secure.Files) error {
+	const own, ownFolder = 0o600, 0o700
+	return s.in(func(root *os.Root) error {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if err := root.MkdirAll(filepath.Dir(name), ownFolder); err != nil {
+				return err
+			}
+			if err := root.WriteFile(name, files[name], own); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// withContexts adds the NATS contexts of the users among the files.
+func (s *secured) withContexts(all, made secure.Files) error {
+	folder, err := filepath.Abs(s.folder)
+	if err != nil {
+		return err
+	}
+	users, err := made.Users()
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if made[secure.ContextFile(u.Name)], err = all.Context(u, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func secureCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "secure",
+		Short: "Make the keys and accounts of a cluster's bus",
+		Long: `Make the keys, certificates, accounts and configurations of NATS servers that know who connects, and that encrypt what they send and
+store.`,
+		Example: `  rookery secure init nats-1=10.0.0.1 nats-2=10.0.0.2 nats-3=10.0.0.3`,
+	}
+	s := &secured{}
+	s.flag(cmd)
+	cmd.AddCommand(secureInitCommand(s))
+	return cmd
+}
+
+func secureInitCommand(s *secured) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [NAME=ADDRESS]...",
+		Short: "Make the keys, accounts and server configurations",
+		Long: `Make everything that one or three NATS servers need to know who connects: a certificate authority, a certificate and a configuration for each
+server, accounts, and the credentials of an operator and a coordinator. ADDRESS is a host name or an IP address. Without arguments it is one
+server on this machine. All files are in one folder, for their owner only. Nothing is sent anywhere.
+
+  offline/      keys that sign everything else: move them to a disk that you lock away
+  keys/         keys with which an operator adds users
+  servers/NAME  copy to the server, and start nats-server there
+  users/        credentials and NATS contexts
+
+The guide deploy/docs/security.md says what each key is for, and what to do when it is lost.`,
+		Example: `  rookery secure init
+  rookery secure init nats-1=10.0.0.1 nats-2=10.0.0.2 nats-3=10.0.0.3 --dir ./keys`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			servers, err := parseServers(args)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			files, err := secure.Make(servers, time.Now())
+			if err == nil {
+				err = s.withContexts(files, files)
+			}
+			if err != nil {
+				return err
+			}
+			if err := s.create(files); err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "%d files are in %s\n", len(files), s.folder)
+			fmt.Fprintf(out, "1. Move %s to a disk that you lock away.\n", filepath.Join(s.folder, secure.Offline))
+			for _, server := range servers {
+				fmt.Fprintf(out, "2. On %s, in a copy of %s: nats-server --config nats.conf\n", server.Address, filepath.Join(s.folder, "servers", server.Name))
+			}
+			fmt.Fprintf(out, "3. rookery bus init --replicas %d --context %s\n", len(servers), filepath.Join(s.folder, secure.ContextFile(secure.Operator)))
+			fmt.Fprintf(out, "4. rookery coordinator --context %s\n", filepath.Join(s.folder, secure.ContextFile(secure.Coordinator)))
+			return nil
+		},
+	}
+}
+
+// parseServers reads the names and addresses of servers. Without any it is one, on this machine.
+func parseServers(args []string) ([]secure.Server, error) {
+	if len(args) == 0 {
+		args = []string{"nats-1=127.0.0.1"}
+	}
+	const replicated = 3
+	if len(args) != 1 && len(args) != replicated {
+		return nil, fmt.Errorf("there are %d servers: a cluster has one or three", len(args))
+	}
+	var all []secure.Server
+	for _, arg := range args {
+		name, address, both := strings.Cut(arg, "=")
+		if !both || !events.ValidName(name) || !validAddress(address) {
+			return nil, fmt.Errorf("%q is not a server: want NAME=ADDRESS, as in nats-1=10.0.0.1, with a name of a-z, 0-9 and \"-\"", arg)
+		}
+		if slices.ContainsFunc(all, func(s secure.Server) bool { return s.Name == name || s.Address == address }) {
+			return nil, fmt.Errorf("%q repeats the name or the address of another server", arg)
+		}
+		all = append(all, secure.Server{Name: name, Address: address})
+	}
+	return all, nil
+}
+
+// validAddress reports whether a text is a host name or an IP address. It stands in a configuration, so that nothing else may.
+func validAddress(text string) bool {
+	if _, err := netip.ParseAddr(text); err == nil {
+		return !strings.Contains(text, "%")
+	}
+	return len(text) <= maxHost && !slices.ContainsFunc(strings.Split(text, "."), func(label string) bool { return !events.ValidName(label) })
+}
+
+// maxHost is the length of the longest host name in bytes.
+const maxHost = 253
+
+// create writes all files of a new folder. If it fails, the folder does not exist.
+func (s *secured) create(files secure.Files) (err error) {
+	if entries, err := os.ReadDir(s.folder); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is not empty, and keys cannot be made again: name another folder with --dir", s.folder)
+	}
+	const ownFolder = 0o700
+	above := filepath.Dir(filepath.Clean(s.folder))
+	if err := os.MkdirAll(above, ownFolder); err != nil {
+		return err
+	}
+	begun, err := os.MkdirTemp(above, ".rookery-secure-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(begun)) }()
+	if err := (&secured{begun}).write(files); err != nil {
+		return err
+	}
+	if err := os.Remove(s.folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // an empty one
+		return err
+	}
+	return os.Rename(begun, s.folder)
+}

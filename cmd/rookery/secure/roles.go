@@ -1,0 +1,124 @@
+package secure
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/jwt/v2"
+
+	"github.com/rookery-project/rookery/events"
+)
+
+// Role is what a user of the bus may do.
+type Role struct {
+	Name string
+	// About says what it is for, in a few words.
+	About string
+	// ByNamespace says that each user of the role has namespaces.
+	ByNamespace        bool
+	publish, subscribe []string
+}
+
+// The server puts the user's name and namespaces in the place of these. Both are DNS labels, because it escapes nothing.
+const (
+	ofUser      = "{{name()}}"
+	ofNamespace = "{{tag(ns)}}"
+	// namespaceTag begins the tag of a user that has a namespace.
+	namespaceTag = "ns:"
+)
+
+// The roles of coordinators, of nodes, and of those who operate the cluster.
+const (
+	Coordinator = "coordinator"
+	Node        = "node"
+	Operator    = "operator"
+)
+
+// looks are what the command line asks to show something. The answers are about all namespaces.
+var looks = below(events.APIRoot, "services", "instances", "nodes", "operations", "command", "explain", "history", "state", "diff", "plan", "what-if",
+	"addresses", "actual", "service-metrics")
+
+// hears are what all users may hear: changes of views and events of all namespaces, and answers in their own inboxes.
+var hears = []string{inboxOf(ofUser) + ".>", events.EventRoot + ".>", events.ViewRoot + ".>"}
+
+// jetStream are the interfaces of NATS with which a user may read and change every stream.
+var jetStream = []string{"$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "$KV.>", "$O.>", "$SRV.>"}
+
+var roles = []Role{
+	{
+		Name: "viewer", About: "sees services, instances, nodes and events of all namespaces",
+		publish: looks, subscribe: hears,
+	},
+	{
+		Name: "deployer", About: "sends commands to services and groups of its namespaces, and sees what a viewer sees", ByNamespace: true,
+		publish: slices.Concat(looks, below(events.CommandRoot, "service."+ofNamespace+".*.*", "group."+ofNamespace+".*.*")), subscribe: hears,
+	},
+	{
+		Name: "exec", About: "reads logs and runs commands in containers of its namespaces, and sees what a viewer sees", ByNamespace: true,
+		publish: slices.Concat(looks, below(events.NodeRoot, "*."+string(events.SessionLogs)+"."+ofNamespace+".>", "*."+string(events.SessionExec)+"."+ofNamespace+".>")), subscribe: hears,
+	},
+	{
+		Name: Operator, About: "sends every command, and sets up, reads and restores every stream",
+		publish: slices.Concat(jetStream, []string{"rookery.>"}), subscribe: slices.Concat(hears, []string{"rookery.>", "$KV.>"}),
+	},
+	{
+		Name: Coordinator, About: "runs a coordinator",
+		publish: []string{">"}, subscribe: []string{inboxOf(ofUser) + ".>", "rookery.>", "$SRV.>", "$KV.>"},
+	},
+	{
+		Name: Node, About: "runs the node of its name",
+		publish: slices.Concat(
+			below(events.StatusRoot, ofUser+".>"), below(events.HeartbeatRoot, ofUser), below(events.MetricRoot, ">"),
+			jetStream, []string{"_INBOX.>"},
+		),
+		subscribe: slices.Concat(
+			[]string{inboxOf(ofUser) + ".>"}, below(events.OrderRoot, ofUser+".>"), below(events.NodeRoot, ofUser+".>"),
+		),
+	},
+}
+
+func below(root string, subjects ...string) []string {
+	all := make([]string, len(subjects))
+	for i, s := range subjects {
+		all[i] = root + "." + s
+	}
+	return all
+}
+
+// inboxOf is where a user gets answers: below it no other user may subscribe.
+func inboxOf(user string) string { return "_INBOX." + user }
+
+// Roles returns all roles, in the order in which help texts list them.
+func Roles() []Role { return slices.Clone(roles) }
+
+// RoleNamed returns the role of this name. Its error lists the roles.
+func RoleNamed(name string) (Role, error) {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		if names[i] = r.Name; r.Name == name {
+			return r, nil
+		}
+	}
+	return Role{}, fmt.Errorf("there is no role %q: known are %s", name, strings.Join(names, ", "))
+}
+
+// scope returns the role as the account has it, for the signing key with this public key.
+func (r Role) scope(key string) jwt.Scope {
+	s := jwt.NewUserScope()
+	s.Key, s.Role, s.Description = key, r.Name, r.About
+	s.Template.Pub.Allow, s.Template.Sub.Allow = r.publish, r.subscribe
+	return s
+}
+
+// namespaces returns those of a user's tags, in order.
+func namespaces(tags jwt.TagList) []string {
+	all := map[string]bool{}
+	for _, tag := range tags {
+		if ns, is := strings.CutPrefix(tag, namespaceTag); is {
+			all[ns] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}

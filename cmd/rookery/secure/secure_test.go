@@ -1,0 +1,125 @@
+package secure
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+)
+
+var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+
+func made(t *testing.T, servers ...Server) Files {
+	t.Helper()
+	files, err := Make(servers, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestAccountsAreValid decodes what the servers get, and holds it to NATS's own rules.
+func TestAccountsAreValid(t *testing.T) {
+	files := made(t, Server{"nats-1", "10.0.0.1"}, Server{"nats-2", "nats.example"}, Server{"nats-3", "fd00::3"})
+	account, err := jwt.DecodeAccountClaims(string(files[AccountFile]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := jwt.CreateValidationResults()
+	account.Validate(results)
+	for _, issue := range results.Issues {
+		if issue.Blocking {
+			t.Error(issue.Description)
+		}
+	}
+	if len(account.SigningKeys) != len(roles) {
+		t.Errorf("the account has %d signing keys for %d roles", len(account.SigningKeys), len(roles))
+	}
+	text := string(files["servers/nats-1/nats.conf"])
+	for _, want := range []string{"tls://nats.example:6222", "tls://[fd00::3]:6222", "handshake_first: auto"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the configuration of nats-1 lacks %s", want)
+		}
+	}
+	if strings.Contains(text, "10.0.0.1") {
+		t.Error("nats-1 has a route to itself")
+	}
+}
+
+// TestServersGetNoKeyThatSigns looks for signing keys among what is copied to servers.
+func TestServersGetNoKeyThatSigns(t *testing.T) {
+	files := made(t, Server{"nats-1", "10.0.0.1"})
+	for name, content := range files {
+		if strings.HasPrefix(name, "servers/") {
+			for _, key := range []string{operatorKey, signingKey, systemKey, caKey, roleKey(Node), SystemCreds} {
+				if strings.Contains(string(content), strings.TrimSpace(string(files[key]))) {
+					t.Errorf("%s has %s", name, key)
+				}
+			}
+		}
+	}
+}
+
+func TestUsersAreChecked(t *testing.T) {
+	files := made(t, Server{"nats-1", "10.0.0.1"})
+	for _, row := range []struct {
+		user User
+		want string
+	}{
+		{User{Name: "ann", Role: "deployer", Namespaces: []string{"demo", "shop"}}, ""},
+		{User{Name: "*", Role: "viewer"}, `"*" is not a name`},
+		{User{Name: "a.b", Role: "viewer"}, `"a.b" is not a name`},
+		{User{Name: "ann", Role: "deployer", Namespaces: []string{"*"}}, `"*" is not a namespace`},
+		{User{Name: "ann", Role: "deployer"}, "needs a namespace at least"},
+		{User{Name: "ann", Role: "viewer", Namespaces: []string{"demo"}}, "has all namespaces"},
+		{User{Name: "ann", Role: "root"}, `there is no role "root": known are viewer, deployer`},
+	} {
+		got, err := NewUser(files, row.user, noon)
+		if row.want != "" {
+			if err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v: %v, want %s", row.user, err, row.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		users, err := got.Users()
+		if err != nil || len(users) != 1 || users[0].Role != row.user.Role || !slices.Equal(users[0].Namespaces, row.user.Namespaces) {
+			t.Errorf("%v was read back as %v (%v)", row.user, users, err)
+		}
+	}
+}
+
+// TestARevokedUserIsInTheAccount revokes one of two users.
+func TestARevokedUserIsInTheAccount(t *testing.T) {
+	files := made(t, Server{"nats-1", "10.0.0.1"})
+	users, err := files.Users()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := files.Revoke(users[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := jwt.DecodeAccountClaims(string(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, u := range users {
+		text, err := jwt.ParseDecoratedJWT(files[path.Join(usersUnder, u.Name+".creds")])
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := jwt.DecodeUserClaims(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if revoked := account.IsClaimRevoked(claims); revoked != (i == 0) {
+			t.Errorf("%s is revoked: %t", u.Name, revoked)
+		}
+	}
+}

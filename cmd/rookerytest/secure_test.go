@@ -1,0 +1,190 @@
+package rookerytest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/synadia-io/orbit.go/natscontext"
+
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
+	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// secured is a cluster whose bus knows who connects.
+type secured struct {
+	*testing.T
+	// folder has the keys, and port is where the server listens.
+	folder string
+	port   int
+	server *process
+}
+
+// secureCluster makes keys, and starts a server with them, a coordinator and a simulated node.
+func secureCluster(t *testing.T) *secured {
+	t.Helper()
+	s := &secured{T: t, folder: filepath.Join(t.TempDir(), "keys"), port: freePorts(t)}
+	s.does("secure", "init")
+	for _, name := range []string{"keys/cluster.json", "servers/nats-1/nats.conf", "users/operator.json", "users/coordinator.json"} {
+		s.moves(name)
+	}
+	s.start()
+	s.does("user", "add", "node-0", "--role", "node")
+	s.as(0, "", secure.Operator, "bus", "init")
+	startProcess(t, "coordinator", "--context", s.context(secure.Coordinator))
+	joined := joining(t, s.bus(secure.Operator), 1)
+	startSimulated(t, s.bus("node-0"), 0, coordinator.DefaultHeartbeat)
+	joined()
+	return s
+}
+
+// moves has a file name the test's own port in place of the usual one.
+func (s *secured) moves(name string) {
+	s.Helper()
+	path := filepath.Join(s.folder, name)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), strconv.Itoa(secure.ClientPort), strconv.Itoa(s.port))), 0o600)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// start starts the server in its folder, as the guide says.
+func (s *secured) start() {
+	s.Helper()
+	path, err := natsServer()
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.server = newProcess(s.T, exec.Command(path, "--config", "nats.conf")) //nolint:noctx // ended by the test
+	s.server.cmd.Dir = filepath.Join(s.folder, "servers/nats-1")
+	s.server.start()
+	if !ready(s.server) {
+		s.Fatalf("the NATS server did not start:\n%s", s.server.output)
+	}
+}
+
+func (s *secured) context(user string) string {
+	return filepath.Join(s.folder, secure.ContextFile(user))
+}
+
+// does runs a command on the keys, which must succeed.
+func (s *secured) does(args ...string) string {
+	s.Helper()
+	out, code := rookery(s, append(args, "--dir", s.folder)...)
+	if code != 0 {
+		s.Fatalf("%q: exit %d: %s", args, code, out)
+	}
+	if args[0] == "user" && (args[1] == "add" || args[1] == "rotate") {
+		s.moves(secure.ContextFile(args[2]))
+	}
+	return out
+}
+
+// as runs a command as a user, which must end with this code and say this.
+func (s *secured) as(code int, says, user string, args ...string) {
+	s.Helper()
+	out, got := rookery(s, append(args, "--context", s.context(user))...)
+	if got != code || !strings.Contains(out, says) {
+		s.Errorf("%q as %s: exit %d, want %d: %s; want %q", args, user, got, code, out, says)
+	}
+}
+
+// connect connects as a user until the test ends.
+func (s *secured) connect(user string) *nats.Conn {
+	s.Helper()
+	conn, _, err := natscontext.Connect(s.context(user), nats.MaxReconnects(-1), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(conn.Close)
+	return conn
+}
+
+func (s *secured) bus(user string) *bus.JetStream {
+	s.Helper()
+	b, err := bus.New(s.connect(user))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return b
+}
+
+const notAllowed = "the permissions of this NATS user do not allow it"
+
+// TestASecureCluster connects without credentials, and as users who may do some things, and removes and renews them.
+func TestASecureCluster(t *testing.T) {
+	t.Parallel()
+	s := secureCluster(t)
+	plain := fmt.Sprintf("nats://127.0.0.1:%d", s.port)
+	ca := nats.RootCAs(filepath.Join(s.folder, secure.CA))
+	for what, options := range map[string][]nats.Option{"without TLS": {}, "without credentials": {ca}} {
+		if conn, err := nats.Connect(plain, options...); err == nil {
+			conn.Close()
+			t.Errorf("a client connects %s", what)
+		}
+	}
+	s.does("user", "add", "ann", "--role", "deployer", "--namespace", "demo")
+	s.does("user", "add", "vera", "--role", "viewer")
+	s.does("user", "add", "ed", "--role", "exec", "--namespace", "demo")
+	s.as(0, "", "ann", "ensure", "demo/web", "--image", "localhost/web:1")
+	s.as(0, "", secure.Operator, "ensure", "secret/web", "--image", "localhost/web:1")
+	for _, user := range []string{"ann", "vera", "ed"} {
+		s.as(0, "demo/web", user, "ps")
+		s.as(1, notAllowed, user, "scale", "secret/web", "2")
+		s.as(1, notAllowed, user, "node", "pause", "node-0")
+	}
+	s.as(1, notAllowed, "vera", "scale", "demo/web", "2")
+	s.as(1, notAllowed, "ann", "logs", "demo/web")
+	s.as(0, "", "ed", "logs", "demo/web")
+	s.as(1, notAllowed, "ed", "logs", "secret/web")
+
+	old := [][]byte{
+		s.removed("ann", func() { s.does("user", "rm", "ann") }),
+		s.removed("vera", func() { s.does("user", "rotate", "vera") }),
+	}
+	s.as(0, "demo/web", "vera", "ps")
+	s.server.kill()
+	s.start()
+	s.connect("vera")
+	for _, creds := range old {
+		conn, err := nats.Connect(plain, nats.UserCredentialBytes(creds), ca)
+		if err == nil {
+			conn.Close()
+		}
+		if !errors.Is(err, nats.ErrAuthorization) {
+			t.Errorf("a client connects with revoked credentials: %v", err)
+		}
+	}
+}
+
+// removed connects as a user whose credentials are revoked then, and returns these.
+func (s *secured) removed(user string, revoke func()) []byte {
+	s.Helper()
+	creds, err := os.ReadFile(filepath.Join(s.folder, secure.CredsFile(user)))
+	if err != nil {
+		s.Fatal(err)
+	}
+	closed := make(chan struct{})
+	gone := s.connect(user)
+	gone.SetDisconnectErrHandler(func(*nats.Conn, error) { close(closed) })
+	gone.SetReconnectHandler(func(*nats.Conn) { s.Errorf("%s connects again", user) })
+	revoke()
+	select {
+	case <-closed:
+	case <-time.After(settlesWithin):
+		s.Errorf("the connection of %s stays open", user)
+	}
+	gone.Close()
+	return creds
+}
