@@ -9,8 +9,10 @@ import (
 
 // topologyRows are the topology of a spec, and what its instances are asked as that changes.
 func topologyRows() []specRow {
+	// An instance gets hooks once it is healthy: before that its process may not listen.
+	const listens = `"health":{"http":{"port":"http","path":"/"},"interval":"1s"},"ports":[{"name":"http","port":8080}],"update":{"min_healthy":"0s"}`
 	hooks := func(release, acquire string) string {
-		return fmt.Sprintf(`"ports":[{"name":"http","port":8080}],"update":{"min_healthy":"0s"},"topology":{},"hooks":{"release":%s,"acquire":%s}`, release, acquire)
+		return listens + fmt.Sprintf(`,"topology":{},"hooks":{"release":%s,"acquire":%s}`, release, acquire)
 	}
 	confirmed := func(s *seen) {
 		s.online()
