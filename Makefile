@@ -108,7 +108,7 @@ test-real:
 		passed=0; $(TEST) $(REPORTS)/real.json -- $(ON_PODMAN) -parallel 4 -skip '$(PARTS)|$(ALONE)' $(REAL) || passed=$$?; \
 		deploy/run --once || passed=$$?; \
 		wait $$parts || passed=$$?; \
-		$(TEST) $(REPORTS)/alone.json -- $(ON_PODMAN) -parallel 1 -run '$(ALONE)' ./cmd/rookerytest || passed=$$?; exit $$passed
+		$(TEST) $(REPORTS)/alone.json -- $(ON_PODMAN) -run '$(ALONE)' ./cmd/rookerytest || passed=$$?; exit $$passed
 ON_PODMAN := $(RACE) -exec 'env GOGC=400' -timeout 60m
 
 # These compute, and wait for this machine's clock too. They run after those: beside them, tests of either kind run out of time.
