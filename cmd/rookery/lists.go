@@ -43,7 +43,8 @@ func unanswered(ctx context.Context, b *bus.JetStream, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, bus.ErrForbidden) {
 		return err
 	}
-	if _, wrong := logState(ctx, b); wrong != nil && ctx.Err() == nil {
+	_, wrong := logState(ctx, b)
+	if b.WrongServer(wrong) != "" || errors.Is(wrong, bus.ErrNoStream) || errors.Is(wrong, bus.ErrNoAnswer) {
 		return wrong
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -68,7 +69,9 @@ func listed[T any](ctx context.Context, b *bus.JetStream, bucket string, q api.L
 		if err != nil {
 			return nil, 0, "", err
 		}
-		all, at, stale = append(all, page.Items...), cmp.Or(at, page.LogSequence), cmp.Or(stale, late)
+		if all, stale = append(all, page.Items...), cmp.Or(stale, late); at == 0 || page.LogSequence < at {
+			at = page.LogSequence
+		}
 		if q.Continue = page.Continue; q.Continue == "" {
 			return all, at, stale, nil
 		}
