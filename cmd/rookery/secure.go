@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,11 +43,11 @@ func (s *secured) in(part func(*os.Root) error) error {
 	return errors.Join(part(root), root.Close())
 }
 
-// read reads all files of the folder.
+// read reads the keys. The other folders are for servers, for users and for a locked disk, and may be elsewhere.
 func (s *secured) read() (secure.Files, error) {
 	files := secure.Files{}
 	err := s.in(func(root *os.Root) error {
-		return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		return fs.WalkDir(root.FS(), secure.Keys, func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -60,20 +61,49 @@ func (s *secured) read() (secure.Files, error) {
 	return files, err
 }
 
-// write writes files into the folder, for their owner only.
+// alone calls a function while no other command changes the folder.
+func (s *secured) alone(part func() error) error {
+	folder, err := os.Open(s.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return part() // which says what to do
+	}
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.Join(fmt.Errorf("another command changes %s: run this again: %w", s.folder, err), folder.Close())
+	}
+	return errors.Join(part(), folder.Close()) // which ends the lock
+}
+
+// write writes files into the folder, for their owner only. Each is there whole, or as it was.
 func (s *secured) write(files secure.Files) error {
-	const own, ownFolder = 0o600, 0o700
+	const ownFolder = 0o700
 	return s.in(func(root *os.Root) error {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			if err := root.MkdirAll(filepath.Dir(name), ownFolder); err != nil {
 				return err
 			}
-			if err := root.WriteFile(name, files[name], own); err != nil {
-				return err
+			if err := replace(root, name, files[name]); err != nil {
+				return fmt.Errorf("write %s: %w", name, err)
 			}
 		}
 		return nil
 	})
+}
+
+func replace(root *os.Root, name string, content []byte) error {
+	const own = 0o600
+	begun := name + ".new"
+	f, err := root.OpenFile(begun, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, own)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return root.Rename(begun, name)
 }
 
 // withContexts adds the NATS contexts of the users among the files.
@@ -188,7 +218,11 @@ const maxHost = 253
 
 // create writes all files of a new folder. If it fails, the folder does not exist.
 func (s *secured) create(files secure.Files) (err error) {
-	if entries, err := os.ReadDir(s.folder); err == nil && len(entries) > 0 {
+	entries, err := os.ReadDir(s.folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(entries) > 0 {
 		return fmt.Errorf("%s is not empty, and keys cannot be made again: name another folder with --dir", s.folder)
 	}
 	const ownFolder = 0o700

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,14 +54,26 @@ func userAddCommand(s *secured) *cobra.Command {
 		Args: usageOf(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			u.Name = args[0]
-			files, err := s.read()
-			if err != nil {
-				return err
-			}
-			if known, err := named(files, u.Name); err == nil {
-				return fmt.Errorf("user %s exists, as %s: remove it with rookery user rm, or renew it with rookery user rotate", u.Name, known.Role)
-			}
-			return s.issue(cmd, files, u)
+			return s.alone(func() error {
+				files, err := s.read()
+				if err != nil {
+					return err
+				}
+				switch known, err := named(files, u.Name); {
+				case err == nil:
+					return fmt.Errorf("user %s exists, as %s: remove it with rookery user rm, or renew it with rookery user rotate", u.Name, known.Role)
+				case !errors.Is(err, errMissing):
+					return err
+				}
+				made, err := s.newUser(files, u)
+				if err == nil {
+					err = s.write(made)
+				}
+				if err != nil {
+					return err
+				}
+				return s.sayUser(cmd, u)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&u.Role, "role", "", "`role` of the user")
@@ -76,19 +89,18 @@ func userAddCommand(s *secured) *cobra.Command {
 	return cmd
 }
 
-// issue writes new credentials of a user, and says how to use them.
-func (s *secured) issue(cmd *cobra.Command, files secure.Files, u secure.User) error {
-	made, err := secure.NewUser(files, u, time.Now())
+// newUser makes the files of a user with a new key.
+func (s *secured) newUser(files secure.Files, u secure.User) (secure.Files, error) {
+	made, err := secure.NewUser(files, u)
 	if err == nil {
 		err = s.withContexts(files, made)
 	}
-	if err == nil {
-		err = s.write(made)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is a %s, with the NATS context %s\n", u.Name, u.Role, filepath.Join(s.folder, secure.ContextFile(u.Name)))
+	return made, err
+}
+
+// sayUser says where the credentials of a user are.
+func (s *secured) sayUser(cmd *cobra.Command, u secure.User) error {
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is a %s, with the NATS context %s\n", u.Name, u.Role, filepath.Join(s.folder, secure.ContextFile(u.Name)))
 	return err
 }
 
@@ -114,7 +126,7 @@ func userListCommand(s *secured) *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List users",
-		Long:    "List the users whose credentials are in the folder.",
+		Long:    "List the users that were added and not removed.",
 		Example: `  rookery user ls
   rookery user ls --output json`,
 		Args: usageOf(cobra.NoArgs),
@@ -151,19 +163,16 @@ nothing is done.`,
 		Example: `  rookery user rm ann`,
 		Args:    usageOf(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, err := s.read()
-			if err != nil {
+			return s.onUser(args[0], func(files secure.Files, u secure.User) error {
+				if err := s.revoke(cmd.Context(), files, u); err != nil {
+					return err
+				}
+				if err := s.remove(secure.FilesOf(u.Name)); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", u.Name)
 				return err
-			}
-			u, err := named(files, args[0])
-			if err != nil {
-				return err
-			}
-			if err := s.revoke(cmd.Context(), files, u); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", u.Name)
-			return err
+			})
 		},
 	}
 }
@@ -177,55 +186,77 @@ them must be reachable: if none is, nothing is done.`,
 		Example: `  rookery user rotate ann`,
 		Args:    usageOf(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, err := s.read()
-			if err != nil {
-				return err
-			}
-			u, err := named(files, args[0])
-			if err != nil {
-				return err
-			}
-			if err := s.revoke(cmd.Context(), files, u); err != nil {
-				return err
-			}
-			return s.issue(cmd, files, u)
+			return s.onUser(args[0], func(files secure.Files, u secure.User) error {
+				made, err := s.newUser(files, u) // before the old credentials end
+				if err == nil {
+					err = s.revoke(cmd.Context(), files, u)
+				}
+				if err == nil {
+					err = s.write(made)
+				}
+				if err != nil {
+					return err
+				}
+				return s.sayUser(cmd, u)
+			})
 		},
 	}
 }
 
-// revoke tells the servers that a user's key is not valid, and removes the user's files.
-func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User) error {
-	account, err := files.Revoke(u)
-	if err != nil {
-		return err
-	}
-	if err := s.tell(ctx, files, account); err != nil {
-		return fmt.Errorf("revoke the credentials of %s: %w", u.Name, err)
-	}
-	if err := s.write(secure.Files{secure.AccountFile: account}); err != nil {
-		return err
-	}
-	return s.in(func(root *os.Root) error {
-		return errors.Join(root.Remove(secure.CredsFile(u.Name)), root.Remove(secure.ContextFile(u.Name)))
+// onUser calls a function with the keys and a user, while no other command changes the folder.
+func (s *secured) onUser(name string, part func(secure.Files, secure.User) error) error {
+	return s.alone(func() error {
+		files, err := s.read()
+		if err != nil {
+			return err
+		}
+		u, err := named(files, name)
+		if err != nil {
+			return err
+		}
+		return part(files, u)
 	})
 }
 
-// tell sends the servers a new version of the account. A server that is not reachable now gets it from the others.
-func (s *secured) tell(ctx context.Context, files secure.Files, account []byte) error {
+// remove deletes files. Those that the operator has moved elsewhere are not missed.
+func (s *secured) remove(names []string) error {
+	return s.in(func(root *os.Root) error {
+		for _, name := range names {
+			if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// revoke tells the servers that a user's key is not valid. Whatever ends it halfway, the same command again does the rest.
+func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User) error {
 	c, err := files.Cluster()
 	if err != nil {
 		return err
 	}
 	conn, err := nats.Connect(c.URL, nats.Name("rookery user"), nats.UserCredentialBytes(files[secure.SystemCreds]), nats.RootCAs(filepath.Join(s.folder, secure.CA)))
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", c.URL, err)
+		return fmt.Errorf("connect to %s, to revoke the credentials of %s: %w", c.URL, u.Name, err)
 	}
 	defer conn.Close()
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	m, err := conn.RequestWithContext(call, "$SYS.REQ.CLAIMS.UPDATE", account)
+	theirs, err := conn.RequestWithContext(call, "$SYS.REQ.ACCOUNT."+c.Account+".CLAIMS.LOOKUP", nil)
+	if err != nil {
+		return fmt.Errorf("ask the NATS servers for the account: %w", err)
+	}
+	account, err := files.Revoke(u, theirs.Data)
 	if err != nil {
 		return err
+	}
+	if err := s.write(secure.Files{secure.AccountFile: account}); err != nil {
+		return err
+	}
+	m, err := conn.RequestWithContext(call, "$SYS.REQ.CLAIMS.UPDATE", account)
+	if err != nil {
+		return fmt.Errorf("send the NATS servers the account without %s: %w", u.Name, err)
 	}
 	var answer struct {
 		Error *struct {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,7 +45,7 @@ func secureCluster(t *testing.T) *secured {
 	return s
 }
 
-// moves has a file name the test's own port in place of the usual one.
+// moves writes the test's own port into a file in place of the usual one.
 func (s *secured) moves(name string) {
 	s.Helper()
 	path := filepath.Join(s.folder, name)
@@ -66,9 +65,7 @@ func (s *secured) start() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.server = newProcess(s.T, exec.Command(path, "--config", "nats.conf")) //nolint:noctx // ended by the test
-	s.server.cmd.Dir = filepath.Join(s.folder, "servers/nats-1")
-	s.server.start()
+	s.server = startProgramIn(s.T, "/usr/bin/env", nil, "--chdir", filepath.Join(s.folder, "servers/nats-1"), path, "--config", "nats.conf")
 	if !ready(s.server) {
 		s.Fatalf("the NATS server did not start:\n%s", s.server.output)
 	}
@@ -134,6 +131,7 @@ func TestASecureCluster(t *testing.T) {
 			t.Errorf("a client connects %s", what)
 		}
 	}
+	s.nodeWorks()
 	s.does("user", "add", "ann", "--role", "deployer", "--namespace", "demo")
 	s.does("user", "add", "vera", "--role", "viewer")
 	s.does("user", "add", "ed", "--role", "exec", "--namespace", "demo")
@@ -166,6 +164,24 @@ func TestASecureCluster(t *testing.T) {
 			t.Errorf("a client connects with revoked credentials: %v", err)
 		}
 	}
+}
+
+// nodeWorks makes the node read a config and keep a snapshot of a volume. It may not write a config.
+func (s *secured) nodeWorks() {
+	s.Helper()
+	spec, words := filepath.Join(s.TempDir(), "kept.json"), filepath.Join(s.TempDir(), "words")
+	for path, text := range map[string]string{
+		words: "hello",
+		spec:  `{"image":"localhost/db:1","configs":[{"name":"words","path":"/etc/words"}],"volumes":[{"name":"data","path":"/data","state":true}]}`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.as(0, "", secure.Operator, "config", "put", "demo/words", words)
+	s.as(0, "", secure.Operator, "ensure", "demo/kept", "--file", spec)
+	s.as(0, "", secure.Operator, "snapshot", "demo/kept")
+	s.as(1, "Permissions Violation for Publish", "node-0", "config", "put", "demo/words", words)
 }
 
 // removed connects as a user whose credentials are revoked then, and returns these.

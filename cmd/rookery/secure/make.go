@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"path"
 	"slices"
@@ -44,19 +45,21 @@ type Files map[string][]byte
 // The folders and files. The keys in Offline sign all others, and belong on a disk that is locked away.
 const (
 	Offline      = "offline"
+	Keys         = "keys"
 	operatorKey  = Offline + "/operator.nk"
 	caKey        = Offline + "/ca.key"
 	CA           = "ca.crt"
-	clusterFile  = "keys/cluster.json"
-	signingKey   = "keys/operator-signing.nk"
-	systemKey    = "keys/system-signing.nk"
-	AccountFile  = "keys/rookery.jwt"
-	SystemCreds  = "keys/system.creds"
+	clusterFile  = Keys + "/cluster.json"
+	signingKey   = Keys + "/operator-signing.nk"
+	systemKey    = Keys + "/system-signing.nk"
+	AccountFile  = Keys + "/rookery.jwt"
+	SystemCreds  = Keys + "/system.creds"
+	tokensUnder  = Keys + "/users"
 	serversUnder = "servers"
 	usersUnder   = "users"
 )
 
-func roleKey(role string) string { return "keys/" + role + ".nk" }
+func roleKey(role string) string { return Keys + "/" + role + ".nk" }
 
 // Cluster is what the folder of a cluster's security knows of it.
 type Cluster struct {
@@ -102,13 +105,11 @@ func Make(servers []Server, now time.Time) (Files, error) {
 		}
 	}
 	for _, role := range []string{Operator, Coordinator} {
-		made, err := NewUser(files, User{Name: role, Role: role}, now)
+		made, err := NewUser(files, User{Name: role, Role: role})
 		if err != nil {
 			return nil, err
 		}
-		for name, content := range made {
-			files[name] = content
-		}
+		maps.Copy(files, made)
 	}
 	return files, nil
 }
@@ -190,7 +191,7 @@ func (k *keys) accounts(files Files, c Cluster) error {
 		}
 	}
 	files[AccountFile] = []byte(k.tokens[c.Account])
-	files[SystemCreds], err = credentials(k.systemSigning, c.System, User{Name: "operator"}, time.Time{}, false)
+	_, files[SystemCreds], err = credentials(k.systemSigning, c.System, User{Name: Operator, Role: Operator}, false)
 	return err
 }
 

@@ -25,8 +25,9 @@ type Role struct {
 const (
 	ofUser      = "{{name()}}"
 	ofNamespace = "{{tag(ns)}}"
-	// namespaceTag begins the tag of a user that has a namespace.
+	// namespaceTag begins the tag of a user that has a namespace, and roleTag that of its role.
 	namespaceTag = "ns:"
+	roleTag      = "role:"
 )
 
 // The roles of coordinators, of nodes, and of those who operate the cluster.
@@ -43,12 +44,25 @@ var looks = below(events.APIRoot, "services", "instances", "nodes", "operations"
 // hears are what all users may hear: changes of views and events of all namespaces, and answers in their own inboxes.
 var hears = []string{inboxOf(ofUser) + ".>", events.EventRoot + ".>", events.ViewRoot + ".>"}
 
+// nodeNeeds are the interfaces of NATS that a node uses: to read its orders and configs, and to keep the output of containers and the contents
+// of volumes. Consumers and streams that it makes for these contents may name any subject.
+var nodeNeeds = slices.Concat(
+	below("$JS.API.STREAM.INFO", "ROOKERY_LOG", "ROOKERY_ORDERS", "KV_rookery_configs", "KV_rookery_output", volumes),
+	below("$JS.API.STREAM.MSG.GET", "ROOKERY_ORDERS", "KV_rookery_configs", volumes),
+	below("$JS.API.DIRECT.GET", "ROOKERY_ORDERS", "ROOKERY_ORDERS.>", "KV_rookery_configs.>", volumes, volumes+".>"),
+	below("$JS.API", "STREAM.CREATE."+volumes, "STREAM.PURGE."+volumes, "CONSUMER.CREATE."+volumes+".>", "CONSUMER.DELETE."+volumes+".>"),
+	[]string{"$JS.FC.>", "$KV.rookery_output.>", "$O.rookery_volumes.>"},
+)
+
+// volumes is the stream of the contents of volumes.
+const volumes = "OBJ_rookery_volumes"
+
 // jetStream are the interfaces of NATS with which a user may read and change every stream.
 var jetStream = []string{"$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "$KV.>", "$O.>", "$SRV.>"}
 
 var roles = []Role{
 	{
-		Name: "viewer", About: "sees services, instances, nodes and events of all namespaces",
+		Name: "viewer", About: "sees services, instances, nodes and history of all namespaces",
 		publish: looks, subscribe: hears,
 	},
 	{
@@ -60,7 +74,7 @@ var roles = []Role{
 		publish: slices.Concat(looks, below(events.NodeRoot, "*."+string(events.SessionLogs)+"."+ofNamespace+".>", "*."+string(events.SessionExec)+"."+ofNamespace+".>")), subscribe: hears,
 	},
 	{
-		Name: Operator, About: "sends every command, and sets up, reads and restores every stream",
+		Name: Operator, About: "sends every command, and sets up and reads every stream",
 		publish: slices.Concat(jetStream, []string{"rookery.>"}), subscribe: slices.Concat(hears, []string{"rookery.>", "$KV.>"}),
 	},
 	{
@@ -71,7 +85,7 @@ var roles = []Role{
 		Name: Node, About: "runs the node of its name",
 		publish: slices.Concat(
 			below(events.StatusRoot, ofUser+".>"), below(events.HeartbeatRoot, ofUser), below(events.MetricRoot, ">"),
-			jetStream, []string{"_INBOX.>"},
+			nodeNeeds, []string{"_INBOX.>"},
 		),
 		subscribe: slices.Concat(
 			[]string{inboxOf(ofUser) + ".>"}, below(events.OrderRoot, ofUser+".>"), below(events.NodeRoot, ofUser+".>"),

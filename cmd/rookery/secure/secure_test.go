@@ -1,7 +1,6 @@
 package secure
 
 import (
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +76,7 @@ func TestUsersAreChecked(t *testing.T) {
 		{User{Name: "ann", Role: "viewer", Namespaces: []string{"demo"}}, "has all namespaces"},
 		{User{Name: "ann", Role: "root"}, `there is no role "root": known are viewer, deployer`},
 	} {
-		got, err := NewUser(files, row.user, noon)
+		got, err := NewUser(files, row.user)
 		if row.want != "" {
 			if err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v: %v, want %s", row.user, err, row.want)
@@ -94,32 +93,30 @@ func TestUsersAreChecked(t *testing.T) {
 	}
 }
 
-// TestARevokedUserIsInTheAccount revokes one of two users.
-func TestARevokedUserIsInTheAccount(t *testing.T) {
+// TestRevokedUsersStayRevoked revokes one user after another, each with the folder as it was in the beginning.
+func TestRevokedUsersStayRevoked(t *testing.T) {
 	files := made(t, Server{"nats-1", "10.0.0.1"})
 	users, err := files.Users()
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := files.Revoke(users[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	account, err := jwt.DecodeAccountClaims(string(token))
-	if err != nil {
-		t.Fatal(err)
-	}
+	servers := files[AccountFile]
 	for i, u := range users {
-		text, err := jwt.ParseDecoratedJWT(files[path.Join(usersUnder, u.Name+".creds")])
+		if servers, err = files.Revoke(u, servers); err != nil {
+			t.Fatal(err)
+		}
+		account, err := jwt.DecodeAccountClaims(string(servers))
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, err := jwt.DecodeUserClaims(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if revoked := account.IsClaimRevoked(claims); revoked != (i == 0) {
-			t.Errorf("%s is revoked: %t", u.Name, revoked)
+		for j, other := range users {
+			claims, err := jwt.DecodeUserClaims(string(files[other.tokenFile()]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if revoked := account.IsClaimRevoked(claims); revoked != (j <= i) {
+				t.Errorf("after %s is revoked, %s is revoked: %t", u.Name, other.Name, revoked)
+			}
 		}
 	}
 }

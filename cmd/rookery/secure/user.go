@@ -2,7 +2,6 @@ package secure
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -27,12 +26,19 @@ type User struct {
 
 func (u User) credsFile() string   { return path.Join(usersUnder, u.Name+".creds") }
 func (u User) contextFile() string { return path.Join(usersUnder, u.Name+".json") }
+func (u User) tokenFile() string   { return path.Join(tokensUnder, u.Name+".jwt") }
 
 // CredsFile is where the credentials of a user stand.
 func CredsFile(name string) string { return User{Name: name}.credsFile() }
 
 // ContextFile is where the NATS context of a user stands.
 func ContextFile(name string) string { return User{Name: name}.contextFile() }
+
+// FilesOf returns the files of a user. The last is the one by which the folder knows it.
+func FilesOf(name string) []string {
+	u := User{Name: name}
+	return []string{u.credsFile(), u.contextFile(), u.tokenFile()}
+}
 
 // check returns an error for a user that its role does not allow.
 func (u User) check(r Role) error {
@@ -53,8 +59,8 @@ func (u User) check(r Role) error {
 	return nil
 }
 
-// NewUser makes the credentials of a user with a new key, and the NATS context with which programs find them. The files have the signing keys.
-func NewUser(files Files, u User, now time.Time) (Files, error) {
+// NewUser makes the credentials of a user with a new key, and the token by which the folder knows the user. The files have the signing keys.
+func NewUser(files Files, u User) (Files, error) {
 	r, err := RoleNamed(u.Role)
 	if err != nil {
 		return nil, err
@@ -70,8 +76,8 @@ func NewUser(files Files, u User, now time.Time) (Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", roleKey(r.Name), err)
 	}
-	creds, err := credentials(signer, c.Account, u, now, true)
-	return Files{u.credsFile(): creds}, err
+	token, creds, err := credentials(signer, c.Account, u, true)
+	return Files{u.credsFile(): creds, u.tokenFile(): token}, err
 }
 
 // Context returns the NATS context of a user, for a folder of the cluster's security at this absolute path.
@@ -86,32 +92,33 @@ func (f Files) Context(u User, folder string) ([]byte, error) {
 	}, "", "  ")
 }
 
-// credentials makes a key, and the token for it. Scoped says that the signing key has the permissions.
-func credentials(signer nkeys.KeyPair, account string, u User, now time.Time, scoped bool) ([]byte, error) {
+// credentials makes a key, the token for it, and both in one file. Scoped says that the signing key has the permissions.
+func credentials(signer nkeys.KeyPair, account string, u User, scoped bool) (token, creds []byte, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	public, err := pair.PublicKey()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	seed, err := pair.Seed()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	claims := jwt.NewUserClaims(public)
 	claims.Name, claims.IssuerAccount = u.Name, account
 	claims.SetScoped(scoped)
-	claims.Tags.Add("role:" + u.Role)
+	claims.Tags.Add(roleTag + u.Role)
 	for _, ns := range u.Namespaces {
 		claims.Tags.Add(namespaceTag + ns)
 	}
-	token, err := claims.Encode(signer)
+	text, err := claims.Encode(signer)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return jwt.FormatUserConfig(token, seed)
+	creds, err = jwt.FormatUserConfig(text, seed)
+	return []byte(text), creds, err
 }
 
 // Cluster returns what the files know of the cluster.
@@ -122,10 +129,10 @@ func (f Files) Cluster() (c Cluster, err error) {
 	return c, nil
 }
 
-// Users returns the users whose credentials are among the files, by name.
+// Users returns the users whose tokens are among the files, by name.
 func (f Files) Users() (all []User, err error) {
 	for name, content := range f {
-		if path.Dir(name) != usersUnder || path.Ext(name) != ".creds" {
+		if path.Dir(name) != tokensUnder || path.Ext(name) != ".jwt" {
 			continue
 		}
 		u, err := readUser(content)
@@ -138,38 +145,39 @@ func (f Files) Users() (all []User, err error) {
 	return all, nil
 }
 
-func readUser(creds []byte) (User, error) {
-	token, err := jwt.ParseDecoratedJWT(creds)
-	if err != nil {
-		return User{}, err
-	}
-	claims, err := jwt.DecodeUserClaims(token)
+func readUser(token []byte) (User, error) {
+	claims, err := jwt.DecodeUserClaims(string(token))
 	if err != nil {
 		return User{}, err
 	}
 	u := User{Name: claims.Name, Namespaces: namespaces(claims.Tags), Issued: time.Unix(claims.IssuedAt, 0), Key: claims.Subject}
 	for _, tag := range claims.Tags {
-		if role, is := strings.CutPrefix(tag, "role:"); is {
+		if role, is := strings.CutPrefix(tag, roleTag); is {
 			u.Role = role
 		}
 	}
 	return u, nil
 }
 
-// Revoke returns the account without the user's key. Servers that get it close the user's connections.
-func (f Files) Revoke(u User) (account []byte, err error) {
+// Revoke returns the account without the user's key. Keys that the servers' version of the account revokes stay revoked: the folder may be an
+// older copy. Servers that get the account close the user's connections.
+func (f Files) Revoke(u User, servers []byte) (account []byte, err error) {
 	claims, err := jwt.DecodeAccountClaims(string(f[AccountFile]))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", AccountFile, err)
+	}
+	theirs, err := jwt.DecodeAccountClaims(string(servers))
+	if err != nil {
+		return nil, fmt.Errorf("read the account of a server: %w", err)
 	}
 	signer, err := nkeys.FromSeed(f[signingKey])
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", signingKey, err)
 	}
-	if u.Key == "" {
-		return nil, errors.New("the user has no key")
-	}
 	claims.Revoke(u.Key)
+	for key, until := range theirs.Revocations {
+		claims.Revocations[key] = max(claims.Revocations[key], until)
+	}
 	token, err := claims.Encode(signer)
 	return []byte(token), err
 }
