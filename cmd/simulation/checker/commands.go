@@ -172,7 +172,7 @@ func (c *Checker) unsettled(s *service) string {
 	for _, i := range slices.Concat(s.slots...) {
 		switch {
 		case i.lost, i.runs() && i.replaces > 0 && (s.paused() || (s.op != nil && i.online())): // the command does not wait for it
-		case i.runs() && i.online() && (s.op != nil || s.current(i)) && i.replaces == 0:
+		case i.runs() && i.online() && (s.op != nil || s.current(i)) && (i.replaces == 0 || s.follows(i)):
 			serving++
 		default:
 			others++
@@ -193,6 +193,11 @@ func (c *Checker) unsettled(s *service) string {
 		return s.id.String() + " does not have its instances, or has others"
 	}
 	return ""
+}
+
+// follows reports whether the instance has the place of a lost one that it replaces.
+func (s *service) follows(i *instance) bool {
+	return slices.ContainsFunc(s.at(i.id.Ordinal), func(o *instance) bool { return o.lost && o.id.Generation == i.replaces })
 }
 
 // Command is a command that the server has stored.

@@ -232,6 +232,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"successor-of-a-drained-and-lost-instance-serves", "the checker waits for the end of a lost instance whose successor serves", []edit{{
+			"cmd/simulation/checker/commands.go", "(i.replaces == 0 || s.follows(i))", "i.replaces == 0",
+		}},
+	},
+	{
 		"statuses-lost-as-all-heals", "the checker takes a cluster for settled whose leader has not noticed yet that the statuses were lost", []edit{{
 			"cmd/simulation/checker/converge.go", "slices.Concat(c.streamsUnlike(), c.commandsUnlike(),", "slices.Concat(c.commandsUnlike(),",
 		}},
