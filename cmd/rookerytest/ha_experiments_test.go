@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rookery-project/rookery/coordinator/runner/api"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -52,7 +53,7 @@ func coordinatorExperiments() []experiment {
 			c.process.signal(syscall.SIGSTOP)
 			s.takenOver(c)
 		}},
-		{name: "leaders stopped again and again", goal: 3 * time.Second, inject: func(_ *quorum, s *scene) {
+		{name: "leaders stopped again and again", goal: 3 * time.Second, inject: func(q *quorum, s *scene) {
 			const times = 5
 			for range times { // some in the middle of a round
 				c, _ := s.leader()
@@ -60,6 +61,7 @@ func coordinatorExperiments() []experiment {
 				c.process.signal(syscall.SIGSTOP)
 				s.takenOver(c)
 				c.process.signal(syscall.SIGCONT)
+				q.decides(s)
 			}
 		}},
 		{name: "coordinators ended in turn", goal: time.Second, inject: func(q *quorum, s *scene) {
@@ -67,8 +69,9 @@ func coordinatorExperiments() []experiment {
 				c.process.signal(syscall.SIGTERM)
 				<-c.process.ended
 				q.startCoordinator(c)
+				s.until(c.name+" answers questions", func() bool { return q.answers(c) })
 			}
-			s.saw("each ended by SIGTERM and started again")
+			s.saw("each ended by SIGTERM, started again, and awaited")
 		}},
 		{name: "clocks 30 s off", goal: 3 * time.Second, lasts: 10 * time.Second, builds: []func() (string, error){ahead, behind}, inject: func(q *quorum, s *scene) {
 			q.setsClocks(s)
@@ -182,8 +185,13 @@ func diskExperiments() []experiment {
 		{name: "bits flipped on a server", goal: 15 * time.Second, repeats: 16, inject: func(q *quorum, s *scene) {
 			q.storesObject(s)
 			const flips = 6
+			one := q.anyServer()
 			for range flips {
-				q.flips(s, q.anyServer())
+				one = q.otherServer(one) // so each check says also whether the one before is whole
+				q.flips(s, one)
+			}
+			if q.finds(s, one) {
+				s.fail("%s is damaged after it was emptied", one.name)
 			}
 		}},
 		{name: "disk of a server full", goal: 12 * time.Second, lasts: 10 * time.Second, inject: func(q *quorum, s *scene) {
@@ -193,6 +201,26 @@ func diskExperiments() []experiment {
 }
 
 func (q *quorum) anyServer() *busServer { return q.servers[q.random.IntN(len(q.servers))] }
+
+func (q *quorum) otherServer(than *busServer) *busServer {
+	for one := q.anyServer(); ; one = q.anyServer() {
+		if one != than {
+			return one
+		}
+	}
+}
+
+// decides waits until the leader has decided a command that is sent now.
+func (q *quorum) decides(s *scene) {
+	sequence := q.Publish(simulatedService(0), "scale", scaleBody(simulatedScale))
+	s.until(fmt.Sprintf("command %d has ended", sequence), func() bool { return q.ended(sequence) })
+}
+
+// answers reports whether a question was answered by this coordinator: so it has read the log.
+func (q *quorum) answers(c *seat) bool {
+	var state api.ClusterState
+	return q.Ask("state", `{}`, &state) && state.Answered == c.name
+}
 
 // endsServer ends the server with SIGKILL until the fault is healed.
 func (q *quorum) endsServer(s *scene, one *busServer) {
@@ -321,9 +349,6 @@ func (q *quorum) flips(s *scene, one *busServer) {
 	one.process.kill()
 	q.wipes(s, one)
 	q.starts(s, one)
-	if q.finds(s, one) {
-		s.fail("%s is damaged after it was emptied", one.name)
-	}
 	s.saw("%s of %s: detected", where, one.name)
 }
 
