@@ -137,6 +137,11 @@ screens: setup ## Test what terminals show, and write each screen into .bin/scre
 	go test -timeout 10m -count 1 -run TestScreens ./cmd/rookerytest -screens $(BIN)/screens
 	@ls $(BIN)/screens
 
+.PHONY: test-security
+test-security: ## Try every role with every subject, and attacks, on a real NATS server; the last line counts what went wrong
+	@set -o pipefail; go test -race -v -count 1 -timeout 10m -run 'Matrix|Attacks|EverySubject' ./cmd/rookery/secure | \
+		awk '/^cells /{cells = $$0; next} /^attacks /{attacks = $$0; next} {print} END {print cells ", " attacks; exit cells == "" || attacks == ""}'
+
 .PHONY: test-operations
 test-operations: setup ## Run the tests of operations on the real Podman; the last line counts what they have seen
 	@set -o pipefail; go test -race -v -timeout 20m -run '$(OPERATIONS)' ./cmd/rookerytest -tally 2>&1 | \

@@ -15,27 +15,42 @@ const commandsStream = "ROOKERY_COMMANDS"
 func (t *Turn) Command(r events.Request) {
 	t.at(events.Unit{Work: events.WorkCommand, Scope: r.Scope, Sequence: r.Sequence})
 	t.reserve(MaxPerInput)
-	t.cause = events.Cause{
-		Correlation: r.Sequence,
-		Causation:   events.CauseOf(commandsStream, r.Sequence),
-		TraceParent: r.TraceParent,
-	}
+	t.cause = t.causedBy(r)
+	t.cause.TraceParent = r.TraceParent
 	if known := t.Cluster.Commands[r.Sequence]; known != nil && known.Digest == r.Digest {
 		return // already decided: the inbox was restored, so the leader reads it again
 	}
 	if r.ID != "" {
-		if known := t.Cluster.KnownID(r.Source, r.ID); known != nil {
+		if known := t.Cluster.KnownID(t.cause.Actor, r.Source, r.ID); known != nil {
 			t.again(r, known)
 			return
 		}
 	}
-	if r.Rejection != nil {
-		t.reject(r, r.Rejection)
-		return
-	}
 	if err := t.admit(r); err != nil {
 		t.reject(r, err)
 	}
+}
+
+// causedBy returns the cause of what a command leads to. Where accounts are off, nothing holds a sender to its name.
+func (t *Turn) causedBy(r events.Request) events.Cause {
+	c := events.Cause{Correlation: r.Sequence, Causation: events.CauseOf(commandsStream, r.Sequence)}
+	if t.Cluster.Accounts {
+		c.Actor = r.Actor
+	}
+	return c
+}
+
+// sent returns an error unless the subject names the user exactly where accounts are on.
+func (t *Turn) sent(r events.Request) error {
+	switch {
+	case t.Cluster.Accounts && r.Actor == "":
+		return events.Reject(events.CodeUnknownSubject, "subject",
+			"accounts are on here, and the subject does not say who sends the command: publish to %s", events.CommandBy("<user>", events.CommandRoot+".…"))
+	case !t.Cluster.Accounts && r.Actor != "":
+		return events.Reject(events.CodeUnknownSubject, "subject",
+			"accounts are off here, so that nothing holds a sender to a name below %s.by: publish to %s.service.<namespace>.<name>.<verb>", events.CommandRoot, events.CommandRoot)
+	}
+	return nil
 }
 
 // again answers a command whose id the coordinator has seen before: with the same body it repeats the first, with another it is
@@ -53,7 +68,7 @@ func (t *Turn) again(r events.Request, known *projections.Command) {
 // Refuse rejects a command that the coordinator cannot decide because of a defect in itself.
 func (t *Turn) Refuse(r events.Request, why string) {
 	t.Working = events.Unit{Work: events.WorkCommand, Scope: r.Scope, Sequence: r.Sequence}
-	t.cause = events.Cause{Correlation: r.Sequence, Causation: events.CauseOf(commandsStream, r.Sequence)}
+	t.cause = t.causedBy(r)
 	t.reject(r, events.Reject(events.CodeInternal, "", "deciding this command failed inside the coordinator: %s", why))
 }
 
@@ -73,6 +88,12 @@ func (t *Turn) reject(r events.Request, err error) {
 }
 
 func (t *Turn) admit(r events.Request) error {
+	if err := t.sent(r); err != nil {
+		return err
+	}
+	if r.Rejection != nil {
+		return r.Rejection
+	}
 	if id, ok := r.Scope.Service(); ok {
 		return t.admitService(r, id)
 	}

@@ -153,7 +153,7 @@ func (t *Turn) supersede(r events.Request, sequences []uint64, taken []events.Se
 	cause := t.cause
 	for _, sequence := range sequences {
 		earlier := t.Cluster.Commands[sequence]
-		t.cause.Correlation, t.cause.TraceParent = earlier.Sequence, earlier.Cause.TraceParent
+		t.cause = t.cause.Of(earlier.Cause)
 		t.dissolve(t.Cluster.Groups[sequence], events.GroupSuperseded, taken)
 		t.emit(earlier.Scope(), events.CommandSuperseded{Sequence: sequence, By: r.Sequence})
 	}

@@ -82,7 +82,7 @@ func (t *Turn) sight(n *projections.Node, i *projections.Instance, s events.Inst
 	if (s.Phase == events.PhaseRemoved || s.Phase == events.PhaseStopped) && i.Retired() == "" {
 		return // a node removes only what it must stop, and this instance must run
 	}
-	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
+	t.cause = t.cause.Of(t.correlate(i))
 	if s.Images = t.Cluster.Services[i.ID.Service].News(i, byDigest(s.Images)); i.Differs {
 		s.Images = nil // already known
 	}
@@ -125,7 +125,7 @@ func (t *Turn) answer(i *projections.Instance, s events.InstanceState) {
 	if t.Cluster.Services[i.ID.Service].AskOf(i) != nil && !t.answersSnapshot(i, s) {
 		return
 	}
-	t.cause.Correlation, t.cause.TraceParent = t.correlate(i)
+	t.cause = t.cause.Of(t.correlate(i))
 	answer := events.InstanceAsked{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node, Confirmation: *c}
 	if c.Refused != "" {
 		t.emit(events.ServiceScope(i.ID.Service), events.InstanceRefused{InstanceAsked: answer})
@@ -134,10 +134,9 @@ func (t *Turn) answer(i *projections.Instance, s events.InstanceState) {
 	t.emit(events.ServiceScope(i.ID.Service), events.InstanceConfirmed{InstanceAsked: answer, Exports: s.Exports})
 }
 
-// correlate returns the open command that the instance's service works for, if any.
-func (t *Turn) correlate(i *projections.Instance) (uint64, string) {
-	c := t.causeOf(t.Cluster.Services[i.ID.Service])
-	return c.Correlation, c.TraceParent
+// correlate returns the cause of the open command that the instance's service works for, if any.
+func (t *Turn) correlate(i *projections.Instance) events.Cause {
+	return t.causeOf(t.Cluster.Services[i.ID.Service])
 }
 
 func seenEvent(node string, s events.InstanceState) events.Data {

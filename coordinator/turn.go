@@ -116,7 +116,7 @@ func (t *Turn) Renewed(renewed events.ClusterRenewed) {
 }
 
 // Found records which streams belong to the cluster, and from where the leader continues to read its inboxes. If an inbox was
-// replaced, its commands end here: a client could not learn their outcome by their sequence later.
+// replaced, its commands end here: a client could not learn their outcome by their sequence later. A cluster with accounts begins at the level that has them.
 func (t *Turn) Found(adopted events.ClusterAdopted) {
 	t.Working = events.Unit{}
 	if adopted.Streams[commandsStream] != t.Cluster.Streams[commandsStream] {
@@ -132,6 +132,9 @@ func (t *Turn) Found(adopted events.ClusterAdopted) {
 		}
 	}
 	t.cause = events.Cause{}
+	if adopted.Accounts && t.Cluster.Level < events.LevelActors {
+		t.emit(events.ClusterScope, events.ClusterLevel{Level: events.LevelActors}) // the log has accounts from that level on
+	}
 	t.emit(events.ClusterScope, adopted)
 	if t.Cluster.Round == 0 { // a log with rounds keeps its policy
 		t.emit(events.ClusterScope, events.PolicyChanged{Policy: events.DefaultPolicy()})

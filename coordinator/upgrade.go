@@ -24,7 +24,8 @@ type Running struct {
 
 // NeedsRunning reports whether what the command does depends on the programs that take part.
 func NeedsRunning(m events.Message) bool {
-	return m.Subject == events.CommandRoot+".cluster."+events.ClusterFinishUpgrade{}.Kind().Name
+	_, subject, err := events.SenderOf(m.Subject)
+	return err == nil && subject == events.CommandRoot+".cluster."+events.ClusterFinishUpgrade{}.Kind().Name
 }
 
 // Process is one that was the node of its name when it last sent a heartbeat.

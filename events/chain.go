@@ -21,6 +21,9 @@ func (c Chain) Extend(m Message) Chain {
 	for _, name := range chained {
 		buffer = append(append(buffer, read(name)...), 0)
 	}
+	if actor := read(headerActor); actor != "" { // a log without accounts has the hashes of before
+		buffer = append(append(append(buffer, headerActor...), 0), append([]byte(actor), 0)...)
+	}
 	return sha256.Sum256(append(buffer, m.Body...))
 }
 

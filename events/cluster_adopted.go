@@ -7,6 +7,8 @@ type ClusterAdopted struct {
 	// Commands and Statuses are where the inboxes are read on from: the sequence of the last message that is done.
 	Commands uint64 `json:"commands"`
 	Statuses uint64 `json:"statuses"`
+	// Accounts says that the NATS servers know each user, and hold it to subjects with its name. It is in clusters from LevelActors on.
+	Accounts bool `json:"accounts,omitzero"`
 	// Reason is a text that says why, except at the founding.
 	Reason string `json:"reason,omitempty"`
 }

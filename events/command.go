@@ -73,6 +73,8 @@ type Request struct {
 	// ID and Source identify the command among those of its actor. A bare command has no ID: its sequence is its id.
 	ID     string
 	Source string
+	// Actor is the user in the subject, or "" where it has none.
+	Actor string
 	// Digest is the hash of subject, type and data: two commands of one id must have the same.
 	Digest      string
 	TraceParent string
@@ -80,13 +82,28 @@ type Request struct {
 	Rejection   *Rejection
 }
 
-// target reads whom a command is for, and the verb, from its subject.
+// SenderOf takes the user out of a command's subject, which is of the form rookery.cmd.by.<user>.… where it has one. The error is a *Rejection.
+func SenderOf(subject string) (actor, rest string, err error) {
+	t, by := strings.CutPrefix(subject, CommandRoot+".by.")
+	if !by {
+		return "", subject, nil
+	}
+	actor, rest, _ = strings.Cut(t, ".")
+	if err := checkName("user", actor); err != nil {
+		return "", subject, err
+	}
+	return actor, CommandRoot + "." + rest, nil
+}
+
+// CommandBy returns the subject of a command with the user that sends it.
+func CommandBy(user, subject string) string {
+	return CommandRoot + ".by." + user + strings.TrimPrefix(subject, CommandRoot)
+}
+
+// target reads whom a command is for, and the verb, from its subject without the user.
 func target(subject string) (Scope, string, error) {
 	t := strings.Split(subject, ".")
 	switch {
-	case len(t) > 2 && t[2] == "by":
-		return ClusterScope, "", Reject(CodeUnknownSubject, "subject",
-			"subjects below %s.by are for the bus alone, and accounts are off here: publish to %s.service.<namespace>.<name>.<verb>", CommandRoot, CommandRoot)
 	case len(t) == 6 && t[2] == "service":
 		id := ServiceID{Namespace: t[3], Name: t[4]}
 		if err := id.check(); err != nil {

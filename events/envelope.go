@@ -19,6 +19,7 @@ const (
 	headerCorrelation = "ce-correlationid"
 	headerCausation   = "ce-causationid"
 	headerTrace       = "ce-traceparent"
+	headerActor       = "ce-actor"
 	headerDataType    = "ce-datacontenttype"
 	headerDataSchema  = "ce-dataschema"
 	// headerContentType is the one by which others say that a message is in structured mode.
@@ -45,6 +46,14 @@ type Cause struct {
 	Causation string
 	// TraceParent is the W3C trace context of the command's sender, or "".
 	TraceParent string
+	// Actor is the user that sent the command, or "" where accounts are off. It is in clusters from LevelActors on.
+	Actor string `json:",omitzero"`
+}
+
+// Of returns the cause of another step that the same message led to, for a command with this cause.
+func (c Cause) Of(command Cause) Cause {
+	c.Correlation, c.TraceParent, c.Actor = command.Correlation, command.TraceParent, command.Actor
+	return c
 }
 
 // Attributes are the CloudEvents attributes of a message that Rookery writes.
@@ -69,7 +78,7 @@ func Encode(subject string, data Data, a Attributes) (Message, error) {
 
 // header writes the attributes. All values are in one piece, and two more find room, as others add them.
 func (a Attributes) header(kind Kind) Header {
-	const most, more = 12, 2
+	const most, more = 13, 2
 	names, values := make([]string, 0, most), make([]string, 0, most)
 	set := func(name, value string) { names, values = append(names, name), append(values, value) }
 	set(headerSpecVersion, specVersion)
@@ -87,6 +96,9 @@ func (a Attributes) header(kind Kind) Header {
 	}
 	if a.Cause.TraceParent != "" {
 		set(headerTrace, percentEncode(a.Cause.TraceParent))
+	}
+	if a.Cause.Actor != "" {
+		set(headerActor, a.Cause.Actor)
 	}
 	if a.Program.Levels != (Levels{}) {
 		set(headerLevels, a.Program.Levels.String())
@@ -110,6 +122,9 @@ func TraceParentOf(m Message) string {
 	return traceParent(parent)
 }
 
+// ActorOf returns the user whose command a message of Rookery's is due to, or "".
+func ActorOf(m Message) string { return m.Header.reader()(headerActor) }
+
 // Decode reads a message that Rookery wrote. It returns ErrUnknownType or ErrMalformed, wrapped with the subject.
 func Decode(m Message) (Data, Attributes, error) {
 	read := m.Header.reader()
@@ -130,6 +145,9 @@ func Decode(m Message) (Data, Attributes, error) {
 	a.Cause.Causation = read(headerCausation)
 	if a.Cause.TraceParent, err = percentDecode(read(headerTrace)); err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %s: %w", m.Subject, ErrMalformed, headerTrace, err)
+	}
+	if a.Cause.Actor = read(headerActor); a.Cause.Actor != "" && !ValidName(a.Cause.Actor) {
+		return nil, Attributes{}, fmt.Errorf("%s: %w: %s is not a name", m.Subject, ErrMalformed, headerActor)
 	}
 	if a.Program, err = program(read); err != nil {
 		return nil, Attributes{}, fmt.Errorf("%s: %w: %w", m.Subject, ErrMalformed, err)

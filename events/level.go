@@ -11,8 +11,12 @@ import (
 // of the version before.
 type Level uint32
 
-// LevelPrograms is the level with which levels themselves came: cluster.level, and the program in node.joined.
-const LevelPrograms Level = 1
+const (
+	// LevelPrograms is the level with which levels themselves came: cluster.level, and the program in node.joined.
+	LevelPrograms Level = 1
+	// LevelActors is the level with which accounts came: cluster.adopted says whether they are on, and events which user sent their command.
+	LevelActors Level = 2
+)
 
 // Levels are the levels at which a program works, both included.
 type Levels struct {
@@ -21,7 +25,7 @@ type Levels struct {
 }
 
 // OwnLevels are the levels at which this program works.
-var OwnLevels = Levels{Most: LevelPrograms}
+var OwnLevels = Levels{Most: LevelActors}
 
 // Hold reports whether a program with these levels works at this one.
 func (l Levels) Hold(level Level) bool { return l.Least <= level && level <= l.Most }

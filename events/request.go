@@ -26,7 +26,13 @@ const MaxAttribute = 256
 // binary mode, or a bare JSON body. It never fails: what is wrong stands in the request's Rejection.
 func ParseRequest(m Message) Request {
 	r := Request{Sequence: m.Sequence, Scope: ClusterScope}
-	scope, verb, err := target(m.Subject)
+	actor, subject, err := SenderOf(m.Subject)
+	r.Actor = actor
+	var scope Scope
+	var verb string
+	if err == nil {
+		scope, verb, err = target(subject)
+	}
 	var command asked
 	if err == nil {
 		r.Scope = scope

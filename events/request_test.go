@@ -107,6 +107,16 @@ func TestDigestsTellCommandsApart(t *testing.T) {
 	}
 }
 
+func TestTheSenderIsInTheSubject(t *testing.T) {
+	r := ParseRequest(bare(CommandBy("ann", scaleSubject), `{"scale":5}`))
+	if r.Rejection != nil || r.Actor != "ann" || r.Scope != ServiceScope(web) || r.Verb != "scale" {
+		t.Errorf("it is read as %+v", r)
+	}
+	if r.Digest == ParseRequest(bare(scaleSubject, `{"scale":5}`)).Digest {
+		t.Error("it has the digest of the same command without a sender")
+	}
+}
+
 func TestSubjectsOfCommands(t *testing.T) {
 	for _, tt := range []struct {
 		subject string
@@ -124,8 +134,10 @@ func TestSubjectsOfCommands(t *testing.T) {
 		{"rookery.cmd.x", CodeUnknownSubject, "subject", `"rookery.cmd.x"`, ClusterScope},
 		{"rookery.cmd", CodeUnknownSubject, "subject", "rookery.cmd", ClusterScope},
 		{"", CodeUnknownSubject, "subject", "<verb>", ClusterScope},
-		{"rookery.cmd.by.team.service.demo.web.scale", CodeUnknownSubject, "subject", "accounts are off", ClusterScope},
-		{"rookery.cmd.by", CodeUnknownSubject, "subject", "accounts are off", ClusterScope},
+		{"rookery.cmd.by.ann.service.demo.web.scael", CodeUnknownVerb, "subject", `did you mean "scale"`, ServiceScope(web)},
+		{"rookery.cmd.by.*.service.demo.web.scale", CodeInvalidName, "user", `"*"`, ClusterScope},
+		{"rookery.cmd.by.ann", CodeUnknownSubject, "subject", "<verb>", ClusterScope},
+		{"rookery.cmd.by", CodeUnknownSubject, "subject", "<verb>", ClusterScope},
 		{"rookery.cmd.service.Demo.web.scale", CodeInvalidName, "namespace", `"Demo"`, ClusterScope},
 		{"rookery.cmd.service.demo.-web.scale", CodeInvalidName, "name", `"-web"`, ClusterScope},
 		{"rookery.cmd.service.demo.w\x1b[b.scale", CodeInvalidName, "name", `\x1b`, ClusterScope},

@@ -19,6 +19,7 @@ const (
 	HeartbeatRoot = "rookery.heartbeat"
 	APIRoot       = "rookery.api"
 	ViewRoot      = "rookery.view"
+	SessionRoot   = "rookery.session"
 	// TrimSubject is where `rookery archive` asks the leader to remove what it has archived. It stands outside APIRoot: the permission to
 	// ask questions must not include it.
 	TrimSubject = "rookery.trim"

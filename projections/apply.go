@@ -77,7 +77,7 @@ func (c *Cluster) adopt(r events.Record, d events.ClusterAdopted) {
 	if d.Streams[commandsStream] != c.Streams[commandsStream] {
 		c.forgetCommands()
 	}
-	c.Streams = d.Streams
+	c.Streams, c.Accounts = d.Streams, d.Accounts
 	c.CommandCursor, c.StatusCursor = d.Commands, d.Statuses
 }
 

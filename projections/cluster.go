@@ -16,6 +16,8 @@ import (
 type Cluster struct {
 	// Streams holds the identity of each stream by its name; empty before the cluster is founded.
 	Streams map[string]string
+	// Accounts says that the NATS servers know each user, and hold it to subjects with its name.
+	Accounts bool `json:",omitzero"`
 	// Round, Epoch and Leader are those of the last closed round. Sequence is its place in the log, and Chain the hash there.
 	Round    uint64
 	Epoch    uint64

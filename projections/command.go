@@ -52,16 +52,18 @@ type Command struct {
 // twice, and the client that sent it can look up its outcome.
 const KeptCommand = 24 * time.Hour
 
-type commandKey struct{ source, id string }
+type commandKey struct{ actor, source, id string }
 
-// KnownID returns the earlier command of this source and id, or nil.
-func (c *Cluster) KnownID(source, id string) *Command {
-	sequence, ok := c.byID[commandKey{source, id}]
+// KnownID returns the earlier command of this actor, source and id, or nil.
+func (c *Cluster) KnownID(actor, source, id string) *Command {
+	sequence, ok := c.byID[commandKey{actor, source, id}]
 	if !ok {
 		return nil
 	}
 	return c.Commands[sequence]
 }
+
+func (cmd *Command) key() commandKey { return commandKey{cmd.Cause.Actor, cmd.Source, cmd.ID} }
 
 // Scope returns the scope of events about the command.
 func (cmd *Command) Scope() events.Scope {
@@ -92,7 +94,7 @@ func (c *Cluster) know(cmd *Command) {
 	if cmd.ID == "" {
 		return
 	}
-	key := commandKey{cmd.Source, cmd.ID}
+	key := cmd.key()
 	if _, known := c.byID[key]; !known {
 		c.byID[key] = cmd.Sequence
 	}
@@ -167,7 +169,7 @@ func (c *Cluster) forget(kept uint64, now time.Time) {
 			continue
 		}
 		delete(c.Commands, sequence)
-		if key := (commandKey{cmd.Source, cmd.ID}); c.byID[key] == sequence {
+		if key := cmd.key(); c.byID[key] == sequence {
 			delete(c.byID, key)
 		}
 	}

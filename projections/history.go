@@ -16,6 +16,8 @@ type Asked struct {
 	// ID and Source are those that the client gave it.
 	ID     string `json:"id,omitempty"`
 	Source string `json:"source,omitempty"`
+	// Actor is the user that sent it, where accounts are on.
+	Actor string `json:"actor,omitempty"`
 	// At is when the coordinator decided it. Sequence is where in the log that stands.
 	At       time.Time `json:"at"`
 	Sequence uint64    `json:"sequence"`
@@ -85,7 +87,7 @@ func (h *History) Take(r events.Record) {
 // decided notes a command. An earlier command of the same sequence may be another one, if the inbox was created again since. It may also
 // be the same command, which the coordinator decides again because its round was torn.
 func (h *History) decided(r events.Record, d events.CommandIdentity, outcome Outcome) *Asked {
-	a := &Asked{Command: d.Sequence, Verb: d.Verb, ID: d.ID, Source: d.Source, At: r.Time, Sequence: r.Sequence, Outcome: outcome, digest: d.Digest}
+	a := &Asked{Command: d.Sequence, Verb: d.Verb, ID: d.ID, Source: d.Source, Actor: r.Cause.Actor, At: r.Time, Sequence: r.Sequence, Outcome: outcome, digest: d.Digest}
 	if id, ok := r.Scope.Group(); ok {
 		a.Group = id.String()
 	}

@@ -169,8 +169,9 @@ func (p printer) print(out io.Writer, m events.Message) error {
 		Subject  string         `json:"subject"`
 		Type     string         `json:"type"`
 		Time     string         `json:"time"`
+		Actor    string         `json:"actor,omitempty"`
 		Data     jsontext.Value `json:"data"`
-	}{m.Sequence, events.EventSubject(m.Subject), m.Header.Get("ce-type"), m.Header.Get("ce-time"), m.Body})
+	}{m.Sequence, events.EventSubject(m.Subject), m.Header.Get("ce-type"), m.Header.Get("ce-time"), events.ActorOf(m), m.Body})
 }
 
 // describe puts an event into one line: the time, with its date if that is not today's, the object, the event.
@@ -179,7 +180,11 @@ func (w waves) describe(m events.Message, now time.Time) string {
 	if err != nil {
 		return err.Error()
 	}
-	return dated(a.Time, now, eventTime) + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(w.recall(m, data), a.Time)
+	text := dated(a.Time, now, eventTime) + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(w.recall(m, data), a.Time)
+	if a.Cause.Actor != "" && data.Kind().Thing == "command" {
+		text += ", sent by " + a.Cause.Actor
+	}
+	return text
 }
 
 func subjectWords(subject string) string {

@@ -17,8 +17,8 @@ import (
 
 // eventSelection says which events are printed, beside those of a scope.
 type eventSelection struct {
-	since, from, node, namespace string
-	types                        []string
+	since, from, node, namespace, actor string
+	types                               []string
 }
 
 func (s *eventSelection) flags(cmd *cobra.Command) {
@@ -27,6 +27,7 @@ func (s *eventSelection) flags(cmd *cobra.Command) {
 	f.StringVar(&s.from, "from", "", "begin at this `sequence` of the log")
 	f.StringSliceVar(&s.types, "type", nil, "print events of this `type` alone, as instance.lost, or instance for all of them; may be given several times")
 	f.StringVar(&s.node, "node", "", "print events about this `node` alone, and about instances on it")
+	f.StringVar(&s.actor, "actor", "", "print events that commands of this `user` led to alone")
 	f.StringVarP(&s.namespace, "namespace", "n", "", "print events of this `namespace` alone")
 }
 
@@ -75,8 +76,11 @@ func (s *eventSelection) begins(ctx context.Context, b *bus.JetStream) (uint64, 
 	return sequence, err
 }
 
-// has reports whether the event is of one of the types, and about the node.
+// has reports whether the event is of one of the types, about the node, and due to the user.
 func (s *eventSelection) has(m events.Message) bool {
+	if s.actor != "" && events.ActorOf(m) != s.actor {
+		return false
+	}
 	kind, _ := events.ParseKind(m.Header.Get("ce-type"))
 	if len(s.types) > 0 && !slices.Contains(s.types, kind.Thing) && !slices.Contains(s.types, kind.Word()) {
 		return false

@@ -24,6 +24,7 @@ service was a member of. The list comes from the log, so it covers deleted servi
 		Example: `  rookery history demo/web
   rookery history demo/web --limit 20 --before 4711
   rookery history demo/web --sort outcome
+  rookery history demo/web --actor ann
   rookery history demo/web --output 'jsonpath=$[?@.outcome=="rejected"].command'
 The same with the nats CLI:
   nats req rookery.api.history '{"service":"demo/web"}'`,
@@ -33,6 +34,7 @@ The same with the nats CLI:
 	each.chosen.sortFlag(cmd)
 	cmd.Flags().IntVar(&q.Limit, "limit", api.DefaultHistory, fmt.Sprintf("show the last `many` commands; at most %d", api.MaxHistory))
 	cmd.Flags().Uint64Var(&q.Before, "before", 0, "show only commands decided before this `sequence` of the log")
+	cmd.Flags().StringVar(&q.Actor, "actor", "", "show only commands that this `user` sent")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := events.ParseServiceID(args[0])
 		if err != nil {
@@ -103,9 +105,11 @@ func askedWords(a projections.Asked) string {
 	return a.Verb
 }
 
-// sourceWords names the client of a command, as far as the command says.
+// sourceWords names the user that sent a command, or else its client, as far as the command says.
 func sourceWords(a projections.Asked) string {
 	switch {
+	case a.Actor != "":
+		return a.Actor
 	case a.Source == "" && a.ID == "":
 		return "-"
 	case a.Source == "":

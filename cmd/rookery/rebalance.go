@@ -139,6 +139,7 @@ func (r *rebalance) carryOut(cmd *cobra.Command, b *bus.JetStream, p *rebalanced
 	if err != nil {
 		return err
 	}
+	m.Subject = b.CommandSubject(m.Subject)
 	sequence, err := b.Publish(call, m)
 	if err != nil {
 		return explainPublish(ctx, b, err)

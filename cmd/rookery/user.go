@@ -236,6 +236,10 @@ func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User)
 	if err != nil {
 		return err
 	}
+	in, err := u.Account()
+	if err != nil {
+		return err
+	}
 	conn, err := nats.Connect(c.URL, nats.Name("rookery user"), nats.UserCredentialBytes(files[secure.SystemCreds]), nats.RootCAs(filepath.Join(s.folder, secure.CA)))
 	if err != nil {
 		return fmt.Errorf("connect to %s, to revoke the credentials of %s: %w", c.URL, u.Name, err)
@@ -243,7 +247,7 @@ func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User)
 	defer conn.Close()
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	theirs, err := conn.RequestWithContext(call, "$SYS.REQ.ACCOUNT."+c.Account+".CLAIMS.LOOKUP", nil)
+	theirs, err := conn.RequestWithContext(call, "$SYS.REQ.ACCOUNT."+c.Accounts[in]+".CLAIMS.LOOKUP", nil)
 	if err != nil {
 		return fmt.Errorf("ask the NATS servers for the account: %w", err)
 	}
@@ -251,7 +255,7 @@ func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User)
 	if err != nil {
 		return err
 	}
-	if err := s.write(secure.Files{secure.AccountFile: account}); err != nil {
+	if err := s.write(secure.Files{secure.AccountFile(in): account}); err != nil {
 		return err
 	}
 	m, err := conn.RequestWithContext(call, "$SYS.REQ.CLAIMS.UPDATE", account)

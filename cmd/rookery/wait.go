@@ -56,6 +56,7 @@ func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscriptio
 	w.progress.know(ctx, w.bus, w.services())
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
+	m.Subject = w.bus.CommandSubject(m.Subject)
 	if w.sequence, err = w.bus.Publish(call, m); err != nil {
 		seen.Stop()
 		return nil, explainPublish(ctx, w.bus, err)

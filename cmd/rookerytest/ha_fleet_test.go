@@ -258,7 +258,7 @@ func startSimulated(t testing.TB, b bus.Bus, i int, heartbeat time.Duration) *si
 	engine := simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30})
 	first := uint16(20_000 + i%ranges*ports)
 	agent := noderunner.New(noderunner.Config{
-		Bus: b, Engine: engine, Name: name, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat,
+		Bus: b, Engine: engine, Name: name, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat, Program: events.Program{Levels: events.OwnLevels},
 		Facts: events.NodeFacts{
 			Address: "127.0.0.1", Zone: "meadow", Labels: map[string]string{"engine": "simulated"},
 			Ports: events.PortRange{First: first, Last: first + ports - 1},

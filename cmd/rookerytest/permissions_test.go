@@ -33,9 +33,9 @@ accounts {
 		users: [
 			{user: admin, password: x}
 			{user: ann, password: x, permissions: {
-				publish: [%[2]s, "rookery.node.*.logs.demo.>"], subscribe: ["_INBOX.ann.>", "rookery.event.service.demo.>"]
+				publish: [%[2]s, "rookery.node.*.logs.demo.>"], subscribe: ["_INBOX.ann.>", "rookery.session.ann.>", "rookery.event.service.demo.>"]
 			}}
-			{user: ben, password: x, permissions: {publish: [%[2]s, "rookery.node.*.exec.demo.>"], subscribe: ["_INBOX.ben.>"]}}
+			{user: ben, password: x, permissions: {publish: [%[2]s, "rookery.node.*.exec.demo.>"], subscribe: ["_INBOX.ben.>", "rookery.session.ben.>"]}}
 			{user: carl, password: x, permissions: {publish: ["rookery.api.services"], subscribe: ["_INBOX.carl.>"]}}
 		]
 	}

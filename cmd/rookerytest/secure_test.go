@@ -15,6 +15,7 @@ import (
 
 	"github.com/rookery-project/rookery/cmd/rookery/secure"
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -146,6 +147,11 @@ func TestASecureCluster(t *testing.T) {
 	s.as(1, notAllowed, "ann", "logs", "demo/web")
 	s.as(0, "", "ed", "logs", "demo/web")
 	s.as(1, notAllowed, "ed", "logs", "secret/web")
+	s.asksByItself("ann")
+	s.as(0, "  ann  ", "vera", "history", "demo/web", "--actor", "ann", "--output", "wide")
+	s.as(0, "sent by ann", secure.Operator, "events", "demo", "--actor", "ann")
+	s.as(0, "", secure.Operator, "scale", "demo/web", "1")
+	s.as(0, `"actor":"operator"`, "vera", "history", "demo/web", "--output", "json")
 
 	old := [][]byte{
 		s.removed("ann", func() { s.does("user", "rm", "ann") }),
@@ -182,6 +188,59 @@ func (s *secured) nodeWorks() {
 	s.as(0, "", secure.Operator, "ensure", "demo/kept", "--file", spec)
 	s.as(0, "", secure.Operator, "snapshot", "demo/kept")
 	s.as(1, "Permissions Violation for Publish", "node-0", "config", "put", "demo/words", words)
+}
+
+// asksByItself sends commands as the nats CLI does. The answer to one goes where the user says, among its like alone: it cannot write a config with it.
+func (s *secured) asksByItself(user string) {
+	s.Helper()
+	conn, operator := s.connect(user), s.bus(secure.Operator)
+	configs, err := operator.Bucket(s.Context(), bus.BucketConfigs)
+	if err != nil {
+		s.Fatal(err)
+	}
+	command := events.CommandBy(user, "rookery.cmd.service.demo.web.scale")
+	for _, reply := range []string{"$KV." + bus.BucketConfigs + ".demo.evil", ""} {
+		seen, err := operator.Subscribe(events.EventRoot + ".service.demo.web.command.succeeded")
+		if err != nil {
+			s.Fatal(err)
+		}
+		m := &nats.Msg{Subject: command, Data: []byte(`{"scale":2}`), Reply: reply}
+		if reply == "" {
+			_, err = conn.RequestMsg(m, settlesWithin)
+		} else {
+			err = conn.PublishMsg(m)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		select {
+		case m := <-seen.Messages():
+			if events.ActorOf(m) != user {
+				s.Errorf("the command was sent by %q", events.ActorOf(m))
+			}
+		case <-time.After(settlesWithin):
+			s.Errorf("the command to %q has no outcome", reply)
+		}
+		seen.Stop()
+	}
+	if all, err := configs.All(s.Context()); err != nil || len(all) != 1 {
+		s.Errorf("there are %d configs, want 1: %v", len(all), err)
+	}
+	denied := make(chan error, 1)
+	conn.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err })
+	for _, subject := range []string{events.CommandBy("operator", "rookery.cmd.service.demo.web.scale"), "rookery.cmd.service.demo.web.scale", "$KV.rookery_configs.demo.evil"} {
+		if err := conn.Publish(subject, []byte(`{"scale":3}`)); err != nil {
+			s.Fatal(err)
+		}
+		select {
+		case err := <-denied:
+			if !strings.Contains(err.Error(), strconv.Quote(subject)) {
+				s.Errorf("%s is denied with %v", subject, err)
+			}
+		case <-time.After(settlesWithin):
+			s.Errorf("%s may publish to %s", user, subject)
+		}
+	}
 }
 
 // removed connects as a user whose credentials are revoked then, and returns these.

@@ -245,7 +245,7 @@ func States(ctx context.Context, b bus.Bus) (map[bus.Stream]bus.State, error) {
 
 // Adoption is the event that makes these streams the cluster's. The inboxes are read from their beginning.
 func Adoption(states map[bus.Stream]bus.State) *events.ClusterAdopted {
-	adopted := &events.ClusterAdopted{Streams: map[string]string{}}
+	adopted := &events.ClusterAdopted{Streams: map[string]string{}, Accounts: states[bus.Commands].Accounts}
 	for stream, state := range states {
 		adopted.Streams[string(stream)] = state.Identity
 	}
@@ -262,11 +262,22 @@ func Identify(c *projections.Cluster, states map[bus.Stream]bus.State) error {
 				" that on purpose, run `rookery bus adopt`", ErrIdentity, stream, state.Identity, known)
 		}
 	}
+	if on := states[bus.Commands].Accounts; on != c.Accounts {
+		return fmt.Errorf("%w: accounts are %s for %s, and the log recorded %s; if you changed that on purpose, run `rookery bus adopt`",
+			ErrIdentity, onOff(on), bus.Commands, onOff(c.Accounts))
+	}
 	if last := states[bus.Commands].Last; last < c.CommandCursor {
 		return fmt.Errorf("%w: %s ends at %d and the log has decided commands up to %d: it was restored from an older"+
 			" backup; if you restored it on purpose, run `rookery bus adopt`", ErrIdentity, bus.Commands, last, c.CommandCursor)
 	}
 	return nil
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 func (l *leader) read(stream bus.Stream, from uint64) (reader bus.Reader, err error) {

@@ -203,6 +203,8 @@ func errorBody(err error) []byte {
 type State struct {
 	// Identity tells this stream from any other of the same name.
 	Identity string
+	// Accounts says that the stream was made where Rookery's accounts are on.
+	Accounts bool
 	// First and Last are the sequences of its first and last message; First is Last+1 where it is empty.
 	First, Last uint64
 	// Bytes is what its messages take.

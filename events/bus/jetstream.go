@@ -19,9 +19,11 @@ import (
 
 // JetStream is the Bus on a connection to NATS. The connection is the caller's to close.
 type JetStream struct {
-	conn *nats.Conn
-	js   jetstream.JetStream
-	left atomic.Pointer[time.Time] // when the client last left a server for the next; nil for never
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	user    string // of Rookery's accounts; "" without these
+	denials *denials
+	left    atomic.Pointer[time.Time] // when the client last left a server for the next; nil for never
 }
 
 var _ Bus = (*JetStream)(nil)
@@ -32,7 +34,7 @@ func New(conn *nats.Conn) (*JetStream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open JetStream: %w", err)
 	}
-	return &JetStream{conn: conn, js: js}, nil
+	return &JetStream{conn: conn, js: js, user: userOf(conn), denials: watchDenials(conn)}, nil
 }
 
 // Conn returns the connection.
@@ -44,8 +46,10 @@ func toNATS(m events.Message) *nats.Msg {
 
 // Publish implements Bus.
 func (b *JetStream) Publish(ctx context.Context, m events.Message) (uint64, error) {
+	ctx, done := b.denials.until(ctx, m.Subject)
+	defer done()
 	ack, err := b.js.PublishMsg(ctx, toNATS(m), jetstream.WithRetryAttempts(0))
-	if err != nil && b.forbidden(m.Subject) {
+	if err != nil && forbidden(ctx) {
 		return 0, fmt.Errorf("publish to %s: %w", m.Subject, ErrForbidden)
 	}
 	if err != nil {
@@ -254,7 +258,8 @@ func (b *JetStream) State(ctx context.Context, stream Stream) (State, error) {
 	if restoring(info.Config) {
 		return State{}, fmt.Errorf("stream %s: %w: %w", stream, ErrNoStream, ErrRestoring)
 	}
-	s := State{Identity: info.Config.Metadata[metadataIdentity], First: info.State.FirstSeq, Last: info.State.LastSeq, Bytes: info.State.Bytes}
+	meta := info.Config.Metadata
+	s := State{Identity: meta[metadataIdentity], Accounts: meta[metadataAccounts] == accountsOn, First: info.State.FirstSeq, Last: info.State.LastSeq, Bytes: info.State.Bytes}
 	if info.State.Msgs == 0 {
 		s.First = s.Last + 1
 	}

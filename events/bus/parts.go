@@ -56,6 +56,8 @@ func (b *JetStream) RequestWhole(ctx context.Context, m events.Message) (events.
 		return events.Message{}, fmt.Errorf("ask %s: %w", m.Subject, translate(err))
 	}
 	defer func() { _ = sub.Unsubscribe() }() // fails where the connection is closed, and the subscription with it
+	ctx, done := b.denials.until(ctx, m.Subject)
+	defer done()
 	question := toNATS(m)
 	question.Reply = sub.Subject
 	if err := b.conn.PublishMsg(question); err != nil {
@@ -67,7 +69,7 @@ func (b *JetStream) RequestWhole(ctx context.Context, m events.Message) (events.
 		if err == nil && len(got.Data) == 0 && got.Header.Get("Status") == "503" {
 			err = nats.ErrNoResponders
 		}
-		if err != nil && b.forbidden(m.Subject) {
+		if err != nil && forbidden(ctx) {
 			return events.Message{}, fmt.Errorf("ask %s: %w", m.Subject, ErrForbidden)
 		}
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -34,8 +33,10 @@ func (b *JetStream) Send(m events.Message) error {
 
 // Request implements Bus.
 func (b *JetStream) Request(ctx context.Context, m events.Message) (events.Message, error) {
+	ctx, done := b.denials.until(ctx, m.Subject)
+	defer done()
 	answer, err := b.conn.RequestMsgWithContext(ctx, toNATS(m))
-	if err != nil && b.forbidden(m.Subject) {
+	if err != nil && forbidden(ctx) {
 		return events.Message{}, fmt.Errorf("ask %s: %w", m.Subject, ErrForbidden)
 	}
 	if err != nil {
@@ -68,13 +69,6 @@ func (b *JetStream) askAll(ctx context.Context, subject string, within time.Dura
 			return nil
 		}
 	}
-}
-
-// forbidden reports whether the server's last word says that this connection may not publish to the subject. The server sends that apart
-// from the request, which itself ends without an answer.
-func (b *JetStream) forbidden(subject string) bool {
-	err := b.conn.LastError()
-	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(strings.ToLower(err.Error()), `publish to "`+strings.ToLower(subject)+`"`)
 }
 
 // NewInbox implements Bus, below the prefix that the connection was made with.

@@ -41,7 +41,7 @@ func (b *JetStream) BeginRestore(ctx context.Context, identity string, replicas 
 	}
 	filling = strings.ToLower(nuid.New().Next())
 	config := settings(Log, replicas)
-	config.Metadata[metadataIdentity], config.Metadata[metadataRestoring] = identity, filling
+	config.Metadata[metadataIdentity], config.Metadata[metadataRestoring], config.Metadata[metadataAccounts] = identity, filling, b.accounts()
 	config.RePublish = nil
 	if _, err := b.js.CreateStream(ctx, config); err != nil {
 		return "", fmt.Errorf("make stream %s: %w", Log, translate(err))
@@ -60,7 +60,9 @@ func (b *JetStream) EndRestore(ctx context.Context, filling string, last uint64)
 		return fmt.Errorf("finish stream %s: another restore has begun: %w", Log, ErrRestoring)
 	}
 	config := settings(Log, filled.Replicas)
-	config.Metadata[metadataIdentity] = filled.Metadata[metadataIdentity]
+	for _, kept := range []string{metadataIdentity, metadataAccounts} {
+		config.Metadata[kept] = filled.Metadata[kept]
+	}
 	if _, err := b.js.UpdateStream(ctx, config); err != nil {
 		return fmt.Errorf("finish stream %s: %w", Log, translate(err))
 	}

@@ -46,7 +46,7 @@ func settings(stream Stream, replicas int) jetstream.StreamConfig {
 		Name:       string(stream),
 		Replicas:   replicas,
 		Duplicates: shortestWindow,
-		Metadata:   map[string]string{metadataSchema: schemaVersion, metadataAccounts: "off"},
+		Metadata:   map[string]string{metadataSchema: schemaVersion, metadataAccounts: accountsOff},
 	}
 	switch stream {
 	case Commands:

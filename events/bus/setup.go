@@ -121,7 +121,7 @@ func (b *JetStream) Init(ctx context.Context, replicas int) error {
 func (b *JetStream) create(ctx context.Context, stream Stream, replicas int) error {
 	config := settings(stream, replicas)
 	// Of a generator of its own: names of containers carry the first digits, which one generator gives to all.
-	config.Metadata[metadataIdentity] = strings.ToLower(nuid.New().Next())
+	config.Metadata[metadataIdentity], config.Metadata[metadataAccounts] = strings.ToLower(nuid.New().Next()), b.accounts()
 	if _, err := b.js.CreateStream(ctx, config); err != nil {
 		return fmt.Errorf("make stream %s: %w", stream, translate(err))
 	}

@@ -33,9 +33,8 @@ resolver {
   interval: "2m"
 }
 resolver_preload: {
-  {{.System}}: {{.SystemToken}}
-  {{.Account}}: {{.AccountToken}}
-}
+{{range $account, $token := .Tokens}}  {{$account}}: {{$token}}
+{{end}}}
 {{if .Others}}
 cluster {
   name: rookery

@@ -52,7 +52,6 @@ const (
 	clusterFile  = Keys + "/cluster.json"
 	signingKey   = Keys + "/operator-signing.nk"
 	systemKey    = Keys + "/system-signing.nk"
-	AccountFile  = Keys + "/rookery.jwt"
 	SystemCreds  = Keys + "/system.creds"
 	tokensUnder  = Keys + "/users"
 	serversUnder = "servers"
@@ -61,14 +60,26 @@ const (
 
 func roleKey(role string) string { return Keys + "/" + role + ".nk" }
 
+// The accounts. No user reaches one from another, but for the subjects that Core exports and Clients imports.
+const (
+	// Core has all streams. Coordinators, nodes and those who operate the cluster are in it.
+	Core = "ROOKERY"
+	// Clients has no streams. All others are in it: a server's answer to them, as to a command, stays among them, whatever subject they name for it.
+	Clients = "CLIENTS"
+	// System is NATS's own.
+	System = "SYSTEM"
+)
+
+// AccountFile is where the token of an account stands.
+func AccountFile(account string) string { return Keys + "/" + strings.ToLower(account) + ".jwt" }
+
 // Cluster is what the folder of a cluster's security knows of it.
 type Cluster struct {
 	Servers []Server `json:"servers"`
 	// URL is where clients connect: the addresses of all servers, divided by commas.
 	URL string `json:"url"`
-	// Account is the public key of the account in which everything of Rookery is, and System that of NATS's own.
-	Account string `json:"account"`
-	System  string `json:"system"`
+	// Accounts are the public keys of accounts, by their names.
+	Accounts map[string]string `json:"accounts"`
 }
 
 // urls is where clients connect.
@@ -89,8 +100,8 @@ func Make(servers []Server, now time.Time) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := Cluster{Servers: servers, URL: urls(servers), Account: keys.account, System: keys.system}
-	if err := keys.accounts(files, c); err != nil {
+	c := Cluster{Servers: servers, URL: urls(servers), Accounts: keys.accounts}
+	if err := keys.sign(files); err != nil {
 		return nil, err
 	}
 	if err := makeCertificates(files, servers, now); err != nil {
@@ -117,16 +128,16 @@ func Make(servers []Server, now time.Time) (Files, error) {
 // keys are the key pairs that sign others.
 type keys struct {
 	operator, signing nkeys.KeyPair
-	// account and system are public keys of accounts. Their own keys sign nothing, and are not kept: the operator's signing key can change both.
-	account, system string
-	systemSigning   nkeys.KeyPair
-	roles           map[string]string // public keys, by role
-	operatorToken   string
-	tokens          map[string]string // of accounts, by their public keys
+	// accounts are public keys of accounts. Their own keys sign nothing, and are not kept: the operator's signing key can change all.
+	accounts      map[string]string
+	systemSigning nkeys.KeyPair
+	roles         map[string]string // public keys, by role
+	operatorToken string
+	tokens        map[string]string // of accounts
 }
 
 func makeKeys(files Files) (*keys, error) {
-	k := &keys{roles: map[string]string{}, tokens: map[string]string{}}
+	k := &keys{accounts: map[string]string{}, roles: map[string]string{}, tokens: map[string]string{}}
 	var failed error
 	// pair makes a key pair, and returns its public key as well.
 	pair := func(of func() (nkeys.KeyPair, error)) (nkeys.KeyPair, string) {
@@ -148,16 +159,17 @@ func makeKeys(files Files) (*keys, error) {
 	k.operator, _ = keep(operatorKey, nkeys.CreateOperator)
 	k.signing, _ = keep(signingKey, nkeys.CreateOperator)
 	k.systemSigning, _ = keep(systemKey, nkeys.CreateAccount)
-	_, k.account = pair(nkeys.CreateAccount)
-	_, k.system = pair(nkeys.CreateAccount)
+	for _, name := range []string{Core, Clients, System} {
+		_, k.accounts[name] = pair(nkeys.CreateAccount)
+	}
 	for _, r := range roles {
 		_, k.roles[r.Name] = keep(roleKey(r.Name), nkeys.CreateAccount)
 	}
 	return k, failed
 }
 
-// accounts makes the tokens of the operator and the accounts, and the credentials with which accounts are changed.
-func (k *keys) accounts(files Files, c Cluster) error {
+// sign makes the tokens of the operator and the accounts, and the credentials with which accounts are changed.
+func (k *keys) sign(files Files) error {
 	operator, err := k.operator.PublicKey()
 	if err != nil {
 		return err
@@ -171,27 +183,34 @@ func (k *keys) accounts(files Files, c Cluster) error {
 		return err
 	}
 	o := jwt.NewOperatorClaims(operator)
-	o.Name, o.SystemAccount, o.StrictSigningKeyUsage = "rookery", c.System, true
+	o.Name, o.SystemAccount, o.StrictSigningKeyUsage = "rookery", k.accounts[System], true
 	o.SigningKeys.Add(signing)
 	if k.operatorToken, err = o.Encode(k.operator); err != nil {
 		return err
 	}
-	system := jwt.NewAccountClaims(c.System)
-	system.Name = "SYSTEM"
-	system.SigningKeys.Add(systemSigning)
-	account := jwt.NewAccountClaims(c.Account)
-	account.Name = "ROOKERY"
-	account.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
-	for _, r := range roles {
-		account.SigningKeys.AddScopedSigner(r.scope(k.roles[r.Name]))
+	claims := map[string]*jwt.AccountClaims{}
+	for name, key := range k.accounts {
+		claims[name] = jwt.NewAccountClaims(key)
+		claims[name].Name = name
 	}
-	for _, a := range []*jwt.AccountClaims{system, account} {
-		if k.tokens[a.Subject], err = a.Encode(k.signing); err != nil {
+	claims[System].SigningKeys.Add(systemSigning)
+	claims[Core].Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
+	for _, s := range shared {
+		claims[Core].Exports.Add(&jwt.Export{Name: s.subject, Subject: jwt.Subject(s.subject), Type: s.how, ResponseType: s.answers})
+		claims[Clients].Imports.Add(&jwt.Import{Name: s.subject, Subject: jwt.Subject(s.subject), Account: k.accounts[Core], Type: s.how})
+	}
+	for _, r := range roles {
+		claims[r.account].SigningKeys.AddScopedSigner(r.scope(k.roles[r.Name]))
+	}
+	for name, c := range claims {
+		if k.tokens[name], err = c.Encode(k.signing); err != nil {
 			return err
 		}
 	}
-	files[AccountFile] = []byte(k.tokens[c.Account])
-	_, files[SystemCreds], err = credentials(k.systemSigning, c.System, User{Name: Operator, Role: Operator}, false)
+	for _, name := range []string{Core, Clients} {
+		files[AccountFile(name)] = []byte(k.tokens[name])
+	}
+	_, files[SystemCreds], err = credentials(k.systemSigning, k.accounts[System], User{Name: Operator, Role: Operator}, false)
 	return err
 }
 
@@ -199,17 +218,20 @@ func (k *keys) accounts(files Files, c Cluster) error {
 func (k *keys) configure(files Files, c Cluster, s Server) error {
 	folder := path.Join(serversUnder, s.Name)
 	files[path.Join(folder, "encryption.conf")] = fmt.Appendf(nil, "key: %q\n", randomText())
+	tokens := map[string]string{}
+	for name, token := range k.tokens {
+		tokens[k.accounts[name]] = token
+	}
 	var text strings.Builder
 	err := configuration.Execute(&text, struct {
 		Server
 		Cluster
-		Operator                string
-		AccountToken            string
-		SystemToken             string
+		Operator, System        string
+		Tokens                  map[string]string // of accounts, by their public keys
 		Others                  []Server
 		ClientPort, ClusterPort int
 	}{
-		s, c, k.operatorToken, k.tokens[c.Account], k.tokens[c.System],
+		s, c, k.operatorToken, k.accounts[System], tokens,
 		slices.DeleteFunc(slices.Clone(c.Servers), func(other Server) bool { return other == s || len(c.Servers) == 1 }), ClientPort, ClusterPort,
 	})
 	files[path.Join(folder, "nats.conf")] = []byte(text.String())

@@ -23,19 +23,23 @@ func made(t *testing.T, servers ...Server) Files {
 // TestAccountsAreValid decodes what the servers get, and holds it to NATS's own rules.
 func TestAccountsAreValid(t *testing.T) {
 	files := made(t, Server{"nats-1", "10.0.0.1"}, Server{"nats-2", "nats.example"}, Server{"nats-3", "fd00::3"})
-	account, err := jwt.DecodeAccountClaims(string(files[AccountFile]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := jwt.CreateValidationResults()
-	account.Validate(results)
-	for _, issue := range results.Issues {
-		if issue.Blocking {
-			t.Error(issue.Description)
+	signers := 0
+	for _, name := range []string{Core, Clients} {
+		account, err := jwt.DecodeAccountClaims(string(files[AccountFile(name)]))
+		if err != nil {
+			t.Fatal(err)
 		}
+		results := jwt.CreateValidationResults()
+		account.Validate(results)
+		for _, issue := range results.Issues {
+			if issue.Blocking {
+				t.Errorf("%s: %s", name, issue.Description)
+			}
+		}
+		signers += len(account.SigningKeys)
 	}
-	if len(account.SigningKeys) != len(roles) {
-		t.Errorf("the account has %d signing keys for %d roles", len(account.SigningKeys), len(roles))
+	if signers != len(roles) {
+		t.Errorf("the accounts have %d signing keys for %d roles", signers, len(roles))
 	}
 	text := string(files["servers/nats-1/nats.conf"])
 	for _, want := range []string{"tls://nats.example:6222", "tls://[fd00::3]:6222", "handshake_first: auto"} {
@@ -100,7 +104,8 @@ func TestRevokedUsersStayRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers := files[AccountFile]
+	users = slices.DeleteFunc(users, func(u User) bool { return in(t, u) != Core })
+	servers := files[AccountFile(Core)]
 	for i, u := range users {
 		if servers, err = files.Revoke(u, servers); err != nil {
 			t.Fatal(err)
@@ -119,4 +124,13 @@ func TestRevokedUsersStayRevoked(t *testing.T) {
 			}
 		}
 	}
+}
+
+func in(t *testing.T, u User) string {
+	t.Helper()
+	name, err := u.Account()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // User is who connects to the bus. Its name and namespaces are DNS labels.
@@ -76,7 +77,7 @@ func NewUser(files Files, u User) (Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", roleKey(r.Name), err)
 	}
-	token, creds, err := credentials(signer, c.Account, u, true)
+	token, creds, err := credentials(signer, c.Accounts[r.account], u, true)
 	return Files{u.credsFile(): creds, u.tokenFile(): token}, err
 }
 
@@ -109,7 +110,7 @@ func credentials(signer nkeys.KeyPair, account string, u User, scoped bool) (tok
 	claims := jwt.NewUserClaims(public)
 	claims.Name, claims.IssuerAccount = u.Name, account
 	claims.SetScoped(scoped)
-	claims.Tags.Add(roleTag + u.Role)
+	claims.Tags.Add(bus.RoleTag + u.Role)
 	for _, ns := range u.Namespaces {
 		claims.Tags.Add(namespaceTag + ns)
 	}
@@ -152,19 +153,29 @@ func readUser(token []byte) (User, error) {
 	}
 	u := User{Name: claims.Name, Namespaces: namespaces(claims.Tags), Issued: time.Unix(claims.IssuedAt, 0), Key: claims.Subject}
 	for _, tag := range claims.Tags {
-		if role, is := strings.CutPrefix(tag, roleTag); is {
+		if role, is := strings.CutPrefix(tag, bus.RoleTag); is {
 			u.Role = role
 		}
 	}
 	return u, nil
 }
 
-// Revoke returns the account without the user's key. Keys that the servers' version of the account revokes stay revoked: the folder may be an
+// Account is the account that the user is in.
+func (u User) Account() (string, error) {
+	r, err := RoleNamed(u.Role)
+	return r.account, err
+}
+
+// Revoke returns the user's account without its key. Keys that the servers' version of the account revokes stay revoked: the folder may be an
 // older copy. Servers that get the account close the user's connections.
 func (f Files) Revoke(u User, servers []byte) (account []byte, err error) {
-	claims, err := jwt.DecodeAccountClaims(string(f[AccountFile]))
+	name, err := u.Account()
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", AccountFile, err)
+		return nil, err
+	}
+	claims, err := jwt.DecodeAccountClaims(string(f[AccountFile(name)]))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", AccountFile(name), err)
 	}
 	theirs, err := jwt.DecodeAccountClaims(string(servers))
 	if err != nil {

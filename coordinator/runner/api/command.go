@@ -15,12 +15,14 @@ import (
 
 // Command is the answer to the question `command`.
 type Command struct {
-	Sequence uint64              `json:"sequence"`
-	Service  string              `json:"service,omitempty"`
-	Group    string              `json:"group,omitempty"`
-	Node     string              `json:"node,omitempty"`
-	Verb     string              `json:"verb,omitempty"`
-	Outcome  projections.Outcome `json:"outcome"`
+	Sequence uint64 `json:"sequence"`
+	Service  string `json:"service,omitempty"`
+	Group    string `json:"group,omitempty"`
+	Node     string `json:"node,omitempty"`
+	Verb     string `json:"verb,omitempty"`
+	// Actor is the user that sent it, where accounts are on.
+	Actor   string              `json:"actor,omitempty"`
+	Outcome projections.Outcome `json:"outcome"`
 	// Unchanged says that all it asked for was desired before.
 	Unchanged bool `json:"unchanged,omitzero"`
 	// Queued says that it waits until the commands to its service before it have ended.
@@ -48,6 +50,8 @@ type CommandQuestion struct {
 	Sequence uint64 `json:"sequence,omitzero"`
 	ID       string `json:"id,omitempty"`
 	Source   string `json:"source,omitempty"`
+	// Actor is the user that sent the command of an id, where accounts are on.
+	Actor string `json:"actor,omitempty"`
 	// Wait is how long the answer waits for the end of the command of a sequence; maxCommandWait at most.
 	Wait events.Duration `json:"wait,omitzero"`
 }
@@ -144,7 +148,7 @@ func (s *Server) lookUp(ctx context.Context, q CommandQuestion) (known lookedUp,
 		known.cursor, known.leading = c.CommandCursor, leading
 		cmd := c.Commands[q.Sequence]
 		if q.ID != "" {
-			cmd = c.KnownID(q.Source, q.ID)
+			cmd = c.KnownID(q.Actor, q.Source, q.ID)
 		}
 		switch {
 		case cmd != nil:
@@ -185,7 +189,7 @@ func (s *Server) undecided(ctx context.Context, q CommandQuestion, cursor uint64
 			return false, 0, err
 		}
 		for _, m := range page {
-			if r := events.ParseRequest(m); r.ID == q.ID && r.Source == q.Source {
+			if r := events.ParseRequest(m); r.ID == q.ID && r.Source == q.Source && r.Actor == q.Actor {
 				return true, state.Last, nil
 			}
 		}
@@ -199,7 +203,7 @@ func (s *Server) undecided(ctx context.Context, q CommandQuestion, cursor uint64
 // answerOf encodes what became of the command, as the state knows it.
 func answerOf(c *projections.Cluster, cmd *projections.Command) ([]byte, error) {
 	f := Command{
-		Sequence: cmd.Sequence, Node: cmd.Node, Verb: cmd.Verb, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
+		Sequence: cmd.Sequence, Node: cmd.Node, Verb: cmd.Verb, Actor: cmd.Cause.Actor, Outcome: cmd.Outcome, Unchanged: cmd.Unchanged, Queued: cmd.Queued, Rejection: cmd.Rejection,
 		Reason: cmd.Reason, Message: cmd.Message, Other: cmd.Other, LogSequence: c.Sequence,
 	}
 	if cmd.Service.Name != "" {

@@ -28,6 +28,8 @@ type HistoryQuestion struct {
 	// ones.
 	Limit  int    `json:"limit,omitzero" jsonschema:"minimum=1,maximum=1000"`
 	Before uint64 `json:"before,omitzero"`
+	// Actor asks for the commands that this user sent; "" asks for those of all.
+	Actor string `json:"actor,omitempty"`
 }
 
 // History is the answer to the question `history`.
@@ -46,7 +48,7 @@ func (s *Server) askHistory(ctx context.Context, body []byte) ([]byte, error) {
 	err := json.Unmarshal(body, &q, json.RejectUnknownMembers(true))
 	if err != nil || q.Limit < 1 || q.Limit > MaxHistory {
 		return nil, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf(
-			`ask with {"service":"demo/web"}, and with "limit" from 1 to %d and "before":4711, a place in the log, for earlier ones`, MaxHistory)}
+			`ask with {"service":"demo/web"}, and with "limit" from 1 to %d and "before":4711, a place in the log, for earlier ones, or "actor":"ann"`, MaxHistory)}
 	}
 	id, err := events.ParseServiceID(q.Service)
 	if err != nil {
@@ -61,9 +63,9 @@ func (s *Server) askHistory(ctx context.Context, body []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if q.Before > 0 {
-			all = slices.DeleteFunc(all, func(a projections.Asked) bool { return a.Sequence >= q.Before })
-		}
+		all = slices.DeleteFunc(all, func(a projections.Asked) bool {
+			return (q.Before > 0 && a.Sequence >= q.Before) || (q.Actor != "" && a.Actor != q.Actor)
+		})
 		h := History{Service: id.String(), Sequence: end, Earlier: max(len(all)-q.Limit, 0)}
 		h.Commands = all[h.Earlier:]
 		return json.Marshal(h, json.Deterministic(true))

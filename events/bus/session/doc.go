@@ -13,7 +13,7 @@
 //
 // The package does not know the meaning of a frame.
 //
-// On the wire: the client opens a session by a request with a body and the header Rookery-Reply, an inbox of its own. The
+// On the wire: the client opens a session by a request with a body and the header Rookery-Reply, a subject of its own below rookery.session. The
 // server answers with Rookery-Session, the subject on which it listens from then on, or with NATS's headers of an error.
 // Every later message goes to one of these two subjects, and its header Rookery-Frame says what it is:
 //

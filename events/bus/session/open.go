@@ -24,7 +24,8 @@ const openTimeout = 5 * time.Second
 func Open(ctx context.Context, b bus.Bus, subject string, body []byte) (*Conn, error) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	inbox := b.NewInbox()
+	_, unique, _ := strings.Cut(b.NewInbox(), ".") // with the client's prefix, as ann.… of _INBOX.ann.…
+	inbox := events.SessionRoot + "." + unique
 	heard, err := b.Subscribe(inbox)
 	if err != nil {
 		return nil, err
@@ -101,8 +102,8 @@ func Serve(b bus.Bus, subjects string, most int, handle Handler) (stop func(), e
 // answer begins a session and waits for nothing of it.
 func (s *server) answer(m events.Message) (events.Message, error) {
 	inbox := m.Header.Get(headerReply)
-	if !bus.IsInbox(inbox) {
-		return refused(&bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name an inbox: a subject below _INBOX, as that of a prefix _INBOX.alice", headerReply)}), nil
+	if below, ok := strings.CutPrefix(inbox, events.SessionRoot+"."); !ok || below == "" || strings.ContainsAny(below, " \t\r\n*>") {
+		return refused(&bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name a subject below %s, as %[2]s.ann.1", headerReply, events.SessionRoot)}), nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,11 +26,11 @@ jetstream { store_dir: %q }
 authorization {
 	users: [
 		{user: admin, password: x}
-		{user: edge, password: x, permissions: {publish: ["_INBOX.>"], subscribe: ["rookery.node.edge.>"]}}
+		{user: edge, password: x, permissions: {publish: ["rookery.session.>"], subscribe: ["rookery.node.edge.>"], allow_responses: true}}
 		{user: ann, password: x, permissions: {
-			publish: [%[2]s, "rookery.node.*.logs.demo.>"], subscribe: ["_INBOX.ann.>", "rookery.event.service.demo.>"]
+			publish: [%[2]s, "rookery.node.*.logs.demo.>"], subscribe: ["_INBOX.ann.>", "rookery.session.ann.>", "rookery.event.service.demo.>"]
 		}}
-		{user: ben, password: x, permissions: {publish: [%[2]s, "rookery.node.*.exec.demo.>"], subscribe: ["_INBOX.ben.>"]}}
+		{user: ben, password: x, permissions: {publish: [%[2]s, "rookery.node.*.exec.demo.>"], subscribe: ["_INBOX.ben.>", "rookery.session.ben.>"]}}
 	]
 }
 `

@@ -216,7 +216,7 @@ func TestWhoSendsMoreThanItMayIsCutOff(t *testing.T) {
 		}
 	}, func(t *testing.T, b *leaky) {
 		why = make(chan error, 1)
-		answer, err := b.Request(t.Context(), events.Message{Subject: subject, Header: events.Header{"Rookery-Reply": {"_INBOX.x"}}})
+		answer, err := b.Request(t.Context(), events.Message{Subject: subject, Header: events.Header{"Rookery-Reply": {"rookery.session.x"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +258,7 @@ func TestASessionThatIsNotServedSaysWhy(t *testing.T) {
 		if _, err := session.Open(t.Context(), b, "rookery.node.gone.logs.demo.web.0.1", nil); !errors.Is(err, bus.ErrNoAnswer) {
 			t.Errorf("without a process that serves, it is %v", err)
 		}
-		for _, inbox := range []string{"", "rookery.cmd.cluster.policy", "_INBOX.", "_INBOX.>"} {
+		for _, inbox := range []string{"", "rookery.cmd.cluster.policy", "_INBOX.x", "rookery.session.", "rookery.session.>"} {
 			answer, err := b.Request(t.Context(), events.Message{Subject: subject, Header: events.Header{"Rookery-Reply": {inbox}}})
 			if err != nil || answer.Header.Get(bus.HeaderErrorCode) != "400" {
 				t.Errorf("a session with %q is answered with %v, %v", inbox, answer.Header, err)

@@ -1,0 +1,57 @@
+package coordinator_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rookery-project/rookery/coordinator"
+	"github.com/rookery-project/rookery/events"
+)
+
+// sent decides a command with this id, and returns the events that it leads to.
+func (h *house) sent(subject, id, body string) []events.Record {
+	h.input++
+	m := events.Message{Subject: subject, Sequence: h.input, Body: []byte(body), Header: events.Header{
+		"ce-specversion": {"1.0"}, "ce-id": {id}, "ce-source": {"/test"}, "ce-type": {"io.rookery.service.v1.ensure"},
+	}}
+	h.round(func(turn *coordinator.Turn) { turn.Command(events.ParseRequest(m)) })
+	return h.decided
+}
+
+// rejected returns why the first of these events rejects a command, or "".
+func rejected(of []events.Record) string {
+	if d, is := of[0].Data.(events.CommandRejected); is {
+		return d.Reason
+	}
+	return ""
+}
+
+// TestSubjectsNameTheSenderWhereAccountsAreOn sends commands with and without a user, where accounts are on and where they are off.
+func TestSubjectsNameTheSenderWhereAccountsAreOn(t *testing.T) {
+	const plain, body = "rookery.cmd.service.demo.web.ensure", `{"image":"localhost/a:1"}`
+	off := newHouse(t)
+	if why := rejected(off.sent(events.CommandBy("ann", plain), "1", body)); !strings.Contains(why, "accounts are off here") {
+		t.Errorf("accounts are off, and a command by a user is rejected with %q", why)
+	}
+	on := newHouse(t)
+	with := adoption("1")
+	with.Accounts = true
+	on.round(func(turn *coordinator.Turn) { turn.Found(with) })
+	if on.cluster.Level != events.LevelActors || !on.cluster.Accounts {
+		t.Errorf("the cluster is at level %d, and accounts are on: %t", on.cluster.Level, on.cluster.Accounts)
+	}
+	if why := rejected(on.sent(plain, "1", body)); !strings.Contains(why, "publish to rookery.cmd.by.<user>") {
+		t.Errorf("accounts are on, and a command without a user is rejected with %q", why)
+	}
+	for _, r := range on.sent(events.CommandBy("ann", plain), "2", body) {
+		if r.Cause.Actor != "ann" {
+			t.Errorf("%s has the actor %q", r.Data.Kind(), r.Cause.Actor)
+		}
+	}
+	// The same id from another user is another command.
+	for _, r := range on.sent(events.CommandBy("ben", plain), "2", body) {
+		if d, is := r.Data.(events.CommandRejected); !is || d.Code != events.CodeBusy || r.Cause.Actor != "ben" {
+			t.Errorf("%s has the actor %q: %+v", r.Data.Kind(), r.Cause.Actor, r.Data)
+		}
+	}
+}
