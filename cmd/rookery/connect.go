@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +21,8 @@ type link struct {
 	server  string
 	creds   string
 	context string
+	// end ends the command that runs, with what a server said.
+	end context.CancelCauseFunc
 }
 
 func (l *link) flags(cmd *cobra.Command) {
@@ -39,7 +43,7 @@ const (
 func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) {
 	options = append([]nats.Option{
 		nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
-		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(deafPings),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(deafPings), nats.ErrorHandler(l.heard),
 	}, options...)
 	if l.server != "" {
 		if l.creds != "" {
@@ -57,6 +61,16 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		return explain(nats.DefaultURL)(nats.Connect(nats.DefaultURL, options...))
 	}
 	return explain(settings.URL)(conn, err)
+}
+
+// heard ends a command that the server does not let read or change a stream: its call would wait for an answer in vain.
+func (l *link) heard(_ *nats.Conn, _ *nats.Subscription, err error) {
+	const forStreams = `publish to "$js.api.`
+	if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(strings.ToLower(err.Error()), forStreams) && l.end != nil {
+		l.end(fmt.Errorf("%w: it needs a user that may read streams, as an operator: %w", bus.ErrForbidden, err))
+		return
+	}
+	fmt.Fprintln(os.Stderr, err)
 }
 
 // contextName returns the name of the NATS context, or the whole path of its file.
@@ -100,4 +114,9 @@ func busOn(conn *nats.Conn) (*bus.JetStream, func(), error) {
 }
 
 // patient makes a coordinator or a node wait until its server is reachable.
-func patient() nats.Option { return nats.RetryOnFailedConnect(true) }
+func patient() nats.Option {
+	return func(o *nats.Options) error {
+		o.AsyncErrorCB = nil // what the server says ends no process that runs for long
+		return nats.RetryOnFailedConnect(true)(o)
+	}
+}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // The exit codes. They are stable: scripts depend on them.
@@ -45,10 +47,16 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	link, began := &link{}, time.Now()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	link, began := &link{end: end}, time.Now()
 	err := root(link).ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, bus.ErrForbidden) {
+		complain(os.Stderr, cause.Error())
+		return exitError
 	}
 	err = link.explained(ctx, err, began)
 	var coded *codedError

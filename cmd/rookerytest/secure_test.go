@@ -147,6 +147,7 @@ func TestASecureCluster(t *testing.T) {
 	s.as(1, notAllowed, "ann", "logs", "demo/web")
 	s.as(0, "", "ed", "logs", "demo/web")
 	s.as(1, notAllowed, "ed", "logs", "secret/web")
+	s.as(1, notAllowed, "vera", "events", "demo")
 	s.asksByItself("ann")
 	s.as(0, "  ann  ", "vera", "history", "demo/web", "--actor", "ann", "--output", "wide")
 	s.as(0, "sent by ann", secure.Operator, "events", "demo", "--actor", "ann")
