@@ -218,15 +218,23 @@ func (q *quorum) leads(s *scene, stream string) (leads *busServer) {
 		}
 		return at >= 0
 	})
-	q.makesLead(s, leads, probeStream)
+	q.probes(s, leads)
 	return leads
 }
 
-// makesLead makes the server lead the stream, if it does not.
-func (q *quorum) makesLead(s *scene, one *busServer, stream string) {
-	if !q.leadsSoon(one, stream) {
-		s.fail("%s does not become the leader of %s", one.name, stream)
+// probes makes the server lead the probe, if it does not. NATS lets no server lead a stream again for a while that it has cut off, so the probe is
+// made again then until it is there.
+func (q *quorum) probes(s *scene, one *busServer) {
+	if q.leadsSoon(one, probeStream) {
+		return
 	}
+	s.until(one.name+" leads a new "+probeStream, func() bool {
+		if _, err := q.Conn.Request("$JS.API.STREAM.DELETE."+probeStream, nil, publishWithin); err != nil {
+			return false
+		}
+		q.makeProbe()
+		return q.leaderOf(probeStream) == one.name
+	})
 }
 
 // leadsSoon asks NATS to let the server lead the stream, and reports whether it did.

@@ -118,6 +118,63 @@ func (s *secured) bus(user string) *bus.JetStream {
 	return b
 }
 
+// TestThreeSecureServers starts three servers on machines of their own with one set of keys. A user that is removed while one of them is down cannot
+// connect to that one either, once it is back.
+func TestThreeSecureServers(t *testing.T) {
+	t.Parallel()
+	f := newField(t)
+	path, err := natsServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &secured{T: t, folder: filepath.Join(t.TempDir(), "keys"), port: secure.ClientPort}
+	machines, words := map[string]*host{}, []string{"secure", "init"}
+	for i := range serverCount {
+		name := fmt.Sprintf("nats-%d", i+1)
+		machines[name] = f.network.newMachine(name, "")
+		words = append(words, name+"="+machines[name].address)
+	}
+	s.does(words...)
+	start := func(name string) *process {
+		return f.launch(machines[name], "/usr/bin/env", "--chdir", filepath.Join(s.folder, "servers", name), path, "--config", "nats.conf")
+	}
+	servers := map[string]*process{}
+	for name := range machines {
+		servers[name] = start(name)
+	}
+	var out string
+	if !f.within(settlesWithin, func() bool {
+		var code int
+		out, code = rookery(t, "bus", "init", "--replicas", "3", "--context", s.context(secure.Operator))
+		return code == 0
+	}) {
+		t.Fatalf("bus init: %s", out)
+	}
+	startProcess(t, "coordinator", "--context", s.context(secure.Coordinator))
+	s.does("user", "add", "vera", "--role", "viewer")
+	s.as(0, "", "vera", "ps")
+	creds, err := os.ReadFile(filepath.Join(s.folder, secure.CredsFile("vera")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers["nats-1"].kill()
+	s.does("user", "rm", "vera")
+	start("nats-1")
+	var refused error
+	if !f.within(settlesWithin, func() bool {
+		conn, err := nats.Connect(fmt.Sprintf("nats://%s:%d", machines["nats-1"].address, secure.ClientPort), nats.UserCredentialBytes(creds),
+			nats.RootCAs(filepath.Join(s.folder, secure.CA)))
+		if err == nil {
+			conn.Close()
+		}
+		refused = err
+		return errors.Is(err, nats.ErrAuthorization)
+	}) {
+		t.Errorf("a user that was removed while nats-1 was down connects to it: %v", refused)
+	}
+	s.as(0, "", secure.Operator, "bus", "check")
+}
+
 const notAllowed = "the permissions of this NATS user do not allow it"
 
 // TestASecureCluster connects without credentials, and as users who may do some things, and removes and renews them.

@@ -30,7 +30,7 @@ resolver {
   type: full
   dir: "accounts"
   allow_delete: false
-  interval: "2m"
+  interval: "10s"
 }
 resolver_preload: {
 {{range $account, $token := .Tokens}}  {{$account}}: {{$token}}
