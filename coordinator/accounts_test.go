@@ -55,3 +55,25 @@ func TestSubjectsNameTheSenderWhereAccountsAreOn(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoEndsACommandIsTheActor supersedes a command of another user.
+func TestWhoEndsACommandIsTheActor(t *testing.T) {
+	h := newHouse(t)
+	with := adoption("1")
+	with.Accounts = true
+	h.round(func(turn *coordinator.Turn) { turn.Found(with) })
+	const subject = "rookery.cmd.service.demo.web.ensure"
+	h.sent(events.CommandBy("ann", subject), "1", `{"image":"localhost/a:1"}`)
+	superseded := false
+	for _, r := range h.sent(events.CommandBy("ben", subject), "1", `{"image":"localhost/b:1","busy":"supersede"}`) {
+		if d, is := r.Data.(events.CommandSuperseded); is {
+			superseded = d.Sequence == h.input-1 && r.Cause.Correlation == d.Sequence
+		}
+		if r.Cause.Actor != "ben" {
+			t.Errorf("%s has the actor %q", r.Data.Kind(), r.Cause.Actor)
+		}
+	}
+	if !superseded {
+		t.Error("the command of ann is not superseded")
+	}
+}

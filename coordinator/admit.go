@@ -20,6 +20,10 @@ func (t *Turn) Command(r events.Request) {
 	if known := t.Cluster.Commands[r.Sequence]; known != nil && known.Digest == r.Digest {
 		return // already decided: the inbox was restored, so the leader reads it again
 	}
+	if err := t.sent(r); err != nil {
+		t.reject(r, err)
+		return
+	}
 	if r.ID != "" {
 		if known := t.Cluster.KnownID(t.cause.Actor, r.Source, r.ID); known != nil {
 			t.again(r, known)
@@ -88,9 +92,6 @@ func (t *Turn) reject(r events.Request, err error) {
 }
 
 func (t *Turn) admit(r events.Request) error {
-	if err := t.sent(r); err != nil {
-		return err
-	}
 	if r.Rejection != nil {
 		return r.Rejection
 	}

@@ -164,7 +164,7 @@ func (t *Turn) cancelGroup(r events.Request, id events.GroupID, _ events.GroupCa
 	}
 	t.emit(r.Scope, events.CommandAccepted{CommandIdentity: r.Identity(), Unchanged: g.Aborted != ""})
 	cause := t.cause
-	t.cause = t.Cluster.Commands[g.Command].Cause
+	t.cause = t.cause.Of(t.Cluster.Commands[g.Command].Cause)
 	t.abort(g, "", "it was cancelled by command "+utoa(r.Sequence))
 	t.cause = cause
 	t.emit(r.Scope, events.CommandSucceeded{Sequence: r.Sequence})

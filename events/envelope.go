@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -50,9 +51,9 @@ type Cause struct {
 	Actor string `json:",omitzero"`
 }
 
-// Of returns the cause of another step that the same message led to, for a command with this cause.
+// Of returns the same cause for a step of the command with that cause. Its actor is who caused the step: of the command, if this cause has none.
 func (c Cause) Of(command Cause) Cause {
-	c.Correlation, c.TraceParent, c.Actor = command.Correlation, command.TraceParent, command.Actor
+	c.Correlation, c.TraceParent, c.Actor = command.Correlation, command.TraceParent, cmp.Or(c.Actor, command.Actor)
 	return c
 }
 

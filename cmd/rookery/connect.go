@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ type link struct {
 	server  string
 	creds   string
 	context string
-	// end ends the command that runs, with what a server said.
-	end context.CancelCauseFunc
+	// end ends the command that runs, with what a server said, if it needs streams.
+	end   context.CancelCauseFunc
+	needs bool
 }
 
 func (l *link) flags(cmd *cobra.Command) {
@@ -63,15 +65,19 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 	return explain(settings.URL)(conn, err)
 }
 
-// heard ends a command that the server does not let read or change a stream: its call would wait for an answer in vain.
+// heard ends a command that needs streams where the server does not let it read or change one: its call would wait for an answer in vain. Other
+// commands look at streams only to explain why no answer comes.
 func (l *link) heard(_ *nats.Conn, _ *nats.Subscription, err error) {
-	const forStreams = `publish to "$js.api.`
-	if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(strings.ToLower(err.Error()), forStreams) && l.end != nil {
-		l.end(fmt.Errorf("%w: it needs a user that may read streams, as an operator: %w", bus.ErrForbidden, err))
-		return
+	switch ofStream := errors.Is(err, nats.ErrPermissionViolation) && toStream.MatchString(err.Error()); {
+	case !ofStream:
+		fmt.Fprintln(os.Stderr, err)
+	case l.needs:
+		l.end(fmt.Errorf("%w: it needs a user that may read and change streams, as an operator: %w", bus.ErrForbidden, err))
 	}
-	fmt.Fprintln(os.Stderr, err)
 }
+
+// toStream matches what a server says of a message that would read or change a stream, a bucket or an object.
+var toStream = regexp.MustCompile(`(?i)publish to "\$(JS|KV|O)\.`)
 
 // contextName returns the name of the NATS context, or the whole path of its file.
 func (l *link) contextName() string {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -107,7 +108,8 @@ Begin with:
 	cmd.SetFlagErrorFunc(usage)
 	link.flags(cmd)
 	utc := cmd.PersistentFlags().Bool("utc", false, "show times in UTC, not in the local time zone")
-	cmd.PersistentPreRun = func(*cobra.Command, []string) {
+	cmd.PersistentPreRun = func(c *cobra.Command, _ []string) {
+		link.needs = slices.ContainsFunc(ofStreams, func(name string) bool { return strings.HasPrefix(c.CommandPath()+" ", "rookery "+name+" ") })
 		if *utc {
 			time.Local = time.UTC // because all times are shown, and read where they have no zone, as local ones
 		}
@@ -128,6 +130,11 @@ Begin with:
 	completeNames(cmd, link)
 	helpThatFits(cmd)
 	return cmd
+}
+
+// ofStreams are the commands that read or change streams. The others ask coordinators.
+var ofStreams = []string{
+	"archive", "bus", "capsule", "config", "doctor", "drain", "events", "policy get", "rebalance", "replay", "stats", "top", "version", "what-if",
 }
 
 // family is a group of related commands in the help.

@@ -141,8 +141,15 @@ func subjects() []row {
 		shape("no verb", "rookery.cmd.service.demo.web", "<verb>"),
 		shape("one token", "rookery.cmd.x", `"rookery.cmd.x"`),
 		shape("a dot in the name", "rookery.cmd.service.demo.web.v2.scale", "web.v2"),
-		shape("an actor", "rookery.cmd.by.x.service.demo.web.scale", "accounts are off"),
-		shape("an actor alone", "rookery.cmd.by", "accounts are off"),
+		{
+			name: "an actor", subject: "rookery.cmd.by.x.service.demo.web.scale", body: `{"scale":5}`, code: events.CodeUnknownSubject, field: "subject",
+			says: "accounts are off",
+		},
+		shape("an actor alone", "rookery.cmd.by", `"rookery.cmd.by"`),
+		{
+			name: "an actor that is not a name", subject: "rookery.cmd.by.X.service.demo.web.scale", body: `{"scale":5}`, code: events.CodeInvalidName,
+			field: "user", says: `"X"`, under: underNone,
+		},
 		named("uppercase namespace", "Demo", "web", "namespace", `"Demo"`),
 		named("uppercase name", "demo", "WEB", "name", `"WEB"`),
 		named("control characters", "demo", "w\x1b[2Jb", "name", `\x1b`),

@@ -92,9 +92,6 @@ func Adopt(ctx context.Context, b bus.Bus, name string, program events.Program) 
 		return "", err
 	}
 	adopted := Adoption(states)
-	if adopted.Accounts && c.Level < events.LevelActors {
-		return "", fmt.Errorf("the cluster is at level %d, and accounts came with level %d: run `rookery cluster finish-upgrade`, and then adopt", c.Level, events.LevelActors)
-	}
 	adopted.Reason = "an operator ran bus adopt"
 	if keeps(c, states, bus.Commands, c.CommandCursor) {
 		adopted.Commands = c.CommandCursor

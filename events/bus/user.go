@@ -11,7 +11,7 @@ import (
 )
 
 // RoleTag begins the tag that each user of Rookery's accounts has, with the name of its role.
-const RoleTag = "role:"
+const RoleTag = "rookery-role:"
 
 // userOf returns the name of the user that connects, or "" for one that Rookery's accounts do not know. The server verifies the token.
 func userOf(conn *nats.Conn) string {

@@ -3,6 +3,7 @@ package secure_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +20,30 @@ type attack struct {
 	by   secure.User
 	what string
 	// try does it, and reports whether it worked.
-	try func(t *testing.T, attacker, victim *nats.Conn) bool
+	try func(t *testing.T, by *attacker, victims []*nats.Conn) bool
 	// works says why it works with accounts, too: a limit that the guide of security names. "" for one that does not work.
 	works string
+}
+
+// attacker is the connection of one that attacks.
+type attacker struct {
+	*nats.Conn
+	denied chan error // what the server did not allow
+}
+
+// victims are connections that may hear and say everything, one of each account.
+func (s *served) victims() []*nats.Conn {
+	if s.files == nil {
+		return []*nats.Conn{s.connectsAll("")}
+	}
+	return []*nats.Conn{s.connectsAll(secure.Core), s.connectsAll(secure.Clients)}
+}
+
+func (s *served) attacks(user secure.User) *attacker {
+	const most = 1000
+	a := &attacker{denied: make(chan error, most)}
+	a.Conn = s.connect(user, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.denied <- err }))
+	return a
 }
 
 var (
@@ -31,14 +53,17 @@ var (
 	ed    = secure.User{Name: "ed", Role: "exec", Namespaces: []string{"demo"}}
 )
 
-// told reports whether the subscription has a message, once the server has delivered all that was sent before.
-func told(t *testing.T, heard *nats.Subscription, sender, listener *nats.Conn) bool {
+func flush(t *testing.T, conns ...*nats.Conn) {
 	t.Helper()
-	for _, conn := range []*nats.Conn{sender, listener} {
+	for _, conn := range conns {
 		if err := conn.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// has reports whether the subscription has a message, once the server has delivered all that was sent before.
+func has(heard *nats.Subscription) bool {
 	pending, _, err := heard.Pending()
 	return err == nil && pending > 0 // the subscription of one who may not listen is gone
 }
@@ -50,59 +75,108 @@ func listen(t *testing.T, conn *nats.Conn, subject string) *nats.Subscription {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = heard.Unsubscribe() }) // the server may have ended it
-	if err := conn.Flush(); err != nil {
+	flush(t, conn)
+	return heard
+}
+
+func publish(t *testing.T, conn *nats.Conn, subject, reply, body string) {
+	t.Helper()
+	if err := conn.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: []byte(body)}); err != nil {
 		t.Fatal(err)
 	}
-	return heard
 }
 
 // says is an attack in which the user says something that others believe.
 func says(by secure.User, subject string) attack {
-	return attack{by: by, what: "publishes to " + subject, try: func(t *testing.T, attacker, victim *nats.Conn) bool {
-		heard := listen(t, victim, subject)
-		if err := attacker.Publish(subject, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-		return told(t, heard, attacker, victim)
+	return attack{by: by, what: "publishes to " + subject, try: func(t *testing.T, by *attacker, victims []*nats.Conn) bool {
+		return heardBy(t, victims, subject, func() { publish(t, by.Conn, subject, "", "{}") }, by.Conn)
 	}}
+}
+
+// heardBy reports whether one of the victims hears something on the subject due to what the attacker does.
+func heardBy(t *testing.T, victims []*nats.Conn, subject string, do func(), by *nats.Conn) bool {
+	t.Helper()
+	all := make([]*nats.Subscription, len(victims))
+	for i, v := range victims {
+		all[i] = listen(t, v, subject)
+	}
+	do()
+	flush(t, append([]*nats.Conn{by}, victims...)...)
+	return slices.ContainsFunc(all, has)
 }
 
 // hears is an attack in which the user listens to what others say on a subject.
 func hears(by secure.User, filter, subject string) attack {
-	return attack{by: by, what: "listens to " + filter, try: func(t *testing.T, attacker, victim *nats.Conn) bool {
-		heard := listen(t, attacker, filter)
-		if err := victim.Publish(subject, []byte("{}")); err != nil {
-			t.Fatal(err)
+	return attack{by: by, what: "listens to " + filter, try: func(t *testing.T, by *attacker, victims []*nats.Conn) bool {
+		heard := listen(t, by.Conn, filter)
+		for _, v := range victims {
+			publish(t, v, subject, "", "{}")
+			flush(t, v)
 		}
-		return told(t, heard, victim, attacker)
+		flush(t, by.Conn)
+		return has(heard)
 	}}
 }
 
-// asks is an attack in which the user asks a question, and its answer is of use.
+// asks is an attack in which the user asks a question, and its answer is of use. The server either answers or does not allow it.
 func asks(by secure.User, what, subject, body string) attack {
-	return attack{by: by, what: what, try: func(t *testing.T, attacker, _ *nats.Conn) bool {
-		inbox := attacker.NewInbox()
-		answers := listen(t, attacker, inbox)
-		if err := attacker.PublishRequest(subject, inbox, []byte(body)); err != nil {
+	return attack{by: by, what: what, try: func(t *testing.T, by *attacker, _ []*nats.Conn) bool {
+		inbox := by.NewInbox()
+		answers := make(chan *nats.Msg, 1)
+		heard, err := by.ChanSubscribe(inbox, answers)
+		if err != nil {
 			t.Fatal(err)
 		}
-		denied := make(chan struct{}, 1)
-		attacker.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) { denied <- struct{}{} })
-		type got struct {
-			m   *nats.Msg
-			err error
+		defer func() { _ = heard.Unsubscribe() }() // fails only if the connection has ended
+		publish(t, by.Conn, subject, inbox, body)
+		for {
+			select {
+			case err := <-by.denied:
+				if strings.Contains(err.Error(), strconv.Quote(subject)) {
+					return false
+				}
+			case m := <-answers:
+				return m.Header.Get("Status") == "" && !strings.Contains(string(m.Data), `"error"`)
+			case <-time.After(time.Minute):
+				t.Fatalf("the server neither answers on %s nor denies it", subject)
+			}
 		}
-		next := make(chan got, 1)
-		go func() {
-			m, err := answers.NextMsg(time.Minute)
-			next <- got{m, err}
-		}()
-		select {
-		case <-denied:
-			return false
-		case g := <-next:
-			return g.err == nil && g.m.Header.Get("Status") == "" && !strings.Contains(string(g.m.Data), `"error"`)
+	}}
+}
+
+// replies is an attack in which the user asks so that the server publishes the answer where the user may not, in an account.
+func replies(by secure.User, what, account, to string, questions ...string) attack {
+	return attack{by: by, what: what, try: func(t *testing.T, by *attacker, victims []*nats.Conn) bool {
+		core, listens := victims[0], victims[0]
+		if account == secure.Clients {
+			listens = victims[len(victims)-1]
 		}
+		heard := listen(t, listens, to)
+		for _, q := range questions {
+			answered := make(chan error, 1)
+			if strings.HasPrefix(q, events.APIRoot) { // no coordinator runs
+				echo, err := core.Subscribe(q, func(m *nats.Msg) { answered <- m.Respond([]byte("{}")) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = echo.Unsubscribe() }() // fails only if the connection has ended
+				flush(t, core)
+			} else {
+				answered <- nil
+			}
+			publish(t, by.Conn, q, to, `{"seq":1}`)
+			flush(t, by.Conn)
+			if err := <-answered; err != nil {
+				t.Fatal(err)
+			}
+		}
+		done := listen(t, core, core.NewInbox()) // the server answers in the order of questions
+		publish(t, core, "$JS.API.STREAM.INFO.ROOKERY_COMMANDS", done.Subject, "")
+		if _, err := done.NextMsg(time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		flush(t, core, listens)
+		return has(heard)
 	}}
 }
 
@@ -166,6 +240,9 @@ func ofNode() (all []attack) {
 			asks(edgeA, "makes a consumer of volumes that publishes a command", "$JS.API.CONSUMER.CREATE.OBJ_rookery_volumes.evil",
 				`{"stream_name":"OBJ_rookery_volumes","config":{"name":"evil","deliver_subject":"rookery.cmd.by.operator.cluster.policy","ack_policy":"none"}}`),
 			asks(edgeA, "removes the volumes of all", "$JS.API.STREAM.PURGE.OBJ_rookery_volumes", ``)),
+		though("nodes read the contents of volumes by the interfaces of NATS, which publish the answer where they are asked to", replies(edgeA,
+			"has what it stored published as a command", secure.Core, events.CommandRoot+".by.operator.cluster.policy", "$JS.API.DIRECT.GET.OBJ_rookery_volumes")),
+		though("nodes say in a session what its client hears, and the client's subject is not known to others", says(edgeA, events.SessionRoot+".ann.1")),
 		though("metrics have no node in their subject", says(edgeA, events.MetricRoot+".secret.web.0")),
 	)
 }
@@ -192,29 +269,12 @@ func ofClients() (all []attack) {
 		all = append(all, asks(by, "reads a config", "$JS.API.STREAM.MSG.GET.KV_rookery_configs", `{"last_by_subj":"$KV.rookery_configs.secret.words"}`),
 			asks(by, "removes commands", "$JS.API.STREAM.PURGE.ROOKERY_COMMANDS", ``))
 	}
-	return append(all, attack{by: ann, what: "has the answer to a command written into a config", try: func(t *testing.T, attacker, victim *nats.Conn) bool {
-		const config = "$KV.rookery_configs.demo.evil"
-		heard := listen(t, victim, config)
-		for _, subject := range []string{events.CommandRoot + ".by.ann.service.demo.web.scale", events.CommandRoot + ".service.demo.web.scale"} {
-			if err := attacker.PublishRequest(subject, config, []byte(`{"scale":2}`)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		stored := listen(t, victim, victim.NewInbox())
-		for seen := 0; seen == 0; { // until the server has stored a command, and so answered
-			if err := victim.PublishRequest("$JS.API.STREAM.MSG.GET.ROOKERY_COMMANDS", stored.Subject, []byte(`{"next_by_subj":"rookery.cmd.>","seq":2}`)); err != nil {
-				t.Fatal(err)
-			}
-			m, err := stored.NextMsg(time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(string(m.Data), `"error"`) {
-				seen++
-			}
-		}
-		return told(t, heard, attacker, victim)
-	}})
+	return append(all, slices.Concat(though("an answer goes where a client asks, among clients", replies(vera, "has the answer to a question taken for a view", secure.Clients,
+		events.ViewRoot+".services.demo.web", events.APIRoot+".state")), []attack{
+		replies(ann, "has the answer to a command written into a config", secure.Core, "$KV.rookery_configs.demo.evil",
+			events.CommandRoot+".by.ann.service.demo.web.scale", events.CommandRoot+".service.demo.web.scale"),
+		replies(vera, "has the answer to a question taken for a command", secure.Core, events.CommandRoot+".by.operator.cluster.policy", events.APIRoot+".state"),
+	})...)
 }
 
 // stocked makes the streams, and what attackers look for in them.
@@ -243,14 +303,14 @@ func TestAttacksDoNotWork(t *testing.T) {
 	open, closed := serveOpen(t), serve(t)
 	worked := 0
 	for _, s := range []*served{open, closed} {
-		victim := s.connect(secure.User{Name: "victim", Role: secure.Coordinator})
-		s.stocked(victim)
-		attackers := map[string]*nats.Conn{}
+		victims := s.victims()
+		s.stocked(victims[0])
+		attackers := map[string]*attacker{}
 		for _, a := range all {
 			if attackers[a.by.Name] == nil {
-				attackers[a.by.Name] = s.connect(a.by)
+				attackers[a.by.Name] = s.attacks(a.by)
 			}
-			works := a.try(t, attackers[a.by.Name], victim)
+			works := a.try(t, attackers[a.by.Name], victims)
 			switch {
 			case s == open && !works:
 				t.Errorf("without accounts this does not work: a %s %s", a.by.Role, a.what)

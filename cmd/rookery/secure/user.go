@@ -127,6 +127,11 @@ func (f Files) Cluster() (c Cluster, err error) {
 	if err := json.Unmarshal(f[clusterFile], &c); err != nil {
 		return c, fmt.Errorf("read %s: %w", clusterFile, err)
 	}
+	for _, name := range []string{Core, Clients, System} {
+		if c.Accounts[name] == "" {
+			return c, fmt.Errorf("%s has no account %s: make new keys with rookery secure init", clusterFile, name)
+		}
+	}
 	return c, nil
 }
 
