@@ -91,6 +91,14 @@ func edited(folder, name string, edits []edit) (string, error) {
 	return compiled(name, "github.com/rookery-project/rookery/cmd/rookery", "-overlay", folder+"/overlay.json")
 }
 
+// TestTheNextVersionCompiles builds the program of the next level. The test of versions, which has a minute, then finds its packages compiled.
+func TestTheNextVersionCompiles(t *testing.T) {
+	t.Parallel()
+	if _, err := edited(t.TempDir(), "rookery-next", newerEdits); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // older builds the program of the version before.
 func older(t *testing.T) string {
 	t.Helper()
