@@ -182,7 +182,7 @@ func (w waves) describe(m events.Message, now time.Time) string {
 	}
 	text := dated(a.Time, now, eventTime) + "  " + subjectWords(m.Subject) + "  " + data.Kind().Word() + details(w.recall(m, data), a.Time)
 	if a.Cause.Actor != "" && data.Kind().Thing == "command" {
-		text += ", sent by " + a.Cause.Actor
+		text += ", by " + a.Cause.Actor
 	}
 	return text
 }

@@ -207,7 +207,7 @@ func TestASecureCluster(t *testing.T) {
 	s.as(1, notAllowed, "vera", "events", "demo")
 	s.asksByItself("ann")
 	s.as(0, "  ann  ", "vera", "history", "demo/web", "--actor", "ann", "--output", "wide")
-	s.as(0, "sent by ann", secure.Operator, "events", "demo", "--actor", "ann")
+	s.as(0, ", by ann", secure.Operator, "events", "demo", "--actor", "ann")
 	s.as(0, "", secure.Operator, "scale", "demo/web", "1")
 	s.as(0, `"actor":"operator"`, "vera", "history", "demo/web", "--output", "json")
 
