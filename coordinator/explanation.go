@@ -30,7 +30,8 @@ type Explanation struct {
 
 // HoldExplained is a node that is held for a service.
 type HoldExplained struct {
-	Node    string `json:"node"`
+	Node string `json:"node"`
+	// Service is empty for a reader that may not see its namespace.
 	Service string `json:"service"`
 	// Since is when the service began to wait.
 	Since time.Time `json:"since"`

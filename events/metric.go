@@ -29,12 +29,13 @@ type ProcessUse struct {
 // Kind implements Data.
 func (MetricProcess) Kind() Kind { return v1("metric", "process") }
 
-// MetricSubject is where the node of a slot's instance publishes what that uses: rookery.metric.<ns>.<name>.<ordinal>.
-func MetricSubject(id ServiceID, ordinal uint32) string {
-	return MetricRoot + "." + id.Namespace + "." + id.Name + "." + strconv.FormatUint(uint64(ordinal), 10)
+// MetricSubject is where the node of a slot's instance publishes what that uses:
+// rookery.metric.<ns>.<name>.<ordinal>.<node>.
+func MetricSubject(id ServiceID, ordinal uint32, node string) string {
+	return MetricRoot + "." + id.Namespace + "." + id.Name + "." + strconv.FormatUint(uint64(ordinal), 10) + "." + node
 }
 
 // MetricSubjects matches those of all slots of a service.
 func MetricSubjects(id ServiceID) string {
-	return MetricRoot + "." + id.Namespace + "." + id.Name + ".*"
+	return MetricRoot + "." + id.Namespace + "." + id.Name + ".>"
 }

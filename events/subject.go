@@ -20,6 +20,10 @@ const (
 	APIRoot       = "rookery.api"
 	ViewRoot      = "rookery.view"
 	SessionRoot   = "rookery.session"
+	// SupplyRoot is where nodes ask the leader for what they may not read from streams, or store there, themselves.
+	SupplyRoot = "rookery.supply"
+	// FateRoot is where the leader says to a user what became of its command.
+	FateRoot = "rookery.fate"
 	// TrimSubject is where `rookery archive` asks the leader to remove what it has archived. It stands outside APIRoot: the permission to
 	// ask questions must not include it.
 	TrimSubject = "rookery.trim"
@@ -159,6 +163,11 @@ func EventSubject(logSubject string) string {
 // CommandOutcomeSubject is where the leader publishes the outcome of the command with this sequence in ROOKERY_COMMANDS.
 func CommandOutcomeSubject(sequence uint64, name string) string {
 	return EventRoot + ".command." + strconv.FormatUint(sequence, 10) + "." + name
+}
+
+// FateSubject is where the leader publishes that for the user that sent it: rookery.fate.<user>.<sequence>.
+func FateSubject(user string, sequence uint64) string {
+	return FateRoot + "." + user + "." + strconv.FormatUint(sequence, 10)
 }
 
 // CommandSubject is where clients publish a command for a service: rookery.cmd.service.<ns>.<name>.<verb>.

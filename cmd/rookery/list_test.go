@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -87,7 +88,7 @@ func seenOf(t *testing.T, told bus.Sight) *seen {
 		t.Fatal(err)
 	}
 	for ordinal, generation := range []uint32{1, 7} {
-		m, err := events.Encode("rookery.metric.demo.web", events.MetricProcess{
+		m, err := events.Encode(fmt.Sprintf("rookery.metric.demo.web.%d.edge-1", ordinal), events.MetricProcess{
 			Namespace: "demo", Name: "web", Ordinal: uint32(ordinal), Generation: generation, Node: "edge-1",
 			ProcessUse: events.ProcessUse{CPUNanoCores: new(uint64(12_300_000)), MemoryBytes: new(uint64(50 << 20))},
 		}, events.Attributes{ID: "1", Source: "/rookery/node/edge-1", Time: noon.Add(-20 * time.Second)})

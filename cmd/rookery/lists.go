@@ -18,14 +18,14 @@ import (
 )
 
 // ask asks a coordinator, and reads its answer. stale says why the answer may be old; "" where it is not. Without an answer the error says why.
-func ask(ctx context.Context, b *bus.JetStream, name string, within time.Duration, question, answer any) (stale string, err error) {
+func ask(ctx context.Context, b *bus.JetStream, name string, within time.Duration, question api.Question, answer any) (stale string, err error) {
 	body, err := json.Marshal(question)
 	if err != nil {
 		return "", err
 	}
 	call, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	m, err := b.RequestWhole(call, events.Message{Subject: events.APIRoot + "." + name, Header: events.Header{}, Body: body})
+	m, err := b.RequestWhole(call, events.Message{Subject: b.QuestionSubject(name, question.About()), Header: events.Header{}, Body: body})
 	if err != nil {
 		return "", unanswered(ctx, b, err)
 	}
@@ -60,9 +60,28 @@ func warn(stale string) {
 	}
 }
 
-// listed asks for what a view has, page by page, and returns it with the place in the log that all of it has reached at least.
+// listed asks for what a view has, page by page, and returns it with the place in the log that all of it has reached at least. Of a user that sees
+// some namespaces alone it asks for each of these.
 func listed[T any](ctx context.Context, b *bus.JetStream, bucket string, q api.ListQuestion) (all []T, at uint64, stale string, err error) {
 	q.Limit = api.MostListed
+	namespaces := b.Namespaces()
+	if bucket == bus.BucketNodes || q.Namespace != "" || len(namespaces) == 0 {
+		namespaces = []string{q.Namespace}
+	}
+	for _, q.Namespace = range namespaces {
+		some, reached, late, err := pages[T](ctx, b, bucket, q)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		if all, stale = append(all, some...), cmp.Or(stale, late); at == 0 || reached < at {
+			at = reached
+		}
+	}
+	return all, at, stale, nil
+}
+
+// pages is listed for one question.
+func pages[T any](ctx context.Context, b *bus.JetStream, bucket string, q api.ListQuestion) (all []T, at uint64, stale string, err error) {
 	for {
 		var page api.List[T]
 		late, err := ask(ctx, b, bus.ViewOf(bucket), answerTimeout, q, &page)

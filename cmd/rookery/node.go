@@ -14,6 +14,7 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/supply"
 	"github.com/rookery-project/rookery/node"
 	"github.com/rookery-project/rookery/node/podman"
 	"github.com/rookery-project/rookery/node/runner"
@@ -62,7 +63,6 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 			if err != nil {
 				return err
 			}
-			config.Bus = b
 			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-node", Instance: f.name, Log: logger()}, f.metrics)
 			if err != nil {
 				return err
@@ -117,7 +117,12 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 // runNode runs a node once its server reaches the log. At a leaf node that does not reach the log, a node would join and read no orders. Without a
 // connection runNode does not wait, because the node itself waits for that.
 func runNode(ctx context.Context, b *bus.JetStream, config runner.Config) error {
-	for said := false; b.Conn().IsConnected(); said = true {
+	supplied, err := supply.For(b, config.Name)
+	if err != nil {
+		return fmt.Errorf("--name %s: %w: rookery user add %[1]s --role node makes others", config.Name, err)
+	}
+	config.Bus, config.Supply = b, supplied
+	for said := false; b.User() == "" && b.Conn().IsConnected(); said = true { // with accounts a node reads no stream
 		call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 		_, err := b.State(call, bus.Log)
 		cancel()

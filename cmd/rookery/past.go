@@ -57,7 +57,7 @@ func (p place) find(ctx context.Context, b *bus.JetStream) (uint64, error) {
 }
 
 // askPast asks a coordinator a question that may take long.
-func askPast(ctx context.Context, b *bus.JetStream, name string, question, answer any) error {
+func askPast(ctx context.Context, b *bus.JetStream, name string, question api.Question, answer any) error {
 	stale, err := ask(ctx, b, name, pastTimeout, question, answer)
 	warn(stale)
 	return err

@@ -95,7 +95,7 @@ func archivedState(ctx context.Context, b *bus.JetStream, folder string, q api.S
 	if err != nil {
 		return past, err
 	}
-	return api.PastOf(c, q.Service, q.Node)
+	return api.PastOf(c, q.Service, q.Node, "")
 }
 
 func printState(out io.Writer, past api.PastState) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/rookery-project/rookery/cmd/rookery/grid"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections/views"
 )
 
 func statsCommand(l *link) *cobra.Command {
@@ -60,11 +61,7 @@ var statsColumns = []grid.Column{
 func statsPage(s *seen, of within, now time.Time) page {
 	p := page{grid: grid.Table{Columns: statsColumns}}
 	for _, v := range s.instancesOf(of) {
-		u, known := s.usage[fmt.Sprintf("%s.%s.%d", v.Namespace, v.Name, v.Ordinal)]
-		if !known || (u.Generation != v.Generation && (v.Next == nil || u.Generation != v.Next.Generation)) {
-			u = used{}
-			u.Namespace, u.Name, u.Ordinal, u.Generation, u.Node = v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node
-		}
+		u := s.usageOf(v)
 		key := fmt.Sprintf("%s/%s/%d", v.Namespace, v.Name, v.Ordinal)
 		p.values = append(p.values, value{key, u})
 		p.grid.Rows = append(p.grid.Rows, grid.Row{Key: key, Cells: []grid.Cell{
@@ -75,6 +72,23 @@ func statsPage(s *seen, of within, now time.Time) page {
 		}})
 	}
 	return p
+}
+
+// usageOf returns what the slot's instance uses, or its successor, as their own nodes have measured it.
+func (s *seen) usageOf(v views.Instance) used {
+	all := []views.Instance{v}
+	if v.Next != nil {
+		all = append(all, *v.Next)
+	}
+	for _, i := range all {
+		u, known := s.usage[events.MetricSubject(events.ServiceID{Namespace: i.Namespace, Name: i.Name}, i.Ordinal, i.Node)]
+		if known && u.Generation == i.Generation {
+			return u
+		}
+	}
+	var none used
+	none.Namespace, none.Name, none.Ordinal, none.Generation, none.Node = v.Namespace, v.Name, v.Ordinal, v.Generation, v.Node
+	return none
 }
 
 func coresWords(nano *uint64) string {
@@ -135,10 +149,10 @@ func (s *seen) readUsage(ctx context.Context, b *bus.JetStream) error {
 	return nil
 }
 
-// measure adds the measurement of one instance. It ignores all other messages, as coordinators do.
+// measure adds the measurement of one instance. It ignores all other messages, and what a node says on the subject of another, as coordinators do.
 func (s *seen) measure(m events.Message) {
 	metric, a, err := events.DecodeAs[events.MetricProcess](m)
-	if err == nil {
-		s.usage[fmt.Sprintf("%s.%s.%d", metric.Namespace, metric.Name, metric.Ordinal)] = used{metric, &a.Time}
+	if err == nil && m.Subject == events.MetricSubject(events.ServiceID{Namespace: metric.Namespace, Name: metric.Name}, metric.Ordinal, metric.Node) {
+		s.usage[m.Subject] = used{metric, &a.Time}
 	}
 }

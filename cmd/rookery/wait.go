@@ -49,7 +49,7 @@ func (w *waiter) run(ctx context.Context, m events.Message) (api.Command, error)
 
 // publish stores the command and returns a subscription to its service's events from then on, for follow.
 func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscription, error) {
-	seen, err := w.bus.Subscribe(w.subject())
+	seen, err := w.bus.SubscribeAll(w.subjects()...)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +64,12 @@ func (w *waiter) publish(ctx context.Context, m events.Message) (bus.Subscriptio
 	return seen, nil
 }
 
-// subject matches the events of the service or the group, and may match others.
-func (w *waiter) subject() string {
+// subjects match the events of the service, or of the group and its members, and may match others.
+func (w *waiter) subjects() []string {
 	if len(w.members) == 0 {
-		return events.EventRoot + "." + w.scope + ".>"
+		return []string{events.EventRoot + "." + w.scope + ".>"}
 	}
-	return events.EventRoot + ".*." + w.members[0].Namespace + ".*.>"
+	return []string{events.EventRoot + "." + w.scope + ".>", events.EventRoot + ".service." + w.members[0].Namespace + ".>"}
 }
 
 // concerns reports whether an event is about the service, the group or one of its members.
@@ -193,10 +193,16 @@ func (w *waiter) ask(ctx context.Context) (api.Command, bool, error) {
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var outcome api.Command
-	m, err := w.bus.Request(call, events.Message{
-		Subject: events.APIRoot + ".command", Header: events.Header{}, Body: fmt.Appendf(nil, `{"sequence":%d}`, w.sequence),
-	})
-	if err != nil || m.Header.Get("Nats-Service-Error-Code") != "" {
+	q := api.CommandQuestion{Sequence: w.sequence}
+	if words := strings.Split(w.scope, "."); len(w.bus.Namespaces()) > 0 && len(words) == 3 {
+		q.Namespace = words[1]
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return outcome, false, err
+	}
+	m, err := w.bus.Request(call, events.Message{Subject: w.bus.QuestionSubject("command", q.About()), Header: events.Header{}, Body: body})
+	if err != nil || bus.Refused(m) != nil {
 		return outcome, false, nil // undecided, or no coordinator leads: ask again
 	}
 	if err := json.Unmarshal(m.Body, &outcome); err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/supply"
 	noderunner "github.com/rookery-project/rookery/node/runner"
 	"github.com/rookery-project/rookery/node/simulated"
 )
@@ -259,14 +260,18 @@ func (q *quorum) leaderOf(stream string) string {
 }
 
 // startSimulated runs a node with a simulated engine inside the test, and returns its engine.
-func startSimulated(t testing.TB, b bus.Bus, i int, heartbeat time.Duration) *simulated.Engine {
+func startSimulated(t testing.TB, b *bus.JetStream, i int, heartbeat time.Duration) *simulated.Engine {
 	t.Helper()
 	const ports, ranges = 1000, 40
 	name := fmt.Sprintf("node-%d", i)
 	engine := simulated.New(events.Capacity{CPU: 8, Memory: 16 << 30, Disk: 100 << 30})
 	first := uint16(20_000 + i%ranges*ports)
+	supplied, err := supply.For(b, name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	agent := noderunner.New(noderunner.Config{
-		Bus: b, Engine: engine, Name: name, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat, Program: events.Program{Levels: events.OwnLevels},
+		Bus: b, Supply: supplied, Engine: engine, Name: name, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat, Program: events.Program{Levels: events.OwnLevels},
 		Facts: events.NodeFacts{
 			Address: "127.0.0.1", Zone: "meadow", Labels: map[string]string{"engine": "simulated"},
 			Ports: events.PortRange{First: first, Last: first + ports - 1},

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -151,7 +154,7 @@ func TestThreeSecureServers(t *testing.T) {
 		t.Fatalf("bus init: %s", out)
 	}
 	startProcess(t, "coordinator", "--context", s.context(secure.Coordinator))
-	s.does("user", "add", "vera", "--role", "viewer")
+	s.does("user", "add", "vera", "--role", "auditor")
 	s.as(0, "", "vera", "ps")
 	creds, err := os.ReadFile(filepath.Join(s.folder, secure.CredsFile("vera")))
 	if err != nil {
@@ -191,7 +194,8 @@ func TestASecureCluster(t *testing.T) {
 	}
 	s.nodeWorks()
 	s.does("user", "add", "ann", "--role", "deployer", "--namespace", "demo")
-	s.does("user", "add", "vera", "--role", "viewer")
+	s.does("user", "add", "vera", "--role", "viewer", "--namespace", "demo", "--namespace", "other")
+	s.does("user", "add", "bob", "--role", "auditor")
 	s.does("user", "add", "ed", "--role", "exec", "--namespace", "demo")
 	s.as(0, "", "ann", "ensure", "demo/web", "--image", "localhost/web:1")
 	s.as(0, "", secure.Operator, "ensure", "secret/web", "--image", "localhost/web:1")
@@ -203,8 +207,10 @@ func TestASecureCluster(t *testing.T) {
 	s.as(1, notAllowed, "vera", "scale", "demo/web", "2")
 	s.as(1, notAllowed, "ann", "logs", "demo/web")
 	s.as(0, "", "ed", "logs", "demo/web")
-	s.as(1, notAllowed, "ed", "logs", "secret/web")
+	s.as(1, "there is no service secret/web", "ed", "logs", "secret/web")
 	s.as(1, notAllowed, "vera", "events", "demo")
+	s.seesItsOwn()
+	s.usesNATS("ann")
 	s.asksByItself("ann")
 	s.as(0, "  ann  ", "vera", "history", "demo/web", "--actor", "ann", "--output", "wide")
 	s.as(0, ", by ann", secure.Operator, "events", "demo", "--actor", "ann")
@@ -230,6 +236,77 @@ func TestASecureCluster(t *testing.T) {
 	}
 }
 
+// seesItsOwn shows that users of a namespace see nothing of others, and an auditor sees all.
+func (s *secured) seesItsOwn() {
+	s.Helper()
+	for _, user := range []string{"ann", "vera", "ed", "bob"} {
+		for _, words := range [][]string{{"ps"}, {"services"}, {"ops"}, {"nodes"}, {"explain", "demo/web"}, {"inspect", "demo/web"}} {
+			out, code := rookery(s, append(words, "--context", s.context(user))...)
+			if code != 0 || strings.Contains(out, "secret") != (user == "bob" && slices.Contains([]string{"ps", "services"}, words[0])) {
+				s.Errorf("%q as %s: exit %d: %s", words, user, code, out)
+			}
+		}
+	}
+	for _, user := range []string{"ann", "vera", "ed"} {
+		s.as(1, notAllowed, user, "explain", "secret/web")
+		s.as(1, notAllowed, user, "history", "secret/web")
+		s.as(1, "there is no namespace secret", user, "ps", "--namespace", "secret")
+	}
+	s.as(0, "ensure", "bob", "history", "secret/web")
+}
+
+// usesNATS drives a namespace with the nats CLI alone, as a deployer of demo.
+func (s *secured) usesNATS(user string) {
+	s.Helper()
+	path, err := natsCLI()
+	if err != nil {
+		s.Fatal(err)
+	}
+	home := s.TempDir()
+	folder := filepath.Join(home, "nats", "context")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.Symlink(s.context(user), filepath.Join(folder, user+".json")); err != nil {
+		s.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=/usr/bin:/bin"}
+	seen := newProcess(s.T, exec.Command(path, "--context", user, "sub", "rookery.event.service.demo.>", "rookery.view.*.demo.>", "rookery.fate."+user+".>")) //nolint:noctx // ended by the test
+	seen.cmd.Env, seen.cmd.Stdout = env, seen.output
+	seen.start()
+	sees := func(what string) {
+		s.Helper()
+		if !seen.prints(what) {
+			s.Fatalf("nats sub does not show %s: %s", what, seen.output)
+		}
+	}
+	sees("Subscribing on")
+	const denied = "Permissions Violation for "
+	for _, row := range []struct {
+		words []string
+		says  string
+	}{
+		{[]string{"req", events.CommandBy(user, "rookery.cmd.service.demo.web.scale"), `{"scale":3}`}, `"stream":"ROOKERY_COMMANDS"`},
+		{[]string{"pub", events.CommandBy(user, "rookery.cmd.service.secret.web.scale"), `{"scale":3}`}, denied + "Publish"},
+		{[]string{"req", events.QuestionBy(user, "demo", "services"), `{"namespace":"demo"}`}, `"name":"web"`},
+		{[]string{"req", events.QuestionBy(user, "demo", "services"), `{}`}, "about the namespace demo alone: name it"},
+		{[]string{"pub", events.QuestionBy(user, "secret", "services"), `{"namespace":"secret"}`}, denied + "Publish"},
+		{[]string{"sub", "rookery.event.service.secret.>"}, denied + "Subscription"},
+	} {
+		cmd := exec.CommandContext(s.Context(), path, append([]string{"--context", user}, row.words...)...)
+		cmd.Env = env
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != strings.HasPrefix(row.says, denied) || !strings.Contains(string(out), row.says) {
+			s.Errorf("nats %q: %v: %s", row.words, err, out)
+		}
+	}
+	sees("rookery.event.service.demo.web.command.succeeded")
+	sees("rookery.view.services.demo.web")
+	sees("rookery.fate." + user + ".")
+	seen.signal(syscall.SIGINT)
+	<-seen.ended
+}
+
 // nodeWorks makes the node read a config and keep a snapshot of a volume. It may not write a config.
 func (s *secured) nodeWorks() {
 	s.Helper()
@@ -245,6 +322,8 @@ func (s *secured) nodeWorks() {
 	s.as(0, "", secure.Operator, "config", "put", "demo/words", words)
 	s.as(0, "", secure.Operator, "ensure", "demo/kept", "--file", spec)
 	s.as(0, "", secure.Operator, "snapshot", "demo/kept")
+	s.as(0, "", secure.Operator, "suspend", "demo/kept")
+	s.as(0, "", secure.Operator, "resume", "demo/kept")
 	s.as(1, "Permissions Violation for Publish", "node-0", "config", "put", "demo/words", words)
 }
 

@@ -111,18 +111,21 @@ func startConfigured(t testing.TB, text string) (p *process, again func() *proce
 	return again(), again
 }
 
-// ready waits until the server says that it is ready. It reports false where it ends instead, or takes too long.
-func ready(server *process) bool {
+// ready waits until the NATS server is ready. It reports false if that ends or takes too long.
+func ready(server *process) bool { return server.prints("Server is ready") }
+
+// prints waits until the process has printed the words. It reports false if that ends before, or takes too long.
+func (p *process) prints(words string) bool {
 	ticker := time.NewTicker(lookEvery / 10)
 	defer ticker.Stop()
 	late := time.After(settlesWithin)
 	for {
 		select {
 		case <-ticker.C:
-			if strings.Contains(server.output.String(), "Server is ready") {
+			if strings.Contains(p.output.String(), words) {
 				return true
 			}
-		case <-server.ended:
+		case <-p.ended:
 			return false
 		case <-late:
 			return false

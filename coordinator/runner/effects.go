@@ -122,9 +122,14 @@ func (l *leader) sendOutcomes(records []events.Record) error {
 		if err != nil {
 			return err
 		}
-		m.Subject = events.CommandOutcomeSubject(outcome.CommandSequence(), r.Data.Kind().Name)
-		if err := l.Bus.Send(m); err != nil {
-			return err
+		subjects := []string{events.CommandOutcomeSubject(outcome.CommandSequence(), r.Data.Kind().Name)}
+		if actor := events.ActorOf(m); actor != "" {
+			subjects = append(subjects, events.FateSubject(actor, outcome.CommandSequence()))
+		}
+		for _, m.Subject = range subjects {
+			if err := l.Bus.Send(m); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/rookery-project/rookery/coordinator"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/supply"
 )
 
 const (
@@ -64,26 +65,27 @@ func (c *Coordinator) lead(ctx context.Context, f *follower, ls *lease) error {
 			return err
 		}
 	}
-	stopTrims, err := c.Bus.Answer(events.TrimSubject, c.trimHandler(ctx, ls))
+	stopAnswers, err := l.answerOthers(ctx, ls)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		cancel()
-		stopTrims()
-	}()
-	stopRunning, err := c.Bus.Answer(events.RunningSubject, l.answerRunning)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		cancel()
-		stopRunning()
+		stopAnswers()
 	}()
 	c.meters.Leads(ctx, c.cluster)
 	defer c.meters.StandsBy()
 	c.Log.Info("leading", "epoch", l.epoch, "round", c.cluster.Round, "sequence", c.cluster.Sequence)
 	return l.loop()
+}
+
+// answerOthers answers what only the leader answers, beside heartbeats, until stop is called.
+func (l *leader) answerOthers(ctx context.Context, ls *lease) (stop func(), err error) {
+	return bus.Begin(
+		func() (func(), error) { return l.Bus.Answer(events.TrimSubject, l.trimHandler(ctx, ls)) },
+		func() (func(), error) { return l.Bus.Answer(events.RunningSubject, l.answerRunning) },
+		func() (func(), error) { return supply.Serve(l.Bus, func() bool { return !ls.expired() }) },
+	)
 }
 
 func (l *leader) loop() error {

@@ -184,3 +184,70 @@ func TestACoordinatorFoldsTheLogBeforeItAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestAQuestionOnTheSubjectOfANamespaceIsAboutThatAlone asks about one namespace, about others and about all.
+func TestAQuestionOnTheSubjectOfANamespaceIsAboutThatAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(time.Now)
+		defer start(t, b, "first")()
+		synctest.Wait()
+		tell(t, b, "ensure", `{"image":"localhost/web:1","scale":0}`)
+		if _, err := b.Publish(t.Context(), events.Message{Subject: "rookery.cmd.service.secret.web.ensure", Header: events.Header{}, Body: []byte(`{"image":"localhost/web:1","scale":0}`)}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		const refused = `{"code":403,`
+		for _, row := range []struct{ question, namespace, body, want string }{
+			{"services", "demo", `{"namespace":"demo"}`, `"name":"web"`},
+			{"services", "other", `{"namespace":"other"}`, `"items":[]`},
+			{"services", events.AllNamespaces, `{}`, `"name":"web"`},
+			{"services", "demo", `{}`, refused},
+			{"services", "demo", ``, refused},
+			{"services", "demo", `x`, refused},
+			{"services", "secret", `{"namespace":"demo"}`, refused},
+			{"instances", "demo", `{"node":"n0"}`, refused},
+			{"operations", "secret", `{"namespace":"demo"}`, refused},
+			{"nodes", "demo", `{}`, refused},
+			{"nodes", events.AllNamespaces, `{}`, `"items":[]`},
+			{"history", "demo", `{"service":"demo/web"}`, `"verb":"ensure"`},
+			{"history", "demo", `{"service":"secret/web"}`, refused},
+			{"explain", "secret", `{"service":"demo/web"}`, refused},
+			{"addresses", "secret", `{"namespace":"demo","name":"web","port":"http"}`, refused},
+			{"service-metrics", "secret", `{"namespace":"demo","name":"web"}`, refused},
+			{"logs", "secret", `{"service":"demo/web"}`, refused},
+			{"exec", "secret", `{"service":"demo/web"}`, refused},
+			{"state", "demo", `{}`, refused},
+			{"state", "demo", `{"at_seq":3,"service":"secret/web"}`, refused},
+			{"state", "demo", `{"at_seq":3,"service":"demo/web","node":"n0"}`, refused},
+			{"diff", "demo", `{"from":1}`, refused},
+			{"diff", "demo", `{"from":1,"service":"demo/web","node":"n0"}`, refused},
+			{"plan", "demo", `{"verb":"rebalance","body":{}}`, refused},
+			{"plan", "demo", `{"node":"n0","verb":"drain","body":{}}`, refused},
+			{"plan", "demo", `{"group":"secret/stack","verb":"ensure","body":{}}`, refused},
+			{"plan", "secret", `{"namespace":"demo","name":"web","verb":"ensure","body":{}}`, refused},
+			{"what-if", "demo", `{}`, refused},
+			{"actual", "demo", `{"node":"n0"}`, refused},
+			{"command", "demo", `{"sequence":1,"namespace":"demo"}`, `"outcome":"succeeded"`},
+			{"command", "demo", `{"sequence":1}`, refused},
+			{"history", "demo", `{"service":"demo/wbe"}`, `demo/wbe`},
+			{"explain", "demo", `{"service":"demo/wbe"}`, `did you mean demo/web?`},
+			{"explain", "other", `{"service":"other/web"}`, `there is no service other/web`},
+			{"addresses", "other", `{"namespace":"other","name":"web","port":"http"}`, `there is no service other/web`},
+			{"service-metrics", "other", `{"namespace":"other","name":"web"}`, `there is no service other/web`},
+			{"state", "demo", `{"at_seq":12,"service":"demo/web"}`, `"services":0`},
+			{"plan", "demo", `{"namespace":"demo","name":"new","verb":"ensure","body":{"image":"localhost/web:1"}}`, `"service demo/new.scaled"`},
+			{"command", "secret", `{"sequence":1,"namespace":"secret"}`, refused},
+			{"command", events.AllNamespaces, `{"sequence":1}`, `"outcome":"succeeded"`},
+		} {
+			answer, err := b.Request(t.Context(), events.Message{
+				Subject: events.QuestionBy("ann", row.namespace, row.question), Header: events.Header{}, Body: []byte(row.body),
+			})
+			if err != nil || !strings.Contains(string(answer.Body), row.want) {
+				t.Errorf("%s of %s, %s: %s, %v; want %s", row.question, row.namespace, row.body, answer.Body, err, row.want)
+			}
+			if row.namespace != events.AllNamespaces && row.namespace != "secret" && strings.Contains(string(answer.Body), "secret") && !strings.Contains(row.body, "secret") {
+				t.Errorf("%s of %s, %s tells of another namespace: %s", row.question, row.namespace, row.body, answer.Body)
+			}
+		}
+	})
+}

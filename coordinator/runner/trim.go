@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -41,7 +40,7 @@ func (c *Coordinator) trimHandler(ctx context.Context, l *lease) func(events.Mes
 		defer cancel()
 		answer, err := c.trim(ctx, l, m.Body)
 		if err != nil {
-			return events.Message{Header: events.Header{bus.HeaderErrorCode: {strconv.Itoa(bus.CodeOf(err))}, bus.HeaderError: {err.Error()}}}, nil
+			return bus.Refuse(events.Message{}, err), nil
 		}
 		body, err := json.Marshal(answer)
 		return events.Message{Header: events.Header{}, Body: body}, err

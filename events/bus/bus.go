@@ -143,7 +143,7 @@ type Bus interface {
 	// subject than an inbox for its answer is ignored.
 	Answer(subject string, answer func(events.Message) (events.Message, error)) (stop func(), err error)
 
-	// Serve answers questions on rookery.api.<name> as Answer does, and says who answers.
+	// Serve answers questions on events.QuestionSubject and events.QuestionsBy of their names as Answer does, and says who answers.
 	Serve(by Coordinator, questions map[string]Question) (stop func(), err error)
 	// Coordinators returns those that answer questions now. One that is slow to say so may be missing.
 	Coordinators(ctx context.Context) ([]Coordinator, error)
@@ -164,8 +164,15 @@ type Coordinator struct {
 	events.Program
 }
 
+// Asked is a question.
+type Asked struct {
+	Body []byte
+	// Namespace is the one that the answer may be about alone; "" for all.
+	Namespace string
+}
+
 // Question answers one question with a body and headers, which a refusal has too. Errors reach who asked; a *QuestionError with its code.
-type Question func(body []byte) (events.Message, error)
+type Question func(Asked) (events.Message, error)
 
 // CodeOf returns the code with which an error of a question reaches who asked.
 func CodeOf(err error) int {

@@ -29,7 +29,7 @@ func TestNothingIsAnsweredElsewhereThanInAnInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	stop, err = b.Serve(bus.Coordinator{}, map[string]bus.Question{"echo": func(body []byte) (events.Message, error) { return events.Message{Body: body}, nil }})
+	stop, err = b.Serve(bus.Coordinator{}, map[string]bus.Question{"echo": func(asked bus.Asked) (events.Message, error) { return events.Message{Body: asked.Body}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

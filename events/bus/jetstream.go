@@ -21,7 +21,7 @@ import (
 type JetStream struct {
 	conn    *nats.Conn
 	js      jetstream.JetStream
-	user    string // of Rookery's accounts; "" without these
+	user    user
 	denials *denials
 	left    atomic.Pointer[time.Time] // when the client last left a server for the next; nil for never
 }

@@ -17,10 +17,12 @@ func TestALargeAnswerComesInPartsAndWhole(t *testing.T) {
 	b := open(t)
 	large := bytes.Repeat([]byte("0123456789"), 450_001) // five parts of 900,000 bytes, and ten bytes more
 	stop, err := b.Serve(bus.Coordinator{}, map[string]bus.Question{
-		"small":     func([]byte) (events.Message, error) { return events.Message{Body: []byte("{}")}, nil },
-		"even":      func([]byte) (events.Message, error) { return events.Message{Body: large[:1_800_000]}, nil },
-		"large":     func([]byte) (events.Message, error) { return events.Message{Body: large}, nil },
-		"too-large": func([]byte) (events.Message, error) { return events.Message{Body: make([]byte, bus.MaxAnswer+1)}, nil },
+		"small": func(bus.Asked) (events.Message, error) { return events.Message{Body: []byte("{}")}, nil },
+		"even":  func(bus.Asked) (events.Message, error) { return events.Message{Body: large[:1_800_000]}, nil },
+		"large": func(bus.Asked) (events.Message, error) { return events.Message{Body: large}, nil },
+		"too-large": func(bus.Asked) (events.Message, error) {
+			return events.Message{Body: make([]byte, bus.MaxAnswer+1)}, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -220,28 +221,40 @@ func (r *reader) Stop() {
 type subscription struct {
 	messages chan events.Message
 	stop     chan struct{}
-	ended    chan struct{}
-	nats     *nats.Subscription
+	all      []subscribed
+}
+
+// subscribed is one subject of a subscription. Its last message was handed over once ended is closed.
+type subscribed struct {
+	*nats.Subscription
+	ended chan struct{}
 }
 
 // Subscribe implements Bus.
-func (b *JetStream) Subscribe(subject string) (Subscription, error) {
-	s := &subscription{messages: make(chan events.Message, waiting), stop: make(chan struct{}), ended: make(chan struct{})}
-	sub, err := b.conn.Subscribe(subject, func(msg *nats.Msg) {
-		select {
-		case s.messages <- fromNATS(msg):
-		case <-s.stop:
+func (b *JetStream) Subscribe(subject string) (Subscription, error) { return b.SubscribeAll(subject) }
+
+// SubscribeAll is Subscribe for several subjects. A message that matches two of them comes twice.
+func (b *JetStream) SubscribeAll(subjects ...string) (Subscription, error) {
+	s := &subscription{messages: make(chan events.Message, waiting), stop: make(chan struct{})}
+	for _, subject := range subjects {
+		sub, err := b.conn.Subscribe(subject, func(msg *nats.Msg) {
+			select {
+			case s.messages <- fromNATS(msg):
+			case <-s.stop:
+			}
+		})
+		if err != nil {
+			s.Stop()
+			return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
+		ended := make(chan struct{})
+		sub.SetClosedHandler(func(string) { close(ended) })
+		s.all = append(s.all, subscribed{sub, ended})
 	}
-	s.nats = sub
-	sub.SetClosedHandler(func(string) { close(s.ended) })
 	// A connection that breaks just now brings the subscription along when it stands again.
 	if err := b.conn.Flush(); err != nil && b.conn.IsClosed() {
 		s.Stop()
-		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
+		return nil, fmt.Errorf("subscribe to %s: %w", strings.Join(subjects, " and "), err)
 	}
 	return s, nil
 }
@@ -258,8 +271,10 @@ func (s *subscription) Messages() <-chan events.Message { return s.messages }
 // Stop implements Subscription.
 func (s *subscription) Stop() {
 	close(s.stop)
-	if err := s.nats.Unsubscribe(); err != nil {
-		return // the connection is closed, and the subscription with it
+	for _, one := range s.all {
+		if err := one.Unsubscribe(); err != nil {
+			return // the connection is closed, and all subscriptions with it
+		}
+		<-one.ended
 	}
-	<-s.ended
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -74,30 +75,35 @@ func (b *JetStream) askAll(ctx context.Context, subject string, within time.Dura
 // NewInbox implements Bus, below the prefix that the connection was made with.
 func (b *JetStream) NewInbox() string { return b.conn.NewInbox() }
 
-// Answer implements Bus.
+// Answer implements Bus. It answers several requests at once.
 func (b *JetStream) Answer(subject string, answer func(events.Message) (events.Message, error)) (func(), error) {
-	ended := make(chan struct{})
+	ended, under := make(chan struct{}), make(chan struct{}, answersAtOnce)
+	var answers sync.WaitGroup
 	sub, err := b.conn.Subscribe(subject, func(msg *nats.Msg) {
 		if !answerable(msg.Reply) {
 			return
 		}
-		reply, err := answer(fromNATS(msg))
-		if err != nil {
-			return // who asked hears nothing, and asks again
-		}
-		reply.Subject = msg.Reply
-		if err := b.conn.PublishMsg(toNATS(reply)); err != nil {
-			return // the connection is gone, and who asked with it
-		}
+		under <- struct{}{}
+		answers.Go(func() {
+			defer func() { <-under }()
+			reply, err := answer(fromNATS(msg))
+			if err != nil {
+				return // who asked hears nothing, and asks again
+			}
+			reply.Subject = msg.Reply
+			if err := b.conn.PublishMsg(toNATS(reply)); err != nil {
+				return // the connection is gone, and who asked with it
+			}
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("answer on %s: %w", subject, err)
 	}
 	sub.SetClosedHandler(func(string) { close(ended) })
 	return func() {
-		if err := sub.Unsubscribe(); err != nil {
-			return // the connection is closed, and the subscription with it
+		if err := sub.Unsubscribe(); err == nil { // else the connection is closed, and the subscription with it
+			<-ended
 		}
-		<-ended
+		answers.Wait()
 	}, nil
 }

@@ -111,8 +111,16 @@ func (b *JetStream) Coordinators(ctx context.Context) (all []Coordinator, err er
 
 // endpoint answers one question. The coordinators of a cluster share its requests.
 func (s *service) endpoint(name string, question Question) error {
-	stats := &micro.EndpointStats{Name: name, Subject: events.APIRoot + "." + name, QueueGroup: micro.DefaultQueueGroup}
-	sub, err := s.conn.QueueSubscribe(stats.Subject, stats.QueueGroup, func(msg *nats.Msg) {
+	stats := &micro.EndpointStats{Name: name, Subject: events.QuestionSubject(name), QueueGroup: micro.DefaultQueueGroup}
+	s.stats.Endpoints = append(s.stats.Endpoints, stats)
+	if err := s.listen(stats.Subject, stats, question); err != nil {
+		return err
+	}
+	return s.listen(events.QuestionsBy(name), stats, question)
+}
+
+func (s *service) listen(subject string, stats *micro.EndpointStats, question Question) error {
+	sub, err := s.conn.QueueSubscribe(subject, stats.QueueGroup, func(msg *nats.Msg) {
 		if !answerable(msg.Reply) {
 			return
 		}
@@ -133,7 +141,6 @@ func (s *service) endpoint(name string, question Question) error {
 		return err
 	}
 	s.subs = append(s.subs, sub)
-	s.stats.Endpoints = append(s.stats.Endpoints, stats)
 	return nil
 }
 
@@ -162,24 +169,24 @@ func (s *service) count(stats *micro.EndpointStats, lasted time.Duration, err er
 
 // answerTo answers a question, and returns the error that it was answered with.
 func answerTo(msg *nats.Msg, question Question) error {
-	answer, err := askSafely(question, msg.Data)
+	answer, err := askSafely(question, Asked{msg.Data, events.NamespaceAsked(msg.Subject)})
 	if err == nil {
 		err = inParts(msg, answer)
 	}
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, msg.RespondMsg(toNATS(refusal(answer, err))))
+	return errors.Join(err, msg.RespondMsg(toNATS(Refuse(answer, err))))
 }
 
 // askSafely turns a panic into an error of its question alone: the same process answers others, and may lead the cluster.
-func askSafely(question Question, body []byte) (answer events.Message, err error) {
+func askSafely(question Question, asked Asked) (answer events.Message, err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			err = fmt.Errorf("a defect of the program: %v", why)
 		}
 	}()
-	return question(body)
+	return question(asked)
 }
 
 // describe answers what clients of every micro service ask: for all services, for those of our name, and for this one.

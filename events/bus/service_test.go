@@ -19,9 +19,9 @@ func TestTheServiceCountsErrors(t *testing.T) {
 	b := open(t)
 	long := make(chan struct{})
 	stop, err := b.Serve(bus.Coordinator{}, map[string]bus.Question{
-		"good": func([]byte) (events.Message, error) { return events.Message{Body: []byte("{}")}, nil },
-		"mixed": func(body []byte) (events.Message, error) {
-			switch string(body) {
+		"good": func(bus.Asked) (events.Message, error) { return events.Message{Body: []byte("{}")}, nil },
+		"mixed": func(asked bus.Asked) (events.Message, error) {
+			switch string(asked.Body) {
 			case "long":
 				<-long
 				return events.Message{Body: []byte("late")}, nil

@@ -142,11 +142,13 @@ func (b *JetStream) hearViews(ctx context.Context, buckets []string) (heard chan
 		}
 	}
 	for _, name := range buckets {
-		sub, err := b.conn.ChanSubscribe(live(name).Destination, heard)
-		if err != nil {
-			return nil, stop, fmt.Errorf("watch %s: %w", name, translate(err))
+		for _, subject := range b.viewSubjects(name) {
+			sub, err := b.conn.ChanSubscribe(subject, heard)
+			if err != nil {
+				return nil, stop, fmt.Errorf("watch %s: %w", name, translate(err))
+			}
+			all = append(all, sub)
 		}
-		all = append(all, sub)
 	}
 	call, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
@@ -154,6 +156,19 @@ func (b *JetStream) hearViews(ctx context.Context, buckets []string) (heard chan
 		return nil, stop, fmt.Errorf("watch: %w", errors.Join(ErrNoAnswer, err))
 	}
 	return heard, stop, nil
+}
+
+// viewSubjects are where the user hears changes of a view: of all that it may see. Nodes are in no namespace.
+func (b *JetStream) viewSubjects(bucket string) []string {
+	root := events.ViewRoot + "." + ViewOf(bucket) + "."
+	if len(b.user.namespaces) == 0 || bucket == BucketNodes {
+		return []string{root + ">"}
+	}
+	all := make([]string, len(b.user.namespaces))
+	for i, ns := range b.user.namespaces {
+		all[i] = root + ns + ".>"
+	}
+	return all
 }
 
 // changesOf returns what a message says, and those that wait behind it.

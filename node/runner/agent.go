@@ -15,6 +15,7 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/supply"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -50,6 +51,8 @@ var (
 type Config struct {
 	Bus    bus.Bus
 	Engine node.Engine
+	// Supply is what the node reads from streams, and stores in them beyond its statuses. New takes that of an open bus if it is nil.
+	Supply supply.Supply
 	// Name is the node's unique name.
 	Name string
 	// Program is the Rookery that this process runs. The node does nothing in a cluster at a level that is not among its own.
@@ -130,6 +133,9 @@ func New(config Config) *Agent {
 	}
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if config.Supply == nil {
+		config.Supply = supply.Direct(config.Bus, config.Name)
 	}
 	config.Allow = config.Allow.Announced(config.Facts)
 	return &Agent{

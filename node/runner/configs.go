@@ -52,7 +52,7 @@ func (a *Agent) readConfigs(ctx context.Context, v node.View) (map[string][]byte
 		if values[c.Name] != nil {
 			continue // the config has two paths
 		}
-		value, err := a.config(ctx, events.ConfigKey(v.Instance.Service.Namespace, c.Name))
+		value, err := a.config(ctx, v.Instance, c.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -62,29 +62,22 @@ func (a *Agent) readConfigs(ctx context.Context, v node.View) (map[string][]byte
 }
 
 // config reads one config. Each has a timeout of its own, so that the node can read many of them over a slow link.
-func (a *Agent) config(ctx context.Context, key string) ([]byte, error) {
+func (a *Agent) config(ctx context.Context, id events.InstanceID, name string) ([]byte, error) {
 	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
-	e, err := a.readConfig(call, key)
+	value, err := a.Supply.Config(call, id, name)
+	key := events.ConfigKey(id.Service.Namespace, name)
 	put := fmt.Sprintf("put it there with \"nats kv put %s %s < FILE\"", bus.BucketConfigs, key)
 	switch {
 	case errors.Is(err, bus.ErrNoKey):
 		return nil, &node.Failure{Reason: events.OfflineConfigMissing, Message: "the bus has no config " + key + ": " + put}
 	case err != nil:
 		return nil, &node.Failure{Reason: events.OfflineConfigUnread, Message: "config " + key + " cannot be read now: " + err.Error()}
-	case len(e.Value) == 0:
+	case len(value) == 0:
 		return nil, &node.Failure{Reason: events.OfflineConfigSize, Message: "config " + key + " is empty: " + put}
-	case len(e.Value) > bus.MaxConfig:
+	case len(value) > bus.MaxConfig:
 		return nil, &node.Failure{Reason: events.OfflineConfigSize, Message: fmt.Sprintf("config %s has %d bytes, more than %d: "+
-			"let the service fetch larger data itself", key, len(e.Value), bus.MaxConfig)}
+			"let the service fetch larger data itself", key, len(value), bus.MaxConfig)}
 	}
-	return e.Value, nil
-}
-
-func (a *Agent) readConfig(ctx context.Context, key string) (bus.Entry, error) {
-	bucket, err := a.Bus.Bucket(ctx, bus.BucketConfigs)
-	if err != nil {
-		return bus.Entry{}, err
-	}
-	return bucket.Get(ctx, key)
+	return value, nil
 }

@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/events/bus/supply"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -20,9 +20,6 @@ const (
 	// or the bus failed.
 	exportTries = 3
 	exportAgain = time.Second
-	// storedLately is how old an object may be for the node to reuse it as it is: the leader sweeps no such object before the snapshot
-	// that names it is committed.
-	storedLately = bus.SweptAfter / 2
 )
 
 // errChanged occurs when a volume has changed since the node computed its digest.
@@ -83,19 +80,17 @@ func (a *Agent) exportVolume(ctx context.Context, c node.Container, v events.Vol
 		return e, err
 	}
 	e.Digest = hex.EncodeToString(sum.Sum(nil))
-	objects := a.Bus.Objects(bus.ObjectsVolumes)
-	known, err := objects.Stat(ctx, e.Digest)
-	switch {
-	case err == nil && time.Since(known.Stored) < storedLately:
-		return e, nil
-	case err == nil: // an earlier snapshot has it: storing it again would put that one at risk
-		return e, objects.Touch(ctx, e.Digest)
-	case !errors.Is(err, bus.ErrNoKey):
+	known, err := a.Supply.HasVolume(ctx, c.Instance, e.Digest)
+	if known || err != nil {
 		return e, err
 	}
-	return e, a.archive(ctx, c, v.Path, func(content io.Reader) error {
-		return objects.Put(ctx, e.Digest, &verified{content, sha256.New(), e.Digest})
+	err = a.archive(ctx, c, v.Path, func(content io.Reader) error {
+		return a.Supply.StoreVolume(ctx, c.Instance, e.Digest, content)
 	})
+	if errors.Is(err, supply.ErrDigest) {
+		err = errChanged
+	}
+	return e, err
 }
 
 // archive reads the content of the folder in the container.
@@ -106,22 +101,4 @@ func (a *Agent) archive(ctx context.Context, c node.Container, path string, read
 	}
 	defer func() { _ = content.Close() }() // the reader has reached its end or has failed
 	return read(content)
-}
-
-// verified reads content that must have the digest. If the digest differs, reading ends with errChanged, so that the bus stores no
-// object under a wrong name.
-type verified struct {
-	content io.Reader
-	sum     hash.Hash
-	digest  string
-}
-
-// Read implements io.Reader.
-func (v *verified) Read(p []byte) (int, error) {
-	n, err := v.content.Read(p)
-	v.sum.Write(p[:n])
-	if errors.Is(err, io.EOF) && hex.EncodeToString(v.sum.Sum(nil)) != v.digest {
-		return n, errChanged
-	}
-	return n, err
 }

@@ -92,7 +92,7 @@ func (a *Agent) catchUp(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	a.beside(ctx, func() func() {
 		defer cancel()
-		messages, err := a.Bus.Latest(call, bus.Orders, events.NodeOrders(events.OrdersRoot, a.Name))
+		messages, err := a.Supply.Orders(call)
 		return func() {
 			a.reading.underWay = false
 			if err != nil {

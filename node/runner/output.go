@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/rookery-project/rookery/events"
-	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/node"
 )
 
@@ -21,11 +20,12 @@ const outputTimeout = time.Second
 func (a *Agent) keepOutput(ctx context.Context, in *instance, c node.Container) {
 	in.keeping = true
 	a.keeping++
-	id, key := in.view.Instance, events.OutputKey(in.view.Instance, in.view.Attempt)
+	id, attempt := in.view.Instance, in.view.Attempt
+	key := events.OutputKey(id, attempt)
 	call, cancel := context.WithTimeout(ctx, outputTimeout)
 	a.beside(ctx, func() func() {
 		defer cancel()
-		kept, err := a.keep(call, c, key)
+		kept, err := a.keep(call, c, attempt)
 		return func() {
 			in.keeping = false
 			a.keeping--
@@ -45,17 +45,13 @@ func (a *Agent) keepOutput(ctx context.Context, in *instance, c node.Container) 
 	})
 }
 
-// keep stores the container's last lines under the key, and reports whether it did. A container that has printed nothing has no lines.
-// The key may already hold lines of the same attempt from an earlier process of the node.
-func (a *Agent) keep(ctx context.Context, c node.Container, key string) (bool, error) {
+// keep stores the last lines of the attempt's container, and reports whether it did. A container that has printed nothing has no lines.
+// There may already be lines of the same attempt from an earlier process of the node.
+func (a *Agent) keep(ctx context.Context, c node.Container, attempt uint32) (bool, error) {
 	lines, err := a.Engine.Output(ctx, c)
 	if err != nil || len(lines) == 0 {
 		return false, err
 	}
-	outputs, err := a.Bus.Bucket(ctx, bus.BucketOutput)
-	if err != nil {
-		return false, err
-	}
-	err = outputs.Set(ctx, key, lines)
+	err = a.Supply.KeepOutput(ctx, c.Instance, attempt, lines)
 	return err == nil, err
 }

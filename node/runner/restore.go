@@ -11,19 +11,18 @@ import (
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/node"
 )
 
-// content opens the object with a volume's content on the bus. It is a node.Content.
-func (a *Agent) content(ctx context.Context, e events.Export) (io.ReadCloser, error) {
-	objects := a.Bus.Objects(bus.ObjectsVolumes)
-	if _, err := objects.Stat(ctx, e.Digest); err != nil { // reading what is there in part would wait for the rest
-		return nil, contentError(e, err)
+// content returns the function that opens the object with a volume's content on the bus, for an instance.
+func (a *Agent) content(id events.InstanceID) node.Content {
+	return func(ctx context.Context, e events.Export) (io.ReadCloser, error) {
+		content, err := a.Supply.Volume(ctx, id, e.Digest)
+		if err != nil {
+			return nil, contentError(e, err)
+		}
+		return &checked{content, sha256.New(), e}, nil
 	}
-	content, err := objects.Get(ctx, e.Digest)
-	if err != nil {
-		return nil, contentError(e, err)
-	}
-	return &checked{content, sha256.New(), e}, nil
 }
 
 func contentError(e events.Export, err error) error {

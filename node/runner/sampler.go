@@ -168,7 +168,7 @@ func nanoCores(before, after *time.Duration, lasted time.Duration) *uint64 {
 func (a *Agent) publishMetric(p events.MetricProcess) error {
 	service := events.ServiceID{Namespace: p.Namespace, Name: p.Name}
 	now := a.Now()
-	m, err := events.Encode(events.MetricSubject(service, p.Ordinal), p, a.attributes("metric/"+strconv.FormatInt(now.UnixNano(), 10)))
+	m, err := events.Encode(events.MetricSubject(service, p.Ordinal, a.Name), p, a.attributes("metric/"+strconv.FormatInt(now.UnixNano(), 10)))
 	if err != nil {
 		return err
 	}

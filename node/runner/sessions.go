@@ -21,19 +21,14 @@ const (
 // serveSessions lets clients read the output of instances and run commands in them, until the caller calls stop, which ends all
 // sessions. Sessions do not use the loop's state.
 func (a *Agent) serveSessions() (stop func(), err error) {
-	stopLogs, err := session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionLogs), maxLogs, a.serveLogs)
-	if err != nil {
-		return nil, err
-	}
-	stopExec, err := session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionExec), maxExecs, a.serveExec)
-	if err != nil {
-		stopLogs()
-		return nil, err
-	}
-	return func() {
-		stopExec()
-		stopLogs()
-	}, nil
+	return bus.Begin(
+		func() (func(), error) {
+			return session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionLogs), maxLogs, a.serveLogs)
+		},
+		func() (func(), error) {
+			return session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionExec), maxExecs, a.serveExec)
+		},
+	)
 }
 
 // sought returns the container of the instance that the session is for.

@@ -242,7 +242,7 @@ func (a *Agent) prepare(ctx context.Context, v node.View, read configReader) (no
 	}
 	return a.Engine.Prepare(ctx, node.Plan{
 		Owner: a.owner, Instance: v.Instance, Attempt: v.NextAttempt(), Order: v.Order, Role: v.NextRole(), Address: a.Facts.Address,
-		Allow: a.Allow, Content: a.content, Images: v.PlanImages(), Configs: configs, Topology: v.Document(),
+		Allow: a.Allow, Content: a.content(v.Instance), Images: v.PlanImages(), Configs: configs, Topology: v.Document(),
 	})
 }
 

@@ -31,12 +31,19 @@ type attacker struct {
 	denied chan error // what the server did not allow
 }
 
+// accounts are those with users, in the order of their victims.
+var accounts = []string{secure.Core, secure.Clients, secure.Nodes}
+
 // victims are connections that may hear and say everything, one of each account.
 func (s *served) victims() []*nats.Conn {
 	if s.files == nil {
 		return []*nats.Conn{s.connectsAll("")}
 	}
-	return []*nats.Conn{s.connectsAll(secure.Core), s.connectsAll(secure.Clients)}
+	var all []*nats.Conn
+	for _, account := range accounts {
+		all = append(all, s.connectsAll(account))
+	}
+	return all
 }
 
 func (s *served) attacks(user secure.User) *attacker {
@@ -48,7 +55,7 @@ func (s *served) attacks(user secure.User) *attacker {
 
 var (
 	edgeA = secure.User{Name: "edge-a", Role: secure.Node}
-	vera  = secure.User{Name: "vera", Role: "viewer"}
+	vera  = secure.User{Name: "vera", Role: "viewer", Namespaces: []string{"demo"}}
 	ann   = secure.User{Name: "ann", Role: "deployer", Namespaces: []string{"demo"}}
 	ed    = secure.User{Name: "ed", Role: "exec", Namespaces: []string{"demo"}}
 )
@@ -145,38 +152,41 @@ func asks(by secure.User, what, subject, body string) attack {
 }
 
 // replies is an attack in which the user asks so that the server publishes the answer where the user may not, in an account.
-func replies(by secure.User, what, account, to string, questions ...string) attack {
-	return attack{by: by, what: what, try: func(t *testing.T, by *attacker, victims []*nats.Conn) bool {
-		core, listens := victims[0], victims[0]
-		if account == secure.Clients {
-			listens = victims[len(victims)-1]
-		}
+func replies(user secure.User, what, account, to string, questions ...string) attack {
+	return attack{by: user, what: what, try: func(t *testing.T, by *attacker, victims []*nats.Conn) bool {
+		core, listens := victims[0], victims[min(slices.Index(accounts, account), len(victims)-1)]
 		heard := listen(t, listens, to)
 		for _, q := range questions {
-			answered := make(chan error, 1)
 			if strings.HasPrefix(q, events.APIRoot) { // no coordinator runs
-				echo, err := core.Subscribe(q, func(m *nats.Msg) { answered <- m.Respond([]byte("{}")) })
+				echo, err := core.Subscribe(q, func(m *nats.Msg) { _ = m.Respond([]byte("{}")) }) // who asked waits for it
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer func() { _ = echo.Unsubscribe() }() // fails only if the connection has ended
 				flush(t, core)
-			} else {
-				answered <- nil
 			}
-			publish(t, by.Conn, q, to, `{"seq":1}`)
-			flush(t, by.Conn)
-			if err := <-answered; err != nil {
-				t.Fatal(err)
-			}
-		}
-		done := listen(t, core, core.NewInbox()) // the server answers in the order of questions
-		publish(t, core, "$JS.API.STREAM.INFO.ROOKERY_COMMANDS", done.Subject, "")
-		if _, err := done.NextMsg(time.Minute); err != nil {
-			t.Fatal(err)
+			const body = `{"seq":1}`
+			publish(t, by.Conn, q, to, body)
+			asks(user, what, q, body).try(t, by, victims) // answers come in the order of questions: the one before has come then
 		}
 		flush(t, core, listens)
 		return has(heard)
+	}}
+}
+
+// borrows is an attack in which the user says something to itself that asks for an answer, so that it may answer there.
+func borrows(by secure.User, subject string) attack {
+	return attack{by: by, what: "publishes as an answer to itself to " + subject, try: func(t *testing.T, by *attacker, victims []*nats.Conn) bool {
+		own := events.SessionRoot + ".edge-a.edge-a.1"
+		heard := listen(t, by.Conn, own)
+		return heardBy(t, victims, subject, func() {
+			publish(t, by.Conn, own, subject, "{}")
+			m, err := heard.NextMsg(time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			publish(t, by.Conn, m.Reply, "", "{}")
+		}, by.Conn)
 	}}
 }
 
@@ -224,26 +234,35 @@ func ofNode() (all []attack) {
 		all = append(all, hears(edgeA, filter, subject))
 	}
 	return slices.Concat(all,
-		though("nodes read orders, and all configs, by the interfaces of NATS",
-			asks(edgeA, "reads the orders of another node", "$JS.API.DIRECT.GET.ROOKERY_ORDERS", `{"last_by_subj":"rookery.orders.edge-b.demo.web.0.1"}`),
-			asks(edgeA, "reads a config of any namespace", "$JS.API.STREAM.MSG.GET.KV_rookery_configs", `{"last_by_subj":"$KV.rookery_configs.secret.words"}`)),
 		[]attack{
+			asks(edgeA, "reads the orders of another node", "$JS.API.DIRECT.GET.ROOKERY_ORDERS", `{"last_by_subj":"rookery.orders.edge-b.demo.web.0.1"}`),
+			asks(edgeA, "reads a config of any namespace", "$JS.API.STREAM.MSG.GET.KV_rookery_configs", `{"last_by_subj":"$KV.rookery_configs.secret.words"}`),
 			asks(edgeA, "reads the log", "$JS.API.DIRECT.GET.ROOKERY_LOG", `{"seq":1}`),
 			asks(edgeA, "reads commands", "$JS.API.STREAM.MSG.GET.ROOKERY_COMMANDS", `{"seq":1}`),
 			asks(edgeA, "makes a consumer of the log that publishes a command", "$JS.API.CONSUMER.CREATE.ROOKERY_LOG.evil",
 				`{"stream_name":"ROOKERY_LOG","config":{"name":"evil","deliver_subject":"rookery.cmd.by.operator.cluster.policy","ack_policy":"none"}}`),
 			asks(edgeA, "makes a stream that takes answers", "$JS.API.STREAM.CREATE.EVIL", `{"name":"EVIL","subjects":["evil.>"]}`),
 			asks(edgeA, "removes all orders", "$JS.API.STREAM.PURGE.ROOKERY_ORDERS", ``),
-		},
-		though("nodes keep the output of containers, and the contents of volumes, by the interfaces of NATS",
 			says(edgeA, "$KV.rookery_output.x"), asks(edgeA, "writes among the contents of volumes", "$O.rookery_volumes.C.x", "x"),
 			asks(edgeA, "makes a consumer of volumes that publishes a command", "$JS.API.CONSUMER.CREATE.OBJ_rookery_volumes.evil",
 				`{"stream_name":"OBJ_rookery_volumes","config":{"name":"evil","deliver_subject":"rookery.cmd.by.operator.cluster.policy","ack_policy":"none"}}`),
-			asks(edgeA, "removes the volumes of all", "$JS.API.STREAM.PURGE.OBJ_rookery_volumes", ``)),
-		though("nodes read the contents of volumes by the interfaces of NATS, which publish the answer where they are asked to", replies(edgeA,
-			"has what it stored published as a command", secure.Core, events.CommandRoot+".by.operator.cluster.policy", "$JS.API.DIRECT.GET.OBJ_rookery_volumes")),
-		though("nodes say in a session what its client hears, and the client's subject is not known to others", says(edgeA, events.SessionRoot+".ann.1")),
-		though("metrics have no node in their subject", says(edgeA, events.MetricRoot+".secret.web.0")),
+			asks(edgeA, "removes the volumes of all", "$JS.API.STREAM.PURGE.OBJ_rookery_volumes", ``),
+			replies(edgeA, "has what it stored published as a command", secure.Core, events.CommandRoot+".by.operator.cluster.policy",
+				"$JS.API.DIRECT.GET.OBJ_rookery_volumes"),
+			replies(edgeA, "has the answer to a status taken for a command", secure.Core, events.CommandRoot+".by.operator.cluster.policy",
+				events.StatusRoot+".edge-a.hello"),
+			replies(edgeA, "has the answer to a status written into a config", secure.Core, "$KV.rookery_configs.demo.evil", events.StatusRoot+".edge-a.hello"),
+			says(edgeA, events.SessionRoot+".ann.edge-b.1"), says(edgeA, events.SessionRoot+".edge-b.orders.1"), says(edgeA, events.SessionRoot+".ann.1"),
+			says(edgeA, events.SupplyRoot+".orders.edge-b"), says(edgeA, events.SupplyRoot+".config.edge-b"), says(edgeA, events.SupplyRoot+".keep-output.edge-b"),
+			says(edgeA, events.SupplyRoot+".store-volume.edge-b.1"),
+			borrows(edgeA, events.SupplyRoot+".config.edge-b"), borrows(edgeA, events.OrderRoot+".edge-b.demo.web.0.1"), borrows(edgeA, events.StatusRoot+".edge-b.hello"),
+			borrows(edgeA, events.NodeRoot+".edge-b.exec.demo.web.0.1"), borrows(edgeA, events.CommandRoot+".by.operator.cluster.policy"),
+			borrows(edgeA, events.SessionRoot+".ann.edge-b.1"), borrows(edgeA, events.HeartbeatRoot+".edge-b"),
+			hears(edgeA, events.SupplyRoot+".>", events.SupplyRoot+".orders.edge-b"), hears(edgeA, events.SessionRoot+".edge-b.>", events.SessionRoot+".edge-b.orders.1"),
+			says(edgeA, events.MetricRoot+".secret.web.0"), says(edgeA, events.MetricRoot+".secret.web.0.edge-b"),
+		},
+		though("an answer goes where a node asks, among nodes", replies(edgeA, "has the answer to a status heard where another node hears orders", secure.Nodes,
+			events.OrderRoot+".edge-b.demo.web.0.1", events.StatusRoot+".edge-a.hello")),
 	)
 }
 
@@ -255,14 +274,21 @@ func ofClients() (all []attack) {
 			events.CommandRoot + ".by." + by.Name + ".cluster.policy", events.CommandRoot + ".by." + by.Name + ".node.edge-b.drain", events.StatusRoot + ".edge-b.hello",
 			events.LogRoot + ".round", events.OrdersRoot + ".edge-b.demo.web.0.1", events.HeartbeatRoot + ".edge-b", events.EventRoot + ".node.edge-b.lost",
 			events.NodeRoot + ".edge-b.exec.secret.web.0.1", events.NodeRoot + ".edge-b.logs.secret.web.0.1", events.APIRoot + ".logs", events.APIRoot + ".exec",
-			events.TrimSubject, "_INBOX.operator.1", "$KV.rookery_configs.demo.words", "$KV.rookery_lease.leader",
+			events.TrimSubject, "_INBOX.operator.1", "$KV.rookery_configs.demo.words", "$KV.rookery_lease.leader", events.FateSubject("operator", 7),
+			events.QuestionSubject("services"), events.QuestionBy(by.Name, "secret", "services"), events.QuestionBy(by.Name, "secret", "plan"),
+			events.QuestionBy(by.Name, events.AllNamespaces, "services"), events.QuestionBy("operator", events.AllNamespaces, "state"),
+			events.QuestionBy("operator", "demo", "services"), events.SupplyRoot + ".config.edge-b", events.MetricRoot + ".demo.web.0.edge-b",
 		} {
 			all = append(all, says(by, subject))
 		}
 		for filter, subject := range map[string]string{
 			"_INBOX.>": "_INBOX.operator.1", events.SessionRoot + ".>": events.SessionRoot + ".operator.1", events.APIRoot + ".state": events.APIRoot + ".state",
 			events.CommandRoot + ".>": events.CommandRoot + ".cluster.policy", ">": "_INBOX.operator.2", "$KV.>": "$KV.rookery_configs.secret.words",
-			events.NodeRoot + ".edge-b.>": events.NodeRoot + ".edge-b.exec.secret.web.0.1",
+			events.NodeRoot + ".edge-b.>": events.NodeRoot + ".edge-b.exec.secret.web.0.1", events.EventRoot + ".>": events.EventRoot + ".service.secret.web.scaled",
+			events.EventRoot + ".service.secret.>": events.EventRoot + ".service.secret.web.scaled", events.EventRoot + ".*.demo.>": events.EventRoot + ".node.demo.stray.found",
+			events.EventRoot + ".command.>": events.EventRoot + ".command.7.accepted", events.ViewRoot + ".>": events.ViewRoot + ".services.secret.web",
+			events.ViewRoot + ".services.secret.>": events.ViewRoot + ".services.secret.web", events.FateRoot + ".>": events.FateSubject("operator", 7),
+			events.OrderRoot + ".>": events.OrderRoot + ".edge-b.demo.web.0.1", events.MetricRoot + ".>": events.MetricRoot + ".secret.web.0.edge-b",
 		} {
 			all = append(all, hears(by, filter, subject))
 		}
@@ -270,10 +296,10 @@ func ofClients() (all []attack) {
 			asks(by, "removes commands", "$JS.API.STREAM.PURGE.ROOKERY_COMMANDS", ``))
 	}
 	return append(all, slices.Concat(though("an answer goes where a client asks, among clients", replies(vera, "has the answer to a question taken for a view", secure.Clients,
-		events.ViewRoot+".services.demo.web", events.APIRoot+".state")), []attack{
+		events.ViewRoot+".services.demo.web", events.QuestionBy("vera", "demo", "state"))), []attack{
 		replies(ann, "has the answer to a command written into a config", secure.Core, "$KV.rookery_configs.demo.evil",
 			events.CommandRoot+".by.ann.service.demo.web.scale", events.CommandRoot+".service.demo.web.scale"),
-		replies(vera, "has the answer to a question taken for a command", secure.Core, events.CommandRoot+".by.operator.cluster.policy", events.APIRoot+".state"),
+		replies(vera, "has the answer to a question taken for a command", secure.Core, events.CommandRoot+".by.operator.cluster.policy", events.QuestionBy("vera", "demo", "state")),
 	})...)
 }
 

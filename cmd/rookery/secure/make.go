@@ -60,15 +60,20 @@ const (
 
 func roleKey(role string) string { return Keys + "/" + role + ".nk" }
 
-// The accounts. No user reaches one from another, but for the subjects that Core exports and Clients imports.
+// The accounts. No user reaches one from another, but for the subjects that are shared.
 const (
-	// Core has all streams. Coordinators, nodes and those who operate the cluster are in it.
+	// Core has all streams. Coordinators and those who operate the cluster are in it.
 	Core = "ROOKERY"
-	// Clients has no streams. All others are in it: a server's answer to them, as to a command, stays among them, whatever subject they name for it.
+	// Clients and Nodes have no streams. A server's answer to their users, as to a command or a status, stays among them, whatever subject they
+	// name for it.
 	Clients = "CLIENTS"
+	Nodes   = "NODES"
 	// System is NATS's own.
 	System = "SYSTEM"
 )
+
+// accounts are those that have users of Rookery.
+var accounts = []string{Core, Clients, Nodes}
 
 // AccountFile is where the token of an account stands.
 func AccountFile(account string) string { return Keys + "/" + strings.ToLower(account) + ".jwt" }
@@ -159,7 +164,7 @@ func makeKeys(files Files) (*keys, error) {
 	k.operator, _ = keep(operatorKey, nkeys.CreateOperator)
 	k.signing, _ = keep(signingKey, nkeys.CreateOperator)
 	k.systemSigning, _ = keep(systemKey, nkeys.CreateAccount)
-	for _, name := range []string{Core, Clients, System} {
+	for _, name := range append([]string{System}, accounts...) {
 		_, k.accounts[name] = pair(nkeys.CreateAccount)
 	}
 	for _, r := range roles {
@@ -196,8 +201,10 @@ func (k *keys) sign(files Files) error {
 	claims[System].SigningKeys.Add(systemSigning)
 	claims[Core].Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
 	for _, s := range shared {
-		claims[Core].Exports.Add(&jwt.Export{Name: s.subject, Subject: jwt.Subject(s.subject), Type: s.how, ResponseType: s.answers})
-		claims[Clients].Imports.Add(&jwt.Import{Name: s.subject, Subject: jwt.Subject(s.subject), Account: k.accounts[Core], Type: s.how})
+		claims[s.of].Exports.Add(&jwt.Export{Name: s.name(), Subject: jwt.Subject(s.subject), Type: s.how, ResponseType: s.answers})
+		for _, to := range s.to {
+			claims[to].Imports.Add(&jwt.Import{Name: s.name(), Subject: jwt.Subject(s.subject), Account: k.accounts[s.of], Type: s.how})
+		}
 	}
 	for _, r := range roles {
 		claims[r.account].SigningKeys.AddScopedSigner(r.scope(k.roles[r.Name]))
@@ -207,7 +214,7 @@ func (k *keys) sign(files Files) error {
 			return err
 		}
 	}
-	for _, name := range []string{Core, Clients} {
+	for _, name := range accounts {
 		files[AccountFile(name)] = []byte(k.tokens[name])
 	}
 	_, files[SystemCreds], err = credentials(k.systemSigning, k.accounts[System], User{Name: Operator, Role: Operator}, false)

@@ -33,7 +33,8 @@ const (
 	none     who = ""
 	trusted  who = "operator coordinator"
 	leads    who = "coordinator"
-	everyone who = "viewer deployer exec operator coordinator"
+	everyone who = "viewer deployer exec auditor operator coordinator"
+	seesAll  who = "auditor operator coordinator"
 )
 
 func (w who) has(role string) bool { return slices.Contains(strings.Fields(string(w)), role) }
@@ -57,27 +58,43 @@ func rows() []row {
 		{under(events.StatusRoot, "other.hello", "other.list", "other.engine", "other.instance.mine"+instance), leads, trusted},
 		{under(events.LogRoot, "service.mine.web.scaled", "node.other.lost", "cluster.level", "round"), trusted, trusted},
 		{under(events.OrdersRoot, self+".mine"+instance, "other.mine"+instance, "epoch"), trusted, trusted},
-		{under(events.MetricRoot, "mine.web.0", "theirs.web.0"), "node coordinator", trusted},
+		{under(events.MetricRoot, "mine.web.0."+self, "theirs.web.0."+self), "node coordinator", trusted},
+		{under(events.MetricRoot, "mine.web.0.other", "theirs.web.0"), leads, trusted},
 		{under(events.HeartbeatRoot, self), "node coordinator", trusted},
 		{under(events.HeartbeatRoot, other), leads, trusted},
-		{under(events.EventRoot, "service.mine.web.scaled", "service.theirs.web.scaled", "node.other.lost", "command.7.accepted"), leads, everyone},
+		{under(events.EventRoot, "service.mine.web.scaled", "group.mine.shop.command.accepted"), leads, everyone},
+		{under(events.EventRoot, "service.theirs.web.scaled", "group.theirs.shop.command.accepted", "node.other.lost", "node.mine.stray.found", "cluster.level",
+			"command.7.accepted"), leads, seesAll},
+		{under(events.FateRoot, self+".7"), leads, everyone},
+		{under(events.FateRoot, "other.7", "x"), leads, trusted},
 		{under(events.OrderRoot, self+".mine"+instance), leads, trusted + " node"},
 		{under(events.OrderRoot, "other.mine"+instance), leads, trusted},
-		{under(events.ViewRoot, "services.mine.web", "services.theirs.web", "nodes.other"), leads, everyone},
-		{under(events.APIRoot, "services", "instances", "nodes", "operations", "command", "explain", "history", "state", "diff", "plan", "what-if", "addresses", "actual",
-			"service-metrics"), everyone, trusted},
-		{under(events.APIRoot, "logs", "exec", "running"), trusted, trusted},
+		{under(events.ViewRoot, "services.mine.web", "instances.mine.web.0", "nodes.other", "nodes.mine"), leads, everyone},
+		{under(events.ViewRoot, "services.theirs.web", "endpoints.theirs.web"), leads, seesAll},
+		{under(events.APIRoot, "services", "instances", "nodes", "command", "state", "logs", "exec", "x"), trusted, trusted},
+		{under(events.APIRoot+".by."+self+".mine", "services", "instances", "operations", "command", "explain", "history", "state", "diff", "plan", "addresses",
+			"service-metrics"), "viewer deployer exec coordinator", trusted},
+		{under(events.APIRoot+".by."+self+".mine", "nodes", "what-if", "actual", "logs", "exec"), leads, trusted},
+		{under(events.APIRoot+".by."+self+".theirs", "services", "explain", "plan"), leads, trusted},
+		{under(events.APIRoot+".by."+self+"._all", "nodes"), everyone, trusted},
+		{under(events.APIRoot+".by."+self+"._all", "services", "command", "explain", "state", "what-if", "actual"), seesAll, trusted},
+		{under(events.APIRoot+".by."+self+"._all", "logs", "exec", "x"), trusted, trusted},
+		{under(events.APIRoot+".by.other", "mine.services", "_all.services", "_all.nodes"), leads, trusted},
 		{under(events.NodeRoot, "other.logs.mine"+instance, "other.exec.mine"+instance), "exec operator coordinator", trusted},
 		{under(events.NodeRoot, "other.logs.theirs"+instance, "other.exec.theirs"+instance, "other.actual"), trusted, trusted},
 		{under(events.NodeRoot, self+".logs.theirs"+instance, self+".actual"), trusted, trusted + " node"},
-		{under(events.SessionRoot, self+".1"), "node coordinator", everyone},
-		{under(events.SessionRoot, "other.1"), "node coordinator", trusted},
+		{under(events.SessionRoot, self+".edge-1.1", self+".1"), leads, everyone + " node"},
+		{under(events.SessionRoot, "other.edge-1.1", "other.1"), leads, trusted},
+		{under(events.SessionRoot, "other."+self+".1"), "node coordinator", trusted},
+		{under(events.SupplyRoot, "orders."+self, "config."+self, "volume."+self+".1", "x."+self), "node coordinator", trusted},
+		{under(events.SupplyRoot, "orders.other", "store-volume.other.1", "x"), leads, trusted},
 		{[]string{events.TrimSubject}, trusted, trusted},
 		{[]string{events.RunningSubject}, leads, trusted},
 		{[]string{"rookery.unknown"}, leads, trusted},
 		{[]string{"unknown"}, leads, none},
 		{[]string{"_INBOX." + self + ".1"}, leads, everyone + " node"},
-		{[]string{"_INBOX.other.1", "_INBOX.1", "_R_.other.1"}, leads, none},
+		{[]string{"_INBOX.other.1", "_INBOX.1"}, leads, none},
+		{[]string{"_R_.other.1"}, "node coordinator", none},
 		{under("$SRV", "PING", "INFO", "STATS", "PING.rookery"), trusted, leads},
 		{under("$SYS", "REQ.SERVER.PING", "ACCOUNT.X.CONNECT", "REQ.CLAIMS.UPDATE"), leads, none},
 	}, stored(), interfaces())
@@ -86,18 +103,10 @@ func rows() []row {
 // stored are the subjects of buckets and object stores.
 func stored() (all []row) {
 	for _, bucket := range slices.Concat(bus.Views, []string{bus.BucketLease, bus.BucketConfigs, bus.BucketOutput}) {
-		writes := trusted
-		if bucket == bus.BucketOutput {
-			writes += " node"
-		}
-		all = append(all, row{under("$KV."+bucket, "mine.web", "theirs.web"), writes, trusted})
+		all = append(all, row{under("$KV."+bucket, "mine.web", "theirs.web"), trusted, trusted})
 	}
 	for _, store := range bus.ObjectStores {
-		writes := trusted
-		if store == bus.ObjectsVolumes {
-			writes += " node"
-		}
-		all = append(all, row{under("$O."+store, "M.x", "C.x"), writes, none})
+		all = append(all, row{under("$O."+store, "M.x", "C.x"), trusted, none})
 	}
 	return all
 }
@@ -125,34 +134,17 @@ var verbs = []string{
 	"DIRECT.GET.%s", "DIRECT.GET.%s.x.y",
 }
 
-// nodesMay are the interfaces that a node may use beside coordinators and operators.
-var nodesMay = map[string][]string{
-	"STREAM.INFO.%s":           {"ROOKERY_LOG", "ROOKERY_ORDERS", "KV_rookery_configs", "KV_rookery_output", "OBJ_rookery_volumes"},
-	"STREAM.MSG.GET.%s":        {"ROOKERY_ORDERS", "KV_rookery_configs", "OBJ_rookery_volumes"},
-	"DIRECT.GET.%s":            {"ROOKERY_ORDERS", "OBJ_rookery_volumes"},
-	"DIRECT.GET.%s.x.y":        {"ROOKERY_ORDERS", "KV_rookery_configs", "OBJ_rookery_volumes"},
-	"STREAM.CREATE.%s":         {"OBJ_rookery_volumes"},
-	"STREAM.PURGE.%s":          {"OBJ_rookery_volumes"},
-	"CONSUMER.CREATE.%s.c":     {"OBJ_rookery_volumes"},
-	"CONSUMER.CREATE.%s.c.x.y": {"OBJ_rookery_volumes"},
-	"CONSUMER.DELETE.%s.c":     {"OBJ_rookery_volumes"},
-}
-
 // interfaces are the subjects of JetStream.
 func interfaces() []row {
 	all := []row{
 		{under("$JS.API", "INFO", "STREAM.LIST", "STREAM.NAMES", "STREAM.TEMPLATE.NAMES", "META.LEADER.STEPDOWN", "SERVER.REMOVE", "ACCOUNT.PURGE.X"), trusted, none},
 		{[]string{"$JS.ACK.ROOKERY_LOG.c.1.1.1.1.1"}, trusted, none},
-		{[]string{"$JS.FC.ROOKERY_LOG.c.x"}, trusted + " node", none},
+		{[]string{"$JS.FC.ROOKERY_LOG.c.x"}, trusted, none},
 		{under("$JS.EVENT", "ADVISORY.x", "METRIC.x"), leads, none},
 	}
 	for _, verb := range verbs {
 		for _, stream := range streams() {
-			may := trusted
-			if slices.Contains(nodesMay[verb], stream) {
-				may += " node"
-			}
-			all = append(all, row{[]string{"$JS.API." + fmt.Sprintf(verb, stream)}, may, none})
+			all = append(all, row{[]string{"$JS.API." + fmt.Sprintf(verb, stream)}, trusted, none})
 		}
 	}
 	return all

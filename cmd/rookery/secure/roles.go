@@ -2,10 +2,8 @@ package secure
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 
@@ -22,30 +20,45 @@ type Role struct {
 	// account is the one that its users are in.
 	account            string
 	publish, subscribe []string
-	// answers says that a user may publish an answer to each request that it gets, wherever that asks for it.
-	answers bool
 }
 
-// shared are the subjects of Core that Clients have: questions and commands, whose answers go to who sent them alone, and what they hear.
-var shared = []struct {
+// share is a subject of one account that others have too.
+type share struct {
 	subject string
 	how     jwt.ExportType
 	answers jwt.ResponseType // an answer to a question may have several parts
-}{
-	{events.CommandRoot + ".by.>", jwt.Service, jwt.ResponseTypeSingleton},
-	{events.APIRoot + ".>", jwt.Service, jwt.ResponseTypeStream},
-	{events.NodeRoot + ".>", jwt.Service, jwt.ResponseTypeStream},
-	{events.EventRoot + ".>", jwt.Stream, ""},
-	{events.ViewRoot + ".>", jwt.Stream, ""},
-	{events.SessionRoot + ".>", jwt.Stream, ""},
+	of      string
+	to      []string
+}
+
+// name tells the share from others of its subject.
+func (s share) name() string { return s.subject + " (" + s.how.String() + ")" }
+
+// shared are the subjects that accounts share. Answers go to who asked alone. Frames of sessions from nodes are a stream for clients and a service
+// of Core: the server does not pass on from Core a message of another account, and streams from each to the other would be a cycle.
+var shared = []share{
+	{events.CommandRoot + ".by.>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Clients}},
+	{events.APIRoot + ".by.>", jwt.Service, jwt.ResponseTypeStream, Core, []string{Clients}},
+	{events.EventRoot + ".>", jwt.Stream, "", Core, []string{Clients}},
+	{events.ViewRoot + ".>", jwt.Stream, "", Core, []string{Clients}},
+	{events.FateRoot + ".>", jwt.Stream, "", Core, []string{Clients}},
+
+	{events.StatusRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
+	{events.HeartbeatRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
+	{events.MetricRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
+	{events.SupplyRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
+	{events.OrderRoot + ".>", jwt.Stream, "", Core, []string{Nodes}},
+	{events.NodeRoot + ".>", jwt.Service, jwt.ResponseTypeStream, Nodes, []string{Core, Clients}},
+
+	{events.SessionRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
+	{events.SessionRoot + ".>", jwt.Stream, "", Core, []string{Nodes}},
+	{events.SessionRoot + ".>", jwt.Stream, "", Nodes, []string{Clients}},
 }
 
 // The server puts the user's name and namespaces in the place of these. Both are DNS labels, because it escapes nothing.
 const (
 	ofUser      = "{{name()}}"
 	ofNamespace = "{{tag(ns)}}"
-	// namespaceTag begins the tag of a user that has a namespace.
-	namespaceTag = "ns:"
 )
 
 // The roles of coordinators, of nodes, and of those who operate the cluster.
@@ -55,49 +68,61 @@ const (
 	Operator    = "operator"
 )
 
-// looks are what the command line asks to show something. The answers are about all namespaces.
-var looks = below(events.APIRoot, "services", "instances", "nodes", "operations", "command", "explain", "history", "state", "diff", "plan", "what-if",
-	"addresses", "actual", "service-metrics")
+// asks returns questions that the user asks under its own name, about the namespace.
+func asks(namespace string, questions ...string) []string {
+	return below(events.APIRoot+".by."+ofUser+"."+namespace, questions...)
+}
 
-// hears are what all users may hear: changes of views and events of all namespaces, answers in their own inboxes, and their own sessions.
-var hears = []string{inboxOf(ofUser) + ".>", events.EventRoot + ".>", events.ViewRoot + ".>", events.SessionRoot + "." + ofUser + ".>"}
+// looks are what the command line asks about namespaces to show something, and looksAtAll what it asks about all of them together.
+var (
+	looks      = []string{"services", "instances", "operations", "command", "explain", "history", "state", "diff", "plan", "addresses", "service-metrics"}
+	looksAtAll = append([]string{"nodes", "what-if", "actual"}, looks...)
+	// ofNamespaces is what users of a namespace ask: nodes belong to none.
+	ofNamespaces = slices.Concat(asks(ofNamespace, looks...), asks(events.AllNamespaces, "nodes"))
+)
+
+// hears are what all users may hear: answers in their own inboxes, their own sessions and what became of their own commands.
+var hears = []string{inboxOf(ofUser) + ".>", events.SessionRoot + "." + ofUser + ".>", events.FateRoot + "." + ofUser + ".>"}
+
+// hearsOf are what users of a namespace hear beside: events of its services and groups, and changes of views.
+var hearsOf = slices.Concat(hears, []string{
+	events.ViewRoot + ".nodes.>", events.EventRoot + ".service." + ofNamespace + ".>", events.EventRoot + ".group." + ofNamespace + ".>", events.ViewRoot + ".*." + ofNamespace + ".>",
+})
 
 // bySelf are commands that the user sends under its own name.
 func bySelf(commands ...string) []string { return below(events.CommandRoot+".by."+ofUser, commands...) }
 
-// nodeNeeds are the interfaces of NATS that a node uses: to read its orders and configs, and to keep the output of containers and the contents
-// of volumes. Consumers and streams that it makes for these contents may name any subject.
-var nodeNeeds = slices.Concat(
-	below("$JS.API.STREAM.INFO", "ROOKERY_LOG", "ROOKERY_ORDERS", "KV_rookery_configs", "KV_rookery_output", volumes),
-	below("$JS.API.STREAM.MSG.GET", "ROOKERY_ORDERS", "KV_rookery_configs", volumes),
-	below("$JS.API.DIRECT.GET", "ROOKERY_ORDERS", "ROOKERY_ORDERS.>", "KV_rookery_configs.>", volumes, volumes+".>"),
-	below("$JS.API", "STREAM.CREATE."+volumes, "STREAM.PURGE."+volumes, "CONSUMER.CREATE."+volumes+".>", "CONSUMER.DELETE."+volumes+".>"),
-	[]string{"$JS.FC.>", "$KV.rookery_output.>", "$O.rookery_volumes.>"},
-)
-
-// volumes is the stream of the contents of volumes.
-const volumes = "OBJ_rookery_volumes"
-
 // jetStream are the interfaces of NATS with which a user may read and change every stream.
 var jetStream = []string{"$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "$KV.>", "$O.>", "$SRV.>"}
 
+// answers is where the answer to a request from another account goes: the server makes up a subject for each, and takes one answer there. NATS's
+// allow_responses would let a user publish wherever a message that it hears asks for an answer, also one that it has sent to itself.
+const answers = "_R_.>"
+
 var roles = []Role{
 	{
-		Name: "viewer", About: "sees services, instances, nodes and history of all namespaces", account: Clients,
-		publish: looks, subscribe: hears,
+		Name: "viewer", About: "sees services, instances and history of its namespaces, and nodes", ByNamespace: true, account: Clients,
+		publish: ofNamespaces, subscribe: hearsOf,
 	},
 	{
 		Name: "deployer", About: "sends commands to services and groups of its namespaces, and sees what a viewer sees", ByNamespace: true, account: Clients,
-		publish: slices.Concat(looks, bySelf("service."+ofNamespace+".*.*", "group."+ofNamespace+".*.*")), subscribe: hears,
+		publish:   slices.Concat(ofNamespaces, bySelf("service."+ofNamespace+".*.*", "group."+ofNamespace+".*.*")),
+		subscribe: hearsOf,
 	},
 	{
 		Name: "exec", About: "reads logs and runs commands in containers of its namespaces, and sees what a viewer sees", ByNamespace: true, account: Clients,
-		publish: slices.Concat(looks, below(events.NodeRoot, "*."+string(events.SessionLogs)+"."+ofNamespace+".>", "*."+string(events.SessionExec)+"."+ofNamespace+".>")), subscribe: hears,
+		publish: slices.Concat(ofNamespaces,
+			below(events.NodeRoot, "*."+string(events.SessionLogs)+"."+ofNamespace+".>", "*."+string(events.SessionExec)+"."+ofNamespace+".>")),
+		subscribe: hearsOf,
+	},
+	{
+		Name: "auditor", About: "sees services, instances, nodes, history and events of all namespaces", account: Clients,
+		publish: asks(events.AllNamespaces, looksAtAll...), subscribe: slices.Concat(hears, []string{events.EventRoot + ".>", events.ViewRoot + ".>"}),
 	},
 	{
 		Name: Operator, About: "sends every command, and sets up and reads every stream", account: Core,
-		publish: slices.Concat(jetStream, bySelf(">"), []string{
-			events.APIRoot + ".>", events.NodeRoot + ".>", events.LogRoot + ".>", events.OrdersRoot + ".>", events.TrimSubject,
+		publish: slices.Concat(jetStream, bySelf(">"), below(events.APIRoot, "*", "by."+ofUser+"."+events.AllNamespaces+".*"), []string{
+			events.NodeRoot + ".>", events.LogRoot + ".>", events.OrdersRoot + ".>", events.TrimSubject,
 		}),
 		subscribe: slices.Concat(hears, []string{"rookery.>", "$KV.>"}),
 	},
@@ -106,13 +131,14 @@ var roles = []Role{
 		publish: []string{">"}, subscribe: []string{inboxOf(ofUser) + ".>", "rookery.>", "$SRV.>", "$KV.>"},
 	},
 	{
-		Name: Node, About: "runs the node of its name", account: Core, answers: true,
-		publish: slices.Concat(
-			below(events.StatusRoot, ofUser+".>"), below(events.HeartbeatRoot, ofUser), below(events.MetricRoot, ">"),
-			nodeNeeds, below(events.SessionRoot, ">"),
+		Name: Node, About: "runs the node of its name", account: Nodes,
+		publish: slices.Concat([]string{answers},
+			below(events.StatusRoot, ofUser+".>"), below(events.HeartbeatRoot, ofUser), below(events.MetricRoot, "*.*.*."+ofUser),
+			below(events.SupplyRoot, "*."+ofUser, "*."+ofUser+".>"), below(events.SessionRoot, "*."+ofUser+".>"),
 		),
 		subscribe: slices.Concat(
 			[]string{inboxOf(ofUser) + ".>"}, below(events.OrderRoot, ofUser+".>"), below(events.NodeRoot, ofUser+".>"),
+			below(events.SessionRoot, ofUser+".>"),
 		),
 	},
 }
@@ -142,27 +168,10 @@ func RoleNamed(name string) (Role, error) {
 	return Role{}, fmt.Errorf("there is no role %q: known are %s", name, strings.Join(names, ", "))
 }
 
-// answersWithin is how long a user may take to answer a request.
-const answersWithin = time.Minute
-
 // scope returns the role as the account has it, for the signing key with this public key.
 func (r Role) scope(key string) jwt.Scope {
 	s := jwt.NewUserScope()
 	s.Key, s.Role, s.Description = key, r.Name, r.About
 	s.Template.Pub.Allow, s.Template.Sub.Allow = r.publish, r.subscribe
-	if r.answers {
-		s.Template.Resp = &jwt.ResponsePermission{MaxMsgs: 1, Expires: answersWithin}
-	}
 	return s
-}
-
-// namespaces returns those of a user's tags, in order.
-func namespaces(tags jwt.TagList) []string {
-	all := map[string]bool{}
-	for _, tag := range tags {
-		if ns, is := strings.CutPrefix(tag, namespaceTag); is {
-			all[ns] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
 }

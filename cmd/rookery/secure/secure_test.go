@@ -24,7 +24,7 @@ func made(t *testing.T, servers ...Server) Files {
 func TestAccountsAreValid(t *testing.T) {
 	files := made(t, Server{"nats-1", "10.0.0.1"}, Server{"nats-2", "nats.example"}, Server{"nats-3", "fd00::3"})
 	signers := 0
-	for _, name := range []string{Core, Clients} {
+	for _, name := range accounts {
 		account, err := jwt.DecodeAccountClaims(string(files[AccountFile(name)]))
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func TestUsersAreChecked(t *testing.T) {
 		{User{Name: "a.b", Role: "viewer"}, `"a.b" is not a name`},
 		{User{Name: "ann", Role: "deployer", Namespaces: []string{"*"}}, `"*" is not a namespace`},
 		{User{Name: "ann", Role: "deployer"}, "needs a namespace at least"},
-		{User{Name: "ann", Role: "viewer", Namespaces: []string{"demo"}}, "has all namespaces"},
+		{User{Name: "ann", Role: "auditor", Namespaces: []string{"demo"}}, "has all namespaces"},
 		{User{Name: "ann", Role: "root"}, `there is no role "root": known are viewer, deployer`},
 	} {
 		got, err := NewUser(files, row.user)

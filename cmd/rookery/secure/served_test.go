@@ -33,7 +33,7 @@ func serve(t *testing.T) *served {
 		t.Fatal(err)
 	}
 	all := map[string]nkeys.KeyPair{}
-	for _, account := range []string{secure.Core, secure.Clients} {
+	for _, account := range accounts {
 		all[account] = signsAll(t, files, account)
 	}
 	folder := t.TempDir()

@@ -112,7 +112,7 @@ func credentials(signer nkeys.KeyPair, account string, u User, scoped bool) (tok
 	claims.SetScoped(scoped)
 	claims.Tags.Add(bus.RoleTag + u.Role)
 	for _, ns := range u.Namespaces {
-		claims.Tags.Add(namespaceTag + ns)
+		claims.Tags.Add(bus.NamespaceTag + ns)
 	}
 	text, err := claims.Encode(signer)
 	if err != nil {
@@ -127,7 +127,7 @@ func (f Files) Cluster() (c Cluster, err error) {
 	if err := json.Unmarshal(f[clusterFile], &c); err != nil {
 		return c, fmt.Errorf("read %s: %w", clusterFile, err)
 	}
-	for _, name := range []string{Core, Clients, System} {
+	for _, name := range append([]string{System}, accounts...) {
 		if c.Accounts[name] == "" {
 			return c, fmt.Errorf("%s has no account %s: make new keys with rookery secure init", clusterFile, name)
 		}
@@ -156,7 +156,7 @@ func readUser(token []byte) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	u := User{Name: claims.Name, Namespaces: namespaces(claims.Tags), Issued: time.Unix(claims.IssuedAt, 0), Key: claims.Subject}
+	u := User{Name: claims.Name, Namespaces: bus.NamespacesIn(claims.Tags), Issued: time.Unix(claims.IssuedAt, 0), Key: claims.Subject}
 	for _, tag := range claims.Tags {
 		if role, is := strings.CutPrefix(tag, bus.RoleTag); is {
 			u.Role = role

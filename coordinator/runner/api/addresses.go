@@ -50,15 +50,15 @@ func (s *Server) askAddresses(ctx context.Context, body []byte) (answer []byte, 
 		return nil, &bus.QuestionError{Code: 400, Reason: `ask with {"namespace":"demo","name":"web","port":"http"}`}
 	}
 	asked := s.State(ctx, func(c *projections.Cluster, _ bool) {
-		answer, err = addresses(c, events.ServiceID{Namespace: q.Namespace, Name: q.Name}, q.Port)
+		answer, err = addresses(c, events.ServiceID{Namespace: q.Namespace, Name: q.Name}, q.Port, within(ctx))
 	})
 	return answer, errors.Join(asked, err)
 }
 
-func addresses(c *projections.Cluster, id events.ServiceID, port string) ([]byte, error) {
+func addresses(c *projections.Cluster, id events.ServiceID, port, within string) ([]byte, error) {
 	s := c.Services[id]
 	if s == nil || s.Revision == 0 {
-		return nil, &bus.QuestionError{Code: 404, Reason: c.NoService(id.String())}
+		return nil, &bus.QuestionError{Code: 404, Reason: c.NoService(id.String(), within)}
 	}
 	var known []string
 	for _, p := range s.Current().Spec.Ports {

@@ -52,6 +52,8 @@ type CommandQuestion struct {
 	Source   string `json:"source,omitempty"`
 	// Actor is the user that sent the command of an id, where accounts are on.
 	Actor string `json:"actor,omitempty"`
+	// Namespace limits the answer to commands to services and groups of this namespace.
+	Namespace string `json:"namespace,omitempty"`
 	// Wait is how long the answer waits for the end of the command of a sequence; maxCommandWait at most.
 	Wait events.Duration `json:"wait,omitzero"`
 }
@@ -151,6 +153,8 @@ func (s *Server) lookUp(ctx context.Context, q CommandQuestion) (known lookedUp,
 			cmd = c.KnownID(q.Actor, q.Source, q.ID)
 		}
 		switch {
+		case cmd != nil && q.Namespace != "" && cmd.Service.Namespace != q.Namespace && cmd.Group.Namespace != q.Namespace:
+			err = &bus.QuestionError{Code: 403, Reason: fmt.Sprintf("command %d is not to a service or group of the namespace %s", cmd.Sequence, q.Namespace)}
 		case cmd != nil:
 			known.ended = cmd.Outcome != projections.Accepted
 			known.answer, err = answerOf(c, cmd)

@@ -63,6 +63,9 @@ func (s *Server) askExplain(ctx context.Context, body []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if ns := within(ctx); ns != "" && x.Hold != nil && namespaceOf(x.Hold.Service) != ns {
+			x.Hold.Service = ""
+		}
 		return json.Marshal(x, json.Deterministic(true))
 	})
 }
@@ -86,7 +89,7 @@ func (s *Server) explainNow(ctx context.Context, id events.ServiceID, q ExplainQ
 		}
 		switch of := c.Services[id]; {
 		case of == nil:
-			now.missing = c.NoService(id.String())
+			now.missing = c.NoService(id.String(), within(ctx))
 		case q.Ordinal != nil && q.Sequence == 0:
 			now.waits = of.Pends(*q.Ordinal)
 		}

@@ -115,7 +115,7 @@ func (s *Server) askPastState(ctx context.Context, q StateQuestion) ([]byte, err
 		if err := toRound(ctx, fold, reader, at); err != nil {
 			return nil, err
 		}
-		past, err := PastOf(fold.Cluster, q.Service, q.Node)
+		past, err := PastOf(fold.Cluster, q.Service, q.Node, within(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -125,13 +125,16 @@ func (s *Server) askPastState(ctx context.Context, q StateQuestion) ([]byte, err
 }
 
 // PastOf returns a state of the past: all of it, or only one service and node. If no such service or node existed then, the error is a
-// *bus.QuestionError.
-func PastOf(c *projections.Cluster, service, node string) (PastState, error) {
-	if err := missingThen(c, service, node); err != nil {
+// *bus.QuestionError. It says nothing of namespaces other than the one within, unless that is "".
+func PastOf(c *projections.Cluster, service, node, within string) (PastState, error) {
+	if err := missingThen(c, service, node, within); err != nil {
 		return PastState{}, err
 	}
 	past := PastState{ClusterState: stateOf(c), Views: map[string]map[string]jsontext.Value{}}
 	past.Hash = c.Hash()
+	if within != "" {
+		past.Services, past.Open, past.Shunned = 0, 0, nil
+	}
 	all, err := shown(c, service, node)
 	if err != nil {
 		return PastState{}, err
@@ -146,9 +149,9 @@ func PastOf(c *projections.Cluster, service, node string) (PastState, error) {
 }
 
 // missingThen returns an error if the given service or node did not exist at that time; "" asks for none.
-func missingThen(c *projections.Cluster, service, node string) error {
+func missingThen(c *projections.Cluster, service, node, within string) error {
 	if id, err := events.ParseServiceID(service); service != "" && (err != nil || c.Services[id] == nil) {
-		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoService(service))}
+		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoService(service, within))}
 	}
 	if node != "" && c.Nodes[node] == nil {
 		return &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("at sequence %d %s", c.Sequence, c.NoNode(node))}
@@ -194,7 +197,7 @@ func (s *Server) askDiff(ctx context.Context, body []byte) ([]byte, error) {
 // diffTo folds on to the place and returns what changed on the way.
 func diffTo(ctx context.Context, fold *projections.Fold, reader bus.Reader, to uint64, q DiffQuestion) (d Diff, err error) {
 	d.From = placeOf(fold.Cluster)
-	missing := missingThen(fold.Cluster, q.Service, q.Node)
+	missing := missingThen(fold.Cluster, q.Service, q.Node, within(ctx))
 	before, err := shown(fold.Cluster, q.Service, q.Node)
 	if err != nil {
 		return d, err
@@ -202,7 +205,7 @@ func diffTo(ctx context.Context, fold *projections.Fold, reader bus.Reader, to u
 	if err := toRound(ctx, fold, reader, to); err != nil {
 		return d, err
 	}
-	if still := missingThen(fold.Cluster, q.Service, q.Node); missing != nil && still != nil {
+	if still := missingThen(fold.Cluster, q.Service, q.Node, within(ctx)); missing != nil && still != nil {
 		return d, still
 	}
 	d.To = placeOf(fold.Cluster)

@@ -143,7 +143,7 @@ func TestDiffsAddUp(t *testing.T) {
 func TestAPastStateHasThePolicy(t *testing.T) {
 	c := projections.NewCluster()
 	c.Policy.Profile = events.OptimizeUtilization
-	past, err := PastOf(c, "", "")
+	past, err := PastOf(c, "", "", "")
 	var policy events.Policy
 	if err := errors.Join(err, json.Unmarshal(past.Views[PolicyKey.Bucket][PolicyKey.Key], &policy)); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +90,27 @@ func (s *Server) plan(ctx context.Context, q PlanQuestion) ([]byte, error) {
 	if state.Accounts {
 		m.Subject = events.CommandBy("anybody", m.Subject) // what a command leads to does not depend on its sender
 	}
-	return json.Marshal(coordinator.PlanRequest(state, events.ParseRequest(m), running, now), json.Deterministic(true))
+	plan := coordinator.PlanRequest(state, events.ParseRequest(m), running, now)
+	if ns := within(ctx); ns != "" {
+		plan = planWithin(plan, ns)
+	}
+	return json.Marshal(plan, json.Deterministic(true))
+}
+
+// planWithin leaves out of a plan the events of other namespaces, and of the cluster, that the round would have as well.
+func planWithin(plan any, namespace string) any {
+	others := func(event string) bool {
+		return !strings.HasPrefix(event, "service "+namespace+"/") && !strings.HasPrefix(event, "group "+namespace+"/")
+	}
+	switch p := plan.(type) {
+	case coordinator.Plan:
+		p.Events = slices.DeleteFunc(p.Events, others)
+		return p
+	case coordinator.CommandPlan:
+		p.Events = slices.DeleteFunc(p.Events, others)
+		return p
+	}
+	return plan
 }
 
 // running asks the leader, which may be this coordinator, which programs take part.

@@ -48,14 +48,14 @@ func (s *Server) askServiceMetrics(ctx context.Context, body []byte) ([]byte, er
 	}
 	id := events.ServiceID{Namespace: q.Namespace, Name: q.Name}
 	answer := ServiceMetrics{Service: id.String(), Processes: []ProcessMetrics{}}
-	var known map[events.InstanceID]bool
+	var known map[events.InstanceID]string
 	none := ""
 	if err := s.State(ctx, func(c *projections.Cluster, _ bool) {
 		answer.LogSequence = c.Sequence
 		if s := c.Services[id]; s != nil {
 			answer.Processes, known = processesOf(s)
 		} else {
-			none = c.NoService(id.String())
+			none = c.NoService(id.String(), within(ctx))
 		}
 	}); err != nil {
 		return nil, err
@@ -75,9 +75,9 @@ func (s *Server) askServiceMetrics(ctx context.Context, body []byte) ([]byte, er
 	return json.Marshal(answer)
 }
 
-// processesOf lists the slots of the service, and the instances that may report for them.
-func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events.InstanceID]bool) {
-	all, known = []ProcessMetrics{}, map[events.InstanceID]bool{}
+// processesOf lists the slots of the service, and the instances for which their nodes may report.
+func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events.InstanceID]string) {
+	all, known = []ProcessMetrics{}, map[events.InstanceID]string{}
 	if s.Dropped || s.Suspended() {
 		return all, known
 	}
@@ -86,10 +86,10 @@ func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events
 		if int(o) < len(s.Slots) {
 			slot := s.Slots[o]
 			if i := slot.Current; i != nil {
-				p.Generation, p.Node, known[i.ID] = i.ID.Generation, i.Node, true
+				p.Generation, p.Node, known[i.ID] = i.ID.Generation, i.Node, i.Node
 			}
 			if i := slot.Next; i != nil {
-				known[i.ID] = true
+				known[i.ID] = i.Node
 			}
 		}
 		all = append(all, p)
@@ -98,14 +98,14 @@ func processesOf(s *projections.Service) (all []ProcessMetrics, known map[events
 }
 
 // take adds what a node reported of one of its instances, unless the report is too old or of an instance that ended.
-func (a *ServiceMetrics) take(m events.Message, known map[events.InstanceID]bool, now time.Time) {
+func (a *ServiceMetrics) take(m events.Message, known map[events.InstanceID]string, now time.Time) {
 	p, at, err := events.DecodeAs[events.MetricProcess](m)
 	slot := slices.IndexFunc(a.Processes, func(of ProcessMetrics) bool { return of.Ordinal == p.Ordinal })
 	if err != nil || now.Sub(at.Time) > metricsKept || slot < 0 {
 		return
 	}
 	id := events.InstanceID{Service: events.ServiceID{Namespace: p.Namespace, Name: p.Name}, Ordinal: p.Ordinal, Generation: p.Generation}
-	if !known[id] || m.Subject != events.MetricSubject(id.Service, id.Ordinal) {
+	if node := known[id]; node == "" || node != p.Node || m.Subject != events.MetricSubject(id.Service, id.Ordinal, node) {
 		return
 	}
 	measured := at.Time

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -100,26 +101,46 @@ type Shape struct {
 type question struct {
 	answer func(*Server, context.Context, []byte) ([]byte, error)
 	shape  Shape
+	// about is that of a Question in this body; "" where it cannot be read.
+	about func(body []byte) string
+}
+
+// Question is a question as clients ask it.
+type Question interface {
+	// About returns the namespace that the answer is about alone; "" for one about more than one, or about the cluster.
+	About() string
+}
+
+// questionOf returns the question with this form.
+func questionOf[Q Question](answer func(*Server, context.Context, []byte) ([]byte, error), answers ...any) question {
+	var form Q
+	return question{answer, Shape{form, answers}, func(body []byte) string {
+		var q Q
+		if err := json.Unmarshal(body, &q); err != nil {
+			return ""
+		}
+		return q.About()
+	}}
 }
 
 // questions are all questions, by their names below rookery.api.
 var questions = map[string]question{
-	"actual":          {(*Server).askActual, Shape{ActualQuestion{}, []any{Actual{}}}},
-	"addresses":       {(*Server).askAddresses, Shape{AddressesQuestion{}, []any{Addresses{}}}},
-	"command":         {(*Server).askCommand, Shape{CommandQuestion{}, []any{Command{}}}},
-	"diff":            {(*Server).askDiff, Shape{DiffQuestion{}, []any{Diff{}}}},
-	"explain":         {(*Server).askExplain, Shape{ExplainQuestion{}, []any{coordinator.Explanation{}}}},
-	"history":         {(*Server).askHistory, Shape{HistoryQuestion{}, []any{History{}}}},
-	"exec":            {(*Server).askExec, Shape{InstancesQuestion{}, []any{Sessions{}}}},
-	"logs":            {(*Server).askLogs, Shape{LogsQuestion{}, []any{Logs{}}}},
-	"plan":            {(*Server).askPlan, Shape{PlanQuestion{}, []any{coordinator.Plan{}, coordinator.DrainPlan{}, coordinator.RebalancePlan{}, coordinator.CommandPlan{}}}},
-	"state":           {(*Server).askState, Shape{StateQuestion{}, []any{ClusterState{}, PastState{}}}},
-	"service-metrics": {(*Server).askServiceMetrics, Shape{MetricsQuestion{}, []any{ServiceMetrics{}}}},
-	"what-if":         {(*Server).askWhatIf, Shape{WhatIfQuestion{}, []any{whatif.Report{}}}},
-	"services":        {services.ask(), Shape{ListQuestion{}, []any{List[views.Service]{}}}},
-	"operations":      {operations.ask(), Shape{ListQuestion{}, []any{List[views.ServiceOperation]{}}}},
-	"instances":       {instances.ask(), Shape{ListQuestion{}, []any{List[views.Instance]{}}}},
-	"nodes":           {nodes.ask(), Shape{ListQuestion{}, []any{List[views.Node]{}}}},
+	"actual":          questionOf[ActualQuestion]((*Server).askActual, Actual{}),
+	"addresses":       questionOf[AddressesQuestion]((*Server).askAddresses, Addresses{}),
+	"command":         questionOf[CommandQuestion]((*Server).askCommand, Command{}),
+	"diff":            questionOf[DiffQuestion]((*Server).askDiff, Diff{}),
+	"explain":         questionOf[ExplainQuestion]((*Server).askExplain, coordinator.Explanation{}),
+	"history":         questionOf[HistoryQuestion]((*Server).askHistory, History{}),
+	"exec":            questionOf[InstancesQuestion]((*Server).askExec, Sessions{}),
+	"logs":            questionOf[LogsQuestion]((*Server).askLogs, Logs{}),
+	"plan":            questionOf[PlanQuestion]((*Server).askPlan, coordinator.Plan{}, coordinator.DrainPlan{}, coordinator.RebalancePlan{}, coordinator.CommandPlan{}),
+	"state":           questionOf[StateQuestion]((*Server).askState, ClusterState{}, PastState{}),
+	"service-metrics": questionOf[MetricsQuestion]((*Server).askServiceMetrics, ServiceMetrics{}),
+	"what-if":         questionOf[WhatIfQuestion]((*Server).askWhatIf, whatif.Report{}),
+	"services":        questionOf[ListQuestion](services.ask(), List[views.Service]{}),
+	"operations":      questionOf[ListQuestion](operations.ask(), List[views.ServiceOperation]{}),
+	"instances":       questionOf[ListQuestion](instances.ask(), List[views.Instance]{}),
+	"nodes":           questionOf[ListQuestion](nodes.ask(), List[views.Node]{}),
 }
 
 // Shapes returns the form of each question and its answers, by its name below rookery.api.
@@ -134,13 +155,19 @@ func Shapes() map[string]Shape {
 // Refusal returns a value of the type that answers a question that failed.
 func Refusal() any { return bus.Refusal{} }
 
-// Questions returns the handlers of the bus for the questions. When ctx ends, the server gives up answers in progress.
+// Questions returns the handlers of the bus for the questions. A question on the subject of a namespace must be about that. When ctx ends, the
+// server gives up answers in progress.
 func (s *Server) Questions(ctx context.Context) map[string]bus.Question {
 	all := make(map[string]bus.Question, len(questions))
 	for name, q := range questions {
-		all[name] = func(question []byte) (events.Message, error) {
+		all[name] = func(asked bus.Asked) (events.Message, error) {
+			if asked.Namespace != "" && q.about(asked.Body) != asked.Namespace {
+				return events.Message{}, &bus.QuestionError{Code: 403, Reason: fmt.Sprintf("the subject is for questions about the namespace %s alone: "+
+					"name it, or a service of it, in the question %s", asked.Namespace, name)}
+			}
 			var of freshness
-			body, err := q.answer(s, context.WithValue(ctx, freshnessKey{}, &of), question)
+			about := context.WithValue(ctx, withinKey{}, asked.Namespace)
+			body, err := q.answer(s, context.WithValue(about, freshnessKey{}, &of), asked.Body)
 			return events.Message{Header: of.headers(), Body: body}, err
 		}
 	}

@@ -119,16 +119,16 @@ func (s *Server) seek(ctx context.Context, q InstancesQuestion) (there []found, 
 		return nil, 0, &bus.QuestionError{Code: 400, Reason: err.Error()}
 	}
 	asked := s.State(ctx, func(c *projections.Cluster, _ bool) {
-		there, err = foundOf(c, id, q.Ordinal)
+		there, err = foundOf(c, id, q.Ordinal, within(ctx))
 		sequence = c.Sequence
 	})
 	return there, sequence, errors.Join(asked, err)
 }
 
-func foundOf(c *projections.Cluster, id events.ServiceID, ordinal *uint32) ([]found, error) {
+func foundOf(c *projections.Cluster, id events.ServiceID, ordinal *uint32, within string) ([]found, error) {
 	s := c.Services[id]
 	if s == nil || s.Revision == 0 {
-		return nil, &bus.QuestionError{Code: 404, Reason: c.NoService(id.String())}
+		return nil, &bus.QuestionError{Code: 404, Reason: c.NoService(id.String(), within)}
 	}
 	var there []found
 	for i := range s.Instances() {

@@ -123,9 +123,12 @@ func answerStop(s *suite) {
 func serve(s *suite) {
 	by := bus.Coordinator{Name: "leader-1", Program: events.Program{Version: "v0.3.1", Levels: events.Levels{Most: 2}}}
 	stop, err := s.bus.Serve(by, map[string]bus.Question{
-		"echo":   func(body []byte) (events.Message, error) { return events.Message{Body: body}, nil },
-		"broken": func([]byte) (events.Message, error) { return events.Message{}, errors.New("it broke") },
-		"missing": func([]byte) (events.Message, error) {
+		"echo": func(asked bus.Asked) (events.Message, error) { return events.Message{Body: asked.Body}, nil },
+		"where": func(asked bus.Asked) (events.Message, error) {
+			return events.Message{Body: []byte(asked.Namespace)}, nil
+		},
+		"broken": func(bus.Asked) (events.Message, error) { return events.Message{}, errors.New("it broke") },
+		"missing": func(bus.Asked) (events.Message, error) {
 			return events.Message{Header: events.Header{bus.HeaderAge: {"1s"}}}, &bus.QuestionError{Code: 404, Reason: "not here"}
 		},
 	})
@@ -139,6 +142,15 @@ func serve(s *suite) {
 	s.need(err)
 	if string(answer.Body) != "hello" || answer.Header.Get(bus.HeaderErrorCode) != "" {
 		s.Fatalf("the answer is %q with headers %v", answer.Body, answer.Header)
+	}
+	for subject, want := range map[string]string{
+		events.QuestionSubject("where"): "", events.QuestionBy("ann", "demo", "where"): "demo", events.QuestionBy("ann", events.AllNamespaces, "where"): "",
+	} {
+		answer, err := s.bus.Request(s.ctx, message(subject, "{}"))
+		s.need(err)
+		if string(answer.Body) != want {
+			s.Fatalf("a question on %s is about %q, want %q", subject, answer.Body, want)
+		}
 	}
 	for question, want := range map[string][2]string{"broken": {"500", "it broke"}, "missing": {"404", "not here"}} {
 		answer, err := s.bus.Request(s.ctx, message(events.APIRoot+"."+question, "{}"))

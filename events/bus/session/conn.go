@@ -152,15 +152,10 @@ func (c *Conn) take(m events.Message) bool {
 
 // reason is why the other end has ended it: io.EOF where all is well.
 func reason(m events.Message) error {
-	text := m.Header.Get(bus.HeaderErrorCode)
-	if text == "" {
-		return io.EOF
+	if err := bus.Refused(m); err != nil {
+		return err
 	}
-	code, err := strconv.Atoi(text)
-	if err != nil {
-		return fmt.Errorf("the code %q of an error is not a number", text)
-	}
-	return &bus.QuestionError{Code: code, Reason: m.Header.Get(bus.HeaderError)}
+	return io.EOF
 }
 
 func (c *Conn) wake() {
@@ -284,10 +279,10 @@ func (c *Conn) Close(result []byte, err error) {
 	if ended {
 		return
 	}
-	m := events.Message{Subject: c.to, Body: result, Header: events.Header{headerFrame: {frameEnd}, headerNumber: {number}}}
+	m := events.Message{Body: result, Header: events.Header{headerFrame: {frameEnd}, headerNumber: {number}}}
 	if err != nil {
-		m.Header[bus.HeaderErrorCode] = []string{strconv.Itoa(bus.CodeOf(err))}
-		m.Header[bus.HeaderError] = []string{err.Error()}
+		m = bus.Refuse(m, err)
 	}
+	m.Subject = c.to
 	_ = c.bus.Send(m) // without the bus the other end misses the signs of life
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,17 +22,27 @@ const openTimeout = 5 * time.Second
 // with which that refuses, or an error that is bus.ErrNoAnswer where no process serves the subject. The session ends with Close, or with
 // the context.
 func Open(ctx context.Context, b bus.Bus, subject string, body []byte) (*Conn, error) {
+	return open(ctx, b, inboxFor(b.NewInbox(), subject), subject, body)
+}
+
+// OpenAs is Open for a session of ServeOwn.
+func OpenAs(ctx context.Context, b bus.Bus, owner, subject string, body []byte) (*Conn, error) {
+	return open(ctx, b, below(owner)+"_."+rand.Text(), subject, body) // _ is not the name of a node
+}
+
+// below is where sessions of the owner are heard.
+func below(owner string) string { return events.SessionRoot + "." + owner + "." }
+
+func open(ctx context.Context, b bus.Bus, inbox, subject string, body []byte) (*Conn, error) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	_, unique, _ := strings.Cut(b.NewInbox(), ".") // with the client's prefix, as ann.… of _INBOX.ann.…
-	inbox := events.SessionRoot + "." + unique
 	heard, err := b.Subscribe(inbox)
 	if err != nil {
 		return nil, err
 	}
 	answer, err := b.Request(opening, events.Message{Subject: subject, Header: events.Header{headerReply: {inbox}}, Body: body})
-	if err == nil && answer.Header.Get(bus.HeaderErrorCode) != "" {
-		err = reason(answer)
+	if err == nil {
+		err = bus.Refused(answer)
 	}
 	to := answer.Header.Get(headerSession)
 	if err == nil && !strings.HasPrefix(to, subject+".") {
@@ -48,6 +58,17 @@ func Open(ctx context.Context, b bus.Bus, subject string, body []byte) (*Conn, e
 		return nil, fmt.Errorf("open a session on %s: %w", subject, err)
 	}
 	return begin(ctx, b, heard, to), nil
+}
+
+// inboxFor is where the client of an inbox, as _INBOX.ann.1, hears a session on the subject: as rookery.session.ann.edge-1.1 for one below
+// rookery.node.edge-1. So permissions can hold a node to sessions of its own.
+func inboxFor(inbox, subject string) string {
+	const root, served, rest = 2, 3, 4 // words of the subject
+	unique := strings.Split(inbox, ".")[1:]
+	if words := strings.SplitN(subject, ".", rest); len(words) >= served {
+		unique = slices.Insert(unique, len(unique)-1, words[root])
+	}
+	return events.SessionRoot + "." + strings.Join(unique, ".")
 }
 
 // ready waits for the first frame.
@@ -74,20 +95,35 @@ type Handler func(ctx context.Context, c *Conn, opened events.Message) (result [
 type server struct {
 	bus     bus.Bus
 	most    int
+	owner   func(subject string) string
 	handle  Handler
 	ctx     context.Context
 	serving sync.WaitGroup
 
 	mu   sync.Mutex
 	open int
+	of   map[string]int // those of each owner
 }
+
+// mostOfOwner is how many sessions of one owner are open at once.
+const mostOfOwner = 8
 
 // Serve serves sessions on the subjects, so many at once at most, until stop is called; stop ends all that are open, and returns when
 // that is done.
 func Serve(b bus.Bus, subjects string, most int, handle Handler) (stop func(), err error) {
+	return (&server{bus: b, most: most, handle: handle}).begin(subjects)
+}
+
+// ServeOwn is Serve for sessions that are heard below the name of their owner alone, by the subject on which they are opened. An owner has a few
+// of them at most.
+func ServeOwn(b bus.Bus, subjects string, most int, owner func(subject string) string, handle Handler) (stop func(), err error) {
+	return (&server{bus: b, most: most, owner: owner, handle: handle, of: map[string]int{}}).begin(subjects)
+}
+
+func (s *server) begin(subjects string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{bus: b, most: most, handle: handle, ctx: ctx}
-	ignore, err := b.Answer(subjects, s.answer)
+	s.ctx = ctx
+	ignore, err := s.bus.Answer(subjects, s.answer)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -101,30 +137,48 @@ func Serve(b bus.Bus, subjects string, most int, handle Handler) (stop func(), e
 
 // answer begins a session and waits for nothing of it.
 func (s *server) answer(m events.Message) (events.Message, error) {
-	inbox := m.Header.Get(headerReply)
-	if below, ok := strings.CutPrefix(inbox, events.SessionRoot+"."); !ok || below == "" || strings.ContainsAny(below, " \t\r\n*>") {
-		return refused(&bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name a subject below %s, as %[2]s.ann.1", headerReply, events.SessionRoot)}), nil
+	inbox, within, owner := m.Header.Get(headerReply), events.SessionRoot+".", ""
+	if s.owner != nil {
+		owner = s.owner(m.Subject)
+		within = below(owner)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open >= s.most {
-		return refused(&bus.QuestionError{Code: 429, Reason: fmt.Sprintf("%d sessions are open here, the maximum: end one, or try again later", s.most)}), nil
+	if rest, ok := strings.CutPrefix(inbox, within); !ok || rest == "" || strings.ContainsAny(rest, " \t\r\n*>") {
+		return bus.Refuse(events.Message{}, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name a subject below %s", headerReply, within)}), nil
 	}
-	s.open++
+	if err := s.enter(owner); err != nil {
+		return bus.Refuse(events.Message{}, err), nil
+	}
 	own := m.Subject + "." + rand.Text()
 	s.serving.Go(func() {
+		defer s.leave(owner)
 		s.serve(own, inbox, m)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.open--
 	})
 	return events.Message{Header: events.Header{headerSession: {own}}}, nil
 }
 
-func refused(err error) events.Message {
-	return events.Message{Header: events.Header{
-		bus.HeaderErrorCode: {strconv.Itoa(bus.CodeOf(err))}, bus.HeaderError: {err.Error()},
-	}}
+// enter counts a session that begins, or refuses it.
+func (s *server) enter(owner string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= s.most || (s.owner != nil && s.of[owner] >= mostOfOwner) {
+		return &bus.QuestionError{Code: 429, Reason: "the maximum of sessions is open here: end one, or try again later"}
+	}
+	s.open++
+	if s.owner != nil {
+		s.of[owner]++
+	}
+	return nil
+}
+
+func (s *server) leave(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	if s.owner != nil {
+		if s.of[owner]--; s.of[owner] == 0 {
+			delete(s.of, owner)
+		}
+	}
 }
 
 func (s *server) serve(own, inbox string, m events.Message) {

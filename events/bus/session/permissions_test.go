@@ -26,7 +26,7 @@ jetstream { store_dir: %q }
 authorization {
 	users: [
 		{user: admin, password: x}
-		{user: edge, password: x, permissions: {publish: ["rookery.session.>"], subscribe: ["rookery.node.edge.>"], allow_responses: true}}
+		{user: edge, password: x, permissions: {publish: ["rookery.session.*.edge.>"], subscribe: ["rookery.node.edge.>"], allow_responses: true}}
 		{user: ann, password: x, permissions: {
 			publish: [%[2]s, "rookery.node.*.logs.demo.>"], subscribe: ["_INBOX.ann.>", "rookery.session.ann.>", "rookery.event.service.demo.>"]
 		}}
