@@ -12,17 +12,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/sys/unix"
 
 	"github.com/rookery-project/rookery/coordinator/runner/api"
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
 // experiment breaks one thing of a quorum.
 type experiment struct {
 	name string
-	// goal is the longest time that may pass without the outcome of a command; 0 for NATS's own gap and 3 s. after is how long it may
-	// take to the first outcome once what was broken is brought back, where nothing can be done before; 0 where goal holds.
+	// goal is the longest time that may pass without the outcome of a command, where NATS's own gap is not longer. after is how long it may take to
+	// the first outcome once what was broken is brought back, where nothing can be done before; 0 where goal holds.
 	goal, after time.Duration
 	// builds are programs that must be there before it begins.
 	builds []func() (string, error)
@@ -94,10 +96,10 @@ func serverExperiments() []experiment {
 		{name: "server of the commands killed", goal: 12 * time.Second, lasts: 5 * time.Second, inject: func(q *quorum, s *scene) {
 			q.endsServer(s, q.leads(s, "ROOKERY_COMMANDS"))
 		}},
-		{name: "server of the statuses stopped", lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
+		{name: "server of the statuses stopped", goal: 3 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.freezes(s, q.leads(s, "ROOKERY_STATUS"))
 		}},
-		{name: "server of the log stopped", lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
+		{name: "server of the log stopped", goal: 3 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.freezes(s, q.leads(s, "ROOKERY_LOG"))
 		}},
 		{name: "readers opened", goal: 3 * time.Second, inject: func(q *quorum, s *scene) { q.opensReaders(s) }},
@@ -216,10 +218,16 @@ func (q *quorum) decides(s *scene) {
 	s.until(fmt.Sprintf("command %d has ended", sequence), func() bool { return q.ended(sequence) })
 }
 
-// answers reports whether a question was answered by this coordinator: so it has read the log.
+// answers reports whether a question was answered by this coordinator: so it has read the log. A server hands questions to coordinators of its own
+// first, so each server is asked.
 func (q *quorum) answers(c *seat) bool {
-	var state api.ClusterState
-	return q.Ask("state", `{}`, &state) && state.Answered == c.name
+	return slices.ContainsFunc(q.clients, func(b *bus.JetStream) bool {
+		var state api.ClusterState
+		call, cancel := context.WithTimeout(q.interrupted, bus.CallTimeout)
+		defer cancel()
+		m, err := b.Request(call, events.Message{Subject: events.QuestionSubject("state"), Header: events.Header{}, Body: []byte("{}")})
+		return err == nil && bus.Refused(m) == nil && json.Unmarshal(m.Body, &state) == nil && state.Answered == c.name
+	})
 }
 
 // endsServer ends the server with SIGKILL until the fault is healed.

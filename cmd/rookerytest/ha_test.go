@@ -32,16 +32,13 @@ type trialed struct {
 	lost, duplicate    int
 }
 
-// measured returns what the experiment is measured by, and its goal.
+// measured returns what the experiment is measured by, and its goal. Where NATS's own gap is long, a gap may be longer than that by a little.
 func (e experiment) measured(r trialed) (took, goal time.Duration) {
 	const beside = 3 * time.Second
-	switch {
-	case e.after > 0:
+	if e.after > 0 {
 		return r.after, e.after
-	case e.goal > 0:
-		return r.gap, e.goal
 	}
-	return r.gap, r.ofNATS + beside
+	return r.gap, max(e.goal, r.ofNATS+min(e.goal, beside))
 }
 
 // recoversWithin is how long a fleet has to go on and to settle once what was broken is brought back.
