@@ -20,7 +20,7 @@ type user struct {
 	namespaces []string
 }
 
-// userOf returns the user that connects. The server verifies the token.
+// userOf returns the user that connects.
 func userOf(conn *nats.Conn) user {
 	if conn.Opts.UserJWT == nil {
 		return user{}
@@ -29,6 +29,11 @@ func userOf(conn *nats.Conn) user {
 	if err != nil {
 		return user{}
 	}
+	return userIn(token)
+}
+
+// userIn returns the user of a token, which the server verifies.
+func userIn(token string) user {
 	claims, err := jwt.DecodeUserClaims(token)
 	if err != nil || !hasRole(claims) {
 		return user{}

@@ -40,7 +40,7 @@ func digestOf(content []byte) string {
 }
 
 // stocked is a bus with a config and the orders of two nodes.
-func stocked(t *testing.T) bus.Bus {
+func stocked(t testing.TB) bus.Bus {
 	t.Helper()
 	b := memory.New(time.Now)
 	configs, err := b.Bucket(t.Context(), bus.BucketConfigs)
@@ -66,7 +66,7 @@ func stocked(t *testing.T) bus.Bus {
 	return b
 }
 
-func order(t *testing.T, b bus.Bus, node string, id events.InstanceID, o events.Order) {
+func order(t testing.TB, b bus.Bus, node string, id events.InstanceID, o events.Order) {
 	t.Helper()
 	m, err := events.Encode(events.OrderSubject(node, id), o, events.Attributes{ID: "1", Source: "/test", Time: time.Now()})
 	if err == nil {
@@ -78,7 +78,7 @@ func order(t *testing.T, b bus.Bus, node string, id events.InstanceID, o events.
 }
 
 // served is a supply that the leader gives.
-func served(t *testing.T, b bus.Bus) supply.Supply {
+func served(t testing.TB, b bus.Bus) supply.Supply {
 	t.Helper()
 	stop, err := supply.Serve(b, func() bool { return true })
 	if err != nil {
@@ -91,7 +91,7 @@ func served(t *testing.T, b bus.Bus) supply.Supply {
 // TestALeaderSuppliesWhatTheBusHas holds both kinds of supply to the same.
 func TestALeaderSuppliesWhatTheBusHas(t *testing.T) {
 	for name, of := range map[string]func(*testing.T, bus.Bus) supply.Supply{
-		"direct": func(_ *testing.T, b bus.Bus) supply.Supply { return supply.Direct(b, node) }, "asked": served,
+		"direct": func(_ *testing.T, b bus.Bus) supply.Supply { return supply.Direct(b, node) }, "asked": func(t *testing.T, b bus.Bus) supply.Supply { return served(t, b) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := stocked(t)
@@ -317,6 +317,25 @@ func TestANodeThatSendsNothingHoldsNoPlace(t *testing.T) {
 		}
 		if waited := time.Since(began); waited < 29*time.Second || waited > 31*time.Second {
 			t.Errorf("it waited for %s", waited)
+		}
+	})
+}
+
+// FuzzQuestions asks for a config with any body. A node gets the one that its orders name, or a refusal.
+func FuzzQuestions(f *testing.F) {
+	b := stocked(f)
+	served(f, b)
+	f.Add([]byte(`{"instance":"demo/web.0.1","config":"words"}`))
+	f.Add([]byte(`{"instance":"demo/web.3.1","config":"words"}`))
+	f.Add([]byte(`{"instance":"demo/web.0.1","config":"secret","digest":"x","attempt":1,"lines":"eA=="}`))
+	f.Add([]byte(`{"instance":">.0.1"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answer, err := b.Request(t.Context(), events.Message{Subject: "rookery.supply.config.edge-1", Header: events.Header{}, Body: body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bus.Refused(answer) == nil && string(answer.Body) != "some words" {
+			t.Fatalf("%q is answered with %q", body, answer.Body)
 		}
 	})
 }
