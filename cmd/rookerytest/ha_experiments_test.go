@@ -184,9 +184,9 @@ func diskExperiments() []experiment {
 		{name: "slow disk of the server of the log", goal: 12 * time.Second, lasts: 15 * time.Second, inject: func(q *quorum, s *scene) {
 			q.slowsDisk(s, q.anyServer())
 		}},
-		{name: "bits flipped on a server", goal: 15 * time.Second, repeats: 16, inject: func(q *quorum, s *scene) {
+		{name: "bits flipped on a server", goal: 15 * time.Second, repeats: 33, inject: func(q *quorum, s *scene) {
 			q.storesObject(s)
-			const flips = 6
+			const flips = 3
 			one := q.anyServer()
 			for range flips {
 				one = q.otherServer(one) // so each check says also whether the one before is whole
