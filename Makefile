@@ -282,6 +282,12 @@ INSTANCES := 100000
 bench-takeover: ## Measure until another coordinator leads a large fleet, with a standby and without: make bench-takeover INSTANCES=5000
 	$(GO) test -exec 'env -u GOGC -u GOMEMLIMIT' -run '^$$' -bench Takeover -benchtime 1x -timeout 60m ./cmd/rookerytest -instances $(INSTANCES)
 
+# USERS is how many are connected in `make bench-revocation`.
+USERS := 1000
+.PHONY: bench-revocation
+bench-revocation: setup ## Measure how soon a removed user is cut off: make bench-revocation USERS=200
+	$(GO) test -run '^$$' -bench Revocation -benchtime 1x -timeout 30m ./cmd/rookerytest -users $(USERS)
+
 # BACKUP_EVENTS is how long the log of `make bench-backup` is.
 BACKUP_EVENTS := 1000000
 .PHONY: bench-backup

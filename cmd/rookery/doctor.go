@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -92,6 +93,9 @@ func checkBus(ctx context.Context, l *link) []check {
 	defer done()
 	checks := []check{{Name: "bus", OK: true, Found: b.Conn().ConnectedUrlRedacted() + ", nats-server " + b.Conn().ConnectedServerVersion()}}
 	checks = append(checks, checkServers(b.Servers(ctx)))
+	if chain, err := b.Conn().TLSConnectionState(); err == nil { // else the connection is without TLS
+		checks = append(checks, checkCertificates(chain.PeerCertificates, time.Now()))
+	}
 	began := time.Now()
 	findings, err := b.Check(ctx)
 	if err != nil {
@@ -128,6 +132,25 @@ func checkBus(ctx context.Context, l *link) []check {
 		err = errors.New(stale)
 	}
 	return append(checks, result("coordinator", "answers", err, "ask again: it folds the log, or is cut off from it; its own log says more"))
+}
+
+// renewWithin is how long before a certificate ends the doctor warns.
+const renewWithin = 14 * 24 * time.Hour
+
+// checkCertificates checks that those of the server that is connected are valid for long enough.
+func checkCertificates(chain []*x509.Certificate, now time.Time) check {
+	until, of := time.Time{}, ""
+	for _, c := range chain {
+		if until.IsZero() || c.NotAfter.Before(until) {
+			until, of = c.NotAfter, c.Subject.CommonName
+		}
+	}
+	found := fmt.Sprintf("that of %s is valid until %s", of, until.Format(time.DateOnly))
+	var err error
+	if until.Sub(now) < renewWithin {
+		err = errors.New(found)
+	}
+	return result("certificate", found, err, "run `rookery secure renew`, and copy what it says to the servers: clients cannot connect after that day")
 }
 
 // checkServers checks the versions of the servers.

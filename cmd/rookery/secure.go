@@ -134,7 +134,7 @@ store.`,
 	}
 	s := &secured{}
 	s.flag(cmd)
-	cmd.AddCommand(secureInitCommand(s))
+	cmd.AddCommand(secureInitCommand(s), secureRenewCommand(s))
 	return cmd
 }
 
@@ -180,6 +180,59 @@ The guide deploy/docs/security.md says what each key is for, and what to do when
 			return nil
 		},
 	}
+}
+
+func secureRenewCommand(s *secured) *cobra.Command {
+	return &cobra.Command{
+		Use:   "renew",
+		Short: "Make new certificates for all servers",
+		Long: `Make a new key and certificate for each server, valid for a year. Bring the folder offline back from its disk first: it has the key that signs
+them. Servers read the new ones while they run, and connections stay. rookery doctor says when a certificate ends.`,
+		Example: `  rookery secure renew --dir ./keys`,
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.alone(func() error {
+				files, err := s.read()
+				if err == nil {
+					err = s.readAlso(files, secure.CA, secure.CAKey)
+				}
+				if err != nil {
+					return err
+				}
+				renewed, until, err := secure.Renew(files, time.Now())
+				if err == nil {
+					err = s.write(renewed)
+				}
+				if err != nil {
+					return err
+				}
+				cluster, err := files.Cluster()
+				if err != nil {
+					return err
+				}
+				out := cmd.OutOrStdout()
+				fmt.Fprintf(out, "Certificates are valid until %s\n", until.Format(time.DateOnly))
+				for _, server := range cluster.Servers {
+					fmt.Fprintf(out, "1. Copy server.crt and server.key from %s to %s, and run there: nats-server --signal reload\n",
+						filepath.Join(s.folder, "servers", server.Name), server.Address)
+				}
+				fmt.Fprintf(out, "2. Move %s to its disk again.\n", filepath.Join(s.folder, secure.Offline))
+				return nil
+			})
+		},
+	}
+}
+
+// readAlso adds files that may be elsewhere.
+func (s *secured) readAlso(files secure.Files, names ...string) error {
+	return s.in(func(root *os.Root) (err error) {
+		for _, name := range names {
+			if files[name], err = root.ReadFile(name); err != nil {
+				return fmt.Errorf("bring %s back to %s: %w", name, s.folder, err)
+			}
+		}
+		return nil
+	})
 }
 
 // parseServers reads the names and addresses of servers. Without any it is one, on this machine.

@@ -97,6 +97,7 @@ var commandsPromise = map[string]promised{
 	"dev":                    {word: "quickstart"},
 	"doctor":                 {word: "health"},
 	"secure init":            {},
+	"secure renew":           {unknown: "secure renew --dir none", code: 1},
 	"user add":               {same: "gh", unknown: "user add ann --role nope", code: 1},
 	"user ls":                {same: "nats auth", unknown: "user ls --dir none", code: 1},
 	"user rm":                {same: "nats auth", unknown: "user rm nope", code: 1},

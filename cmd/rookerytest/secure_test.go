@@ -24,22 +24,29 @@ import (
 
 // secured is a cluster whose bus knows who connects.
 type secured struct {
-	*testing.T
+	testing.TB
 	// folder has the keys, and port is where the server listens.
 	folder string
 	port   int
 	server *process
 }
 
-// secureCluster makes keys, and starts a server with them, a coordinator and a simulated node.
-func secureCluster(t *testing.T) *secured {
+// secureServer makes keys, and starts a server with them.
+func secureServer(t testing.TB) *secured {
 	t.Helper()
-	s := &secured{T: t, folder: filepath.Join(t.TempDir(), "keys"), port: freePorts(t)}
+	s := &secured{TB: t, folder: filepath.Join(t.TempDir(), "keys"), port: freePorts(t)}
 	s.does("secure", "init")
 	for _, name := range []string{"keys/cluster.json", "servers/nats-1/nats.conf", "users/operator.json", "users/coordinator.json"} {
 		s.moves(name)
 	}
 	s.start()
+	return s
+}
+
+// secureCluster starts such a server, a coordinator and a simulated node.
+func secureCluster(t *testing.T) *secured {
+	t.Helper()
+	s := secureServer(t)
 	s.does("user", "add", "node-0", "--role", "node")
 	s.as(0, "", secure.Operator, "bus", "init")
 	startProcess(t, "coordinator", "--context", s.context(secure.Coordinator))
@@ -69,7 +76,7 @@ func (s *secured) start() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.server = startProgramIn(s.T, "/usr/bin/env", nil, "--chdir", filepath.Join(s.folder, "servers/nats-1"), path, "--config", "nats.conf")
+	s.server = startProgramIn(s.TB, "/usr/bin/env", nil, "--chdir", filepath.Join(s.folder, "servers/nats-1"), path, "--config", "nats.conf")
 	if !ready(s.server) {
 		s.Fatalf("the NATS server did not start:\n%s", s.server.output)
 	}
@@ -130,7 +137,7 @@ func TestThreeSecureServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &secured{T: t, folder: filepath.Join(t.TempDir(), "keys"), port: secure.ClientPort}
+	s := &secured{TB: t, folder: filepath.Join(t.TempDir(), "keys"), port: secure.ClientPort}
 	machines, words := map[string]*host{}, []string{"secure", "init"}
 	for i := range serverCount {
 		name := fmt.Sprintf("nats-%d", i+1)
@@ -217,6 +224,8 @@ func TestASecureCluster(t *testing.T) {
 	s.as(0, "", secure.Operator, "scale", "demo/web", "1")
 	s.as(0, `"actor":"operator"`, "vera", "history", "demo/web", "--output", "json")
 
+	s.renews()
+
 	old := [][]byte{
 		s.removed("ann", func() { s.does("user", "rm", "ann") }),
 		s.removed("vera", func() { s.does("user", "rotate", "vera") }),
@@ -255,6 +264,43 @@ func (s *secured) seesItsOwn() {
 	s.as(0, "ensure", "bob", "history", "secret/web")
 }
 
+// renews renews the certificate of the server, which takes it while it runs: a connection stays, and another one sees it.
+func (s *secured) renews() {
+	s.Helper()
+	serial := func(conn *nats.Conn) string {
+		s.Helper()
+		state, err := conn.TLSConnectionState()
+		if err != nil {
+			s.Fatal(err)
+		}
+		return state.PeerCertificates[0].SerialNumber.String()
+	}
+	stays := s.connect("bob")
+	stays.SetDisconnectErrHandler(func(_ *nats.Conn, err error) {
+		if err != nil {
+			s.Errorf("a connection ends as the certificate is renewed: %v", err)
+		}
+	})
+	before := serial(stays)
+	out := s.does("secure", "renew")
+	if !strings.Contains(out, "nats-server --signal reload") {
+		s.Errorf("secure renew says %s", out)
+	}
+	s.server.signal(syscall.SIGHUP)
+	if !s.server.prints("Reloaded: tls") {
+		s.Errorf("the server does not take the certificate: %s", s.server.output)
+	}
+	if serial(s.connect("bob")) == before {
+		s.Error("the server still has the certificate of before")
+	}
+	s.as(0, "demo/web", "bob", "ps")
+	if err := stays.Flush(); err != nil {
+		s.Error(err)
+	}
+	s.as(1, "that of nats-1 is valid until", secure.Operator, "doctor", "--podman", "unix:///none")
+	stays.SetDisconnectErrHandler(nil)
+}
+
 // usesNATS drives a namespace with the nats CLI alone, as a deployer of demo.
 func (s *secured) usesNATS(user string) {
 	s.Helper()
@@ -271,7 +317,7 @@ func (s *secured) usesNATS(user string) {
 		s.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=/usr/bin:/bin"}
-	seen := newProcess(s.T, exec.Command(path, "--context", user, "sub", "rookery.event.service.demo.>", "rookery.view.*.demo.>", "rookery.fate."+user+".>")) //nolint:noctx // ended by the test
+	seen := newProcess(s.TB, exec.Command(path, "--context", user, "sub", "rookery.event.service.demo.>", "rookery.view.*.demo.>", "rookery.fate."+user+".>")) //nolint:noctx // ended by the test
 	seen.cmd.Env, seen.cmd.Stdout = env, seen.output
 	seen.start()
 	sees := func(what string) {

@@ -5,9 +5,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"net/netip"
 	"path"
 	"time"
@@ -36,32 +38,62 @@ func makeCertificates(files Files, servers []Server, now time.Time) error {
 	if files[CA], err = sign(ca, ca, key.Public(), key); err != nil {
 		return err
 	}
-	files[caKey] = keyPEM
+	files[CAKey] = keyPEM
 	for _, s := range servers {
-		own, ownPEM, err := newKey()
-		if err != nil {
+		if err := certify(files, s, ca, key, now); err != nil {
 			return err
 		}
-		c := &x509.Certificate{
-			Subject: pkix.Name{CommonName: s.Name}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(serverLasts),
-			KeyUsage:    x509.KeyUsageDigitalSignature,
-			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-			DNSNames:    []string{"localhost"},
-		}
-		for _, address := range []string{"127.0.0.1", s.Address} {
-			if ip, err := netip.ParseAddr(address); err == nil {
-				c.IPAddresses = append(c.IPAddresses, ip.AsSlice())
-			} else {
-				c.DNSNames = append(c.DNSNames, address)
-			}
-		}
-		folder := path.Join(serversUnder, s.Name)
-		if files[path.Join(folder, "server.crt")], err = sign(c, ca, own.Public(), key); err != nil {
-			return err
-		}
-		files[path.Join(folder, "server.key")], files[path.Join(folder, CA)] = ownPEM, files[CA]
+		files[path.Join(s.folder(), CA)] = files[CA]
 	}
 	return nil
+}
+
+// certify makes a key and a certificate for a server.
+func certify(files Files, s Server, ca *x509.Certificate, by crypto.Signer, now time.Time) error {
+	own, ownPEM, err := newKey()
+	if err != nil {
+		return err
+	}
+	c := &x509.Certificate{
+		Subject: pkix.Name{CommonName: s.Name}, NotBefore: now.Add(-clockSkew), NotAfter: now.Add(serverLasts),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:    []string{"localhost"},
+	}
+	for _, address := range []string{"127.0.0.1", s.Address} {
+		if ip, err := netip.ParseAddr(address); err == nil {
+			c.IPAddresses = append(c.IPAddresses, ip.AsSlice())
+		} else {
+			c.DNSNames = append(c.DNSNames, address)
+		}
+	}
+	files[path.Join(s.folder(), "server.crt")], err = sign(c, ca, own.Public(), by)
+	files[path.Join(s.folder(), "server.key")] = ownPEM
+	return err
+}
+
+// Renew returns new keys and certificates of all servers, and until when they are valid. The files have the key of the certificate authority.
+func Renew(files Files, now time.Time) (renewed Files, until time.Time, err error) {
+	c, err := files.Cluster()
+	if err != nil {
+		return nil, until, err
+	}
+	pair, err := tls.X509KeyPair(files[CA], files[CAKey])
+	if err != nil {
+		return nil, until, fmt.Errorf("read %s and %s: %w", CA, CAKey, err)
+	}
+	by, signs := pair.PrivateKey.(crypto.Signer)
+	if until = now.Add(serverLasts); !signs || pair.Leaf.NotAfter.Before(until) {
+		return nil, until, fmt.Errorf("the certificate authority ends at %s, before a new certificate would: make new keys with rookery secure init",
+			pair.Leaf.NotAfter.Format(time.DateOnly))
+	}
+	renewed = Files{}
+	for _, s := range c.Servers {
+		if err := certify(renewed, s, pair.Leaf, by, now); err != nil {
+			return nil, until, err
+		}
+	}
+	return renewed, until, nil
 }
 
 func newKey() (*ecdsa.PrivateKey, []byte, error) {

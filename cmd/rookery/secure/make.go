@@ -35,6 +35,8 @@ func (s Server) ClientURL() string { return s.at(ClientPort) }
 // RouteURL is where other servers connect to the server.
 func (s Server) RouteURL() string { return s.at(ClusterPort) }
 
+func (s Server) folder() string { return path.Join(serversUnder, s.Name) }
+
 func (s Server) at(port int) string {
 	return "tls://" + net.JoinHostPort(s.Address, strconv.Itoa(port))
 }
@@ -47,7 +49,7 @@ const (
 	Offline      = "offline"
 	Keys         = "keys"
 	operatorKey  = Offline + "/operator.nk"
-	caKey        = Offline + "/ca.key"
+	CAKey        = Offline + "/ca.key"
 	CA           = "ca.crt"
 	clusterFile  = Keys + "/cluster.json"
 	signingKey   = Keys + "/operator-signing.nk"
@@ -223,7 +225,7 @@ func (k *keys) sign(files Files) error {
 
 // configure makes the folder of a server: its configuration, and the key of what it stores.
 func (k *keys) configure(files Files, c Cluster, s Server) error {
-	folder := path.Join(serversUnder, s.Name)
+	folder := s.folder()
 	files[path.Join(folder, "encryption.conf")] = fmt.Appendf(nil, "key: %q\n", randomText())
 	tokens := map[string]string{}
 	for name, token := range k.tokens {

@@ -1,6 +1,9 @@
 package secure
 
 import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +60,7 @@ func TestServersGetNoKeyThatSigns(t *testing.T) {
 	files := made(t, Server{"nats-1", "10.0.0.1"})
 	for name, content := range files {
 		if strings.HasPrefix(name, "servers/") {
-			for _, key := range []string{operatorKey, signingKey, systemKey, caKey, roleKey(Node), SystemCreds} {
+			for _, key := range []string{operatorKey, signingKey, systemKey, CAKey, roleKey(Node), SystemCreds} {
 				if strings.Contains(string(content), strings.TrimSpace(string(files[key]))) {
 					t.Errorf("%s has %s", name, key)
 				}
@@ -133,4 +136,41 @@ func in(t *testing.T, u User) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// TestRenewedCertificatesAreOfTheSameAuthority renews those of three servers, and refuses what would not be valid.
+func TestRenewedCertificatesAreOfTheSameAuthority(t *testing.T) {
+	files := made(t, Server{"nats-1", "10.0.0.1"}, Server{"nats-2", "nats.example"}, Server{"nats-3", "fd00::3"})
+	later := noon.AddDate(0, 11, 0)
+	renewed, until, err := Renew(files, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(files[CA]) {
+		t.Fatal("there is no certificate of the authority")
+	}
+	for name, address := range map[string]string{"nats-1": "10.0.0.1", "nats-2": "nats.example", "nats-3": "fd00::3"} {
+		folder := "servers/" + name
+		pair, err := tls.X509KeyPair(renewed[folder+"/server.crt"], renewed[folder+"/server.key"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: address, Roots: authorities, CurrentTime: until.Add(-time.Minute)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if bytes.Equal(renewed[folder+"/server.key"], files[folder+"/server.key"]) {
+			t.Errorf("%s has the key of before", name)
+		}
+	}
+	if len(renewed) != 6 {
+		t.Errorf("%d files are renewed, want a key and a certificate of each server", len(renewed))
+	}
+	if _, _, err := Renew(files, noon.AddDate(9, 6, 0)); err == nil || !strings.Contains(err.Error(), "before a new certificate would") {
+		t.Errorf("a certificate would outlive its authority: %v", err)
+	}
+	files[CAKey] = made(t, Server{"nats-1", "10.0.0.1"})[CAKey]
+	if _, _, err := Renew(files, later); err == nil {
+		t.Error("the key of another authority signs")
+	}
 }
