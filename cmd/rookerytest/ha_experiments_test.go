@@ -12,11 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"golang.org/x/sys/unix"
 
-	"github.com/rookery-project/rookery/coordinator/runner/api"
-	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -71,7 +68,7 @@ func coordinatorExperiments() []experiment {
 				c.process.signal(syscall.SIGTERM)
 				<-c.process.ended
 				q.startCoordinator(c)
-				s.until(c.name+" answers questions", func() bool { return q.answers(c) })
+				s.until(c.name+" has read the log", func() bool { return hasRead(c) })
 			}
 			s.saw("each ended by SIGTERM, started again, and awaited")
 		}},
@@ -218,16 +215,11 @@ func (q *quorum) decides(s *scene) {
 	s.until(fmt.Sprintf("command %d has ended", sequence), func() bool { return q.ended(sequence) })
 }
 
-// answers reports whether a question was answered by this coordinator: so it has read the log. A server hands questions to coordinators of its own
-// first, so each server is asked.
-func (q *quorum) answers(c *seat) bool {
-	return slices.ContainsFunc(q.clients, func(b *bus.JetStream) bool {
-		var state api.ClusterState
-		call, cancel := context.WithTimeout(q.interrupted, bus.CallTimeout)
-		defer cancel()
-		m, err := b.Request(call, events.Message{Subject: events.QuestionSubject("state"), Header: events.Header{}, Body: []byte("{}")})
-		return err == nil && bus.Refused(m) == nil && json.Unmarshal(m.Body, &state) == nil && state.Answered == c.name
-	})
+// hasRead reports whether the coordinator has read the log, which its metrics say. Which coordinator answers a question depends on the server that
+// is asked.
+func hasRead(c *seat) bool {
+	metrics, ok := fetched("http://" + metricsAt(c.host) + "/metrics")
+	return ok && bytes.Contains(metrics, []byte("\nrookery_fold_sequence"))
 }
 
 // endsServer ends the server with SIGKILL until the fault is healed.

@@ -151,18 +151,24 @@ func (q *quorum) startServer(s *busServer, behind ...string) {
 
 // healthy reports whether the server says that all streams that it keeps are up to date.
 func (s *busServer) healthy() bool {
+	_, ok := fetched(fmt.Sprintf("http://%s:%d/healthz", s.address, healthPort))
+	return ok
+}
+
+// fetched returns what is at the URL, or false if that is not answered well and soon.
+func fetched(url string) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), publishWithin)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/healthz", s.address, healthPort), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return false
+		return nil, false
 	}
-	_, err = io.Copy(io.Discard, answer.Body)
-	return errors.Join(err, answer.Body.Close()) == nil && answer.StatusCode == http.StatusOK
+	body, err := io.ReadAll(answer.Body)
+	return body, errors.Join(err, answer.Body.Close()) == nil && answer.StatusCode == http.StatusOK
 }
 
 // init makes the streams on all servers, as soon as these have found each other.
