@@ -18,7 +18,10 @@ const (
 	markerAge = time.Hour
 )
 
-type bucket struct{ kv jetstream.KeyValue }
+type bucket struct {
+	bus *JetStream
+	kv  jetstream.KeyValue
+}
 
 // Bucket implements Bus. Buckets are kept in memory, but for that of the configs: views are made again from the log, and
 // a lease is short.
@@ -30,7 +33,7 @@ func (b *JetStream) Bucket(ctx context.Context, name string) (Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", name, b.heard(err))
 	}
-	return bucket{kv: kv}, nil
+	return bucket{b, kv}, nil
 }
 
 func (b *JetStream) makeBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
@@ -76,7 +79,7 @@ func (b *JetStream) Replicas(ctx context.Context) (int, error) {
 func (k bucket) Get(ctx context.Context, key string) (Entry, error) {
 	e, err := k.kv.Get(ctx, key)
 	if err != nil {
-		return Entry{}, fmt.Errorf("get %s of %s: %w", key, k.kv.Bucket(), translate(err))
+		return Entry{}, fmt.Errorf("get %s of %s: %w", key, k.kv.Bucket(), k.bus.heard(err))
 	}
 	return entry(e), nil
 }
