@@ -93,16 +93,18 @@ type Handler func(ctx context.Context, c *Conn, opened events.Message) (result [
 
 // server serves sessions.
 type server struct {
-	bus     bus.Bus
-	most    int
-	owner   func(subject string) string
+	bus bus.Bus
+	// most is how many are open at once, and mostBelow how many that are heard below one subject.
+	most, mostBelow int
+	// within returns the subject, with a dot, below which a session that is opened on this one must be heard.
+	within  func(subject string) string
 	handle  Handler
 	ctx     context.Context
 	serving sync.WaitGroup
 
 	mu   sync.Mutex
 	open int
-	of   map[string]int // those of each owner
+	of   map[string]int // those below each subject
 }
 
 // mostOfOwner is how many sessions of one owner are open at once.
@@ -111,18 +113,20 @@ const mostOfOwner = 8
 // Serve serves sessions on the subjects, so many at once at most, until stop is called; stop ends all that are open, and returns when
 // that is done.
 func Serve(b bus.Bus, subjects string, most int, handle Handler) (stop func(), err error) {
-	return (&server{bus: b, most: most, handle: handle}).begin(subjects)
+	within := func(string) string { return events.SessionRoot + "." }
+	return (&server{bus: b, most: most, mostBelow: most, within: within, handle: handle}).begin(subjects)
 }
 
 // ServeOwn is Serve for sessions that are heard below the name of their owner alone, by the subject on which they are opened. An owner has a few
 // of them at most.
 func ServeOwn(b bus.Bus, subjects string, most int, owner func(subject string) string, handle Handler) (stop func(), err error) {
-	return (&server{bus: b, most: most, owner: owner, handle: handle, of: map[string]int{}}).begin(subjects)
+	within := func(subject string) string { return below(owner(subject)) }
+	return (&server{bus: b, most: most, mostBelow: mostOfOwner, within: within, handle: handle}).begin(subjects)
 }
 
 func (s *server) begin(subjects string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s.ctx = ctx
+	s.ctx, s.of = ctx, map[string]int{}
 	ignore, err := s.bus.Answer(subjects, s.answer)
 	if err != nil {
 		cancel()
@@ -137,47 +141,39 @@ func (s *server) begin(subjects string) (stop func(), err error) {
 
 // answer begins a session and waits for nothing of it.
 func (s *server) answer(m events.Message) (events.Message, error) {
-	inbox, within, owner := m.Header.Get(headerReply), events.SessionRoot+".", ""
-	if s.owner != nil {
-		owner = s.owner(m.Subject)
-		within = below(owner)
-	}
+	inbox, within := m.Header.Get(headerReply), s.within(m.Subject)
 	if rest, ok := strings.CutPrefix(inbox, within); !ok || rest == "" || strings.ContainsAny(rest, " \t\r\n*>") {
 		return bus.Refuse(events.Message{}, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the header %s must name a subject below %s", headerReply, within)}), nil
 	}
-	if err := s.enter(owner); err != nil {
+	if err := s.enter(within); err != nil {
 		return bus.Refuse(events.Message{}, err), nil
 	}
 	own := m.Subject + "." + rand.Text()
 	s.serving.Go(func() {
-		defer s.leave(owner)
+		defer s.leave(within)
 		s.serve(own, inbox, m)
 	})
 	return events.Message{Header: events.Header{headerSession: {own}}}, nil
 }
 
 // enter counts a session that begins, or refuses it.
-func (s *server) enter(owner string) error {
+func (s *server) enter(within string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open >= s.most || (s.owner != nil && s.of[owner] >= mostOfOwner) {
+	if s.open >= s.most || s.of[within] >= s.mostBelow {
 		return &bus.QuestionError{Code: 429, Reason: "the maximum of sessions is open here: end one, or try again later"}
 	}
 	s.open++
-	if s.owner != nil {
-		s.of[owner]++
-	}
+	s.of[within]++
 	return nil
 }
 
-func (s *server) leave(owner string) {
+func (s *server) leave(within string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--
-	if s.owner != nil {
-		if s.of[owner]--; s.of[owner] == 0 {
-			delete(s.of, owner)
-		}
+	if s.of[within]--; s.of[within] == 0 {
+		delete(s.of, within)
 	}
 }
 
