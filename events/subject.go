@@ -22,7 +22,7 @@ const (
 	SessionRoot   = "rookery.session"
 	// SupplyRoot is where nodes ask the leader for what they may not read from streams, or store there, themselves.
 	SupplyRoot = "rookery.supply"
-	// FateRoot is where the leader says to a user what became of its command.
+	// FateRoot is where the leader publishes the outcomes of commands for the users that sent them.
 	FateRoot = "rookery.fate"
 	// TrimSubject is where `rookery archive` asks the leader to remove what it has archived. It stands outside APIRoot: the permission to
 	// ask questions must not include it.
@@ -165,7 +165,7 @@ func CommandOutcomeSubject(sequence uint64, name string) string {
 	return EventRoot + ".command." + strconv.FormatUint(sequence, 10) + "." + name
 }
 
-// FateSubject is where the leader publishes that for the user that sent it: rookery.fate.<user>.<sequence>.
+// FateSubject is where the user hears the outcome of its command with this sequence: rookery.fate.<user>.<sequence>.
 func FateSubject(user string, sequence uint64) string {
 	return FateRoot + "." + user + "." + strconv.FormatUint(sequence, 10)
 }

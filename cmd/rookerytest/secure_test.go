@@ -317,9 +317,7 @@ func (s *secured) usesNATS(user string) {
 		s.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=/usr/bin:/bin"}
-	seen := newProcess(s.TB, exec.Command(path, "--context", user, "sub", "rookery.event.service.demo.>", "rookery.view.*.demo.>", "rookery.fate."+user+".>")) //nolint:noctx // ended by the test
-	seen.cmd.Env, seen.cmd.Stdout = env, seen.output
-	seen.start()
+	seen := startProgramIn(s.TB, path, env, "--context", user, "sub", "rookery.event.service.demo.>", "rookery.view.*.demo.>", "rookery.fate."+user+".>")
 	sees := func(what string) {
 		s.Helper()
 		if !seen.prints(what) {

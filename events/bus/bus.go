@@ -139,7 +139,7 @@ type Bus interface {
 	Request(ctx context.Context, m events.Message) (events.Message, error)
 	// NewInbox returns a subject of this caller's own.
 	NewInbox() string
-	// Answer answers requests on the subject until stop is called; stop returns when no answer is under way. A request that names another
+	// Answer answers requests on the subject, possibly several at once, until stop is called; stop returns when no answer is under way. A request that names another
 	// subject than an inbox for its answer is ignored.
 	Answer(subject string, answer func(events.Message) (events.Message, error)) (stop func(), err error)
 

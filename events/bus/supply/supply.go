@@ -10,7 +10,7 @@ import (
 	"github.com/rookery-project/rookery/events/bus"
 )
 
-// ErrDigest occurs when the content of a volume does not have the digest that it is to be stored under.
+// ErrDigest occurs when the content of a volume has another digest than its name.
 var ErrDigest = errors.New("the content has another digest")
 
 // For returns the supply of a node by its connection: by questions to the leader where accounts are on, because the node may not read streams there.
