@@ -124,6 +124,9 @@ func (c *Checker) serviceUnlike(s *projections.Service) (why []string) {
 		why = append(why, fmt.Sprintf("%s has %d instances of %d, and gives no reason", s.ID, s.Filled(), s.Wanted()))
 	}
 	for o, slot := range s.Slots {
+		if at := s.RetryAt(uint32(o)); slot.Current == nil && at.After(c.Now()) {
+			why = append(why, fmt.Sprintf("slot %d of %s waits until %s for its next try", o, s.ID, at.UTC().Format(time.RFC3339)))
+		}
 		why = append(why, slotUnlike(s, uint32(o), slot, waits)...)
 	}
 	return why

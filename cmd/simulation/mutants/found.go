@@ -237,6 +237,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"slot-that-waits-beside-one-without-a-node", "the checker takes a cluster for settled whose slots wait for their next try, because another slot has no node", []edit{{
+			"cmd/simulation/checker/converge.go", "slot.Current == nil && at.After(c.Now())", "slot.Current == nil && at.After(c.Now()) && s.Pending == nil",
+		}},
+	},
+	{
 		"statuses-lost-as-all-heals", "the checker takes a cluster for settled whose leader has not noticed yet that the statuses were lost", []edit{{
 			"cmd/simulation/checker/converge.go", "slices.Concat(c.streamsUnlike(), c.commandsUnlike(),", "slices.Concat(c.commandsUnlike(),",
 		}},
