@@ -46,7 +46,7 @@ func (c *Checker) commandsUnlike() (why []string) {
 		case cmd == nil:
 			why = append(why, fmt.Sprintf("command %d has no outcome", sequence))
 		case !cmd.accepted || cmd.ended:
-		case c.awaitsPromotion(cmd.service), c.groupAwaitsPromotion(sequence):
+		case c.awaitsPromotion(cmd.service), c.groupAwaitsPromotion(sequence, cmd.service):
 		default:
 			why = append(why, fmt.Sprintf("command %d has no end", sequence))
 		}
@@ -60,9 +60,14 @@ func (c *Checker) awaitsPromotion(id events.ServiceID) bool {
 	return s != nil && s.op != nil && !s.op.paused && s.op.phase == events.OperationPromote && !s.op.promoted
 }
 
-func (c *Checker) groupAwaitsPromotion(sequence uint64) bool {
-	g := c.facts.groups[sequence]
-	return g != nil && !g.ended && slices.ContainsFunc(slices.Collect(maps.Keys(g.members)), c.awaitsPromotion)
+// groupAwaitsPromotion reports whether a group waits for an operator that is of this command, or holds the service to which the command is queued.
+func (c *Checker) groupAwaitsPromotion(sequence uint64, id events.ServiceID) bool {
+	for of, g := range c.facts.groups {
+		if (of == sequence || g.holds(id)) && !g.ended && slices.ContainsFunc(slices.Collect(maps.Keys(g.members)), c.awaitsPromotion) {
+			return true
+		}
+	}
+	return false
 }
 
 // nodesUnlike returns the nodes that still show a fault, and the operations of the cluster that have not ended.

@@ -237,6 +237,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"queued-behind-a-group-that-waits-for-an-operator", "the checker does not see that a queued command waits for a group whose canaries an operator must promote", []edit{{
+			"cmd/simulation/checker/converge.go", "(of == sequence || g.holds(id)) && !g.ended", "of == sequence && !g.ended",
+		}},
+	},
+	{
 		"slot-that-waits-beside-one-without-a-node", "the checker takes a cluster for settled whose slots wait for their next try, because another slot has no node", []edit{{
 			"cmd/simulation/checker/converge.go", "slot.Current == nil && at.After(c.Now())", "slot.Current == nil && at.After(c.Now()) && s.Pending == nil",
 		}},
