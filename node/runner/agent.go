@@ -272,7 +272,7 @@ func (a *Agent) begun(ctx context.Context) {
 	a.began = true
 	a.publisher.relist()
 	now := time.Now()
-	a.alarms[alarmBeat], a.alarms[alarmLook] = now.Add(a.Heartbeat), now.Add(lookEvery)
+	a.alarms[alarmBeat], a.alarms[alarmLook] = now.Add(a.beatEvery()), now.Add(lookEvery)
 	if a.Prune != nil {
 		a.alarms[alarmPrune] = now.Add(pruneEvery)
 	}

@@ -237,6 +237,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"first-heartbeat-after-the-window-of-an-exclusive-instance", "a node that starts sends its next heartbeat after the usual interval, though it has an exclusive instance", []edit{{
+			"node/runner/agent.go", "now.Add(a.beatEvery()), now.Add(lookEvery)", "now.Add(a.Heartbeat), now.Add(lookEvery)",
+		}},
+	},
+	{
 		"queued-behind-a-group-that-waits-for-an-operator", "the checker does not see that a queued command waits for a group whose canaries an operator must promote", []edit{{
 			"cmd/simulation/checker/converge.go", "(of == sequence || g.holds(id)) && !g.ended", "of == sequence && !g.ended",
 		}},
