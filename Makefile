@@ -288,6 +288,10 @@ USERS := 1000
 bench-revocation: setup ## Measure how soon a removed user is cut off: make bench-revocation USERS=200
 	$(GO) test -run '^$$' -bench Revocation -benchtime 1x -timeout 30m ./cmd/rookerytest -users $(USERS)
 
+.PHONY: bench-join
+bench-join: setup ## Measure how long 200 nodes take to join with one token
+	$(GO) test -run '^$$' -bench Join -benchtime 1x -timeout 10m ./cmd/rookerytest
+
 # BACKUP_EVENTS is how long the log of `make bench-backup` is.
 BACKUP_EVENTS := 1000000
 .PHONY: bench-backup

@@ -29,6 +29,9 @@ func (t *Turn) mayLive(n *projections.Node, i *projections.Instance) bool {
 // ended.
 func (t *Turn) lostAfter(s *projections.Service, i *projections.Instance) time.Duration {
 	after := t.Cluster.LostAfter(s)
+	if t.Cluster.Nodes[i.Node].Revoked {
+		after = 0
+	}
 	if i.PlacedWith().Window > 0 {
 		after = max(after, time.Duration(i.PlacedWith().Window)) + events.WindowMargin
 	}

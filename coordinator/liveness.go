@@ -23,7 +23,7 @@ func (t *Turn) livenessDue() {
 		return
 	}
 	t.guardEvictions()
-	if !t.Cluster.Evictions.Paused && t.anySilent() {
+	if t.anySilent() {
 		t.loseNodes()
 		t.loseInstances()
 	}
@@ -53,7 +53,7 @@ func (t *Turn) guardEvictions() {
 func (t *Turn) loseNodes() {
 	after := time.Duration(t.Cluster.Policy.Liveness.WithDefaults().LostAfter)
 	for _, name := range slices.Sorted(maps.Keys(t.Cluster.Nodes)) {
-		if n := t.Cluster.Nodes[name]; t.atNode(events.WorkLiveness, name) && n.Silent && !n.Lost && t.overdue(n, after) {
+		if n := t.Cluster.Nodes[name]; t.atNode(events.WorkLiveness, name) && t.loses(n) && !n.Lost && t.overdue(n, after) {
 			t.emit(events.NodeScope(name), events.NodeLost{})
 		}
 	}
@@ -68,7 +68,7 @@ func (t *Turn) loseInstances() {
 		}
 		for _, i := range slices.Collect(s.Instances()) {
 			n := t.Cluster.Nodes[i.Node]
-			if i.Lost || !n.Silent || !t.overdue(n, t.lostAfter(s, i)) {
+			if i.Lost || !t.loses(n) || !t.overdue(n, t.lostAfter(s, i)) {
 				continue
 			}
 			told := []events.Data{events.InstanceLost{Ordinal: i.ID.Ordinal, Generation: i.ID.Generation, Node: i.Node}}
@@ -78,6 +78,11 @@ func (t *Turn) loseInstances() {
 			t.emit(events.ServiceScope(id), told...)
 		}
 	}
+}
+
+// loses reports whether what is on the node may be given up. An operator who revokes a node decides for that one node, whatever the others do.
+func (t *Turn) loses(n *projections.Node) bool {
+	return n.Silent && (n.Revoked || !t.Cluster.Evictions.Paused)
 }
 
 func (t *Turn) anySilent() bool {

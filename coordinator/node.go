@@ -13,7 +13,7 @@ import (
 func (t *Turn) hello(node string, program events.Program, h events.Hello) {
 	epoch, before := t.Cluster.NodeEpochFloor, events.NodeFacts{}
 	if n := t.Cluster.Nodes[node]; n != nil {
-		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) || n.Forgotten {
+		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) || n.Forgotten || n.Revoked {
 			return
 		}
 		epoch, before = n.Epoch, n.Facts
@@ -68,7 +68,7 @@ func (t *Turn) Silent(node string) {
 func (t *Turn) Returned(node string) {
 	t.cause = events.Cause{}
 	t.atNode(events.WorkLiveness, node)
-	if n := t.Cluster.Nodes[node]; n != nil && n.Silent && !n.Forgotten {
+	if n := t.Cluster.Nodes[node]; n != nil && n.Silent && !n.Forgotten && !n.Revoked {
 		t.emit(events.NodeScope(node), events.NodeReturned{})
 		if n.SilentSince.Before(t.Cluster.AdoptedAt) {
 			t.rejoin(n)

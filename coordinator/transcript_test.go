@@ -87,6 +87,9 @@ func (h *house) do(d *datadriven.TestData) string {
 		return h.engine(d)
 	case "adopt":
 		return h.round(func(turn *coordinator.Turn) { turn.Found(adoption(d.CmdArgs[0].Key)) })
+	case "accounts": // are on, in a cluster of this level
+		h.cluster.Accounts, h.cluster.Level = true, events.Level(h.number(d, "level", uint64(events.OwnLevels.Most)))
+		return "on\n"
 	case "pass":
 		h.pass(d)
 		return h.round((*coordinator.Turn).Due)
@@ -227,7 +230,11 @@ func (h *house) number(d *datadriven.TestData, name string, otherwise uint64) ui
 
 // hello <node> incarnation=a [first=20000 last=20999 zone=z cpu=4 gib=8 disk-gib=8 label=disk:ssd default-cpu=1 default-gib=1].
 func (h *house) hello(d *datadriven.TestData) string {
-	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Hello: &events.Hello{
+	program := events.Program{}
+	if h.cluster.Level > 0 {
+		program.Levels = events.OwnLevels
+	}
+	return h.statusOf(events.Status{Node: d.CmdArgs[0].Key, Program: program, Hello: &events.Hello{
 		Incarnation: argument(d, "incarnation", "a"),
 		NodeFacts: events.NodeFacts{
 			Address: "10.0.0.1", EngineFacts: events.EngineFacts{Engine: "test"}, Zone: argument(d, "zone", ""), Labels: labels(argument(d, "label", "")),
@@ -273,10 +280,13 @@ func subject(whom, verb string) string {
 	return events.CommandRoot + ".node." + whom + "." + verb
 }
 
-// command <namespace/name|group/namespace/name|node|cluster> <verb> [sequence=n] [id=x], with the body below.
+// command <namespace/name|group/namespace/name|node|cluster> <verb> [sequence=n] [id=x] [by=user], with the body below.
 func (h *house) command(d *datadriven.TestData) string {
 	h.input = h.number(d, "sequence", h.input+1)
 	subject := subject(d.CmdArgs[0].Key, d.CmdArgs[1].Key)
+	if user := argument(d, "by", ""); user != "" {
+		subject = events.CommandBy(user, subject)
+	}
 	m := events.Message{Subject: subject, Sequence: h.input, Body: []byte(d.Input), Header: events.Header{}}
 	if id := argument(d, "id", ""); id != "" {
 		m.Header = events.Header{

@@ -132,8 +132,8 @@ func (t *Turn) Found(adopted events.ClusterAdopted) {
 		}
 	}
 	t.cause = events.Cause{}
-	if adopted.Accounts && t.Cluster.Level < events.LevelActors {
-		t.emit(events.ClusterScope, events.ClusterLevel{Level: events.LevelActors}) // the log has accounts from that level on
+	if adopted.Accounts && t.Cluster.Level < events.LevelAdmissions {
+		t.emit(events.ClusterScope, events.ClusterLevel{Level: events.LevelAdmissions}) // the log has accounts and who joins from that level on
 	}
 	t.emit(events.ClusterScope, adopted)
 	if t.Cluster.Round == 0 { // a log with rounds keeps its policy

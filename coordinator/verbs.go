@@ -41,6 +41,9 @@ var admissions = map[events.Kind]func(*Turn, events.Request) error{
 	kindOf[events.ClusterNodes]():         ofCluster((*Turn).allow),
 	kindOf[events.ClusterRebalance]():     ofCluster((*Turn).askRebalance),
 	kindOf[events.ClusterFinishUpgrade](): finishUpgrade,
+	kindOf[events.ClusterCreateToken]():   (*Turn).createToken,
+	kindOf[events.NodeAdmit]():            (*Turn).admitNode,
+	kindOf[events.NodeRevoke]():           (*Turn).revokeNode,
 }
 
 func kindOf[C events.Command]() events.Kind {

@@ -149,7 +149,7 @@ func (a *WorkQueue) note(r events.Record, reconciles func(events.ServiceID) bool
 		a.shifted, a.turned, a.unheard = true, true, true
 	case events.NodeListed:
 		a.turned = true
-	case events.ServiceRevised, events.NodeLost, events.EvictionsResumed:
+	case events.ServiceRevised, events.NodeLost, events.NodeRevoked, events.EvictionsResumed:
 		a.unheard = true
 	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceCompleted, events.InstanceStopped,
 		events.InstanceRemoved, events.InstanceForgotten:

@@ -34,8 +34,8 @@ var commands = map[string][]asked{
 		ask[ServiceRollback](), ask[ServicePromote](), ask[ServiceCancel](), ask[ServiceDrop](),
 	},
 	"group":   {ask[GroupEnsure](), ask[GroupCancel]()},
-	"node":    {ask[NodePause](), ask[NodeResume](), ask[NodeDrain](), ask[NodeForget](), ask[NodeUpdate]()},
-	"cluster": {ask[ClusterNodes](), ask[ClusterPolicy](), ask[ClusterRebalance](), ask[ClusterFinishUpgrade]()},
+	"node":    {ask[NodePause](), ask[NodeResume](), ask[NodeDrain](), ask[NodeForget](), ask[NodeUpdate](), ask[NodeAdmit](), ask[NodeRevoke]()},
+	"cluster": {ask[ClusterNodes](), ask[ClusterPolicy](), ask[ClusterRebalance](), ask[ClusterFinishUpgrade](), ask[ClusterCreateToken]()},
 }
 
 func ask[C Command, P interface {

@@ -16,6 +16,8 @@ const (
 	LevelPrograms Level = 1
 	// LevelActors is the level with which accounts came: cluster.adopted says whether they are on, and events which user sent their command.
 	LevelActors Level = 2
+	// LevelAdmissions is the level with which tokens came: cluster.token-created, node.admitted and node.revoked.
+	LevelAdmissions Level = 3
 )
 
 // Levels are the levels at which a program works, both included.
@@ -25,7 +27,7 @@ type Levels struct {
 }
 
 // OwnLevels are the levels at which this program works.
-var OwnLevels = Levels{Most: LevelActors}
+var OwnLevels = Levels{Most: LevelAdmissions}
 
 // Hold reports whether a program with these levels works at this one.
 func (l Levels) Hold(level Level) bool { return l.Least <= level && level <= l.Most }

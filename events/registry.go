@@ -108,6 +108,7 @@ var standard = newRegistry(
 	of[NodeDraining](), of[NodeDrained](),
 	of[NodeForgotten](), of[NodeRemoved](), of[InstanceForgotten](), of[StrayForgotten](),
 	of[NodeUpdated](), of[NodeMisfits](),
+	of[TokenCreated](), of[NodeAdmitted](), of[NodeRevoked](),
 	of[PolicyChanged](), of[NodesAllowed](),
 	of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
 	of[EvictionsPaused](), of[EvictionsResumed](),

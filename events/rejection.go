@@ -32,6 +32,7 @@ const (
 	CodeHeard            Code = "heard"             // the node sends heartbeats, or did until just now: it is not gone
 	CodeChanged          Code = "changed"           // the service has changed since the sequence in if_seq
 	CodeOlder            Code = "older"             // a coordinator or a node is older than what the command needs
+	CodeNeedsApproval    Code = "needs-approval"    // an operator must admit the node first
 	CodeInternal         Code = "internal"          // deciding failed; the defect is ours
 )
 

@@ -22,6 +22,8 @@ const (
 	SessionRoot   = "rookery.session"
 	// SupplyRoot is where nodes ask the leader for what they may not read from streams, or store there, themselves.
 	SupplyRoot = "rookery.supply"
+	// JoinRoot is where nodes ask the leader for credentials.
+	JoinRoot = "rookery.join"
 	// FateRoot is where the leader publishes the outcomes of commands for the users that sent them.
 	FateRoot = "rookery.fate"
 	// TrimSubject is where `rookery archive` asks the leader to remove what it has archived. It stands outside APIRoot: the permission to

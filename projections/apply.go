@@ -46,6 +46,8 @@ func (c *Cluster) applyCluster(r events.Record) bool {
 		c.allow(d.Allowed)
 	case events.ClusterLevel:
 		c.raise(d.Level)
+	case events.TokenCreated:
+		c.createToken(d, r.Time)
 	case events.EvictionsPaused:
 		c.Evictions.Paused = true
 	case events.EvictionsResumed:
@@ -380,8 +382,31 @@ func (c *Cluster) allows(node string) bool {
 	return listed || len(c.Allowed) == 0
 }
 
+// applyAdmission applies an event about which nodes may connect. The node may never have joined.
+func (c *Cluster) applyAdmission(name string, r events.Record) bool {
+	n := c.Nodes[name]
+	switch d := r.Data.(type) {
+	case events.NodeAdmitted:
+		c.admit(name, d)
+		if n != nil {
+			n.Revoked = false
+		}
+	case events.NodeRevoked:
+		c.revoke(name, d)
+		if n != nil {
+			n.cutOff(r.Time)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
 func (c *Cluster) applyNode(r events.Record) bool {
 	name, _ := r.Scope.Node()
+	if c.applyAdmission(name, r) {
+		return true
+	}
 	n := c.node(name)
 	switch d := r.Data.(type) {
 	case events.NodeJoined:

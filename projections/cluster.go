@@ -18,6 +18,7 @@ type Cluster struct {
 	Streams map[string]string
 	// Accounts says that the NATS servers know each user, and hold it to subjects with its name.
 	Accounts bool `json:",omitzero"`
+	Admissions
 	// Round, Epoch and Leader are those of the last closed round. Sequence is its place in the log, and Chain the hash there.
 	Round    uint64
 	Epoch    uint64

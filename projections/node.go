@@ -36,6 +36,8 @@ type Node struct {
 	SilentSince time.Time
 	// Lost says that the node has been silent for longer than the policy's lost_after.
 	Lost bool `json:",omitzero"`
+	// Revoked says that an operator has cut the node off. It stays silent until a node of its name is admitted with another key, and joins.
+	Revoked bool `json:",omitzero"`
 	// Degraded says why the node's engine is unreliable, or that its program does not work at the cluster's level, so that it does nothing; ""
 	// where neither is so. EngineCounter is the counter of the node's last report
 	// about its engine in this node epoch that the log has.
@@ -206,6 +208,14 @@ func (n *Node) rejoin(j events.NodeJoined) {
 			n.picked++
 		}
 	}
+}
+
+// cutOff notes that the node's key was revoked: nothing more is heard of it.
+func (n *Node) cutOff(now time.Time) {
+	if !n.Silent {
+		n.Silent, n.SilentSince = true, now
+	}
+	n.Revoked, n.Lost = true, true
 }
 
 // know computes the facts from the node's report and from the overrides of operators.

@@ -6,6 +6,7 @@ type NodeState string
 // The states of a node.
 const (
 	NodeForgotten  NodeState = "forgotten"   // an operator has forgotten it; it disappears with its last instance
+	NodeRevoked    NodeState = "revoked"     // an operator has cut it off; its instances count as lost
 	NodeAway       NodeState = "away"        // it is drained and silent: none of its instances is missing
 	NodeLost       NodeState = "lost"        // it was silent for so long that the coordinator replaces its instances
 	NodeSilent     NodeState = "silent"      // it sends no heartbeats
@@ -19,7 +20,7 @@ const (
 
 // NodeStates are all states of a node, in the order in which State checks them.
 var NodeStates = []NodeState{
-	NodeForgotten, NodeAway, NodeLost, NodeSilent, NodeDegraded, NodeDrained, NodeDraining, NodePaused, NodeNotAllowed, NodeReady,
+	NodeForgotten, NodeRevoked, NodeAway, NodeLost, NodeSilent, NodeDegraded, NodeDrained, NodeDraining, NodePaused, NodeNotAllowed, NodeReady,
 }
 
 // State returns the node's state.
@@ -27,6 +28,8 @@ func (n *Node) State() NodeState {
 	switch done := n.Draining() && n.Drain.Done; {
 	case n.Forgotten:
 		return NodeForgotten
+	case n.Revoked:
+		return NodeRevoked
 	case n.Silent && done:
 		return NodeAway
 	case n.Lost:

@@ -140,6 +140,8 @@ func (m *maker) text(n *node, name string) string {
 		return pick(m, "64MiB", "1GiB", "0B", "100kB", "1.5GiB", "many")
 	case strings.Contains(n.Pattern, "m?$"):
 		return pick(m, "500m", "1", "2.5", "0", "a core")
+	case strings.HasPrefix(n.Pattern, "^U"):
+		return pick(m, "U"+strings.Repeat("A", 55), "U"+strings.Repeat("7", 55), "UAAA")
 	case n.Pattern != "":
 		return pick(m, "0-3", "demo/web", "a")
 	case n.Format == "date-time":
@@ -223,7 +225,7 @@ var unsaid = []rule{
 	{"invalid-name", `(node_selector|labels|sysctls|env|init\.env|sidecars\[\d+\]\.env|services)(\..*)?`, "the keys of a map have a grammar of their own"},
 	{"missing-field", `services`, "a group has services"},
 	{"invalid-value", `(init\.|sidecars\[\d+\]\.)?image`, "an image has no white space"},
-	{"out-of-range", `(deadline|stop_grace|.*\.(min_healthy|healthy_deadline|silent_after|lost_after|max_delay|attempts|interval|delay))`, "a time as text has bounds, some of which are other fields"},
+	{"out-of-range", `(deadline|stop_grace|.*\.(min_healthy|healthy_deadline|silent_after|lost_after|max_delay|attempts|interval|delay)|ttl)`, "a time as text has bounds, some of which are other fields"},
 	{"out-of-range", `resources\..*`, "an amount as text has bounds"},
 	{"out-of-range", `(spread|anti_affinity)\[\d+\]\.values`, "an operator takes so many values"},
 	{"invalid-value", `busy`, "a group does not wait in queues"},

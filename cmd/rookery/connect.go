@@ -22,6 +22,8 @@ type link struct {
 	server  string
 	creds   string
 	context string
+	// used is what the last connection was made with: files, and the address of the server.
+	used struct{ url, creds, ca string }
 	// end ends the command that runs, with what a server said, if it needs streams.
 	end   context.CancelCauseFunc
 	needs bool
@@ -51,9 +53,11 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		if l.creds != "" {
 			options = append(options, nats.UserCredentials(l.creds))
 		}
+		l.used.url, l.used.creds = l.server, l.creds
 		return explain(l.server)(nats.Connect(l.server, options...))
 	}
 	conn, settings, err := natscontext.Connect(l.contextName(), options...)
+	l.used.url, l.used.creds, l.used.ca = settings.URL, settings.Creds, settings.CA
 	if prefix := settings.InboxPrefix; err == nil && prefix != "" && !bus.IsInbox(prefix+".x") {
 		conn.Close()
 		return nil, fmt.Errorf("the NATS context has the inbox_prefix %q, where Rookery does not answer: start it with _INBOX, as in "+
@@ -122,7 +126,8 @@ func busOn(conn *nats.Conn) (*bus.JetStream, func(), error) {
 // patient makes a coordinator or a node wait until its server is reachable.
 func patient() nats.Option {
 	return func(o *nats.Options) error {
-		o.AsyncErrorCB = nil // what the server says ends no process that runs for long
+		o.AsyncErrorCB = nil          // what the server says ends no process that runs for long
+		o.IgnoreAuthErrorAbort = true // its credentials are read again with each try, and may have been renewed
 		return nats.RetryOnFailedConnect(true)(o)
 	}
 }

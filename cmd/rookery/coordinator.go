@@ -12,13 +12,14 @@ import (
 	"github.com/nats-io/nuid"
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
 	"github.com/rookery-project/rookery/cmd/rookery/telemetry"
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
 func coordinatorCommand(l *link) *cobra.Command {
-	var name, metrics string
+	var name, metrics, admission string
 	var heartbeat time.Duration
 	var backups backingUp
 	cmd := &cobra.Command{
@@ -36,11 +37,19 @@ writes from one leader only, so two coordinators that both believe they lead can
 			if err := backups.check(cmd); err != nil {
 				return err
 			}
+			issue, err := issuer(admission)
+			if err != nil {
+				return err
+			}
 			b, done, err := l.open("rookery coordinator", patient())
 			if err != nil {
 				return err
 			}
 			defer done()
+			var admits *runner.Admission
+			if issue != nil {
+				admits = &runner.Admission{User: b.User(), Issue: issue.Issue}
+			}
 			told, err := telemetry.Start(cmd.Context(), telemetry.Process{Service: "rookery-coordinator", Instance: name, Log: logger()}, metrics)
 			if err != nil {
 				return err
@@ -61,16 +70,34 @@ writes from one leader only, so two coordinators that both believe they lead can
 			defer stop()
 			return supervise(cmd.Context(), runner.Config{
 				Bus: b, Name: name, Program: ownProgram(), Log: told.Log().With("part", "coordinator"), Heartbeat: heartbeat,
-				Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
+				Admission: admits,
+				Meter:     told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
 			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", processName(), "unique `name` of this coordinator")
 	cmd.Flags().Lookup("name").DefValue = "the host name and a random part"
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "interval of nodes' heartbeats; the same on all coordinators and nodes")
+	cmd.Flags().StringVar(&admission, "admission", "", "`folder` admission of rookery secure init, with the keys that sign credentials of nodes that join")
 	metricsFlag(cmd, &metrics)
 	backups.flags(cmd)
 	return cmd
+}
+
+// issuer reads the keys that sign credentials of nodes; nil where there is no folder.
+func issuer(folder string) (*secure.Issuer, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	files, err := secure.ReadAdmission(os.DirFS(folder))
+	if err != nil {
+		return nil, fmt.Errorf("--admission %s: %w", folder, err)
+	}
+	i, err := files.Issuer()
+	if err != nil {
+		return nil, fmt.Errorf("--admission %s: %w", folder, err)
+	}
+	return i, nil
 }
 
 // garbage is how much of it the heap of a coordinator has at most before it is collected, in percent of what is in use, unless GOGC says

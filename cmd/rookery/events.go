@@ -240,6 +240,12 @@ func details(data events.Data, at time.Time) string {
 		return fmt.Sprintf(" (%s) %s", d.Work, d.Message)
 	case events.UnitRetried:
 		return fmt.Sprintf(" (%s)", d.Work)
+	case events.TokenCreated:
+		return fmt.Sprintf(" %s for %d nodes until %s", d.ID, d.Uses, d.Until.UTC().Format(time.RFC3339))
+	case events.NodeAdmitted:
+		return admittedDetails(d)
+	case events.NodeRevoked:
+		return " with key " + string(d.Key)
 	case events.NodeUpdated:
 		return overrideDetails(d.Overrides)
 	case events.NodeMisfits:

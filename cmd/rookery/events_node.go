@@ -36,6 +36,14 @@ func lossDetails(data events.Data) string {
 	return ""
 }
 
+// admittedDetails describes which node may connect, and why.
+func admittedDetails(d events.NodeAdmitted) string {
+	if d.Token == "" {
+		return " with key " + string(d.Key)
+	}
+	return fmt.Sprintf(" with key %s, by token %s", d.Key, d.Token)
+}
+
 func misfitDetails(m events.NodeMisfits) string {
 	text := fmt.Sprintf(" %d", m.Total)
 	for _, i := range m.Instances {

@@ -42,7 +42,7 @@ func nodeMood(state projections.NodeState) grid.Mood {
 		return grid.Good
 	case projections.NodeSilent, projections.NodeDraining, projections.NodePaused:
 		return grid.Changing
-	case projections.NodeDrained, projections.NodeAway, projections.NodeForgotten:
+	case projections.NodeDrained, projections.NodeAway, projections.NodeForgotten, projections.NodeRevoked:
 		return grid.Quiet
 	case projections.NodeLost, projections.NodeDegraded, projections.NodeNotAllowed:
 	}

@@ -73,17 +73,13 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 			if err := engine.Measure(told.Meter("node/podman"), f.name); err != nil {
 				return err
 			}
+			defer l.renews(cmd.Context(), b.Conn(), config.Log)()
 			return runNode(cmd.Context(), b, config)
 		},
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "node"
-	}
 	podmanFlag(cmd, &f.podman)
 	answerTimeFlag(cmd, &f.answerTime)
-	cmd.Flags().StringVar(&f.name, "name", strings.ToLower(strings.Split(host, ".")[0]), "unique `name` of the node")
-	cmd.Flags().Lookup("name").DefValue = "the host name"
+	nodeNameFlag(cmd, &f.name)
 	cmd.Flags().StringVar(&f.address, "address", "127.0.0.1", "`address` at which clients reach the ports of its instances")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "availability `zone`")
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "label `name=value`; repeatable")
@@ -114,12 +110,21 @@ upgrade a node, its containers continue to run, and it adopts them when it start
 	return cmd
 }
 
+func nodeNameFlag(cmd *cobra.Command, name *string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	cmd.Flags().StringVar(name, "name", strings.ToLower(strings.Split(host, ".")[0]), "unique `name` of the node")
+	cmd.Flags().Lookup("name").DefValue = "the host name"
+}
+
 // runNode runs a node once its server reaches the log. At a leaf node that does not reach the log, a node would join and read no orders. Without a
 // connection runNode does not wait, because the node itself waits for that.
 func runNode(ctx context.Context, b *bus.JetStream, config runner.Config) error {
 	supplied, err := supply.For(b, config.Name)
 	if err != nil {
-		return fmt.Errorf("--name %s: %w: rookery user add %[1]s --role node makes others", config.Name, err)
+		return fmt.Errorf("--name %s: %w: rookery node join makes others", config.Name, err)
 	}
 	config.Bus, config.Supply = b, supplied
 	for said := false; b.User() == "" && b.Conn().IsConnected(); said = true { // with accounts a node reads no stream

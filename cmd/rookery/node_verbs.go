@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
 	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
 )
 
 // nodeVerbs are the commands to a node, which can run on any host.
@@ -31,7 +34,95 @@ The same with the nats CLI:
   nats req rookery.cmd.node.node-0.resume '{}'`,
 		}, events.NodeResume{}),
 		nodeLabelCommand(l),
+		nodeJoinCommand(),
+		nodeAdmitCommand(l),
+		nodeRevokeCommand(l),
 	}
+}
+
+func nodeAdmitCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	var key string
+	cmd := &cobra.Command{
+		Use:   "admit NODE --key KEY",
+		Short: "Admit a node that asks to join",
+		Long: `Admit a node that waits for it: its token was made with rookery token create --approve. Compare KEY with the key that rookery node join prints
+on the host itself.
+
+` + exitCodes,
+		Example: `  rookery node admit edge-1 --key UDXB6VSFQFQ4SBXW2YZSPZ4DFBWKQ36K2BBYKEL2AVOBU7D2IXQGXPKC
+The same with the nats CLI:
+  nats req rookery.cmd.node.edge-1.admit '{"key":"UDXB6VSFQFQ4SBXW2YZSPZ4DFBWKQ36K2BBYKEL2AVOBU7D2IXQGXPKC"}'`,
+		Args: arguments("NODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.askNode(cmd, args[0], events.NodeAdmit{Key: events.NodeKey(key)})
+		},
+	}
+	a.flags(cmd)
+	cmd.Flags().StringVar(&key, "key", "", "public `key` of the node")
+	if err := cmd.MarkFlagRequired("key"); err != nil {
+		panic("no flag is named key: " + err.Error())
+	}
+	return cmd
+}
+
+func nodeRevokeCommand(l *link) *cobra.Command {
+	a := &asking{link: l}
+	s := &secured{}
+	cmd := &cobra.Command{
+		Use:   "revoke NODE",
+		Short: "Cut a node off, and count its instances as lost",
+		Long: `Cut off a node that has joined with a token. Its instances count as lost at once, and others take their places, but for exclusive ones: those wait
+until its window has passed. The NATS servers close its connection, and its key is not admitted again. Its containers continue to run on the host:
+stop them there.
+
+A new host may join with the name then. rookery forget removes what is left of the node. If this is interrupted, run it again.
+
+` + exitCodes,
+		Example: `  rookery node revoke edge-1
+The same with the nats CLI leaves the node connected:
+  nats req rookery.cmd.node.edge-1.revoke '{}'`,
+		Args: arguments("NODE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.alone(func() error {
+				files, err := s.read()
+				if err != nil {
+					return err
+				}
+				if err := a.askNode(cmd, args[0], events.NodeRevoke{}); err != nil {
+					return err
+				}
+				u, err := revokedNode(cmd.Context(), l, args[0])
+				if err != nil {
+					return err
+				}
+				return s.revoke(cmd.Context(), files, u)
+			})
+		},
+	}
+	a.flags(cmd)
+	s.flag(cmd)
+	return cmd
+}
+
+// revokedNode returns the user of a node that was revoked, with its last key.
+func revokedNode(ctx context.Context, l *link, name string) (u secure.User, err error) {
+	b, done, err := l.open("rookery")
+	if err != nil {
+		return u, err
+	}
+	defer done()
+	call, cancel := context.WithTimeout(ctx, busTimeout)
+	defer cancel()
+	revoked, err := b.Latest(call, bus.Log, events.NodeScope(name).LogSubject(events.NodeRevoked{}.Kind()))
+	if err != nil {
+		return u, err
+	}
+	if len(revoked) == 0 {
+		return u, fmt.Errorf("the log does not say any more with which key %s joined: its credentials end within seven days", name)
+	}
+	d, _, err := events.DecodeAs[events.NodeRevoked](revoked[len(revoked)-1])
+	return secure.User{Name: name, Role: secure.Node, Key: string(d.Key)}, err
 }
 
 // nodeVerb is the command that publishes this one to a node.

@@ -47,13 +47,14 @@ func (s *secured) in(part func(*os.Root) error) error {
 func (s *secured) read() (secure.Files, error) {
 	files := secure.Files{}
 	err := s.in(func(root *os.Root) error {
-		return fs.WalkDir(root.FS(), secure.Keys, func(name string, entry fs.DirEntry, err error) error {
+		read := func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
 			files[name], err = root.ReadFile(name)
 			return err
-		})
+		}
+		return errors.Join(fs.WalkDir(root.FS(), secure.Keys, read), fs.WalkDir(root.FS(), secure.Admission, read))
 	})
 	if err == nil {
 		_, err = files.Cluster()
@@ -148,6 +149,7 @@ server on this machine. All files are in one folder, for their owner only. Nothi
 
   offline/      keys that sign everything else: move them to a disk that you lock away
   keys/         keys with which an operator adds users
+  admission/    keys with which coordinators sign the credentials of nodes that join: copy it to each coordinator
   servers/NAME  copy to the server, and start nats-server there
   users/        credentials and NATS contexts
 
@@ -176,7 +178,9 @@ The guide deploy/docs/security.md says what each key is for, and what to do when
 				fmt.Fprintf(out, "2. On %s, in a copy of %s: nats-server --config nats.conf\n", server.Address, filepath.Join(s.folder, "servers", server.Name))
 			}
 			fmt.Fprintf(out, "3. rookery bus init --replicas %d --context %s\n", len(servers), filepath.Join(s.folder, secure.ContextFile(secure.Operator)))
-			fmt.Fprintf(out, "4. rookery coordinator --context %s\n", filepath.Join(s.folder, secure.ContextFile(secure.Coordinator)))
+			fmt.Fprintf(out, "4. rookery coordinator --context %s --admission %s\n",
+				filepath.Join(s.folder, secure.ContextFile(secure.Coordinator)), filepath.Join(s.folder, secure.Admission))
+			fmt.Fprintf(out, "5. For each node: rookery token create --dir %s --context %s\n", s.folder, filepath.Join(s.folder, secure.ContextFile(secure.Operator)))
 			return nil
 		},
 	}

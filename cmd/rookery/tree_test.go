@@ -122,6 +122,7 @@ var printsForPeople = map[string]string{
 	"rookery validate":     "says one sentence of each document",
 	"rookery exec":         "prints the output of another program",
 	"rookery node":         "runs until it is stopped",
+	"rookery node join":    "writes files, and says two sentences",
 	"rookery top":          "is drawn on a terminal",
 }
 

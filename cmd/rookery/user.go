@@ -46,11 +46,12 @@ func userAddCommand(s *secured) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME --role ROLE",
 		Short: "Add a user",
-		Long: `Make the credentials of a user, and a NATS context with them. The servers know the user at once. A node has the name that it joins with.
+		Long: `Make the credentials of a user, and a NATS context with them. The servers know the user at once. Nodes need none: they join with rookery
+token create.
 
 ` + rolesHelp(),
 		Example: `  rookery user add ann --role deployer --namespace demo
-  rookery user add edge-1 --role node`,
+  rookery user add vera --role viewer --namespace demo --namespace shop`,
 		Args: usageOf(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			u.Name = args[0]

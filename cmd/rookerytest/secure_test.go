@@ -49,11 +49,17 @@ func secureCluster(t *testing.T) *secured {
 	s := secureServer(t)
 	s.does("user", "add", "node-0", "--role", "node")
 	s.as(0, "", secure.Operator, "bus", "init")
-	startProcess(t, "coordinator", "--context", s.context(secure.Coordinator))
+	s.coordinates()
 	joined := joining(t, s.bus(secure.Operator), 1)
 	startSimulated(t, s.bus("node-0"), 0, coordinator.DefaultHeartbeat)
 	joined()
 	return s
+}
+
+// coordinates starts a coordinator, which may let nodes join.
+func (s *secured) coordinates(flags ...string) *process {
+	s.Helper()
+	return startProcess(s.TB, append([]string{"coordinator", "--context", s.context(secure.Coordinator), "--admission", filepath.Join(s.folder, secure.Admission)}, flags...)...)
 }
 
 // moves writes the test's own port into a file in place of the usual one.
@@ -160,7 +166,7 @@ func TestThreeSecureServers(t *testing.T) {
 	}) {
 		t.Fatalf("bus init: %s", out)
 	}
-	startProcess(t, "coordinator", "--context", s.context(secure.Coordinator))
+	s.coordinates()
 	s.does("user", "add", "vera", "--role", "auditor")
 	s.as(0, "", "vera", "ps")
 	creds, err := os.ReadFile(filepath.Join(s.folder, secure.CredsFile("vera")))

@@ -126,7 +126,7 @@ func (b *Board) Note(r events.Record) {
 		events.NodeDraining, events.NodeDegraded, events.NodeRecovered:
 		name, _ := r.Scope.Node()
 		b.nodeChanged(name, d)
-	case events.PolicyChanged, events.NodesAllowed, events.ClusterLevel, events.NodeUpdated, events.NodeRemoved, events.InstanceLost, events.InstanceReturned:
+	case events.PolicyChanged, events.NodesAllowed, events.ClusterLevel, events.NodeUpdated, events.NodeRemoved, events.NodeRevoked, events.InstanceLost, events.InstanceReturned:
 		b.stale = true
 	}
 }

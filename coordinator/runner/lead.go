@@ -84,6 +84,7 @@ func (l *leader) answerOthers(ctx context.Context, ls *lease) (stop func(), err 
 	return bus.Begin(
 		func() (func(), error) { return l.Bus.Answer(events.TrimSubject, l.trimHandler(ctx, ls)) },
 		func() (func(), error) { return l.Bus.Answer(events.RunningSubject, l.answerRunning) },
+		func() (func(), error) { return l.Bus.Answer(events.JoinSubject("*"), l.joinHandler(ctx, ls)) },
 		func() (func(), error) { return supply.Serve(l.Bus, func() bool { return !ls.expired() }) },
 	)
 }

@@ -61,6 +61,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Heartbeat is how often nodes send a heartbeat.
 	Heartbeat time.Duration
+	// Admission lets nodes join; nil where they do not join with this coordinator.
+	Admission *Admission
 	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for snapshots.DefaultEvery, snapshots.None
 	// for none.
 	SnapshotEvery uint64

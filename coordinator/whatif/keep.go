@@ -67,7 +67,7 @@ func (k *kept) of(r events.Record) []events.Event {
 		if k.cluster.Rebalance != nil {
 			return nil
 		}
-	case events.ClusterAdopted, events.ClusterLevel, events.NodesAllowed, events.RebalanceSet:
+	case events.ClusterAdopted, events.ClusterLevel, events.NodesAllowed, events.RebalanceSet, events.TokenCreated:
 	default:
 		return nil
 	}
@@ -167,7 +167,8 @@ func (k *kept) ofNode(name string, r events.Record) []events.Event {
 		keep = n.Silent
 	case events.NodeUpdated:
 		return []events.Event{k.withCapacity(name, d.Overrides)}
-	case events.NodeDegraded, events.NodeRecovered, events.NodePaused, events.NodeResumed, events.NodeDraining, events.NodeForgotten:
+	case events.NodeDegraded, events.NodeRecovered, events.NodePaused, events.NodeResumed, events.NodeDraining, events.NodeForgotten,
+		events.NodeAdmitted, events.NodeRevoked:
 		keep = true
 	}
 	if !keep {

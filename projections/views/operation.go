@@ -127,7 +127,8 @@ func (v *ServiceOperation) fillEnded(op *projections.EndedOperation) {
 func decidesWaits(d events.Data) bool {
 	switch d.(type) {
 	case events.NodeJoined, events.NodeSilent, events.NodeLost, events.NodeReturned, events.NodePaused, events.NodeResumed,
-		events.NodeDegraded, events.NodeRecovered, events.NodesAllowed, events.NodeDraining, events.NodeForgotten, events.NodeRemoved, events.InstanceForgotten:
+		events.NodeDegraded, events.NodeRecovered, events.NodesAllowed, events.NodeDraining, events.NodeForgotten, events.NodeRemoved, events.NodeRevoked,
+		events.InstanceForgotten:
 		return true
 	}
 	return false

@@ -55,6 +55,7 @@ func (s *served) attacks(user secure.User) *attacker {
 
 var (
 	edgeA = secure.User{Name: "edge-a", Role: secure.Node}
+	tess  = secure.User{Name: "t-one", Role: secure.Joiner}
 	vera  = secure.User{Name: "vera", Role: "viewer", Namespaces: []string{"demo"}}
 	ann   = secure.User{Name: "ann", Role: "deployer", Namespaces: []string{"demo"}}
 	ed    = secure.User{Name: "ed", Role: "exec", Namespaces: []string{"demo"}}
@@ -259,11 +260,34 @@ func ofNode() (all []attack) {
 			borrows(edgeA, events.NodeRoot+".edge-b.exec.demo.web.0.1"), borrows(edgeA, events.CommandRoot+".by.operator.cluster.policy"),
 			borrows(edgeA, events.SessionRoot+".ann.edge-b.1"), borrows(edgeA, events.HeartbeatRoot+".edge-b"),
 			hears(edgeA, events.SupplyRoot+".>", events.SupplyRoot+".orders.edge-b"), hears(edgeA, events.SessionRoot+".edge-b.>", events.SessionRoot+".edge-b.orders.1"),
+			says(edgeA, events.JoinRoot+".edge-b"), says(edgeA, events.JoinRoot+".t-one"), hears(edgeA, events.JoinRoot+".>", events.JoinRoot+".edge-b"),
+			says(edgeA, events.CommandRoot+".node.edge-b.admit"), says(edgeA, events.CommandRoot+".node.edge-b.revoke"),
+			says(edgeA, events.CommandRoot+".cluster.create-token"),
 			says(edgeA, events.MetricRoot+".secret.web.0"), says(edgeA, events.MetricRoot+".secret.web.0.edge-b"),
 		},
 		though("an answer goes where a node asks, among nodes", replies(edgeA, "has the answer to a status heard where another node hears orders", secure.Nodes,
 			events.OrderRoot+".edge-b.demo.web.0.1", events.StatusRoot+".edge-a.hello")),
 	)
+}
+
+// ofJoiners are attacks with a token, before its node has joined.
+func ofJoiners() (all []attack) {
+	for _, subject := range []string{
+		events.JoinRoot + ".t-two", events.JoinRoot + ".edge-b", events.StatusRoot + ".t-one.hello", events.StatusRoot + ".edge-b.hello", events.HeartbeatRoot + ".t-one",
+		events.SupplyRoot + ".orders.t-one", events.SupplyRoot + ".config.edge-b", events.CommandRoot + ".node.t-one.admit", events.CommandRoot + ".by.t-one.node.t-one.admit",
+		events.CommandRoot + ".by.operator.node.t-one.admit", events.CommandRoot + ".cluster.create-token", events.MetricRoot + ".demo.web.0.t-one",
+		events.SessionRoot + ".ann.t-one.1", events.NodeRoot + ".edge-b.actual", events.LogRoot + ".node.t-one.admitted", events.APIRoot + ".by.t-one._all.nodes",
+		events.TrimSubject, "_INBOX.edge-b.1", "$KV.rookery_lease.leader", "$JS.API.STREAM.INFO.ROOKERY_LOG",
+	} {
+		all = append(all, says(tess, subject))
+	}
+	for filter, subject := range map[string]string{
+		events.JoinRoot + ".>": events.JoinRoot + ".t-two", events.OrderRoot + ".t-one.>": events.OrderRoot + ".t-one.demo.web.0.1", events.NodeRoot + ".>": events.NodeRoot + ".edge-b.actual",
+		"_INBOX.>": "_INBOX.edge-b.1", events.SessionRoot + ".>": events.SessionRoot + ".edge-b.orders.1", ">": events.JoinRoot + ".t-three",
+	} {
+		all = append(all, hears(tess, filter, subject))
+	}
+	return all
 }
 
 // ofClients are attacks by viewers, deployers and exec.
@@ -325,7 +349,7 @@ func (s *served) stocked(victim *nats.Conn) {
 
 // TestAttacksDoNotWork tries attacks on a server without accounts, where each works, and on one with accounts, where only those of known limits do.
 func TestAttacksDoNotWork(t *testing.T) {
-	all := slices.Concat(ofNode(), ofClients())
+	all := slices.Concat(ofNode(), ofJoiners(), ofClients())
 	open, closed := serveOpen(t), serve(t)
 	worked := 0
 	for _, s := range []*served{open, closed} {

@@ -46,8 +46,11 @@ type Files map[string][]byte
 
 // The folders and files. The keys in Offline sign all others, and belong on a disk that is locked away.
 const (
-	Offline      = "offline"
-	Keys         = "keys"
+	Offline = "offline"
+	Keys    = "keys"
+	// Admission has what a coordinator needs to let nodes join.
+	Admission    = "admission"
+	nodesAccount = Admission + "/account"
 	operatorKey  = Offline + "/operator.nk"
 	CAKey        = Offline + "/ca.key"
 	CA           = "ca.crt"
@@ -60,7 +63,14 @@ const (
 	usersUnder   = "users"
 )
 
-func roleKey(role string) string { return Keys + "/" + role + ".nk" }
+// roleKey is where the key stands that signs users of the role. Coordinators have those for nodes.
+func roleKey(role string) string {
+	folder := Keys
+	if role == Node || role == Joiner {
+		folder = Admission
+	}
+	return path.Join(folder, role+".nk")
+}
 
 // The accounts. No user reaches one from another, but for the subjects that are shared.
 const (
@@ -114,6 +124,7 @@ func Make(servers []Server, now time.Time) (Files, error) {
 	if err := makeCertificates(files, servers, now); err != nil {
 		return nil, err
 	}
+	files[nodesAccount] = []byte(keys.accounts[Nodes] + "\n")
 	if files[clusterFile], err = json.MarshalIndent(c, "", "  "); err != nil {
 		return nil, err
 	}
@@ -219,7 +230,10 @@ func (k *keys) sign(files Files) error {
 	for _, name := range accounts {
 		files[AccountFile(name)] = []byte(k.tokens[name])
 	}
-	_, files[SystemCreds], err = credentials(k.systemSigning, k.accounts[System], User{Name: Operator, Role: Operator}, false)
+	token, seed, err := newCredentials(k.systemSigning, k.accounts[System], User{Name: Operator, Role: Operator}, false)
+	if err == nil {
+		files[SystemCreds], err = Credentials(token, seed)
+	}
 	return err
 }
 

@@ -47,6 +47,7 @@ var shared = []share{
 	{events.HeartbeatRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
 	{events.MetricRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
 	{events.SupplyRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
+	{events.JoinRoot + ".>", jwt.Service, jwt.ResponseTypeSingleton, Core, []string{Nodes}},
 	{events.OrderRoot + ".>", jwt.Stream, "", Core, []string{Nodes}},
 	{events.NodeRoot + ".>", jwt.Service, jwt.ResponseTypeStream, Nodes, []string{Core, Clients}},
 
@@ -61,10 +62,11 @@ const (
 	ofNamespace = "{{tag(ns)}}"
 )
 
-// The roles of coordinators, of nodes, and of those who operate the cluster.
+// The roles of coordinators, of nodes, of those who ask to join as nodes, and of those who operate the cluster.
 const (
 	Coordinator = "coordinator"
 	Node        = "node"
+	Joiner      = "joiner"
 	Operator    = "operator"
 )
 
@@ -82,7 +84,7 @@ var (
 )
 
 // hears are what all users may hear: answers in their own inboxes, their own sessions and what became of their own commands.
-var hears = []string{inboxOf(ofUser) + ".>", events.SessionRoot + "." + ofUser + ".>", events.FateRoot + "." + ofUser + ".>"}
+var hears = []string{InboxOf(ofUser) + ".>", events.SessionRoot + "." + ofUser + ".>", events.FateRoot + "." + ofUser + ".>"}
 
 // hearsOf are what users of a namespace hear beside: events of its services and groups, and changes of views.
 var hearsOf = slices.Concat(hears, []string{
@@ -128,7 +130,7 @@ var roles = []Role{
 	},
 	{
 		Name: Coordinator, About: "runs a coordinator", account: Core,
-		publish: []string{">"}, subscribe: []string{inboxOf(ofUser) + ".>", "rookery.>", "$SRV.>", "$KV.>"},
+		publish: []string{">"}, subscribe: []string{InboxOf(ofUser) + ".>", "rookery.>", "$SRV.>", "$KV.>"},
 	},
 	{
 		Name: Node, About: "runs the node of its name", account: Nodes,
@@ -137,9 +139,13 @@ var roles = []Role{
 			below(events.SupplyRoot, "*."+ofUser, "*."+ofUser+".>"), below(events.SessionRoot, "*."+ofUser+".>"),
 		),
 		subscribe: slices.Concat(
-			[]string{inboxOf(ofUser) + ".>"}, below(events.OrderRoot, ofUser+".>"), below(events.NodeRoot, ofUser+".>"),
+			[]string{InboxOf(ofUser) + ".>"}, below(events.OrderRoot, ofUser+".>"), below(events.NodeRoot, ofUser+".>"),
 			below(events.SessionRoot, ofUser+".>"),
 		),
+	},
+	{
+		Name: Joiner, About: "asks to join as a node: rookery token create makes one", account: Nodes,
+		publish: below(events.JoinRoot, ofUser), subscribe: []string{InboxOf(ofUser) + ".>"},
 	},
 }
 
@@ -151,8 +157,8 @@ func below(root string, subjects ...string) []string {
 	return all
 }
 
-// inboxOf is where a user gets answers: below it no other user may subscribe.
-func inboxOf(user string) string { return "_INBOX." + user }
+// InboxOf is where a user gets answers: below it no other user may subscribe.
+func InboxOf(user string) string { return "_INBOX." + user }
 
 // Roles returns all roles, in the order in which help texts list them.
 func Roles() []Role { return slices.Clone(roles) }

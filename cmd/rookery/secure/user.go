@@ -21,6 +21,8 @@ type User struct {
 	Role       string    `json:"role"`
 	Namespaces []string  `json:"namespaces,omitempty"`
 	Issued     time.Time `json:"issued"`
+	// Ends is when its credentials end; the zero time where they do not.
+	Ends time.Time `json:"ends,omitzero"`
 	// Key is the public key of its credentials.
 	Key string `json:"key"`
 }
@@ -77,8 +79,12 @@ func NewUser(files Files, u User) (Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", roleKey(r.Name), err)
 	}
-	token, creds, err := credentials(signer, c.Accounts[r.account], u, true)
-	return Files{u.credsFile(): creds, u.tokenFile(): token}, err
+	token, seed, err := newCredentials(signer, c.Accounts[r.account], u, true)
+	if err != nil {
+		return nil, err
+	}
+	creds, err := Credentials(token, seed)
+	return Files{u.credsFile(): creds, u.tokenFile(): []byte(token)}, err
 }
 
 // Context returns the NATS context of a user, for a folder of the cluster's security at this absolute path.
@@ -87,39 +93,44 @@ func (f Files) Context(u User, folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return contextOf(u.Name, c.URL, path.Join(folder, u.credsFile()), path.Join(folder, CA))
+}
+
+func contextOf(user, url, creds, ca string) ([]byte, error) {
 	return json.MarshalIndent(map[string]string{
-		"description": "Rookery, as " + u.Name, "url": c.URL, "creds": path.Join(folder, u.credsFile()), "ca": path.Join(folder, CA),
-		"inbox_prefix": inboxOf(u.Name),
+		"description": "Rookery, as " + user, "url": url, "creds": creds, "ca": ca, "inbox_prefix": InboxOf(user),
 	}, "", "  ")
 }
 
-// credentials makes a key, the token for it, and both in one file. Scoped says that the signing key has the permissions.
-func credentials(signer nkeys.KeyPair, account string, u User, scoped bool) (token, creds []byte, err error) {
+// newCredentials makes a key, and the token for it. Scoped says that the signing key has the permissions.
+func newCredentials(signer nkeys.KeyPair, account string, u User, scoped bool) (token string, seed []byte, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
-	public, err := pair.PublicKey()
-	if err != nil {
-		return nil, nil, err
+	if u.Key, err = pair.PublicKey(); err != nil {
+		return "", nil, err
 	}
-	seed, err := pair.Seed()
-	if err != nil {
-		return nil, nil, err
+	if seed, err = pair.Seed(); err != nil {
+		return "", nil, err
 	}
-	claims := jwt.NewUserClaims(public)
+	token, err = u.token(signer, account, scoped)
+	return token, seed, err
+}
+
+// token returns NATS's token for the user's key.
+func (u User) token(signer nkeys.KeyPair, account string, scoped bool) (string, error) {
+	claims := jwt.NewUserClaims(u.Key)
 	claims.Name, claims.IssuerAccount = u.Name, account
 	claims.SetScoped(scoped)
 	claims.Tags.Add(bus.RoleTag + u.Role)
 	for _, ns := range u.Namespaces {
 		claims.Tags.Add(bus.NamespaceTag + ns)
 	}
-	text, err := claims.Encode(signer)
-	if err != nil {
-		return nil, nil, err
+	if !u.Ends.IsZero() {
+		claims.Expires = u.Ends.Unix()
 	}
-	creds, err = jwt.FormatUserConfig(text, seed)
-	return []byte(text), creds, err
+	return claims.Encode(signer)
 }
 
 // Cluster returns what the files know of the cluster.
@@ -157,6 +168,9 @@ func readUser(token []byte) (User, error) {
 		return User{}, err
 	}
 	u := User{Name: claims.Name, Namespaces: bus.NamespacesIn(claims.Tags), Issued: time.Unix(claims.IssuedAt, 0), Key: claims.Subject}
+	if claims.Expires > 0 {
+		u.Ends = time.Unix(claims.Expires, 0)
+	}
 	for _, tag := range claims.Tags {
 		if role, is := strings.CutPrefix(tag, bus.RoleTag); is {
 			u.Role = role

@@ -54,6 +54,9 @@ func (w *World) lasts(a Action, over func()) {
 
 // publish sends a command as a client does. A client that receives the sequence has the server's acknowledgement.
 func (w *World) publish(a Action) {
+	if w.server.Accounts {
+		a.Subject = events.CommandBy(operatorName, a.Subject)
+	}
 	m := events.Message{Subject: a.Subject, Header: events.Header{}, Body: slices.Concat([]byte(a.Body), a.Raw)}
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		m.Header[name] = []string{a.Header[name]}

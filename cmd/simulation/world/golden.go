@@ -27,6 +27,7 @@ func (w *World) inherit() {
 	time.Sleep(time.Until(fold.Cluster.Now) + time.Second)    // the times in the log must be in the past
 	w.began = time.Now()
 	w.server.Remake(bus.Commands)
+	w.server.Accounts = fold.Cluster.Accounts
 	w.server.Restore(bus.Log, memory.NewBackup(fold.Cluster.LogID(), messages))
 	w.tamper()
 	w.reread()

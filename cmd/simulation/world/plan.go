@@ -140,6 +140,8 @@ type Plan struct {
 	SnapshotEvery uint64 `json:"snapshot_every,omitzero"`
 	// Golden starts the cluster with a log that an earlier version wrote.
 	Golden bool `json:"golden,omitzero"`
+	// Accounts says that the bus knows its users: every command is by one.
+	Accounts bool `json:"accounts,omitzero"`
 	// Lasts is how long clients send commands and faults occur; then everything heals.
 	Lasts   time.Duration `json:"lasts"`
 	Actions []Action      `json:"actions"`

@@ -134,6 +134,7 @@ func newWorld(p Plan, script *strings.Builder) *World {
 		states: map[bus.Stream]bus.State{}, spoiled: map[string]bool{}, owners: map[process]*owner{}, configs: map[string]bool{},
 		result: Result{Seed: p.Seed, Faults: map[Kind]int{}}, script: script,
 	}
+	w.server.Accounts = p.Accounts
 	w.calls.arrived = make(chan struct{}, 1)
 	w.log = slog.New(slog.DiscardHandler)
 	if script != nil {

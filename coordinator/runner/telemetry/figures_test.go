@@ -182,6 +182,7 @@ func TestANodeThatWasDrainedMayGo(t *testing.T) {
 		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true}, projections.NodeAway},
 		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Lost: true}, projections.NodeAway},
 		{projections.Node{Drain: &projections.Drain{Done: true}, Silent: true, Forgotten: true}, projections.NodeForgotten},
+		{projections.Node{Silent: true, Lost: true, Revoked: true}, projections.NodeRevoked},
 	} {
 		if got := row.node.State(); got != row.want {
 			t.Errorf("%+v is %s, not %s", row.node, got, row.want)

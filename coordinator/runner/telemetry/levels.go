@@ -172,7 +172,7 @@ func urgency(s projections.NodeState) int {
 	switch s {
 	case projections.NodeLost, projections.NodeSilent, projections.NodeDegraded:
 		return 0
-	case projections.NodeForgotten, projections.NodeAway, projections.NodeDrained, projections.NodeDraining, projections.NodePaused,
+	case projections.NodeForgotten, projections.NodeRevoked, projections.NodeAway, projections.NodeDrained, projections.NodeDraining, projections.NodePaused,
 		projections.NodeNotAllowed:
 		return 1
 	case projections.NodeReady:

@@ -39,7 +39,8 @@ func lineOf(d events.Data) (level slog.Level, about []slog.Attr, matters bool) {
 	word := func(key, value string) []slog.Attr { return []slog.Attr{slog.String(key, value)} }
 	switch d := d.(type) {
 	case events.CommandSucceeded, events.CommandSuperseded, events.NodeJoined, events.NodeReturned, events.NodeRecovered,
-		events.NodeDraining, events.NodeDrained, events.NodePaused, events.NodeResumed, events.NodeForgotten, events.NodeRemoved:
+		events.NodeDraining, events.NodeDrained, events.NodePaused, events.NodeResumed, events.NodeForgotten, events.NodeRemoved,
+		events.NodeAdmitted:
 		return slog.LevelInfo, nil, true
 	case events.CommandRejected:
 		return slog.LevelInfo, append(word("verb", d.Verb), slog.String("code", string(d.Code)), slog.String("reason", d.Reason)), true
@@ -55,7 +56,7 @@ func lineOf(d events.Data) (level slog.Level, about []slog.Attr, matters bool) {
 		return slog.LevelWarn, about, true
 	case events.ClusterLevel:
 		return slog.LevelInfo, []slog.Attr{slog.Uint64("level", uint64(d.Level))}, true
-	case events.NodeSilent, events.NodeLost:
+	case events.NodeSilent, events.NodeLost, events.NodeRevoked:
 		return slog.LevelWarn, nil, true
 	case events.NodeDegraded:
 		return slog.LevelWarn, word("message", d.Message), true

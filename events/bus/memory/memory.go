@@ -15,6 +15,9 @@ import (
 
 // Bus is a bus.Bus in memory.
 type Bus struct {
+	// Accounts says that the streams were made where accounts are on. It is set before the bus is used.
+	Accounts bool
+
 	now func() time.Time
 
 	mu        sync.Mutex
@@ -176,7 +179,7 @@ func (b *Bus) State(_ context.Context, name bus.Stream) (bus.State, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.streams[name]
-	state := bus.State{Identity: s.identity, First: s.last + 1, Last: s.last}
+	state := bus.State{Identity: s.identity, Accounts: b.Accounts, First: s.last + 1, Last: s.last}
 	for m := range s.from(0) {
 		state.First = m.Sequence
 		break

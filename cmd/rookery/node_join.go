@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"github.com/spf13/cobra"
+
+	"github.com/rookery-project/rookery/cmd/rookery/secure"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+)
+
+// joining is a host that asks to join as a node.
+type joining struct {
+	name string
+	// folder is where the node's key and credentials are.
+	folder string
+}
+
+func nodeJoinCommand() *cobra.Command {
+	j := &joining{}
+	cmd := &cobra.Command{
+		Use:   "join TOKEN",
+		Short: "Join a cluster as a node, with a token",
+		Long: `Make the key of a node on this host, and ask the cluster for credentials with a token of rookery token create. Then start rookery node with
+the NATS context that this prints. TOKEN is - to read the token from standard input, so that no list of processes has it.
+
+The key stays on this host. The credentials last for seven days, and rookery node renews them; a node that was away for longer renews them when it
+starts. If this is interrupted, run it again: the key is the same, and the token is not used twice.`,
+		Example: `  rookery node join rookery-token-1.eyJ1c… --name edge-1
+  rookery node join - --name edge-1 < token
+  rookery node --name edge-1 --context ~/.config/rookery/nodes/edge-1.json`,
+		Args: arguments("TOKEN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := args[0]
+			if text == "-" {
+				const longest = 64 << 10
+				read, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), longest))
+				if err != nil {
+					return err
+				}
+				text = string(read)
+			}
+			token, err := secure.ParseToken(text)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			if !events.ValidName(j.name) {
+				return usage(cmd, fmt.Errorf("--name %q is not a name: want 1 to %d of a-z, 0-9 and \"-\"", j.name, events.MaxName))
+			}
+			return j.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), token)
+		},
+	}
+	nodeNameFlag(cmd, &j.name)
+	folder := ""
+	if config, err := os.UserConfigDir(); err == nil {
+		folder = filepath.Join(config, "rookery", "nodes")
+	}
+	cmd.Flags().StringVar(&j.folder, "dir", folder, "`folder` for the node's key and credentials")
+	cmd.Flags().Lookup("dir").DefValue = "rookery/nodes in the folder of the user's configuration"
+	return cmd
+}
+
+func (j *joining) run(ctx context.Context, out, notes io.Writer, token secure.Token) error {
+	const ownFolder = 0o700
+	folder, err := filepath.Abs(j.folder)
+	if err == nil {
+		err = os.MkdirAll(folder, ownFolder)
+	}
+	if err != nil {
+		return err
+	}
+	kept := &secured{folder}
+	seed, key, err := j.key(kept)
+	if err != nil {
+		return err
+	}
+	if err := kept.write(secure.Files{secure.CAFile(j.name): []byte(token.CA)}); err != nil {
+		return err
+	}
+	fmt.Fprintf(notes, "%s asks to join with the key %s\n", j.name, key)
+	creds, err := secure.Credentials(token.JWT, []byte(token.Seed))
+	if err != nil {
+		return err
+	}
+	asks := &applicant{
+		url: token.URL, ca: filepath.Join(folder, secure.CAFile(j.name)), creds: creds, question: events.JoinQuestion{Node: j.name, Key: key},
+	}
+	answer, err := asks.patiently(ctx, notes)
+	if err != nil {
+		return err
+	}
+	files, err := secure.NodeFiles(j.name, seed, answer)
+	if err != nil {
+		return err
+	}
+	contextFile := j.name + ".json"
+	if files[contextFile], err = token.Context(j.name, folder); err != nil {
+		return err
+	}
+	if err := kept.write(files); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s has joined, and its credentials end at %s unless they are renewed\nStart it: rookery node --name %[1]s --context %[3]s\n",
+		j.name, answer.Until.Local().Format(time.DateTime), filepath.Join(folder, contextFile))
+	return err
+}
+
+// key returns the node's key, and makes it first where there is none.
+func (j *joining) key(kept *secured) (seed []byte, public events.NodeKey, err error) {
+	file := j.name + ".key"
+	err = kept.in(func(root *os.Root) (err error) {
+		seed, err = root.ReadFile(file)
+		return err
+	})
+	var pair nkeys.KeyPair
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if pair, err = nkeys.CreateUser(); err == nil {
+			seed, err = pair.Seed()
+		}
+		if err == nil {
+			err = kept.write(secure.Files{file: seed})
+		}
+	case err == nil:
+		pair, err = nkeys.FromSeed(seed)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("the key of the node in %s: %w", filepath.Join(kept.folder, file), err)
+	}
+	text, err := pair.PublicKey()
+	return seed, events.NodeKey(text), err
+}
+
+// applicant asks for the credentials of a node.
+type applicant struct {
+	// url is where it connects, and ca the file with the certificate of the servers' authority.
+	url, ca string
+	// creds are those of a token, or those with which a node asks again.
+	creds    []byte
+	question events.JoinQuestion
+}
+
+const (
+	// askToJoin is how often a node asks that must be admitted first, or that hears no coordinator.
+	askToJoin = 2 * time.Second
+	// mustWait and unavailable are the codes of refusals after which it asks again.
+	mustWait, unavailable = 425, 503
+)
+
+// patiently asks until the coordinator has decided. It says what it waits for.
+func (a *applicant) patiently(ctx context.Context, notes io.Writer) (events.JoinAnswer, error) {
+	said := ""
+	for {
+		answer, err := a.ask(ctx)
+		var refused *bus.QuestionError
+		passes := errors.Is(err, bus.ErrNoAnswer) || (errors.As(err, &refused) && (refused.Code == mustWait || refused.Code == unavailable))
+		if err == nil || !passes {
+			return answer, err
+		}
+		why := "no coordinator answers"
+		if refused != nil {
+			why = refused.Reason
+		}
+		if why != said {
+			said = why
+			fmt.Fprintf(notes, "waiting: %s\n", why)
+		}
+		select {
+		case <-time.After(askToJoin):
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		}
+	}
+}
+
+// ask asks once.
+func (a *applicant) ask(ctx context.Context) (answer events.JoinAnswer, err error) {
+	u, _, err := secure.ReadCredentials(a.creds)
+	if err != nil {
+		return answer, err
+	}
+	conn, err := nats.Connect(a.url, nats.Name("rookery node join"), nats.UserCredentialBytes(a.creds), nats.RootCAs(a.ca), nats.CustomInboxPrefix(secure.InboxOf(u.Name)))
+	if err != nil {
+		return answer, fmt.Errorf("connect to %s as %s: %w", a.url, u.Name, joinAdvice(err))
+	}
+	b, done, err := busOn(conn)
+	if err != nil {
+		return answer, err
+	}
+	defer done()
+	body, err := json.Marshal(a.question)
+	if err != nil {
+		return answer, err
+	}
+	call, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	m, err := b.Request(call, events.Message{Subject: events.JoinSubject(u.Name), Header: events.Header{}, Body: body})
+	if err == nil {
+		err = bus.Refused(m)
+	}
+	if err != nil {
+		return answer, err
+	}
+	return answer, json.Unmarshal(m.Body, &answer)
+}
+
+// joinAdvice adds what to do where the servers do not take the credentials.
+func joinAdvice(err error) error {
+	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
+		return fmt.Errorf("%w: the token has ended, or the key of the node is revoked: join again with a new token", err)
+	}
+	return err
+}

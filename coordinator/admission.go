@@ -1,0 +1,109 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// knowsUsers returns an error where nodes need no admission, or an older program could not read that they have one.
+func (t *Turn) knowsUsers() error {
+	switch {
+	case !t.Cluster.Accounts:
+		return events.Reject(events.CodeInvalidValue, "subject", "accounts are off here: every node may join, without a token")
+	case t.Cluster.Level < events.LevelAdmissions:
+		return events.Reject(events.CodeOlder, "subject", "the cluster is at level %d, and tokens came with level %d: upgrade all coordinators and nodes, and run `rookery cluster finish-upgrade`",
+			t.Cluster.Level, events.LevelAdmissions)
+	}
+	return nil
+}
+
+func (t *Turn) createToken(r events.Request) error {
+	c := r.Command.(events.ClusterCreateToken)
+	if err := t.knowsUsers(); err != nil {
+		return err
+	}
+	live := 0
+	for id, known := range t.Cluster.Tokens {
+		if !t.Now.Before(known.Until) {
+			continue
+		}
+		if id == c.ID {
+			return events.Reject(events.CodeInvalidValue, "id", "there is a token %s already: give each an id of its own", id)
+		}
+		live++
+	}
+	if live >= events.MaxJoinTokens {
+		return events.Reject(events.CodeOutOfRange, "id", "there are %d tokens that have not ended, and there may be no further one: wait until some have", live)
+	}
+	t.atOnce(r, events.TokenCreated{ID: c.ID, Until: t.Now.Add(time.Duration(c.TTL)), Uses: c.Uses, Approve: c.Approve})
+	return nil
+}
+
+// admitNode lets a node connect with its key.
+func (t *Turn) admitNode(r events.Request) error {
+	c := r.Command.(events.NodeAdmit)
+	name, _ := r.Scope.Node()
+	if err := t.knowsUsers(); err != nil {
+		return err
+	}
+	known, err := MayJoin(t.Cluster, name, c, t.Now)
+	switch {
+	case err != nil:
+		return err
+	case known:
+		t.atOnce(r)
+	default:
+		t.atOnce(r, events.NodeAdmitted(c))
+	}
+	return nil
+}
+
+// MayJoin returns a *events.Rejection unless the node may connect with the key, and reports whether it was admitted with that key before. A node that
+// asks again, because it heard no answer or because its credentials end, uses no token.
+func MayJoin(c *projections.Cluster, name string, asks events.NodeAdmit, now time.Time) (known bool, err error) {
+	switch holder, revoked := c.NodeWith(asks.Key); {
+	case revoked:
+		return false, events.Reject(events.CodeInvalidValue, "key", "key %s is revoked: it was of node %s; join with a new key", asks.Key, holder)
+	case holder == name:
+		return true, nil
+	case holder != "":
+		return false, events.Reject(events.CodeInvalidValue, "key", "key %s is of node %s: make a key for each node", asks.Key, holder)
+	case c.Keys[name] != "":
+		return false, events.Reject(events.CodeBusy, "subject",
+			"node %s has joined with another key: choose another name, or run rookery node revoke %[1]s first if it is to be replaced", name)
+	case asks.Token == "":
+		return false, nil
+	}
+	token, exists := c.Tokens[asks.Token]
+	switch {
+	case !exists:
+		return false, events.Reject(events.CodeNotFound, "token", "there is no token %s, or it has ended: make another with rookery token create", asks.Token)
+	case !now.Before(token.Until):
+		return false, events.Reject(events.CodeNotFound, "token", "token %s ended at %s: make another with rookery token create", asks.Token, token.Until.UTC().Format(time.RFC3339))
+	case token.Left == 0:
+		return false, events.Reject(events.CodeNotFound, "token", "token %s has been used as often as it may be: make another with rookery token create", asks.Token)
+	case token.Approve:
+		return false, events.Reject(events.CodeNeedsApproval, "token", "an operator must admit the node first: rookery node admit %s --key %s", name, asks.Key)
+	}
+	return false, nil
+}
+
+// revokeNode cuts a node off.
+func (t *Turn) revokeNode(r events.Request) error {
+	name, _ := r.Scope.Node()
+	if err := t.knowsUsers(); err != nil {
+		return err
+	}
+	key := t.Cluster.Keys[name]
+	switch n := t.Cluster.Nodes[name]; {
+	case key != "":
+		t.atOnce(r, events.NodeRevoked{Key: key})
+	case n != nil && n.Revoked:
+		t.atOnce(r)
+	default:
+		return events.Reject(events.CodeNotFound, "subject", "no node %s has joined with a token: rookery user rm removes one that rookery user add made", name)
+	}
+	return nil
+}

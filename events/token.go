@@ -1,0 +1,166 @@
+package events
+
+import (
+	"time"
+)
+
+// Limits of a token with which nodes join.
+const (
+	DefaultTokenTTL = Duration(time.Hour)
+	MinTokenTTL     = Duration(time.Minute)
+	MaxTokenTTL     = Duration(30 * 24 * time.Hour)
+	// MaxTokenUses is how many nodes may join with one token.
+	MaxTokenUses TokenUses = 10_000
+	// MaxJoinTokens is how many tokens a cluster may have that nodes can still join with.
+	MaxJoinTokens = 1000
+)
+
+// TokenUses is how many nodes may join with a token.
+type TokenUses uint32
+
+// NodeKey is the public key of a node, as NATS writes that of a user: U and 55 of A-Z and 2-7.
+type NodeKey string
+
+// ClusterCreateToken is the command to let nodes join with a token. The command has no secret: that is in the credentials with which the node asks.
+type ClusterCreateToken struct {
+	// ID names the token. It is the user of the credentials in it, and a DNS label.
+	ID string `json:"id" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
+	// TTL is how long nodes may join with the token. Default: 1h.
+	TTL Duration `json:"ttl,omitzero"`
+	// Uses is how many nodes may join with the token. Default: 1.
+	Uses TokenUses `json:"uses,omitzero" jsonschema:"minimum=0,maximum=10000"`
+	// Approve says that an operator must admit each node that asks with the token, by its key.
+	Approve bool `json:"approve,omitzero"`
+}
+
+// Kind implements Data.
+func (ClusterCreateToken) Kind() Kind { return v1("cluster", "create-token") }
+
+func (c ClusterCreateToken) check() error {
+	if err := checkName("id", c.ID); err != nil {
+		return err
+	}
+	if c.TTL != 0 && (c.TTL < MinTokenTTL || c.TTL > MaxTokenTTL) {
+		return Reject(CodeOutOfRange, "ttl", "ttl %s is not between %s and %s", time.Duration(c.TTL), time.Duration(MinTokenTTL), time.Duration(MaxTokenTTL))
+	}
+	if c.Uses > MaxTokenUses {
+		return Reject(CodeOutOfRange, "uses", "uses is %d, more than %d", c.Uses, MaxTokenUses)
+	}
+	return nil
+}
+
+func (c ClusterCreateToken) normal() Command {
+	if c.TTL == 0 {
+		c.TTL = DefaultTokenTTL
+	}
+	c.Uses = max(c.Uses, 1)
+	return c
+}
+
+// TokenCreated says that nodes may join with a token. It is in clusters from LevelAdmissions on.
+type TokenCreated struct {
+	ID string `json:"id"`
+	// Until is when the token ends.
+	Until time.Time `json:"until"`
+	// Uses is how many nodes may join with it.
+	Uses TokenUses `json:"uses"`
+	// Approve says that an operator must admit each node that asks with it.
+	Approve bool `json:"approve,omitzero"`
+}
+
+// Kind implements Data.
+func (TokenCreated) Kind() Kind { return v1("cluster", "token-created") }
+
+// NodeAdmit is the command to let a node of this name connect with a key. The leader sends it for a node that asks to join, and an operator to
+// approve one. A name belongs to its key until NodeRevoke.
+type NodeAdmit struct {
+	// Key is the node's public key.
+	Key NodeKey `json:"key" jsonschema:"pattern=^U[A-Z2-7]{55}$"`
+	// Token is the user with whose credentials the node asks: a token, or the node itself, which has joined before. Absent from an operator.
+	Token string `json:"token,omitempty" jsonschema:"pattern=^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$,maxLength=63"`
+}
+
+// Kind implements Data.
+func (NodeAdmit) Kind() Kind { return v1("node", "admit") }
+
+func (c NodeAdmit) check() error {
+	if c.Token != "" {
+		if err := checkName("token", c.Token); err != nil {
+			return err
+		}
+	}
+	return c.Key.check()
+}
+
+func (c NodeAdmit) normal() Command { return c }
+
+// keyLength is how many characters the public key of a user has.
+const keyLength = 56
+
+// check returns a *Rejection for a text that is no public key of a user. Its checksum is for the one who signs.
+func (k NodeKey) check() error {
+	valid := len(k) == keyLength && k[0] == 'U'
+	for _, c := range []byte(k) {
+		valid = valid && (('A' <= c && c <= 'Z') || ('2' <= c && c <= '7'))
+	}
+	if !valid {
+		return Reject(CodeInvalidValue, "key", "%s is not the public key of a node: want U and %d of A-Z and 2-7, as rookery node join prints it", quote(string(k)), keyLength-1)
+	}
+	return nil
+}
+
+// NodeAdmitted says that the node of this name may connect with the key. It is in clusters from LevelAdmissions on.
+type NodeAdmitted struct {
+	Key NodeKey `json:"key"`
+	// Token is the one that this is a use of; absent where an operator admits the node.
+	Token string `json:"token,omitempty"`
+}
+
+// Kind implements Data.
+func (NodeAdmitted) Kind() Kind { return v1("node", "admitted") }
+
+// NodeRevoke is the command to cut a node off: its key is not admitted again, and its instances count as lost. The NATS servers learn of the key from
+// rookery node revoke.
+type NodeRevoke struct{}
+
+// Kind implements Data.
+func (NodeRevoke) Kind() Kind { return v1("node", "revoke") }
+
+func (NodeRevoke) check() error      { return nil }
+func (c NodeRevoke) normal() Command { return c }
+
+// NodeRevoked says that the node of this name is cut off, with its key. It is in clusters from LevelAdmissions on.
+type NodeRevoked struct {
+	Key NodeKey `json:"key"`
+}
+
+// Kind implements Data.
+func (NodeRevoked) Kind() Kind { return v1("node", "revoked") }
+
+// JoinSubject is where the user of a token, or a node that has joined before, asks the leader for credentials: rookery.join.<user>.
+func JoinSubject(user string) string { return JoinRoot + "." + user }
+
+// JoinQuestion asks for the credentials of a node.
+type JoinQuestion struct {
+	// Node is the name that the node has or wants.
+	Node string `json:"node"`
+	// Key is its public key.
+	Key NodeKey `json:"key"`
+}
+
+// Check returns an error for the first field that breaks a rule.
+func (q JoinQuestion) Check() error {
+	if err := checkName("node", q.Node); err != nil {
+		return err
+	}
+	return q.Key.check()
+}
+
+// JoinAnswer has the credentials of a node. Both are NATS's tokens of a user for the key that asked, and of no use without its seed.
+type JoinAnswer struct {
+	// Node is for the node's work until Until.
+	Node  string    `json:"node"`
+	Until time.Time `json:"until"`
+	// Again is for asking again, with JoinSubject of the node's name. It lasts until the key is revoked.
+	Again string `json:"again"`
+}
