@@ -47,15 +47,56 @@ func told(t *testing.T, all ...said) []string {
 		}
 		return m
 	}
-	for n, one := range all {
+	round := uint64(0)
+	for _, one := range all {
 		now = now.Add(time.Second)
+		if subject, ordered := ofOrders(one); ordered {
+			m, err := events.Encode(subject, one.data, events.Attributes{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Stored(bus.Orders, []events.Message{m})
+			continue
+		}
+		round++
 		m := write(one.scope, one.data)
 		chain = chain.Extend(m)
-		closed := write(events.RoundScope, events.RoundClosed{Round: uint64(n) + 1, Epoch: 1, Leader: "c0", Now: now, Commands: 9, Chain: chain})
+		closed := write(events.RoundScope, events.RoundClosed{Round: round, Epoch: 1, Leader: "c0", Now: now, Commands: 9, Chain: chain})
 		chain = chain.Extend(closed)
 		c.Stored(bus.Log, []events.Message{m, closed})
 	}
 	return broken
+}
+
+// ofOrders returns where the stream of orders has a message. The log has the others.
+func ofOrders(one said) (subject string, is bool) {
+	switch one.data.(type) {
+	case events.OrdersEpoch:
+		return events.OrdersEpochSubject, true
+	case events.Order:
+		id, _ := one.scope.Service()
+		return events.OrderSubject("n0", events.InstanceID{Service: id, Generation: 1}), true
+	}
+	return "", false
+}
+
+// TestALeaderMayNotKnowARoundOfTheOneBefore writes an order that the last round of the leader before contradicts, before and after that was known.
+func TestALeaderMayNotKnowARoundOfTheOneBefore(t *testing.T) {
+	retired := said{web, events.InstanceRetired{Generation: 1, Reason: events.RetireUnmatched}}
+	const placedAt, retiredAt = 2*4 + 1, 2*5 + 1
+	order := said{web, events.Order{Action: events.ActionRun, Log: "log", Decided: placedAt, Stream: "orders", Counter: 1, Revision: 1, Spec: &events.Spec{Image: "localhost/a:1"}}}
+	for followed, want := range map[uint64][]string{placedAt + 1: nil, retiredAt + 1: {"orders"}} {
+		mark := said{events.ClusterScope, events.OrdersEpoch{Log: "log", Epoch: 2, Leader: "c1", Closed: followed}}
+		all := append(cluster(events.Spec{Image: "localhost/a:1", Ports: []events.Port{{Name: "http", Port: 80}}}), placed(0, 1, 100))
+		if followed < retiredAt {
+			all = append(all, mark, retired, order)
+		} else {
+			all = append(all, retired, mark, order)
+		}
+		if got := told(t, all...); !slices.Equal(got, want) {
+			t.Errorf("the leader has followed the log to %d, and %q are broken, want %q", followed, got, want)
+		}
+	}
 }
 
 // cluster is a node, and a service of two slots with a port.

@@ -51,8 +51,8 @@ func (c *Checker) ordered(messages []events.Message) {
 		c.must(order.Decided >= o.decided[m.Subject],
 			"orders", "an order for %s decided at %d replaces one decided at %d", id, order.Decided, o.decided[m.Subject])
 		o.decided[m.Subject] = order.Decided
-		if o.mark < c.log.epoch && c.log.closed > o.followed {
-			continue // the previous leader wrote it: the server refuses its next round, and the next leader repairs the order
+		if o.mark != c.log.epoch && c.log.closed > o.followed {
+			continue // its leader does not know a round of another: the server refuses its own next round, and the next leader repairs the order
 		}
 		if order.Action == events.ActionStop {
 			c.orderedToStop(node, id, order)

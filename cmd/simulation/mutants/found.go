@@ -242,6 +242,16 @@ var found = []bug{
 		}},
 	},
 	{
+		"queued-once-all-has-healed", "the simulation gives the cluster no time for commands that are queued only once all has healed", []edit{{
+			"cmd/simulation/world/heal.go", "limit = max(limit, convergeWithin+time.Duration(w.checker.Backlog())*commandWithin)", "_ = limit",
+		}},
+	},
+	{
+		"order-of-a-leader-that-does-not-know-a-round", "the checker blames a new leader for an order that a round of the leader before contradicts, which was on its way", []edit{{
+			"cmd/simulation/checker/orders.go", "if o.mark != c.log.epoch && c.log.closed > o.followed {", "if o.mark < c.log.epoch && c.log.closed > o.followed {",
+		}},
+	},
+	{
 		"queued-behind-a-group-that-waits-for-an-operator", "the checker does not see that a queued command waits for a group whose canaries an operator must promote", []edit{{
 			"cmd/simulation/checker/converge.go", "(of == sequence || g.holds(id)) && !g.ended", "of == sequence && !g.ended",
 		}},

@@ -46,10 +46,10 @@ const (
 // converge waits until the cluster is as the log asks for, and checks that it stays so: by itself, and after a failover, in which the new
 // leader reconciles everything.
 func (w *World) converge() {
-	limit := convergeWithin + time.Duration(w.checker.Backlog())*commandWithin
-	end := time.Now().Add(limit)
+	began, limit := time.Now(), convergeWithin
 	var why []string
-	for !w.broken() && time.Now().Before(end) {
+	for !w.broken() && time.Since(began) < limit {
+		limit = max(limit, convergeWithin+time.Duration(w.checker.Backlog())*commandWithin) // some may not have been decided before
 		w.until(time.Now().Add(lookAgain), w.broken)
 		if why = w.checker.Unlike(); len(why) == 0 {
 			break
