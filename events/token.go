@@ -97,7 +97,7 @@ func (c NodeAdmit) normal() Command { return c }
 // keyLength is how many characters the public key of a user has.
 const keyLength = 56
 
-// check returns a *Rejection for a text that is no public key of a user. Its checksum is for the one who signs.
+// check returns a *Rejection for a text that is not the public key of a user. Its checksum is for the one who signs.
 func (k NodeKey) check() error {
 	valid := len(k) == keyLength && k[0] == 'U'
 	for _, c := range []byte(k) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,8 @@ func devCommand() *cobra.Command {
 and one or more nodes that share the Podman of this machine. Data and containers stay when it ends, and the next run continues with
 them. With --clean it removes them at the end.
 
+The server is open: each process on this machine may connect, and do everything. It does not listen to other hosts.
+
 With --simulated the nodes keep their containers in memory, so you can try Rookery without Podman and without root. Each simulated
 node has 8 CPUs and 16 GiB. Nothing remains when it ends.`,
 		Example: `  rookery dev
@@ -60,7 +63,7 @@ node has 8 CPUs and 16 GiB. Nothing remains when it ends.`,
 	}
 	podmanFlag(cmd, &d.podman)
 	answerTimeFlag(cmd, &d.answerTime)
-	cmd.Flags().StringVar(&d.listen, "listen", "127.0.0.1:4222", "`address` of the NATS server; port 0 picks a free port")
+	cmd.Flags().StringVar(&d.listen, "listen", "127.0.0.1:4222", "`address` of the NATS server on this machine; port 0 picks a free port")
 	cmd.Flags().StringVar(&d.data, "data", stateFolder(), "`folder` for the data of the streams")
 	metricsFlag(cmd, &d.metrics)
 	cmd.Flags().IntVar(&d.nodes, "nodes", 1, "number of nodes")
@@ -135,7 +138,7 @@ func (d *dev) removeData() error {
 	return os.Remove(d.data)
 }
 
-// address returns the host and port for the server, or an error if another process listens there.
+// address returns the host and port for the server, or an error if another process listens there, or other hosts may reach it.
 func (d *dev) address() (string, int, error) {
 	host, text, err := net.SplitHostPort(d.listen)
 	if err != nil {
@@ -144,6 +147,10 @@ func (d *dev) address() (string, int, error) {
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
 		return "", 0, fmt.Errorf("--listen %q: %q is not a port: want 0 to 65535", d.listen, text)
+	}
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return "", 0, fmt.Errorf("--listen %q may be reached from other hosts, where nothing asks who connects: listen on 127.0.0.1,"+
+			" or make a bus that knows its users with rookery secure init", d.listen)
 	}
 	if port == 0 {
 		return host, embedded.AnyPort, nil
@@ -247,7 +254,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 			},
 		}).Run)
 	}
-	fmt.Fprintf(out, "Rookery listens at %s\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C stops it%s.\n",
+	fmt.Fprintf(out, "Rookery listens at %s, open to all processes of this machine\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C stops it%s.\n",
 		server.URL(), server.URL(), map[bool]string{true: " and removes containers and data", false: "; containers and data stay"}[d.clean])
 	if address := told.Address(); address != "" {
 		fmt.Fprintf(out, "Metrics for Prometheus are at http://%s/metrics.\n", address)

@@ -42,7 +42,7 @@ func tokenCreateCommand(l *link, s *secured) *cobra.Command {
 		Use:   "create",
 		Short: "Make a token, and print it",
 		Long: `Make a token with which new hosts join as nodes, and print it. It has the address of the servers, the certificate of their authority, and
-credentials that can ask to join and nothing else. Send it to the host in a way that you trust: whoever has it can join, until it ends.
+credentials that can ask to join and nothing else. Send it to the host in a way that you trust: each host that has it can join, until it ends.
 
 With --approve a node waits until you admit it by its key, which rookery node join prints.`,
 		Example: `  rookery token create
