@@ -252,6 +252,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"outdated-coordinator-looks-again", "the simulation lets a coordinator that is too old for the cluster read the log once alone", []edit{{
+			"cmd/simulation/world/listen.go", "isCoordinator(c.name) && c.program.Levels.Hold(c.world.checker.Level())", "isCoordinator(c.name)",
+		}},
+	},
+	{
 		"queued-behind-a-group-that-waits-for-an-operator", "the checker does not see that a queued command waits for a group whose canaries an operator must promote", []edit{{
 			"cmd/simulation/checker/converge.go", "(of == sequence || g.holds(id)) && !g.ended", "of == sequence && !g.ended",
 		}},
