@@ -70,40 +70,46 @@ func MayJoin(c *projections.Cluster, name string, asks events.NodeAdmit, now tim
 		return true, nil
 	case holder != "":
 		return false, events.Reject(events.CodeInvalidValue, "key", "key %s is of node %s: make a key for each node", asks.Key, holder)
-	case c.Keys[name] != "":
+	case c.Admitted[name].Key != "":
 		return false, events.Reject(events.CodeBusy, "subject",
 			"node %s has joined with another key: choose another name, or run rookery node revoke %[1]s first if it is to be replaced", name)
 	case asks.Token == "":
 		return false, nil
 	}
-	token, exists := c.Tokens[asks.Token]
-	switch {
-	case !exists:
-		return false, events.Reject(events.CodeNotFound, "token", "there is no token %s, or it has ended: make another with rookery token create", asks.Token)
-	case !now.Before(token.Until):
-		return false, events.Reject(events.CodeNotFound, "token", "token %s ended at %s: make another with rookery token create", asks.Token, token.Until.UTC().Format(time.RFC3339))
-	case token.Left == 0:
-		return false, events.Reject(events.CodeNotFound, "token", "token %s has been used as often as it may be: make another with rookery token create", asks.Token)
-	case token.Approve:
+	if err := mayUse(c.Tokens, asks.Token, now); err != nil {
+		return false, err
+	}
+	n := c.Nodes[name]
+	if c.Tokens[asks.Token].Approve || (n != nil && !n.Revoked) { // a node whose key the log does not know may still run
 		return false, events.Reject(events.CodeNeedsApproval, "token", "an operator must admit the node first: rookery node admit %s --key %s", name, asks.Key)
 	}
 	return false, nil
 }
 
-// revokeNode cuts a node off.
+// mayUse returns an error if no further node may join with the token.
+func mayUse(tokens map[string]projections.Token, id string, now time.Time) error {
+	token, exists := tokens[id]
+	switch {
+	case !exists:
+		return events.Reject(events.CodeNotFound, "token", "there is no token %s, or it has ended: make another with rookery token create", id)
+	case !now.Before(token.Until):
+		return events.Reject(events.CodeNotFound, "token", "token %s ended at %s: make another with rookery token create", id, token.Until.UTC().Format(time.RFC3339))
+	case token.Left == 0 && !token.Approve:
+		return events.Reject(events.CodeNotFound, "token", "token %s has been used as often as it may be: make another with rookery token create", id)
+	}
+	return nil
+}
+
+// revokeNode cuts a node off. It says all keys again that nodes of the name have had, for servers that may not know of the earlier ones yet.
 func (t *Turn) revokeNode(r events.Request) error {
 	name, _ := r.Scope.Node()
 	if err := t.knowsUsers(); err != nil {
 		return err
 	}
-	key := t.Cluster.Keys[name]
-	switch n := t.Cluster.Nodes[name]; {
-	case key != "":
-		t.atOnce(r, events.NodeRevoked{Key: key})
-	case n != nil && n.Revoked:
-		t.atOnce(r)
-	default:
+	keys := t.Cluster.KeysOf(name)
+	if len(keys) == 0 {
 		return events.Reject(events.CodeNotFound, "subject", "no node %s has joined with a token: rookery user rm removes one that rookery user add made", name)
 	}
+	t.atOnce(r, events.NodeRevoked{Keys: keys})
 	return nil
 }

@@ -11,9 +11,12 @@ import (
 // hello makes the process that introduces itself the node of that name, under a new node epoch. It changes nothing if the
 // process is the node already, or was it before.
 func (t *Turn) hello(node string, program events.Program, h events.Hello) {
+	if t.Cluster.CutOff(node) {
+		return
+	}
 	epoch, before := t.Cluster.NodeEpochFloor, events.NodeFacts{}
 	if n := t.Cluster.Nodes[node]; n != nil {
-		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) || n.Forgotten || n.Revoked {
+		if n.Incarnation == h.Incarnation || n.Was(h.Incarnation) || n.Forgotten {
 			return
 		}
 		epoch, before = n.Epoch, n.Facts

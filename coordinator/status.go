@@ -19,8 +19,11 @@ func (t *Turn) Status(sequence uint64, s events.Status) {
 		return
 	}
 	n := t.Cluster.Nodes[s.Node]
-	if n == nil || n.Forgotten {
+	if n == nil || n.Forgotten || n.Revoked {
 		return
+	}
+	if s.Session != nil {
+		t.session(n, *s.Session)
 	}
 	if s.Engine != nil {
 		t.engine(n, *s.Engine)
@@ -37,6 +40,16 @@ func (t *Turn) Status(sequence uint64, s events.Status) {
 			t.emit(events.NodeScope(n.Name), events.NodeListed{Epoch: n.Epoch})
 		}
 	}
+}
+
+// session records that a user opens a session with an instance. Without accounts nothing holds a user to its name.
+func (t *Turn) session(n *projections.Node, s events.SessionStatus) {
+	i := t.Cluster.Instance(s.ID())
+	if i == nil || i.Node != n.Name || !t.Cluster.Accounts || t.Cluster.Level < events.LevelAdmissions {
+		return
+	}
+	t.cause.Actor = s.User
+	t.emit(events.ServiceScope(i.ID.Service), events.SessionOpened{Ordinal: s.Ordinal, Generation: s.Generation, Node: n.Name, Session: s.Session})
 }
 
 // listed takes one entry of a node's full list.

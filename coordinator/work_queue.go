@@ -141,7 +141,7 @@ func (a *WorkQueue) note(r events.Record, reconciles func(events.ServiceID) bool
 	}
 	a.board.Note(r)
 	switch d := r.Data.(type) {
-	case events.NodeJoined, events.NodeSilent, events.NodeReturned, events.NodeDegraded, events.NodeRecovered,
+	case events.NodeJoined, events.NodeSilent, events.NodeRevoked, events.NodeReturned, events.NodeDegraded, events.NodeRecovered,
 		events.NodePaused, events.NodeResumed, events.NodeUpdated, events.NodeDraining, events.NodeForgotten, events.NodeRemoved,
 		events.PolicyChanged, events.NodesAllowed, events.ClusterLevel:
 		a.shifted, a.turned, a.unheard = true, true, true
@@ -149,7 +149,7 @@ func (a *WorkQueue) note(r events.Record, reconciles func(events.ServiceID) bool
 		a.shifted, a.turned, a.unheard = true, true, true
 	case events.NodeListed:
 		a.turned = true
-	case events.ServiceRevised, events.NodeLost, events.NodeRevoked, events.EvictionsResumed:
+	case events.ServiceRevised, events.NodeLost, events.EvictionsResumed:
 		a.unheard = true
 	case events.InstancePlaced, events.InstanceAdopted, events.InstanceRetired, events.InstanceCompleted, events.InstanceStopped,
 		events.InstanceRemoved, events.InstanceForgotten:

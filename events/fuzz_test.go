@@ -150,7 +150,7 @@ func FuzzParseStatus(f *testing.F) {
 			return
 		}
 		set := 0
-		for _, is := range []bool{s.Hello != nil, s.List != nil, s.Instance != nil, s.Engine != nil} {
+		for _, is := range []bool{s.Hello != nil, s.List != nil, s.Instance != nil, s.Engine != nil, s.Session != nil} {
 			if is {
 				set++
 			}

@@ -16,7 +16,8 @@ const (
 	LevelPrograms Level = 1
 	// LevelActors is the level with which accounts came: cluster.adopted says whether they are on, and events which user sent their command.
 	LevelActors Level = 2
-	// LevelAdmissions is the level with which tokens came: cluster.token-created, node.admitted and node.revoked.
+	// LevelAdmissions is the level with which tokens came: cluster.token-created, node.admitted, node.revoked and
+	// instance.session-opened.
 	LevelAdmissions Level = 3
 )
 

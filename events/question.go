@@ -16,12 +16,15 @@ func QuestionBy(user, namespace, name string) string {
 // QuestionsBy matches where all users ask it.
 func QuestionsBy(name string) string { return QuestionBy("*", "*", name) }
 
-// NamespaceAsked returns the namespace that a question on this subject is about alone; "" for all.
-func NamespaceAsked(subject string) string {
-	const length, by, namespace = 6, 2, 4
+// AskedBy returns who asks the question on this subject, or "" where it does not say so, and the namespace that it is about alone, or "" for all.
+func AskedBy(subject string) (user, namespace string) {
+	const length, by = 6, 2
 	t := strings.Split(subject, ".")
-	if len(t) != length || t[by] != "by" || t[namespace] == AllNamespaces {
-		return ""
+	if len(t) != length || t[by] != "by" {
+		return "", ""
 	}
-	return t[namespace]
+	if user, namespace = t[by+1], t[by+2]; namespace == AllNamespaces {
+		namespace = ""
+	}
+	return user, namespace
 }

@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,18 +29,23 @@ func TestLogsRequestsRead(t *testing.T) {
 
 func TestSessionSubjectsReadBack(t *testing.T) {
 	id := events.InstanceID{Service: events.ServiceID{Namespace: "demo", Name: "web"}, Ordinal: 4, Generation: 1}
-	subject := events.SessionSubject("n1", events.SessionLogs, id)
-	if want := "rookery.node.n1.logs.demo.web.4.1"; subject != want {
-		t.Fatalf("a session is opened at %s, want %s", subject, want)
+	for user, want := range map[string]string{"": "rookery.node.n1.logs.demo.web.4.1", "ann": "rookery.node.n1.logs.by.ann.demo.web.4.1"} {
+		subject := events.SessionSubject(user, "n1", events.SessionLogs, id)
+		if subject != want {
+			t.Fatalf("a session is opened at %s, want %s", subject, want)
+		}
+		if by, kind, got, ok := events.ParseSessionSubject(subject); !ok || got != id || by != user || kind != events.SessionLogs {
+			t.Errorf("%s reads as %s of %q with %v, %t", subject, kind, by, got, ok)
+		}
 	}
-	if got, ok := events.ParseSessionSubject(subject); !ok || got != id {
-		t.Errorf("%s reads as %v, %t", subject, got, ok)
+	if want, got := []string{"rookery.node.n1.exec.by.*.*.*.*.*", "rookery.node.n1.exec.*.*.*.*"}, events.SessionSubjects("n1", events.SessionExec); !slices.Equal(got, want) {
+		t.Errorf("a node listens to %q, want %q", got, want)
 	}
-	if want, got := "rookery.node.n1.exec.*.*.*.*", events.SessionSubjects("n1", events.SessionExec); got != want {
-		t.Errorf("a node listens to %s, want %s", got, want)
-	}
-	for _, other := range []string{"", "rookery.node.n1.logs.demo.web.4", subject + ".stdin", "other.node.n1.logs.demo.web.4.1"} {
-		if id, ok := events.ParseSessionSubject(other); ok {
+	for _, other := range []string{
+		"", "rookery.node.n1.logs.demo.web.4", "rookery.node.n1.logs.demo.web.4.1.stdin", "other.node.n1.logs.demo.web.4.1",
+		"rookery.node.n1.logs.by.Ann.demo.web.4.1", "rookery.node.n1.logs.as.ann.demo.web.4.1",
+	} {
+		if _, _, id, ok := events.ParseSessionSubject(other); ok {
 			t.Errorf("%q reads as %v", other, id)
 		}
 	}

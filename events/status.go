@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Status is one message in ROOKERY_STATUS, understood. Exactly one of Hello, List, Instance and Engine is set.
+// Status is one message in ROOKERY_STATUS, understood. Exactly one of Hello, List, Instance, Engine and Session is set.
 type Status struct {
 	Node string
 	// Program is that of the node's process.
@@ -15,6 +15,7 @@ type Status struct {
 	List     *InstanceList
 	Instance *InstanceStatus
 	Engine   *EngineStatus
+	Session  *SessionStatus
 }
 
 // ParseStatus reads a message of ROOKERY_STATUS. Its errors are ErrMalformed, ErrUnknownType and *Rejection.
@@ -37,6 +38,9 @@ func ParseStatus(m Message) (Status, error) {
 		return s, d.check()
 	case EngineStatus:
 		s.Engine = &d
+		return s, d.check()
+	case SessionStatus:
+		s.Session = &d
 		return s, d.check()
 	case InstanceStatus:
 		s.Instance = &d

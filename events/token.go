@@ -27,7 +27,7 @@ type ClusterCreateToken struct {
 	ID string `json:"id" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]*[a-z0-9])?$,maxLength=63"`
 	// TTL is how long nodes may join with the token. Default: 1h.
 	TTL Duration `json:"ttl,omitzero"`
-	// Uses is how many nodes may join with the token. Default: 1.
+	// Uses is how many nodes may join with the token. Default: 1, and none with Approve.
 	Uses TokenUses `json:"uses,omitzero" jsonschema:"minimum=0,maximum=10000"`
 	// Approve says that an operator must admit each node that asks with the token, by its key.
 	Approve bool `json:"approve,omitzero"`
@@ -43,6 +43,9 @@ func (c ClusterCreateToken) check() error {
 	if c.TTL != 0 && (c.TTL < MinTokenTTL || c.TTL > MaxTokenTTL) {
 		return Reject(CodeOutOfRange, "ttl", "ttl %s is not between %s and %s", time.Duration(c.TTL), time.Duration(MinTokenTTL), time.Duration(MaxTokenTTL))
 	}
+	if c.Approve && c.Uses > 0 {
+		return Reject(CodeInvalidValue, "uses", "uses has no meaning with approve: an operator admits each node")
+	}
 	if c.Uses > MaxTokenUses {
 		return Reject(CodeOutOfRange, "uses", "uses is %d, more than %d", c.Uses, MaxTokenUses)
 	}
@@ -53,7 +56,9 @@ func (c ClusterCreateToken) normal() Command {
 	if c.TTL == 0 {
 		c.TTL = DefaultTokenTTL
 	}
-	c.Uses = max(c.Uses, 1)
+	if !c.Approve {
+		c.Uses = max(c.Uses, 1)
+	}
 	return c
 }
 
@@ -62,8 +67,8 @@ type TokenCreated struct {
 	ID string `json:"id"`
 	// Until is when the token ends.
 	Until time.Time `json:"until"`
-	// Uses is how many nodes may join with it.
-	Uses TokenUses `json:"uses"`
+	// Uses is how many nodes may join with it, without Approve.
+	Uses TokenUses `json:"uses,omitzero"`
 	// Approve says that an operator must admit each node that asks with it.
 	Approve bool `json:"approve,omitzero"`
 }
@@ -129,9 +134,10 @@ func (NodeRevoke) Kind() Kind { return v1("node", "revoke") }
 func (NodeRevoke) check() error      { return nil }
 func (c NodeRevoke) normal() Command { return c }
 
-// NodeRevoked says that the node of this name is cut off, with its key. It is in clusters from LevelAdmissions on.
+// NodeRevoked says that the node of this name is cut off. It is in clusters from LevelAdmissions on.
 type NodeRevoked struct {
-	Key NodeKey `json:"key"`
+	// Keys are all that nodes of the name have had, in order. None of them is admitted again.
+	Keys []NodeKey `json:"keys"`
 }
 
 // Kind implements Data.

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -16,12 +17,18 @@ type Token struct {
 	Approve bool `json:",omitzero"`
 }
 
+// Admission is the key with which a node may connect, and the token with which it joined; "" where an operator admitted it.
+type Admission struct {
+	Key   events.NodeKey
+	Token string `json:",omitzero"`
+}
+
 // Admissions are which nodes may connect to a bus that knows its users.
 type Admissions struct {
 	// Tokens are those that had not ended when the last one was created, by id.
 	Tokens map[string]Token `json:",omitempty"`
-	// Keys are those of the nodes that were admitted and not revoked, by name.
-	Keys map[string]events.NodeKey `json:",omitempty"`
+	// Admitted are the nodes that were admitted and not revoked, by name.
+	Admitted map[string]Admission `json:",omitempty"`
 	// RevokedKeys are those that no node may have again, each with the name of the node that it was of.
 	RevokedKeys map[events.NodeKey]string `json:",omitempty"`
 }
@@ -35,22 +42,26 @@ func (a *Admissions) createToken(d events.TokenCreated, now time.Time) {
 }
 
 func (a *Admissions) admit(name string, d events.NodeAdmitted) {
-	if a.Keys == nil {
-		a.Keys = map[string]events.NodeKey{}
+	if a.Admitted == nil {
+		a.Admitted = map[string]Admission{}
 	}
-	a.Keys[name] = d.Key
+	a.Admitted[name] = Admission(d)
 	if t, counted := a.Tokens[d.Token]; counted {
 		t.Left--
 		a.Tokens[d.Token] = t
 	}
 }
 
+// revoke also ends the token with which the node joined: its host may still have it.
 func (a *Admissions) revoke(name string, d events.NodeRevoked) {
 	if a.RevokedKeys == nil {
 		a.RevokedKeys = map[events.NodeKey]string{}
 	}
-	a.RevokedKeys[d.Key] = name
-	delete(a.Keys, name)
+	for _, key := range d.Keys {
+		a.RevokedKeys[key] = name
+	}
+	delete(a.Tokens, a.Admitted[name].Token)
+	delete(a.Admitted, name)
 }
 
 // NodeWith returns the name of the node that the key is or was of, and whether it was revoked; "" for none.
@@ -58,10 +69,29 @@ func (a *Admissions) NodeWith(key events.NodeKey) (name string, revoked bool) {
 	if name, revoked = a.RevokedKeys[key]; revoked {
 		return name, true
 	}
-	for holder, of := range a.Keys {
-		if of == key {
+	for holder, of := range a.Admitted {
+		if of.Key == key {
 			return holder, false // a key is of one name
 		}
 	}
 	return "", false
+}
+
+// KeysOf returns, in order, all keys that nodes of the name had and have.
+func (a *Admissions) KeysOf(name string) (all []events.NodeKey) {
+	for key, of := range a.RevokedKeys {
+		if of == name {
+			all = append(all, key)
+		}
+	}
+	if now := a.Admitted[name].Key; now != "" {
+		all = append(all, now)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// CutOff reports whether the last node of the name was revoked, and no other was admitted since.
+func (a *Admissions) CutOff(name string) bool {
+	return a.Admitted[name].Key == "" && len(a.KeysOf(name)) > 0
 }

@@ -229,6 +229,7 @@ func (c *Cluster) applyInstance(r events.Record) bool {
 		delete(c.node(d.Node).Orphans, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceRetired:
 		c.retired(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation}, d.Reason)
+	case events.SessionOpened: // it changes nothing of the instance
 	case events.InstanceForgotten:
 		c.forgotten(r, events.InstanceID{Service: id, Ordinal: d.Ordinal, Generation: d.Generation})
 	case events.InstanceRemoved:
@@ -388,9 +389,6 @@ func (c *Cluster) applyAdmission(name string, r events.Record) bool {
 	switch d := r.Data.(type) {
 	case events.NodeAdmitted:
 		c.admit(name, d)
-		if n != nil {
-			n.Revoked = false
-		}
 	case events.NodeRevoked:
 		c.revoke(name, d)
 		if n != nil {

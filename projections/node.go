@@ -200,6 +200,7 @@ func (n *Node) rejoin(j events.NodeJoined) {
 	}
 	n.Epoch, n.Incarnation, n.Told, n.Program = j.Epoch, j.Incarnation, j.NodeFacts, j.Program
 	n.back()
+	n.Revoked = false
 	n.Degraded, n.EngineCounter = "", 0
 	n.know()
 	n.picked = 0

@@ -228,6 +228,7 @@ var unsaid = []rule{
 	{"out-of-range", `(deadline|stop_grace|.*\.(min_healthy|healthy_deadline|silent_after|lost_after|max_delay|attempts|interval|delay)|ttl)`, "a time as text has bounds, some of which are other fields"},
 	{"out-of-range", `resources\..*`, "an amount as text has bounds"},
 	{"out-of-range", `(spread|anti_affinity)\[\d+\]\.values`, "an operator takes so many values"},
+	{"invalid-value", `uses`, "a token takes uses or approval"},
 	{"invalid-value", `busy`, "a group does not wait in queues"},
 	{"missing-field", `volumes`, "a snapshot needs something that it holds"},
 	{"missing-field|out-of-range", `restart\.(attempts|window)`, "attempts and window go together"},

@@ -68,6 +68,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.NodeWeight]():       events.MaxNodeWeight,
 	reflect.TypeFor[events.PolicyPreset]():     events.PresetMaterialize,
 	reflect.TypeFor[events.NodeKey]():          events.NodeKey("U" + strings.Repeat("A", 55)),
+	reflect.TypeFor[events.SessionKind]():      events.SessionExec,
 	reflect.TypeFor[events.TokenUses]():        events.MaxTokenUses,
 	reflect.TypeFor[events.Duration]():         events.Duration(90*time.Second + time.Microsecond),
 	reflect.TypeFor[events.ServiceID]():        events.ServiceID{Namespace: "demo", Name: "web"},

@@ -57,7 +57,7 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		return explain(l.server)(nats.Connect(l.server, options...))
 	}
 	conn, settings, err := natscontext.Connect(l.contextName(), options...)
-	l.used.url, l.used.creds, l.used.ca = settings.URL, settings.Creds, settings.CA
+	l.used.url, l.used.creds, l.used.ca = settings.URL, inHome(settings.Creds), inHome(settings.CA)
 	if prefix := settings.InboxPrefix; err == nil && prefix != "" && !bus.IsInbox(prefix+".x") {
 		conn.Close()
 		return nil, fmt.Errorf("the NATS context has the inbox_prefix %q, where Rookery does not answer: start it with _INBOX, as in "+
@@ -67,6 +67,15 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		return explain(nats.DefaultURL)(nats.Connect(nats.DefaultURL, options...))
 	}
 	return explain(settings.URL)(conn, err)
+}
+
+// inHome returns a path that may begin with ~/, as in a NATS context.
+func inHome(path string) string {
+	rest, below := strings.CutPrefix(path, "~/")
+	if home, err := os.UserHomeDir(); below && err == nil {
+		return filepath.Join(home, rest)
+	}
+	return path
 }
 
 // heard ends a command that needs streams where the server does not let it read or change one: its call would wait for an answer in vain. Other
@@ -123,11 +132,21 @@ func busOn(conn *nats.Conn) (*bus.JetStream, func(), error) {
 	return b, conn.Close, nil
 }
 
-// patient makes a coordinator or a node wait until its server is reachable.
+// sayAgain is how often a process that runs for long says that the server does not take its credentials.
+const sayAgain = time.Minute
+
+// patient makes a coordinator or a node wait until its server is reachable, and takes its credentials. It says when they are refused.
 func patient() nats.Option {
 	return func(o *nats.Options) error {
+		var said time.Time
 		o.AsyncErrorCB = nil          // what the server says ends no process that runs for long
 		o.IgnoreAuthErrorAbort = true // its credentials are read again with each try, and may have been renewed
+		o.ReconnectErrCB = func(_ *nats.Conn, err error) {
+			if refused := errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired); refused && time.Since(said) > sayAgain {
+				said = time.Now()
+				logger().Warn("the NATS server does not take the credentials: they have ended, or are revoked", "error", err)
+			}
+		}
 		return nats.RetryOnFailedConnect(true)(o)
 	}
 }

@@ -245,7 +245,9 @@ func details(data events.Data, at time.Time) string {
 	case events.NodeAdmitted:
 		return admittedDetails(d)
 	case events.NodeRevoked:
-		return " with key " + string(d.Key)
+		return fmt.Sprintf(" with %d keys", len(d.Keys))
+	case events.SessionOpened:
+		return fmt.Sprintf(" of kind %s with %d.%d on %s", d.Session, d.Ordinal, d.Generation, d.Node)
 	case events.NodeUpdated:
 		return overrideDetails(d.Overrides)
 	case events.NodeMisfits:

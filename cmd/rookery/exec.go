@@ -97,7 +97,7 @@ func (x *execution) run(ctx context.Context, b *bus.JetStream) error {
 	if err != nil {
 		return err
 	}
-	c, err := session.Open(ctx, b, events.SessionSubject(i.Node, events.SessionExec, idOf(i)), body)
+	c, err := session.Open(ctx, b, events.SessionSubject(b.User(), i.Node, events.SessionExec, idOf(i)), body)
 	if errors.Is(err, bus.ErrNoAnswer) {
 		err = fmt.Errorf("the node does not answer: see `rookery nodes`")
 	}

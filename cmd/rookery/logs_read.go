@@ -205,7 +205,7 @@ func (r *reading) readOnce(ctx context.Context, s *source, asked events.LogsRequ
 	if err != nil {
 		return err
 	}
-	c, err := session.Open(ctx, r.bus, events.SessionSubject(s.node, events.SessionLogs, s.id), body)
+	c, err := session.Open(ctx, r.bus, events.SessionSubject(r.bus.User(), s.node, events.SessionLogs, s.id), body)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -81,11 +83,12 @@ func (j *joining) run(ctx context.Context, out, notes io.Writer, token secure.To
 		return err
 	}
 	kept := &secured{folder}
+	return kept.alone(func() error { return j.ask(ctx, out, notes, kept, token) })
+}
+
+func (j *joining) ask(ctx context.Context, out, notes io.Writer, kept *secured, token secure.Token) error {
 	seed, key, err := j.key(kept)
 	if err != nil {
-		return err
-	}
-	if err := kept.write(secure.Files{secure.CAFile(j.name): []byte(token.CA)}); err != nil {
 		return err
 	}
 	fmt.Fprintf(notes, "%s asks to join with the key %s\n", j.name, key)
@@ -93,9 +96,7 @@ func (j *joining) run(ctx context.Context, out, notes io.Writer, token secure.To
 	if err != nil {
 		return err
 	}
-	asks := &applicant{
-		url: token.URL, ca: filepath.Join(folder, secure.CAFile(j.name)), creds: creds, question: events.JoinQuestion{Node: j.name, Key: key},
-	}
+	asks := &applicant{url: token.URL, ca: []byte(token.CA), creds: creds, question: events.JoinQuestion{Node: j.name, Key: key}}
 	answer, err := asks.patiently(ctx, notes)
 	if err != nil {
 		return err
@@ -105,14 +106,15 @@ func (j *joining) run(ctx context.Context, out, notes io.Writer, token secure.To
 		return err
 	}
 	contextFile := j.name + ".json"
-	if files[contextFile], err = token.Context(j.name, folder); err != nil {
+	files[secure.CAFile(j.name)] = []byte(token.CA)
+	if files[contextFile], err = token.Context(j.name, kept.folder); err != nil {
 		return err
 	}
 	if err := kept.write(files); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "%s has joined, and its credentials end at %s unless they are renewed\nStart it: rookery node --name %[1]s --context %[3]s\n",
-		j.name, answer.Until.Local().Format(time.DateTime), filepath.Join(folder, contextFile))
+		j.name, answer.Until.Local().Format(time.DateTime), filepath.Join(kept.folder, contextFile))
 	return err
 }
 
@@ -144,8 +146,9 @@ func (j *joining) key(kept *secured) (seed []byte, public events.NodeKey, err er
 
 // applicant asks for the credentials of a node.
 type applicant struct {
-	// url is where it connects, and ca the file with the certificate of the servers' authority.
-	url, ca string
+	// url is where it connects, and ca the certificate of the servers' authority; nil for one that the host trusts.
+	url string
+	ca  []byte
 	// creds are those of a token, or those with which a node asks again.
 	creds    []byte
 	question events.JoinQuestion
@@ -190,7 +193,14 @@ func (a *applicant) ask(ctx context.Context) (answer events.JoinAnswer, err erro
 	if err != nil {
 		return answer, err
 	}
-	conn, err := nats.Connect(a.url, nats.Name("rookery node join"), nats.UserCredentialBytes(a.creds), nats.RootCAs(a.ca), nats.CustomInboxPrefix(secure.InboxOf(u.Name)))
+	trusted := &tls.Config{MinVersion: tls.VersionTLS12}
+	if a.ca != nil {
+		trusted.RootCAs = x509.NewCertPool()
+		if !trusted.RootCAs.AppendCertsFromPEM(a.ca) {
+			return answer, errors.New("the certificate of the servers' authority cannot be read")
+		}
+	}
+	conn, err := nats.Connect(a.url, nats.Name("rookery node join"), nats.UserCredentialBytes(a.creds), nats.Secure(trusted), nats.CustomInboxPrefix(secure.InboxOf(u.Name)))
 	if err != nil {
 		return answer, fmt.Errorf("connect to %s as %s: %w", a.url, u.Name, joinAdvice(err))
 	}

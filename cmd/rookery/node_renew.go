@@ -25,7 +25,14 @@ type renewal struct {
 // renews runs a renewal until stop is called, if the credentials of this connection end.
 func (l *link) renews(ctx context.Context, conn *nats.Conn, log *slog.Logger) (stop func()) {
 	r := &renewal{log: log, url: l.used.url, ca: l.used.ca, creds: l.used.creds, conn: conn}
-	if u, _, err := r.read(); err != nil || u.Ends.IsZero() {
+	if r.creds == "" {
+		return func() {}
+	}
+	switch u, _, err := r.read(); {
+	case err != nil:
+		log.Warn("the credentials of the node are not renewed", "file", r.creds, "error", err)
+		return func() {}
+	case u.Ends.IsZero():
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -48,7 +55,8 @@ func (r *renewal) read() (u secure.User, seed []byte, err error) {
 	return secure.ReadCredentials(creds)
 }
 
-// How soon a failed renewal is tried again: after a hundredth of the time that the credentials last, within these bounds.
+// A renewal is tried again after a hundredth of the time that the credentials last, within these bounds. A timer does not count while the host
+// sleeps, so that the time is looked at as often.
 const (
 	renewAgainAfter  = time.Second
 	renewAgainWithin = 10 * time.Minute
@@ -57,8 +65,7 @@ const (
 
 // run renews the credentials at two thirds of the time that they last, again and again.
 func (r *renewal) run(ctx context.Context) {
-	wait := time.Duration(0)
-	for {
+	for wait := time.Duration(0); ; {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -66,15 +73,16 @@ func (r *renewal) run(ctx context.Context) {
 		}
 		u, _, err := r.read()
 		lasts := u.Ends.Sub(u.Issued)
+		due := u.Issued.Add(lasts * 2 / 3)
+		wait = min(max(lasts/triesToRenew, renewAgainAfter), renewAgainWithin)
+		if left := time.Until(due); err == nil && left > 0 {
+			wait = min(wait, left)
+			continue
+		}
 		if err == nil {
-			if due := u.Issued.Add(lasts * 2 / 3); time.Now().Before(due) {
-				wait = time.Until(due)
-				continue
-			}
 			err = r.once(ctx)
 		}
-		if wait = 0; err != nil {
-			wait = min(max(lasts/triesToRenew, renewAgainAfter), renewAgainWithin)
+		if err != nil {
 			r.log.Warn("the credentials of the node were not renewed", "end", u.Ends, "error", err)
 		}
 	}
@@ -90,7 +98,13 @@ func (r *renewal) once(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the credentials with which the node asks again: %w", err)
 	}
-	asks := &applicant{url: r.url, ca: r.ca, creds: creds, question: events.JoinQuestion{Node: u.Name, Key: events.NodeKey(u.Key)}}
+	var ca []byte
+	if r.ca != "" {
+		if ca, err = os.ReadFile(r.ca); err != nil {
+			return err
+		}
+	}
+	asks := &applicant{url: r.url, ca: ca, creds: creds, question: events.JoinQuestion{Node: u.Name, Key: events.NodeKey(u.Key)}}
 	answer, err := asks.ask(ctx)
 	if err != nil {
 		return err

@@ -73,8 +73,8 @@ func nodeRevokeCommand(l *link) *cobra.Command {
 		Use:   "revoke NODE",
 		Short: "Cut a node off, and count its instances as lost",
 		Long: `Cut off a node that has joined with a token. Its instances count as lost at once, and others take their places, but for exclusive ones: those wait
-until its window has passed. The NATS servers close its connection, and its key is not admitted again. Its containers continue to run on the host:
-stop them there.
+until its window has passed. The NATS servers close its connection, and neither its key nor its token is admitted again. Its containers continue to
+run on the host: stop them there.
 
 A new host may join with the name then. rookery forget removes what is left of the node. If this is interrupted, run it again.
 
@@ -92,11 +92,14 @@ The same with the nats CLI leaves the node connected:
 				if err := a.askNode(cmd, args[0], events.NodeRevoke{}); err != nil {
 					return err
 				}
-				u, err := revokedNode(cmd.Context(), l, args[0])
+				if a.dryRun {
+					return nil
+				}
+				keys, err := revokedKeys(cmd.Context(), l, args[0])
 				if err != nil {
 					return err
 				}
-				return s.revoke(cmd.Context(), files, u)
+				return s.revoke(cmd.Context(), files, secure.Nodes, args[0], keys...)
 			})
 		},
 	}
@@ -105,24 +108,28 @@ The same with the nats CLI leaves the node connected:
 	return cmd
 }
 
-// revokedNode returns the user of a node that was revoked, with its last key.
-func revokedNode(ctx context.Context, l *link, name string) (u secure.User, err error) {
+// revokedKeys returns all keys of nodes of a name that was just revoked.
+func revokedKeys(ctx context.Context, l *link, name string) ([]string, error) {
 	b, done, err := l.open("rookery")
 	if err != nil {
-		return u, err
+		return nil, err
 	}
 	defer done()
 	call, cancel := context.WithTimeout(ctx, busTimeout)
 	defer cancel()
 	revoked, err := b.Latest(call, bus.Log, events.NodeScope(name).LogSubject(events.NodeRevoked{}.Kind()))
 	if err != nil {
-		return u, err
+		return nil, err
 	}
 	if len(revoked) == 0 {
-		return u, fmt.Errorf("the log does not say any more with which key %s joined: its credentials end within seven days", name)
+		return nil, fmt.Errorf("the log has no keys of node %s any more: run this again", name)
 	}
 	d, _, err := events.DecodeAs[events.NodeRevoked](revoked[len(revoked)-1])
-	return secure.User{Name: name, Role: secure.Node, Key: string(d.Key)}, err
+	keys := make([]string, len(d.Keys))
+	for i, key := range d.Keys {
+		keys[i] = string(key)
+	}
+	return keys, err
 }
 
 // nodeVerb is the command that publishes this one to a node.

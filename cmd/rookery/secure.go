@@ -54,7 +54,11 @@ func (s *secured) read() (secure.Files, error) {
 			files[name], err = root.ReadFile(name)
 			return err
 		}
-		return errors.Join(fs.WalkDir(root.FS(), secure.Keys, read), fs.WalkDir(root.FS(), secure.Admission, read))
+		err := fs.WalkDir(root.FS(), secure.Admission, read)
+		if errors.Is(err, fs.ErrNotExist) { // it may be on coordinators alone
+			err = nil
+		}
+		return errors.Join(err, fs.WalkDir(root.FS(), secure.Keys, read))
 	})
 	if err == nil {
 		_, err = files.Cluster()

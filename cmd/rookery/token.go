@@ -44,7 +44,7 @@ func tokenCreateCommand(l *link, s *secured) *cobra.Command {
 		Long: `Make a token with which new hosts join as nodes, and print it. It has the address of the servers, the certificate of their authority, and
 credentials that can ask to join and nothing else. Send it to the host in a way that you trust: each host that has it can join, until it ends.
 
-With --approve a node waits until you admit it by its key, which rookery node join prints.`,
+With --approve each node waits until you admit it by its key, which rookery node join prints.`,
 		Example: `  rookery token create
   rookery token create --ttl 10m --uses 20
   rookery token create --approve
@@ -52,7 +52,13 @@ The same with the nats CLI makes no credentials:
   nats req rookery.cmd.cluster.create-token '{"id":"t-1","ttl":"1h","uses":1}'`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			command := events.ClusterCreateToken{ID: newTokenID(), TTL: events.Duration(ttl), Uses: events.TokenUses(uses), Approve: approve}
+			if ttl <= 0 {
+				return usage(cmd, fmt.Errorf("--ttl %s is not a time to come: want %s at least", ttl, time.Duration(events.MinTokenTTL)))
+			}
+			command := events.ClusterCreateToken{ID: newTokenID(), TTL: events.Duration(ttl), Uses: events.TokenUses(uses)}
+			if approve {
+				command.Uses, command.Approve = 0, true
+			}
 			files, err := s.read()
 			if err == nil {
 				err = s.readAlso(files, secure.CA)
@@ -79,7 +85,8 @@ The same with the nats CLI makes no credentials:
 	cmd.Flags().DurationVar(&ttl, "ttl", time.Duration(events.DefaultTokenTTL), fmt.Sprintf("how long nodes may join with it, from %s to %s",
 		time.Duration(events.MinTokenTTL), time.Duration(events.MaxTokenTTL)))
 	cmd.Flags().Uint32Var(&uses, "uses", 1, "how many `nodes` may join with it")
-	cmd.Flags().BoolVar(&approve, "approve", false, "let a node join only once an operator has admitted its key")
+	cmd.Flags().BoolVar(&approve, "approve", false, "let nodes join only once an operator has admitted the key of each")
+	cmd.MarkFlagsMutuallyExclusive("approve", "uses")
 	return cmd
 }
 

@@ -165,7 +165,7 @@ nothing is done.`,
 		Args:    usageOf(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.onUser(args[0], func(files secure.Files, u secure.User) error {
-				if err := s.revoke(cmd.Context(), files, u); err != nil {
+				if err := s.revokeUser(cmd.Context(), files, u); err != nil {
 					return err
 				}
 				if err := s.remove(secure.FilesOf(u.Name)); err != nil {
@@ -190,7 +190,7 @@ them must be reachable: if none is, nothing is done.`,
 			return s.onUser(args[0], func(files secure.Files, u secure.User) error {
 				made, err := s.newUser(files, u) // before the old credentials end
 				if err == nil {
-					err = s.revoke(cmd.Context(), files, u)
+					err = s.revokeUser(cmd.Context(), files, u)
 				}
 				if err == nil {
 					err = s.write(made)
@@ -231,19 +231,24 @@ func (s *secured) remove(names []string) error {
 	})
 }
 
-// revoke tells the servers that a user's key is not valid. Whatever ends it halfway, the same command again does the rest.
-func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User) error {
-	c, err := files.Cluster()
+// revokeUser tells the servers that a user's key is not valid.
+func (s *secured) revokeUser(ctx context.Context, files secure.Files, u secure.User) error {
+	in, err := u.Account()
 	if err != nil {
 		return err
 	}
-	in, err := u.Account()
+	return s.revoke(ctx, files, in, u.Name, u.Key)
+}
+
+// revoke tells the servers that keys of a user of the account are not valid. Whatever ends it halfway, the same command again does the rest.
+func (s *secured) revoke(ctx context.Context, files secure.Files, in, user string, keys ...string) error {
+	c, err := files.Cluster()
 	if err != nil {
 		return err
 	}
 	conn, err := nats.Connect(c.URL, nats.Name("rookery user"), nats.UserCredentialBytes(files[secure.SystemCreds]), nats.RootCAs(filepath.Join(s.folder, secure.CA)))
 	if err != nil {
-		return fmt.Errorf("connect to %s, to revoke the credentials of %s: %w", c.URL, u.Name, err)
+		return fmt.Errorf("connect to %s, to revoke the credentials of %s: %w", c.URL, user, err)
 	}
 	defer conn.Close()
 	call, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -252,7 +257,7 @@ func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User)
 	if err != nil {
 		return fmt.Errorf("ask the NATS servers for the account: %w", err)
 	}
-	account, err := files.Revoke(u, theirs.Data)
+	account, err := files.Revoke(in, keys, theirs.Data)
 	if err != nil {
 		return err
 	}
@@ -261,7 +266,7 @@ func (s *secured) revoke(ctx context.Context, files secure.Files, u secure.User)
 	}
 	m, err := conn.RequestWithContext(call, "$SYS.REQ.CLAIMS.UPDATE", account)
 	if err != nil {
-		return fmt.Errorf("send the NATS servers the account without %s: %w", u.Name, err)
+		return fmt.Errorf("send the NATS servers the account without %s: %w", user, err)
 	}
 	var answer struct {
 		Error *struct {

@@ -81,6 +81,7 @@ func (l *leader) round(due bool) error {
 		return nil // the cursors go into the log with the next round that says something
 	}
 	if err == nil {
+		l.heartbeats.cutOff(turn.Records)
 		err = l.commit(turn, taken{in.before(rest), took})
 	}
 	if errors.Is(err, errDecide) || errors.Is(err, bus.ErrTooLarge) {
@@ -98,7 +99,7 @@ func (l *leader) round(due bool) error {
 	l.putBack(rest)
 	l.returned = slices.DeleteFunc(l.returned, func(node string) bool {
 		n := l.cluster.Nodes[node]
-		if n != nil && n.Silent && !n.Forgotten {
+		if n != nil && n.Silent && !n.Forgotten && !n.Revoked {
 			return false // the round was full before it
 		}
 		if n != nil && n.Unlisted {

@@ -124,6 +124,21 @@ func (h *heartbeats) update(c *Coordinator, now time.Time) {
 	}
 }
 
+// cutOff answers no further heartbeats of the nodes that these records revoke, before the log has them: the log counts their silence from now on.
+func (h *heartbeats) cutOff(records []events.Record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range records {
+		if _, revoked := r.Data.(events.NodeRevoked); !revoked {
+			continue
+		}
+		name, _ := r.Scope.Node()
+		if b := h.nodes[name]; b != nil {
+			b.well = false
+		}
+	}
+}
+
 // silent returns, in order, the nodes that the log counts as well and that sent no heartbeat for longer than silence. From now on they get no
 // answer: an exclusive instance may run as long after the last one as the leader waits after it found the node silent. It counts the nodes
 // that sent a heartbeat within the last lately.

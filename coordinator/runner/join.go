@@ -23,9 +23,9 @@ type Admission struct {
 	Issue func(node string, key events.NodeKey, now time.Time) (events.JoinAnswer, error)
 }
 
-// admittedWithin is how long the command that admits a node may take, and admittedAgain how often the answer looks for its outcome.
+// admittedWithin is how long the command that admits a node may take, less than a host waits for the answer. admittedAgain is how often the answer looks for its outcome.
 const (
-	admittedWithin = 5 * time.Second
+	admittedWithin = 4 * time.Second
 	admittedAgain  = 20 * time.Millisecond
 )
 
@@ -56,15 +56,18 @@ func (l *leader) join(ctx context.Context, ls *lease, m events.Message) (answer 
 	case ls.expired():
 		return answer, &bus.QuestionError{Code: 503, Reason: "another coordinator may lead by now: ask again"}
 	}
+	if answer, err = l.Admission.Issue(q.Node, q.Key, l.Now()); err != nil {
+		return events.JoinAnswer{}, &bus.QuestionError{Code: 400, Reason: fmt.Sprintf("the key %s cannot be signed for: %v", q.Key, err)}
+	}
 	admit := events.NodeAdmit{Key: q.Key, Token: m.Subject[strings.LastIndex(m.Subject, ".")+1:]}
 	known, err := l.mayJoin(ctx, q.Node, admit)
 	if err == nil && !known {
 		err = l.admit(ctx, q.Node, admit)
 	}
 	if err != nil {
-		return answer, err
+		return events.JoinAnswer{}, err
 	}
-	return l.Admission.Issue(q.Node, q.Key, l.Now())
+	return answer, nil
 }
 
 // mayJoin decides on the present state, so that a question in vain leaves nothing in the log.

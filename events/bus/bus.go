@@ -139,6 +139,8 @@ type Bus interface {
 	Request(ctx context.Context, m events.Message) (events.Message, error)
 	// NewInbox returns a subject of this caller's own.
 	NewInbox() string
+	// User is the one of Rookery's accounts that connects, or "" where accounts are off.
+	User() string
 	// Answer answers requests on the subject, possibly several at once, until stop is called; stop returns when no answer is under way. A request that names another
 	// subject than an inbox for its answer is ignored.
 	Answer(subject string, answer func(events.Message) (events.Message, error)) (stop func(), err error)
@@ -167,8 +169,14 @@ type Coordinator struct {
 // Asked is a question.
 type Asked struct {
 	Body []byte
-	// Namespace is the one that the answer may be about alone; "" for all.
-	Namespace string
+	// User is who asks, or "" where the subject does not say so. Namespace is the one that the answer may be about alone; "" for all.
+	User, Namespace string
+}
+
+// AskedIn returns the question in a message.
+func AskedIn(subject string, body []byte) Asked {
+	user, namespace := events.AskedBy(subject)
+	return Asked{body, user, namespace}
 }
 
 // Question answers one question with a body and headers, which a refusal has too. Errors reach who asked; a *QuestionError with its code.

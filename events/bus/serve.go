@@ -19,7 +19,7 @@ func ServeBy(
 		for _, subject := range []string{events.QuestionSubject(name), events.QuestionsBy(name)} {
 			begins = append(begins, func() (func(), error) {
 				return answer(subject, func(m events.Message) (events.Message, error) {
-					answer, err := questions[name](Asked{m.Body, events.NamespaceAsked(m.Subject)})
+					answer, err := questions[name](AskedIn(m.Subject, m.Body))
 					if err != nil {
 						return Refuse(answer, err), nil
 					}

@@ -169,7 +169,7 @@ func (s *service) count(stats *micro.EndpointStats, lasted time.Duration, err er
 
 // answerTo answers a question, and returns the error that it was answered with.
 func answerTo(msg *nats.Msg, question Question) error {
-	answer, err := askSafely(question, Asked{msg.Data, events.NamespaceAsked(msg.Subject)})
+	answer, err := askSafely(question, AskedIn(msg.Subject, msg.Data))
 	if err == nil {
 		err = inParts(msg, answer)
 	}

@@ -60,7 +60,7 @@ func hasRole(claims *jwt.UserClaims) bool {
 // NamespaceTag begins the tag of a user that has a namespace.
 const NamespaceTag = "ns:"
 
-// User returns the user of Rookery's accounts that connects, or "" where accounts are off.
+// User implements Bus.
 func (b *JetStream) User() string { return b.user.name }
 
 // Namespaces returns those that the user may see, in order; none for all.

@@ -31,9 +31,9 @@ func (a *Agent) serveSessions() (stop func(), err error) {
 	)
 }
 
-// sought returns the container of the instance that the session is for.
+// sought returns the container of the instance that the session is for, once the session is recorded.
 func (a *Agent) sought(ctx context.Context, opened events.Message) (node.Container, error) {
-	id, ok := events.ParseSessionSubject(opened.Subject)
+	user, kind, id, ok := events.ParseSessionSubject(opened.Subject)
 	if !ok {
 		return node.Container{}, &bus.QuestionError{Code: 400, Reason: "the subject names no instance: end it with <namespace>.<name>.<ordinal>.<generation>"}
 	}
@@ -46,7 +46,26 @@ func (a *Agent) sought(ctx context.Context, opened events.Message) (node.Contain
 	if c == nil {
 		return node.Container{}, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("node %s has no container of %s: not created yet, or removed", a.Name, id)}
 	}
-	return *c, nil
+	if user != "" {
+		err = a.record(user, kind, id)
+	}
+	return *c, err
+}
+
+// record says that the user opens a session. One that cannot be recorded does not begin.
+func (a *Agent) record(user string, kind events.SessionKind, id events.InstanceID) error {
+	ctx, cancel := context.WithTimeout(context.Background(), bus.CallTimeout)
+	defer cancel()
+	m, err := events.Encode(events.SessionStatusSubject(a.Name), events.SessionStatus{
+		Namespace: id.Service.Namespace, Name: id.Service.Name, Ordinal: id.Ordinal, Generation: id.Generation, Session: kind, User: user,
+	}, a.attributes(a.told("session")))
+	if err == nil {
+		_, err = a.Bus.Publish(ctx, m)
+	}
+	if err != nil {
+		return &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the session is not recorded, and does not begin: %v", err)}
+	}
+	return nil
 }
 
 // told returns the error for the client that opened the session.

@@ -302,7 +302,9 @@ func Of(c *projections.Cluster, records []events.Record) Changes {
 
 // waiting adds the slots that wait because their volumes are on a node that is now lost: their message changes.
 func (ch Changes) waiting(c *projections.Cluster, node string, d events.Data) {
-	if _, lost := d.(events.NodeLost); !lost {
+	switch d.(type) {
+	case events.NodeLost, events.NodeRevoked:
+	default:
 		return
 	}
 	for id := range c.Short() {

@@ -92,7 +92,7 @@ func NewToken(f Files, id string, ends time.Time) (Token, error) {
 	}
 	signer, err := nkeys.FromSeed(f[roleKey(Joiner)])
 	if err != nil {
-		return Token{}, fmt.Errorf("read %s: %w", roleKey(Joiner), err)
+		return Token{}, fmt.Errorf("read %s, which rookery secure init makes: %w", roleKey(Joiner), err)
 	}
 	token, seed, err := newCredentials(signer, c.Accounts[Nodes], User{Name: id, Role: Joiner, Ends: ends}, true)
 	return Token{URL: c.URL, CA: string(f[CA]), JWT: token, Seed: string(seed)}, err

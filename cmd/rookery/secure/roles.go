@@ -94,6 +94,11 @@ var hearsOf = slices.Concat(hears, []string{
 // bySelf are commands that the user sends under its own name.
 func bySelf(commands ...string) []string { return below(events.CommandRoot+".by."+ofUser, commands...) }
 
+// sessionsBySelf are sessions that the user opens under its own name.
+func sessionsBySelf(with string) []string {
+	return below(events.NodeRoot, "*."+string(events.SessionLogs)+".by."+ofUser+"."+with, "*."+string(events.SessionExec)+".by."+ofUser+"."+with)
+}
+
 // jetStream are the interfaces of NATS with which a user may read and change every stream.
 var jetStream = []string{"$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "$KV.>", "$O.>", "$SRV.>"}
 
@@ -114,7 +119,7 @@ var roles = []Role{
 	{
 		Name: "exec", About: "reads logs and runs commands in containers of its namespaces, and sees what a viewer sees", ByNamespace: true, account: Clients,
 		publish: slices.Concat(ofNamespaces,
-			below(events.NodeRoot, "*."+string(events.SessionLogs)+"."+ofNamespace+".>", "*."+string(events.SessionExec)+"."+ofNamespace+".>")),
+			sessionsBySelf(ofNamespace+".>")),
 		subscribe: hearsOf,
 	},
 	{
@@ -123,8 +128,8 @@ var roles = []Role{
 	},
 	{
 		Name: Operator, About: "sends every command, and sets up and reads every stream", account: Core,
-		publish: slices.Concat(jetStream, bySelf(">"), below(events.APIRoot, "*", "by."+ofUser+"."+events.AllNamespaces+".*"), []string{
-			events.NodeRoot + ".>", events.LogRoot + ".>", events.OrdersRoot + ".>", events.TrimSubject,
+		publish: slices.Concat(jetStream, bySelf(">"), sessionsBySelf(">"), below(events.APIRoot, "*", "by."+ofUser+"."+events.AllNamespaces+".*"), []string{
+			events.NodeRoot + ".*.actual", events.LogRoot + ".>", events.OrdersRoot + ".>", events.TrimSubject,
 		}),
 		subscribe: slices.Concat(hears, []string{"rookery.>", "$KV.>"}),
 	},

@@ -185,16 +185,13 @@ func (u User) Account() (string, error) {
 	return r.account, err
 }
 
-// Revoke returns the user's account without its key. Keys that the servers' version of the account revokes stay revoked: the folder may be an
-// older copy. Servers that get the account close the user's connections.
-func (f Files) Revoke(u User, servers []byte) (account []byte, err error) {
-	name, err := u.Account()
+// Revoke returns an account without these keys. Keys that the servers' version of the account revokes stay revoked: the folder may be an older copy.
+// Servers that get the account close the connections with these keys. A key that is revoked never comes back, whatever the clock says of when it was
+// signed for.
+func (f Files) Revoke(account string, keys []string, servers []byte) (token []byte, err error) {
+	claims, err := jwt.DecodeAccountClaims(string(f[AccountFile(account)]))
 	if err != nil {
-		return nil, err
-	}
-	claims, err := jwt.DecodeAccountClaims(string(f[AccountFile(name)]))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", AccountFile(name), err)
+		return nil, fmt.Errorf("read %s: %w", AccountFile(account), err)
 	}
 	theirs, err := jwt.DecodeAccountClaims(string(servers))
 	if err != nil {
@@ -204,10 +201,15 @@ func (f Files) Revoke(u User, servers []byte) (account []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", signingKey, err)
 	}
-	claims.Revoke(u.Key)
+	for _, key := range keys {
+		claims.RevokeAt(key, forever)
+	}
 	for key, until := range theirs.Revocations {
 		claims.Revocations[key] = max(claims.Revocations[key], until)
 	}
-	token, err := claims.Encode(signer)
-	return []byte(token), err
+	text, err := claims.Encode(signer)
+	return []byte(text), err
 }
+
+// forever is after every time at which a token of a user is signed.
+var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

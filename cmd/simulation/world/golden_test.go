@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -117,10 +118,36 @@ func logOf(t *testing.T, seed uint64, lasts time.Duration) (messages []events.Me
 	d.Actions = slices.Concat(d.Actions, aboutServices(), aboutNodes(), aboutAdmissions(), []Action{say(4*time.Minute, ".cluster.finish-upgrade", `{}`)})
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(d, nil)
+		w.at(w.began.Add(4*time.Minute), func() bool { w.opensSession(t); return true })
 		w.live()
 		messages = w.server.Backup(bus.Log).Messages()
 	})
 	return messages
+}
+
+// opensSession publishes what a node says of a session with an instance of its own that the log has.
+func (w *World) opensSession(t *testing.T) {
+	for _, m := range w.server.Backup(bus.Log).Messages() {
+		r, err := events.ParseRecord(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, online := r.Data.(events.InstanceOnline)
+		id, _ := r.Scope.Service()
+		if !online {
+			continue
+		}
+		m, err := events.Encode(events.SessionStatusSubject(seen.Node), events.SessionStatus{
+			Namespace: id.Namespace, Name: id.Name, Ordinal: seen.Ordinal, Generation: seen.Generation, Session: events.SessionExec, User: "ann",
+		}, events.Attributes{ID: m.Header.Get("ce-id"), Source: "/test", Time: time.Now(), Program: present})
+		if err == nil {
+			_, err = w.server.Publish(context.Background(), m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.spread()
 }
 
 // aboutServices returns commands that lead services through every kind of change.

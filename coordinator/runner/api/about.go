@@ -3,14 +3,22 @@ package api
 import (
 	"context"
 	"strings"
+
+	"github.com/rookery-project/rookery/events/bus"
 )
 
-type withinKey struct{}
+type askedKey struct{}
 
 // within returns the namespace that the answer in progress may be about alone; "" for all.
 func within(ctx context.Context) string {
-	namespace, _ := ctx.Value(withinKey{}).(string)
-	return namespace
+	asked, _ := ctx.Value(askedKey{}).(bus.Asked)
+	return asked.Namespace
+}
+
+// asker returns who asked for the answer in progress; "" where accounts are off.
+func asker(ctx context.Context) string {
+	asked, _ := ctx.Value(askedKey{}).(bus.Asked)
+	return asked.User
 }
 
 // namespaceOf returns the namespace of a service or group, as of demo/web.

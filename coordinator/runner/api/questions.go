@@ -166,7 +166,7 @@ func (s *Server) Questions(ctx context.Context) map[string]bus.Question {
 					"name it, or a service of it, in the question %s", asked.Namespace, name)}
 			}
 			var of freshness
-			about := context.WithValue(ctx, withinKey{}, asked.Namespace)
+			about := context.WithValue(ctx, askedKey{}, asked)
 			body, err := q.answer(s, context.WithValue(about, freshnessKey{}, &of), asked.Body)
 			return events.Message{Header: of.headers(), Body: body}, err
 		}

@@ -155,7 +155,7 @@ func (s *Server) askExec(ctx context.Context, body []byte) ([]byte, error) {
 	a := Sessions{Service: q.Service, LogSequence: sequence}
 	for _, f := range there {
 		a.Instances = append(a.Instances, SessionWith{
-			f.id.Ordinal, f.id.Generation, f.node, events.SessionSubject(f.node, events.SessionExec, f.id), f.online,
+			f.id.Ordinal, f.id.Generation, f.node, events.SessionSubject(asker(ctx), f.node, events.SessionExec, f.id), f.online,
 		})
 	}
 	return json.Marshal(a)
@@ -233,7 +233,7 @@ type linesOf struct {
 
 // readLines reads the lines of one instance: the last ones that have this many bytes.
 func readLines(ctx context.Context, b bus.Bus, f found, asked []byte, most int) (l linesOf) {
-	c, err := session.Open(ctx, b, events.SessionSubject(f.node, events.SessionLogs, f.id), asked)
+	c, err := session.Open(ctx, b, events.SessionSubject(b.User(), f.node, events.SessionLogs, f.id), asked)
 	if err != nil {
 		return linesOf{err: quiet(err, f.node)}
 	}

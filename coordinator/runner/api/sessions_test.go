@@ -22,7 +22,7 @@ func TestLogsAreBounded(t *testing.T) {
 		b := memory.New(time.Now)
 		const much, instances = 800, 100
 		stop, err := session.Serve(b, events.SessionSubjects("node-0", events.SessionLogs), instances, func(ctx context.Context, c *session.Conn, m events.Message) ([]byte, error) {
-			id, _ := events.ParseSessionSubject(m.Subject)
+			_, _, id, _ := events.ParseSessionSubject(m.Subject)
 			count := 1
 			if id.Ordinal%2 == 0 {
 				count = much

@@ -106,6 +106,9 @@ func (b *Bus) Request(ctx context.Context, m events.Message) (events.Message, er
 	}
 }
 
+// User implements bus.Bus.
+func (b *Bus) User() string { return "" }
+
 // NewInbox implements bus.Bus.
 func (b *Bus) NewInbox() string { return "_INBOX." + nuid.Next() }
 

@@ -112,22 +112,26 @@ const mostOfOwner = 8
 
 // Serve serves sessions on the subjects, so many at once at most, until stop is called; stop ends all that are open, and returns when
 // that is done.
-func Serve(b bus.Bus, subjects string, most int, handle Handler) (stop func(), err error) {
+func Serve(b bus.Bus, subjects []string, most int, handle Handler) (stop func(), err error) {
 	within := func(string) string { return events.SessionRoot + "." }
 	return (&server{bus: b, most: most, mostBelow: most, within: within, handle: handle}).begin(subjects)
 }
 
 // ServeOwn is Serve for sessions that are heard below the name of their owner alone, by the subject on which they are opened. An owner has a few
 // of them at most.
-func ServeOwn(b bus.Bus, subjects string, most int, owner func(subject string) string, handle Handler) (stop func(), err error) {
+func ServeOwn(b bus.Bus, subject string, most int, owner func(subject string) string, handle Handler) (stop func(), err error) {
 	within := func(subject string) string { return below(owner(subject)) }
-	return (&server{bus: b, most: most, mostBelow: mostOfOwner, within: within, handle: handle}).begin(subjects)
+	return (&server{bus: b, most: most, mostBelow: mostOfOwner, within: within, handle: handle}).begin([]string{subject})
 }
 
-func (s *server) begin(subjects string) (stop func(), err error) {
+func (s *server) begin(subjects []string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.ctx, s.of = ctx, map[string]int{}
-	ignore, err := s.bus.Answer(subjects, s.answer)
+	begins := make([]func() (func(), error), len(subjects))
+	for i, subject := range subjects {
+		begins[i] = func() (func(), error) { return s.bus.Answer(subject, s.answer) }
+	}
+	ignore, err := bus.Begin(begins...)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -116,7 +116,7 @@ func TestPermissionsOfANamespaceHold(t *testing.T) {
 			ctx, cancel = context.WithTimeout(ctx, time.Second)
 		}
 		defer cancel()
-		c, err := session.Open(ctx, row.b, events.SessionSubject("edge", row.kind, id), nil)
+		c, err := session.Open(ctx, row.b, events.SessionSubject("", "edge", row.kind, id), nil)
 		if !row.allowed {
 			if !errors.Is(err, bus.ErrForbidden) {
 				t.Errorf("%s: %s of %s gave %v", row.user, row.kind, row.namespace, err)

@@ -29,7 +29,7 @@ func serve(t *testing.T, most int, handle session.Handler, test func(t *testing.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &leaky{Bus: memory.New(time.Now)}
-		stop, err := session.Serve(b, subjects, most, handle)
+		stop, err := session.Serve(b, []string{subjects}, most, handle)
 		if err != nil {
 			t.Fatal(err)
 		}
