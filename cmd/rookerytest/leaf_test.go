@@ -121,6 +121,7 @@ func TestALeafNodeWithAJetStreamIsRefused(t *testing.T) {
 	t.Parallel()
 	url, leaves := startHub(t)
 	cluster := rookerytest.Start(t, rookerytest.WithServer(url), rookerytest.WithNodes(1))
+	cluster.Until("the node has joined", func() bool { return cluster.State().Nodes == 1 })
 	const own, none = `with the domain "edge": if it is a leaf node, connect to its hub, or to a leaf node without JetStream`,
 		"server leaf has no JetStream and reaches none: if it is a leaf node, check its link to its hub"
 	for _, row := range []struct {

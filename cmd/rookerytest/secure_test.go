@@ -219,7 +219,9 @@ func TestASecureCluster(t *testing.T) {
 	}
 	s.as(1, notAllowed, "vera", "scale", "demo/web", "2")
 	s.as(1, notAllowed, "ann", "logs", "demo/web")
+	opened := subscribe(t, s.bus(secure.Operator), events.EventRoot+".service.demo.web.instance.session-opened")
 	s.as(0, "", "ed", "logs", "demo/web")
+	receive(t, opened)
 	s.as(0, "instance.session-opened", secure.Operator, "events", "demo", "--actor", "ed")
 	s.as(1, "there is no service secret/web", "ed", "logs", "secret/web")
 	s.as(1, notAllowed, "vera", "events", "demo")

@@ -217,44 +217,68 @@ func (r *reader) Stop() {
 	<-r.ended
 }
 
-// subscription hands messages of a core subscription to a channel.
+// subscription hands messages of core subscriptions to a channel, in the order in which the server sent them.
 type subscription struct {
 	messages chan events.Message
 	stop     chan struct{}
-	all      []subscribed
-}
-
-// subscribed is one subject of a subscription. Its last message was handed over once ended is closed.
-type subscribed struct {
-	*nats.Subscription
-	ended chan struct{}
+	ended    chan struct{} // closed once the last message was handed over
+	all      []*nats.Subscription
 }
 
 // Subscribe implements Bus.
-func (b *JetStream) Subscribe(subject string) (Subscription, error) { return b.SubscribeAll(subject) }
+func (b *JetStream) Subscribe(subject string) (Subscription, error) {
+	s := &subscription{messages: make(chan events.Message, waiting), stop: make(chan struct{}), ended: make(chan struct{})}
+	sub, err := b.conn.Subscribe(subject, func(msg *nats.Msg) { s.hand(msg) })
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
+	}
+	sub.SetClosedHandler(func(string) { close(s.ended) })
+	s.all = append(s.all, sub)
+	return s.begun(b, subject)
+}
+
+// waitsInAll is how many messages of several subjects may wait. The library drops those that come while so many do.
+const waitsInAll = 64 << 10
 
 // SubscribeAll is Subscribe for several subjects. A message that matches two of them comes twice.
 func (b *JetStream) SubscribeAll(subjects ...string) (Subscription, error) {
-	s := &subscription{messages: make(chan events.Message, waiting), stop: make(chan struct{})}
-	for _, subject := range subjects {
-		sub, err := b.conn.Subscribe(subject, func(msg *nats.Msg) {
+	s := &subscription{messages: make(chan events.Message, waiting), stop: make(chan struct{}), ended: make(chan struct{})}
+	arriving := make(chan *nats.Msg, waitsInAll)
+	go func() {
+		defer close(s.ended)
+		for {
 			select {
-			case s.messages <- fromNATS(msg):
+			case msg := <-arriving:
+				s.hand(msg)
 			case <-s.stop:
+				return
 			}
-		})
+		}
+	}()
+	for _, subject := range subjects {
+		sub, err := b.conn.ChanSubscribe(subject, arriving)
 		if err != nil {
 			s.Stop()
 			return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 		}
-		ended := make(chan struct{})
-		sub.SetClosedHandler(func(string) { close(ended) })
-		s.all = append(s.all, subscribed{sub, ended})
+		s.all = append(s.all, sub)
 	}
-	// A connection that breaks just now brings the subscription along when it stands again.
+	return s.begun(b, strings.Join(subjects, " and "))
+}
+
+// hand hands over a message, unless the subscription has ended.
+func (s *subscription) hand(msg *nats.Msg) {
+	select {
+	case s.messages <- fromNATS(msg):
+	case <-s.stop:
+	}
+}
+
+// begun waits until the server has the subscription. A connection that breaks just now brings it along when it stands again.
+func (s *subscription) begun(b *JetStream, what string) (Subscription, error) {
 	if err := b.conn.Flush(); err != nil && b.conn.IsClosed() {
 		s.Stop()
-		return nil, fmt.Errorf("subscribe to %s: %w", strings.Join(subjects, " and "), err)
+		return nil, fmt.Errorf("subscribe to %s: %w", what, err)
 	}
 	return s, nil
 }
@@ -275,6 +299,6 @@ func (s *subscription) Stop() {
 		if err := one.Unsubscribe(); err != nil {
 			return // the connection is closed, and all subscriptions with it
 		}
-		<-one.ended
 	}
+	<-s.ended
 }

@@ -29,6 +29,27 @@ func consumers(t *testing.T, b *bus.JetStream, stream bus.Stream) []string {
 	return found.Consumers
 }
 
+// TestSeveralSubjectsKeepTheirOrder sends on two subjects in turn: the subscription hands over what is sent first first.
+func TestSeveralSubjectsKeepTheirOrder(t *testing.T) {
+	const count = 2000
+	b := connect(t)
+	seen, err := b.SubscribeAll("one.>", "two.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Stop()
+	for i := range count {
+		if err := b.Send(events.Message{Subject: fmt.Sprintf("%s.%d", []string{"one", "two"}[i%2], i), Header: events.Header{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range count {
+		if m := <-seen.Messages(); !strings.HasSuffix(m.Subject, fmt.Sprintf(".%d", i)) {
+			t.Fatalf("message %d is %s", i, m.Subject)
+		}
+	}
+}
+
 // TestAReaderGoesOnWithAnotherConsumer takes the consumer from a reader: it is deleted, as a server that ends does, or it stands and delivers
 // nothing, as one does whose server lags behind.
 func TestAReaderGoesOnWithAnotherConsumer(t *testing.T) {
