@@ -13,6 +13,7 @@ GO := $(FLAGS) $(ROOMY) go
 GOLANGCI_LINT := $(BIN)/golangci-lint
 DEADCODE := $(BIN)/deadcode
 GOTESTSUM := $(BIN)/gotestsum
+LICENCES := $(BIN)/go-licenses
 
 .PHONY: help
 help: ## Show this help
@@ -253,6 +254,14 @@ $(GOLANGCI_LINT): .ci/tools/golangci-lint.version
 
 $(GOTESTSUM): .ci/tools/gotestsum.version
 	GOBIN=$(BIN) $(GO) install gotest.tools/gotestsum@$$(cat $<)
+	@touch $@
+
+.PHONY: licences
+licences: $(LICENCES) ## Write the list of the licences of all dependencies
+	GOROOT=$$(go env GOROOT) $(FLAGS) $(LICENCES) report ./cmd/rookery --template .ci/licences.tmpl > deploy/licences.md
+
+$(LICENCES): .ci/tools/go-licenses.version
+	GOBIN=$(BIN) $(GO) install github.com/google/go-licenses@$$(cat $<)
 	@touch $@
 
 .PHONY: nats
