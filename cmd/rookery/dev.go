@@ -254,7 +254,7 @@ func (d *dev) parts(ctx context.Context, out io.Writer, server *embedded.Server,
 			},
 		}).Run)
 	}
-	fmt.Fprintf(out, "Rookery listens at %s, open to all processes of this machine\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C stops it%s.\n",
+	fmt.Fprintf(out, "Rookery listens at %s\nIt is open to all processes of this machine.\nTry: export NATS_URL=%s; rookery nodes\nCtrl-C stops it%s.\n",
 		server.URL(), server.URL(), map[bool]string{true: " and removes containers and data", false: "; containers and data stay"}[d.clean])
 	if address := told.Address(); address != "" {
 		fmt.Fprintf(out, "Metrics for Prometheus are at http://%s/metrics.\n", address)
