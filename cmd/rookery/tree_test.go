@@ -114,7 +114,6 @@ var printsForPeople = map[string]string{
 	"rookery dev":          "runs until it is stopped",
 	"rookery init":         "prints a file",
 	"rookery schema":       "prints a file that is JSON",
-	"rookery secure adopt": "says what is lost and what to do",
 	"rookery secure init":  "writes files, and says what to do with them",
 	"rookery secure renew": "writes files, and says what to do with them",
 	"rookery user add":     "writes files, and says one sentence",

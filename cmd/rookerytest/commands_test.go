@@ -99,7 +99,6 @@ var commandsPromise = map[string]promised{
 	"coordinator":            {},
 	"dev":                    {word: "quickstart"},
 	"doctor":                 {word: "health"},
-	"secure adopt":           {unknown: "secure adopt --dir none", code: 1},
 	"secure init":            {},
 	"secure renew":           {unknown: "secure renew --dir none", code: 1},
 	"token create":           {unknown: "token create --dir none", code: 1},

@@ -59,25 +59,10 @@ func (a *applicant) joins(code int, says, token string) {
 	}
 }
 
-// isAdmitted asks with a token that needs an operator, who admits the node.
-func (a *applicant) isAdmitted() {
-	a.Helper()
-	asks := startProcess(a.TB, "node", "join", a.token("--approve"), "--name", a.name, "--dir", a.folder)
-	if !asks.prints("rookery node admit " + a.name + " --key ") {
-		a.Fatalf("the node does not wait for an operator: %s", asks.output)
-	}
-	_, key, _ := strings.Cut(asks.output.String(), "--key ")
-	key, _, _ = strings.Cut(key, "\n")
-	a.as(0, "", secure.Operator, "node", "admit", a.name, "--key", key)
-	if <-asks.ended; !strings.Contains(asks.output.String(), a.name+" has joined") {
-		a.Errorf("the node that was admitted has not joined: %s", asks.output)
-	}
-}
-
 // runs starts the node on a Podman.
-func (a *applicant) runs(podman, ports string, flags ...string) *process {
+func (a *applicant) runs(podman, ports string) *process {
 	a.Helper()
-	return startProcess(a.TB, append([]string{"node", "--name", a.name, "--context", a.file(a.name + ".json"), "--podman", podman, "--ports", ports}, flags...)...)
+	return startProcess(a.TB, "node", "--name", a.name, "--context", a.file(a.name+".json"), "--podman", podman, "--ports", ports, "--heartbeat", "500ms")
 }
 
 // has writes credentials of the node that end after this time, as the coordinator would.
@@ -160,17 +145,26 @@ func TestNodesJoinWithTokensOnPodman(t *testing.T) {
 	s.applicant("edge-1").joins(1, "node edge-1 has joined with another key", s.token())
 	other.joins(2, "this is not a token", "hello")
 
-	other.isAdmitted()
+	asks := startProcess(t, "node", "join", s.token("--approve"), "--name", other.name, "--dir", other.folder)
+	if !asks.prints("rookery node admit edge-2 --key ") {
+		t.Fatalf("the node does not wait for an operator: %s", asks.output)
+	}
+	_, key, _ := strings.Cut(asks.output.String(), "--key ")
+	key, _, _ = strings.Cut(key, "\n")
+	s.as(0, "", secure.Operator, "node", "admit", other.name, "--key", key)
+	if <-asks.ended; !strings.Contains(asks.output.String(), "edge-2 has joined") {
+		t.Errorf("the node that was admitted has not joined: %s", asks.output)
+	}
 
 	podman, ports := podmantest.Start(t), freePortRange(t)
 	image := podmantest.LoadWeb(t, podman)
-	runs := edge.runs(podman, ports, "--heartbeat", "500ms")
+	runs := edge.runs(podman, ports)
 	edge.becomes(operator, "ready")
 	s.as(0, "", secure.Operator, "ensure", "demo/web", "--image", image)
 	for what, lasts := range map[string]time.Duration{"that have ended": -time.Minute, "that end soon": 9 * time.Second} {
 		runs.kill()
 		edge.has(lasts)
-		if runs = edge.runs(podman, ports, "--heartbeat", "500ms"); !runs.prints("the credentials of the node are renewed") {
+		if runs = edge.runs(podman, ports); !runs.prints("the credentials of the node are renewed") {
 			t.Fatalf("credentials %s are not renewed: %s", what, runs.output)
 		}
 		edge.becomes(operator, "ready")

@@ -83,23 +83,6 @@ func needed(current jetstream.StreamConfig, replicas int) jetstream.StreamConfig
 	return want
 }
 
-// closedCommands is what the stream of commands takes after CloseCommands. No client publishes there.
-const closedCommands = "rookery.closed"
-
-// CloseCommands lets the server store no further command: a client that publishes one hears that no stream takes it. Migrate undoes that.
-func (b *JetStream) CloseCommands(ctx context.Context) error {
-	handle, err := b.js.Stream(ctx, string(Commands))
-	if err != nil {
-		return fmt.Errorf("look up stream %s: %w", Commands, translate(err))
-	}
-	config := handle.CachedInfo().Config
-	config.Subjects = []string{closedCommands}
-	if _, err := b.js.UpdateStream(ctx, config); err != nil {
-		return fmt.Errorf("close stream %s: %w", Commands, translate(err))
-	}
-	return nil
-}
-
 func migration(current jetstream.StreamConfig, replicas int) (Migration, error) {
 	want := needed(current, replicas)
 	m := Migration{Name: storeName(current.Name), Changes: differences(current, want), config: adapted(current, want)}
