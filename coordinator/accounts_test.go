@@ -77,3 +77,34 @@ func TestWhoEndsACommandIsTheActor(t *testing.T) {
 		t.Error("the command of ann is not superseded")
 	}
 }
+
+// TestSessionsAreRecordedWhereAccountsAreOn reports sessions with an instance, by its own node and by another, and with one that is gone.
+func TestSessionsAreRecordedWhereAccountsAreOn(t *testing.T) {
+	h := newHouse(t)
+	own := events.Program{Levels: events.OwnLevels}
+	h.takesIn("a", "one", own)
+	h.sent("rookery.cmd.service.demo.web.ensure", "1", `{"image":"localhost/a:1"}`)
+	opened := func(node, service string, generation uint32) string {
+		return h.statusOf(events.Status{Node: node, Program: own, Session: &events.SessionStatus{
+			Namespace: "demo", Name: service, Generation: generation, Session: events.SessionExec, User: "ann",
+		}})
+	}
+	if got := opened("a", "web", 1); got != "nothing\n" {
+		t.Errorf("accounts are off, and a session leads to %s", got)
+	}
+	h.cluster.Accounts, h.cluster.Level = true, events.OwnLevels.Most
+	h.takesIn("b", "two", own)
+	for _, row := range []struct {
+		node, service string
+		generation    uint32
+		want          bool
+	}{{"a", "web", 1, true}, {"a", "web", 7, true}, {"b", "web", 1, false}, {"a", "none", 1, false}} {
+		got := opened(row.node, row.service, row.generation)
+		if is := strings.Contains(got, "service.demo.web.instance.session-opened"); is != row.want {
+			t.Errorf("a session on %s with %s of generation %d leads to %s", row.node, row.service, row.generation, got)
+		}
+		if row.want && h.decided[0].Cause.Actor != "ann" {
+			t.Errorf("the actor of the session is %q", h.decided[0].Cause.Actor)
+		}
+	}
+}

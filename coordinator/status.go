@@ -42,14 +42,15 @@ func (t *Turn) Status(sequence uint64, s events.Status) {
 	}
 }
 
-// session records that a user opens a session with an instance. Without accounts nothing holds a user to its name.
+// session records that a user opens a session with an instance, or with an orphan of a service. Without accounts nothing holds a user to its name.
 func (t *Turn) session(n *projections.Node, s events.SessionStatus) {
-	i := t.Cluster.Instance(s.ID())
-	if i == nil || i.Node != n.Name || !t.Cluster.Accounts || t.Cluster.Level < events.LevelAdmissions {
+	i, id := t.Cluster.Instance(s.ID()), s.ID().Service
+	elsewhere := i != nil && i.Node != n.Name
+	if elsewhere || t.Cluster.Services[id] == nil || !t.Cluster.Accounts || t.Cluster.Level < events.LevelAdmissions {
 		return
 	}
 	t.cause.Actor = s.User
-	t.emit(events.ServiceScope(i.ID.Service), events.SessionOpened{Ordinal: s.Ordinal, Generation: s.Generation, Node: n.Name, Session: s.Session})
+	t.emit(events.ServiceScope(id), events.SessionOpened{Ordinal: s.Ordinal, Generation: s.Generation, Node: n.Name, Session: s.Session})
 }
 
 // listed takes one entry of a node's full list.

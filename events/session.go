@@ -30,10 +30,10 @@ func SessionSubject(user, node string, kind SessionKind, id InstanceID) string {
 	return strings.Join(append(words, instanceTokens(id)), ".")
 }
 
-// SessionSubjects match where all sessions of the kind with a node's instances are opened: with a user, or without.
-func SessionSubjects(node string, kind SessionKind) []string {
+// SessionSubjects match where all sessions of the kind with a node's instances are opened: with the user, and without.
+func SessionSubjects(node string, kind SessionKind) (by, plain string) {
 	below := NodeRoot + "." + node + "." + string(kind)
-	return []string{below + ".by.*.*.*.*.*", below + ".*.*.*.*"}
+	return below + ".by.*.*.*.*.*", below + ".*.*.*.*"
 }
 
 // ParseSessionSubject reads the user, the kind and the instance from the subject on which a session with it is opened.

@@ -75,7 +75,7 @@ func TestALineIsPrintedOnceThoughTheViewsAreMadeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memory.New(time.Now)
 		p := &talker{changed: make(chan struct{})}
-		stop, err := session.Serve(b, events.SessionSubjects("node-0", events.SessionLogs), 2, p.serve)
+		stop, err := session.Serve(b, plainly(events.SessionSubjects("node-0", events.SessionLogs)), 2, p.serve)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestAFullNodeIsSaidOnce(t *testing.T) {
 			full := func(context.Context, *session.Conn, events.Message) ([]byte, error) {
 				return nil, &bus.QuestionError{Code: 429, Reason: "2 sessions are open here, the maximum"}
 			}
-			stop, err := session.Serve(b, events.SessionSubjects("node-0", events.SessionLogs), 100, full)
+			stop, err := session.Serve(b, plainly(events.SessionSubjects("node-0", events.SessionLogs)), 100, full)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,3 +161,6 @@ func (c *lineCount) Write(p []byte) (int, error) {
 	c.lines = append(c.lines, string(p))
 	return len(p), nil
 }
+
+// plainly is where sessions are opened where accounts are off.
+func plainly(_, plain string) []string { return []string{plain} }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -222,7 +223,9 @@ type subscription struct {
 	messages chan events.Message
 	stop     chan struct{}
 	ended    chan struct{} // closed once the last message was handed over
-	all      []*nats.Subscription
+	// merging is what hands over those of several subjects.
+	merging sync.WaitGroup
+	all     []*nats.Subscription
 }
 
 // Subscribe implements Bus.
@@ -238,13 +241,13 @@ func (b *JetStream) Subscribe(subject string) (Subscription, error) {
 }
 
 // waitsInAll is how many messages of several subjects may wait. The library drops those that come while so many do.
-const waitsInAll = 64 << 10
+const waitsInAll = 8 << 10
 
 // SubscribeAll is Subscribe for several subjects. A message that matches two of them comes twice.
 func (b *JetStream) SubscribeAll(subjects ...string) (Subscription, error) {
 	s := &subscription{messages: make(chan events.Message, waiting), stop: make(chan struct{}), ended: make(chan struct{})}
 	arriving := make(chan *nats.Msg, waitsInAll)
-	go func() {
+	s.merging.Go(func() {
 		defer close(s.ended)
 		for {
 			select {
@@ -254,7 +257,7 @@ func (b *JetStream) SubscribeAll(subjects ...string) (Subscription, error) {
 				return
 			}
 		}
-	}()
+	})
 	for _, subject := range subjects {
 		sub, err := b.conn.ChanSubscribe(subject, arriving)
 		if err != nil {
@@ -295,6 +298,7 @@ func (s *subscription) Messages() <-chan events.Message { return s.messages }
 // Stop implements Subscription.
 func (s *subscription) Stop() {
 	close(s.stop)
+	s.merging.Wait()
 	for _, one := range s.all {
 		if err := one.Unsubscribe(); err != nil {
 			return // the connection is closed, and all subscriptions with it

@@ -113,6 +113,7 @@ type Agent struct {
 	relist   bool          // the node must publish a full list once it has caught up with its orders
 	began    bool          // the node has adopted the engine's containers and knows its orders
 	tellings atomic.Uint64 // counts the messages of this process about itself
+	recorded recorded      // sessions
 	failure  error         // why this process must end
 	refused  events.Level  // the level of the cluster for which the node last said that it does nothing
 

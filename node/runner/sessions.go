@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
+	"time"
 
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
@@ -23,12 +26,21 @@ const (
 func (a *Agent) serveSessions() (stop func(), err error) {
 	return bus.Begin(
 		func() (func(), error) {
-			return session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionLogs), maxLogs, a.serveLogs)
+			return session.Serve(a.Bus, a.sessionSubjects(events.SessionLogs), maxLogs, a.serveLogs)
 		},
 		func() (func(), error) {
-			return session.Serve(a.Bus, events.SessionSubjects(a.Name, events.SessionExec), maxExecs, a.serveExec)
+			return session.Serve(a.Bus, a.sessionSubjects(events.SessionExec), maxExecs, a.serveExec)
 		},
 	)
+}
+
+// sessionSubjects match where sessions are opened. Where accounts are on, that is where the subject has the user.
+func (a *Agent) sessionSubjects(kind events.SessionKind) []string {
+	by, plain := events.SessionSubjects(a.Name, kind)
+	if a.Bus.User() != "" {
+		return []string{by}
+	}
+	return []string{by, plain}
 }
 
 // sought returns the container of the instance that the session is for, once the session is recorded.
@@ -47,17 +59,62 @@ func (a *Agent) sought(ctx context.Context, opened events.Message) (node.Contain
 		return node.Container{}, &bus.QuestionError{Code: 404, Reason: fmt.Sprintf("node %s has no container of %s: not created yet, or removed", a.Name, id)}
 	}
 	if user != "" {
-		err = a.record(user, kind, id)
+		err = a.record(opener{user, kind, id})
 	}
 	return *c, err
 }
 
-// record says that the user opens a session. One that cannot be recorded does not begin.
-func (a *Agent) record(user string, kind events.SessionKind, id events.InstanceID) error {
+// opener is who opens sessions of a kind with an instance.
+type opener struct {
+	user     string
+	kind     events.SessionKind
+	instance events.InstanceID
+}
+
+// recorded are those whose session was recorded lately.
+type recorded struct {
+	mu   sync.Mutex
+	last map[opener]time.Time
+}
+
+const (
+	// recordAgain is how long after a session was recorded the next one like it is not: one that follows a log connects again and again.
+	recordAgain = time.Minute
+	// mostRecorded is how many are remembered.
+	mostRecorded = 10_000
+)
+
+// due reports whether a session must be recorded.
+func (r *recorded) due(o opener, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, known := r.last[o]
+	return !known || now.Sub(last) >= recordAgain
+}
+
+func (r *recorded) note(o opener, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.last) >= mostRecorded {
+		maps.DeleteFunc(r.last, func(_ opener, last time.Time) bool { return now.Sub(last) >= recordAgain })
+	}
+	if r.last == nil || len(r.last) >= mostRecorded {
+		r.last = map[opener]time.Time{}
+	}
+	r.last[o] = now
+}
+
+// record says that a user opens a session, once a minute for sessions that are alike. One that cannot be recorded does not begin.
+func (a *Agent) record(o opener) error {
+	now := a.Now()
+	if !a.recorded.due(o, now) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), bus.CallTimeout)
 	defer cancel()
 	m, err := events.Encode(events.SessionStatusSubject(a.Name), events.SessionStatus{
-		Namespace: id.Service.Namespace, Name: id.Service.Name, Ordinal: id.Ordinal, Generation: id.Generation, Session: kind, User: user,
+		Namespace: o.instance.Service.Namespace, Name: o.instance.Service.Name, Ordinal: o.instance.Ordinal, Generation: o.instance.Generation,
+		Session: o.kind, User: o.user,
 	}, a.attributes(a.told("session")))
 	if err == nil {
 		_, err = a.Bus.Publish(ctx, m)
@@ -65,6 +122,7 @@ func (a *Agent) record(user string, kind events.SessionKind, id events.InstanceI
 	if err != nil {
 		return &bus.QuestionError{Code: 503, Reason: fmt.Sprintf("the session is not recorded, and does not begin: %v", err)}
 	}
+	a.recorded.note(o, now)
 	return nil
 }
 

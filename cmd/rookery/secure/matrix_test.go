@@ -71,7 +71,7 @@ func rows() []row {
 		{under(events.OrderRoot, "other.mine"+instance), leads, trusted},
 		{under(events.ViewRoot, "services.mine.web", "instances.mine.web.0", "nodes.other", "nodes.mine"), leads, everyone},
 		{under(events.ViewRoot, "services.theirs.web", "endpoints.theirs.web"), leads, seesAll},
-		{under(events.APIRoot, "services", "instances", "nodes", "command", "state", "logs", "exec", "x"), trusted, trusted},
+		{under(events.APIRoot, "services", "instances", "nodes", "command", "state", "logs", "exec", "x"), leads, trusted},
 		{under(events.APIRoot+".by."+self+".mine", "services", "instances", "operations", "command", "explain", "history", "state", "diff", "plan", "addresses",
 			"service-metrics"), "viewer deployer exec coordinator", trusted},
 		{under(events.APIRoot+".by."+self+".mine", "nodes", "what-if", "actual", "logs", "exec"), leads, trusted},

@@ -231,9 +231,9 @@ type linesOf struct {
 	err   error
 }
 
-// readLines reads the lines of one instance: the last ones that have this many bytes.
+// readLines reads the lines of one instance, for the user that asked: the last ones that have this many bytes.
 func readLines(ctx context.Context, b bus.Bus, f found, asked []byte, most int) (l linesOf) {
-	c, err := session.Open(ctx, b, events.SessionSubject(b.User(), f.node, events.SessionLogs, f.id), asked)
+	c, err := session.Open(ctx, b, events.SessionSubject(cmp.Or(asker(ctx), b.User()), f.node, events.SessionLogs, f.id), asked)
 	if err != nil {
 		return linesOf{err: quiet(err, f.node)}
 	}
