@@ -348,6 +348,32 @@ func (s *served) stocked(victim *nats.Conn) {
 	}
 }
 
+// numbered are the attacks that were first found in the code, by their numbers in that list: by a user of which role, and what it does. The others of the
+// list are not about who connects.
+var numbered = map[int]struct{ role, what string }{
+	1:  {secure.Node, "publishes to " + events.LogRoot + ".round"},                             // stops every coordinator
+	2:  {secure.Node, "makes a consumer of the log that publishes a command"},                  // by a name for what it delivers
+	3:  {secure.Node, "publishes to " + events.LogRoot + ".service.demo.web.scaled"},           // forges what a round closes
+	4:  {secure.Node, "publishes to " + events.OrderRoot + ".edge-b.demo.web.0.1"},             // forges an order
+	6:  {secure.Node, "publishes to " + events.StatusRoot + ".edge-b.hello"},                   // takes a node over
+	7:  {secure.Node, "publishes to " + events.HeartbeatRoot + ".edge-b"},                      // keeps a dead node alive
+	10: {"deployer", "publishes to " + events.CommandRoot + ".by.ann.service.secret.web.drop"}, // names another namespace
+	11: {"viewer", "publishes to " + events.TrimSubject},                                       // removes the log
+	18: {"exec", "publishes to " + events.NodeRoot + ".edge-b.exec.by.operator.demo.web.0.1"},  // is recorded as another
+	19: {"viewer", "publishes to " + events.QuestionBy("vera", "secret", "services")},          // asks about another namespace
+	21: {"exec", "listens to " + events.SessionRoot + ".>"},                                    // guesses a session
+}
+
+// TestTheNumberedAttacksAreTried looks for them among those of TestAttacksDoNotWork, which must not work.
+func TestTheNumberedAttacksAreTried(t *testing.T) {
+	all := slices.Concat(ofNode(), ofJoiners(), ofClients())
+	for number, n := range numbered {
+		if !slices.ContainsFunc(all, func(a attack) bool { return a.by.Role == n.role && a.what == n.what && a.works == "" }) {
+			t.Errorf("attack %d is not tried: a %s %s", number, n.role, n.what)
+		}
+	}
+}
+
 // TestAttacksDoNotWork tries attacks on a server without accounts, where each works, and on one with accounts, where only those of known limits do.
 func TestAttacksDoNotWork(t *testing.T) {
 	all := slices.Concat(ofNode(), ofJoiners(), ofClients())
