@@ -62,7 +62,7 @@ func (a *applicant) joins(code int, says, token string) {
 // runs starts the node on a Podman.
 func (a *applicant) runs(podman, ports string) *process {
 	a.Helper()
-	return startProcess(a.TB, "node", "--name", a.name, "--context", a.file(a.name+".json"), "--podman", podman, "--ports", ports, "--heartbeat", "500ms")
+	return startProcess(a.TB, "node", "--name", a.name, "--context", a.file(a.name+".json"), "--podman", podman, "--ports", ports)
 }
 
 // has writes credentials of the node that end after this time, as the coordinator would.
@@ -134,7 +134,7 @@ func TestNodesJoinWithTokensOnPodman(t *testing.T) {
 	t.Parallel()
 	s := secureServer(t)
 	s.as(0, "", secure.Operator, "bus", "init")
-	s.coordinates("--heartbeat", "500ms")
+	s.coordinates()
 	operator := s.bus(secure.Operator)
 
 	edge, other := s.applicant("edge-1"), s.applicant("edge-2")

@@ -85,7 +85,7 @@ func TestKeysAreRotatedUnderLoadOnPodman(t *testing.T) {
 	r := newReal(t)
 	s := secureServer(t)
 	s.as(0, "", secure.Operator, "bus", "init")
-	coordinator := s.coordinates("--heartbeat", "500ms")
+	coordinator := s.coordinates()
 	edge := s.applicant("edge-1")
 	edge.joins(0, "", s.token())
 	edge.has(20 * time.Second) // it renews them after two thirds
