@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"time"
 
 	"github.com/rookery-project/rookery/events"
@@ -58,8 +59,12 @@ func (c *Checker) checkCalm() {
 // unlikeEngine checks that no instance of the node runs for long without serving, or is gone for long without being removed.
 func (c *Checker) unlikeEngine(e Engine) {
 	m, now := c.facts.nodes[e.Node], c.Now()
-	if m == nil || !m.levels.Hold(c.facts.level) {
-		return // a node that is too old leaves everything as it is
+	if m == nil {
+		return
+	}
+	if !m.levels.Hold(c.facts.level) { // a node that is too old leaves everything as it is
+		maps.DeleteFunc(c.calm.unlike, func(id events.InstanceID, _ time.Time) bool { return m.instances[id] != nil })
+		return
 	}
 	state := map[events.InstanceID]node.State{}
 	for _, has := range e.Containers {

@@ -252,6 +252,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"outdated-node-leaves-what-is-retired", "the checker counts the time in which a node was too old to carry anything out", []edit{{
+			"cmd/simulation/checker/calm.go", "		maps.DeleteFunc(c.calm.unlike, func(id events.InstanceID, _ time.Time) bool { return m.instances[id] != nil })\n", "		maps.DeleteFunc(c.calm.unlike, func(events.InstanceID, time.Time) bool { return false })\n",
+		}},
+	},
+	{
 		"outdated-coordinator-looks-again", "the simulation lets a coordinator that is too old for the cluster read the log once alone", []edit{{
 			"cmd/simulation/world/listen.go", "isCoordinator(c.name) && c.program.Levels.Hold(c.world.checker.Level())", "isCoordinator(c.name)",
 		}},
