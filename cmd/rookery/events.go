@@ -241,7 +241,7 @@ func details(data events.Data, at time.Time) string {
 	case events.UnitRetried:
 		return fmt.Sprintf(" (%s)", d.Work)
 	case events.TokenCreated:
-		return fmt.Sprintf(" %s for %d nodes until %s", d.ID, d.Uses, d.Until.UTC().Format(time.RFC3339))
+		return tokenDetails(d)
 	case events.NodeAdmitted:
 		return admittedDetails(d)
 	case events.NodeRevoked:

@@ -36,6 +36,15 @@ func lossDetails(data events.Data) string {
 	return ""
 }
 
+// tokenDetails describes with which token nodes may join.
+func tokenDetails(d events.TokenCreated) string {
+	until := " until " + d.Until.UTC().Format(time.RFC3339)
+	if d.Approve {
+		return " " + d.ID + " for nodes that an operator admits" + until
+	}
+	return fmt.Sprintf(" %s for %d nodes%s", d.ID, d.Uses, until)
+}
+
 // admittedDetails describes which node may connect, and why.
 func admittedDetails(d events.NodeAdmitted) string {
 	if d.Token == "" {

@@ -101,7 +101,7 @@ func (j *joining) ask(ctx context.Context, out, notes io.Writer, kept *secured, 
 	if err != nil {
 		return err
 	}
-	files, err := secure.NodeFiles(j.name, seed, answer)
+	files, err := secure.NodeFiles(secure.NodeCreds(j.name), seed, answer)
 	if err != nil {
 		return err
 	}

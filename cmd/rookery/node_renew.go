@@ -109,12 +109,11 @@ func (r *renewal) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := secure.NodeFiles(u.Name, seed, answer)
+	files, err := secure.NodeFiles(filepath.Base(r.creds), seed, answer)
 	if err != nil {
 		return err
 	}
-	named := secure.Files{filepath.Base(r.creds): files[secure.NodeCreds(u.Name)], filepath.Base(secure.AgainFile(r.creds)): files[secure.AgainFile(secure.NodeCreds(u.Name))]}
-	if err := (&secured{filepath.Dir(r.creds)}).write(named); err != nil {
+	if err := (&secured{filepath.Dir(r.creds)}).write(files); err != nil {
 		return err
 	}
 	r.log.Info("the credentials of the node are renewed", "end", answer.Until)

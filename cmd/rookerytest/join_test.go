@@ -90,7 +90,7 @@ func (a *applicant) has(lasts time.Duration) {
 	if err != nil {
 		a.Fatal(err)
 	}
-	made, err := secure.NodeFiles(a.name, seed, answer)
+	made, err := secure.NodeFiles(secure.NodeCreds(a.name), seed, answer)
 	if err == nil {
 		err = os.WriteFile(creds, made[secure.NodeCreds(a.name)], 0o600)
 	}
@@ -270,7 +270,7 @@ func (s *secured) asksToJoin(name string, token secure.Token) (options []nats.Op
 	if err := json.Unmarshal(m.Body, &answer); err != nil {
 		return nil, err
 	}
-	files, err := secure.NodeFiles(name, seed, answer)
+	files, err := secure.NodeFiles(secure.NodeCreds(name), seed, answer)
 	return []nats.Option{nats.UserCredentialBytes(files[secure.NodeCreds(name)]), ca, nats.CustomInboxPrefix(secure.InboxOf(name))}, err
 }
 

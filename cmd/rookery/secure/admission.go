@@ -141,8 +141,8 @@ func (t Token) User() (User, error) { return readUser([]byte(t.JWT)) }
 // Credentials returns a credentials file of NATS with this token of a user and its seed.
 func Credentials(token string, seed []byte) ([]byte, error) { return jwt.FormatUserConfig(token, seed) }
 
-// NodeFiles returns the credentials of a node with this seed: those for its work, and those with which it asks again.
-func NodeFiles(node string, seed []byte, a events.JoinAnswer) (Files, error) {
+// NodeFiles returns the credentials of a node with this seed: those for its work in the file creds, and those with which it asks again beside it.
+func NodeFiles(creds string, seed []byte, a events.JoinAnswer) (Files, error) {
 	work, err := Credentials(a.Node, seed)
 	if err != nil {
 		return nil, fmt.Errorf("the credentials that the coordinator gave: %w", err)
@@ -151,7 +151,7 @@ func NodeFiles(node string, seed []byte, a events.JoinAnswer) (Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the credentials that the coordinator gave to ask again: %w", err)
 	}
-	return Files{NodeCreds(node): work, AgainFile(NodeCreds(node)): again}, nil
+	return Files{creds: work, AgainFile(creds): again}, nil
 }
 
 // credsSuffix ends the names of credentials files.
