@@ -127,12 +127,14 @@ func (t *Turn) reconcile(s *projections.Service) {
 	}
 }
 
-// comesBack reports whether the node of a disconnected instance sends heartbeats again, but has not listed its instances yet.
-func (t *Turn) comesBack(slot *projections.Slot) bool {
-	return slices.ContainsFunc(slot.Beside().Disconnected, func(i *projections.Instance) bool {
+// comesBack reports whether the node of a lost instance sends heartbeats again, but has not listed its instances yet: of a disconnected one, which may
+// get its slot back, or of one that still has the slot's volumes.
+func (t *Turn) comesBack(s *projections.Service, ordinal uint32) bool {
+	unlisted := func(i *projections.Instance) bool {
 		n := t.Cluster.Nodes[i.Node]
-		return n.Live() && !n.Tells() && n.Degraded == ""
-	})
+		return i.Lost && n.Live() && !n.Tells() && n.Degraded == ""
+	}
+	return slices.ContainsFunc(s.Slots[ordinal].Beside().Disconnected, unlisted) || s.Writes(ordinal, unlisted)
 }
 
 // reconcileDisconnected retires the disconnected instance or its replacement, if one of them must stop.

@@ -102,7 +102,7 @@ func (t *Turn) vacant(s *projections.Service, ordinal uint32) bool {
 		return true
 	}
 	slot := s.Slots[ordinal]
-	return slot.Vacant() && !t.comesBack(slot) && !clears(s, ordinal) && !t.backsOff(s, ordinal) &&
+	return slot.Vacant() && !t.comesBack(s, ordinal) && !clears(s, ordinal) && !t.backsOff(s, ordinal) &&
 		(slot.Remains() == nil || !s.Alone(ordinal))
 }
 

@@ -54,15 +54,16 @@ func (s *Service) Rescales() bool {
 // serve the same part of a topology, write to the same volume, or break the promise of an exclusive slot.
 func (s *Service) Alone(ordinal uint32) bool {
 	spec := &s.Revisions[s.Target(ordinal)].Spec
-	return spec.Topology != nil || spec.Exclusive || s.Home(ordinal) != "" || (spec.KeepsVolumes() && s.writes(ordinal))
+	return spec.Topology != nil || spec.Exclusive || s.Home(ordinal) != "" || s.Writes(ordinal, func(i *Instance) bool { return !i.Lost })
 }
 
-// writes reports whether a terminating instance may still write to the slot's volumes. The next instance may get the same volumes,
-// even if an instance without volumes has had the slot in between.
-func (s *Service) writes(ordinal uint32) bool {
-	return int(ordinal) < len(s.Slots) && slices.ContainsFunc(s.Slots[ordinal].Beside().Terminating, func(i *Instance) bool {
-		return !i.Lost && s.Revisions[i.Revision].Spec.KeepsVolumes()
-	})
+// Writes reports whether one of these terminating instances has volumes that the slot's next instance may get too. That is so even if an instance
+// without volumes has had the slot in between.
+func (s *Service) Writes(ordinal uint32, one func(*Instance) bool) bool {
+	return int(ordinal) < len(s.Slots) && s.Revisions[s.Target(ordinal)].Spec.KeepsVolumes() &&
+		slices.ContainsFunc(s.Slots[ordinal].Beside().Terminating, func(i *Instance) bool {
+			return s.Revisions[i.Revision].Spec.KeepsVolumes() && one(i)
+		})
 }
 
 // applyTopology applies an event about a service's topology to the state.

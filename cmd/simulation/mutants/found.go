@@ -242,6 +242,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"volumes-of-one-whose-node-returns", "a slot gets its next instance while the node of a lost one with the same volumes returns", []edit{{
+			"coordinator/liveness.go", " || s.Writes(ordinal, unlisted)", "",
+		}},
+	},
+	{
 		"queued-once-all-has-healed", "the simulation gives the cluster no time for commands that are queued only once all has healed", []edit{{
 			"cmd/simulation/world/heal.go", "limit = max(limit, convergeWithin+time.Duration(w.checker.Backlog())*commandWithin)", "_ = limit",
 		}},
