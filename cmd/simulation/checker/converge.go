@@ -145,6 +145,8 @@ func slotUnlike(s *projections.Service, ordinal uint32, slot *projections.Slot, 
 	switch {
 	case slot.Next != nil && !waits:
 		why = append(why, slot.Next.ID.String()+" has not taken over its slot")
+	case slot.Next != nil && slot.Next.Seen.Phase != events.PhaseOnline && !leftAlone(s, slot.Next):
+		why = append(why, fmt.Sprintf("%s is %s", slot.Next.ID, slot.Next.Seen.Phase))
 	case i == nil:
 	case !s.Has(ordinal):
 		why = append(why, i.ID.String()+" is beyond the scale")

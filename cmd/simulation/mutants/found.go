@@ -247,6 +247,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"next-one-that-is-tried-again", "the checker takes a cluster for settled whose paused operation has an instance that its node tries again", []edit{{
+			"cmd/simulation/checker/converge.go", "slot.Next != nil && slot.Next.Seen.Phase != events.PhaseOnline && !leftAlone(s, slot.Next):", "false:",
+		}},
+	},
+	{
 		"queued-once-all-has-healed", "the simulation gives the cluster no time for commands that are queued only once all has healed", []edit{{
 			"cmd/simulation/world/heal.go", "limit = max(limit, convergeWithin+time.Duration(w.checker.Backlog())*commandWithin)", "_ = limit",
 		}},
