@@ -252,6 +252,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"exclusive-one-that-hears-late", "the simulation takes a cluster for settled before each node has had an answer to a heartbeat", []edit{{
+			"cmd/simulation/world/heal.go", "append(w.unheard(began), w.checker.Unlike()...)", "w.checker.Unlike()",
+		}},
+	},
+	{
 		"queued-once-all-has-healed", "the simulation gives the cluster no time for commands that are queued only once all has healed", []edit{{
 			"cmd/simulation/world/heal.go", "limit = max(limit, convergeWithin+time.Duration(w.checker.Backlog())*commandWithin)", "_ = limit",
 		}},

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 )
 
@@ -162,6 +163,9 @@ func (k *call) answer(o outcome) bool {
 	k.over = true
 	if errors.Is(o.err, bus.ErrFull) {
 		k.client.refused = time.Now()
+	}
+	if o.err == nil && k.point == Beat && strings.HasPrefix(k.key, events.HeartbeatRoot+".") {
+		k.client.heard = time.Now()
 	}
 	switch {
 	case k.then != nil:

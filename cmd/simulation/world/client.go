@@ -41,6 +41,8 @@ type client struct {
 	tear    bool // the next append to the log is stored in part
 	// refused is when a full log last refused an append of the client.
 	refused time.Time
+	// heard is when an answer to a heartbeat last came.
+	heard time.Time
 	stalled bool // its readers deliver nothing
 
 	held    []func() // run once the process runs again

@@ -51,7 +51,7 @@ func (w *World) converge() {
 	for !w.broken() && time.Since(began) < limit {
 		limit = max(limit, convergeWithin+time.Duration(w.checker.Backlog())*commandWithin) // some may not have been decided before
 		w.until(time.Now().Add(lookAgain), w.broken)
-		if why = w.checker.Unlike(); len(why) == 0 {
+		if why = append(w.unheard(began), w.checker.Unlike()...); len(why) == 0 {
 			break
 		}
 	}
@@ -66,6 +66,16 @@ func (w *World) converge() {
 	w.checkEnd()
 	w.replaceLeader()
 	w.stays(true)
+}
+
+// unheard returns the nodes that have had no answer to a heartbeat since. They may still stop their exclusive instances.
+func (w *World) unheard(since time.Time) (why []string) {
+	for _, p := range w.parts {
+		if w.hosts[p.name] != nil && p.alive() && p.client.heard.Before(since) {
+			why = append(why, p.name+" has had no answer to a heartbeat since")
+		}
+	}
+	return why
 }
 
 // stays lets time pass in which nothing is due. It checks that the cluster decides and does nothing, under the same leader or another.
