@@ -297,6 +297,9 @@ USERS := 1000
 bench-revocation: setup ## Measure how soon a removed user is cut off: make bench-revocation USERS=200
 	$(GO) test -run '^$$' -bench Revocation -benchtime 1x -timeout 30m ./cmd/rookerytest -users $(USERS)
 
+.PHONY: bench-signatures
+bench-signatures: ## Measure what it costs to sign rounds, and to verify them
+	@set -o pipefail; $(GO) test -run '^$$' -bench Signatures -benchtime 1x -timeout 10m ./cmd/rookerytest 2>&1 | awk -f .ci/bench-table.awk
 .PHONY: bench-join
 bench-join: setup ## Measure how long 200 nodes take to join with one token
 	$(GO) test -run '^$$' -bench Join -benchtime 1x -timeout 10m ./cmd/rookerytest

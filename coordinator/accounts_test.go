@@ -37,7 +37,7 @@ func TestSubjectsNameTheSenderWhereAccountsAreOn(t *testing.T) {
 	with := adoption("1")
 	with.Accounts = true
 	on.round(func(turn *coordinator.Turn) { turn.Found(with) })
-	if on.cluster.Level != events.LevelAdmissions || !on.cluster.Accounts {
+	if on.cluster.Level != events.LevelSignatures || !on.cluster.Accounts {
 		t.Errorf("the cluster is at level %d, and accounts are on: %t", on.cluster.Level, on.cluster.Accounts)
 	}
 	if why := rejected(on.sent(plain, "1", body)); !strings.Contains(why, "publish to rookery.cmd.by.<user>") {

@@ -115,8 +115,18 @@ func (t *Turn) Renewed(renewed events.ClusterRenewed) {
 	t.emit(events.ClusterScope, renewed)
 }
 
+// Signs records that rounds are signed with the key from here on; "" for a coordinator that has none.
+func (t *Turn) Signs(key events.RoundKey) {
+	if key == "" || key == t.Cluster.Key || !t.Cluster.Accounts || t.Cluster.Level < events.LevelSignatures {
+		return
+	}
+	t.Working, t.cause = events.Unit{}, events.Cause{}
+	t.emit(events.ClusterScope, events.ClusterSigned{Key: key})
+}
+
 // Found records which streams belong to the cluster, and from where the leader continues to read its inboxes. If an inbox was
-// replaced, its commands end here: a client could not learn their outcome by their sequence later. A cluster with accounts begins at the level that has them.
+// replaced, its commands end here: a client could not learn their outcome by their sequence later. A cluster with accounts begins at the level that has them, and what comes with them. Without
+// accounts, coordinators need no key.
 func (t *Turn) Found(adopted events.ClusterAdopted) {
 	t.Working = events.Unit{}
 	if adopted.Streams[commandsStream] != t.Cluster.Streams[commandsStream] {
@@ -132,10 +142,13 @@ func (t *Turn) Found(adopted events.ClusterAdopted) {
 		}
 	}
 	t.cause = events.Cause{}
-	if adopted.Accounts && t.Cluster.Level < events.LevelAdmissions {
-		t.emit(events.ClusterScope, events.ClusterLevel{Level: events.LevelAdmissions}) // the log has accounts and who joins from that level on
+	if adopted.Accounts && t.Cluster.Level < events.LevelSignatures {
+		t.emit(events.ClusterScope, events.ClusterLevel{Level: events.LevelSignatures})
 	}
 	t.emit(events.ClusterScope, adopted)
+	if !adopted.Accounts && t.Cluster.Key != "" {
+		t.emit(events.ClusterScope, events.ClusterSigned{})
+	}
 	if t.Cluster.Round == 0 { // a log with rounds keeps its policy
 		t.emit(events.ClusterScope, events.PolicyChanged{Policy: events.DefaultPolicy()})
 	}

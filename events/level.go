@@ -19,6 +19,8 @@ const (
 	// LevelAdmissions is the level with which tokens came: cluster.token-created, node.admitted, node.revoked and
 	// instance.session-opened.
 	LevelAdmissions Level = 3
+	// LevelSignatures is the level with which rounds are signed: cluster.signed.
+	LevelSignatures Level = 4
 )
 
 // Levels are the levels at which a program works, both included.
@@ -28,7 +30,7 @@ type Levels struct {
 }
 
 // OwnLevels are the levels at which this program works.
-var OwnLevels = Levels{Most: LevelAdmissions}
+var OwnLevels = Levels{Most: LevelSignatures}
 
 // Hold reports whether a program with these levels works at this one.
 func (l Levels) Hold(level Level) bool { return l.Least <= level && level <= l.Most }

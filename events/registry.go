@@ -114,7 +114,7 @@ var standard = newRegistry(
 	of[RebalanceStarted](), of[RebalanceEnded](), of[RebalanceSet](),
 	of[EvictionsPaused](), of[EvictionsResumed](),
 	of[UnitShunned](), of[UnitRetried](),
-	of[ClusterAdopted](), of[ClusterRenewed](), of[ClusterLevel](), of[RoundClosed](), of[RoundVoid](),
+	of[ClusterAdopted](), of[ClusterRenewed](), of[ClusterLevel](), of[ClusterSigned](), of[RoundClosed](), of[RoundVoid](),
 	of[Hello](), of[InstanceList](), of[InstanceStatus](), of[EngineStatus](), of[SessionStatus](),
 	of[Order](), of[OrdersEpoch](),
 	of[Heartbeat](), of[HeartbeatAnswer](),

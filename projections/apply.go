@@ -46,6 +46,8 @@ func (c *Cluster) applyCluster(r events.Record) bool {
 		c.allow(d.Allowed)
 	case events.ClusterLevel:
 		c.raise(d.Level)
+	case events.ClusterSigned:
+		c.Key = d.Key
 	case events.TokenCreated:
 		c.createToken(d, r.Time)
 	case events.EvictionsPaused:

@@ -19,6 +19,8 @@ type Cluster struct {
 	// Accounts says that the NATS servers know each user, and hold it to subjects with its name.
 	Accounts bool `json:",omitzero"`
 	Admissions
+	// Key is the one with which rounds are signed; "" where they are not.
+	Key events.RoundKey `json:",omitzero"`
 	// Round, Epoch and Leader are those of the last closed round. Sequence is its place in the log, and Chain the hash there.
 	Round    uint64
 	Epoch    uint64

@@ -28,6 +28,13 @@ func Damaged(err error) bool {
 type Fold struct {
 	// Cluster is the state after the last whole round.
 	Cluster *Cluster
+	// Root is the key that the reader of the log trusts, also where a round that is not signed with the key before names it: the log may have been
+	// restored with new keys. A reader that has no key, "", takes every such round.
+	Root events.RoundKey
+	// Stored says that the messages were stored before. Then only signatures that change the key and, in Verify, the last one are verified: a
+	// coordinator verifies each round before it signs the next one, and signs the hash over all of them. After an error, also one of Verify,
+	// fold again without Stored: the error may come of rounds that others have written.
+	Stored bool
 
 	last  uint64
 	chain events.Chain
@@ -36,6 +43,10 @@ type Fold struct {
 	open    uint64
 	held    []events.Record
 	strange error
+	// next is the last change of the key among the open messages; nil for none.
+	next *events.ClusterSigned
+	// unverified is the last message that closed a round without its signature being verified; nil for none.
+	unverified *events.Message
 }
 
 // NewFold returns the fold of an empty log.
@@ -58,18 +69,26 @@ func (f *Fold) Take(m events.Message) ([]events.Record, error) {
 	if err != nil && f.strange == nil {
 		f.strange = unreadable(err)
 	}
+	after := f.chain.Extend(m)
 	switch d := r.Data.(type) {
 	case events.RoundClosed:
-		return f.close(m, r, d)
-	case events.RoundVoid:
-		if f.voids(d) {
-			return f.void(m, r, d), nil
+		switch {
+		case f.signed(m, d, after):
+			return f.close(m, r, d, after)
+		case f.misses(m, d):
+			return nil, fmt.Errorf("log sequence %d: %w: round %d is signed, and what is before it is not what it was signed over", m.Sequence, ErrChain, d.Round)
 		}
+	case events.RoundVoid:
+		if after := f.Cluster.Chain.Extend(m); f.voids(d) && (f.Cluster.Key == "" || f.Cluster.Key.Signed(m, after)) {
+			return f.void(m, r, d, after), nil
+		}
+	case events.ClusterSigned:
+		f.next = &d
 	}
 	if f.open == 0 {
 		f.open = m.Sequence
 	}
-	f.chain = f.chain.Extend(m)
+	f.chain = after
 	if err == nil {
 		f.held = append(f.held, r)
 	}
@@ -84,7 +103,47 @@ func unreadable(err error) error {
 	return err
 }
 
-func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClosed) ([]events.Record, error) {
+// signed reports whether the message that closes the round is signed as the log demands, where it does. The key that signs the first such round is
+// in it.
+func (f *Fold) signed(m events.Message, closed events.RoundClosed, after events.Chain) bool {
+	key := f.Cluster.Key
+	if f.next == nil {
+		return key == "" || f.attested(m, closed) || key.Signed(m, after)
+	}
+	next := f.next.Key
+	if key == "" {
+		return next == "" || next.Signed(m, after)
+	}
+	return key.Signed(m, after) || ((f.Root == "" || f.Root == next) && next.Signed(m, after))
+}
+
+// attested reports whether a later signature may stand for that of the message, which closes the next round.
+func (f *Fold) attested(m events.Message, closed events.RoundClosed) bool {
+	if !f.Stored || closed.Chain != f.chain || closed.Round != f.Cluster.Round+1 {
+		return false
+	}
+	f.unverified = &m
+	return true
+}
+
+// Verify verifies the signature of the last round, where Stored has left that out.
+func (f *Fold) Verify() error {
+	m := f.unverified
+	f.unverified = nil
+	if m == nil || m.Sequence != f.Cluster.Sequence || f.Cluster.Key.Signed(*m, f.Cluster.Chain) {
+		return nil
+	}
+	return fmt.Errorf("log sequence %d: %w: it closes a round without the signature of a coordinator", m.Sequence, ErrChain)
+}
+
+// misses reports whether a coordinator has signed the end of a round that the fold does not have: what is open is then damaged, and not what others
+// have written. Every end that can be published again is that of a round which the fold has.
+func (f *Fold) misses(m events.Message, closed events.RoundClosed) bool {
+	after := closed.Chain.Extend(m)
+	return closed.Round > f.Cluster.Round && (f.Cluster.Key.Signed(m, after) || f.Root.Signed(m, after))
+}
+
+func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClosed, after events.Chain) ([]events.Record, error) {
 	if f.strange != nil {
 		return nil, f.strange
 	}
@@ -96,10 +155,10 @@ func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClose
 			return nil, err
 		}
 	}
-	f.chain = f.chain.Extend(m)
-	f.Cluster.Close(m.Sequence, closed, f.chain)
+	f.chain = after
+	f.Cluster.Close(m.Sequence, closed, after)
 	records := f.held
-	f.open, f.held = 0, nil
+	f.open, f.held, f.next = 0, nil, nil
 	return append(records, r), nil
 }
 
@@ -109,10 +168,10 @@ func (f *Fold) voids(void events.RoundVoid) bool {
 }
 
 // void drops the open messages. The hash chain continues from the last closed round, over the void itself.
-func (f *Fold) void(m events.Message, r events.Record, void events.RoundVoid) []events.Record {
-	f.open, f.held, f.strange = 0, nil, nil
-	f.chain = f.Cluster.Chain.Extend(m)
-	f.Cluster.void(m.Sequence, void, f.chain)
+func (f *Fold) void(m events.Message, r events.Record, void events.RoundVoid, after events.Chain) []events.Record {
+	f.open, f.held, f.strange, f.next = 0, nil, nil, nil
+	f.chain = after
+	f.Cluster.void(m.Sequence, void, after)
 	return []events.Record{r}
 }
 

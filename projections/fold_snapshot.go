@@ -165,6 +165,9 @@ func (c *Cluster) Holds(m events.Message) error {
 		return fmt.Errorf("%w: %w", ErrSnapshotOfOther, err)
 	}
 	closed, ok := r.Data.(events.RoundClosed)
+	if c.Key != "" && !c.Key.Signed(m, c.Chain) {
+		return fmt.Errorf("%w: the message at sequence %d is not signed with the key of the log", ErrSnapshotOfOther, m.Sequence)
+	}
 	if !ok || m.Sequence != c.Sequence || closed.Round != c.Round || closed.Chain.Extend(m) != c.Chain {
 		return fmt.Errorf("%w: the message at sequence %d is not the end of round %d", ErrSnapshotOfOther, c.Sequence, c.Round)
 	}

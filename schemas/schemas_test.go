@@ -67,6 +67,7 @@ var words = map[reflect.Type]any{
 	reflect.TypeFor[events.Weight]():           events.MaxWeight,
 	reflect.TypeFor[events.NodeWeight]():       events.MaxNodeWeight,
 	reflect.TypeFor[events.PolicyPreset]():     events.PresetMaterialize,
+	reflect.TypeFor[events.RoundKey]():         events.RoundKey("C" + strings.Repeat("A", 55)),
 	reflect.TypeFor[events.NodeKey]():          events.NodeKey("U" + strings.Repeat("A", 55)),
 	reflect.TypeFor[events.SessionKind]():      events.SessionExec,
 	reflect.TypeFor[events.TokenUses]():        events.MaxTokenUses,

@@ -207,6 +207,7 @@ func busRestore(l *link) *cobra.Command {
 	var out output
 	var at string
 	var replicas int
+	var a admission
 	cmd := &cobra.Command{
 		Use:   "restore DIR",
 		Short: "Restore the log, the configs and the volume snapshots from a backup",
@@ -217,11 +218,15 @@ Restore prints what is lost: the events after the backup, and the commands whose
 running, and no container is restarted. The leader places and stops nothing until every node has listed all its containers. It adopts
 those that the log does not know if their slot and revision exist. The others are orphans: events list them, and their nodes stop them.
 
+Where the servers know who connects, rounds of the log are signed: --admission has the key. With new keys, rounds are signed with the new one from
+then on.
+
 Coordinators may run meanwhile: they wait. Stop coordinators of versions without this command.
 
 Exit codes: 0 restored and adopted, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery bus restore /var/backups/rookery
   rookery bus restore /var/backups/rookery --at 2026-11-01T12:00Z
+  rookery bus restore /var/backups/rookery --admission ./keys/admission
   rookery bus restore /var/backups/rookery --output json`,
 		Args: arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -229,12 +234,16 @@ Exit codes: 0 restored and adopted, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 			if err != nil {
 				return usage(cmd, fmt.Errorf("--at: %w", err))
 			}
+			signers, err := a.signers()
+			if err != nil {
+				return err
+			}
 			b, done, err := l.open("rookery bus restore")
 			if err != nil {
 				return err
 			}
 			defer done()
-			r, err := restoring{args[0], p, replicas}.run(cmd.Context(), b)
+			r, err := restoring{args[0], p, replicas, signers}.run(cmd.Context(), b)
 			if err != nil {
 				return err
 			}
@@ -247,6 +256,7 @@ Exit codes: 0 restored and adopted, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 	out.flag(cmd)
 	cmd.Flags().IntVar(&replicas, "replicas", 0, "number of NATS servers that store each stream")
 	cmd.Flags().Lookup("replicas").DefValue = "as many as before"
+	a.flag(cmd, "the keys that sign rounds of the log")
 	cmd.Flags().StringVar(&at, "at", "", "restore the newest backup of this `place` or before: "+placeForms)
 	return cmd
 }
@@ -267,6 +277,7 @@ type restoring struct {
 	from     string
 	at       place
 	replicas int // 0 for as many as before
+	signers  runner.Signers
 }
 
 // run restores the newest backup at a place or before, and adopts the streams.
@@ -292,6 +303,9 @@ func (r restoring) run(ctx context.Context, b *bus.JetStream) (revived, error) {
 	if err != nil {
 		return revived{}, fmt.Errorf("nothing was restored: %w", err)
 	}
+	if cluster.Key != "" && len(r.signers) == 0 {
+		return revived{}, fmt.Errorf("nothing was restored: rounds of this log are signed with %s: name the folder of keys with --admission", cluster.Key)
+	}
 	replicas := cmp.Or(r.replicas, m.Replicas)
 	restoration := backup.Restoration{Bus: b, Store: store, Backup: m, State: cluster, Replicas: replicas}
 	wrote, err := restoration.Run(ctx, func(read events.Message) { tell("restoring", read.Sequence) })
@@ -301,7 +315,7 @@ func (r restoring) run(ctx context.Context, b *bus.JetStream) (revived, error) {
 	if err := initWithin(ctx, b, replicas); err != nil {
 		return revived{}, err
 	}
-	return adopts(ctx, b, m, cluster, wrote)
+	return adopts(ctx, b, m, cluster, wrote, r.signers)
 }
 
 func initWithin(ctx context.Context, b *bus.JetStream, replicas int) error {
@@ -312,7 +326,7 @@ func initWithin(ctx context.Context, b *bus.JetStream, replicas int) error {
 
 // adopts adopts the streams beside a log that is restored. The log may have been restored before: then it has a round that adopts them, or ends
 // with the backup.
-func adopts(ctx context.Context, b *bus.JetStream, m backup.Manifest, cluster *projections.Cluster, wrote bool) (revived, error) {
+func adopts(ctx context.Context, b *bus.JetStream, m backup.Manifest, cluster *projections.Cluster, wrote bool, signers runner.Signers) (revived, error) {
 	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
 	defer cancel()
 	r := revived{taken: takenOf(m)}
@@ -337,7 +351,7 @@ func adopts(ctx context.Context, b *bus.JetStream, m backup.Manifest, cluster *p
 		r.Adopted = "the log knows all streams: nothing is to be adopted"
 		return r, nil
 	}
-	if r.Adopted, err = runner.Adopt(ctx, b, processName(), ownProgram()); err != nil {
+	if r.Adopted, err = runner.Adopt(ctx, b, processName(), ownProgram(), signers); err != nil {
 		return r, fmt.Errorf("the log is restored, but its streams are not adopted: %w: run this again", err)
 	}
 	return r, nil

@@ -345,7 +345,8 @@ func roomWords(ctx context.Context, b *bus.JetStream) (string, bus.Room, error) 
 }
 
 func busAdopt(l *link) *cobra.Command {
-	return &cobra.Command{
+	var a admission
+	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Accept streams that were deleted, recreated or restored",
 		Long: `Accept the streams as they are now. A coordinator stops when a stream is not the one that the log knows, because to continue
@@ -353,11 +354,16 @@ could repeat or lose commands. Find the cause first, then run adopt.
 
 Adopt creates missing streams, with as many replicas as the log has, and records all identities in the log. The leader then
 continues to read commands and statuses from a safe place. It places and stops nothing until every node has listed all its
-containers. Adopt itself stops no container.`,
+containers. Adopt itself stops no container. Where the servers know who connects, rounds of the log are signed: --admission has the key.`,
 		Example: `  rookery bus check
-  rookery bus adopt`,
+  rookery bus adopt
+  rookery bus adopt --admission ./keys/admission`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			signers, err := a.signers()
+			if err != nil {
+				return err
+			}
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
 				if err := refuseBesideAnother(ctx, b); err != nil {
 					return err
@@ -371,7 +377,7 @@ containers. Adopt itself stops no container.`,
 				}
 				ctx, cancel := context.WithTimeout(cmd.Context(), foldTimeout)
 				defer cancel()
-				said, err := runner.Adopt(ctx, b, processName(), ownProgram())
+				said, err := runner.Adopt(ctx, b, processName(), ownProgram(), signers)
 				if err != nil {
 					return err
 				}
@@ -380,4 +386,6 @@ containers. Adopt itself stops no container.`,
 			})
 		},
 	}
+	a.flag(cmd, "the keys that sign rounds of the log")
+	return cmd
 }

@@ -19,7 +19,8 @@ import (
 )
 
 func coordinatorCommand(l *link) *cobra.Command {
-	var name, metrics, admission string
+	var name, metrics string
+	var a admission
 	var heartbeat time.Duration
 	var backups backingUp
 	cmd := &cobra.Command{
@@ -37,7 +38,7 @@ writes from one leader only, so two coordinators that both believe they lead can
 			if err := backups.check(cmd); err != nil {
 				return err
 			}
-			issue, err := issuer(admission)
+			issue, signers, err := a.read()
 			if err != nil {
 				return err
 			}
@@ -70,34 +71,51 @@ writes from one leader only, so two coordinators that both believe they lead can
 			defer stop()
 			return supervise(cmd.Context(), runner.Config{
 				Bus: b, Name: name, Program: ownProgram(), Log: told.Log().With("part", "coordinator"), Heartbeat: heartbeat,
-				Admission: admits,
-				Meter:     told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
+				Admission: admits, Signers: signers,
+				Meter: told.Meter("coordinator/runner"), Tracer: told.Tracer("coordinator/runner"),
 			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", processName(), "unique `name` of this coordinator")
 	cmd.Flags().Lookup("name").DefValue = "the host name and a random part"
 	cmd.Flags().DurationVar(&heartbeat, "heartbeat", runner.DefaultHeartbeat, "interval of nodes' heartbeats; the same on all coordinators and nodes")
-	cmd.Flags().StringVar(&admission, "admission", "", "`folder` admission of rookery secure init, with the keys that sign credentials of nodes that join")
+	a.flag(cmd, "the keys that sign rounds, and credentials of nodes that join")
 	metricsFlag(cmd, &metrics)
 	backups.flags(cmd)
 	return cmd
 }
 
-// issuer reads the keys that sign credentials of nodes; nil where there is no folder.
-func issuer(folder string) (*secure.Issuer, error) {
-	if folder == "" {
-		return nil, nil
+// admission is the folder admission of rookery secure init, wherever it was copied to.
+type admission struct{ folder string }
+
+func (a *admission) flag(cmd *cobra.Command, has string) {
+	cmd.Flags().StringVar(&a.folder, "admission", "", "`folder` admission of rookery secure init, with "+has)
+}
+
+// read reads the keys that sign credentials of nodes, and those that sign rounds; nil where there is no folder.
+func (a admission) read() (*secure.Issuer, runner.Signers, error) {
+	if a.folder == "" {
+		return nil, nil, nil
 	}
-	files, err := secure.ReadAdmission(os.DirFS(folder))
+	files, err := secure.ReadAdmission(os.DirFS(a.folder))
 	if err != nil {
-		return nil, fmt.Errorf("--admission %s: %w", folder, err)
+		return nil, nil, fmt.Errorf("--admission %s: %w", a.folder, err)
 	}
 	i, err := files.Issuer()
 	if err != nil {
-		return nil, fmt.Errorf("--admission %s: %w", folder, err)
+		return nil, nil, fmt.Errorf("--admission %s: %w", a.folder, err)
 	}
-	return i, nil
+	signers, err := files.Signers()
+	if err != nil {
+		return nil, nil, fmt.Errorf("--admission %s: %w", a.folder, err)
+	}
+	return i, signers, nil
+}
+
+// signers are the keys that sign rounds; nil where there is no folder.
+func (a admission) signers() (runner.Signers, error) {
+	_, signers, err := a.read()
+	return signers, err
 }
 
 // garbage is how much of it the heap of a coordinator has at most before it is collected, in percent of what is in use, unless GOGC says

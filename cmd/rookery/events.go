@@ -230,6 +230,8 @@ func details(data events.Data, at time.Time) string {
 		return fmt.Sprintf(" as epoch %d at %s with %s", d.Epoch, d.Address, d.Engine)
 	case events.ClusterLevel:
 		return fmt.Sprintf(" %d", d.Level)
+	case events.ClusterSigned:
+		return signedDetails(d)
 	case events.RebalanceStarted:
 		return fmt.Sprintf(" of at most %d moves, for a gain of at least %d points", d.MaxMoves, d.MinGain)
 	case events.RebalanceEnded:

@@ -108,3 +108,10 @@ func orphanDetails(d events.StrayFound) string {
 	}
 	return text
 }
+
+func signedDetails(d events.ClusterSigned) string {
+	if d.Key == "" {
+		return " with no key from here on"
+	}
+	return " with " + string(d.Key)
+}

@@ -139,7 +139,7 @@ store.`,
 	}
 	s := &secured{}
 	s.flag(cmd)
-	cmd.AddCommand(secureInitCommand(s), secureRenewCommand(s))
+	cmd.AddCommand(secureInitCommand(s), secureRenewCommand(s), secureRotateCommand(s))
 	return cmd
 }
 
@@ -153,7 +153,7 @@ server on this machine. All files are in one folder, for their owner only. Nothi
 
   offline/      keys that sign everything else: move them to a disk that you lock away
   keys/         keys with which an operator adds users
-  admission/    keys with which coordinators sign the credentials of nodes that join: copy it to each coordinator
+  admission/    keys with which coordinators sign rounds of the log, and credentials of nodes that join: copy it to each coordinator
   servers/NAME  copy to the server, and start nats-server there
   users/        credentials and NATS contexts
 
@@ -225,6 +225,37 @@ them. Servers read the new ones while they run, and connections stay. rookery do
 						filepath.Join(s.folder, "servers", server.Name), server.Address)
 				}
 				fmt.Fprintf(out, "2. Move %s to its disk again.\n", filepath.Join(s.folder, secure.Offline))
+				return nil
+			})
+		},
+	}
+}
+
+func secureRotateCommand(s *secured) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate",
+		Short: "Make another key with which coordinators sign rounds",
+		Long: `Make another key with which coordinators sign rounds of the log, as when a host that had the folder admission is not to be trusted any longer. The
+one before stays in the folder: it signs the change. Coordinators with the old folder cannot lead after that. Nodes, and all who connect, notice
+nothing.`,
+		Example: `  rookery secure rotate --dir ./keys`,
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.alone(func() error {
+				files, err := s.read()
+				if err != nil {
+					return err
+				}
+				rotated, err := files.NewRoundsKey()
+				if err == nil {
+					err = s.write(rotated)
+				}
+				if err != nil {
+					return err
+				}
+				out := cmd.OutOrStdout()
+				fmt.Fprintf(out, "1. Copy %s to each coordinator.\n", filepath.Join(s.folder, secure.Admission))
+				fmt.Fprintln(out, "2. Then start the coordinators again, one after the other. The first one that leads changes the key in the log.")
 				return nil
 			})
 		},

@@ -178,6 +178,7 @@ type decider struct {
 	commands uint64
 	statuses uint64
 	now      time.Time
+	signer   *events.Signer // nil where rounds are not signed
 	// append stores a round behind the cluster's last sequence; nil where nothing is to be sealed.
 	append func(coordinatorrunner.Round)
 }
@@ -205,7 +206,7 @@ func (d *decider) round(b *testing.B, inputs func(*coordinator.Turn)) bool {
 		d.cluster.Close(last, closed, events.Chain{})
 		return true
 	}
-	round, err := coordinatorrunner.Seal(turn.Records, closed, d.cluster.LogID(), d.cluster.Sequence, d.cluster.Chain)
+	round, err := coordinatorrunner.Seal(turn.Records, closed, d.cluster.LogID(), d.cluster.Sequence, d.cluster.Chain, d.signer)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -222,13 +223,16 @@ func (d *decider) found(b *testing.B) {
 		for _, s := range bus.Streams {
 			streams[s] = bus.State{Identity: "0123456789abcdefghijkl"}
 		}
-		t.Found(*coordinatorrunner.Adoption(streams))
+		adopted := *coordinatorrunner.Adoption(streams)
+		adopted.Accounts = d.signer != nil
+		t.Found(adopted)
+		t.Signs(d.signer.Key())
 	})
 	for i := 0; i < d.nodes; {
 		d.round(b, func(t *coordinator.Turn) {
 			for ; i < d.nodes; i++ {
 				t.Status(d.statuses+1, events.Status{
-					Node: nodeName(i), Hello: &events.Hello{Incarnation: "i-" + nodeName(i), NodeFacts: facts(20_000)},
+					Node: nodeName(i), Program: events.Program{Levels: events.OwnLevels}, Hello: &events.Hello{Incarnation: "i-" + nodeName(i), NodeFacts: facts(20_000)},
 				})
 				d.statuses++
 			}
@@ -240,8 +244,12 @@ func (d *decider) found(b *testing.B) {
 func (d *decider) place(b *testing.B, service string, scale int) {
 	b.Helper()
 	d.commands++
+	subject := events.CommandSubject(events.ServiceID{Namespace: "demo", Name: service}, "ensure")
+	if d.signer != nil {
+		subject = events.CommandBy("bench", subject)
+	}
 	request := events.ParseRequest(events.Message{
-		Subject:  events.CommandSubject(events.ServiceID{Namespace: "demo", Name: service}, "ensure"),
+		Subject:  subject,
 		Body:     fmt.Appendf(nil, `{"image":"localhost/web:1","scale":%d,"ports":[{"name":"http","port":8080}]}`, scale),
 		Sequence: d.commands,
 	})

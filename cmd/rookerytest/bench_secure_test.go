@@ -8,6 +8,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	coordinatorrunner "github.com/rookery-project/rookery/coordinator/runner"
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/events/bus"
+	"github.com/rookery-project/rookery/projections"
 )
 
 // connected is how many users are connected while some of them are removed.
@@ -49,4 +54,62 @@ func BenchmarkRevocation(b *testing.B) {
 		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "revocation-p50-ms")
 		b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "revocation-p99-ms")
 	}
+}
+
+// BenchmarkSignatures measures decisions that are committed to a log whose rounds are signed, and a fold of it as stored, beside the same without
+// signatures: in the large rounds of a fleet, and in rounds of one command each.
+func BenchmarkSignatures(b *testing.B) {
+	for name, shape := range map[string]struct{ services, scale int }{"Fleet": {10, 5000}, "Commands": {2000, 1}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				const times = 3
+				var signed, unsigned, folds, bareFolds []time.Duration
+				var count int
+				for range times { // in turns: the machine may be busier in one of them
+					decided, folded, ended := decidesAndFolds(b, shape.services, shape.scale, newSigner(b))
+					signed, folds, count = append(signed, decided), append(folds, folded), ended
+					decided, folded, _ = decidesAndFolds(b, shape.services, shape.scale, nil)
+					unsigned, bareFolds = append(unsigned, decided), append(bareFolds, folded)
+				}
+				rates(b, "placements", shape.services*shape.scale, middle(signed), middle(unsigned))
+				rates(b, "folded-events", count, middle(folds), middle(bareFolds))
+			}
+		})
+	}
+}
+
+// decidesAndFolds places instances in a log of its own. It returns how long that and the fold of the whole log took, and how long the log is.
+func decidesAndFolds(b *testing.B, services, scale int, signer *events.Signer) (decided, folded time.Duration, count int) {
+	b.Helper()
+	const nodes = 100
+	h := newHouse(b, false)
+	defer h.close()
+	client := h.connect()
+	d := newDecider(nodes)
+	d.signer = signer
+	d.append = func(round coordinatorrunner.Round) {
+		if _, err := client.Append(b.Context(), bus.Log, d.cluster.Sequence, round.Messages); err != nil {
+			b.Fatal(err)
+		}
+	}
+	d.found(b)
+	began := time.Now()
+	for i := range services {
+		d.place(b, serviceName(i), scale)
+	}
+	decided = time.Since(began)
+	fold := projections.NewFold()
+	fold.Stored = true
+	folded = read(b, client, d.cluster.Sequence, func(m events.Message) {
+		if _, err := fold.Take(m); err != nil {
+			b.Fatal(err)
+		}
+	})
+	if err := fold.Verify(); err != nil {
+		b.Fatal(err)
+	}
+	if fold.Cluster.Chain != d.cluster.Chain || fold.Cluster.Key != signer.Key() {
+		b.Fatal("the fold is another state than the one that was decided")
+	}
+	return decided, folded, int(fold.Last())
 }

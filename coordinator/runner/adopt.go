@@ -16,8 +16,9 @@ import (
 
 // fold returns the state that the log holds now. It reads the whole log instead of a snapshot, because callers want to know whether the log
 // is whole. The program must work at the level of the log.
-func fold(ctx context.Context, b bus.Bus, name string, program events.Program) (*projections.Fold, error) {
-	c := New(Config{Bus: b, Name: name, Program: program, Log: slog.New(slog.DiscardHandler), SnapshotEvery: snapshots.None})
+func fold(ctx context.Context, b bus.Bus, name string, program events.Program, signers Signers) (*projections.Fold, error) {
+	c := New(Config{Bus: b, Name: name, Program: program, Signers: signers, Log: slog.New(slog.DiscardHandler), SnapshotEvery: snapshots.None})
+	c.verifies = true
 	f, err := c.follow(ctx)
 	if err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func fold(ctx context.Context, b bus.Bus, name string, program events.Program) (
 // CheckIdentity returns ErrIdentity, with what was found and what to do, unless every stream is the one that the log
 // knows and the orders come from it. A leader may go on with both meanwhile.
 func CheckIdentity(ctx context.Context, b bus.Bus) error {
-	f, err := fold(ctx, b, "check", events.Program{Levels: events.OwnLevels})
+	f, err := fold(ctx, b, "check", events.Program{Levels: events.OwnLevels}, nil)
 	if err != nil || !f.Cluster.Founded() {
 		return err
 	}
@@ -77,9 +78,53 @@ func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster, epo
 }
 
 // Adopt records in the log, as one fenced round, that the present streams are the cluster's. It returns a description of what it did. If a
-// stream was created again, its inbox is read from the beginning.
-func Adopt(ctx context.Context, b bus.Bus, name string, program events.Program) (string, error) {
-	f, err := fold(ctx, b, name, program)
+// stream was created again, its inbox is read from the beginning. A log whose rounds are signed needs signers. They may be others than before: then
+// rounds are signed with the key of the first one from here on.
+//
+// It holds the lease meanwhile, and waits for it: a leader that has not noticed yet that the log was restored could append behind the adoption, if
+// that ends where its own log did.
+func Adopt(ctx context.Context, b bus.Bus, name string, program events.Program, signers Signers) (string, error) {
+	release, err := holdLease(ctx, b, name)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	return adopt(ctx, b, name, program, signers)
+}
+
+// ceasesWithin is how long a leader may take to notice that a stream is not the one that the log knows.
+const ceasesWithin = 3 * checkEvery
+
+// holdLease waits until no coordinator leads, and holds the lease until release is called.
+func holdLease(ctx context.Context, b bus.Bus, name string) (release func(), err error) {
+	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler)})
+	wait, cancel := context.WithTimeoutCause(ctx, ceasesWithin, errors.New("a coordinator leads, and has found no stream to be another than the log knows:"+
+		" stop the coordinators if you want to adopt the streams all the same"))
+	defer cancel()
+	again := time.NewTicker(claimEvery)
+	defer again.Stop()
+	for {
+		ls, _, err := c.claim(wait)
+		switch {
+		case ls != nil:
+			stop := ls.keep(ctx)
+			return func() {
+				stop()
+				ls.release(ctx)
+			}, nil
+		case err != nil && wait.Err() == nil:
+			return nil, err
+		}
+		select {
+		case <-again.C:
+		case <-wait.Done():
+			return nil, context.Cause(wait)
+		}
+	}
+}
+
+func adopt(ctx context.Context, b bus.Bus, name string, program events.Program, signers Signers) (string, error) {
+	f, err := fold(ctx, b, name, program, signers)
 	if err != nil {
 		return "", err
 	}
@@ -99,18 +144,22 @@ func Adopt(ctx context.Context, b bus.Bus, name string, program events.Program) 
 	if keeps(c, states, bus.Statuses, c.StatusCursor) {
 		adopted.Statuses = c.StatusCursor
 	}
+	key, signer := c.Key, signers.signs(c.Key)
+	if key != "" && signer.Key() != key && (signer == nil || !adopted.Accounts) {
+		return "", fmt.Errorf("rounds of this log are signed with %s: name the folder with its key with --admission", key)
+	}
 	now := newClock(time.Now()).now()
 	if now.Before(c.Now) {
 		now = c.Now
 	}
 	turn := coordinator.NewTurn(c, coordinator.NewWorkQueue(c), now)
-	if !turn.Fill(func() { turn.Found(*adopted) }) {
+	if !turn.Fill(func() { turn.Found(*adopted); turn.Signs(signers.root()) }) {
 		return "", fmt.Errorf("more commands are open than one round can end, which holds %d events", coordinator.MaxEvents)
 	}
 	round, err := Seal(turn.Records, events.RoundClosed{
 		Round: c.Round + 1, Epoch: c.Epoch + 1, Leader: name, Now: now,
 		Commands: adopted.Commands, Statuses: adopted.Statuses, CommandsKept: c.CommandsKept, Policy: policyVersion,
-	}, c.LogID(), f.Last(), c.Chain)
+	}, c.LogID(), f.Last(), c.Chain, signer)
 	if err != nil {
 		return "", err
 	}

@@ -23,8 +23,8 @@ type Round struct {
 	Chain    events.Chain     // after the closing message
 }
 
-// Seal writes the records and their closing message behind the sequence after. The chain is that of the last round.
-func Seal(records []events.Record, closed events.RoundClosed, logID string, after uint64, chain events.Chain) (Round, error) {
+// Seal writes the records and their closing message behind the sequence after, and signs that. The chain is that of the last round.
+func Seal(records []events.Record, closed events.RoundClosed, logID string, after uint64, chain events.Chain, signer *events.Signer) (Round, error) {
 	messages := make([]events.Message, 0, len(records)+1)
 	for _, r := range records {
 		m, err := r.Message(logID)
@@ -43,7 +43,11 @@ func Seal(records []events.Record, closed events.RoundClosed, logID string, afte
 	if err != nil {
 		return Round{}, err
 	}
-	return Round{Closed: closed, Messages: append(messages, last), Chain: chain.Extend(last)}, nil
+	chain = chain.Extend(last)
+	if err := signer.Sign(last, chain); err != nil {
+		return Round{}, err
+	}
+	return Round{Closed: closed, Messages: append(messages, last), Chain: chain}, nil
 }
 
 // commit appends the round as one atomic batch behind the last one and takes its end into the state. After any error
@@ -54,7 +58,7 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 		Commands: l.cursors.commands, Statuses: l.cursors.statuses,
 		CommandsKept: max(l.kept, l.cluster.CommandsKept), Policy: policyVersion,
 	}
-	round, err := Seal(turn.Records, closed, l.cluster.LogID(), l.closed, l.cluster.Chain)
+	round, err := Seal(turn.Records, closed, l.cluster.LogID(), l.closed, l.cluster.Chain, l.Signers.signs(l.key))
 	if err != nil {
 		turn.Working = unsealed(turn, l.cluster.LogID())
 		return fmt.Errorf("%w: %w", errDecide, err)
@@ -66,6 +70,7 @@ func (l *leader) commit(turn *coordinator.Turn, t taken) error {
 	}
 	lasted := time.Since(began)
 	l.cluster.Close(last, round.Closed, round.Chain)
+	l.key = l.cluster.Key
 	telemetry.Trace(l.ctx, l.Tracer, began.Add(-t.decide), round.Closed, turn.Records)
 	telemetry.Log(l.ctx, l.Log, turn.Records)
 	l.meters.Round(l.ctx, telemetry.Round{

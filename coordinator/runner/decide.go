@@ -147,6 +147,7 @@ func (l *leader) decideInputs(turn *coordinator.Turn, in *inputs) {
 	if l.founding != nil {
 		turn.Found(*l.founding)
 	}
+	turn.Signs(l.Signers.root())
 	if l.renewal != nil {
 		turn.Renewed(*l.renewal)
 	}

@@ -57,6 +57,8 @@ type leader struct {
 	// it.
 	hearTo uint64
 	hearBy time.Time
+	// key is the one with which the log demands the next round to be signed.
+	key events.RoundKey
 	// orders is the last sequence in ROOKERY_ORDERS, closed that of the last closed round in ROOKERY_LOG.
 	orders, closed uint64
 
@@ -107,7 +109,7 @@ func (c *Coordinator) failOver(ctx context.Context, f *follower, l *lease) (*lea
 	lead := &leader{
 		Coordinator: c, ctx: ctx, lease: l, clock: newClock(c.Now()), epoch: epoch,
 		work: coordinator.NewWorkQueue(c.cluster), heartbeats: newHeartbeats(), stopHeartbeats: func() {},
-		closed: c.cluster.Sequence, lastTick: time.Now(), lookedAt: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
+		closed: c.cluster.Sequence, key: c.cluster.Key, lastTick: time.Now(), lookedAt: time.Now(), blamed: map[events.Unit]string{}, retries: len(c.cluster.Shunned) > 0,
 		inherited: slices.SortedFunc(maps.Keys(c.cluster.Operating()), events.ServiceID.Compare),
 	}
 	lead.heartbeats.assume(c.cluster, lead.lastTick)
@@ -157,6 +159,9 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 		Sequence: to + 1, Time: newClock(c.Now()).now(),
 	}
 	m, err := record.Message(f.fold.Cluster.LogID())
+	if err == nil {
+		err = c.Signers.signs(f.fold.Cluster.Key).Sign(m, f.fold.Cluster.Chain.Extend(m))
+	}
 	if err != nil {
 		return err
 	}

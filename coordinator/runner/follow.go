@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -24,9 +25,14 @@ type follower struct {
 	closed uint64
 }
 
+// errForged occurs when a stored log does not fold, and only the last signature was verified: others may have written rounds into it, which a fold
+// that verifies each signature leaves out.
+var errForged = errors.New("a round in the log may not be a coordinator's")
+
 // take folds the next message of the log.
 func (f *follower) take(m events.Message) error {
 	records, err := f.fold.Take(m)
+	err = f.doubted(err)
 	if len(records) > 0 && err == nil {
 		err = f.c.works(f.fold.Cluster)
 	}
@@ -38,12 +44,22 @@ func (f *follower) take(m events.Message) error {
 	return err
 }
 
+// doubted returns errForged for an error of a fold that has not verified each signature. The next fold does.
+func (f *follower) doubted(err error) error {
+	if err == nil || !f.fold.Stored || f.fold.Cluster.Key == "" {
+		return err
+	}
+	f.c.verifies = true
+	return fmt.Errorf("%w: %w", errForged, err)
+}
+
 func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
 	c.leading, c.settled = false, false
 	fold, reader, err := c.folds.Begin(ctx, math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
+	fold.Stored = !c.verifies
 	f := &follower{c: c, fold: fold, reader: reader, closed: fold.Cluster.Sequence}
 	c.cluster = f.fold.Cluster
 	if err := c.works(c.cluster); err != nil {
@@ -181,6 +197,10 @@ func (f *follower) catchUp(ctx context.Context) error {
 			return fmt.Errorf("%w: the log ends at %d, and nothing comes after %d", bus.ErrReader, state.Last, f.fold.Last())
 		}
 	}
+	if err := f.doubted(f.fold.Verify()); err != nil {
+		return err
+	}
+	f.fold.Stored, f.c.verifies = false, false
 	f.c.settled, f.c.heard = true, asked
 	return nil
 }

@@ -130,6 +130,9 @@ func (l *lease) renew(ctx context.Context) bool {
 
 // claim returns the lease. If another coordinator holds it, claim returns nil and the revision of the lease.
 func (c *Coordinator) claim(ctx context.Context) (l *lease, held uint64, err error) {
+	if err := c.Signers.mayLead(c.cluster); err != nil {
+		return nil, 0, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
 	if c.leases == nil {

@@ -82,7 +82,7 @@ func (g *generator) seal(turn *coordinator.Turn) {
 	round, err := runner.Seal(turn.Records, events.RoundClosed{
 		Round: g.live.Round + 1, Epoch: 1, Leader: "test", Now: g.now, Commands: g.commands,
 		CommandsKept: max(g.live.CommandsKept, g.commands-min(g.commands, 40)),
-	}, g.live.LogID(), after, g.live.Chain)
+	}, g.live.LogID(), after, g.live.Chain, nil)
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -61,6 +61,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Heartbeat is how often nodes send a heartbeat.
 	Heartbeat time.Duration
+	// Signers have the keys with which this coordinator may sign rounds; none where accounts are off.
+	Signers Signers
 	// Admission lets nodes join; nil where they do not join with this coordinator.
 	Admission *Admission
 	// SnapshotEvery is how many messages of the log lie between two snapshots of the fold; 0 for snapshots.DefaultEvery, snapshots.None
@@ -86,6 +88,8 @@ type Coordinator struct {
 	cluster *projections.Cluster
 	settled bool
 	leading bool
+	// verifies says that the next fold verifies each signature.
+	verifies bool
 	// heard is when this coordinator last learned that it has the end of the log: from the log itself, or from the lease.
 	heard time.Time
 	// quorum is what the last calls have told of the servers. Other goroutines may read it.
@@ -112,7 +116,7 @@ func New(config Config) *Coordinator {
 	}
 	return &Coordinator{
 		Config: config, asks: make(chan ask), cluster: projections.NewCluster(),
-		folds: snapshots.NewFolds(config.Bus, config.Log, config.SnapshotEvery),
+		folds: snapshots.NewFolds(config.Bus, config.Log, config.SnapshotEvery, config.Signers.root()),
 	}
 }
 

@@ -135,7 +135,7 @@ func (w *writer) round(inputs func(*coordinator.Turn)) error {
 	c := w.cluster
 	round, err := runner.Seal(turn.Records, events.RoundClosed{
 		Round: c.Round + 1, Epoch: 1, Leader: leaderName, Now: w.now, CommandsKept: w.commands - min(w.commands, keptBehind), Policy: 1,
-	}, c.LogID(), c.Sequence, c.Chain)
+	}, c.LogID(), c.Sequence, c.Chain, nil)
 	if err != nil {
 		return err
 	}

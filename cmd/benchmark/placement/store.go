@@ -68,7 +68,7 @@ type log struct {
 func (l *log) store(t *coordinator.Turn) error {
 	c := t.Cluster
 	closed := events.RoundClosed{Round: c.Round + 1, Epoch: 1, Leader: leader, Now: t.Now}
-	round, err := runner.Seal(t.Records, closed, c.LogID(), l.last, c.Chain)
+	round, err := runner.Seal(t.Records, closed, c.LogID(), l.last, c.Chain, nil)
 	if err != nil {
 		return err
 	}

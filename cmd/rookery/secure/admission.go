@@ -47,14 +47,48 @@ func (f Files) Issuer() (*Issuer, error) {
 // ReadAdmission reads the folder Admission, wherever it was copied to.
 func ReadAdmission(folder fs.FS) (Files, error) {
 	files := Files{}
-	for _, name := range []string{nodesAccount, roleKey(Node), roleKey(Joiner)} {
+	for _, name := range []string{nodesAccount, roleKey(Node), roleKey(Joiner), roundsKey} {
 		content, err := fs.ReadFile(folder, path.Base(name))
 		if err != nil {
 			return nil, err
 		}
 		files[name] = content
 	}
-	return files, nil
+	before, err := fs.ReadFile(folder, path.Base(roundsBefore))
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
+	files[roundsBefore] = before
+	return files, err
+}
+
+// Signers reads what signs rounds: the present key first, then the one before where there is one.
+func (f Files) Signers() (all []*events.Signer, err error) {
+	for _, name := range []string{roundsKey, roundsBefore} {
+		seed, kept := f[name]
+		if !kept && name == roundsBefore {
+			break
+		}
+		s, err := events.NewSigner(seed)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path.Base(name), err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// NewRoundsKey makes another key with which coordinators sign rounds, and keeps the one that it replaces.
+func (f Files) NewRoundsKey() (Files, error) {
+	if _, err := events.NewSigner(f[roundsKey]); err != nil {
+		return nil, fmt.Errorf("read %s: %w", roundsKey, err)
+	}
+	pair, err := nkeys.CreateCluster()
+	if err != nil {
+		return nil, err
+	}
+	seed, err := pair.Seed()
+	return Files{roundsKey: seed, roundsBefore: f[roundsKey]}, err
 }
 
 // Issue signs credentials of a node for its key.

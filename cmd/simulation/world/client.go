@@ -42,7 +42,7 @@ type client struct {
 	// refused is when a full log last refused an append of the client.
 	refused time.Time
 	// heard is when an answer to a heartbeat last came.
-	heard time.Time
+	heard   time.Time
 	stalled bool // its readers deliver nothing
 
 	held    []func() // run once the process runs again

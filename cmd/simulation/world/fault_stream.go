@@ -75,7 +75,7 @@ func (w *World) adopt() {
 	p := &part{world: w, name: operatorName, program: newer}
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		for ctx.Err() == nil {
-			did, err := coordinator.Adopt(ctx, c, operatorName, c.program)
+			did, err := coordinator.Adopt(ctx, c, operatorName, c.program, w.signers())
 			if err == nil {
 				p.log().Info(did)
 				return nil

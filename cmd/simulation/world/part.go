@@ -1,8 +1,10 @@
 package world
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -12,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nkeys"
 	"go.opentelemetry.io/otel/metric"
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
@@ -70,11 +73,31 @@ func (w *World) addCoordinator(name string) {
 	p := &part{world: w, name: name, program: present}
 	p.run = func(ctx context.Context, c *client, _ string) error {
 		return coordinator.New(coordinator.Config{
-			Bus: c, Name: name, Program: c.program, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now,
+			Bus: c, Name: name, Program: c.program, Log: p.log(), Heartbeat: w.plan.Heartbeat, Now: p.now, Signers: w.signers(),
 			SnapshotEvery: cmp.Or(w.plan.SnapshotEvery, snapshots.None), Meter: w.measures(), Tracer: w.tracer,
 		}).Run(ctx)
 	}
 	w.parts = append(w.parts, p)
+}
+
+// signers are the keys of coordinators on a bus that knows its users. They are the same in every run.
+func (w *World) signers() coordinator.Signers {
+	if !w.server.Accounts {
+		return nil
+	}
+	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteCluster, bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	if err != nil {
+		panic(err)
+	}
+	seed, err := pair.Seed()
+	if err != nil {
+		panic(err)
+	}
+	signer, err := events.NewSigner(seed)
+	if err != nil {
+		panic(err)
+	}
+	return coordinator.Signers{signer}
 }
 
 func (w *World) addNode(name string, number int) {

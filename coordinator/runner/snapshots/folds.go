@@ -34,11 +34,14 @@ type Folds struct {
 	never bool
 	// spoiled takes unusable snapshots for the keeper to remove. If it is full, a later fold finds the snapshot again.
 	spoiled chan place
+	// root is the key of this reader of the log; "" for none.
+	root events.RoundKey
 }
 
-// NewFolds returns the Folds of the log of a bus, for a coordinator that takes a snapshot every so many messages.
-func NewFolds(b bus.Bus, log *slog.Logger, every uint64) Folds {
-	return Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds)}
+// NewFolds returns the Folds of the log of a bus, for a coordinator that takes a snapshot every so many messages. Root is the key that the reader of
+// the log trusts; "" for none.
+func NewFolds(b bus.Bus, log *slog.Logger, every uint64, root events.RoundKey) Folds {
+	return Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds), root: root}
 }
 
 // foldName is the name of the snapshot of a log at the end of a round. The names sort in the order of the log.
@@ -99,7 +102,12 @@ func (f Folds) Begin(ctx context.Context, at uint64) (*projections.Fold, bus.Rea
 	if err != nil {
 		return nil, nil, err
 	}
-	return projections.NewFold(), reader, nil
+	return f.trusting(projections.NewFold()), reader, nil
+}
+
+func (f Folds) trusting(fold *projections.Fold) *projections.Fold {
+	fold.Root = f.root
+	return fold
 }
 
 // fromSnapshot returns a fold from a snapshot that the log holds, or nil if none can be used. The error says why it could not find out.
@@ -172,7 +180,7 @@ func (f Folds) load(ctx context.Context, logID string, sequence uint64) (*projec
 		reader.Stop()
 		return nil, nil, err
 	}
-	return projections.Continue(cluster), reader, nil
+	return f.trusting(projections.Continue(cluster)), reader, nil
 }
 
 // read returns the state of a snapshot. Only the bytes may take long: if the bus cannot be reached, read fails soon.

@@ -56,6 +56,8 @@ func lineOf(d events.Data) (level slog.Level, about []slog.Attr, matters bool) {
 		return slog.LevelWarn, about, true
 	case events.ClusterLevel:
 		return slog.LevelInfo, []slog.Attr{slog.Uint64("level", uint64(d.Level))}, true
+	case events.ClusterSigned:
+		return slog.LevelInfo, word("key", string(d.Key)), true
 	case events.NodeSilent, events.NodeLost, events.NodeRevoked:
 		return slog.LevelWarn, nil, true
 	case events.NodeDegraded:

@@ -1,0 +1,44 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/rookery-project/rookery/events"
+	"github.com/rookery-project/rookery/projections"
+)
+
+// Signers sign rounds. The first one's key becomes that of the log; the others have keys that it had before.
+type Signers []*events.Signer
+
+// root is the key of the first one; "" without signers.
+func (s Signers) root() events.RoundKey {
+	if len(s) == 0 {
+		return ""
+	}
+	return s[0].Key()
+}
+
+// signs returns the one with the key that the log demands, or the first; nil without signers.
+func (s Signers) signs(key events.RoundKey) *events.Signer {
+	for _, signer := range s {
+		if signer.Key() == key {
+			return signer
+		}
+	}
+	if len(s) == 0 {
+		return nil
+	}
+	return s[0]
+}
+
+// mayLead returns ErrIdentity, with what to do, unless rounds that the signers sign count in this log.
+func (s Signers) mayLead(c *projections.Cluster) error {
+	if c.Key == "" || s.signs(c.Key).Key() == c.Key {
+		return nil
+	}
+	if len(s) == 0 {
+		return fmt.Errorf("%w: its rounds are signed, and this coordinator has no key: name the folder of keys with --admission", ErrIdentity)
+	}
+	return fmt.Errorf("%w: its rounds are signed with %s, and the keys in --admission sign with %s: copy the folder from another coordinator;"+
+		" for a log that you restored with new keys, run `rookery bus adopt --admission`", ErrIdentity, c.Key, s.root())
+}
