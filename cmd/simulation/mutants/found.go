@@ -257,6 +257,11 @@ var found = []bug{
 		}},
 	},
 	{
+		"log-restored-to-the-same-length", "an operator adopts a log that was restored while a leader has not noticed, and the log ends where that of the leader did", []edit{{
+			"coordinator/runner/adopt.go", "release, err := holdLease(ctx, b, name)", "release, err := func() {}, error(nil)",
+		}},
+	},
+	{
 		"queued-once-all-has-healed", "the simulation gives the cluster no time for commands that are queued only once all has healed", []edit{{
 			"cmd/simulation/world/heal.go", "limit = max(limit, convergeWithin+time.Duration(w.checker.Backlog())*commandWithin)", "_ = limit",
 		}},
