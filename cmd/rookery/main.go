@@ -157,7 +157,7 @@ func families(l *link) []family {
 		{"Look into the past", []*cobra.Command{
 			historyCommand(l), stateCommand(l), diffCommand(l), replayCommand(l), whatIfCommand(l), capsuleCommand(l), archiveCommand(l),
 		}},
-		{"Run a cluster", []*cobra.Command{devCommand(), coordinatorCommand(l), busCommand(l), clusterCommand(l), secureCommand(), userCommand(), tokenCommand(l), doctorCommand(l), versionCommand(l)}},
+		{"Run a cluster", []*cobra.Command{devCommand(), coordinatorCommand(l), busCommand(l), clusterCommand(l), secureCommand(l), userCommand(), tokenCommand(l), doctorCommand(l), versionCommand(l)}},
 	}
 }
 

@@ -129,7 +129,7 @@ func (s *secured) withContexts(all, made secure.Files) error {
 	return nil
 }
 
-func secureCommand() *cobra.Command {
+func secureCommand(l *link) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secure",
 		Short: "Make the keys and accounts of a cluster's bus",
@@ -139,7 +139,7 @@ store.`,
 	}
 	s := &secured{}
 	s.flag(cmd)
-	cmd.AddCommand(secureInitCommand(s), secureRenewCommand(s), secureRotateCommand(s))
+	cmd.AddCommand(secureInitCommand(s), secureAdoptCommand(l, s), secureRenewCommand(s), secureRotateCommand(s))
 	return cmd
 }
 

@@ -115,6 +115,7 @@ var printsForPeople = map[string]string{
 	"rookery init":          "prints a file",
 	"rookery schema":        "prints a file that is JSON",
 	"rookery secure init":   "writes files, and says what to do with them",
+	"rookery secure adopt":  "writes files, and says what to do with them",
 	"rookery secure renew":  "writes files, and says what to do with them",
 	"rookery secure rotate": "writes files, and says what to do with them",
 	"rookery user add":      "writes files, and says one sentence",

@@ -100,6 +100,7 @@ var commandsPromise = map[string]promised{
 	"dev":                    {word: "quickstart"},
 	"doctor":                 {word: "health"},
 	"secure init":            {},
+	"secure adopt":           {unknown: "secure adopt --dir none", code: 1},
 	"secure renew":           {unknown: "secure renew --dir none", code: 1},
 	"secure rotate":          {unknown: "secure rotate --dir none", code: 1},
 	"token create":           {unknown: "token create --dir none", code: 1},

@@ -29,12 +29,18 @@ func (s *secured) sendsBy(user, subject, body string) (stop func() []uint64) {
 		s.Fatal(err)
 	}
 	s.Cleanup(conn.Close)
+	return sendsOver(s, conn, subject, body)
+}
+
+// sendsOver is sendsBy over a connection.
+func sendsOver(t testing.TB, conn *nats.Conn, subject, body string) (stop func() []uint64) {
+	t.Helper()
 	b, err := bus.New(conn)
 	if err != nil {
-		s.Fatal(err)
+		t.Fatal(err)
 	}
 	const every = 50 * time.Millisecond
-	ctx, cancel := context.WithCancel(s.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
 	var acknowledged []uint64
 	sending.Go(func() {
@@ -95,10 +101,7 @@ func TestKeysAreRotatedUnderLoadOnPodman(t *testing.T) {
 	edge.becomes(watches, "ready")
 	s.as(0, "", "olga", "ensure", "demo/web", "--image", podmantest.WebReference)
 	silent := subscribe(t, watches, events.EventRoot+".node.*.silent")
-	before, err := r.podman("ps", "--quiet", "--no-trunc")
-	if err != nil || before == "" {
-		t.Fatalf("no container runs: %s %v", before, err)
-	}
+	before := r.containers()
 
 	stop := s.sendsBy(secure.Operator, "rookery.cmd.node.edge-1.resume", `{}`)
 	for _, user := range []string{secure.Coordinator, secure.Operator} {
@@ -130,8 +133,18 @@ func TestKeysAreRotatedUnderLoadOnPodman(t *testing.T) {
 		t.Error("the node has ended")
 	default:
 	}
-	if after, err := r.podman("ps", "--quiet", "--no-trunc"); after != before {
-		t.Errorf("the containers were %s and are %s: %v", before, after, err)
+	if after := r.containers(); after != before {
+		t.Errorf("the containers were %s and are %s", before, after)
 	}
 	fmt.Printf("rotated coordinator, operator and node: acknowledged %d, lost %d\n", len(acknowledged), lost)
+}
+
+// containers are those that run in the Podman, which must be some.
+func (r *realNode) containers() string {
+	r.t.Helper()
+	all, err := r.podman("ps", "--quiet", "--no-trunc")
+	if err != nil || all == "" {
+		r.t.Fatalf("no container runs: %s %v", all, err)
+	}
+	return all
 }

@@ -84,7 +84,10 @@ func checkOrdersMark(ctx context.Context, b bus.Bus, c *projections.Cluster, epo
 // It holds the lease meanwhile, and waits for it: a leader that has not noticed yet that the log was restored could append behind the adoption, if
 // that ends where its own log did.
 func Adopt(ctx context.Context, b bus.Bus, name string, program events.Program, signers Signers) (string, error) {
-	release, err := holdLease(ctx, b, name)
+	release, err := HoldLease(ctx, b, name, ceasesWithin)
+	if errors.Is(err, errLeads) {
+		err = fmt.Errorf("%w, and has found no stream to be another than the log knows: stop the coordinators if you want to adopt the streams all the same", err)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -95,11 +98,13 @@ func Adopt(ctx context.Context, b bus.Bus, name string, program events.Program, 
 // ceasesWithin is how long a leader may take to notice that a stream is not the one that the log knows.
 const ceasesWithin = 3 * checkEvery
 
-// holdLease waits until no coordinator leads, and holds the lease until release is called.
-func holdLease(ctx context.Context, b bus.Bus, name string) (release func(), err error) {
+// errLeads occurs when the lease does not get free.
+var errLeads = errors.New("a coordinator leads")
+
+// HoldLease waits until no coordinator leads, and holds the lease until release is called.
+func HoldLease(ctx context.Context, b bus.Bus, name string, within time.Duration) (release func(), err error) {
 	c := New(Config{Bus: b, Name: name, Log: slog.New(slog.DiscardHandler)})
-	wait, cancel := context.WithTimeoutCause(ctx, ceasesWithin, errors.New("a coordinator leads, and has found no stream to be another than the log knows:"+
-		" stop the coordinators if you want to adopt the streams all the same"))
+	wait, cancel := context.WithTimeoutCause(ctx, within, errLeads)
 	defer cancel()
 	again := time.NewTicker(claimEvery)
 	defer again.Stop()

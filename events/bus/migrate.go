@@ -83,6 +83,20 @@ func needed(current jetstream.StreamConfig, replicas int) jetstream.StreamConfig
 	return want
 }
 
+// Close lets the server store nothing more on the subjects of the stream: who publishes there hears that no stream takes it. Migrate undoes that.
+func (b *JetStream) Close(ctx context.Context, stream Stream) error {
+	handle, err := b.js.Stream(ctx, string(stream))
+	if err != nil {
+		return fmt.Errorf("look up stream %s: %w", stream, translate(err))
+	}
+	config := handle.CachedInfo().Config
+	config.Subjects = []string{"rookery.closed." + string(stream)} // no program publishes there
+	if _, err := b.js.UpdateStream(ctx, config); err != nil {
+		return fmt.Errorf("close stream %s: %w", stream, translate(err))
+	}
+	return nil
+}
+
 func migration(current jetstream.StreamConfig, replicas int) (Migration, error) {
 	want := needed(current, replicas)
 	m := Migration{Name: storeName(current.Name), Changes: differences(current, want), config: adapted(current, want)}

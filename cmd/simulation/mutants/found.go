@@ -258,7 +258,7 @@ var found = []bug{
 	},
 	{
 		"log-restored-to-the-same-length", "an operator adopts a log that was restored while a leader has not noticed, and the log ends where that of the leader did", []edit{{
-			"coordinator/runner/adopt.go", "release, err := holdLease(ctx, b, name)", "release, err := func() {}, error(nil)",
+			"coordinator/runner/adopt.go", "release, err := HoldLease(ctx, b, name, ceasesWithin)", "release, err := func() {}, error(nil)",
 		}},
 	},
 	{
