@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/rookery-project/rookery/coordinator/runner"
@@ -42,10 +43,13 @@ func busInit(l *link) *cobra.Command {
 		Use:   "init",
 		Short: "Create missing streams",
 		Long: `Create missing streams, each with a new identity. Existing streams stay unchanged. An existing stream with a wrong setting is an
-error that names the difference.`,
+error that names the difference. Servers that have just started are given 30 seconds to find each other.`,
 		Example: "  rookery bus init --replicas 3",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := onceStarted(cmd, l); err != nil {
+				return err
+			}
 			return withBus(cmd, l, func(ctx context.Context, b *bus.JetStream) error {
 				if err := refuseBesideAnother(ctx, b); err != nil {
 					return err
@@ -60,6 +64,46 @@ error that names the difference.`,
 	out.flag(cmd)
 	cmd.Flags().IntVar(&replicas, "replicas", 1, "number of NATS servers that store each stream")
 	return cmd
+}
+
+// listensWithin is how long a NATS server that was started may take until it listens.
+const listensWithin = 5 * time.Second
+
+// onceStarted returns once a server listens and most of them have found each other: they may just have started.
+func onceStarted(cmd *cobra.Command, l *link) error {
+	ctx, cancel := context.WithTimeout(cmd.Context(), busTimeout)
+	defer cancel()
+	again, began := time.NewTicker(time.Second), time.Now()
+	defer again.Stop()
+	for said := false; ; {
+		err := found(ctx, l)
+		silent := errors.Is(err, nats.ErrNoServers) && time.Since(began) < listensWithin
+		if !(silent || errors.Is(err, bus.ErrNoQuorum) || errors.Is(err, bus.ErrUnknown)) {
+			return err
+		}
+		if !silent && !said {
+			said = true
+			fmt.Fprintln(cmd.ErrOrStderr(), "waiting until most of the NATS servers have found each other")
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// found asks the servers once for the streams.
+func found(ctx context.Context, l *link) error {
+	b, done, err := l.open("rookery bus")
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	_, err = b.Check(ctx)
+	return err
 }
 
 // errBeside occurs when streams would be made beside those of a cluster that runs.

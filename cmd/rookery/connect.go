@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (l *link) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 	if err != nil && l.context == "" && settings.URL == "" {
 		return explain(nats.DefaultURL)(nats.Connect(nats.DefaultURL, options...))
 	}
-	return explain(settings.URL)(conn, err)
+	return explain(cmp.Or(settings.URL, "the servers of the context "+l.contextName()))(conn, err)
 }
 
 // inHome returns a path that may begin with ~/, as in a NATS context.

@@ -5,7 +5,7 @@ import "text/template"
 // configuration is a server's. The paths in it are relative: the server must be started in its folder.
 var configuration = template.Must(template.New("nats.conf").Parse(`# A NATS server of Rookery. Start it in this folder: nats-server --config nats.conf
 server_name: {{.Name}}
-listen: "0.0.0.0:{{.ClientPort}}"
+listen: "{{.Listens}}:{{.ClientPort}}"
 max_payload: 1MB
 
 # Clients may begin with TLS, or wait for the server's greeting. Nothing else is sent before TLS.
@@ -38,7 +38,7 @@ resolver_preload: {
 {{if .Others}}
 cluster {
   name: rookery
-  listen: "0.0.0.0:{{.ClusterPort}}"
+  listen: "{{.Listens}}:{{.ClusterPort}}"
   routes: [{{range .Others}}
     "{{.RouteURL}}"{{end}}
   ]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"path"
 	"slices"
 	"strconv"
@@ -34,6 +35,15 @@ func (s Server) ClientURL() string { return s.at(ClientPort) }
 
 // RouteURL is where other servers connect to the server.
 func (s Server) RouteURL() string { return s.at(ClusterPort) }
+
+// Listens is the address on which the server listens: a loopback address alone, else all of its machine. What others reach may be a name, or another
+// machine that passes it on.
+func (s Server) Listens() string {
+	if address, err := netip.ParseAddr(s.Address); err == nil && address.Is4() && address.IsLoopback() {
+		return s.Address
+	}
+	return "0.0.0.0"
+}
 
 func (s Server) folder() string { return path.Join(serversUnder, s.Name) }
 
