@@ -142,7 +142,7 @@ func (t *Turn) Found(adopted events.ClusterAdopted) {
 		}
 	}
 	t.cause = events.Cause{}
-	if adopted.Accounts && t.Cluster.Level < events.LevelSignatures {
+	if begin := t.Cluster.Round == 0 || !t.Cluster.Accounts; begin && adopted.Accounts && t.Cluster.Level < events.LevelSignatures {
 		t.emit(events.ClusterScope, events.ClusterLevel{Level: events.LevelSignatures})
 	}
 	t.emit(events.ClusterScope, adopted)

@@ -3,6 +3,7 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rookery-project/rookery/events"
 )
@@ -28,9 +29,9 @@ func Damaged(err error) bool {
 type Fold struct {
 	// Cluster is the state after the last whole round.
 	Cluster *Cluster
-	// Root is the key that the reader of the log trusts, also where a round that is not signed with the key before names it: the log may have been
-	// restored with new keys. A reader that has no key, "", takes every such round.
-	Root events.RoundKey
+	// Roots are the keys that the reader of the log trusts. A round that changes the key and is not signed with the one before counts if the new key
+	// is a root and the one before is none: the log was restored with new keys. A reader without roots takes every such round.
+	Roots []events.RoundKey
 	// Stored says that the messages were stored before. Then only signatures that change the key and, in Verify, the last one are verified: a
 	// coordinator verifies each round before it signs the next one, and signs the hash over all of them. After an error, also one of Verify,
 	// fold again without Stored: the error may come of rounds that others have written.
@@ -114,7 +115,12 @@ func (f *Fold) signed(m events.Message, closed events.RoundClosed, after events.
 	if key == "" {
 		return next == "" || next.Signed(m, after)
 	}
-	return key.Signed(m, after) || ((f.Root == "" || f.Root == next) && next.Signed(m, after))
+	return key.Signed(m, after) || (f.restores(key, next) && next.Signed(m, after))
+}
+
+// restores reports whether the reader of the log trusts this key in place of the one before, which it does not know.
+func (f *Fold) restores(before, next events.RoundKey) bool {
+	return len(f.Roots) == 0 || (slices.Contains(f.Roots, next) && !slices.Contains(f.Roots, before))
 }
 
 // attested reports whether a later signature may stand for that of the message, which closes the next round.
@@ -137,10 +143,10 @@ func (f *Fold) Verify() error {
 }
 
 // misses reports whether a coordinator has signed the end of a round that the fold does not have: what is open is then damaged, and not what others
-// have written. Every end that can be published again is that of a round which the fold has.
+// have written. Who may write into the log, and has heard an end that was not stored, can make that error too: it stops readers, and misleads none.
 func (f *Fold) misses(m events.Message, closed events.RoundClosed) bool {
 	after := closed.Chain.Extend(m)
-	return closed.Round > f.Cluster.Round && (f.Cluster.Key.Signed(m, after) || f.Root.Signed(m, after))
+	return closed.Round > f.Cluster.Round && slices.ContainsFunc(append(f.Roots[:len(f.Roots):len(f.Roots)], f.Cluster.Key), func(key events.RoundKey) bool { return key.Signed(m, after) })
 }
 
 func (f *Fold) close(m events.Message, r events.Record, closed events.RoundClosed, after events.Chain) ([]events.Record, error) {

@@ -60,7 +60,10 @@ func (w *writer) voids(by *events.Signer, from, to, epoch uint64) {
 // folds folds the log with this root.
 func (w *writer) folds(root events.RoundKey, stored bool) (*projections.Fold, error) {
 	f := projections.NewFold()
-	f.Root, f.Stored = root, stored
+	f.Stored = stored
+	if root != "" {
+		f.Roots = []events.RoundKey{root}
+	}
 	for _, m := range w.log {
 		if _, err := f.Take(m); err != nil {
 			return f, err

@@ -218,15 +218,15 @@ Restore prints what is lost: the events after the backup, and the commands whose
 running, and no container is restarted. The leader places and stops nothing until every node has listed all its containers. It adopts
 those that the log does not know if their slot and revision exist. The others are orphans: events list them, and their nodes stop them.
 
-Where the servers know who connects, rounds of the log are signed: --admission has the key. With new keys, rounds are signed with the new one from
-then on.
+Where the servers know who connects, only a coordinator may write the log: use its context, and its keys. With new keys, rounds of the log are
+signed with the new one from then on.
 
 Coordinators may run meanwhile: they wait. Stop coordinators of versions without this command.
 
 Exit codes: 0 restored and adopted, 1 error, 2 wrong usage, 130 Ctrl-C.`,
 		Example: `  rookery bus restore /var/backups/rookery
   rookery bus restore /var/backups/rookery --at 2026-11-01T12:00Z
-  rookery bus restore /var/backups/rookery --admission ./keys/admission
+  rookery bus restore /var/backups/rookery --context ./keys/users/coordinator.json --admission ./keys/admission
   rookery bus restore /var/backups/rookery --output json`,
 		Args: arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -398,10 +398,11 @@ could repeat or lose commands. Find the cause first, then run adopt.
 
 Adopt creates missing streams, with as many replicas as the log has, and records all identities in the log. The leader then
 continues to read commands and statuses from a safe place. It places and stops nothing until every node has listed all its
-containers. Adopt itself stops no container. Where the servers know who connects, rounds of the log are signed: --admission has the key.`,
+containers. Adopt itself stops no container. Where the servers know who connects, only a
+coordinator may write the log: use its context, and its keys.`,
 		Example: `  rookery bus check
   rookery bus adopt
-  rookery bus adopt --admission ./keys/admission`,
+  rookery bus adopt --context ./keys/users/coordinator.json --admission ./keys/admission`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			signers, err := a.signers()

@@ -236,8 +236,8 @@ func secureRotateCommand(s *secured) *cobra.Command {
 		Use:   "rotate",
 		Short: "Make another key with which coordinators sign rounds",
 		Long: `Make another key with which coordinators sign rounds of the log, as when a host that had the folder admission is not to be trusted any longer. The
-one before stays in the folder: it signs the change. Coordinators with the old folder cannot lead after that. Nodes, and all who connect, notice
-nothing.`,
+ones before stay in the folder: each signs the change to the next. Coordinators with the old folder cannot lead after that. Nodes, and all who
+connect, notice nothing.`,
 		Example: `  rookery secure rotate --dir ./keys`,
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -68,8 +68,8 @@ changed. Later, run adopt again. To go back after it has ended, run rookery bus 
 				if from.User() != "" {
 					return errors.New("this bus knows its users: name the open one with --server or --context")
 				}
-				operator := &link{context: filepath.Join(s.folder, secure.ContextFile(secure.Operator))}
-				to, done, err := operator.open("rookery secure adopt")
+				coordinator := &link{context: filepath.Join(s.folder, secure.ContextFile(secure.Coordinator))} // it writes the log
+				to, done, err := coordinator.open("rookery secure adopt")
 				if err != nil {
 					return err
 				}
@@ -163,7 +163,7 @@ func (m moving) begin(ctx context.Context) (f followed, err error) {
 	case log.Identity != old.Identity:
 		return f, errors.New("the new servers have another cluster: nothing was changed")
 	}
-	if f.fold, f.reader, err = snapshots.NewFolds(m.from, logger(), snapshots.DefaultEvery, "").Begin(ctx, math.MaxUint64); err != nil {
+	if f.fold, f.reader, err = snapshots.NewFolds(m.from, logger(), snapshots.DefaultEvery, nil).Begin(ctx, math.MaxUint64); err != nil {
 		return f, err
 	}
 	err = snapshots.To(ctx, f.fold, f.reader, old.Last)

@@ -107,8 +107,8 @@ func untilVoided(t testing.TB, b *bus.JetStream, sequence uint64) {
 	}
 }
 
-// TestARoundThatNoCoordinatorHasSignedDoesNotCount forges rounds with the credentials of an operator, who may write into the log. Without accounts
-// such a round counts.
+// TestARoundThatNoCoordinatorHasSignedDoesNotCount forges rounds with the credentials of a coordinator, without its key. Where accounts are off such a
+// round counts. An operator may not write into the log at all.
 func TestARoundThatNoCoordinatorHasSignedDoesNotCount(t *testing.T) {
 	t.Parallel()
 	open := rookerytest.Start(t)
@@ -120,18 +120,18 @@ func TestARoundThatNoCoordinatorHasSignedDoesNotCount(t *testing.T) {
 	s := secureServer(t)
 	s.as(0, "", secure.Operator, "bus", "init")
 	first := s.coordinates()
-	operator := s.bus(secure.Operator)
+	stolen := s.bus(secure.Coordinator)
 	s.as(0, "", secure.Operator, "ensure", "demo/web", "--image", "localhost/web:1", "--scale", "0")
 	other := newSigner(t)
 	ours := events.Event{Scope: events.ClusterScope, Data: events.ClusterSigned{Key: other.Key()}}
 	for _, forge := range []func() uint64{
-		func() uint64 { return forges(t, operator, "forged", nil) },
-		func() uint64 { return forges(t, operator, "forged", other) },
-		func() uint64 { return forges(t, operator, "forged", other, ours) },
+		func() uint64 { return forges(t, stolen, "forged", nil) },
+		func() uint64 { return forges(t, stolen, "forged", other) },
+		func() uint64 { return forges(t, stolen, "forged", other, ours) },
 	} {
 		forged := forge()
 		s.as(0, "", secure.Operator, "scale", "demo/web", "0") // the leader writes, and so finds it
-		untilVoided(t, operator, forged)
+		untilVoided(t, stolen, forged)
 	}
 	first.kill()
 	s.coordinates() // it folds the log from its beginning
@@ -168,14 +168,21 @@ func TestTheKeyOfRoundsIsChanged(t *testing.T) {
 		t.Errorf("the log was signed with %s, is signed with %s, and names %s", before, after, keys)
 	}
 
-	s.as(1, "rounds of this log are signed with "+string(after), secure.Operator, "bus", "adopt")
 	folder := filepath.Join(t.TempDir(), "backup")
 	s.as(0, "", secure.Operator, "bus", "backup", folder)
 	second.kill()
+	s.as(1, "rounds of this log are signed with "+string(after), secure.Coordinator, "bus", "adopt")
 
 	to := secureServer(t)
-	to.as(1, "nothing was restored: rounds of this log are signed with "+string(after), secure.Operator, "bus", "restore", folder)
-	to.as(0, "adopted at sequence", secure.Operator, "bus", "restore", folder, "--admission", filepath.Join(to.folder, secure.Admission))
+	keys = nil
+	to.as(1, "Permissions Violation for Publish to \"rookery.log.", secure.Operator, "bus", "restore", folder, "--admission", filepath.Join(to.folder, secure.Admission))
+	to.as(1, "nothing was restored: rounds of this log are signed with "+string(after), secure.Coordinator, "bus", "restore", folder)
+	to.as(0, "adopted at sequence", secure.Coordinator, "bus", "restore", folder, "--admission", filepath.Join(to.folder, secure.Admission))
+	third := to.coordinates()
+	to.as(0, "", secure.Operator, "scale", "demo/web", "0", "--busy", "queue")
+	to.does("secure", "rotate") // of a log whose first key this folder never had
+	to.does("secure", "rotate")
+	third.kill()
 	to.coordinates()
 	to.as(0, "", secure.Operator, "scale", "demo/web", "0", "--busy", "queue")
 	if key := folded(t, to.bus(secure.Operator), func(events.Record) {}).Cluster.Key; key == after || key == "" {

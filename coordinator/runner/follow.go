@@ -32,10 +32,10 @@ var errForged = errors.New("a round in the log may not be a coordinator's")
 // take folds the next message of the log.
 func (f *follower) take(m events.Message) error {
 	records, err := f.fold.Take(m)
-	err = f.doubted(err)
 	if len(records) > 0 && err == nil {
 		err = f.c.works(f.fold.Cluster)
 	}
+	err = f.doubted(err)
 	if len(records) > 0 {
 		if _, closed := records[len(records)-1].Data.(events.RoundClosed); closed { // otherwise it is a void, which has no effects
 			f.round, f.closed = records, m.Sequence
@@ -44,13 +44,13 @@ func (f *follower) take(m events.Message) error {
 	return err
 }
 
-// doubted returns errForged for an error of a fold that has not verified each signature. The next fold does.
+// doubted returns errForged for an error of a fold that has not verified each signature. All later folds of the process do.
 func (f *follower) doubted(err error) error {
 	if err == nil || !f.fold.Stored || f.fold.Cluster.Key == "" {
 		return err
 	}
 	f.c.verifies = true
-	return fmt.Errorf("%w: %w", errForged, err)
+	return fmt.Errorf("%w: %s", errForged, err.Error()) // the error itself may be of what others have written
 }
 
 func (c *Coordinator) follow(ctx context.Context) (*follower, error) {
@@ -200,7 +200,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 	if err := f.doubted(f.fold.Verify()); err != nil {
 		return err
 	}
-	f.fold.Stored, f.c.verifies = false, false
+	f.fold.Stored = false
 	f.c.settled, f.c.heard = true, asked
 	return nil
 }

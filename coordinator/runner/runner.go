@@ -88,7 +88,7 @@ type Coordinator struct {
 	cluster *projections.Cluster
 	settled bool
 	leading bool
-	// verifies says that the next fold verifies each signature.
+	// verifies says that folds verify each signature, because the log has rounds of others.
 	verifies bool
 	// heard is when this coordinator last learned that it has the end of the log: from the log itself, or from the lease.
 	heard time.Time
@@ -116,7 +116,7 @@ func New(config Config) *Coordinator {
 	}
 	return &Coordinator{
 		Config: config, asks: make(chan ask), cluster: projections.NewCluster(),
-		folds: snapshots.NewFolds(config.Bus, config.Log, config.SnapshotEvery, config.Signers.root()),
+		folds: snapshots.NewFolds(config.Bus, config.Log, config.SnapshotEvery, config.Signers.roots()),
 	}
 }
 

@@ -18,6 +18,14 @@ func (s Signers) root() events.RoundKey {
 	return s[0].Key()
 }
 
+// roots are the keys of all.
+func (s Signers) roots() (keys []events.RoundKey) {
+	for _, signer := range s {
+		keys = append(keys, signer.Key())
+	}
+	return keys
+}
+
 // signs returns the one with the key that the log demands, or the first; nil without signers.
 func (s Signers) signs(key events.RoundKey) *events.Signer {
 	for _, signer := range s {

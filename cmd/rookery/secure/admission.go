@@ -1,12 +1,14 @@
 package secure
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,48 +49,42 @@ func (f Files) Issuer() (*Issuer, error) {
 // ReadAdmission reads the folder Admission, wherever it was copied to.
 func ReadAdmission(folder fs.FS) (Files, error) {
 	files := Files{}
-	for _, name := range []string{nodesAccount, roleKey(Node), roleKey(Joiner), roundsKey} {
+	for _, name := range []string{nodesAccount, roleKey(Node), roleKey(Joiner), roundsKeys} {
 		content, err := fs.ReadFile(folder, path.Base(name))
+		if name == roundsKeys && errors.Is(err, fs.ErrNotExist) {
+			continue // keys of before rounds were signed
+		}
 		if err != nil {
 			return nil, err
 		}
 		files[name] = content
 	}
-	before, err := fs.ReadFile(folder, path.Base(roundsBefore))
-	if errors.Is(err, fs.ErrNotExist) {
-		return files, nil
-	}
-	files[roundsBefore] = before
-	return files, err
+	return files, nil
 }
 
-// Signers reads what signs rounds: the present key first, then the one before where there is one.
+// Signers reads the keys that sign rounds, the present one first and then all those before it; none where there are none.
 func (f Files) Signers() (all []*events.Signer, err error) {
-	for _, name := range []string{roundsKey, roundsBefore} {
-		seed, kept := f[name]
-		if !kept && name == roundsBefore {
-			break
-		}
+	for seed := range bytes.FieldsSeq(f[roundsKeys]) {
 		s, err := events.NewSigner(seed)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path.Base(name), err)
+			return nil, fmt.Errorf("read %s: %w", path.Base(roundsKeys), err)
 		}
 		all = append(all, s)
 	}
 	return all, nil
 }
 
-// NewRoundsKey makes another key with which coordinators sign rounds, and keeps the one that it replaces.
+// NewRoundsKey makes another key with which coordinators sign rounds, and keeps those before it: each signs the change to the next.
 func (f Files) NewRoundsKey() (Files, error) {
-	if _, err := events.NewSigner(f[roundsKey]); err != nil {
-		return nil, fmt.Errorf("read %s: %w", roundsKey, err)
+	if _, err := f.Signers(); err != nil {
+		return nil, err
 	}
 	pair, err := nkeys.CreateCluster()
 	if err != nil {
 		return nil, err
 	}
 	seed, err := pair.Seed()
-	return Files{roundsKey: seed, roundsBefore: f[roundsKey]}, err
+	return Files{roundsKeys: slices.Concat(seed, []byte("\n"), f[roundsKeys])}, err
 }
 
 // Issue signs credentials of a node for its key.

@@ -61,9 +61,8 @@ const (
 	// Admission has what a coordinator signs with: credentials of nodes that join, and rounds.
 	Admission    = "admission"
 	nodesAccount = Admission + "/account"
-	roundsKey    = Admission + "/rounds.nk"
-	// roundsBefore is the key of rounds before, which signs the change to the present one.
-	roundsBefore = Admission + "/rounds-before.nk"
+	// roundsKeys has the key that signs rounds, and below it those before.
+	roundsKeys   = Admission + "/rounds.nk"
 	operatorKey  = Offline + "/operator.nk"
 	CAKey        = Offline + "/ca.key"
 	CA           = "ca.crt"
@@ -189,7 +188,7 @@ func makeKeys(files Files) (*keys, error) {
 	}
 	k.operator, _ = keep(operatorKey, nkeys.CreateOperator)
 	k.signing, _ = keep(signingKey, nkeys.CreateOperator)
-	_, _ = keep(roundsKey, nkeys.CreateCluster)
+	_, _ = keep(roundsKeys, nkeys.CreateCluster)
 	k.systemSigning, _ = keep(systemKey, nkeys.CreateAccount)
 	for _, name := range append([]string{System}, accounts...) {
 		_, k.accounts[name] = pair(nkeys.CreateAccount)

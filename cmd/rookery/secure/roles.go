@@ -129,7 +129,7 @@ var roles = []Role{
 	{
 		Name: Operator, About: "sends every command, and sets up and reads every stream", account: Core,
 		publish: slices.Concat(jetStream, bySelf(">"), sessionsBySelf(">"), below(events.APIRoot, "by."+ofUser+"."+events.AllNamespaces+".*"), []string{
-			events.NodeRoot + ".*.actual", events.LogRoot + ".>", events.OrdersRoot + ".>", events.TrimSubject,
+			events.NodeRoot + ".*.actual", events.TrimSubject,
 		}),
 		subscribe: slices.Concat(hears, []string{"rookery.>", "$KV.>"}),
 	},

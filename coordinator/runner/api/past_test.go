@@ -24,7 +24,7 @@ import (
 func asked(r *recorded.Log) (*Server, *bytes.Buffer) {
 	said := new(bytes.Buffer)
 	log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	return New(Config{Bus: r.Bus, Name: "test", Now: time.Now, Folds: snapshots.NewFolds(r.Bus, log, snapshots.DefaultEvery, "")}), said
+	return New(Config{Bus: r.Bus, Name: "test", Now: time.Now, Folds: snapshots.NewFolds(r.Bus, log, snapshots.DefaultEvery, nil)}), said
 }
 
 // snapshotsOf puts a snapshot at the end of every so many rounds.

@@ -34,14 +34,13 @@ type Folds struct {
 	never bool
 	// spoiled takes unusable snapshots for the keeper to remove. If it is full, a later fold finds the snapshot again.
 	spoiled chan place
-	// root is the key of this reader of the log; "" for none.
-	root events.RoundKey
+	// roots are the keys that this reader of the log trusts.
+	roots []events.RoundKey
 }
 
-// NewFolds returns the Folds of the log of a bus, for a coordinator that takes a snapshot every so many messages. Root is the key that the reader of
-// the log trusts; "" for none.
-func NewFolds(b bus.Bus, log *slog.Logger, every uint64, root events.RoundKey) Folds {
-	return Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds), root: root}
+// NewFolds returns the Folds of the log of a bus, for a coordinator that takes a snapshot every so many messages. Roots are as in a fold.
+func NewFolds(b bus.Bus, log *slog.Logger, every uint64, roots []events.RoundKey) Folds {
+	return Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds), roots: roots}
 }
 
 // foldName is the name of the snapshot of a log at the end of a round. The names sort in the order of the log.
@@ -106,7 +105,7 @@ func (f Folds) Begin(ctx context.Context, at uint64) (*projections.Fold, bus.Rea
 }
 
 func (f Folds) trusting(fold *projections.Fold) *projections.Fold {
-	fold.Root = f.root
+	fold.Roots = f.roots
 	return fold
 }
 

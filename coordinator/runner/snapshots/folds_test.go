@@ -18,7 +18,7 @@ import (
 // take takes a snapshot at the end of every so many rounds, and returns what begins folds with them.
 func take(r *recorded.Log, apart int, log *slog.Logger) Folds {
 	r.Helper()
-	folds := NewFolds(r.Bus, log, DefaultEvery, "")
+	folds := NewFolds(r.Bus, log, DefaultEvery, nil)
 	k := &Keeper{folds: folds, log: slog.New(slog.DiscardHandler), every: None}
 	for i := apart; i < len(r.Rounds); i += apart {
 		if _, closed := recorded.Closing(r.Messages[r.Rounds[i]-1]); !closed {

@@ -149,7 +149,7 @@ func TestSnapshotsAreDeletedInOrder(t *testing.T) {
 	take(r, len(r.Rounds)/8, slog.New(slog.DiscardHandler))
 	r.Cut(r.Rounds[len(r.Rounds)/2])
 	var deleted []string
-	k := &Keeper{folds: NewFolds(unordered{r.Bus, &deleted}, slog.New(slog.DiscardHandler), None, ""), log: slog.New(slog.DiscardHandler), every: 1}
+	k := &Keeper{folds: NewFolds(unordered{r.Bus, &deleted}, slog.New(slog.DiscardHandler), None, nil), log: slog.New(slog.DiscardHandler), every: 1}
 	if err := k.take(t.Context(), place{r.ID, r.Rounds[len(r.Rounds)/2]}); err != nil {
 		t.Fatal(err)
 	}

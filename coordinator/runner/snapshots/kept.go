@@ -13,7 +13,7 @@ import (
 // Last returns where the last snapshot of the fold was taken at or before a place that verifies, and the hash of its state; 0
 // where there is none.
 func Last(ctx context.Context, b bus.Bus, log *slog.Logger, at uint64) (uint64, string, error) {
-	fold, reader, err := NewFolds(b, log, DefaultEvery, "").Begin(ctx, at)
+	fold, reader, err := NewFolds(b, log, DefaultEvery, nil).Begin(ctx, at)
 	if err != nil {
 		return 0, "", err
 	}
