@@ -1,6 +1,7 @@
 package events
 
 import (
+	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
 
@@ -13,13 +14,16 @@ type RoundKey string
 // headerSignature has the signature of a message that closes or voids a round. The hash chain does not cover it.
 const headerSignature = "Rookery-Signature"
 
-// signedPrefix keeps signatures of rounds apart from all others that could be asked of the same key.
-const signedPrefix = "rookery round\x00"
+// Signatures are of texts that begin with one of these, so that none can be taken for another.
+const (
+	signedRound = "rookery round\x00"
+	signedState = "rookery state\x00"
+)
 
-// Signer signs rounds.
+// Signer signs rounds, and states.
 type Signer struct {
-	pair nkeys.KeyPair
-	key  RoundKey
+	private ed25519.PrivateKey
+	key     RoundKey
 }
 
 // NewSigner reads the seed of a cluster's key.
@@ -32,10 +36,14 @@ func NewSigner(seed []byte) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !nkeys.IsValidPublicClusterKey(key) {
+	kind, raw, err := nkeys.DecodeSeed(seed)
+	if err != nil {
+		return nil, err
+	}
+	if kind != nkeys.PrefixByteCluster {
 		return nil, fmt.Errorf("the key %s is not that of a cluster", key)
 	}
-	return &Signer{pair, RoundKey(key)}, nil
+	return &Signer{ed25519.NewKeyFromSeed(raw), RoundKey(key)}, nil
 }
 
 // Key is the public key of the signer; "" of nil, which signs nothing.
@@ -47,29 +55,43 @@ func (s *Signer) Key() RoundKey {
 }
 
 // Sign signs a message that closes or voids a round. The chain is the hash after the message.
-func (s *Signer) Sign(m Message, after Chain) error {
+func (s *Signer) Sign(m Message, after Chain) {
+	if signature := s.sign(signedRound, after[:]); signature != "" {
+		m.Header[headerSignature] = []string{signature}
+	}
+}
+
+// SignState returns the signature of a state with this description; "" of nil.
+func (s *Signer) SignState(of string) string { return s.sign(signedState, []byte(of)) }
+
+func (s *Signer) sign(as string, data []byte) string {
 	if s == nil {
-		return nil
+		return ""
 	}
-	signature, err := s.pair.Sign(after.signed())
-	if err != nil {
-		return err
-	}
-	m.Header[headerSignature] = []string{base64.RawURLEncoding.EncodeToString(signature)}
-	return nil
+	return base64.RawURLEncoding.EncodeToString(ed25519.Sign(s.private, append([]byte(as), data...)))
 }
 
 // Signed reports whether the key has signed the message. The chain is the hash after the message. The key "" has signed nothing.
 func (k RoundKey) Signed(m Message, after Chain) bool {
-	signature, err := base64.RawURLEncoding.DecodeString(m.Header.Get(headerSignature))
-	if err != nil || len(signature) == 0 {
+	return k.signed(signedRound, after[:], m.Header.Get(headerSignature))
+}
+
+// HasSignature reports whether the message says that it is signed.
+func HasSignature(m Message) bool { return m.Header.Get(headerSignature) != "" }
+
+// SignedState reports whether the key has made this signature of a state.
+func (k RoundKey) SignedState(of, signature string) bool {
+	return k.signed(signedState, []byte(of), signature)
+}
+
+func (k RoundKey) signed(as string, data []byte, signature string) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(signature)
+	if err != nil || len(raw) == 0 {
 		return false
 	}
 	public, err := nkeys.FromPublicKey(string(k))
-	return err == nil && public.Verify(after.signed(), signature) == nil
+	return err == nil && public.Verify(append([]byte(as), data...), raw) == nil
 }
-
-func (c Chain) signed() []byte { return append([]byte(signedPrefix), c[:]...) }
 
 // ClusterSigned says with which key rounds are signed from here on. A round or a void without its signature does not count. It is in clusters with
 // accounts from LevelSignatures on.

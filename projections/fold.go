@@ -29,8 +29,8 @@ func Damaged(err error) bool {
 type Fold struct {
 	// Cluster is the state after the last whole round.
 	Cluster *Cluster
-	// Roots are the keys that the reader of the log trusts. A round that changes the key and is not signed with the one before counts if the new key
-	// is a root and the one before is none: the log was restored with new keys. A reader without roots takes every such round.
+	// Roots are the keys that the reader of the log trusts. A round that changes the key and is not signed with the one before counts if only the
+	// new key is a root: the log was restored with new keys. A reader without roots takes every such round.
 	Roots []events.RoundKey
 	// Stored says that the messages were stored before. Then only signatures that change the key and, in Verify, the last one are verified: a
 	// coordinator verifies each round before it signs the next one, and signs the hash over all of them. After an error, also one of Verify,
@@ -143,7 +143,7 @@ func (f *Fold) Verify() error {
 }
 
 // misses reports whether a coordinator has signed the end of a round that the fold does not have: what is open is then damaged, and not what others
-// have written. Who may write into the log, and has heard an end that was not stored, can make that error too: it stops readers, and misleads none.
+// have written. A client that may write into the log, and has heard an end that was not stored, can make that error too: it stops readers.
 func (f *Fold) misses(m events.Message, closed events.RoundClosed) bool {
 	after := closed.Chain.Extend(m)
 	return closed.Round > f.Cluster.Round && slices.ContainsFunc(append(f.Roots[:len(f.Roots):len(f.Roots)], f.Cluster.Key), func(key events.RoundKey) bool { return key.Signed(m, after) })

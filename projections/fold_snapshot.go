@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,6 +44,13 @@ type foldHead struct {
 	// Hash is the canonical hash of the state. Sum is the SHA-256 of what follows the first line.
 	Hash string `json:"hash"`
 	Sum  string `json:"sum"`
+	// Signature is that of a coordinator, where rounds are signed.
+	Signature string `json:"signature,omitempty"`
+}
+
+// state is what the signature is of.
+func (h foldHead) state() string {
+	return fmt.Sprintf("%d %s %d %s", h.Version, h.Log, h.Sequence, h.Hash)
 }
 
 // foldOptions write every field as it is, so that a reader can tell nil from empty.
@@ -58,17 +66,19 @@ type FoldSnapshot struct {
 	size  int64
 }
 
-// SnapshotOf returns the snapshot of the state.
-func SnapshotOf(c *Cluster) (FoldSnapshot, error) {
+// SnapshotOf returns the snapshot of the state, which the signer signs; nil for none.
+func SnapshotOf(c *Cluster, signer *events.Signer) (FoldSnapshot, error) {
 	s := FoldSnapshot{state: c}
 	sum, size := sha256.New(), counter(0)
 	if err := s.encode(io.MultiWriter(sum, &size)); err != nil {
 		return s, err
 	}
-	head, err := json.Marshal(foldHead{
+	h := foldHead{
 		Format: foldFormat, Version: FoldVersion, Log: c.LogID(), Sequence: c.Sequence, Round: c.Round, Hash: c.Hash(),
 		Sum: hex.EncodeToString(sum.Sum(nil)),
-	})
+	}
+	h.Signature = signer.SignState(h.state())
+	head, err := json.Marshal(h)
 	s.head, s.size = head, int64(len(head)+1)+int64(size)
 	return s, err
 }
@@ -116,8 +126,9 @@ func (s *source) Read(p []byte) (int, error) {
 }
 
 // DecodeFold reads a snapshot of this log and checks it against its first line: its bytes are unchanged, and its state has the hash of the
-// state from which it was taken. Holds checks whether the log has the snapshot's round.
-func DecodeFold(from io.Reader, log string) (*Cluster, error) {
+// state from which it was taken. If rounds of the log are signed, one of the roots must have signed the snapshot, too, where there are any. Holds checks
+// whether the log has the snapshot's round.
+func DecodeFold(from io.Reader, log string, roots []events.RoundKey) (*Cluster, error) {
 	input := &source{Reader: from}
 	lines := bufio.NewReader(input)
 	line, err := lines.ReadBytes('\n')
@@ -150,6 +161,10 @@ func DecodeFold(from io.Reader, log string) (*Cluster, error) {
 	if c.Sequence != head.Sequence || c.Round != head.Round || c.Hash() != head.Hash {
 		return nil, fmt.Errorf("%w: its state does not have the hash that its first line names", ErrSnapshotDamaged)
 	}
+	signed := func(root events.RoundKey) bool { return root.SignedState(head.state(), head.Signature) }
+	if c.Key != "" && len(roots) > 0 && !slices.ContainsFunc(roots, signed) {
+		return nil, fmt.Errorf("%w: no coordinator whose key is known here has signed it", ErrSnapshotDamaged)
+	}
 	c.reindex()
 	return c, nil
 }
@@ -165,8 +180,8 @@ func (c *Cluster) Holds(m events.Message) error {
 		return fmt.Errorf("%w: %w", ErrSnapshotOfOther, err)
 	}
 	closed, ok := r.Data.(events.RoundClosed)
-	if c.Key != "" && !c.Key.Signed(m, c.Chain) {
-		return fmt.Errorf("%w: the message at sequence %d is not signed with the key of the log", ErrSnapshotOfOther, m.Sequence)
+	if events.HasSignature(m) != (c.Key != "") || (c.Key != "" && !c.Key.Signed(m, c.Chain)) {
+		return fmt.Errorf("%w: the message at sequence %d is not signed as in the state", ErrSnapshotOfOther, m.Sequence)
 	}
 	if !ok || m.Sequence != c.Sequence || closed.Round != c.Round || closed.Chain.Extend(m) != c.Chain {
 		return fmt.Errorf("%w: the message at sequence %d is not the end of round %d", ErrSnapshotOfOther, c.Sequence, c.Round)

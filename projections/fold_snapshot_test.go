@@ -57,7 +57,7 @@ func TestASnapshotIsTheStateAtEveryRound(t *testing.T) {
 				continue
 			}
 			body := encode(t, fold.Cluster)
-			read, err := DecodeFold(bytes.NewReader(body), fold.Cluster.LogID())
+			read, err := DecodeFold(bytes.NewReader(body), fold.Cluster.LogID(), nil)
 			if err != nil {
 				t.Fatalf("sequence %d: %v", m.Sequence, err)
 			}
@@ -90,7 +90,7 @@ func TestFromASnapshotAllGoesOnAsFromTheStart(t *testing.T) {
 			}
 		}
 		for _, body := range snapshots {
-			c, err := DecodeFold(bytes.NewReader(body), fold.Cluster.LogID())
+			c, err := DecodeFold(bytes.NewReader(body), fold.Cluster.LogID(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,11 +163,11 @@ func TestASnapshotThatIsNotOfTheLogIsRefused(t *testing.T) {
 		"its version is unknown": {replace(t, whole, version, []byte(`"version":99`)), id, ErrSnapshotVersion},
 		"its hash is another":    {replace(t, whole, []byte(fold.Cluster.Hash()), []byte("00")), id, ErrSnapshotDamaged},
 	} {
-		if _, err := DecodeFold(bytes.NewReader(c.body), c.log); !errors.Is(err, c.want) {
+		if _, err := DecodeFold(bytes.NewReader(c.body), c.log, nil); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	read, err := DecodeFold(bytes.NewReader(whole), id)
+	read, err := DecodeFold(bytes.NewReader(whole), id, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func take(t *testing.T, fold *Fold, m events.Message) {
 
 func encode(t *testing.T, c *Cluster) []byte {
 	t.Helper()
-	snapshot, err := SnapshotOf(c)
+	snapshot, err := SnapshotOf(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestASnapshotThatCannotBeReadIsNotDamaged(t *testing.T) {
 	c := NewCluster()
 	body := encode(t, c)
 	lost := errors.New("the connection is lost")
-	_, err := DecodeFold(io.MultiReader(bytes.NewReader(body[:len(body)-10]), iotest.ErrReader(lost)), c.LogID())
+	_, err := DecodeFold(io.MultiReader(bytes.NewReader(body[:len(body)-10]), iotest.ErrReader(lost)), c.LogID(), nil)
 	if !errors.Is(err, lost) || errors.Is(err, ErrSnapshotDamaged) || errors.Is(err, ErrSnapshotVersion) {
 		t.Errorf("the error is %v", err)
 	}

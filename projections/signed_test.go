@@ -33,9 +33,7 @@ func signerNo(t *testing.T, number byte) *events.Signer {
 func (w *writer) signed(by *events.Signer, data ...events.Data) {
 	w.t.Helper()
 	w.closed(data...)
-	if err := by.Sign(w.log[len(w.log)-1], w.chain); err != nil {
-		w.t.Fatal(err)
-	}
+	by.Sign(w.log[len(w.log)-1], w.chain)
 }
 
 // forged appends what another writer has appended behind the present end, and leaves the chain of this one.
@@ -52,9 +50,7 @@ func (w *writer) voids(by *events.Signer, from, to, epoch uint64) {
 	w.t.Helper()
 	m := w.add(events.RoundScope, events.RoundVoid{From: from, To: to, Epoch: epoch, Leader: "second"})
 	w.chain = w.chain.Extend(m)
-	if err := by.Sign(m, w.chain); err != nil {
-		w.t.Fatal(err)
-	}
+	by.Sign(m, w.chain)
 }
 
 // folds folds the log with this root.
@@ -215,10 +211,57 @@ func TestASnapshotBelongsToASignedEnd(t *testing.T) {
 	if err := f.Cluster.Holds(last); err != nil {
 		t.Error(err)
 	}
-	if err := theirs.Sign(last, w.chain); err != nil {
-		t.Fatal(err)
-	}
+	theirs.Sign(last, w.chain)
 	if f.Cluster.Holds(last) == nil {
 		t.Error("a snapshot is taken at an end with the signature of another key")
+	}
+}
+
+// TestAStateThatNoCoordinatorHasSignedIsNotTaken reads snapshots of a log whose rounds are signed.
+func TestAStateThatNoCoordinatorHasSignedIsNotTaken(t *testing.T) {
+	ours, theirs := signerNo(t, 1), signerNo(t, 2)
+	w := &writer{t: t}
+	w.signed(ours, events.ClusterSigned{Key: ours.Key()}, revised(1))
+	f, err := fold(w.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := w.log[len(w.log)-1]
+	for name, c := range map[string]struct {
+		signer *events.Signer
+		roots  []events.RoundKey
+		change func(c *projections.Cluster)
+		taken  bool
+	}{
+		"signed":                          {ours, []events.RoundKey{ours.Key()}, nil, true},
+		"signed with a key of before":     {theirs, []events.RoundKey{ours.Key(), theirs.Key()}, nil, true},
+		"read without a key":              {nil, nil, nil, true},
+		"not signed":                      {nil, []events.RoundKey{ours.Key()}, nil, false},
+		"signed with another key":         {theirs, []events.RoundKey{ours.Key()}, nil, false},
+		"a state that denies signatures":  {nil, []events.RoundKey{ours.Key()}, func(c *projections.Cluster) { c.Key = "" }, false},
+		"a state that names another key":  {theirs, []events.RoundKey{ours.Key()}, func(c *projections.Cluster) { c.Key = theirs.Key() }, false},
+		"another key, read without a key": {theirs, nil, func(c *projections.Cluster) { c.Key = theirs.Key() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := *f.Cluster
+			if c.change != nil {
+				c.change(&state)
+			}
+			snapshot, err := projections.SnapshotOf(&state, c.signer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var body bytes.Buffer
+			if err := snapshot.Write(&body); err != nil {
+				t.Fatal(err)
+			}
+			read, err := projections.DecodeFold(&body, state.LogID(), c.roots)
+			if err == nil {
+				err = read.Holds(last)
+			}
+			if (err == nil) != c.taken {
+				t.Errorf("it is taken: %t, want %t: %v", err == nil, c.taken, err)
+			}
+		})
 	}
 }

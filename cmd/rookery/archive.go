@@ -31,6 +31,7 @@ type archiving struct {
 	keepAge   time.Duration
 	keepBytes string
 	logger    *slog.Logger
+	admission admission
 }
 
 func archiveCommand(l *link) *cobra.Command {
@@ -62,6 +63,7 @@ Exit codes: 0 archived, or nothing to do; 1 error, 2 wrong usage, 130 Ctrl-C.`,
 	f.StringVar(&a.folder, "to", "", "`folder` to write the files into")
 	f.DurationVar(&a.keepAge, "keep-age", 0, "keep messages younger than this `age`, as in 720h")
 	f.StringVar(&a.keepBytes, "keep-bytes", "", "keep about the last `bytes` of the log, as in 10GiB")
+	a.admission.flag(cmd, "the keys that sign rounds of the log, for a snapshot that is restored from the archive")
 	cmd.MarkFlagsMutuallyExclusive("keep-age", "keep-bytes")
 	return cmd
 }
@@ -134,20 +136,27 @@ func (a *archiving) snapshot(ctx context.Context, b *bus.JetStream, files *archi
 	if err != nil {
 		return 0, err
 	}
-	_, _, err = snapshots.Last(ctx, b, a.logger, end.Last)
+	_, _, err = snapshots.Last(ctx, b, a.logger, end.Last, nil)
 	if errors.Is(err, snapshots.ErrTrimmed) {
 		c, err := files.foldTo(ctx, files.end())
 		if err != nil {
 			return 0, err
 		}
-		if err := snapshots.Put(ctx, b, c); err != nil {
+		signers, err := a.admission.signers()
+		if err != nil {
+			return 0, err
+		}
+		if c.Key != "" && len(signers) == 0 {
+			return 0, fmt.Errorf("no snapshot of the fold can be used, and rounds of this log are signed with %s: name the folder with its key with --admission", c.Key)
+		}
+		if err := snapshots.Put(ctx, b, c, signers.First()); err != nil {
 			return 0, err
 		}
 		fmt.Fprintf(os.Stderr, "restored the snapshot of the fold at sequence %d from the archive\n", c.Sequence)
 	} else if err != nil {
 		return 0, err
 	}
-	at, _, err := snapshots.Last(ctx, b, a.logger, upTo)
+	at, _, err := snapshots.Last(ctx, b, a.logger, upTo, nil)
 	if errors.Is(err, snapshots.ErrTrimmed) { // all snapshots are of the part that the operator keeps
 		return 0, nil
 	}

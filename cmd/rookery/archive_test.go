@@ -90,7 +90,7 @@ func (l *longLog) grow(commands int) {
 		if err != nil {
 			l.Fatal(err)
 		}
-		at, _, err := snapshots.Last(l.Context(), l.bus, slog.New(slog.DiscardHandler), state.Last)
+		at, _, err := snapshots.Last(l.Context(), l.bus, slog.New(slog.DiscardHandler), state.Last, nil)
 		return err == nil && state.Last-at < 400 && at > 0
 	})
 }

@@ -307,7 +307,7 @@ func (r restoring) run(ctx context.Context, b *bus.JetStream) (revived, error) {
 		return revived{}, fmt.Errorf("nothing was restored: rounds of this log are signed with %s: name the folder of keys with --admission", cluster.Key)
 	}
 	replicas := cmp.Or(r.replicas, m.Replicas)
-	restoration := backup.Restoration{Bus: b, Store: store, Backup: m, State: cluster, Replicas: replicas}
+	restoration := backup.Restoration{Bus: b, Store: store, Backup: m, State: cluster, Signer: r.signers.First(), Replicas: replicas}
 	wrote, err := restoration.Run(ctx, func(read events.Message) { tell("restoring", read.Sequence) })
 	if err != nil {
 		return revived{}, err

@@ -74,7 +74,7 @@ func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {
 	if plain.Hash() != whole.Hash() {
 		t.Errorf("after %d rounds the state is another than that of the log without what others have put there", rounds)
 	}
-	snapshot, err := projections.SnapshotOf(whole)
+	snapshot, err := projections.SnapshotOf(whole, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestTheLogBearsWhatOthersPutIntoIt(t *testing.T) {
 	if err := snapshot.Write(&stored); err != nil {
 		t.Fatal(err)
 	}
-	read, err := projections.DecodeFold(&stored, whole.LogID())
+	read, err := projections.DecodeFold(&stored, whole.LogID(), nil)
 	if err != nil || read.Hash() != whole.Hash() {
 		t.Errorf("the snapshot of the state is another: %v", err)
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,8 +150,8 @@ func adopt(ctx context.Context, b bus.Bus, name string, program events.Program, 
 	if keeps(c, states, bus.Statuses, c.StatusCursor) {
 		adopted.Statuses = c.StatusCursor
 	}
-	key, signer := c.Key, signers.signs(c.Key)
-	if key != "" && signer.Key() != key && (signer == nil || !adopted.Accounts) {
+	key := c.Key
+	if key != "" && signers.signs(key) == nil && (signers.First() == nil || !adopted.Accounts) {
 		return "", fmt.Errorf("rounds of this log are signed with %s: name the folder with its key with --admission", key)
 	}
 	now := newClock(time.Now()).now()
@@ -164,7 +165,7 @@ func adopt(ctx context.Context, b bus.Bus, name string, program events.Program, 
 	round, err := Seal(turn.Records, events.RoundClosed{
 		Round: c.Round + 1, Epoch: c.Epoch + 1, Leader: name, Now: now,
 		Commands: adopted.Commands, Statuses: adopted.Statuses, CommandsKept: c.CommandsKept, Policy: policyVersion,
-	}, c.LogID(), f.Last(), c.Chain, signer)
+	}, c.LogID(), f.Last(), c.Chain, cmp.Or(signers.signs(key), signers.signs(c.Key)))
 	if err != nil {
 		return "", err
 	}

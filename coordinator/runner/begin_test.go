@@ -94,7 +94,7 @@ func TestAStartFromASnapshotRepeatsFates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := recorded.Read(t, "v1.json")
 			r.Cut(end)
-			if err := snapshots.Put(t.Context(), r.Bus, r.State(end)); err != nil {
+			if err := snapshots.Put(t.Context(), r.Bus, r.State(end), nil); err != nil {
 				t.Fatal(err)
 			}
 			told, err := r.Bus.Subscribe(events.EventRoot + ".command.>")

@@ -159,12 +159,10 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 		Sequence: to + 1, Time: newClock(c.Now()).now(),
 	}
 	m, err := record.Message(f.fold.Cluster.LogID())
-	if err == nil {
-		err = c.Signers.signs(f.fold.Cluster.Key).Sign(m, f.fold.Cluster.Chain.Extend(m))
-	}
 	if err != nil {
 		return err
 	}
+	c.Signers.signs(f.fold.Cluster.Key).Sign(m, f.fold.Cluster.Chain.Extend(m))
 	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	if _, err := c.Bus.Append(call, bus.Log, to, []events.Message{m}); err != nil {

@@ -116,7 +116,7 @@ func New(config Config) *Coordinator {
 	}
 	return &Coordinator{
 		Config: config, asks: make(chan ask), cluster: projections.NewCluster(),
-		folds: snapshots.NewFolds(config.Bus, config.Log, config.SnapshotEvery, config.Signers.roots()),
+		folds: snapshots.NewFolds(config.Bus, config.Log, config.SnapshotEvery, config.Signers),
 	}
 }
 

@@ -11,28 +11,20 @@ import (
 type Signers []*events.Signer
 
 // root is the key of the first one; "" without signers.
-func (s Signers) root() events.RoundKey {
-	if len(s) == 0 {
-		return ""
-	}
-	return s[0].Key()
-}
+func (s Signers) root() events.RoundKey { return s.First().Key() }
 
-// roots are the keys of all.
-func (s Signers) roots() (keys []events.RoundKey) {
-	for _, signer := range s {
-		keys = append(keys, signer.Key())
-	}
-	return keys
-}
-
-// signs returns the one with the key that the log demands, or the first; nil without signers.
+// signs returns the one with the key that the log demands; nil where it demands none, or none of these.
 func (s Signers) signs(key events.RoundKey) *events.Signer {
 	for _, signer := range s {
 		if signer.Key() == key {
 			return signer
 		}
 	}
+	return nil
+}
+
+// First is the one with the present key; nil without signers.
+func (s Signers) First() *events.Signer {
 	if len(s) == 0 {
 		return nil
 	}
@@ -47,6 +39,6 @@ func (s Signers) mayLead(c *projections.Cluster) error {
 	if len(s) == 0 {
 		return fmt.Errorf("%w: its rounds are signed, and this coordinator has no key: name the folder of keys with --admission", ErrIdentity)
 	}
-	return fmt.Errorf("%w: its rounds are signed with %s, and the keys in --admission sign with %s: copy the folder from another coordinator;"+
+	return fmt.Errorf("%w: its rounds are signed with %s, and the folder of --admission signs with %s: copy the folder from another coordinator;"+
 		" for a log that you restored with new keys, run `rookery bus adopt --admission`", ErrIdentity, c.Key, s.root())
 }

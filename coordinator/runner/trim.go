@@ -62,7 +62,7 @@ func (c *Coordinator) trim(ctx context.Context, l *lease, body []byte) (t Trimme
 	if state.Identity != asked.Log {
 		return t, &bus.QuestionError{Code: 409, Reason: fmt.Sprintf("the log is %s, and not %s", state.Identity, asked.Log)}
 	}
-	at, hash, err := snapshots.Last(ctx, c.Bus, c.Log, asked.Sequence)
+	at, hash, err := snapshots.Last(ctx, c.Bus, c.Log, asked.Sequence, c.Signers)
 	switch {
 	case err != nil:
 		return t, err

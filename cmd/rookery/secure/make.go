@@ -36,8 +36,8 @@ func (s Server) ClientURL() string { return s.at(ClientPort) }
 // RouteURL is where other servers connect to the server.
 func (s Server) RouteURL() string { return s.at(ClusterPort) }
 
-// Listens is the address on which the server listens: a loopback address alone, else all of its machine. What others reach may be a name, or another
-// machine that passes it on.
+// Listens is the address on which the server listens: a loopback address alone, else all of its machine. The address may be a
+// name, or that of a machine in between.
 func (s Server) Listens() string {
 	if address, err := netip.ParseAddr(s.Address); err == nil && address.Is4() && address.IsLoopback() {
 		return s.Address

@@ -103,7 +103,7 @@ func decodeFold(objects bus.Objects, name, logID string) (*projections.Cluster, 
 	if err != nil {
 		return nil, err
 	}
-	return projections.DecodeFold(content, logID)
+	return projections.DecodeFold(content, logID, nil)
 }
 
 // compareFolds folds the log from its start, and compares the states that there are.

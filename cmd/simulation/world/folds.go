@@ -98,7 +98,7 @@ func (w *World) newestFold(upTo uint64) uint64 {
 	}
 	objects, all := w.foldObjects()
 	for _, o := range all {
-		c, err := projections.DecodeFold(bytes.NewReader(w.foldBody(objects, o.Name)), state.Identity)
+		c, err := projections.DecodeFold(bytes.NewReader(w.foldBody(objects, o.Name)), state.Identity, nil)
 		if err == nil && c.Sequence <= upTo {
 			return c.Sequence
 		}

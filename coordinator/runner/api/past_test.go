@@ -34,7 +34,7 @@ func snapshotsOf(r *recorded.Log, apart int) {
 		if _, closed := recorded.Closing(r.Messages[r.Rounds[i]-1]); !closed {
 			continue // a round that was voided has no snapshot
 		}
-		if err := snapshots.Put(r.Context(), r.Bus, r.State(r.Rounds[i])); err != nil {
+		if err := snapshots.Put(r.Context(), r.Bus, r.State(r.Rounds[i]), nil); err != nil {
 			r.Fatal(err)
 		}
 	}

@@ -197,15 +197,15 @@ func TestWhatIsRestoredIsWhatWasBackedUp(t *testing.T) {
 	}{{first, k.middle, "first"}, {second, end, "second"}} {
 		b := connect(t)
 		state := verify(t, s, tt.m)
-		if wrote, err := (Restoration{b, s, tt.m, state, 1}).Run(t.Context(), ignore); err != nil || !wrote {
+		if wrote, err := (Restoration{b, s, tt.m, state, nil, 1}).Run(t.Context(), ignore); err != nil || !wrote {
 			t.Fatal(wrote, err)
 		}
 		isAsItWas(t, b, k, tt.to, tt.config)
-		if wrote, err := (Restoration{b, s, tt.m, state, 1}).Run(t.Context(), ignore); err != nil || wrote {
+		if wrote, err := (Restoration{b, s, tt.m, state, nil, 1}).Run(t.Context(), ignore); err != nil || wrote {
 			t.Errorf("restored again: %t, %v", wrote, err)
 		}
 		state.Chain[0]++
-		if _, err := (Restoration{b, s, tt.m, state, 1}).Run(t.Context(), ignore); !errors.Is(err, bus.ErrStands) {
+		if _, err := (Restoration{b, s, tt.m, state, nil, 1}).Run(t.Context(), ignore); !errors.Is(err, bus.ErrStands) {
 			t.Errorf("another one: got error %v, want %v", err, bus.ErrStands)
 		}
 	}
@@ -241,7 +241,7 @@ func TestARestoreThatWasInterruptedBeginsAgain(t *testing.T) {
 	b := connect(t)
 	for stop := uint64(1); stop < m.Sequence; stop += m.Sequence / 5 {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := Restoration{b, s, m, state, 1}.Run(ctx, func(message events.Message) {
+		_, err := Restoration{b, s, m, state, nil, 1}.Run(ctx, func(message events.Message) {
 			if message.Sequence == stop {
 				cancel()
 			}
@@ -257,7 +257,7 @@ func TestARestoreThatWasInterruptedBeginsAgain(t *testing.T) {
 			t.Errorf("stopped at %d: streams are made: %v", stop, err)
 		}
 	}
-	if _, err := (Restoration{b, s, m, state, 1}).Run(t.Context(), ignore); err != nil {
+	if _, err := (Restoration{b, s, m, state, nil, 1}).Run(t.Context(), ignore); err != nil {
 		t.Fatal(err)
 	}
 	isAsItWas(t, b, k, k.middle, "first")
@@ -292,7 +292,7 @@ func TestWhatWasNotLostStays(t *testing.T) {
 	m := take(t, k.b, s, 1)
 	b := connect(t)
 	setConfig(t, b, "changed")
-	if _, err := (Restoration{b, s, m, verify(t, s, m), 1}).Run(t.Context(), ignore); err != nil {
+	if _, err := (Restoration{b, s, m, verify(t, s, m), nil, 1}).Run(t.Context(), ignore); err != nil {
 		t.Fatal(err)
 	}
 	isAsItWas(t, b, k, k.middle, "changed")
@@ -320,7 +320,7 @@ func TestABackupEndsWithAClosedRound(t *testing.T) {
 		t.Errorf("the backup ends at %d, and the last round at %d", m.Sequence, k.middle)
 	}
 	b := connect(t)
-	if _, err := (Restoration{b, s, m, verify(t, s, m), 1}).Run(t.Context(), ignore); err != nil {
+	if _, err := (Restoration{b, s, m, verify(t, s, m), nil, 1}).Run(t.Context(), ignore); err != nil {
 		t.Fatal(err)
 	}
 	isAsItWas(t, b, k, k.middle, "first")

@@ -27,6 +27,8 @@ type Restoration struct {
 	Backup Manifest
 	// State is what Verify returned of the backup.
 	State *projections.Cluster
+	// Signer signs the snapshot of the state; nil where rounds of the log are not signed.
+	Signer *events.Signer
 	// Replicas is how many servers store each stream.
 	Replicas int
 }
@@ -57,7 +59,7 @@ func (r Restoration) Run(ctx context.Context, told func(events.Message)) (bool, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	_ = snapshots.Put(ctx, r.Bus, r.State) // a cache: without it coordinators fold the whole log
+	_ = snapshots.Put(ctx, r.Bus, r.State, r.Signer) // a cache: without it coordinators fold the whole log
 	return true, nil
 }
 

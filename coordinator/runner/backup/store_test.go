@@ -119,7 +119,7 @@ func TestABackupInABucketIsRestored(t *testing.T) {
 		t.Fatal(all, err)
 	}
 	b := connect(t)
-	if wrote, err := (Restoration{b, s, all[0].Manifest, verify(t, s, all[0].Manifest), 1}).Run(t.Context(), ignore); err != nil || !wrote {
+	if wrote, err := (Restoration{b, s, all[0].Manifest, verify(t, s, all[0].Manifest), nil, 1}).Run(t.Context(), ignore); err != nil || !wrote {
 		t.Fatal(wrote, err)
 	}
 	isAsItWas(t, b, k, k.middle, "first")

@@ -342,7 +342,7 @@ func (t *taking) takeConfigs(ctx context.Context) error {
 }
 
 func (t *taking) takeState(ctx context.Context) error {
-	snapshot, err := projections.SnapshotOf(t.fold.Cluster)
+	snapshot, err := projections.SnapshotOf(t.fold.Cluster, nil)
 	if err == nil {
 		t.made.State, err = t.write(ctx, "state", snapshot.Write)
 	}

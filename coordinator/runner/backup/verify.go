@@ -153,7 +153,7 @@ func readConfigs(ctx context.Context, s Store, m Manifest, each func(config) err
 // readState reads the snapshot of the fold. Errors are also those of a snapshot.
 func readState(ctx context.Context, s Store, m Manifest) (cluster *projections.Cluster, err error) {
 	err = check(ctx, s, m.State, unpacked(func(from io.Reader) error {
-		cluster, err = projections.DecodeFold(from, m.Log)
+		cluster, err = projections.DecodeFold(from, m.Log, nil)
 		return err
 	}))
 	if err == nil && (cluster.Sequence != m.Sequence || cluster.Hash() != m.Hash) {

@@ -34,13 +34,22 @@ type Folds struct {
 	never bool
 	// spoiled takes unusable snapshots for the keeper to remove. If it is full, a later fold finds the snapshot again.
 	spoiled chan place
-	// roots are the keys that this reader of the log trusts.
-	roots []events.RoundKey
+	// roots are the keys that this reader of the log trusts, and signer signs its snapshots; nil for none.
+	roots  []events.RoundKey
+	signer *events.Signer
 }
 
-// NewFolds returns the Folds of the log of a bus, for a coordinator that takes a snapshot every so many messages. Roots are as in a fold.
-func NewFolds(b bus.Bus, log *slog.Logger, every uint64, roots []events.RoundKey) Folds {
-	return Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds), roots: roots}
+// NewFolds returns the Folds of the log of a bus, for a coordinator that takes a snapshot every so many messages. It
+// trusts the signers' keys, and signs with the first.
+func NewFolds(b bus.Bus, log *slog.Logger, every uint64, signers []*events.Signer) Folds {
+	f := Folds{bus: b, log: log, never: every == None, spoiled: make(chan place, keptFolds)}
+	for _, s := range signers {
+		f.roots = append(f.roots, s.Key())
+	}
+	if len(signers) > 0 {
+		f.signer = signers[0]
+	}
+	return f
 }
 
 // foldName is the name of the snapshot of a log at the end of a round. The names sort in the order of the log.
@@ -196,7 +205,7 @@ func (f Folds) read(ctx context.Context, logID string, sequence uint64) (*projec
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := projections.DecodeFold(io.LimitReader(content, maxFoldSnapshot), logID)
+	cluster, err := projections.DecodeFold(io.LimitReader(content, maxFoldSnapshot), logID, f.roots)
 	return cluster, errors.Join(err, content.Close())
 }
 

@@ -96,7 +96,7 @@ func kept(r *recorded.Log, at uint64) []byte {
 		}
 		return body
 	}
-	snapshot, err := projections.SnapshotOf(r.State(at))
+	snapshot, err := projections.SnapshotOf(r.State(at), nil)
 	if err != nil {
 		r.Fatal(err)
 	}

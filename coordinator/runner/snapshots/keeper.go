@@ -148,7 +148,7 @@ func (k *Keeper) takeNext(ctx context.Context, fold *projections.Fold, reader bu
 	if fold.Cluster.Sequence > round.sequence {
 		return fmt.Errorf("no round is closed at %d", round.sequence)
 	}
-	snapshot, err := projections.SnapshotOf(fold.Cluster)
+	snapshot, err := projections.SnapshotOf(fold.Cluster, k.folds.signer)
 	if err != nil {
 		return err
 	}

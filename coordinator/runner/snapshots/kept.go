@@ -6,14 +6,15 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/projections"
 )
 
 // Last returns where the last snapshot of the fold was taken at or before a place that verifies, and the hash of its state; 0
-// where there is none.
-func Last(ctx context.Context, b bus.Bus, log *slog.Logger, at uint64) (uint64, string, error) {
-	fold, reader, err := NewFolds(b, log, DefaultEvery, nil).Begin(ctx, at)
+// where there is none. Where there are signers, one of them has signed it, or rounds of the log were not signed there.
+func Last(ctx context.Context, b bus.Bus, log *slog.Logger, at uint64, signers []*events.Signer) (uint64, string, error) {
+	fold, reader, err := NewFolds(b, log, DefaultEvery, signers).Begin(ctx, at)
 	if err != nil {
 		return 0, "", err
 	}
@@ -21,8 +22,8 @@ func Last(ctx context.Context, b bus.Bus, log *slog.Logger, at uint64) (uint64, 
 	return fold.Cluster.Sequence, fold.Cluster.Hash(), nil
 }
 
-// Put keeps the state as a snapshot, if the log has the end of its round.
-func Put(ctx context.Context, b bus.Bus, c *projections.Cluster) error {
+// Put keeps the state as a snapshot, if the log has the end of its round. A signer signs it; nil for none.
+func Put(ctx context.Context, b bus.Bus, c *projections.Cluster, signer *events.Signer) error {
 	reader, err := b.Read(ctx, bus.Log, c.Sequence)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func Put(ctx context.Context, b bus.Bus, c *projections.Cluster) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := projections.SnapshotOf(c)
+	snapshot, err := projections.SnapshotOf(c, signer)
 	if err != nil {
 		return err
 	}
