@@ -78,7 +78,7 @@ func onceStarted(cmd *cobra.Command, l *link) error {
 	for said := false; ; {
 		err := found(ctx, l)
 		silent := errors.Is(err, nats.ErrNoServers) && time.Since(began) < listensWithin
-		if !(silent || errors.Is(err, bus.ErrNoQuorum) || errors.Is(err, bus.ErrUnknown)) {
+		if !silent && !errors.Is(err, bus.ErrNoQuorum) && !errors.Is(err, bus.ErrUnknown) {
 			return err
 		}
 		if !silent && !said {

@@ -159,7 +159,7 @@ var found = []bug{
 	},
 	{
 		"volumes-of-one-of-before", "a slot gets volumes to which an earlier instance than the last may still write", []edit{{
-			"projections/topology.go", " || (spec.KeepsVolumes() && s.writes(ordinal))", "",
+			"projections/topology.go", " || s.Writes(ordinal, func(i *Instance) bool { return !i.Lost })", "",
 		}},
 	},
 	{
