@@ -59,6 +59,14 @@ func (f *Fold) Last() uint64 { return f.last }
 // Open returns the first and last sequence of the messages after the last closed round, or false where there are none.
 func (f *Fold) Open() (from, to uint64, open bool) { return f.open, f.last, f.open != 0 }
 
+// Ends reports whether the open message at the sequence says that it closes a round. The log demands a signature that it does not have.
+func (f *Fold) Ends(sequence uint64) bool {
+	return slices.ContainsFunc(f.held, func(r events.Record) bool {
+		_, closed := r.Data.(events.RoundClosed)
+		return closed && r.Sequence == sequence
+	})
+}
+
 // Take takes the next message of the log. It returns the records of the round that the message closes, the events in order and
 // the closing message last. It returns nil while the round is still open.
 func (f *Fold) Take(m events.Message) ([]events.Record, error) {

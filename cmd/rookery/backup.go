@@ -165,7 +165,7 @@ func (u *backingUp) check(cmd *cobra.Command) error {
 }
 
 // start takes backups until stop is called, if a folder was given.
-func (u *backingUp) start(ctx context.Context, b *bus.JetStream, told *telemetry.Telemetry) (stop func(), err error) {
+func (u *backingUp) start(ctx context.Context, b *bus.JetStream, told *telemetry.Telemetry, signers runner.Signers) (stop func(), err error) {
 	if u.place == "" {
 		return func() {}, nil
 	}
@@ -180,6 +180,7 @@ func (u *backingUp) start(ctx context.Context, b *bus.JetStream, told *telemetry
 		Store: store, Every: u.every, Keep: u.keep,
 		Log: told.Log().With("part", "backup"), Meter: told.Meter("coordinator/runner/backup"),
 	}
+	schedule.Source.Roots = signers.Keys()
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {

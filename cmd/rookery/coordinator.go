@@ -64,7 +64,7 @@ writes from one leader only, so two coordinators that both believe they lead can
 			if os.Getenv("GOGC") == "" {
 				debug.SetGCPercent(garbage)
 			}
-			stop, err := backups.start(cmd.Context(), b, told)
+			stop, err := backups.start(cmd.Context(), b, told, signers)
 			if err != nil {
 				return err
 			}

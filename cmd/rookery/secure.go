@@ -204,6 +204,9 @@ them. Servers read the new ones while they run, and connections stay. rookery do
 				if err == nil {
 					err = s.readAlso(files, secure.CA, secure.CAKey)
 				}
+				if err == nil {
+					err = s.readCertificates(files)
+				}
 				if err != nil {
 					return err
 				}
@@ -221,7 +224,7 @@ them. Servers read the new ones while they run, and connections stay. rookery do
 				out := cmd.OutOrStdout()
 				fmt.Fprintf(out, "Certificates are valid until %s\n", until.Format(time.DateOnly))
 				for _, server := range cluster.Servers {
-					fmt.Fprintf(out, "1. Copy server.crt and server.key from %s to %s, and run there: nats-server --signal reload\n",
+					fmt.Fprintf(out, "1. Copy server.crt, server.key and ca.crt from %s to %s, and run there: nats-server --signal reload\n",
 						filepath.Join(s.folder, "servers", server.Name), server.Address)
 				}
 				fmt.Fprintf(out, "2. Move %s to its disk again.\n", filepath.Join(s.folder, secure.Offline))
@@ -231,35 +234,119 @@ them. Servers read the new ones while they run, and connections stay. rookery do
 	}
 }
 
+// rotations are the keys that are made again, each with what is needed for that and what is left to do.
+var rotations = map[string]struct {
+	about string
+	does  func(s *secured, files secure.Files, servers []secure.Server) (secure.Files, error)
+	steps []string
+}{
+	"rounds": {
+		"with which coordinators sign rounds of the log",
+		func(_ *secured, files secure.Files, _ []secure.Server) (secure.Files, error) {
+			return files.NewRoundsKey()
+		},
+		[]string{
+			"Copy the folder " + secure.Admission + " to each coordinator.",
+			"Then start the coordinators again, one after the other. The first one that leads changes the key in the log.",
+		},
+	},
+	"storage": {
+		"with which servers encrypt what they store",
+		func(s *secured, files secure.Files, servers []secure.Server) (secure.Files, error) {
+			var names []string
+			for _, server := range servers {
+				names = append(names, server.StorageFile())
+			}
+			if err := s.readAlso(files, names...); err != nil {
+				return nil, err
+			}
+			return files.NewStorageKeys()
+		},
+		[]string{
+			"Copy encryption.conf from servers/NAME to each server, and start the server again, one after the other.",
+			"Once all have started, remove the line prev_encryption_key there and here.",
+		},
+	},
+	"ca": {
+		"of the certificate authority",
+		func(s *secured, files secure.Files, _ []secure.Server) (secure.Files, error) {
+			if err := s.readAlso(files, secure.CA, secure.CAKey); err != nil {
+				return nil, err
+			}
+			return files.NewAuthority(time.Now())
+		},
+		[]string{
+			"Copy " + secure.CA + " to each server, coordinator, node (as NODE." + secure.CA + ") and user. It has both authorities.",
+			"Then run rookery secure renew: servers get certificates of the new one.",
+			"Once all servers have them, run rookery secure renew again, and copy certificates and " + secure.CA + " once more: the old one counts no longer.",
+		},
+	},
+}
+
 func secureRotateCommand(s *secured) *cobra.Command {
+	kinds := slices.Sorted(maps.Keys(rotations))
+	var about []string
+	for _, kind := range kinds {
+		about = append(about, fmt.Sprintf("  %-9s %s", kind, rotations[kind].about))
+	}
 	return &cobra.Command{
-		Use:   "rotate",
-		Short: "Make another key with which coordinators sign rounds",
-		Long: `Make another key with which coordinators sign rounds of the log, as when a host that had the folder admission is not to be trusted any longer. The
-ones before stay in the folder: each signs the change to the next. Coordinators with the old folder cannot lead after that. Nodes, and all who
-connect, notice nothing.`,
-		Example: `  rookery secure rotate --dir ./keys`,
-		Args:    arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "rotate KEY",
+		Short: "Make a key again",
+		Long: "Make a key again, as when a host that had it is not to be trusted any longer. For those of users, see rookery user rotate. KEY is one of:\n\n" +
+			strings.Join(about, "\n") + "\n\nThe one before counts until you have done what this prints. Commands, nodes and containers go on meanwhile.",
+		Example: `  rookery secure rotate rounds --dir ./keys
+  rookery secure rotate storage --dir ./keys`,
+		Args:      arguments("KEY"),
+		ValidArgs: kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rotation, known := rotations[args[0]]
+			if !known {
+				return usage(cmd, fmt.Errorf("there is no key %q: known are %s", args[0], strings.Join(kinds, ", ")))
+			}
 			return s.alone(func() error {
 				files, err := s.read()
 				if err != nil {
 					return err
 				}
-				rotated, err := files.NewRoundsKey()
+				c, err := files.Cluster()
+				if err != nil {
+					return err
+				}
+				made, err := rotation.does(s, files, c.Servers)
 				if err == nil {
-					err = s.write(rotated)
+					err = s.write(made)
 				}
 				if err != nil {
 					return err
 				}
-				out := cmd.OutOrStdout()
-				fmt.Fprintf(out, "1. Copy %s to each coordinator.\n", filepath.Join(s.folder, secure.Admission))
-				fmt.Fprintln(out, "2. Then start the coordinators again, one after the other. The first one that leads changes the key in the log.")
+				for i, step := range rotation.steps {
+					fmt.Fprintf(cmd.OutOrStdout(), "%d. %s\n", i+1, step)
+				}
 				return nil
 			})
 		},
 	}
+}
+
+// readCertificates adds those of servers that are in the folder.
+func (s *secured) readCertificates(files secure.Files) error {
+	c, err := files.Cluster()
+	if err != nil {
+		return err
+	}
+	return s.in(func(root *os.Root) error {
+		for _, server := range c.Servers {
+			content, err := root.ReadFile(server.CertFile())
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			files[server.CertFile()] = content
+		}
+		return nil
+	})
 }
 
 // readAlso adds files that may be elsewhere.

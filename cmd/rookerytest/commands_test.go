@@ -102,7 +102,7 @@ var commandsPromise = map[string]promised{
 	"secure init":            {},
 	"secure adopt":           {unknown: "secure adopt --dir none", code: 1},
 	"secure renew":           {unknown: "secure renew --dir none", code: 1},
-	"secure rotate":          {unknown: "secure rotate --dir none", code: 1},
+	"secure rotate":          {unknown: "secure rotate rounds --dir none", code: 1},
 	"token create":           {unknown: "token create --dir none", code: 1},
 	"user add":               {same: "gh", unknown: "user add ann --role nope", code: 1},
 	"user ls":                {same: "nats auth", unknown: "user ls --dir none", code: 1},

@@ -1,9 +1,17 @@
 package rookerytest_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -84,8 +92,61 @@ func (s *secured) outcome(b *bus.JetStream, sequence uint64) projections.Outcome
 	return answer.Outcome
 }
 
-// TestKeysAreRotatedUnderLoadOnPodman gives new credentials to the coordinator, to the operator who sends commands, and to the node, while all of them
-// run. No acknowledged command is lost, no node is silent, and the container stays.
+// reloads tells the server that its certificates have changed.
+func (s *secured) reloads() {
+	s.Helper()
+	before := strings.Count(s.server.output.String(), "Reloaded: tls")
+	s.server.signal(syscall.SIGHUP)
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for late := time.After(settlesWithin); strings.Count(s.server.output.String(), "Reloaded: tls") == before; {
+		select {
+		case <-again.C:
+		case <-late:
+			s.Fatalf("the server does not read its certificates again: %s", s.server.output)
+		}
+	}
+}
+
+// rotatesServers gives the server another key for what it stores, and certificates of another authority, as the commands say.
+func (s *secured) rotatesServers(edge *applicant) {
+	s.Helper()
+	s.does("secure", "rotate", "storage")
+	s.server.kill()
+	s.start()
+
+	former, err := os.ReadFile(filepath.Join(s.folder, secure.CA))
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, does := range []string{"rotate ca", "renew", "renew"} {
+		s.does(append([]string{"secure"}, strings.Fields(does)...)...)
+		ca, err := os.ReadFile(filepath.Join(s.folder, secure.CA))
+		if err == nil {
+			err = os.WriteFile(edge.file(secure.CAFile(edge.name)), ca, 0o600)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.reloads()
+	}
+	trusts := x509.NewCertPool()
+	trusts.AppendCertsFromPEM(former)
+	conn, err := nats.Connect(fmt.Sprintf("nats://127.0.0.1:%d", s.port), nats.Secure(&tls.Config{RootCAs: trusts, MinVersion: tls.VersionTLS13}))
+	if err == nil {
+		conn.Close()
+	}
+	if unknown := (*tls.CertificateVerificationError)(nil); !errors.As(err, &unknown) {
+		s.Errorf("the server still has a certificate of the authority before: %v", err)
+	}
+	if now, err := os.ReadFile(filepath.Join(s.folder, secure.CA)); err != nil || bytes.Contains(now, former) {
+		s.Errorf("the authority before still counts: %v", err)
+	}
+}
+
+// TestKeysAreRotatedUnderLoadOnPodman gives new credentials to the coordinator, to the operator who sends commands, and to the node, another key of what it
+// stores and another certificate authority to the server, and another key of rounds to the coordinator, while all of them run. No acknowledged command
+// is lost, no node is silent, and the container stays.
 func TestKeysAreRotatedUnderLoadOnPodman(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
@@ -108,6 +169,11 @@ func TestKeysAreRotatedUnderLoadOnPodman(t *testing.T) {
 		s.does("user", "rotate", user)
 		s.as(0, "", "olga", "scale", "demo/web", "1", "--busy", "queue")
 	}
+	s.rotatesServers(edge)
+	s.does("secure", "rotate", "rounds")
+	coordinator.kill()
+	coordinator = s.coordinates()
+	s.as(0, "", "olga", "scale", "demo/web", "1", "--busy", "queue")
 	if !runs.prints("the credentials of the node are renewed") {
 		t.Errorf("the node does not renew its credentials: %s", runs.output)
 	}
@@ -136,7 +202,7 @@ func TestKeysAreRotatedUnderLoadOnPodman(t *testing.T) {
 	if after := r.containers(); after != before {
 		t.Errorf("the containers were %s and are %s", before, after)
 	}
-	fmt.Printf("rotated coordinator, operator and node: acknowledged %d, lost %d\n", len(acknowledged), lost)
+	fmt.Printf("rotated coordinator, operator, node, rounds, storage and authority: acknowledged %d, lost %d\n", len(acknowledged), lost)
 }
 
 // containers are those that run in the Podman, which must be some.

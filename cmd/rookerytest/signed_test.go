@@ -154,7 +154,7 @@ func TestTheKeyOfRoundsIsChanged(t *testing.T) {
 	if !without.prints("its rounds are signed, and this coordinator has no key") {
 		t.Errorf("a coordinator without a key says nothing: %s", without.output)
 	}
-	s.does("secure", "rotate")
+	s.does("secure", "rotate", "rounds")
 	first.kill()
 	second := s.coordinates()
 	scale()
@@ -180,8 +180,8 @@ func TestTheKeyOfRoundsIsChanged(t *testing.T) {
 	to.as(0, "adopted at sequence", secure.Coordinator, "bus", "restore", folder, "--admission", filepath.Join(to.folder, secure.Admission))
 	third := to.coordinates()
 	to.as(0, "", secure.Operator, "scale", "demo/web", "0", "--busy", "queue")
-	to.does("secure", "rotate") // of a log whose first key this folder never had
-	to.does("secure", "rotate")
+	to.does("secure", "rotate", "rounds") // of a log whose first key this folder never had
+	to.does("secure", "rotate", "rounds")
 	third.kill()
 	to.coordinates()
 	to.as(0, "", secure.Operator, "scale", "demo/web", "0", "--busy", "queue")

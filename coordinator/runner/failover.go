@@ -154,6 +154,9 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 	if !open {
 		return nil
 	}
+	if closed := c.followed(ctx, f.fold.Cluster.LogID()); f.fold.Ends(closed) {
+		return fmt.Errorf("%w: orders were written for the round that ends at %d, and this copy of the log has no signature of that", projections.ErrChain, closed)
+	}
 	record := events.Record{
 		Event:    events.Event{Scope: events.ClusterScope, Data: events.RoundVoid{From: from, To: to, Epoch: epoch, Leader: c.Name}},
 		Sequence: to + 1, Time: newClock(c.Now()).now(),
@@ -170,6 +173,22 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 	}
 	c.Log.Warn("voided messages that no round closes", "from", from, "to", to)
 	return f.catchUp(ctx)
+}
+
+// followed returns the end of the last round for which orders of this log are known to have been written; 0 for none. A log whose first round does not
+// count has no identity yet.
+func (c *Coordinator) followed(ctx context.Context, logID string) uint64 {
+	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
+	defer cancel()
+	standing, err := c.Bus.Latest(call, bus.Orders, events.OrdersEpochSubject)
+	if err != nil || len(standing) == 0 {
+		return 0 // what is wrong with the orders is found later
+	}
+	mark, _, err := events.DecodeAs[events.OrdersEpoch](standing[0])
+	if err != nil || (logID != "" && mark.Log != logID) {
+		return 0
+	}
+	return mark.Closed
 }
 
 // checkStreams compares every stream with what the log recorded, and founds a cluster that has no record.

@@ -13,6 +13,14 @@ type Signers []*events.Signer
 // root is the key of the first one; "" without signers.
 func (s Signers) root() events.RoundKey { return s.First().Key() }
 
+// Keys are those of all.
+func (s Signers) Keys() (all []events.RoundKey) {
+	for _, signer := range s {
+		all = append(all, signer.Key())
+	}
+	return all
+}
+
 // signs returns the one with the key that the log demands; nil where it demands none, or none of these.
 func (s Signers) signs(key events.RoundKey) *events.Signer {
 	for _, signer := range s {

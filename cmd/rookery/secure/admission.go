@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,19 +71,6 @@ func (f Files) Signers() (all []*events.Signer, err error) {
 		all = append(all, s)
 	}
 	return all, nil
-}
-
-// NewRoundsKey makes another key with which coordinators sign rounds, and keeps those before it: each signs the change to the next.
-func (f Files) NewRoundsKey() (Files, error) {
-	if _, err := f.Signers(); err != nil {
-		return nil, err
-	}
-	pair, err := nkeys.CreateCluster()
-	if err != nil {
-		return nil, err
-	}
-	seed, err := pair.Seed()
-	return Files{roundsKeys: slices.Concat(seed, []byte("\n"), f[roundsKeys])}, err
 }
 
 // Issue signs credentials of a node for its key.

@@ -253,7 +253,7 @@ func (k *keys) sign(files Files) error {
 // configure makes the folder of a server: its configuration, and the key of what it stores.
 func (k *keys) configure(files Files, c Cluster, s Server) error {
 	folder := s.folder()
-	files[path.Join(folder, "encryption.conf")] = fmt.Appendf(nil, "key: %q\n", randomText())
+	files[s.StorageFile()] = fmt.Appendf(nil, "key: %q\n", randomText())
 	tokens := map[string]string{}
 	for name, token := range k.tokens {
 		tokens[k.accounts[name]] = token

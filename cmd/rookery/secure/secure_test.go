@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -173,5 +174,66 @@ func TestRenewedCertificatesAreOfTheSameAuthority(t *testing.T) {
 	files[CAKey] = made(t, Server{"nats-1", "10.0.0.1"})[CAKey]
 	if _, _, err := Renew(files, later); err == nil {
 		t.Error("the key of another authority signs")
+	}
+}
+
+// TestAnotherAuthorityTakesOver makes another authority, and certificates of it twice: between, clients trust both.
+func TestAnotherAuthorityTakesOver(t *testing.T) {
+	files := made(t, Server{"nats-1", "10.0.0.1"})
+	first := files[CA]
+	signs := func(ca []byte) bool {
+		authorities := x509.NewCertPool()
+		if !authorities.AppendCertsFromPEM(ca) {
+			t.Fatal("there is no certificate of an authority")
+		}
+		pair, err := tls.X509KeyPair(files["servers/nats-1/server.crt"], files["servers/nats-1/server.key"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = pair.Leaf.Verify(x509.VerifyOptions{DNSName: "10.0.0.1", Roots: authorities, CurrentTime: noon.Add(time.Hour)})
+		return err == nil
+	}
+	both, err := files.NewAuthority(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(files, both)
+	if !signs(files[CA]) || !signs(first) || !bytes.Equal(files["servers/nats-1/ca.crt"], files[CA]) {
+		t.Error("clients with both authorities do not trust a server that has a certificate of the one before")
+	}
+	renewed, _, err := Renew(files, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, changed := renewed[CA]; changed {
+		t.Error("the authority before counts no longer, before all servers have certificates of the new one")
+	}
+	maps.Copy(files, renewed)
+	if !signs(files[CA]) || signs(first) {
+		t.Error("the server has no certificate of the new authority")
+	}
+	if renewed, _, err = Renew(files, noon); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(files, renewed)
+	if bytes.Contains(files[CA], first) || !signs(files[CA]) || !bytes.Equal(files["servers/nats-1/ca.crt"], files[CA]) {
+		t.Error("the authority before counts still, or the new one does not")
+	}
+}
+
+func TestAStorageKeyIsChangedOnceAtATime(t *testing.T) {
+	files := made(t, Server{"nats-1", "10.0.0.1"})
+	name := Server{Name: "nats-1"}.StorageFile()
+	before := bytes.TrimPrefix(files[name], []byte("key: "))
+	changed, err := files.NewStorageKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix(changed[name], append([]byte("prev_encryption_key: "), before...)) || bytes.HasPrefix(changed[name], files[name][:len(files[name])-1]) {
+		t.Errorf("the key was in %s and is in %s", files[name], changed[name])
+	}
+	maps.Copy(files, changed)
+	if _, err := files.NewStorageKeys(); err == nil {
+		t.Error("a key is made while the server may still need the one before the last")
 	}
 }

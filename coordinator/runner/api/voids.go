@@ -20,7 +20,7 @@ func (v voids) have(sequence uint64) bool {
 }
 
 // voidsIn finds what is void in the log, without folding it, and what no round has closed yet. One that closed rounds stand in was not written
-// by a coordinator.
+// by a coordinator. Where rounds are signed it was: the rounds in it were not.
 func voidsIn(ctx context.Context, b bus.Bus) (voids, error) {
 	var found voids
 	filter := events.ClusterScope.LogSubject(events.RoundVoid{}.Kind())
@@ -39,7 +39,7 @@ func voidsIn(ctx context.Context, b bus.Bus) (voids, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !closed {
+			if !closed || events.HasSignature(m) {
 				found = append(found, void)
 			}
 		}

@@ -26,6 +26,8 @@ type Source struct {
 	Bus *bus.JetStream
 	// Log yields the messages of the log from one sequence to another.
 	Log func(ctx context.Context, from, to uint64) iter.Seq2[events.Message, error]
+	// Roots are as in a fold.
+	Roots []events.RoundKey
 	// By is the version of this program, and Now the wall clock's time.
 	By  string
 	Now func() time.Time
@@ -69,6 +71,7 @@ func Take(ctx context.Context, source Source, store Store) (Manifest, error) {
 	if err := t.goOn(ctx, state); err != nil {
 		return t.made, err
 	}
+	t.fold.Roots = t.Roots
 	for range tries {
 		if err := t.takeRounds(ctx); err != nil {
 			return t.made, err
@@ -173,6 +176,9 @@ func (t *taking) takeRounds(ctx context.Context) error {
 	if t.fold.Cluster.Sequence == 0 {
 		return errors.New("the log has no round: there is nothing to back up yet")
 	}
+	if t.fold.Cluster.Sequence != t.fold.Last() {
+		return fmt.Errorf("the log ends at %d with a round that no coordinator has signed: the next round voids it", t.fold.Last())
+	}
 	return nil
 }
 
@@ -212,13 +218,20 @@ func (t *taking) lastClosed(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	end := t.fold.Last()
+	end, keys := t.fold.Last(), []events.RoundKey{t.fold.Cluster.Key}
 	for m, err := range t.Log(ctx, max(end, max(state.Last, lookBack)-lookBack)+1, state.Last) {
 		if err != nil {
 			return 0, err
 		}
-		if _, _, err := events.DecodeAs[events.RoundClosed](m); err == nil {
-			end = m.Sequence
+		r, _ := events.ParseRecord(m) // what does not read ends no round
+		switch d := r.Data.(type) {
+		case events.ClusterSigned:
+			keys = append(keys, d.Key)
+		case events.RoundClosed:
+			signed := func(key events.RoundKey) bool { return key == "" || key.Signed(m, d.Chain.Extend(m)) }
+			if slices.ContainsFunc(keys, signed) {
+				end = m.Sequence
+			}
 		}
 	}
 	return end, ctx.Err()
