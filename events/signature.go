@@ -3,7 +3,7 @@ package events
 import (
 	"crypto/ed25519"
 	"encoding/base64"
-	"fmt"
+	"errors"
 
 	"github.com/nats-io/nkeys"
 )
@@ -28,22 +28,24 @@ type Signer struct {
 
 // NewSigner reads the seed of a cluster's key.
 func NewSigner(seed []byte) (*Signer, error) {
-	pair, err := nkeys.FromSeed(seed)
-	if err != nil {
-		return nil, err
-	}
-	key, err := pair.PublicKey()
-	if err != nil {
-		return nil, err
-	}
 	kind, raw, err := nkeys.DecodeSeed(seed)
 	if err != nil {
 		return nil, err
 	}
 	if kind != nkeys.PrefixByteCluster {
-		return nil, fmt.Errorf("the key %s is not that of a cluster", key)
+		return nil, errors.New("the key is not that of a cluster")
 	}
-	return &Signer{ed25519.NewKeyFromSeed(raw), RoundKey(key)}, nil
+	return SignerOf([ed25519.SeedSize]byte(raw)), nil
+}
+
+// SignerOf returns the signer with this secret. The same secret gives the same key.
+func SignerOf(secret [ed25519.SeedSize]byte) *Signer {
+	private := ed25519.NewKeyFromSeed(secret[:])
+	key, err := nkeys.Encode(nkeys.PrefixByteCluster, private[ed25519.SeedSize:])
+	if err != nil {
+		panic("a public key does not encode: " + err.Error())
+	}
+	return &Signer{private, RoundKey(key)}
 }
 
 // Key is the public key of the signer; "" of nil, which signs nothing.

@@ -218,20 +218,13 @@ func (t *taking) lastClosed(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	end, keys := t.fold.Last(), []events.RoundKey{t.fold.Cluster.Key}
+	end := t.fold.Last()
 	for m, err := range t.Log(ctx, max(end, max(state.Last, lookBack)-lookBack)+1, state.Last) {
 		if err != nil {
 			return 0, err
 		}
-		r, _ := events.ParseRecord(m) // what does not read ends no round
-		switch d := r.Data.(type) {
-		case events.ClusterSigned:
-			keys = append(keys, d.Key)
-		case events.RoundClosed:
-			signed := func(key events.RoundKey) bool { return key == "" || key.Signed(m, d.Chain.Extend(m)) }
-			if slices.ContainsFunc(keys, signed) {
-				end = m.Sequence
-			}
+		if _, _, err := events.DecodeAs[events.RoundClosed](m); err == nil {
+			end = m.Sequence
 		}
 	}
 	return end, ctx.Err()
