@@ -5,29 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/nats-io/nkeys"
-
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/projections"
 )
-
-// signerNo returns the same key for the same number.
-func signerNo(t *testing.T, number byte) *events.Signer {
-	t.Helper()
-	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteCluster, bytes.Repeat([]byte{number}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := pair.Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := events.NewSigner(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // signed writes a round that the signer signs; nil for a round without a signature.
 func (w *writer) signed(by *events.Signer, data ...events.Data) {
@@ -88,7 +68,7 @@ func storedScaleOf(t *testing.T, w *writer, root events.RoundKey) uint32 {
 }
 
 func TestRoundsThatTheLogDemandsSignedCountOnlySo(t *testing.T) {
-	ours, theirs := signerNo(t, 1), signerNo(t, 2)
+	ours, theirs := events.SignerOf([32]byte{1}), events.SignerOf([32]byte{2})
 	for name, c := range map[string]struct {
 		forge func(w *writer)
 		root  events.RoundKey
@@ -141,7 +121,7 @@ func (w *writer) harmsLast() {
 }
 
 func TestAForgedRoundIsVoidedLikeAnyOpenMessage(t *testing.T) {
-	ours, theirs := signerNo(t, 1), signerNo(t, 2)
+	ours, theirs := events.SignerOf([32]byte{1}), events.SignerOf([32]byte{2})
 	w := &writer{t: t}
 	w.signed(ours, events.ClusterSigned{Key: ours.Key()}, revised(1), events.ServiceScaled{Scale: 2})
 	from, to := w.forged(theirs, events.ClusterSigned{Key: theirs.Key()}, events.ServiceScaled{Scale: 9})
@@ -160,7 +140,7 @@ func TestAForgedRoundIsVoidedLikeAnyOpenMessage(t *testing.T) {
 
 // TestADamagedRoundIsNotTakenForAForgedOne changes what a coordinator has signed, and repeats what it has signed.
 func TestADamagedRoundIsNotTakenForAForgedOne(t *testing.T) {
-	ours := signerNo(t, 1)
+	ours := events.SignerOf([32]byte{1})
 	for name, c := range map[string]struct {
 		harm func(w *writer)
 		want error
@@ -186,7 +166,7 @@ func TestADamagedRoundIsNotTakenForAForgedOne(t *testing.T) {
 }
 
 func TestAStoredRoundCountsByALaterSignature(t *testing.T) {
-	ours := signerNo(t, 1)
+	ours := events.SignerOf([32]byte{1})
 	w := &writer{t: t}
 	w.signed(ours, events.ClusterSigned{Key: ours.Key()}, revised(1), events.ServiceScaled{Scale: 2})
 	w.signed(nil, events.ServiceScaled{Scale: 3})
@@ -200,7 +180,7 @@ func TestAStoredRoundCountsByALaterSignature(t *testing.T) {
 }
 
 func TestASnapshotBelongsToASignedEnd(t *testing.T) {
-	ours, theirs := signerNo(t, 1), signerNo(t, 2)
+	ours, theirs := events.SignerOf([32]byte{1}), events.SignerOf([32]byte{2})
 	w := &writer{t: t}
 	w.signed(ours, events.ClusterSigned{Key: ours.Key()}, revised(1))
 	f, err := fold(w.log)
@@ -219,7 +199,7 @@ func TestASnapshotBelongsToASignedEnd(t *testing.T) {
 
 // TestAStateThatNoCoordinatorHasSignedIsNotTaken reads snapshots of a log whose rounds are signed.
 func TestAStateThatNoCoordinatorHasSignedIsNotTaken(t *testing.T) {
-	ours, theirs := signerNo(t, 1), signerNo(t, 2)
+	ours, theirs := events.SignerOf([32]byte{1}), events.SignerOf([32]byte{2})
 	w := &writer{t: t}
 	w.signed(ours, events.ClusterSigned{Key: ours.Key()}, revised(1))
 	f, err := fold(w.log)

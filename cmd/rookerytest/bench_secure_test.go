@@ -66,7 +66,7 @@ func BenchmarkSignatures(b *testing.B) {
 				var signed, unsigned, folds, bareFolds []time.Duration
 				var count int
 				for range times { // in turns: the machine may be busier in one of them
-					decided, folded, ended := decidesAndFolds(b, shape.services, shape.scale, newSigner(b))
+					decided, folded, ended := decidesAndFolds(b, shape.services, shape.scale, events.SignerOf([32]byte{1}))
 					signed, folds, count = append(signed, decided), append(folds, folded), ended
 					decided, folded, _ = decidesAndFolds(b, shape.services, shape.scale, nil)
 					unsigned, bareFolds = append(unsigned, decided), append(bareFolds, folded)

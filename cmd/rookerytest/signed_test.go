@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nats-io/nkeys"
-
 	"github.com/rookery-project/rookery/cmd/rookery/secure"
 	"github.com/rookery-project/rookery/cmd/rookerytest"
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
@@ -67,24 +65,6 @@ func forges(t testing.TB, b *bus.JetStream, name string, signer *events.Signer, 
 	}
 }
 
-// newSigner makes a key.
-func newSigner(t testing.TB) *events.Signer {
-	t.Helper()
-	pair, err := nkeys.CreateCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := pair.Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := events.NewSigner(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signer
-}
-
 // untilVoided waits until the log voids the message.
 func untilVoided(t testing.TB, b *bus.JetStream, sequence uint64) {
 	t.Helper()
@@ -122,7 +102,7 @@ func TestARoundThatNoCoordinatorHasSignedDoesNotCount(t *testing.T) {
 	first := s.coordinates()
 	stolen := s.bus(secure.Coordinator)
 	s.as(0, "", secure.Operator, "ensure", "demo/web", "--image", "localhost/web:1", "--scale", "0")
-	other := newSigner(t)
+	other := events.SignerOf([32]byte{1})
 	ours := events.Event{Scope: events.ClusterScope, Data: events.ClusterSigned{Key: other.Key()}}
 	for _, forge := range []func() uint64{
 		func() uint64 { return forges(t, stolen, "forged", nil) },

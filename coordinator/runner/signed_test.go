@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -10,30 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nkeys"
-
 	"github.com/rookery-project/rookery/coordinator/runner"
 	"github.com/rookery-project/rookery/events"
 	"github.com/rookery-project/rookery/events/bus"
 	"github.com/rookery-project/rookery/events/bus/memory"
 )
-
-func signers(t *testing.T) runner.Signers {
-	t.Helper()
-	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteCluster, bytes.Repeat([]byte{1}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := pair.Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := events.NewSigner(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return runner.Signers{signer}
-}
 
 // leads runs a coordinator until its log has the line, and returns that.
 func leads(t *testing.T, b bus.Bus, line string) string {
@@ -42,7 +22,7 @@ func leads(t *testing.T, b bus.Bus, line string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ended := make(chan error, 1)
-	c := runner.New(runner.Config{Bus: b, Name: "signs", Program: events.Program{Levels: events.OwnLevels}, Signers: signers(t), Log: slog.New(slog.NewTextHandler(write, nil))})
+	c := runner.New(runner.Config{Bus: b, Name: "signs", Program: events.Program{Levels: events.OwnLevels}, Signers: runner.Signers{events.SignerOf([32]byte{1})}, Log: slog.New(slog.NewTextHandler(write, nil))})
 	go func() {
 		ended <- c.Run(ctx)
 		_ = write.Close() // returns nil

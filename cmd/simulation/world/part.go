@@ -1,7 +1,6 @@
 package world
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/ed25519"
@@ -14,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nkeys"
 	"go.opentelemetry.io/otel/metric"
 
 	coordinator "github.com/rookery-project/rookery/coordinator/runner"
@@ -85,19 +83,7 @@ func (w *World) signers() coordinator.Signers {
 	if !w.server.Accounts {
 		return nil
 	}
-	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteCluster, bytes.Repeat([]byte{1}, ed25519.SeedSize))
-	if err != nil {
-		panic(err)
-	}
-	seed, err := pair.Seed()
-	if err != nil {
-		panic(err)
-	}
-	signer, err := events.NewSigner(seed)
-	if err != nil {
-		panic(err)
-	}
-	return coordinator.Signers{signer}
+	return coordinator.Signers{events.SignerOf([ed25519.SeedSize]byte{1})}
 }
 
 func (w *World) addNode(name string, number int) {
