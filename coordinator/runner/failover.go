@@ -154,7 +154,11 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 	if !open {
 		return nil
 	}
-	if closed := c.followed(ctx, f.fold.Cluster.LogID()); f.fold.Ends(closed) {
+	closed, err := c.followed(ctx, f.fold.Cluster.LogID())
+	if err != nil {
+		return err
+	}
+	if f.fold.Ends(closed) {
 		return fmt.Errorf("%w: orders were written for the round that ends at %d, and this copy of the log has no signature of that", projections.ErrChain, closed)
 	}
 	record := events.Record{
@@ -176,19 +180,22 @@ func (c *Coordinator) closeTorn(ctx context.Context, f *follower, epoch uint64) 
 }
 
 // followed returns the end of the last round for which orders of this log are known to have been written; 0 for none. A log whose first round does not
-// count has no identity yet.
-func (c *Coordinator) followed(ctx context.Context, logID string) uint64 {
+// count has no identity yet. Orders that are lost or do not read are found later.
+func (c *Coordinator) followed(ctx context.Context, logID string) (uint64, error) {
 	call, cancel := context.WithTimeout(ctx, bus.CallTimeout)
 	defer cancel()
 	standing, err := c.Bus.Latest(call, bus.Orders, events.OrdersEpochSubject)
+	if errors.Is(err, bus.ErrNoStream) {
+		return 0, nil
+	}
 	if err != nil || len(standing) == 0 {
-		return 0 // what is wrong with the orders is found later
+		return 0, err
 	}
 	mark, _, err := events.DecodeAs[events.OrdersEpoch](standing[0])
 	if err != nil || (logID != "" && mark.Log != logID) {
-		return 0
+		return 0, nil
 	}
-	return mark.Closed
+	return mark.Closed, nil
 }
 
 // checkStreams compares every stream with what the log recorded, and founds a cluster that has no record.
