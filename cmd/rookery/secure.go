@@ -97,6 +97,21 @@ func (s *secured) write(files secure.Files) error {
 	})
 }
 
+// changes calls a function with the keys, and what they know of the cluster, while no other command changes the folder.
+func (s *secured) changes(part func(secure.Files, secure.Cluster) error) error {
+	return s.alone(func() error {
+		files, err := s.read()
+		if err != nil {
+			return err
+		}
+		c, err := files.Cluster()
+		if err != nil {
+			return err
+		}
+		return part(files, c)
+	})
+}
+
 func replace(root *os.Root, name string, content []byte) error {
 	const own = 0o600
 	begun := name + ".new"
@@ -199,15 +214,8 @@ them. Servers read the new ones while they run, and connections stay. rookery do
 		Example: `  rookery secure renew --dir ./keys`,
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.alone(func() error {
-				files, err := s.read()
-				if err == nil {
-					err = s.readAlso(files, secure.CA, secure.CAKey)
-				}
-				if err == nil {
-					err = s.readCertificates(files)
-				}
-				if err != nil {
+			return s.changes(func(files secure.Files, cluster secure.Cluster) error {
+				if err := s.readAlso(files, secure.CA, secure.CAKey); err != nil {
 					return err
 				}
 				renewed, until, err := secure.Renew(files, time.Now())
@@ -217,14 +225,10 @@ them. Servers read the new ones while they run, and connections stay. rookery do
 				if err != nil {
 					return err
 				}
-				cluster, err := files.Cluster()
-				if err != nil {
-					return err
-				}
 				out := cmd.OutOrStdout()
 				fmt.Fprintf(out, "Certificates are valid until %s\n", until.Format(time.DateOnly))
 				for _, server := range cluster.Servers {
-					fmt.Fprintf(out, "1. Copy server.crt, server.key and ca.crt from %s to %s, and run there: nats-server --signal reload\n",
+					fmt.Fprintf(out, "1. Copy server.crt and server.key from %s to %s, and run there: nats-server --signal reload\n",
 						filepath.Join(s.folder, "servers", server.Name), server.Address)
 				}
 				fmt.Fprintf(out, "2. Move %s to its disk again.\n", filepath.Join(s.folder, secure.Offline))
@@ -242,7 +246,10 @@ var rotations = map[string]struct {
 }{
 	"rounds": {
 		"with which coordinators sign rounds of the log",
-		func(_ *secured, files secure.Files, _ []secure.Server) (secure.Files, error) {
+		func(s *secured, files secure.Files, _ []secure.Server) (secure.Files, error) {
+			if err := s.readAlso(files, secure.NodesAccount); err != nil { // then the keys before are there, if the log has any
+				return nil, err
+			}
 			return files.NewRoundsKey()
 		},
 		[]string{
@@ -253,11 +260,7 @@ var rotations = map[string]struct {
 	"storage": {
 		"with which servers encrypt what they store",
 		func(s *secured, files secure.Files, servers []secure.Server) (secure.Files, error) {
-			var names []string
-			for _, server := range servers {
-				names = append(names, server.StorageFile())
-			}
-			if err := s.readAlso(files, names...); err != nil {
+			if err := s.readAlso(files, ofServers(servers, secure.Server.StorageFile)...); err != nil {
 				return nil, err
 			}
 			return files.NewStorageKeys()
@@ -268,7 +271,7 @@ var rotations = map[string]struct {
 		},
 	},
 	"ca": {
-		"of the certificate authority",
+		"of the certificate authority; those before still count",
 		func(s *secured, files secure.Files, _ []secure.Server) (secure.Files, error) {
 			if err := s.readAlso(files, secure.CA, secure.CAKey); err != nil {
 				return nil, err
@@ -276,24 +279,45 @@ var rotations = map[string]struct {
 			return files.NewAuthority(time.Now())
 		},
 		[]string{
-			"Copy " + secure.CA + " to each server, coordinator, node (as NODE." + secure.CA + ") and user. It has both authorities.",
-			"Then run rookery secure renew: servers get certificates of the new one.",
-			"Once all servers have them, run rookery secure renew again, and copy certificates and " + secure.CA + " once more: the old one counts no longer.",
+			copyCA + " They trust both authorities then.",
+			"Then run rookery secure renew, which makes certificates of the new authority, and do what it prints.",
+			"Once all servers have those, run rookery secure rotate former-ca.",
 		},
 	},
+	"former-ca": {
+		"of certificate authorities before the newest: they count no longer",
+		func(s *secured, files secure.Files, servers []secure.Server) (secure.Files, error) {
+			if err := s.readAlso(files, append(ofServers(servers, secure.Server.CertFile), secure.CA)...); err != nil {
+				return nil, err
+			}
+			return files.OnlyNewestAuthority()
+		},
+		[]string{copyCA + " They trust only the newest authority then."},
+	},
+}
+
+// copyCA says where the certificates of authorities are needed.
+const copyCA = "Copy " + secure.CA + " to each server, and run there: nats-server --signal reload. Copy it to coordinators, nodes and users as well, where" +
+	" \"ca\" in their contexts points."
+
+func ofServers(servers []secure.Server, file func(secure.Server) string) (names []string) {
+	for _, s := range servers {
+		names = append(names, file(s))
+	}
+	return names
 }
 
 func secureRotateCommand(s *secured) *cobra.Command {
 	kinds := slices.Sorted(maps.Keys(rotations))
 	var about []string
 	for _, kind := range kinds {
-		about = append(about, fmt.Sprintf("  %-9s %s", kind, rotations[kind].about))
+		about = append(about, fmt.Sprintf("  %-10s %s", kind, rotations[kind].about))
 	}
 	return &cobra.Command{
 		Use:   "rotate KEY",
 		Short: "Make a key again",
 		Long: "Make a key again, as when a host that had it is not to be trusted any longer. For those of users, see rookery user rotate. KEY is one of:\n\n" +
-			strings.Join(about, "\n") + "\n\nThe one before counts until you have done what this prints. Commands, nodes and containers go on meanwhile.",
+			strings.Join(about, "\n") + "\n\nDo what this prints then. Commands, nodes and containers go on meanwhile.",
 		Example: `  rookery secure rotate rounds --dir ./keys
   rookery secure rotate storage --dir ./keys`,
 		Args:      arguments("KEY"),
@@ -303,15 +327,7 @@ func secureRotateCommand(s *secured) *cobra.Command {
 			if !known {
 				return usage(cmd, fmt.Errorf("there is no key %q: known are %s", args[0], strings.Join(kinds, ", ")))
 			}
-			return s.alone(func() error {
-				files, err := s.read()
-				if err != nil {
-					return err
-				}
-				c, err := files.Cluster()
-				if err != nil {
-					return err
-				}
+			return s.changes(func(files secure.Files, c secure.Cluster) error {
 				made, err := rotation.does(s, files, c.Servers)
 				if err == nil {
 					err = s.write(made)
@@ -326,27 +342,6 @@ func secureRotateCommand(s *secured) *cobra.Command {
 			})
 		},
 	}
-}
-
-// readCertificates adds those of servers that are in the folder.
-func (s *secured) readCertificates(files secure.Files) error {
-	c, err := files.Cluster()
-	if err != nil {
-		return err
-	}
-	return s.in(func(root *os.Root) error {
-		for _, server := range c.Servers {
-			content, err := root.ReadFile(server.CertFile())
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			files[server.CertFile()] = content
-		}
-		return nil
-	})
 }
 
 // readAlso adds files that may be elsewhere.

@@ -119,7 +119,7 @@ func (s *secured) rotatesServers(edge *applicant) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	for _, does := range []string{"rotate ca", "renew", "renew"} {
+	for _, does := range []string{"rotate ca", "renew", "rotate former-ca"} {
 		s.does(append([]string{"secure"}, strings.Fields(does)...)...)
 		ca, err := os.ReadFile(filepath.Join(s.folder, secure.CA))
 		if err == nil {

@@ -31,9 +31,9 @@ type Issuer struct {
 
 // Issuer reads what a coordinator needs to sign credentials of nodes: the files in Admission.
 func (f Files) Issuer() (*Issuer, error) {
-	i := &Issuer{Lasts: nodeLasts, account: strings.TrimSpace(string(f[nodesAccount]))}
+	i := &Issuer{Lasts: nodeLasts, account: strings.TrimSpace(string(f[NodesAccount]))}
 	if !nkeys.IsValidPublicAccountKey(i.account) {
-		return nil, fmt.Errorf("%s has no key of an account: copy the folder %s of rookery secure init", path.Base(nodesAccount), Admission)
+		return nil, fmt.Errorf("%s has no key of an account: copy the folder %s of rookery secure init", path.Base(NodesAccount), Admission)
 	}
 	for role, into := range map[string]*nkeys.KeyPair{Node: &i.node, Joiner: &i.joiner} {
 		pair, err := nkeys.FromSeed(f[roleKey(role)])
@@ -48,7 +48,7 @@ func (f Files) Issuer() (*Issuer, error) {
 // ReadAdmission reads the folder Admission, wherever it was copied to.
 func ReadAdmission(folder fs.FS) (Files, error) {
 	files := Files{}
-	for _, name := range []string{nodesAccount, roleKey(Node), roleKey(Joiner), roundsKeys} {
+	for _, name := range []string{NodesAccount, roleKey(Node), roleKey(Joiner), roundsKeys} {
 		content, err := fs.ReadFile(folder, path.Base(name))
 		if name == roundsKeys && errors.Is(err, fs.ErrNotExist) {
 			continue // keys of before rounds were signed

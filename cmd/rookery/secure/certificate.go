@@ -75,8 +75,7 @@ func certify(files Files, s Server, ca *x509.Certificate, by crypto.Signer, now 
 // CertFile is where the certificate of the server stands.
 func (s Server) CertFile() string { return path.Join(s.folder(), "server.crt") }
 
-// Renew returns new keys and certificates of all servers, and until when they are valid. The files have the key of the certificate authority. Once all
-// servers have certificates of the newest authority, by the files, the others count no longer.
+// Renew returns new keys and certificates of all servers, and until when they are valid. The files have the key of the certificate authority.
 func Renew(files Files, now time.Time) (renewed Files, until time.Time, err error) {
 	c, err := files.Cluster()
 	if err != nil {
@@ -92,35 +91,12 @@ func Renew(files Files, now time.Time) (renewed Files, until time.Time, err erro
 			pair.Leaf.NotAfter.Format(time.DateOnly))
 	}
 	renewed = Files{}
-	newest, err := newest(files[CA])
-	if err != nil {
-		return nil, until, err
-	}
-	changed := len(newest) < len(files[CA])
 	for _, s := range c.Servers {
-		changed = changed && of(pair.Leaf, files[s.CertFile()])
 		if err := certify(renewed, s, pair.Leaf, by, now); err != nil {
 			return nil, until, err
 		}
 	}
-	if !changed {
-		return renewed, until, nil
-	}
-	renewed[CA] = newest
-	for _, s := range c.Servers {
-		renewed[path.Join(s.folder(), CA)] = newest
-	}
 	return renewed, until, nil
-}
-
-// of reports whether the authority has signed the certificate.
-func of(ca *x509.Certificate, certificate []byte) bool {
-	block, _ := pem.Decode(certificate)
-	if block == nil {
-		return false
-	}
-	c, err := x509.ParseCertificate(block.Bytes)
-	return err == nil && c.CheckSignatureFrom(ca) == nil
 }
 
 func newKey() (*ecdsa.PrivateKey, []byte, error) {

@@ -59,8 +59,9 @@ const (
 	Offline = "offline"
 	Keys    = "keys"
 	// Admission has what a coordinator signs with: credentials of nodes that join, and rounds.
-	Admission    = "admission"
-	nodesAccount = Admission + "/account"
+	Admission = "admission"
+	// NodesAccount is the account of nodes, and a file of each folder Admission.
+	NodesAccount = Admission + "/account"
 	// roundsKeys has the key that signs rounds, and below it those before.
 	roundsKeys   = Admission + "/rounds.nk"
 	operatorKey  = Offline + "/operator.nk"
@@ -136,7 +137,7 @@ func Make(servers []Server, now time.Time) (Files, error) {
 	if err := makeCertificates(files, servers, now); err != nil {
 		return nil, err
 	}
-	files[nodesAccount] = []byte(keys.accounts[Nodes] + "\n")
+	files[NodesAccount] = []byte(keys.accounts[Nodes] + "\n")
 	if files[clusterFile], err = json.MarshalIndent(c, "", "  "); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package secure
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -50,13 +51,9 @@ func (f Files) NewStorageKeys() (Files, error) {
 	return made, nil
 }
 
-// NewAuthority makes another certificate authority. The present one counts as long as it stands below the new one in the certificates.
+// NewAuthority makes another certificate authority. Those before count as long as they stand below the new one in the certificates.
 func (f Files) NewAuthority(now time.Time) (Files, error) {
 	c, err := f.Cluster()
-	if err != nil {
-		return nil, err
-	}
-	present, err := newest(f[CA])
 	if err != nil {
 		return nil, err
 	}
@@ -64,18 +61,48 @@ func (f Files) NewAuthority(now time.Time) (Files, error) {
 	if err := makeCertificates(made, nil, now); err != nil {
 		return nil, err
 	}
-	made[CA] = slices.Concat(made[CA], present)
-	for _, s := range c.Servers {
-		made[path.Join(s.folder(), CA)] = made[CA]
-	}
+	made.trust(c, slices.Concat(made[CA], f[CA]))
 	return made, nil
 }
 
-// newest is the first of certificates.
-func newest(certificates []byte) ([]byte, error) {
-	block, rest := pem.Decode(certificates)
+// OnlyNewestAuthority lets no certificate authority count but the newest. The files have the certificates of all servers, which must be of that one.
+func (f Files) OnlyNewestAuthority() (Files, error) {
+	c, err := f.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	block, rest := pem.Decode(f[CA])
 	if block == nil {
 		return nil, errors.New(CA + " has no certificate")
 	}
-	return bytes.TrimSuffix(certificates, rest), nil
+	ca, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", CA, err)
+	}
+	for _, s := range c.Servers {
+		if !signed(ca, f[s.CertFile()]) {
+			return nil, fmt.Errorf("%s is not of the newest authority: run rookery secure renew, and give all servers their certificates first", s.CertFile())
+		}
+	}
+	made := Files{}
+	made.trust(c, bytes.TrimSuffix(f[CA], rest))
+	return made, nil
+}
+
+// trust makes these the authorities that clients and servers trust.
+func (f Files) trust(c Cluster, certificates []byte) {
+	f[CA] = certificates
+	for _, s := range c.Servers {
+		f[path.Join(s.folder(), CA)] = certificates
+	}
+}
+
+// signed reports whether the authority has signed the certificate.
+func signed(ca *x509.Certificate, certificate []byte) bool {
+	block, _ := pem.Decode(certificate)
+	if block == nil {
+		return false
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	return err == nil && c.CheckSignatureFrom(ca) == nil
 }
